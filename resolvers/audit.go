@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/schema"
 )
@@ -53,16 +54,23 @@ func (r *Resolver) record(ctx context.Context, entries ...store.AuditEntry) erro
 // every few seconds while a delivery is under way.
 const openedAgain = 15 * time.Minute
 
-// recordOpened stores that a lead was read, unless the same operator read it just before.
+// recordOpened stores that a lead was read, if the answer shows personal data of it, unless
+// the same operator read it just before. Others may have read it since.
 func (r *Resolver) recordOpened(ctx context.Context, leadID string) error {
-	entry := r.done(ctx, schema.AuditActionOpened, leadID, nil)
-	last, err := r.Audit.AuditEntries(ctx, store.AuditFilter{Lead: leadID, Limit: 1})
+	if !showsPersonal(ctx) {
+		return nil
+	}
+
+	latest, err := r.Audit.AuditEntries(ctx, store.AuditFilter{Lead: leadID, Limit: defaultPage})
 	if err != nil {
 		return operatorError(err)
 	}
-	if len(last) > 0 && last[0].Actor == entry.Actor && last[0].Action == entry.Action &&
-		entry.At.Sub(last[0].At).Abs() < openedAgain {
-		return nil
+
+	entry := r.done(ctx, schema.AuditActionOpened, leadID, nil)
+	for _, e := range latest {
+		if e.Actor == entry.Actor && e.Action == entry.Action && entry.At.Sub(e.At).Abs() < openedAgain {
+			return nil
+		}
 	}
 	return r.record(ctx, entry)
 }
@@ -78,14 +86,17 @@ func (r *Resolver) recordRetry(ctx context.Context, d *schema.Delivery) error {
 
 // FilterDetail describes a listing of leads. It says that something was searched for, and
 // not what: that may be a name or an address.
-func FilterDetail(f store.Filter, state schema.LeadState, n int) map[string]any {
+func FilterDetail(f store.Filter, state lead.State, n int) map[string]any {
 	detail := map[string]any{"count": n}
 
-	if f.Search != "" || f.Email != "" {
+	if f.Search != "" || f.Email != "" || f.Source != nil || f.Owner != nil {
 		detail["searched"] = true
 	}
 	if state != "" {
 		detail["state"] = state
+	}
+	if f.Status != "" {
+		detail["status"] = f.Status
 	}
 	if f.Locale != "" {
 		detail["locale"] = f.Locale
@@ -96,13 +107,26 @@ func FilterDetail(f store.Filter, state schema.LeadState, n int) map[string]any 
 	if !f.Until.IsZero() {
 		detail["until"] = f.Until
 	}
+	if f.Currency != "" {
+		detail["currency"] = f.Currency
+	}
+	if f.AtLeast != nil {
+		detail["amountFrom"] = *f.AtLeast
+	}
+	if f.AtMost != nil {
+		detail["amountTo"] = *f.AtMost
+	}
 
 	return detail
 }
 
-// asksPersonal reports whether an operation selects a field below the current one that is
-// not for viewers.
-func asksPersonal(ctx context.Context) bool {
+// showsPersonal reports whether an operation selects a field below the current one that is
+// not for viewers, and the caller is none: a viewer gets null there.
+func showsPersonal(ctx context.Context) bool {
+	if isViewer(ctx) {
+		return false
+	}
+
 	op := graphql.GetOperationContext(ctx)
 	var below func(set ast.SelectionSet) bool
 	below = func(set ast.SelectionSet) bool {
@@ -144,8 +168,8 @@ func (r *Resolver) auditPage(
 }
 
 // leadAudit implements the field `audit` of a lead.
-func (r *Resolver) leadAudit(ctx context.Context, lead *schema.Lead) ([]*schema.AuditEntry, error) {
-	entries, err := r.Audit.AuditEntries(ctx, store.AuditFilter{Lead: lead.ID, Limit: defaultPage})
+func (r *Resolver) leadAudit(ctx context.Context, l *schema.Lead) ([]*schema.AuditEntry, error) {
+	entries, err := r.Audit.AuditEntries(ctx, store.AuditFilter{Lead: l.ID, Limit: defaultPage})
 	if err != nil {
 		return nil, operatorError(err)
 	}

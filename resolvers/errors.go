@@ -3,6 +3,7 @@ package resolvers
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/queue"
@@ -76,10 +77,21 @@ func operatorError(err error) error {
 			Code:    schema.CodeBadUserInput,
 			Message: "The address has not given this consent, or has withdrawn it.",
 		}
+	case errors.Is(err, leads.ErrAmountNotWon):
+		return schema.BadInput(conflict("amount", "outcome", "can only be given with WON"))
+	case errors.Is(err, leads.ErrNoCurrency):
+		return schema.BadInput(required("currency", "is required with an amount"))
+	case errors.Is(err, leads.ErrNoAmount):
+		return schema.BadInput(required("amount", "is required with a currency"))
 	case errors.Is(err, leads.ErrUnreleased):
 		return &schema.Error{
 			Code:    schema.CodeBadUserInput,
 			Message: "The lead is in review or was rejected: release it first.",
+		}
+	case errors.Is(err, store.ErrTooManyNotes):
+		return &schema.Error{
+			Code:    schema.CodeBadUserInput,
+			Message: fmt.Sprintf("The lead has %d notes, which is as many as it may have.", store.MostNotes),
 		}
 	case errors.Is(err, queue.ErrUnknownTarget):
 		return &schema.Error{

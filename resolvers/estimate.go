@@ -108,10 +108,7 @@ func choices(s lead.Selections) (chosen []price.Choice) {
 // make of its choices, or only says how both compare where the rules don't enforce that.
 // Without rules the lead stays as it is.
 func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, revision string) {
-	locale, ok := schema.ParseLocale(l.Locale)
-	if !ok {
-		locale = schema.DefaultLocale
-	}
+	locale := schema.LocaleOrDefault(l.Locale)
 	snap, err := r.Content.ReadSoon(ctx, locale)
 	if err != nil {
 		l.PriceStatus = lead.NotVerified

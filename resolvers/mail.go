@@ -2,13 +2,11 @@ package resolvers
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	netmail "net/mail"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -48,10 +46,7 @@ func (r *Resolver) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 		return &queue.NotSentError{Reason: testAddress}
 	}
 
-	locale, ok := schema.ParseLocale(t.Locale)
-	if !ok {
-		locale = schema.DefaultLocale
-	}
+	locale := schema.LocaleOrDefault(t.Locale)
 	m, err := r.VisitorMail(ctx, t.Lead, locale)
 	if err != nil {
 		return composing(err)
@@ -61,7 +56,7 @@ func (r *Resolver) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 	until, err := r.Mail.Claims.ClaimMail(ctx, store.MailClaim{
 		LeadID:  t.ID,
 		Sending: t.Sending(),
-		Address: r.addressHash(to),
+		Address: r.Mail.addressHash(to),
 		Now:     r.Now(),
 	})
 	switch {
@@ -86,10 +81,7 @@ func (r *Resolver) SendSalesMail(ctx context.Context, t *queue.Try) error {
 			Detail: noMailServer,
 		}
 	}
-	locale, ok := schema.ParseLocale(t.Locale)
-	if !ok {
-		locale = schema.DefaultLocale
-	}
+	locale := schema.LocaleOrDefault(t.Locale)
 	m, err := r.SalesMail(ctx, t.Lead, locale)
 	if err != nil {
 		return composing(err)
@@ -223,32 +215,4 @@ func (r *Resolver) address(m *mail.Message, t *queue.Try, target queue.Target, t
 	if t.Sending() > 0 {
 		m.Name += fmt.Sprintf("-%d", t.Sending())
 	}
-}
-
-// addressHash returns the keyed hash of an address, the same for all spellings that reach
-// one mailbox: in any letter case, and with a tag behind a plus sign.
-func (r *Resolver) addressHash(address string) string {
-	local, domain, _ := strings.Cut(strings.ToLower(address), "@")
-	local, _, _ = strings.Cut(local, "+")
-	return r.mailHash("address", local+"@"+domain)
-}
-
-// networkHash returns the keyed hash of a client's network, or nothing if no mails are
-// sent to visitors.
-func (r *Resolver) networkHash(client string) string {
-	addr, err := netip.ParseAddr(client)
-	if r.Mail.Sender == nil || !r.Mail.Visitors || err != nil {
-		return ""
-	}
-	network := client
-	if addr = addr.Unmap(); addr.Is6() {
-		network = netip.PrefixFrom(addr, 64).Masked().String()
-	}
-	return r.mailHash("network", network)
-}
-
-func (r *Resolver) mailHash(kind, value string) string {
-	mac := hmac.New(sha256.New, r.Mail.Key)
-	mac.Write([]byte(kind + "\x00" + value))
-	return hex.EncodeToString(mac.Sum(nil)[:16])
 }

@@ -3,7 +3,6 @@ package resolvers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -37,16 +36,14 @@ func isViewer(ctx context.Context) bool {
 
 // leads implements the root field of that name.
 func (r *Resolver) leads(
-	ctx context.Context, f store.Filter, state schema.LeadState, after string,
+	ctx context.Context, f store.Filter, state lead.State, after string,
 ) (*schema.LeadConnection, error) {
-	f.Newest = true
+	position, began := r.openCursor(ctx, f, state, after)
 	if after != "" {
-		at, id, _ := strings.Cut(cursorText(after), " ")
-		ms, err := strconv.ParseInt(at, 10, 64)
-		if err != nil || !idForm.MatchString(id) {
-			return nil, badCursor()
+		var err error
+		if f.After, err = parsePosition(f, position); err != nil {
+			return nil, err
 		}
-		f.After = &store.Position{SubmittedAt: time.UnixMilli(ms), ID: shortID(id)}
 	}
 
 	// A viewer finds leads by the reference alone. More of the id could be guessed letter by
@@ -54,35 +51,33 @@ func (r *Resolver) leads(
 	if isViewer(ctx) {
 		f.Reference, f.Search = strings.TrimSpace(f.Search), ""
 		if len(f.Reference) > lead.ReferenceLength {
-			return &schema.LeadConnection{Edges: []*schema.LeadEdge{}, PageInfo: &schema.PageInfo{}}, nil
+			return &schema.LeadConnection{
+				Edges:    []*schema.LeadEdge{},
+				PageInfo: &schema.PageInfo{},
+				Counts:   newLeadCounts(nil),
+			}, nil
 		}
 	}
 
 	found, more, err := r.Operators.Leads(ctx, f, state)
-	if err == nil && asksDeliveries(ctx) {
-		err = r.Operators.AddDeliveries(ctx, found...)
-	}
 	if err != nil {
 		return nil, operatorError(err)
 	}
+	list, err := r.shownLeads(ctx, found...)
+	if err != nil {
+		return nil, err
+	}
 
-	edges := make([]*schema.LeadEdge, len(found))
-	for i, l := range found {
-		cursor := newCursor(fmt.Sprint(l.SubmittedAt.UnixMilli(), " ", shortID(l.ID)))
-		edges[i] = &schema.LeadEdge{Cursor: cursor, Node: l}
+	edges := make([]*schema.LeadEdge, len(list))
+	for i, l := range list {
+		edges[i] = &schema.LeadEdge{Cursor: newCursor(positionText(f, found[i])), Node: l}
 	}
 
 	// A page whose aliases make it too large ends early.
 	n := executor.Fitting(ctx, edges)
-	r.audit(ctx, "leads", found[:n]...)
-	if asksPersonal(ctx) {
-		action := schema.AuditActionListed
-		if asks(ctx, "csv") {
-			action = schema.AuditActionExported
-		}
-		if err := r.record(ctx, r.done(ctx, action, "", FilterDetail(f, state, n))); err != nil {
-			return nil, err
-		}
+	r.audit(ctx, "leads", leadIDs(found[:n])...)
+	if began, err = r.recordLeads(ctx, f, state, n, began); err != nil {
+		return nil, err
 	}
 
 	page := &schema.LeadConnection{
@@ -92,21 +87,21 @@ func (r *Resolver) leads(
 	if n > 0 {
 		page.PageInfo.EndCursor = &edges[n-1].Cursor
 	}
+	if asks(ctx, "counts") {
+		counts, err := r.Operators.Count(ctx, f, state)
+		if err != nil {
+			return nil, operatorError(err)
+		}
+		page.Counts = newLeadCounts(counts)
+	}
 	if asks(ctx, "csv") {
-		text := table(found[:n], after == "")
-		page.CSV = &text
+		page.CSV = table(found[:n], after == "")
+	}
+	if n > 0 && began != 0 {
+		sealed := newCursor(newExport(ctx, f, state, began).seal(r.ExportKey, positionText(f, found[n-1])))
+		page.PageInfo.EndCursor = &sealed
 	}
 	return page, nil
-}
-
-// table returns leads as CSV.
-func table(list []*schema.Lead, heading bool) string {
-	var text strings.Builder
-	write := leads.CSV(&text, heading)
-	for _, lead := range list {
-		_ = write(lead) // a Builder takes everything
-	}
-	return text.String()
 }
 
 // deliveryPage implements the root field `deliveries`.
@@ -121,26 +116,19 @@ func (r *Resolver) deliveryPage(
 		}
 	}
 
-	list, more, err := r.Operators.DeliveryPage(ctx, f)
+	list, more, err := r.deliveries(ctx, f)
 	if err != nil {
-		return nil, operatorError(err)
+		return nil, err
 	}
 
 	edges := make([]*schema.DeliveryEdge, len(list))
-	read := make([]*schema.Lead, len(list))
 	for i, d := range list {
-		edges[i], read[i] = &schema.DeliveryEdge{Cursor: newCursor(d.ID), Node: d}, d.Lead
-	}
-
-	if asksDeliveries(ctx) {
-		if err := r.Operators.AddDeliveries(ctx, read...); err != nil {
-			return nil, operatorError(err)
-		}
+		edges[i] = &schema.DeliveryEdge{Cursor: newCursor(d.ID), Node: d}
 	}
 
 	n := executor.Fitting(ctx, edges)
-	r.audit(ctx, "deliveries", read[:n]...)
-	if asksPersonal(ctx) {
+	r.audit(ctx, "deliveries", leadsOf(list[:n])...)
+	if showsPersonal(ctx) {
 		detail := map[string]any{"count": n, "of": "deliveries"}
 		if err := r.record(ctx, r.done(ctx, schema.AuditActionListed, "", detail)); err != nil {
 			return nil, err
@@ -157,8 +145,31 @@ func (r *Resolver) deliveryPage(
 	return page, nil
 }
 
-// shortID returns as much of an id as the reference shows. A cursor holds no more, and none
-// that comes in is used beyond that: a position between two ids would tell which is smaller.
+// deliveries returns deliveries with their leads as operators see them, and whether there
+// are more.
+func (r *Resolver) deliveries(
+	ctx context.Context, f queue.Filter,
+) (list []*schema.Delivery, more bool, err error) {
+	found, of, more, err := r.Operators.DeliveryPage(ctx, f)
+	if err != nil {
+		return nil, false, operatorError(err)
+	}
+	shown, err := r.shownLeads(ctx, of...)
+	if err != nil {
+		return nil, false, err
+	}
+
+	byID := map[string]*schema.Lead{} // leads that were erased are missing
+	for _, l := range shown {
+		byID[l.ID] = l
+	}
+	for _, d := range found {
+		list = append(list, newDelivery(d, byID[d.LeadID]))
+	}
+	return list, more, nil
+}
+
+// shortID returns as much of an id as the reference shows.
 func shortID(id string) string { return id[:min(lead.ReferenceLength, len(id))] }
 
 // asksDeliveries reports whether an operation selects deliveries below the current field,
@@ -191,33 +202,44 @@ func (r *Resolver) lead(ctx context.Context, id string) (*schema.Lead, error) {
 	if err != nil {
 		return nil, operatorError(err)
 	}
-	r.audit(ctx, "lead", found)
-	if asksPersonal(ctx) {
-		err = r.recordOpened(ctx, found.ID)
-	}
+
+	shown, err := r.shownLeads(ctx, found)
 	if err != nil {
 		return nil, err
 	}
-	return found, nil
+	r.audit(ctx, "lead", found.ID)
+	if err := r.recordOpened(ctx, found.ID); err != nil {
+		return nil, err
+	}
+	return shown[0], nil
 }
 
-// changeLead changes a lead and returns it as it is afterwards.
+// changeLead changes a lead and returns it as it is afterwards. It shows the lead even where
+// there is nothing to change, so that it counts as opened, too.
 func (r *Resolver) changeLead(
-	ctx context.Context, field, id string, change func(*schema.Lead) error,
+	ctx context.Context, field, id string, change func(lead.Lead) error,
 ) (*schema.Lead, error) {
-	lead, err := r.Operators.Find(ctx, id)
+	l, err := r.Operators.Find(ctx, id)
 	if err == nil {
-		r.audit(ctx, field, lead)
-		err = change(lead)
+		r.audit(ctx, field, l.ID)
+		err = r.recordOpened(ctx, l.ID)
+	}
+	if err == nil {
+		err = change(l)
 	}
 
 	if err == nil {
-		lead, err = r.Operators.Find(ctx, lead.ID)
+		l, err = r.Operators.Find(ctx, l.ID)
 	}
 	if err != nil {
 		return nil, operatorError(err)
 	}
-	return lead, nil
+
+	shown, err := r.shownLeads(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	return shown[0], nil
 }
 
 // retryDelivery implements the root field of that name.
@@ -228,7 +250,7 @@ func (r *Resolver) retryDelivery(ctx context.Context, id string) (*schema.Delive
 	}
 
 	one := queue.Filter{ID: number, Limit: 1}
-	list, _, err := r.Operators.DeliveryPage(ctx, one)
+	list, _, err := r.deliveries(ctx, one)
 	if err == nil && len(list) > 0 {
 		err = r.recordRetry(ctx, list[0])
 	}
@@ -236,10 +258,7 @@ func (r *Resolver) retryDelivery(ctx context.Context, id string) (*schema.Delive
 		err = r.Operators.Deliveries.Retry(ctx, number)
 	}
 	if err == nil {
-		list, _, err = r.Operators.DeliveryPage(ctx, one)
-	}
-	if err == nil && len(list) > 0 && asksDeliveries(ctx) {
-		err = r.Operators.AddDeliveries(ctx, list[0].Lead)
+		list, _, err = r.deliveries(ctx, one)
 	}
 
 	switch {
@@ -249,7 +268,7 @@ func (r *Resolver) retryDelivery(ctx context.Context, id string) (*schema.Delive
 		return nil, operatorError(err)
 	}
 
-	r.audit(ctx, "retryDelivery", list[0].Lead)
+	r.audit(ctx, "retryDelivery", leadsOf(list)...)
 	return list[0], nil
 }
 
@@ -272,14 +291,14 @@ func (r *Resolver) eraseLeads(
 	if err != nil {
 		return nil, err
 	}
-	r.audit(ctx, field, found...)
+	r.audit(ctx, field, leadIDs(found)...)
 
 	entry := r.done(ctx, schema.AuditActionErased, "", nil)
 	receipt, err := r.Operators.Erase(ctx, email, dryRun, r.Audit, entry)
 	if err != nil {
 		return nil, operatorError(err)
 	}
-	return receipt, nil
+	return NewReceipt(receipt), nil
 }
 
 // serviceHealth implements the root field of that name.
@@ -309,25 +328,46 @@ func (r *Resolver) serviceHealth(ctx context.Context) *schema.ServiceHealth {
 }
 
 // audit logs that an operator read or changed something, whatever LOG_LEVEL is. It names
-// the leads by their references, which are not personal data.
-func (r *Resolver) audit(ctx context.Context, field string, leads ...*schema.Lead) {
+// the operator as the audit in the database does, and the leads by their references, which
+// are not personal data.
+func (r *Resolver) audit(ctx context.Context, field string, ids ...string) {
 	references := zerolog.Arr()
-	for _, lead := range leads {
-		if lead != nil { // nil if it was erased
-			references.Str(lead.Reference)
-		}
+	for _, id := range ids {
+		references.Str(lead.Reference(id))
 	}
 
 	r.Log.Log().
 		Str(zerolog.LevelFieldName, zerolog.LevelInfoValue).
 		Ctx(ctx).
-		Str("actor", "operator").
+		Str("actor", schema.CallerFrom(ctx).Operator.Actor).
 		Str("field", field).
 		Array("leads", references).
 		Msg("audit")
 }
 
+// leadIDs returns the ids of leads.
+func leadIDs(list []lead.Lead) []string {
+	ids := make([]string, len(list))
+	for i, l := range list {
+		ids[i] = l.ID
+	}
+	return ids
+}
+
+// leadsOf returns the ids of the leads of deliveries, without those that were erased.
+func leadsOf(list []*schema.Delivery) (ids []string) {
+	for _, d := range list {
+		if d.Lead != nil {
+			ids = append(ids, d.Lead.ID)
+		}
+	}
+	return ids
+}
+
 // examineTime limits the checks of serviceHealth. An operation may take longer.
 const examineTime = 8 * time.Second
+
+// stateOf returns the state that an argument names; an empty one is any.
+func stateOf(s *schema.LeadState) lead.State { return lead.State(schema.ValueOr(s, "")) }
 
 func targetOf(t schema.DeliveryTarget) queue.Target { return queue.Target(strings.ToLower(string(t))) }

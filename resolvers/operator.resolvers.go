@@ -7,9 +7,9 @@ package resolvers
 
 import (
 	"context"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
-	"siteapi/resolvers/leads"
 	"siteapi/schema"
 	"siteapi/schema/exec"
 	"strings"
@@ -21,36 +21,36 @@ func (r *mutationResolver) RetryDelivery(ctx context.Context, id string) (*schem
 }
 
 func (r *mutationResolver) ResendLead(ctx context.Context, id string, target schema.DeliveryTarget) (*schema.Lead, error) {
-	return r.changeLead(ctx, "resendLead", id, func(lead *schema.Lead) error {
-		entry := r.done(ctx, schema.AuditActionResent, lead.ID, map[string]any{"target": target})
+	return r.changeLead(ctx, "resendLead", id, func(l lead.Lead) error {
+		entry := r.done(ctx, schema.AuditActionResent, l.ID, map[string]any{"target": target})
 		if err := r.record(ctx, entry); err != nil {
 			return err
 		}
-		return r.Operators.Resend(ctx, lead, targetOf(target))
+		return r.Operators.Resend(ctx, l, targetOf(target))
 	})
 }
 
 func (r *mutationResolver) ReleaseLead(ctx context.Context, id string, expected *schema.LeadState) (*schema.Lead, error) {
-	return r.changeLead(ctx, "releaseLead", id, func(lead *schema.Lead) error {
-		audit := r.done(ctx, schema.AuditActionReleased, lead.ID, nil)
-		return r.Operators.Release(ctx, lead, schema.ValueOr(expected, ""), audit)
+	return r.changeLead(ctx, "releaseLead", id, func(l lead.Lead) error {
+		audit := r.done(ctx, schema.AuditActionReleased, l.ID, nil)
+		return r.Operators.Release(ctx, l, stateOf(expected), audit)
 	})
 }
 
 func (r *mutationResolver) RejectLead(ctx context.Context, id string, expected *schema.LeadState) (*schema.Lead, error) {
-	return r.changeLead(ctx, "rejectLead", id, func(lead *schema.Lead) error {
-		audit := r.done(ctx, schema.AuditActionRejected, lead.ID, nil)
-		return r.Operators.Reject(ctx, lead, schema.ValueOr(expected, ""), audit)
+	return r.changeLead(ctx, "rejectLead", id, func(l lead.Lead) error {
+		audit := r.done(ctx, schema.AuditActionRejected, l.ID, nil)
+		return r.Operators.Reject(ctx, l, stateOf(expected), audit)
 	})
 }
 
 func (r *mutationResolver) WithdrawConsent(ctx context.Context, id string, purpose string) (*schema.Lead, error) {
-	return r.changeLead(ctx, "withdrawConsent", id, func(lead *schema.Lead) error {
-		entry := r.done(ctx, schema.AuditActionWithdrawn, lead.ID, map[string]any{"purpose": purpose})
+	return r.changeLead(ctx, "withdrawConsent", id, func(l lead.Lead) error {
+		entry := r.done(ctx, schema.AuditActionWithdrawn, l.ID, map[string]any{"purpose": purpose})
 		if err := r.record(ctx, entry); err != nil {
 			return err
 		}
-		_, err := r.Operators.Withdraw(ctx, lead.Contact.Email, purpose)
+		_, err := r.Operators.Withdraw(ctx, l.Contact.Email, purpose)
 		return err
 	})
 }
@@ -59,14 +59,18 @@ func (r *mutationResolver) EraseLeads(ctx context.Context, email string, dryRun 
 	return r.eraseLeads(ctx, email, dryRun)
 }
 
-func (r *queryResolver) Leads(ctx context.Context, search *string, state *schema.LeadState, locale *schema.Locale, since *time.Time, until *time.Time, first *int, after *string) (*schema.LeadConnection, error) {
+func (r *queryResolver) Leads(ctx context.Context, search *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error) {
 	f := store.Filter{
 		Limit: schema.ValueOr(first, defaultPage),
 		Since: schema.ValueOr(since, time.Time{}),
 		Until: schema.ValueOr(until, time.Time{}),
 	}
 	f.Search, f.Locale = schema.ValueOr(search, ""), string(schema.ValueOr(locale, ""))
-	return r.leads(ctx, f, schema.ValueOr(state, ""), schema.ValueOr(after, ""))
+	f.Owner, f.Source, f.Currency = owner, source, schema.ValueOr(currency, "")
+	f.AtLeast, f.AtMost = amountFrom, amountTo
+	f.Status = lead.Status(schema.ValueOr(status, ""))
+	f.ByAmount, f.Newest = orderOf(sort)
+	return r.leads(ctx, f, stateOf(state), schema.ValueOr(after, ""))
 }
 
 func (r *queryResolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
@@ -82,13 +86,13 @@ func (r *queryResolver) Deliveries(ctx context.Context, state []schema.DeliveryS
 }
 
 func (r *queryResolver) Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) (*schema.Funnel, error) {
-	return r.Operators.Funnel(ctx, leads.FunnelFilter{
-		Since:    schema.ValueOr(since, time.Time{}),
-		Until:    schema.ValueOr(until, time.Time{}),
-		Locale:   locale,
-		Source:   source,
-		Campaign: campaign,
-		Touch:    touch,
+	return r.funnel(ctx, store.FunnelFilter{
+		Since:      schema.ValueOr(since, time.Time{}),
+		Until:      schema.ValueOr(until, time.Time{}),
+		Locale:     string(schema.ValueOr(locale, "")),
+		Source:     source,
+		Campaign:   campaign,
+		FirstTouch: touch == schema.FunnelTouchFirst,
 	})
 }
 

@@ -46,7 +46,7 @@ func (r *Resolver) submitQuote(
 		n.IdempotencyKey = digest(in.SessionID, key)
 	}
 
-	n.Network = r.networkHash(schema.CallerFrom(ctx).Address)
+	n.Network = r.Mail.networkHash(schema.CallerFrom(ctx).Address)
 
 	n.Lead.ID = r.NewID()
 	n.Lead.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
@@ -57,7 +57,7 @@ func (r *Resolver) submitQuote(
 	read := hints{formats: r.formats}
 	r.checkWordings(ctx, &n.Lead)
 	n.Lead.FirstAttribution, n.Lead.Attribution = session.Touches(read.attribution(in.Attribution))
-	r.reportDropped(ctx, read)
+	schema.RecorderFrom(ctx).Dropped(read.dropped)
 
 	// Any signal that is not weak puts the lead in review.
 	n.Lead.Signals = r.signals(ctx, in, content, pace)
@@ -70,7 +70,9 @@ func (r *Resolver) submitQuote(
 	propagation.TraceContext{}.Inject(ctx, trace)
 	n.Lead.Trace = trace["traceparent"]
 
+	began := time.Now()
 	stored, created, err := r.Quotes.Submit(ctx, n)
+	r.ObserveDatabase("submit", began, err)
 	if err != nil {
 		return nil, translate(err)
 	}
@@ -135,8 +137,14 @@ func newLead(in schema.SubmitQuoteInput) lead.Lead {
 	}
 	s.Message = schema.UnixLines(schema.ValueOr(in.Message, ""))
 	for _, c := range in.Consents {
-		s.Consents = slices.DeleteFunc(s.Consents, func(before lead.Consent) bool { return before.Purpose == c.Purpose })
-		s.Consents = append(s.Consents, lead.Consent{Purpose: c.Purpose, Given: c.Given, Text: schema.UnixLines(schema.ValueOr(c.Text, ""))})
+		s.Consents = slices.DeleteFunc(s.Consents, func(before lead.Consent) bool {
+			return before.Purpose == c.Purpose
+		})
+		s.Consents = append(s.Consents, lead.Consent{
+			Purpose: c.Purpose,
+			Given:   c.Given,
+			Text:    schema.UnixLines(schema.ValueOr(c.Text, "")),
+		})
 	}
 	return s
 }
@@ -146,10 +154,7 @@ func (r *Resolver) checkWordings(ctx context.Context, l *lead.Lead) {
 	if len(l.Consents) == 0 {
 		return
 	}
-	locale, ok := schema.ParseLocale(l.Locale)
-	if !ok {
-		locale = schema.DefaultLocale
-	}
+	locale := schema.LocaleOrDefault(l.Locale)
 	snap, err := r.Content.Read(ctx, locale)
 	if err != nil {
 		r.Log.Warn().Ctx(ctx).Err(err).Msg("storing consents whose wording could not be checked")
@@ -190,8 +195,8 @@ func (r *Resolver) signals(
 }
 
 // paceSignal compares the time of a lead with the first tracked state of its session, or
-// with the error of reading it. A session that begins in the future was tracked by an instance with another
-// clock and gives no signal.
+// with the error of reading it. A session that begins in the future was tracked by an
+// instance with another clock and gives no signal.
 func (r *Resolver) paceSignal(s lead.Session, err error, at time.Time) lead.Signal {
 	switch took := at.Sub(s.FirstSeen); {
 	case r.MinTime == 0:

@@ -89,7 +89,10 @@ func noLead() *schema.Error { return notFound("There is no submission with this 
 
 // readLead reads a lead from the database.
 func (r *Resolver) readLead(ctx context.Context, id string) (lead.Lead, error) {
+	began := time.Now()
 	s, err := r.Quotes.Lead(ctx, id)
+	r.ObserveDatabase("submission", began, err)
+
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return s, noLead()

@@ -3,16 +3,21 @@
 // systems through the contracts in integrations. Both endpoints, GraphQL and REST, run
 // the resolvers through package executor.
 //
-// Dependencies run in one direction. Packages below (content, leads, price, executor, then
-// health) know nothing of this one. Here, resolver.go and errors.go come first, then a file
-// per feature, of which quote.go uses estimate.go and mail.go uses quotepdf.go, and last the
-// generated files.
+// Dependencies run in one direction. Packages below (content, leads, live, price, executor,
+// then health) know nothing of this one. Here, resolver.go, errors.go and hints.go come first,
+// then a file per feature, of which quote.go uses estimate.go and mail.go uses quotepdf.go, and
+// last the generated files.
 package resolvers
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	netmail "net/mail"
+	"net/netip"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -27,6 +32,7 @@ import (
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/health"
 	"siteapi/resolvers/leads"
+	"siteapi/resolvers/live"
 	"siteapi/schema"
 )
 
@@ -46,20 +52,25 @@ type Deps struct {
 	Content *content.Service
 	Cache   cache.Cache
 
-	Quotes store.Quotes
-	Audit  store.Audit
-	Prices store.Prices
-	PDF    Renderer
-	Logo   LogoLoader // optional: without it, documents have no logo
-	Log    zerolog.Logger
-	Now    func() time.Time
-	NewID  func() string // returns an opaque id with at least 122 random bits
+	Quotes   store.Quotes
+	Audit    store.Audit
+	Sessions store.OperatorSessions
+	Prices   store.Prices
+	PDF      Renderer
+	Logo     LogoLoader // optional: without it, documents have no logo
+	Log      zerolog.Logger
+	Now      func() time.Time
+	NewID    func() string // returns an opaque id with at least 122 random bits
 
 	Operators *leads.Service
+	Live      *live.Feed
 	Checks    []health.Check // checks of this machine, for serviceHealth
 	Version   string         // version of the program
 
 	SessionRetention, LeadRetention, AuditRetention time.Duration // 0: unlimited
+
+	// ExportKey seals the cursors of exports. It is the same at all instances.
+	ExportKey []byte
 
 	// MinTime is the shortest plausible time from a session's first tracked state to its
 	// lead. 0: any time is plausible.
@@ -72,12 +83,16 @@ type Deps struct {
 	// Challenge verifies the token of a bot check. nil: leads need no token.
 	Challenge *turnstile.Verifier
 
-	Development bool // report the names of the hints that trackQuote drops
+	Development bool // log likely mistakes in requests
 
 	Mail Mail
 
 	// Count counts events, such as "webhook", by a locale or an outcome. Optional.
 	Count func(event, detail string)
+
+	// ObserveDatabase is told of each operation of the database that a visitor waited for,
+	// such as "submit", and when it began. Optional.
+	ObserveDatabase func(operation string, began time.Time, err error)
 }
 
 // Mail says how mails about leads are sent.
@@ -92,6 +107,34 @@ type Mail struct {
 
 	// RefuseTests says that the visitor's mail is not sent to addresses reserved for tests.
 	RefuseTests bool
+}
+
+// addressHash returns the keyed hash of an address, the same for all spellings that reach
+// one mailbox: in any letter case, and with a tag behind a plus sign.
+func (m *Mail) addressHash(address string) string {
+	local, domain, _ := strings.Cut(strings.ToLower(address), "@")
+	local, _, _ = strings.Cut(local, "+")
+	return m.hash("address", local+"@"+domain)
+}
+
+// networkHash returns the keyed hash of a client's network, or nothing if no mails are
+// sent to visitors.
+func (m *Mail) networkHash(client string) string {
+	addr, err := netip.ParseAddr(client)
+	if m.Sender == nil || !m.Visitors || err != nil {
+		return ""
+	}
+	network := client
+	if addr = addr.Unmap(); addr.Is6() {
+		network = netip.PrefixFrom(addr, 64).Masked().String()
+	}
+	return m.hash("network", network)
+}
+
+func (m *Mail) hash(kind, value string) string {
+	mac := hmac.New(sha256.New, m.Key)
+	mac.Write([]byte(kind + "\x00" + value))
+	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
 // Resolver is the root of all resolvers.
@@ -109,6 +152,9 @@ type Resolver struct {
 func New(d Deps) *Resolver {
 	if d.Count == nil {
 		d.Count = func(string, string) {}
+	}
+	if d.ObserveDatabase == nil {
+		d.ObserveDatabase = func(string, time.Time, error) {}
 	}
 
 	return &Resolver{

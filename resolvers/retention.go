@@ -10,6 +10,9 @@ import (
 // needed any more.
 const mailHashLife = 24 * time.Hour
 
+// changesKept is how long changes of leads are kept for pages that were cut off.
+const changesKept = 24 * time.Hour
+
 // DeleteOld deletes sessions and leads that are older than their retention.
 func (r *Resolver) DeleteOld(ctx context.Context) {
 	r.deleteOld(ctx, "sessions", r.SessionRetention, r.Operators.Archive.PruneSessions)
@@ -17,6 +20,9 @@ func (r *Resolver) DeleteOld(ctx context.Context) {
 	r.keepAudit(ctx)
 	if _, err := r.Mail.Claims.PruneMails(ctx, r.Now().Add(-mailHashLife)); err != nil && ctx.Err() == nil {
 		r.Log.Error().Err(err).Msg("deleting old counts of mails")
+	}
+	if _, err := r.Live.Changes.PruneChanges(ctx, r.Now().Add(-changesKept)); err != nil && ctx.Err() == nil {
+		r.Log.Error().Err(err).Msg("deleting old changes of leads")
 	}
 }
 

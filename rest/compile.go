@@ -146,7 +146,8 @@ func (c *compiler) address(rt *route) {
 			"the path %q is not in plain form: use letters, digits, - . _ ~ and single slashes, "+
 				"and {name} for a whole segment that is the value of $name", rt.path)
 	case variableOf(segments[2]) != "":
-		c.add(rt.at("path"), "the path %q has a variable first: begin with the name of a group of routes", rt.path)
+		c.add(rt.at("path"),
+			"the path %q has a variable first: begin with the name of a group of routes", rt.path)
 	}
 
 	if rt.method == "GET" && rt.op.Operation != ast.Query {
@@ -216,7 +217,8 @@ func (c *compiler) sources(rt *route, args map[string]any) {
 		}
 	}
 	if rt.body != nil && rt.body.variable != nil && rt.body.fields != nil {
-		c.add(rt.at("bodyFields"), "the body goes to $%s whole: choose body or bodyFields", rt.body.variable.Variable)
+		c.add(rt.at("bodyFields"),
+			"the body goes to $%s whole: choose body or bodyFields", rt.body.variable.Variable)
 	}
 	if len(rt.sentAs) < len(rt.op.VariableDefinitions) && len(c.errs) == 0 {
 		c.add(
@@ -239,8 +241,8 @@ func (c *compiler) bounded(rt *route, def *ast.VariableDefinition) {
 	constraint := rt.argument(def.Variable).Directives.ForName("constraint")
 	free := def.Type.NamedType == "String" || def.Type.NamedType == "ID"
 	if free && (constraint == nil || constraint.Arguments.ForName("maxLength") == nil) {
-		c.add(def.Position, "$%s may be of any length: add @constraint(maxLength: …) to the argument in the schema",
-			def.Variable)
+		c.add(def.Position,
+			"$%s may be of any length: add @constraint(maxLength: …) to the argument in the schema", def.Variable)
 	}
 }
 
@@ -248,7 +250,8 @@ func (c *compiler) bounded(rt *route, def *ast.VariableDefinition) {
 func (c *compiler) wholeBody(rt *route, def *ast.VariableDefinition) {
 	rt.body.variable = def
 	isInput := def.Definition.Kind == ast.InputObject
-	if def.Type.Elem != nil || !isInput && (def.Definition.Kind != ast.Scalar || builtInScalar(def.Type.NamedType)) {
+	anyJSON := def.Definition.Kind == ast.Scalar && !builtInScalar(def.Type.NamedType)
+	if def.Type.Elem != nil || !isInput && !anyJSON {
 		c.add(
 			def.Position,
 			"$%s is a %s, which is not a body: use an input object or a scalar for any JSON",
@@ -301,7 +304,8 @@ func (c *compiler) examples(rt *route) {
 	}
 
 	if rt.produces == "" && rt.directive.Arguments.ForName("answerExample") == nil {
-		c.add(rt.directive.Position, "the route has no example of its answer: add @rest(answerExample: {…})")
+		c.add(rt.directive.Position,
+			"the route has no example of its answer: add @rest(answerExample: {…})")
 	}
 }
 
@@ -320,7 +324,9 @@ func (c *compiler) answer(rt *route, download bool) {
 	default:
 		fields := schema.Fields(rt.root.SelectionSet)
 		for _, name := range []string{"fileName", "contentType"} {
-			isIt := func(f *ast.Field) bool { return f.Alias == name && f.Definition.Type.String() == "String!" }
+			isIt := func(f *ast.Field) bool {
+				return f.Alias == name && f.Definition.Type.String() == "String!"
+			}
 			if !slices.ContainsFunc(fields, isIt) {
 				c.add(rt.root.Position, "a download needs the field %s, a String!: select it", name)
 			}

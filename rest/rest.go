@@ -111,59 +111,15 @@ func (a *API) Pattern(path string) string {
 	return ""
 }
 
-// ServeHTTP serves a request for a path below /api/. A path spelt differently, with
-// escapes or repeated slashes, is a different path.
+// ServeHTTP binds a request for a path below /api/ to the route's operation, runs it, and
+// sends the value of its root field as JSON or as a download.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	methods := a.paths[a.Pattern(r.URL.Path)]
-	isDescription := r.URL.Path == DescriptionPath
-	if r.URL.RawPath != "" || methods == nil && !isDescription {
-		WriteProblem(w, r, &schema.Error{
-			Code:    schema.CodeNotFound,
-			Message: "There is no route at this path. GET " + DescriptionPath + " lists the routes.",
-		})
+	op := a.operation(r)
+	if op == nil {
+		a.serveOther(w, r)
 		return
 	}
 
-	method := r.Method
-	if method == http.MethodHead {
-		method = http.MethodGet
-	}
-
-	if op := methods[method]; op != nil {
-		a.serve(w, r, op)
-		return
-	}
-	if isDescription && method == http.MethodGet {
-		w.Header().Set("ETag", a.etag)
-		w.Header().Set("Cache-Control", "no-cache")
-		w.Header().Set("Content-Type", "application/json")
-		coding.Write(w, r, http.StatusOK, a.body)
-		return
-	}
-
-	var allow []string
-	if methods[http.MethodGet] != nil || isDescription {
-		allow = append(allow, http.MethodGet, http.MethodHead)
-	}
-	if methods[http.MethodPost] != nil {
-		allow = append(allow, http.MethodPost)
-	}
-	w.Header().Set("Allow", strings.Join(append(allow, http.MethodOptions), ", "))
-
-	if method == http.MethodOptions {
-		w.WriteHeader(http.StatusNoContent)
-		return
-	}
-
-	WriteProblem(w, r, &schema.Error{
-		Code:    schema.CodeMethodNotAllowed,
-		Message: "This path answers to " + w.Header().Get("Allow") + ".",
-	})
-}
-
-// serve binds a request to a route's operation, runs it, and sends the value of its root
-// field as JSON or as a download.
-func (a *API) serve(w http.ResponseWriter, r *http.Request, op *operation) {
 	schema.RecorderFrom(r.Context()).Operation(schema.Operation{
 		Type:       string(op.op.Operation),
 		Name:       op.op.Name,
@@ -188,4 +144,59 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, op *operation) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	coding.Write(w, r, http.StatusOK, coding.NewBody(value))
+}
+
+// operation returns the operation that a request asks for, or nil if there is none. A path
+// spelt differently, with escapes or repeated slashes, is a different path.
+func (a *API) operation(r *http.Request) *operation {
+	if r.URL.RawPath != "" {
+		return nil
+	}
+
+	methods := a.paths[a.Pattern(r.URL.Path)]
+	if r.Method == http.MethodHead {
+		return methods[http.MethodGet]
+	}
+	return methods[r.Method]
+}
+
+// serveOther answers a request that asks for no operation: with the description, with the
+// methods of the path, or with an error.
+func (a *API) serveOther(w http.ResponseWriter, r *http.Request) {
+	methods := a.paths[a.Pattern(r.URL.Path)]
+	isDescription := r.URL.Path == DescriptionPath
+	if r.URL.RawPath != "" || methods == nil && !isDescription {
+		WriteProblem(w, r, &schema.Error{
+			Code:    schema.CodeNotFound,
+			Message: "There is no route at this path. GET " + DescriptionPath + " lists the routes.",
+		})
+		return
+	}
+
+	if isDescription && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		w.Header().Set("ETag", a.etag)
+		w.Header().Set("Cache-Control", "no-cache")
+		w.Header().Set("Content-Type", "application/json")
+		coding.Write(w, r, http.StatusOK, a.body)
+		return
+	}
+
+	var allow []string
+	if methods[http.MethodGet] != nil || isDescription {
+		allow = append(allow, http.MethodGet, http.MethodHead)
+	}
+	if methods[http.MethodPost] != nil {
+		allow = append(allow, http.MethodPost)
+	}
+	w.Header().Set("Allow", strings.Join(append(allow, http.MethodOptions), ", "))
+
+	if r.Method == http.MethodOptions {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+
+	WriteProblem(w, r, &schema.Error{
+		Code:    schema.CodeMethodNotAllowed,
+		Message: "This path answers to " + w.Header().Get("Allow") + ".",
+	})
 }

@@ -155,6 +155,8 @@ func (r roots) Query() exec.QueryResolver       { return r.stub }
 func (r roots) Mutation() exec.MutationResolver { return r.stub }
 func (r roots) Lead() exec.LeadResolver         { return nil }
 
+func (r roots) Subscription() exec.SubscriptionResolver { return nil }
+
 func (s *stub) ClearCache(
 	ctx context.Context, all *bool, pattern *string,
 ) (*schema.ClearCachePayload, error) {

@@ -20,6 +20,11 @@ type Caller struct {
 	// a token. It is empty until one of them was verified.
 	Operator Operator
 
+	// Session identifies the session of the inbox that the request belongs to; empty: none.
+	// Renew returns an error once that session has ended, or its operator is another one.
+	Session string
+	Renew   func(ctx context.Context) error
+
 	// Body is the request body as it was received, for signatures. It is nil until the
 	// endpoint has read it.
 	Body []byte
@@ -27,12 +32,17 @@ type Caller struct {
 
 // Operator is a person or a program that may use operators' fields.
 type Operator struct {
-	Actor string // the subject of a session, or TokenActor
+	Actor string // TokenActor, or AccountPrefix and the subject of an account
 	Role  Role   // empty: none
 }
 
-// TokenActor is the name of those who hold a token of operators.
-const TokenActor = "token"
+// Actors of the audit. Neither a token nor a command can be imitated by the subject of an
+// account, which a provider may choose freely.
+const (
+	TokenActor    = "token"    // who holds a token of operators
+	CommandPrefix = "command:" // before the user of the system who ran a command
+	AccountPrefix = "oidc:"    // before the subject of an account
+)
 
 // AtLeast reports whether a role may do what another one may. Each role may do all that
 // the ones before it may.

@@ -62,10 +62,7 @@ func (c *InputChecker) Check(
 	check := inputCheck{InputChecker: c, op: op, vars: vars, ignoreUnknown: ignoreUnknown}
 	for _, field := range Fields(op.SelectionSet) {
 		for _, arg := range field.Definition.Arguments {
-			check.path = check.path[:0]
-			if arg.Name != "input" || len(field.Definition.Arguments) > 1 {
-				check.path = append(check.path, arg.Name)
-			}
+			check.path = argumentPath(check.path[:0], field.Definition, arg.Name)
 			check.argument(field, arg)
 		}
 	}
@@ -117,11 +114,24 @@ func (c *inputCheck) drop() {
 	}
 }
 
-// pathOf returns the path of the value being checked, or of a field below it, such as
-// selections.features[0].
+// pathOf returns the path of the value being checked, or of a field below it.
 func (c *inputCheck) pathOf(below string) string {
+	return joinPath(append(slices.Clip(c.path), below)...)
+}
+
+// argumentPath adds the name of an argument to a path, unless it is the only argument and
+// is named `input`.
+func argumentPath(path []string, field *ast.FieldDefinition, arg string) []string {
+	if arg == "input" && len(field.Arguments) == 1 {
+		return path
+	}
+	return append(path, arg)
+}
+
+// joinPath writes a path, such as selections.features[0].
+func joinPath(elements ...string) string {
 	var path strings.Builder
-	for _, element := range append(slices.Clip(c.path), below) {
+	for _, element := range elements {
 		if path.Len() > 0 && element != "" && element[0] != '[' {
 			path.WriteByte('.')
 		}

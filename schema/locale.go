@@ -14,6 +14,14 @@ func ParseLocale(name string) (Locale, bool) {
 	return l, l.IsValid()
 }
 
+// LocaleOrDefault returns the locale with a name, or the default one if there is none.
+func LocaleOrDefault(name string) Locale {
+	if l, ok := ParseLocale(name); ok {
+		return l
+	}
+	return DefaultLocale
+}
+
 // In returns the text in a language, or nil if it has none. A nil string has no text.
 func (s *LocalizedString) In(l Locale) *string {
 	if s == nil {

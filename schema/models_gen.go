@@ -51,7 +51,7 @@ type AuditEntry struct {
 	ID string `json:"id"`
 	// When it was done.
 	At time.Time `json:"at"`
-	// Who did it: the subject of a session, `token`, or `command:` and a user of the system.
+	// Who did it: `oidc:` and the subject of an account, `token`, or `command:` and a user of the system.
 	Actor string `json:"actor"`
 	// What was done.
 	Action AuditAction `json:"action"`
@@ -301,6 +301,8 @@ type FunnelSource struct {
 	Submissions int `json:"submissions"`
 	// The lower ends of these leads' ranges, added up by currency.
 	Sums []*FunnelSum `json:"sums"`
+	// What those of them that were won bring, as far as it is known, added up by currency.
+	Won []*FunnelSum `json:"won"`
 }
 
 // A step of the calculator, and the number of sessions that reached it.
@@ -412,6 +414,14 @@ type Lead struct {
 	// Why the visitor got no mail; null if it was sent, is under way, or was sent so long ago that it is not known any more,
 	// and for a viewer.
 	NoMailReason *string `json:"noMailReason"`
+	// What became of it; null: it is not known.
+	Outcome *LeadOutcome `json:"outcome"`
+	// Address of the operator whom it was given to, in lower case; null: none.
+	Owner *string `json:"owner"`
+	// How far operators are with it.
+	Status LeadStatus `json:"status"`
+	// What operators noted about it, the oldest first, at most 200. Null for a viewer.
+	Notes []*LeadNote `json:"notes"`
 }
 
 // Where a visitor came from, as the client said.
@@ -432,7 +442,17 @@ type LeadAttribution struct {
 	LandingPage *string `json:"landingPage"`
 }
 
-// A page of leads. There is no total, since counting would read all leads.
+// A lead that changed, or whose deliveries did.
+type LeadChange struct {
+	// Its reference.
+	Reference string `json:"reference"`
+	// Its id; null for a viewer.
+	ID *string `json:"id"`
+	// What became of it.
+	Kind LeadChangeKind `json:"kind"`
+}
+
+// A page of leads.
 type LeadConnection struct {
 	// The leads of the page.
 	Edges []*LeadEdge `json:"edges"`
@@ -441,6 +461,8 @@ type LeadConnection struct {
 	// The leads of the page as CSV, with the columns of `siteapi leads export`. The names of the columns come first on the
 	// first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Null for a viewer.
 	CSV *string `json:"csv"`
+	// How many leads the filter selects, on all pages. They are counted only where this field is asked for.
+	Counts *LeadCounts `json:"counts"`
 }
 
 // What a visitor was asked to agree to, and the answer.
@@ -471,6 +493,16 @@ type LeadContact struct {
 	Company *string `json:"company"`
 }
 
+// How many leads a filter selects.
+type LeadCounts struct {
+	// All of them.
+	Total int `json:"total"`
+	// Those in each state, in the order of the enum. States without a lead are left out.
+	States []*LeadStateCount `json:"states"`
+	// Those in each status, in the order of the enum. Statuses without a lead are left out.
+	Statuses []*LeadStatusCount `json:"statuses"`
+}
+
 // A lead in a page.
 type LeadEdge struct {
 	// Its place in the order.
@@ -489,6 +521,50 @@ type LeadEstimate struct {
 	Currency string `json:"currency"`
 }
 
+// What changed of leads since the event before.
+type LeadEvent struct {
+	// Where to go on after a break.
+	Position string `json:"position"`
+	// True: more may have changed than `changes` tells.
+	Restarted bool `json:"restarted"`
+	// The leads that changed, each once.
+	Changes []*LeadChange `json:"changes"`
+}
+
+// A lead that could not be changed.
+type LeadFailure struct {
+	// What it was named by: its id or reference.
+	ID string `json:"id"`
+	// Why.
+	Reason LeadFailureReason `json:"reason"`
+}
+
+// What an operator wrote about a lead.
+type LeadNote struct {
+	// Who wrote it, named as in the audit.
+	Author string `json:"author"`
+	// When, in UTC, to the millisecond.
+	At time.Time `json:"at"`
+	// The text. Its lines end with a line feed.
+	Text string `json:"text"`
+}
+
+// What became of a lead.
+type LeadOutcome struct {
+	// What became of it.
+	Value LeadOutcomeValue `json:"value"`
+	// What it brings, in units of the currency, 0 to 1,000,000,000; null: not known, or it was not won.
+	Amount *float64 `json:"amount"`
+	// Currency of the amount, ISO 4217, such as `EUR`; null without an amount.
+	Currency *string `json:"currency"`
+	// When the operator said so, or when it changed in the CRM, in UTC.
+	At time.Time `json:"at"`
+	// Who said so.
+	Source LeadOutcomeSource `json:"source"`
+	// The operator who said so, as in the audit. Null if the CRM did, and for a viewer.
+	By *string `json:"by"`
+}
+
 // What was chosen, as slugs.
 type LeadSelections struct {
 	// Project type, such as `web-app`.
@@ -499,6 +575,30 @@ type LeadSelections struct {
 	Complexity *string `json:"complexity"`
 	// Timeline, such as `3-months`.
 	Timeline *string `json:"timeline"`
+}
+
+// Number of leads in a state.
+type LeadStateCount struct {
+	// The state.
+	State LeadState `json:"state"`
+	// How many leads are in it.
+	Count int `json:"count"`
+}
+
+// Number of leads in a status.
+type LeadStatusCount struct {
+	// The status.
+	Status LeadStatus `json:"status"`
+	// How many leads are in it.
+	Count int `json:"count"`
+}
+
+// What came of a change of several leads.
+type LeadsChange struct {
+	// Number of leads that were changed. One that was like that already counts neither here nor as failed.
+	Changed int `json:"changed"`
+	// The leads that could not be changed.
+	Failed []*LeadFailure `json:"failed"`
 }
 
 // A text in each language of the site. A language that is not translated is null.
@@ -521,6 +621,22 @@ type Logo struct {
 
 // Mutations. The fields of a request run one after the other, in the order written.
 type Mutation struct {
+}
+
+// A session of the inbox that an account opened.
+type OperatorSession struct {
+	// Names the session. It opens nothing.
+	ID string `json:"id"`
+	// Whose it is, as the audit names the actor: `oidc:` and the subject of the account.
+	Actor string `json:"actor"`
+	// What the operator may do in it.
+	Role Role `json:"role"`
+	// When it began.
+	StartedAt time.Time `json:"startedAt"`
+	// When the role is due to be checked with the provider of accounts.
+	CheckAt time.Time `json:"checkAt"`
+	// When it ends, whatever the provider says.
+	ExpiresAt time.Time `json:"expiresAt"`
 }
 
 // What comes after a page.
@@ -706,6 +822,10 @@ type SubmitQuotePayload struct {
 	PDFURL string `json:"pdfUrl"`
 }
 
+// Streams of events, for operators.
+type Subscription struct {
+}
+
 // A consent while a visitor is choosing.
 type TrackConsentInput struct {
 	// What for, a slug. Only `save_progress` has a meaning here: to keep the contact hints.
@@ -775,9 +895,9 @@ type TrackSelectionsInput struct {
 type AuditAction string
 
 const (
-	// A lead was read.
+	// A lead was read, with fields that a viewer does not see.
 	AuditActionOpened AuditAction = "OPENED"
-	// Leads were listed, with contact data or ids.
+	// Leads were listed, with contact data, ids or other fields that a viewer does not see.
 	AuditActionListed AuditAction = "LISTED"
 	// Leads were written to a file.
 	AuditActionExported AuditAction = "EXPORTED"
@@ -791,8 +911,18 @@ const (
 	AuditActionResent AuditAction = "RESENT"
 	// A consent was withdrawn.
 	AuditActionWithdrawn AuditAction = "WITHDRAWN"
+	// An operator said what became of a lead, or took it back.
+	AuditActionOutcome AuditAction = "OUTCOME"
+	// A lead was given to an operator, or to none.
+	AuditActionAssigned AuditAction = "ASSIGNED"
+	// The status of a lead was changed.
+	AuditActionStatus AuditAction = "STATUS"
+	// A note was added to a lead.
+	AuditActionNote AuditAction = "NOTE"
 	// A lead was erased, or an erasure found none.
 	AuditActionErased AuditAction = "ERASED"
+	// A session of an operator was ended for its owner.
+	AuditActionSessionEnded AuditAction = "SESSION_ENDED"
 )
 
 var AllAuditAction = []AuditAction{
@@ -804,12 +934,17 @@ var AllAuditAction = []AuditAction{
 	AuditActionRetried,
 	AuditActionResent,
 	AuditActionWithdrawn,
+	AuditActionOutcome,
+	AuditActionAssigned,
+	AuditActionStatus,
+	AuditActionNote,
 	AuditActionErased,
+	AuditActionSessionEnded,
 }
 
 func (e AuditAction) IsValid() bool {
 	switch e {
-	case AuditActionOpened, AuditActionListed, AuditActionExported, AuditActionReleased, AuditActionRejected, AuditActionRetried, AuditActionResent, AuditActionWithdrawn, AuditActionErased:
+	case AuditActionOpened, AuditActionListed, AuditActionExported, AuditActionReleased, AuditActionRejected, AuditActionRetried, AuditActionResent, AuditActionWithdrawn, AuditActionOutcome, AuditActionAssigned, AuditActionStatus, AuditActionNote, AuditActionErased, AuditActionSessionEnded:
 		return true
 	}
 	return false
@@ -1236,6 +1371,10 @@ const (
 	FunnelStepNameTyped FunnelStepName = "TYPED"
 	// The quote was submitted, and is not in review or rejected.
 	FunnelStepNameSubmitted FunnelStepName = "SUBMITTED"
+	// The lead turned out to be worth an offer, now or before it was won.
+	FunnelStepNameQualified FunnelStepName = "QUALIFIED"
+	// The lead became a customer.
+	FunnelStepNameWon FunnelStepName = "WON"
 )
 
 var AllFunnelStepName = []FunnelStepName{
@@ -1244,11 +1383,13 @@ var AllFunnelStepName = []FunnelStepName{
 	FunnelStepNameEstimated,
 	FunnelStepNameTyped,
 	FunnelStepNameSubmitted,
+	FunnelStepNameQualified,
+	FunnelStepNameWon,
 }
 
 func (e FunnelStepName) IsValid() bool {
 	switch e {
-	case FunnelStepNameVisited, FunnelStepNameChose, FunnelStepNameEstimated, FunnelStepNameTyped, FunnelStepNameSubmitted:
+	case FunnelStepNameVisited, FunnelStepNameChose, FunnelStepNameEstimated, FunnelStepNameTyped, FunnelStepNameSubmitted, FunnelStepNameQualified, FunnelStepNameWon:
 		return true
 	}
 	return false
@@ -1472,6 +1613,253 @@ func (e InvalidationType) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// What became of a lead.
+type LeadChangeKind string
+
+const (
+	// It was submitted.
+	LeadChangeKindCreated LeadChangeKind = "CREATED"
+	// Something changed, such as its state or a delivery.
+	LeadChangeKindChanged LeadChangeKind = "CHANGED"
+	// It was erased, or deleted because of its age.
+	LeadChangeKindErased LeadChangeKind = "ERASED"
+)
+
+var AllLeadChangeKind = []LeadChangeKind{
+	LeadChangeKindCreated,
+	LeadChangeKindChanged,
+	LeadChangeKindErased,
+}
+
+func (e LeadChangeKind) IsValid() bool {
+	switch e {
+	case LeadChangeKindCreated, LeadChangeKindChanged, LeadChangeKindErased:
+		return true
+	}
+	return false
+}
+
+func (e LeadChangeKind) String() string {
+	return string(e)
+}
+
+func (e *LeadChangeKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = LeadChangeKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid LeadChangeKind", str)
+	}
+	return nil
+}
+
+func (e LeadChangeKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *LeadChangeKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e LeadChangeKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Why a lead could not be changed.
+type LeadFailureReason string
+
+const (
+	// There is no such lead.
+	LeadFailureReasonNotFound LeadFailureReason = "NOT_FOUND"
+	// It is not in the expected state any more.
+	LeadFailureReasonConflict LeadFailureReason = "CONFLICT"
+	// It is not in review, and for a release not rejected either.
+	LeadFailureReasonNotInReview LeadFailureReason = "NOT_IN_REVIEW"
+	// None of its deliveries failed or waits for another attempt.
+	LeadFailureReasonNothingToRetry LeadFailureReason = "NOTHING_TO_RETRY"
+	// It could not be stored now. Trying again is safe.
+	LeadFailureReasonUnavailable LeadFailureReason = "UNAVAILABLE"
+)
+
+var AllLeadFailureReason = []LeadFailureReason{
+	LeadFailureReasonNotFound,
+	LeadFailureReasonConflict,
+	LeadFailureReasonNotInReview,
+	LeadFailureReasonNothingToRetry,
+	LeadFailureReasonUnavailable,
+}
+
+func (e LeadFailureReason) IsValid() bool {
+	switch e {
+	case LeadFailureReasonNotFound, LeadFailureReasonConflict, LeadFailureReasonNotInReview, LeadFailureReasonNothingToRetry, LeadFailureReasonUnavailable:
+		return true
+	}
+	return false
+}
+
+func (e LeadFailureReason) String() string {
+	return string(e)
+}
+
+func (e *LeadFailureReason) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = LeadFailureReason(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid LeadFailureReason", str)
+	}
+	return nil
+}
+
+func (e LeadFailureReason) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *LeadFailureReason) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e LeadFailureReason) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Who says what became of a lead.
+type LeadOutcomeSource string
+
+const (
+	// An operator. The CRM does not change it.
+	LeadOutcomeSourceOperator LeadOutcomeSource = "OPERATOR"
+	// The CRM, which is asked every hour where it is HubSpot.
+	LeadOutcomeSourceCrm LeadOutcomeSource = "CRM"
+)
+
+var AllLeadOutcomeSource = []LeadOutcomeSource{
+	LeadOutcomeSourceOperator,
+	LeadOutcomeSourceCrm,
+}
+
+func (e LeadOutcomeSource) IsValid() bool {
+	switch e {
+	case LeadOutcomeSourceOperator, LeadOutcomeSourceCrm:
+		return true
+	}
+	return false
+}
+
+func (e LeadOutcomeSource) String() string {
+	return string(e)
+}
+
+func (e *LeadOutcomeSource) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = LeadOutcomeSource(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid LeadOutcomeSource", str)
+	}
+	return nil
+}
+
+func (e LeadOutcomeSource) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *LeadOutcomeSource) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e LeadOutcomeSource) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What can become of a lead.
+type LeadOutcomeValue string
+
+const (
+	// Sales took it up: it is worth an offer.
+	LeadOutcomeValueQualified LeadOutcomeValue = "QUALIFIED"
+	// It became a customer.
+	LeadOutcomeValueWon LeadOutcomeValue = "WON"
+	// It will not become a customer.
+	LeadOutcomeValueLost LeadOutcomeValue = "LOST"
+)
+
+var AllLeadOutcomeValue = []LeadOutcomeValue{
+	LeadOutcomeValueQualified,
+	LeadOutcomeValueWon,
+	LeadOutcomeValueLost,
+}
+
+func (e LeadOutcomeValue) IsValid() bool {
+	switch e {
+	case LeadOutcomeValueQualified, LeadOutcomeValueWon, LeadOutcomeValueLost:
+		return true
+	}
+	return false
+}
+
+func (e LeadOutcomeValue) String() string {
+	return string(e)
+}
+
+func (e *LeadOutcomeValue) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = LeadOutcomeValue(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid LeadOutcomeValue", str)
+	}
+	return nil
+}
+
+func (e LeadOutcomeValue) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *LeadOutcomeValue) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e LeadOutcomeValue) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // What is unusual about a lead. Signs that a program may have filled in the form lead to a review, unless they are weak.
 type LeadSignal string
 
@@ -1545,6 +1933,70 @@ func (e LeadSignal) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// The order of a list of leads. Amounts are compared as numbers, whatever their currency.
+type LeadSort string
+
+const (
+	// The newest first.
+	LeadSortNewest LeadSort = "NEWEST"
+	// The oldest first.
+	LeadSortOldest LeadSort = "OLDEST"
+	// The largest lower bound of the range first, and of equal ones the newest.
+	LeadSortLargest LeadSort = "LARGEST"
+	// The smallest lower bound of the range first, and of equal ones the oldest.
+	LeadSortSmallest LeadSort = "SMALLEST"
+)
+
+var AllLeadSort = []LeadSort{
+	LeadSortNewest,
+	LeadSortOldest,
+	LeadSortLargest,
+	LeadSortSmallest,
+}
+
+func (e LeadSort) IsValid() bool {
+	switch e {
+	case LeadSortNewest, LeadSortOldest, LeadSortLargest, LeadSortSmallest:
+		return true
+	}
+	return false
+}
+
+func (e LeadSort) String() string {
+	return string(e)
+}
+
+func (e *LeadSort) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = LeadSort(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid LeadSort", str)
+	}
+	return nil
+}
+
+func (e LeadSort) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *LeadSort) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e LeadSort) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // State of a lead.
 type LeadState string
 
@@ -1607,6 +2059,70 @@ func (e *LeadState) UnmarshalJSON(b []byte) error {
 }
 
 func (e LeadState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// How far operators are with a lead. It decides nothing about deliveries.
+type LeadStatus string
+
+const (
+	// Work on it has not begun.
+	LeadStatusNew LeadStatus = "NEW"
+	// The visitor was contacted.
+	LeadStatusContacted LeadStatus = "CONTACTED"
+	// It waits for the visitor's answer.
+	LeadStatusWaiting LeadStatus = "WAITING"
+	// Nothing is left to do.
+	LeadStatusClosed LeadStatus = "CLOSED"
+)
+
+var AllLeadStatus = []LeadStatus{
+	LeadStatusNew,
+	LeadStatusContacted,
+	LeadStatusWaiting,
+	LeadStatusClosed,
+}
+
+func (e LeadStatus) IsValid() bool {
+	switch e {
+	case LeadStatusNew, LeadStatusContacted, LeadStatusWaiting, LeadStatusClosed:
+		return true
+	}
+	return false
+}
+
+func (e LeadStatus) String() string {
+	return string(e)
+}
+
+func (e *LeadStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = LeadStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid LeadStatus", str)
+	}
+	return nil
+}
+
+func (e LeadStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *LeadStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e LeadStatus) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

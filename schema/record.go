@@ -20,8 +20,8 @@ type Recorder interface {
 	// Refused records the error that the client receives.
 	Refused(code Code, fields []FieldError)
 
-	// Dropped records the names of input fields that were left out. The response names
-	// them in HeaderDropped.
+	// Dropped records the names of input fields that were left out. In development the
+	// response names them in HeaderDropped.
 	Dropped(fields []string)
 }
 

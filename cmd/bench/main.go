@@ -88,6 +88,7 @@ func run(ctx context.Context) {
 		{"pdf-cold", "", pdfCold},
 		{"pdf-cached-vs-nethttp", alone, pdfCached},
 		{"valkey-read-vs-memory", alone, valkeyRead},
+		{"funnel", "", funnel},
 		{"start", "", start},
 		{"memory", "", residentMemory},
 	} {

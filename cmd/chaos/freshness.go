@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,9 +15,7 @@ import (
 	"time"
 
 	"siteapi/cmd/internal/harness"
-	"siteapi/integrations/cache/cachetest/valkeyserver"
 	"siteapi/integrations/cms/sanity/sanitytest"
-	"siteapi/integrations/store/storetest/pgserver"
 )
 
 // Promises of the scenario: how soon a publication shows without a webhook.
@@ -31,14 +28,8 @@ const (
 // CMS is cut, loses events, is refused and falls silent, and the instance that watches it
 // is killed. Both instances have to show each change in time.
 func freshness(ctx context.Context, t *trial) string {
-	pg, err := pgserver.New()
-	valkey, err2 := valkeyserver.New(t.dir)
-	needs(errors.Join(err, err2))
-	defer func() { _ = pg.Remove() }()
-	harness.Check(os.MkdirAll(t.dir, 0o750))
-	harness.Check(pg.Up())
-	harness.Check(valkey.Start())
-	defer valkey.Stop()
+	pg, valkey, remove := t.servers()
+	defer remove()
 
 	u := newUpstreams()
 	defer u.cms.Close()

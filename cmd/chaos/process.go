@@ -68,17 +68,28 @@ func kills(ctx context.Context, t *trial) string {
 		n, len(v.acked), len(u.mail.Mails()), time.Since(began).Round(time.Second))
 }
 
-// flapping stops and starts Valkey and PostgreSQL under load, alone and together.
-func flapping(ctx context.Context, t *trial) string {
+// servers starts PostgreSQL and Valkey. It also returns a function that ends and removes
+// them.
+func (t *trial) servers() (pg *pgserver.Server, valkey *valkeyserver.Server, remove func()) {
 	pg, err := pgserver.New()
 	valkey, err2 := valkeyserver.New(t.dir)
 	needs(errors.Join(err, err2))
-	defer func() { _ = pg.Remove() }()
 
-	harness.Check(os.MkdirAll(t.dir, 0o750))
-	harness.Check(pg.Up())
-	harness.Check(valkey.Start())
-	defer valkey.Stop()
+	remove = func() {
+		valkey.Stop()
+		_ = pg.Remove()
+	}
+	if err := errors.Join(os.MkdirAll(t.dir, 0o750), pg.Up(), valkey.Start()); err != nil {
+		remove()
+		harness.Check(err)
+	}
+	return pg, valkey, remove
+}
+
+// flapping stops and starts Valkey and PostgreSQL under load, alone and together.
+func flapping(ctx context.Context, t *trial) string {
+	pg, valkey, remove := t.servers()
+	defer remove()
 
 	u := newUpstreams()
 	_, v, end := t.begin(ctx, u, "DATABASE_URL="+pg.URL("postgres"), "CACHE_URL="+valkey.URL())

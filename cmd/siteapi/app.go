@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -19,14 +20,17 @@ import (
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
+	"siteapi/integrations/crm"
 	mailfile "siteapi/integrations/mail/file"
 	"siteapi/integrations/pdf"
+	"siteapi/integrations/queue"
 	"siteapi/integrations/turnstile"
 	"siteapi/resolvers"
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/executor"
 	"siteapi/resolvers/graphqlhttp"
 	"siteapi/resolvers/leads"
+	"siteapi/resolvers/live"
 	"siteapi/rest"
 	"siteapi/schema/exec"
 )
@@ -42,6 +46,7 @@ type app struct {
 	content  *content.Service
 	resolver *resolvers.Resolver
 	watcher  cms.Watcher // nil: changes of the content are not noticed without the webhook
+	pull     *leads.Pull // nil: the CRM does not know what became of leads
 	closers
 
 	stop       context.CancelFunc // ends the background work that start began
@@ -103,6 +108,9 @@ func newApp(
 		observe: a.metrics.Delivery,
 		call:    a.metrics.Call,
 	}
+	if s.Mails() {
+		d.owners = func(ctx context.Context, m queue.OwnerMail) error { return a.resolver.SendOwnerMail(ctx, m) }
+	}
 	for _, change := range changes {
 		change(&d)
 	}
@@ -115,14 +123,25 @@ func newApp(
 	}
 	a.closers = append(a.closers, a.data.Close)
 
-	a.metrics.Registry.MustRegister(telemetry.Gauges{
+	gauges := telemetry.Gauges{
 		Queue:   a.data.Queue,
 		Archive: a.data.Archive,
 		Load:    a.data.Load,
 		Files:   a.data.Files,
 		Watcher: a.watcher,
-	})
-	a.data.Quotes = a.metrics.Quotes(a.data.Quotes)
+	}
+	if source, ok := contacts.(crm.Outcomes); ok {
+		a.pull = &leads.Pull{
+			CRM:      source,
+			Leases:   a.data.Tables,
+			Archive:  a.data.Archive,
+			Outcomes: a.data.Tables,
+			Log:      a.log,
+			Count:    a.metrics.Event,
+		}
+		gauges.Pulled = a.pull.LastAt
+	}
+	a.metrics.Registry.MustRegister(gauges)
 
 	a.content = content.New(content.Options{
 		CMS:           source,
@@ -172,12 +191,13 @@ func (a *app) newResolver(
 	}
 
 	a.resolver = resolvers.New(resolvers.Deps{
-		Content: a.content,
-		Cache:   entries,
-		Audit:   a.data.Tables,
-		Quotes:  a.data.Quotes,
-		Prices:  a.data.Tables,
-		Logo:    logo,
+		Content:  a.content,
+		Cache:    entries,
+		Audit:    a.data.Tables,
+		Sessions: a.data.Tables,
+		Quotes:   a.data.Quotes,
+		Prices:   a.data.Tables,
+		Logo:     logo,
 
 		Log:     a.log,
 		Version: versionText(),
@@ -187,7 +207,9 @@ func (a *app) newResolver(
 
 		Operators: &leads.Service{
 			Archive:    a.data.Archive,
+			Work:       a.data.Tables,
 			Records:    a.data.Tables,
+			Outcomes:   a.data.Tables,
 			Deliveries: a.data.Queue,
 			CMS:        source,
 			CRM:        contacts,
@@ -197,18 +219,28 @@ func (a *app) newResolver(
 			OutOfReach: operator.OutOfReach(s),
 		},
 
+		Live:             &live.Feed{Changes: a.data.Tables, Log: a.log},
 		Checks:           operator.Checks(s),
 		Development:      s.Environment == config.Development,
 		SessionRetention: s.TrackRetention,
 		LeadRetention:    s.LeadRetention,
 		AuditRetention:   s.AuditRetention,
+		ExportKey:        exportKey(s),
 		MinTime:          s.SpamMinTime,
 		TrackContact:     s.TrackContact,
 		Challenge:        verifier,
 		Mail:             mailSettings(s, openMail(s, a.metrics), a.data.Tables),
 		Count:            a.metrics.Event,
+		ObserveDatabase:  a.metrics.Database,
 	})
 	return nil
+}
+
+// exportKey returns the key that seals the cursors of exports. It is the same at all
+// instances, and not in the database.
+func exportKey(s *config.Settings) []byte {
+	key := sha256.Sum256([]byte("pages of an export\x00" + strings.Join(s.CacheTokens, ",")))
+	return key[:]
 }
 
 // newServer builds the executor, the GraphQL and REST endpoints on top of it, and the
@@ -230,7 +262,6 @@ func (a *app) newServer(
 		Log:         a.log,
 		Now:         time.Now,
 		ContentSize: a.content.Size,
-		Development: s.Environment == config.Development,
 		Documents:   clients,
 		Rules:       graphqlhttp.Rules,
 	}
@@ -248,10 +279,12 @@ func (a *app) newServer(
 		return err
 	}
 
+	streams := httpserver.NewStreams(a.metrics.Registry)
 	operatorAPI := graphqlhttp.Options{
 		Executor:  operations,
 		Documents: operators,
 		Revision:  a.content.Revision,
+		Streams:   streams,
 	}
 	public := operatorAPI
 	public.Documents = clients
@@ -262,6 +295,7 @@ func (a *app) newServer(
 		InboxGraphQL: graphqlhttp.New(operatorAPI),
 		REST:         api,
 		Dependencies: dependencies,
+		Streams:      streams,
 		SignIn:       a.signIn(),
 		Settings:     s,
 		RateLimits:   limits,
@@ -340,8 +374,15 @@ func (a *app) start(ctx context.Context) error {
 		a.background.Go(func() { a.content.Watch(ctx, a.watcher, shared) })
 	}
 
+	if a.pull != nil {
+		a.background.Go(func() { a.pull.Run(ctx) })
+	}
+
 	a.background.Go(func() { a.upkeep(ctx) })
 	a.content.Warm()
+	if err := operator.NoteSystems(ctx, a.data.Tables, a.settings); err != nil {
+		a.log.Warn().Err(err).Msg("noting the settings: commands with others are not refused")
+	}
 	return nil
 }
 

@@ -75,7 +75,7 @@ func TestRequestsInFlightOfOneClient(t *testing.T) {
 	}
 }
 
-// Bodies that strangers send halfway keep out nobody else's: neither the chunked webhook of
+// Bodies that strangers send halfway keep out no other request: neither the chunked webhook of
 // the CMS, nor a stranger's own request of the usual size.
 func TestHalfSentBodies(t *testing.T) {
 	t.Parallel()

@@ -394,6 +394,8 @@ func TestBackupOfPostgres(t *testing.T) {
 		}
 	}
 
+	s.run("leads", "show", id)
+	head := s.auditHead()
 	shell("pg_dump ", "backup", "-o", "x")
 	s.run("leads", "erase", "--email", "dumped@example.com", "--yes", "--server", s.base)
 	if len(s.stored()) != 0 {
@@ -405,6 +407,7 @@ func TestBackupOfPostgres(t *testing.T) {
 	if got := s.stored(); !slices.Equal(got, []string{id}) {
 		t.Errorf("restored are %q", got)
 	}
+	s.hasAudit(head)
 }
 
 func TestBackupRefuses(t *testing.T) {

@@ -42,7 +42,7 @@ func TestSeed(t *testing.T) {
 		seeds("has content of its own", 2, 1, "--yes")
 	}
 
-	// Without a terminal nobody answers the question. Leads are no content.
+	// Without a terminal the question has no answer. Leads are no content.
 	replace(`{"_id":"quoteSubmission.x","_type":"quoteSubmission"}`)
 	seeds("nothing was added", 2, 1)
 	s.env = append(s.env, "SANITY_TOKEN=reader")

@@ -16,6 +16,7 @@ func TestConsents(t *testing.T) {
 	s := startService(t, nil, quick)
 	s.writeContent(`[{"_id":"consent","_type":"consentText","language":"ro","purpose":"news","text":"Știri\r\npe e-mail."},` +
 		`{"_id":"siteSettings","_type":"siteSettings"}]`)
+	s.do("POST", "/api/cache/clear?all=true", "", cacheAuth)
 
 	bothEndpoints(t, func(t *testing.T, endpoint string) {
 		session := strings.ToLower(endpoint)

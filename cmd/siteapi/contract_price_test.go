@@ -3,8 +3,12 @@ package main
 import (
 	"bytes"
 	"crypto/rand"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -266,6 +270,7 @@ func (s *service) submitPriced(
 		estimate["revision"] = revision
 	}
 	input["selections"], input["estimate"], input["locale"] = selections, estimate, "en"
+	input["contact"].(object)["email"] = strings.ToLower(session+endpoint) + "@example.com"
 	s.through("REST", "trackQuote", object{"input": object{"sessionId": session + endpoint}})
 
 	got := s.through(endpoint, "submitQuote", object{"input": input})
@@ -316,35 +321,152 @@ func TestContractPriceOfALead(t *testing.T) {
 	}
 }
 
-// TestTamperedPricesReachNobody follows a tampered range to everything that receives leads.
+// receivedLeads are the leads that a webhook was told of, by their ids.
+type receivedLeads struct {
+	sync.Mutex
+	events map[string]receivedLead
+}
+
+// receivedLead is what an event says of the price. What was sent is beside it, as
+// sentEstimate.
+type receivedLead struct {
+	Data struct {
+		ID          string
+		Estimate    lead.Estimate
+		PriceStatus lead.PriceStatus
+	}
+}
+
+func newLeadReceiver(t *testing.T) (address string, received *receivedLeads) {
+	t.Helper()
+	received = &receivedLeads{events: map[string]receivedLead{}}
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var event receivedLead
+		if err := json.Unmarshal(body, &event); err != nil {
+			t.Errorf("%v: %s", err, body)
+		}
+		received.Lock()
+		defer received.Unlock()
+		received.events[event.Data.ID] = event
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, received
+}
+
+// exported returns the rows of an export by the ids of the leads, each by its columns.
+func (s *service) exported() map[string]map[string]string {
+	s.t.Helper()
+	out, err := s.siteapi("leads", "export")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	records, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(out, "\ufeff"))).ReadAll()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+
+	rows := map[string]map[string]string{}
+	for _, record := range records[1:] {
+		row := map[string]string{}
+		for i, name := range records[0] {
+			row[name] = record[i]
+		}
+		rows[row["submission_id"]] = row
+	}
+	return rows
+}
+
+// TestTamperedPricesReachNobody follows tampered submissions to everything that receives
+// leads: sent to either of two instances, through both endpoints.
 func TestTamperedPricesReachNobody(t *testing.T) {
 	t.Parallel()
-	s := startPriced(t, priceContent(enforced, 12000), nil)
-	other := startPriced(t, priceContent(enforced, 12000), map[string]string{"DATA_DIR": s.dataDir})
+	hook, received := newLeadReceiver(t)
+	env := map[string]string{"LEAD_WEBHOOK_URL": hook, "LEAD_WEBHOOK_SECRET": leadSecret}
+	s := startPriced(t, priceContent(enforced, 5000), env)
+	app := object{"projectType": "web-app"}
 
-	for i, tampered := range []*service{s, other} {
-		bothEndpoints(t, func(t *testing.T, endpoint string) {
-			id, _ := tampered.submitPriced(endpoint, fmt.Sprint("tampered", i), object{"projectType": "web-app"}, 7, 7.77, "JPY", "")
+	// The rules with the price of 5,000 were replaced a week ago.
+	lastWeek := s.through("REST", "estimateQuote", object{"selections": app}).data["revision"].(string)
+	s.changeContent(priceContent(enforced, 12000), 12000)
+	now := s.through("REST", "estimateQuote", object{"selections": app}).data["revision"].(string)
+	for _, revision := range []string{lastWeek, now} {
+		rules := store.PriceRules{Revision: revision, Locale: "en", Rules: "{}"}
+		if err := s.app.data.Tables.UsePriceRules(t.Context(), rules, time.Now().AddDate(0, 0, -7)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env["DATA_DIR"] = s.dataDir
+	other := startPriced(t, priceContent(enforced, 12000), env)
 
-			r := s.do("GET", "/api/quote/pdf?id="+id, "")
-			text := pdfText(t, r.body)
-			if !strings.Contains(text, "€12,000 – €18,000") || strings.Contains(text, "7.77") || strings.Contains(text, "¥") ||
-				strings.Contains(text, "to be confirmed") {
-				t.Errorf("the PDF says:\n%s", text)
+	type sent struct {
+		name       string
+		selections object
+		low, high  float64
+		currency   string
+		revision   string
+		min        float64
+		status     lead.PriceStatus
+		printed    string
+	}
+	const whole, least = "€12,000 – €18,000", "€1,000 – €1,500"
+	leads := map[string]sent{}
+	for _, tampered := range []sent{
+		{"range", app, 7, 7.77, "EUR", "", 12000, lead.Verified, whole},
+		{"currency", app, 12000, 18000, "JPY", "", 12000, lead.Verified, whole},
+		{"slugs", object{"projectType": "blog"}, 7, 7.77, "EUR", "", 1000, lead.Unpriced, least},
+		{"bogus", object{"projectType": "web-app", "features": []any{"nope"}}, 7, 7.77, "EUR", "", 12000, lead.Unpriced, whole},
+		{"never", app, 7, 7.77, "EUR", strings.Repeat("0", 32), 12000, lead.Verified, whole},
+		{"week", app, 5000, 7500, "EUR", lastWeek, 12000, lead.Verified, whole},
+	} {
+		for i, instance := range []*service{s, other} {
+			for _, endpoint := range []string{"REST", "GraphQL"} {
+				id, _ := instance.submitPriced(endpoint, fmt.Sprint(tampered.name, i), tampered.selections,
+					tampered.low, tampered.high, tampered.currency, tampered.revision)
+				leads[id] = tampered
 			}
+		}
+	}
 
-			eventually(t, "the deliveries", func() bool {
-				return slices.Contains(s.files("cms"), "quoteSubmission."+id+".json") && len(s.files("crm")) > 0
-			})
-			stored, err := os.ReadFile(filepath.Join(s.dataDir, "cms", "quoteSubmission."+id+".json"))
-			if err != nil || strings.Contains(string(stored), "7.77") || !strings.Contains(string(stored), `"VERIFIED"`) {
-				t.Errorf("the CMS has %s, %v", stored, err)
+	eventually(t, "the deliveries", func() bool {
+		received.Lock()
+		defer received.Unlock()
+		return len(s.files("cms")) == len(leads) && len(s.files("crm")) == len(leads) && len(received.events) == len(leads)
+	})
+	forbidden := regexp.MustCompile(`7\.77|JPY|¥|7[.,]?500\b`)
+	rows := s.exported()
+	for id, tampered := range leads {
+		document, err := os.ReadFile(filepath.Join(s.dataDir, "cms", "quoteSubmission."+id+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		printed := pdfText(t, s.do("GET", "/api/quote/pdf?id="+id, "").body)
+		announced, row := received.events[id].Data, rows[id]
+		want := lead.Estimate{Min: tampered.min, Max: tampered.min * 1.5, Currency: "EUR"}
+
+		for place, text := range map[string]string{
+			"PDF":    printed,
+			"CMS":    string(document),
+			"export": fmt.Sprint(row),
+		} {
+			if found := forbidden.FindString(text); found != "" {
+				t.Errorf("%s: %s says %s: %s", tampered.name, place, found, text)
 			}
-			contact, err := os.ReadFile(filepath.Join(s.dataDir, "crm", s.files("crm")[0]))
-			if err != nil || strings.Contains(string(contact), "7.77") {
-				t.Errorf("the CRM has %s, %v", contact, err)
-			}
-		})
+		}
+		if !strings.Contains(printed, tampered.printed) ||
+			announced.Estimate != want || announced.PriceStatus != tampered.status ||
+			row["estimate_min"] != fmt.Sprint(want.Min) || row["estimate_max"] != fmt.Sprint(want.Max) ||
+			row["currency"] != "EUR" || row["price_status"] != string(tampered.status) ||
+			!strings.Contains(string(document), `"`+string(tampered.status)+`"`) {
+			t.Errorf("%s: PDF %s\nwebhook %+v\nexport %v\nCMS %s", tampered.name, printed, announced, row, document)
+		}
+	}
+
+	for _, name := range s.files("crm") {
+		contact, err := os.ReadFile(filepath.Join(s.dataDir, "crm", name))
+		if found := forbidden.Find(contact); err != nil || found != nil {
+			t.Errorf("the CRM has %s, %v", contact, err)
+		}
 	}
 }
 

@@ -550,7 +550,7 @@ func TestContractNothingPersonalIsLogged(t *testing.T) {
 	}
 }
 
-// A request id in one of the usual forms is taken from anybody, and any other only from a
+// A request id in one of the usual forms is taken from every client, and any other only from a
 // trusted proxy, since it is logged.
 func TestContractRequestIDs(t *testing.T) {
 	t.Parallel()

@@ -30,6 +30,7 @@ import (
 // nothing, which suits commands that only read.
 type deliveries struct {
 	senders  map[queue.Target]queue.Send
+	owners   func(context.Context, queue.OwnerMail) error // sends the mails to owners; nil: none are sent
 	observe  func(queue.Target, queue.Outcome)
 	call     func(context.Context, upstream.Call) // observes calls to the edge
 	retryMax time.Duration                        // replaces DELIVERY_RETRY_MAX in tests, unless it is 0
@@ -46,12 +47,13 @@ func openDatabase(
 	}
 
 	options := queue.Options{
-		Targets:     targets(s, d.senders),
-		Receivers:   receivers,
-		ContentKeys: content.Keys(schema.Locales()),
-		RetryMax:    cmp.Or(d.retryMax, s.DeliveryRetryMax),
-		Observe:     d.observe,
-		Log:         log,
+		Targets:       targets(s, d.senders),
+		Receivers:     receivers,
+		ContentKeys:   content.Keys(schema.Locales()),
+		SendOwnerMail: d.owners,
+		RetryMax:      cmp.Or(d.retryMax, s.DeliveryRetryMax),
+		Observe:       d.observe,
+		Log:           log,
 	}
 
 	open := openSQLite
@@ -90,7 +92,7 @@ func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*op
 		return nil, err
 	}
 
-	o.Load, o.Records = tables.Lead, tables
+	o.Load, o.Records, o.Leases = tables.Lead, tables, tables
 	jobs, inTransaction, err := queue.New(riverpgxv5.New(pool), o)
 	if err == nil {
 		tables.UseQueue(inTransaction)
@@ -149,7 +151,7 @@ func openSQLite(
 	}
 	opened.add(tables.Close)
 
-	o.Load, o.Records = tables.Lead, tables
+	o.Load, o.Records, o.Leases = tables.Lead, tables, tables
 	jobs, inTransaction, err := queue.New(riversqlite.New(pool), o)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -165,6 +166,11 @@ func TestDeliveriesVerify(t *testing.T) {
 
 	if v, code := verify("--fix"); code != 2 || v.Targets[0].Missing != 2 || v.Targets[0].Resent != 2 {
 		t.Errorf("fixing: %d %+v", code, v)
+	}
+	for _, id := range []string{arrived, rejected} {
+		if entry := `RESENT ` + id + ` {"target":"cms"}`; !slices.Contains(s.recorded(), entry) {
+			t.Errorf("the audit lacks %s: %q", entry, s.recorded())
+		}
 	}
 
 	eventually(t, "it is repaired", func() bool { _, code := verify(); return code == 0 })

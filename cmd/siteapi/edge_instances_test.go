@@ -106,6 +106,39 @@ func TestEdgeIsToldAfterKill(t *testing.T) {
 	}
 }
 
+// TestEdgeBurstOfTwoInstances publishes 100 times in a minute at two instances, which share
+// the window of the CDN.
+func TestEdgeBurstOfTwoInstances(t *testing.T) {
+	t.Parallel()
+	stub, vendors := newEdgeStub(t), newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
+	vendors.published("title 0")
+	env := edgeEnv(vendors, stub, map[string]string{
+		"CACHE_URL":    valkeyserver.Start(t).URL(),
+		"DATABASE_URL": pgserver.Start(t).NewDatabase(t),
+	})
+	instances := []*running{launch(t, t.TempDir(), env...), launch(t, t.TempDir(), env...)}
+	for _, r := range instances {
+		r.shows("title 0")
+	}
+	stub.quiet()
+
+	began := time.Now()
+	for i := range 100 {
+		instances[i%2].publishAt(vendors, fmt.Sprintf("burst %d", i))
+		time.Sleep(time.Until(began.Add(time.Duration(i+1) * 600 * time.Millisecond)))
+	}
+	took := time.Since(began)
+	for _, r := range instances {
+		r.shows("burst 99")
+	}
+
+	// The last publications are told, and told again, within some windows more.
+	n, most := len(stub.quiet()), int(took/(2*time.Second))+4
+	if t.Logf("%d purges for 100 publications in %v", n, took); n > most || n < 2 {
+		t.Errorf("%d purges, want %d at most", n, most)
+	}
+}
+
 // TestEdgeOfTwoInstances publishes at either of two instances, which share a CDN.
 func TestEdgeOfTwoInstances(t *testing.T) {
 	t.Parallel()

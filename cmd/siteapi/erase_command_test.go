@@ -2,19 +2,23 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"siteapi/integrations/cache/cachetest/valkeyserver"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/queue"
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
@@ -66,17 +70,32 @@ func (s *site) erase(args ...string) (r erased, code int) {
 func (s *site) populate() (hers []string, theirs string) {
 	s.t.Helper()
 	again := newLead("hers-2")
-	again["contact"].(object)["email"] = "HERS@example.com"
-	again["message"] = "Write to hers@example.com,\nplease."
+	again["contact"] = object{
+		"email":     "HERS@example.com",
+		"firstName": "Hersfirst",
+		"lastName":  "Herslast",
+		"phone":     "+40 700 555 123",
+		"company":   "Herscompany",
+	}
+	again["message"] = "Write to hers@example.com,\nhersmessage."
 	again["consents"] = []any{object{"purpose": "news", "given": true, "text": "hers-wording"}}
-	again["attribution"] = object{"source": "hers-source", "landingPage": "/hers-page"}
+	again["attribution"] = object{
+		"source":      "hers-source",
+		"medium":      "hers-medium",
+		"campaign":    "hers-campaign",
+		"term":        "hers-term",
+		"content":     "hers-content",
+		"referrer":    "https://hers-referrer.example/",
+		"landingPage": "/hers-page",
+	}
+	first := s.submit("hers")
 	_, second := s.post("/api/quote/submit", again)
-	hers = []string{s.submit("hers"), second["submissionId"].(string)}
+	hers = []string{first, second["submissionId"].(string)}
 	theirs = s.submit("theirs")
 
 	s.post("/api/quote/track",
-		object{"sessionId": "hint", "formData": object{"email": "Hers@example.com", "firstName": "Ana"},
-			"attribution": object{"source": "hers-source"}})
+		object{"sessionId": "hint", "formData": object{"email": "Hers@example.com", "firstName": "Hershint"},
+			"attribution": object{"source": "hers-first"}})
 	s.post("/api/quote/track",
 		object{"sessionId": "hint-2", "formData": object{"email": "theirs@example.com", "firstName": "Ana"}})
 
@@ -116,8 +135,25 @@ func (s *site) gone(hers []string, theirs string) {
 	}
 }
 
-// clean fails if a file in the data folder contains the erased address.
-func (s *site) clean() {
+// ofHer lists what the erased person typed, and where it came from, in lower case.
+var ofHer = []string{
+	"hers@example", "hersfirst", "herslast", "700 555 123", "700555123", "herscompany", "hersmessage", "hers-wording",
+	"hers-source", "hers-medium", "hers-campaign", "hers-term", "hers-content", "hers-referrer", "hers-page",
+	"hershint", "hers-first",
+}
+
+// traces returns the parts of ofHer that a text holds.
+func traces(text []byte) (found []string) {
+	for _, part := range ofHer {
+		if strings.Contains(strings.ToLower(string(text)), part) {
+			found = append(found, part)
+		}
+	}
+	return found
+}
+
+// inFiles returns what the files of the data folder hold of the erased person.
+func (s *site) inFiles() (found []string) {
 	s.t.Helper()
 	err := filepath.WalkDir(s.dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -125,15 +161,39 @@ func (s *site) clean() {
 		}
 
 		data, err := os.ReadFile(path)
-		for _, part := range []string{"hers@example", "hers-source", "hers-page", "hers-wording"} {
-			if strings.Contains(strings.ToLower(string(data)), part) {
-				s.t.Errorf("%s holds %s", path, part)
-			}
-		}
+		found = append(found, traces(data)...)
 		return err
 	})
 	if err != nil {
 		s.t.Error(err)
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// inStubs returns what the documents of the CMS and the contacts of the CRM hold.
+func (s *site) inStubs() (cms, crm []string) {
+	s.t.Helper()
+	documents, err := json.Marshal(s.stubs.cms.Documents())
+	contacts, err2 := json.Marshal(s.stubs.crm.Contacts())
+	if err := errors.Join(err, err2); err != nil {
+		s.t.Error(err)
+	}
+	return traces(documents), traces(contacts)
+}
+
+// clean fails if a file in the data folder, the CMS or the CRM holds anything of the erased
+// person, byte by byte.
+func (s *site) clean() {
+	s.t.Helper()
+	if found := s.inFiles(); len(found) > 0 {
+		s.t.Errorf("the data folder holds %q", found)
+	}
+	if s.stubs == nil {
+		return
+	}
+	if cms, crm := s.inStubs(); len(cms)+len(crm) > 0 {
+		s.t.Errorf("the CMS holds %q, the CRM %q", cms, crm)
 	}
 }
 
@@ -141,6 +201,12 @@ func TestEraseEverywhere(t *testing.T) {
 	t.Parallel()
 	s := newFarSite(t).start()
 	hers, theirs := s.populate()
+	if found := s.inFiles(); len(found) < len(ofHer) {
+		t.Errorf("before it was erased the data folder has only %q", found)
+	}
+	if cms, crm := s.inStubs(); len(cms) < 14 || len(crm) < 10 {
+		t.Errorf("before it was erased the CMS has only %q, the CRM %q", cms, crm)
+	}
 
 	// A dry run changes nothing.
 	r, code := s.erase("--email", " hers@Example.com ")
@@ -149,7 +215,15 @@ func TestEraseEverywhere(t *testing.T) {
 	}
 
 	// In development, each lead has two mails beside the deliveries to CMS and CRM.
-	counts := map[string]int{"deliveries": 8, "files": 4, "documents": 2, "contacts": 1, "submissions": 2, "sessions": 1}
+	counts := map[string]int{
+		"deliveries":  8,
+		"files":       4,
+		"documents":   2,
+		"contacts":    1,
+		"submissions": 2,
+		"sessions":    1,
+		"consents":    1,
+	}
 	for unit, n := range counts {
 		r.says(t, unit, n, 0, "found")
 	}
@@ -431,5 +505,63 @@ func TestEraseUnusualAddresses(t *testing.T) {
 		if code != 0 || !regexp.MustCompile(`submissions +1 +1 +erased`).MatchString(out) {
 			t.Errorf("%s: %d %s", email, code, out)
 		}
+	}
+}
+
+// Commands with other settings than the service's would find nothing in the CMS and the CRM,
+// and report that nothing is left.
+func TestCommandsWithOtherSettings(t *testing.T) {
+	t.Parallel()
+	vendors := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
+	hook, _ := newLeadReceiver(t)
+	env := vendors.env()
+	env["LEAD_WEBHOOK_URL"], env["LEAD_WEBHOOK_SECRET"] = hook, leadSecret
+	s := startService(t, env)
+	id := s.submit(t, "other-settings")
+	eventually(t, "the deliveries", func() bool {
+		for _, d := range s.deliveries(id) {
+			if d.State != queue.Delivered {
+				return false
+			}
+		}
+		return len(s.deliveries(id)) > 2
+	})
+	stored, err := s.app.data.Quotes.Lead(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	right := maps.Clone(s.env)
+	erase := []string{"leads", "erase", "--yes", "--email", stored.Contact.Email, "--server", s.base}
+	for _, tt := range []struct {
+		command, unset, says []string
+	}{
+		{
+			erase,
+			slices.Collect(maps.Keys(env)),
+			[]string{
+				"CMS_DRIVER is sanity there and file here", "SANITY_DATASET is", "CRM_DRIVER is hubspot there and file here",
+				"LEAD_WEBHOOK_URL is set there and unset here",
+			},
+		},
+		{erase, []string{"LEAD_WEBHOOK_URL"}, []string{"LEAD_WEBHOOK_URL is set there and unset here"}},
+		{[]string{"deliveries", "verify", "--fix"}, []string{"CRM_DRIVER"}, []string{"CRM_DRIVER is hubspot there and file here"}},
+	} {
+		s.env = maps.Clone(right)
+		maps.DeleteFunc(s.env, func(name, _ string) bool { return slices.Contains(tt.unset, name) })
+		out, err := s.siteapi(tt.command...)
+		for _, text := range tt.says {
+			if err == nil || !strings.Contains(err.Error(), text) {
+				t.Errorf("%v without %v: no %q in %v: %s", tt.command, tt.unset, text, err, out)
+			}
+		}
+	}
+
+	if _, err := s.app.data.Quotes.Lead(t.Context(), id); err != nil {
+		t.Errorf("the lead: %v", err)
+	}
+	s.env = right
+	if out, err := s.siteapi(erase...); err != nil || !strings.Contains(out, "complete") {
+		t.Errorf("with the settings of the service: %v, %s", err, out)
 	}
 }

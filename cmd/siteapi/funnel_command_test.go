@@ -56,7 +56,13 @@ func TestFunnel(t *testing.T) {
 	}
 	submitted := func(id, session string, at time.Time) lead.Lead {
 		contact := lead.Contact{FirstName: "Ana", LastName: "B", Email: "a@example.com"}
-		return lead.Lead{ID: id, SessionID: session, Contact: contact, SubmittedAt: at, Estimate: ranges[id]}
+		return lead.Lead{
+			ID:          "funnel-" + id,
+			SessionID:   session,
+			Contact:     contact,
+			SubmittedAt: at,
+			Estimate:    ranges[id],
+		}
 	}
 
 	review := submitted("l6", "review", dayOf(12))
@@ -70,6 +76,11 @@ func TestFunnel(t *testing.T) {
 		review,
 	)
 
+	s.says(
+		said{"leads outcome funnel-l2 won --amount 1200.5 --currency EUR", nil, nil},
+		said{"leads outcome funnel-l1 qualified", nil, nil}, // its session was won with l2 all the same
+		said{"leads outcome funnel-l3 qualified", nil, nil},
+	)
 	out, code := s.run("funnel", "--json", "--since", "2026-01-05", "--until", "2026-01-15")
 
 	var got, want any
@@ -78,19 +89,22 @@ func TestFunnel(t *testing.T) {
 		`{"name": "CHOSE", "count": 9, "conversion": 0.6923076923076923},
 			{"name": "ESTIMATED", "count": 5, "conversion": 0.5555555555555556}, ` +
 		`{"name": "TYPED", "count": 4, "conversion": 0.8},
-			{"name": "SUBMITTED", "count": 2, "conversion": 0.5}],
+			{"name": "SUBMITTED", "count": 2, "conversion": 0.5}, ` +
+		`{"name": "QUALIFIED", "count": 2, "conversion": 1}, {"name": "WON", "count": 1, "conversion": 0.5}],
 		"weeks": [{"week": "2026-W02", "start": "2026-01-05T00:00:00Z", "locale": null, "steps": [
 			{"name": "VISITED", "count": 13, "conversion": null}, ` +
 		`{"name": "CHOSE", "count": 9, "conversion": 0.6923076923076923},
 			{"name": "ESTIMATED", "count": 5, "conversion": 0.5555555555555556}, ` +
 		`{"name": "TYPED", "count": 4, "conversion": 0.8},
-			{"name": "SUBMITTED", "count": 2, "conversion": 0.5}]}],
+			{"name": "SUBMITTED", "count": 2, "conversion": 0.5}, ` +
+		`{"name": "QUALIFIED", "count": 2, "conversion": 1}, {"name": "WON", "count": 1, "conversion": 0.5}]}],
 		"choices": [{"field": "projectType", "value": "shop", "count": 5, "submitted": 1},
 			{"field": "projectType", "value": "web-app", "count": 3, "submitted": 1},
 			{"field": "features", "value": "blog", "count": 4, "submitted": 1},
 			{"field": "features", "value": "seo", "count": 3, "submitted": 1}],
 		"sources": [{"source": "", "campaign": "", "sessions": 13, "estimates": 5, "submissions": 3,
-			"sums": [{"currency": "EUR", "amount": 0.3}, {"currency": "RON", "amount": 500}]}]}`
+			"sums": [{"currency": "EUR", "amount": 0.3}, {"currency": "RON", "amount": 500}],
+			"won": [{"currency": "EUR", "amount": 1200.5}]}]}`
 
 	if json.Unmarshal([]byte(out), &got) != nil || json.Unmarshal([]byte(report), &want) != nil ||
 		code != 0 || !reflect.DeepEqual(got, want) {
@@ -111,6 +125,7 @@ func TestFunnel(t *testing.T) {
 		"3 submissions, 1 of them without a tracked session; 1 more in review",
 		"FIELD CHOICE SESSIONS SUBMITTED",
 		"projectType shop 5 1",
+		"13 5 3 0.3 EUR, 500 RON 1200.5 EUR",
 	} {
 		if code != 0 || !strings.Contains(fields, line) {
 			t.Errorf("%d: %q is not in\n%s", code, line, out)

@@ -43,7 +43,7 @@ func TestContractRateLimits(t *testing.T) {
 		t.Errorf("another route is refused too: %d", got.status)
 	}
 	if got := s.do("GET", "/healthz", "", "X-Forwarded-For: 198.51.100.1"); got.status != 200 {
-		t.Errorf("the probe is refused: %d", got.status)
+		t.Errorf("the health check is refused: %d", got.status)
 	}
 
 	var group sync.WaitGroup
@@ -110,5 +110,5 @@ func TestContractRateLimits(t *testing.T) {
 			return
 		}
 	}
-	t.Error("nobody is asked to wait until both are possible")
+	t.Error("no client is asked to wait until both are possible")
 }

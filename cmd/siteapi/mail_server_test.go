@@ -58,8 +58,8 @@ func TestKilledInTheMiddleOfMail(t *testing.T) {
 	}
 }
 
-// TestMailsOfOneNetwork: beyond 20 an hour mails to the visitors of one network wait, those
-// to sales and to other networks don't. The doctor says what may be the reason.
+// Beyond 20 an hour mails to the visitors of one network wait. Those to sales and to other
+// networks don't. The doctor names the likely reason.
 func TestMailsOfOneNetwork(t *testing.T) {
 	t.Parallel()
 	server, env := mailServer(t, smtptest.Options{})
@@ -69,7 +69,7 @@ func TestMailsOfOneNetwork(t *testing.T) {
 	var ids []string
 	for i := range 22 {
 		from := fmt.Sprintf("X-Forwarded-For: 2001:db8::%d", i+1)
-		ids = append(ids, s.submitMailed(t, fmt.Sprintf("visit-%d", i), from))
+		ids = append(ids, s.submitMailed(t, fmt.Sprintf("session-%d", i), from))
 	}
 	var waiting []queue.Delivery
 	eventually(t, "all but two are mailed", func() bool {
@@ -94,8 +94,9 @@ func TestMailsOfOneNetwork(t *testing.T) {
 		t.Errorf("the doctor says %s", out)
 	}
 	other := s.submitMailed(t, "other", "X-Forwarded-For: 2001:db8:1::1")
-	eventually(t, "another network's mail arrives", func() bool {
-		return s.deliveries(other)[queue.VisitorMail].State == queue.Delivered
+	eventually(t, "the mails of another network arrive", func() bool {
+		d := s.deliveries(other)
+		return d[queue.VisitorMail].State == queue.Delivered && d[queue.SalesMail].State == queue.Delivered
 	})
 	if out, _ = s.siteapi("doctor"); strings.Contains(out, warning) {
 		t.Errorf("with two networks the doctor says %s", out)
@@ -106,7 +107,7 @@ func TestMailsOfOneNetwork(t *testing.T) {
 }
 
 // openSMTPD starts Debian's mail server, and returns its address and the folder to which it
-// delivers. It has fixed places for its queue and its socket, so only one can run, as root.
+// delivers. The paths of its queue and its socket are fixed, so only one can run, as root.
 func openSMTPD(t *testing.T) (addr, folder string) {
 	t.Helper()
 	program, err := exec.LookPath("smtpd")

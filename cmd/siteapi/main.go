@@ -80,7 +80,7 @@ func newCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 	root.PersistentFlags().String("env-file", config.DefaultEnvFile,
 		"`file` of NAME=value lines with settings; variables of the environment win")
 
-	root.AddCommand(operator.Commands(operatorDeps(getenv))...)
+	root.AddCommand(operator.Commands(operatorDrivers(getenv))...)
 	root.AddCommand(&cobra.Command{
 		Use:   "serve",
 		Short: "answer requests until it is stopped (the default)",
@@ -118,14 +118,14 @@ func readEnvFile(c *cobra.Command) error {
 	return nil
 }
 
-// operatorDeps returns the functions with which the operator's commands open the systems
+// operatorDrivers returns the functions with which the operator's commands open the systems
 // that they work on. These log warnings only, and their metrics are not served.
-func operatorDeps(getenv func(string) string) operator.Deps {
+func operatorDrivers(getenv func(string) string) operator.Drivers {
 	log := zerolog.New(telemetry.ConsoleWriter(os.Stderr)).
 		Level(zerolog.WarnLevel).With().Timestamp().Logger()
 	metrics := telemetry.NewMetrics(versionText())
 
-	return operator.Deps{
+	return operator.Drivers{
 		Getenv:       getenv,
 		CheckServing: checkServing,
 		OpenDatabase: func(ctx context.Context, s *config.Settings) (*operator.Database, error) {

@@ -209,7 +209,7 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 
 	data, code = b.asks(`{ funnel { submissions steps { count } weeks { week } } ` +
 		`serviceHealth { checks { name state } content { documents } cache { type } } }`)
-	if code != "" || data.Funnel.Submissions < 3 || len(data.Funnel.Steps) != 5 ||
+	if code != "" || data.Funnel.Submissions < 3 || len(data.Funnel.Steps) != 7 ||
 		len(data.ServiceHealth.Checks) < 7 || data.ServiceHealth.Cache.Type != "memory" {
 		t.Errorf("%q %+v", code, data)
 	}
@@ -244,7 +244,7 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 		"retryDelivery",
 		"eraseLeads",
 	} {
-		if !strings.Contains(log, `"actor":"operator","field":"`+field+`","leads":["`) {
+		if !strings.Contains(log, `"actor":"token","field":"`+field+`","leads":["`) {
 			t.Errorf("no audit line of %s", field)
 		}
 	}

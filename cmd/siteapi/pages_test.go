@@ -2,10 +2,14 @@ package main
 
 import (
 	"net/http"
+	"net/url"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/operator"
 )
 
 // The pages name the tokens of development where these are in use, and no others.
@@ -110,6 +114,28 @@ func TestGraphQLOpenedInABrowser(t *testing.T) {
 		r := c.service.do(http.MethodGet, c.path, "", "Accept: "+c.accept) // follows the redirect
 		if strings.Contains(string(r.body), "siteapi playground") != c.page {
 			t.Errorf("%s with Accept: %s: status %d, %s", c.path, c.accept, r.status, r.body)
+		}
+	}
+}
+
+// The inbox finds its translation of what an erasure leaves by the English text.
+func TestWhatAnErasureLeavesIsTranslated(t *testing.T) {
+	t.Parallel()
+	words, err := os.ReadFile("internal/pages/inbox/words/en.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	address := &url.URL{Scheme: "memory"}
+	for _, copies := range operator.OutOfReach(&config.Settings{
+		LeadWebhookURL: "https://example.com",
+		CMSDriver:      "sanity",
+		DatabaseURL:    address,
+		CacheURL:       address,
+		SMTPURL:        address,
+	}) {
+		if !strings.Contains(string(words), strconv.Quote(copies)+":") {
+			t.Errorf("pages/inbox/words has no text for %q", copies)
 		}
 	}
 }

@@ -170,7 +170,7 @@ func startPgBouncer(t *testing.T, database, settings string) string {
 	_, ownPort, _ := net.SplitHostPort(own)
 	name, role := strings.TrimPrefix(u.Path, "/"), u.User.Username()
 
-	// The program does not run as root, so that its files are for everybody.
+	// The program does not run as root, so every user may read its files.
 	dir, err := os.MkdirTemp("", "pgbouncer-")
 	if err != nil {
 		t.Fatal(err)

@@ -124,8 +124,8 @@ func (a *app) listenAdmin(ctx context.Context) error {
 }
 
 // upkeep reconciles what is recorded of deliveries, deletes data that is older than its
-// retention and reports overdue deliveries, once an hour. Every instance does so; data that one of them has deleted is no longer
-// found by the others.
+// retention and reports overdue deliveries, once an hour. Every instance does so; data that
+// one of them has deleted is no longer found by the others.
 func (a *app) upkeep(ctx context.Context) {
 	for {
 		if err := a.data.Queue.Reconcile(ctx); err != nil && ctx.Err() == nil {

@@ -33,11 +33,14 @@ type provider struct {
 	key    *rsa.PrivateKey
 	kid    string
 	groups any
-	claims map[string]any // replace those of the next token
-	away   bool
+	claims map[string]any        // replace those of the next token
+	away   int                   // status that it answers everything with; 0: it works
 	codes  map[string]url.Values // requests for a code by code, until it is redeemed
 
 	refreshed int // how many times a refresh token was redeemed
+
+	noRefresh bool              // it gives out no refresh tokens
+	answers   map[string]string // errors by the prompt of a request: "none", or "" if it may ask
 }
 
 func newProvider(t *testing.T) *provider {
@@ -68,8 +71,8 @@ func (p *provider) set(change func()) {
 func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.away {
-		http.Error(w, "away", http.StatusBadGateway)
+	if p.away > 0 {
+		http.Error(w, "away", p.away)
 		return
 	}
 
@@ -86,10 +89,15 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			{Key: p.key.Public(), KeyID: p.kid, Algorithm: "RS256", Use: "sig"},
 		}})
 	case "/authorize":
-		code := rand.Text()
-		p.codes[code] = r.URL.Query()
-		http.Redirect(w, r, r.URL.Query().Get("redirect_uri")+"?"+
-			url.Values{"code": {code}, "state": {r.URL.Query().Get("state")}}.Encode(), http.StatusFound)
+		request := r.URL.Query()
+		back := url.Values{"state": {request.Get("state")}}
+		if failure := p.answers[request.Get("prompt")]; failure != "" {
+			back.Set("error", failure)
+		} else {
+			back.Set("code", rand.Text())
+			p.codes[back.Get("code")] = request
+		}
+		http.Redirect(w, r, request.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 	case "/token":
 		p.token(w, r)
 	}
@@ -130,9 +138,11 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		p.t.Error(err)
 	}
-	_ = json.NewEncoder(w).Encode(object{
-		"access_token": "a", "token_type": "Bearer", "expires_in": 60, "id_token": id, "refresh_token": "refresh-secret",
-	})
+	answer := object{"access_token": "a", "token_type": "Bearer", "expires_in": 60, "id_token": id}
+	if !p.noRefresh {
+		answer["refresh_token"] = "refresh-secret"
+	}
+	_ = json.NewEncoder(w).Encode(answer)
 }
 
 // environ returns the settings of a service whose inbox is at an address.
@@ -146,11 +156,14 @@ func (p *provider) environ(address string) []string {
 }
 
 // signsIn signs in with a new browser, and returns where that ended.
-func (b *browser) signsIn() (*http.Response, string) {
+func (b *browser) signsIn() (*http.Response, string) { return b.signsInAt("/admin/login") }
+
+// signsInAt signs in by the path of a login.
+func (b *browser) signsInAt(path string) (*http.Response, string) {
 	b.t.Helper()
 	jar, _ := cookiejar.New(nil)
 	client := &http.Client{Jar: jar}
-	resp, err := client.Get(b.base + "/admin/login")
+	resp, err := client.Get(b.base + path)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -231,7 +244,7 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("the sessions: %s", out)
 	}
 	entries, _ := b.audited()
-	if len(entries) == 0 || !strings.HasPrefix(entries[len(entries)-1], "person-1 LISTED") {
+	if len(entries) == 0 || !strings.HasPrefix(entries[len(entries)-1], "oidc:person-1 LISTED") {
 		t.Errorf("the audit: %v", entries)
 	}
 	s.says(said{args: "sessions end --all", want: []string{"3 sessions ended"}})
@@ -371,7 +384,7 @@ func TestSignInDoctor(t *testing.T) {
 	c, _ = s.doctor([]string{"OIDC_ROLES=nobody"})
 	c.says(t, "sign-in", "WARNING", "not checked")
 
-	p.set(func() { p.away = true })
+	p.set(func() { p.away = http.StatusBadGateway })
 	c, _ = s.doctor(nil)
 	c.says(t, "sign-in", "FAILED", "502")
 	c, _ = s.doctor([]string{"OIDC_ISSUER="})
@@ -396,9 +409,9 @@ func TestSignInFaults(t *testing.T) {
 		p.set(func() { p.claims = nil })
 	}
 
-	p.set(func() { p.away = true })
+	p.set(func() { p.away = http.StatusBadGateway })
 	refused("the provider is away", 503, nil)
-	p.set(func() { p.away = false })
+	p.set(func() { p.away = 0 })
 
 	refused("issuer", 403, map[string]any{"iss": "https://evil.example"})
 	refused("audience", 403, map[string]any{"aud": "another"})
@@ -483,11 +496,14 @@ func TestSignInRenews(t *testing.T) {
 	}
 	later := func() { s.damage(`UPDATE operator_sessions SET check_at = 1`) }
 
-	p.set(func() { p.away = true })
+	p.set(func() { p.away = http.StatusBadGateway })
 	later()
 	b.want("the provider is away", b.reads("/admin/graphql"), "UPSTREAM_UNAVAILABLE")
 	b.want("it is still away", b.reads("/admin/graphql"), "UPSTREAM_UNAVAILABLE")
-	p.set(func() { p.away, p.groups = false, []string{"marketing"} })
+	p.set(func() { p.away = http.StatusTooManyRequests })
+	later()
+	b.want("it limits the rate", b.reads("/admin/graphql"), "UPSTREAM_UNAVAILABLE")
+	p.set(func() { p.away, p.groups = 0, []string{"marketing"} })
 	later()
 	b.roleIs("a lower role", `"leads":{`, "FORBIDDEN", "FORBIDDEN")
 
@@ -496,4 +512,158 @@ func TestSignInRenews(t *testing.T) {
 	b.want("no role any more", b.reads("/admin/graphql"), "UNAUTHENTICATED")
 	p.set(func() { p.groups = "ops" })
 	b.want("the session has ended", b.reads("/admin/graphql"), "UNAUTHENTICATED")
+}
+
+// Admins see who is signed in, and end the sessions of others.
+func TestOperatorSessions(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	address := freeAddress(t)
+	s := newSite(t, p.environ(address)...).start()
+
+	signIn := func(group string) *browser {
+		t.Helper()
+		b := &browser{t: t, base: "http://" + address}
+		p.set(func() { p.groups, p.claims = group, map[string]any{"sub": "of-" + group} })
+		if _, text := b.signsIn(); b.cookie == nil {
+			t.Fatal(text)
+		}
+		return b
+	}
+	sales, admin := signIn("sales"), signIn("ops")
+
+	type session struct{ ID, Actor, Role, StartedAt, CheckAt, ExpiresAt string }
+	var answer struct {
+		Data struct {
+			OperatorSessions   []session
+			EndOperatorSession *session
+		}
+	}
+	ask := func(b *browser, operation string) string {
+		t.Helper()
+		_, raw := b.send("POST", "/admin/graphql", `{"query":"`+operation+`"}`)
+		text, _ := json.Marshal(raw)
+		if err := json.Unmarshal(text, &answer); err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+
+	text := ask(admin, `{ operatorSessions { id actor role startedAt checkAt expiresAt } }`)
+	list := answer.Data.OperatorSessions
+	if len(list) != 2 || list[0].Actor != "oidc:of-ops" || list[0].Role != "ADMIN" ||
+		list[1].Actor != "oidc:of-sales" || list[1].CheckAt <= list[1].StartedAt ||
+		list[1].ExpiresAt <= list[1].CheckAt {
+		t.Fatalf("the sessions: %s", text)
+	}
+	if out, _ := s.run("sessions", "list"); !strings.Contains(out, list[1].ID) {
+		t.Errorf("the command names %s otherwise: %s", list[1].ID, out)
+	}
+
+	thief := &http.Cookie{Name: sales.cookie.Name, Value: list[1].ID}
+	opened := (&browser{t: t, base: sales.base, cookie: thief}).reads("/admin/graphql")
+	sales.want("the id as a cookie", opened, "UNAUTHENTICATED")
+
+	end := `mutation { endOperatorSession(id: \"` + list[1].ID + `\") { actor } }`
+	if text := ask(sales, end); !strings.Contains(text, "FORBIDDEN") {
+		t.Errorf("sales ends a session: %s", text)
+	}
+	sales.want("before it is ended", sales.reads("/admin/graphql"), "OK")
+	if text := ask(admin, end); answer.Data.EndOperatorSession == nil {
+		t.Errorf("ending it: %s", text)
+	}
+	sales.want("after it was ended", sales.reads("/admin/graphql"), "UNAUTHENTICATED")
+	if text := ask(admin, end); !strings.Contains(text, "NOT_FOUND") {
+		t.Errorf("ending it again: %s", text)
+	}
+
+	s.says(said{args: "sessions end " + list[0].ID, want: []string{"1 sessions ended"}})
+	entries, details := admin.audited()
+	want := []string{"oidc:of-ops SESSION_ENDED -", "command:"}
+	if len(entries) != 2 || entries[0] != want[0] || !strings.HasPrefix(entries[1], want[1]) ||
+		details[0].Detail != `{"of":"oidc:of-sales","session":"`+list[1].ID+`"}` {
+		t.Errorf("the audit: %v", entries)
+	}
+}
+
+// Without refresh tokens the page goes to the provider and back, which asks nothing. Where it
+// has to ask, it is allowed to.
+func TestSignInSilently(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	p.noRefresh = true
+	address := freeAddress(t)
+	s := newSite(t, p.environ(address)...).start()
+	b := &browser{t: t, base: "http://" + address}
+
+	if _, text := b.signsIn(); b.cookie == nil {
+		t.Fatal(text)
+	}
+	first := *b.cookie
+	b.want("before the check", b.reads("/admin/graphql"), "OK")
+	s.damage(`UPDATE operator_sessions SET check_at = 1`)
+	b.want("when the role is due", b.reads("/admin/graphql"), "UNAUTHENTICATED")
+	b.want("after that", b.reads("/admin/graphql"), "UNAUTHENTICATED")
+
+	for prompt, failure := range map[string]string{"": "", "none": "login_required"} {
+		p.set(func() { p.answers = map[string]string{prompt: failure} })
+		resp, text := b.signsInAt("/admin/login?silent=1")
+		if b.cookie == nil || b.cookie.Value == first.Value || resp.Request.URL.Path != "/admin" {
+			t.Fatalf("%s: %d %s %s", failure, resp.StatusCode, resp.Request.URL, text)
+		}
+		b.want("once more", b.reads("/admin/graphql"), "OK")
+	}
+
+	// A provider that asks for a person even where it may ask one is not asked for ever.
+	p.set(func() { p.answers = map[string]string{"": "login_required", "none": "login_required"} })
+	if resp, _ := b.signsInAt("/admin/login?silent=1"); resp.StatusCode != 403 || b.cookie != nil {
+		t.Errorf("a provider that always asks: %d", resp.StatusCode)
+	}
+	p.set(func() { p.answers = nil; p.groups = "others" })
+	if resp, text := b.signsInAt("/admin/login?silent=1"); b.cookie != nil ||
+		!strings.Contains(text, "&#34;groups&#34;") {
+		t.Errorf("the group was taken away: %d %s", resp.StatusCode, text)
+	}
+}
+
+// A login that fails ends at a page that says why in words, and offers to try again.
+func TestSignInRefusalIsAPage(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	address := freeAddress(t)
+	newSite(t, p.environ(address)...).start()
+	b := &browser{t: t, base: "http://" + address}
+
+	wantPage := func(what string, status int, words string) {
+		t.Helper()
+		resp, text := b.signsIn()
+		if resp.StatusCode != status || b.cookie != nil || !strings.Contains(text, words) ||
+			!strings.Contains(text, `<a href="/admin/login">Try again</a>`) || strings.Contains(text, "{{") ||
+			resp.Header.Get("Content-Type") != "text/html; charset=utf-8" ||
+			resp.Header.Get("Cache-Control") != "no-store" ||
+			!strings.HasPrefix(resp.Header.Get("Content-Security-Policy"), "default-src 'none'; style-src 'nonce-") {
+			t.Errorf("%s: %d %v %s", what, resp.StatusCode, resp.Header, text)
+		}
+	}
+
+	for failure, status := range map[string]int{
+		"access_denied": 403, "<script>alert(1)</script>": 403, "temporarily_unavailable": 503,
+	} {
+		words := map[string]string{"access_denied": "was cancelled", "temporarily_unavailable": "not possible"}
+		p.set(func() { p.answers = map[string]string{"": failure} })
+		wantPage(failure, status, words[failure])
+	}
+
+	p.set(func() { p.answers, p.groups = nil, []string{"others"} })
+	wantPage("no group", 403, `its claim &#34;groups&#34;`)
+
+	resp, err := http.Get(b.base + "/admin/callback?code=x&state=y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if resp.StatusCode != 403 || !strings.Contains(string(text), "not begun in this browser") {
+		t.Errorf("a callback that was not asked for: %d %s", resp.StatusCode, text)
+	}
 }

@@ -53,10 +53,10 @@ func TestCRMThatKeepsNothing(t *testing.T) {
 	env := map[string]string{"ENVIRONMENT": "development", "DATA_DIR": s.dir}
 	for _, tt := range []struct{ line, want, not string }{
 		{"deliveries verify --target crm", "1 submissions compared", "could not be asked"},
-		{"doctor --json", "keeps nothing", `"FAILED"`},
 		{"leads erase --email ana@example.com --yes", "its driver keeps nothing", "failed"},
+		{"doctor --json", "keeps nothing", `"FAILED"`},
 	} {
-		deps := operatorDeps(func(name string) string { return env[name] })
+		deps := operatorDrivers(func(name string) string { return env[name] })
 		deps.OpenCRM = func(*config.Settings) (leads.CRM, error) { return silentCRM{}, nil }
 		if strings.HasPrefix(tt.line, "doctor") {
 			env["CRM_DRIVER"], env["HUBSPOT_TOKEN"] = "hubspot", "unused"

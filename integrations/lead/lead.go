@@ -95,8 +95,8 @@ func (s Session) Touches(sent Attribution) (first, last Attribution) {
 	return cmp.Or(s.FirstTouch, last), last
 }
 
-// Lead is an accepted quote request. Once it is stored, only
-// InReview, Rejected, Progress and the withdrawal of consents change.
+// Lead is an accepted quote request. Once it is stored, only InReview, Rejected, Progress,
+// Outcome, Owner, Status, Notes and the withdrawal of consents change.
 type Lead struct {
 	// ID is opaque. It has at least 122 random bits and consists of the characters A-Z
 	// a-z 0-9 and -.
@@ -143,6 +143,18 @@ type Lead struct {
 	// the lead. It is Ended if there are none.
 	Progress Progress `json:"-"`
 
+	// Outcome is what became of the lead. It is for operators: nothing else is told.
+	Outcome Outcome `json:"outcome,omitzero"`
+
+	// Owner is the address of the operator whom the lead was given to; empty if there is none.
+	// It, Status and Notes never leave the service.
+	Owner  string `json:"-"`
+	Status Status `json:"-"`
+
+	// Notes are what operators wrote about the lead, the oldest first, where they were asked
+	// for.
+	Notes []Note `json:"-"`
+
 	// Trace is the W3C traceparent of the request that submitted the lead. It is empty if
 	// the request was not traced.
 	Trace string `json:"trace,omitempty"`
@@ -177,6 +189,64 @@ const (
 	Pending                  // no try yet
 )
 
+// State is what has become of a lead, as operators see it.
+type State string
+
+// The states of leads.
+const (
+	StateInReview  State = "IN_REVIEW" // it waits for an operator to release or reject it
+	StateRejected  State = "REJECTED"  // an operator rejected it
+	StateUnderWay  State = "UNDER_WAY" // a delivery has not arrived yet
+	StateFailed    State = "FAILED"    // a delivery was rejected by its target, or failed too often
+	StateDelivered State = "DELIVERED" // all its deliveries arrived
+)
+
+// States lists all states.
+func States() []State {
+	return []State{StateInReview, StateRejected, StateUnderWay, StateFailed, StateDelivered}
+}
+
+// State returns the state of the lead.
+func (s *Lead) State() State {
+	switch {
+	case s.InReview:
+		return StateInReview
+	case s.Rejected:
+		return StateRejected
+	case s.Progress == Failed:
+		return StateFailed
+	case s.Progress == Ended:
+		return StateDelivered
+	}
+	return StateUnderWay
+}
+
+// Released reports whether the lead is delivered: it is neither in review nor rejected.
+func (s *Lead) Released() bool { return !s.InReview && !s.Rejected }
+
+// Status says how far operators are with a lead.
+type Status string
+
+// The statuses of leads.
+const (
+	StatusNew       Status = "NEW"       // work on it has not begun
+	StatusContacted Status = "CONTACTED" // the visitor was contacted
+	StatusWaiting   Status = "WAITING"   // it waits for the visitor's answer
+	StatusClosed    Status = "CLOSED"    // nothing is left to do
+)
+
+// Statuses lists all statuses, in their usual order.
+func Statuses() []Status {
+	return []Status{StatusNew, StatusContacted, StatusWaiting, StatusClosed}
+}
+
+// Note is what an operator wrote about a lead. Its lines end with a line feed.
+type Note struct {
+	Author string // who wrote it, named as in the audit
+	At     time.Time
+	Text   string
+}
+
 // PriceStatus says whose price a range is.
 type PriceStatus string
 
@@ -196,6 +266,11 @@ type Price struct {
 	Unpriced   []string    `json:"unpriced,omitempty"`   // slugs without a price
 	// Differs says that the range that was sent is not that price.
 	Differs bool `json:"differs,omitempty"`
+}
+
+// Has reports whether a choice has a price. A nil Price has none.
+func (p *Price) Has(field, slug string) bool {
+	return p != nil && slices.ContainsFunc(p.Lines, func(l PriceLine) bool { return l.Field == field && l.Slug == slug })
 }
 
 // PriceLine is a part of a price: a choice, or the minimum or the rounding, which have no slug.

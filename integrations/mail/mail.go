@@ -1,8 +1,10 @@
-// Package mail is the contract with the mail server that takes the service's mails. Drivers live in the
-// folders below. Failures are *upstream.Error:
+// Package mail is the contract with the mail server that takes the service's mails. Drivers
+// live in the folders below. Failures are *upstream.Error:
 //
-//   - Unavailable: the server can't take the mail now, or its answer was lost. It may have the mail already.
-//   - Refused: the server takes no mail from this service until an operator changes a setting.
+//   - Unavailable: the server can't take the mail now, or its answer was lost. It may have
+//     the mail already.
+//   - Refused: the server takes no mail from this service until an operator changes a
+//     setting.
 //   - Rejected: the server does not take this mail, or knows no such recipient.
 package mail
 

@@ -51,7 +51,7 @@ type MailWords struct {
 		Hello, HelloAll string // greetings, the second one without a name
 		Thanks          string
 		Attached, Reply string
-		Why             string // the reason why somebody gets this mail
+		Why             string // the reason for the mail
 	}
 	Sales struct {
 		Subject, Title                       string
@@ -59,6 +59,10 @@ type MailWords struct {
 		Language, Message, Project, Seen     string
 		Consents, From, FirstFrom, Received  string
 		Open, Reply                          string
+	}
+	Assigned struct {
+		Subject, SubjectAll string // formats with a reference, and with the number of leads
+		Text, Open          string
 	}
 	Languages map[string]string // names of languages by locale
 }

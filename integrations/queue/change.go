@@ -2,6 +2,8 @@ package queue
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,17 +13,24 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 	"golang.org/x/sync/semaphore"
-	"golang.org/x/time/rate"
+
+	"siteapi/integrations/store"
 )
 
 // Receivers of changes are told at once by the process that noticed a change, and a second
 // time by a job that is due after changeSettles: what they fetched in between may have come
 // from an instance that was still behind. The job is what survives a restart and an outage.
+// A lease in the database keeps all processes together to a receiver's window; a call tells
+// of the changes that any of them noticed.
 const (
 	changeGather  = 200 * time.Millisecond // changes of several keys come together in it
 	changeSettles = 2 * time.Second
 	changeRetry   = 3 * time.Second // time from a failed call to the next one
 	changeTimeout = 40 * time.Second
+
+	windowLease   = "told:" // prefix of leases; the name of the receiver follows
+	windowPoll    = 250 * time.Millisecond
+	windowTimeout = time.Second // time that the database has to answer before a call
 
 	// After giveUpKeys one call for every key replaces all jobs that wait for a receiver.
 	giveUpKeys    = time.Hour
@@ -34,7 +43,7 @@ const (
 type Receiver struct {
 	Name  string // names its River queue, too
 	Tell  func(ctx context.Context, keys []string) error
-	Every time.Duration // least time between two calls
+	Every time.Duration // least time between two calls of all processes
 }
 
 // changeArgs are the arguments of a job that tells a receiver of a change.
@@ -49,31 +58,29 @@ func (changeArgs) Kind() string { return "content_changed" }
 // receiver is the state of a receiver in this process.
 type receiver struct {
 	Receiver
-	window *rate.Limiter
-	turn   *semaphore.Weighted // held during a call
+	turn      *semaphore.Weighted // held during a call
+	notBefore time.Time           // no call begins before this time; guarded by turn
 
 	mu        sync.Mutex
 	changedAt map[string]time.Time // latest change of each key
 	toldAt    map[string]time.Time // start of the last successful call for each key
-	retryAt   time.Time            // no call before this time, after a failed one
 }
 
 func newReceiver(r Receiver) *receiver {
 	return &receiver{
 		Receiver:  r,
-		window:    rate.NewLimiter(rate.Every(r.Every), 1),
 		turn:      semaphore.NewWeighted(1),
 		changedAt: map[string]time.Time{},
 		toldAt:    map[string]time.Time{},
 	}
 }
 
-// errTellLater is returned instead of a call for a while after a failed one.
-var errTellLater = errors.New("the last call failed")
+// errTellLater is returned instead of a call for a while after another one.
+var errTellLater = errors.New("the last call failed, or was made just now")
 
-// tell makes sure that the receiver was told of keys since a time. Whatever else has changed
+// tell makes sure that a receiver was told of keys since a time. Whatever else has changed
 // goes into the same call.
-func (r *receiver) tell(ctx context.Context, keys []string, since time.Time) error {
+func (q *Queue) tell(ctx context.Context, r *receiver, keys []string, since time.Time) error {
 	if err := r.turn.Acquire(ctx, 1); err != nil {
 		return err
 	}
@@ -82,26 +89,87 @@ func (r *receiver) tell(ctx context.Context, keys []string, since time.Time) err
 	if r.told(keys, since) {
 		return nil
 	}
-	if time.Now().Before(r.retryAt) {
+	if !q.mayCall(ctx, r) {
 		return errTellLater
-	}
-	if err := r.window.Wait(ctx); err != nil {
-		return err
 	}
 
 	began := time.Now()
-	keys = r.withOthers(keys)
+	others, due := q.waitingChanges(ctx, r, began)
+	keys = r.withOthers(append(others, keys...))
 	if err := r.Tell(ctx, keys); err != nil {
-		r.retryAt = time.Now().Add(changeRetry)
+		r.notBefore = time.Now().Add(changeRetry)
 		return err
 	}
 
+	q.dropChanges(ctx, r, due)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, key := range keys {
 		r.toldAt[key] = began
 	}
 	return nil
+}
+
+// mayCall reports whether no process has called a receiver within its window, and begins
+// the next one. Without the database each process has a window of its own.
+func (q *Queue) mayCall(ctx context.Context, r *receiver) bool {
+	if time.Now().Before(r.notBefore) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, windowTimeout)
+	defer cancel()
+
+	// Each call is a holder of its own, so that the lease cannot be renewed.
+	lease := store.Lease{Name: windowLease + r.Name, Holder: rand.Text()}
+	free, err := q.Leases.TakeLease(ctx, lease, r.Every)
+	if err == nil && !free {
+		r.notBefore = time.Now().Add(windowPoll)
+		return false
+	}
+	r.notBefore = time.Now().Add(r.Every)
+	return true
+}
+
+// waitingChanges returns the keys of all jobs for a receiver, and the ids of those jobs that
+// a call at a time makes unnecessary. Without the database there are none.
+func (q *Queue) waitingChanges(ctx context.Context, r *receiver, at time.Time) (keys []string, due []int64) {
+	ctx, cancel := context.WithTimeout(ctx, windowTimeout)
+	defer cancel()
+
+	found, err := q.client.JobList(ctx, river.NewJobListParams().
+		Kinds(changeArgs{}.Kind()).
+		Queues(r.Name).
+		States(append(waiting(), rivertype.JobStateRunning)...).
+		First(1_000))
+	if err != nil {
+		return nil, nil
+	}
+
+	for _, job := range found.Jobs {
+		var args changeArgs
+		if json.Unmarshal(job.EncodedArgs, &args) != nil {
+			continue
+		}
+		keys = append(keys, args.Keys...)
+		if args.At.Add(changeSettles).Before(at) {
+			due = append(due, job.ID)
+		}
+	}
+	return keys, due
+}
+
+// dropChanges deletes jobs that are not running. One that cannot be deleted tells once more.
+func (q *Queue) dropChanges(ctx context.Context, r *receiver, ids []int64) {
+	if len(ids) == 0 {
+		return
+	}
+	_, err := q.client.JobDeleteMany(ctx, river.NewJobDeleteManyParams().
+		IDs(ids...).
+		States(waiting()...).
+		First(len(ids)))
+	if err != nil {
+		q.Log.Warn().Err(err).Str("receiver", r.Name).Msg("deleting changes that a receiver was told of")
+	}
 }
 
 // told reports whether a call for all these keys began after a time and succeeded.
@@ -140,12 +208,17 @@ func (r *receiver) withOthers(keys []string) []string {
 func (q *Queue) ContentChanged(ctx context.Context, keys []string) {
 	at := time.Now()
 	var group sync.WaitGroup
+
 	for _, r := range q.receivers {
 		r.changed(keys, at)
 		group.Go(func() { q.enqueueChange(ctx, r, changeArgs{keys, at.UTC()}) })
 		go func() {
-			if pause(ctx, changeGather) {
-				_ = r.tell(ctx, keys, at) // the job tries again if it fails
+			// The job tries again if this fails.
+			for wait := changeGather; pause(ctx, wait); wait = windowPoll {
+				err := q.tell(ctx, r, keys, at)
+				if !errors.Is(err, errTellLater) || time.Since(at) > r.Every+changeSettles {
+					return
+				}
 			}
 		}()
 	}
@@ -186,7 +259,7 @@ type changeWorker struct {
 	*Queue
 }
 
-// Timeout is longer than a receiver's window and its call.
+// Timeout is longer than several calls of a receiver.
 func (w *changeWorker) Timeout(*river.Job[changeArgs]) time.Duration { return changeTimeout }
 
 // Work tells a receiver of a change. A failed try is repeated without end, and not counted.
@@ -199,7 +272,7 @@ func (w *changeWorker) Work(ctx context.Context, job *river.Job[changeArgs]) err
 		keys, retry = w.ContentKeys, giveUpRetry
 	}
 
-	err := r.tell(ctx, keys, job.Args.At.Add(changeSettles))
+	err := w.tell(ctx, r, keys, job.Args.At.Add(changeSettles))
 	switch {
 	case err == nil:
 		return nil

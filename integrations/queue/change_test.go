@@ -117,6 +117,39 @@ func TestManyChanges(t *testing.T) {
 	})
 }
 
+// TestWindowOfTwoProcesses has a burst of changes at two processes with one database.
+func TestWindowOfTwoProcesses(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		c := &cdn{}
+		processes := []*subject{
+			db(t, tells(map[string]*cdn{"edge": c})),
+			db(t, tells(map[string]*cdn{"edge": c})),
+		}
+		for _, q := range processes {
+			q.start(t)
+		}
+
+		began := time.Now()
+		for i := range 60 {
+			go processes[i%2].ContentChanged(t.Context(), []string{string("abc"[i%3])})
+			time.Sleep(100 * time.Millisecond)
+		}
+		last := time.Now()
+		eventually(t, "all is told", func() bool {
+			return time.Since(last) > time.Second && behind(t, processes[0], "edge") == 0
+		})
+
+		told, most := c.told(), int(time.Since(began)/(2*time.Second))+1
+		t.Logf("%d calls in %v", len(told), time.Since(began))
+		if len(told) > most {
+			t.Errorf("%d calls in %v, want %d at most", len(told), time.Since(began), most)
+		}
+		if all := strings.Join(slices.Concat(told[1:]...), ""); !strings.Contains(all, "abc") {
+			t.Errorf("told %v", told)
+		}
+	})
+}
+
 // TestChangeSurvivesRestart stops the process that noticed a change, before it could tell.
 func TestChangeSurvivesRestart(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {

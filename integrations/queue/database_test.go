@@ -168,7 +168,7 @@ func newSubject[TTx any](
 	}
 
 	records := &records{recorded: known}
-	o.Records = records
+	o.Records, o.Leases = records, known
 	q, hooks, err := queue.New(driver, o)
 	if err != nil {
 		t.Fatal(err)
@@ -236,8 +236,24 @@ type records struct {
 
 // recorded is what the queues on a database share.
 type recorded struct {
-	mu   sync.Mutex
-	list []store.Delivery
+	store.Leases
+	mu     sync.Mutex
+	list   []store.Delivery
+	leases map[string]time.Time // ends of leases by their names
+}
+
+// TakeLease takes a lease that has ended.
+func (r *recorded) TakeLease(_ context.Context, l store.Lease, life time.Duration) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Now().Before(r.leases[l.Name]) {
+		return false, nil
+	}
+	if r.leases == nil {
+		r.leases = map[string]time.Time{}
+	}
+	r.leases[l.Name] = time.Now().Add(life)
+	return true, nil
 }
 
 // all returns what is recorded at this moment.

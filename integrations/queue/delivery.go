@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -77,6 +78,20 @@ type Delivery struct {
 	Paused string    `json:"paused,omitempty"` // redacted reason why its target is paused
 	Errors []Attempt `json:"errors"`           // the last attemptsKept, oldest first
 	Reason string    `json:"reason,omitempty"` // redacted reason why it was not sent
+}
+
+// Why returns why the delivery has not arrived: why its target is paused, why it was not
+// sent, or its last failure. It is empty if there is no reason yet, or if it arrived.
+func (d *Delivery) Why() string {
+	if d.State == Delivered {
+		return ""
+	}
+
+	failure := ""
+	if n := len(d.Errors); n > 0 {
+		failure = d.Errors[n-1].Error
+	}
+	return cmp.Or(d.Paused, d.Reason, failure)
 }
 
 // Attempt is one failed try.

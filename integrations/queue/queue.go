@@ -8,7 +8,7 @@
 // A failed delivery is retried with backoff and does not delay others. A delivery that
 // meets a rate limit (429, or another failure with Retry-After) pauses its target: all deliveries to
 // the target are snoozed, and the try does not count. A process that is killed leaves
-// deliveries running; River rescues them after [rescueAfter]. A clock that jumps makes
+// deliveries running; River rescues them after [RescueAfter]. A clock that jumps makes
 // deliveries early or late.
 package queue
 
@@ -32,11 +32,7 @@ import (
 
 const (
 	// tryTimeout bounds one try, including its wait for the target's rate.
-	tryTimeout = 25 * time.Second
-	// rescueAfter is how long after its start an attempt that never reported back is
-	// retried.
-	rescueAfter = 45 * time.Second
-
+	tryTimeout   = 25 * time.Second
 	migrateTries = 20
 	migratePause = 250 * time.Millisecond
 
@@ -51,6 +47,10 @@ const (
 // KeptFor is how long a delivery that arrived, or was not sent, is listed.
 const KeptFor = 30 * 24 * time.Hour
 
+// RescueAfter is how long after its start an attempt that never reported back is retried:
+// the process that made it has ended.
+const RescueAfter = 45 * time.Second
+
 // Options are the parameters of [New].
 type Options struct {
 	// Load returns a stored lead, or store.ErrNotFound after it was erased.
@@ -59,10 +59,15 @@ type Options struct {
 	Records store.DeliveryRecords
 	// Targets are the systems that each lead is delivered to.
 	Targets []TargetConfig
+	// Leases hold the windows of the receivers.
+	Leases store.Leases
 	// Receivers are told of changed content, none in a process that only lists.
 	Receivers []Receiver
 	// ContentKeys are all keys that can change.
 	ContentKeys []string
+	// SendOwnerMail tells an operator of leads. It returns nil, too, if there is nothing to
+	// tell any more. nil: this process sends no such mails.
+	SendOwnerMail func(ctx context.Context, m OwnerMail) error
 	// RetryMax is the longest wait between two tries, unless the target asks for a longer
 	// one.
 	RetryMax time.Duration
@@ -144,6 +149,10 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, store.Queu
 		queues[r.Name] = river.QueueConfig{MaxWorkers: changeWorkers}
 	}
 
+	if o.SendOwnerMail != nil {
+		queues[ownerMail] = river.QueueConfig{MaxWorkers: 1}
+	}
+
 	config := &river.Config{
 		CancelledJobRetentionPeriod: keepFailed,
 		CompletedJobRetentionPeriod: KeptFor,
@@ -155,12 +164,13 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, store.Queu
 		// Rebuilding an index blocks SQLite's writers, and on PostgreSQL only owners may
 		// do it.
 		ReindexerIndexNames:  []string{},
-		RescueStuckJobsAfter: rescueAfter,
+		RescueStuckJobsAfter: RescueAfter,
 	}
 	if len(queues) > 0 {
 		config.Queues, config.Workers = queues, river.NewWorkers()
 		river.AddWorker(config.Workers, &worker{Queue: q})
 		river.AddWorker(config.Workers, &changeWorker{Queue: q})
+		river.AddWorker(config.Workers, &ownerWorker{Queue: q})
 	}
 
 	c, err := river.NewClient(driver, config)

@@ -93,7 +93,7 @@ func (w *worker) record(ctx context.Context, job *river.Job[args], outcome Outco
 // report, which is repeated at once, or that was interrupted.
 func (w *worker) NextRetry(job *river.Job[args]) time.Time {
 	now := time.Now()
-	if job.AttemptedAt != nil && now.Sub(*job.AttemptedAt) >= rescueAfter {
+	if job.AttemptedAt != nil && now.Sub(*job.AttemptedAt) >= RescueAfter {
 		return now
 	}
 	return now.Add(w.backoff(attemptsOf(job.JobRow)))

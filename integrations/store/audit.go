@@ -10,7 +10,7 @@ import (
 type AuditEntry struct {
 	Seq    int64 // 1, 2, 3 … without a gap
 	At     time.Time
-	Actor  string // the subject of a session, "token", or "command:<user of the system>"
+	Actor  string // "token", "oidc:<subject of an account>" or "command:<user of the system>"
 	Action string
 	Lead   string // id of the lead; empty: none, or several
 	Detail string // JSON

@@ -8,13 +8,13 @@ import (
 // Leases lets one of several instances do what must be done once. Times are those of the
 // database, since clocks of instances differ.
 type Leases interface {
-	// HoldLease takes a lease, or renews it, for a time, and leaves a note with it. It returns
+	// TakeLease takes a lease, or renews it, for a time, and leaves a note with it. It returns
 	// false, and changes nothing, while another holder has the lease.
-	HoldLease(ctx context.Context, l Lease, life time.Duration) (bool, error)
+	TakeLease(ctx context.Context, l Lease, life time.Duration) (bool, error)
 	// EndLease ends a lease before its time, if the holder has it. The note stays.
 	EndLease(ctx context.Context, name, holder string) error
-	// Lease returns a lease, also one that has ended, or ErrNotFound.
-	Lease(ctx context.Context, name string) (l Lease, held bool, err error)
+	// Lease returns a lease and whether it is active, also one that has ended, or ErrNotFound.
+	Lease(ctx context.Context, name string) (l Lease, active bool, err error)
 }
 
 // Lease is a named right that one holder at a time has.

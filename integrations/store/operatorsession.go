@@ -16,6 +16,12 @@ type OperatorSession struct {
 	ExpiresAt time.Time
 }
 
+// SessionIDLength is how much of a session's hash is its id.
+const SessionIDLength = 12
+
+// ID names the session for operators. It opens nothing.
+func (s OperatorSession) ID() string { return s.Hash[:SessionIDLength] }
+
 // OperatorSessions keeps the sessions of operators, for all instances and across restarts.
 type OperatorSessions interface {
 	// StartSession stores a session, and removes those that have expired.
@@ -36,6 +42,6 @@ type OperatorSessions interface {
 	// number.
 	EndSessions(ctx context.Context, hash string) (int64, error)
 
-	// ListSessions returns all sessions, the newest first.
-	ListSessions(ctx context.Context) ([]OperatorSession, error)
+	// ListSessions returns the sessions that have not expired, the newest first.
+	ListSessions(ctx context.Context, now time.Time) ([]OperatorSession, error)
 }

@@ -88,22 +88,34 @@ type Filter struct {
 	// the e-mail address, its domain, the message or the id. A telephone number is one word.
 	Search string
 
-	Locale string   // only leads in this language
-	IDs    []string // only these leads
+	Locale string      // only leads in this language
+	Source *string     // only leads of visitors who came from there at last; empty: of those who did not say
+	Owner  *string     // only leads of this owner, letter case ignored; empty: of none
+	Status lead.Status // only leads in this status
+	IDs    []string    // only these leads
 
-	Newest bool      // newest first, else oldest first
-	After  *Position // only leads after this one in the order of the listing
-	Limit  int       // number of leads the caller is going to read; 0: all
+	// The lower bound of the range, in units of its currency.
+	Currency string
+	AtLeast  *float64
+	AtMost   *float64
+
+	ByAmount bool      // sorted by the lower bound of the range, whatever its currency, else by time
+	Newest   bool      // newest or largest first, else oldest or smallest first
+	After    *Position // only leads after this one in the order of the listing
+	Limit    int       // number of leads the caller is going to read; 0: all
 }
 
 // Position is the place of a lead in the order of a listing.
 type Position struct {
+	Amount      float64 // used by a listing that is sorted by it
 	SubmittedAt time.Time
 	ID          string
 }
 
 // Archive is the part of the store that operators' commands and fields need.
 type Archive interface {
+	Funnel
+
 	// Leads yields stored leads in the order that the filter asks for.
 	Leads(ctx context.Context, f Filter) iter.Seq2[lead.Lead, error]
 

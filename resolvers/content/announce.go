@@ -59,7 +59,7 @@ func (c *Service) announceNow(ctx context.Context, l *localeContent, revision st
 
 	// Without the database the edge is told all the same.
 	lease = store.Lease{Name: announceLease + l.key, Holder: c.instance, Note: lease.Note}
-	if held, err := c.Leases.HoldLease(try, lease, announceGrace); err == nil && !held {
+	if taken, err := c.Leases.TakeLease(try, lease, announceGrace); err == nil && !taken {
 		return false
 	}
 
@@ -70,7 +70,7 @@ func (c *Service) announceNow(ctx context.Context, l *localeContent, revision st
 	}
 
 	lease.Note = revision
-	if _, err := c.Leases.HoldLease(ctx, lease, 0); err != nil {
+	if _, err := c.Leases.TakeLease(ctx, lease, 0); err != nil {
 		c.Log.Warn().Err(err).Str("locale", string(l.locale)).
 			Msg("recording what the edge was told: it is told again after the next start")
 	}

@@ -38,7 +38,7 @@ func (c *Service) KeepPrices(ctx context.Context, rules *price.Rules) error {
 }
 
 // storePrices keeps the rules of new content in the background, so that those before it
-// count as replaced from now on, even while nobody asks for a price.
+// count as replaced from now on, even if no price is asked for.
 func (c *Service) storePrices(rules *price.Rules) {
 	if rules != nil && c.Prices != nil {
 		c.start(func(context.Context) { _ = c.KeepPrices(context.Background(), rules) }) // it logs

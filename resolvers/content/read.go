@@ -109,7 +109,7 @@ func (c *Service) open(
 
 	grace := announceGrace
 	if l.latest.Load() == nil {
-		grace = 0 // after the start nobody else may be there
+		grace = 0 // after the start there may be no other instance
 	}
 
 	loaded, isNew, err := c.decode(ctx, l, s, entry)

@@ -34,13 +34,13 @@ func (c *Service) Watch(ctx context.Context, watcher cms.Watcher, shared bool) {
 	for {
 		note, _ := json.Marshal(watcher.Watching())
 		lease := store.Lease{Name: WatchLease, Holder: holder, Note: string(note)}
-		held, err := c.Leases.HoldLease(ctx, lease, watchLife)
+		taken, err := c.Leases.TakeLease(ctx, lease, watchLife)
 		if err != nil && !failing && ctx.Err() == nil {
 			c.Log.Warn().Err(err).Msg("renewing the lease of the instance that watches the CMS")
 		}
 		failing = err != nil
 
-		switch may := held || !shared || watches && err != nil; {
+		switch may := taken || !shared || watches && err != nil; {
 		case may && !watches:
 			watches, stop = true, c.startWatch(ctx, watcher)
 		case watches && !may:

@@ -76,7 +76,7 @@ func (g *guard) directive(
 	field := graphql.GetFieldContext(ctx)
 	lead, ofLead := parent.(*schema.Lead)
 	switch {
-	case field.Object == "Query" || field.Object == "Mutation":
+	case field.Object == "Query", field.Object == "Mutation", field.Object == "Subscription":
 		return nil, &schema.Error{
 			Code:    schema.CodeForbidden,
 			Message: fmt.Sprintf("This needs the role %s.", schema.ValueOr(role, schema.RoleAdmin)),
@@ -122,7 +122,7 @@ func (g *guard) checkToken(caller schema.Caller, kind schema.TokenKind) (schema.
 	}
 
 	allowed := match == 1 && token != ""
-	operator := caller.Operator // who signed in, without a role if nobody did
+	operator := caller.Operator // has no role without a session
 	if kind == schema.TokenKindAdmin {
 		if allowed {
 			operator = schema.Operator{Actor: schema.TokenActor, Role: schema.RoleAdmin}

@@ -31,8 +31,6 @@ type Options struct {
 	// ContentSize returns the bytes of all content, which has to fit into an answer.
 	ContentSize func() int
 
-	Development bool // report the names of the hints that are dropped
-
 	// Documents is the query cache. nil: no document is cached.
 	Documents graphql.Cache[*ast.QueryDocument]
 
@@ -55,10 +53,9 @@ type Options struct {
 type Executor struct {
 	*gqlgen.Executor
 
-	input       *schema.InputChecker
-	guard       *guard
-	charge      func(ctx context.Context, field string, n int) *schema.Error
-	development bool
+	input  *schema.InputChecker
+	guard  *guard
+	charge func(ctx context.Context, field string, n int) *schema.Error
 }
 
 // New returns an executor over resolvers.
@@ -68,10 +65,9 @@ func New(o Options) *Executor {
 	}
 
 	e := &Executor{
-		input:       schema.NewInputChecker(exec.AST()),
-		guard:       newGuard(o.Secrets, o.Now),
-		charge:      o.Charge,
-		development: o.Development,
+		input:  schema.NewInputChecker(exec.AST()),
+		guard:  newGuard(o.Secrets, o.Now),
+		charge: o.Charge,
 	}
 
 	e.Executor = gqlgen.New(exec.NewExecutableSchema(exec.Config{
@@ -135,9 +131,7 @@ func (e *Executor) Admit(
 	}
 
 	invalid, dropped := e.input.Check(op, variables, ignoreUnknown)
-	if e.development && len(dropped) > 0 {
-		schema.RecorderFrom(ctx).Dropped(dropped)
-	}
+	schema.RecorderFrom(ctx).Dropped(dropped)
 	if len(invalid) == 0 {
 		return nil
 	}

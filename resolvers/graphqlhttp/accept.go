@@ -11,6 +11,8 @@ import (
 // mediaType is a media type of an answer.
 type mediaType string
 
+const typeEvents = "text/event-stream" // the answers to subscriptions
+
 const (
 	typeJSON    mediaType = "application/json"                  // the media type of older clients
 	typeGraphQL mediaType = "application/graphql-response+json" // answers have meaningful status codes
@@ -55,6 +57,16 @@ func negotiate(accept []string) (mediaType, bool) {
 		return typeGraphQL, gql[0] > 0
 	}
 	return typeJSON, json[0] > 0
+}
+
+// takesEvents reports whether a client names the media type of streams of events.
+func takesEvents(accept []string) bool {
+	for part := range strings.SplitSeq(strings.Join(accept, ","), ",") {
+		if name, params, err := mime.ParseMediaType(part); err == nil && name == typeEvents {
+			return params["q"] != "0"
+		}
+	}
+	return false
 }
 
 // preference ranks a media type by quality, then by how specific the range is, then by

@@ -143,8 +143,11 @@ func (d *Documents) parse(text string) (*document, *gqlerror.Error) {
 // the document are wrong, but nothing else is.
 func (d *Documents) check(doc *document) gqlerror.List {
 	errs := validator.ValidateWithRules(d.Schema, doc.ast, Rules())
-	if (len(errs) == 0 || onlyValues(errs)) && schema.DropHints(d.Schema, doc.ast) {
-		errs = validator.ValidateWithRules(d.Schema, doc.ast, Rules())
+	var dropped map[*ast.OperationDefinition][]schema.DroppedHint
+	if len(errs) == 0 || onlyValues(errs) {
+		if dropped = schema.DropHints(d.Schema, doc.ast); len(dropped) > 0 {
+			errs = validator.ValidateWithRules(d.Schema, doc.ast, Rules())
+		}
 	}
 	if len(errs) > 0 && !onlyValues(errs) {
 		if d.Suggest {
@@ -156,6 +159,7 @@ func (d *Documents) check(doc *document) gqlerror.List {
 	var operations []*operation
 	for _, def := range doc.ast.Operations {
 		op := newOperation(d.Schema, def)
+		op.dropped = dropped[def]
 		switch {
 		case op.introspects && !d.Introspection:
 			return gqlerror.List{gqlerror.ErrorPosf(op.Position, "Introspection is off.")}
@@ -241,8 +245,11 @@ func (d *Documents) summarize(doc *document, name string) (asked schema.Operatio
 	}
 
 	root := d.Schema.Query
-	if op.Operation == ast.Mutation {
+	switch op.Operation {
+	case ast.Mutation:
 		root = d.Schema.Mutation
+	case ast.Subscription:
+		root = d.Schema.Subscription
 	}
 
 	asked.Type = string(op.Operation)

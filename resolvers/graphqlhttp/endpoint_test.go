@@ -152,10 +152,12 @@ func (m mutations) TrackQuote(
 	return &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID}, nil
 }
 
-// roots adds the resolvers of leads, which no test here asks for.
+// roots adds the resolvers of leads and subscriptions, which no test here asks for.
 type roots struct{ *site }
 
 func (roots) Lead() exec.LeadResolver { return nil }
+
+func (roots) Subscription() exec.SubscriptionResolver { return nil }
 
 // executable is the real schema over a site, with a guard that lets one token in.
 func (s *site) executable() graphql.ExecutableSchema {
@@ -229,13 +231,11 @@ type recorded struct {
 }
 
 // recorder keeps what the endpoint records.
-type recorder struct {
-	schema.Recorder
-	recorded
-}
+type recorder struct{ recorded }
 
 func (r *recorder) Operation(op schema.Operation)                   { r.recorded.Operation = op }
 func (r *recorder) Refused(code schema.Code, _ []schema.FieldError) { r.Code = code }
+func (r *recorder) Dropped([]string)                                {}
 
 // handler returns the endpoint behind a middleware that adds the caller and the recorder.
 func (s *setup) handler(t testing.TB, said chan recorded) http.Handler {

@@ -32,6 +32,13 @@ type Executor interface {
 	) error
 }
 
+// Streams admits streams of events, which last longer than other requests.
+type Streams interface {
+	// Begin returns the context of a stream, which ends when it has to. end is called when
+	// nothing is written any more.
+	Begin(r *http.Request) (ctx context.Context, end func(), refused *schema.Error)
+}
+
 // Options configures a handler.
 type Options struct {
 	// Executor runs the operations. Its query cache is Documents.
@@ -46,6 +53,9 @@ type Options struct {
 	// made from it for CDNMaxAge. If it is nil, they are told nothing.
 	ContentKey func(locale string) string
 	CDNMaxAge  time.Duration
+
+	// Streams admits subscriptions.
+	Streams Streams
 }
 
 // Handler is the GraphQL endpoint, at any path. It finds the caller and the recorder in
@@ -56,6 +66,7 @@ type Handler struct {
 	responses  *responseCache
 	contentKey func(locale string) string
 	cdnMaxAge  time.Duration
+	streams    Streams
 }
 
 // New returns a handler.
@@ -66,12 +77,17 @@ func New(o Options) *Handler {
 		responses:  newResponseCache(o.Revision),
 		contentKey: o.ContentKey,
 		cdnMaxAge:  o.CDNMaxAge,
+		streams:    o.Streams,
 	}
 }
 
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m, acceptable := negotiate(r.Header["Accept"])
+	events := takesEvents(r.Header["Accept"])
+	if events && !acceptable {
+		m = typeGraphQL // the media type of errors
+	}
 
 	switch r.Method {
 	case http.MethodPost, http.MethodGet, http.MethodHead:
@@ -84,11 +100,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	if !acceptable {
-		writeError(w, r, m, http.StatusNotAcceptable, &schema.Error{
-			Code:    schema.CodeUnsupportedMediaType,
-			Message: "Answers are " + string(typeGraphQL) + " or " + string(typeJSON) + ".",
-		})
+	if !acceptable && !events {
+		notAcceptable(w, r, m, "Answers are "+string(typeGraphQL)+" or "+string(typeJSON)+".")
 		return
 	}
 
@@ -99,7 +112,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	key := responseKey{m, r.Method != http.MethodPost, string(raw)}
-	if cached := h.responses.get(key); cached != nil {
+	if cached := h.responses.get(key); cached != nil && acceptable {
 		schema.RecorderFrom(r.Context()).Operation(cached.operation)
 		cached.write(w, r)
 		return
@@ -134,19 +147,21 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		return
 	}
 
+	req.Headers = r.Header
+	if op.Operation == ast.Subscription {
+		h.stream(w, r, m, req, op, errs)
+		return
+	}
+	if _, acceptable := negotiate(r.Header["Accept"]); !acceptable {
+		notAcceptable(w, r, m, "A query or a mutation is answered as JSON.")
+		return
+	}
+
 	ctx, cancel := context.WithTimeout(schema.WithBody(r.Context(), raw), maxTime)
 	defer cancel()
+
 	ctx = graphql.StartOperationTrace(ctx)
-	req.Headers = r.Header
-
-	if refused := h.exec.Admit(ctx, op.OperationDefinition, req.Variables, false); refused != nil {
-		errs = gqlerror.List{gqlerror.Wrap(refused)}
-	}
-
-	var opCtx *graphql.OperationContext
-	if len(errs) == 0 {
-		opCtx, errs = h.exec.CreateOperationContext(ctx, &req.RawParams)
-	}
+	opCtx, errs := h.admit(ctx, req, op, errs)
 	if len(errs) > 0 {
 		h.fail(w, r, m, errs)
 		return
@@ -197,6 +212,21 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		h.responses.cache.Set(key, res)
 	}
 	res.write(w, r)
+}
+
+// admit checks an operation that is about to run. It returns the errors that were found before,
+// unless there are others.
+func (h *Handler) admit(
+	ctx context.Context, req *request, op *operation, errs gqlerror.List,
+) (*graphql.OperationContext, gqlerror.List) {
+	schema.RecorderFrom(ctx).Dropped(op.droppedHints(req.Variables))
+	if refused := h.exec.Admit(ctx, op.OperationDefinition, req.Variables, false); refused != nil {
+		return nil, gqlerror.List{gqlerror.Wrap(refused)}
+	}
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	return h.exec.CreateOperationContext(ctx, &req.RawParams)
 }
 
 // nameContent tells shared caches what content a response is made from, and how long they
@@ -263,6 +293,13 @@ func statusFor(m mediaType, code schema.Code) int {
 	default:
 		return code.Status()
 	}
+}
+
+func notAcceptable(w http.ResponseWriter, r *http.Request, m mediaType, message string) {
+	writeError(w, r, m, http.StatusNotAcceptable, &schema.Error{
+		Code:    schema.CodeUnsupportedMediaType,
+		Message: message,
+	})
 }
 
 func methodNotAllowed(w http.ResponseWriter, r *http.Request, m mediaType, allow, message string) {

@@ -129,6 +129,7 @@ func (d Dependencies) Checks() []Check {
 		},
 		{"cms", d.checkCMS, "see the settings of the CMS" + wait},
 		{"crm", d.checkCRM, "see the settings of the CRM" + wait},
+		{"outcomes", d.checkOutcomes, "see the database"},
 		{"watch", d.checkWatch, "see the database"},
 		{"prices", d.checkPrices, "see the CMS"},
 		{
@@ -375,6 +376,43 @@ func (d Dependencies) checkCRM(ctx context.Context, warn Warn) (string, error) {
 	return "answered", err
 }
 
+// pullLate is the time after which the CRM should have been asked again.
+const pullLate = 3 * time.Hour
+
+// checkOutcomes reports when the CRM was asked last what became of leads.
+func (d Dependencies) checkOutcomes(ctx context.Context, warn Warn) (string, error) {
+	const none = "the CRM is not asked what became of leads"
+	if d.CRM == nil {
+		return none, nil
+	}
+	contacts, err := d.CRM()
+	if _, asked := contacts.(crm.Outcomes); err != nil || !asked {
+		return none, nil //nolint:nilerr // the check of the CRM reports it
+	}
+
+	leases, err := d.Leases(ctx)
+	if err != nil {
+		return "not checked: the database can't be opened", nil //nolint:nilerr // the check of the database reports it
+	}
+	known, err := leads.ReadPulled(ctx, leases)
+	if err != nil {
+		return "", err
+	}
+
+	ago := time.Since(known.At).Round(time.Second)
+	switch {
+	case known.Failure != "":
+		warn("asking the CRM what became of leads failed: "+known.Failure,
+			"it is asked again by itself, or now by `siteapi crm pull`; the token needs crm.objects.contacts.read")
+	case known.At.IsZero():
+		return "the CRM was not asked yet what became of leads: it is within a minute of the first lead", nil
+	case ago > pullLate:
+		warn(fmt.Sprintf("the CRM was last asked %s ago what became of leads", ago),
+			"it is asked every hour, by a service that runs; or now by `siteapi crm pull`")
+	}
+	return fmt.Sprintf("asked the CRM %s ago, which set %d outcomes", ago, known.Set), nil
+}
+
 // checkWatch reports how changes of the content are noticed, by the note of the instance
 // that watches.
 func (d Dependencies) checkWatch(ctx context.Context, warn Warn) (string, error) {
@@ -382,8 +420,8 @@ func (d Dependencies) checkWatch(ctx context.Context, warn Warn) (string, error)
 	if err != nil {
 		return "not checked: the database can't be opened", nil //nolint:nilerr // the check of the database reports it
 	}
-	lease, held, err := leases.Lease(ctx, content.WatchLease)
-	if errors.Is(err, store.ErrNotFound) || err == nil && !held {
+	lease, active, err := leases.Lease(ctx, content.WatchLease)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !active {
 		return "none: changes are noticed by the webhook, or after CONTENT_TTL", nil
 	}
 	if err != nil {

@@ -13,32 +13,55 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
-	"siteapi/schema"
 )
-
-// attemptTime is how long an erasure waits for running attempts. It is longer than an
-// attempt may take.
-const attemptTime = 45 * time.Second
 
 // leadsAtOnce is the number of leads whose deliveries are removed in one transaction.
 const leadsAtOnce = 100
 
-// States of a receipt's entry.
+// Receipt is what an erasure found and removed. It contains no personal data but the
+// address.
+type Receipt struct {
+	Email    string
+	DryRun   bool // nothing was changed
+	Complete bool // everything that was found is erased
+	Places   []*Place
+	Remains  []string // copies that the service cannot erase, in words
+}
+
+// Place is a place where personal data may be stored.
+type Place struct {
+	Name   string
+	Unit   string // the things that are counted there
+	Found  *int   // nil: not known
+	Erased int
+	State  PlaceState
+	Detail string // the failure
+}
+
+// PlaceState says what became of the data in a place.
+type PlaceState string
+
+// The states of places.
 const (
-	stateUnknown = "unknown"
-	stateNothing = "nothing there"
-	stateFound   = "found" // something is there and was not erased
-	stateErased  = "erased"
-	stateFailed  = "failed" // searching or erasing failed
-	stateKept    = "kept"   // kept for a repetition, because another entry failed
+	PlaceUnknown PlaceState = "unknown"
+	PlaceEmpty   PlaceState = "nothing there"
+	PlaceFound   PlaceState = "found" // something is there and was not erased
+	PlaceErased  PlaceState = "erased"
+	PlaceFailed  PlaceState = "failed" // searching or erasing failed
+	PlaceKept    PlaceState = "kept"   // kept for a repetition, because another place failed
 )
+
+// Has reports whether a place is in a state.
+func (r *Receipt) Has(state PlaceState) bool {
+	return slices.ContainsFunc(r.Places, func(p *Place) bool { return p.State == state })
+}
 
 // erasure removes everything that is stored about an address.
 type erasure struct {
 	*Service
 	email   string
 	entry   store.AuditEntry
-	receipt *schema.ErasureReceipt
+	receipt *Receipt
 	stored  []string // ids of the leads in the database
 	known   []string // ids of the leads in the database or the CMS
 }
@@ -54,9 +77,9 @@ type erasure struct {
 // none is stored that entry is recorded itself.
 func (s *Service) Erase(
 	ctx context.Context, email string, dryRun bool, audit store.Audit, entry store.AuditEntry,
-) (*schema.ErasureReceipt, error) {
+) (*Receipt, error) {
 	e := &erasure{Service: s, email: crm.Address(email), entry: entry}
-	e.receipt = &schema.ErasureReceipt{Email: e.email, DryRun: dryRun, Remains: s.OutOfReach}
+	e.receipt = &Receipt{Email: e.email, DryRun: dryRun, Remains: s.OutOfReach}
 
 	var err error
 	if e.stored, err = e.findLeads(ctx); err != nil {
@@ -93,20 +116,20 @@ func (s *Service) Erase(
 
 	err = e.withdraw(ctx, &deliveries.Erased)
 	e.erased(deliveries, deliveries.Erased, err)
-	if documents.State != stateFailed {
+	if documents.State != PlaceFailed {
 		e.erased(documents, *documents.Found, s.CMS.Erase(ctx, e.known))
 	}
-	if contact.State != stateFailed {
+	if contact.State != PlaceFailed {
 		e.erased(contact, *contact.Found, s.CRM.Erase(ctx, e.email))
 	}
 
-	if mails.State != stateFailed {
+	if mails.State != PlaceFailed {
 		removed, err := s.Mails.Erase(e.known)
 		e.erased(mails, removed, err)
 	}
 
-	if e.failed() {
-		leads.State, sessions.State, consents.State, pdfs.State = stateKept, stateKept, stateKept, stateKept
+	if e.receipt.Has(PlaceFailed) {
+		leads.State, sessions.State, consents.State, pdfs.State = PlaceKept, PlaceKept, PlaceKept, PlaceKept
 		return e.receipt, nil
 	}
 
@@ -114,7 +137,7 @@ func (s *Service) Erase(
 	e.erased(leads, leads.Erased, err)
 
 	n, err := s.Archive.EraseConsents(ctx, e.email)
-	e.erased(consents, max(int(n), schema.ValueOr(consents.Found, 0)), err) // some went with their leads
+	e.erased(consents, max(int(n), *consents.Found), err) // some went with their leads
 
 	// The log of the database holds the erased data until it is truncated.
 	n, err = s.Archive.EraseHints(ctx, e.email)
@@ -124,16 +147,16 @@ func (s *Service) Erase(
 	removed, err := s.ClearPDFs(ctx, pdfPattern(e.known))
 	e.erased(pdfs, removed, err)
 
-	e.receipt.Complete = !e.failed()
+	e.receipt.Complete = !e.receipt.Has(PlaceFailed)
 	return e.receipt, nil
 }
 
 // search adds an entry for a place to the receipt, with the number of items that find
 // counts there. The state remains unknown if find is nil.
 func (e *erasure) search(
-	ctx context.Context, place, unit string, find func(context.Context) (int, error),
-) *schema.ErasurePlace {
-	p := &schema.ErasurePlace{Place: place, Unit: unit, State: stateUnknown}
+	ctx context.Context, name, unit string, find func(context.Context) (int, error),
+) *Place {
+	p := &Place{Name: name, Unit: unit, State: PlaceUnknown}
 	e.receipt.Places = append(e.receipt.Places, p)
 	if find == nil {
 		return p
@@ -142,15 +165,15 @@ func (e *erasure) search(
 	n, err := find(ctx)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		n, p.State = 0, stateNothing
-		p.Detail = schema.Optional("its driver keeps nothing: what it has passed on is not erased")
+		n, p.State = 0, PlaceEmpty
+		p.Detail = "its driver keeps nothing: what it has passed on is not erased"
 	case err != nil:
 		fail(p, err)
 		return p
 	case n == 0:
-		p.State = stateNothing
+		p.State = PlaceEmpty
 	default:
-		p.State = stateFound
+		p.State = PlaceFound
 	}
 	p.Found = &n
 	return p
@@ -158,7 +181,7 @@ func (e *erasure) search(
 
 // erased records in an entry of the receipt how many items were removed, or why removing
 // them failed.
-func (e *erasure) erased(p *schema.ErasurePlace, n int, err error) {
+func (e *erasure) erased(p *Place, n int, err error) {
 	if err != nil {
 		fail(p, err)
 		return
@@ -166,19 +189,13 @@ func (e *erasure) erased(p *schema.ErasurePlace, n int, err error) {
 	if p.Found == nil || *p.Found < n {
 		p.Found = &n
 	}
-	if p.State, p.Erased = stateErased, n; *p.Found == 0 {
-		p.State = stateNothing
+	if p.State, p.Erased = PlaceErased, n; *p.Found == 0 {
+		p.State = PlaceEmpty
 	}
 }
 
-func fail(p *schema.ErasurePlace, err error) {
-	detail := strings.Join(strings.Fields(err.Error()), " ")
-	p.State, p.Detail = stateFailed, &detail
-}
-
-func (e *erasure) failed() bool {
-	return slices.ContainsFunc(e.receipt.Places,
-		func(p *schema.ErasurePlace) bool { return p.State == stateFailed })
+func fail(p *Place, err error) {
+	p.State, p.Detail = PlaceFailed, strings.Join(strings.Fields(err.Error()), " ")
 }
 
 func (e *erasure) findLeads(ctx context.Context) (ids []string, err error) {
@@ -226,10 +243,10 @@ func (e *erasure) findContact(ctx context.Context) (int, error) {
 }
 
 // withdraw ends the deliveries, counts them, and waits for attempts that are running. An
-// attempt that still runs after attemptTime belongs to a process that crashed. If ctx ends
-// earlier, an attempt that is still running is an error.
+// attempt that still runs after [queue.RescueAfter] belongs to a process that crashed. If
+// ctx ends earlier, an attempt that is still running is an error.
 func (e *erasure) withdraw(ctx context.Context, removed *int) error {
-	until, patient := time.Now().Add(attemptTime), true
+	until, patient := time.Now().Add(queue.RescueAfter), true
 	if end, ok := ctx.Deadline(); ok && end.Before(until) {
 		until, patient = time.Now().Add(time.Until(end)/2), false // leave time for the other steps
 	}

@@ -1,15 +1,16 @@
 package leads
 
 import (
+	"cmp"
 	"encoding/csv"
 	"io"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"siteapi/integrations/lead"
-	"siteapi/schema"
 )
 
 // columns are the names of an export's columns. Programs read them by name and by place:
@@ -25,12 +26,17 @@ var columns = []string{
 	"source", "medium", "campaign", "term", "content", "referrer", "landing_page",
 	"first_source", "first_medium", "first_campaign", "first_term", "first_content",
 	"first_referrer", "first_landing_page", "consents",
+	"outcome", "won_amount", "won_currency", "outcome_at", "outcome_by",
+	"owner", "status", "notes",
 }
+
+// exportTime is the form of times in an export.
+const exportTime = "2006-01-02T15:04:05.000Z"
 
 // CSV returns a function that writes leads as RFC 4180 describes: with commas, CRLF and
 // UTF-8. With a heading the names of the columns come first. The writer w has to keep its
 // errors.
-func CSV(w io.Writer, heading bool) func(*schema.Lead) error {
+func CSV(w io.Writer, heading bool) func([]lead.Lead) error {
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
 
@@ -50,72 +56,72 @@ func CSV(w io.Writer, heading bool) func(*schema.Lead) error {
 		_ = row(columns...)
 	}
 
-	return func(l *schema.Lead) error {
-		signals := make([]string, len(l.Signals))
-		for i, s := range l.Signals {
-			signals[i] = string(s)
+	return func(leads []lead.Lead) error {
+		for _, l := range leads {
+			if err := row(cells(l)...); err != nil {
+				return err
+			}
 		}
-
-		cells := []string{
-			l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z"), l.ID, l.Reference,
-			l.Contact.FirstName, l.Contact.LastName, l.Contact.Email,
-			dialled(l.Contact.Phone), text(l.Contact.Company), text(l.Locale),
-			l.Selections.ProjectType, strings.Join(l.Selections.Features, ";"),
-			text(l.Selections.Complexity), text(l.Selections.Timeline),
-			amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency,
-			text(l.SessionID), text(l.PDFURL), word(l.State), strings.Join(signals, ";"), text(l.PriceStatus),
-			text(l.Message),
-		}
-		return row(slices.Concat(cells, touchCells(l.Attribution), touchCells(l.FirstAttribution),
-			[]string{consentCell(l.Consents)})...)
+		return nil
 	}
 }
 
-// consentCell returns the answers to what the visitor was asked.
-func consentCell(consents []*schema.LeadConsent) string {
-	answers := make([]lead.Consent, len(consents))
-	for i, c := range consents {
-		answers[i] = lead.Consent{
-			Purpose:     c.Purpose,
-			Given:       c.Given,
-			SiteWording: c.SiteWording,
-			WithdrawnAt: c.WithdrawnAt,
-		}
+// cells returns the cells of a lead in the order of the columns.
+func cells(l lead.Lead) []string {
+	signals := make([]string, len(l.Signals))
+	for i, s := range l.Signals {
+		signals[i] = string(s)
 	}
-	return lead.ConsentText(answers)
+
+	own := []string{
+		l.SubmittedAt.UTC().Format(exportTime), l.ID, lead.Reference(l.ID),
+		l.Contact.FirstName, l.Contact.LastName, l.Contact.Email,
+		dialled(l.Contact.Phone), l.Contact.Company, l.Locale,
+		l.Selections.ProjectType, strings.Join(l.Selections.Features, ";"),
+		l.Selections.Complexity, l.Selections.Timeline,
+		amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency,
+		l.SessionID, l.PDFPath(), word(l.State()), strings.Join(signals, ";"), string(l.PriceStatus),
+		l.Message,
+	}
+	return slices.Concat(own, l.Attribution.Values(), l.FirstAttribution.Values(),
+		[]string{l.ConsentText()}, outcomeCells(l.Outcome), []string{l.Owner, word(l.Status), noteText(l.Notes)})
 }
 
-// touchCells returns the cells of where a visitor came from.
-func touchCells(a *schema.LeadAttribution) []string {
-	if a == nil {
-		a = &schema.LeadAttribution{}
+// outcomeCells returns the cells of what became of a lead, empty if that is not known.
+func outcomeCells(o lead.Outcome) []string {
+	if o.Value == "" {
+		return make([]string, 5)
 	}
-	return []string{
-		text(a.Source), text(a.Medium), text(a.Campaign), text(a.Term),
-		text(a.Content), text(a.Referrer), text(a.LandingPage),
+
+	won := ""
+	if o.Amount != nil {
+		won = amount(*o.Amount)
 	}
+	return []string{word(o.Value), won, o.Currency, o.At.UTC().Format(exportTime), cmp.Or(o.By, "crm")}
+}
+
+// noteText returns notes as paragraphs, each of which says who wrote it and when.
+func noteText(notes []lead.Note) string {
+	texts := make([]string, len(notes))
+	for i, n := range notes {
+		texts[i] = n.At.UTC().Format(time.DateTime) + " " + n.Author + ": " + n.Text
+	}
+	return strings.Join(texts, "\n\n")
 }
 
 // dialled returns a telephone number with the international prefix as digits. A cell that
 // begins with + is a formula to spreadsheets, and the ' that would prevent it is part of
 // the number to the programs that import it.
-func dialled(phone *string) string {
-	if number, ok := strings.CutPrefix(text(phone), "+"); ok {
+func dialled(phone string) string {
+	if number, ok := strings.CutPrefix(phone, "+"); ok {
 		return "00" + strings.TrimSpace(number)
 	}
-	return text(phone)
+	return phone
 }
 
 func amount(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-func text[T ~string](s *T) string {
-	if s == nil {
-		return ""
-	}
-	return string(*s)
-}
-
-// word returns a value of an enum as the commands write it: in-review.
+// word returns a state, an outcome or a status as the commands write it: in-review.
 func word[T ~string](value T) string {
 	return strings.ReplaceAll(strings.ToLower(string(value)), "_", "-")
 }

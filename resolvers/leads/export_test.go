@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/lead/leadtest"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestColumnsOfExport(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := CSV(&out, true)(New(*leadtest.Filled())); err != nil {
+	if err := CSV(&out, true)([]lead.Lead{*leadtest.Filled()}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -34,8 +35,14 @@ func TestColumnsOfExport(t *testing.T) {
 		"consents.text":        "consents", // by its purpose
 		"consents.siteWording": "consents",
 		"consents.withdrawnAt": "consents",
+
+		"outcome.value":    "outcome",
+		"outcome.amount":   "won_amount",
+		"outcome.currency": "won_currency",
+		"outcome.at":       "outcome_at",
+		"outcome.by":       "outcome_by",
 	}
-	for _, path := range leadtest.Fields() {
+	for _, path := range leadtest.OperatorFields() {
 		column, ok := renamed[path]
 		if !ok {
 			var name strings.Builder

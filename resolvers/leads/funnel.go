@@ -3,16 +3,12 @@ package leads
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
-	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
-	"siteapi/schema"
 )
 
 const (
@@ -21,180 +17,126 @@ const (
 	others         = "(others)"
 )
 
-// FunnelFilter narrows a funnel. Zero fields don't narrow.
-type FunnelFilter struct {
-	Since, Until     time.Time
-	Locale           *schema.Locale
-	Source, Campaign *string            // what the touch says
-	Touch            schema.FunnelTouch // empty: LAST
+// Steps are the numbers of sessions that reached each step of the calculator, in the order
+// of the schema's FunnelStepName. A session reaches a step if its state shows that step or a
+// later one.
+type Steps [store.FunnelSteps]int
+
+// Funnel is how far visitors get in the calculator, and what they choose.
+type Funnel struct {
+	Steps   Steps
+	Weeks   []FunnelWeek
+	Choices []FunnelChoice
+	Sources []FunnelSource
+
+	Submissions int // leads without those in review or rejected
+	Untracked   int // number of them whose session is not among the tracked ones
+	InReview    int
 }
 
-// within reports whether a time is in the period.
-func (f *FunnelFilter) within(at time.Time) bool {
-	return !at.Before(f.Since) && (f.Until.IsZero() || at.Before(f.Until))
+// FunnelWeek counts the sessions that were last seen in one week, in one language.
+type FunnelWeek struct {
+	Start  time.Time // the Monday, 00:00 UTC
+	Locale string    // language of the leads; empty: none, or not known
+	Steps  Steps
 }
 
-// touch returns the one of two touches that counts.
-func (f *FunnelFilter) touch(first, last lead.Attribution) lead.Attribution {
-	if f.Touch == schema.FunnelTouchFirst {
-		return first
-	}
-	return last
+// FunnelChoice is how often a value was chosen.
+type FunnelChoice struct {
+	Field, Value     string
+	Count, Submitted int // sessions, and those of them that submitted
 }
 
-// from reports whether a touch has the source and the campaign.
-func (f *FunnelFilter) from(touch lead.Attribution) bool {
-	return schema.ValueOr(f.Source, touch.Source) == touch.Source &&
-		schema.ValueOr(f.Campaign, touch.Campaign) == touch.Campaign
+// FunnelSource is what came of a source and a campaign.
+type FunnelSource struct {
+	Source, Campaign string
+
+	Sessions    int
+	Estimates   int // sessions that saw an estimate, or went further
+	Submissions int
+	Sums        map[string]float64 // lower ends of the leads' ranges by currency
+	Won         map[string]float64 // amounts of the leads that were won, by currency
 }
 
-// report is a funnel that is being counted.
+// report adds up what the database has counted.
 type report struct {
-	*schema.Funnel
-	filter  FunnelFilter
-	leads   map[string]outcome // key: session id
-	reached [5]int
-	weeks   map[week]*[5]int
-	choices map[string]map[string]*schema.FunnelChoice // keys: field, value
-	sources map[origin]*funnelSource
+	Funnel
+	weeks   map[week]*Steps
+	choices map[string]map[string]*FunnelChoice // keys: field, value
+	sources map[origin]*FunnelSource
 }
 
 // origin is a source and a campaign.
 type origin struct{ source, campaign string }
 
-// funnelSource is a source that is being counted.
-type funnelSource struct {
-	sessions, estimates, submissions int
-
-	sums map[string]float64 // key: currency
-}
-
-// lead sums up the leads of one session.
-type outcome struct {
-	locale schema.Locale
-	within int // leads that the report counts
-}
-
 // week identifies a week by its Monday and the locale of the leads.
 type week struct {
 	start  time.Time
-	locale schema.Locale
+	locale string
 }
 
-// Funnel reads all leads and sessions once.
-func (s *Service) Funnel(ctx context.Context, filter FunnelFilter) (*schema.Funnel, error) {
+// Funnel reports how far visitors get in the calculator, and what they choose.
+func (s *Service) Funnel(ctx context.Context, f store.FunnelFilter) (*Funnel, error) {
 	r := &report{
-		Funnel: &schema.Funnel{
-			Weeks:   []*schema.FunnelWeek{},
-			Choices: []*schema.FunnelChoice{},
-			Sources: []*schema.FunnelSource{},
-		},
-		filter:  filter,
-		leads:   map[string]outcome{},
-		weeks:   map[week]*[5]int{},
-		choices: map[string]map[string]*schema.FunnelChoice{},
-		sources: map[origin]*funnelSource{},
+		weeks:   map[week]*Steps{},
+		choices: map[string]map[string]*FunnelChoice{},
+		sources: map[origin]*FunnelSource{},
 	}
 
-	f := store.Filter{Locale: string(schema.ValueOr(filter.Locale, ""))}
-	for l, err := range s.Archive.Leads(ctx, f) {
-		if err != nil {
-			return nil, fmt.Errorf("reading the submissions: %w", err)
-		}
-		r.addLead(l)
+	if err := s.Archive.FunnelLeads(ctx, f, r.addLeads); err != nil {
+		return nil, err
 	}
-
-	// A lead counts as untracked until its session is read.
-	r.Untracked = r.Submissions
-	for session, err := range s.Archive.Sessions(ctx) {
-		if err != nil {
-			return nil, fmt.Errorf("reading the sessions: %w", err)
-		}
-		r.addSession(session)
+	if err := s.Archive.FunnelSessions(ctx, f, r.addSessions); err != nil {
+		return nil, err
 	}
 
 	r.finish()
-	return r.Funnel, nil
+	return &r.Funnel, nil
 }
 
-func (r *report) addLead(s lead.Lead) {
-	touch := r.filter.touch(s.FirstAttribution, s.Attribution)
-	counts := r.filter.within(s.SubmittedAt) && r.filter.from(touch)
-	if s.InReview || s.Rejected {
-		if s.InReview && counts {
-			r.InReview++
-		}
+func (r *report) addLeads(c store.LeadCount) {
+	if c.InReview {
+		r.InReview += c.Leads
 		return
 	}
+	r.Submissions += c.Leads
+	r.Untracked += c.Untracked
 
-	l := r.leads[s.SessionID]
-	l.locale = schema.Locale(s.Locale)
-	if counts {
-		l.within++
-		r.Submissions++
-
-		source := r.source(touch)
-		source.submissions++
-		source.sums[s.Estimate.Currency] += s.Estimate.Min
+	source := r.source(c.Source, c.Campaign)
+	source.Submissions += c.Leads
+	source.Sums[c.Currency] += c.Amount
+	if c.WonCurrency != "" {
+		source.Won[c.WonCurrency] += c.WonAmount
 	}
-	r.leads[s.SessionID] = l
 }
 
-func (r *report) addSession(s lead.Session) {
-	l, converted := r.leads[s.ID]
-	r.Untracked -= l.within
-	touch := r.filter.touch(s.FirstTouch, s.LastTouch)
-	if !r.filter.within(s.LastSeen) || r.filter.Locale != nil && !converted || !r.filter.from(touch) {
-		return
-	}
-
-	// A week begins on Monday.
-	seen := s.LastSeen.UTC().Truncate(24 * time.Hour)
-	key := week{seen.AddDate(0, 0, -(int(seen.Weekday())+6)%7), l.locale}
+func (r *report) addSessions(c store.SessionCount) {
+	key := week{c.Week, c.Locale}
 	if r.weeks[key] == nil {
-		r.weeks[key] = new([5]int)
+		r.weeks[key] = new(Steps)
+	}
+	for i := range c.Step + 1 {
+		r.Steps[i] += c.Sessions
+		r.weeks[key][i] += c.Sessions
 	}
 
-	last := lastStep(s, converted)
-	for i := range last + 1 {
-		r.reached[i]++
-		r.weeks[key][i]++
+	source := r.source(c.Source, c.Campaign)
+	source.Sessions += c.Sessions
+	if c.Step >= store.Estimated {
+		source.Estimates += c.Sessions
 	}
 
-	source := r.source(touch)
-	source.sessions++
-	if last >= slices.Index(schema.AllFunnelStepName, schema.FunnelStepNameEstimated) {
-		source.estimates++
-	}
-
-	r.choose("projectType", converted, s.Selections.ProjectType)
-	r.choose("features", converted, s.Selections.Features...)
-	r.choose("complexity", converted, s.Selections.Complexity)
-	r.choose("timeline", converted, s.Selections.Timeline)
-}
-
-// lastStep returns the index of the last step that a session shows.
-func lastStep(s lead.Session, converted bool) int {
-	shown := []bool{
-		true,
-		s.Selections.ProjectType != "",
-		s.Estimate.Min != nil || s.Estimate.Max != nil,
-		s.Hints != (lead.Hints{}),
-		converted,
-	}
-
-	last := len(shown) - 1
-	for !shown[last] {
-		last--
-	}
-	return last
+	r.choose("projectType", c, c.Selections.ProjectType)
+	r.choose("features", c, c.Selections.Features...)
+	r.choose("complexity", c, c.Selections.Complexity)
+	r.choose("timeline", c, c.Selections.Timeline)
 }
 
 // choose counts the values of a field. Values beyond choicesCounted are counted together.
-func (r *report) choose(field string, converted bool, values ...string) {
+func (r *report) choose(field string, c store.SessionCount, values ...string) {
 	counts := r.choices[field]
 	if counts == nil {
-		counts = map[string]*schema.FunnelChoice{}
+		counts = map[string]*FunnelChoice{}
 		r.choices[field] = counts
 	}
 
@@ -207,98 +149,60 @@ func (r *report) choose(field string, converted bool, values ...string) {
 			value = others
 		}
 		if counts[value] == nil {
-			counts[value] = &schema.FunnelChoice{Field: field, Value: value}
+			counts[value] = &FunnelChoice{Field: field, Value: value}
 		}
 
-		counts[value].Count++
-		if converted {
-			counts[value].Submitted++
+		counts[value].Count += c.Sessions
+		if c.Step >= store.Submitted {
+			counts[value].Submitted += c.Sessions
 		}
 	}
 }
 
 // source returns the counts of a touch. Sources beyond choicesCounted are counted together.
-func (r *report) source(touch lead.Attribution) *funnelSource {
-	key := origin{touch.Source, touch.Campaign}
+func (r *report) source(source, campaign string) *FunnelSource {
+	key := origin{source, campaign}
 	if r.sources[key] == nil && len(r.sources) >= choicesCounted {
 		key = origin{others, ""}
 	}
 	if r.sources[key] == nil {
-		r.sources[key] = &funnelSource{sums: map[string]float64{}}
+		r.sources[key] = &FunnelSource{
+			Source:   key.source,
+			Campaign: key.campaign,
+			Sums:     map[string]float64{},
+			Won:      map[string]float64{},
+		}
 	}
 	return r.sources[key]
 }
 
-// finishSources lists the sources with most submissions.
-func (r *report) finishSources() {
-	keys := slices.SortedFunc(maps.Keys(r.sources), func(a, b origin) int {
-		return cmp.Or(
-			cmp.Compare(r.sources[b].submissions, r.sources[a].submissions),
-			cmp.Compare(r.sources[b].sessions, r.sources[a].sessions),
-			strings.Compare(a.source, b.source),
-			strings.Compare(a.campaign, b.campaign),
-		)
-	})
-
-	for _, key := range keys[:min(len(keys), choicesShown)] {
-		counted := r.sources[key]
-		listed := &schema.FunnelSource{
-			Source:      key.source,
-			Campaign:    key.campaign,
-			Sessions:    counted.sessions,
-			Estimates:   counted.estimates,
-			Submissions: counted.submissions,
-			Sums:        []*schema.FunnelSum{},
-		}
-
-		for _, currency := range slices.Sorted(maps.Keys(counted.sums)) {
-			listed.Sums = append(listed.Sums, &schema.FunnelSum{
-				Currency: currency,
-				Amount:   math.Round(counted.sums[currency]*100) / 100, // adding up leaves traces
-			})
-		}
-		r.Sources = append(r.Sources, listed)
-	}
-}
-
+// finish lists what was counted in the order of the report.
 func (r *report) finish() {
-	r.finishSources()
-	r.Steps = steps(r.reached)
-
-	weeks := slices.SortedFunc(maps.Keys(r.weeks), func(a, b week) int {
-		return cmp.Or(a.start.Compare(b.start), cmp.Compare(a.locale, b.locale))
-	})
-	for _, key := range weeks {
-		year, number := key.start.ISOWeek()
-		w := &schema.FunnelWeek{
-			Week:  fmt.Sprintf("%d-W%02d", year, number),
-			Start: key.start,
-			Steps: steps(*r.weeks[key]),
-		}
-
-		if key.locale != "" {
-			w.Locale = &key.locale
-		}
-		r.Weeks = append(r.Weeks, w)
+	for key, steps := range r.weeks {
+		r.Weeks = append(r.Weeks, FunnelWeek{Start: key.start, Locale: key.locale, Steps: *steps})
 	}
+	slices.SortFunc(r.Weeks, func(a, b FunnelWeek) int {
+		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.Locale, b.Locale))
+	})
 
 	for _, field := range []string{"projectType", "features", "complexity", "timeline"} {
-		list := slices.SortedFunc(maps.Values(r.choices[field]), func(a, b *schema.FunnelChoice) int {
+		list := slices.SortedFunc(maps.Values(r.choices[field]), func(a, b *FunnelChoice) int {
 			return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
 		})
-		r.Choices = append(r.Choices, list[:min(len(list), choicesShown)]...)
-	}
-}
-
-// steps names the numbers of sessions that reached each step.
-func steps(reached [5]int) []*schema.FunnelStep {
-	list := make([]*schema.FunnelStep, len(reached))
-	for i, name := range schema.AllFunnelStepName {
-		list[i] = &schema.FunnelStep{Name: name, Count: reached[i]}
-		if i > 0 && reached[i-1] > 0 {
-			conversion := float64(reached[i]) / float64(reached[i-1])
-			list[i].Conversion = &conversion
+		for _, choice := range list[:min(len(list), choicesShown)] {
+			r.Choices = append(r.Choices, *choice)
 		}
 	}
-	return list
+
+	sources := slices.SortedFunc(maps.Values(r.sources), func(a, b *FunnelSource) int {
+		return cmp.Or(
+			cmp.Compare(b.Submissions, a.Submissions),
+			cmp.Compare(b.Sessions, a.Sessions),
+			strings.Compare(a.Source, b.Source),
+			strings.Compare(a.Campaign, b.Campaign),
+		)
+	})
+	for _, source := range sources[:min(len(sources), choicesShown)] {
+		r.Sources = append(r.Sources, *source)
+	}
 }

@@ -3,11 +3,8 @@
 package leads
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"strconv"
-	"strings"
 	"time"
 
 	"siteapi/integrations/cache"
@@ -16,13 +13,14 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
-	"siteapi/schema"
 )
 
 // Service lists, finds and changes leads and their deliveries.
 type Service struct {
 	Archive    store.Archive
+	Work       store.Work
 	Records    store.DeliveryRecords
+	Outcomes   store.Outcomes
 	Deliveries *queue.Queue
 
 	CMS CMS
@@ -65,55 +63,43 @@ func Undelivered() []queue.State {
 }
 
 // Leads returns the leads that a filter selects, up to its limit, and whether there are
-// more. An empty state selects any. The deliveries of the leads are not filled in.
+// more. An empty state selects any.
 func (s *Service) Leads(
-	ctx context.Context, f store.Filter, state schema.LeadState,
-) (leads []*schema.Lead, more bool, err error) {
-	switch state {
-	case schema.LeadStateInReview:
-		f.InReview = true
-	case schema.LeadStateRejected:
-		f.Rejected = true
-	case schema.LeadStateUnderWay:
-		f.Progress = []lead.Progress{lead.Pending, lead.Retrying}
-	case schema.LeadStateFailed:
-		f.Progress = []lead.Progress{lead.Failed}
-	case schema.LeadStateDelivered:
-		f.Progress = []lead.Progress{lead.Ended}
-	}
-
-	leads = []*schema.Lead{}
-	for l, err := range s.Archive.Leads(ctx, f) {
+	ctx context.Context, f store.Filter, state lead.State,
+) (leads []lead.Lead, more bool, err error) {
+	for l, err := range s.Archive.Leads(ctx, inState(f, state)) {
 		if err != nil {
 			return nil, false, err
 		}
 		if f.Limit > 0 && len(leads) == f.Limit {
 			return leads, true, nil
 		}
-		leads = append(leads, New(l))
+		leads = append(leads, l)
 	}
 	return leads, false, nil
 }
 
-func stateOf(l lead.Lead) schema.LeadState {
-	switch {
-	case l.InReview:
-		return schema.LeadStateInReview
-	case l.Rejected:
-		return schema.LeadStateRejected
-	case l.Progress == lead.Failed:
-		return schema.LeadStateFailed
-	case l.Progress == lead.Ended:
-		return schema.LeadStateDelivered
+// inState adds to a filter that leads are in a state; an empty one is any.
+func inState(f store.Filter, state lead.State) store.Filter {
+	switch state {
+	case lead.StateInReview:
+		f.InReview = true
+	case lead.StateRejected:
+		f.Rejected = true
+	case lead.StateUnderWay:
+		f.Progress = []lead.Progress{lead.Pending, lead.Retrying}
+	case lead.StateFailed:
+		f.Progress = []lead.Progress{lead.Failed}
+	case lead.StateDelivered:
+		f.Progress = []lead.Progress{lead.Ended}
 	}
-	return schema.LeadStateUnderWay
+	return f
 }
 
-// Find returns the lead with this id or PDF reference, with its deliveries, or
-// [store.ErrNotFound].
-func (s *Service) Find(ctx context.Context, name string) (*schema.Lead, error) {
+// Find returns the lead with this id or PDF reference, or [store.ErrNotFound].
+func (s *Service) Find(ctx context.Context, name string) (lead.Lead, error) {
 	if len(name) < lead.ReferenceLength {
-		return nil, store.ErrNotFound
+		return lead.Lead{}, store.ErrNotFound
 	}
 
 	leads, _, err := s.Leads(ctx, store.Filter{Reference: name, Limit: 1}, "")
@@ -121,57 +107,54 @@ func (s *Service) Find(ctx context.Context, name string) (*schema.Lead, error) {
 		err = store.ErrNotFound
 	}
 	if err != nil {
-		return nil, err
+		return lead.Lead{}, err
 	}
-	return leads[0], s.AddDeliveries(ctx, leads...)
+	return leads[0], nil
 }
 
-// AddDeliveries fills in the deliveries of the leads, and why their visitors got no mail.
-// It ignores repetitions of a lead, and nil, which stands for a lead that was erased.
-func (s *Service) AddDeliveries(ctx context.Context, leads ...*schema.Lead) error {
-	byID, f := map[string]*schema.Lead{}, queue.Filter{}
-	for _, lead := range leads {
-		if lead != nil && byID[lead.ID] == nil {
-			byID[lead.ID], f.Leads = lead, append(f.Leads, lead.ID)
-		}
+// DeliveriesOf returns the deliveries of some leads by the leads' ids.
+func (s *Service) DeliveriesOf(
+	ctx context.Context, leads []lead.Lead,
+) (map[string][]queue.Delivery, error) {
+	if len(leads) == 0 {
+		return nil, nil //nolint:nilnil // an empty map
 	}
-	if len(byID) == 0 {
-		return nil
+
+	f := queue.Filter{}
+	for _, l := range leads {
+		f.Leads = append(f.Leads, l.ID)
 	}
 
 	list, err := s.Deliveries.List(ctx, f)
+	byLead := map[string][]queue.Delivery{}
 	for _, d := range list {
-		lead := byID[d.LeadID]
-		lead.Deliveries = append(lead.Deliveries, newDelivery(d, lead))
+		byLead[d.LeadID] = append(byLead[d.LeadID], d)
 	}
-	for _, lead := range byID {
-		lead.NoMailReason = noMailReason(lead)
-	}
-	return err
+	return byLead, err
 }
 
-// noMailReason returns why a visitor got no mail, or nil if there is one, or if it is not
-// known any more.
-func noMailReason(lead *schema.Lead) *string {
-	for _, d := range lead.Deliveries {
+// NoMailReason returns why the visitor of a lead with these deliveries got no mail. It is
+// empty if there is one, or if it is not known any more.
+func NoMailReason(l lead.Lead, deliveries []queue.Delivery) string {
+	for _, d := range deliveries {
 		switch {
-		case d.Target != schema.DeliveryTargetVisitorMail:
-		case d.State == schema.DeliveryStateNotSent:
-			return d.Reason
+		case d.Target != queue.VisitorMail:
+		case d.State == queue.NotSent:
+			return d.Why()
 		default:
-			return nil
+			return ""
 		}
 	}
 
 	switch {
-	case lead.State == schema.LeadStateInReview:
-		return schema.Optional("the lead is in review")
-	case lead.State == schema.LeadStateRejected:
-		return schema.Optional("the lead was rejected")
-	case time.Since(lead.SubmittedAt) > queue.KeptFor:
-		return nil
+	case l.InReview:
+		return "the lead is in review"
+	case l.Rejected:
+		return "the lead was rejected"
+	case time.Since(l.SubmittedAt) > queue.KeptFor:
+		return ""
 	}
-	return schema.Optional("SMTP_URL was not set, or VISITOR_MAIL was off, when the lead was accepted")
+	return "SMTP_URL was not set, or VISITOR_MAIL was off, when the lead was accepted"
 }
 
 // Errors of changes that the state of a lead does not allow. A lead that does not exist
@@ -186,17 +169,17 @@ var (
 // [ErrNotInReview] if the lead is not in review, or [ErrChanged] if its state is not the
 // expected one; an empty one is any.
 func (s *Service) Reject(
-	ctx context.Context, lead *schema.Lead, expected schema.LeadState, audit store.AuditEntry,
+	ctx context.Context, l lead.Lead, expected lead.State, audit store.AuditEntry,
 ) error {
-	if expected != "" && lead.State != expected {
+	if expected != "" && l.State() != expected {
 		return ErrChanged
 	}
 
-	rejected, err := s.Archive.Reject(ctx, lead.ID, audit)
+	rejected, err := s.Archive.Reject(ctx, l.ID, audit)
 	switch {
 	case err != nil || rejected:
 		return err
-	case expected == schema.LeadStateInReview: // it was a moment ago
+	case expected == lead.StateInReview: // it was a moment ago
 		return ErrChanged
 	}
 	return ErrNotInReview
@@ -205,17 +188,17 @@ func (s *Service) Reject(
 // Release ends the review of a lead, or takes back its rejection, and delivers it. It
 // returns [ErrChanged] if its state is not the expected one; an empty one is any.
 func (s *Service) Release(
-	ctx context.Context, lead *schema.Lead, expected schema.LeadState, audit store.AuditEntry,
+	ctx context.Context, l lead.Lead, expected lead.State, audit store.AuditEntry,
 ) error {
-	if expected != "" && lead.State != expected {
+	if expected != "" && l.State() != expected {
 		return ErrChanged
 	}
 
-	released, err := s.Archive.Release(ctx, lead.ID, expected == schema.LeadStateInReview, audit)
+	released, err := s.Archive.Release(ctx, l.ID, expected == lead.StateInReview, audit)
 	if err != nil || released {
 		return err
 	}
-	if expected == schema.LeadStateInReview || expected == schema.LeadStateRejected {
+	if expected == lead.StateInReview || expected == lead.StateRejected {
 		return ErrChanged // a moment ago
 	}
 	return nil
@@ -236,11 +219,9 @@ func (s *Service) Withdraw(ctx context.Context, email, purpose string) (int, err
 	}
 
 	found, _, err := s.Leads(ctx, store.Filter{IDs: ids}, "") // forgotten leads are missing
-	for _, lead := range found {
-		for _, target := range []queue.Target{queue.CMS, queue.CRM} {
-			if lead.State != schema.LeadStateInReview && lead.State != schema.LeadStateRejected {
-				err = errors.Join(err, s.tell(ctx, lead.ID, target))
-			}
+	for _, l := range found {
+		if l.Released() {
+			err = errors.Join(err, s.tell(ctx, l.ID, queue.CMS), s.tell(ctx, l.ID, queue.CRM))
 		}
 	}
 	return len(ids), err
@@ -273,154 +254,36 @@ func (s *Service) tell(ctx context.Context, id string, target queue.Target) erro
 }
 
 // Resend delivers a lead to a target once more, unless a delivery to it is under way.
-func (s *Service) Resend(ctx context.Context, lead *schema.Lead, target queue.Target) error {
-	if lead.State == schema.LeadStateInReview || lead.State == schema.LeadStateRejected {
+func (s *Service) Resend(ctx context.Context, l lead.Lead, target queue.Target) error {
+	if !l.Released() {
 		return ErrUnreleased
 	}
-	err := s.Deliveries.Resend(ctx, lead.ID, target)
+	err := s.Deliveries.Resend(ctx, l.ID, target)
 	if errors.Is(err, queue.ErrUnderWay) {
 		return nil
 	}
 	return err
 }
 
-// DeliveryPage returns deliveries with their leads, up to the limit of the filter, and
-// whether there are more.
+// DeliveryPage returns deliveries up to the limit of the filter, their leads without those
+// that were erased, and whether there are more deliveries.
 func (s *Service) DeliveryPage(
 	ctx context.Context, f queue.Filter,
-) (page []*schema.Delivery, more bool, err error) {
+) (page []queue.Delivery, leads []lead.Lead, more bool, err error) {
 	most := f.Limit
 	f.Limit++
-	list, err := s.Deliveries.List(ctx, f)
-	if err != nil {
-		return nil, false, err
+	page, err = s.Deliveries.List(ctx, f)
+	if err != nil || len(page) == 0 {
+		return nil, nil, false, err
 	}
-
-	if more = len(list) > most; more {
-		list = list[:most]
-	}
-	if len(list) == 0 {
-		return nil, false, nil
+	if more = len(page) > most; more {
+		page = page[:most]
 	}
 
 	var of store.Filter
-	for _, d := range list {
+	for _, d := range page {
 		of.IDs = append(of.IDs, d.LeadID)
 	}
-	leads, _, err := s.Leads(ctx, of, "")
-
-	byID := map[string]*schema.Lead{} // leads that were erased are missing
-	for _, lead := range leads {
-		byID[lead.ID] = lead
-	}
-	for _, d := range list {
-		page = append(page, newDelivery(d, byID[d.LeadID]))
-	}
-	return page, more, err
-}
-
-// New returns a lead as operators see it, without its deliveries.
-func New(s lead.Lead) *schema.Lead {
-	lead := &schema.Lead{
-		ID:          s.ID,
-		Reference:   lead.Reference(s.ID),
-		State:       stateOf(s),
-		SubmittedAt: s.SubmittedAt,
-		SessionID:   schema.Optional(s.SessionID),
-		PDFURL:      schema.Optional(s.PDFPath()),
-		Contact: &schema.LeadContact{
-			FirstName: s.Contact.FirstName,
-			LastName:  s.Contact.LastName,
-			Email:     s.Contact.Email,
-			Phone:     schema.Optional(s.Contact.Phone),
-			Company:   schema.Optional(s.Contact.Company),
-		},
-		Selections: &schema.LeadSelections{
-			ProjectType: s.Selections.ProjectType,
-			Features:    append([]string{}, s.Selections.Features...),
-			Complexity:  schema.Optional(s.Selections.Complexity),
-			Timeline:    schema.Optional(s.Selections.Timeline),
-		},
-		Estimate: &schema.LeadEstimate{
-			Min:      s.Estimate.Min,
-			Max:      s.Estimate.Max,
-			Currency: s.Estimate.Currency,
-		},
-		Message:          schema.Optional(s.Message),
-		Attribution:      newAttribution(s.Attribution),
-		FirstAttribution: newAttribution(s.FirstAttribution),
-		Consents:         []*schema.LeadConsent{},
-		Signals:          []schema.LeadSignal{},
-		Deliveries:       []*schema.Delivery{},
-	}
-
-	if locale, ok := schema.ParseLocale(s.Locale); ok {
-		lead.Locale = &locale
-	}
-	if status := schema.PriceStatus(s.PriceStatus); status != "" {
-		lead.PriceStatus = &status
-	}
-	if sent := s.SentEstimate; sent != nil {
-		lead.SentEstimate = &schema.LeadEstimate{Min: sent.Min, Max: sent.Max, Currency: sent.Currency}
-	}
-
-	for _, c := range s.Consents {
-		lead.Consents = append(lead.Consents, &schema.LeadConsent{
-			Purpose:     c.Purpose,
-			Given:       c.Given,
-			Text:        schema.Optional(c.Text),
-			SiteWording: c.SiteWording,
-			WithdrawnAt: c.WithdrawnAt,
-		})
-	}
-	for _, signal := range s.Signals {
-		lead.Signals = append(lead.Signals, schema.LeadSignal(signal))
-	}
-
-	return lead
-}
-
-func newAttribution(a lead.Attribution) *schema.LeadAttribution {
-	if a == (lead.Attribution{}) {
-		return nil
-	}
-	return &schema.LeadAttribution{
-		Source:      schema.Optional(a.Source),
-		Medium:      schema.Optional(a.Medium),
-		Campaign:    schema.Optional(a.Campaign),
-		Term:        schema.Optional(a.Term),
-		Content:     schema.Optional(a.Content),
-		Referrer:    schema.Optional(a.Referrer),
-		LandingPage: schema.Optional(a.LandingPage),
-	}
-}
-
-func newDelivery(d queue.Delivery, lead *schema.Lead) *schema.Delivery {
-	delivery := &schema.Delivery{
-		ID:           strconv.FormatInt(d.ID, 10),
-		Target:       schema.DeliveryTarget(strings.ToUpper(string(d.Target))),
-		State:        schema.DeliveryState(strings.ToUpper(string(d.State))),
-		CreatedAt:    d.CreatedAt,
-		Attempts:     []*schema.DeliveryAttempt{},
-		AttemptCount: d.Attempts,
-		MaxAttempts:  d.MaxAttempts,
-		Lead:         lead,
-	}
-
-	for _, e := range d.Errors {
-		delivery.Attempts = append(delivery.Attempts, &schema.DeliveryAttempt{At: e.At, Error: e.Error})
-		delivery.Reason = schema.Optional(e.Error)
-	}
-
-	if reason := cmp.Or(d.Paused, d.Reason); reason != "" {
-		delivery.Reason = &reason
-	}
-	if !d.NextAt.IsZero() {
-		delivery.NextAttemptAt = &d.NextAt
-	}
-	if d.State == queue.Delivered {
-		delivery.DeliveredAt, delivery.Reason = &d.FinishedAt, nil
-	}
-
-	return delivery
+	leads, _, err = s.Leads(ctx, of, "")
+	return page, leads, more, err
 }

@@ -24,8 +24,11 @@ type Verification struct {
 	Targets []*VerifiedTarget `json:"targets"`
 
 	rules *Service
-	fix   bool
+	fix   Fix
 }
+
+// Fix is called before a lead is sent to a target again. An error ends the comparison.
+type Fix func(ctx context.Context, leadID string, target queue.Target) error
 
 // VerifiedTarget counts the leads of one target. A mailbox can't be asked, nor can a system
 // that keeps nothing, so that for them the deliveries of the last [queue.KeptFor] count: a
@@ -46,9 +49,9 @@ type VerifiedTarget struct {
 }
 
 // Verify looks for the leads submitted since a time, at one target or, if only is empty,
-// at both. With fix, it sends the missing ones again.
+// at both. With fix, it sends the missing ones again; nil: it does not.
 func (s *Service) Verify(
-	ctx context.Context, since time.Time, only queue.Target, fix bool,
+	ctx context.Context, since time.Time, only queue.Target, fix Fix,
 ) (*Verification, error) {
 	v := &Verification{
 		rules: s,
@@ -190,8 +193,11 @@ func (v *Verification) absent(
 	}
 
 	t.Missing++
-	if !v.fix {
+	if v.fix == nil {
 		return nil
+	}
+	if err := v.fix(ctx, leadID, t.Target); err != nil {
+		return err
 	}
 
 	if failed != 0 {

@@ -38,25 +38,34 @@ async function freePort() {
 export async function startService(settings = {}, program = binary) {
   const folder = await mkdtemp(join(tmpdir(), "siteapi-test-"));
   const base = `http://127.0.0.1:${await freePort()}`;
+  const env = {
+    ENVIRONMENT: "development",
+    LOG_FORMAT: "json",
+    RATE_LIMITS: "off",
+    ADMIN_ADDR: "off",
+    DATA_DIR: folder,
+    LISTEN_ADDR: new URL(base).host,
+    ...settings,
+  };
   let log = "";
-  const child = spawn(program, ["serve"], {
-    env: {
-      ENVIRONMENT: "development",
-      LOG_FORMAT: "json",
-      RATE_LIMITS: "off",
-      ADMIN_ADDR: "off",
-      DATA_DIR: folder,
-      LISTEN_ADDR: new URL(base).host,
-      ...settings,
-    },
-  });
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (log += text));
-  const ended = new Promise((resolve) => child.once("close", resolve).once("error", (error) => resolve((log += error))));
+  let child = spawn(program, ["serve"], { env });
+  let ended = watch();
+
+  /** Collects the log of the process, until it ends. */
+  function watch() {
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (log += text));
+    return new Promise((resolve) => child.once("close", resolve).once("error", (error) => resolve((log += error))));
+  }
+
+  /** Ends the process. */
+  async function end() {
+    child.kill("SIGTERM");
+    await ended;
+  }
 
   /** Ends the service and removes its data. */
   async function stop() {
-    child.kill("SIGTERM");
-    await ended;
+    await end();
     await rm(folder, { recursive: true, force: true });
   }
 
@@ -77,14 +86,25 @@ export async function startService(settings = {}, program = binary) {
     if (!answer.ok) throw new Error(`the webhook answered ${answer.status}: ${await answer.text()}`);
   }
 
-  const deadline = Date.now() + patience;
-  for (;;) {
-    const ready = await fetch(`${base}/readyz`).then((answer) => answer.ok, () => false);
-    if (ready) return { base, folder, stop, publish };
-    if (child.exitCode !== null || Date.now() > deadline) {
-      await stop();
-      throw new Error(`${program} did not start:\n${log}`);
-    }
-    await sleep(50);
+  /** Starts the service once more after it was ended, with the same address and data. */
+  async function begin() {
+    child = spawn(program, ["serve"], { env });
+    ended = watch();
+    await ready();
   }
+
+  async function ready() {
+    const deadline = Date.now() + patience;
+    for (;;) {
+      if (await fetch(`${base}/readyz`).then((answer) => answer.ok, () => false)) return;
+      if (child.exitCode !== null || Date.now() > deadline) {
+        await stop();
+        throw new Error(`${program} did not start:\n${log}`);
+      }
+      await sleep(50);
+    }
+  }
+
+  await ready();
+  return { base, folder, stop, publish, end, begin };
 }

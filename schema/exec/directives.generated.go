@@ -68,6 +68,16 @@ func (ec *executionContext) marshalNRestMethod2siteapiᚋschemaᚐRestMethod(ctx
 	return v
 }
 
+func (ec *executionContext) unmarshalNRole2siteapiᚋschemaᚐRole(ctx context.Context, v any) (schema.Role, error) {
+	var res schema.Role
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRole2siteapiᚋschemaᚐRole(ctx context.Context, sel ast.SelectionSet, v schema.Role) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx context.Context, v any) (schema.TokenKind, error) {
 	var res schema.TokenKind
 	err := res.UnmarshalGQL(v)

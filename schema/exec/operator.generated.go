@@ -19,6 +19,8 @@ import (
 
 type LeadResolver interface {
 	Audit(ctx context.Context, obj *schema.Lead) ([]*schema.AuditEntry, error)
+
+	SameAddress(ctx context.Context, obj *schema.Lead) ([]*schema.Lead, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -1232,6 +1234,38 @@ func (ec *executionContext) fieldContext_FunnelSource_sums(_ context.Context, fi
 	return fc, nil
 }
 
+func (ec *executionContext) _FunnelSource_won(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FunnelSource_won(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Won, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.FunnelSum) graphql.Marshaler {
+			return ec.marshalNFunnelSum2ᚕᚖsiteapiᚋschemaᚐFunnelSumᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FunnelSource_won(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FunnelSource",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FunnelSum(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _FunnelStep_name(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelStep) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2334,6 +2368,194 @@ func (ec *executionContext) fieldContext_Lead_audit(_ context.Context, field gra
 	return fc, nil
 }
 
+func (ec *executionContext) _Lead_outcome(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_outcome(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Outcome, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadOutcome) graphql.Marshaler {
+			return ec.marshalOLeadOutcome2ᚖsiteapiᚋschemaᚐLeadOutcome(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_outcome(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Lead",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadOutcome(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Lead_owner(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_owner(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Owner, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_owner(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "String")
+}
+
+func (ec *executionContext) _Lead_status(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v schema.LeadStatus) graphql.Marshaler {
+			return ec.marshalNLeadStatus2siteapiᚋschemaᚐLeadStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "LeadStatus")
+}
+
+func (ec *executionContext) _Lead_notes(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_notes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Notes, nil
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal []*schema.LeadNote
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal []*schema.LeadNote
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal []*schema.LeadNote
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.LeadNote) graphql.Marshaler {
+			return ec.marshalOLeadNote2ᚕᚖsiteapiᚋschemaᚐLeadNoteᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_notes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Lead",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadNote(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Lead_sameAddress(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_sameAddress(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Lead().SameAddress(ctx, obj)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal []*schema.Lead
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal []*schema.Lead
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal []*schema.Lead
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.Lead) graphql.Marshaler {
+			return ec.marshalOLead2ᚕᚖsiteapiᚋschemaᚐLeadᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_sameAddress(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Lead",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Lead(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _LeadAttribution_source(ctx context.Context, field graphql.CollectedField, obj *schema.LeadAttribution) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2603,6 +2825,38 @@ func (ec *executionContext) _LeadConnection_csv(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_LeadConnection_csv(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("LeadConnection", field, false, false, "String")
+}
+
+func (ec *executionContext) _LeadConnection_counts(ctx context.Context, field graphql.CollectedField, obj *schema.LeadConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadConnection_counts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Counts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadCounts) graphql.Marshaler {
+			return ec.marshalNLeadCounts2ᚖsiteapiᚋschemaᚐLeadCounts(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadConnection_counts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LeadConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadCounts(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _LeadConsent_purpose(ctx context.Context, field graphql.CollectedField, obj *schema.LeadConsent) (ret graphql.Marshaler) {
@@ -3731,6 +3985,11 @@ func (ec *executionContext) _FunnelSource(ctx context.Context, sel ast.Selection
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "won":
+			out.Values[i] = ec._FunnelSource_won(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -4037,6 +4296,32 @@ func (ec *executionContext) _Lead(ctx context.Context, sel ast.SelectionSet, obj
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Lead_audit(ctx, field, obj)
 				})
+		case "outcome":
+			out.Values[i] = ec._Lead_outcome(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "owner":
+			out.Values[i] = ec._Lead_owner(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "status":
+			out.Values[i] = ec._Lead_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "notes":
+			out.Values[i] = ec._Lead_notes(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sameAddress":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Lead_sameAddress(ctx, field, obj)
+				})
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -4141,6 +4426,11 @@ func (ec *executionContext) _LeadConnection(ctx context.Context, sel ast.Selecti
 		case "csv":
 			out.Values[i] = ec._LeadConnection_csv(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "counts":
+			out.Values[i] = ec._LeadConnection_counts(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -5006,6 +5296,25 @@ func (ec *executionContext) marshalODeliveryTarget2ᚖsiteapiᚋschemaᚐDeliver
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) marshalOLead2ᚕᚖsiteapiᚋschemaᚐLeadᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.Lead) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNLead2ᚖsiteapiᚋschemaᚐLead(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalOLead2ᚖsiteapiᚋschemaᚐLead(ctx context.Context, sel ast.SelectionSet, v *schema.Lead) graphql.Marshaler {

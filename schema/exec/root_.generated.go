@@ -26,6 +26,7 @@ type ResolverRoot interface {
 	Lead() LeadResolver
 	Mutation() MutationResolver
 	Query() QueryResolver
+	Subscription() SubscriptionResolver
 }
 
 type DirectiveRoot struct {
@@ -176,6 +177,7 @@ type ComplexityRoot struct {
 		Source      func(childComplexity int) int
 		Submissions func(childComplexity int) int
 		Sums        func(childComplexity int) int
+		Won         func(childComplexity int) int
 	}
 
 	FunnelStep struct {
@@ -224,14 +226,19 @@ type ComplexityRoot struct {
 		Locale           func(childComplexity int) int
 		Message          func(childComplexity int) int
 		NoMailReason     func(childComplexity int) int
+		Notes            func(childComplexity int) int
+		Outcome          func(childComplexity int) int
+		Owner            func(childComplexity int) int
 		PDFURL           func(childComplexity int) int
 		PriceStatus      func(childComplexity int) int
 		Reference        func(childComplexity int) int
+		SameAddress      func(childComplexity int) int
 		Selections       func(childComplexity int) int
 		SentEstimate     func(childComplexity int) int
 		SessionID        func(childComplexity int) int
 		Signals          func(childComplexity int) int
 		State            func(childComplexity int) int
+		Status           func(childComplexity int) int
 		SubmittedAt      func(childComplexity int) int
 	}
 
@@ -245,8 +252,15 @@ type ComplexityRoot struct {
 		Term        func(childComplexity int) int
 	}
 
+	LeadChange struct {
+		ID        func(childComplexity int) int
+		Kind      func(childComplexity int) int
+		Reference func(childComplexity int) int
+	}
+
 	LeadConnection struct {
 		CSV      func(childComplexity int) int
+		Counts   func(childComplexity int) int
 		Edges    func(childComplexity int) int
 		PageInfo func(childComplexity int) int
 	}
@@ -267,6 +281,12 @@ type ComplexityRoot struct {
 		Phone     func(childComplexity int) int
 	}
 
+	LeadCounts struct {
+		States   func(childComplexity int) int
+		Statuses func(childComplexity int) int
+		Total    func(childComplexity int) int
+	}
+
 	LeadEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
@@ -278,11 +298,52 @@ type ComplexityRoot struct {
 		Min      func(childComplexity int) int
 	}
 
+	LeadEvent struct {
+		Changes   func(childComplexity int) int
+		Position  func(childComplexity int) int
+		Restarted func(childComplexity int) int
+	}
+
+	LeadFailure struct {
+		ID     func(childComplexity int) int
+		Reason func(childComplexity int) int
+	}
+
+	LeadNote struct {
+		At     func(childComplexity int) int
+		Author func(childComplexity int) int
+		Text   func(childComplexity int) int
+	}
+
+	LeadOutcome struct {
+		Amount   func(childComplexity int) int
+		At       func(childComplexity int) int
+		By       func(childComplexity int) int
+		Currency func(childComplexity int) int
+		Source   func(childComplexity int) int
+		Value    func(childComplexity int) int
+	}
+
 	LeadSelections struct {
 		Complexity  func(childComplexity int) int
 		Features    func(childComplexity int) int
 		ProjectType func(childComplexity int) int
 		Timeline    func(childComplexity int) int
+	}
+
+	LeadStateCount struct {
+		Count func(childComplexity int) int
+		State func(childComplexity int) int
+	}
+
+	LeadStatusCount struct {
+		Count  func(childComplexity int) int
+		Status func(childComplexity int) int
+	}
+
+	LeadsChange struct {
+		Changed func(childComplexity int) int
+		Failed  func(childComplexity int) int
 	}
 
 	LocalizedString struct {
@@ -297,17 +358,35 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
-		ClearCache        func(childComplexity int, all *bool, pattern *string) int
-		EraseLeads        func(childComplexity int, email string, dryRun bool) int
-		InvalidateCache   func(childComplexity int, input schema.InvalidateCacheInput) int
-		ReceiveCmsWebhook func(childComplexity int, payload any) int
-		RejectLead        func(childComplexity int, id string, expected *schema.LeadState) int
-		ReleaseLead       func(childComplexity int, id string, expected *schema.LeadState) int
-		ResendLead        func(childComplexity int, id string, target schema.DeliveryTarget) int
-		RetryDelivery     func(childComplexity int, id string) int
-		SubmitQuote       func(childComplexity int, input schema.SubmitQuoteInput) int
-		TrackQuote        func(childComplexity int, input schema.TrackQuoteInput) int
-		WithdrawConsent   func(childComplexity int, id string, purpose string) int
+		AddLeadNote        func(childComplexity int, id string, text string) int
+		AssignLead         func(childComplexity int, id string, owner *string) int
+		AssignLeads        func(childComplexity int, ids []string, owner *string) int
+		ClearCache         func(childComplexity int, all *bool, pattern *string) int
+		EndOperatorSession func(childComplexity int, id string) int
+		EraseLeads         func(childComplexity int, email string, dryRun bool) int
+		InvalidateCache    func(childComplexity int, input schema.InvalidateCacheInput) int
+		ReceiveCmsWebhook  func(childComplexity int, payload any) int
+		RejectLead         func(childComplexity int, id string, expected *schema.LeadState) int
+		RejectLeads        func(childComplexity int, ids []string, expected *schema.LeadState) int
+		ReleaseLead        func(childComplexity int, id string, expected *schema.LeadState) int
+		ReleaseLeads       func(childComplexity int, ids []string, expected *schema.LeadState) int
+		ResendLead         func(childComplexity int, id string, target schema.DeliveryTarget) int
+		RetryDelivery      func(childComplexity int, id string) int
+		RetryLeads         func(childComplexity int, ids []string) int
+		SetLeadOutcome     func(childComplexity int, id string, outcome *schema.LeadOutcomeValue, amount *float64, currency *string) int
+		SetLeadStatus      func(childComplexity int, id string, status schema.LeadStatus) int
+		SubmitQuote        func(childComplexity int, input schema.SubmitQuoteInput) int
+		TrackQuote         func(childComplexity int, input schema.TrackQuoteInput) int
+		WithdrawConsent    func(childComplexity int, id string, purpose string) int
+	}
+
+	OperatorSession struct {
+		Actor     func(childComplexity int) int
+		CheckAt   func(childComplexity int) int
+		ExpiresAt func(childComplexity int) int
+		ID        func(childComplexity int) int
+		Role      func(childComplexity int) int
+		StartedAt func(childComplexity int) int
 	}
 
 	PageInfo struct {
@@ -324,17 +403,18 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		Audit         func(childComplexity int, lead *string, first *int, after *string) int
-		CacheStats    func(childComplexity int) int
-		Content       func(childComplexity int, documentType string, locale schema.Locale) int
-		Deliveries    func(childComplexity int, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) int
-		EstimateQuote func(childComplexity int, selections schema.EstimateSelectionsInput, locale *schema.Locale) int
-		Funnel        func(childComplexity int, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) int
-		Lead          func(childComplexity int, id string) int
-		Leads         func(childComplexity int, search *string, state *schema.LeadState, locale *schema.Locale, since *time.Time, until *time.Time, first *int, after *string) int
-		QuotePDF      func(childComplexity int, id string, locale *schema.Locale) int
-		ServiceHealth func(childComplexity int) int
-		SiteSettings  func(childComplexity int, id string) int
+		Audit            func(childComplexity int, lead *string, first *int, after *string) int
+		CacheStats       func(childComplexity int) int
+		Content          func(childComplexity int, documentType string, locale schema.Locale) int
+		Deliveries       func(childComplexity int, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) int
+		EstimateQuote    func(childComplexity int, selections schema.EstimateSelectionsInput, locale *schema.Locale) int
+		Funnel           func(childComplexity int, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) int
+		Lead             func(childComplexity int, id string) int
+		Leads            func(childComplexity int, search *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) int
+		OperatorSessions func(childComplexity int) int
+		QuotePDF         func(childComplexity int, id string, locale *schema.Locale) int
+		ServiceHealth    func(childComplexity int) int
+		SiteSettings     func(childComplexity int, id string) int
 	}
 
 	QuoteEstimate struct {
@@ -386,6 +466,10 @@ type ComplexityRoot struct {
 		PDFURL       func(childComplexity int) int
 		SubmissionID func(childComplexity int) int
 		Success      func(childComplexity int) int
+	}
+
+	Subscription struct {
+		LeadEvents func(childComplexity int, after *string) int
 	}
 
 	TrackQuotePayload struct {
@@ -937,6 +1021,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.FunnelSource.Sums(childComplexity), true
+	case "FunnelSource.won":
+		if e.ComplexityRoot.FunnelSource.Won == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelSource.Won(childComplexity), true
 
 	case "FunnelStep.conversion":
 		if e.ComplexityRoot.FunnelStep.Conversion == nil {
@@ -1106,6 +1196,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Lead.NoMailReason(childComplexity), true
+	case "Lead.notes":
+		if e.ComplexityRoot.Lead.Notes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.Notes(childComplexity), true
+	case "Lead.outcome":
+		if e.ComplexityRoot.Lead.Outcome == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.Outcome(childComplexity), true
+	case "Lead.owner":
+		if e.ComplexityRoot.Lead.Owner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.Owner(childComplexity), true
 	case "Lead.pdfUrl":
 		if e.ComplexityRoot.Lead.PDFURL == nil {
 			break
@@ -1124,6 +1232,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Lead.Reference(childComplexity), true
+	case "Lead.sameAddress":
+		if e.ComplexityRoot.Lead.SameAddress == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.SameAddress(childComplexity), true
 	case "Lead.selections":
 		if e.ComplexityRoot.Lead.Selections == nil {
 			break
@@ -1154,6 +1268,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Lead.State(childComplexity), true
+	case "Lead.status":
+		if e.ComplexityRoot.Lead.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.Status(childComplexity), true
 	case "Lead.submittedAt":
 		if e.ComplexityRoot.Lead.SubmittedAt == nil {
 			break
@@ -1204,12 +1324,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.LeadAttribution.Term(childComplexity), true
 
+	case "LeadChange.id":
+		if e.ComplexityRoot.LeadChange.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadChange.ID(childComplexity), true
+	case "LeadChange.kind":
+		if e.ComplexityRoot.LeadChange.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadChange.Kind(childComplexity), true
+	case "LeadChange.reference":
+		if e.ComplexityRoot.LeadChange.Reference == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadChange.Reference(childComplexity), true
+
 	case "LeadConnection.csv":
 		if e.ComplexityRoot.LeadConnection.CSV == nil {
 			break
 		}
 
 		return e.ComplexityRoot.LeadConnection.CSV(childComplexity), true
+	case "LeadConnection.counts":
+		if e.ComplexityRoot.LeadConnection.Counts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadConnection.Counts(childComplexity), true
 	case "LeadConnection.edges":
 		if e.ComplexityRoot.LeadConnection.Edges == nil {
 			break
@@ -1285,6 +1430,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.LeadContact.Phone(childComplexity), true
 
+	case "LeadCounts.states":
+		if e.ComplexityRoot.LeadCounts.States == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadCounts.States(childComplexity), true
+	case "LeadCounts.statuses":
+		if e.ComplexityRoot.LeadCounts.Statuses == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadCounts.Statuses(childComplexity), true
+	case "LeadCounts.total":
+		if e.ComplexityRoot.LeadCounts.Total == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadCounts.Total(childComplexity), true
+
 	case "LeadEdge.cursor":
 		if e.ComplexityRoot.LeadEdge.Cursor == nil {
 			break
@@ -1317,6 +1481,94 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.LeadEstimate.Min(childComplexity), true
 
+	case "LeadEvent.changes":
+		if e.ComplexityRoot.LeadEvent.Changes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadEvent.Changes(childComplexity), true
+	case "LeadEvent.position":
+		if e.ComplexityRoot.LeadEvent.Position == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadEvent.Position(childComplexity), true
+	case "LeadEvent.restarted":
+		if e.ComplexityRoot.LeadEvent.Restarted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadEvent.Restarted(childComplexity), true
+
+	case "LeadFailure.id":
+		if e.ComplexityRoot.LeadFailure.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadFailure.ID(childComplexity), true
+	case "LeadFailure.reason":
+		if e.ComplexityRoot.LeadFailure.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadFailure.Reason(childComplexity), true
+
+	case "LeadNote.at":
+		if e.ComplexityRoot.LeadNote.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadNote.At(childComplexity), true
+	case "LeadNote.author":
+		if e.ComplexityRoot.LeadNote.Author == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadNote.Author(childComplexity), true
+	case "LeadNote.text":
+		if e.ComplexityRoot.LeadNote.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadNote.Text(childComplexity), true
+
+	case "LeadOutcome.amount":
+		if e.ComplexityRoot.LeadOutcome.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadOutcome.Amount(childComplexity), true
+	case "LeadOutcome.at":
+		if e.ComplexityRoot.LeadOutcome.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadOutcome.At(childComplexity), true
+	case "LeadOutcome.by":
+		if e.ComplexityRoot.LeadOutcome.By == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadOutcome.By(childComplexity), true
+	case "LeadOutcome.currency":
+		if e.ComplexityRoot.LeadOutcome.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadOutcome.Currency(childComplexity), true
+	case "LeadOutcome.source":
+		if e.ComplexityRoot.LeadOutcome.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadOutcome.Source(childComplexity), true
+	case "LeadOutcome.value":
+		if e.ComplexityRoot.LeadOutcome.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadOutcome.Value(childComplexity), true
+
 	case "LeadSelections.complexity":
 		if e.ComplexityRoot.LeadSelections.Complexity == nil {
 			break
@@ -1341,6 +1593,45 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.LeadSelections.Timeline(childComplexity), true
+
+	case "LeadStateCount.count":
+		if e.ComplexityRoot.LeadStateCount.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadStateCount.Count(childComplexity), true
+	case "LeadStateCount.state":
+		if e.ComplexityRoot.LeadStateCount.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadStateCount.State(childComplexity), true
+
+	case "LeadStatusCount.count":
+		if e.ComplexityRoot.LeadStatusCount.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadStatusCount.Count(childComplexity), true
+	case "LeadStatusCount.status":
+		if e.ComplexityRoot.LeadStatusCount.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadStatusCount.Status(childComplexity), true
+
+	case "LeadsChange.changed":
+		if e.ComplexityRoot.LeadsChange.Changed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadsChange.Changed(childComplexity), true
+	case "LeadsChange.failed":
+		if e.ComplexityRoot.LeadsChange.Failed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadsChange.Failed(childComplexity), true
 
 	case "LocalizedString.en":
 		if e.ComplexityRoot.LocalizedString.En == nil {
@@ -1374,6 +1665,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Logo.Asset(childComplexity), true
 
+	case "Mutation.addLeadNote":
+		if e.ComplexityRoot.Mutation.AddLeadNote == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_addLeadNote_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AddLeadNote(childComplexity, args["id"].(string), args["text"].(string)), true
+	case "Mutation.assignLead":
+		if e.ComplexityRoot.Mutation.AssignLead == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_assignLead_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AssignLead(childComplexity, args["id"].(string), args["owner"].(*string)), true
+	case "Mutation.assignLeads":
+		if e.ComplexityRoot.Mutation.AssignLeads == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_assignLeads_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AssignLeads(childComplexity, args["ids"].([]string), args["owner"].(*string)), true
 	case "Mutation.clearCache":
 		if e.ComplexityRoot.Mutation.ClearCache == nil {
 			break
@@ -1385,6 +1709,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ClearCache(childComplexity, args["all"].(*bool), args["pattern"].(*string)), true
+	case "Mutation.endOperatorSession":
+		if e.ComplexityRoot.Mutation.EndOperatorSession == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_endOperatorSession_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.EndOperatorSession(childComplexity, args["id"].(string)), true
 	case "Mutation.eraseLeads":
 		if e.ComplexityRoot.Mutation.EraseLeads == nil {
 			break
@@ -1429,6 +1764,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RejectLead(childComplexity, args["id"].(string), args["expected"].(*schema.LeadState)), true
+	case "Mutation.rejectLeads":
+		if e.ComplexityRoot.Mutation.RejectLeads == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_rejectLeads_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RejectLeads(childComplexity, args["ids"].([]string), args["expected"].(*schema.LeadState)), true
 	case "Mutation.releaseLead":
 		if e.ComplexityRoot.Mutation.ReleaseLead == nil {
 			break
@@ -1440,6 +1786,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ReleaseLead(childComplexity, args["id"].(string), args["expected"].(*schema.LeadState)), true
+	case "Mutation.releaseLeads":
+		if e.ComplexityRoot.Mutation.ReleaseLeads == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_releaseLeads_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ReleaseLeads(childComplexity, args["ids"].([]string), args["expected"].(*schema.LeadState)), true
 	case "Mutation.resendLead":
 		if e.ComplexityRoot.Mutation.ResendLead == nil {
 			break
@@ -1462,6 +1819,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RetryDelivery(childComplexity, args["id"].(string)), true
+	case "Mutation.retryLeads":
+		if e.ComplexityRoot.Mutation.RetryLeads == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_retryLeads_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RetryLeads(childComplexity, args["ids"].([]string)), true
+	case "Mutation.setLeadOutcome":
+		if e.ComplexityRoot.Mutation.SetLeadOutcome == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_setLeadOutcome_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SetLeadOutcome(childComplexity, args["id"].(string), args["outcome"].(*schema.LeadOutcomeValue), args["amount"].(*float64), args["currency"].(*string)), true
+	case "Mutation.setLeadStatus":
+		if e.ComplexityRoot.Mutation.SetLeadStatus == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_setLeadStatus_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SetLeadStatus(childComplexity, args["id"].(string), args["status"].(schema.LeadStatus)), true
 	case "Mutation.submitQuote":
 		if e.ComplexityRoot.Mutation.SubmitQuote == nil {
 			break
@@ -1495,6 +1885,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.WithdrawConsent(childComplexity, args["id"].(string), args["purpose"].(string)), true
+
+	case "OperatorSession.actor":
+		if e.ComplexityRoot.OperatorSession.Actor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperatorSession.Actor(childComplexity), true
+	case "OperatorSession.checkAt":
+		if e.ComplexityRoot.OperatorSession.CheckAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperatorSession.CheckAt(childComplexity), true
+	case "OperatorSession.expiresAt":
+		if e.ComplexityRoot.OperatorSession.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperatorSession.ExpiresAt(childComplexity), true
+	case "OperatorSession.id":
+		if e.ComplexityRoot.OperatorSession.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperatorSession.ID(childComplexity), true
+	case "OperatorSession.role":
+		if e.ComplexityRoot.OperatorSession.Role == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperatorSession.Role(childComplexity), true
+	case "OperatorSession.startedAt":
+		if e.ComplexityRoot.OperatorSession.StartedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperatorSession.StartedAt(childComplexity), true
 
 	case "PageInfo.endCursor":
 		if e.ComplexityRoot.PageInfo.EndCursor == nil {
@@ -1623,7 +2050,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Leads(childComplexity, args["search"].(*string), args["state"].(*schema.LeadState), args["locale"].(*schema.Locale), args["since"].(*time.Time), args["until"].(*time.Time), args["first"].(*int), args["after"].(*string)), true
+		return e.ComplexityRoot.Query.Leads(childComplexity, args["search"].(*string), args["state"].(*schema.LeadState), args["status"].(*schema.LeadStatus), args["owner"].(*string), args["locale"].(*schema.Locale), args["source"].(*string), args["currency"].(*string), args["amountFrom"].(*float64), args["amountTo"].(*float64), args["since"].(*time.Time), args["until"].(*time.Time), args["sort"].(schema.LeadSort), args["first"].(*int), args["after"].(*string)), true
+	case "Query.operatorSessions":
+		if e.ComplexityRoot.Query.OperatorSessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.OperatorSessions(childComplexity), true
 	case "Query.quotePdf":
 		if e.ComplexityRoot.Query.QuotePDF == nil {
 			break
@@ -1857,6 +2290,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SubmitQuotePayload.Success(childComplexity), true
 
+	case "Subscription.leadEvents":
+		if e.ComplexityRoot.Subscription.LeadEvents == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_leadEvents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.LeadEvents(childComplexity, args["after"].(*string)), true
+
 	case "TrackQuotePayload.sessionId":
 		if e.ComplexityRoot.TrackQuotePayload.SessionID == nil {
 			break
@@ -1942,6 +2387,23 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 				Data: buf.Bytes(),
 			}
 		}
+	case ast.Subscription:
+		next := ec._Subscription(ctx, opCtx.Operation.SelectionSet)
+
+		var buf bytes.Buffer
+		return func(ctx context.Context) *graphql.Response {
+			buf.Reset()
+			data := next(ctx)
+
+			if data == nil {
+				return nil
+			}
+			data.MarshalGQL(&buf)
+
+			return &graphql.Response{
+				Data: buf.Bytes(),
+			}
+		}
 
 	default:
 		return graphql.OneShot(graphql.ErrorResponse(ctx, "unsupported GraphQL operation"))
@@ -2010,7 +2472,7 @@ type AuditEntry {
   id: ID!
   "When it was done."
   at: DateTime!
-  "Who did it: the subject of a session, ` + "`" + `token` + "`" + `, or ` + "`" + `command:` + "`" + ` and a user of the system."
+  "Who did it: ` + "`" + `oidc:` + "`" + ` and the subject of an account, ` + "`" + `token` + "`" + `, or ` + "`" + `command:` + "`" + ` and a user of the system."
   actor: String!
   "What was done."
   action: AuditAction!
@@ -2024,9 +2486,9 @@ type AuditEntry {
 
 "What operators do."
 enum AuditAction {
-  "A lead was read."
+  "A lead was read, with fields that a viewer does not see."
   OPENED
-  "Leads were listed, with contact data or ids."
+  "Leads were listed, with contact data, ids or other fields that a viewer does not see."
   LISTED
   "Leads were written to a file."
   EXPORTED
@@ -2040,8 +2502,18 @@ enum AuditAction {
   RESENT
   "A consent was withdrawn."
   WITHDRAWN
+  "An operator said what became of a lead, or took it back."
+  OUTCOME
+  "A lead was given to an operator, or to none."
+  ASSIGNED
+  "The status of a lead was changed."
+  STATUS
+  "A note was added to a lead."
+  NOTE
   "A lead was erased, or an erasure found none."
   ERASED
+  "A session of an operator was ended for its owner."
+  SESSION_ENDED
 }
 `, BuiltIn: false},
 	{Name: "../cache.graphqls", Input: `extend type Query {
@@ -2381,9 +2853,58 @@ enum RestAnswer {
   DOWNLOAD
 }
 `, BuiltIn: false},
+	{Name: "../live.graphqls", Input: `"Streams of events, for operators."
+type Subscription {
+  """
+  What changes of leads, as it happens: server-sent events, in answer to a POST that accepts ` + "`" + `text/event-stream` + "`" + `. The
+  first event comes at once, and tells what changed since the position ` + "`" + `after` + "`" + `. Later ones come within a second of a
+  change, by whichever instance or command, with what was gathered meanwhile. They hold no contact data: a client
+  asks for what it shows. A change may be told twice, and none is left out; an event that is ` + "`" + `restarted` + "`" + ` says that
+  this is not certain, and that everything has to be asked for.
+
+  A stream ends when its session does or has another role, and when the service stops; follow it again from ` + "`" + `position` + "`" + `.
+  A session has at most 50 streams, beyond which it fails with ` + "`" + `RATE_LIMITED` + "`" + `, and an instance 1,000
+  (` + "`" + `UPSTREAM_UNAVAILABLE` + "`" + `).
+  """
+  leadEvents(
+    "` + "`" + `position` + "`" + ` of the last event that was received. Left out, or not known any more: the first event is ` + "`" + `restarted` + "`" + `."
+    after: String @constraint(maxLength: 64)
+  ): LeadEvent! @auth(token: ADMIN, role: VIEWER) @cost(weight: 20)
+}
+
+"What changed of leads since the event before."
+type LeadEvent {
+  "Where to go on after a break."
+  position: String!
+  "True: more may have changed than ` + "`" + `changes` + "`" + ` tells."
+  restarted: Boolean!
+  "The leads that changed, each once."
+  changes: [LeadChange!]!
+}
+
+"A lead that changed, or whose deliveries did."
+type LeadChange {
+  "Its reference."
+  reference: String!
+  "Its id; null for a viewer."
+  id: ID @auth(token: ADMIN, role: SALES)
+  "What became of it."
+  kind: LeadChangeKind!
+}
+
+"What became of a lead."
+enum LeadChangeKind {
+  "It was submitted."
+  CREATED
+  "Something changed, such as its state or a delivery."
+  CHANGED
+  "It was erased, or deleted because of its age."
+  ERASED
+}
+`, BuiltIn: false},
 	{Name: "../operator.graphqls", Input: `extend type Query {
   """
-  Leads, the newest first, from the database. New leads do not shift the pages. Like all operator fields it is answered
+  Leads from the database. New leads do not shift the pages. Like all operator fields it is answered
   on ` + "`" + `ADMIN_ADDR` + "`" + ` only, unless ` + "`" + `ADMIN_PAGE=on` + "`" + `; elsewhere, or without a token, it fails with ` + "`" + `UNAUTHENTICATED` + "`" + `. Answers
   are never cached (` + "`" + `no-store` + "`" + `).
   """
@@ -2397,15 +2918,32 @@ enum RestAnswer {
     search: String @constraint(maxLength: 254)
     "Only leads in this state."
     state: LeadState
+    "Only leads in this status."
+    status: LeadStatus
+    "Only leads of the operator with this address, in any letter case; empty: of none."
+    owner: String @constraint(maxLength: 254)
     "Only leads in this language."
     locale: Locale
+    "Only leads of visitors who came from this source at last; empty: from none that is known."
+    source: String @constraint(maxLength: 200)
+    "Only leads whose range is in this currency."
+    currency: String @constraint(format: CURRENCY)
+    "Only leads with this lower bound of the range or a larger one. Amounts are not converted."
+    amountFrom: Float @constraint(min: 0, max: 1000000000)
+    "Only leads with this lower bound of the range or a smaller one."
+    amountTo: Float @constraint(min: 0, max: 1000000000)
     "Only leads submitted at this time or later."
     since: DateTime
     "Only leads submitted before this time."
     until: DateTime
+    "The order."
+    sort: LeadSort! = NEWEST
     "Most leads of a page, 1 to 500."
     first: Int = 50 @constraint(min: 1, max: 500)
-    "` + "`" + `endCursor` + "`" + ` of the page before. One that this field did not return fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
+    """
+    ` + "`" + `endCursor` + "`" + ` of the page before, in the same order. One that this field did not return in that order fails with
+    ` + "`" + `BAD_USER_INPUT` + "`" + `.
+    """
     after: String @constraint(maxLength: 200)
   ): LeadConnection! @auth(token: ADMIN, role: VIEWER) @cost(weight: 100)
 
@@ -2432,8 +2970,7 @@ enum RestAnswer {
 
   """
   How far visitors get in the calculator, and what they choose, by the last tracked state of each session: a
-  choice that was taken back is not counted. Sessions are deleted after ` + "`" + `TRACK_RETENTION` + "`" + `. Reads all sessions, which
-  takes seconds if there are many.
+  choice that was taken back is not counted. Sessions are deleted after ` + "`" + `TRACK_RETENTION` + "`" + `.
   """
   funnel(
     "Only sessions last seen at this time or later."
@@ -2562,7 +3099,7 @@ enum DeliveryState {
   NOT_SENT
 }
 
-"A page of leads. There is no total, since counting would read all leads."
+"A page of leads."
 type LeadConnection {
   "The leads of the page."
   edges: [LeadEdge!]!
@@ -2814,6 +3351,10 @@ enum FunnelStepName {
   TYPED
   "The quote was submitted, and is not in review or rejected."
   SUBMITTED
+  "The lead turned out to be worth an offer, now or before it was won."
+  QUALIFIED
+  "The lead became a customer."
+  WON
 }
 
 "A step of the calculator, and the number of sessions that reached it."
@@ -2878,6 +3419,8 @@ type FunnelSource {
   submissions: Int!
   "The lower ends of these leads' ranges, added up by currency."
   sums: [FunnelSum!]!
+  "What those of them that were won bring, as far as it is known, added up by currency."
+  won: [FunnelSum!]!
 }
 
 "An amount of money."
@@ -2960,6 +3503,62 @@ type ErasurePlace {
   state: String!
   "What failed."
   detail: String
+}
+`, BuiltIn: false},
+	{Name: "../outcome.graphqls", Input: `extend type Mutation {
+  """
+  Says what became of a lead, in place of anything that an operator or the CRM said before. The CRM does not change it
+  afterwards. Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` for a lead in review or rejected.
+  """
+  setLeadOutcome(
+    "Id of the lead, or its PDF reference."
+    id: ID! @constraint(maxLength: 64)
+    "What became of it. Null or left out: takes back what is known; the CRM can then say it, with its next change."
+    outcome: LeadOutcomeValue
+    "What a won lead brings, in units of the currency. Only with ` + "`" + `WON` + "`" + `."
+    amount: Float @constraint(min: 0, max: 1e9)
+    "Currency of the amount, ISO 4217, such as ` + "`" + `EUR` + "`" + `. The two are given together."
+    currency: String @constraint(format: CURRENCY)
+  ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
+}
+
+extend type Lead {
+  "What became of it; null: it is not known."
+  outcome: LeadOutcome
+}
+
+"What became of a lead."
+type LeadOutcome {
+  "What became of it."
+  value: LeadOutcomeValue!
+  "What it brings, in units of the currency, 0 to 1,000,000,000; null: not known, or it was not won."
+  amount: Float
+  "Currency of the amount, ISO 4217, such as ` + "`" + `EUR` + "`" + `; null without an amount."
+  currency: String
+  "When the operator said so, or when it changed in the CRM, in UTC."
+  at: DateTime!
+  "Who said so."
+  source: LeadOutcomeSource!
+  "The operator who said so, as in the audit. Null if the CRM did, and for a viewer."
+  by: String @auth(token: ADMIN, role: SALES)
+}
+
+"What can become of a lead."
+enum LeadOutcomeValue {
+  "Sales took it up: it is worth an offer."
+  QUALIFIED
+  "It became a customer."
+  WON
+  "It will not become a customer."
+  LOST
+}
+
+"Who says what became of a lead."
+enum LeadOutcomeSource {
+  "An operator. The CRM does not change it."
+  OPERATOR
+  "The CRM, which is asked every hour where it is HubSpot."
+  CRM
 }
 `, BuiltIn: false},
 	{Name: "../quote.graphqls", Input: `extend type Query {
@@ -3273,6 +3872,38 @@ type Query
 "Mutations. The fields of a request run one after the other, in the order written."
 type Mutation
 `, BuiltIn: false},
+	{Name: "../sessions.graphqls", Input: `extend type Query {
+  """
+  Sessions of operators who signed in with an account, the newest first. Those of a token are not stored: they end when
+  it is removed from ` + "`" + `ADMIN_API_TOKEN` + "`" + `.
+  """
+  operatorSessions: [OperatorSession!]! @auth(token: ADMIN, role: ADMIN) @cost(weight: 20)
+}
+
+extend type Mutation {
+  "Ends the session of an operator, at once and at every instance, and returns it. Fails with ` + "`" + `NOT_FOUND` + "`" + `."
+  endOperatorSession(
+    "Id of the session."
+    id: ID! @constraint(maxLength: 64)
+  ): OperatorSession! @auth(token: ADMIN, role: ADMIN) @cost(weight: 20)
+}
+
+"A session of the inbox that an account opened."
+type OperatorSession {
+  "Names the session. It opens nothing."
+  id: ID!
+  "Whose it is, as the audit names the actor: ` + "`" + `oidc:` + "`" + ` and the subject of the account."
+  actor: String!
+  "What the operator may do in it."
+  role: Role!
+  "When it began."
+  startedAt: DateTime!
+  "When the role is due to be checked with the provider of accounts."
+  checkAt: DateTime!
+  "When it ends, whatever the provider says."
+  expiresAt: DateTime!
+}
+`, BuiltIn: false},
 	{Name: "../site.graphqls", Input: `extend type Query {
   """
   The site's global settings: a singleton document of the CMS, served from the
@@ -3402,6 +4033,188 @@ type BusinessHours {
     """
     payload: JSON! @constraint(notEmpty: true)
   ): InvalidateCachePayload! @auth(token: WEBHOOK) @cost(weight: 200)
+}
+`, BuiltIn: false},
+	{Name: "../work.graphqls", Input: `extend type Mutation {
+  """
+  Gives a lead to an operator, who gets a mail if mails are set up, unless the caller is the same. Fails with
+  ` + "`" + `NOT_FOUND` + "`" + `.
+  """
+  assignLead(
+    "Id of the lead, or its PDF reference."
+    id: ID! @constraint(maxLength: 64)
+    "Address of the operator, in any letter case; null: none."
+    owner: String @constraint(maxLength: 254, format: EMAIL)
+  ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
+
+  "Says how far operators are with a lead. Fails with ` + "`" + `NOT_FOUND` + "`" + `."
+  setLeadStatus(
+    "Id of the lead, or its PDF reference."
+    id: ID! @constraint(maxLength: 64)
+    "The status."
+    status: LeadStatus!
+  ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
+
+  """
+  Adds a note to a lead. It is kept in the database only, and erased with the lead. Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with
+  ` + "`" + `BAD_USER_INPUT` + "`" + ` if the lead has 200 notes.
+  """
+  addLeadNote(
+    "Id of the lead, or its PDF reference."
+    id: ID! @constraint(maxLength: 64)
+    "The note, on one line or several."
+    text: String! @constraint(maxLength: 2000, lines: true)
+  ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
+}
+
+extend type Lead {
+  "Address of the operator whom it was given to, in lower case; null: none."
+  owner: String
+  "How far operators are with it."
+  status: LeadStatus!
+  "What operators noted about it, the oldest first, at most 200. Null for a viewer."
+  notes: [LeadNote!] @auth(token: ADMIN, role: SALES)
+}
+
+"How far operators are with a lead. It decides nothing about deliveries."
+enum LeadStatus {
+  "Work on it has not begun."
+  NEW
+  "The visitor was contacted."
+  CONTACTED
+  "It waits for the visitor's answer."
+  WAITING
+  "Nothing is left to do."
+  CLOSED
+}
+
+"What an operator wrote about a lead."
+type LeadNote {
+  "Who wrote it, named as in the audit."
+  author: String!
+  "When, in UTC, to the millisecond."
+  at: DateTime!
+  "The text. Its lines end with a line feed."
+  text: String!
+}
+
+"The order of a list of leads. Amounts are compared as numbers, whatever their currency."
+enum LeadSort {
+  "The newest first."
+  NEWEST
+  "The oldest first."
+  OLDEST
+  "The largest lower bound of the range first, and of equal ones the newest."
+  LARGEST
+  "The smallest lower bound of the range first, and of equal ones the oldest."
+  SMALLEST
+}
+
+extend type LeadConnection {
+  "How many leads the filter selects, on all pages. They are counted only where this field is asked for."
+  counts: LeadCounts!
+}
+
+"How many leads a filter selects."
+type LeadCounts {
+  "All of them."
+  total: Int!
+  "Those in each state, in the order of the enum. States without a lead are left out."
+  states: [LeadStateCount!]!
+  "Those in each status, in the order of the enum. Statuses without a lead are left out."
+  statuses: [LeadStatusCount!]!
+}
+
+"Number of leads in a state."
+type LeadStateCount {
+  "The state."
+  state: LeadState!
+  "How many leads are in it."
+  count: Int!
+}
+
+"Number of leads in a status."
+type LeadStatusCount {
+  "The status."
+  status: LeadStatus!
+  "How many leads are in it."
+  count: Int!
+}
+
+extend type Lead {
+  "Other leads of the same e-mail address, the newest first, at most 20. Null for a viewer."
+  sameAddress: [Lead!] @auth(token: ADMIN, role: SALES) @cost(weight: 20)
+}
+
+extend type Mutation {
+  """
+  Releases several leads as ` + "`" + `releaseLead` + "`" + ` does one. A lead that fails is named in the answer, and does not stop the
+  others.
+  """
+  releaseLeads(
+    "Ids of the leads, or their PDF references, at most 500."
+    ids: [ID!]! @constraint(maxItems: 500, maxLength: 64)
+    "State that the leads were seen in. Left out: any."
+    expected: LeadState
+  ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
+
+  "Rejects several leads as ` + "`" + `rejectLead` + "`" + ` does one. A lead that fails is named in the answer, and does not stop the others."
+  rejectLeads(
+    "Ids of the leads, or their PDF references, at most 500."
+    ids: [ID!]! @constraint(maxItems: 500, maxLength: 64)
+    "State that the leads were seen in. Left out: any."
+    expected: LeadState
+  ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
+
+  """
+  Makes the deliveries of several leads due now that failed or wait for another attempt. A lead that fails is named in
+  the answer, and does not stop the others.
+  """
+  retryLeads(
+    "Ids of the leads, or their PDF references, at most 500."
+    ids: [ID!]! @constraint(maxItems: 500, maxLength: 64)
+  ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
+
+  """
+  Gives several leads to an operator, who gets one mail of all of them, as ` + "`" + `assignLead` + "`" + ` does with one. A lead that fails
+  is named in the answer, and does not stop the others.
+  """
+  assignLeads(
+    "Ids of the leads, or their PDF references, at most 500."
+    ids: [ID!]! @constraint(maxItems: 500, maxLength: 64)
+    "Address of the operator, in any letter case; null: none."
+    owner: String @constraint(maxLength: 254, format: EMAIL)
+  ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
+}
+
+"What came of a change of several leads."
+type LeadsChange {
+  "Number of leads that were changed. One that was like that already counts neither here nor as failed."
+  changed: Int!
+  "The leads that could not be changed."
+  failed: [LeadFailure!]!
+}
+
+"A lead that could not be changed."
+type LeadFailure {
+  "What it was named by: its id or reference."
+  id: ID!
+  "Why."
+  reason: LeadFailureReason!
+}
+
+"Why a lead could not be changed."
+enum LeadFailureReason {
+  "There is no such lead."
+  NOT_FOUND
+  "It is not in the expected state any more."
+  CONFLICT
+  "It is not in review, and for a release not rejected either."
+  NOT_IN_REVIEW
+  "None of its deliveries failed or waits for another attempt."
+  NOTHING_TO_RETRY
+  "It could not be stored now. Trying again is safe."
+  UNAVAILABLE
 }
 `, BuiltIn: false},
 }
@@ -3697,6 +4510,8 @@ func (ec *executionContext) childFields_FunnelSource(ctx context.Context, field 
 		return ec.fieldContext_FunnelSource_submissions(ctx, field)
 	case "sums":
 		return ec.fieldContext_FunnelSource_sums(ctx, field)
+	case "won":
+		return ec.fieldContext_FunnelSource_won(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type FunnelSource", field.Name)
 }
@@ -3811,6 +4626,16 @@ func (ec *executionContext) childFields_Lead(ctx context.Context, field graphql.
 		return ec.fieldContext_Lead_noMailReason(ctx, field)
 	case "audit":
 		return ec.fieldContext_Lead_audit(ctx, field)
+	case "outcome":
+		return ec.fieldContext_Lead_outcome(ctx, field)
+	case "owner":
+		return ec.fieldContext_Lead_owner(ctx, field)
+	case "status":
+		return ec.fieldContext_Lead_status(ctx, field)
+	case "notes":
+		return ec.fieldContext_Lead_notes(ctx, field)
+	case "sameAddress":
+		return ec.fieldContext_Lead_sameAddress(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Lead", field.Name)
 }
@@ -3835,6 +4660,18 @@ func (ec *executionContext) childFields_LeadAttribution(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type LeadAttribution", field.Name)
 }
 
+func (ec *executionContext) childFields_LeadChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "reference":
+		return ec.fieldContext_LeadChange_reference(ctx, field)
+	case "id":
+		return ec.fieldContext_LeadChange_id(ctx, field)
+	case "kind":
+		return ec.fieldContext_LeadChange_kind(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadChange", field.Name)
+}
+
 func (ec *executionContext) childFields_LeadConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "edges":
@@ -3843,6 +4680,8 @@ func (ec *executionContext) childFields_LeadConnection(ctx context.Context, fiel
 		return ec.fieldContext_LeadConnection_pageInfo(ctx, field)
 	case "csv":
 		return ec.fieldContext_LeadConnection_csv(ctx, field)
+	case "counts":
+		return ec.fieldContext_LeadConnection_counts(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type LeadConnection", field.Name)
 }
@@ -3879,6 +4718,18 @@ func (ec *executionContext) childFields_LeadContact(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type LeadContact", field.Name)
 }
 
+func (ec *executionContext) childFields_LeadCounts(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "total":
+		return ec.fieldContext_LeadCounts_total(ctx, field)
+	case "states":
+		return ec.fieldContext_LeadCounts_states(ctx, field)
+	case "statuses":
+		return ec.fieldContext_LeadCounts_statuses(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadCounts", field.Name)
+}
+
 func (ec *executionContext) childFields_LeadEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "cursor":
@@ -3901,6 +4752,58 @@ func (ec *executionContext) childFields_LeadEstimate(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type LeadEstimate", field.Name)
 }
 
+func (ec *executionContext) childFields_LeadEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "position":
+		return ec.fieldContext_LeadEvent_position(ctx, field)
+	case "restarted":
+		return ec.fieldContext_LeadEvent_restarted(ctx, field)
+	case "changes":
+		return ec.fieldContext_LeadEvent_changes(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadEvent", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadFailure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_LeadFailure_id(ctx, field)
+	case "reason":
+		return ec.fieldContext_LeadFailure_reason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadFailure", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadNote(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "author":
+		return ec.fieldContext_LeadNote_author(ctx, field)
+	case "at":
+		return ec.fieldContext_LeadNote_at(ctx, field)
+	case "text":
+		return ec.fieldContext_LeadNote_text(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadNote", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadOutcome(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "value":
+		return ec.fieldContext_LeadOutcome_value(ctx, field)
+	case "amount":
+		return ec.fieldContext_LeadOutcome_amount(ctx, field)
+	case "currency":
+		return ec.fieldContext_LeadOutcome_currency(ctx, field)
+	case "at":
+		return ec.fieldContext_LeadOutcome_at(ctx, field)
+	case "source":
+		return ec.fieldContext_LeadOutcome_source(ctx, field)
+	case "by":
+		return ec.fieldContext_LeadOutcome_by(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadOutcome", field.Name)
+}
+
 func (ec *executionContext) childFields_LeadSelections(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "projectType":
@@ -3913,6 +4816,36 @@ func (ec *executionContext) childFields_LeadSelections(ctx context.Context, fiel
 		return ec.fieldContext_LeadSelections_timeline(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type LeadSelections", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadStateCount(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "state":
+		return ec.fieldContext_LeadStateCount_state(ctx, field)
+	case "count":
+		return ec.fieldContext_LeadStateCount_count(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadStateCount", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadStatusCount(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "status":
+		return ec.fieldContext_LeadStatusCount_status(ctx, field)
+	case "count":
+		return ec.fieldContext_LeadStatusCount_count(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadStatusCount", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadsChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "changed":
+		return ec.fieldContext_LeadsChange_changed(ctx, field)
+	case "failed":
+		return ec.fieldContext_LeadsChange_failed(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadsChange", field.Name)
 }
 
 func (ec *executionContext) childFields_LocalizedString(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -3935,6 +4868,24 @@ func (ec *executionContext) childFields_Logo(ctx context.Context, field graphql.
 		return ec.fieldContext_Logo_alt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Logo", field.Name)
+}
+
+func (ec *executionContext) childFields_OperatorSession(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_OperatorSession_id(ctx, field)
+	case "actor":
+		return ec.fieldContext_OperatorSession_actor(ctx, field)
+	case "role":
+		return ec.fieldContext_OperatorSession_role(ctx, field)
+	case "startedAt":
+		return ec.fieldContext_OperatorSession_startedAt(ctx, field)
+	case "checkAt":
+		return ec.fieldContext_OperatorSession_checkAt(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_OperatorSession_expiresAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OperatorSession", field.Name)
 }
 
 func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

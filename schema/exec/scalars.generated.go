@@ -27,27 +27,103 @@ type MutationResolver interface {
 	RejectLead(ctx context.Context, id string, expected *schema.LeadState) (*schema.Lead, error)
 	WithdrawConsent(ctx context.Context, id string, purpose string) (*schema.Lead, error)
 	EraseLeads(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error)
+	SetLeadOutcome(ctx context.Context, id string, outcome *schema.LeadOutcomeValue, amount *float64, currency *string) (*schema.Lead, error)
 	TrackQuote(ctx context.Context, input schema.TrackQuoteInput) (*schema.TrackQuotePayload, error)
 	SubmitQuote(ctx context.Context, input schema.SubmitQuoteInput) (*schema.SubmitQuotePayload, error)
+	EndOperatorSession(ctx context.Context, id string) (*schema.OperatorSession, error)
 	ReceiveCmsWebhook(ctx context.Context, payload any) (*schema.InvalidateCachePayload, error)
+	AssignLead(ctx context.Context, id string, owner *string) (*schema.Lead, error)
+	SetLeadStatus(ctx context.Context, id string, status schema.LeadStatus) (*schema.Lead, error)
+	AddLeadNote(ctx context.Context, id string, text string) (*schema.Lead, error)
+	ReleaseLeads(ctx context.Context, ids []string, expected *schema.LeadState) (*schema.LeadsChange, error)
+	RejectLeads(ctx context.Context, ids []string, expected *schema.LeadState) (*schema.LeadsChange, error)
+	RetryLeads(ctx context.Context, ids []string) (*schema.LeadsChange, error)
+	AssignLeads(ctx context.Context, ids []string, owner *string) (*schema.LeadsChange, error)
 }
 type QueryResolver interface {
 	Audit(ctx context.Context, lead *string, first *int, after *string) (*schema.AuditConnection, error)
 	CacheStats(ctx context.Context) (*schema.CacheStatsPayload, error)
 	Content(ctx context.Context, documentType string, locale schema.Locale) ([]*schema.ContentDocument, error)
-	Leads(ctx context.Context, search *string, state *schema.LeadState, locale *schema.Locale, since *time.Time, until *time.Time, first *int, after *string) (*schema.LeadConnection, error)
+	Leads(ctx context.Context, search *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error)
 	Lead(ctx context.Context, id string) (*schema.Lead, error)
 	Deliveries(ctx context.Context, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) (*schema.DeliveryConnection, error)
 	Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) (*schema.Funnel, error)
 	ServiceHealth(ctx context.Context) (*schema.ServiceHealth, error)
 	QuotePDF(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePDF, error)
 	EstimateQuote(ctx context.Context, selections schema.EstimateSelectionsInput, locale *schema.Locale) (*schema.QuoteEstimate, error)
+	OperatorSessions(ctx context.Context) ([]*schema.OperatorSession, error)
 	SiteSettings(ctx context.Context, id string) (*schema.SiteSettings, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
 
 // region    ***************************** args.gotpl *****************************
+
+func (ec *executionContext) field_Mutation_addLeadNote_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "text",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["text"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_assignLead_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "owner",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["owner"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_assignLeads_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "ids",
+		func(ctx context.Context, v any) ([]string, error) {
+			return ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["ids"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "owner",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["owner"] = arg1
+	return args, nil
+}
 
 func (ec *executionContext) field_Mutation_clearCache_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
@@ -68,6 +144,20 @@ func (ec *executionContext) field_Mutation_clearCache_args(ctx context.Context, 
 		return nil, err
 	}
 	args["pattern"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_endOperatorSession_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
 	return args, nil
 }
 
@@ -143,6 +233,28 @@ func (ec *executionContext) field_Mutation_rejectLead_args(ctx context.Context, 
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_rejectLeads_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "ids",
+		func(ctx context.Context, v any) ([]string, error) {
+			return ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["ids"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "expected",
+		func(ctx context.Context, v any) (*schema.LeadState, error) {
+			return ec.unmarshalOLeadState2ᚖsiteapiᚋschemaᚐLeadState(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["expected"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_releaseLead_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -154,6 +266,28 @@ func (ec *executionContext) field_Mutation_releaseLead_args(ctx context.Context,
 		return nil, err
 	}
 	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "expected",
+		func(ctx context.Context, v any) (*schema.LeadState, error) {
+			return ec.unmarshalOLeadState2ᚖsiteapiᚋschemaᚐLeadState(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["expected"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_releaseLeads_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "ids",
+		func(ctx context.Context, v any) ([]string, error) {
+			return ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["ids"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "expected",
 		func(ctx context.Context, v any) (*schema.LeadState, error) {
 			return ec.unmarshalOLeadState2ᚖsiteapiᚋschemaᚐLeadState(ctx, v)
@@ -198,6 +332,80 @@ func (ec *executionContext) field_Mutation_retryDelivery_args(ctx context.Contex
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_retryLeads_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "ids",
+		func(ctx context.Context, v any) ([]string, error) {
+			return ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["ids"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_setLeadOutcome_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "outcome",
+		func(ctx context.Context, v any) (*schema.LeadOutcomeValue, error) {
+			return ec.unmarshalOLeadOutcomeValue2ᚖsiteapiᚋschemaᚐLeadOutcomeValue(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["outcome"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "amount",
+		func(ctx context.Context, v any) (*float64, error) {
+			return ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["amount"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "currency",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["currency"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_setLeadStatus_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "status",
+		func(ctx context.Context, v any) (schema.LeadStatus, error) {
+			return ec.unmarshalNLeadStatus2siteapiᚋschemaᚐLeadStatus(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["status"] = arg1
 	return args, nil
 }
 
@@ -478,46 +686,102 @@ func (ec *executionContext) field_Query_leads_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["state"] = arg1
-	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "locale",
-		func(ctx context.Context, v any) (*schema.Locale, error) {
-			return ec.unmarshalOLocale2ᚖsiteapiᚋschemaᚐLocale(ctx, v)
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "status",
+		func(ctx context.Context, v any) (*schema.LeadStatus, error) {
+			return ec.unmarshalOLeadStatus2ᚖsiteapiᚋschemaᚐLeadStatus(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["locale"] = arg2
-	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "since",
-		func(ctx context.Context, v any) (*time.Time, error) {
-			return ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["since"] = arg3
-	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "until",
-		func(ctx context.Context, v any) (*time.Time, error) {
-			return ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["until"] = arg4
-	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (*int, error) {
-			return ec.unmarshalOInt2ᚖint(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["first"] = arg5
-	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+	args["status"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "owner",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["after"] = arg6
+	args["owner"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "locale",
+		func(ctx context.Context, v any) (*schema.Locale, error) {
+			return ec.unmarshalOLocale2ᚖsiteapiᚋschemaᚐLocale(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["locale"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "source",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["source"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "currency",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["currency"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "amountFrom",
+		func(ctx context.Context, v any) (*float64, error) {
+			return ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["amountFrom"] = arg7
+	arg8, err := graphql.ProcessArgField(ctx, rawArgs, "amountTo",
+		func(ctx context.Context, v any) (*float64, error) {
+			return ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["amountTo"] = arg8
+	arg9, err := graphql.ProcessArgField(ctx, rawArgs, "since",
+		func(ctx context.Context, v any) (*time.Time, error) {
+			return ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["since"] = arg9
+	arg10, err := graphql.ProcessArgField(ctx, rawArgs, "until",
+		func(ctx context.Context, v any) (*time.Time, error) {
+			return ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["until"] = arg10
+	arg11, err := graphql.ProcessArgField(ctx, rawArgs, "sort",
+		func(ctx context.Context, v any) (schema.LeadSort, error) {
+			return ec.unmarshalNLeadSort2siteapiᚋschemaᚐLeadSort(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["sort"] = arg11
+	arg12, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg12
+	arg13, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg13
 	return args, nil
 }
 
@@ -1073,6 +1337,73 @@ func (ec *executionContext) fieldContext_Mutation_eraseLeads(ctx context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_setLeadOutcome(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setLeadOutcome(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetLeadOutcome(ctx, fc.Args["id"].(string), fc.Args["outcome"].(*schema.LeadOutcomeValue), fc.Args["amount"].(*float64), fc.Args["currency"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.Lead
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *schema.Lead
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *schema.Lead
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.Lead) graphql.Marshaler {
+			return ec.marshalNLead2ᚖsiteapiᚋschemaᚐLead(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setLeadOutcome(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Lead(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setLeadOutcome_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_trackQuote(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1161,6 +1492,73 @@ func (ec *executionContext) fieldContext_Mutation_submitQuote(ctx context.Contex
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_endOperatorSession(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_endOperatorSession(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().EndOperatorSession(ctx, fc.Args["id"].(string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.OperatorSession
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.OperatorSession
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *schema.OperatorSession
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.OperatorSession) graphql.Marshaler {
+			return ec.marshalNOperatorSession2ᚖsiteapiᚋschemaᚐOperatorSession(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_endOperatorSession(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OperatorSession(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_endOperatorSession_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_receiveCmsWebhook(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1223,6 +1621,475 @@ func (ec *executionContext) fieldContext_Mutation_receiveCmsWebhook(ctx context.
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_receiveCmsWebhook_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_assignLead(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_assignLead(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AssignLead(ctx, fc.Args["id"].(string), fc.Args["owner"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.Lead
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *schema.Lead
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *schema.Lead
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.Lead) graphql.Marshaler {
+			return ec.marshalNLead2ᚖsiteapiᚋschemaᚐLead(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_assignLead(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Lead(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_assignLead_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setLeadStatus(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setLeadStatus(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetLeadStatus(ctx, fc.Args["id"].(string), fc.Args["status"].(schema.LeadStatus))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.Lead
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *schema.Lead
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *schema.Lead
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.Lead) graphql.Marshaler {
+			return ec.marshalNLead2ᚖsiteapiᚋschemaᚐLead(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setLeadStatus(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Lead(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setLeadStatus_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_addLeadNote(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_addLeadNote(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AddLeadNote(ctx, fc.Args["id"].(string), fc.Args["text"].(string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.Lead
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *schema.Lead
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *schema.Lead
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.Lead) graphql.Marshaler {
+			return ec.marshalNLead2ᚖsiteapiᚋschemaᚐLead(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_addLeadNote(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Lead(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_addLeadNote_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_releaseLeads(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_releaseLeads(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ReleaseLeads(ctx, fc.Args["ids"].([]string), fc.Args["expected"].(*schema.LeadState))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.LeadsChange
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *schema.LeadsChange
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *schema.LeadsChange
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadsChange) graphql.Marshaler {
+			return ec.marshalNLeadsChange2ᚖsiteapiᚋschemaᚐLeadsChange(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_releaseLeads(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadsChange(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_releaseLeads_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_rejectLeads(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_rejectLeads(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RejectLeads(ctx, fc.Args["ids"].([]string), fc.Args["expected"].(*schema.LeadState))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.LeadsChange
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *schema.LeadsChange
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *schema.LeadsChange
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadsChange) graphql.Marshaler {
+			return ec.marshalNLeadsChange2ᚖsiteapiᚋschemaᚐLeadsChange(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_rejectLeads(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadsChange(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_rejectLeads_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_retryLeads(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_retryLeads(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RetryLeads(ctx, fc.Args["ids"].([]string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.LeadsChange
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *schema.LeadsChange
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *schema.LeadsChange
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadsChange) graphql.Marshaler {
+			return ec.marshalNLeadsChange2ᚖsiteapiᚋschemaᚐLeadsChange(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_retryLeads(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadsChange(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_retryLeads_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_assignLeads(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_assignLeads(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AssignLeads(ctx, fc.Args["ids"].([]string), fc.Args["owner"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.LeadsChange
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *schema.LeadsChange
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *schema.LeadsChange
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadsChange) graphql.Marshaler {
+			return ec.marshalNLeadsChange2ᚖsiteapiᚋschemaᚐLeadsChange(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_assignLeads(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadsChange(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_assignLeads_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -1382,7 +2249,7 @@ func (ec *executionContext) _Query_leads(ctx context.Context, field graphql.Coll
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Leads(ctx, fc.Args["search"].(*string), fc.Args["state"].(*schema.LeadState), fc.Args["locale"].(*schema.Locale), fc.Args["since"].(*time.Time), fc.Args["until"].(*time.Time), fc.Args["first"].(*int), fc.Args["after"].(*string))
+			return ec.Resolvers.Query().Leads(ctx, fc.Args["search"].(*string), fc.Args["state"].(*schema.LeadState), fc.Args["status"].(*schema.LeadStatus), fc.Args["owner"].(*string), fc.Args["locale"].(*schema.Locale), fc.Args["source"].(*string), fc.Args["currency"].(*string), fc.Args["amountFrom"].(*float64), fc.Args["amountTo"].(*float64), fc.Args["since"].(*time.Time), fc.Args["until"].(*time.Time), fc.Args["sort"].(schema.LeadSort), fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -1783,6 +2650,61 @@ func (ec *executionContext) fieldContext_Query_estimateQuote(ctx context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_operatorSessions(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_operatorSessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().OperatorSessions(ctx)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal []*schema.OperatorSession
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal []*schema.OperatorSession
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal []*schema.OperatorSession
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.OperatorSession) graphql.Marshaler {
+			return ec.marshalNOperatorSession2ᚕᚖsiteapiᚋschemaᚐOperatorSessionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_operatorSessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OperatorSession(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_SiteSettings(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1990,6 +2912,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "setLeadOutcome":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setLeadOutcome(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "trackQuote":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_trackQuote(ctx, field)
@@ -2004,9 +2933,65 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "endOperatorSession":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_endOperatorSession(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "receiveCmsWebhook":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_receiveCmsWebhook(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "assignLead":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_assignLead(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "setLeadStatus":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setLeadStatus(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "addLeadNote":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_addLeadNote(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "releaseLeads":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_releaseLeads(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rejectLeads":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_rejectLeads(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "retryLeads":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_retryLeads(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "assignLeads":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_assignLeads(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -2106,6 +3091,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				true, true,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_estimateQuote(ctx, field)
+				})
+		case "operatorSessions":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_operatorSessions(ctx, field)
 				})
 		case "SiteSettings":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,

@@ -10,7 +10,7 @@
 //
 // HubSpot has no conditional update: two processes that store two leads of
 // an address at the same moment may leave the older quote in place. Life-cycle
-// stages are never written.
+// stages are never written; [Driver.Outcomes] reads them.
 //
 // A property that the account does not have is created if the token has the scope
 // crm.schemas.contacts.write. If it has not, or the account refuses the value, the

@@ -96,21 +96,15 @@ func (d *Driver) readBatch(
 
 	var answer struct {
 		Results *[]contact `json:"results"`
-		Errors  []struct {
-			Category string `json:"category"`
-		} `json:"errors"`
+		missing
 	}
 	if err := resp.Decode(&answer); err != nil || answer.Results == nil {
 		return d.unexpected(op, resp)
 	}
 
-	// Addresses without a contact are answered with OBJECT_NOT_FOUND.
-	for _, e := range answer.Errors {
-		if e.Category != "OBJECT_NOT_FOUND" {
-			return d.client.Failure(op, resp, upstream.Unavailable, "the answer is not complete: "+e.Category)
-		}
+	if err := answer.complete(d, op, resp); err != nil {
+		return err
 	}
-
 	for _, c := range *answer.Results {
 		values := c.values()
 		for _, address := range append(strings.Split(values[propSecondary], ";"), values[crm.PropEmail]) {
@@ -118,6 +112,23 @@ func (d *Driver) readBatch(
 		}
 	}
 
+	return nil
+}
+
+// missing is what HubSpot could not find of a batch, or could not read.
+type missing struct {
+	Errors []struct {
+		Category string `json:"category"`
+	} `json:"errors"`
+}
+
+// complete returns an error unless what is missing does not exist.
+func (m *missing) complete(d *Driver, op string, resp *upstream.Response) error {
+	for _, e := range m.Errors {
+		if e.Category != "OBJECT_NOT_FOUND" {
+			return d.client.Failure(op, resp, upstream.Unavailable, "the answer is not complete: "+e.Category)
+		}
+	}
 	return nil
 }
 

@@ -16,19 +16,32 @@ import (
 // the service priced it.
 var ofRequest = []string{"signals", "inReview", "rejected", "trace", "sentEstimate", "price", "-"}
 
+// ofOperators lists the fields of a lead that operators change, and that no other system is
+// told.
+var ofOperators = []string{"outcome"}
+
 // Fields lists the JSON paths of the fields that make up a lead, such as "contact.email".
-func Fields() (paths []string) {
+func Fields() []string { return fields(slices.Concat(ofRequest, ofOperators)) }
+
+// OperatorFields lists the JSON paths of the fields that operators see: those of [Fields],
+// and what operators add.
+func OperatorFields() []string { return fields(ofRequest) }
+
+// fields lists the JSON paths of the fields of a lead, without some.
+func fields(without []string) (paths []string) {
 	Fill(new(lead.Lead), func(path string) { paths = append(paths, path) })
 	return slices.DeleteFunc(paths, func(path string) bool {
 		field, _, _ := strings.Cut(path, ".")
-		return slices.Contains(ofRequest, field)
+		return slices.Contains(without, field)
 	})
 }
 
 // listed holds a value of each type whose values are listed in package lead.
 var listed = map[reflect.Type]string{
-	reflect.TypeFor[lead.PriceStatus](): string(lead.Verified),
-	reflect.TypeFor[lead.Signal]():      string(lead.Honeypot),
+	reflect.TypeFor[lead.PriceStatus]():  string(lead.Verified),
+	reflect.TypeFor[lead.Signal]():       string(lead.Honeypot),
+	reflect.TypeFor[lead.OutcomeValue](): string(lead.Won),
+	reflect.TypeFor[lead.Status]():       string(lead.StatusClosed),
 }
 
 // Filled returns a lead with every field set. The value of a text is the path of its
@@ -59,7 +72,7 @@ func Without(path string) *lead.Lead {
 	return s
 }
 
-// IsFreeText reports whether the value of a field is what somebody has written.
+// IsFreeText reports whether the value of a field is a text that a visitor writes.
 func IsFreeText(path string) bool {
 	v := at(Filled(), path)
 	return v.Kind() == reflect.String && listed[v.Type()] == ""
@@ -123,14 +136,19 @@ func fill(v reflect.Value, path string, visit func(path string)) {
 	visit(path)
 }
 
-// Missing returns the fields of a lead that are missing or empty in v, encoded as JSON.
-func Missing(v any) (paths []string) {
+// Missing returns the paths of [Fields] that are missing or empty in v, encoded as JSON.
+func Missing(v any) []string { return missing(v, Fields()) }
+
+// MissingForOperators returns those of [OperatorFields].
+func MissingForOperators(v any) []string { return missing(v, OperatorFields()) }
+
+func missing(v any, fields []string) (paths []string) {
 	encoded, err := json.Marshal(v)
 	if err != nil {
 		return []string{err.Error()}
 	}
 
-	for _, path := range Fields() {
+	for _, path := range fields {
 		var node any
 		_ = json.Unmarshal(encoded, &node)
 

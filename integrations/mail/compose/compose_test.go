@@ -30,7 +30,8 @@ func composed(t *testing.T, d *pdf.Document) (visitor, sales mail.Message) {
 
 func all(m mail.Message) string { return m.Subject + "\n" + m.Text + "\n" + m.HTML }
 
-// TestVisitorRepeatsNothing: the address may be a stranger's, who must not read what somebody else wrote.
+// The mail to the visitor repeats nothing that was typed: the address may belong to another
+// person, who must not read it.
 func TestVisitorRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	d := pdf.Document{
@@ -125,6 +126,48 @@ func TestToBeConfirmed(t *testing.T) {
 			for _, form := range []string{visitor.Text, visitor.HTML, sales.Text, sales.HTML} {
 				if strings.Contains(form, says) != (status == lead.Unpriced) {
 					t.Errorf("%s, %q: %s", locale, status, form)
+				}
+			}
+		}
+	}
+}
+
+// TestUnpricedChoicesAreMarked: the visitor's mail says which of the choices that the content
+// knows have no price, and still repeats no other.
+func TestUnpricedChoicesAreMarked(t *testing.T) {
+	t.Parallel()
+	d := pdf.Document{
+		Lead: lead.Lead{
+			Selections: lead.Selections{
+				ProjectType: "shop",
+				Features:    []string{"blog", "seo", "call-0900-now"},
+				Timeline:    "blog",
+			},
+			PriceStatus: lead.Unpriced,
+			Price: &lead.Price{
+				Lines:    []lead.PriceLine{{Field: "projectType", Slug: "shop"}, {Field: "features", Slug: "blog"}},
+				Unpriced: []string{"seo", "call-0900-now", "blog"},
+			},
+		},
+		Labels: map[string]string{"shop": "Web shop", "blog": "Journal", "seo": "Search"},
+	}
+	for locale, open := range map[string]string{
+		"en": "to be confirmed",
+		"es": "por confirmar",
+		"ro": "de confirmat",
+	} {
+		d.Locale = locale
+		visitor, _ := composed(t, &d)
+		for _, form := range []string{visitor.Text, visitor.HTML} {
+			for text, times := range map[string]int{
+				"Search (" + open + ")":   1,
+				"Journal (" + open + ")":  1, // as a timeline
+				"Journal":                 2,
+				"Web shop (" + open + ")": 0,
+				"call-0900":               0,
+			} {
+				if n := strings.Count(form, text); n != times {
+					t.Errorf("%s: %q is there %d times, want %d: %s", locale, text, n, times, form)
 				}
 			}
 		}

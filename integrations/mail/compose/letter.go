@@ -1,5 +1,5 @@
-// Package compose writes the mails about a lead. Each mail is one list of blocks, from which both its text and its
-// HTML are made.
+// Package compose writes the mails about a lead. Each mail is one list of blocks, from
+// which both its text and its HTML are made.
 package compose
 
 import (
@@ -36,13 +36,15 @@ func (l *letter) paragraph(text string) {
 }
 
 func (l *letter) title(text string) {
-	l.add(strings.ToUpper(text), `<h1 class="ink" style="margin:0 0 16px;font-size:22px;line-height:1.25;`+ink+`">`+
-		html.EscapeString(text)+`</h1>`)
+	l.add(strings.ToUpper(text),
+		`<h1 class="ink" style="margin:0 0 16px;font-size:22px;line-height:1.25;`+ink+`">`+
+			html.EscapeString(text)+`</h1>`)
 }
 
 func (l *letter) heading(text string) {
-	l.add(strings.ToUpper(text), `<h2 class="muted" style="margin:24px 0 8px;font-size:13px;font-weight:600;`+muted+`">`+
-		html.EscapeString(text)+`</h2>`)
+	l.add(strings.ToUpper(text),
+		`<h2 class="muted" style="margin:24px 0 8px;font-size:13px;font-weight:600;`+muted+`">`+
+			html.EscapeString(text)+`</h2>`)
 }
 
 // figure is the range, the most prominent part of a mail.
@@ -75,14 +77,16 @@ func (l *letter) facts(list ...fact) {
 			value = anchor(f.link, f.value)
 		}
 
-		rows += `<tr><td class="muted" style="padding:3px 16px 3px 0;vertical-align:top;white-space:nowrap;` + muted + `">` +
-			html.EscapeString(f.label) + `</td><td class="ink" style="padding:3px 0;word-break:break-word;` + ink + `">` +
-			value + `</td></tr>`
+		rows += `<tr><td class="muted" ` +
+			`style="padding:3px 16px 3px 0;vertical-align:top;white-space:nowrap;` + muted + `">` +
+			html.EscapeString(f.label) + `</td>` +
+			`<td class="ink" style="padding:3px 0;word-break:break-word;` + ink + `">` + value + `</td></tr>`
 	}
 
 	if len(lines) > 0 {
 		l.add(strings.Join(lines, "\n"),
-			`<table role="presentation" cellpadding="0" cellspacing="0" style="margin:0 0 8px;font-size:15px">`+rows+`</table>`)
+			`<table role="presentation" cellpadding="0" cellspacing="0" style="margin:0 0 8px;font-size:15px">`+
+				rows+`</table>`)
 	}
 }
 
@@ -172,10 +176,11 @@ func (l *letter) page() string {
 	var out strings.Builder
 	out.WriteString(`<!doctype html><html lang="` + html.EscapeString(l.locale) + `"><head>` + head + `<title>` +
 		html.EscapeString(l.subject) + `</title></head><body style="margin:0;padding:0;background:#eef0f3">` +
-		`<table role="presentation" class="page" width="100%" cellpadding="0" cellspacing="0" style="background:#eef0f3"><tr>` +
+		`<table role="presentation" class="page" width="100%" cellpadding="0" cellspacing="0" ` +
+		`style="background:#eef0f3"><tr>` +
 		`<td class="outer" align="center" style="padding:24px 12px">` +
-		`<table role="presentation" class="card" width="100%" cellpadding="0" cellspacing="0" style="max-width:600px;` +
-		`background:#ffffff;border-top:4px solid ` + accent(l.company.Accent) + `;border-radius:6px;` +
+		`<table role="presentation" class="card" width="100%" cellpadding="0" cellspacing="0" ` +
+		`style="max-width:600px;background:#ffffff;border-top:4px solid ` + accent(l.company.Accent) + `;border-radius:6px;` +
 		`font:16px/1.5 -apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif"><tr>` +
 		`<td class="body" align="left" style="padding:28px 32px">` + l.letterhead())
 	for _, b := range l.blocks {
@@ -189,6 +194,7 @@ func (l *letter) page() string {
 func (l *letter) letterhead() string {
 	name := html.EscapeString(l.company.Name)
 	config, _, err := image.DecodeConfig(bytes.NewReader(l.company.Logo))
+
 	switch {
 	case err == nil:
 		const most = 40
@@ -196,15 +202,17 @@ func (l *letter) letterhead() string {
 		if width > 220 {
 			width, height = 220, max(1, config.Height*220/config.Width)
 		}
-		return fmt.Sprintf(`<p class="ink" style="margin:0 0 24px;font-weight:700;%s"><img class="logo" src="cid:%s" alt="%s" `+
+		return fmt.Sprintf(`<p class="ink" style="margin:0 0 24px;font-weight:700;%s">`+
+			`<img class="logo" src="cid:%s" alt="%s" `+
 			`width="%d" height="%d" style="border:0;max-width:100%%"></p>`, ink, mail.LogoID, name, width, height)
 	case name != "":
-		return `<p class="ink" style="margin:0 0 24px;font-size:18px;font-weight:700;` + ink + `">` + name + `</p>`
+		return `<p class="ink" style="margin:0 0 24px;font-size:18px;font-weight:700;` + ink + `">` +
+			name + `</p>`
 	}
 	return ""
 }
 
-// foot is the company's address, and why somebody gets the mail.
+// foot is the company's address, and the reason for the mail.
 func (l *letter) foot() string {
 	var lines []string
 	if l.company.Name != "" {
@@ -228,12 +236,14 @@ func (l *letter) foot() string {
 		return ""
 	}
 
-	return `<div class="muted rule" style="margin:28px 0 0;padding:16px 0 0;border-top:1px solid #dadee4;font-size:13px;` +
+	return `<div class="muted rule" ` +
+		`style="margin:28px 0 0;padding:16px 0 0;border-top:1px solid #dadee4;font-size:13px;` +
 		muted + `">` + text + `</div>`
 }
 
 func anchor(link, text string) string {
-	return `<a href="` + html.EscapeString(link) + `" style="color:inherit">` + html.EscapeString(text) + `</a>`
+	return `<a href="` + html.EscapeString(link) + `" style="color:inherit">` +
+		html.EscapeString(text) + `</a>`
 }
 
 var colour = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)

@@ -12,8 +12,8 @@ import (
 	"siteapi/integrations/pdf"
 )
 
-// Sales returns the mail that tells sales of a lead. Inbox is the address of the lead in the inbox; empty: the mail
-// has the reference only.
+// Sales returns the mail that tells sales of a lead. Inbox is the address of the lead in the
+// inbox; empty: the mail has the reference only.
 func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 	w, err := pdf.WordsIn(d.Locale)
 	if err != nil {

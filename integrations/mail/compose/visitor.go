@@ -12,8 +12,9 @@ import (
 	"siteapi/integrations/pdf"
 )
 
-// Visitor returns the mail that thanks a visitor, with the PDF of the quote. The address may be a stranger's: nothing
-// that was typed or sent is taken over but a plain first name, the amounts, and choices that the content knows.
+// Visitor returns the mail that thanks a visitor, with the PDF of the quote. The address may
+// be a stranger's: nothing that was typed or sent is taken over but a plain first name, the
+// amounts, and choices that the content knows.
 func Visitor(d *pdf.Document, attachment mail.Attachment) (mail.Message, error) {
 	w, err := pdf.WordsIn(d.Locale)
 	if err != nil {
@@ -36,17 +37,23 @@ func Visitor(d *pdf.Document, attachment mail.Attachment) (mail.Message, error) 
 	l.paragraph(words.Thanks)
 	l.figure(w.Estimate, w.Range(submitted.Estimate, everyLetter), w.Guidance(submitted))
 
-	known := func(slug string) string { return strings.TrimSpace(d.Labels[slug]) }
+	known := func(field, slug string) string {
+		text := strings.TrimSpace(d.Labels[slug])
+		if text != "" && submitted.PriceStatus == lead.Unpriced && !submitted.Price.Has(field, slug) {
+			text += " (" + w.Open + ")"
+		}
+		return text
+	}
 	l.facts(
 		fact{label: w.Reference, value: reference},
 		fact{label: w.Date, value: w.DateOf(d.CreatedAt)},
-		fact{label: w.ProjectType, value: known(submitted.Selections.ProjectType)},
-		fact{label: w.Complexity, value: known(submitted.Selections.Complexity)},
-		fact{label: w.Timeline, value: known(submitted.Selections.Timeline)},
+		fact{label: w.ProjectType, value: known("projectType", submitted.Selections.ProjectType)},
+		fact{label: w.Complexity, value: known("complexity", submitted.Selections.Complexity)},
+		fact{label: w.Timeline, value: known("timeline", submitted.Selections.Timeline)},
 	)
 	var features []string
 	for _, slug := range submitted.Selections.Features {
-		if text := known(slug); text != "" {
+		if text := known("features", slug); text != "" {
 			features = append(features, text)
 		}
 	}

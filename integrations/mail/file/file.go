@@ -1,4 +1,5 @@
-// Package file is the mail driver of development: it writes each mail to an .eml file, which mail programs open.
+// Package file is the mail driver of development: it writes each mail to an .eml file, which
+// mail programs open.
 package file
 
 import (

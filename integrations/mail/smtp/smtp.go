@@ -1,9 +1,10 @@
-// Package smtp is the mail driver that hands mails to a mail server, over TLS unless the server is on this
-// machine.
+// Package smtp is the mail driver that hands mails to a mail server, over TLS unless the
+// server is on this machine.
 //
-// A connection carries one mail to one recipient: one refused recipient would refuse the mail for all. If the
-// connection ends after the mail was written and before the server answered, the mail may have arrived; it is
-// Unavailable, and is sent again with the same Message-ID.
+// A connection carries one mail to one recipient: one refused recipient would refuse the
+// mail for all. If the connection ends after the mail was written and before the server
+// answered, the mail may have arrived; it is Unavailable, and is sent again with the same
+// Message-ID.
 package smtp
 
 import (
@@ -73,7 +74,8 @@ func ParseURL(text string) (*url.URL, error) {
 		return nil, errors.New(form)
 	}
 
-	if password, given := u.User.Password(); u.User != nil && (u.User.Username() == "" || !given || password == "") {
+	password, _ := u.User.Password()
+	if u.User != nil && (u.User.Username() == "" || password == "") {
 		return nil, errors.New("must have both a user and a password, or neither. " +
 			"Letters such as @ / : # in them are written as %40 %2F %3A %23")
 	}
@@ -145,11 +147,13 @@ func (s *Sender) encrypted(c *gosmtp.Client) bool {
 	return ok
 }
 
-// transfer hands over one mail that was written out before, since a mail that breaks off would be delivered so.
+// transfer hands over one mail that was written out before, since a mail that breaks off
+// would be delivered so.
 func (s *Sender) transfer(c *gosmtp.Client, to string, data []byte) *failed {
 	ascii := !strings.ContainsFunc(to[:strings.LastIndexByte(to, '@')], func(r rune) bool { return r > '~' })
 	if utf8, _ := c.Extension("SMTPUTF8"); !ascii && !utf8 {
-		return &failed{recipient, errors.New("the mail server takes no addresses with letters beyond ASCII"), true}
+		err := errors.New("the mail server takes no addresses with letters beyond ASCII")
+		return &failed{recipient, err, true}
 	}
 	c.SkipSMTPUTF8(ascii) // servers that don't know it need not be avoided
 
@@ -235,7 +239,8 @@ func (s *Sender) connected(ctx context.Context, talk func(*gosmtp.Client) *faile
 	client, err := gomail.NewClient(s.options.URL.Hostname(), append(s.login(),
 		gomail.WithPort(s.port),
 		gomail.WithTimeout(timeout),
-		gomail.WithHELO(mail.Domain(strings.Trim(envelope(s.options.From), "<>"))), // servers refuse names without a dot
+		// Servers refuse names without a dot.
+		gomail.WithHELO(mail.Domain(strings.Trim(envelope(s.options.From), "<>"))),
 		gomail.WithTLSConfig(s.tls()),
 		gomail.WithTLSPolicy(s.policy()),
 		gomail.WithDialContextFunc(dial),

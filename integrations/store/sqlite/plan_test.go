@@ -39,6 +39,10 @@ func (*planner) Exec(context.Context, string, ...any) (int64, error) { return 0,
 
 func (*planner) Write(context.Context, func(context.Context, sqlstore.Tx) error) error { return nil }
 
+func (*planner) Changed() {}
+
+func (*planner) Listen(context.Context, func()) {}
+
 // A page of leads is read by an index, however many leads there are.
 func TestPagesOfLeadsUseAnIndex(t *testing.T) {
 	t.Parallel()

@@ -64,6 +64,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		reads:    reads,
 		track:    track,
 		requests: make(chan *request, queueLimit),
+		changed:  make(chan struct{}, 1),
 		closing:  make(chan struct{}),
 		ended:    make(chan struct{}),
 	}

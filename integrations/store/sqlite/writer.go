@@ -35,6 +35,7 @@ type database struct {
 	track *sql.Stmt
 
 	requests chan *request
+	changed  chan struct{} // holds a value if leads may have changed
 	closing  chan struct{}
 	once     sync.Once     // guards closing
 	ended    chan struct{} // closed when the last batch is written
@@ -98,7 +99,29 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 	return <-r.done
 }
 
-// run writes batch after batch until the database is closed.
+// Changed wakes the listener of this process.
+func (d *database) Changed() {
+	select {
+	case d.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Listen hears of the changes of this process only.
+func (d *database) Listen(ctx context.Context, wake func()) {
+	for {
+		select {
+		case <-d.changed:
+			wake()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// run writes batch after batch until the database is closed. If a batch fails for a reason
+// that may lie in one of its requests, each is tried by itself, so that a bad request fails
+// alone.
 func (d *database) run() {
 	defer close(d.ended)
 	for {
@@ -108,12 +131,31 @@ func (d *database) run() {
 			// batch, which makes track-vs-bare a sixth higher. On an idle one it takes no
 			// time.
 			runtime.Gosched()
-			d.settle(d.batch(r))
+
+			batch := d.batch(r)
+			err := d.commit(batch)
+			if err == nil || len(batch) == 1 || errors.Is(err, store.ErrUnavailable) {
+				answer(batch, err)
+				continue
+			}
+
+			for i := range batch {
+				alone := batch[i : i+1]
+				answer(alone, d.commit(alone))
+			}
+
 		case <-d.closing:
 			if len(d.requests) == 0 {
 				return
 			}
 		}
+	}
+}
+
+// answer tells the callers of a batch what became of it.
+func answer(batch []*request, err error) {
+	for _, r := range batch {
+		r.done <- cmp.Or(err, r.refused)
 	}
 }
 
@@ -127,22 +169,6 @@ func (d *database) batch(r *request) (batch []*request) {
 			return batch
 		}
 		r = <-d.requests
-	}
-}
-
-// settle writes a batch and answers its requests. If the batch fails for a reason that
-// may lie in one of them, each is tried by itself, so that a bad request fails alone.
-func (d *database) settle(batch []*request) {
-	err := d.commit(batch)
-	if err != nil && len(batch) > 1 && !errors.Is(err, store.ErrUnavailable) {
-		for i := range batch {
-			d.settle(batch[i : i+1])
-		}
-		return
-	}
-
-	for _, r := range batch {
-		r.done <- cmp.Or(err, r.refused)
 	}
 }
 

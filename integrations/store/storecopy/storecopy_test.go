@@ -102,6 +102,17 @@ func openPostgres(t *testing.T, enqueue func(ids []string) error) *storecopy.Sto
 	return s.Store
 }
 
+// works gives a lead an owner, a status and a note.
+func works(t *testing.T, s *storecopy.Store, id, owner string) {
+	t.Helper()
+	_, assigned := s.Assign(t.Context(), id, owner)
+	_, moved := s.SetStatus(t.Context(), id, lead.StatusWaiting)
+	noted := s.AddNote(t.Context(), id, lead.Note{Author: "ana", At: storetest.When(), Text: "called"})
+	if err := errors.Join(assigned, moved, noted); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A copy is interrupted, repeated, and repeated once more after new traffic. A lead
 // in review stays in review, and gets its deliveries when it is released.
 func TestCopy(t *testing.T) {
@@ -135,6 +146,8 @@ func TestCopy(t *testing.T) {
 				submit(t, from, n)
 			}
 			submit(t, from, storetest.Suspicious(999))
+			said := lead.Outcome{Value: lead.Won, Amount: new(float64), Currency: "EUR", At: storetest.When(), By: "ana"}
+			outcome(t, from, "id-000000", said)
 			for i := range sessions {
 				track(t, from, i, 0)
 			}
@@ -176,8 +189,14 @@ func TestCopy(t *testing.T) {
 				t.Errorf("released %v, %v", ok, err)
 			}
 
-			// Both stores stay in use for a while.
+			// Both stores stay in use for a while. What was said last of an outcome counts.
+			said.Value, said.Amount, said.Currency, said.At = lead.Lost, nil, "", said.At.Add(time.Hour)
+			outcome(t, from, "id-000001", said)
+			outcome(t, to, "id-000000", said)
 			submit(t, from, storetest.Lead(500))
+			works(t, from, "id-000000", "ana@example.com")
+			works(t, from, "id-000500", "ana@example.com")
+			works(t, to, "id-000001", "paul@example.com")
 			track(t, from, 5, time.Hour)
 			track(t, to, 7, time.Hour)
 			if r, err := storecopy.Copy(t.Context(), from, to, unless3); err != nil || r.Created != 1 ||
@@ -189,6 +208,25 @@ func TestCopy(t *testing.T) {
 				if got, err := to.Session(t.Context(), fmt.Sprint("session-", i)); err != nil ||
 					got.Visits != visits {
 					t.Errorf("session %d has %d visits, %v, want %d", i, got.Visits, err, visits)
+				}
+			}
+
+			for _, id := range []string{"id-000000", "id-000001"} {
+				if got, err := to.Lead(t.Context(), id); err != nil || got.Outcome != said {
+					t.Errorf("%s has the outcome %+v, %v, want %+v", id, got.Outcome, err, said)
+				}
+			}
+
+			for id, owner := range map[string]string{
+				"id-000000": "ana@example.com",
+				"id-000500": "ana@example.com",
+				"id-000001": "paul@example.com",
+			} {
+				got, err := to.Lead(t.Context(), id)
+				notes, notesErr := to.Notes(t.Context(), []string{id})
+				if errors.Join(err, notesErr) != nil || got.Owner != owner || got.Status != lead.StatusWaiting ||
+					len(notes[id]) != 1 {
+					t.Errorf("%s was copied as %s, %s with %d notes, %v", id, got.Owner, got.Status, len(notes[id]), err)
 				}
 			}
 
@@ -211,6 +249,57 @@ func TestCopy(t *testing.T) {
 				t.Errorf("a repetition after the move: %q, new %v, %v", got.ID, created, err)
 			}
 		})
+	}
+}
+
+// A later copy brings what was withdrawn meanwhile, and takes back no withdrawal. What either
+// store keeps of a consent once its lead is deleted is kept once.
+func TestCopyConsents(t *testing.T) {
+	t.Parallel()
+	from, to := openSQLite(t, nothing), openPostgres(t, nothing)
+	copied := func() {
+		t.Helper()
+		if _, err := storecopy.Copy(t.Context(), from, to, everything); err != nil {
+			t.Fatal(err)
+		}
+	}
+	withdraw := func(db *storecopy.Store, n int) {
+		t.Helper()
+		email := fmt.Sprintf("ana.%d@example.com", n)
+		if _, err := db.WithdrawConsent(t.Context(), email, "news", storetest.When()); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	const leads = 4
+	for i := range leads {
+		n := storetest.Lead(i)
+		n.Lead.Consents = []lead.Consent{{Purpose: "news", Given: true, Text: "Send me news"}}
+		submit(t, from, n)
+	}
+	copied()
+	withdraw(from, 1)
+	withdraw(to, 2)
+	if n, err := from.PruneLeads(t.Context(), storetest.Lead(1).Lead.SubmittedAt); err != nil || n != 1 {
+		t.Fatalf("%d leads were deleted, %v", n, err)
+	}
+	copied()
+
+	for i := range leads {
+		got, err := to.Lead(t.Context(), storetest.Lead(i).Lead.ID)
+		if err != nil || len(got.Consents) != 1 || (got.Consents[0].WithdrawnAt != nil) != (i == 1 || i == 2) {
+			t.Errorf("lead %d has the consents %+v, %v", i, got.Consents, err)
+		}
+	}
+
+	if _, err := to.PruneLeads(t.Context(), storetest.When().AddDate(1, 0, 0)); err != nil {
+		t.Error(err)
+	}
+	for i, want := range []int64{1, 0, 0, 1} {
+		n, err := to.CountConsents(t.Context(), fmt.Sprintf("ana.%d@example.com", i))
+		if err != nil || n != want {
+			t.Errorf("%d consents of person %d are kept, %v, want %d", n, i, err, want)
+		}
 	}
 }
 
@@ -324,6 +413,13 @@ func submit(t *testing.T, db store.Quotes, n store.NewLead) {
 	t.Helper()
 	if _, created, err := db.Submit(t.Context(), n); err != nil || !created {
 		t.Fatalf("%s: new %v, %v", n.Lead.ID, created, err)
+	}
+}
+
+func outcome(t *testing.T, db store.Outcomes, id string, o lead.Outcome) {
+	t.Helper()
+	if err := db.SetOutcome(t.Context(), id, o); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -16,21 +16,21 @@ func leases(t *testing.T, s Subject) {
 	first, second := s.MustOpen(t, nil), s.MustOpen(t, nil)
 	hold := func(db Store, holder, note string, life time.Duration, want bool) {
 		t.Helper()
-		held, err := db.HoldLease(t.Context(), store.Lease{Name: "watch", Holder: holder, Note: note}, life)
-		if err != nil || held != want {
-			t.Fatalf("%s: held %v, %v, want %v", holder, held, err, want)
+		taken, err := db.TakeLease(t.Context(), store.Lease{Name: "watch", Holder: holder, Note: note}, life)
+		if err != nil || taken != want {
+			t.Fatalf("%s: taken %v, %v, want %v", holder, taken, err, want)
 		}
 	}
-	shows := func(holder, note string, held bool) {
+	shows := func(holder, note string, active bool) {
 		t.Helper()
 		l, is, err := second.Lease(t.Context(), "watch")
-		if want := (store.Lease{Name: "watch", Holder: holder, Note: note}); err != nil || l != want || is != held {
-			t.Fatalf("%+v, held %v, %v, want %+v, %v", l, is, err, want, held)
+		if want := (store.Lease{Name: "watch", Holder: holder, Note: note}); err != nil || l != want || is != active {
+			t.Fatalf("%+v, active %v, %v, want %+v, %v", l, is, err, want, active)
 		}
 	}
 
 	if _, _, err := first.Lease(t.Context(), "watch"); !errors.Is(err, store.ErrNotFound) {
-		t.Fatalf("a lease that nobody had: %v", err)
+		t.Fatalf("a lease that was never taken: %v", err)
 	}
 	hold(first, "a", "one", time.Hour, true)
 	hold(second, "b", "two", time.Hour, false)
@@ -59,11 +59,11 @@ func leaseAtOnce(t *testing.T, s Subject) {
 	var holders atomic.Int32
 	together(10, func(i int) {
 		l := store.Lease{Name: "watch", Holder: fmt.Sprint(i)}
-		held, err := db.HoldLease(context.Background(), l, time.Hour)
+		taken, err := db.TakeLease(context.Background(), l, time.Hour)
 		if err != nil {
 			t.Error(err)
 		}
-		if held {
+		if taken {
 			holders.Add(1)
 		}
 	})

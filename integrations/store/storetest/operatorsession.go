@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -78,9 +79,10 @@ func operatorSessions(t *testing.T, s Subject) {
 	if err := db.RenewSession(t.Context(), first); err != nil {
 		t.Error(err)
 	}
-	if list, err := other.ListSessions(t.Context()); err != nil || len(list) != 2 || list[0] != third ||
-		list[1] != second {
-		t.Errorf("the sessions are %+v, %v", list, err)
+	for now, want := range map[int][]store.OperatorSession{60: {third, second}, 90: {third}, 120: nil} {
+		if list, err := other.ListSessions(t.Context(), minute(now)); err != nil || !slices.Equal(list, want) {
+			t.Errorf("the sessions at minute %d are %+v, %v", now, list, err)
+		}
 	}
 	start("cc44", 60, 120)
 	for _, end := range []struct {

@@ -26,8 +26,11 @@ type Store interface {
 	store.Prices
 	store.Mails
 	store.DeliveryRecords
+	store.Outcomes
+	store.Work
 	store.Audit
 	store.OperatorSessions
+	store.Changes
 	io.Closer
 }
 
@@ -125,16 +128,20 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"submit/at once":            submitAtOnce,
 		"submit/failing deliveries": submitFailing,
 		"review":                    review,
+		"outcomes":                  outcomes,
 		"list/submissions":          listLeads,
 		"search":                    search,
 		"reject":                    reject,
 		"sessions":                  sessions,
+		"funnel":                    funnel,
 		"prune/submissions":         pruneLeads,
 		"hints":                     hints,
 		"hints/while tracked":       hintsWhileTracked,
 		"erase":                     erase,
 		"deliveries":                deliveries,
 		"deliveries/imported":       deliveriesImported,
+		"work":                      work,
+		"work/filters":              workFilters,
 		"lease":                     leases,
 		"lease/at once":             leaseAtOnce,
 		"generations":               generations,
@@ -142,6 +149,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"mails/network":             mailsPerNetwork,
 		"mails/forgotten":           mailsForgotten,
 		"request ended":             requestEnded,
+		"changes of leads":          leadChanges,
+		"changes of leads/listen":   listening,
 		"close":                     closing,
 		"start/many at once":        startMany,
 		"start/newer tables":        startNewer,
@@ -211,6 +220,7 @@ func Lead(n int) store.NewLead {
 			},
 			Estimate:    lead.Estimate{Min: 1234.56, Max: 1e9, Currency: "EUR"},
 			Locale:      "ro",
+			Status:      lead.StatusNew,
 			SubmittedAt: When().Add(time.Duration(n) * time.Second),
 		},
 		ContentKey:     fmt.Sprintf("content-%d", n),

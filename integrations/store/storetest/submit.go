@@ -17,7 +17,7 @@ import (
 func submitRoundTrip(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	minimal := store.NewLead{
-		Lead:       lead.Lead{ID: "minimal", SubmittedAt: When()},
+		Lead:       lead.Lead{ID: "minimal", SubmittedAt: When(), Status: lead.StatusNew},
 		ContentKey: "minimal",
 	}
 
@@ -234,7 +234,7 @@ func reject(t *testing.T, s Subject) {
 	wantSubmit(t, db, Suspicious(2), want, false)
 	s.WantJobs(t, "id-000001")
 	if ok, err := db.Release(t.Context(), "id-000002", true); err != nil || ok {
-		t.Errorf("releasing a rejected one as if nobody had decided: %v, %v", ok, err)
+		t.Errorf("releasing a rejected one as if it were undecided: %v, %v", ok, err)
 	}
 	if ok, err := db.Release(t.Context(), "id-000002", false); err != nil || !ok {
 		t.Errorf("releasing a rejected one: %v, %v", ok, err)

@@ -59,7 +59,7 @@ func oidcRoles(v string) (map[string]schema.Role, error) {
 
 		for group := range strings.SplitSeq(groups, "|") {
 			if group = strings.TrimSpace(group); group == "" {
-				return nil, errors.New("has an empty group: everybody or nobody would be in it")
+				return nil, errors.New("has an empty group: name one after each = and |")
 			}
 			if other := roles[group]; other == "" || role.AtLeast(other) {
 				roles[group] = role

@@ -84,7 +84,7 @@ func parseHop(hop string) (netip.Addr, error) {
 }
 
 // isLocal reports whether a request was sent from this machine, to a name of this machine, and
-// not by a proxy for somebody else.
+// not by a proxy for another client.
 func isLocal(r *http.Request) bool {
 	peer, _ := peerOf(r)
 	return peer.IsLoopback() && isLoopbackHost(r) &&

@@ -201,13 +201,18 @@ func (b *limitedBody) enter(class string, weight, most int) *schema.Error {
 	}
 }
 
-// done ends the request. A body that was not read must arrive within half a second, or
-// the connection is closed: the server reads the body before it sends the response.
-func (b *limitedBody) done(w http.ResponseWriter) {
+// leaveAll ends the counting of the request, which goes on as a stream.
+func (b *limitedBody) leaveAll() {
 	for _, e := range b.entered {
 		b.server.inFlight.add(e.class, -e.weight, math.MaxInt)
 	}
+	b.entered = nil
+}
 
+// done ends the request. A body that was not read must arrive within half a second, or
+// the connection is closed: the server reads the body before it sends the response.
+func (b *limitedBody) done(w http.ResponseWriter) {
+	b.leaveAll()
 	if !b.read {
 		// This fails in tests only, which have no connection.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(500 * time.Millisecond))

@@ -59,8 +59,10 @@ func newMetrics(r prometheus.Registerer, requests *inFlight, connections *connec
 
 // request counts one request and the outcome of its GraphQL operation.
 func (m *metrics) request(r *http.Request, rec *record, took time.Duration) {
-	m.latency.WithLabelValues(cmp.Or(r.Pattern, "other"), strconv.Itoa(rec.status)).
-		Observe(took.Seconds())
+	if !rec.stream {
+		m.latency.WithLabelValues(cmp.Or(r.Pattern, "other"), strconv.Itoa(rec.status)).
+			Observe(took.Seconds())
+	}
 
 	if r.Pattern != GraphQLPath {
 		return

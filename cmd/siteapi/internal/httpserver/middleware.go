@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/resolvers/graphqlhttp"
 	"siteapi/rest"
 	"siteapi/schema"
@@ -31,7 +32,9 @@ func (s *Server) withCaller(operators, admin bool, next http.Handler) http.Handl
 		caller.Operators = operators
 		caller.Local = admin && isLocal(r)
 		w.Header().Set("X-Request-Id", caller.RequestID)
-		r = r.WithContext(schema.WithRecorder(schema.WithCaller(r.Context(), caller), &record{}))
+
+		rec := &record{namesDropped: s.Settings.Environment == config.Development}
+		r = r.WithContext(schema.WithRecorder(schema.WithCaller(r.Context(), caller), rec))
 
 		r.Pattern = s.pattern(r.URL.Path)
 		next.ServeHTTP(w, r)

@@ -17,9 +17,12 @@ type record struct {
 	operation schema.Operation
 	code      schema.Code // code of the error that the client received; empty: none
 	invalid   []string    // names of the refused input fields, never their values
-	dropped   []string    // names of the input fields that were left out, in development
+	dropped   []string    // names of the input fields that were left out
+
+	namesDropped bool // the names of such fields are recorded
 
 	charged bool // The request was counted against the limit of its own route.
+	stream  bool // The response is a stream of events, which lasts as long as its client wants.
 	limited bool // The request was refused because its client, or all clients, made too many.
 
 	status int // 0: the response has not begun
@@ -49,22 +52,33 @@ func (rec *record) Refused(code schema.Code, fields []schema.FieldError) {
 	}
 }
 
-// Dropped records input fields that were left out.
-func (rec *record) Dropped(fields []string) { rec.dropped = append(rec.dropped, fields...) }
+// Dropped records input fields that were left out, each once, if that is asked for.
+func (rec *record) Dropped(fields []string) {
+	for _, field := range fields {
+		if rec.namesDropped && !slices.Contains(rec.dropped, field) {
+			rec.dropped = append(rec.dropped, field)
+		}
+	}
+}
 
 // level returns the level at which the request is logged. Frequent successes, which are
-// reads of public content and tracked sessions, are logged at the debug level.
+// reads of public content, tracked sessions and prices, are logged at the debug level.
 func (rec *record) level() zerolog.Level {
 	switch {
 	case rec.status == http.StatusInternalServerError:
 		return zerolog.ErrorLevel
 	case len(rec.dropped) > 0:
 		return zerolog.InfoLevel
-	case rec.operation.Public,
-		rec.code == "" && slices.Equal(rec.operation.RootFields, []string{"trackQuote"}):
+	case rec.operation.Public, rec.code == "" && rec.frequent():
 		return zerolog.DebugLevel
 	}
 	return zerolog.InfoLevel
+}
+
+// frequent reports whether a calculator sends the request with each choice of its visitor.
+func (rec *record) frequent() bool {
+	return slices.Equal(rec.operation.RootFields, []string{"trackQuote"}) ||
+		slices.Equal(rec.operation.RootFields, []string{"estimateQuote"})
 }
 
 // MarshalZerologObject writes the details of the operation.

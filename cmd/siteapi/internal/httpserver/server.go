@@ -33,6 +33,7 @@ type Options struct {
 	Pages        map[string]http.Handler // the pages by path, which is "/" or a single segment
 	Dependencies []*Dependency
 
+	Streams    *Streams
 	SignIn     *inbox.SignIn // nil: operators have no accounts
 	Settings   *config.Settings
 	RateLimits *RateLimits // nil if clients are not limited
@@ -103,6 +104,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func
 	}
 
 	stopping()
+	s.Streams.stop() // pages connect again, to another instance if there is one
 
 	// During the delay /readyz answers 503, and each connection is closed with its next
 	// response rather than in the middle of a request.

@@ -1,14 +1,15 @@
-// Package inbox serves the operators' page: a session that is opened with an operator's
+// Package inbox serves the operators' page: a session that begins with an operator's
 // token, the page's files, and its GraphQL endpoint, which takes the session in place of
 // the token.
 //
-// A session is stored in a cookie only, signed with a digest of the token that opened it.
+// A session is stored in a cookie only, signed with a digest of the token that it began with.
 // It is valid at every instance until it expires or its token is removed from the
 // settings. Each request also needs the session's CSRF token, which only the page that
-// opened it has.
+// began it has.
 package inbox
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -43,7 +44,7 @@ const (
 // Options configures the inbox.
 type Options struct {
 	Tokens  []string     // each token opens sessions
-	SignIn  *SignIn      // nil: nobody signs in with an account
+	SignIn  *SignIn      // nil: operators have no accounts
 	GraphQL http.Handler // answers at GraphQLPath
 	Page    http.Handler // answers GET and HEAD at every other path
 	Now     func() time.Time
@@ -201,33 +202,51 @@ func (h *handler) end(w http.ResponseWriter, r *http.Request) {
 // authenticate passes on requests with a session and its CSRF token.
 func (h *handler) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		cookie, err := r.Cookie(cookieName)
-		var key []byte
-		operator := schema.Operator{Actor: schema.TokenActor, Role: schema.RoleAdmin}
-		if err == nil && h.takesTokens(r) {
-			key = h.verify(cookie.Value)
-		}
-		if err == nil && key == nil && h.SignIn != nil {
-			key = keyOf(cookie.Value)
-			operator, err = h.SignIn.operator(r.Context(), cookie.Value)
-		}
-
+		operator, csrf, err := h.session(r.Context(), r)
 		switch {
-		case key == nil:
-			writeError(w, r, noSession())
 		case err != nil:
 			writeError(w, r, err)
-		case !hmac.Equal([]byte(r.Header.Get(csrfHeader)), []byte(sign(key, "csrf", cookie.Value))):
+		case !hmac.Equal([]byte(r.Header.Get(csrfHeader)), []byte(csrf)):
 			rest.WriteProblem(w, r, &schema.Error{
 				Code:    schema.CodeForbidden,
 				Message: "The header " + csrfHeader + " with the session's token is required.",
 			})
 		default:
 			caller := schema.CallerFrom(r.Context())
-			caller.Operator = operator
+			caller.Operator, caller.Session = operator, csrf
+
+			// A stream of events goes on only while its session does, with the same role.
+			caller.Renew = func(ctx context.Context) error {
+				now, _, err := h.session(ctx, r)
+				if err == nil && now != operator {
+					err = noSession()
+				}
+				return err
+			}
+
 			next.ServeHTTP(w, r.WithContext(schema.WithCaller(r.Context(), caller)))
 		}
 	})
+}
+
+// session returns whose session the cookie of a request is, and its CSRF token.
+func (h *handler) session(ctx context.Context, r *http.Request) (o schema.Operator, csrf string, err error) {
+	cookie, err := r.Cookie(cookieName)
+	if err != nil {
+		return o, "", noSession()
+	}
+	if h.takesTokens(r) {
+		if key := h.verify(cookie.Value); key != nil {
+			o = schema.Operator{Actor: schema.TokenActor, Role: schema.RoleAdmin}
+			return o, sign(key, "csrf", cookie.Value), nil
+		}
+	}
+
+	if h.SignIn == nil {
+		return o, "", noSession()
+	}
+	o, err = h.SignIn.operator(ctx, cookie.Value)
+	return o, sign(keyOf(cookie.Value), "csrf", cookie.Value), err
 }
 
 // keyOf returns the key that signs the sessions of a token: a digest of the token.

@@ -33,6 +33,7 @@ const (
 
 const (
 	loginCookie  = "siteapi_login"
+	silentMark   = ".silent" // at the end of the cookie of a login that asks nothing
 	loginTime    = 10 * time.Minute
 	roleTime     = 15 * time.Minute // how long a role is used before it is checked again
 	providerTime = 8 * time.Second  // limits each request to the provider
@@ -110,7 +111,8 @@ func (s *SignIn) config(p *oidc.Provider) *oauth2.Config {
 	}
 }
 
-// login sends the browser to the provider. With ?silent=1 the provider asks nothing.
+// login sends the browser to the provider. With ?silent=1 the provider asks nothing; where it
+// has to, the login begins anew, and it may.
 func (s *SignIn) login(w http.ResponseWriter, r *http.Request) {
 	provider, err := s.open()
 	if err != nil {
@@ -118,13 +120,17 @@ func (s *SignIn) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
+	silent := r.URL.Query().Has("silent")
 	secret := rand.Text()
+	if silent {
+		secret += silentMark
+	}
 	s.setCookie(w, loginCookie, secret, int(loginTime/time.Second), http.SameSiteLaxMode)
 	options := []oauth2.AuthCodeOption{
 		oidc.Nonce(made(secret, "nonce")),
 		oauth2.S256ChallengeOption(made(secret, "verifier")),
 	}
-	if r.URL.Query().Has("silent") {
+	if silent {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "none"))
 	}
 
@@ -146,9 +152,13 @@ func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
 	}
 	s.setCookie(w, loginCookie, "", -1, http.SameSiteLaxMode)
 
-	if query.Has("error") { // such as login_required after prompt=none: the page offers to sign in
-		s.Report(r.Context(), "refused", fmt.Errorf("the provider says %.100q", query.Get("error")))
-		http.Redirect(w, r, Path+"#signed-out", http.StatusSeeOther)
+	code := query.Get("error")
+	switch {
+	case needsPerson(code) && strings.HasSuffix(cookie.Value, silentMark):
+		http.Redirect(w, r, LoginPath, http.StatusSeeOther)
+		return
+	case query.Has("error"):
+		s.refuse(w, r, providerError(code))
 		return
 	}
 
@@ -213,8 +223,8 @@ func (s *SignIn) account(
 	if role == "" {
 		return account{}, &schema.Error{
 			Code: schema.CodeForbidden,
-			Message: fmt.Sprintf("Your account has no role here: no group in the claim %q is named in OIDC_ROLES.",
-				s.GroupsClaim),
+			Message: fmt.Sprintf("Your account has no role here. Please ask the people who run this service: "+
+				"no group in its claim %q is named in OIDC_ROLES.", s.GroupsClaim),
 		}
 	}
 	return account{subject: id.Subject, role: role, refresh: token.RefreshToken}, nil
@@ -281,7 +291,8 @@ func (s *SignIn) operator(ctx context.Context, cookie string) (schema.Operator, 
 		case !now.Before(session.ExpiresAt):
 			return schema.Operator{}, noSession()
 		case now.Before(session.CheckAt):
-			return schema.Operator{Actor: session.Subject, Role: schema.Role(session.Role)}, nil
+			actor := schema.AccountPrefix + session.Subject
+			return schema.Operator{Actor: actor, Role: schema.Role(session.Role)}, nil
 		}
 
 		claimed, err := s.Sessions.ClaimCheck(ctx, session.Hash, now, now.Add(checkTime))
@@ -356,16 +367,6 @@ func (s *SignIn) end(ctx context.Context, session store.OperatorSession, why err
 	return why
 }
 
-// refuse answers a login with an error.
-func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	outcome := "refused"
-	if isUnavailable(err) {
-		outcome = "unavailable"
-	}
-	s.Report(r.Context(), outcome, err)
-	writeError(w, r, err)
-}
-
 func (s *SignIn) setCookie(w http.ResponseWriter, name, value string, maxAge int, site http.SameSite) {
 	http.SetCookie(w, &http.Cookie{
 		Name:     name,
@@ -387,13 +388,18 @@ func refused(err error) error {
 	}
 }
 
-// tokenError tells a provider that says no from one that is away.
+// tokenError tells a provider that says no from one that is away, or limits the rate.
 func tokenError(err error) error {
 	answer, answered := errors.AsType[*oauth2.RetrieveError](err)
-	if answered && answer.Response.StatusCode < http.StatusInternalServerError {
-		return refused(err)
+	if !answered {
+		return unavailable(err)
 	}
-	return unavailable(err)
+
+	status := answer.Response.StatusCode
+	if status == http.StatusTooManyRequests || status >= http.StatusInternalServerError {
+		return unavailable(err)
+	}
+	return refused(err)
 }
 
 func isUnavailable(err error) bool {

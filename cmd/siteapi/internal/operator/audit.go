@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/resolvers"
 	"siteapi/schema"
@@ -21,7 +22,7 @@ func (c *call) entry(action schema.AuditAction, leadID string, detail map[string
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	return resolvers.AuditEntry("command:"+cmp.Or(name, "unknown"), action, leadID, detail, time.Now())
+	return resolvers.AuditEntry(schema.CommandPrefix+cmp.Or(name, "unknown"), action, leadID, detail, time.Now())
 }
 
 // record stores what this command does.
@@ -29,7 +30,16 @@ func (c *call) record(ctx context.Context, entries ...store.AuditEntry) error {
 	return c.db.Tables.Record(ctx, entries...)
 }
 
-func (d Deps) auditCommands() *cobra.Command {
+// recordOpened stores that leads are shown.
+func (c *call) recordOpened(ctx context.Context, list []lead.Lead) error {
+	entries := make([]store.AuditEntry, len(list))
+	for i, l := range list {
+		entries[i] = c.entry(schema.AuditActionOpened, l.ID, nil)
+	}
+	return c.record(ctx, entries...)
+}
+
+func (d Drivers) auditCommands() *cobra.Command {
 	return group("audit", "what operators did with leads",
 		d.onDatabase("verify", "check that no entry was changed or removed; exit code 2: one was", &verifyAudit{},
 			"siteapi audit verify",

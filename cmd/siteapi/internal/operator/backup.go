@@ -21,14 +21,14 @@ import (
 	"siteapi/integrations/store/sqlite"
 )
 
-func (d Deps) backupCommand() *cobra.Command {
+func (d Drivers) backupCommand() *cobra.Command {
 	return d.command("backup", "write everything in DATA_DIR to one file, while the service runs",
 		databaseSettings(), &writeBackup{},
 		"siteapi backup --output siteapi-$(date +%F).tar.gz",
 		"siteapi backup --output - | age -r age1… > siteapi.tar.gz.age")
 }
 
-func (d Deps) restoreCommand() *cobra.Command {
+func (d Drivers) restoreCommand() *cobra.Command {
 	return d.command("restore", "replace the contents of DATA_DIR by a backup, and move them aside",
 		databaseSettings(), &restoreBackup{},
 		"siteapi restore --from siteapi-2026-01-31.tar.gz")
@@ -189,7 +189,7 @@ func (cmd *restoreBackup) run(ctx context.Context, c *call) (err error) {
 		return fmt.Errorf("the backup can't be used: %w", err)
 	}
 
-	lock, err := c.deps.LockSQLite(s)
+	lock, err := c.drivers.LockSQLite(s)
 	if err != nil {
 		return err
 	}

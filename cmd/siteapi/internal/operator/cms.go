@@ -18,7 +18,7 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-func (d Deps) cmsCommands() *cobra.Command {
+func (d Drivers) cmsCommands() *cobra.Command {
 	settings := []string{"ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CMS_FILE", "SANITY_*"}
 
 	return group("cms", "prepare the CMS",
@@ -42,7 +42,7 @@ func (cmd *setUpCMS) flags(f *pflag.FlagSet) {
 
 func (cmd *setUpCMS) run(ctx context.Context, c *call) error {
 	s := c.settings
-	driver, err := c.deps.OpenCMS(s)
+	driver, err := c.drivers.OpenCMS(s)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (cmd *seedCMS) flags(f *pflag.FlagSet) {
 }
 
 func (cmd *seedCMS) run(ctx context.Context, c *call) error {
-	driver, err := c.deps.OpenCMS(c.settings)
+	driver, err := c.drivers.OpenCMS(c.settings)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (cmd *seedCMS) run(ctx context.Context, c *call) error {
 	}
 
 	var docs []json.RawMessage
-	if err := json.Unmarshal(c.deps.Sample, &docs); err != nil {
+	if err := json.Unmarshal(c.drivers.Sample, &docs); err != nil {
 		return fmt.Errorf("reading the sample: %w", err)
 	}
 	ids, types := make([]string, len(docs)), []string{}

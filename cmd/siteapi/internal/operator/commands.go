@@ -3,7 +3,7 @@ package operator
 import "github.com/spf13/cobra"
 
 // Commands returns all commands of this package.
-func Commands(d Deps) []*cobra.Command {
+func Commands(d Drivers) []*cobra.Command {
 	return []*cobra.Command{
 		d.leadsCommands(),
 		d.deliveriesCommands(),

@@ -5,21 +5,52 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"siteapi/integrations/crm"
 	"siteapi/integrations/upstream"
+	"siteapi/resolvers/leads"
 )
 
-func (d Deps) crmCommands() *cobra.Command {
-	return group("crm", "prepare the CRM",
+func (d Drivers) crmCommands() *cobra.Command {
+	return group("crm", "prepare the CRM, and ask it what became of leads",
 		d.command("setup", "create the properties that leads are stored in; safe to repeat",
 			[]string{"DATA_DIR", "CRM_DRIVER", "HUBSPOT_*"}, plain(setUpCRM),
-			"siteapi crm setup"))
+			"siteapi crm setup"),
+		d.command("pull", "ask the CRM now what became of leads, as a running service does every hour",
+			append(databaseSettings(), "CRM_DRIVER", "HUBSPOT_*"), opened{plain(pullOutcomes)},
+			"siteapi crm pull"))
+}
+
+func pullOutcomes(ctx context.Context, c *call) error {
+	contacts, err := c.drivers.OpenCRM(c.settings)
+	if err != nil {
+		return err
+	}
+	source, ok := contacts.(crm.Outcomes)
+	if !ok {
+		c.say("CRM_DRIVER=%s does not know what became of leads: nothing was done", c.settings.CRMDriver)
+		return nil
+	}
+
+	pull := &leads.Pull{
+		CRM:      source,
+		Leases:   c.db.Tables,
+		Archive:  c.db.Archive,
+		Outcomes: c.db.Tables,
+		Log:      zerolog.Nop(),
+		Count:    func(string, string) {},
+	}
+	known, err := pull.Once(ctx)
+	if err == nil {
+		c.say("%d outcomes were set", known.Set)
+	}
+	return err
 }
 
 func setUpCRM(ctx context.Context, c *call) error {
-	contacts, err := c.deps.OpenCRM(c.settings)
+	contacts, err := c.drivers.OpenCRM(c.settings)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"siteapi/schema"
 )
 
-func (d Deps) deliveriesCommands() *cobra.Command {
+func (d Drivers) deliveriesCommands() *cobra.Command {
 	return group("deliveries", "show, retry and verify deliveries to the CMS, the CRM and the webhook; "+
 		"nothing personal is printed",
 		d.onDatabase("list", "list deliveries, oldest first; without --state those that have not arrived",
@@ -98,26 +98,24 @@ func (cmd *listDeliveries) run(ctx context.Context, c *call) (err error) {
 		return err
 	}
 
+	detail := map[string]any{"count": len(list), "of": "deliveries"}
+	if err := c.record(ctx, c.entry(schema.AuditActionListed, "", detail)); err != nil {
+		return err
+	}
 	return cmd.result.print(c, append([]queue.Delivery{}, list...), func() {
 		header := table.Row{"ID", "TARGET", "STATE", "ATTEMPTS", "AGE", "NEXT", "SUBMISSION", "LAST ERROR"}
 		printTable(c, "deliveries", list, header, func(d queue.Delivery) table.Row {
-			next, last := "", d.Paused
+			next := ""
 			switch {
 			case d.State == queue.Running:
 				next = "now"
 			case !d.NextAt.IsZero():
 				next = "in " + seconds(time.Until(d.NextAt))
 			}
-			if last == "" {
-				last = d.Reason
-			}
-			if last == "" && len(d.Errors) > 0 && d.State != queue.Delivered {
-				last = d.Errors[len(d.Errors)-1].Error
-			}
 
 			return table.Row{
 				d.ID, d.Target, d.State, d.Attempts, seconds(time.Since(d.CreatedAt)),
-				next, d.LeadID, last,
+				next, d.LeadID, d.Why(),
 			}
 		})
 
@@ -138,37 +136,17 @@ func (cmd *retryDeliveries) flags(f *pflag.FlagSet) {
 }
 
 func (cmd *retryDeliveries) run(ctx context.Context, c *call) error {
-	var ids []int64
-	for _, text := range c.args {
-		id, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return fmt.Errorf("%q is not the number of a delivery: "+
-				"see the first column of `siteapi deliveries list`", text)
-		}
-		ids = append(ids, id)
-	}
-
-	if cmd.all {
-		list, err := c.db.Queue.List(ctx, cmd.filter(queue.Pending, queue.Retrying, queue.Failed))
-		if err != nil {
-			return err
-		}
-		for _, d := range list {
-			// `siteapi deliveries verify --fix` resends the deliveries that a target has
-			// lost.
-			if d.State != queue.Delivered {
-				ids = append(ids, d.ID)
-			}
-		}
+	chosen, err := cmd.chosen(ctx, c)
+	if err != nil {
+		return err
 	}
 
 	due, errs := 0, error(nil)
-	for _, id := range ids {
-		detail := map[string]any{"delivery": id}
-		if err := c.record(ctx, c.entry(schema.AuditActionRetried, "", detail)); err != nil {
+	for _, d := range chosen {
+		if err := c.recordRetried(ctx, d); err != nil {
 			return err
 		}
-		switch err := c.db.Queue.Retry(ctx, id); {
+		switch err := c.db.Queue.Retry(ctx, d.ID); {
 		case err == nil:
 			due++
 		case !cmd.all || !errors.Is(err, store.ErrNotFound):
@@ -179,6 +157,39 @@ func (cmd *retryDeliveries) run(ctx context.Context, c *call) error {
 
 	c.say("%d deliveries are due now: the running service tries them", due)
 	return errs
+}
+
+// chosen returns the deliveries that the arguments name, or that --all stands for. One that
+// does not exist has its number only.
+func (cmd *retryDeliveries) chosen(ctx context.Context, c *call) (chosen []queue.Delivery, err error) {
+	for _, text := range c.args {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not the number of a delivery: "+
+				"see the first column of `siteapi deliveries list`", text)
+		}
+
+		found, err := c.db.Queue.List(ctx, queue.Filter{ID: id, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			found = []queue.Delivery{{ID: id}}
+		}
+		chosen = append(chosen, found...)
+	}
+	if !cmd.all {
+		return chosen, nil
+	}
+
+	list, err := c.db.Queue.List(ctx, cmd.filter(queue.Pending, queue.Retrying, queue.Failed))
+	for _, d := range list {
+		// `siteapi deliveries verify --fix` resends the deliveries that a target has lost.
+		if d.State != queue.Delivered {
+			chosen = append(chosen, d)
+		}
+	}
+	return chosen, err
 }
 
 type resendDeliveries struct {
@@ -202,8 +213,7 @@ func (cmd *resendDeliveries) run(ctx context.Context, c *call) error {
 	}
 
 	for _, l := range found {
-		detail := map[string]any{"target": to}
-		if err := c.record(ctx, c.entry(schema.AuditActionResent, l.ID, detail)); err != nil {
+		if err := c.recordResent(ctx, l.ID, to); err != nil {
 			return err
 		}
 		if err := c.rules.Resend(ctx, l, to); err != nil {
@@ -212,6 +222,20 @@ func (cmd *resendDeliveries) run(ctx context.Context, c *call) error {
 		c.say("%s is due for the %s: the running service delivers it", l.ID, to)
 	}
 	return nil
+}
+
+// recordRetried stores that a delivery is tried by hand, if it exists.
+func (c *call) recordRetried(ctx context.Context, d queue.Delivery) error {
+	if d.LeadID == "" {
+		return nil
+	}
+	detail := map[string]any{"target": d.Target, "delivery": d.ID}
+	return c.record(ctx, c.entry(schema.AuditActionRetried, d.LeadID, detail))
+}
+
+// recordResent stores that a lead is sent to a target again.
+func (c *call) recordResent(ctx context.Context, leadID string, to queue.Target) error {
+	return c.record(ctx, c.entry(schema.AuditActionResent, leadID, map[string]any{"target": to}))
 }
 
 type verifyDeliveries struct {
@@ -232,8 +256,15 @@ func (cmd *verifyDeliveries) run(ctx context.Context, c *call) error {
 	if err := c.openAll(ctx); err != nil {
 		return err
 	}
+	if err := c.sameSystems(ctx, "CMS_DRIVER", "SANITY_PROJECT_ID", "SANITY_DATASET", "CRM_DRIVER"); err != nil {
+		return err
+	}
 
-	v, err := c.rules.Verify(ctx, cmd.since, cmd.target, cmd.fix)
+	var fix leads.Fix
+	if cmd.fix {
+		fix = c.recordResent
+	}
+	v, err := c.rules.Verify(ctx, cmd.since, cmd.target, fix)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ import (
 	"siteapi/schema"
 )
 
-func (d Deps) doctorCommand() *cobra.Command {
+func (d Drivers) doctorCommand() *cobra.Command {
 	return d.command("doctor",
 		"check settings, disk, database, deliveries, cache, CMS, CRM and sign-in, and say what to do",
 		nil, &examine{},
@@ -97,7 +97,7 @@ func (cmd *examine) run(ctx context.Context, c *call) error {
 func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
 	service := cmd.server.base(c)
 	s := c.settings
-	running := s.DatabaseURL == nil && exists(databasePath(s)) && !c.deps.databaseIdle(s)
+	running := s.DatabaseURL == nil && exists(databasePath(s)) && !c.drivers.databaseIdle(s)
 	open := sync.OnceValue(func() error { return c.openDatabase(ctx) })
 
 	d := health.Dependencies{
@@ -120,16 +120,16 @@ func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
 				return nil, nil, fmt.Errorf("%s: %w", s.ContentPath(), health.ErrNotMade)
 			}
 
-			driver, err := c.deps.OpenCMS(s)
+			driver, err := c.drivers.OpenCMS(s)
 			return driver, driver, err
 		},
 	}
 
 	if s.CacheURL.Scheme != "memory" {
-		d.Cache = func(ctx context.Context) (cache.Cache, error) { return c.deps.OpenCache(ctx, s) }
+		d.Cache = func(ctx context.Context) (cache.Cache, error) { return c.drivers.OpenCache(ctx, s) }
 	}
 	if s.SMTPURL != nil {
-		d.Mail = c.deps.OpenMail(s)
+		d.Mail = c.drivers.OpenMail(s)
 		d.Networks = func(ctx context.Context) (leads, networks int64, err error) {
 			if err := open(); err != nil {
 				return 0, 0, nil //nolint:nilerr // the check of the database reports it
@@ -138,11 +138,10 @@ func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
 		}
 	}
 	if s.CRMDriver != "file" {
-		d.CRM = func() (crm.Lookup, error) { return c.deps.OpenCRM(s) }
+		d.CRM = func() (crm.Lookup, error) { return c.drivers.OpenCRM(s) }
 	}
 
-	all := slices.Concat(Checks(s), d.Checks(), []health.Check{checkSignIn(s)})
-	return append(c.withoutWrong(all), health.Check{
+	return append(c.withoutWrong(slices.Concat(Checks(s), d.Checks())), health.Check{
 		Name:   "service",
 		Advice: "name the service's address with --server if it is another; its log says why it is not ready",
 		Run: func(ctx context.Context, warn health.Warn) (string, error) {
@@ -169,7 +168,7 @@ func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
 func (c *call) withoutWrong(checks []health.Check) []health.Check {
 	wrong := slices.Clone(c.wrong)
 	if !wrong.Concern("ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CMS_FILE") {
-		unserved, _ := errors.AsType[config.Problems](c.deps.CheckServing(c.settings))
+		unserved, _ := errors.AsType[config.Problems](c.drivers.CheckServing(c.settings))
 		wrong = append(wrong, unserved...)
 	}
 
@@ -213,6 +212,8 @@ func settingsOf(check string) []string {
 		return append(content, databaseSettings()...)
 	case "crm":
 		return []string{"DATA_DIR", "CRM_DRIVER", "HUBSPOT_*"}
+	case "outcomes":
+		return append(databaseSettings(), "CRM_DRIVER", "HUBSPOT_*")
 	case "mail":
 		return append(databaseSettings(), mailSettings()...)
 	case "sign-in":
@@ -240,7 +241,7 @@ func checkSignIn(s *config.Settings) health.Check {
 	}
 }
 
-// Checks returns the checks that do not depend on other systems.
+// Checks returns the checks that depend on settings and nothing else.
 func Checks(s *config.Settings) []health.Check {
 	return []health.Check{
 		{
@@ -257,6 +258,7 @@ func Checks(s *config.Settings) []health.Check {
 				return checkFolder(s.DataDir, warn)
 			},
 		},
+		checkSignIn(s),
 	}
 }
 

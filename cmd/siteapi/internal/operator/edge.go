@@ -12,7 +12,7 @@ import (
 	"siteapi/schema"
 )
 
-func (d Deps) edgeCommands() *cobra.Command {
+func (d Drivers) edgeCommands() *cobra.Command {
 	return group("edge", "the CDN in front, and renderers of the site",
 		d.command("purge <key> … | --all",
 			"have the CDN drop answers, and tell renderers, now; exit code 2: one failed",
@@ -28,7 +28,7 @@ func (cmd *purgeEdge) flags(f *pflag.FlagSet) {
 }
 
 func (cmd *purgeEdge) run(ctx context.Context, c *call) error {
-	receivers, err := c.deps.OpenEdge(c.settings)
+	receivers, err := c.drivers.OpenEdge(c.settings)
 	if err != nil {
 		return err
 	}
@@ -44,6 +44,13 @@ func (cmd *purgeEdge) run(ctx context.Context, c *call) error {
 		if !slices.Contains(all, key) {
 			return errors.New("there is no such key: the keys are " + words(all))
 		}
+	}
+
+	if len(c.settings.PurgeURLs) == 0 {
+		c.say("no CDN is told: CDN_PURGE_URL is not set")
+	}
+	if len(c.settings.RevalidateURLs) == 0 {
+		c.say("no renderer is told: REVALIDATE_URLS is not set")
 	}
 
 	failed := 0

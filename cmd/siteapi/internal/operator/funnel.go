@@ -10,11 +10,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"siteapi/resolvers/leads"
+	"siteapi/integrations/store"
+	"siteapi/resolvers"
 	"siteapi/schema"
 )
 
-func (d Deps) funnelCommand() *cobra.Command {
+func (d Drivers) funnelCommand() *cobra.Command {
 	return d.onDatabase("funnel", "report how far visitors get in the calculator, and what they choose",
 		&printFunnel{},
 		"siteapi funnel --since 30d")
@@ -51,22 +52,20 @@ func (cmd *printFunnel) run(ctx context.Context, c *call) error {
 		return err
 	}
 
-	filter := leads.FunnelFilter{
-		Since:    cmd.period.since,
-		Until:    cmd.period.until,
-		Source:   cmd.source,
-		Campaign: cmd.campaign,
-		Touch:    cmd.touch,
+	filter := store.FunnelFilter{
+		Since:      cmd.period.since,
+		Until:      cmd.period.until,
+		Locale:     string(cmd.locale),
+		Source:     cmd.source,
+		Campaign:   cmd.campaign,
+		FirstTouch: cmd.touch == schema.FunnelTouchFirst,
 	}
-	if cmd.locale != "" {
-		filter.Locale = &cmd.locale
-	}
-
-	f, err := c.rules.Funnel(ctx, filter)
+	counted, err := c.rules.Funnel(ctx, filter)
 	if err != nil {
 		return err
 	}
 
+	f := resolvers.NewFunnel(counted)
 	return cmd.result.print(c, f, func() {
 		printTable(c, "steps", f.Steps, table.Row{"STEP", "SESSIONS", "OF THE STEP BEFORE"},
 			func(s *schema.FunnelStep) table.Row {
@@ -85,9 +84,9 @@ func (cmd *printFunnel) run(ctx context.Context, c *call) error {
 			return table.Row{v.Field, v.Value, v.Count, v.Submitted}
 		})
 
-		header = table.Row{"SOURCE", "CAMPAIGN", "SESSIONS", "ESTIMATES", "SUBMISSIONS", "RANGES FROM"}
+		header = table.Row{"SOURCE", "CAMPAIGN", "SESSIONS", "ESTIMATES", "SUBMISSIONS", "RANGES FROM", "WON"}
 		printTable(c, "sources", f.Sources, header, func(s *schema.FunnelSource) table.Row {
-			return table.Row{s.Source, s.Campaign, s.Sessions, s.Estimates, s.Submissions, sumText(s.Sums)}
+			return table.Row{s.Source, s.Campaign, s.Sessions, s.Estimates, s.Submissions, sumText(s.Sums), sumText(s.Won)}
 		})
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,17 +20,19 @@ import (
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/crm"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/resolvers"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
-func (d Deps) leadsCommands() *cobra.Command {
-	return group("leads", "list, show, export, release, reject and erase leads, and withdraw consents",
+func (d Drivers) leadsCommands() *cobra.Command {
+	return group("leads", "list, show, export, decide about and erase leads, and withdraw consents",
 		d.onDatabase("list", "list leads, newest first", &listLeads{},
 			"siteapi leads list",
-			"siteapi leads list --state in-review --since 7d"),
+			"siteapi leads list --state in-review --since 7d",
+			"siteapi leads list --status waiting --owner ana@example.com"),
 
 		d.onDatabase("show <id, PDF reference or e-mail address> …",
 			"show leads, or all of an address, with their deliveries", &showLeads{},
@@ -63,6 +64,8 @@ func (d Deps) leadsCommands() *cobra.Command {
 			"siteapi leads withdraw LR4LB5AK --purpose marketing",
 			"siteapi leads withdraw ana@example.com --purpose marketing"),
 
+		d.leadOutcomeCommand(),
+
 		d.command("erase", "erase everything that is stored about an e-mail address, everywhere",
 			append(upstreamSettings(), "LISTEN_ADDR", "CACHE_URL", "CACHE_PREFIX"), &eraseLeads{},
 			"siteapi leads erase --email ana@example.com",
@@ -73,9 +76,10 @@ func (d Deps) leadsCommands() *cobra.Command {
 
 // leadFilter narrows a listing of leads.
 type leadFilter struct {
-	search, email string
-	state         schema.LeadState
-	period        period
+	search, email, owner string
+	state                lead.State
+	status               lead.Status
+	period               period
 }
 
 func (l *leadFilter) flags(f *pflag.FlagSet) {
@@ -84,42 +88,58 @@ func (l *leadFilter) flags(f *pflag.FlagSet) {
 			"address, its domain or the PDF reference begins with each of these\n"+
 			"`words`, or the telephone number does")
 	textVar(f, &l.email, "email", "only leads of this `address`, in any letter case")
-	enumVar(f, &l.state, "state", "only leads in this `state`", schema.AllLeadState)
+	enumVar(f, &l.state, "state", "only leads in this `state`", lead.States())
+	enumVar(f, &l.status, "status", "only leads in this `status` of the operators' work", lead.Statuses())
+	textVar(f, &l.owner, "owner", "only leads of the operator with this `address`, in any letter case; none: of none")
 	l.period.flags(f, "leads submitted")
 }
 
-// leads returns the leads that match the flags and a filter, with their deliveries, and
-// whether there are more.
+// leads returns the leads that match the flags and a filter, and whether there are more.
 func (l *leadFilter) leads(
 	ctx context.Context, c *call, f store.Filter,
-) (list []*schema.Lead, more bool, err error) {
+) (list []lead.Lead, more bool, err error) {
 	if err := l.period.valid(); err != nil {
 		return nil, false, err
 	}
 
-	f.Email, f.Search, f.Since, f.Until = l.email, l.search, l.period.since, l.period.until
-	if list, more, err = c.rules.Leads(ctx, f, l.state); err != nil {
-		return nil, false, err
+	l.narrow(&f)
+	if list, more, err = c.rules.Leads(ctx, f, l.state); err == nil {
+		err = c.rules.AddNotes(ctx, list)
 	}
-	err = c.rules.AddDeliveries(ctx, list...)
-	withoutCycles(list)
 	return list, more, err
+}
+
+// narrow adds the flags to a filter.
+func (l *leadFilter) narrow(f *store.Filter) {
+	f.Email, f.Search, f.Since, f.Until = l.email, l.search, l.period.since, l.period.until
+	f.Status = l.status
+	if l.owner != "" {
+		f.Owner = &l.owner
+		if l.owner == "none" {
+			f.Owner = new(string)
+		}
+	}
 }
 
 // record stores that leads were listed or exported.
 func (l *leadFilter) record(ctx context.Context, c *call, action schema.AuditAction, n int) error {
-	f := store.Filter{Search: l.search, Email: l.email, Since: l.period.since, Until: l.period.until}
+	var f store.Filter
+	l.narrow(&f)
 	return c.record(ctx, c.entry(action, "", resolvers.FilterDetail(f, l.state, n)))
 }
 
-// withoutCycles removes the link from each delivery to its lead, with which it could not
-// be printed.
-func withoutCycles(list []*schema.Lead) {
-	for _, l := range list {
-		for _, delivery := range l.Deliveries {
-			delivery.Lead = nil
+// shown returns leads with their deliveries as the schema has them, without the link from
+// each delivery to its lead, with which they could not be printed.
+func (c *call) shown(ctx context.Context, list []lead.Lead) ([]*schema.Lead, error) {
+	deliveries, err := c.rules.DeliveriesOf(ctx, list)
+	shown := make([]*schema.Lead, len(list))
+	for i, l := range list {
+		shown[i] = resolvers.NewLead(l, deliveries[l.ID])
+		for _, d := range shown[i].Deliveries {
+			d.Lead = nil
 		}
 	}
+	return shown, err
 }
 
 type listLeads struct {
@@ -143,11 +163,15 @@ func (cmd *listLeads) run(ctx context.Context, c *call) error {
 	if err := cmd.record(ctx, c, schema.AuditActionListed, len(list)); err != nil {
 		return err
 	}
-	return cmd.result.print(c, list, func() {
+	shown, err := c.shown(ctx, list)
+	if err != nil {
+		return err
+	}
+	return cmd.result.print(c, shown, func() {
 		header := table.Row{
-			"REFERENCE", "SUBMITTED", "STATE", "ESTIMATE", "NAME", "E-MAIL", "PROJECT", "LOCALE",
+			"REFERENCE", "SUBMITTED", "STATE", "ESTIMATE", "NAME", "E-MAIL", "PROJECT", "LOCALE", "STATUS", "OWNER",
 		}
-		printTable(c, "leads", list, header, func(l *schema.Lead) table.Row {
+		printTable(c, "leads", shown, header, func(l *schema.Lead) table.Row {
 			return table.Row{
 				l.Reference,
 				l.SubmittedAt.Format(time.DateTime),
@@ -157,6 +181,8 @@ func (cmd *listLeads) run(ctx context.Context, c *call) error {
 				printable(l.Contact.Email),
 				l.Selections.ProjectType,
 				orEmpty(l.Locale),
+				word(l.Status),
+				orEmpty(l.Owner),
 			}
 		})
 
@@ -175,14 +201,12 @@ func orEmpty[T ~string](s *T) string {
 	return string(*s)
 }
 
-// named returns the leads that are named by id, PDF reference or e-mail address,
-// with their deliveries.
-func (c *call) named(ctx context.Context, names ...string) (list []*schema.Lead, err error) {
+// named returns the leads that are named by id, PDF reference or e-mail address.
+func (c *call) named(ctx context.Context, names ...string) (list []lead.Lead, err error) {
 	for _, name := range names {
-		found := make([]*schema.Lead, 1)
+		found := make([]lead.Lead, 1)
 		if crm.Addressable(name) {
 			found, _, err = c.rules.Leads(ctx, store.Filter{Email: crm.Address(name)}, "")
-			err = errors.Join(err, c.rules.AddDeliveries(ctx, found...))
 			name = "the address" // errors don't repeat it
 		} else {
 			found[0], err = c.rules.Find(ctx, name)
@@ -204,19 +228,22 @@ type showLeads struct{ result }
 
 func (cmd *showLeads) run(ctx context.Context, c *call) error {
 	found, err := c.named(ctx, c.args...)
+	if err == nil {
+		err = c.recordOpened(ctx, found)
+	}
 	if err != nil {
 		return err
 	}
 
-	for _, l := range found {
-		if err := c.record(ctx, c.entry(schema.AuditActionOpened, l.ID, nil)); err != nil {
-			return err
-		}
+	if err := c.rules.AddNotes(ctx, found); err != nil {
+		return err
 	}
-
-	withoutCycles(found)
-	return cmd.print(c, found, func() {
-		for _, l := range found {
+	shown, err := c.shown(ctx, found)
+	if err != nil {
+		return err
+	}
+	return cmd.print(c, shown, func() {
+		for _, l := range shown {
 			printFields(c.out, l)
 			c.say("")
 		}
@@ -238,7 +265,7 @@ func (cmd *decideLeads) flags(f *pflag.FlagSet) {
 func (cmd *decideLeads) run(ctx context.Context, c *call) error {
 	list, err := c.named(ctx, c.args...)
 	if cmd.all {
-		list, _, err = c.rules.Leads(ctx, store.Filter{}, schema.LeadStateInReview)
+		list, _, err = c.rules.Leads(ctx, store.Filter{}, lead.StateInReview)
 	}
 	if err != nil {
 		return err
@@ -259,7 +286,7 @@ func (cmd *decideLeads) run(ctx context.Context, c *call) error {
 		case ok:
 			n++
 		default:
-			c.say("%s is not in review: it is %s", l.Reference, word(l.State))
+			c.say("%s is not in review: it is %s", lead.Reference(l.ID), word(l.State()))
 		}
 	}
 
@@ -314,33 +341,50 @@ func (cmd *exportLeads) flags(f *pflag.FlagSet) {
 }
 
 func (cmd *exportLeads) run(ctx context.Context, c *call) error {
+	// The entry comes first: what reads the output may end it early.
+	var all store.Filter
+	cmd.narrow(&all)
+	counts, err := c.rules.Count(ctx, all, cmd.state)
+	if err != nil {
+		return err
+	}
+	if err := cmd.record(ctx, c, schema.AuditActionExported, store.NumberOf(counts)); err != nil {
+		return err
+	}
+
 	return cmd.output.write(c, func(w io.Writer) (string, error) {
 		encoder := json.NewEncoder(w)
 		encoder.SetEscapeHTML(false)
 
-		write := func(l *schema.Lead) error { return encoder.Encode(l) }
+		write := func(page []lead.Lead) error {
+			shown, err := c.shown(ctx, page)
+			for _, l := range shown {
+				err = errors.Join(err, encoder.Encode(l))
+			}
+			return err
+		}
 		if cmd.format != "ndjson" {
 			write = leads.CSV(w, true)
 		}
 
 		n, f := 0, store.Filter{Limit: 500} // leads that are held in memory at a time
 		for more := true; more; {
-			var page []*schema.Lead
+			var page []lead.Lead
 			var err error
 			if page, more, err = cmd.leads(ctx, c, f); err != nil {
 				return "", err
 			}
 
-			for _, l := range page {
-				if err := write(l); err != nil {
-					return "", err
-				}
-				f.After = &store.Position{SubmittedAt: l.SubmittedAt, ID: l.ID}
+			if err := write(page); err != nil {
+				return "", err
 			}
-			n += len(page)
+			if n += len(page); more {
+				last := page[len(page)-1]
+				f.After = &store.Position{SubmittedAt: last.SubmittedAt, ID: last.ID}
+			}
 		}
 
-		return fmt.Sprintf("%d leads", n), cmd.record(ctx, c, schema.AuditActionExported, n)
+		return fmt.Sprintf("%d leads", n), nil
 	})
 }
 
@@ -365,8 +409,11 @@ func (cmd *eraseLeads) run(ctx context.Context, c *call) error {
 		return err
 	}
 
-	idle := c.deps.databaseIdle(c.settings) // asked before this process has the database open itself
+	idle := c.drivers.databaseIdle(c.settings) // asked before this process has the database open itself
 	if err := c.openAll(ctx); err != nil {
+		return err
+	}
+	if err := c.sameSystems(ctx); err != nil {
 		return err
 	}
 
@@ -375,7 +422,7 @@ func (cmd *eraseLeads) run(ctx context.Context, c *call) error {
 			return cmd.clearMemory(ctx, c, pattern, idle)
 		}
 
-		shared, err := c.deps.OpenCache(ctx, c.settings)
+		shared, err := c.drivers.OpenCache(ctx, c.settings)
 		if err != nil {
 			return 0, err
 		}
@@ -389,12 +436,14 @@ func (cmd *eraseLeads) run(ctx context.Context, c *call) error {
 		FinishedAt time.Time `json:"finishedAt"`
 	}
 
+	var erased *leads.Receipt
 	erase := func(w io.Writer) (err error) {
 		entry := c.entry(schema.AuditActionErased, "", nil)
-		if receipt.ErasureReceipt, err = c.rules.Erase(ctx, email, !cmd.yes, c.db.Tables, entry); err != nil {
+		if erased, err = c.rules.Erase(ctx, email, !cmd.yes, c.db.Tables, entry); err != nil {
 			return err
 		}
 
+		receipt.ErasureReceipt = resolvers.NewReceipt(erased)
 		receipt.FinishedAt = time.Now().UTC().Truncate(time.Second)
 		return printJSON(w, receipt)
 	}
@@ -405,7 +454,6 @@ func (cmd *eraseLeads) run(ctx context.Context, c *call) error {
 		err = erase(io.Discard)
 	}
 
-	erased := receipt.ErasureReceipt
 	if erased == nil {
 		return err
 	}
@@ -432,15 +480,15 @@ func (cmd *eraseLeads) address(c *call) (string, error) {
 	return email, nil
 }
 
-func printErasure(c *call, r *schema.ErasureReceipt) {
+func printErasure(c *call, r *leads.Receipt) {
 	header := table.Row{"PLACE", "WHAT", "FOUND", "ERASED", "STATE", "DETAIL"}
-	printTable(c, "places", r.Places, header, func(p *schema.ErasurePlace) table.Row {
+	printTable(c, "places", r.Places, header, func(p *leads.Place) table.Row {
 		found := "?"
 		if p.Found != nil {
 			found = strconv.Itoa(*p.Found)
 		}
 
-		return table.Row{p.Place, p.Unit, found, p.Erased, p.State, orEmpty(p.Detail)}
+		return table.Row{p.Name, p.Unit, found, p.Erased, p.State, p.Detail}
 	})
 
 	if r.Complete {
@@ -450,16 +498,12 @@ func printErasure(c *call, r *schema.ErasureReceipt) {
 }
 
 // outcome returns nil if everything was erased, or if there was nothing to erase.
-func outcome(r *schema.ErasureReceipt) error {
-	in := func(state string) bool {
-		return slices.ContainsFunc(r.Places, func(p *schema.ErasurePlace) bool { return p.State == state })
-	}
-
+func outcome(r *leads.Receipt) error {
 	switch {
-	case in("failed"):
+	case r.Has(leads.PlaceFailed):
 		return errors.New("not every place could be searched and erased: " +
 			"run the command again when what failed can be reached")
-	case in("found"):
+	case r.Has(leads.PlaceFound):
 		return finding("nothing was erased: add --yes to erase it")
 	}
 	return nil

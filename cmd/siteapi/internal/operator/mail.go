@@ -26,7 +26,7 @@ func mailSettings() []string {
 		"ADMIN_PAGE", "SMTP_URL", "MAIL_FROM")
 }
 
-func (d Deps) mailCommands() *cobra.Command {
+func (d Drivers) mailCommands() *cobra.Command {
 	return group("mail", "look at the mails about leads, and try the mail server",
 		d.command("preview", "write a mail about a lead to an .eml file, and send nothing",
 			mailSettings(), opened{&previewMail{}},
@@ -58,17 +58,14 @@ func (c *call) compose(
 	if c.settings.MailFrom.Address == "" {
 		return nil, errors.New("MAIL_FROM: is required: name the address that mails come from")
 	}
-	mailer, err := c.deps.OpenMailer(c.settings, oneLead{lead: l})
+	mailer, err := c.drivers.OpenMailer(c.settings, oneLead{lead: l})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, mailer.Content.Close(ctx)) }()
 
-	locale, ok := schema.ParseLocale(cmp.Or(string(locale), l.Locale))
-	if !ok {
-		locale = schema.DefaultLocale
-	}
-	if m, err = write(mailer, ctx, &l, locale); err != nil {
+	shown := schema.LocaleOrDefault(cmp.Or(string(locale), l.Locale))
+	if m, err = write(mailer, ctx, &l, shown); err != nil {
 		return nil, err
 	}
 	m.To, m.Date = l.Contact.Email, time.Now().Truncate(time.Second)
@@ -92,6 +89,9 @@ func (cmd *previewMail) flags(f *pflag.FlagSet) {
 
 func (cmd *previewMail) run(ctx context.Context, c *call) error {
 	found, err := c.named(ctx, cmd.lead)
+	if err == nil {
+		err = c.recordOpened(ctx, found)
+	}
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (cmd *testMail) flags(f *pflag.FlagSet) {
 }
 
 func (cmd *testMail) run(ctx context.Context, c *call) error {
-	sender := c.deps.OpenMail(c.settings)
+	sender := c.drivers.OpenMail(c.settings)
 	if sender == nil {
 		return errors.New("SMTP_URL: is required: name the mail server")
 	}

@@ -32,8 +32,8 @@ import (
 // DatabaseFile is the name of the SQLite file in DATA_DIR.
 const DatabaseFile = "siteapi.db"
 
-// Deps opens the systems that the commands work on.
-type Deps struct {
+// Drivers opens the systems that the commands work on.
+type Drivers struct {
 	Getenv func(name string) string // reads the settings
 
 	// CheckServing finds valid settings with which nothing may be served.
@@ -112,7 +112,7 @@ func (o opened) run(ctx context.Context, c *call) error {
 
 // call is one call of a command, with the systems that it works on.
 type call struct {
-	deps     Deps
+	drivers  Drivers
 	args     []string
 	in       io.Reader
 	out      *bufio.Writer // keeps the first error, with which the command fails
@@ -127,7 +127,7 @@ func (c *call) say(format string, args ...any) { _, _ = fmt.Fprintf(c.out, forma
 
 // command returns a command, whose arguments are described after its name. It fails if a
 // setting that it names cannot be used; without names, it needs all settings.
-func (d Deps) command(use, short string, settings []string, do action, examples ...string) *cobra.Command {
+func (d Drivers) command(use, short string, settings []string, do action, examples ...string) *cobra.Command {
 	command := &cobra.Command{
 		Use:     use,
 		Short:   short,
@@ -135,11 +135,11 @@ func (d Deps) command(use, short string, settings []string, do action, examples 
 		Args:    NoArguments,
 		RunE: func(command *cobra.Command, args []string) (err error) {
 			c := &call{
-				deps:   d,
-				args:   args,
-				in:     command.InOrStdin(),
-				out:    bufio.NewWriter(command.OutOrStdout()),
-				errOut: command.ErrOrStderr(),
+				drivers: d,
+				args:    args,
+				in:      command.InOrStdin(),
+				out:     bufio.NewWriter(command.OutOrStdout()),
+				errOut:  command.ErrOrStderr(),
 			}
 
 			c.settings, err = config.Read(d.Getenv, settings...)
@@ -164,7 +164,7 @@ func (d Deps) command(use, short string, settings []string, do action, examples 
 }
 
 // onDatabase returns a command that works on the database and nothing else.
-func (d Deps) onDatabase(use, short string, do action, examples ...string) *cobra.Command {
+func (d Drivers) onDatabase(use, short string, do action, examples ...string) *cobra.Command {
 	return d.command(use, short, databaseSettings(), opened{do}, examples...)
 }
 
@@ -184,10 +184,12 @@ func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
 
 // openDatabase opens the database for the rest of the call.
 func (c *call) openDatabase(ctx context.Context) (err error) {
-	if c.db, err = c.deps.openExisting(ctx, c.settings); err == nil {
+	if c.db, err = c.drivers.openExisting(ctx, c.settings); err == nil {
 		c.rules = &leads.Service{
 			Archive:    c.db.Archive,
+			Work:       c.db.Tables,
 			Records:    c.db.Tables,
+			Outcomes:   c.db.Tables,
 			Deliveries: c.db.Queue,
 			Truncate:   c.db.Truncate,
 			Mails:      mailfile.Open(c.settings.MailPath()),
@@ -205,8 +207,8 @@ func (c *call) openAll(ctx context.Context) error {
 		return err
 	}
 
-	documents, cmsErr := c.deps.OpenCMS(c.settings)
-	contacts, crmErr := c.deps.OpenCRM(c.settings)
+	documents, cmsErr := c.drivers.OpenCMS(c.settings)
+	contacts, crmErr := c.drivers.OpenCRM(c.settings)
 	c.rules.CMS, c.rules.CRM = documents, contacts
 	return errors.Join(cmsErr, crmErr)
 }
@@ -226,7 +228,7 @@ func ExitCode(err error) int {
 }
 
 // openExisting opens the database of a service, which must exist.
-func (d Deps) openExisting(ctx context.Context, s *config.Settings) (*Database, error) {
+func (d Drivers) openExisting(ctx context.Context, s *config.Settings) (*Database, error) {
 	if err := existing(s); err != nil {
 		return nil, err
 	}
@@ -249,7 +251,7 @@ func databasePath(s *config.Settings) string { return filepath.Join(s.DataDir, D
 
 // databaseIdle reports whether no other process has the SQLite database open. It is false
 // with PostgreSQL, where that is not known.
-func (d Deps) databaseIdle(s *config.Settings) bool {
+func (d Drivers) databaseIdle(s *config.Settings) bool {
 	if s.DatabaseURL != nil {
 		return false
 	}

@@ -18,7 +18,7 @@ import (
 	"siteapi/schema"
 )
 
-func (d Deps) priceCommand() *cobra.Command {
+func (d Drivers) priceCommand() *cobra.Command {
 	return d.command("price",
 		"price choices by the rules of the published content, and print the rules; "+
 			"exit code 2: there are none",
@@ -50,7 +50,7 @@ func (cmd *printPrice) run(ctx context.Context, c *call) error {
 	if c.settings.CMSDriver == "file" && !exists(c.settings.ContentPath()) {
 		return fmt.Errorf("%s: %w", c.settings.ContentPath(), health.ErrNotMade)
 	}
-	driver, err := c.deps.OpenCMS(c.settings)
+	driver, err := c.drivers.OpenCMS(c.settings)
 	if err != nil {
 		return err
 	}

@@ -15,19 +15,19 @@ import (
 	"siteapi/schema/exec"
 )
 
-func (d Deps) configCommand() *cobra.Command {
+func (d Drivers) configCommand() *cobra.Command {
 	return d.command("config", "print the effective settings, secrets redacted, and check them",
 		nil, plain(printConfig),
 		"siteapi config | grep RETENTION")
 }
 
-func (d Deps) readyCommand() *cobra.Command {
+func (d Drivers) readyCommand() *cobra.Command {
 	return d.command("ready", "ask the running service whether it is ready; exit code 2: it is not",
 		[]string{"LISTEN_ADDR"}, &isReady{},
 		"siteapi ready")
 }
 
-func (d Deps) sdlCommand() *cobra.Command {
+func (d Drivers) sdlCommand() *cobra.Command {
 	return d.command("sdl", "print the GraphQL schema, for code generators and other tools",
 		[]string{"(none)"}, plain(printSDL),
 		"siteapi sdl > schema.graphql")
@@ -53,7 +53,7 @@ func printConfig(_ context.Context, c *call) error {
 	for _, warning := range c.settings.Warnings {
 		_, _ = fmt.Fprintln(c.errOut, "siteapi:", warning)
 	}
-	return c.deps.CheckServing(c.settings)
+	return c.drivers.CheckServing(c.settings)
 }
 
 // ask sends a request to a service, with a token unless that is empty. It reads at most

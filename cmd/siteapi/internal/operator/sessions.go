@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -10,12 +11,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"siteapi/integrations/store"
+	"siteapi/schema"
 )
 
-// sessionName is how much of a session's hash names it.
-const sessionName = 12
-
-func (d Deps) sessionsCommands() *cobra.Command {
+func (d Drivers) sessionsCommands() *cobra.Command {
 	return group("sessions", "list and end the sessions of operators who signed in with their account",
 		d.onDatabase("list", "list sessions, the newest first", &listSessions{}, "siteapi sessions list"),
 		d.onDatabase("end <session> … | --all", "end sessions, at once and at every instance", &endSessions{},
@@ -27,7 +26,7 @@ type listSessions struct{}
 func (*listSessions) flags(*pflag.FlagSet) {}
 
 func (*listSessions) run(ctx context.Context, c *call) error {
-	list, err := c.db.Tables.ListSessions(ctx)
+	list, err := c.db.Tables.ListSessions(ctx, time.Now())
 	if err != nil {
 		return err
 	}
@@ -35,7 +34,7 @@ func (*listSessions) run(ctx context.Context, c *call) error {
 	header := table.Row{"SESSION", "SUBJECT", "ROLE", "SINCE", "UNTIL"}
 	printTable(c, "sessions", list, header, func(s store.OperatorSession) table.Row {
 		return table.Row{
-			s.Hash[:sessionName],
+			s.ID(),
 			printable(s.Subject),
 			s.Role,
 			s.StartedAt.Format(time.DateTime),
@@ -48,7 +47,7 @@ func (*listSessions) run(ctx context.Context, c *call) error {
 type endSessions struct{ all bool }
 
 func (cmd *endSessions) flags(f *pflag.FlagSet) {
-	f.BoolVar(&cmd.all, "all", false, "everybody's")
+	f.BoolVar(&cmd.all, "all", false, "the sessions of all operators")
 }
 
 func (cmd *endSessions) run(ctx context.Context, c *call) error {
@@ -59,8 +58,13 @@ func (cmd *endSessions) run(ctx context.Context, c *call) error {
 
 	ended := int64(0)
 	for _, name := range names {
-		if len(name) < sessionName && !cmd.all {
+		if len(name) < store.SessionIDLength && !cmd.all {
 			return errors.New("a session is named by the first column of `siteapi sessions list`")
+		}
+
+		detail := map[string]any{"session": cmp.Or(name, "all")}
+		if err := c.record(ctx, c.entry(schema.AuditActionSessionEnded, "", detail)); err != nil {
+			return err
 		}
 		n, err := c.db.Tables.EndSessions(ctx, name)
 		if err != nil {

@@ -12,14 +12,14 @@ import (
 	"siteapi/resolvers/leads"
 )
 
-func (d Deps) migrateCommand() *cobra.Command {
+func (d Drivers) migrateCommand() *cobra.Command {
 	return d.command("migrate",
 		"create the tables or bring them up to date, as every start does, and stop",
 		databaseSettings(), plain(migrate),
 		"siteapi migrate")
 }
 
-func (d Deps) storeCommands() *cobra.Command {
+func (d Drivers) storeCommands() *cobra.Command {
 	return group("store", "copy the stored data to PostgreSQL",
 		d.command("copy", "copy sessions, submissions and unfinished deliveries from "+
 			"SQLite in DATA_DIR to PostgreSQL at DATABASE_URL",
@@ -28,7 +28,7 @@ func (d Deps) storeCommands() *cobra.Command {
 }
 
 func migrate(ctx context.Context, c *call) (err error) {
-	if c.db, err = c.deps.OpenDatabase(ctx, c.settings); err == nil {
+	if c.db, err = c.drivers.OpenDatabase(ctx, c.settings); err == nil {
 		c.say("the tables are up to date")
 	}
 	return err
@@ -42,13 +42,13 @@ func copyStore(ctx context.Context, c *call) (err error) {
 
 	old := *c.settings
 	old.DatabaseURL = nil
-	from, err := c.deps.openExisting(ctx, &old)
+	from, err := c.drivers.openExisting(ctx, &old)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
 
-	if c.db, err = c.deps.OpenDatabase(ctx, c.settings); err != nil {
+	if c.db, err = c.drivers.OpenDatabase(ctx, c.settings); err != nil {
 		return err
 	}
 

@@ -122,7 +122,11 @@ type Gauges struct {
 	Archive store.Archive
 	Load    func() store.Load
 	Watcher cms.Watcher // notices changes of the content; nil if there is none
-	Files   []string    // SQLite's files; none with PostgreSQL
+
+	// Pulled returns when the CRM was last asked what became of leads; nil if it is not.
+	Pulled func(ctx context.Context) (time.Time, error)
+
+	Files []string // SQLite's files; none with PostgreSQL
 }
 
 // Describe implements [prometheus.Collector] as an unchecked collector: the gauges vary.
@@ -160,6 +164,12 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 	}
 	if len(g.Files) > 0 {
 		set("database_bytes", "Size of SQLite's files, the write-ahead log included.", float64(size), nil)
+	}
+
+	if g.Pulled != nil {
+		if at, err := g.Pulled(ctx); err == nil && !at.IsZero() {
+			set("crm_pull_seconds", "Time since the CRM was last asked what became of leads.", age(at), nil)
+		}
 	}
 
 	number, oldest, err := g.Archive.InReview(ctx)

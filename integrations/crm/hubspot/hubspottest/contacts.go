@@ -1,6 +1,7 @@
 package hubspottest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -25,6 +26,8 @@ type record struct {
 	props     map[string]string
 	secondary []string // further addresses
 	created   time.Time
+	modified  time.Time
+	histories map[string][]pastValue // of stage and status
 }
 
 func lower(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
@@ -41,7 +44,12 @@ func (s *Server) find(email string) *record {
 
 func (s *Server) add(props map[string]string) *record {
 	s.serial++
-	r := &record{id: strconv.Itoa(s.serial), props: map[string]string{}, created: time.Now()}
+	r := &record{
+		id:        strconv.Itoa(s.serial),
+		props:     map[string]string{},
+		histories: map[string][]pastValue{},
+		created:   time.Now(),
+	}
 	s.contacts[r.id] = r
 	r.change(props)
 	return r
@@ -50,6 +58,7 @@ func (s *Server) add(props map[string]string) *record {
 // change writes properties. An empty value clears a property. The stage of a contact's
 // life is written once, since HubSpot only moves it forward.
 func (r *record) change(props map[string]string) {
+	r.modified = time.Now()
 	for name, value := range props {
 		switch {
 		case name == "email":
@@ -85,6 +94,7 @@ func (s *Server) Remove(email string) {
 	defer s.mu.Unlock()
 	if r := s.find(email); r != nil {
 		delete(s.contacts, r.id)
+		s.gone = append(s.gone, r)
 	}
 }
 
@@ -118,6 +128,8 @@ func (s *Server) contactsAPI(r *http.Request, rest string, body []byte) answer {
 		return answer{http.StatusOK, map[string]any{"results": []any{}}}
 	case "POST ":
 		return s.create(body)
+	case "POST search":
+		return s.search(body)
 	case "POST batch/read":
 		return s.readBatch(body)
 	case "POST gdpr-delete":
@@ -172,26 +184,43 @@ func (s *Server) create(body []byte) answer {
 	return answer{http.StatusCreated, s.add(props).shown(nil)}
 }
 
-// readBatch finds contacts by their primary addresses only.
+// readBatch finds contacts by their ids, or by their primary addresses only. The id of a
+// merged contact finds the one that it became.
 func (s *Server) readBatch(body []byte) answer {
 	var in struct {
-		IDProperty string
-		Properties []string
-		Inputs     []struct{ ID string }
+		IDProperty            string
+		Properties            []string
+		PropertiesWithHistory []string
+		Inputs                []struct{ ID string }
 	}
-	if json.Unmarshal(body, &in) != nil || in.IDProperty != "email" ||
+	if json.Unmarshal(body, &in) != nil || in.IDProperty != "email" && in.IDProperty != "" ||
 		len(in.Inputs) == 0 || len(in.Inputs) > 100 {
 		return s.wrong(http.StatusBadRequest, "VALIDATION_ERROR",
 			"Batch input must contain between 1 and 100 inputs")
 	}
+	if len(in.PropertiesWithHistory) > 0 && len(in.Inputs) > 50 {
+		return s.wrong(http.StatusBadRequest, "VALIDATION_ERROR",
+			"The maximum number of inputs supported in a batch request for property histories is 50.")
+	}
 
 	results, missing := []any{}, []string{}
 	for _, input := range in.Inputs {
-		if r := s.find(input.ID); r != nil && r.props["email"] == lower(input.ID) {
-			results = append(results, r.shown(in.Properties))
-		} else {
-			missing = append(missing, input.ID)
+		r := s.contacts[cmp.Or(s.merged[input.ID], input.ID)]
+		if in.IDProperty == "email" {
+			if r = s.find(input.ID); r != nil && r.props["email"] != lower(input.ID) {
+				r = nil
+			}
 		}
+		if r == nil {
+			missing = append(missing, input.ID)
+			continue
+		}
+
+		shown := r.shown(in.Properties)
+		if len(in.PropertiesWithHistory) > 0 {
+			shown["propertiesWithHistory"] = r.histories
+		}
+		results = append(results, shown)
 	}
 
 	out := map[string]any{"status": "COMPLETE", "results": results}
@@ -307,7 +336,7 @@ type definition struct {
 func standardDefinitions() map[string]definition {
 	defs := map[string]definition{}
 	for _, name := range []string{
-		"email", "firstname", "lastname", "phone", "company", "lifecyclestage",
+		"email", "firstname", "lastname", "phone", "company", "lifecyclestage", "hs_lead_status",
 	} {
 		defs[name] = definition{
 			Name:      name,

@@ -52,6 +52,8 @@ type Server struct {
 	requests []Request
 	serial   int // number of the latest contact
 	contacts map[string]*record
+	gone     []*record         // deleted and merged ones, which searches still find
+	merged   map[string]string // ids of merged contacts, and of what they became
 	groups   map[string]bool
 	defs     map[string]definition
 }
@@ -62,6 +64,7 @@ func New(o Options) *Server {
 		o:        o,
 		serial:   100,
 		contacts: map[string]*record{},
+		merged:   map[string]string{},
 		groups:   map[string]bool{"contactinformation": true},
 		defs:     standardDefinitions(),
 	}

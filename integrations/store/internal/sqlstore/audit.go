@@ -135,11 +135,29 @@ func (s *Store) AuditHead(ctx context.Context) (seq int64, hash string, err erro
 	return head.seq, head.hash, err
 }
 
-// VerifyAudit implements [store.Audit].
-func (s *Store) VerifyAudit(ctx context.Context, head string) (r store.AuditReport, err error) {
-	last, anchorErr := readEnd(ctx, s.db, auditAnchor)
-	stored, headErr := readEnd(ctx, s.db, auditHead)
-	if err := errors.Join(anchorErr, headErr); err != nil {
+// VerifyAudit implements [store.Audit]. It begins anew if old entries were removed meanwhile.
+func (s *Store) VerifyAudit(ctx context.Context, head string) (store.AuditReport, error) {
+	for {
+		anchor, err := readEnd(ctx, s.db, auditAnchor)
+		if err != nil {
+			return store.AuditReport{}, err
+		}
+		r, err := s.verifyFrom(ctx, anchor, head)
+		if err != nil || r.Problem == "" {
+			return r, err
+		}
+
+		now, err := readEnd(ctx, s.db, auditAnchor)
+		if err != nil || now == anchor {
+			return r, err
+		}
+	}
+}
+
+// verifyFrom verifies the entries that follow an anchor.
+func (s *Store) verifyFrom(ctx context.Context, last auditEnd, head string) (r store.AuditReport, err error) {
+	stored, err := readEnd(ctx, s.db, auditHead)
+	if err != nil {
 		return r, err
 	}
 

@@ -220,13 +220,19 @@ func forgetLead(ctx context.Context, tx Tx, id string, keep bool) error {
 	if !keep {
 		condition = ``
 	}
+
 	n, err := tx.Exec(ctx, `DELETE FROM consents WHERE submission_id = $1`+condition, id)
+	if err == nil && keep {
+		// A copy may have brought what was kept of the lead in another database.
+		_, err = tx.Exec(ctx, `DELETE FROM consents WHERE submission_id = $1`, digest(id))
+	}
 	if err == nil && keep {
 		_, err = tx.Exec(ctx, `UPDATE consents SET submission_id = $1 WHERE submission_id = $2`, digest(id), id)
 	}
 	if err == nil && n > 0 {
 		err = removeUnusedTexts(ctx, tx)
 	}
+
 	if err != nil {
 		return fmt.Errorf("removing consents: %w", err)
 	}
@@ -245,8 +251,9 @@ func (s *Store) ConsentRows(ctx context.Context) (key string, rows []ConsentRow,
 // with different keys.
 var ErrOtherConsents = errors.New("the database has consents of its own: copy into an empty one")
 
-// ImportConsents stores the consents of another database, and its key. It fails with
-// [ErrOtherConsents] if there are consents with another key.
+// ImportConsents stores the consents of another database, and its key. Those that exist
+// already stay, but for a withdrawal. It fails with [ErrOtherConsents] if there are consents
+// with another key.
 func (s *Store) ImportConsents(ctx context.Context, key string, rows []ConsentRow) error {
 	if len(rows) == 0 {
 		return nil
@@ -265,10 +272,27 @@ func (s *Store) ImportConsents(ctx context.Context, key string, rows []ConsentRo
 		}
 
 		for _, r := range rows {
-			if err := addConsent(ctx, tx, r); err != nil {
+			if err := importConsent(ctx, tx, r); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// importConsent stores a consent of another database. Nothing is kept for a lead that was
+// forgotten here, if the other database still has it: the copy brings it back.
+func importConsent(ctx context.Context, tx Tx, r ConsentRow) error {
+	if err := addConsent(ctx, tx, r); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `DELETE FROM consents WHERE submission_id = $1 AND purpose = $2`,
+		digest(r.LeadID), r.Purpose)
+	if err != nil || r.WithdrawnAt == 0 {
+		return err
+	}
+
+	_, err = tx.Exec(ctx, `UPDATE consents SET withdrawn_at = $1
+WHERE submission_id = $2 AND purpose = $3 AND withdrawn_at = 0`, r.WithdrawnAt, r.LeadID, r.Purpose)
+	return err
 }

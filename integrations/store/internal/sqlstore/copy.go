@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"iter"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 )
 
-// KeyedLead is a lead with its idempotency keys.
+// KeyedLead is a lead with its idempotency keys and its notes.
 type KeyedLead struct {
-	Lead LeadRow
-	Keys []KeyRow
+	Lead  LeadRow
+	Keys  []KeyRow
+	Notes []lead.Note
 }
 
 // KeyRow is an idempotency key.
@@ -35,13 +37,20 @@ func (s *Store) KeyedLeads(ctx context.Context) iter.Seq2[KeyedLead, error] {
 				return err
 			},
 		)
+		if err != nil {
+			return l, err
+		}
+
+		notes, err := s.Notes(ctx, []string{row.ID})
+		l.Notes = notes[row.ID]
 		return l, err
 	})
 }
 
 // ImportLeads stores leads of another database in one transaction. It creates the
 // unfinished deliveries of leads that are new here, and returns the numbers of new leads
-// and of those with such deliveries. Leads that exist already stay as they are.
+// and of those with such deliveries. Leads that exist already stay as they are, but for an
+// outcome that was said later.
 func (s *Store) ImportLeads(
 	ctx context.Context,
 	leads []KeyedLead,
@@ -84,7 +93,7 @@ func (s *Store) ImportLeads(
 const imported = "#"
 
 const insertImported = `INSERT INTO submissions (` + leadColumns + `)
-VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) ON CONFLICT DO NOTHING`
 
 // importLead stores a lead and reports whether it was new here. If the same
 // content was submitted here as well, both leads stay, since both ids have been
@@ -95,6 +104,12 @@ func importLead(ctx context.Context, tx Tx, l KeyedLead) (created bool, err erro
 	if err == nil && n == 0 {
 		row.ContentKey += imported + row.ID
 		n, err = tx.Exec(ctx, insertImported, row.values()...) // inserts nothing if the id exists
+	}
+	if err == nil {
+		err = importOutcome(ctx, tx, row.ID, row.Outcome)
+	}
+	if err == nil {
+		err = importWork(ctx, tx, l)
 	}
 	if err != nil {
 		return false, fmt.Errorf("storing the submission: %w", err)

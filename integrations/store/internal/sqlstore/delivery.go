@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -10,6 +12,8 @@ import (
 	"siteapi/integrations/store"
 )
 
+// Triggers of the tables keep the column progress of submissions, the Progress of a lead, up
+// to date with each change of its rows here.
 const (
 	deliveryColumns = `submission_id, target, job, progress, created_at`
 
@@ -25,13 +29,6 @@ DO UPDATE SET job = excluded.job, progress = excluded.progress, created_at = exc
 	importDelivery = `INSERT INTO deliveries (` + deliveryColumns + `)
 SELECT id, $2, $3, $4, $5 FROM submissions WHERE id = $1
 ON CONFLICT (submission_id, target) DO NOTHING`
-
-	// unended selects the deliveries because of which a lead is not Ended.
-	unended = `progress > 0 AND target <> '` + store.BestEffort + `'`
-
-	// progressOfLead is the Progress of a row of submissions.
-	progressOfLead = `coalesce((SELECT min(progress) FROM deliveries
-WHERE submission_id = submissions.id AND ` + unended + `), 0)`
 )
 
 // record stores what has become of deliveries.
@@ -61,7 +58,7 @@ func enqueue(ctx context.Context, tx Tx, leadIDs ...string) error {
 func (s *Store) ChangeDelivery(
 	ctx context.Context, change func(context.Context, store.Deliveries) (store.Delivery, error),
 ) error {
-	return s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
+	return s.write(ctx, "changing a delivery", func(ctx context.Context, tx Tx) error {
 		d, err := change(ctx, tx.Deliveries)
 		if err != nil {
 			return err
@@ -75,6 +72,7 @@ func (s *Store) SaveDelivery(ctx context.Context, d store.Delivery) error {
 	if _, err := s.db.Exec(ctx, saveDelivery, int64(d.Progress), d.LeadID, d.Target); err != nil {
 		return fmt.Errorf("recording what became of a delivery: %w", err)
 	}
+	s.db.Changed()
 	return nil
 }
 
@@ -188,18 +186,15 @@ func (c *conditions) in(column string, values []string) {
 	c.add(column+" IN ("+strings.TrimSuffix(strings.Repeat("?, ", len(args)), ", ")+")", args...)
 }
 
-// inProgress adds the condition that the Progress of a lead is one of some values.
+// inProgress adds the condition that the Progress of a released lead is one of some values.
 func (c *conditions) inProgress(of []lead.Progress) {
 	var values []string
-	all := true
 	for _, p := range of {
-		values = append(values, fmt.Sprint(int(p)))
-		all = all && p != lead.Ended
+		values = append(values, strconv.Itoa(int(p)))
 	}
+	c.add("held = 0 AND progress IN (" + strings.Join(values, ", ") + ")")
 
-	list := " IN (" + strings.Join(values, ", ") + ")"
-	c.add("held = 0 AND " + progressOfLead + list)
-	if all { // there are few, which the index finds
-		c.add("id IN (SELECT submission_id FROM deliveries WHERE " + unended + " AND progress" + list + ")")
+	if !slices.Contains(of, lead.Ended) {
+		c.add("progress > 0") // there are few, which an index of their own finds
 	}
 }

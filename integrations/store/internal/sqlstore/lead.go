@@ -24,7 +24,23 @@ type LeadRow struct {
 	SubmittedAt int64 // milliseconds
 	Review      int64 // released, inReview or rejected; the column is called held
 
-	Progress lead.Progress // comes from the deliveries
+	Outcome OutcomeRow
+
+	// These repeat what is in the body, to select and sort by.
+	Locale   string
+	Source   string // of the last touch, as Campaign is
+	Campaign string
+
+	FirstSource   string
+	FirstCampaign string
+
+	Currency string
+	Amount   float64 // lower bound of the range
+
+	Owner  string // lower case
+	Status int64  // index in lead.Statuses
+
+	Progress lead.Progress // kept by triggers on the deliveries
 }
 
 // Values of LeadRow.Review.
@@ -35,10 +51,12 @@ const (
 )
 
 const (
-	leadColumns = `id, session_id, email, body, content_key, submitted_at, held`
-	selectLead  = `SELECT ` + leadColumns + `, ` + progressOfLead + ` AS progress FROM submissions`
+	leadColumns = `id, session_id, email, body, content_key, submitted_at, held,
+locale, source, campaign, first_source, first_campaign, currency, amount, owner, status`
+	readColumns = leadColumns + `, ` + outcomeColumns
+	selectLead  = `SELECT ` + readColumns + `, progress FROM submissions`
 	insertLead  = `INSERT INTO submissions (` + leadColumns + `, searchable)
-VALUES ($1, $2, $3, $4, $5, $6, $7, 2) ON CONFLICT (content_key) DO NOTHING`
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 3) ON CONFLICT (content_key) DO NOTHING`
 	insertKey = `INSERT INTO submission_keys (key, submission_id, created_at) VALUES ($1, $2, $3)
 ON CONFLICT (key) DO NOTHING`
 )
@@ -52,7 +70,7 @@ func (s *Store) Submit(
 		return lead.Lead{}, false, err
 	}
 
-	err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err = s.write(ctx, "submitting a quote", func(ctx context.Context, tx Tx) error {
 		first, created, err = submit(ctx, tx, row, n.IdempotencyKey)
 		if err == nil && created {
 			err = addConsents(ctx, tx, &n.Lead)
@@ -66,7 +84,7 @@ func (s *Store) Submit(
 		return err
 	})
 	if err != nil {
-		return lead.Lead{}, false, fmt.Errorf("submitting a quote: %w", err)
+		return lead.Lead{}, false, err
 	}
 	return first, created, nil
 }
@@ -163,17 +181,21 @@ func (s *Store) Leads(ctx context.Context, f store.Filter) iter.Seq2[lead.Lead, 
 func (s *Store) leadRows(ctx context.Context, f store.Filter) iter.Seq2[LeadRow, error] {
 	return pages(func(after *LeadRow) ([]LeadRow, error) {
 		if after == nil && f.After != nil {
-			after = &LeadRow{ID: f.After.ID, SubmittedAt: f.After.SubmittedAt.UnixMilli()}
-		}
-
-		if len(searched(f)) == 0 {
-			var c conditions
-			c.match(f, after)
-			return s.readPage(ctx, f, selectLead, c)
+			after = &LeadRow{
+				ID:          f.After.ID,
+				SubmittedAt: f.After.SubmittedAt.UnixMilli(),
+				Amount:      f.After.Amount,
+			}
 		}
 
 		if err := s.IndexLeads(ctx); err != nil {
 			return nil, err
+		}
+		if len(searched(f)) == 0 {
+			var c conditions
+			c.match(f)
+			c.after(f, after)
+			return s.readPage(ctx, f, selectLead, c)
 		}
 
 		page, err := s.searchNewest(ctx, f, after)
@@ -192,11 +214,39 @@ func rowsOf(f store.Filter) int {
 	return min(f.Limit+1, pageSize) // The extra row shows whether there are more.
 }
 
+// orderColumns returns what a listing is sorted by. Leads of the same amount come in the
+// order of their times.
+func orderColumns(f store.Filter) []string {
+	if f.ByAmount {
+		return []string{"amount", "submitted_at", "id"}
+	}
+	return []string{"submitted_at", "id"}
+}
+
 func order(f store.Filter) string {
 	if f.Newest {
-		return " ORDER BY submitted_at DESC, id DESC"
+		return " ORDER BY " + strings.Join(orderColumns(f), " DESC, ") + " DESC"
 	}
-	return " ORDER BY submitted_at, id"
+	return " ORDER BY " + strings.Join(orderColumns(f), ", ")
+}
+
+// after limits the rows to those that come after one in the order of the listing, unless it
+// is nil.
+func (c *conditions) after(f store.Filter, row *LeadRow) {
+	if row == nil {
+		return
+	}
+
+	sign := ">"
+	if f.Newest {
+		sign = "<"
+	}
+	columns := "(" + strings.Join(orderColumns(f), ", ") + ") "
+	if f.ByAmount {
+		c.add(columns+sign+" (?, ?, ?)", row.Amount, row.SubmittedAt, row.ID)
+	} else {
+		c.add(columns+sign+" (?, ?)", row.SubmittedAt, row.ID)
+	}
 }
 
 // readPage reads the first rows of a listing that fulfil the conditions.
@@ -219,16 +269,8 @@ func (s *Store) readPage(
 	return page, nil
 }
 
-// match adds the conditions of a filter except for its search, and limits the rows to
-// those that come after one in the order of the listing.
-func (c *conditions) match(f store.Filter, after *LeadRow) {
-	switch {
-	case after != nil && f.Newest:
-		c.add("(submitted_at, id) < (?, ?)", after.SubmittedAt, after.ID)
-	case after != nil:
-		c.add("(submitted_at, id) > (?, ?)", after.SubmittedAt, after.ID)
-	}
-
+// match adds the conditions of a filter except for its search.
+func (c *conditions) match(f store.Filter) {
 	if f.Email != "" {
 		c.add("email = ?", strings.ToLower(f.Email))
 	}
@@ -246,6 +288,7 @@ func (c *conditions) match(f store.Filter, after *LeadRow) {
 	if len(f.Progress) > 0 {
 		c.inProgress(f.Progress)
 	}
+	c.matchWork(f)
 
 	if len(f.IDs) > 0 {
 		c.in("id", f.IDs)
@@ -364,7 +407,7 @@ func (s *Store) PruneLeads(ctx context.Context, before time.Time) (removed int64
 // prunable returns some of the leads that fulfil the conditions, except for those in review
 // and those whose deliveries have not ended.
 func prunable(ctx context.Context, db DB, c conditions) (ids []string, err error) {
-	c.add("held <> 1 AND " + progressOfLead + " = 0")
+	c.add("held <> 1 AND progress = 0")
 	err = db.Query(ctx,
 		fmt.Sprintf("SELECT id FROM submissions%s ORDER BY submitted_at LIMIT %d", c.where(), chunk),
 		c.args,
@@ -381,9 +424,9 @@ func prunable(ctx context.Context, db DB, c conditions) (ids []string, err error
 	return ids, nil
 }
 
-// erase removes leads with their keys and deliveries, and their visitors' contact
-// form entries. With keep the consents that were given stay. The visitors' choices stay in the sessions, for the statistics. A delivery
-// that is running ends with its attempt.
+// erase removes leads with their keys and deliveries, and their visitors' contact form
+// entries. With keep the consents that were given stay. The visitors' choices stay in the
+// sessions, for the statistics. A delivery that is running ends with its attempt.
 func erase(ctx context.Context, tx Tx, ids []string, keep bool) (removed int64, err error) {
 	if len(ids) == 0 {
 		return 0, nil
@@ -421,6 +464,7 @@ func newLeadRow(n store.NewLead) (LeadRow, error) {
 		ContentKey:  n.ContentKey,
 		SubmittedAt: s.SubmittedAt.UnixMilli(),
 	}
+	r.repeat(s)
 	r.Email = strings.ToLower(s.Contact.Email)
 
 	if s.InReview {
@@ -430,7 +474,7 @@ func newLeadRow(n store.NewLead) (LeadRow, error) {
 	for i := range s.Consents { // They are rows of their own, which change.
 		s.Consents[i] = lead.Consent{Purpose: s.Consents[i].Purpose}
 	}
-	s.InReview = false // It changes after the lead, so it has a column.
+	s.InReview, s.Outcome = false, lead.Outcome{} // They change after the lead, so they have columns.
 
 	body, err := json.Marshal(s)
 	if err != nil {
@@ -440,14 +484,27 @@ func newLeadRow(n store.NewLead) (LeadRow, error) {
 	return r, nil
 }
 
-func (r *LeadRow) columns() []any {
-	return []any{
-		&r.ID, &r.SessionID, &r.Email, &r.Body, &r.ContentKey, &r.SubmittedAt, &r.Review, &r.Progress,
-	}
+// repeat sets the columns that repeat what is in the body.
+func (r *LeadRow) repeat(s lead.Lead) {
+	r.Locale = s.Locale
+	r.Source, r.Campaign = s.Attribution.Source, s.Attribution.Campaign
+	r.FirstSource, r.FirstCampaign = s.FirstAttribution.Source, s.FirstAttribution.Campaign
+	r.Currency, r.Amount = s.Estimate.Currency, s.Estimate.Min
 }
 
+func (r *LeadRow) columns() []any {
+	return slices.Concat([]any{
+		&r.ID, &r.SessionID, &r.Email, &r.Body, &r.ContentKey, &r.SubmittedAt, &r.Review,
+		&r.Locale, &r.Source, &r.Campaign, &r.FirstSource, &r.FirstCampaign, &r.Currency, &r.Amount, &r.Owner, &r.Status,
+	}, r.Outcome.columns(), []any{&r.Progress})
+}
+
+// values returns what is stored of a new lead.
 func (r *LeadRow) values() []any {
-	return []any{r.ID, r.SessionID, r.Email, r.Body, r.ContentKey, r.SubmittedAt, r.Review}
+	return []any{
+		r.ID, r.SessionID, r.Email, r.Body, r.ContentKey, r.SubmittedAt, r.Review,
+		r.Locale, r.Source, r.Campaign, r.FirstSource, r.FirstCampaign, r.Currency, r.Amount, r.Owner, r.Status,
+	}
 }
 
 func (r LeadRow) lead() (lead.Lead, error) {
@@ -458,6 +515,7 @@ func (r LeadRow) lead() (lead.Lead, error) {
 
 	s.SubmittedAt, s.InReview, s.Rejected =
 		time.UnixMilli(r.SubmittedAt).UTC(), r.Review == inReview, r.Review == rejected
-	s.Progress = r.Progress
+	s.Progress, s.Outcome = r.Progress, r.Outcome.outcome()
+	s.Owner, s.Status = r.Owner, lead.Statuses()[r.Status]
 	return s, nil
 }

@@ -8,8 +8,8 @@ import (
 	"siteapi/integrations/store"
 )
 
-// HoldLease implements [store.Leases].
-func (s *Store) HoldLease(ctx context.Context, l store.Lease, life time.Duration) (bool, error) {
+// TakeLease implements [store.Leases].
+func (s *Store) TakeLease(ctx context.Context, l store.Lease, life time.Duration) (bool, error) {
 	n, err := s.db.Exec(ctx, `
 INSERT INTO leases (name, holder, note, expires_at)
 VALUES ($1, $2, $3, (SELECT now FROM clock) + $4)
@@ -33,7 +33,7 @@ func (s *Store) EndLease(ctx context.Context, name, holder string) error {
 }
 
 // Lease implements [store.Leases].
-func (s *Store) Lease(ctx context.Context, name string) (l store.Lease, held bool, err error) {
+func (s *Store) Lease(ctx context.Context, name string) (l store.Lease, active bool, err error) {
 	var left int64
 	err = one(ctx, s.db,
 		`SELECT name, holder, note, expires_at - (SELECT now FROM clock) FROM leases WHERE name = $1`,

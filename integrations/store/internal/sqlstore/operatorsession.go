@@ -37,8 +37,8 @@ func (s *Store) OperatorSession(ctx context.Context, hash string) (store.Operato
 }
 
 // ListSessions implements [store.OperatorSessions].
-func (s *Store) ListSessions(ctx context.Context) ([]store.OperatorSession, error) {
-	return s.operatorSessions(ctx, " ORDER BY started_at DESC")
+func (s *Store) ListSessions(ctx context.Context, now time.Time) ([]store.OperatorSession, error) {
+	return s.operatorSessions(ctx, " WHERE expires_at > $1 ORDER BY started_at DESC", now.UnixMilli())
 }
 
 func (s *Store) operatorSessions(

@@ -22,9 +22,6 @@ import (
 // is quick to find by its term.
 const searchWindow = 3000
 
-// localeTerm is the term of a locale. No word of a search begins with "=".
-func localeTerm(locale string) string { return "=" + locale }
-
 // fold makes words comparable: lower case, without diacritics.
 func fold(text string) string {
 	// Neither step of the transformation fails.
@@ -46,7 +43,7 @@ func searchTerms(s lead.Lead) []string {
 
 	email := fold(c.Email)
 	_, domain, _ := strings.Cut(email, "@")
-	words = append(words, email, domain, fold(s.ID), localeTerm(s.Locale))
+	words = append(words, email, domain, fold(s.ID))
 	words = append(words, messageTerms(s.Message)...)
 
 	phone := strings.ReplaceAll(fold(c.Phone), "(0)", "")
@@ -136,11 +133,12 @@ func addTerms(ctx context.Context, tx Tx, leads ...lead.Lead) error {
 
 // IndexLeads makes leads searchable that another program stored, such as an earlier
 // release or a copy. Their column searchable is 1 if their terms lack company, telephone
-// and domain. It works in batches of 200.
+// and domain, and 2 if only the columns that repeat the body are missing. It works in
+// batches of 200.
 func (s *Store) IndexLeads(ctx context.Context) error {
 	for first, last := "", ""; ; first = last {
 		err := s.db.Query(ctx,
-			`SELECT id FROM submissions WHERE searchable < 2 AND id > $1 ORDER BY id LIMIT 200`,
+			`SELECT id FROM submissions WHERE searchable < 3 AND id > $1 ORDER BY id LIMIT 200`,
 			[]any{first},
 			func(scan Scan) error { return scan(&last) },
 		)
@@ -151,8 +149,8 @@ func (s *Store) IndexLeads(ctx context.Context) error {
 		err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
 			var found []lead.Lead
 			err := tx.Query(ctx,
-				`UPDATE submissions SET searchable = 2 WHERE searchable < 2 AND id > $1 AND id <= $2
-RETURNING `+leadColumns+`, 0`,
+				`UPDATE submissions SET searchable = 3 WHERE searchable < 3 AND id > $1 AND id <= $2
+RETURNING `+readColumns+`, progress`,
 				[]any{first, last},
 				func(scan Scan) error {
 					var r LeadRow
@@ -165,15 +163,31 @@ RETURNING `+leadColumns+`, 0`,
 					return err
 				},
 			)
-			if err != nil || len(found) == 0 {
-				return err
+			if err == nil && len(found) > 0 {
+				err = addTerms(ctx, tx, found...)
 			}
-			return addTerms(ctx, tx, found...)
+			for _, l := range found {
+				if err == nil {
+					err = repeatBody(ctx, tx, l)
+				}
+			}
+			return err
 		})
 		if err != nil {
 			return fmt.Errorf("making submissions searchable: %w", err)
 		}
 	}
+}
+
+// repeatBody fills in the columns that repeat the body of a lead.
+func repeatBody(ctx context.Context, tx Tx, l lead.Lead) error {
+	var r LeadRow
+	r.repeat(l)
+	_, err := tx.Exec(ctx,
+		`UPDATE submissions SET locale = $1, source = $2, campaign = $3, first_source = $4, first_campaign = $5,
+  currency = $6, amount = $7 WHERE id = $8`,
+		r.Locale, r.Source, r.Campaign, r.FirstSource, r.FirstCampaign, r.Currency, r.Amount, l.ID)
+	return err
 }
 
 // searchWords returns the words of a search, each as the beginnings of terms that it
@@ -201,8 +215,8 @@ func searchWords(search string) (words [][]string) {
 	return words
 }
 
-// searched returns the conditions on search_terms that a filter's search and locale ask
-// for, one for each word. At most eight words of a search are used.
+// searched returns the conditions on search_terms that a filter's search asks for, one for
+// each word. At most eight words of a search are used.
 func searched(f store.Filter) (each []conditions) {
 	words := searchWords(f.Search)
 	for _, prefixes := range words[:min(len(words), 8)] {
@@ -214,10 +228,6 @@ func searched(f store.Filter) (each []conditions) {
 		}
 		each = append(each, conditions{[]string{"(" + strings.Join(either, " OR ") + ")"}, args})
 	}
-
-	if f.Locale != "" {
-		each = append(each, conditions{[]string{"term = ?"}, []any{localeTerm(f.Locale)}})
-	}
 	return each
 }
 
@@ -227,13 +237,14 @@ func (s *Store) searchNewest(
 	ctx context.Context, f store.Filter, after *LeadRow,
 ) ([]LeadRow, error) {
 	var c conditions
-	c.match(f, after)
+	c.match(f)
+	c.after(f, after)
 	next := fmt.Sprintf("(%s%s%s LIMIT %d) AS submissions",
 		selectLead, c.where(), order(f), searchWindow)
 
 	c.terms = nil
 	c.haveTerms(searched(f))
-	return s.readPage(ctx, f, "SELECT "+leadColumns+", progress FROM "+next, c)
+	return s.readPage(ctx, f, "SELECT "+readColumns+", progress FROM "+next, c)
 }
 
 // searchAll looks for a page of a search by the term that the fewest leads have.
@@ -250,7 +261,8 @@ func (s *Store) searchAll(
 	found := c.terms[0]
 
 	c.terms = []string{"id = submission_id"}
-	c.match(f, after)
+	c.match(f)
+	c.after(f, after)
 	c.haveTerms(terms[1:])
 
 	// Only the rows of the page are read whole: sorting whole rows would exceed the

@@ -22,6 +22,8 @@ type SessionRow struct {
 	Visits    int64
 
 	First, Last touch
+
+	Choices string // the state as a funnel counts it; written, but not read with a session
 }
 
 // touch is where a visitor came from.
@@ -66,8 +68,9 @@ const (
 	keepLast = `CASE WHEN excluded.last_touch = '' OR sessions.last_source <> '' ` +
 		`AND (excluded.last_source = '' OR ` + late + `) THEN sessions.`
 
-	insertSession = `INSERT INTO sessions (` + sessionColumns + `) ` +
-		`VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+	// The state, and what a funnel counts of it, are those of counted_at.
+	insertSession = `INSERT INTO sessions (` + sessionColumns + `, choices, counted_at) ` +
+		`VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $4)
 ON CONFLICT (id) DO UPDATE SET
   first_touch = ` + keepFirst + `first_touch ELSE excluded.first_touch END,
   first_source = ` + keepFirst + `first_source ELSE excluded.first_source END,
@@ -83,12 +86,15 @@ ON CONFLICT (id) DO UPDATE SET
 	// wins.
 	TrackSession = insertSession + `
   state = CASE WHEN ` + late + ` THEN sessions.state ELSE excluded.state END,
+  choices = CASE WHEN ` + late + ` THEN sessions.choices ELSE excluded.choices END,
+  counted_at = CASE WHEN ` + late + ` THEN sessions.counted_at ELSE excluded.counted_at END,
   last_seen = CASE WHEN ` + late + ` THEN sessions.last_seen ELSE excluded.last_seen END,
   visits = sessions.visits + 1`
 
 	// importSession keeps the later one of two states.
 	importSession = insertSession + `
-  state = excluded.state, last_seen = excluded.last_seen, visits = excluded.visits
+  state = excluded.state, choices = excluded.choices, counted_at = excluded.counted_at,
+  last_seen = excluded.last_seen, visits = excluded.visits
 WHERE excluded.last_seen > sessions.last_seen
   OR excluded.last_seen = sessions.last_seen AND excluded.visits > sessions.visits`
 
@@ -97,7 +103,8 @@ WHERE excluded.last_seen > sessions.last_seen
 
 // Track stores the latest state of a session and counts it.
 func (s *Store) Track(ctx context.Context, v lead.Visit) error {
-	text, err := json.Marshal(state{Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints})
+	st := state{Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints}
+	text, err := json.Marshal(st)
 	if err != nil {
 		return fmt.Errorf("encoding the visit: %w", err)
 	}
@@ -107,7 +114,7 @@ func (s *Store) Track(ctx context.Context, v lead.Visit) error {
 	}
 
 	at := v.At.UnixMilli()
-	row := SessionRow{v.SessionID, string(text), at, at, 1, from, from}
+	row := SessionRow{v.SessionID, string(text), at, at, 1, from, from, st.choices()}
 	if _, err := s.db.Exec(ctx, TrackSession, row.values()...); err != nil {
 		return fmt.Errorf("tracking a session: %w", err)
 	}
@@ -157,6 +164,12 @@ func (s *Store) SessionRows(ctx context.Context) iter.Seq2[SessionRow, error] {
 func (s *Store) ImportSessions(ctx context.Context, rows []SessionRow) error {
 	return s.write(ctx, "importing sessions", func(ctx context.Context, tx Tx) error {
 		for _, r := range rows {
+			st, err := r.state()
+			if err != nil {
+				return err
+			}
+			r.Choices = st.choices()
+
 			if _, err := tx.Exec(ctx, importSession, r.values()...); err != nil {
 				return err
 			}
@@ -260,9 +273,9 @@ func eraseHints(ctx context.Context, tx Tx, id, email string) (bool, error) {
 		return false, fmt.Errorf("encoding the session: %w", err)
 	}
 
-	_, err = tx.Exec(ctx, `UPDATE sessions SET state = $1,
+	_, err = tx.Exec(ctx, `UPDATE sessions SET state = $1, choices = $2, counted_at = last_seen,
   first_touch = '', first_source = '', first_campaign = '', last_touch = '', last_source = '', last_campaign = ''
-WHERE id = $2`, string(changed), id)
+WHERE id = $3`, string(changed), st.choices(), id)
 	return some, err
 }
 
@@ -279,13 +292,21 @@ func (r *SessionRow) values() []any {
 		r.ID, r.State, r.FirstSeen, r.LastSeen, r.Visits,
 		r.First.Text, r.First.Source, r.First.Campaign,
 		r.Last.Text, r.Last.Source, r.Last.Campaign,
+		r.Choices,
 	}
 }
 
-func (r SessionRow) session() (lead.Session, error) {
-	var st state
+func (r *SessionRow) state() (st state, err error) {
 	if err := json.Unmarshal([]byte(r.State), &st); err != nil {
-		return lead.Session{}, fmt.Errorf("decoding session %q: %w", r.ID, err)
+		return st, fmt.Errorf("decoding session %q: %w", r.ID, err)
+	}
+	return st, nil
+}
+
+func (r SessionRow) session() (lead.Session, error) {
+	st, err := r.state()
+	if err != nil {
+		return lead.Session{}, err
 	}
 	first, errFirst := r.First.attribution()
 	last, errLast := r.Last.attribution()

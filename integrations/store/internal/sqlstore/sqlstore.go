@@ -43,6 +43,13 @@ type Database interface {
 	// call fn again after a transient error. An fn that returns [store.ErrNotFound] or
 	// [store.ErrKeyReused] must not have written anything.
 	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
+
+	// Changed is called after a write that may have changed leads. It does not wait.
+	Changed()
+
+	// Listen calls wake after calls of Changed, also in other processes if it hears of them,
+	// until ctx ends.
+	Listen(ctx context.Context, wake func())
 }
 
 // Store is a [store.Quotes] and a [store.Archive] over a database.
@@ -51,11 +58,13 @@ type Store struct{ db Database }
 // New returns the store over a database whose tables are up to date.
 func New(db Database) *Store { return &Store{db} }
 
-// write runs fn in a transaction. Its error begins with the action that failed.
+// write runs fn in a transaction that may change leads. Its error begins with the action
+// that failed.
 func (s *Store) write(ctx context.Context, doing string, fn func(context.Context, Tx) error) error {
 	if err := s.db.Write(ctx, fn); err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
+	s.db.Changed()
 	return nil
 }
 

@@ -7,9 +7,9 @@ export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' |
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
 /** What operators do. */
 export type AuditAction =
-  /** A lead was read. */
+  /** A lead was read, with fields that a viewer does not see. */
   | 'OPENED'
-  /** Leads were listed, with contact data or ids. */
+  /** Leads were listed, with contact data, ids or other fields that a viewer does not see. */
   | 'LISTED'
   /** Leads were written to a file. */
   | 'EXPORTED'
@@ -23,8 +23,18 @@ export type AuditAction =
   | 'RESENT'
   /** A consent was withdrawn. */
   | 'WITHDRAWN'
+  /** An operator said what became of a lead, or took it back. */
+  | 'OUTCOME'
+  /** A lead was given to an operator, or to none. */
+  | 'ASSIGNED'
+  /** The status of a lead was changed. */
+  | 'STATUS'
+  /** A note was added to a lead. */
+  | 'NOTE'
   /** A lead was erased, or an erasure found none. */
-  | 'ERASED';
+  | 'ERASED'
+  /** A session of an operator was ended for its owner. */
+  | 'SESSION_ENDED';
 
 /** State of a delivery. */
 export type DeliveryState =
@@ -65,7 +75,11 @@ export type FunnelStepName =
   /** Something of the contact form was typed. */
   | 'TYPED'
   /** The quote was submitted, and is not in review or rejected. */
-  | 'SUBMITTED';
+  | 'SUBMITTED'
+  /** The lead turned out to be worth an offer, now or before it was won. */
+  | 'QUALIFIED'
+  /** The lead became a customer. */
+  | 'WON';
 
 /** Which of a visitor's touches counts, if several brought the visitor to the site. */
 export type FunnelTouch =
@@ -82,6 +96,44 @@ export type HealthState =
   | 'WARNING'
   /** It does not work, or is dangerous. */
   | 'FAILED';
+
+/** What became of a lead. */
+export type LeadChangeKind =
+  /** It was submitted. */
+  | 'CREATED'
+  /** Something changed, such as its state or a delivery. */
+  | 'CHANGED'
+  /** It was erased, or deleted because of its age. */
+  | 'ERASED';
+
+/** Why a lead could not be changed. */
+export type LeadFailureReason =
+  /** There is no such lead. */
+  | 'NOT_FOUND'
+  /** It is not in the expected state any more. */
+  | 'CONFLICT'
+  /** It is not in review, and for a release not rejected either. */
+  | 'NOT_IN_REVIEW'
+  /** None of its deliveries failed or waits for another attempt. */
+  | 'NOTHING_TO_RETRY'
+  /** It could not be stored now. Trying again is safe. */
+  | 'UNAVAILABLE';
+
+/** Who says what became of a lead. */
+export type LeadOutcomeSource =
+  /** An operator. The CRM does not change it. */
+  | 'OPERATOR'
+  /** The CRM, which is asked every hour where it is HubSpot. */
+  | 'CRM';
+
+/** What can become of a lead. */
+export type LeadOutcomeValue =
+  /** Sales took it up: it is worth an offer. */
+  | 'QUALIFIED'
+  /** It became a customer. */
+  | 'WON'
+  /** It will not become a customer. */
+  | 'LOST';
 
 /** What is unusual about a lead. Signs that a program may have filled in the form lead to a review, unless they are weak. */
 export type LeadSignal =
@@ -100,6 +152,17 @@ export type LeadSignal =
   /** A choice has no price. Not a reason for a review. */
   | 'unpriced';
 
+/** The order of a list of leads. Amounts are compared as numbers, whatever their currency. */
+export type LeadSort =
+  /** The newest first. */
+  | 'NEWEST'
+  /** The oldest first. */
+  | 'OLDEST'
+  /** The largest lower bound of the range first, and of equal ones the newest. */
+  | 'LARGEST'
+  /** The smallest lower bound of the range first, and of equal ones the oldest. */
+  | 'SMALLEST';
+
 /** State of a lead. */
 export type LeadState =
   /** It shows signs of a bot, and waits for an operator to release or reject it. */
@@ -112,6 +175,17 @@ export type LeadState =
   | 'FAILED'
   /** All its deliveries arrived. */
   | 'DELIVERED';
+
+/** How far operators are with a lead. It decides nothing about deliveries. */
+export type LeadStatus =
+  /** Work on it has not begun. */
+  | 'NEW'
+  /** The visitor was contacted. */
+  | 'CONTACTED'
+  /** It waits for the visitor's answer. */
+  | 'WAITING'
+  /** Nothing is left to do. */
+  | 'CLOSED';
 
 /** A language of the site, as its ISO 639-1 code. */
 export type Locale =
@@ -133,17 +207,51 @@ export type PriceStatus =
   /** The client's: the rules are not enforced, or the content was not available. */
   | 'NOT_VERIFIED';
 
+/** What an operator may do. Each role may do all that the ones before it may. A token of `ADMIN_API_TOKEN` is `ADMIN`. */
+export type Role =
+  /** Reads the funnel, and leads without contact data. */
+  | 'VIEWER'
+  /** Reads leads and deliveries, and decides about them. */
+  | 'SALES'
+  /** Erases what is stored about a person, and sees the state of the service. */
+  | 'ADMIN';
+
 export type LeadsQueryVariables = Exact<{
   search?: string | null | undefined;
   state?: LeadState | null | undefined;
+  status?: LeadStatus | null | undefined;
+  owner?: string | null | undefined;
   locale?: Locale | null | undefined;
+  source?: string | null | undefined;
+  currency?: string | null | undefined;
+  amountFrom?: number | null | undefined;
+  amountTo?: number | null | undefined;
   since?: string | null | undefined;
+  sort: LeadSort;
   first: number;
   after?: string | null | undefined;
 }>;
 
 
-export type LeadsQuery = { readonly leads: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly company: string | null } | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type LeadsQuery = { readonly leads: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly company: string | null } | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
+export type ListedLeadFragment = { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly company: string | null } | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } };
+
+export type LeadCountsQueryVariables = Exact<{
+  search?: string | null | undefined;
+  state?: LeadState | null | undefined;
+  status?: LeadStatus | null | undefined;
+  owner?: string | null | undefined;
+  locale?: Locale | null | undefined;
+  source?: string | null | undefined;
+  currency?: string | null | undefined;
+  amountFrom?: number | null | undefined;
+  amountTo?: number | null | undefined;
+  since?: string | null | undefined;
+}>;
+
+
+export type LeadCountsQuery = { readonly leads: { readonly counts: { readonly total: number, readonly states: ReadonlyArray<{ readonly state: LeadState, readonly count: number }>, readonly statuses: ReadonlyArray<{ readonly status: LeadStatus, readonly count: number }> } } };
 
 export type LabelsQueryVariables = Exact<{
   locale: Locale;
@@ -157,16 +265,9 @@ export type LeadQueryVariables = Exact<{
 }>;
 
 
-export type LeadQuery = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } | null };
+export type LeadQuery = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } | null };
 
-export type OtherLeadsQueryVariables = Exact<{
-  email: string;
-}>;
-
-
-export type OtherLeadsQuery = { readonly leads: { readonly edges: ReadonlyArray<{ readonly node: { readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly contact: { readonly email: string } | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } } }> } };
-
-export type WholeLeadFragment = { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null };
+export type WholeLeadFragment = { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null };
 
 export type OneEntryFragment = { readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string };
 
@@ -178,6 +279,18 @@ export type AuditQueryVariables = Exact<{
 
 export type AuditQuery = { readonly audit: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
+export type SessionsQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type SessionsQuery = { readonly operatorSessions: ReadonlyArray<{ readonly id: string, readonly actor: string, readonly role: Role, readonly startedAt: string, readonly expiresAt: string }> };
+
+export type EndSessionMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type EndSessionMutation = { readonly endOperatorSession: { readonly id: string } };
+
 export type TouchFragment = { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null };
 
 export type OneDeliveryFragment = { readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> };
@@ -185,8 +298,15 @@ export type OneDeliveryFragment = { readonly id: string, readonly target: Delive
 export type LeadExportQueryVariables = Exact<{
   search?: string | null | undefined;
   state?: LeadState | null | undefined;
+  status?: LeadStatus | null | undefined;
+  owner?: string | null | undefined;
   locale?: Locale | null | undefined;
+  source?: string | null | undefined;
+  currency?: string | null | undefined;
+  amountFrom?: number | null | undefined;
+  amountTo?: number | null | undefined;
   since?: string | null | undefined;
+  sort: LeadSort;
   first: number;
   after?: string | null | undefined;
 }>;
@@ -218,7 +338,7 @@ export type FunnelQueryVariables = Exact<{
 }>;
 
 
-export type FunnelQuery = { readonly funnel: { readonly steps: ReadonlyArray<{ readonly name: FunnelStepName, readonly count: number, readonly conversion: number | null }>, readonly weeks: ReadonlyArray<{ readonly week: string, readonly start: string, readonly locale: Locale | null, readonly steps: ReadonlyArray<{ readonly name: FunnelStepName, readonly count: number }> }>, readonly choices: ReadonlyArray<{ readonly field: string, readonly value: string, readonly count: number }>, readonly sources: ReadonlyArray<{ readonly source: string, readonly campaign: string, readonly sessions: number, readonly estimates: number, readonly submissions: number, readonly sums: ReadonlyArray<{ readonly currency: string, readonly amount: number }> }> } };
+export type FunnelQuery = { readonly funnel: { readonly steps: ReadonlyArray<{ readonly name: FunnelStepName, readonly count: number, readonly conversion: number | null }>, readonly weeks: ReadonlyArray<{ readonly week: string, readonly start: string, readonly locale: Locale | null, readonly steps: ReadonlyArray<{ readonly name: FunnelStepName, readonly count: number }> }>, readonly choices: ReadonlyArray<{ readonly field: string, readonly value: string, readonly count: number }>, readonly sources: ReadonlyArray<{ readonly source: string, readonly campaign: string, readonly sessions: number, readonly estimates: number, readonly submissions: number, readonly sums: ReadonlyArray<{ readonly currency: string, readonly amount: number }>, readonly won: ReadonlyArray<{ readonly currency: string, readonly amount: number }> }> } };
 
 export type HealthQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -230,7 +350,7 @@ export type AttentionQueryVariables = Exact<{
 }>;
 
 
-export type AttentionQuery = { readonly newest: { readonly edges: ReadonlyArray<{ readonly node: { readonly reference: string } }> }, readonly inReview: { readonly edges: ReadonlyArray<{ readonly node: { readonly reference: string } }> }, readonly failed?: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string } }> } };
+export type AttentionQuery = { readonly inReview: { readonly edges: ReadonlyArray<{ readonly node: { readonly reference: string } }> }, readonly failed?: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string } }> } };
 
 export type RetryDeliveryMutationVariables = Exact<{
   id: string | number;
@@ -245,7 +365,7 @@ export type ResendLeadMutationVariables = Exact<{
 }>;
 
 
-export type ResendLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+export type ResendLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
 
 export type ReleaseLeadMutationVariables = Exact<{
   id: string | number;
@@ -253,7 +373,7 @@ export type ReleaseLeadMutationVariables = Exact<{
 }>;
 
 
-export type ReleaseLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+export type ReleaseLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
 
 export type RejectLeadMutationVariables = Exact<{
   id: string | number;
@@ -261,7 +381,41 @@ export type RejectLeadMutationVariables = Exact<{
 }>;
 
 
-export type RejectLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+export type RejectLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+
+export type AssignLeadMutationVariables = Exact<{
+  id: string | number;
+  owner?: string | null | undefined;
+}>;
+
+
+export type AssignLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+
+export type SetLeadStatusMutationVariables = Exact<{
+  id: string | number;
+  status: LeadStatus;
+}>;
+
+
+export type SetLeadStatusMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+
+export type AddLeadNoteMutationVariables = Exact<{
+  id: string | number;
+  text: string;
+}>;
+
+
+export type AddLeadNoteMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+
+export type SetLeadOutcomeMutationVariables = Exact<{
+  id: string | number;
+  outcome?: LeadOutcomeValue | null | undefined;
+  amount?: number | null | undefined;
+  currency?: string | null | undefined;
+}>;
+
+
+export type SetLeadOutcomeMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
 
 export type WithdrawConsentMutationVariables = Exact<{
   id: string | number;
@@ -269,7 +423,7 @@ export type WithdrawConsentMutationVariables = Exact<{
 }>;
 
 
-export type WithdrawConsentMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+export type WithdrawConsentMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
 
 export type EraseLeadsMutationVariables = Exact<{
   email: string;
@@ -278,6 +432,46 @@ export type EraseLeadsMutationVariables = Exact<{
 
 
 export type EraseLeadsMutation = { readonly eraseLeads: { readonly email: string, readonly dryRun: boolean, readonly complete: boolean, readonly remains: ReadonlyArray<string>, readonly places: ReadonlyArray<{ readonly place: string, readonly unit: string, readonly found: number | null, readonly erased: number, readonly state: string, readonly detail: string | null }> } };
+
+export type LeadEventsSubscriptionVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type LeadEventsSubscription = { readonly leadEvents: { readonly position: string, readonly restarted: boolean, readonly changes: ReadonlyArray<{ readonly reference: string, readonly id: string | null, readonly kind: LeadChangeKind }> } };
+
+export type ReleaseLeadsMutationVariables = Exact<{
+  ids: ReadonlyArray<string | number> | string | number;
+  expected?: LeadState | null | undefined;
+}>;
+
+
+export type ReleaseLeadsMutation = { readonly outcome: { readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> } };
+
+export type RejectLeadsMutationVariables = Exact<{
+  ids: ReadonlyArray<string | number> | string | number;
+  expected?: LeadState | null | undefined;
+}>;
+
+
+export type RejectLeadsMutation = { readonly outcome: { readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> } };
+
+export type RetryLeadsMutationVariables = Exact<{
+  ids: ReadonlyArray<string | number> | string | number;
+}>;
+
+
+export type RetryLeadsMutation = { readonly outcome: { readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> } };
+
+export type AssignLeadsMutationVariables = Exact<{
+  ids: ReadonlyArray<string | number> | string | number;
+  owner?: string | null | undefined;
+}>;
+
+
+export type AssignLeadsMutation = { readonly outcome: { readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> } };
+
+export type OutcomeFragment = { readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -297,6 +491,30 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
+export const ListedLeadFragmentDoc = new TypedDocumentString(`
+    fragment ListedLead on Lead {
+  id
+  reference
+  state
+  submittedAt
+  owner
+  status
+  contact {
+    firstName
+    lastName
+    email
+    company
+  }
+  selections {
+    projectType
+  }
+  estimate {
+    min
+    max
+    currency
+  }
+}
+    `, {"fragmentName":"ListedLead"}) as unknown as TypedDocumentString<ListedLeadFragment, unknown>;
 export const TouchFragmentDoc = new TypedDocumentString(`
     fragment Touch on LeadAttribution {
   source
@@ -382,6 +600,35 @@ export const WholeLeadFragmentDoc = new TypedDocumentString(`
     withdrawnAt
   }
   noMailReason
+  sameAddress {
+    id
+    reference
+    submittedAt
+    state
+    selections {
+      projectType
+    }
+    estimate {
+      min
+      max
+      currency
+    }
+  }
+  owner
+  status
+  notes {
+    author
+    at
+    text
+  }
+  outcome {
+    value
+    amount
+    currency
+    at
+    source
+    by
+  }
   deliveries {
     ...OneDelivery
   }
@@ -421,36 +668,34 @@ fragment OneDelivery on Delivery {
     error
   }
 }`, {"fragmentName":"WholeLead"}) as unknown as TypedDocumentString<WholeLeadFragment, unknown>;
+export const OutcomeFragmentDoc = new TypedDocumentString(`
+    fragment Outcome on LeadsChange {
+  failed {
+    id
+    reason
+  }
+}
+    `, {"fragmentName":"Outcome"}) as unknown as TypedDocumentString<OutcomeFragment, unknown>;
 export const LeadsDocument = new TypedDocumentString(`
-    query Leads($search: String, $state: LeadState, $locale: Locale, $since: DateTime, $first: Int!, $after: String) {
+    query Leads($search: String, $state: LeadState, $status: LeadStatus, $owner: String, $locale: Locale, $source: String, $currency: String, $amountFrom: Float, $amountTo: Float, $since: DateTime, $sort: LeadSort!, $first: Int!, $after: String) {
   leads(
     search: $search
     state: $state
+    status: $status
+    owner: $owner
     locale: $locale
+    source: $source
+    currency: $currency
+    amountFrom: $amountFrom
+    amountTo: $amountTo
     since: $since
+    sort: $sort
     first: $first
     after: $after
   ) {
     edges {
       node {
-        id
-        reference
-        state
-        submittedAt
-        contact {
-          firstName
-          lastName
-          email
-          company
-        }
-        selections {
-          projectType
-        }
-        estimate {
-          min
-          max
-          currency
-        }
+        ...ListedLead
       }
     }
     pageInfo {
@@ -459,7 +704,57 @@ export const LeadsDocument = new TypedDocumentString(`
     }
   }
 }
-    `) as unknown as TypedDocumentString<LeadsQuery, LeadsQueryVariables>;
+    fragment ListedLead on Lead {
+  id
+  reference
+  state
+  submittedAt
+  owner
+  status
+  contact {
+    firstName
+    lastName
+    email
+    company
+  }
+  selections {
+    projectType
+  }
+  estimate {
+    min
+    max
+    currency
+  }
+}`) as unknown as TypedDocumentString<LeadsQuery, LeadsQueryVariables>;
+export const LeadCountsDocument = new TypedDocumentString(`
+    query LeadCounts($search: String, $state: LeadState, $status: LeadStatus, $owner: String, $locale: Locale, $source: String, $currency: String, $amountFrom: Float, $amountTo: Float, $since: DateTime) {
+  leads(
+    search: $search
+    state: $state
+    status: $status
+    owner: $owner
+    locale: $locale
+    source: $source
+    currency: $currency
+    amountFrom: $amountFrom
+    amountTo: $amountTo
+    since: $since
+    first: 1
+  ) {
+    counts {
+      total
+      states {
+        state
+        count
+      }
+      statuses {
+        status
+        count
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<LeadCountsQuery, LeadCountsQueryVariables>;
 export const LabelsDocument = new TypedDocumentString(`
     query Labels($locale: Locale!) {
   options: content(documentType: "quoteOption", locale: $locale) {
@@ -519,6 +814,35 @@ export const LeadDocument = new TypedDocumentString(`
     withdrawnAt
   }
   noMailReason
+  sameAddress {
+    id
+    reference
+    submittedAt
+    state
+    selections {
+      projectType
+    }
+    estimate {
+      min
+      max
+      currency
+    }
+  }
+  owner
+  status
+  notes {
+    author
+    at
+    text
+  }
+  outcome {
+    value
+    amount
+    currency
+    at
+    source
+    by
+  }
   deliveries {
     ...OneDelivery
   }
@@ -558,30 +882,6 @@ fragment OneDelivery on Delivery {
     error
   }
 }`) as unknown as TypedDocumentString<LeadQuery, LeadQueryVariables>;
-export const OtherLeadsDocument = new TypedDocumentString(`
-    query OtherLeads($email: String!) {
-  leads(search: $email, first: 50) {
-    edges {
-      node {
-        reference
-        submittedAt
-        state
-        contact {
-          email
-        }
-        selections {
-          projectType
-        }
-        estimate {
-          min
-          max
-          currency
-        }
-      }
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<OtherLeadsQuery, OtherLeadsQueryVariables>;
 export const AuditDocument = new TypedDocumentString(`
     query Audit($first: Int!, $after: String) {
   audit(first: $first, after: $after) {
@@ -604,13 +904,38 @@ export const AuditDocument = new TypedDocumentString(`
   lead
   detail
 }`) as unknown as TypedDocumentString<AuditQuery, AuditQueryVariables>;
+export const SessionsDocument = new TypedDocumentString(`
+    query Sessions {
+  operatorSessions {
+    id
+    actor
+    role
+    startedAt
+    expiresAt
+  }
+}
+    `) as unknown as TypedDocumentString<SessionsQuery, SessionsQueryVariables>;
+export const EndSessionDocument = new TypedDocumentString(`
+    mutation EndSession($id: ID!) {
+  endOperatorSession(id: $id) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<EndSessionMutation, EndSessionMutationVariables>;
 export const LeadExportDocument = new TypedDocumentString(`
-    query LeadExport($search: String, $state: LeadState, $locale: Locale, $since: DateTime, $first: Int!, $after: String) {
+    query LeadExport($search: String, $state: LeadState, $status: LeadStatus, $owner: String, $locale: Locale, $source: String, $currency: String, $amountFrom: Float, $amountTo: Float, $since: DateTime, $sort: LeadSort!, $first: Int!, $after: String) {
   leads(
     search: $search
     state: $state
+    status: $status
+    owner: $owner
     locale: $locale
+    source: $source
+    currency: $currency
+    amountFrom: $amountFrom
+    amountTo: $amountTo
     since: $since
+    sort: $sort
     first: $first
     after: $after
   ) {
@@ -703,6 +1028,10 @@ export const FunnelDocument = new TypedDocumentString(`
         currency
         amount
       }
+      won {
+        currency
+        amount
+      }
     }
   }
 }
@@ -732,13 +1061,6 @@ export const HealthDocument = new TypedDocumentString(`
     `) as unknown as TypedDocumentString<HealthQuery, HealthQueryVariables>;
 export const AttentionDocument = new TypedDocumentString(`
     query Attention($sales: Boolean!) {
-  newest: leads(first: 1) {
-    edges {
-      node {
-        reference
-      }
-    }
-  }
   inReview: leads(state: IN_REVIEW, first: 10) {
     edges {
       node {
@@ -828,6 +1150,35 @@ export const ResendLeadDocument = new TypedDocumentString(`
     withdrawnAt
   }
   noMailReason
+  sameAddress {
+    id
+    reference
+    submittedAt
+    state
+    selections {
+      projectType
+    }
+    estimate {
+      min
+      max
+      currency
+    }
+  }
+  owner
+  status
+  notes {
+    author
+    at
+    text
+  }
+  outcome {
+    value
+    amount
+    currency
+    at
+    source
+    by
+  }
   deliveries {
     ...OneDelivery
   }
@@ -919,6 +1270,35 @@ export const ReleaseLeadDocument = new TypedDocumentString(`
     withdrawnAt
   }
   noMailReason
+  sameAddress {
+    id
+    reference
+    submittedAt
+    state
+    selections {
+      projectType
+    }
+    estimate {
+      min
+      max
+      currency
+    }
+  }
+  owner
+  status
+  notes {
+    author
+    at
+    text
+  }
+  outcome {
+    value
+    amount
+    currency
+    at
+    source
+    by
+  }
   deliveries {
     ...OneDelivery
   }
@@ -1010,6 +1390,35 @@ export const RejectLeadDocument = new TypedDocumentString(`
     withdrawnAt
   }
   noMailReason
+  sameAddress {
+    id
+    reference
+    submittedAt
+    state
+    selections {
+      projectType
+    }
+    estimate {
+      min
+      max
+      currency
+    }
+  }
+  owner
+  status
+  notes {
+    author
+    at
+    text
+  }
+  outcome {
+    value
+    amount
+    currency
+    at
+    source
+    by
+  }
   deliveries {
     ...OneDelivery
   }
@@ -1049,6 +1458,491 @@ fragment OneDelivery on Delivery {
     error
   }
 }`) as unknown as TypedDocumentString<RejectLeadMutation, RejectLeadMutationVariables>;
+export const AssignLeadDocument = new TypedDocumentString(`
+    mutation AssignLead($id: ID!, $owner: String) {
+  lead: assignLead(id: $id, owner: $owner) {
+    ...WholeLead
+  }
+}
+    fragment WholeLead on Lead {
+  id
+  reference
+  state
+  submittedAt
+  locale
+  signals
+  contact {
+    firstName
+    lastName
+    email
+    phone
+    company
+  }
+  selections {
+    projectType
+    features
+    complexity
+    timeline
+  }
+  estimate {
+    min
+    max
+    currency
+  }
+  priceStatus
+  sentEstimate {
+    min
+    max
+    currency
+  }
+  message
+  attribution {
+    ...Touch
+  }
+  firstAttribution {
+    ...Touch
+  }
+  consents {
+    purpose
+    given
+    text
+    siteWording
+    withdrawnAt
+  }
+  noMailReason
+  sameAddress {
+    id
+    reference
+    submittedAt
+    state
+    selections {
+      projectType
+    }
+    estimate {
+      min
+      max
+      currency
+    }
+  }
+  owner
+  status
+  notes {
+    author
+    at
+    text
+  }
+  outcome {
+    value
+    amount
+    currency
+    at
+    source
+    by
+  }
+  deliveries {
+    ...OneDelivery
+  }
+  audit {
+    ...OneEntry
+  }
+}
+fragment OneEntry on AuditEntry {
+  id
+  at
+  actor
+  action
+  lead
+  detail
+}
+fragment Touch on LeadAttribution {
+  source
+  medium
+  campaign
+  term
+  content
+  referrer
+  landingPage
+}
+fragment OneDelivery on Delivery {
+  id
+  target
+  state
+  createdAt
+  nextAttemptAt
+  deliveredAt
+  attemptCount
+  maxAttempts
+  reason
+  attempts {
+    at
+    error
+  }
+}`) as unknown as TypedDocumentString<AssignLeadMutation, AssignLeadMutationVariables>;
+export const SetLeadStatusDocument = new TypedDocumentString(`
+    mutation SetLeadStatus($id: ID!, $status: LeadStatus!) {
+  lead: setLeadStatus(id: $id, status: $status) {
+    ...WholeLead
+  }
+}
+    fragment WholeLead on Lead {
+  id
+  reference
+  state
+  submittedAt
+  locale
+  signals
+  contact {
+    firstName
+    lastName
+    email
+    phone
+    company
+  }
+  selections {
+    projectType
+    features
+    complexity
+    timeline
+  }
+  estimate {
+    min
+    max
+    currency
+  }
+  priceStatus
+  sentEstimate {
+    min
+    max
+    currency
+  }
+  message
+  attribution {
+    ...Touch
+  }
+  firstAttribution {
+    ...Touch
+  }
+  consents {
+    purpose
+    given
+    text
+    siteWording
+    withdrawnAt
+  }
+  noMailReason
+  sameAddress {
+    id
+    reference
+    submittedAt
+    state
+    selections {
+      projectType
+    }
+    estimate {
+      min
+      max
+      currency
+    }
+  }
+  owner
+  status
+  notes {
+    author
+    at
+    text
+  }
+  outcome {
+    value
+    amount
+    currency
+    at
+    source
+    by
+  }
+  deliveries {
+    ...OneDelivery
+  }
+  audit {
+    ...OneEntry
+  }
+}
+fragment OneEntry on AuditEntry {
+  id
+  at
+  actor
+  action
+  lead
+  detail
+}
+fragment Touch on LeadAttribution {
+  source
+  medium
+  campaign
+  term
+  content
+  referrer
+  landingPage
+}
+fragment OneDelivery on Delivery {
+  id
+  target
+  state
+  createdAt
+  nextAttemptAt
+  deliveredAt
+  attemptCount
+  maxAttempts
+  reason
+  attempts {
+    at
+    error
+  }
+}`) as unknown as TypedDocumentString<SetLeadStatusMutation, SetLeadStatusMutationVariables>;
+export const AddLeadNoteDocument = new TypedDocumentString(`
+    mutation AddLeadNote($id: ID!, $text: String!) {
+  lead: addLeadNote(id: $id, text: $text) {
+    ...WholeLead
+  }
+}
+    fragment WholeLead on Lead {
+  id
+  reference
+  state
+  submittedAt
+  locale
+  signals
+  contact {
+    firstName
+    lastName
+    email
+    phone
+    company
+  }
+  selections {
+    projectType
+    features
+    complexity
+    timeline
+  }
+  estimate {
+    min
+    max
+    currency
+  }
+  priceStatus
+  sentEstimate {
+    min
+    max
+    currency
+  }
+  message
+  attribution {
+    ...Touch
+  }
+  firstAttribution {
+    ...Touch
+  }
+  consents {
+    purpose
+    given
+    text
+    siteWording
+    withdrawnAt
+  }
+  noMailReason
+  sameAddress {
+    id
+    reference
+    submittedAt
+    state
+    selections {
+      projectType
+    }
+    estimate {
+      min
+      max
+      currency
+    }
+  }
+  owner
+  status
+  notes {
+    author
+    at
+    text
+  }
+  outcome {
+    value
+    amount
+    currency
+    at
+    source
+    by
+  }
+  deliveries {
+    ...OneDelivery
+  }
+  audit {
+    ...OneEntry
+  }
+}
+fragment OneEntry on AuditEntry {
+  id
+  at
+  actor
+  action
+  lead
+  detail
+}
+fragment Touch on LeadAttribution {
+  source
+  medium
+  campaign
+  term
+  content
+  referrer
+  landingPage
+}
+fragment OneDelivery on Delivery {
+  id
+  target
+  state
+  createdAt
+  nextAttemptAt
+  deliveredAt
+  attemptCount
+  maxAttempts
+  reason
+  attempts {
+    at
+    error
+  }
+}`) as unknown as TypedDocumentString<AddLeadNoteMutation, AddLeadNoteMutationVariables>;
+export const SetLeadOutcomeDocument = new TypedDocumentString(`
+    mutation SetLeadOutcome($id: ID!, $outcome: LeadOutcomeValue, $amount: Float, $currency: String) {
+  lead: setLeadOutcome(
+    id: $id
+    outcome: $outcome
+    amount: $amount
+    currency: $currency
+  ) {
+    ...WholeLead
+  }
+}
+    fragment WholeLead on Lead {
+  id
+  reference
+  state
+  submittedAt
+  locale
+  signals
+  contact {
+    firstName
+    lastName
+    email
+    phone
+    company
+  }
+  selections {
+    projectType
+    features
+    complexity
+    timeline
+  }
+  estimate {
+    min
+    max
+    currency
+  }
+  priceStatus
+  sentEstimate {
+    min
+    max
+    currency
+  }
+  message
+  attribution {
+    ...Touch
+  }
+  firstAttribution {
+    ...Touch
+  }
+  consents {
+    purpose
+    given
+    text
+    siteWording
+    withdrawnAt
+  }
+  noMailReason
+  sameAddress {
+    id
+    reference
+    submittedAt
+    state
+    selections {
+      projectType
+    }
+    estimate {
+      min
+      max
+      currency
+    }
+  }
+  owner
+  status
+  notes {
+    author
+    at
+    text
+  }
+  outcome {
+    value
+    amount
+    currency
+    at
+    source
+    by
+  }
+  deliveries {
+    ...OneDelivery
+  }
+  audit {
+    ...OneEntry
+  }
+}
+fragment OneEntry on AuditEntry {
+  id
+  at
+  actor
+  action
+  lead
+  detail
+}
+fragment Touch on LeadAttribution {
+  source
+  medium
+  campaign
+  term
+  content
+  referrer
+  landingPage
+}
+fragment OneDelivery on Delivery {
+  id
+  target
+  state
+  createdAt
+  nextAttemptAt
+  deliveredAt
+  attemptCount
+  maxAttempts
+  reason
+  attempts {
+    at
+    error
+  }
+}`) as unknown as TypedDocumentString<SetLeadOutcomeMutation, SetLeadOutcomeMutationVariables>;
 export const WithdrawConsentDocument = new TypedDocumentString(`
     mutation WithdrawConsent($id: ID!, $purpose: String!) {
   lead: withdrawConsent(id: $id, purpose: $purpose) {
@@ -1101,6 +1995,35 @@ export const WithdrawConsentDocument = new TypedDocumentString(`
     withdrawnAt
   }
   noMailReason
+  sameAddress {
+    id
+    reference
+    submittedAt
+    state
+    selections {
+      projectType
+    }
+    estimate {
+      min
+      max
+      currency
+    }
+  }
+  owner
+  status
+  notes {
+    author
+    at
+    text
+  }
+  outcome {
+    value
+    amount
+    currency
+    at
+    source
+    by
+  }
   deliveries {
     ...OneDelivery
   }
@@ -1158,3 +2081,64 @@ export const EraseLeadsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<EraseLeadsMutation, EraseLeadsMutationVariables>;
+export const LeadEventsDocument = new TypedDocumentString(`
+    subscription LeadEvents($after: String) {
+  leadEvents(after: $after) {
+    position
+    restarted
+    changes {
+      reference
+      id
+      kind
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<LeadEventsSubscription, LeadEventsSubscriptionVariables>;
+export const ReleaseLeadsDocument = new TypedDocumentString(`
+    mutation ReleaseLeads($ids: [ID!]!, $expected: LeadState) {
+  outcome: releaseLeads(ids: $ids, expected: $expected) {
+    ...Outcome
+  }
+}
+    fragment Outcome on LeadsChange {
+  failed {
+    id
+    reason
+  }
+}`) as unknown as TypedDocumentString<ReleaseLeadsMutation, ReleaseLeadsMutationVariables>;
+export const RejectLeadsDocument = new TypedDocumentString(`
+    mutation RejectLeads($ids: [ID!]!, $expected: LeadState) {
+  outcome: rejectLeads(ids: $ids, expected: $expected) {
+    ...Outcome
+  }
+}
+    fragment Outcome on LeadsChange {
+  failed {
+    id
+    reason
+  }
+}`) as unknown as TypedDocumentString<RejectLeadsMutation, RejectLeadsMutationVariables>;
+export const RetryLeadsDocument = new TypedDocumentString(`
+    mutation RetryLeads($ids: [ID!]!) {
+  outcome: retryLeads(ids: $ids) {
+    ...Outcome
+  }
+}
+    fragment Outcome on LeadsChange {
+  failed {
+    id
+    reason
+  }
+}`) as unknown as TypedDocumentString<RetryLeadsMutation, RetryLeadsMutationVariables>;
+export const AssignLeadsDocument = new TypedDocumentString(`
+    mutation AssignLeads($ids: [ID!]!, $owner: String) {
+  outcome: assignLeads(ids: $ids, owner: $owner) {
+    ...Outcome
+  }
+}
+    fragment Outcome on LeadsChange {
+  failed {
+    id
+    reason
+  }
+}`) as unknown as TypedDocumentString<AssignLeadsMutation, AssignLeadsMutationVariables>;

@@ -40,9 +40,9 @@ export type AttributionInput = {
 
 /** What operators do. */
 export type AuditAction =
-  /** A lead was read. */
+  /** A lead was read, with fields that a viewer does not see. */
   | 'OPENED'
-  /** Leads were listed, with contact data or ids. */
+  /** Leads were listed, with contact data, ids or other fields that a viewer does not see. */
   | 'LISTED'
   /** Leads were written to a file. */
   | 'EXPORTED'
@@ -56,8 +56,18 @@ export type AuditAction =
   | 'RESENT'
   /** A consent was withdrawn. */
   | 'WITHDRAWN'
+  /** An operator said what became of a lead, or took it back. */
+  | 'OUTCOME'
+  /** A lead was given to an operator, or to none. */
+  | 'ASSIGNED'
+  /** The status of a lead was changed. */
+  | 'STATUS'
+  /** A note was added to a lead. */
+  | 'NOTE'
   /** A lead was erased, or an erasure found none. */
-  | 'ERASED';
+  | 'ERASED'
+  /** A session of an operator was ended for its owner. */
+  | 'SESSION_ENDED';
 
 /** A page of the audit. */
 export type AuditConnection = {
@@ -81,7 +91,7 @@ export type AuditEntry = {
   readonly id: Scalars['ID']['output'];
   /** When it was done. */
   readonly at: Scalars['DateTime']['output'];
-  /** Who did it: the subject of a session, `token`, or `command:` and a user of the system. */
+  /** Who did it: `oidc:` and the subject of an account, `token`, or `command:` and a user of the system. */
   readonly actor: Scalars['String']['output'];
   /** What was done. */
   readonly action: AuditAction;
@@ -427,6 +437,8 @@ export type FunnelSource = {
   readonly submissions: Scalars['Int']['output'];
   /** The lower ends of these leads' ranges, added up by currency. */
   readonly sums: ReadonlyArray<FunnelSum>;
+  /** What those of them that were won bring, as far as it is known, added up by currency. */
+  readonly won: ReadonlyArray<FunnelSum>;
 };
 
 /** A step of the calculator, and the number of sessions that reached it. */
@@ -453,7 +465,11 @@ export type FunnelStepName =
   /** Something of the contact form was typed. */
   | 'TYPED'
   /** The quote was submitted, and is not in review or rejected. */
-  | 'SUBMITTED';
+  | 'SUBMITTED'
+  /** The lead turned out to be worth an offer, now or before it was won. */
+  | 'QUALIFIED'
+  /** The lead became a customer. */
+  | 'WON';
 
 /** An amount of money. */
 export type FunnelSum = {
@@ -586,6 +602,16 @@ export type Lead = {
   readonly noMailReason?: Maybe<Scalars['String']['output']>;
   /** What operators did with it, the newest first, at most 50 entries. Null for a viewer. */
   readonly audit?: Maybe<ReadonlyArray<AuditEntry>>;
+  /** What became of it; null: it is not known. */
+  readonly outcome?: Maybe<LeadOutcome>;
+  /** Address of the operator whom it was given to, in lower case; null: none. */
+  readonly owner?: Maybe<Scalars['String']['output']>;
+  /** How far operators are with it. */
+  readonly status: LeadStatus;
+  /** What operators noted about it, the oldest first, at most 200. Null for a viewer. */
+  readonly notes?: Maybe<ReadonlyArray<LeadNote>>;
+  /** Other leads of the same e-mail address, the newest first, at most 20. Null for a viewer. */
+  readonly sameAddress?: Maybe<ReadonlyArray<Lead>>;
 };
 
 /** Where a visitor came from, as the client said. */
@@ -606,7 +632,26 @@ export type LeadAttribution = {
   readonly landingPage?: Maybe<Scalars['String']['output']>;
 };
 
-/** A page of leads. There is no total, since counting would read all leads. */
+/** A lead that changed, or whose deliveries did. */
+export type LeadChange = {
+  /** Its reference. */
+  readonly reference: Scalars['String']['output'];
+  /** Its id; null for a viewer. */
+  readonly id?: Maybe<Scalars['ID']['output']>;
+  /** What became of it. */
+  readonly kind: LeadChangeKind;
+};
+
+/** What became of a lead. */
+export type LeadChangeKind =
+  /** It was submitted. */
+  | 'CREATED'
+  /** Something changed, such as its state or a delivery. */
+  | 'CHANGED'
+  /** It was erased, or deleted because of its age. */
+  | 'ERASED';
+
+/** A page of leads. */
 export type LeadConnection = {
   /** The leads of the page. */
   readonly edges: ReadonlyArray<LeadEdge>;
@@ -617,6 +662,8 @@ export type LeadConnection = {
    * first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Null for a viewer.
    */
   readonly csv?: Maybe<Scalars['String']['output']>;
+  /** How many leads the filter selects, on all pages. They are counted only where this field is asked for. */
+  readonly counts: LeadCounts;
 };
 
 /** What a visitor was asked to agree to, and the answer. */
@@ -647,6 +694,16 @@ export type LeadContact = {
   readonly company?: Maybe<Scalars['String']['output']>;
 };
 
+/** How many leads a filter selects. */
+export type LeadCounts = {
+  /** All of them. */
+  readonly total: Scalars['Int']['output'];
+  /** Those in each state, in the order of the enum. States without a lead are left out. */
+  readonly states: ReadonlyArray<LeadStateCount>;
+  /** Those in each status, in the order of the enum. Statuses without a lead are left out. */
+  readonly statuses: ReadonlyArray<LeadStatusCount>;
+};
+
 /** A lead in a page. */
 export type LeadEdge = {
   /** Its place in the order. */
@@ -664,6 +721,79 @@ export type LeadEstimate = {
   /** Currency, ISO 4217, such as `EUR`. */
   readonly currency: Scalars['String']['output'];
 };
+
+/** What changed of leads since the event before. */
+export type LeadEvent = {
+  /** Where to go on after a break. */
+  readonly position: Scalars['String']['output'];
+  /** True: more may have changed than `changes` tells. */
+  readonly restarted: Scalars['Boolean']['output'];
+  /** The leads that changed, each once. */
+  readonly changes: ReadonlyArray<LeadChange>;
+};
+
+/** A lead that could not be changed. */
+export type LeadFailure = {
+  /** What it was named by: its id or reference. */
+  readonly id: Scalars['ID']['output'];
+  /** Why. */
+  readonly reason: LeadFailureReason;
+};
+
+/** Why a lead could not be changed. */
+export type LeadFailureReason =
+  /** There is no such lead. */
+  | 'NOT_FOUND'
+  /** It is not in the expected state any more. */
+  | 'CONFLICT'
+  /** It is not in review, and for a release not rejected either. */
+  | 'NOT_IN_REVIEW'
+  /** None of its deliveries failed or waits for another attempt. */
+  | 'NOTHING_TO_RETRY'
+  /** It could not be stored now. Trying again is safe. */
+  | 'UNAVAILABLE';
+
+/** What an operator wrote about a lead. */
+export type LeadNote = {
+  /** Who wrote it, named as in the audit. */
+  readonly author: Scalars['String']['output'];
+  /** When, in UTC, to the millisecond. */
+  readonly at: Scalars['DateTime']['output'];
+  /** The text. Its lines end with a line feed. */
+  readonly text: Scalars['String']['output'];
+};
+
+/** What became of a lead. */
+export type LeadOutcome = {
+  /** What became of it. */
+  readonly value: LeadOutcomeValue;
+  /** What it brings, in units of the currency, 0 to 1,000,000,000; null: not known, or it was not won. */
+  readonly amount?: Maybe<Scalars['Float']['output']>;
+  /** Currency of the amount, ISO 4217, such as `EUR`; null without an amount. */
+  readonly currency?: Maybe<Scalars['String']['output']>;
+  /** When the operator said so, or when it changed in the CRM, in UTC. */
+  readonly at: Scalars['DateTime']['output'];
+  /** Who said so. */
+  readonly source: LeadOutcomeSource;
+  /** The operator who said so, as in the audit. Null if the CRM did, and for a viewer. */
+  readonly by?: Maybe<Scalars['String']['output']>;
+};
+
+/** Who says what became of a lead. */
+export type LeadOutcomeSource =
+  /** An operator. The CRM does not change it. */
+  | 'OPERATOR'
+  /** The CRM, which is asked every hour where it is HubSpot. */
+  | 'CRM';
+
+/** What can become of a lead. */
+export type LeadOutcomeValue =
+  /** Sales took it up: it is worth an offer. */
+  | 'QUALIFIED'
+  /** It became a customer. */
+  | 'WON'
+  /** It will not become a customer. */
+  | 'LOST';
 
 /** What was chosen, as slugs. */
 export type LeadSelections = {
@@ -694,6 +824,17 @@ export type LeadSignal =
   /** A choice has no price. Not a reason for a review. */
   | 'unpriced';
 
+/** The order of a list of leads. Amounts are compared as numbers, whatever their currency. */
+export type LeadSort =
+  /** The newest first. */
+  | 'NEWEST'
+  /** The oldest first. */
+  | 'OLDEST'
+  /** The largest lower bound of the range first, and of equal ones the newest. */
+  | 'LARGEST'
+  /** The smallest lower bound of the range first, and of equal ones the oldest. */
+  | 'SMALLEST';
+
 /** State of a lead. */
 export type LeadState =
   /** It shows signs of a bot, and waits for an operator to release or reject it. */
@@ -706,6 +847,41 @@ export type LeadState =
   | 'FAILED'
   /** All its deliveries arrived. */
   | 'DELIVERED';
+
+/** Number of leads in a state. */
+export type LeadStateCount = {
+  /** The state. */
+  readonly state: LeadState;
+  /** How many leads are in it. */
+  readonly count: Scalars['Int']['output'];
+};
+
+/** How far operators are with a lead. It decides nothing about deliveries. */
+export type LeadStatus =
+  /** Work on it has not begun. */
+  | 'NEW'
+  /** The visitor was contacted. */
+  | 'CONTACTED'
+  /** It waits for the visitor's answer. */
+  | 'WAITING'
+  /** Nothing is left to do. */
+  | 'CLOSED';
+
+/** Number of leads in a status. */
+export type LeadStatusCount = {
+  /** The status. */
+  readonly status: LeadStatus;
+  /** How many leads are in it. */
+  readonly count: Scalars['Int']['output'];
+};
+
+/** What came of a change of several leads. */
+export type LeadsChange = {
+  /** Number of leads that were changed. One that was like that already counts neither here nor as failed. */
+  readonly changed: Scalars['Int']['output'];
+  /** The leads that could not be changed. */
+  readonly failed: ReadonlyArray<LeadFailure>;
+};
 
 /** A language of the site, as its ISO 639-1 code. */
 export type Locale =
@@ -780,6 +956,11 @@ export type Mutation = {
    */
   readonly eraseLeads: ErasureReceipt;
   /**
+   * Says what became of a lead, in place of anything that an operator or the CRM said before. The CRM does not change it
+   * afterwards. Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` for a lead in review or rejected.
+   */
+  readonly setLeadOutcome: Lead;
+  /**
    * Records what a visitor has chosen so far. May be sent at any time while the visitor is choosing: values that are
    * missing or not usable yet are left out. Answers once the state is durable. REST: `POST /api/quote/track`.
    */
@@ -791,6 +972,8 @@ export type Mutation = {
    * `POST /api/quote/submit`.
    */
   readonly submitQuote: SubmitQuotePayload;
+  /** Ends the session of an operator, at once and at every instance, and returns it. Fails with `NOT_FOUND`. */
+  readonly endOperatorSession: OperatorSession;
   /**
    * Receives the CMS's notification that a document was published, changed or deleted,
    * invalidates the content that includes it and refetches it in the background. Repeated deliveries
@@ -798,6 +981,35 @@ export type Mutation = {
    * which the CMS retries, while the cache backend is away.
    */
   readonly receiveCmsWebhook: InvalidateCachePayload;
+  /**
+   * Gives a lead to an operator, who gets a mail if mails are set up, unless the caller is the same. Fails with
+   * `NOT_FOUND`.
+   */
+  readonly assignLead: Lead;
+  /** Says how far operators are with a lead. Fails with `NOT_FOUND`. */
+  readonly setLeadStatus: Lead;
+  /**
+   * Adds a note to a lead. It is kept in the database only, and erased with the lead. Fails with `NOT_FOUND`, and with
+   * `BAD_USER_INPUT` if the lead has 200 notes.
+   */
+  readonly addLeadNote: Lead;
+  /**
+   * Releases several leads as `releaseLead` does one. A lead that fails is named in the answer, and does not stop the
+   * others.
+   */
+  readonly releaseLeads: LeadsChange;
+  /** Rejects several leads as `rejectLead` does one. A lead that fails is named in the answer, and does not stop the others. */
+  readonly rejectLeads: LeadsChange;
+  /**
+   * Makes the deliveries of several leads due now that failed or wait for another attempt. A lead that fails is named in
+   * the answer, and does not stop the others.
+   */
+  readonly retryLeads: LeadsChange;
+  /**
+   * Gives several leads to an operator, who gets one mail of all of them, as `assignLead` does with one. A lead that fails
+   * is named in the answer, and does not stop the others.
+   */
+  readonly assignLeads: LeadsChange;
 };
 
 
@@ -856,6 +1068,15 @@ export type MutationEraseLeadsArgs = {
 
 
 /** Mutations. The fields of a request run one after the other, in the order written. */
+export type MutationSetLeadOutcomeArgs = {
+  id: Scalars['ID']['input'];
+  outcome?: InputMaybe<LeadOutcomeValue>;
+  amount?: InputMaybe<Scalars['Float']['input']>;
+  currency?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationTrackQuoteArgs = {
   input: TrackQuoteInput;
 };
@@ -868,8 +1089,78 @@ export type MutationSubmitQuoteArgs = {
 
 
 /** Mutations. The fields of a request run one after the other, in the order written. */
+export type MutationEndOperatorSessionArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationReceiveCmsWebhookArgs = {
   payload: Scalars['JSON']['input'];
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order written. */
+export type MutationAssignLeadArgs = {
+  id: Scalars['ID']['input'];
+  owner?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order written. */
+export type MutationSetLeadStatusArgs = {
+  id: Scalars['ID']['input'];
+  status: LeadStatus;
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order written. */
+export type MutationAddLeadNoteArgs = {
+  id: Scalars['ID']['input'];
+  text: Scalars['String']['input'];
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order written. */
+export type MutationReleaseLeadsArgs = {
+  ids: ReadonlyArray<Scalars['ID']['input']>;
+  expected?: InputMaybe<LeadState>;
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order written. */
+export type MutationRejectLeadsArgs = {
+  ids: ReadonlyArray<Scalars['ID']['input']>;
+  expected?: InputMaybe<LeadState>;
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order written. */
+export type MutationRetryLeadsArgs = {
+  ids: ReadonlyArray<Scalars['ID']['input']>;
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order written. */
+export type MutationAssignLeadsArgs = {
+  ids: ReadonlyArray<Scalars['ID']['input']>;
+  owner?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** A session of the inbox that an account opened. */
+export type OperatorSession = {
+  /** Names the session. It opens nothing. */
+  readonly id: Scalars['ID']['output'];
+  /** Whose it is, as the audit names the actor: `oidc:` and the subject of the account. */
+  readonly actor: Scalars['String']['output'];
+  /** What the operator may do in it. */
+  readonly role: Role;
+  /** When it began. */
+  readonly startedAt: Scalars['DateTime']['output'];
+  /** When the role is due to be checked with the provider of accounts. */
+  readonly checkAt: Scalars['DateTime']['output'];
+  /** When it ends, whatever the provider says. */
+  readonly expiresAt: Scalars['DateTime']['output'];
 };
 
 /** What comes after a page. */
@@ -924,7 +1215,7 @@ export type Query = {
    */
   readonly content: ReadonlyArray<ContentDocument>;
   /**
-   * Leads, the newest first, from the database. New leads do not shift the pages. Like all operator fields it is answered
+   * Leads from the database. New leads do not shift the pages. Like all operator fields it is answered
    * on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`; elsewhere, or without a token, it fails with `UNAUTHENTICATED`. Answers
    * are never cached (`no-store`).
    */
@@ -938,8 +1229,7 @@ export type Query = {
   readonly deliveries: DeliveryConnection;
   /**
    * How far visitors get in the calculator, and what they choose, by the last tracked state of each session: a
-   * choice that was taken back is not counted. Sessions are deleted after `TRACK_RETENTION`. Reads all sessions, which
-   * takes seconds if there are many.
+   * choice that was taken back is not counted. Sessions are deleted after `TRACK_RETENTION`.
    */
   readonly funnel: Funnel;
   /** Checks of everything the service depends on, made now, as by `siteapi doctor`. Each is limited to 8 seconds. */
@@ -955,6 +1245,11 @@ export type Query = {
    * null. Never cached.
    */
   readonly estimateQuote: QuoteEstimate;
+  /**
+   * Sessions of operators who signed in with an account, the newest first. Those of a token are not stored: they end when
+   * it is removed from `ADMIN_API_TOKEN`.
+   */
+  readonly operatorSessions: ReadonlyArray<OperatorSession>;
   /**
    * The site's global settings: a singleton document of the CMS, served from the
    * cache. Null if the CMS has no such document, or for any other `id`. Fails with
@@ -983,9 +1278,16 @@ export type QueryContentArgs = {
 export type QueryLeadsArgs = {
   search?: InputMaybe<Scalars['String']['input']>;
   state?: InputMaybe<LeadState>;
+  status?: InputMaybe<LeadStatus>;
+  owner?: InputMaybe<Scalars['String']['input']>;
   locale?: InputMaybe<Locale>;
+  source?: InputMaybe<Scalars['String']['input']>;
+  currency?: InputMaybe<Scalars['String']['input']>;
+  amountFrom?: InputMaybe<Scalars['Float']['input']>;
+  amountTo?: InputMaybe<Scalars['Float']['input']>;
   since?: InputMaybe<Scalars['DateTime']['input']>;
   until?: InputMaybe<Scalars['DateTime']['input']>;
+  sort?: LeadSort;
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
 };
@@ -1210,6 +1512,28 @@ export type SubmitQuotePayload = {
   readonly submissionId: Scalars['String']['output'];
   /** Relative address of the PDF summary: `/api/quote/pdf?id=<submissionId>`. */
   readonly pdfUrl: Scalars['String']['output'];
+};
+
+/** Streams of events, for operators. */
+export type Subscription = {
+  /**
+   * What changes of leads, as it happens: server-sent events, in answer to a POST that accepts `text/event-stream`. The
+   * first event comes at once, and tells what changed since the position `after`. Later ones come within a second of a
+   * change, by whichever instance or command, with what was gathered meanwhile. They hold no contact data: a client
+   * asks for what it shows. A change may be told twice, and none is left out; an event that is `restarted` says that
+   * this is not certain, and that everything has to be asked for.
+   *
+   * A stream ends when its session does or has another role, and when the service stops; follow it again from `position`.
+   * A session has at most 50 streams, beyond which it fails with `RATE_LIMITED`, and an instance 1,000
+   * (`UPSTREAM_UNAVAILABLE`).
+   */
+  readonly leadEvents: LeadEvent;
+};
+
+
+/** Streams of events, for operators. */
+export type SubscriptionLeadEventsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** The settings a guarded field compares its caller's token with. */

@@ -1,9 +1,10 @@
 // What operators did with leads, for admins, and the history of one lead.
 import { AuditDocument, type OneEntryFragment as Entry } from "../generated/inbox";
+import { exact } from "./format";
 import { More } from "./leads";
 import { Empty, Pending } from "./parts";
 import { useList } from "./service";
-import { auditActions, exact } from "./words";
+import { words } from "./words";
 
 const pageSize = 100;
 
@@ -13,15 +14,15 @@ export function Audit() {
     <main class="page">
       <div class="heading">
         <div>
-          <h1>Audit</h1>
+          <h1>{words.views.audit}</h1>
           <p class="muted">
-            What was done with leads, and by whom. <code>siteapi audit verify</code> checks that nothing was changed.
+            {words.audit.intro} <code>siteapi audit verify</code> {words.audit.verify}
           </p>
         </div>
-        <button type="button" onClick={list.reload} disabled={list.loading}>Look again</button>
+        <button type="button" onClick={list.reload} disabled={list.loading}>{words.audit.again}</button>
       </div>
       <Pending query={list} rows={9} />
-      {list.nodes?.length === 0 && <Empty title="Nothing was done yet" />}
+      {list.nodes?.length === 0 && <Empty title={words.audit.none} />}
       {!!list.nodes?.length && <section class="card"><History entries={list.nodes} /></section>}
       {list.hasMore && <More load={list.more} />}
     </main>
@@ -33,7 +34,7 @@ export const History = ({ entries }: { entries: readonly Entry[] }) => (
     {entries.map((entry) => (
       <li key={entry.id}>
         <time dateTime={entry.at}>{exact(entry.at)}</time> <bdi>{entry.actor}</bdi>{" "}
-        {auditActions[entry.action]}
+        {words.audit.actions[entry.action]}
         {entry.lead && ` ${entry.lead.slice(0, 8).toUpperCase()}`}{" "}
         {entry.detail !== "{}" && <code>{entry.detail}</code>}
       </li>

@@ -1,37 +1,40 @@
 // Leads as a table for a spreadsheet, which the service writes.
 import { LeadExportDocument, type LeadExportQuery, type LeadExportQueryVariables } from "../generated/inbox";
+import { plural } from "./format";
 import { toast } from "./parts";
 import { ask, type Failure } from "./service";
-import { plural } from "./words";
+import { words } from "./words";
 
 /** Saves all leads that match, page by page, and waits if the service asks for it (Retry-After). */
 export async function exportLeads(filter: Omit<LeadExportQueryVariables, "first" | "after">) {
   const abort = new AbortController();
   const parts: string[] = [];
   let rows = 0;
-  const cancel = { text: "Cancel", run: () => abort.abort() };
-  const progress = () => toast({ text: `Exporting … ${plural(rows, "lead")} so far`, tone: "busy", action: cancel });
+  const leads = () => plural(rows, words.nouns.leads);
+  const cancel = { text: words.cancel, run: () => abort.abort() };
+  const progress = () => toast({ text: words.exporting.progress(leads()), tone: "busy", action: cancel });
   progress();
   for (let after: string | null = null; !abort.signal.aborted; ) {
     try {
-      const { leads }: LeadExportQuery = await ask(LeadExportDocument, { ...filter, first: 500, after }, abort.signal);
-      parts.push(leads.csv ?? "");
-      rows += leads.edges.length;
-      after = leads.pageInfo.endCursor;
-      if (!leads.pageInfo.hasNextPage) {
+      const answer: LeadExportQuery = await ask(LeadExportDocument, { ...filter, first: 500, after }, abort.signal);
+      const page = answer.leads;
+      parts.push(page.csv ?? "");
+      rows += page.edges.length;
+      after = page.pageInfo.endCursor;
+      if (!page.pageInfo.hasNextPage) {
         save(new Blob(parts, { type: "text/csv;charset=utf-8" }), `leads-${new Date().toISOString().slice(0, 10)}.csv`);
-        toast({ text: `${plural(rows, "lead")} exported.`, tone: "good" });
+        toast({ text: words.exporting.done(leads()), tone: "good" });
         return;
       }
       if (!abort.signal.aborted) progress();
     } catch (e) {
       const failure = e as Failure;
       if (abort.signal.aborted) break;
-      if (failure.kind !== "limited") return toast({ text: `The export stopped: ${failure.message}`, tone: "bad" });
+      if (failure.kind !== "limited") return toast({ text: words.exporting.stopped(failure.message), tone: "bad" });
       await new Promise((resolve) => setTimeout(resolve, failure.retryAfter * 1000));
     }
   }
-  toast({ text: "The export was cancelled.", tone: "quiet" });
+  toast({ text: words.exporting.cancelled, tone: "quiet" });
 }
 
 /** Has the browser save a file. */

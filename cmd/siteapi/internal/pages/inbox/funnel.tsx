@@ -1,23 +1,22 @@
 // How far visitors get, by week and language, and what they choose.
 import type { ComponentChildren } from "preact";
 import { FunnelDocument, type FunnelQuery, type FunnelStepName, type Locale } from "../generated/inbox";
+import { count, languageName, languages, money, percent, periodStart, shortDay } from "./format";
 import { useLabel } from "./labels";
 import { Empty, Pending, Select } from "./parts";
 import { useQuery } from "./service";
-import { count, known, languageName, languages, money, percent, periodStart, shortDay, steps } from "./words";
+import { known, words } from "./words";
 
 type Funnel = FunnelQuery["funnel"];
 
-const otherPeriods = { "7d": "7 days", "30d": "30 days", "365d": "A year", all: "All time" };
-const fields: Record<string, string> = {
-  projectType: "Projects",
-  features: "Features",
-  complexity: "Complexity",
-  timeline: "Timelines",
-};
+/** The periods of the funnel beside its usual one. */
+function otherPeriods(): Record<string, string> {
+  const { "7d": week, "30d": month, "365d": year, all } = words.periods;
+  return { "7d": week, "30d": month, "365d": year, all };
+}
 
 export function Funnel({ params }: { params: Record<string, string> }) {
-  const locale = known(languages, params.locale);
+  const locale = known(languages(), params.locale);
   const touch = params.touch === "FIRST" ? "FIRST" : "LAST";
   const query = useQuery(FunnelDocument, { since: periodStart(params.since ?? "90d"), locale, touch });
   const funnel = query.data?.funnel;
@@ -26,19 +25,37 @@ export function Funnel({ params }: { params: Record<string, string> }) {
     <main class="page">
       <div class="heading">
         <div>
-          <h1>Funnel</h1>
-          <p class="muted">How far visitors of the calculator get, and what they choose.</p>
+          <h1>{words.views.funnel}</h1>
+          <p class="muted">{words.funnel.intro}</p>
         </div>
         <div class="filters">
-          <Select name="since" label="Period" all="90 days" options={otherPeriods} params={params} />
-          <Select name="locale" label="Language" all="Any language" options={languages} params={params} />
-          <Select name="touch" label="Came from" all="Last source" options={{ FIRST: "First source" }} params={params} />
+          <Select
+            name="since"
+            label={words.funnel.period}
+            all={words.periods["90d"]}
+            options={otherPeriods()}
+            params={params}
+          />
+          <Select
+            name="locale"
+            label={words.list.language}
+            all={words.list.anyLanguage}
+            options={languages()}
+            params={params}
+          />
+          <Select
+            name="touch"
+            label={words.funnel.touch}
+            all={words.funnel.lastTouch}
+            options={{ FIRST: words.funnel.firstTouch }}
+            params={params}
+          />
         </div>
       </div>
       <Pending query={query} rows={6} />
       {funnel && (
         <div class="charts" aria-busy={query.loading}>
-          {visited ? <Charts funnel={funnel} locale={locale} /> : <Empty title="There were no visitors in this time" />}
+          {visited ? <Charts funnel={funnel} locale={locale} /> : <Empty title={words.funnel.none} />}
           {funnel.sources.length > 0 && <Sources sources={funnel.sources} />}
         </div>
       )}
@@ -49,6 +66,7 @@ export function Funnel({ params }: { params: Record<string, string> }) {
 /** The charts. Only leads have a language, so the charts by language have no visitors. */
 function Charts({ funnel, locale }: { funnel: Funnel; locale: Locale | null }) {
   const label = useLabel();
+  const { week, visitors, requests, share } = words.funnel;
   const first = funnel.steps[0]?.count || 1;
   const weeks = grouped(funnel.weeks, (week) => week.start);
   const mostVisited = most(weeks.map((week) => week.visited));
@@ -69,20 +87,24 @@ function Charts({ funnel, locale }: { funnel: Funnel; locale: Locale | null }) {
     <>
       {!locale && (
         <Chart
-          title="From the first click to a request"
-          columns={["Step", "Visitors", "Went on"]}
+          title={words.funnel.fromFirst}
+          columns={[words.funnel.step, words.funnel.visitors, words.funnel.wentOn]}
           rows={funnel.steps.map((step) => ({
-            name: steps[step.name],
+            name: words.funnel.steps[step.name],
             part: step.count / first,
             cells: [count(step.count), step.conversion === null ? "" : percent(step.conversion)],
           }))}
         />
       )}
-      <Chart title="By week" columns={locale ? ["Week", "Requests"] : ["Week", "Visitors", "Requests", "Share"]} rows={byWeek} />
+      <Chart
+        title={words.funnel.byWeek}
+        columns={locale ? [week, requests] : [week, visitors, requests, share]}
+        rows={byWeek}
+      />
       {!locale && spoken.length > 0 && (
         <Chart
-          title="Requests by language"
-          columns={["Language", "Requests"]}
+          title={words.funnel.byLanguage}
+          columns={[words.funnel.language, requests]}
           rows={spoken.map(({ key, submitted }) => ({
             name: languageName(key as Locale),
             part: submitted / mostSpoken,
@@ -90,14 +112,16 @@ function Charts({ funnel, locale }: { funnel: Funnel; locale: Locale | null }) {
           }))}
         />
       )}
-      {Object.entries(fields).map(([field, title]) => {
+      {Object.entries(words.funnel.choices).map(([field, title]) => {
         const choices = funnel.choices.filter((choice) => choice.field === field).slice(0, 8);
         const rows = choices.map((choice) => ({
           name: label(field, choice.value),
           whole: choice.count / most(choices.map((c) => c.count)),
           cells: [count(choice.count)],
         }));
-        return rows.length > 0 && <Chart key={field} title={title} columns={["Choice", "Visitors"]} rows={rows} half />;
+        return rows.length > 0 && (
+          <Chart key={field} title={title} columns={[words.funnel.choice, visitors]} rows={rows} half />
+        );
       })}
     </>
   );
@@ -105,25 +129,30 @@ function Charts({ funnel, locale }: { funnel: Funnel; locale: Locale | null }) {
 
 /** Where visitors came from, and what came of it. */
 function Sources({ sources }: { sources: Funnel["sources"] }) {
+  const { source, visitors, estimates, requests, worth, won } = words.funnel;
   const mostSessions = most(sources.map((row) => row.sessions));
   return (
     <Chart
-      title="Where visitors came from"
-      columns={["Source and campaign", "Visitors", "Estimates", "Requests", "Worth from"]}
-      rows={sources.map(({ source, campaign, sessions, estimates, submissions, sums }) => ({
-        name: [source || "Not known", campaign].filter(Boolean).join(" · "),
-        whole: sessions / mostSessions,
-        part: submissions / mostSessions,
+      title={words.funnel.sources}
+      columns={[source, visitors, estimates, requests, worth, won]}
+      rows={sources.map((row) => ({
+        name: [row.source || words.notKnown, row.campaign].filter(Boolean).join(" · "),
+        whole: row.sessions / mostSessions,
+        part: row.submissions / mostSessions,
         cells: [
-          count(sessions),
-          count(estimates),
-          count(submissions),
-          sums.map(({ amount, currency }) => money({ min: amount, max: amount, currency })).join(", ") || "–",
+          count(row.sessions),
+          count(row.estimates),
+          count(row.submissions),
+          amounts(row.sums),
+          amounts(row.won),
         ],
       }))}
     />
   );
 }
+
+const amounts = (sums: Funnel["sources"][number]["sums"]) =>
+  sums.map(({ amount, currency }) => money({ min: amount, max: amount, currency })).join(", ") || "–";
 
 const most = (counts: number[]) => Math.max(...counts, 1);
 

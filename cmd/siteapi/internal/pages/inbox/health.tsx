@@ -1,21 +1,11 @@
 // What `siteapi doctor` says, how old the content is, and the cache.
 import type { ComponentChildren } from "preact";
-import { HealthDocument, type HealthState } from "../generated/inbox";
+import { HealthDocument } from "../generated/inbox";
+import { languageName, plural, slugWords } from "./format";
 import { Chip, Commands, Pending, Time, useNow } from "./parts";
 import { useQuery } from "./service";
-import { languageName, plural, slugWords, type Tone } from "./words";
-
-const states: Record<HealthState, { text: string; tone: Tone }> = {
-  OK: { text: "Fine", tone: "good" },
-  WARNING: { text: "Look at this", tone: "warn" },
-  FAILED: { text: "Broken", tone: "bad" },
-};
-
-const headlines: Record<HealthState, string> = {
-  OK: "Everything is fine",
-  WARNING: "Working, with something to look at",
-  FAILED: "Something is broken",
-};
+import { healthMark, healthTones } from "./states";
+import { words } from "./words";
 
 export function Health() {
   const query = useQuery(HealthDocument, {});
@@ -27,20 +17,20 @@ export function Health() {
     <main class="page">
       <div class="heading">
         <div>
-          <h1>Health</h1>
-          <p class="muted">{health ? `Version ${health.version}` : "Looking at every part of the service …"}</p>
+          <h1>{words.views.health}</h1>
+          <p class="muted">{health ? words.health.version(health.version) : words.health.looking}</p>
         </div>
-        <button type="button" onClick={query.reload} disabled={query.loading}>Check again</button>
+        <button type="button" onClick={query.reload} disabled={query.loading}>{words.health.again}</button>
       </div>
       <Pending query={query} rows={6} />
       {health && (
         <div class="charts" aria-busy={query.loading}>
-          <section class={`card headline ${states[worst].tone}`}>
-            <h2>{headlines[worst]}</h2>
+          <section class={`card headline ${healthTones[worst]}`}>
+            <h2>{words.health.headlines[worst]}</h2>
           </section>
-          <Lines title="Checks">
+          <Lines title={words.health.checks}>
             {health.checks.map((check, i) => (
-              <Line key={i} name={check.name} mark={<Chip {...states[check.state]} />}>
+              <Line key={i} name={check.name} mark={<Chip {...healthMark(check.state)} />}>
                 <Commands text={check.detail ?? ""} />
                 {check.advice && (
                   <p>
@@ -50,17 +40,17 @@ export function Health() {
               </Line>
             ))}
           </Lines>
-          <Lines title="Content of the site">
+          <Lines title={words.health.content}>
             {health.content.map(({ locale, documents, fetchedAt }) => (
-              <Line key={locale} name={languageName(locale)} mark={plural(documents, "document")}>
-                {fetchedAt ? "fetched " : "not fetched yet"}
+              <Line key={locale} name={languageName(locale)} mark={plural(documents, words.nouns.documents)}>
+                {fetchedAt ? `${words.health.fetched} ` : words.health.notFetched}
                 {fetchedAt && <Time at={fetchedAt} now={now} />}
               </Line>
             ))}
           </Lines>
-          <Lines title="Cache">
-            <Line name={health.cache.type} mark={<Chip {...states[health.cache.available ? "OK" : "FAILED"]} />}>
-              {plural(health.cache.size, "entry", "entries")}
+          <Lines title={words.health.cache}>
+            <Line name={health.cache.type} mark={<Chip {...healthMark(health.cache.available ? "OK" : "FAILED")} />}>
+              {plural(health.cache.size, words.nouns.entries)}
             </Line>
           </Lines>
         </div>

@@ -1,35 +1,31 @@
-// The list of leads, newest first, with the one that is open beside it.
+// The list of leads, with the one that is open beside it.
 import { Fragment } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
-import { LeadsDocument, type LeadsQuery } from "../generated/inbox";
+import { useEffect, useRef } from "preact/hooks";
+import { LeadCountsDocument, LeadsDocument, type ListedLeadFragment as Lead } from "../generated/inbox";
+import { useChanges } from "./changes";
 import { exportLeads } from "./export";
+import { clearFilters, type Filter, filterOf, Filters, narrows, type Params, sortOf } from "./filters";
+import { clock, count, day, money, plural } from "./format";
 import { useLabel } from "./labels";
 import { LeadDetail } from "./lead";
-import { Avatar, Chip, Empty, FullName, Icon, nameOf, Pending, Select, Time, useNow } from "./parts";
+import { Avatar, Chip, Empty, FullName, Icon, nameOf, Pending, Time, useNow } from "./parts";
 import { address, setParams } from "./route";
-import { type List, may, useList } from "./service";
-import { clock, day, known, languages, leadStates, money, periodStart, periods, texts } from "./words";
+import { type Selection, SelectionBar, useSelection } from "./selection";
+import { type List, may, useList, useQuery } from "./service";
+import { leadMark } from "./states";
+import { words } from "./words";
+import { remember } from "./work";
 
 const pageSize = 50;
-type Lead = LeadsQuery["leads"]["edges"][number]["node"];
-type Params = Record<string, string>;
 
-const stateNames = texts(leadStates);
-
-/** What the service is asked for, from the address of the page. */
-function variablesOf({ search, state, locale, since }: Params) {
-  return {
-    search: search?.trim() || null,
-    state: known(leadStates, state),
-    locale: known(languages, locale),
-    since: periodStart(since),
-  };
-}
-
-export function Leads({ params, newest, changed }: { params: Params; newest: string | undefined; changed: () => void }) {
-  const variables = variablesOf(params);
-  const filtered = Object.values(variables).some(Boolean);
-  const list = useList(LeadsDocument, { ...variables, first: pageSize }, (data) => data.leads);
+export function Leads({ params }: { params: Params }) {
+  const filter = filterOf(params);
+  const filtered = narrows(filter);
+  const sort = sortOf(params);
+  const list = useList(LeadsDocument, { ...filter, sort, first: pageSize }, (data) => data.leads);
+  const counted = useQuery(LeadCountsDocument, filter);
+  const counts = counted.data?.leads.counts;
+  const selection = useSelection();
   const pane = useRef<HTMLElement>(null);
   const open = params.lead;
   const close = () => setParams({ lead: undefined });
@@ -39,106 +35,129 @@ export function Leads({ params, newest, changed }: { params: Params; newest: str
     pane.current?.querySelector<HTMLElement>(`[data-lead="${CSS.escape(closed)}"]`)?.focus();
     last.current = open;
   }, [open]);
+  const reload = () => {
+    list.reload();
+    counted.reload();
+  };
+  const showNews = () => {
+    pane.current?.querySelector(".scroll")?.scrollTo(0, 0);
+    reload();
+  };
   const erased = () => {
     close();
-    list.reload();
-    changed();
+    reload();
   };
-  useKeys(pane, open, close);
-  const hasNew = !filtered && newest && list.nodes && list.nodes.every((lead) => lead.reference !== newest);
+  const select = (reference: string) => {
+    const lead = list.nodes?.find((node) => node.reference === reference);
+    if (lead && may("SALES")) selection.toggle(lead);
+  };
+  useKeys(pane, open, close, select);
+  useChanges(async () => {
+    const opened = list.nodes?.find((lead) => lead.reference === open);
+    await Promise.all([list.renew(opened?.id), counted.refresh()]);
+  });
   return (
     <main class={open ? "split open" : "split"}>
-      <section class="list" aria-label="List of leads" ref={pane}>
+      <section class="list" aria-label={words.list.label} ref={pane}>
         <div class="tools">
-          <div class="heading">
-            <h1>Leads</h1>
-            {may("SALES") && (
-              <button type="button" onClick={() => exportLeads(variables)} title="Save what is listed as a table for Excel">
-                <Icon name="save" /> Export
-              </button>
-            )}
-          </div>
-          <Search value={params.search ?? ""} />
-          <div class="filters">
-            <Select name="state" label="State" all="Any state" options={stateNames} params={params} />
-            <Select name="locale" label="Language" all="Any language" options={languages} params={params} />
-            <Select name="since" label="Period" all="Any time" options={periods} params={params} />
-          </div>
+          <Heading total={counts?.total} filter={filter} params={params} selection={selection} />
+          <Filters params={params} counts={counts} />
         </div>
-        {hasNew && !list.loading && (
-          <button type="button" class="news" onClick={list.reload}>There are new leads. Show them</button>
+        {list.news > 0 && !list.loading && (
+          <button type="button" class="news" onClick={showNews}>
+            {words.list.news(plural(list.news, words.nouns.newLeads))}
+          </button>
         )}
-        <Rows list={list} params={params} filtered={filtered} />
+        <Rows list={list} params={params} filtered={filtered} selection={selection} />
+        {selection.chosen && (
+          <SelectionBar selection={selection} filter={filter} params={params} changed={reload} />
+        )}
       </section>
-      <section class="detail" aria-label="Lead">
+      <section class="detail" aria-label={words.lead.label}>
         {open ? (
-          <LeadDetail key={open} id={open} close={close} update={list.replace} changed={changed} erased={erased} />
+          <LeadDetail key={open} id={open} close={close} update={list.replace} erased={erased} />
         ) : (
-          <Empty title="Choose a lead to read it">
-            <p class="keys">
-              <kbd>j</kbd> <kbd>k</kbd> move · <kbd>Enter</kbd> opens · <kbd>/</kbd> searches · <kbd>Esc</kbd> closes
-            </p>
-          </Empty>
+          <Empty title={words.list.choose}><Keys /></Empty>
         )}
       </section>
     </main>
   );
 }
 
-/** The field to search in. The list follows as one types. */
-function Search({ value }: { value: string }) {
-  const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
-  useEffect(() => {
-    if (text === value) return;
-    const timer = setTimeout(() => setParams({ search: text }, true), 200);
-    return () => clearTimeout(timer);
-  }, [text]);
+interface HeadingProps {
+  total: number | undefined;
+  filter: Filter;
+  params: Params;
+  selection: Selection;
+}
+
+function Heading({ total, filter, params, selection }: HeadingProps) {
   return (
-    <label class="search">
-      <Icon name="search" />
-      <input
-        type="search"
-        aria-label="Search leads"
-        placeholder={may("SALES") ? "Name, company, e-mail, phone, reference" : "Reference"}
-        maxLength={200}
-        spellcheck={false}
-        value={text}
-        onInput={(e) => setText(e.currentTarget.value)}
-      />
-    </label>
+    <div class="heading">
+      <h1>
+        {words.views.leads} <span class="muted total">{total !== undefined && count(total)}</span>
+      </h1>
+      {may("SALES") && (
+        <div class="actions">
+          {!selection.chosen && <button type="button" onClick={selection.begin}>{words.selection.begin}</button>}
+          <button
+            type="button"
+            onClick={() => exportLeads({ ...filter, sort: sortOf(params) })}
+            title={words.list.exportHint}
+          >
+            <Icon name="save" /> {words.list.export}
+          </button>
+        </div>
+      )}
+    </div>
   );
 }
 
-function Rows({ list, params, filtered }: { list: List<Lead>; params: Params; filtered: boolean }) {
+function Keys() {
+  const { keys } = words.list;
+  return (
+    <p class="keys">
+      <kbd>j</kbd> <kbd>k</kbd> {keys.move} · <kbd>Enter</kbd> {keys.open} · <kbd>/</kbd> {keys.search} · <kbd>x</kbd>{" "}
+      {keys.select} · <kbd>Esc</kbd> {keys.close}
+    </p>
+  );
+}
+
+interface RowsProps {
+  list: List<Lead>;
+  params: Params;
+  filtered: boolean;
+  selection: Selection;
+}
+
+function Rows({ list, params, filtered, selection }: RowsProps) {
   const now = useNow();
   if (!list.nodes) return <Pending query={list} rows={9} />;
   if (list.nodes.length === 0) {
     return filtered ? (
-      <Empty title="No lead fits">
-        <button type="button" onClick={() => setParams({ search: "", state: "", locale: "", since: "" })}>
-          Show all leads
-        </button>
+      <Empty title={words.list.noneFits}>
+        <button type="button" onClick={clearFilters}>{words.list.showAll}</button>
       </Empty>
     ) : (
-      <Empty title="No leads yet">
-        <p class="muted">As soon as a visitor asks for a quote, it shows here.</p>
+      <Empty title={words.list.none}>
+        <p class="muted">{words.list.noneHint}</p>
       </Empty>
     );
   }
+  const byTime = ["NEWEST", "OLDEST"].includes(sortOf(params));
   let shown = "";
   return (
     <div class="scroll" aria-busy={list.loading}>
       <Pending query={list} rows={0} />
       <ul class="rows">
         {list.nodes.map((lead) => {
-          const heading = day(lead.submittedAt, now);
+          const heading = byTime ? day(lead.submittedAt, now) : "";
           const first = heading !== shown;
           shown = heading;
           return (
             <Fragment key={lead.id}>
               {first && <li class="day">{heading}</li>}
-              <Row lead={lead} params={params} now={now} today={heading === "Today"} />
+              <Row lead={lead} params={params} now={now} byTime={byTime} selection={selection} />
             </Fragment>
           );
         })}
@@ -148,12 +167,30 @@ function Rows({ list, params, filtered }: { list: List<Lead>; params: Params; fi
   );
 }
 
-function Row({ lead, params, now, today }: { lead: Lead; params: Params; now: number; today: boolean }) {
-  const { contact, reference } = lead;
+interface RowProps {
+  lead: Lead;
+  params: Params;
+  now: number;
+  byTime: boolean;
+  selection: Selection;
+}
+
+function Row({ lead, params, now, byTime, selection }: RowProps) {
+  const { contact, reference, owner } = lead;
   const name = nameOf(lead);
   const label = useLabel();
+  const isOlder = byTime && day(lead.submittedAt, now) !== words.today;
+  remember(owner);
   return (
-    <li>
+    <li class={selection.chosen ? "selectable" : ""}>
+      {selection.chosen && (
+        <input
+          type="checkbox"
+          aria-label={words.selection.one(`${name.firstName} ${name.lastName}`)}
+          checked={selection.chosen.has(lead.id)}
+          onChange={() => selection.toggle(lead)}
+        />
+      )}
       <a
         class="row"
         data-lead={reference}
@@ -163,12 +200,17 @@ function Row({ lead, params, now, today }: { lead: Lead; params: Params; now: nu
         <Avatar of={name} />
         <strong><FullName of={name} /></strong>
         <span class="muted">
-          <Time at={lead.submittedAt} now={now} {...(!today && { text: clock(lead.submittedAt) })} />
+          <Time at={lead.submittedAt} now={now} {...(isOlder && { text: clock(lead.submittedAt) })} />
         </span>
         <span class="muted"><bdi>{contact?.company || contact?.email}</bdi></span>
         <span>{money(lead.estimate)}</span>
-        <span class="muted">{label("projectType", lead.selections.projectType)}</span>
-        {lead.state === "DELIVERED" ? <span /> : <Chip {...leadStates[lead.state]} />}
+        <span class="muted">
+          {[label("projectType", lead.selections.projectType), owner?.split("@")[0]].filter(Boolean).join(" · ")}
+        </span>
+        <span class="marks">
+          {lead.state !== "DELIVERED" && <Chip {...leadMark(lead.state)} />}
+          {lead.status !== "NEW" && <Chip text={words.statuses[lead.status]} tone="quiet" />}
+        </span>
       </a>
     </li>
   );
@@ -183,23 +225,30 @@ export function More({ load }: { load: () => void }) {
     return () => seen.disconnect();
   });
   return (
-    <button type="button" class="more" ref={button} onClick={load}>Show more</button>
+    <button type="button" class="more" ref={button} onClick={load}>{words.more}</button>
   );
 }
 
-/** Keys of the list: / searches, j and k or the arrows move, Escape closes the lead that is open. */
-function useKeys(pane: { current: HTMLElement | null }, open: string | undefined, close: () => void) {
+/** Keys of the list: / searches, j and k or the arrows move, x selects, Escape closes the lead that is open. */
+function useKeys(
+  pane: { current: HTMLElement | null },
+  open: string | undefined,
+  close: () => void,
+  select: (reference: string) => void,
+) {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const on = event.target as HTMLElement;
-      if (event.ctrlKey || event.metaKey || event.altKey || on.closest("dialog, select")) return;
-      const search = pane.current?.querySelector<HTMLInputElement>("input");
+      if (event.ctrlKey || event.metaKey || event.altKey || on.closest("dialog, select, textarea")) return;
+      const search = pane.current?.querySelector<HTMLInputElement>("[type=search]");
+      if (on instanceof HTMLInputElement && on !== search && on.type !== "checkbox") return;
       const rows = [...(pane.current?.querySelectorAll<HTMLElement>(".row") ?? [])];
       const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key] ?? 0;
       const typing = on === search;
       if (event.key === "Escape" && typing) search?.blur();
       else if (event.key === "Escape" && open) close();
       else if (event.key === "/" && !typing) search?.select();
+      else if (event.key === "x" && on.dataset.lead) select(on.dataset.lead);
       else if (step && rows.length && !(typing && event.key.length === 1)) {
         const at = rows.findIndex((row) => (on.closest(".row") ?? pane.current?.querySelector("[aria-current]")) === row);
         rows[Math.min(Math.max(at + step, 0), rows.length - 1)]?.focus();

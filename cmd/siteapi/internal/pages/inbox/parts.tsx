@@ -1,9 +1,12 @@
 // What the views share: times, chips, icons, and what is shown while there is nothing to show.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { Locale } from "../generated/inbox";
+import { exact, plural, relative } from "./format";
 import { setParams } from "./route";
 import type { Failure, Query } from "./service";
-import { exact, relative, type Tone } from "./words";
+import type { Mark, Tone } from "./states";
+import { chooseLanguage, language, ownNames, words } from "./words";
 
 /** The time, every half minute. */
 export function useNow(): number {
@@ -22,7 +25,7 @@ export function Time({ at, now, text }: { at: string; now: number; text?: string
   );
 }
 
-export function Chip({ text, tone }: { text: string; tone: Tone }) {
+export function Chip({ text, tone }: Mark) {
   return <span class={`chip ${tone}`}>{text}</span>;
 }
 
@@ -31,11 +34,11 @@ interface Name {
   readonly lastName: string;
 }
 
-/** A name as its owner writes it, whatever direction its letters run in. */
 /** Who asks; a viewer knows the lead by its reference alone. */
 export const nameOf = ({ contact, reference }: { contact: Name | null; reference: string }): Name =>
   contact ?? { firstName: reference, lastName: "" };
 
+/** A name as its owner writes it, whatever direction its letters run in. */
 export const FullName = ({ of }: { of: Name }) => <bdi>{`${of.firstName} ${of.lastName}`}</bdi>;
 
 /** Initials on a colour that stays with the name. */
@@ -53,9 +56,12 @@ const paths = {
   funnel: "M5 20V10M12 20V4M19 20v-7",
   health: "M3 12h4l3-8 4 16 3-8h4",
   audit: "M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01",
+  sessions: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 20c0-3.5 3.5-5.5 8-5.5s8 2 8 5.5",
   search: "M20 20l-4.5-4.5M17 10.5a6.5 6.5 0 1 1-13 0 6.5 6.5 0 0 1 13 0z",
+  close: "M6 6l12 12M18 6L6 18",
   back: "M15 5l-7 7 7 7",
   save: "M12 4v11m-4.5-4.5L12 15l4.5-4.5M4 20h16",
+  more: "M5 12h.01M12 12h.01M19 12h.01",
   leave: "M10 4H5v16h5M15 8l4 4-4 4m4-4H9",
 } as const;
 
@@ -76,8 +82,10 @@ export function Trouble({ failure, retry }: { failure: Failure; retry: () => voi
   return (
     <div class="trouble" role="alert">
       <p>{failure.message}</p>
-      {failure.retryAfter > 0 && <p class="muted">The page tries again in {failure.retryAfter} s.</p>}
-      <button type="button" onClick={retry}>Try again</button>
+      {failure.retryAfter > 0 && (
+        <p class="muted">{words.retrying(plural(failure.retryAfter, words.nouns.seconds))}</p>
+      )}
+      <button type="button" onClick={retry}>{words.retry}</button>
     </div>
   );
 }
@@ -85,7 +93,7 @@ export function Trouble({ failure, retry }: { failure: Failure; retry: () => voi
 /** Grey shapes where an answer will be, so that nothing jumps when it comes. */
 export function Skeleton({ rows }: { rows: number }) {
   return (
-    <div class="skeleton" role="status" aria-label="Loading">
+    <div class="skeleton" role="status" aria-label={words.loading}>
       {Array.from({ length: rows }, (_, i) => (
         <span key={i} />
       ))}
@@ -96,6 +104,24 @@ export function Skeleton({ rows }: { rows: number }) {
 /** Text of the service, in which commands stand between backticks. */
 export function Commands({ text }: { text: string }) {
   return <>{text.split("`").map((part, i) => (i % 2 ? <code>{part}</code> : part))}</>;
+}
+
+export function Card({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <section class="card">
+      <h3>{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <dl class="fact">
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </dl>
+  );
 }
 
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
@@ -126,6 +152,22 @@ export function Select({ name, label, all, options, params }: SelectProps) {
       <option value="">{all}</option>
       {Object.entries(options).map(([key, text]) => (
         <option key={key} value={key}>{text}</option>
+      ))}
+    </select>
+  );
+}
+
+/** The language of the page, each by its own name. */
+export function LanguageSelect() {
+  return (
+    <select
+      class="language"
+      aria-label={words.language}
+      value={language}
+      onChange={(e) => chooseLanguage(e.currentTarget.value as Locale)}
+    >
+      {Object.entries(ownNames).map(([code, name]) => (
+        <option key={code} value={code} lang={code}>{name}</option>
       ))}
     </select>
   );
@@ -166,6 +208,20 @@ export function Toasts() {
   );
 }
 
+/** Does something that may fail, says how it went, and whether it is being done. */
+export function useAction(run: () => Promise<unknown>, done: string) {
+  const [busy, setBusy] = useState(false);
+  const act = async () => {
+    setBusy(true);
+    await run().then(
+      () => toast({ text: done, tone: "good" }),
+      (failure: Failure) => toast({ text: failure.message, tone: "bad" }),
+    );
+    setBusy(false);
+  };
+  return { busy, act };
+}
+
 interface ActionProps {
   children: ComponentChildren;
   /** Does it, and may fail. */
@@ -175,18 +231,10 @@ interface ActionProps {
   kind?: string;
 }
 
-/** A button that is off while what it does is being done, and says how it went. */
+/** A button that is off while what it does is being done. */
 export function Action({ children, run, done, kind = "" }: ActionProps) {
-  const [busy, setBusy] = useState(false);
-  const click = async () => {
-    setBusy(true);
-    await run().then(
-      () => toast({ text: done, tone: "good" }),
-      (failure: Failure) => toast({ text: failure.message, tone: "bad" }),
-    );
-    setBusy(false);
-  };
+  const { busy, act } = useAction(run, done);
   return (
-    <button type="button" class={kind} disabled={busy} onClick={click}>{children}</button>
+    <button type="button" class={kind} disabled={busy} onClick={act}>{children}</button>
   );
 }

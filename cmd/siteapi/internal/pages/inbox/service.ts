@@ -2,9 +2,10 @@
 // service answers it with an HttpOnly cookie and a CSRF token, which sessionStorage keeps for this tab.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { TypedDocumentString } from "../generated/inbox";
+import { words } from "./words";
 
 const sessionPath = "/admin/session";
-const graphqlPath = "/admin/graphql";
+export const graphqlPath = "/admin/graphql";
 const loginPath = "/admin/login";
 const placeKey = "siteapi-inbox-place";
 const storageKey = "siteapi-inbox-session";
@@ -74,6 +75,7 @@ async function arrive() {
   if (place) history.replaceState(null, "", place);
   sessionStorage.removeItem(placeKey);
   setSession({ csrf, role });
+  tabs.postMessage({ session });
 }
 
 /** The session of this tab: undefined while other tabs are asked for it, null where there is none. */
@@ -95,7 +97,7 @@ export function useSession(): Session | null | undefined {
 /** Starts a session with a token. */
 export async function logIn(token: string) {
   const response = await send(sessionPath, { method: "POST", body: JSON.stringify({ token }) });
-  if (response.status === 401) throw new Failure("refused", "This token is not right. Please check it and try again.");
+  if (response.status === 401) throw new Failure("refused", words.failures.token);
   const { csrf, role }: Session = await read(response);
   notice = "";
   setSession({ csrf, role });
@@ -110,20 +112,26 @@ export async function logOut() {
   await ended.catch(() => {}); // it ends by itself later
 }
 
+/** The headers of a request with a JSON body, in the name of the session. */
+export const headersOfSession = (accept: string): Record<string, string> => ({
+  "Content-Type": "application/json",
+  Accept: accept,
+  ...(session && { "X-CSRF-Token": session.csrf }),
+});
+
 async function send(path: string, init: RequestInit): Promise<Response> {
-  const headers: Record<string, string> = { "Content-Type": "application/json", Accept: "application/json" };
-  if (session) headers["X-CSRF-Token"] = session.csrf;
+  const headers = headersOfSession("application/json");
   const signal = AbortSignal.any([AbortSignal.timeout(patience), ...(init.signal ? [init.signal] : [])]);
   try {
     return await fetch(path, { ...init, headers, signal });
   } catch {
-    throw new Failure("offline", "The service can't be reached. Is your connection, VPN or tunnel up?", 15);
+    throw new Failure("offline", words.failures.unreachable, 15);
   }
 }
 
 interface Answer {
   data?: unknown;
-  errors?: { message: string; extensions?: { code?: string } }[];
+  errors?: { message: string; extensions?: { code?: string; requestId?: string } }[];
   code?: string;
   detail?: string;
 }
@@ -134,22 +142,33 @@ async function read<T>(response: Response): Promise<T> {
   const error = answer.errors?.[0];
   const code = error?.extensions?.code ?? answer.code;
   if (response.status === 401 || response.status === 403 || code === "UNAUTHENTICATED") {
-    notice = "Your session has ended. Nothing was changed: please log in again.";
+    notice = words.failures.session;
     const renew = session && withAccounts;
     setSession(null);
     if (renew) signIn(true);
     throw new Failure("session", notice);
   }
   if (response.status === 429 || code === "RATE_LIMITED") {
-    throw new Failure("limited", "That was too much at once, so the service asks for a short break.", wait);
+    throw new Failure("limited", words.failures.limited, wait);
   }
   if (response.status === 503 || code === "UPSTREAM_UNAVAILABLE") {
-    throw new Failure("offline", "The service is busy or being restarted.", wait);
+    throw new Failure("offline", words.failures.busy, wait);
   }
-  if (error || !response.ok) {
-    throw new Failure("refused", error?.message ?? answer.detail ?? `The service answered with an error (${response.status}).`);
-  }
+  if (error || !response.ok) throw new Failure("refused", refusal(response.status, answer));
   return answer as T;
+}
+
+/** Why an operation was refused, in the language of the page where the service's code says it. */
+function refusal(status: number, { errors: [error] = [], code, detail }: Answer): string {
+  switch (error?.extensions?.code ?? code) {
+    case "CONFLICT":
+      return words.failures.conflict;
+    case "NOT_FOUND":
+      return words.failures.missing;
+    case "INTERNAL":
+      return words.failures.internal(error?.extensions?.requestId ?? "?");
+  }
+  return error?.message ?? detail ?? words.failures.status(status);
 }
 
 /** Sends an operation. A request that is aborted fails like one that gets no answer. */
@@ -209,10 +228,12 @@ function useAnswer<T>(question: string, fetchAnswer: (signal: AbortSignal) => Pr
     };
   }, [state.failure]);
   const update = (change: (data: T) => T) => setState((s) => (s.data === undefined ? s : { ...s, data: change(s.data) }));
+  const loading = useRef(state.loading);
+  loading.current = state.loading;
   const refresh = async () => {
-    const before = state.data;
-    const data = await fetchAnswer(new AbortController().signal).catch(() => before);
-    setState((s) => (s.data === before && data !== before && !s.loading ? { data, loading: false } : s));
+    const data = await fetchAnswer(new AbortController().signal).catch(() => undefined);
+    if (loading.current) return reload(); // what is being loaded may be older
+    if (data !== undefined) setState((s) => (s.loading ? s : { data, loading: false }));
   };
   return { ...state, reload, refresh, update };
 }
@@ -230,31 +251,57 @@ export interface List<N> extends Omit<Query<unknown>, "update"> {
   more: () => void;
   /** Replaces a node after a change. */
   replace: (node: { readonly id: string }) => void;
+  /**
+   * Asks again for what is shown. Nodes stay where they are and get their new contents; those that the list does not
+   * hold any more go, but for the one with the id to keep. New ones are not shown until the list is loaded again.
+   */
+  renew: (keep?: string) => Promise<void>;
+  /** How many new nodes wait for that. */
+  news: number;
 }
 
+const mostNodes = 500; // of a page
+
 /** Asks for the first page, and for the next ones by cursor. */
-export function useList<R, V extends { after?: string | null | undefined }, N extends { readonly id: string }>(
+export function useList<R, V extends { first: number; after?: string | null | undefined }, N extends { readonly id: string }>(
   document: TypedDocumentString<R, V>,
   variables: V,
   connection: (data: R) => Connection<N>,
 ): List<N> {
-  const askPage = async (after: string | null, signal?: AbortSignal) =>
-    connection(await ask(document, { ...variables, after }, signal));
-  const query = useAnswer(JSON.stringify(variables), (signal) => askPage(null, signal));
+  const question = JSON.stringify(variables);
+  const askPage = async (changes: Partial<V>, signal?: AbortSignal) =>
+    connection(await ask(document, { ...variables, ...changes }, signal));
+  const query = useAnswer(question, (signal) => askPage({}, signal));
   const [failure, setFailure] = useState<Failure>();
+  const [news, setNews] = useState(0);
   const asking = useRef<Connection<N>>(undefined);
   const page = query.data;
+  const latest = useRef({ page, question });
+  latest.current = { page, question };
+  useEffect(() => setNews(0), [query.loading, question]);
+
   const more = async () => {
     if (!page?.pageInfo.hasNextPage || query.loading || asking.current === page) return;
     asking.current = page;
     setFailure(undefined);
     try {
-      const { edges, pageInfo } = await askPage(page.pageInfo.endCursor);
+      const { edges, pageInfo } = await askPage({ after: page.pageInfo.endCursor } as Partial<V>);
       query.update((now) => (now === page ? { edges: [...page.edges, ...edges], pageInfo } : now));
     } catch (e) {
       setFailure(e as Failure);
     }
     asking.current = undefined;
+  };
+  const renew = async (keep?: string) => {
+    const asked = latest.current;
+    if (!asked.page) return;
+    const first = Math.min(Math.max(asked.page.edges.length, variables.first), mostNodes);
+    const fresh = await askPage({ first } as Partial<V>).catch(() => undefined);
+    if (!fresh || latest.current.question !== question) return;
+    const { page: shown = asked.page } = latest.current;
+    const merged = merge(shown, fresh, keep);
+    query.update(() => merged.page);
+    setNews(merged.news);
   };
   const replace = (next: { readonly id: string }) =>
     query.update(({ edges, pageInfo }) => ({
@@ -268,5 +315,25 @@ export function useList<R, V extends { after?: string | null | undefined }, N ex
     hasMore: !!page?.pageInfo.hasNextPage,
     more,
     replace,
+    renew,
+    news,
   };
+}
+
+/** Brings what is shown up to date, and counts the new nodes before the last one that is shown. */
+function merge<N extends { readonly id: string }>(shown: Connection<N>, fresh: Connection<N>, keep: string | undefined) {
+  if (shown.edges.length === 0) return { page: fresh, news: 0 };
+  const now = new Map(fresh.edges.map(({ node }) => [node.id, node]));
+  const before = new Set(shown.edges.map(({ node }) => node.id));
+  // What the answer ends before may still be in the list.
+  const end = fresh.pageInfo.hasNextPage
+    ? shown.edges.findLastIndex(({ node }) => now.has(node.id))
+    : shown.edges.length - 1;
+  const edges = shown.edges.flatMap(({ node }, i) => {
+    const next = now.get(node.id) ?? (i > end || node.id === keep ? node : undefined);
+    return next ? [{ node: next }] : [];
+  });
+  const last = fresh.edges.findLastIndex(({ node }) => before.has(node.id));
+  const isNew = ({ node }: { node: N }, i: number) => !before.has(node.id) && (i < last || last < 0);
+  return { page: { edges, pageInfo: shown.pageInfo }, news: fresh.edges.filter(isNew).length };
 }

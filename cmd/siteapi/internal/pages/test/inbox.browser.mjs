@@ -6,10 +6,9 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { openBrowser, picture, watchedPage } from "./browser.mjs";
+import { blank, button, logIn, openInbox, row, send, submit as submitTo, token } from "./inbox.mjs";
 import { binary, startService } from "../../../../../schema/clients/service.mjs";
 
-const token = "dev-admin-token"; // of development
-const blank = 60; // a page with text has more colours than this
 const people = [
   { firstName: "Ana", lastName: "Țurcanu", email: "ana@example.com", phone: "+40 721 000 111", company: "Casa Verde" },
   { firstName: "<img src=x onerror=alert(1)>", lastName: "<b>bold</b>", email: "markup@example.com", company: "=1+1" },
@@ -21,7 +20,7 @@ let browser;
 before(async () => {
   service = await startService({ ADMIN_PAGE: "on" });
   browser = await openBrowser({ acceptDownloads: true });
-  await send("track", { sessionId: "visit-ana", selections: { projectType: "web-app" } });
+  await send(service, "track", { sessionId: "visit-ana", selections: { projectType: "web-app" } });
   for (const contact of people) await submit(contact);
 });
 after(async () => {
@@ -29,46 +28,8 @@ after(async () => {
   await service?.stop();
 });
 
-/** Sends what the calculator sends. */
-async function send(route, body, to = service) {
-  const headers = { "Content-Type": "application/json" };
-  const answer = await fetch(`${to.base}/api/quote/${route}`, { method: "POST", headers, body: JSON.stringify(body) });
-  assert.equal(answer.status, 200, await answer.clone().text());
-  return answer.json();
-}
-
-/** Submits a quote like a visitor, and returns the reference on the PDF. */
-async function submit(contact, more = {}, to = service) {
-  const features = Array.from({ length: 50 }, (_, i) => `feature-${i}`);
-  const { submissionId } = await send("submit", {
-    sessionId: `visit-${contact.email.replace(/\W/g, "-")}`,
-    contact,
-    selections: { projectType: "web-app", features },
-    estimate: { min: 12000, max: 18000, currency: "EUR" },
-    locale: "ro",
-    ...more,
-  }, to);
-  return submissionId.replace(/[^A-Za-z0-9]/g, "").slice(0, 8).toUpperCase();
-}
-
-async function logIn(page) {
-  await page.getByLabel("Access token").fill(token);
-  await page.getByRole("button", { name: "Log in" }).click();
-  await page.getByRole("navigation").waitFor();
-}
-
-/** Opens the inbox in a browser without a session, for as long as a test runs, and logs in. */
-async function open(t, hash = "", context = browser.context, base = service.base) {
-  await context.clearCookies();
-  const watched = await watchedPage(context, base);
-  t.after(() => watched.page.close());
-  await watched.page.goto(`${base}/admin${hash}`);
-  await logIn(watched.page);
-  return watched;
-}
-
-const row = (page, name) => page.locator(".row", { hasText: name });
-const button = (page, name) => page.getByRole("button", { name });
+const submit = (contact, more = {}, to = service) => submitTo(to, contact, more);
+const open = (t, hash = "", context = browser.context, base = service.base) => openInbox(t, context, base, hash);
 
 test("a lead is found by its reference as one types, and read", async (t) => {
   const tom = { firstName: "Tom", lastName: "Brown", email: "tom+sales@example.com", phone: "+44 20 7946 0018" };
@@ -138,9 +99,17 @@ test("of two people who decide at once, one wins and the other is told", async (
   await two.page.goto(`${service.base}/admin#leads?lead=${reference}`); // the tabs share the session
   await Promise.all([one, two].map(({ page }) => page.getByRole("heading", { name: "Is this a person?" }).waitFor()));
 
+  // The second decision is sent before the first one shows, and arrives after it.
+  let decided;
+  const first = new Promise((resolve) => (decided = resolve));
+  await two.page.route("**/admin/graphql", async (route) => {
+    if (route.request().postData()?.includes("releaseLead")) await first;
+    await route.continue();
+  });
+  await button(two.page, "Release it").click();
   await button(one.page, "Reject it").click();
   await one.page.getByRole("heading", { name: "Rejected in review" }).waitFor();
-  await button(two.page, "Release it").click();
+  decided();
   await two.page.getByText("Somebody was faster").waitFor();
   await two.page.getByRole("heading", { name: "Rejected in review" }).waitFor();
   assert.deepEqual([...one.faults, ...two.faults.filter((fault) => !/status (of )?409/.test(fault))], []);
@@ -247,7 +216,7 @@ test("a lead says why its visitor got no mail", async (t) => {
 test("choices have the labels that the CMS gives them", async (t) => {
   const selections = { projectType: "web-app", features: ["crm-integration", "taken-off-the-list"], timeline: "3-months" };
   const reference = await submit({ firstName: "Label", lastName: "Reader", email: "label@example.com" }, { selections });
-  await send("track", { sessionId: "visit-label", selections });
+  await send(service, "track", { sessionId: "visit-label", selections });
   const { page, faults } = await open(t, `#leads?lead=${reference}`);
   const features = page.locator(".fact", { hasText: "Features" });
   await features.getByText("CRM integration", { exact: true }).waitFor();
@@ -294,9 +263,16 @@ test("a session that ends meanwhile changes nothing, and the lead is still open 
   const reference = await submit({ firstName: "Mid", lastName: "Way", email: "mid@example.com" }, { website: "x" });
   const { page } = await open(t, `#leads?lead=${reference}`);
   await button(page, "Release it").waitFor();
+
+  // Only the release finds that the session has ended: what the page asks by itself waits meanwhile.
+  const waiting = [];
+  const wait = (route) => (/releaseLead/.test(route.request().postData()) ? route.continue() : waiting.push(route));
+  await page.route("**/graphql", wait);
   await browser.context.clearCookies();
   await button(page, "Release it").click();
   await page.getByText("Your session has ended. Nothing was changed").first().waitFor();
+  await page.unroute("**/graphql", wait);
+  await Promise.all(waiting.map((route) => route.continue()));
   await logIn(page);
   await page.getByRole("heading", { name: "Is this a person?" }).waitFor();
 

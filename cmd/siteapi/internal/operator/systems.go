@@ -1,0 +1,92 @@
+package operator
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/store"
+)
+
+// systemsLease is a lease whose note names the systems of the service, as JSON: the
+// settings that decide where leads are, without secrets. A command with other settings
+// would find nothing there, and report success.
+const systemsLease = "systems"
+
+// system is a setting that decides where leads are.
+type system struct {
+	Setting string `json:"setting"`
+	Value   string `json:"value"`
+}
+
+func systems(s *config.Settings) []system {
+	list := []system{{"CMS_DRIVER", s.CMSDriver}, {"CRM_DRIVER", s.CRMDriver}}
+	if s.CMSDriver == "sanity" {
+		list = append(list, system{"SANITY_PROJECT_ID", s.SanityProjectID}, system{"SANITY_DATASET", s.SanityDataset})
+	}
+
+	given := func(setting string, isGiven bool) {
+		value := "unset"
+		if isGiven {
+			value = "set"
+		}
+		list = append(list, system{setting, value})
+	}
+	given("CACHE_URL", s.CacheURL.Scheme != "memory")
+	given("LEAD_WEBHOOK_URL", s.LeadWebhookURL != "")
+	given("SMTP_URL", s.SMTPURL != nil)
+	return list
+}
+
+// NoteSystems stores which systems the service works with.
+func NoteSystems(ctx context.Context, leases store.Leases, s *config.Settings) error {
+	note, err := json.Marshal(systems(s))
+	if err != nil {
+		return err
+	}
+	_, err = leases.TakeLease(ctx, store.Lease{Name: systemsLease, Holder: rand.Text(), Note: string(note)}, 0)
+	return err
+}
+
+// sameSystems returns an error if the service that was started last on the database works
+// with other systems than this command. All are compared if none is named.
+func (c *call) sameSystems(ctx context.Context, settings ...string) error {
+	lease, _, err := c.db.Tables.Lease(ctx, systemsLease)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // it was never started since it has notes
+	}
+	if err != nil {
+		return err
+	}
+
+	var service []system
+	if err := json.Unmarshal([]byte(lease.Note), &service); err != nil {
+		return fmt.Errorf("reading the settings of the service: %w", err)
+	}
+	here := map[string]string{}
+	for _, system := range systems(c.settings) {
+		here[system.Setting] = system.Value
+	}
+
+	var differences []string
+	for _, system := range service {
+		if value := here[system.Setting]; value != system.Value &&
+			(len(settings) == 0 || slices.Contains(settings, system.Setting)) {
+			if value == "" {
+				value = "unset"
+			}
+			differences = append(differences, fmt.Sprintf("%s is %s there and %s here", system.Setting, system.Value, value))
+		}
+	}
+	if len(differences) == 0 {
+		return nil
+	}
+	return fmt.Errorf("nothing was done, since the service on this database has other settings: %s.\n"+
+		"Give the command those of the service (--env-file); if these are new, start the service with them first",
+		strings.Join(differences, ", "))
+}

@@ -1,0 +1,99 @@
+// Doing one thing with many leads, in portions, so that there is progress to show and a point to stop at.
+import {
+  AssignLeadsDocument,
+  type ListedLeadFragment as Listed,
+  type OutcomeFragment as Outcome,
+  RejectLeadsDocument,
+  ReleaseLeadsDocument,
+  RetryLeadsDocument,
+} from "../generated/inbox";
+import { ask, Failure } from "./service";
+import { words } from "./words";
+
+export const most = 500; // leads at once
+const portion = 25;
+
+export type Action = "release" | "reject" | "retry" | "assign";
+
+export interface Order {
+  action: Action;
+  /** Of an assignment; null: none. */
+  owner: string | null;
+}
+
+export interface Failed {
+  lead: Listed;
+  reason: string;
+}
+
+export interface Result {
+  /** Number of leads that it was done with. */
+  done: number;
+  failed: Failed[];
+  /** The leads that it was not done with, whether it failed or was stopped before. */
+  left: Listed[];
+}
+
+/** Does it portion by portion, and says after each how many leads were looked at. */
+export async function runBulk(
+  order: Order,
+  leads: readonly Listed[],
+  looked: (n: number) => void,
+  stop: AbortSignal,
+): Promise<Result> {
+  const failed: Failed[] = [];
+  const left: Listed[] = [];
+  let n = 0;
+  for (const some of portionsOf(leads)) {
+    if (stop.aborted) {
+      left.push(...some);
+      continue;
+    }
+    failed.push(...(await runPortion(order, some, stop)));
+    n += some.length;
+    looked(n);
+  }
+  return { done: n - failed.length, failed, left: [...failed.map(({ lead }) => lead), ...left] };
+}
+
+/** Portions of leads that were seen in the same state, which the service is asked to expect. */
+function portionsOf(leads: readonly Listed[]): Listed[][] {
+  const states = new Set(leads.map((lead) => lead.state));
+  return [...states].flatMap((state) => {
+    const some = leads.filter((lead) => lead.state === state);
+    const starts = Array.from({ length: Math.ceil(some.length / portion) }, (_, i) => i * portion);
+    return starts.map((start) => some.slice(start, start + portion));
+  });
+}
+
+/** Does it with the leads of a portion, after a break if the service asks for one. */
+async function runPortion(order: Order, leads: Listed[], stop: AbortSignal): Promise<Failed[]> {
+  for (;;) {
+    try {
+      const reasons = new Map((await send(order, leads)).failed.map(({ id, reason }) => [id, reason]));
+      return leads.flatMap((lead) => {
+        const reason = reasons.get(lead.id);
+        return reason ? [{ lead, reason: words.selection.reasons[reason] }] : [];
+      });
+    } catch (e) {
+      const { kind, message, retryAfter } = e as Failure;
+      if (kind !== "limited" || stop.aborted) return leads.map((lead) => ({ lead, reason: message }));
+      await new Promise((resolve) => setTimeout(resolve, retryAfter * 1000));
+    }
+  }
+}
+
+async function send({ action, owner }: Order, leads: Listed[]): Promise<Outcome> {
+  const ids = leads.map(({ id }) => id);
+  const expected = leads[0]?.state ?? null;
+  switch (action) {
+    case "release":
+      return (await ask(ReleaseLeadsDocument, { ids, expected })).outcome;
+    case "reject":
+      return (await ask(RejectLeadsDocument, { ids, expected })).outcome;
+    case "retry":
+      return (await ask(RetryLeadsDocument, { ids })).outcome;
+    case "assign":
+      return (await ask(AssignLeadsDocument, { ids, owner })).outcome;
+  }
+}

@@ -1,0 +1,86 @@
+// Erasing what is stored about a person.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { EraseLeadsDocument, type EraseLeadsMutation } from "../generated/inbox";
+import { items } from "./format";
+import { Skeleton, Trouble } from "./parts";
+import { ask, type Failure } from "./service";
+import { said, words } from "./words";
+
+/** Erases all that is stored about an address, after showing what that is. */
+export function Erase({ email, close, erased }: { email: string; close: () => void; erased: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [receipt, setReceipt] = useState<EraseLeadsMutation["eraseLeads"]>();
+  const [failure, setFailure] = useState<Failure>();
+  const [busy, setBusy] = useState(true);
+  const erase = async (dryRun: boolean) => {
+    setBusy(true);
+    setFailure(undefined);
+    try {
+      setReceipt((await ask(EraseLeadsDocument, { email, dryRun })).eraseLeads);
+    } catch (e) {
+      setFailure(e as Failure);
+    }
+    setBusy(false);
+  };
+  useEffect(() => {
+    dialog.current?.showModal();
+    void erase(true);
+  }, []);
+  const finished = receipt && !receipt.dryRun;
+  const { question } = words.erase;
+  const shown = receipt?.places.filter(({ found, erased, detail }) => found !== 0 || erased > 0 || detail);
+  const end = () => {
+    close();
+    if (finished) erased();
+  };
+  return (
+    <dialog ref={dialog} onClose={end} aria-labelledby="erase">
+      <h2 id="erase">{!finished ? question : receipt.complete ? words.erase.erased : words.erase.partly}</h2>
+      <p>
+        {finished ? words.erase.after : words.erase.before}{" "}
+        <strong>{email}</strong>.{!finished && ` ${words.erase.final}`}
+      </p>
+      {busy && !receipt && <Skeleton rows={3} />}
+      {failure && <Trouble failure={failure} retry={() => erase(!receipt || receipt.dryRun)} />}
+      {receipt && shown && (
+        <table class="receipt">
+          <thead>
+            <tr>
+              <th>{words.erase.where}</th>
+              <th>{finished ? words.erase.erased : words.erase.found}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((place) => (
+              <tr key={`${place.place} ${place.unit}`}>
+                <td>{words.erase.places[place.place] ?? place.place}</td>
+                <td>
+                  {items(finished ? place.erased : place.found, place.unit)}
+                  {place.detail && <span class="muted small"> {place.detail}</span>}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {receipt && receipt.remains.length > 0 && (
+        <div class="small">
+          <p>{words.erase.remains}</p>
+          <ul>
+            {receipt.remains.map((text) => (
+              <li key={text}>{said(text)}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+      <div class="actions">
+        {!finished && (
+          <button type="button" class="primary danger" disabled={busy || !receipt} onClick={() => erase(false)}>
+            {busy && receipt ? words.erase.busy : words.erase.confirm}
+          </button>
+        )}
+        <button type="button" onClick={() => dialog.current?.close()}>{finished ? words.close : words.cancel}</button>
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,181 @@
+// What narrows and orders the list of leads. The address of the page keeps it.
+import { useEffect, useState } from "preact/hooks";
+import type { LeadCountsQuery, LeadCountsQueryVariables, LeadSort } from "../generated/inbox";
+import { count, languages, periodStart, periods } from "./format";
+import { Icon, Select } from "./parts";
+import { setParams } from "./route";
+import { may } from "./service";
+import { known, words } from "./words";
+import { Owners } from "./work";
+
+export type Params = Record<string, string>;
+export type Filter = LeadCountsQueryVariables;
+type Counts = LeadCountsQuery["leads"]["counts"];
+
+/** The parameters that narrow the list. */
+const narrowing = [
+  "search", "state", "status", "owner", "free", "locale", "source", "since", "from", "to", "currency",
+] as const;
+
+/** Those behind "More filters". */
+const hidden = ["owner", "free", "locale", "source", "from", "to", "currency"] as const;
+
+/** Shows all leads. */
+export const clearFilters = () => setParams(Object.fromEntries(narrowing.map((name) => [name, ""])));
+
+/** What the service is asked for, from the address of the page. A value that it would refuse is left out. */
+export function filterOf(params: Params): Filter {
+  return {
+    search: params.search?.trim() || null,
+    state: known(words.leadStates, params.state),
+    status: known(words.statuses, params.status),
+    owner: params.free ? "" : params.owner?.trim() || null,
+    locale: known(languages(), params.locale),
+    source: params.source?.trim() || null,
+    currency: currencies.includes(params.currency ?? "") ? (params.currency ?? null) : null,
+    amountFrom: amountOf(params.from),
+    amountTo: amountOf(params.to),
+    since: periodStart(params.since),
+  };
+}
+
+export const sortOf = (params: Params): LeadSort => known(words.sorts, params.sort) ?? "NEWEST";
+
+/** Whether a filter leaves out any lead. */
+export const narrows = (filter: Filter) => Object.values(filter).some((value) => value !== null);
+
+const currencies = Intl.supportedValuesOf("currency");
+
+function amountOf(text: string | undefined): number | null {
+  const amount = Number(text || NaN);
+  return amount >= 0 && amount <= 1e9 ? amount : null;
+}
+
+/** The names of choices, with the number of leads of each where it is known. */
+function counted<K extends string>(names: Record<K, string>, numbers: Map<string, number>): Record<string, string> {
+  const entries = Object.entries<string>(names);
+  return Object.fromEntries(
+    entries.map(([key, text]) => [key, numbers.has(key) ? `${text} (${count(numbers.get(key) ?? 0)})` : text]),
+  );
+}
+
+export function Filters({ params, counts }: { params: Params; counts: Counts | undefined }) {
+  const states = new Map(counts?.states.map((row) => [row.state, row.count]));
+  const statuses = new Map(counts?.statuses.map((row) => [row.status, row.count]));
+  const set = hidden.filter((name) => params[name]).length;
+  const { list, work } = words;
+  return (
+    <>
+      <Search value={params.search ?? ""} />
+      <div class="filters">
+        <Select
+          name="state"
+          label={list.state}
+          all={list.anyState}
+          options={counted(words.leadStates, states)}
+          params={params}
+        />
+        <Select
+          name="status"
+          label={work.status}
+          all={list.anyStatus}
+          options={counted(words.statuses, statuses)}
+          params={params}
+        />
+        <Select name="since" label={list.period} all={list.anyTime} options={periods()} params={params} />
+      </div>
+      <details class="narrow" open={set > 0}>
+        <summary>{set ? `${list.moreFilters} (${count(set)})` : list.moreFilters}</summary>
+        <div class="fields">
+          <Select name="sort" label={list.sort} all={words.sorts.NEWEST} options={otherSorts()} params={params} />
+          <Select
+            name="locale"
+            label={list.language}
+            all={list.anyLanguage}
+            options={languages()}
+            params={params}
+          />
+          <Field name="owner" label={work.owner} params={params} type="email" options="owners" />
+          <Owners />
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={!!params.free}
+              onChange={(e) => setParams({ free: e.currentTarget.checked ? "yes" : "" })}
+            />
+            {list.free}
+          </label>
+          <Field name="source" label={words.origin.source} params={params} />
+          <Field name="currency" label={words.outcome.currency} params={params} options="currencies" />
+          <datalist id="currencies">
+            {currencies.map((code) => (
+              <option key={code} value={code} />
+            ))}
+          </datalist>
+          <Field name="from" label={list.amountFrom} params={params} type="number" />
+          <Field name="to" label={list.amountTo} params={params} type="number" />
+        </div>
+      </details>
+    </>
+  );
+}
+
+/** The orders of the list but its usual one. */
+function otherSorts(): Record<string, string> {
+  const { NEWEST: _, ...others } = words.sorts;
+  return others;
+}
+
+interface FieldProps {
+  /** The parameter of the address. */
+  name: string;
+  label: string;
+  params: Params;
+  type?: "text" | "email" | "number";
+  /** Id of the list of what can be chosen. */
+  options?: string;
+}
+
+/** A filter that is typed. It takes effect with Enter, or when the field is left. */
+function Field({ name, label, params, type = "text", options }: FieldProps) {
+  const value = params[name] ?? "";
+  return (
+    <input
+      type={type}
+      aria-label={label}
+      placeholder={label}
+      class={value ? "set" : ""}
+      maxLength={254}
+      min="0"
+      {...(options && { list: options })}
+      key={value}
+      defaultValue={value}
+      onChange={(e) => setParams({ [name]: e.currentTarget.value.trim() })}
+    />
+  );
+}
+
+/** The field to search in. The list follows as one types. */
+function Search({ value }: { value: string }) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text === value) return;
+    const timer = setTimeout(() => setParams({ search: text }, true), 200);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <label class="search">
+      <Icon name="search" />
+      <input
+        type="search"
+        aria-label={words.list.search}
+        placeholder={may("SALES") ? words.list.searchHint : words.list.reference}
+        maxLength={200}
+        spellcheck={false}
+        value={text}
+        onInput={(e) => setText(e.currentTarget.value)}
+      />
+    </label>
+  );
+}

@@ -1,0 +1,44 @@
+// The review of a lead that a program may have sent.
+import { RejectLeadDocument, ReleaseLeadDocument, type WholeLeadFragment as Lead } from "../generated/inbox";
+import { Action } from "./parts";
+import { ask } from "./service";
+import { words } from "./words";
+
+interface Props {
+  lead: Lead;
+  change: (operation: Promise<{ lead: Lead }>) => Promise<void>;
+}
+
+export function Review({ lead, change }: Props) {
+  const rejected = lead.state === "REJECTED";
+  const decision = { id: lead.id, expected: lead.state }; // if somebody else was faster, it fails
+  return (
+    <section class={rejected ? "card" : "card review"} aria-label={words.review.label}>
+      <h3>{rejected ? words.review.rejected : words.review.question}</h3>
+      <p>{rejected ? words.review.rejectedHint : words.review.hint}</p>
+      <Reasons lead={lead} />
+      <div class="actions">
+        <Action
+          kind="primary"
+          done={words.review.released}
+          run={() => change(ask(ReleaseLeadDocument, decision))}
+        >
+          {rejected ? words.review.releaseAfterAll : words.review.release}
+        </Action>
+        {!rejected && (
+          <Action done={words.review.done} run={() => change(ask(RejectLeadDocument, decision))}>
+            {words.review.reject}
+          </Action>
+        )}
+      </div>
+    </section>
+  );
+}
+
+export const Reasons = ({ lead }: { lead: Lead }) => (
+  <ul class="reasons">
+    {lead.signals.map((signal) => (
+      <li key={signal}>{words.signals[signal]}</li>
+    ))}
+  </ul>
+);

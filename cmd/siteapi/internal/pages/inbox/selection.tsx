@@ -1,0 +1,164 @@
+// Several leads at once: which are selected, what is done with them, and what of it failed.
+import { useRef, useState } from "preact/hooks";
+import { LeadsDocument, type ListedLeadFragment as Listed } from "../generated/inbox";
+import { type Action, type Failed, most, runBulk } from "./bulk";
+import { count, plural } from "./format";
+import { FullName, Icon, nameOf } from "./parts";
+import { type Filter, type Params, sortOf } from "./filters";
+import { address } from "./route";
+import { ask, type Failure } from "./service";
+import { words } from "./words";
+import { Owners } from "./work";
+
+type Chosen = ReadonlyMap<string, Listed>;
+
+/** The leads that are selected, by their ids. */
+export interface Selection {
+  /** Undefined while nothing is being selected. */
+  chosen: Chosen | undefined;
+  begin: () => void;
+  end: () => void;
+  toggle: (lead: Listed) => void;
+  select: (leads: readonly Listed[]) => void;
+}
+
+export function useSelection(): Selection {
+  const [chosen, setChosen] = useState<Chosen>();
+  return {
+    chosen,
+    begin: () => setChosen(new Map()),
+    end: () => setChosen(undefined),
+    toggle: (lead) =>
+      setChosen((before) => {
+        const next = new Map(before);
+        if (!next.delete(lead.id) && next.size < most) next.set(lead.id, lead);
+        return next;
+      }),
+    select: (leads) => setChosen(new Map(leads.map((lead) => [lead.id, lead]))),
+  };
+}
+
+interface Props {
+  selection: Selection;
+  filter: Filter;
+  params: Params;
+  /** Looks at the list again. */
+  changed: () => void;
+}
+
+interface Progress {
+  done: number;
+  of: number;
+}
+
+/** What can be done with the leads that are selected, below the list. */
+export function SelectionBar({ selection, filter, params, changed }: Props) {
+  const [progress, setProgress] = useState<Progress>();
+  const [result, setResult] = useState<{ done: number; failed: Failed[] }>();
+  const [failure, setFailure] = useState<Failure>();
+  const [assigning, setAssigning] = useState(false);
+  const stop = useRef(new AbortController());
+  const chosen = [...(selection.chosen?.values() ?? [])];
+  const say = words.selection;
+
+  const run = async (action: Action, owner: string | null = null) => {
+    setAssigning(false);
+    setResult(undefined);
+    stop.current = new AbortController();
+    const shown = (done: number) => setProgress({ done, of: chosen.length });
+    shown(0);
+    const outcome = await runBulk({ action, owner }, chosen, shown, stop.current.signal);
+    setProgress(undefined);
+    setResult(outcome);
+    selection.select(outcome.left);
+    changed();
+  };
+  const selectAll = async () => {
+    setFailure(undefined);
+    try {
+      const { leads } = await ask(LeadsDocument, { ...filter, sort: sortOf(params), first: most });
+      selection.select(leads.edges.map((edge) => edge.node));
+    } catch (e) {
+      setFailure(e as Failure);
+    }
+  };
+
+  if (progress) {
+    return (
+      <section class="selection" aria-label={say.label}>
+        <progress value={progress.done} max={progress.of} aria-label={say.label} />
+        <div class="actions">
+          <span role="status">{say.progress(count(progress.done), count(progress.of))}</span>
+          <button type="button" onClick={() => stop.current.abort()}>{words.cancel}</button>
+        </div>
+      </section>
+    );
+  }
+  const none = chosen.length === 0;
+  return (
+    <section class="selection" aria-label={say.label}>
+      {result && <Result {...result} params={params} />}
+      {failure && <p class="bad-text" role="alert">{failure.message}</p>}
+      <div class="actions">
+        <strong role="status">{say.chosen(plural(chosen.length, words.nouns.leads))}</strong>
+        <button type="button" onClick={selectAll} title={say.allHint(count(most))}>{say.all}</button>
+        <button type="button" class="plain" onClick={selection.end} aria-label={words.close}><Icon name="close" /></button>
+      </div>
+      <div class="actions">
+        <button type="button" disabled={none} onClick={() => run("release")}>{say.release}</button>
+        <button type="button" disabled={none} onClick={() => run("reject")}>{say.reject}</button>
+        <button type="button" disabled={none} onClick={() => run("retry")}>{words.delivery.tryNow}</button>
+        <button type="button" disabled={none} aria-expanded={assigning} onClick={() => setAssigning(!assigning)}>
+          {words.work.assign} …
+        </button>
+      </div>
+      {assigning && <Assign assign={(owner) => run("assign", owner)} />}
+    </section>
+  );
+}
+
+function Assign({ assign }: { assign: (owner: string | null) => void }) {
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const data = new FormData(event.currentTarget as HTMLFormElement);
+    assign(String(data.get("owner")).trim() || null);
+  };
+  return (
+    <form class="inline" onSubmit={submit}>
+      <input
+        type="email"
+        name="owner"
+        list="owners"
+        maxLength={254}
+        autofocus
+        aria-label={words.work.owner}
+        placeholder={words.work.nobody}
+      />
+      <Owners />
+      <button type="submit" class="primary">{words.work.assign}</button>
+    </form>
+  );
+}
+
+/** How it went, and the leads that it failed for. They stay selected. */
+function Result({ done, failed, params }: { done: number; failed: Failed[]; params: Params }) {
+  const say = words.selection;
+  return (
+    <div role="status">
+      <p>{say.done(plural(done, words.nouns.leads))}</p>
+      {failed.length > 0 && (
+        <>
+          <p class="bad-text">{say.failed(plural(failed.length, words.nouns.leads))}</p>
+          <ul class="failed">
+            {failed.map(({ lead, reason }) => (
+              <li key={lead.id}>
+                <a href={address("leads", { ...params, lead: lead.reference })}><FullName of={nameOf(lead)} /></a>{" "}
+                <span class="muted small">{reason}</span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </div>
+  );
+}

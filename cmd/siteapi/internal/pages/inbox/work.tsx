@@ -1,0 +1,222 @@
+// The team's work on a lead: who owns it, how far it is, what was noted, and what became of it.
+import { useState } from "preact/hooks";
+import {
+  AddLeadNoteDocument,
+  AssignLeadDocument,
+  type LeadOutcomeValue,
+  type LeadStatus,
+  SetLeadOutcomeDocument,
+  SetLeadStatusDocument,
+  type WholeLeadFragment as Lead,
+} from "../generated/inbox";
+import { amount, exact } from "./format";
+import { Card, Fact, toast, useAction } from "./parts";
+import { ask, type Failure, may } from "./service";
+import { words } from "./words";
+
+interface Props {
+  lead: Lead;
+  /** Waits for an operation, and shows the lead as it is afterwards. */
+  change: (operation: Promise<{ lead: Lead }>) => Promise<void>;
+}
+
+/** The addresses of owners that were seen, to choose from. */
+const owners = new Set<string>();
+
+export function Owners() {
+  return (
+    <datalist id="owners">
+      {[...owners].sort().map((address) => (
+        <option key={address} value={address} />
+      ))}
+    </datalist>
+  );
+}
+
+/** Remembers the owner of a lead, as long as the page is open. */
+export const remember = (owner: string | null) => owner && owners.add(owner);
+
+export function Work({ lead, change }: Props) {
+  remember(lead.owner);
+  if (!may("SALES")) {
+    return (
+      <Card title={words.work.title}>
+        <Fact name={words.work.owner}>{lead.owner ?? words.work.nobody}</Fact>
+        <Fact name={words.work.status}>{words.statuses[lead.status]}</Fact>
+      </Card>
+    );
+  }
+  return (
+    <Card title={words.work.title}>
+      <Fact name={words.work.owner}><Owner key={lead.owner} lead={lead} change={change} /></Fact>
+      <Fact name={words.work.status}><Status lead={lead} change={change} /></Fact>
+      <Fact name={words.outcome.title}><Outcome key={lead.outcome?.at} lead={lead} change={change} /></Fact>
+      <Notes lead={lead} change={change} />
+    </Card>
+  );
+}
+
+function Owner({ lead, change }: Props) {
+  const [address, setAddress] = useState(lead.owner ?? "");
+  const owner = address.trim() || null;
+  const { busy, act } = useAction(
+    () => change(ask(AssignLeadDocument, { id: lead.id, owner })),
+    owner ? words.work.assigned(owner) : words.work.freed,
+  );
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    void act();
+  };
+  return (
+    <form class="inline" onSubmit={submit}>
+      <input
+        type="email"
+        list="owners"
+        aria-label={words.work.owner}
+        placeholder={words.work.nobody}
+        maxLength={254}
+        value={address}
+        onInput={(e) => setAddress(e.currentTarget.value)}
+      />
+      <Owners />
+      <button type="submit" disabled={busy || owner === lead.owner}>{words.work.assign}</button>
+    </form>
+  );
+}
+
+function Status({ lead, change }: Props) {
+  const [busy, setBusy] = useState(false);
+  const set = async (status: LeadStatus) => {
+    setBusy(true);
+    await change(ask(SetLeadStatusDocument, { id: lead.id, status })).catch((failure: Failure) =>
+      toast({ text: failure.message, tone: "bad" }),
+    );
+    setBusy(false);
+  };
+  return (
+    <select
+      aria-label={words.work.status}
+      value={lead.status}
+      disabled={busy}
+      onChange={(e) => set(e.currentTarget.value as LeadStatus)}
+    >
+      {Object.entries(words.statuses).map(([status, text]) => (
+        <option key={status} value={status}>{text}</option>
+      ))}
+    </select>
+  );
+}
+
+/** What became of a lead: who said it, and a form to say it. */
+function Outcome({ lead, change }: Props) {
+  const { outcome } = lead;
+  const [value, setValue] = useState<LeadOutcomeValue | "">(outcome?.value ?? "");
+  const [worth, setWorth] = useState(outcome?.amount?.toString() ?? "");
+  const [currency, setCurrency] = useState(outcome?.currency ?? lead.estimate.currency);
+  const won = value === "WON" && worth !== "";
+  const { busy, act } = useAction(
+    () =>
+      change(
+        ask(SetLeadOutcomeDocument, {
+          id: lead.id,
+          outcome: value || null,
+          amount: won ? Number(worth) : null,
+          currency: won ? currency.trim().toUpperCase() : null,
+        }),
+      ),
+    words.outcome.saved,
+  );
+  if (lead.state === "IN_REVIEW" || lead.state === "REJECTED") return <>{words.notKnown}</>;
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    void act();
+  };
+  return (
+    <form class="inline" onSubmit={submit}>
+      <select
+        aria-label={words.outcome.title}
+        value={value}
+        onChange={(e) => setValue(e.currentTarget.value as LeadOutcomeValue | "")}
+      >
+        <option value="">{words.notKnown}</option>
+        {Object.entries(words.outcomes).map(([name, text]) => (
+          <option key={name} value={name}>{text}</option>
+        ))}
+      </select>
+      {value === "WON" && (
+        <>
+          <input
+            type="number"
+            class="short"
+            min="0"
+            max="1000000000"
+            step="any"
+            aria-label={words.outcome.amount}
+            placeholder={words.outcome.amount}
+            value={worth}
+            onInput={(e) => setWorth(e.currentTarget.value)}
+          />
+          <input
+            class="currency"
+            aria-label={words.outcome.currency}
+            maxLength={3}
+            pattern="[A-Za-z]{3}"
+            required={worth !== ""}
+            value={currency}
+            onInput={(e) => setCurrency(e.currentTarget.value)}
+          />
+        </>
+      )}
+      <button type="submit" disabled={busy}>{words.save}</button>
+      {outcome && <span class="muted small">{saidBy(outcome)}</span>}
+    </form>
+  );
+}
+
+/** What is known of an outcome: its amount, who said it and when. */
+function saidBy({ amount: worth, currency, at, source, by }: NonNullable<Lead["outcome"]>): string {
+  const who = source === "CRM" ? words.outcome.crm : (by ?? words.outcome.operator);
+  const money = worth !== null && currency ? [amount(worth, currency)] : [];
+  return [...money, who, exact(at)].join(" · ");
+}
+
+const longestNote = 2000;
+
+function Notes({ lead, change }: Props) {
+  const [text, setText] = useState("");
+  const { busy, act } = useAction(async () => {
+    await change(ask(AddLeadNoteDocument, { id: lead.id, text }));
+    setText("");
+  }, words.work.noted);
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    void act();
+  };
+  return (
+    <>
+      {!!lead.notes?.length && (
+        <ol class="notes">
+          {lead.notes.map((note) => (
+            <li key={`${note.at} ${note.author}`}>
+              <p class="message" dir="auto">{note.text}</p>
+              <p class="muted small">
+                <bdi>{note.author}</bdi> · <time dateTime={note.at}>{exact(note.at)}</time>
+              </p>
+            </li>
+          ))}
+        </ol>
+      )}
+      <form class="note" onSubmit={submit}>
+        <textarea
+          rows={2}
+          aria-label={words.work.note}
+          placeholder={words.work.note}
+          maxLength={longestNote}
+          value={text}
+          onInput={(e) => setText(e.currentTarget.value)}
+        />
+        <button type="submit" disabled={busy || !text.trim()}>{words.work.addNote}</button>
+      </form>
+    </>
+  );
+}

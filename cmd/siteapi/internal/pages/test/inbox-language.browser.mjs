@@ -1,0 +1,129 @@
+// Tests of the languages of the inbox in a real browser. Screenshots are in test/screenshots.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openBrowser, picture, violations } from "./browser.mjs";
+import { blank, openInbox, row, send, submit } from "./inbox.mjs";
+import { startService } from "../../../../../schema/clients/service.mjs";
+
+/** What each language says. */
+const languages = {
+  en: {
+    title: "Leads · Inbox",
+    heading: "Contact",
+    state: "In review",
+    project: "Web application",
+    money: "€14,000 – €18,900",
+  },
+  es: {
+    title: "Leads · Bandeja",
+    heading: "Contacto",
+    state: "En revisión",
+    project: "Aplicación web",
+    money: "14.000-18.900 €",
+  },
+  ro: {
+    title: "Lead-uri · Inbox",
+    heading: "Contact",
+    state: "În verificare",
+    project: "Aplicație web",
+    money: "14.000 - 18.900 EUR",
+  },
+};
+const views = ["leads", "deliveries", "funnel", "health", "audit"];
+
+let service;
+let browser;
+let reference;
+before(async () => {
+  service = await startService({ ADMIN_PAGE: "on" });
+  browser = await openBrowser({ locale: "ro-RO" });
+  const contact = { firstName: "Ana", lastName: "Țurcanu", email: "ana@example.com", phone: "+40 721 000 111" };
+  const attribution = { source: "newsletter", campaign: "autumn" };
+  const selections = { projectType: "web-app", features: ["crm-integration"], timeline: "3-months" };
+  await send(service, "track", { sessionId: "visit-ana", selections, attribution });
+  reference = await submit(service, contact, { sessionId: "visit-ana", selections, attribution, message: "Bună ziua" });
+  await submit(service, { ...contact, firstName: "Robo", email: "robo@example.com" }, { website: "https://example.com" });
+});
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+/** Opens what the list of leads does not show at first: more filters, and what is done with several leads. */
+async function openAll(page) {
+  await page.locator("details.narrow").evaluate((details) => (details.open = true));
+  if (!(await page.locator(".selection").count())) await page.locator(".heading button").first().click();
+  await page.locator(".selectable [type=checkbox]").first().check();
+  await page.locator(".selection [aria-expanded]").click();
+}
+
+const choose = (page, code) => page.locator("select.language").selectOption(code);
+const plain = (text) => text.replace(/\s+/gu, " "); // some spaces are narrow, or don't break
+
+test("the page speaks the browser's language, or the one that is chosen, and remembers it", async (t) => {
+  const { page, faults } = await openInbox(t, browser.context, service.base, `#leads?lead=${reference}`);
+  for (const code of ["ro", "es", "en"]) {
+    const says = languages[code];
+    if (code !== "ro") await choose(page, code);
+    await page.getByRole("heading", { name: says.heading, exact: true }).waitFor();
+    await row(page, "Robo").getByText(says.state, { exact: true }).waitFor();
+    await page.locator(".fact").getByText(says.project, { exact: true }).waitFor();
+    assert.equal(await page.title(), says.title);
+    assert.equal(await page.evaluate(() => document.documentElement.lang), code);
+    assert.equal(plain(await page.locator(".estimate").innerText()), says.money);
+  }
+
+  await choose(page, "es");
+  assert.deepEqual(await page.evaluate(() => Object.keys(localStorage)), ["siteapi-inbox-language"]);
+  await page.reload();
+  await page.getByRole("heading", { name: "Contacto", exact: true }).waitFor();
+  await page.evaluate(() => localStorage.clear());
+  assert.deepEqual(faults, []);
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`no view has a violation that axe finds, in any language: ${colorScheme}`, async (t) => {
+    const { page, faults } = await openInbox(t, browser.context, service.base);
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    for (const code of Object.keys(languages)) {
+      await choose(page, code);
+      for (const view of views) {
+        await page.goto(`${service.base}/admin#${view}${view === "leads" ? `?lead=${reference}` : ""}`);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        await page.locator(".skeleton, [aria-busy=true]").first().waitFor({ state: "detached" });
+        if (view === "leads") await openAll(page);
+        assert.deepEqual(await violations(page), [], `${view} in ${code}`);
+        assert.ok((await picture(page, `inbox-${view}-${code}-${colorScheme}`)).colours > blank);
+      }
+    }
+    await page.evaluate(() => localStorage.clear());
+    assert.deepEqual(faults, []);
+  });
+}
+
+test("on a phone every view is reached, in any language, and nothing is wider than the screen", async (t) => {
+  const { page, faults } = await openInbox(t, browser.context, service.base);
+  await page.setViewportSize({ width: 360, height: 740 });
+  const width = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  for (const code of Object.keys(languages)) {
+    await page.locator("[popovertarget=more]").click();
+    await choose(page, code);
+    for (const view of views) {
+      if (!(await page.locator(`nav > [href="#${view}"]`).count())) await page.locator("[popovertarget=more]").click();
+      await page.locator(`nav [href="#${view}"]`).click();
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.locator(".skeleton, [aria-busy=true]").first().waitFor({ state: "detached" });
+      assert.equal(await width(), 0, `${view} in ${code}`);
+      assert.ok((await picture(page, `inbox-phone-${view}-${code}`)).colours > blank);
+    }
+    // No name of a view is cut off.
+    const cut = await page.evaluate(
+      () => [...document.querySelectorAll("nav > * > span")].filter((e) => e.scrollWidth > e.clientWidth).length,
+    );
+    assert.equal(cut, 0, code);
+  }
+  await page.locator("[popovertarget=more]").click();
+  assert.ok((await picture(page, "inbox-phone-menu")).colours > blank);
+  assert.deepEqual(await violations(page), []);
+  assert.deepEqual(faults, []);
+});

@@ -1,0 +1,190 @@
+// Tests of the team's work in the inbox, and of what changes while it is open, in a real browser.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openBrowser, picture, violations, watchedPage } from "./browser.mjs";
+import { blank, button, openInbox, operate, row, submit } from "./inbox.mjs";
+import { startService } from "../../../../../schema/clients/service.mjs";
+
+const spam = { website: "https://example.com" }; // what only programs fill in
+
+let service;
+let browser;
+before(async () => {
+  service = await startService({ ADMIN_PAGE: "on" });
+  browser = await openBrowser();
+});
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+const open = (t, hash = "") => openInbox(t, browser.context, service.base, hash);
+
+/** Opens another page in the session of the first one. */
+async function another(t, hash) {
+  const watched = await watchedPage(browser.context, service.base);
+  t.after(() => watched.page.close());
+  await watched.page.goto(`${service.base}/admin${hash}`);
+  return watched;
+}
+
+const person = (firstName, lastName = "Pop") => ({
+  firstName,
+  lastName,
+  email: `${firstName}.${lastName}@example.com`.toLowerCase(),
+});
+
+test("a lead gets an owner, a status, a note and an outcome, which a colleague sees at once", async (t) => {
+  const reference = await submit(service, person("Ioana"));
+  const [{ page, faults }, other] = [await open(t, `#leads?lead=${reference}`), await another(t, `#leads?lead=${reference}`)];
+  await other.page.getByRole("heading", { name: "Ioana Pop" }).waitFor();
+  const detail = page.getByRole("region", { name: "Lead", exact: true });
+
+  await detail.getByLabel("Owner").fill("Maria@example.com");
+  await detail.getByRole("button", { name: "Assign" }).click();
+  await page.getByText("It belongs to Maria@example.com now.").waitFor();
+  await detail.getByLabel("Status").selectOption("CONTACTED");
+  await row(page, "Ioana").getByText("Contacted").waitFor();
+  await detail.getByLabel("Note for the team").fill("Called her.\nShe wants <b>a shop</b>.");
+  await detail.getByRole("button", { name: "Add note" }).click();
+  await detail.getByText("She wants <b>a shop</b>.").waitFor();
+  assert.equal(await detail.getByLabel("Note for the team").inputValue(), "");
+  await detail.getByLabel("Outcome").selectOption("WON");
+  await detail.getByLabel("Amount").fill("12500");
+  await detail.getByRole("button", { name: "Save" }).click();
+  await detail.getByText("€12,500 · token").waitFor();
+
+  const theirs = other.page.getByRole("region", { name: "Lead", exact: true });
+  await theirs.getByText("This lead was changed just now.").waitFor();
+  await theirs.getByText("She wants").waitFor();
+  assert.equal(await theirs.getByLabel("Owner").inputValue(), "maria@example.com");
+  await row(other.page, "Ioana").getByText("Contacted").waitFor();
+  assert.equal(await detail.getByText("This lead was changed just now.").count(), 0); // it was her own change
+  assert.deepEqual(await violations(page), []);
+  assert.ok((await picture(page, "inbox-work")).colours > blank);
+  assert.deepEqual([...faults, ...other.faults], []);
+});
+
+test("a note that is being typed stays while colleagues change the lead", async (t) => {
+  const reference = await submit(service, person("Typing"));
+  const { page, faults } = await open(t, `#leads?lead=${reference}`);
+  await page.getByLabel("Note for the team").fill("half a sente");
+  await operate(service, "mutation ($id: ID!) { setLeadStatus(id: $id, status: WAITING) { id } }", { id: reference });
+  await page.getByText("This lead was changed just now.").waitFor();
+  assert.equal(await page.getByLabel("Note for the team").inputValue(), "half a sente");
+  assert.deepEqual(faults, []);
+});
+
+test("leads are narrowed by owner, status, source and amount, ordered by amount, and counted", async (t) => {
+  const from = (source, min) => ({
+    attribution: { source },
+    selections: { projectType: "unpriced" },
+    estimate: { min, max: min + 500, currency: "EUR" },
+  });
+  const small = await submit(service, person("Small", "Filter"), from("fair", 100));
+  await submit(service, person("Large", "Filter"), from("fair", 900_000));
+  await submit(service, person("Else", "Filter"), from("newsletter", 400_000));
+  await operate(service, "mutation ($id: ID!) { assignLead(id: $id, owner: \"dan@example.com\") { id } }", { id: small });
+  const { page, faults } = await open(t, "#leads?search=filter");
+  const names = () => page.locator(".row strong").allInnerTexts();
+  const shows = (...wanted) =>
+    page.waitForFunction(
+      (text) => [...document.querySelectorAll(".row strong")].map((e) => e.innerText).join() === text,
+      wanted.map((name) => `${name} Filter`).join(),
+    );
+  await shows("Else", "Large", "Small");
+  await page.getByRole("heading", { level: 1, name: "Leads 3" }).waitFor();
+  await page.getByText("More filters").click();
+  await page.getByLabel("Order").selectOption("LARGEST");
+  await shows("Large", "Else", "Small");
+  await page.getByLabel("Source").fill("fair");
+  await page.keyboard.press("Enter");
+  await shows("Large", "Small");
+  await page.getByRole("heading", { level: 1, name: "Leads 2" }).waitFor();
+  await page.getByLabel("Amount from").fill("1000");
+  await page.keyboard.press("Enter");
+  await shows("Large");
+  assert.deepEqual(await violations(page), []);
+  assert.ok((await picture(page, "inbox-filters")).colours > blank);
+  await page.goBack();
+  await page.getByLabel("Owner", { exact: true }).fill("dan@example.com");
+  await page.keyboard.press("Enter");
+  await shows("Small");
+  await page.reload(); // the address keeps it
+  await shows("Small");
+  await page.getByLabel("Owner", { exact: true }).fill("");
+  await page.getByLabel("Without an owner").check();
+  await shows("Large");
+  assert.deepEqual(await names(), ["Large Filter"]);
+  assert.deepEqual(faults, []);
+});
+
+test("a lead that arrives while one filters is announced, and nothing moves until it is asked for", async (t) => {
+  await submit(service, person("First", "Arrival"));
+  const { page, faults } = await open(t, "#leads?search=arrival");
+  await row(page, "First").waitFor();
+  const looks = (focus) => page.evaluate((value) => {
+    document.hasFocus = () => value; // the browser of the test has all its pages in front
+    dispatchEvent(new Event(value ? "focus" : "blur"));
+  }, focus);
+
+  await looks(false);
+  await submit(service, person("Second", "Arrival"));
+  await submit(service, person("Unrelated", "Person"));
+  await button(page, "1 new lead. Show").waitFor();
+  assert.equal(await page.locator(".row").count(), 1);
+  await page.waitForFunction(() => document.title === "(2) Leads · Inbox");
+  await looks(true);
+  await page.waitForFunction(() => document.title === "Leads · Inbox");
+  await button(page, "1 new lead. Show").click();
+  await row(page, "Second").waitFor();
+  assert.equal(await row(page, "Unrelated").count(), 0);
+  assert.deepEqual(faults, []);
+});
+
+test("what came while the service was being restarted shows in pages that stayed open", async (t) => {
+  const own = await startService({ ADMIN_PAGE: "on" });
+  t.after(() => own.stop());
+  await submit(own, person("Before"));
+  const { page } = await openInbox(t, browser.context, own.base);
+  await row(page, "Before").waitFor();
+
+  await own.end();
+  await own.begin();
+  await submit(own, person("After"));
+  await button(page, "1 new lead. Show").click();
+  await row(page, "After").waitFor();
+  await row(page, "Before").waitFor();
+});
+
+test("500 leads are rejected at once, and the 3 that fail are listed and stay selected", async (t) => {
+  const own = await startService({ ADMIN_PAGE: "on" });
+  t.after(() => own.stop());
+  const references = [];
+  for (let i = 0; i < 500; i += 20) {
+    const some = Array.from({ length: 20 }, (_, n) => submit(own, person(`Bot${i + n}`, "Bulk"), spam));
+    references.push(...(await Promise.all(some)));
+  }
+  const { page, faults } = await openInbox(t, browser.context, own.base, "#leads?state=IN_REVIEW");
+  await page.getByRole("heading", { level: 1, name: "Leads 500" }).waitFor();
+  await button(page, "Select").click();
+  await button(page, "Select all").click();
+  await page.getByText("500 leads selected").waitFor();
+  assert.ok((await picture(page, "inbox-selected")).colours > blank);
+
+  // A colleague releases three of them meanwhile.
+  for (const id of references.slice(0, 3)) {
+    await operate(own, "mutation ($id: ID!) { releaseLead(id: $id) { id } }", { id });
+  }
+  await button(page, "Reject").click();
+  await page.getByText(/of 500 done/).waitFor();
+  await page.getByText("Done for 497 leads.").waitFor();
+  await page.getByText("It failed for 3 leads:").waitFor();
+  assert.equal(await page.locator(".failed li").count(), 3);
+  await page.getByText("3 leads selected").waitFor();
+  assert.deepEqual(await violations(page), []);
+  assert.ok((await picture(page, "inbox-failed")).colours > blank);
+  const { leads } = await operate(own, "{ leads(state: REJECTED, first: 500) { edges { cursor } } }");
+  assert.equal(leads.edges.length, 497);
+  assert.deepEqual(faults, []);
+});

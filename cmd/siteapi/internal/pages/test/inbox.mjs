@@ -1,0 +1,56 @@
+// What the tests of the inbox share: visitors who send something, and operators who log in.
+import assert from "node:assert/strict";
+import { watchedPage } from "./browser.mjs";
+
+export const token = "dev-admin-token"; // of development
+export const blank = 60; // a page with text has more colours than this
+
+/** Sends what the calculator sends. */
+export async function send(service, route, body) {
+  const headers = { "Content-Type": "application/json" };
+  const answer = await fetch(`${service.base}/api/quote/${route}`, { method: "POST", headers, body: JSON.stringify(body) });
+  assert.equal(answer.status, 200, await answer.clone().text());
+  return answer.json();
+}
+
+/** Submits a quote like a visitor, and returns the reference on the PDF. */
+export async function submit(service, contact, more = {}) {
+  const features = Array.from({ length: 50 }, (_, i) => `feature-${i}`);
+  const { submissionId } = await send(service, "submit", {
+    sessionId: `visit-${contact.email.replace(/\W/g, "-")}`,
+    contact,
+    selections: { projectType: "web-app", features },
+    estimate: { min: 12000, max: 18000, currency: "EUR" },
+    locale: "ro",
+    ...more,
+  });
+  return submissionId.replace(/[^A-Za-z0-9]/g, "").slice(0, 8).toUpperCase();
+}
+
+/** Asks the operators' part of GraphQL, as a script does. */
+export async function operate(service, query, variables = {}) {
+  const headers = { "Content-Type": "application/json", Authorization: `Bearer ${token}` };
+  const body = JSON.stringify({ query, variables });
+  const answer = await (await fetch(`${service.base}/graphql`, { method: "POST", headers, body })).json();
+  assert.equal(answer.errors, undefined, JSON.stringify(answer.errors));
+  return answer.data;
+}
+
+export async function logIn(page) {
+  await page.locator("#token").fill(token);
+  await page.locator("form [type=submit]").click();
+  await page.getByRole("navigation").waitFor();
+}
+
+/** Opens the inbox in a browser without a session, for as long as a test runs, and logs in. */
+export async function openInbox(t, context, base, hash = "") {
+  await context.clearCookies();
+  const watched = await watchedPage(context, base);
+  t.after(() => watched.page.close());
+  await watched.page.goto(`${base}/admin${hash}`);
+  await logIn(watched.page);
+  return watched;
+}
+
+export const row = (page, name) => page.locator(".row", { hasText: name });
+export const button = (page, name) => page.getByRole("button", { name });

@@ -1,0 +1,74 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"siteapi/integrations/upstream"
+)
+
+// ownerMail names the River queue of the mails that tell operators which leads they were
+// given. What becomes of such a mail decides nothing about the leads.
+const ownerMail = "owner_mail"
+
+// ownerMailAttempts take about four hours with the pauses of River.
+const ownerMailAttempts = 10
+
+// OwnerMail is a mail that tells an operator of leads.
+type OwnerMail struct {
+	ID        int64 // number of the job
+	CreatedAt time.Time
+	Leads     []string // ids
+	Owner     string   // a keyed hash of the address
+}
+
+// ownerArgs are the arguments of the job of a mail to an operator. River's tables contain
+// no address.
+type ownerArgs struct {
+	Leads []string `json:"leads"`
+	Owner string   `json:"owner"`
+}
+
+// Kind is River's name for these jobs.
+func (ownerArgs) Kind() string { return ownerMail }
+
+// TellOwner has a mail sent to the owner of leads.
+func (q *Queue) TellOwner(ctx context.Context, owner string, leadIDs []string) error {
+	opts := &river.InsertOpts{Queue: ownerMail, MaxAttempts: ownerMailAttempts}
+	if _, err := q.client.Insert(ctx, ownerArgs{leadIDs, owner}, opts); err != nil {
+		return fmt.Errorf("enqueueing a mail to an owner: %w", err)
+	}
+	return nil
+}
+
+// ownerWorker sends the mails to owners.
+type ownerWorker struct {
+	river.WorkerDefaults[ownerArgs]
+	*Queue
+}
+
+// Work sends a mail. One that the server rejects, or that failed often enough, is dropped.
+func (w *ownerWorker) Work(ctx context.Context, job *river.Job[ownerArgs]) error {
+	err := w.SendOwnerMail(ctx, OwnerMail{
+		ID:        job.ID,
+		CreatedAt: job.CreatedAt,
+		Leads:     job.Args.Leads,
+		Owner:     job.Args.Owner,
+	})
+	if w.Observe != nil {
+		w.Observe(ownerMail, outcomeOf(ctx, err))
+	}
+
+	switch {
+	case err == nil:
+		return nil
+	case upstream.KindOf(err) == upstream.Rejected, job.Attempt >= job.MaxAttempts:
+		w.Log.Error().Int64("job", job.ID).Str("reason", describe(err)).Msg("a mail to an owner was not sent")
+		return nil
+	}
+	return errors.New(describe(err))
+}

@@ -1,0 +1,237 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
+)
+
+// choices returns what a funnel counts of a state, as the column of that name has it: the
+// last step, project type, complexity, timeline and features. They are slugs.
+func (st *state) choices() string {
+	step := store.Visited
+	switch {
+	case st.Hints != lead.Hints{}:
+		step = store.Typed
+	case st.Estimate.Min != nil || st.Estimate.Max != nil:
+		step = store.Estimated
+	case st.Selections.ProjectType != "":
+		step = store.Chose
+	}
+
+	c := st.Selections
+	return strings.Join([]string{
+		strconv.Itoa(int(step)), c.ProjectType, c.Complexity, c.Timeline, strings.Join(c.Features, ","),
+	}, "|")
+}
+
+// chosen reads what the method choices returned.
+func chosen(choices string) (step store.FunnelStep, c lead.Selections, err error) {
+	parts := strings.SplitN(choices, "|", 5)
+	if len(parts) != 5 {
+		return 0, c, fmt.Errorf("the choices of a session are malformed: %q", choices)
+	}
+
+	n, err := strconv.Atoi(parts[0])
+	c = lead.Selections{ProjectType: parts[1], Complexity: parts[2], Timeline: parts[3]}
+	if parts[4] != "" {
+		c.Features = strings.Split(parts[4], ",")
+	}
+	return store.FunnelStep(n), c, err
+}
+
+// Weeks are numbered from the Monday before 1970, which began on a Thursday.
+const (
+	week        = 7 * 24 * time.Hour
+	firstMonday = -3 * 24 * time.Hour
+)
+
+// FunnelSessions has the database group the sessions.
+func (s *Store) FunnelSessions(
+	ctx context.Context, f store.FunnelFilter, counted func(store.SessionCount),
+) error {
+	if err := s.indexSessions(ctx); err != nil {
+		return err
+	}
+	if err := s.IndexLeads(ctx); err != nil {
+		return err
+	}
+
+	query, args := sessionsOfFunnel(f)
+	err := s.db.Query(ctx, query, args, func(scan Scan) error {
+		var c store.SessionCount
+		var choices string
+		var number int64
+		var locale *string
+		var reached *int64 // nil: they have no lead
+		err := scan(&choices, &c.Campaign, &c.Source, &number, &locale, &reached, &c.Sessions)
+		if err != nil {
+			return err
+		}
+
+		if c.Step, c.Selections, err = chosen(choices); err != nil {
+			return err
+		}
+		if reached != nil {
+			c.Step, c.Locale = store.FunnelStep(*reached), *locale
+		}
+		c.Week = time.UnixMilli(number*week.Milliseconds() + firstMonday.Milliseconds()).UTC()
+		counted(c)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("counting the sessions: %w", err)
+	}
+	return nil
+}
+
+// sessionsOfFunnel returns the query of FunnelSessions. Its columns come in an order in which
+// SQLite sorts fast: those first in which rows differ.
+func sessionsOfFunnel(f store.FunnelFilter) (query string, args []any) {
+	var leads conditions
+	leads.add("held = 0")
+	join := "LEFT JOIN"
+	if f.Locale != "" {
+		leads.add("locale = ?", f.Locale)
+		join = "JOIN"
+	}
+
+	touch := "last_"
+	if f.FirstTouch {
+		touch = "first_"
+	}
+	sessions := conditions{args: leads.args}
+	sessions.ofFunnel(f, "last_seen", touch)
+
+	return fmt.Sprintf(`WITH converted AS MATERIALIZED (
+  SELECT session_id, locale, reached FROM (
+    SELECT session_id, locale,
+      max(CASE outcome WHEN 'WON' THEN %d WHEN 'QUALIFIED' THEN %d ELSE %d END)
+        OVER (PARTITION BY session_id) AS reached,
+      row_number() OVER (PARTITION BY session_id ORDER BY submitted_at DESC, id DESC) AS n
+    FROM submissions%s
+  ) AS leads WHERE n = 1
+)
+SELECT choices, %[5]scampaign, %[5]ssource, (last_seen - %[6]d) / %[7]d AS week, locale, reached, count(*)
+FROM sessions %[8]s converted ON session_id = id%[9]s
+GROUP BY 1, 2, 3, 4, 5, 6`,
+		store.Won, store.Qualified, store.Submitted, leads.where(),
+		touch, firstMonday.Milliseconds(), week.Milliseconds(), join, sessions.where(),
+	), sessions.args
+}
+
+// FunnelLeads has the database group the leads.
+func (s *Store) FunnelLeads(
+	ctx context.Context, f store.FunnelFilter, counted func(store.LeadCount),
+) error {
+	if err := s.IndexLeads(ctx); err != nil {
+		return err
+	}
+
+	var c conditions
+	c.add("held IN (0, 1)")
+	if f.Locale != "" {
+		c.add("locale = ?", f.Locale)
+	}
+	touch := ""
+	if f.FirstTouch {
+		touch = "first_"
+	}
+	c.ofFunnel(f, "submitted_at", touch)
+
+	query := fmt.Sprintf(`SELECT %[1]ssource, %[1]scampaign, held, currency, won_currency,
+  count(*), sum(amount), coalesce(sum(won_amount), 0),
+  sum(CASE WHEN EXISTS (SELECT 1 FROM sessions WHERE sessions.id = session_id) THEN 0 ELSE 1 END)
+FROM submissions%[2]s GROUP BY 1, 2, 3, 4, 5`, touch, c.where())
+
+	err := s.db.Query(ctx, query, c.args, func(scan Scan) error {
+		var n store.LeadCount
+		var review int64
+		err := scan(&n.Source, &n.Campaign, &review, &n.Currency, &n.WonCurrency,
+			&n.Leads, &n.Amount, &n.WonAmount, &n.Untracked)
+		if err == nil {
+			n.InReview = review == inReview
+			counted(n)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("counting the submissions: %w", err)
+	}
+	return nil
+}
+
+// ofFunnel adds the conditions of a filter on time and touch, given the name of the column
+// with the time, and the beginning of the names of those with the touch.
+func (c *conditions) ofFunnel(f store.FunnelFilter, at, touch string) {
+	if !f.Since.IsZero() {
+		c.add(at+" >= ?", f.Since.UnixMilli())
+	}
+	if !f.Until.IsZero() {
+		c.add(at+" < ?", f.Until.UnixMilli())
+	}
+	if f.Source != nil {
+		c.add(touch+"source = ?", *f.Source)
+	}
+	if f.Campaign != nil {
+		c.add(touch+"campaign = ?", *f.Campaign)
+	}
+}
+
+// indexSessions fills the column choices of sessions whose state another program stored,
+// such as an earlier release: there counted_at is not the time of the state.
+func (s *Store) indexSessions(ctx context.Context) error {
+	const most = 2000 // sessions that are found by one reading of the table
+	for {
+		var found []SessionRow
+		err := s.db.Query(ctx,
+			`SELECT id, state, last_seen FROM sessions WHERE counted_at <> last_seen LIMIT $1`,
+			[]any{most},
+			func(scan Scan) error {
+				var r SessionRow
+				err := scan(&r.ID, &r.State, &r.LastSeen)
+				found = append(found, r)
+				return err
+			},
+		)
+		if err != nil {
+			return fmt.Errorf("looking for sessions that are not counted: %w", err)
+		}
+
+		for some := range slices.Chunk(found, chunk) {
+			err := s.write(ctx, "counting sessions", func(ctx context.Context, tx Tx) error {
+				return indexSessions(ctx, tx, some)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if len(found) < most {
+			return nil
+		}
+	}
+}
+
+// indexSessions leaves alone the sessions that have changed since they were read.
+func indexSessions(ctx context.Context, tx Tx, rows []SessionRow) error {
+	for _, r := range rows {
+		st, err := r.state()
+		if err != nil {
+			return err
+		}
+
+		_, err = tx.Exec(ctx,
+			`UPDATE sessions SET choices = $1, counted_at = last_seen WHERE id = $2 AND last_seen = $3`,
+			st.choices(), r.ID, r.LastSeen)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

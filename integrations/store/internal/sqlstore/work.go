@@ -1,0 +1,164 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
+)
+
+// Assign implements [store.Work].
+func (s *Store) Assign(ctx context.Context, id, owner string, audit ...store.AuditEntry) (bool, error) {
+	return s.work(ctx, "assigning a lead", id, audit,
+		`UPDATE submissions SET owner = $2 WHERE id = $1 AND owner <> $2`, strings.ToLower(owner))
+}
+
+// SetStatus implements [store.Work].
+func (s *Store) SetStatus(
+	ctx context.Context, id string, status lead.Status, audit ...store.AuditEntry,
+) (bool, error) {
+	return s.work(ctx, "changing the status of a lead", id, audit,
+		`UPDATE submissions SET status = $2 WHERE id = $1 AND status <> $2`, statusNumber(status))
+}
+
+// AddNote implements [store.Work].
+func (s *Store) AddNote(ctx context.Context, id string, n lead.Note, audit ...store.AuditEntry) error {
+	added, err := s.work(ctx, "adding a note", id, audit,
+		fmt.Sprintf(`INSERT INTO notes (submission_id, at, author, text)
+SELECT id, $2, $3, $4 FROM submissions
+WHERE id = $1 AND (SELECT count(*) FROM notes WHERE submission_id = $1) < %d`, store.MostNotes),
+		n.At.UnixMilli(), n.Author, n.Text)
+	if err == nil && !added {
+		err = store.ErrTooManyNotes
+	}
+	return err
+}
+
+// statusNumber returns a status as it is stored: its place in the usual order.
+func statusNumber(s lead.Status) int64 { return int64(max(0, slices.Index(lead.Statuses(), s))) }
+
+// work runs a statement on the lead with an id, $1. It reports whether that changed a row,
+// and records it in the audit if so.
+func (s *Store) work(
+	ctx context.Context, doing, id string, audit []store.AuditEntry, statement string, args ...any,
+) (changed bool, err error) {
+	err = s.write(ctx, doing, func(ctx context.Context, tx Tx) error {
+		n, err := tx.Exec(ctx, statement, append([]any{id}, args...)...)
+		if changed = n == 1; err == nil && changed {
+			return appendAudit(ctx, tx, audit)
+		}
+		if err == nil {
+			err = one(ctx, tx, `SELECT id FROM submissions WHERE id = $1`, []any{id}, new(string))
+		}
+		return err
+	})
+	return changed && err == nil, err
+}
+
+// Notes implements [store.Work].
+func (s *Store) Notes(ctx context.Context, leadIDs []string) (map[string][]lead.Note, error) {
+	notes := map[string][]lead.Note{}
+	if len(leadIDs) == 0 {
+		return notes, nil
+	}
+
+	var c conditions
+	c.in("submission_id", leadIDs)
+	err := s.db.Query(ctx, "SELECT submission_id, at, author, text FROM notes"+c.where()+" ORDER BY id", c.args,
+		func(scan Scan) error {
+			var id string
+			var at int64
+			var n lead.Note
+			err := scan(&id, &at, &n.Author, &n.Text)
+			n.At = time.UnixMilli(at).UTC()
+			notes[id] = append(notes[id], n)
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("reading notes: %w", err)
+	}
+	return notes, nil
+}
+
+// matchWork adds the conditions of a filter on the columns that repeat the body, and on how
+// operators work on a lead.
+func (c *conditions) matchWork(f store.Filter) {
+	if f.Owner != nil {
+		c.add("owner = ?", strings.ToLower(*f.Owner))
+	}
+	if f.Status != "" {
+		c.add("status = ?", statusNumber(f.Status))
+	}
+
+	if f.Locale != "" {
+		c.add("locale = ?", f.Locale)
+	}
+	if f.Source != nil {
+		c.add("source = ?", *f.Source)
+	}
+
+	if f.Currency != "" {
+		c.add("currency = ?", f.Currency)
+	}
+	if f.AtLeast != nil {
+		c.add("amount >= ?", *f.AtLeast)
+	}
+	if f.AtMost != nil {
+		c.add("amount <= ?", *f.AtMost)
+	}
+}
+
+// CountWork implements [store.Work].
+func (s *Store) CountWork(ctx context.Context, f store.Filter) (counts []store.WorkCount, err error) {
+	if err := s.IndexLeads(ctx); err != nil {
+		return nil, err
+	}
+
+	var c conditions
+	c.match(f)
+	for _, term := range searched(f) {
+		c.add("id IN (SELECT submission_id FROM search_terms WHERE "+term.terms[0]+")", term.args...)
+	}
+
+	err = s.db.Query(ctx, "SELECT held, progress, status, count(*) FROM submissions"+c.where()+
+		" GROUP BY held, progress, status", c.args,
+		func(scan Scan) error {
+			var n store.WorkCount
+			var review, status int64
+			err := scan(&review, &n.Progress, &status, &n.Number)
+			n.Status = lead.Statuses()[status]
+			n.InReview, n.Rejected = review == inReview, review == rejected
+			counts = append(counts, n)
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("counting leads: %w", err)
+	}
+	return counts, nil
+}
+
+// importWork stores how operators worked on a lead in another database, unless they have
+// begun to here. Notes that are new here are added.
+func importWork(ctx context.Context, tx Tx, l KeyedLead) error {
+	id := l.Lead.ID
+	_, err := tx.Exec(ctx, `UPDATE submissions SET owner = $2, status = $3
+WHERE id = $1 AND owner = '' AND status = 0 AND (owner <> $2 OR status <> $3)`, id, l.Lead.Owner, l.Lead.Status)
+	if err != nil {
+		return err
+	}
+
+	for _, n := range l.Notes {
+		_, err := tx.Exec(ctx, `INSERT INTO notes (submission_id, at, author, text)
+SELECT id, $2, $3, $4 FROM submissions WHERE id = $1 AND NOT EXISTS
+(SELECT 1 FROM notes WHERE submission_id = $1 AND at = $2 AND author = $3 AND text = $4)`,
+			id, n.At.UnixMilli(), n.Author, n.Text)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package storetest
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
+)
+
+// leadChanges checks that everything that changes a lead is noted with it, for every
+// instance.
+func leadChanges(t *testing.T, s Subject) {
+	db, other := s.WithJobs(t, &Jobs{}), s.MustOpen(t, nil)
+
+	seen := int64(0)
+	want := func(what string, id string, kinds ...store.ChangeKind) {
+		t.Helper()
+		list, err := other.ChangesAfter(t.Context(), seen, nil, 100)
+		if err != nil || len(list) == 0 {
+			t.Fatalf("%s: %d changes, %v", what, len(list), err)
+		}
+
+		found := false
+		for _, c := range list {
+			if found = found || c.Kind == kinds[0]; c.Seq <= seen || c.Lead != id || !slices.Contains(kinds, c.Kind) ||
+				time.Since(c.At).Abs() > time.Minute {
+				t.Errorf("%s: %+v", what, c)
+			}
+			seen = c.Seq
+		}
+		if !found {
+			t.Errorf("%s: %+v, want kind %d", what, list, kinds[0])
+		}
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	first, suspicious := Lead(1), Suspicious(2)
+	wantSubmit(t, db, first, first, true)
+	want("submitted", first.Lead.ID, store.LeadCreated, store.LeadChanged)
+	must(db.SaveDelivery(t.Context(), store.Delivery{LeadID: first.Lead.ID, Target: "cms", Progress: lead.Failed}))
+	want("failed", first.Lead.ID, store.LeadChanged)
+
+	wantSubmit(t, db, suspicious, suspicious, true)
+	want("in review", suspicious.Lead.ID, store.LeadCreated)
+	_, err := db.Reject(t.Context(), suspicious.Lead.ID)
+	must(err)
+	want("rejected", suspicious.Lead.ID, store.LeadChanged)
+	_, err = db.Release(t.Context(), suspicious.Lead.ID, false)
+	must(err)
+	want("released", suspicious.Lead.ID, store.LeadChanged)
+
+	must(db.ChangeDelivery(t.Context(), func(context.Context, store.Deliveries) (store.Delivery, error) {
+		return store.Delivery{ID: 7, LeadID: first.Lead.ID, Target: "crm", CreatedAt: When()}, nil
+	}))
+	want("sent again", first.Lead.ID, store.LeadChanged)
+	_, err = db.Assign(t.Context(), first.Lead.ID, "ana@example.com")
+	must(err)
+	want("assigned", first.Lead.ID, store.LeadChanged)
+	must(db.AddNote(t.Context(), first.Lead.ID, lead.Note{At: When(), Author: "token", Text: "Called."}))
+	want("noted", first.Lead.ID, store.LeadChanged)
+	must(db.Erase(t.Context(), first.Lead.ID))
+	want("erased", first.Lead.ID, store.LeadErased, store.LeadChanged)
+
+	mustTrack(t, db, Visit("other", When()))
+	if list, err := db.ChangesAfter(t.Context(), seen, nil, 100); err != nil || len(list) > 0 {
+		t.Errorf("nothing changed, but %+v, %v", list, err)
+	}
+	list, err := db.ChangesAfter(t.Context(), seen, []int64{1, 2}, 100)
+	if err != nil || len(list) != 2 || list[1].Seq != 2 {
+		t.Errorf("missing changes: %+v, %v", list, err)
+	}
+
+	// The newest stays, however old it is.
+	n, err := db.PruneChanges(t.Context(), time.Now().Add(time.Hour))
+	rest, errRest := db.LastChanges(t.Context(), 100)
+	if err != nil || errRest != nil || n == 0 || len(rest) != 1 || rest[0].Seq != seen {
+		t.Errorf("pruned %d, %v; %+v, %v remain", n, err, rest, errRest)
+	}
+}
+
+// listening wakes a listener after changes of its own process.
+func listening(t *testing.T, s Subject) {
+	db := s.MustOpen(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	woken, ended := make(chan struct{}, 100), make(chan struct{})
+	go func() {
+		db.ListenForChanges(ctx, func() { woken <- struct{}{} })
+		close(ended)
+	}()
+
+	n := Lead(1)
+	wantSubmit(t, db, n, n, true)
+	select {
+	case <-woken:
+	case <-time.After(10 * time.Second):
+		t.Error("not woken")
+	}
+	cancel()
+	<-ended
+}

@@ -1,0 +1,124 @@
+package resolvers
+
+import (
+	"context"
+	"errors"
+
+	"siteapi/integrations/crm"
+	"siteapi/integrations/lead"
+	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
+	"siteapi/resolvers/leads"
+	"siteapi/schema"
+)
+
+// errNothingToRetry means that no delivery of a lead failed or waits for another attempt.
+var errNothingToRetry = errors.New("nothing to retry")
+
+// eachLead changes leads one after the other, each with an entry of the audit of its own.
+// What fails for one does not stop the others. A repeated id counts once.
+func (r *Resolver) eachLead(
+	ctx context.Context, field string, ids []string, change func(lead.Lead) (changed bool, err error),
+) (*schema.LeadsChange, error) {
+	sum := &schema.LeadsChange{Failed: []*schema.LeadFailure{}}
+	seen := map[string]bool{}
+	var found []string
+	for _, id := range ids {
+		l, err := r.Operators.Find(ctx, id)
+		if err == nil && seen[l.ID] {
+			continue
+		}
+
+		changed := false
+		if err == nil {
+			seen[l.ID], found = true, append(found, l.ID)
+			changed, err = change(l)
+		}
+		if changed {
+			sum.Changed++
+		}
+		if err != nil {
+			sum.Failed = append(sum.Failed, &schema.LeadFailure{ID: id, Reason: r.failureReason(ctx, err)})
+		}
+	}
+
+	r.audit(ctx, field, found...)
+	return sum, nil
+}
+
+// failureReason translates the error of a change of one of several leads.
+func (r *Resolver) failureReason(ctx context.Context, err error) schema.LeadFailureReason {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return schema.LeadFailureReasonNotFound
+	case errors.Is(err, leads.ErrChanged):
+		return schema.LeadFailureReasonConflict
+	case errors.Is(err, leads.ErrNotInReview):
+		return schema.LeadFailureReasonNotInReview
+	case errors.Is(err, errNothingToRetry):
+		return schema.LeadFailureReasonNothingToRetry
+	}
+	r.Log.Error().Ctx(ctx).Err(err).Msg("changing one of several leads")
+	return schema.LeadFailureReasonUnavailable
+}
+
+// releaseLeads implements the root field of that name.
+func (r *Resolver) releaseLeads(
+	ctx context.Context, ids []string, expected lead.State,
+) (*schema.LeadsChange, error) {
+	return r.eachLead(ctx, "releaseLeads", ids, func(l lead.Lead) (bool, error) {
+		if expected == "" && l.Released() {
+			return false, leads.ErrNotInReview
+		}
+		err := r.Operators.Release(ctx, l, expected, r.done(ctx, schema.AuditActionReleased, l.ID, nil))
+		return err == nil, err
+	})
+}
+
+// rejectLeads implements the root field of that name.
+func (r *Resolver) rejectLeads(
+	ctx context.Context, ids []string, expected lead.State,
+) (*schema.LeadsChange, error) {
+	return r.eachLead(ctx, "rejectLeads", ids, func(l lead.Lead) (bool, error) {
+		err := r.Operators.Reject(ctx, l, expected, r.done(ctx, schema.AuditActionRejected, l.ID, nil))
+		return err == nil, err
+	})
+}
+
+// retryLeads implements the root field of that name.
+func (r *Resolver) retryLeads(ctx context.Context, ids []string) (*schema.LeadsChange, error) {
+	return r.eachLead(ctx, "retryLeads", ids, func(l lead.Lead) (bool, error) {
+		unsent, err := r.Operators.Deliveries.List(ctx, queue.Filter{
+			Leads:  []string{l.ID},
+			States: []queue.State{queue.Failed, queue.Retrying},
+		})
+		if err == nil && len(unsent) == 0 {
+			err = errNothingToRetry
+		}
+
+		for _, d := range unsent {
+			if err == nil {
+				err = r.recordRetry(ctx, newDelivery(d, &schema.Lead{ID: l.ID}))
+			}
+			if err == nil {
+				err = r.Operators.Deliveries.Retry(ctx, d.ID)
+			}
+		}
+		return err == nil, err
+	})
+}
+
+// assignLeads implements the root field of that name.
+func (r *Resolver) assignLeads(ctx context.Context, ids []string, owner string) (*schema.LeadsChange, error) {
+	owner = crm.Address(owner)
+	var given []string
+	sum, err := r.eachLead(ctx, "assignLeads", ids, func(l lead.Lead) (bool, error) {
+		changed, err := r.Operators.Work.Assign(ctx, l.ID, owner, r.assigned(ctx, l.ID, owner))
+		if changed {
+			given = append(given, l.ID)
+		}
+		return changed, err
+	})
+	r.tellOwner(ctx, owner, given)
+	return sum, err
+}

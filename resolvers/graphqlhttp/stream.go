@@ -1,0 +1,131 @@
+package graphqlhttp
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"siteapi/schema"
+)
+
+const (
+	// heartbeat is how often a stream without events gets a comment, which keeps proxies
+	// from closing it, and after which its caller is verified again.
+	heartbeat = 15 * time.Second
+
+	// writeTime is how long a client may take to receive an event.
+	writeTime = 10 * time.Second
+)
+
+// stream answers with the events of a subscription, in the form of the protocol "GraphQL over
+// server-sent events", distinct connections mode. Errors before the first event are answered
+// like those of other operations. There is no event "complete", after which clients would not
+// connect again.
+func (h *Handler) stream(
+	w http.ResponseWriter, r *http.Request, m mediaType, req *request, op *operation, errs gqlerror.List,
+) {
+	if !takesEvents(r.Header["Accept"]) {
+		notAcceptable(w, r, m, "A subscription is answered as "+typeEvents+".")
+		return
+	}
+	ctx, end, refused := h.streams.Begin(r)
+	if refused != nil {
+		writeError(w, r, m, refused.Code.Status(), refused)
+		return
+	}
+	defer end()
+
+	ctx = graphql.StartOperationTrace(ctx)
+	opCtx, errs := h.admit(ctx, req, op, errs)
+	if len(errs) > 0 {
+		h.fail(w, r, m, errs)
+		return
+	}
+
+	next, ctx := h.exec.DispatchOperation(ctx, opCtx)
+	first := next(ctx)
+	switch {
+	case first == nil: // it ended at once
+		w.WriteHeader(http.StatusNoContent)
+		return
+	case len(first.Data) == 0:
+		writeErrors(w, r, m, statusFor(m, schema.ErrorCode(first.Errors[0])), first.Errors)
+		return
+	}
+
+	s := newStream(w)
+	if s.send(newEvent(first)) == nil {
+		s.follow(ctx, next)
+	}
+}
+
+// stream is a response that is written event by event.
+type stream struct {
+	http.ResponseWriter
+	controller *http.ResponseController
+}
+
+func newStream(w http.ResponseWriter) stream {
+	header := w.Header()
+	header.Set("Content-Type", typeEvents)
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Accel-Buffering", "no") // nginx reads this
+
+	s := stream{w, http.NewResponseController(w)}
+	// The server's deadline is that of other requests. This fails in tests only, which have
+	// no connection.
+	_ = s.controller.SetReadDeadline(time.Time{})
+	return s
+}
+
+// follow sends the events that come until there are no more, the client is gone, or its caller
+// is not allowed to read them any more.
+func (s stream) follow(ctx context.Context, next graphql.ResponseHandler) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	events := make(chan []byte)
+	go func() {
+		defer close(events)
+		for response := next(ctx); response != nil; response = next(ctx) {
+			select {
+			case events <- newEvent(response):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		text, more := []byte(":\n\n"), true
+		select {
+		case text, more = <-events:
+		case <-beat.C:
+			renew := schema.CallerFrom(ctx).Renew
+			more = renew == nil || renew(ctx) == nil
+		}
+		if !more || s.send(text) != nil {
+			return
+		}
+	}
+}
+
+// send writes at once. A client that does not read loses its connection.
+func (s stream) send(text []byte) error {
+	_ = s.controller.SetWriteDeadline(time.Now().Add(writeTime)) // fails in tests only
+	if _, err := s.Write(text); err != nil {
+		return err
+	}
+	return s.controller.Flush()
+}
+
+// newEvent returns the event with a response. The response's memory is that of the next one.
+func newEvent(response *graphql.Response) []byte {
+	return fmt.Appendf(nil, "event: next\ndata: %s\n\n", encode(typeGraphQL, response, false))
+}

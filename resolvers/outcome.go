@@ -1,0 +1,55 @@
+package resolvers
+
+import (
+	"context"
+	"time"
+
+	"siteapi/integrations/lead"
+	"siteapi/schema"
+)
+
+// setLeadOutcome implements the root field of that name.
+func (r *Resolver) setLeadOutcome(
+	ctx context.Context, id string, value lead.OutcomeValue, amount *float64, currency string,
+) (*schema.Lead, error) {
+	return r.changeLead(ctx, "setLeadOutcome", id, func(l lead.Lead) error {
+		entry := r.done(ctx, schema.AuditActionOutcome, l.ID, OutcomeDetail(value))
+		outcome := lead.Outcome{
+			Value:    value,
+			Amount:   amount,
+			Currency: currency,
+			At:       r.Now().UTC().Truncate(time.Millisecond),
+			By:       entry.Actor,
+		}
+		return r.Operators.SetOutcome(ctx, l, outcome, entry)
+	})
+}
+
+// OutcomeDetail describes an outcome for the audit, without its amount. It is nil if the
+// outcome was taken back.
+func OutcomeDetail(value lead.OutcomeValue) map[string]any {
+	if value == "" {
+		return nil
+	}
+	return map[string]any{"outcome": value}
+}
+
+// newOutcome returns an outcome as operators see it, nil if it is not known.
+func newOutcome(o lead.Outcome) *schema.LeadOutcome {
+	if o.Value == "" {
+		return nil
+	}
+
+	shown := &schema.LeadOutcome{
+		Value:    schema.LeadOutcomeValue(o.Value),
+		Amount:   o.Amount,
+		Currency: schema.Optional(o.Currency),
+		At:       o.At,
+		Source:   schema.LeadOutcomeSourceOperator,
+		By:       schema.Optional(o.By),
+	}
+	if o.By == "" {
+		shown.Source = schema.LeadOutcomeSourceCrm
+	}
+	return shown
+}

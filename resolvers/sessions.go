@@ -1,0 +1,57 @@
+package resolvers
+
+import (
+	"context"
+	"slices"
+
+	"siteapi/integrations/store"
+	"siteapi/schema"
+)
+
+// operatorSessions implements the root field of that name.
+func (r *Resolver) operatorSessions(ctx context.Context) ([]*schema.OperatorSession, error) {
+	stored, err := r.Sessions.ListSessions(ctx, r.Now())
+	if err != nil {
+		return nil, operatorError(err)
+	}
+
+	list := make([]*schema.OperatorSession, len(stored))
+	for i, s := range stored {
+		list[i] = newOperatorSession(s)
+	}
+	return list, nil
+}
+
+// endOperatorSession implements the root field of that name.
+func (r *Resolver) endOperatorSession(ctx context.Context, id string) (*schema.OperatorSession, error) {
+	stored, err := r.Sessions.ListSessions(ctx, r.Now())
+	if err != nil {
+		return nil, operatorError(err)
+	}
+
+	i := slices.IndexFunc(stored, func(s store.OperatorSession) bool { return s.ID() == id })
+	if i < 0 {
+		return nil, notFound("There is no such session, or it has ended.")
+	}
+
+	ended := newOperatorSession(stored[i])
+	detail := map[string]any{"session": ended.ID, "of": ended.Actor}
+	if err := r.record(ctx, r.done(ctx, schema.AuditActionSessionEnded, "", detail)); err != nil {
+		return nil, err
+	}
+	if _, err := r.Sessions.EndSessions(ctx, stored[i].Hash); err != nil {
+		return nil, operatorError(err)
+	}
+	return ended, nil
+}
+
+func newOperatorSession(s store.OperatorSession) *schema.OperatorSession {
+	return &schema.OperatorSession{
+		ID:        s.ID(),
+		Actor:     schema.AccountPrefix + s.Subject,
+		Role:      schema.Role(s.Role),
+		StartedAt: s.StartedAt,
+		CheckAt:   s.CheckAt,
+		ExpiresAt: s.ExpiresAt,
+	}
+}
