@@ -7,13 +7,14 @@ package resolvers
 
 import (
 	"context"
+	"siteapi/resolvers/operators"
 	"siteapi/schema"
 )
 
 func (r *leadResolver) Audit(ctx context.Context, obj *schema.Lead) ([]*schema.AuditEntry, error) {
-	return r.leadAudit(ctx, obj)
+	return r.Operators.LeadAudit(ctx, obj)
 }
 
 func (r *queryResolver) Audit(ctx context.Context, lead *string, first *int, after *string) (*schema.AuditConnection, error) {
-	return r.auditPage(ctx, schema.ValueOr(lead, ""), schema.ValueOr(first, defaultPage), schema.ValueOr(after, ""))
+	return r.Operators.AuditPage(ctx, schema.ValueOr(lead, ""), schema.ValueOr(first, operators.DefaultPage), schema.ValueOr(after, ""))
 }

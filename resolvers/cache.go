@@ -5,16 +5,18 @@ import (
 	"strings"
 
 	"siteapi/integrations/cache"
+	"siteapi/resolvers/apierror"
 	"siteapi/schema"
 )
 
 // cacheStats implements the root field of that name.
 func (r *Resolver) cacheStats(ctx context.Context) *schema.CacheStatsPayload {
-	s := r.Cache.Stats(ctx)
-	return &schema.CacheStatsPayload{
-		Success: true,
-		Stats:   &schema.CacheStats{Type: s.Type, Size: s.Size, Available: s.Available},
-	}
+	return &schema.CacheStatsPayload{Success: true, Stats: newCacheStats(r.Cache.Stats(ctx))}
+}
+
+// newCacheStats returns the state of the cache as operators see it.
+func newCacheStats(s cache.Stats) *schema.CacheStats {
+	return &schema.CacheStats{Type: s.Type, Size: s.Size, Available: s.Available}
 }
 
 // clearCache removes all entries, or those that match a pattern. A destructive request
@@ -26,13 +28,13 @@ func (r *Resolver) clearCache(
 	switch {
 	case everything && pattern != nil:
 		return nil, schema.BadInput(
-			conflict("all", "pattern", "must not be true together with a pattern"),
-			conflict("pattern", "all", "must not be given together with all=true"),
+			schema.Conflict("all", "pattern", "must not be true together with a pattern"),
+			schema.Conflict("pattern", "all", "must not be given together with all=true"),
 		)
 	case !everything && pattern == nil:
 		return nil, schema.BadInput(
-			required("all", "must be true unless a pattern is given"),
-			required("pattern", "is required unless all is true"),
+			schema.Missing("all", "must be true unless a pattern is given"),
+			schema.Missing("pattern", "is required unless all is true"),
 		)
 	}
 
@@ -48,7 +50,7 @@ func (r *Resolver) clearCache(
 
 	cleared, locales, err := r.Content.Clear(ctx, glob)
 	if err != nil {
-		return nil, translate(err)
+		return nil, apierror.From(err)
 	}
 	r.Content.RefetchForEdge(locales)
 
@@ -73,7 +75,7 @@ func (r *Resolver) invalidateCache(
 
 	keys, err := r.Content.Invalidate(ctx, locales)
 	if err != nil {
-		return nil, translate(err)
+		return nil, apierror.From(err)
 	}
 
 	r.Content.RefetchForEdge(locales)
@@ -89,7 +91,7 @@ func targets(in schema.InvalidateCacheInput) ([]schema.Locale, []schema.FieldErr
 		kind = *in.Type
 	case in.DocumentType == nil && in.Locale == nil:
 		return nil, []schema.FieldError{
-			required("type", "is required without a documentType or a locale: documentType, locale or all"),
+			schema.Missing("type", "is required without a documentType or a locale: documentType, locale or all"),
 		}
 	case in.DocumentType == nil:
 		kind = schema.InvalidationTypeLocale
@@ -98,9 +100,9 @@ func targets(in schema.InvalidateCacheInput) ([]schema.Locale, []schema.FieldErr
 	switch {
 	case kind == schema.InvalidationTypeAll:
 	case kind == schema.InvalidationTypeLocale && in.Locale == nil:
-		return nil, []schema.FieldError{required("locale", "is required if type is locale")}
+		return nil, []schema.FieldError{schema.Missing("locale", "is required if type is locale")}
 	case kind != schema.InvalidationTypeLocale && in.DocumentType == nil:
-		return nil, []schema.FieldError{required("documentType", "is required if type is documentType")}
+		return nil, []schema.FieldError{schema.Missing("documentType", "is required if type is documentType")}
 	case in.Locale != nil:
 		return []schema.Locale{*in.Locale}, nil
 	}

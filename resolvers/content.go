@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"siteapi/integrations/cms"
+	"siteapi/resolvers/apierror"
 	"siteapi/resolvers/content"
 	"siteapi/schema"
 )
@@ -19,7 +20,7 @@ func (r *Resolver) contentDocuments(
 
 	snap, err := r.Content.Read(ctx, locale)
 	if err != nil {
-		return nil, translate(err)
+		return nil, apierror.From(err)
 	}
 	return snap.Documents(documentType), nil
 }
@@ -36,7 +37,7 @@ func (r *Resolver) siteSettings(ctx context.Context, id string) (*schema.SiteSet
 
 	snap, err := r.Content.Read(ctx, schema.DefaultLocale)
 	if err != nil {
-		return nil, translate(err)
+		return nil, apierror.From(err)
 	}
 	if snap.Settings == nil {
 		return nil, nil //nolint:nilnil // as above

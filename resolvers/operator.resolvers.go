@@ -10,6 +10,7 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/operators"
 	"siteapi/schema"
 	"siteapi/schema/exec"
 	"strings"
@@ -17,51 +18,32 @@ import (
 )
 
 func (r *mutationResolver) RetryDelivery(ctx context.Context, id string) (*schema.Delivery, error) {
-	return r.retryDelivery(ctx, id)
+	return r.Operators.RetryDelivery(ctx, id)
 }
 
 func (r *mutationResolver) ResendLead(ctx context.Context, id string, target schema.DeliveryTarget) (*schema.Lead, error) {
-	return r.changeLead(ctx, "resendLead", id, func(l lead.Lead) error {
-		entry := r.done(ctx, schema.AuditActionResent, l.ID, map[string]any{"target": target})
-		if err := r.record(ctx, entry); err != nil {
-			return err
-		}
-		return r.Operators.Resend(ctx, l, targetOf(target))
-	})
+	return r.Operators.ResendLead(ctx, id, targetOf(target))
 }
 
 func (r *mutationResolver) ReleaseLead(ctx context.Context, id string, expected *schema.LeadState) (*schema.Lead, error) {
-	return r.changeLead(ctx, "releaseLead", id, func(l lead.Lead) error {
-		audit := r.done(ctx, schema.AuditActionReleased, l.ID, nil)
-		return r.Operators.Release(ctx, l, stateOf(expected), audit)
-	})
+	return r.Operators.ReleaseLead(ctx, id, stateOf(expected))
 }
 
 func (r *mutationResolver) RejectLead(ctx context.Context, id string, expected *schema.LeadState) (*schema.Lead, error) {
-	return r.changeLead(ctx, "rejectLead", id, func(l lead.Lead) error {
-		audit := r.done(ctx, schema.AuditActionRejected, l.ID, nil)
-		return r.Operators.Reject(ctx, l, stateOf(expected), audit)
-	})
+	return r.Operators.RejectLead(ctx, id, stateOf(expected))
 }
 
 func (r *mutationResolver) WithdrawConsent(ctx context.Context, id string, purpose string) (*schema.Lead, error) {
-	return r.changeLead(ctx, "withdrawConsent", id, func(l lead.Lead) error {
-		entry := r.done(ctx, schema.AuditActionWithdrawn, l.ID, map[string]any{"purpose": purpose})
-		if err := r.record(ctx, entry); err != nil {
-			return err
-		}
-		_, err := r.Operators.Withdraw(ctx, l.Contact.Email, purpose)
-		return err
-	})
+	return r.Operators.WithdrawConsent(ctx, id, purpose)
 }
 
 func (r *mutationResolver) EraseLeads(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
-	return r.eraseLeads(ctx, email, dryRun)
+	return r.Operators.EraseLeads(ctx, email, dryRun)
 }
 
 func (r *queryResolver) Leads(ctx context.Context, search *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error) {
 	f := store.Filter{
-		Limit: schema.ValueOr(first, defaultPage),
+		Limit: schema.ValueOr(first, operators.DefaultPage),
 		Since: schema.ValueOr(since, time.Time{}),
 		Until: schema.ValueOr(until, time.Time{}),
 	}
@@ -70,23 +52,23 @@ func (r *queryResolver) Leads(ctx context.Context, search *string, state *schema
 	f.AtLeast, f.AtMost = amountFrom, amountTo
 	f.Status = lead.Status(schema.ValueOr(status, ""))
 	f.ByAmount, f.Newest = orderOf(sort)
-	return r.leads(ctx, f, stateOf(state), schema.ValueOr(after, ""))
+	return r.Operators.LeadPage(ctx, f, stateOf(state), schema.ValueOr(after, ""))
 }
 
 func (r *queryResolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
-	return r.lead(ctx, id)
+	return r.Operators.Lead(ctx, id)
 }
 
 func (r *queryResolver) Deliveries(ctx context.Context, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) (*schema.DeliveryConnection, error) {
-	f := queue.Filter{Limit: schema.ValueOr(first, defaultPage), Target: targetOf(schema.ValueOr(target, ""))}
+	f := queue.Filter{Limit: schema.ValueOr(first, operators.DefaultPage), Target: targetOf(schema.ValueOr(target, ""))}
 	for _, s := range state {
 		f.States = append(f.States, queue.State(strings.ToLower(string(s))))
 	}
-	return r.deliveryPage(ctx, f, schema.ValueOr(after, ""))
+	return r.Operators.DeliveryPage(ctx, f, schema.ValueOr(after, ""))
 }
 
 func (r *queryResolver) Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) (*schema.Funnel, error) {
-	return r.funnel(ctx, store.FunnelFilter{
+	return r.Operators.Funnel(ctx, store.FunnelFilter{
 		Since:      schema.ValueOr(since, time.Time{}),
 		Until:      schema.ValueOr(until, time.Time{}),
 		Locale:     string(schema.ValueOr(locale, "")),

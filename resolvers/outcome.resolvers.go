@@ -13,5 +13,5 @@ import (
 
 func (r *mutationResolver) SetLeadOutcome(ctx context.Context, id string, outcome *schema.LeadOutcomeValue, amount *float64, currency *string) (*schema.Lead, error) {
 	value := lead.OutcomeValue(schema.ValueOr(outcome, ""))
-	return r.setLeadOutcome(ctx, id, value, amount, schema.Trim(schema.ValueOr(currency, "")))
+	return r.Operators.SetLeadOutcome(ctx, id, value, amount, schema.Trim(schema.ValueOr(currency, "")))
 }

@@ -11,17 +11,17 @@ import (
 )
 
 func (r *mutationResolver) TrackQuote(ctx context.Context, input schema.TrackQuoteInput) (*schema.TrackQuotePayload, error) {
-	return r.trackQuote(ctx, input)
+	return r.Quotes.Track(ctx, input)
 }
 
 func (r *mutationResolver) SubmitQuote(ctx context.Context, input schema.SubmitQuoteInput) (*schema.SubmitQuotePayload, error) {
-	return r.submitQuote(ctx, input)
+	return r.Quotes.Submit(ctx, input)
 }
 
 func (r *queryResolver) QuotePDF(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePDF, error) {
-	return r.quotePdf(ctx, id, locale)
+	return r.PDFs.Quote(ctx, id, locale)
 }
 
 func (r *queryResolver) EstimateQuote(ctx context.Context, selections schema.EstimateSelectionsInput, locale *schema.Locale) (*schema.QuoteEstimate, error) {
-	return r.estimateQuote(ctx, selections, locale)
+	return r.Quotes.Estimate(ctx, selections, locale)
 }

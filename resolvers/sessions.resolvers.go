@@ -11,9 +11,9 @@ import (
 )
 
 func (r *mutationResolver) EndOperatorSession(ctx context.Context, id string) (*schema.OperatorSession, error) {
-	return r.endOperatorSession(ctx, id)
+	return r.Operators.EndOperatorSession(ctx, id)
 }
 
 func (r *queryResolver) OperatorSessions(ctx context.Context) ([]*schema.OperatorSession, error) {
-	return r.operatorSessions(ctx)
+	return r.Operators.OperatorSessions(ctx)
 }

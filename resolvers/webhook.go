@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"siteapi/integrations/cms"
+	"siteapi/resolvers/apierror"
 	"siteapi/schema"
 )
 
@@ -77,7 +78,7 @@ func (r *Resolver) receiveCmsWebhook(
 	keys, err := r.Content.Invalidate(ctx, locales)
 	if err != nil {
 		r.Count("webhook", "error")
-		return nil, translate(err)
+		return nil, apierror.From(err)
 	}
 
 	r.Content.FollowChange(locales)

@@ -11,33 +11,33 @@ import (
 )
 
 func (r *leadResolver) SameAddress(ctx context.Context, obj *schema.Lead) ([]*schema.Lead, error) {
-	return r.sameAddress(ctx, obj)
+	return r.Operators.SameAddress(ctx, obj)
 }
 
 func (r *mutationResolver) AssignLead(ctx context.Context, id string, owner *string) (*schema.Lead, error) {
-	return r.assignLead(ctx, id, schema.ValueOr(owner, ""))
+	return r.Operators.AssignLead(ctx, id, schema.ValueOr(owner, ""))
 }
 
 func (r *mutationResolver) SetLeadStatus(ctx context.Context, id string, status schema.LeadStatus) (*schema.Lead, error) {
-	return r.setLeadStatus(ctx, id, status)
+	return r.Operators.SetLeadStatus(ctx, id, status)
 }
 
 func (r *mutationResolver) AddLeadNote(ctx context.Context, id string, text string) (*schema.Lead, error) {
-	return r.addLeadNote(ctx, id, text)
+	return r.Operators.AddLeadNote(ctx, id, text)
 }
 
 func (r *mutationResolver) ReleaseLeads(ctx context.Context, ids []string, expected *schema.LeadState) (*schema.LeadsChange, error) {
-	return r.releaseLeads(ctx, ids, stateOf(expected))
+	return r.Operators.ReleaseLeads(ctx, ids, stateOf(expected))
 }
 
 func (r *mutationResolver) RejectLeads(ctx context.Context, ids []string, expected *schema.LeadState) (*schema.LeadsChange, error) {
-	return r.rejectLeads(ctx, ids, stateOf(expected))
+	return r.Operators.RejectLeads(ctx, ids, stateOf(expected))
 }
 
 func (r *mutationResolver) RetryLeads(ctx context.Context, ids []string) (*schema.LeadsChange, error) {
-	return r.retryLeads(ctx, ids)
+	return r.Operators.RetryLeads(ctx, ids)
 }
 
 func (r *mutationResolver) AssignLeads(ctx context.Context, ids []string, owner *string) (*schema.LeadsChange, error) {
-	return r.assignLeads(ctx, ids, schema.ValueOr(owner, ""))
+	return r.Operators.AssignLeads(ctx, ids, schema.ValueOr(owner, ""))
 }

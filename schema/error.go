@@ -64,6 +64,9 @@ func Unavailable(message string, cause error) *Error {
 	}
 }
 
+// NotFound returns the error of a request for something that does not exist.
+func NotFound(message string) *Error { return &Error{Code: CodeNotFound, Message: message} }
+
 // RetrySeconds returns RetryAfter in whole seconds. It rounds up so that no client
 // retries too early.
 func (e *Error) RetrySeconds() int { return int((e.RetryAfter + time.Second - 1) / time.Second) }
@@ -92,6 +95,17 @@ func Required(field string) FieldError {
 	return FieldError{Field: field, Code: FieldCodeRequired, Message: "is required"}
 }
 
+// Missing returns the error of a field that another field makes required. The message says
+// when it is.
+func Missing(field, message string) FieldError {
+	return FieldError{Field: field, Code: FieldCodeRequired, Message: message}
+}
+
+// Conflict returns the error of a field that can't be given together with another one.
+func Conflict(field, other, message string) FieldError {
+	return bounded(field, FieldCodeConflict, "field", other, message)
+}
+
 // TooLong returns the error of a field with more than limit characters.
 func TooLong(field string, limit int) FieldError {
 	return bounded(field, FieldCodeTooLong, "max", limit,
@@ -107,8 +121,8 @@ func NotAllowed(field string, allowed []string) FieldError {
 	return bounded(field, FieldCodeNotAllowed, "allowed", append([]string{}, allowed...), message)
 }
 
-// bounded returns the error of a field that exceeds a bound. The params hold the bound by
-// its name.
+// bounded returns the error of a field with a param, such as the bound that it exceeds, by
+// the name of that.
 func bounded(field string, code FieldCode, name string, bound any, message string) FieldError {
 	return FieldError{Field: field, Code: code, Params: map[string]any{name: bound}, Message: message}
 }

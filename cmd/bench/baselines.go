@@ -29,6 +29,7 @@ import (
 	"siteapi/resolvers"
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/executor"
+	"siteapi/resolvers/quotes"
 	"siteapi/rest"
 	"siteapi/schema"
 	"siteapi/schema/exec"
@@ -62,7 +63,7 @@ func serve(ctx context.Context, role, dir string) {
 		h = harness.Must(rest.New(executor.New(executor.Options{
 			Resolvers:   r,
 			Log:         r.Log,
-			Now:         r.Now,
+			Now:         time.Now,
 			ContentSize: r.Content.Size,
 		}), ""))
 	}
@@ -212,21 +213,26 @@ func newResolver(dir string) *resolvers.Resolver {
 	harness.Check(os.WriteFile(path, cmsfile.Sample(), 0o600))
 
 	entries := memory.New()
-	return resolvers.New(resolvers.Deps{
-		Content: content.New(content.Options{
-			CMS:    harness.Must(cmsfile.Open(cmsfile.Options{Path: path, Dir: dir, Log: zerolog.Nop()})),
-			Cache:  entries,
-			Prices: discarding{},
-			Log:    zerolog.Nop(),
-			Now:    time.Now,
-			Life:   cache.Lifetime{Fresh: time.Hour},
-		}),
+	site := content.New(content.Options{
+		CMS:    harness.Must(cmsfile.Open(cmsfile.Options{Path: path, Dir: dir, Log: zerolog.Nop()})),
 		Cache:  entries,
-		Quotes: discarding{},
+		Prices: discarding{},
 		Log:    zerolog.Nop(),
 		Now:    time.Now,
-		NewID:  func() string { return "x" },
+		Life:   cache.Lifetime{Fresh: time.Hour},
 	})
+	return &resolvers.Resolver{
+		Quotes: quotes.New(quotes.Deps{
+			Content:         site,
+			Quotes:          discarding{},
+			Log:             zerolog.Nop(),
+			Now:             time.Now,
+			ObserveDatabase: func(string, time.Time, error) {},
+		}),
+		Content: site,
+		Cache:   entries,
+		Log:     zerolog.Nop(),
+	}
 }
 
 // discarding is a store that accepts everything and stores nothing.

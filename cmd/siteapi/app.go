@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,16 +18,14 @@ import (
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
-	mailfile "siteapi/integrations/mail/file"
-	"siteapi/integrations/pdf"
 	"siteapi/integrations/queue"
-	"siteapi/integrations/turnstile"
 	"siteapi/resolvers"
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/executor"
 	"siteapi/resolvers/graphqlhttp"
+	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
-	"siteapi/resolvers/live"
+	"siteapi/resolvers/retention"
 	"siteapi/rest"
 	"siteapi/schema/exec"
 )
@@ -44,9 +39,12 @@ type app struct {
 	traces   *telemetry.Traces // nil if nothing is traced
 	data     *operator.Database
 	content  *content.Service
+	mails    *leadmail.Service
 	resolver *resolvers.Resolver
 	watcher  cms.Watcher // nil: changes of the content are not noticed without the webhook
 	pull     *leads.Pull // nil: the CRM does not know what became of leads
+
+	retention *retention.Job
 	closers
 
 	stop       context.CancelFunc // ends the background work that start began
@@ -109,7 +107,7 @@ func newApp(
 		call:    a.metrics.Call,
 	}
 	if s.Mails() {
-		d.owners = func(ctx context.Context, m queue.OwnerMail) error { return a.resolver.SendOwnerMail(ctx, m) }
+		d.owners = func(ctx context.Context, m queue.OwnerMail) error { return a.mails.SendOwnerMail(ctx, m) }
 	}
 	for _, change := range changes {
 		change(&d)
@@ -178,69 +176,6 @@ func newApp(
 		&httpserver.Dependency{Name: "cms", Ping: source.Ping, Interval: time.Minute},
 		&httpserver.Dependency{Name: "crm", Ping: contacts.Ping, Interval: time.Minute},
 	)
-}
-
-// newResolver gives the resolvers their dependencies.
-func (a *app) newResolver(
-	source cmsDriver, contacts crmDriver, entries cache.Cache, verifier *turnstile.Verifier,
-) error {
-	s := a.settings
-	logo, err := pdf.NewLogoLoader(pdf.LogoOptions{AllowedHosts: s.LogoHosts})
-	if err != nil {
-		return fmt.Errorf("LOGO_HOSTS: %w", err)
-	}
-
-	a.resolver = resolvers.New(resolvers.Deps{
-		Content:  a.content,
-		Cache:    entries,
-		Audit:    a.data.Tables,
-		Sessions: a.data.Tables,
-		Quotes:   a.data.Quotes,
-		Prices:   a.data.Tables,
-		Logo:     logo,
-
-		Log:     a.log,
-		Version: versionText(),
-		PDF:     pdf.New(a.log),
-		Now:     time.Now,
-		NewID:   func() string { return strings.ToLower(rand.Text()) },
-
-		Operators: &leads.Service{
-			Archive:    a.data.Archive,
-			Work:       a.data.Tables,
-			Records:    a.data.Tables,
-			Outcomes:   a.data.Tables,
-			Deliveries: a.data.Queue,
-			CMS:        source,
-			CRM:        contacts,
-			Mails:      mailfile.Open(s.MailPath()),
-			Truncate:   a.data.Truncate,
-			ClearPDFs:  entries.Clear,
-			OutOfReach: operator.OutOfReach(s),
-		},
-
-		Live:             &live.Feed{Changes: a.data.Tables, Log: a.log},
-		Checks:           operator.Checks(s),
-		Development:      s.Environment == config.Development,
-		SessionRetention: s.TrackRetention,
-		LeadRetention:    s.LeadRetention,
-		AuditRetention:   s.AuditRetention,
-		ExportKey:        exportKey(s),
-		MinTime:          s.SpamMinTime,
-		TrackContact:     s.TrackContact,
-		Challenge:        verifier,
-		Mail:             mailSettings(s, openMail(s, a.metrics), a.data.Tables),
-		Count:            a.metrics.Event,
-		ObserveDatabase:  a.metrics.Database,
-	})
-	return nil
-}
-
-// exportKey returns the key that seals the cursors of exports. It is the same at all
-// instances, and not in the database.
-func exportKey(s *config.Settings) []byte {
-	key := sha256.Sum256([]byte("pages of an export\x00" + strings.Join(s.CacheTokens, ",")))
-	return key[:]
 }
 
 // newServer builds the executor, the GraphQL and REST endpoints on top of it, and the

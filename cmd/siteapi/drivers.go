@@ -188,8 +188,8 @@ func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, erro
 	}, nil
 }
 
-// senders returns the functions that deliver a lead to each target. The mails are
-// sent by the resolvers, which are made before the first delivery begins.
+// senders returns the functions that deliver a lead to each target. Mails
+// are sent by a service that is made before the first delivery begins.
 func (a *app) senders(
 	leads cms.Leads, contacts crm.Contacts, announce queue.Send,
 ) map[queue.Target]queue.Send {
@@ -202,10 +202,10 @@ func (a *app) senders(
 			return contacts.Upsert(ctx, crm.Contact{Lead: t.Lead, PDFURL: a.settings.SiteURL + t.PDFPath()})
 		},
 		queue.VisitorMail: func(ctx context.Context, t *queue.Try) error {
-			return a.resolver.SendVisitorMail(ctx, t)
+			return a.mails.SendVisitorMail(ctx, t)
 		},
 		queue.SalesMail: func(ctx context.Context, t *queue.Try) error {
-			return a.resolver.SendSalesMail(ctx, t)
+			return a.mails.SendSalesMail(ctx, t)
 		},
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"strings"
 	"time"
 
@@ -16,10 +15,9 @@ import (
 	"siteapi/integrations/mail"
 	mailfile "siteapi/integrations/mail/file"
 	"siteapi/integrations/mail/smtp"
-	"siteapi/integrations/pdf"
 	"siteapi/integrations/store"
-	"siteapi/resolvers"
 	"siteapi/resolvers/content"
+	"siteapi/resolvers/leadmail"
 )
 
 // openMail returns the driver that takes the mails, or nil if none are sent.
@@ -33,8 +31,8 @@ func openMail(s *config.Settings, m *telemetry.Metrics) mail.Sender {
 	return nil
 }
 
-// mailSettings returns what the resolvers need to send mails.
-func mailSettings(s *config.Settings, sender mail.Sender, claims store.Mails) resolvers.Mail {
+// mailSettings returns how mails about leads are sent.
+func mailSettings(s *config.Settings, sender mail.Sender) leadmail.Settings {
 	inboxURL := ""
 	if s.SiteURL != "" && s.AdminPage {
 		inboxURL = s.SiteURL + inbox.Path
@@ -47,9 +45,8 @@ func mailSettings(s *config.Settings, sender mail.Sender, claims store.Mails) re
 	}
 	key := sha256.Sum256([]byte("mails to visitors\x00" + secret))
 
-	return resolvers.Mail{
+	return leadmail.Settings{
 		Sender:      sender,
-		Claims:      claims,
 		From:        s.MailFrom,
 		SalesTo:     s.SalesMailTo,
 		Visitors:    s.VisitorMail,
@@ -59,36 +56,37 @@ func mailSettings(s *config.Settings, sender mail.Sender, claims store.Mails) re
 	}
 }
 
-// newMailer returns resolvers that write mails, for the commands. They send none.
-func newMailer(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics, quotes store.Quotes) (*resolvers.Resolver, error) {
+// newMailer returns a service that writes mails, for the commands. It sends none.
+func newMailer(
+	s *config.Settings, log zerolog.Logger, m *telemetry.Metrics, quotes store.Quotes,
+) (*leadmail.Service, error) {
 	source, err := openCMS(s, log, m)
 	if err != nil {
 		return nil, err
 	}
 
-	logo, err := pdf.NewLogoLoader(pdf.LogoOptions{AllowedHosts: s.LogoHosts})
-	if err != nil {
-		return nil, fmt.Errorf("LOGO_HOSTS: %w", err)
-	}
-
 	entries := memory.New()
-	return resolvers.New(resolvers.Deps{
-		Content: content.New(content.Options{
-			CMS:         source,
-			Cache:       entries,
-			Log:         log,
-			Now:         time.Now,
-			Source:      contentSource(s),
-			Types:       s.ContentTypes,
-			Life:        cache.Lifetime{Fresh: s.ContentTTL},
-			FallbackDir: contentDir(s),
-		}),
-		Cache:  entries,
-		Quotes: quotes,
-		Logo:   logo,
-		PDF:    pdf.New(log),
-		Log:    log,
-		Now:    time.Now,
-		Mail:   mailSettings(s, nil, nil),
+	site := content.New(content.Options{
+		CMS:         source,
+		Cache:       entries,
+		Log:         log,
+		Now:         time.Now,
+		Source:      contentSource(s),
+		Types:       s.ContentTypes,
+		Life:        cache.Lifetime{Fresh: s.ContentTTL},
+		FallbackDir: contentDir(s),
+	})
+
+	documents, err := newPDFs(s, site, entries, quotes, log, m)
+	if err != nil {
+		return nil, err
+	}
+	return leadmail.New(leadmail.Deps{
+		Settings: mailSettings(s, nil),
+		Quotes:   quotes,
+		Content:  site,
+		PDFs:     documents,
+		Log:      log,
+		Now:      time.Now,
 	}), nil
 }

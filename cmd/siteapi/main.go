@@ -25,7 +25,7 @@ import (
 	"siteapi/integrations/mail"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
-	"siteapi/resolvers"
+	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
 )
 
@@ -135,7 +135,7 @@ func operatorDrivers(getenv func(string) string) operator.Drivers {
 		OpenCMS:  func(s *config.Settings) (operator.CMS, error) { return openCMS(s, log, metrics) },
 		OpenCRM:  func(s *config.Settings) (leads.CRM, error) { return openCRM(s, log, metrics) },
 		OpenMail: func(s *config.Settings) mail.Sender { return openMail(s, metrics) },
-		OpenMailer: func(s *config.Settings, quotes store.Quotes) (*resolvers.Resolver, error) {
+		OpenMailer: func(s *config.Settings, quotes store.Quotes) (*leadmail.Service, error) {
 			return newMailer(s, log, metrics, quotes)
 		},
 		OpenCache: func(ctx context.Context, s *config.Settings) (cache.Cache, error) {

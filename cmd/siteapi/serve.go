@@ -131,7 +131,7 @@ func (a *app) upkeep(ctx context.Context) {
 		if err := a.data.Queue.Reconcile(ctx); err != nil && ctx.Err() == nil {
 			a.log.Warn().Err(err).Msg("reconciling the deliveries")
 		}
-		a.resolver.DeleteOld(ctx)
+		a.retention.Run(ctx)
 		a.data.Queue.ReportOverdue(ctx)
 
 		select {

@@ -12,7 +12,7 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
-	"siteapi/resolvers"
+	"siteapi/resolvers/operators"
 	"siteapi/schema"
 )
 
@@ -22,7 +22,7 @@ func (c *call) entry(action schema.AuditAction, leadID string, detail map[string
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	return resolvers.AuditEntry(schema.CommandPrefix+cmp.Or(name, "unknown"), action, leadID, detail, time.Now())
+	return operators.AuditEntry(schema.CommandPrefix+cmp.Or(name, "unknown"), action, leadID, detail, time.Now())
 }
 
 // record stores what this command does.

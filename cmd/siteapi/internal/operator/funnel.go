@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"siteapi/integrations/store"
-	"siteapi/resolvers"
+	"siteapi/resolvers/operators"
 	"siteapi/schema"
 )
 
@@ -65,7 +65,7 @@ func (cmd *printFunnel) run(ctx context.Context, c *call) error {
 		return err
 	}
 
-	f := resolvers.NewFunnel(counted)
+	f := operators.NewFunnel(counted)
 	return cmd.result.print(c, f, func() {
 		printTable(c, "steps", f.Steps, table.Row{"STEP", "SESSIONS", "OF THE STEP BEFORE"},
 			func(s *schema.FunnelStep) table.Row {

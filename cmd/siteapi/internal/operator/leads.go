@@ -22,8 +22,8 @@ import (
 	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
-	"siteapi/resolvers"
 	"siteapi/resolvers/leads"
+	"siteapi/resolvers/operators"
 	"siteapi/schema"
 )
 
@@ -125,7 +125,7 @@ func (l *leadFilter) narrow(f *store.Filter) {
 func (l *leadFilter) record(ctx context.Context, c *call, action schema.AuditAction, n int) error {
 	var f store.Filter
 	l.narrow(&f)
-	return c.record(ctx, c.entry(action, "", resolvers.FilterDetail(f, l.state, n)))
+	return c.record(ctx, c.entry(action, "", operators.FilterDetail(f, l.state, n)))
 }
 
 // shown returns leads with their deliveries as the schema has them, without the link from
@@ -134,7 +134,7 @@ func (c *call) shown(ctx context.Context, list []lead.Lead) ([]*schema.Lead, err
 	deliveries, err := c.rules.DeliveriesOf(ctx, list)
 	shown := make([]*schema.Lead, len(list))
 	for i, l := range list {
-		shown[i] = resolvers.NewLead(l, deliveries[l.ID])
+		shown[i] = operators.NewLead(l, deliveries[l.ID])
 		for _, d := range shown[i].Deliveries {
 			d.Lead = nil
 		}
@@ -443,7 +443,7 @@ func (cmd *eraseLeads) run(ctx context.Context, c *call) error {
 			return err
 		}
 
-		receipt.ErasureReceipt = resolvers.NewReceipt(erased)
+		receipt.ErasureReceipt = operators.NewReceipt(erased)
 		receipt.FinishedAt = time.Now().UTC().Truncate(time.Second)
 		return printJSON(w, receipt)
 	}

@@ -16,7 +16,7 @@ import (
 	"siteapi/integrations/mail"
 	"siteapi/integrations/mail/eml"
 	"siteapi/integrations/store"
-	"siteapi/resolvers"
+	"siteapi/resolvers/leadmail"
 	"siteapi/schema"
 )
 
@@ -53,7 +53,7 @@ func localeVar(f *pflag.FlagSet, locale *schema.Locale) {
 // compose writes a mail about a lead, in a language or else in that of the lead.
 func (c *call) compose(
 	ctx context.Context, l lead.Lead, locale schema.Locale,
-	write func(*resolvers.Resolver, context.Context, *lead.Lead, schema.Locale) (*mail.Message, error),
+	write func(*leadmail.Service, context.Context, *lead.Lead, schema.Locale) (*mail.Message, error),
 ) (m *mail.Message, err error) {
 	if c.settings.MailFrom.Address == "" {
 		return nil, errors.New("MAIL_FROM: is required: name the address that mails come from")
@@ -101,9 +101,9 @@ func (cmd *previewMail) run(ctx context.Context, c *call) error {
 		return err
 	}
 
-	write := (*resolvers.Resolver).VisitorMail
+	write := (*leadmail.Service).VisitorMail
 	if cmd.kind == "sales" {
-		write = (*resolvers.Resolver).SalesMail
+		write = (*leadmail.Service).SalesMail
 	}
 	m, err := c.compose(ctx, l, cmd.locale, write)
 	if err != nil {
@@ -146,7 +146,7 @@ func (cmd *testMail) run(ctx context.Context, c *call) error {
 		Estimate:    lead.Estimate{Min: 9000, Max: 14000, Currency: "EUR"},
 		SubmittedAt: now,
 	}
-	m, err := c.compose(ctx, made, cmd.locale, (*resolvers.Resolver).VisitorMail)
+	m, err := c.compose(ctx, made, cmd.locale, (*leadmail.Service).VisitorMail)
 	if err != nil {
 		return err
 	}

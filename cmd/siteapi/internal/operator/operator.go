@@ -24,8 +24,8 @@ import (
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/storecopy"
-	"siteapi/resolvers"
 	"siteapi/resolvers/health"
+	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
 )
 
@@ -44,7 +44,7 @@ type Drivers struct {
 	OpenCMS      func(s *config.Settings) (CMS, error)
 	OpenCRM      func(s *config.Settings) (leads.CRM, error)
 	OpenMail     func(s *config.Settings) mail.Sender // nil: no mails are sent
-	OpenMailer   func(s *config.Settings, quotes store.Quotes) (*resolvers.Resolver, error)
+	OpenMailer   func(s *config.Settings, quotes store.Quotes) (*leadmail.Service, error)
 	OpenCache    func(ctx context.Context, s *config.Settings) (cache.Cache, error)
 	OpenEdge     func(s *config.Settings) ([]queue.Receiver, error)
 

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"siteapi/integrations/lead"
-	"siteapi/resolvers"
+	"siteapi/resolvers/operators"
 	"siteapi/schema"
 )
 
@@ -66,7 +66,7 @@ func (cmd *setOutcome) run(ctx context.Context, c *call) error {
 		return fmt.Errorf("the address has %d leads: name one by its PDF reference", len(found))
 	}
 
-	entry := c.entry(schema.AuditActionOutcome, found[0].ID, resolvers.OutcomeDetail(value))
+	entry := c.entry(schema.AuditActionOutcome, found[0].ID, operators.OutcomeDetail(value))
 	err = c.rules.SetOutcome(ctx, found[0], lead.Outcome{
 		Value:    value,
 		Amount:   cmd.amount,

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"siteapi/integrations/cms"
-	"siteapi/resolvers"
 	"siteapi/resolvers/health"
 	"siteapi/resolvers/price"
+	"siteapi/resolvers/quotes"
 	"siteapi/schema"
 )
 
@@ -65,7 +65,7 @@ func (cmd *printPrice) run(ctx context.Context, c *call) error {
 	}
 
 	rules, problems := price.Read(docs, string(locale), schema.NewFormats().Currency)
-	estimate := resolvers.NewEstimate(rules, cms.Labels(docs, string(locale)), cmd.choices(), locale, time.Now())
+	estimate := quotes.NewEstimate(rules, cms.Labels(docs, string(locale)), cmd.choices(), locale, time.Now())
 	err = cmd.result.print(c, map[string]any{"estimate": estimate, "rules": shownRules(rules)}, func() {
 		printEstimate(c, rules, estimate)
 		for _, problem := range problems {

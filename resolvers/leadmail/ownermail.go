@@ -1,4 +1,4 @@
-package resolvers
+package leadmail
 
 import (
 	"context"
@@ -17,51 +17,51 @@ import (
 	"siteapi/schema"
 )
 
-// tellOwner has an operator told by mail of leads that another one gave to it. A failure is
+// TellOwner has an operator told by mail of leads that another one gave to it. A failure is
 // logged, and changes nothing about the assignment.
-func (r *Resolver) tellOwner(ctx context.Context, owner string, leadIDs []string) {
+func (s *Service) TellOwner(ctx context.Context, owner string, leadIDs []string) {
 	caller := strings.TrimPrefix(schema.CallerFrom(ctx).Operator.Actor, schema.AccountPrefix)
 	toOneself := strings.EqualFold(owner, caller)
-	if r.Mail.Sender == nil || owner == "" || len(leadIDs) == 0 || toOneself {
+	if s.Sender == nil || owner == "" || len(leadIDs) == 0 || toOneself {
 		return
 	}
-	if err := r.Operators.Deliveries.TellOwner(ctx, r.Mail.addressHash(owner), leadIDs); err != nil {
-		r.Log.Warn().Ctx(ctx).Err(err).Msg("an owner gets no mail")
+	if err := s.Queue.TellOwner(ctx, s.addressHash(owner), leadIDs); err != nil {
+		s.Log.Warn().Ctx(ctx).Err(err).Msg("an owner gets no mail")
 	}
 }
 
 // SendOwnerMail tells an operator which leads it was given. Those that were erased, or given
 // to another one, are left out. The mail holds no contact data.
-func (r *Resolver) SendOwnerMail(ctx context.Context, m queue.OwnerMail) error {
+func (s *Service) SendOwnerMail(ctx context.Context, m queue.OwnerMail) error {
 	var given []lead.Lead
 	for _, id := range m.Leads {
-		l, err := r.Quotes.Lead(ctx, id)
+		l, err := s.Quotes.Lead(ctx, id)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 		case err != nil:
 			return err
-		case l.Owner != "" && r.Mail.addressHash(l.Owner) == m.Owner:
+		case l.Owner != "" && s.addressHash(l.Owner) == m.Owner:
 			given = append(given, l)
 		}
 	}
-	if r.Mail.Sender == nil || len(given) == 0 || r.Mail.RefuseTests && mail.IsTest(given[0].Owner) {
+	if s.Sender == nil || len(given) == 0 || s.RefuseTests && mail.IsTest(given[0].Owner) {
 		return nil
 	}
 
-	message, err := r.ownerMail(ctx, given)
+	message, err := s.ownerMail(ctx, given)
 	if err != nil {
 		return composing(err)
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "owner\x00%d\x00%s", m.ID, m.Owner))
-	message.ID = hex.EncodeToString(sum[:16]) + "@" + mail.Domain(r.Mail.From.Address)
+	message.ID = hex.EncodeToString(sum[:16]) + "@" + mail.Domain(s.From.Address)
 	message.Name = fmt.Sprintf("%s-owner-mail-%d", given[0].ID, m.ID)
 	message.To, message.Date = given[0].Owner, m.CreatedAt
-	return r.Mail.Sender.Send(ctx, message)
+	return s.Sender.Send(ctx, message)
 }
 
 // ownerMail composes the mail, in the language of the first lead. It lacks recipient, date
 // and id.
-func (r *Resolver) ownerMail(ctx context.Context, given []lead.Lead) (*mail.Message, error) {
+func (s *Service) ownerMail(ctx context.Context, given []lead.Lead) (*mail.Message, error) {
 	locale, ok := schema.ParseLocale(given[0].Locale)
 	if !ok {
 		locale = schema.DefaultLocale
@@ -71,13 +71,13 @@ func (r *Resolver) ownerMail(ctx context.Context, given []lead.Lead) (*mail.Mess
 	for i, l := range given {
 		references[i] = lead.Reference(l.ID)
 	}
-	inbox := r.Mail.Inbox
+	inbox := s.Inbox
 	if inbox != "" && len(given) == 1 {
 		inbox += "#leads?" + url.Values{"search": references}.Encode()
 	}
 
-	d, _ := r.mailDocument(ctx, &given[0], locale)
+	d, _ := s.mailDocument(ctx, &given[0], locale)
 	m, err := compose.Assigned(&d, references, inbox)
-	m.From = r.mailFrom(&d)
+	m.From = s.mailFrom(&d)
 	return &m, err
 }

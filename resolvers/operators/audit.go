@@ -1,4 +1,4 @@
-package resolvers
+package operators
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/rs/zerolog"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/integrations/lead"
@@ -61,7 +60,7 @@ func (r *Resolver) recordOpened(ctx context.Context, leadID string) error {
 		return nil
 	}
 
-	latest, err := r.Audit.AuditEntries(ctx, store.AuditFilter{Lead: leadID, Limit: defaultPage})
+	latest, err := r.Audit.AuditEntries(ctx, store.AuditFilter{Lead: leadID, Limit: DefaultPage})
 	if err != nil {
 		return operatorError(err)
 	}
@@ -140,8 +139,8 @@ func showsPersonal(ctx context.Context) bool {
 	return below(graphql.GetFieldContext(ctx).Field.Selections)
 }
 
-// auditPage implements the root field `audit`.
-func (r *Resolver) auditPage(
+// AuditPage resolves the root field `audit`.
+func (r *Resolver) AuditPage(
 	ctx context.Context, leadID string, first int, after string,
 ) (*schema.AuditConnection, error) {
 	f := store.AuditFilter{Lead: leadID, Limit: first + 1}
@@ -167,9 +166,9 @@ func (r *Resolver) auditPage(
 	return page, nil
 }
 
-// leadAudit implements the field `audit` of a lead.
-func (r *Resolver) leadAudit(ctx context.Context, l *schema.Lead) ([]*schema.AuditEntry, error) {
-	entries, err := r.Audit.AuditEntries(ctx, store.AuditFilter{Lead: l.ID, Limit: defaultPage})
+// LeadAudit resolves the field `audit` of a lead.
+func (r *Resolver) LeadAudit(ctx context.Context, l *schema.Lead) ([]*schema.AuditEntry, error) {
+	entries, err := r.Audit.AuditEntries(ctx, store.AuditFilter{Lead: l.ID, Limit: DefaultPage})
 	if err != nil {
 		return nil, operatorError(err)
 	}
@@ -194,28 +193,4 @@ func newAuditEntry(e store.AuditEntry) *schema.AuditEntry {
 		entry.Lead = &e.Lead
 	}
 	return entry
-}
-
-// keepAudit removes old entries of the audit, and logs its head once a day: with the log
-// elsewhere, a chain that was made anew is found out.
-func (r *Resolver) keepAudit(ctx context.Context) {
-	if r.AuditRetention > 0 {
-		if _, err := r.Audit.PruneAudit(ctx, r.Now().Add(-r.AuditRetention)); err != nil && ctx.Err() == nil {
-			r.Log.Error().Err(err).Msg("deleting old entries of the audit")
-		}
-	}
-
-	if today := r.Now().UTC().Format(time.DateOnly); today != r.auditLogged {
-		seq, hash, err := r.Audit.AuditHead(ctx)
-		if err != nil {
-			r.Log.Error().Err(err).Msg("reading the head of the audit")
-			return
-		}
-		r.auditLogged = today
-		r.Log.Log().
-			Str(zerolog.LevelFieldName, zerolog.LevelInfoValue).
-			Int64("entry", seq).
-			Str("hash", hash).
-			Msg("audit head")
-	}
 }

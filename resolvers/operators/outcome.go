@@ -1,4 +1,4 @@
-package resolvers
+package operators
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"siteapi/schema"
 )
 
-// setLeadOutcome implements the root field of that name.
-func (r *Resolver) setLeadOutcome(
+// SetLeadOutcome resolves the root field of that name.
+func (r *Resolver) SetLeadOutcome(
 	ctx context.Context, id string, value lead.OutcomeValue, amount *float64, currency string,
 ) (*schema.Lead, error) {
 	return r.changeLead(ctx, "setLeadOutcome", id, func(l lead.Lead) error {

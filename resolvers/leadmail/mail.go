@@ -1,4 +1,4 @@
-package resolvers
+package leadmail
 
 import (
 	"context"
@@ -33,31 +33,31 @@ const (
 
 // SendVisitorMail thanks a visitor. What becomes of this mail decides nothing about the
 // lead.
-func (r *Resolver) SendVisitorMail(ctx context.Context, t *queue.Try) error {
+func (s *Service) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 	to := t.Contact.Email
 	switch {
 	case t.Arrived(partOf(to)):
 		return nil
-	case r.Mail.Sender == nil:
+	case s.Sender == nil:
 		return &queue.NotSentError{Reason: noMailServer}
-	case !r.Mail.Visitors:
+	case !s.Visitors:
 		return &queue.NotSentError{Reason: visitorsOff}
-	case r.Mail.RefuseTests && mail.IsTest(to):
+	case s.RefuseTests && mail.IsTest(to):
 		return &queue.NotSentError{Reason: testAddress}
 	}
 
 	locale := schema.LocaleOrDefault(t.Locale)
-	m, err := r.VisitorMail(ctx, t.Lead, locale)
+	m, err := s.VisitorMail(ctx, t.Lead, locale)
 	if err != nil {
 		return composing(err)
 	}
-	r.address(m, t, queue.VisitorMail, to)
+	s.address(m, t, queue.VisitorMail, to)
 
-	until, err := r.Mail.Claims.ClaimMail(ctx, store.MailClaim{
+	until, err := s.Claims.ClaimMail(ctx, store.MailClaim{
 		LeadID:  t.ID,
 		Sending: t.Sending(),
-		Address: r.Mail.addressHash(to),
-		Now:     r.Now(),
+		Address: s.addressHash(to),
+		Now:     s.Now(),
 	})
 	switch {
 	case errors.Is(err, store.ErrTooManyMails):
@@ -67,13 +67,13 @@ func (r *Resolver) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 	case !until.IsZero():
 		return &queue.PostponedError{Until: until, Reason: networkLimit}
 	}
-	return r.sendPart(ctx, t, m)
+	return s.sendPart(ctx, t, m)
 }
 
 // SendSalesMail tells sales of a lead, each recipient by a mail of its own. It is
 // rejected only if all are. Those that got it before are left out.
-func (r *Resolver) SendSalesMail(ctx context.Context, t *queue.Try) error {
-	if r.Mail.Sender == nil {
+func (s *Service) SendSalesMail(ctx context.Context, t *queue.Try) error {
+	if s.Sender == nil {
 		return &upstream.Error{
 			System: "mail",
 			Op:     "telling sales",
@@ -82,28 +82,28 @@ func (r *Resolver) SendSalesMail(ctx context.Context, t *queue.Try) error {
 		}
 	}
 	locale := schema.LocaleOrDefault(t.Locale)
-	m, err := r.SalesMail(ctx, t.Lead, locale)
+	m, err := s.SalesMail(ctx, t.Lead, locale)
 	if err != nil {
 		return composing(err)
 	}
 
-	errs := make([]error, len(r.Mail.SalesTo))
+	errs := make([]error, len(s.SalesTo))
 	var group sync.WaitGroup
-	for i, to := range r.Mail.SalesTo {
+	for i, to := range s.SalesTo {
 		if t.Arrived(partOf(to)) {
 			continue
 		}
 		own := *m
-		r.address(&own, t, queue.SalesMail, to)
+		s.address(&own, t, queue.SalesMail, to)
 		own.Name = fmt.Sprintf("%s-%d", own.Name, i+1)
-		group.Go(func() { errs[i] = r.sendPart(ctx, t, &own) })
+		group.Go(func() { errs[i] = s.sendPart(ctx, t, &own) })
 	}
 	group.Wait()
-	return r.together(errs)
+	return s.together(errs)
 }
 
 // together returns the error that decides about a delivery of several mails.
-func (r *Resolver) together(errs []error) error {
+func (s *Service) together(errs []error) error {
 	var rejected error
 	arrived := 0
 	for _, err := range errs {
@@ -118,19 +118,19 @@ func (r *Resolver) together(errs []error) error {
 	}
 
 	if arrived > 0 && rejected != nil {
-		r.Log.Warn().Err(rejected).Msg("a recipient of SALES_MAIL_TO was refused, others got the mail")
+		s.Log.Warn().Err(rejected).Msg("a recipient of SALES_MAIL_TO was refused, others got the mail")
 		rejected = nil
 	}
 	return rejected
 }
 
 // sendPart sends a mail and notes that it has arrived.
-func (r *Resolver) sendPart(ctx context.Context, t *queue.Try, m *mail.Message) error {
-	if err := r.Mail.Sender.Send(ctx, m); err != nil {
+func (s *Service) sendPart(ctx context.Context, t *queue.Try, m *mail.Message) error {
+	if err := s.Sender.Send(ctx, m); err != nil {
 		return err
 	}
 	if err := t.Arrive(ctx, partOf(m.To)); err != nil {
-		r.Log.Warn().Err(err).Msg("a mail was sent, and may be sent again if the process ends now")
+		s.Log.Warn().Err(err).Msg("a mail was sent, and may be sent again if the process ends now")
 	}
 	return nil
 }
@@ -152,53 +152,53 @@ func composing(err error) error {
 
 // VisitorMail composes the mail to a visitor, with the PDF as its link gives it now. It
 // lacks sender, recipient, date and id.
-func (r *Resolver) VisitorMail(ctx context.Context, l *lead.Lead, locale schema.Locale) (*mail.Message, error) {
-	file, err := r.quotePdf(ctx, l.ID, &locale)
+func (s *Service) VisitorMail(ctx context.Context, l *lead.Lead, locale schema.Locale) (*mail.Message, error) {
+	file, err := s.PDFs.Quote(ctx, l.ID, &locale)
 	if err != nil {
 		return nil, err
 	}
-	d, settings := r.mailDocument(ctx, l, locale)
+	d, settings := s.mailDocument(ctx, l, locale)
 	m, err := compose.Visitor(&d, mail.Attachment{
 		Name:        file.FileName,
 		ContentType: file.ContentType,
 		Content:     file.Content,
 	})
-	if settings != nil && settings.Shown.ContactEmail != nil && r.formats.Email(*settings.Shown.ContactEmail) {
+	if settings != nil && settings.Shown.ContactEmail != nil && s.formats.Email(*settings.Shown.ContactEmail) {
 		m.ReplyTo = *settings.Shown.ContactEmail
 	}
-	m.From = r.mailFrom(&d)
+	m.From = s.mailFrom(&d)
 	return &m, err
 }
 
 // SalesMail composes the mail to sales. It lacks recipient, date and id.
-func (r *Resolver) SalesMail(ctx context.Context, l *lead.Lead, locale schema.Locale) (*mail.Message, error) {
-	d, _ := r.mailDocument(ctx, l, locale)
-	inbox := r.Mail.Inbox
+func (s *Service) SalesMail(ctx context.Context, l *lead.Lead, locale schema.Locale) (*mail.Message, error) {
+	d, _ := s.mailDocument(ctx, l, locale)
+	inbox := s.Inbox
 	if inbox != "" {
 		inbox += "#leads?" + url.Values{"search": {lead.Reference(l.ID)}}.Encode()
 	}
 	m, err := compose.Sales(&d, inbox)
 	m.ReplyTo = l.Contact.Email
-	m.From = r.mailFrom(&d)
+	m.From = s.mailFrom(&d)
 	return &m, err
 }
 
 // mailDocument returns what a mail says: that of the PDF. The settings are nil if the
 // content can't be read.
-func (r *Resolver) mailDocument(
+func (s *Service) mailDocument(
 	ctx context.Context, l *lead.Lead, locale schema.Locale,
 ) (pdf.Document, *content.Settings) {
-	snap, err := r.Content.Read(ctx, locale)
+	snap, err := s.Content.Read(ctx, locale)
 	if err != nil {
-		r.Log.Warn().Err(err).Msg("writing a mail without the site settings")
+		s.Log.Warn().Err(err).Msg("writing a mail without the site settings")
 		snap = &content.Snapshot{}
 	}
-	d, _ := r.document(ctx, l, locale, snap)
+	d, _ := s.PDFs.Document(ctx, l, locale, snap)
 	return d, snap.Settings
 }
 
-func (r *Resolver) mailFrom(d *pdf.Document) netmail.Address {
-	from := r.Mail.From
+func (s *Service) mailFrom(d *pdf.Document) netmail.Address {
+	from := s.From
 	if from.Name == "" {
 		from.Name = d.Company.Name
 	}
@@ -207,10 +207,10 @@ func (r *Resolver) mailFrom(d *pdf.Document) netmail.Address {
 
 // address completes a mail. Its id is the same in every attempt of one sending, and does
 // not reveal the lead's id, which opens the PDF.
-func (r *Resolver) address(m *mail.Message, t *queue.Try, target queue.Target, to string) {
+func (s *Service) address(m *mail.Message, t *queue.Try, target queue.Target, to string) {
 	m.To, m.Date = to, t.CreatedAt
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", t.ID, target, t.Sending()))
-	m.ID = hex.EncodeToString(sum[:16]) + "@" + mail.Domain(r.Mail.From.Address)
+	m.ID = hex.EncodeToString(sum[:16]) + "@" + mail.Domain(s.From.Address)
 	m.Name = t.ID + "-" + strings.ReplaceAll(string(target), "_", "-")
 	if t.Sending() > 0 {
 		m.Name += fmt.Sprintf("-%d", t.Sending())

@@ -1,4 +1,4 @@
-package resolvers
+package operators
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"siteapi/schema"
 )
 
-// leadEvents implements the root field of that name.
-func (r *Resolver) leadEvents(ctx context.Context, after string) (<-chan *schema.LeadEvent, error) {
+// LeadEvents resolves the root field of that name.
+func (r *Resolver) LeadEvents(ctx context.Context, after string) (<-chan *schema.LeadEvent, error) {
 	follower, err := r.Live.Follow(ctx, after)
 	if err != nil {
 		return nil, operatorError(err)

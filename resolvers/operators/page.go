@@ -1,4 +1,4 @@
-package resolvers
+package operators
 
 import (
 	"encoding/base64"
@@ -6,8 +6,8 @@ import (
 	"siteapi/schema"
 )
 
-// defaultPage is how many entries a page has if the argument is null.
-const defaultPage = 50
+// DefaultPage is how many entries a page has if the argument is null.
+const DefaultPage = 50
 
 // newCursor encodes the place of an entry in a list.
 func newCursor(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }

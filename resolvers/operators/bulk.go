@@ -1,4 +1,4 @@
-package resolvers
+package operators
 
 import (
 	"context"
@@ -62,8 +62,8 @@ func (r *Resolver) failureReason(ctx context.Context, err error) schema.LeadFail
 	return schema.LeadFailureReasonUnavailable
 }
 
-// releaseLeads implements the root field of that name.
-func (r *Resolver) releaseLeads(
+// ReleaseLeads resolves the root field of that name.
+func (r *Resolver) ReleaseLeads(
 	ctx context.Context, ids []string, expected lead.State,
 ) (*schema.LeadsChange, error) {
 	return r.eachLead(ctx, "releaseLeads", ids, func(l lead.Lead) (bool, error) {
@@ -75,8 +75,8 @@ func (r *Resolver) releaseLeads(
 	})
 }
 
-// rejectLeads implements the root field of that name.
-func (r *Resolver) rejectLeads(
+// RejectLeads resolves the root field of that name.
+func (r *Resolver) RejectLeads(
 	ctx context.Context, ids []string, expected lead.State,
 ) (*schema.LeadsChange, error) {
 	return r.eachLead(ctx, "rejectLeads", ids, func(l lead.Lead) (bool, error) {
@@ -85,8 +85,8 @@ func (r *Resolver) rejectLeads(
 	})
 }
 
-// retryLeads implements the root field of that name.
-func (r *Resolver) retryLeads(ctx context.Context, ids []string) (*schema.LeadsChange, error) {
+// RetryLeads resolves the root field of that name.
+func (r *Resolver) RetryLeads(ctx context.Context, ids []string) (*schema.LeadsChange, error) {
 	return r.eachLead(ctx, "retryLeads", ids, func(l lead.Lead) (bool, error) {
 		unsent, err := r.Operators.Deliveries.List(ctx, queue.Filter{
 			Leads:  []string{l.ID},
@@ -108,8 +108,8 @@ func (r *Resolver) retryLeads(ctx context.Context, ids []string) (*schema.LeadsC
 	})
 }
 
-// assignLeads implements the root field of that name.
-func (r *Resolver) assignLeads(ctx context.Context, ids []string, owner string) (*schema.LeadsChange, error) {
+// AssignLeads resolves the root field of that name.
+func (r *Resolver) AssignLeads(ctx context.Context, ids []string, owner string) (*schema.LeadsChange, error) {
 	owner = crm.Address(owner)
 	var given []string
 	sum, err := r.eachLead(ctx, "assignLeads", ids, func(l lead.Lead) (bool, error) {
@@ -119,6 +119,6 @@ func (r *Resolver) assignLeads(ctx context.Context, ids []string, owner string) 
 		}
 		return changed, err
 	})
-	r.tellOwner(ctx, owner, given)
+	r.Mails.TellOwner(ctx, owner, given)
 	return sum, err
 }

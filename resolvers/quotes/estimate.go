@@ -1,4 +1,4 @@
-package resolvers
+package quotes
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/apierror"
 	"siteapi/resolvers/price"
 	"siteapi/schema"
 )
@@ -19,14 +20,14 @@ const honouredFor = 24 * time.Hour
 // day is the form of a day without a time.
 const day = "2006-01-02"
 
-// estimateQuote implements the root field of that name.
-func (r *Resolver) estimateQuote(
+// Estimate resolves estimateQuote.
+func (r *Resolver) Estimate(
 	ctx context.Context, in schema.EstimateSelectionsInput, asked *schema.Locale,
 ) (*schema.QuoteEstimate, error) {
 	locale := schema.ValueOr(asked, schema.DefaultLocale)
 	snap, err := r.Content.Read(ctx, locale)
 	if err != nil {
-		return nil, translate(err)
+		return nil, apierror.From(err)
 	}
 
 	answer := NewEstimate(snap.Prices, snap.Labels, in, locale, r.Now())

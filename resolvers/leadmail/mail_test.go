@@ -1,4 +1,4 @@
-package resolvers
+package leadmail
 
 import (
 	"os"
@@ -14,7 +14,7 @@ import (
 // The inbox finds its translation of a reason by the English text.
 func TestReasonsAreTranslated(t *testing.T) {
 	t.Parallel()
-	words, err := os.ReadFile("../cmd/siteapi/internal/pages/inbox/words/en.ts")
+	words, err := os.ReadFile("../../cmd/siteapi/internal/pages/inbox/words/en.ts")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package resolvers
+package operators
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"siteapi/schema"
 )
 
-// funnel implements the root field of that name.
-func (r *Resolver) funnel(ctx context.Context, f store.FunnelFilter) (*schema.Funnel, error) {
+// Funnel resolves the root field of that name.
+func (r *Resolver) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Funnel, error) {
 	counted, err := r.Operators.Funnel(ctx, f)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package resolvers
+package quotepdf
 
 import (
 	"context"
@@ -9,7 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"siteapi/integrations/cache"
+	"siteapi/integrations/cache/memory"
+	"siteapi/integrations/cms"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/store"
@@ -31,6 +35,19 @@ func (q *oneQuote) Lead(_ context.Context, id string) (lead.Lead, error) {
 	}
 	return lead.Lead{ID: id}, nil
 }
+
+// labels is a CMS with the name of one option, which an editor may change.
+type labels struct{ renamed atomic.Bool }
+
+func (c *labels) Fetch(context.Context, cms.Query) ([]cms.Document, error) {
+	fields := `{"slug":"web-app","label":"Web app"}`
+	if c.renamed.Load() {
+		fields = `{"slug":"web-app","label":"Application"}`
+	}
+	return []cms.Document{{ID: "option", Type: cms.OptionType, Fields: []byte(fields)}}, nil
+}
+
+func (*labels) Ping(context.Context) error { return nil }
 
 // blank draws empty pages.
 type blank struct {
@@ -63,7 +80,7 @@ func TestPdf(t *testing.T) {
 			clearAll(t, r, "quote:pdf:two:*")
 		}, 1},
 		{"old submissions were deleted", func(t *testing.T, r *Resolver) {
-			if err := r.ForgetPDFs(t.Context()); err != nil {
+			if err := r.Forget(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}, 2},
@@ -71,7 +88,7 @@ func TestPdf(t *testing.T) {
 			clearAll(t, r, "content:*")
 		}, 1},
 		{"the content changed", func(t *testing.T, r *Resolver) {
-			r.Content.CMS.(*pricedCMS).renamed.Store(true)
+			r.Content.CMS.(*labels).renamed.Store(true)
 			clearAll(t, r, "content:*")
 		}, 2},
 	} {
@@ -80,7 +97,7 @@ func TestPdf(t *testing.T) {
 			r, quotes, page := newPdfResolver(t, nil)
 
 			for i := range 2 {
-				got, err := r.quotePdf(t.Context(), "one", nil)
+				got, err := r.Quote(t.Context(), "one", nil)
 				if err != nil || string(got.Content) != "%PDF en" || got.FileName != "quote-one.pdf" {
 					t.Fatalf("got %+v, %v", got, err)
 				}
@@ -106,12 +123,12 @@ func TestPdfOfAnErasedLead(t *testing.T) {
 		clearAll(t, r, "quote:pdf:one:*")
 	}
 
-	if _, err := r.quotePdf(t.Context(), "one", nil); err != nil {
+	if _, err := r.Quote(t.Context(), "one", nil); err != nil {
 		t.Fatal(err)
 	}
 
 	for _, id := range []string{"one", "two", strings.Repeat("x", 100)} {
-		_, err := r.quotePdf(t.Context(), id, nil)
+		_, err := r.Quote(t.Context(), id, nil)
 		if coded, ok := errors.AsType[*schema.Error](err); !ok || coded.Code != schema.CodeNotFound {
 			t.Errorf("%s: %v, want NOT_FOUND", id, err)
 		}
@@ -193,14 +210,14 @@ func TestPdfWithALateLogo(t *testing.T) {
 
 	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if d, complete := r.document(short, &lead.Lead{}, schema.LocaleEn, snap); complete ||
+	if d, complete := r.Document(short, &lead.Lead{}, schema.LocaleEn, snap); complete ||
 		d.Company.Logo != nil {
 		t.Errorf("without the logo it is complete: %+v", d.Company)
 	}
 
 	time.AfterFunc(20*time.Millisecond, func() { close(logo.released) })
 	for range 2 {
-		if d, complete := r.document(t.Context(), &lead.Lead{}, schema.LocaleEn, snap); !complete ||
+		if d, complete := r.Document(t.Context(), &lead.Lead{}, schema.LocaleEn, snap); !complete ||
 			string(d.Company.Logo) != "logo" {
 			t.Errorf("with the logo it is not complete: %+v", d.Company)
 		}
@@ -254,9 +271,28 @@ func settingsWithLogo() *content.Settings {
 
 func newPdfResolver(t *testing.T, logo LogoLoader) (*Resolver, *oneQuote, *blank) {
 	t.Helper()
-	r, quotes, page := newResolver(t, &pricedCMS{}, "", nil), &oneQuote{}, &blank{}
-	r.Quotes, r.PDF, r.Logo = quotes, page, logo
-	return r, quotes, page
+	entries := memory.New()
+	t.Cleanup(func() { _ = entries.Close() })
+
+	source := content.New(content.Options{
+		CMS:   &labels{},
+		Cache: entries,
+		Log:   zerolog.Nop(),
+		Now:   time.Now,
+		Life:  cache.Lifetime{Fresh: time.Hour, Stale: time.Hour},
+	})
+	t.Cleanup(func() { _ = source.Close(context.Background()) })
+
+	quotes, page := &oneQuote{}, &blank{}
+	return New(Deps{
+		Content:         source,
+		Cache:           entries,
+		Quotes:          quotes,
+		PDF:             page,
+		Logo:            logo,
+		Log:             zerolog.Nop(),
+		ObserveDatabase: func(string, time.Time, error) {},
+	}), quotes, page
 }
 
 func clearAll(t *testing.T, r *Resolver, text string) {

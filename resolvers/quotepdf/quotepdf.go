@@ -1,4 +1,7 @@
-package resolvers
+// Package quotepdf makes the PDF summaries of leads: for the field quotePdf, and for the mails
+// that have one attached. A document is drawn once for all who ask, and again when the content
+// has changed. It never waits for the CMS: without the content it is drawn plainly.
+package quotepdf
 
 import (
 	"context"
@@ -6,19 +9,75 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/text/language"
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/apierror"
 	"siteapi/resolvers/content"
 	"siteapi/schema"
 )
+
+// Renderer draws documents. Equal documents give equal bytes.
+type Renderer interface {
+	Render(ctx context.Context, d pdf.Document) ([]byte, error)
+}
+
+// LogoLoader fetches a logo in a form that a Renderer can draw.
+type LogoLoader interface {
+	Load(ctx context.Context, url string) ([]byte, error)
+}
+
+// Deps are the dependencies of a [Resolver]. A field is required unless its comment says
+// otherwise.
+type Deps struct {
+	Content *content.Service
+	Cache   cache.Cache
+	Quotes  store.Quotes
+	PDF     Renderer
+	Logo    LogoLoader // optional: without it, documents have no logo
+	Log     zerolog.Logger
+
+	// ObserveDatabase is told of each operation of the database that a visitor waited for,
+	// and when it began.
+	ObserveDatabase func(operation string, began time.Time, err error)
+}
+
+// Resolver resolves quotePdf.
+type Resolver struct {
+	Deps
+
+	languages language.Matcher    // matches Accept-Language
+	drawing   *semaphore.Weighted // limits how many documents are drawn at a time
+}
+
+// New returns a resolver over its dependencies.
+func New(d Deps) *Resolver {
+	return &Resolver{
+		Deps:      d,
+		languages: newLanguages(),
+		drawing:   semaphore.NewWeighted(int64(2 * runtime.GOMAXPROCS(0))),
+	}
+}
+
+// newLanguages returns a matcher whose index is that of schema.Locales. It falls back to
+// the first locale, the default.
+func newLanguages() language.Matcher {
+	var tags []language.Tag
+	for _, l := range schema.Locales() {
+		tags = append(tags, language.Make(string(l)))
+	}
+	return language.NewMatcher(tags)
+}
 
 // Lifetimes of rendered documents. A document without its logo is rendered again soon.
 const (
@@ -42,8 +101,9 @@ func documentKey(id string, locale schema.Locale, revision string) string {
 	return lead.PDFKey(id) + string(locale) + ":" + revision
 }
 
-// quotePdf implements the root field of that name.
-func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale) (*schema.QuotePDF, error) {
+// Quote resolves quotePdf: it returns the document of a lead in a language, or else in the one
+// that suits the lead or its reader.
+func (r *Resolver) Quote(ctx context.Context, id string, asked *schema.Locale) (*schema.QuotePDF, error) {
 	if len(id) > maxIDLength {
 		return nil, noLead()
 	}
@@ -79,13 +139,13 @@ func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale
 	}, nil
 }
 
-// ForgetPDFs clears all rendered documents from the cache after leads were deleted.
-func (r *Resolver) ForgetPDFs(ctx context.Context) error {
+// Forget clears all documents from the cache after leads were deleted.
+func (r *Resolver) Forget(ctx context.Context) error {
 	_, err := r.Cache.Clear(ctx, lead.PDFKeys+"*")
 	return err
 }
 
-func noLead() *schema.Error { return notFound("There is no submission with this id.") }
+func noLead() *schema.Error { return schema.NotFound("There is no submission with this id.") }
 
 // readLead reads a lead from the database.
 func (r *Resolver) readLead(ctx context.Context, id string) (lead.Lead, error) {
@@ -115,7 +175,7 @@ func (r *Resolver) pdfLocale(ctx context.Context, id string, asked *schema.Local
 			return []byte(s.Locale), cache.Lifetime{Fresh: pdfFresh}, err
 		})
 	if err != nil {
-		return "", translate(err)
+		return "", apierror.From(err)
 	}
 	if l, ok := schema.ParseLocale(string(entry.Value)); ok {
 		return l, nil
@@ -138,7 +198,7 @@ func (r *Resolver) render(
 		}
 
 		life := cache.Lifetime{Fresh: pdfFresh}
-		document, complete := r.document(ctx, &s, locale, snap)
+		document, complete := r.Document(ctx, &s, locale, snap)
 		if !complete {
 			life.Fresh = incompletePDFFresh
 		}
@@ -146,7 +206,7 @@ func (r *Resolver) render(
 		value, err := r.draw(ctx, document)
 		return value, life, err
 	})
-	return entry, translate(err)
+	return entry, apierror.From(err)
 }
 
 // again returns a function for [schema.File] that returns a rendered document while it is
@@ -178,8 +238,8 @@ func (r *Resolver) draw(ctx context.Context, d pdf.Document) ([]byte, error) {
 	return r.PDF.Render(ctx, d)
 }
 
-// document returns the data of a document. It is incomplete if its logo can't be loaded.
-func (r *Resolver) document(
+// Document returns the data of a document. It is incomplete if its logo can't be loaded.
+func (r *Resolver) Document(
 	ctx context.Context, s *lead.Lead, locale schema.Locale, snap *content.Snapshot,
 ) (d pdf.Document, complete bool) {
 	d = pdf.Document{Lead: *s, Locale: string(locale), Labels: snap.Labels, CreatedAt: s.SubmittedAt}

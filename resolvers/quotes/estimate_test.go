@@ -1,9 +1,8 @@
-package resolvers
+package quotes
 
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,17 +20,11 @@ import (
 
 // pricedCMS is a CMS with rules and one option, which may stop answering.
 type pricedCMS struct {
-	hangs   chan struct{} // nil: it answers
-	err     error
-	renamed atomic.Bool // the option has another name
+	hangs chan struct{} // nil: it answers
+	err   error
 }
 
 func (c *pricedCMS) Fetch(ctx context.Context, _ cms.Query) ([]cms.Document, error) {
-	option := "option"
-	if c.renamed.Load() {
-		option = "renamed"
-	}
-
 	if c.hangs != nil {
 		select {
 		case <-c.hangs:
@@ -46,7 +39,7 @@ func (c *pricedCMS) Fetch(ctx context.Context, _ cms.Query) ([]cms.Document, err
 			Fields: []byte(`{"currency":"EUR","spreadPercent":50,"roundTo":100,"enforce":true}`),
 		},
 		{
-			ID:     option,
+			ID:     "option",
 			Type:   cms.OptionType,
 			Fields: []byte(`{"group":"projectType","slug":"web-app","price":12000}`),
 		},
@@ -70,7 +63,7 @@ func newResolver(t *testing.T, source cms.Content, fallbackDir string, prices st
 		Life:        cache.Lifetime{Fresh: time.Hour, Stale: time.Hour},
 	})
 	t.Cleanup(func() { _ = service.Close(context.Background()) })
-	return New(Deps{Content: service, Cache: m, Prices: prices, Log: zerolog.Nop(), Now: time.Now})
+	return New(Deps{Content: service, Prices: prices, Log: zerolog.Nop(), Now: time.Now})
 }
 
 // noPrices is a database that is away.
@@ -120,7 +113,7 @@ func TestEstimateWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	r := newResolver(t, &pricedCMS{}, t.TempDir(), noPrices{})
 	chosen := schema.EstimateSelectionsInput{ProjectType: ptr("web-app")}
-	got, err := r.estimateQuote(t.Context(), chosen, nil)
+	got, err := r.Estimate(t.Context(), chosen, nil)
 	if err != nil || got.Min == nil || *got.Min != 12000 || *got.Max != 18000 || got.Revision != nil {
 		t.Errorf("got %+v, %v", got, err)
 	}

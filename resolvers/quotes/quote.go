@@ -1,4 +1,4 @@
-package resolvers
+package quotes
 
 import (
 	"cmp"
@@ -25,10 +25,10 @@ import (
 // idempotencyKeyMax is the longest Idempotency-Key that is accepted, in characters.
 const idempotencyKeyMax = 255
 
-// submitQuote stores a lead with its pending deliveries. It answers once both are
+// Submit resolves submitQuote: it stores a lead with its pending deliveries. It answers once both are
 // durable; the deliveries run afterwards. [store.Quotes.Submit] recognizes a repetition
 // by the digests of content and Idempotency-Key, and returns the first lead.
-func (r *Resolver) submitQuote(
+func (r *Resolver) Submit(
 	ctx context.Context, in schema.SubmitQuoteInput,
 ) (*schema.SubmitQuotePayload, error) {
 	key := idempotencyKey(schema.CallerFrom(ctx).Header)
@@ -46,7 +46,7 @@ func (r *Resolver) submitQuote(
 		n.IdempotencyKey = digest(in.SessionID, key)
 	}
 
-	n.Network = r.Mail.networkHash(schema.CallerFrom(ctx).Address)
+	n.Network = r.Network(schema.CallerFrom(ctx).Address)
 
 	n.Lead.ID = r.NewID()
 	n.Lead.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
@@ -74,7 +74,7 @@ func (r *Resolver) submitQuote(
 	stored, created, err := r.Quotes.Submit(ctx, n)
 	r.ObserveDatabase("submit", began, err)
 	if err != nil {
-		return nil, translate(err)
+		return nil, storeError(err)
 	}
 
 	outcome := "repeated"

@@ -1,4 +1,4 @@
-package resolvers
+package operators
 
 import (
 	"context"
@@ -15,13 +15,13 @@ import (
 	"siteapi/schema"
 )
 
-// assignLead implements the root field of that name.
-func (r *Resolver) assignLead(ctx context.Context, id, owner string) (*schema.Lead, error) {
+// AssignLead resolves the root field of that name.
+func (r *Resolver) AssignLead(ctx context.Context, id, owner string) (*schema.Lead, error) {
 	owner = crm.Address(owner)
 	return r.changeLead(ctx, "assignLead", id, func(l lead.Lead) error {
 		changed, err := r.Operators.Work.Assign(ctx, l.ID, owner, r.assigned(ctx, l.ID, owner))
 		if changed {
-			r.tellOwner(ctx, owner, []string{l.ID})
+			r.Mails.TellOwner(ctx, owner, []string{l.ID})
 		}
 		return err
 	})
@@ -32,8 +32,8 @@ func (r *Resolver) assigned(ctx context.Context, id, owner string) store.AuditEn
 	return r.done(ctx, schema.AuditActionAssigned, id, map[string]any{"owned": owner != ""})
 }
 
-// setLeadStatus implements the root field of that name.
-func (r *Resolver) setLeadStatus(
+// SetLeadStatus resolves the root field of that name.
+func (r *Resolver) SetLeadStatus(
 	ctx context.Context, id string, status schema.LeadStatus,
 ) (*schema.Lead, error) {
 	return r.changeLead(ctx, "setLeadStatus", id, func(l lead.Lead) error {
@@ -43,8 +43,8 @@ func (r *Resolver) setLeadStatus(
 	})
 }
 
-// addLeadNote implements the root field of that name.
-func (r *Resolver) addLeadNote(ctx context.Context, id, text string) (*schema.Lead, error) {
+// AddLeadNote resolves the root field of that name.
+func (r *Resolver) AddLeadNote(ctx context.Context, id, text string) (*schema.Lead, error) {
 	return r.changeLead(ctx, "addLeadNote", id, func(l lead.Lead) error {
 		note := lead.Note{
 			Author: schema.CallerFrom(ctx).Operator.Actor,
@@ -77,12 +77,6 @@ func newLeadCounts(counts []store.WorkCount) *schema.LeadCounts {
 		}
 	}
 	return sum
-}
-
-// orderOf translates the order of a list.
-func orderOf(sort schema.LeadSort) (byAmount, newest bool) {
-	return sort == schema.LeadSortLargest || sort == schema.LeadSortSmallest,
-		sort == schema.LeadSortNewest || sort == schema.LeadSortLargest
 }
 
 // positionText returns the place of a lead in a list, for a cursor. It holds no more of the
@@ -123,8 +117,8 @@ func parsePosition(f store.Filter, text string) (*store.Position, error) {
 // mostSameAddress is how many other leads of an address are shown on a lead.
 const mostSameAddress = 20
 
-// sameAddress implements the field of that name.
-func (r *Resolver) sameAddress(ctx context.Context, of *schema.Lead) ([]*schema.Lead, error) {
+// SameAddress resolves the field of that name.
+func (r *Resolver) SameAddress(ctx context.Context, of *schema.Lead) ([]*schema.Lead, error) {
 	found, _, err := r.Operators.Leads(ctx, store.Filter{
 		Email:  of.Contact.Email,
 		Newest: true,

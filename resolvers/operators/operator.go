@@ -1,4 +1,4 @@
-package resolvers
+package operators
 
 import (
 	"context"
@@ -7,21 +7,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/rs/zerolog"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"siteapi/integrations/cache"
-	"siteapi/integrations/cms"
-	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/executor"
-	"siteapi/resolvers/health"
-	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
@@ -34,8 +28,8 @@ func isViewer(ctx context.Context) bool {
 	return schema.CallerFrom(ctx).Operator.Role == schema.RoleViewer
 }
 
-// leads implements the root field of that name.
-func (r *Resolver) leads(
+// LeadPage resolves the root field of that name.
+func (r *Resolver) LeadPage(
 	ctx context.Context, f store.Filter, state lead.State, after string,
 ) (*schema.LeadConnection, error) {
 	position, began := r.openCursor(ctx, f, state, after)
@@ -104,8 +98,8 @@ func (r *Resolver) leads(
 	return page, nil
 }
 
-// deliveryPage implements the root field `deliveries`.
-func (r *Resolver) deliveryPage(
+// DeliveryPage resolves the root field `deliveries`.
+func (r *Resolver) DeliveryPage(
 	ctx context.Context, f queue.Filter, after string,
 ) (*schema.DeliveryConnection, error) {
 	f.Newest = true
@@ -189,8 +183,8 @@ func selects(op *graphql.OperationContext, set ast.SelectionSet, name string) bo
 	})
 }
 
-// lead implements the root field of that name.
-func (r *Resolver) lead(ctx context.Context, id string) (*schema.Lead, error) {
+// Lead resolves the root field of that name.
+func (r *Resolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
 	if isViewer(ctx) && len(id) > lead.ReferenceLength {
 		return nil, nil //nolint:nilnil // null is the answer
 	}
@@ -242,11 +236,11 @@ func (r *Resolver) changeLead(
 	return shown[0], nil
 }
 
-// retryDelivery implements the root field of that name.
-func (r *Resolver) retryDelivery(ctx context.Context, id string) (*schema.Delivery, error) {
+// RetryDelivery resolves the root field of that name.
+func (r *Resolver) RetryDelivery(ctx context.Context, id string) (*schema.Delivery, error) {
 	number, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
-		return nil, notFound("There is no such delivery.")
+		return nil, schema.NotFound("There is no such delivery.")
 	}
 
 	one := queue.Filter{ID: number, Limit: 1}
@@ -263,7 +257,7 @@ func (r *Resolver) retryDelivery(ctx context.Context, id string) (*schema.Delive
 
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && len(list) == 0:
-		return nil, notFound("There is no such delivery.")
+		return nil, schema.NotFound("There is no such delivery.")
 	case err != nil:
 		return nil, operatorError(err)
 	}
@@ -272,8 +266,8 @@ func (r *Resolver) retryDelivery(ctx context.Context, id string) (*schema.Delive
 	return list[0], nil
 }
 
-// eraseLeads implements the root field of that name.
-func (r *Resolver) eraseLeads(
+// EraseLeads resolves the root field of that name.
+func (r *Resolver) EraseLeads(
 	ctx context.Context, email string, dryRun bool,
 ) (*schema.ErasureReceipt, error) {
 	found, _, err := r.Operators.Leads(ctx, store.Filter{Email: strings.TrimSpace(email)}, "")
@@ -299,32 +293,6 @@ func (r *Resolver) eraseLeads(
 		return nil, operatorError(err)
 	}
 	return NewReceipt(receipt), nil
-}
-
-// serviceHealth implements the root field of that name.
-func (r *Resolver) serviceHealth(ctx context.Context) *schema.ServiceHealth {
-	ctx, cancel := context.WithTimeout(ctx, examineTime)
-	defer cancel()
-
-	checks := health.Dependencies{
-		Database: func(context.Context) (store.Quotes, *leads.Service, error) {
-			return r.Quotes, r.Operators, nil
-		},
-		Cache:        func(context.Context) (cache.Cache, error) { return r.Cache, nil },
-		CMS:          func() (cms.Content, cms.Eraser, error) { return r.Content.CMS, r.Operators.CMS, nil },
-		CRM:          func() (crm.Lookup, error) { return r.Operators.CRM, nil },
-		Leases:       func(context.Context) (store.Leases, error) { return r.Content.Leases, nil },
-		Mail:         r.Mail.Sender,
-		Networks:     r.Mail.Claims.MailNetworks,
-		ContentTypes: r.Content.Types,
-	}.Checks()
-
-	return &schema.ServiceHealth{
-		Checks:  health.Examine(ctx, slices.Concat(r.Checks, checks)),
-		Cache:   r.cacheStats(ctx).Stats,
-		Content: r.Content.Health(),
-		Version: r.Version,
-	}
 }
 
 // audit logs that an operator read or changed something, whatever LOG_LEVEL is. It names
@@ -363,11 +331,3 @@ func leadsOf(list []*schema.Delivery) (ids []string) {
 	}
 	return ids
 }
-
-// examineTime limits the checks of serviceHealth. An operation may take longer.
-const examineTime = 8 * time.Second
-
-// stateOf returns the state that an argument names; an empty one is any.
-func stateOf(s *schema.LeadState) lead.State { return lead.State(schema.ValueOr(s, "")) }
-
-func targetOf(t schema.DeliveryTarget) queue.Target { return queue.Target(strings.ToLower(string(t))) }

@@ -1,4 +1,4 @@
-package resolvers
+package quotes
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"siteapi/schema"
 )
 
-// trackQuote stores the state of a visitor's calculator without the values that are not
+// Track resolves trackQuote: it stores the state of a visitor's calculator without the values that are not
 // usable yet. It reports their names, which helps with building the form.
-func (r *Resolver) trackQuote(
+func (r *Resolver) Track(
 	ctx context.Context, in schema.TrackQuoteInput,
 ) (*schema.TrackQuotePayload, error) {
 	visit := lead.Visit{SessionID: in.SessionID, At: r.Now().UTC().Truncate(time.Millisecond)}
@@ -47,7 +47,7 @@ func (r *Resolver) trackQuote(
 	err := r.Quotes.Track(ctx, visit)
 	r.ObserveDatabase("track", began, err)
 	if err != nil {
-		return nil, translate(err)
+		return nil, storeError(err)
 	}
 
 	schema.RecorderFrom(ctx).Dropped(read.dropped)

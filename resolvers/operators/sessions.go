@@ -1,4 +1,4 @@
-package resolvers
+package operators
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"siteapi/schema"
 )
 
-// operatorSessions implements the root field of that name.
-func (r *Resolver) operatorSessions(ctx context.Context) ([]*schema.OperatorSession, error) {
+// OperatorSessions resolves the root field of that name.
+func (r *Resolver) OperatorSessions(ctx context.Context) ([]*schema.OperatorSession, error) {
 	stored, err := r.Sessions.ListSessions(ctx, r.Now())
 	if err != nil {
 		return nil, operatorError(err)
@@ -22,8 +22,8 @@ func (r *Resolver) operatorSessions(ctx context.Context) ([]*schema.OperatorSess
 	return list, nil
 }
 
-// endOperatorSession implements the root field of that name.
-func (r *Resolver) endOperatorSession(ctx context.Context, id string) (*schema.OperatorSession, error) {
+// EndOperatorSession resolves the root field of that name.
+func (r *Resolver) EndOperatorSession(ctx context.Context, id string) (*schema.OperatorSession, error) {
 	stored, err := r.Sessions.ListSessions(ctx, r.Now())
 	if err != nil {
 		return nil, operatorError(err)
@@ -31,7 +31,7 @@ func (r *Resolver) endOperatorSession(ctx context.Context, id string) (*schema.O
 
 	i := slices.IndexFunc(stored, func(s store.OperatorSession) bool { return s.ID() == id })
 	if i < 0 {
-		return nil, notFound("There is no such session, or it has ended.")
+		return nil, schema.NotFound("There is no such session, or it has ended.")
 	}
 
 	ended := newOperatorSession(stored[i])

@@ -1,0 +1,21 @@
+package resolvers
+
+import (
+	"strings"
+
+	"siteapi/integrations/lead"
+	"siteapi/integrations/queue"
+	"siteapi/schema"
+)
+
+// stateOf returns the state that an argument names; an empty one is any.
+func stateOf(s *schema.LeadState) lead.State { return lead.State(schema.ValueOr(s, "")) }
+
+// targetOf returns the target that an argument names.
+func targetOf(t schema.DeliveryTarget) queue.Target { return queue.Target(strings.ToLower(string(t))) }
+
+// orderOf translates the order of a list.
+func orderOf(sort schema.LeadSort) (byAmount, newest bool) {
+	return sort == schema.LeadSortLargest || sort == schema.LeadSortSmallest,
+		sort == schema.LeadSortNewest || sort == schema.LeadSortLargest
+}

@@ -1,0 +1,85 @@
+// Package leadmail sends the mails about leads: thanks to a visitor, news to sales, and to an
+// operator which leads it was given. The queue calls it, repeats what fails, and records what
+// is not sent, with a reason for operators.
+package leadmail
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	netmail "net/mail"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"siteapi/integrations/mail"
+	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
+	"siteapi/resolvers/content"
+	"siteapi/resolvers/quotepdf"
+	"siteapi/schema"
+)
+
+// Settings say how mails about leads are sent.
+type Settings struct {
+	Sender   mail.Sender     // nil: none are sent
+	From     netmail.Address // the name is optional: the company's is the default
+	SalesTo  []string        // bare addresses, each of which gets a mail of its own
+	Visitors bool            // whether visitors get mails
+	Inbox    string          // absolute address of the inbox; empty: mails have the reference only
+	Key      []byte          // keys the hashes by which mails to visitors are limited
+
+	// RefuseTests says that the visitor's mail is not sent to addresses reserved for tests.
+	RefuseTests bool
+}
+
+// Deps are the dependencies and settings of a [Service].
+type Deps struct {
+	Settings
+	Claims  store.Mails
+	Quotes  store.Quotes
+	Queue   *queue.Queue
+	Content *content.Service
+	PDFs    *quotepdf.Resolver
+	Log     zerolog.Logger
+	Now     func() time.Time
+}
+
+// Service writes and sends mails about leads.
+type Service struct {
+	Deps
+	formats *schema.Formats
+}
+
+// New returns a service over its dependencies.
+func New(d Deps) *Service { return &Service{Deps: d, formats: schema.NewFormats()} }
+
+// addressHash returns the keyed hash of an address, the same for all spellings that reach
+// one mailbox: in any letter case, and with a tag behind a plus sign.
+func (s *Service) addressHash(address string) string {
+	local, domain, _ := strings.Cut(strings.ToLower(address), "@")
+	local, _, _ = strings.Cut(local, "+")
+	return s.hash("address", local+"@"+domain)
+}
+
+// NetworkHash returns the keyed hash of a client's network, or nothing if no mails are
+// sent to visitors.
+func (s *Service) NetworkHash(client string) string {
+	addr, err := netip.ParseAddr(client)
+	if s.Sender == nil || !s.Visitors || err != nil {
+		return ""
+	}
+	network := client
+	if addr = addr.Unmap(); addr.Is6() {
+		network = netip.PrefixFrom(addr, 64).Masked().String()
+	}
+	return s.hash("network", network)
+}
+
+func (s *Service) hash(kind, value string) string {
+	mac := hmac.New(sha256.New, s.Key)
+	mac.Write([]byte(kind + "\x00" + value))
+	return hex.EncodeToString(mac.Sum(nil)[:16])
+}

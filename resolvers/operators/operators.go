@@ -1,0 +1,33 @@
+// Package operators resolves what operators see and do: leads and their deliveries, the audit,
+// the funnel, and the sessions of operators themselves. Each field asks package leads, records
+// in the audit what was shown or done, and turns the result into the types of the schema. A
+// viewer never learns the id of a lead. The commands use the same mappings and entries.
+package operators
+
+import (
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"siteapi/integrations/store"
+	"siteapi/resolvers/leadmail"
+	"siteapi/resolvers/leads"
+	"siteapi/resolvers/live"
+)
+
+// Deps are the dependencies of a [Resolver].
+type Deps struct {
+	Operators *leads.Service
+	Audit     store.Audit
+	Sessions  store.OperatorSessions
+	Live      *live.Feed
+	Mails     *leadmail.Service
+	Log       zerolog.Logger
+	Now       func() time.Time
+
+	// ExportKey seals the cursors of exports. It is the same at all instances.
+	ExportKey []byte
+}
+
+// Resolver resolves the fields of operators.
+type Resolver struct{ Deps }
