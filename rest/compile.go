@@ -189,7 +189,7 @@ func (c *compiler) sources(rt *route, args map[string]any) {
 	for segment := range strings.SplitSeq(rt.path, "/") {
 		if name := variableOf(segment); name != "" {
 			if def := source("path", name); def != nil {
-				c.text(rt, def, "a path")
+				c.text(def, "a path")
 				c.bounded(rt, def)
 				rt.segments = append(rt.segments, def)
 			}
@@ -197,7 +197,7 @@ func (c *compiler) sources(rt *route, args map[string]any) {
 	}
 	for _, name := range texts(args["query"]) {
 		if def := source("query", name); def != nil {
-			c.text(rt, def, "a query string")
+			c.text(def, "a query string")
 			rt.params = append(rt.params, def)
 		}
 	}
@@ -229,7 +229,7 @@ func (c *compiler) sources(rt *route, args map[string]any) {
 }
 
 // text checks that the value of a variable can be sent as a text.
-func (c *compiler) text(rt *route, def *ast.VariableDefinition, place string) {
+func (c *compiler) text(def *ast.VariableDefinition, place string) {
 	if def.Type.Elem != nil || def.Definition.Kind != ast.Enum && !builtInScalar(def.Type.NamedType) {
 		c.add(def.Position, "$%s is a %s, which %s can't carry: use a scalar or an enum, or the body",
 			def.Variable, def.Type, place)

@@ -111,7 +111,7 @@ func (args) Kind() string { return "delivery" }
 
 // insertOpts puts a job into its target's queue, which has at most one for each
 // lead.
-func (t *target) insertOpts(leadID string) *river.InsertOpts {
+func (t *target) insertOpts() *river.InsertOpts {
 	return &river.InsertOpts{
 		Queue:       string(t.Name),
 		MaxAttempts: t.MaxAttempts,

@@ -36,7 +36,7 @@ func (h inTx[TTx]) Restore(ctx context.Context, list []store.Delivery) (made []s
 		if t := h.queue.targets[Target(d.Target)]; t != nil && !t.Off {
 			params = append(params, river.InsertManyParams{
 				Args:       args{d.LeadID},
-				InsertOpts: t.insertOpts(d.LeadID),
+				InsertOpts: t.insertOpts(),
 			})
 		}
 	}

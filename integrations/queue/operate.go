@@ -135,7 +135,7 @@ func (q *Queue) Resend(ctx context.Context, leadID string, name Target) error {
 		return fmt.Errorf("reading the submission: %w", err)
 	}
 
-	opts := t.insertOpts(leadID)
+	opts := t.insertOpts()
 	if name.Mail() { // an earlier delivery may have been deleted, with the number of its sendings
 		opts.Metadata = fmt.Appendf(nil, `{%q: {"sending": %d}}`, rivertype.MetadataKeyOutput, time.Now().Unix())
 	}
