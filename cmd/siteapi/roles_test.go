@@ -87,6 +87,13 @@ var viewerFields = map[string]string{
 	"FunnelSum":       "currency amount",
 }
 
+// covers reports whether a role may do what needs at least another one. It has a list of its
+// own, so that a mistake in the order of the service fails the tests.
+func covers(role, least schema.Role) bool {
+	order := []schema.Role{schema.RoleViewer, schema.RoleSales, schema.RoleAdmin}
+	return slices.Index(order, role) >= slices.Index(order, least)
+}
+
 // Each field of operators has a role, in the schema and in the tables here. A viewer sees no
 // field that is missing there.
 func TestEveryOperatorFieldNamesItsRole(t *testing.T) {
@@ -205,7 +212,7 @@ func TestRoles(t *testing.T) {
 		}
 		for _, role := range schema.AllRole {
 			_, code := s.operates(role, document)
-			if allowed := role.AtLeast(least); allowed == (code == "FORBIDDEN") ||
+			if allowed := covers(role, least); allowed == (code == "FORBIDDEN") ||
 				!slices.Contains([]string{"", "FORBIDDEN", "NOT_FOUND"}, code) {
 				t.Errorf("%s as %s: %q", name, role, code)
 			}
