@@ -657,13 +657,24 @@ func TestSignInRefusalIsAPage(t *testing.T) {
 	p.set(func() { p.answers, p.groups = nil, []string{"others"} })
 	wantPage("no group", 403, `its claim &#34;groups&#34;`)
 
-	resp, err := http.Get(b.base + "/admin/callback?code=x&state=y")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, _ := io.ReadAll(resp.Body)
-	_ = resp.Body.Close()
-	if resp.StatusCode != 403 || !strings.Contains(string(text), "not begun in this browser") {
-		t.Errorf("a callback that was not asked for: %d %s", resp.StatusCode, text)
+	for accepted, words := range map[string][]string{
+		"":                          {`lang="en"`, "not begun in this browser", "Try again", "Back to the inbox"},
+		"de":                        {`lang="en"`, "not begun in this browser"},
+		"es-MX, en;q=0.5":           {`lang="es"`, "no empezó en este navegador", "Intentar de nuevo", "Bandeja"},
+		"de, ro-RO;q=0.9, en;q=0.8": {`lang="ro"`, "nu a început în acest browser", "Încearcă din nou"},
+	} {
+		r, _ := http.NewRequestWithContext(t.Context(), "GET", b.base+"/admin/callback?code=x&state=y", nil)
+		r.Header.Set("Accept-Language", accepted)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		for _, want := range words {
+			if resp.StatusCode != 403 || !strings.Contains(string(text), want) {
+				t.Errorf("a callback that was not asked for, in %q: %d, it lacks %s: %s", accepted, resp.StatusCode, want, text)
+			}
+		}
 	}
 }

@@ -147,6 +147,7 @@ func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, &schema.Error{
 			Code:    schema.CodeForbidden,
 			Message: "This login was not begun in this browser, or more than 10 minutes ago. Please open the inbox again.",
+			Err:     &refusal{error: errors.New("the state is not that of this browser"), reason: reasonElsewhere},
 		})
 		return
 	}
@@ -225,6 +226,11 @@ func (s *SignIn) account(
 			Code: schema.CodeForbidden,
 			Message: fmt.Sprintf("Your account has no role here. Please ask the people who run this service: "+
 				"no group in its claim %q is named in OIDC_ROLES.", s.GroupsClaim),
+			Err: &refusal{
+				error:  errors.New("no group of the account has a role"),
+				reason: reasonNoRole,
+				claim:  s.GroupsClaim,
+			},
 		}
 	}
 	return account{subject: id.Subject, role: role, refresh: token.RefreshToken}, nil
@@ -384,7 +390,7 @@ func refused(err error) error {
 	return &schema.Error{
 		Code:    schema.CodeForbidden,
 		Message: "The provider of your account did not confirm this login. Please open the inbox again.",
-		Err:     err,
+		Err:     &refusal{error: err, reason: reasonUnconfirmed},
 	}
 }
 
