@@ -295,3 +295,19 @@ func TestAuditOfExports(t *testing.T) {
 	s.run("leads", "export")
 	wantNew("the command", `EXPORTED  {"count":3}`)
 }
+
+// A head of the audit that could not be read at the start is read soon again.
+func TestAuditHeadIsReadAgain(t *testing.T) {
+	t.Parallel()
+	s := newSite(t).start()
+	heads := func() int { return strings.Count(s.log.String(), "audit head") }
+	eventually(t, "the head is in the log", func() bool { return heads() == 1 })
+	s.stop(t)
+
+	s.damage(`ALTER TABLE audit_ends RENAME TO audit_away`)
+	s.start()
+	before := heads()
+	eventually(t, "reading it fails", func() bool { return strings.Contains(s.log.String(), "reading the head of the audit") })
+	s.damage(`ALTER TABLE audit_away RENAME TO audit_ends`)
+	eventually(t, "the head is in the log again", func() bool { return heads() > before })
+}

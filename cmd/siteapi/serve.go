@@ -123,21 +123,34 @@ func (a *app) listenAdmin(ctx context.Context) error {
 	return nil
 }
 
+// Times from one upkeep to the next. After a failure it is the shorter one, twice as long
+// after each further one.
+const (
+	upkeepEvery = time.Hour
+	upkeepRetry = 5 * time.Second
+)
+
 // upkeep reconciles what is recorded of deliveries, deletes data that is older than its
 // retention and reports overdue deliveries, once an hour. Every instance does so; data that
 // one of them has deleted is no longer found by the others.
 func (a *app) upkeep(ctx context.Context) {
+	retry := upkeepRetry
 	for {
 		if err := a.data.Queue.Reconcile(ctx); err != nil && ctx.Err() == nil {
 			a.log.Warn().Err(err).Msg("reconciling the deliveries")
 		}
-		a.retention.Run(ctx)
+		wait := upkeepEvery
+		if a.retention.Run(ctx) {
+			retry = upkeepRetry
+		} else {
+			wait, retry = retry, min(2*retry, upkeepEvery)
+		}
 		a.data.Queue.ReportOverdue(ctx)
 
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(time.Hour):
+		case <-time.After(wait):
 		}
 	}
 }

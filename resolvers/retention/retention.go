@@ -5,6 +5,7 @@ package retention
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -40,17 +41,28 @@ type Job struct {
 	logged string // the day on which the head of the audit was logged last
 }
 
-// Run deletes what is too old now.
-func (j *Job) Run(ctx context.Context) {
-	j.deleteOld(ctx, "sessions", j.Sessions, j.Archive.PruneSessions)
-	j.deleteOld(ctx, "submissions", j.Leads, j.Archive.PruneLeads)
-	j.keepAudit(ctx)
-	if _, err := j.Tables.PruneMails(ctx, time.Now().Add(-mailHashLife)); err != nil && ctx.Err() == nil {
-		j.Log.Error().Err(err).Msg("deleting old counts of mails")
+// Run deletes what is too old now. It logs what fails, and returns whether nothing did.
+func (j *Job) Run(ctx context.Context) (complete bool) {
+	results := []bool{
+		j.deleteOld(ctx, "sessions", j.Sessions, j.Archive.PruneSessions),
+		j.deleteOld(ctx, "submissions", j.Leads, j.Archive.PruneLeads),
+		j.pruneAudit(ctx),
+		j.logHead(ctx),
 	}
-	if _, err := j.Tables.PruneChanges(ctx, time.Now().Add(-changesKept)); err != nil && ctx.Err() == nil {
-		j.Log.Error().Err(err).Msg("deleting old changes of leads")
+	_, mails := j.Tables.PruneMails(ctx, time.Now().Add(-mailHashLife))
+	_, changes := j.Tables.PruneChanges(ctx, time.Now().Add(-changesKept))
+	results = append(results,
+		j.done(ctx, "deleting old counts of mails", mails),
+		j.done(ctx, "deleting old changes of leads", changes))
+	return !slices.Contains(results, false)
+}
+
+// done logs the error of a step, and returns whether there is none.
+func (j *Job) done(ctx context.Context, step string, err error) bool {
+	if err != nil && ctx.Err() == nil {
+		j.Log.Error().Err(err).Msg(step)
 	}
+	return err == nil
 }
 
 // deleteOld deletes sessions or leads, and with them the documents of leads.
@@ -59,9 +71,9 @@ func (j *Job) deleteOld(
 	what string,
 	retention time.Duration,
 	prune func(context.Context, time.Time) (int64, error),
-) {
+) bool {
 	if retention == 0 {
-		return
+		return true
 	}
 
 	n, err := prune(ctx, time.Now().Add(-retention))
@@ -69,26 +81,28 @@ func (j *Job) deleteOld(
 		j.Log.Info().Int64(what, n).Msg("deleted old " + what)
 		err = errors.Join(err, j.ForgetPDFs(ctx))
 	}
-	if err != nil && ctx.Err() == nil {
-		j.Log.Error().Err(err).Msg("deleting old " + what)
-	}
+	return j.done(ctx, "deleting old "+what, err)
 }
 
-// keepAudit removes old entries of the audit, and logs its head once a day: with the log
-// elsewhere, a chain that was made anew is found out.
-func (j *Job) keepAudit(ctx context.Context) {
-	if j.Audit > 0 {
-		if _, err := j.Tables.PruneAudit(ctx, time.Now().Add(-j.Audit)); err != nil && ctx.Err() == nil {
-			j.Log.Error().Err(err).Msg("deleting old entries of the audit")
-		}
+// pruneAudit removes old entries of the audit.
+func (j *Job) pruneAudit(ctx context.Context) bool {
+	if j.Audit == 0 {
+		return true
+	}
+	_, err := j.Tables.PruneAudit(ctx, time.Now().Add(-j.Audit))
+	return j.done(ctx, "deleting old entries of the audit", err)
+}
+
+// logHead logs the head of the audit once a day: with the log elsewhere, a chain that was
+// made anew is found out.
+func (j *Job) logHead(ctx context.Context) bool {
+	today := time.Now().UTC().Format(time.DateOnly)
+	if today == j.logged {
+		return true
 	}
 
-	if today := time.Now().UTC().Format(time.DateOnly); today != j.logged {
-		seq, hash, err := j.Tables.AuditHead(ctx)
-		if err != nil {
-			j.Log.Error().Err(err).Msg("reading the head of the audit")
-			return
-		}
+	seq, hash, err := j.Tables.AuditHead(ctx)
+	if err == nil {
 		j.logged = today
 		j.Log.Log().
 			Str(zerolog.LevelFieldName, zerolog.LevelInfoValue).
@@ -96,4 +110,5 @@ func (j *Job) keepAudit(ctx context.Context) {
 			Str("hash", hash).
 			Msg("audit head")
 	}
+	return j.done(ctx, "reading the head of the audit", err)
 }
