@@ -546,6 +546,8 @@ func TestCommandsWithOtherSettings(t *testing.T) {
 		},
 		{erase, []string{"LEAD_WEBHOOK_URL"}, []string{"LEAD_WEBHOOK_URL is set there and unset here"}},
 		{[]string{"deliveries", "verify", "--fix"}, []string{"CRM_DRIVER"}, []string{"CRM_DRIVER is hubspot there and file here"}},
+		{[]string{"crm", "pull"}, []string{"CRM_DRIVER"}, []string{"CRM_DRIVER is hubspot there and file here"}},
+		{[]string{"crm", "pull"}, []string{"HUBSPOT_API_URL"}, []string{"HUBSPOT_API_URL is http"}},
 	} {
 		s.env = maps.Clone(right)
 		maps.DeleteFunc(s.env, func(name, _ string) bool { return slices.Contains(tt.unset, name) })

@@ -24,6 +24,9 @@ func (d Drivers) crmCommands() *cobra.Command {
 }
 
 func pullOutcomes(ctx context.Context, c *call) error {
+	if err := c.sameSystems(ctx, "CRM_DRIVER", "HUBSPOT_API_URL"); err != nil {
+		return err
+	}
 	contacts, err := c.drivers.OpenCRM(c.settings)
 	if err != nil {
 		return err

@@ -30,6 +30,10 @@ func systems(s *config.Settings) []system {
 		list = append(list, system{"SANITY_PROJECT_ID", s.SanityProjectID}, system{"SANITY_DATASET", s.SanityDataset})
 	}
 
+	if s.CRMDriver == "hubspot" {
+		list = append(list, system{"HUBSPOT_API_URL", s.HubSpotAPIURL})
+	}
+
 	given := func(setting string, isGiven bool) {
 		value := "unset"
 		if isGiven {
