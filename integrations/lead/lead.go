@@ -42,24 +42,24 @@ type Consent struct {
 	WithdrawnAt *time.Time `json:"withdrawnAt,omitempty"` // nil if it was not
 }
 
-// String returns the answer, such as "marketing: given".
-func (c Consent) String() string {
+// Answer returns the answer, such as "given".
+func (c Consent) Answer() string {
 	switch {
 	case c.WithdrawnAt != nil:
-		return c.Purpose + ": withdrawn " + c.WithdrawnAt.UTC().Format(time.DateOnly)
+		return "withdrawn " + c.WithdrawnAt.UTC().Format(time.DateOnly)
 	case !c.Given:
-		return c.Purpose + ": not given"
+		return "not given"
 	case !c.SiteWording:
-		return c.Purpose + ": given, not to the site's wording"
+		return "given, not to the site's wording"
 	}
-	return c.Purpose + ": given"
+	return "given"
 }
 
 // ConsentText returns some answers on one line.
 func ConsentText(consents []Consent) string {
 	texts := make([]string, len(consents))
 	for i, c := range consents {
-		texts[i] = c.String()
+		texts[i] = c.Purpose + ": " + c.Answer()
 	}
 	return strings.Join(texts, "; ")
 }
@@ -347,11 +347,15 @@ type PartialEstimate struct {
 	Currency string   `json:"currency,omitempty"`
 }
 
+// SaveProgress is the purpose of the consent to keeping [Hints].
+const SaveProgress = "save_progress"
+
 // Hints are the values that a visitor has typed into the contact form so far.
 type Hints struct {
 	Email     string `json:"email,omitempty"`
 	FirstName string `json:"firstName,omitempty"`
-	// Consent is the wording with which the visitor agreed to their being kept.
+	// Consent is the wording with which the visitor agreed to their being kept, for the purpose
+	// [SaveProgress].
 	Consent string `json:"consent,omitempty"`
 }
 

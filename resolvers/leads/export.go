@@ -27,43 +27,56 @@ var columns = []string{
 	"first_source", "first_medium", "first_campaign", "first_term", "first_content",
 	"first_referrer", "first_landing_page", "consents",
 	"outcome", "won_amount", "won_currency", "outcome_at", "outcome_by",
-	"owner", "status", "notes",
+	"owner", "status", "notes", "consent_texts",
+	"record", "first_seen", "last_seen", "visits",
 }
+
+// Kinds of records in an export.
+const (
+	RecordLead    = "lead"
+	RecordConsent = "consent" // one that has outlived its lead
+	RecordSession = "session" // a visitor's calculator, as it was last tracked
+)
 
 // exportTime is the form of times in an export.
 const exportTime = "2006-01-02T15:04:05.000Z"
 
-// CSV returns a function that writes leads as RFC 4180 describes: with commas, CRLF and
-// UTF-8. With a heading the names of the columns come first. The writer w has to keep its
-// errors.
-func CSV(w io.Writer, heading bool) func([]lead.Lead) error {
-	out := csv.NewWriter(w)
-	out.UseCRLF = true
+// Table writes an export as RFC 4180 describes: with commas, CRLF and UTF-8.
+type Table struct{ out *csv.Writer }
 
-	row := func(cells ...string) error {
-		for i, cell := range cells {
-			cells[i] = inert(cell)
-		}
-
-		_ = out.Write(cells)
-		out.Flush()
-		return out.Error()
-	}
+// NewTable returns a table that is written to w, which has to keep its errors. With a heading
+// the names of the columns come first.
+func NewTable(w io.Writer, heading bool) *Table {
+	t := &Table{csv.NewWriter(w)}
+	t.out.UseCRLF = true
 
 	if heading {
 		// Excel reads letters such as ș only if the file begins with a byte order mark.
 		_, _ = io.WriteString(w, "\ufeff")
-		_ = row(columns...)
+		_ = t.row(columns)
+	}
+	return t
+}
+
+func (t *Table) row(cells []string) error {
+	written := make([]string, len(cells))
+	for i, cell := range cells {
+		written[i] = inert(cell)
 	}
 
-	return func(leads []lead.Lead) error {
-		for _, l := range leads {
-			if err := row(cells(l)...); err != nil {
-				return err
-			}
+	_ = t.out.Write(written)
+	t.out.Flush()
+	return t.out.Error()
+}
+
+// Leads writes leads.
+func (t *Table) Leads(leads []lead.Lead) error {
+	for _, l := range leads {
+		if err := t.row(cells(l)); err != nil {
+			return err
 		}
-		return nil
 	}
+	return nil
 }
 
 // cells returns the cells of a lead in the order of the columns.
@@ -84,7 +97,9 @@ func cells(l lead.Lead) []string {
 		l.Message,
 	}
 	return slices.Concat(own, l.Attribution.Values(), l.FirstAttribution.Values(),
-		[]string{l.ConsentText()}, outcomeCells(l.Outcome), []string{l.Owner, word(l.Status), noteText(l.Notes)})
+		[]string{l.ConsentText()}, outcomeCells(l.Outcome),
+		[]string{l.Owner, word(l.Status), noteText(l.Notes), wordings(l.Consents)},
+		[]string{RecordLead, "", "", ""})
 }
 
 // outcomeCells returns the cells of what became of a lead, empty if that is not known.
@@ -98,6 +113,17 @@ func outcomeCells(o lead.Outcome) []string {
 		won = amount(*o.Amount)
 	}
 	return []string{word(o.Value), won, o.Currency, o.At.UTC().Format(exportTime), cmp.Or(o.By, "crm")}
+}
+
+// wordings returns what was agreed to as paragraphs, each with its purpose.
+func wordings(consents []lead.Consent) string {
+	var texts []string
+	for _, c := range consents {
+		if c.Text != "" {
+			texts = append(texts, c.Purpose+": "+c.Text)
+		}
+	}
+	return strings.Join(texts, "\n\n")
 }
 
 // noteText returns notes as paragraphs, each of which says who wrote it and when.

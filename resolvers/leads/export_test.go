@@ -16,7 +16,7 @@ import (
 func TestColumnsOfExport(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := CSV(&out, true)([]lead.Lead{*leadtest.Filled()}); err != nil {
+	if err := NewTable(&out, true).Leads([]lead.Lead{*leadtest.Filled()}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -32,7 +32,7 @@ func TestColumnsOfExport(t *testing.T) {
 
 		"consents.purpose":     "consents",
 		"consents.given":       "consents",
-		"consents.text":        "consents", // by its purpose
+		"consents.text":        "consent_texts",
 		"consents.siteWording": "consents",
 		"consents.withdrawnAt": "consents",
 

@@ -89,7 +89,7 @@ func (r *Resolver) recordLeads(
 // table returns leads as a table for a spreadsheet.
 func table(list []lead.Lead, heading bool) *string {
 	var text strings.Builder
-	_ = leads.CSV(&text, heading)(list) // a Builder takes everything
+	_ = leads.NewTable(&text, heading).Leads(list) // a Builder takes everything
 	csv := text.String()
 	return &csv
 }

@@ -61,13 +61,10 @@ const (
 	TrackContactOff     = "off"     // never
 )
 
-// saveProgress is the purpose of the consent to keeping contact hints.
-const saveProgress = "save_progress"
-
 // mayKeep drops contact hints that may not be kept, and notes the consent to keeping them.
 func (r *Resolver) mayKeep(typed *lead.Hints, consents []*schema.TrackConsentInput, read *hints) {
 	given := slices.IndexFunc(consents, func(c *schema.TrackConsentInput) bool {
-		return c != nil && trimmed(c.Purpose) == saveProgress && schema.ValueOr(c.Given, false)
+		return c != nil && trimmed(c.Purpose) == lead.SaveProgress && schema.ValueOr(c.Given, false)
 	})
 
 	switch {

@@ -96,8 +96,8 @@ func TestSalesHasEveryField(t *testing.T) {
 
 	for _, path := range leadtest.Fields() {
 		switch path {
-		case "consents.given", "consents.text", "consents.siteWording":
-			continue // The mail says that it was withdrawn, and the inbox has the wording.
+		case "consents.given", "consents.siteWording":
+			continue // The mail says that it was withdrawn.
 		}
 
 		if path == "sessionId" || path == "priceStatus" { // tell sales nothing, or only what is to be confirmed

@@ -64,16 +64,31 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 		fact{label: w.Timeline, value: pdf.Label(submitted.Selections.Timeline, d.Labels)},
 		fact{label: w.Features, value: strings.Join(features, ", ")},
 		fact{label: w.Reference, value: lead.Reference(submitted.ID)},
-		fact{label: words.Consents, value: shown(submitted.ConsentText())},
 		fact{label: words.From, value: shown(submitted.Attribution.String())},
 		fact{label: words.FirstFrom, value: firstFrom},
 		fact{label: words.Received, value: w.DateOf(d.CreatedAt) + d.CreatedAt.UTC().Format(", 15:04 UTC")},
 	)
+	if len(submitted.Consents) > 0 {
+		l.heading(words.Consents)
+		l.facts(consentFacts(submitted.Consents)...)
+	}
 	if inbox != "" {
 		l.button(words.Open, inbox)
 	}
 	l.small(words.Reply)
 	return l.message(), nil
+}
+
+// consentFacts returns for each purpose the visitor's answer and the wording.
+func consentFacts(consents []lead.Consent) []fact {
+	facts := make([]fact, len(consents))
+	for i, c := range consents {
+		facts[i] = fact{label: c.Purpose, value: c.Answer()}
+		if wording := shown(c.Text); wording != "" {
+			facts[i].value += " · " + wording
+		}
+	}
+	return facts
 }
 
 // lines returns what a visitor typed on several lines, each as shown returns it.

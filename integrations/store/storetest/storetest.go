@@ -21,6 +21,7 @@ import (
 type Store interface {
 	store.Quotes
 	store.Archive
+	store.Persons
 	store.Leases
 	store.Invalidations
 	store.Prices
@@ -138,6 +139,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"hints":                     hints,
 		"hints/while tracked":       hintsWhileTracked,
 		"erase":                     erase,
+		"persons":                   persons,
 		"deliveries":                deliveries,
 		"deliveries/imported":       deliveriesImported,
 		"work":                      work,

@@ -38,8 +38,11 @@ func (d Drivers) leadsCommands() *cobra.Command {
 			"show leads, or all of an address, with their deliveries", &showLeads{},
 			"siteapi leads show LR4LB5AK"),
 
-		d.onDatabase("export", "write leads as CSV or NDJSON, oldest first", &exportLeads{},
-			"siteapi leads export --since 30d --output leads.csv"),
+		d.onDatabase("export",
+			"write leads as CSV or NDJSON, oldest first; with --email alone everything about a person",
+			&exportLeads{},
+			"siteapi leads export --since 30d --output leads.csv",
+			"siteapi leads export --email ana@example.com --format ndjson"),
 
 		d.onDatabase("release <id or PDF reference> … | --all",
 			"deliver leads that are in review or were rejected",
@@ -111,21 +114,14 @@ func (l *leadFilter) leads(
 
 // narrow adds the flags to a filter.
 func (l *leadFilter) narrow(f *store.Filter) {
-	f.Email, f.Search, f.Since, f.Until = l.email, l.search, l.period.since, l.period.until
+	f.Email, f.Search, f.Since, f.Until = crm.Address(l.email), l.search, l.period.since, l.period.until
 	f.Status = l.status
 	if l.owner != "" {
 		f.Owner = &l.owner
-		if l.owner == "none" {
+		if strings.EqualFold(l.owner, "none") {
 			f.Owner = new(string)
 		}
 	}
-}
-
-// record stores that leads were listed or exported.
-func (l *leadFilter) record(ctx context.Context, c *call, action schema.AuditAction, n int) error {
-	var f store.Filter
-	l.narrow(&f)
-	return c.record(ctx, c.entry(action, "", operators.FilterDetail(f, l.state, n)))
 }
 
 // shown returns leads with their deliveries as the schema has them, without the link from
@@ -160,7 +156,10 @@ func (cmd *listLeads) run(ctx context.Context, c *call) error {
 		return err
 	}
 
-	if err := cmd.record(ctx, c, schema.AuditActionListed, len(list)); err != nil {
+	var f store.Filter
+	cmd.narrow(&f)
+	entry := c.entry(schema.AuditActionListed, "", operators.FilterDetail(f, cmd.state, len(list)))
+	if err := c.record(ctx, entry); err != nil {
 		return err
 	}
 	shown, err := c.shown(ctx, list)
@@ -204,6 +203,7 @@ func orEmpty[T ~string](s *T) string {
 // named returns the leads that are named by id, PDF reference or e-mail address.
 func (c *call) named(ctx context.Context, names ...string) (list []lead.Lead, err error) {
 	for _, name := range names {
+		name = strings.TrimSpace(name)
 		found := make([]lead.Lead, 1)
 		if crm.Addressable(name) {
 			found, _, err = c.rules.Leads(ctx, store.Filter{Email: crm.Address(name)}, "")
@@ -326,66 +326,6 @@ func (cmd *withdrawConsent) run(ctx context.Context, c *call) error {
 		c.say("withdrawn in %d leads: the running service tells the CMS and the CRM", n)
 	}
 	return err
-}
-
-type exportLeads struct {
-	leadFilter
-	format string
-	output output
-}
-
-func (cmd *exportLeads) flags(f *pflag.FlagSet) {
-	cmd.leadFilter.flags(f)
-	enumVar(f, &cmd.format, "format", "the `format`, csv unless it is given", []string{"csv", "ndjson"})
-	cmd.output.flags(f, "`file` to write, readable by you only; left out: standard output")
-}
-
-func (cmd *exportLeads) run(ctx context.Context, c *call) error {
-	// The entry comes first: what reads the output may end it early.
-	var all store.Filter
-	cmd.narrow(&all)
-	counts, err := c.rules.Count(ctx, all, cmd.state)
-	if err != nil {
-		return err
-	}
-	if err := cmd.record(ctx, c, schema.AuditActionExported, store.NumberOf(counts)); err != nil {
-		return err
-	}
-
-	return cmd.output.write(c, func(w io.Writer) (string, error) {
-		encoder := json.NewEncoder(w)
-		encoder.SetEscapeHTML(false)
-
-		write := func(page []lead.Lead) error {
-			shown, err := c.shown(ctx, page)
-			for _, l := range shown {
-				err = errors.Join(err, encoder.Encode(l))
-			}
-			return err
-		}
-		if cmd.format != "ndjson" {
-			write = leads.CSV(w, true)
-		}
-
-		n, f := 0, store.Filter{Limit: 500} // leads that are held in memory at a time
-		for more := true; more; {
-			var page []lead.Lead
-			var err error
-			if page, more, err = cmd.leads(ctx, c, f); err != nil {
-				return "", err
-			}
-
-			if err := write(page); err != nil {
-				return "", err
-			}
-			if n += len(page); more {
-				last := page[len(page)-1]
-				f.After = &store.Position{SubmittedAt: last.SubmittedAt, ID: last.ID}
-			}
-		}
-
-		return fmt.Sprintf("%d leads", n), nil
-	})
 }
 
 type eraseLeads struct {

@@ -37,6 +37,21 @@ func (r *ConsentRow) columns() []any {
 	}
 }
 
+// consent returns the consent of a row.
+func (r *ConsentRow) consent() lead.Consent {
+	c := lead.Consent{
+		Purpose:     r.Purpose,
+		Given:       r.Given == 1,
+		Text:        r.Text,
+		SiteWording: r.SiteWording == 1,
+	}
+	if r.WithdrawnAt > 0 {
+		at := time.UnixMilli(r.WithdrawnAt).UTC()
+		c.WithdrawnAt = &at
+	}
+	return c
+}
+
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
@@ -136,11 +151,7 @@ func fillConsents(ctx context.Context, db DB, l *lead.Lead) error {
 			if r.Purpose != c.Purpose {
 				continue
 			}
-			c.Given, c.Text, c.SiteWording = r.Given == 1, r.Text, r.SiteWording == 1
-			if r.WithdrawnAt > 0 {
-				at := time.UnixMilli(r.WithdrawnAt).UTC()
-				c.WithdrawnAt = &at
-			}
+			*c = r.consent()
 		}
 	}
 
