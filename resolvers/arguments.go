@@ -19,3 +19,13 @@ func orderOf(sort schema.LeadSort) (byAmount, newest bool) {
 	return sort == schema.LeadSortLargest || sort == schema.LeadSortSmallest,
 		sort == schema.LeadSortNewest || sort == schema.LeadSortLargest
 }
+
+// trimmed returns an argument without the white space around it, as its @constraint checks
+// it. It is nil if there is no argument.
+func trimmed(s *string) *string {
+	if s == nil {
+		return nil
+	}
+	text := schema.Trim(*s)
+	return &text
+}

@@ -48,7 +48,7 @@ func (r *queryResolver) Leads(ctx context.Context, search *string, state *schema
 		Until: schema.ValueOr(until, time.Time{}),
 	}
 	f.Search, f.Locale = schema.ValueOr(search, ""), string(schema.ValueOr(locale, ""))
-	f.Owner, f.Source, f.Currency = owner, source, schema.ValueOr(currency, "")
+	f.Owner, f.Source, f.Currency = trimmed(owner), trimmed(source), schema.ValueOr(trimmed(currency), "")
 	f.AtLeast, f.AtMost = amountFrom, amountTo
 	f.Status = lead.Status(schema.ValueOr(status, ""))
 	f.ByAmount, f.Newest = orderOf(sort)
@@ -72,8 +72,8 @@ func (r *queryResolver) Funnel(ctx context.Context, since *time.Time, until *tim
 		Since:      schema.ValueOr(since, time.Time{}),
 		Until:      schema.ValueOr(until, time.Time{}),
 		Locale:     string(schema.ValueOr(locale, "")),
-		Source:     source,
-		Campaign:   campaign,
+		Source:     trimmed(source),
+		Campaign:   trimmed(campaign),
 		FirstTouch: touch == schema.FunnelTouchFirst,
 	})
 }

@@ -35,6 +35,15 @@ func MarshalJSON(v any) graphql.Marshaler {
 // UnmarshalJSON takes any JSON value as it was decoded.
 func UnmarshalJSON(v any) (any, error) { return v, nil }
 
+// MarshalID writes an id.
+func MarshalID(id string) graphql.Marshaler { return graphql.MarshalID(id) }
+
+// UnmarshalID takes an id without the white space around it, as its @constraint checks it.
+func UnmarshalID(v any) (string, error) {
+	id, err := graphql.UnmarshalID(v)
+	return Trim(id), err
+}
+
 // MarshalBase64 writes bytes in standard base64 with padding.
 func MarshalBase64(b []byte) graphql.Marshaler {
 	return graphql.WriterFunc(func(w io.Writer) {

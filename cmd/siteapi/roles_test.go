@@ -140,6 +140,11 @@ func TestEveryOperatorFieldNamesItsRole(t *testing.T) {
 // its error.
 func (s *service) operates(role schema.Role, operation string) (data operatorData, code string) {
 	s.t.Helper()
+	return decodeOperatorData(s.t, s.answer(role, operation))
+}
+
+// answer runs an operation as an operator of a role.
+func (s *service) answer(role schema.Role, operation string) []byte {
 	body, _ := json.Marshal(object{"query": operation})
 	r := httptest.NewRequestWithContext(s.t.Context(), "POST", "/admin/graphql", bytes.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
@@ -151,7 +156,7 @@ func (s *service) operates(role schema.Role, operation string) (data operatorDat
 
 	w := httptest.NewRecorder()
 	s.app.server.InboxGraphQL.ServeHTTP(w, r)
-	return decodeOperatorData(s.t, w.Body.Bytes())
+	return w.Body.Bytes()
 }
 
 // submits submits a lead of a session and returns its id.

@@ -15,9 +15,10 @@ import (
 	"siteapi/integrations/queue"
 )
 
+// textVar takes a text without the white space around it.
 func textVar(f *pflag.FlagSet, value *string, name, usage string) {
 	f.Func(name, usage, func(given string) error {
-		if *value = given; strings.TrimSpace(given) == "" {
+		if *value = strings.TrimSpace(given); *value == "" {
 			return errors.New("must not be empty")
 		}
 		return nil

@@ -39,10 +39,11 @@ func (cmd *printFunnel) flags(f *pflag.FlagSet) {
 	cmd.result.flags(f)
 }
 
-// optionalVar takes a text that may be empty.
+// optionalVar takes a text without the white space around it, which may be empty.
 func optionalVar(f *pflag.FlagSet, value **string, name, usage string) {
 	f.Func(name, usage, func(given string) error {
-		*value = &given
+		text := strings.TrimSpace(given)
+		*value = &text
 		return nil
 	})
 }

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"siteapi/integrations/lead"
+	"siteapi/schema"
+)
+
+// White space around an argument or the value of a flag changes nothing: neither what a field
+// answers, nor what a command finds.
+func TestBlanksAroundArguments(t *testing.T) {
+	t.Parallel()
+	s := startService(t, map[string]string{"LEAD_WEBHOOK_URL": "http://127.0.0.1:1", "LEAD_WEBHOOK_SECRET": leadSecret}, quick)
+	input := newLead("one")
+	input["attribution"] = object{"source": "ads", "campaign": "spring"}
+	got := s.through("REST", "submitQuote", object{"input": input})
+	id, _ := got.data["submissionId"].(string)
+	eventually(t, "the webhook is tried", func() bool { return s.deliveries(id)["webhook"].State == "retrying" })
+	webhook := strconv.FormatInt(s.deliveries(id)["webhook"].ID, 10)
+
+	for _, operation := range []string{
+		`mutation { changed: assignLead(id: " ` + id + ` ", owner: " Ana@Example.com ") { id } }`,
+		`mutation { changed: setLeadOutcome(id: " ` + lead.Reference(id) + ` ", outcome: WON, amount: 1, currency: " EUR ") { id } }`,
+		`{ lead(id: " ` + lead.Reference(id) + ` ") { id } }`,
+		`{ leads(owner: " ana@example.com ") { edges { node { id } } } }`,
+		`{ leads(source: " ads ", currency: " ` + s.shown(id).Estimate.Currency + ` ") { edges { node { id } } } }`,
+		`{ audit(lead: " ` + id + ` ") { edges { node { lead } } } }`,
+		`mutation { retryDelivery(id: " ` + webhook + ` ") { id lead { id } } }`,
+		`mutation { releaseLeads(ids: [" ` + id + ` "]) { failed { id reason } } }`,
+		`{ quotePdf(id: " ` + id + ` ") { fileName } }`,
+		`{ funnel(source: " ads ", campaign: " spring ") { sources { source campaign submissions } } }`,
+	} {
+		text := string(s.answer(schema.RoleAdmin, operation))
+		found := strings.Contains(text, id) || strings.Contains(text, `"submissions":1`) ||
+			strings.Contains(text, `"fileName":"quote-`)
+		if !found || strings.Contains(text, `"errors"`) || strings.Contains(text, "NOT_FOUND") {
+			t.Errorf("%s: %s", operation, text)
+		}
+	}
+
+	for _, args := range [][]string{
+		{"leads", "list", "--email", " One@example.com "},
+		{"leads", "export", "--email", "\tone@example.com"},
+		{"leads", "list", "--owner", " ANA@example.com "},
+		{"leads", "list", "--search", " one "},
+		{"leads", "show", " " + id + " "},
+		{"leads", "show", " one@example.com"},
+		{"deliveries", "list", "--submission", " " + lead.Reference(id) + " "},
+	} {
+		out, err := s.siteapi(args...)
+		if err != nil || !strings.Contains(out, lead.Reference(id)) && !strings.Contains(out, id) {
+			t.Errorf("%q: %v %s", args, err, out)
+		}
+	}
+	if out, err := s.siteapi("leads", "list", "--owner", " None "); err != nil || !strings.Contains(out, "no leads") {
+		t.Errorf("without an owner: %v %s", err, out)
+	}
+}
