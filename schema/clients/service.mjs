@@ -30,9 +30,9 @@ async function freePort() {
 }
 
 /**
- * Starts the service in development, with settings on top.
+ * Starts the service in development, with settings on top, which may depend on its address.
  *
- * @param {Record<string, string>} [settings]
+ * @param {Record<string, string> | ((base: string) => Record<string, string>)} [settings]
  * @param {string} [program]
  */
 export async function startService(settings = {}, program = binary) {
@@ -45,7 +45,7 @@ export async function startService(settings = {}, program = binary) {
     ADMIN_ADDR: "off",
     DATA_DIR: folder,
     LISTEN_ADDR: new URL(base).host,
-    ...settings,
+    ...(typeof settings === "function" ? settings(base) : settings),
   };
   let log = "";
   let child = spawn(program, ["serve"], { env });

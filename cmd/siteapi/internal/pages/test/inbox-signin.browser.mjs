@@ -1,0 +1,74 @@
+// Tests of signing in to the inbox with an account, in a real browser.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import { openBrowser, picture, violations, watchedPage } from "./browser.mjs";
+import { blank, submit } from "./inbox.mjs";
+import { startProvider } from "./provider.mjs";
+import { binary, startService } from "../../../../../schema/clients/service.mjs";
+
+let provider;
+let service;
+let browser;
+before(async () => {
+  provider = await startProvider();
+  service = await startService(provider.settings);
+  browser = await openBrowser();
+});
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+  provider?.stop();
+});
+
+const account = (page) => page.getByRole("button", { name: "Sign in with your account" });
+
+/** Opens the inbox in a browser without a session. Visits to the provider are no faults. */
+async function open(t, hash = "") {
+  await browser.context.clearCookies();
+  const { page, faults } = await watchedPage(browser.context, service.base);
+  t.after(() => page.close());
+  await page.goto(`${service.base}/admin${hash}`);
+  await account(page).waitFor();
+  faults.length = 0; // the page asked for its session, and there was none
+  const others = () => faults.filter((fault) => fault !== `request to ${provider.issuer}`);
+  return { page, others };
+}
+
+test("an operator signs in, arrives where the link led, and stays there when the session has ended", async (t) => {
+  const reference = await submit(service, { firstName: "Ioana", lastName: "Pop", email: "ioana@example.com" });
+  const { page, others } = await open(t, `#leads?lead=${reference}`);
+  await account(page).click();
+  await page.getByRole("heading", { name: "Ioana Pop" }).waitFor();
+  assert.equal(new URL(page.url()).hash, `#leads?lead=${reference}`);
+  assert.deepEqual(others(), []);
+  assert.deepEqual(provider.prompts, [""]);
+
+  const silently = page.waitForRequest((request) => request.url().includes("prompt=none"));
+  const env = { ENVIRONMENT: "development", DATA_DIR: service.folder };
+  await promisify(execFile)(binary, ["sessions", "end", "--all"], { env });
+  await page.getByRole("link", { name: "Funnel" }).click();
+  await silently;
+  await page.waitForURL(`${service.base}/admin#funnel`);
+  await page.waitForFunction(() => document.title === "Funnel · Inbox");
+  assert.deepEqual(provider.prompts, ["", "none"]);
+});
+
+test("an account without a role sees why, in its language, and tries again", async (t) => {
+  provider.person.groups = ["others"];
+  const { page } = await open(t);
+  await page.setExtraHTTPHeaders({ "Accept-Language": "ro" });
+  await account(page).click();
+  await page.getByRole("heading", { name: "Nu ești autentificat" }).waitFor();
+  await page.setExtraHTTPHeaders({ "Accept-Language": "en" });
+  await page.getByRole("link", { name: "Încearcă din nou" }).click();
+  await page.getByRole("heading", { name: "You are not signed in" }).waitFor();
+  await page.getByText('no group in its claim "groups" is named').waitFor();
+  assert.deepEqual(await violations(page), []);
+  assert.ok((await picture(page, "inbox-refused")).colours > blank);
+
+  provider.person.groups = ["desk"];
+  await page.getByRole("link", { name: "Try again" }).click();
+  await page.getByRole("navigation").waitFor();
+});
