@@ -16,6 +16,7 @@ import (
 
 	"siteapi/cmd/internal/harness"
 	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/upstream/faulttest"
 )
 
 // Promises of the scenario: how soon a publication shows without a webhook.
@@ -67,19 +68,18 @@ func freshness(ctx context.Context, t *trial) string {
 
 // troubles publishes while the stream fails in one way after the other.
 func (e *editor) troubles(ctx context.Context, t *trial) (took []time.Duration) {
-	fail := func(f sanitytest.Fault) func() {
-		f.On, f.Times = "live/events", -1
+	fail := func(f faulttest.Fault) func() {
 		return func() {
-			e.cms.Fail(f)
+			e.cms.Fail(f.On("live/events").Times(-1))
 			e.cms.CutStreams()
 		}
 	}
 	troubles := []func(){
 		nil,
 		func() { e.cms.Silence(true) },
-		fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: http.StatusInternalServerError}),
+		fail(faulttest.Answer(http.StatusInternalServerError)),
 		e.cms.SendAway,
-		fail(sanitytest.Fault{Mode: sanitytest.Hang}),
+		fail(faulttest.Of(faulttest.Hang)),
 	}
 	if t.short {
 		troubles = troubles[:2]

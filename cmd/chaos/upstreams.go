@@ -17,6 +17,7 @@ import (
 	"siteapi/integrations/crm"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/mail/smtp/smtptest"
+	"siteapi/integrations/upstream/faulttest"
 )
 
 // upstreams are stubs of Sanity and HubSpot, with the sample content.
@@ -71,20 +72,20 @@ func (u *upstreams) env() []string {
 // broken connections, with 5xx and with answers that are not JSON.
 func (u *upstreams) failRandomly() {
 	u.cms.FailRandomly(0.5, 3,
-		sanitytest.Fault{Mode: sanitytest.Reset},
-		sanitytest.Fault{Mode: sanitytest.Reset, Acted: true},
-		sanitytest.Fault{Mode: sanitytest.Answer, Status: http.StatusBadGateway, Acted: true},
-		sanitytest.Fault{Mode: sanitytest.Truncated, Acted: true},
-		sanitytest.Fault{Mode: sanitytest.BrokenJSON, Acted: true},
+		faulttest.Of(faulttest.Reset),
+		faulttest.Of(faulttest.Reset).AfterActing(),
+		faulttest.Answer(http.StatusBadGateway).AfterActing(),
+		faulttest.Of(faulttest.Truncated).AfterActing(),
+		faulttest.Of(faulttest.BrokenJSON).AfterActing(),
 	)
 
 	u.crm.FailRandomly(0.5, 4,
-		hubspottest.Reset(),
-		hubspottest.Reset().AfterStoring(),
+		faulttest.Of(faulttest.Reset),
+		faulttest.Of(faulttest.Reset).AfterActing(),
 		hubspottest.Garbage(),
-		hubspottest.Garbage().AfterStoring(),
-		hubspottest.Answer(http.StatusBadGateway, nil).AfterStoring(),
-		hubspottest.Answer(http.StatusServiceUnavailable, nil),
+		hubspottest.Garbage().AfterActing(),
+		faulttest.Answer(http.StatusBadGateway).AfterActing(),
+		faulttest.Answer(http.StatusServiceUnavailable),
 	)
 
 	u.mail.Fail(

@@ -19,6 +19,7 @@ import (
 	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/upstream/faulttest"
 	schemaexec "siteapi/schema/exec"
 )
 
@@ -308,8 +309,8 @@ func TestCRMSetup(t *testing.T) {
 
 	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
 	stubs.crm.Fail(
-		hubspottest.Answer(503, nil).On("POST", "/properties/contacts/groups").Times(0),
-		hubspottest.Answer(503, nil),
+		faulttest.Answer(503).On("POST /properties/contacts/groups").Times(0),
+		faulttest.Answer(503),
 	)
 	if out, code := setup(stubs); code != 1 || !strings.Contains(out, "run the command again") {
 		t.Errorf("away in the middle: %d %s", code, out)

@@ -11,6 +11,7 @@ import (
 	"siteapi/integrations/cache/cachetest/valkeyserver"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/upstream/faulttest"
 )
 
 // published makes a title the whole content of the CMS.
@@ -24,11 +25,7 @@ func (f *vendorStubs) published(title string) {
 
 // cmsDown lets the CMS fail until the stubs recover.
 func (f *vendorStubs) cmsDown() {
-	f.cms.Fail(sanitytest.Fault{
-		Mode:   sanitytest.Answer,
-		Status: http.StatusInternalServerError,
-		Times:  always,
-	})
+	f.cms.Fail(faulttest.Answer(http.StatusInternalServerError).Times(-1))
 }
 
 // serves fails the test unless an instance serves a title at once.

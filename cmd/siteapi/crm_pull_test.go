@@ -11,6 +11,7 @@ import (
 
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/store/storetest/pgserver"
+	"siteapi/integrations/upstream/faulttest"
 	"siteapi/schema"
 )
 
@@ -141,7 +142,7 @@ func (p *pulled) contacts(t *testing.T) {
 	p.crm.Move(at("gus"), "lifecyclestage", "evangelist", now)
 
 	before := len(p.crm.Requests())
-	p.crm.Fail(hubspottest.Limited("SECONDLY", "1").On("POST", "/search"))
+	p.crm.Fail(hubspottest.Limited("SECONDLY", "1").On("POST /search"))
 	if out, code := p.pull(); code != 0 || !strings.Contains(out, "3 outcomes were set") {
 		t.Errorf("%d %s", code, out)
 	}
@@ -178,13 +179,13 @@ func (p *pulled) faults(t *testing.T) {
 	p.arrives(id)
 	p.crm.Move("hal@example.com", "lifecyclestage", "opportunity", time.Now().Add(time.Minute))
 
-	for name, fault := range map[string]hubspottest.Fault{
-		"5xx":          hubspottest.Answer(503, nil).On("POST", "/search"),
-		"5xx later":    hubspottest.Answer(502, nil).On("POST", "/batch/read"),
-		"garbage":      hubspottest.Garbage().On("POST", "/search"),
-		"day's limit":  hubspottest.Limited("DAILY", "3600").On("POST", "/search"),
-		"no right":     hubspottest.Answer(403, nil).On("POST", "/search"),
-		"reset midway": hubspottest.Reset().On("POST", "/batch/read").Times(-1),
+	for name, fault := range map[string]faulttest.Fault{
+		"5xx":          faulttest.Answer(503).On("POST /search"),
+		"5xx later":    faulttest.Answer(502).On("POST /batch/read"),
+		"garbage":      hubspottest.Garbage().On("POST /search"),
+		"day's limit":  hubspottest.Limited("DAILY", "3600").On("POST /search"),
+		"no right":     faulttest.Answer(403).On("POST /search"),
+		"reset midway": faulttest.Of(faulttest.Reset).On("POST /batch/read").Times(-1),
 	} {
 		p.crm.Fail(fault)
 		if out, code := p.pull(); code != 1 {

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"siteapi/integrations/cms/sanity/sanitytest"
-	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/lead"
+	"siteapi/integrations/upstream/faulttest"
 )
 
 // troubled starts a site with a lead that arrived, one that the CMS has rejected, and one
@@ -21,12 +20,12 @@ func troubled(t *testing.T) (s *site, arrived, rejected, waiting string) {
 	arrived = s.submit("arrived")
 	s.arrives(arrived)
 
-	s.stubs.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 400, On: "mutate"})
+	s.stubs.cms.Fail(faulttest.Answer(400).On("mutate"))
 	rejected = s.submit("rejected")
 	s.reaches(rejected, "cms", "failed")
 	s.reaches(rejected, "crm", "delivered")
 
-	s.stubs.crm.Fail(hubspottest.Answer(503, nil).Times(-1))
+	s.stubs.crm.Fail(faulttest.Answer(503).Times(-1))
 	waiting = s.submit("waiting")
 	s.reaches(waiting, "cms", "delivered")
 	s.reaches(waiting, "crm", "retrying")
@@ -179,7 +178,7 @@ func TestDeliveriesVerify(t *testing.T) {
 
 	// A target that can't answer is an error, not a finding, and the other target is
 	// still reported.
-	s.stubs.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 503, Times: always})
+	s.stubs.cms.Fail(faulttest.Answer(503).Times(-1))
 	if v, code := verify(); code != 1 || v.Targets[0].Error == "" || v.Targets[1].Present != 3 {
 		t.Errorf("with the CMS away: %d %+v", code, v)
 	}

@@ -8,62 +8,55 @@ import (
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/queue"
+	"siteapi/integrations/upstream/faulttest"
 )
 
 // fault is one way in which both targets fail until they recover.
 type fault struct {
 	name string
-	cms  sanitytest.Fault
-	crm  hubspottest.Fault
+	cms  faulttest.Fault
+	crm  faulttest.Fault
 	// byHand marks a fault after which an operator retries the delivery.
 	byHand bool
 }
 
-// always is the number of times that a persistent fault occurs.
-const always = 1_000_000
-
 func faultTable() []fault {
-	cmsAnswer := func(status int) sanitytest.Fault {
-		return sanitytest.Fault{Mode: sanitytest.Answer, Status: status}
-	}
-	cmsMode := func(mode sanitytest.Mode) sanitytest.Fault { return sanitytest.Fault{Mode: mode} }
-	stored := func(f sanitytest.Fault) sanitytest.Fault { f.Acted = true; return f }
-	answer := func(status int) hubspottest.Fault { return hubspottest.Answer(status, nil) }
-	limited := func(wait string) sanitytest.Fault {
-		return sanitytest.Fault{Mode: sanitytest.Answer, Status: 429, RetryAfter: wait}
-	}
+	answer, limited := faulttest.Answer, faulttest.Answer(429)
+	hang, reset := faulttest.Of(faulttest.Hang), faulttest.Of(faulttest.Reset)
+	broken, partial := faulttest.Of(faulttest.BrokenJSON), faulttest.Of(faulttest.Partial)
 
 	// The answer claims success without showing it.
-	nothing := func() hubspottest.Fault { return hubspottest.Answer(200, []byte(`{}`)) }
+	nothing := answer(200).With(`{}`)
+
+	// both fails in one way at both targets.
+	both := func(name string, f faulttest.Fault, byHand bool) fault { return fault{name, f, f, byHand} }
 
 	return []fault{
-		{"timeout", cmsMode(sanitytest.Hang), hubspottest.Hang(), false},
-		{"timeout after storing", stored(cmsMode(sanitytest.Hang)), hubspottest.Hang().AfterStoring(), false},
-		{"reset before storing", cmsMode(sanitytest.Reset), hubspottest.Reset(), false},
-		{"reset after storing", stored(cmsMode(sanitytest.Reset)), hubspottest.Reset().AfterStoring(), false},
-		{"400", cmsAnswer(400), answer(400), true},
-		{"401", cmsAnswer(401), answer(401), false},
-		{"403", cmsAnswer(403), answer(403), false},
-		{"404", cmsAnswer(404), answer(404), false},
-		{"409", cmsAnswer(409), answer(409), false},
-		{"409 after storing", stored(cmsAnswer(409)), answer(409).AfterStoring(), false},
-		{"422", cmsAnswer(422), answer(422), true},
-		{"422 after storing", stored(cmsAnswer(422)), answer(422).AfterStoring(), true},
-		{"423", cmsAnswer(423), answer(423), false},
-		{"429 with Retry-After", limited("1"), hubspottest.Limited("TEN_SECONDLY_ROLLING", "1"), false},
-		{"429 without Retry-After", limited(""), hubspottest.Limited("SECONDLY", ""), false},
-		{"daily limit", limited("86400"), hubspottest.Limited("DAILY", ""), true},
-		{"500", cmsAnswer(500), answer(500), false},
-		{"500 after storing", stored(cmsAnswer(500)), answer(500).AfterStoring(), false},
-		{"502", cmsAnswer(502), answer(502), false},
-		{"503", cmsAnswer(503), answer(503), false},
-		{"slow drip", cmsMode(sanitytest.Drip), hubspottest.Drip(5 * time.Millisecond), false},
-		{"invalid JSON", cmsMode(sanitytest.BrokenJSON), hubspottest.Garbage(), false},
-		{"invalid JSON after storing", stored(cmsMode(sanitytest.BrokenJSON)),
-			hubspottest.Garbage().AfterStoring(), false},
-		{"partial success", cmsMode(sanitytest.Partial), nothing(), false},
-		{"partial success after storing", stored(cmsMode(sanitytest.Partial)),
-			nothing().AfterStoring(), false},
+		both("timeout", hang, false),
+		both("timeout after storing", hang.AfterActing(), false),
+		both("reset before storing", reset, false),
+		both("reset after storing", reset.AfterActing(), false),
+		both("400", answer(400), true),
+		both("401", answer(401), false),
+		both("403", answer(403), false),
+		both("404", answer(404), false),
+		both("409", answer(409), false),
+		both("409 after storing", answer(409).AfterActing(), false),
+		both("422", answer(422), true),
+		both("422 after storing", answer(422).AfterActing(), true),
+		both("423", answer(423), false),
+		{"429 with Retry-After", limited.RetryAfter("1"), hubspottest.Limited("TEN_SECONDLY_ROLLING", "1"), false},
+		{"429 without Retry-After", limited, hubspottest.Limited("SECONDLY", ""), false},
+		{"daily limit", limited.RetryAfter("86400"), hubspottest.Limited("DAILY", ""), true},
+		both("500", answer(500), false),
+		both("500 after storing", answer(500).AfterActing(), false),
+		both("502", answer(502), false),
+		both("503", answer(503), false),
+		both("slow drip", faulttest.Of(faulttest.Drip), false),
+		{"invalid JSON", broken, hubspottest.Garbage(), false},
+		{"invalid JSON after storing", broken.AfterActing(), hubspottest.Garbage().AfterActing(), false},
+		{"partial success", partial, nothing, false},
+		{"partial success after storing", partial.AfterActing(), nothing.AfterActing(), false},
 	}
 }
 
@@ -79,14 +72,13 @@ type column struct {
 func columns() []column {
 	return []column{
 		{"CMS", "cms", func(f *vendorStubs, row fault) {
-			row.cms.On, row.cms.Times = "mutate", always
-			f.cms.Fail(row.cms)
+			f.cms.Fail(row.cms.On("mutate").Times(-1))
 		}, nil},
 		{"CRM reading", "crm", func(f *vendorStubs, row fault) {
-			f.crm.Fail(row.crm.On("GET", "/objects/contacts/").Times(-1))
+			f.crm.Fail(row.crm.On("GET /objects/contacts/").Times(-1))
 		}, map[string]bool{"404": true}}, // there is no such contact yet
 		{"CRM writing", "crm", func(f *vendorStubs, row fault) {
-			f.crm.Fail(row.crm.On("POST", "/objects/contacts").Times(-1))
+			f.crm.Fail(row.crm.On("POST /objects/contacts").Times(-1))
 		}, nil},
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/store/storetest/pgserver"
+	"siteapi/integrations/upstream/faulttest"
 )
 
 // checkup is the report of the doctor.
@@ -210,7 +211,7 @@ func TestDoctorOnUpstreams(t *testing.T) {
 
 	answers := func(status int) func() {
 		return func() {
-			s.stubs.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: status, Times: always})
+			s.stubs.cms.Fail(faulttest.Answer(status).Times(-1))
 		}
 	}
 

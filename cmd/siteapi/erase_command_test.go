@@ -20,6 +20,7 @@ import (
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store/storetest/pgserver"
+	"siteapi/integrations/upstream/faulttest"
 )
 
 // erased is the receipt of an erasure.
@@ -290,8 +291,8 @@ func TestEraseEverywhere(t *testing.T) {
 // A failure at one place is reported, and a repetition completes the erasure.
 func TestErasePlacesThatFail(t *testing.T) {
 	t.Parallel()
-	cms := func(f sanitytest.Fault) func(*vendorStubs) {
-		return func(stubs *vendorStubs) { f.Times = always; stubs.cms.Fail(f) }
+	cms := func(f faulttest.Fault) func(*vendorStubs) {
+		return func(stubs *vendorStubs) { stubs.cms.Fail(f.Times(-1)) }
 	}
 
 	for _, tt := range []struct {
@@ -300,12 +301,12 @@ func TestErasePlacesThatFail(t *testing.T) {
 		failed, done string // units
 	}{
 		{"the CMS can't be asked",
-			cms(sanitytest.Fault{Mode: sanitytest.Answer, Status: 401}), "documents", "contacts"},
+			cms(faulttest.Answer(401)), "documents", "contacts"},
 		{"the CMS does not delete",
-			cms(sanitytest.Fault{Mode: sanitytest.Answer, Status: 503, On: "mutate"}),
+			cms(faulttest.Answer(503).On("mutate")),
 			"documents", "contacts"},
 		{"the CRM is away", func(stubs *vendorStubs) {
-			stubs.crm.Fail(hubspottest.Answer(503, nil).Times(-1))
+			stubs.crm.Fail(faulttest.Answer(503).Times(-1))
 		}, "contacts", "documents"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -353,7 +354,7 @@ func TestReceiptWithTheCRMAway(t *testing.T) {
 		return r
 	}
 
-	s.stubs.crm.Fail(hubspottest.Answer(503, nil).Times(-1))
+	s.stubs.crm.Fail(faulttest.Answer(503).Times(-1))
 	for _, args := range [][]string{nil, {"--yes"}} {
 		r := receipt(args...)
 		if p := r.at("contacts"); p.Found != nil || p.Erased != 0 || p.State != "failed" {
@@ -368,7 +369,7 @@ func TestReceiptWithTheCRMAway(t *testing.T) {
 	}
 
 	s.stubs.recover()
-	s.stubs.crm.Fail(hubspottest.Answer(403, nil).On("POST", "/gdpr-delete").Times(-1))
+	s.stubs.crm.Fail(faulttest.Answer(403).On("POST /gdpr-delete").Times(-1))
 	receipt("--yes").says(t, "contacts", 1, 0, "failed")
 	if len(s.stubs.contacts("hers@example.com")) != 1 {
 		t.Error("the CRM has lost the contact all the same")
@@ -380,7 +381,7 @@ func TestReceiptWithTheCRMAway(t *testing.T) {
 func TestEraseBeforeDelivery(t *testing.T) {
 	t.Parallel()
 	s := newFarSite(t).start()
-	s.stubs.crm.Fail(hubspottest.Hang().Times(1))
+	s.stubs.crm.Fail(faulttest.Of(faulttest.Hang).Times(1))
 	id := s.submit("hers")
 	s.reaches(id, "crm", "running")
 

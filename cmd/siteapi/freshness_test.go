@@ -16,6 +16,7 @@ import (
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/store/storetest/pgserver"
+	"siteapi/integrations/upstream/faulttest"
 )
 
 // publish stores a document of the CMS without a webhook.
@@ -147,9 +148,7 @@ func TestWatchWithoutAChange(t *testing.T) {
 			t.Parallel()
 			stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
 			if refused {
-				stubs.cms.Fail(sanitytest.Fault{
-					Mode: sanitytest.Answer, Status: http.StatusServiceUnavailable, On: "live/events", Times: always,
-				})
+				stubs.cms.Fail(faulttest.Answer(http.StatusServiceUnavailable).On("live/events").Times(-1))
 			}
 			s := startService(t, stubs.env())
 			stubs.watches()

@@ -91,11 +91,11 @@ func TestNewLeadIsAnnounced(t *testing.T) {
 		fault faulttest.Fault
 		state string // state in which the delivery waits, empty if it arrives by itself
 	}{
-		{"outage", faulttest.Fault{Mode: faulttest.Answer, Status: 503}, ""},
-		{"asks to wait", faulttest.Fault{Mode: faulttest.Answer, Status: 429, RetryAfter: "1"}, ""},
-		{"wrong token", faulttest.Fault{Mode: faulttest.Answer, Status: 401}, ""},
-		{"cut off", faulttest.Fault{Mode: faulttest.Reset}, ""},
-		{"rejected", faulttest.Fault{Mode: faulttest.Answer, Status: 400}, "failed"},
+		{"outage", faulttest.Answer(503), ""},
+		{"asks to wait", faulttest.Answer(429).RetryAfter("1"), ""},
+		{"wrong token", faulttest.Answer(401), ""},
+		{"cut off", faulttest.Of(faulttest.Reset), ""},
+		{"rejected", faulttest.Answer(400), "failed"},
 	} {
 		stub.Fail(row.fault)
 		id := s.submit(t, strings.ReplaceAll(row.name, " ", "-"))

@@ -6,6 +6,7 @@ import (
 
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/upstream/faulttest"
 )
 
 // counter returns the sum of the counters, gauges or counts of histograms with some
@@ -72,7 +73,7 @@ func TestDeliveryMetrics(t *testing.T) {
 		}
 	}
 
-	stubs.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 401, On: "mutate", Times: always})
+	stubs.cms.Fail(faulttest.Answer(401).On("mutate").Times(-1))
 	id := s.submit(t, "measured")
 	eventually(t, "the CRM has it", func() bool {
 		return value("delivery_tries_total", "target=crm", "outcome=delivered") == 1
@@ -105,7 +106,7 @@ func TestFailedLeadsCountAsUndelivered(t *testing.T) {
 	t.Parallel()
 	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
 	s := startService(t, stubs.env(), quick)
-	stubs.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 422, On: "mutate"})
+	stubs.cms.Fail(faulttest.Answer(422).On("mutate"))
 	id := s.submit(t, "failed")
 	eventually(t, "it failed", func() bool { return s.deliveries(id)["cms"].State == "failed" })
 	eventually(t, "it has an age", func() bool {

@@ -9,6 +9,7 @@ import (
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
+	"siteapi/integrations/upstream/faulttest"
 )
 
 // submitAt stores a lead that was submitted some time ago. The lead "review" is in review.
@@ -69,7 +70,7 @@ func TestRetention(t *testing.T) {
 		})
 	}
 
-	stubs.crm.Fail(hubspottest.Answer(400, nil).Times(-1))
+	stubs.crm.Fail(faulttest.Answer(400).Times(-1))
 	s.submitAt(t, "rejected", 49*time.Hour)
 	eventually(t, "the CRM rejects one", func() bool {
 		d := s.deliveries("rejected")
@@ -77,7 +78,7 @@ func TestRetention(t *testing.T) {
 	})
 
 	stubs.recover()
-	stubs.crm.Fail(hubspottest.Answer(503, nil).Times(-1))
+	stubs.crm.Fail(faulttest.Answer(503).Times(-1))
 	s.submitAt(t, "stuck", 49*time.Hour)
 	eventually(t, "the stuck one is tried", func() bool {
 		return s.deliveries("stuck")["crm"].State == "retrying"

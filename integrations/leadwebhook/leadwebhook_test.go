@@ -87,7 +87,7 @@ func newLead() leadwebhook.Announcement {
 func TestEvent(t *testing.T) {
 	t.Parallel()
 
-	address, got := receiver(t, faulttest.Fault{Mode: faulttest.Answer, Status: 500})
+	address, got := receiver(t, faulttest.Answer(500))
 	h := webhook(t, leadwebhook.Options{
 		URL:     address + "/hooks/a%2Fb?sig=x;y=1&z=%zz&&sig=a+b",
 		Secrets: []string{newSecret, oldSecret},
@@ -199,11 +199,7 @@ func TestMessageHasEveryField(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 
-	answer := func(status int) faulttest.Fault {
-		return faulttest.Fault{Mode: faulttest.Answer, Status: status}
-	}
-	limited := answer(429)
-	limited.RetryAfter = "7"
+	answer := faulttest.Answer
 
 	for name, tc := range map[string]struct {
 		fault faulttest.Fault
@@ -217,16 +213,16 @@ func TestFaults(t *testing.T) {
 		"409":       {answer(409), upstream.Unavailable},
 		"410":       {answer(410), upstream.Refused},
 		"413":       {answer(413), upstream.Rejected},
-		"429":       {limited, upstream.Limited},
+		"429":       {answer(429).RetryAfter("7"), upstream.Limited},
 		"502":       {answer(502), upstream.Unavailable},
-		"hang":      {faulttest.Fault{Mode: faulttest.Hang}, upstream.Unavailable},
-		"reset":     {faulttest.Fault{Mode: faulttest.Reset}, upstream.Unavailable},
-		"page":      {faulttest.Fault{Mode: faulttest.HTML, Status: 503}, upstream.Unavailable},
-		"drip":      {faulttest.Fault{Mode: faulttest.Drip}, ""},
-		"truncated": {faulttest.Fault{Mode: faulttest.Truncated}, ""},
-		"broken":    {faulttest.Fault{Mode: faulttest.BrokenJSON}, ""},
-		"oversized": {faulttest.Fault{Mode: faulttest.Oversized}, ""},
-		"partial":   {faulttest.Fault{Mode: faulttest.Partial}, ""},
+		"hang":      {faulttest.Of(faulttest.Hang), upstream.Unavailable},
+		"reset":     {faulttest.Of(faulttest.Reset), upstream.Unavailable},
+		"page":      {faulttest.Page(503), upstream.Unavailable},
+		"drip":      {faulttest.Of(faulttest.Drip), ""},
+		"truncated": {faulttest.Of(faulttest.Truncated), ""},
+		"broken":    {faulttest.Of(faulttest.BrokenJSON), ""},
+		"oversized": {faulttest.Of(faulttest.Oversized), ""},
+		"partial":   {faulttest.Of(faulttest.Partial), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

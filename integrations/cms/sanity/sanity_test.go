@@ -15,6 +15,7 @@ import (
 	"siteapi/integrations/cms/sanity"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/upstream"
+	"siteapi/integrations/upstream/faulttest"
 )
 
 var pageQuery = cms.Query{Types: []string{"page"}, Locale: "en"}
@@ -154,7 +155,7 @@ func TestRequests(t *testing.T) {
 // outcome is a fault and the errors it causes. An empty kind is success.
 type outcome struct {
 	name       string
-	fault      sanitytest.Fault
+	fault      faulttest.Fault
 	put, fetch upstream.Kind
 }
 
@@ -164,63 +165,55 @@ func outcomes() []outcome {
 	all := []outcome{
 		{
 			"partial success",
-			sanitytest.Fault{Mode: sanitytest.Partial},
+			faulttest.Of(faulttest.Partial),
 			upstream.Unavailable, upstream.Unavailable,
 		},
 		{
 			"partial answer after storing",
-			sanitytest.Fault{Mode: sanitytest.Partial, Acted: true},
+			faulttest.Of(faulttest.Partial).AfterActing(),
 			"", upstream.Unavailable,
 		},
 		{
 			"409, it exists",
-			sanitytest.Fault{Mode: sanitytest.Answer, Status: 409, Body: exists, Acted: true},
+			faulttest.Answer(409).With(exists).AfterActing(),
 			"", upstream.Unavailable,
 		},
 		{
 			"409, it does not exist",
-			sanitytest.Fault{Mode: sanitytest.Answer, Status: 409, Body: exists},
+			faulttest.Answer(409).With(exists),
 			upstream.Unavailable, upstream.Unavailable,
 		},
 		{
 			"a proxy's 429",
-			sanitytest.Fault{Mode: sanitytest.HTML, Status: 429},
+			faulttest.Page(429),
 			upstream.Limited, upstream.Limited,
 		},
 		{
 			"500 of no shape",
-			sanitytest.Fault{Mode: sanitytest.Answer, Status: 500, Body: `[]`},
+			faulttest.Answer(500).With(`[]`),
 			upstream.Unavailable, upstream.Unavailable,
 		},
 		{
 			"401 of no shape",
-			sanitytest.Fault{Mode: sanitytest.Answer, Status: 401, Body: ` `},
+			faulttest.Answer(401).With(` `),
 			upstream.Refused, upstream.Refused,
 		},
 	}
 
-	for _, mode := range []sanitytest.Mode{
-		sanitytest.Hang, sanitytest.Reset, sanitytest.Truncated,
-		sanitytest.Drip, sanitytest.Oversized, sanitytest.BrokenJSON,
+	for _, mode := range []faulttest.Mode{
+		faulttest.Hang, faulttest.Reset, faulttest.Truncated,
+		faulttest.Drip, faulttest.Oversized, faulttest.BrokenJSON,
 	} {
-		for _, acted := range []bool{false, true} {
-			name := string(mode)
-			if acted {
-				name += " after storing"
-			}
-			all = append(all, outcome{
-				name,
-				sanitytest.Fault{Mode: mode, Acted: acted},
-				upstream.Unavailable, upstream.Unavailable,
-			})
+		fault := faulttest.Of(mode)
+		for _, f := range []faulttest.Fault{fault, fault.AfterActing()} {
+			all = append(all, outcome{f.String(), f, upstream.Unavailable, upstream.Unavailable})
 		}
 	}
 
 	for _, status := range []int{200, 302, 403, 413, 502} {
-		fault := sanitytest.Fault{Mode: sanitytest.HTML, Status: status}
 		all = append(all, outcome{
 			"a proxy's " + http.StatusText(status),
-			fault,
+			faulttest.Page(status),
 			upstream.Unavailable, upstream.Unavailable,
 		})
 	}
@@ -234,7 +227,7 @@ func outcomes() []outcome {
 		for _, status := range statuses {
 			all = append(all, outcome{
 				http.StatusText(status),
-				sanitytest.Fault{Mode: sanitytest.Answer, Status: status},
+				faulttest.Answer(status),
 				kind, kind,
 			})
 		}
@@ -250,14 +243,13 @@ func TestOutcomes(t *testing.T) {
 		t.Run(o.name, func(t *testing.T) {
 			t.Parallel()
 			stub := start(t, sanitytest.Options{}, `{"_id":"p","_type":"page"}`)
-			fault, patience := o.fault, time.Minute
-			if fault.Mode == sanitytest.Hang || fault.Mode == sanitytest.Drip {
+			patience := time.Minute
+			if o.fault.Mode == faulttest.Hang || o.fault.Mode == faulttest.Drip {
 				patience = time.Second
 			}
 
 			impatient := driver(t, stub, sanity.Options{Timeout: patience})
-			fault.On, fault.RetryAfter = "mutate", "7"
-			stub.Fail(fault)
+			stub.Fail(o.fault.On("mutate").RetryAfter("7"))
 			l := cmstest.Lead("abc")
 
 			e := check(t, impatient.Put(t.Context(), l), o.put)
@@ -271,8 +263,7 @@ func TestOutcomes(t *testing.T) {
 				t.Errorf("%d documents", len(docs))
 			}
 
-			fault.On, fault.Times, fault.RetryAfter = "query", -1, ""
-			stub.Fail(fault)
+			stub.Fail(o.fault.On("query").Times(-1))
 			_, err := impatient.Fetch(t.Context(), pageQuery)
 			check(t, err, o.fetch)
 		})
@@ -333,7 +324,7 @@ func TestOddResults(t *testing.T) {
 		"not UTF-8":     "{\"result\":[{\"_id\":\"a\",\"_type\":\"page\",\"t\":\"\xff\"}]}",
 	} {
 		stub := start(t, sanitytest.Options{})
-		stub.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 200, Body: body})
+		stub.Fail(faulttest.Answer(200).With(body))
 
 		docs, err := driver(t, stub, sanity.Options{}).Fetch(t.Context(), pageQuery)
 		if err == nil || upstream.KindOf(err) != upstream.Unavailable {
@@ -362,7 +353,7 @@ func TestErase(t *testing.T) {
 	}
 
 	// A document that the index does not know yet is erased as well.
-	stub.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 200, Body: `{"result":[]}`, On: "query"})
+	stub.Fail(faulttest.Answer(200).With(`{"result":[]}`).On("query"))
 	check(t, d.Erase(t.Context(), []string{"b"}), "")
 	if left := stub.Documents(); len(left) != 1 {
 		t.Errorf("left are %s", left)
@@ -370,7 +361,7 @@ func TestErase(t *testing.T) {
 
 	// A success that erased nothing is noticed.
 	check(t, d.Put(t.Context(), cmstest.Lead("a")), "")
-	stub.Fail(sanitytest.Fault{Mode: sanitytest.Partial, On: "mutate"})
+	stub.Fail(faulttest.Of(faulttest.Partial).On("mutate"))
 	check(t, d.Erase(t.Context(), []string{"a"}), upstream.Unavailable)
 
 	// A document that lost its submissionId cannot be named.

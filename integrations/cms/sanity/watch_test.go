@@ -14,6 +14,7 @@ import (
 	"siteapi/integrations/cms"
 	"siteapi/integrations/cms/sanity"
 	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/upstream/faulttest"
 )
 
 var watched = cms.Scope{Types: []string{"page"}, Locales: []string{"en", "es"}}
@@ -31,7 +32,7 @@ type watcher struct {
 }
 
 // watch watches a hundred times as fast as the service does.
-func watch(t *testing.T, opts sanitytest.Options, faults ...sanitytest.Fault) *watcher {
+func watch(t *testing.T, opts sanitytest.Options, faults ...faulttest.Fault) *watcher {
 	t.Helper()
 	stub := start(t, opts, page("a", "", "first"))
 	d := driver(t, stub, sanity.Options{})
@@ -40,7 +41,7 @@ func watch(t *testing.T, opts sanitytest.Options, faults ...sanitytest.Fault) *w
 }
 
 func watchWith(
-	t *testing.T, stub *sanitytest.Server, d *sanity.Driver, faults ...sanitytest.Fault,
+	t *testing.T, stub *sanitytest.Server, d *sanity.Driver, faults ...faulttest.Fault,
 ) *watcher {
 	t.Helper()
 	w := &watcher{t: t, stub: stub, driver: d, titles: map[string]string{}}
@@ -196,7 +197,7 @@ func TestStreamResumes(t *testing.T) {
 		"reconnect": (*sanitytest.Server).Reconnect,
 		"away":      (*sanitytest.Server).SendAway,
 		"refused": func(s *sanitytest.Server) {
-			s.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 500, On: streams, Times: 3})
+			s.Fail(faulttest.Answer(500).On(streams).Times(3))
 			s.CutStreams()
 		},
 		"lost events": func(s *sanitytest.Server) { s.ForgetEvents(); s.CutStreams() },
@@ -225,19 +226,18 @@ func TestStreamResumes(t *testing.T) {
 // Without a stream that works the driver asks.
 func TestWatchWithoutAStream(t *testing.T) {
 	t.Parallel()
-	for name, fault := range map[string]sanitytest.Fault{
-		"refused":   {Mode: sanitytest.Answer, Status: http.StatusInternalServerError},
-		"forbidden": {Mode: sanitytest.Answer, Status: http.StatusForbidden},
-		"missing":   {Mode: sanitytest.Answer, Status: http.StatusNotFound},
-		"a page":    {Mode: sanitytest.HTML},
-		"hanging":   {Mode: sanitytest.Hang},
-		"dripping":  {Mode: sanitytest.Drip},
-		"reset":     {Mode: sanitytest.Reset},
+	for name, fault := range map[string]faulttest.Fault{
+		"refused":   faulttest.Answer(http.StatusInternalServerError),
+		"forbidden": faulttest.Answer(http.StatusForbidden),
+		"missing":   faulttest.Answer(http.StatusNotFound),
+		"a page":    faulttest.Page(http.StatusOK),
+		"hanging":   faulttest.Of(faulttest.Hang),
+		"dripping":  faulttest.Of(faulttest.Drip),
+		"reset":     faulttest.Of(faulttest.Reset),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			fault.On, fault.Times = streams, -1
-			w := watch(t, sanitytest.Options{}, fault)
+			w := watch(t, sanitytest.Options{}, fault.On(streams).Times(-1))
 			w.publish("a", "", "second")
 			w.shows("en", "second")
 			w.publish("b", "es", "hola")
@@ -301,7 +301,7 @@ func TestBurstOverAnUnreliableStream(t *testing.T) {
 	t.Parallel()
 	w := watch(t, sanitytest.Options{})
 	w.mode(cms.WatchStream)
-	w.stub.FailRandomly(0.2, 1, sanitytest.Fault{Mode: sanitytest.Reset, On: streams})
+	w.stub.FailRandomly(0.2, 1, faulttest.Of(faulttest.Reset).On(streams))
 	var want []string
 	for i := range 200 {
 		id := fmt.Sprintf("p%03d", i)

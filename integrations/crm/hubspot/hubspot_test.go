@@ -17,6 +17,7 @@ import (
 	ht "siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/upstream"
+	"siteapi/integrations/upstream/faulttest"
 )
 
 const ana = crmtest.Ana
@@ -107,7 +108,7 @@ func TestConformance(t *testing.T) {
 
 // outcome is a fault, the kind of error it causes, and how long the queue should pause.
 type outcome struct {
-	fault ht.Fault
+	fault faulttest.Fault
 	want  upstream.Kind
 	after time.Duration // Retry-After
 	pause time.Duration // assumed without a Retry-After
@@ -115,21 +116,21 @@ type outcome struct {
 
 func outcomes() []outcome {
 	all := []outcome{
-		{ht.Hang(), upstream.Unavailable, 0, 0},
-		{ht.Reset(), upstream.Unavailable, 0, 0},
-		{ht.Drip(0), upstream.Unavailable, 0, 0},
-		{ht.Oversized(), upstream.Unavailable, 0, 0},
+		{faulttest.Of(faulttest.Hang), upstream.Unavailable, 0, 0},
+		{faulttest.Of(faulttest.Reset), upstream.Unavailable, 0, 0},
+		{faulttest.Of(faulttest.Drip), upstream.Unavailable, 0, 0},
+		{faulttest.Of(faulttest.Oversized), upstream.Unavailable, 0, 0},
 		{ht.Garbage(), upstream.Unavailable, 0, 0},
-		{ht.Answer(200, []byte(`{}`)), upstream.Unavailable, 0, 0},
-		{ht.Answer(403, []byte(`{}`)), upstream.Refused, 0, 0},
-		{ht.Answer(409, []byte(`{}`)), upstream.Unavailable, 0, 0},
-		{ht.Answer(500, []byte("<html>ana.pop@example.com</html>")), upstream.Unavailable, 0, 0},
+		{faulttest.Answer(200).With(`{}`), upstream.Unavailable, 0, 0},
+		{faulttest.Answer(403).With(`{}`), upstream.Refused, 0, 0},
+		{faulttest.Answer(409).With(`{}`), upstream.Unavailable, 0, 0},
+		{faulttest.Answer(500).With("<html>ana.pop@example.com</html>"), upstream.Unavailable, 0, 0},
 		{ht.Limited("DAILY", ""), upstream.Limited, 0, 15 * time.Minute},
 		{ht.Limited("DAILY", "7200"), upstream.Limited, 2 * time.Hour, 0},
 		{ht.Limited("TEN_SECONDLY_ROLLING", ""), upstream.Limited, 0, 10 * time.Second},
 		{ht.Limited("SECONDLY", ""), upstream.Limited, 0, time.Second},
-		{ht.Answer(429, []byte("slow down")), upstream.Limited, 0, 10 * time.Second},
-		{ht.Answer(429, []byte(`{"policyName":7,"message":["x"]}`)), upstream.Limited, 0, 10 * time.Second},
+		{faulttest.Answer(429).With("slow down"), upstream.Limited, 0, 10 * time.Second},
+		{faulttest.Answer(429).With(`{"policyName":7,"message":["x"]}`), upstream.Limited, 0, 10 * time.Second},
 	}
 
 	for kind, statuses := range map[upstream.Kind][]int{
@@ -138,14 +139,14 @@ func outcomes() []outcome {
 		upstream.Refused:     {401, 402, 403, 405, 410},
 	} {
 		for _, status := range statuses {
-			all = append(all, outcome{ht.Answer(status, nil), kind, 0, 0})
+			all = append(all, outcome{faulttest.Answer(status), kind, 0, 0})
 		}
 	}
 	return all
 }
 
-func hangs(f ht.Fault) bool {
-	return f.String() == ht.Hang().String() || f.String() == ht.Drip(0).String()
+func hangs(f faulttest.Fault) bool {
+	return f.Mode == faulttest.Hang || f.Mode == faulttest.Drip
 }
 
 // TestOutcomes lets each request that a lead takes fail in each way, before and after
@@ -180,9 +181,9 @@ func TestOutcomes(t *testing.T) {
 
 				fault := o.fault
 				if step.acted {
-					fault = fault.AfterStoring()
+					fault = fault.AfterActing()
 				}
-				a.stub.Fail(fault.On(step.method, "/contacts"))
+				a.stub.Fail(fault.On(step.method + " /contacts"))
 
 				patience := time.Minute
 				if hangs(o.fault) {
@@ -228,7 +229,7 @@ func TestLookupAndErasureFail(t *testing.T) {
 			a := open(t, ht.Options{})
 			a.stub.Add(map[string]string{"email": ana})
 			if o.pause != 10*time.Second { // a lookup would wait that long
-				a.stub.Fail(o.fault.On(http.MethodPost, "/batch/read"))
+				a.stub.Fail(o.fault.On("POST /batch/read"))
 				missing, err := a.Missing(t.Context(), []string{ana})
 				if o.pause != time.Second {
 					expectKind(t, err, o.want)
@@ -237,7 +238,7 @@ func TestLookupAndErasureFail(t *testing.T) {
 				}
 			}
 
-			a.stub.Fail(o.fault.On(http.MethodPost, "/gdpr-delete"))
+			a.stub.Fail(o.fault.On("POST /gdpr-delete"))
 			expectKind(t, a.Erase(t.Context(), ana), o.want)
 			if err := a.Erase(t.Context(), ana); err != nil || len(a.stub.Contacts()) != 0 {
 				t.Errorf("after recovery: %v, %d left", err, len(a.stub.Contacts()))
@@ -251,7 +252,7 @@ func TestLookupAndErasureFail(t *testing.T) {
 			`"errors":[{"status":"error","category":"INTERNAL_ERROR"}]}`,
 		"no results": `{"status":"PENDING"}`,
 	} {
-		a.stub.Fail(ht.Answer(http.StatusMultiStatus, []byte(body)))
+		a.stub.Fail(faulttest.Answer(http.StatusMultiStatus).With(body))
 		if _, err := a.Missing(t.Context(), []string{ana}); upstream.KindOf(err) != upstream.Unavailable ||
 			err == nil {
 			t.Errorf("%s: %v", name, err)
@@ -261,10 +262,10 @@ func TestLookupAndErasureFail(t *testing.T) {
 	// If a deletion is answered with 404, the contact is gone or the
 	// endpoint does not exist.
 	a.stub.Add(map[string]string{"email": ana})
-	a.stub.Fail(ht.Answer(404, nil).On(http.MethodPost, "/gdpr-delete"))
+	a.stub.Fail(faulttest.Answer(404).On("POST /gdpr-delete"))
 	expectKind(t, a.Erase(t.Context(), ana), upstream.Refused)
 
-	a.stub.Fail(ht.Answer(404, nil).AfterStoring().On(http.MethodPost, "/gdpr-delete"))
+	a.stub.Fail(faulttest.Answer(404).AfterActing().On("POST /gdpr-delete"))
 	if err := a.Erase(t.Context(), ana); err != nil {
 		t.Errorf("erasing what is gone meanwhile: %v", err)
 	}
@@ -283,23 +284,23 @@ func TestNotFound(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		known bool
-		fault ht.Fault
+		fault faulttest.Fault
 		want  upstream.Kind
 	}{
 		"creating: the API's address is wrong": {
 			false,
-			ht.Answer(404, nil).On(http.MethodPost, "/contacts"),
+			faulttest.Answer(404).On("POST /contacts"),
 			upstream.Refused,
 		},
 		"updating: the contact is gone": {
 			true,
-			ht.Answer(404, nil).On(http.MethodPatch, "/contacts"),
+			faulttest.Answer(404).On("PATCH /contacts"),
 			upstream.Unavailable,
 		},
 		"a conflict names a contact that is gone": {
 			false,
-			ht.Answer(409, []byte(`{"message":"Contact already exists. Existing ID: 4711"}`)).
-				On(http.MethodPost, "/contacts"),
+			faulttest.Answer(409).With(`{"message":"Contact already exists. Existing ID: 4711"}`).
+				On("POST /contacts"),
 			upstream.Unavailable,
 		},
 	} {
@@ -398,7 +399,7 @@ func TestPing(t *testing.T) {
 		t.Run(name, func(t *testing.T) { expectKind(t, hubspot.New(tc.o).Ping(t.Context()), tc.want) })
 	}
 
-	a.stub.Fail(ht.Answer(200, []byte(`{"hello":"world"}`)))
+	a.stub.Fail(faulttest.Answer(200).With(`{"hello":"world"}`))
 	expectKind(t, a.Ping(t.Context()), upstream.Unavailable)
 }
 
@@ -477,7 +478,7 @@ func TestPropertyNotKnownYet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := prepared(t, ht.Options{})
-			unknown := ht.Answer(400, []byte(body)).On(http.MethodPost, "/objects/").Times(2)
+			unknown := faulttest.Answer(400).With(body).On("POST /objects/").Times(2)
 
 			a.stub.Fail(unknown)
 			young := crmtest.Contact(ana, func(s *lead.Lead) { s.SubmittedAt = time.Now() })
@@ -502,7 +503,7 @@ func TestPropertyNotKnownYet(t *testing.T) {
 		"deep nesting": strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
 	} {
 		a := prepared(t, ht.Options{})
-		a.stub.Fail(ht.Answer(400, []byte(body)).On(http.MethodPost, "/objects/"))
+		a.stub.Fail(faulttest.Answer(400).With(body).On("POST /objects/"))
 		if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); upstream.KindOf(err) != upstream.Rejected {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -514,21 +515,21 @@ func TestPropertyNotKnownYet(t *testing.T) {
 func TestCreatingPropertiesFails(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		fault ht.Fault
+		fault faulttest.Fault
 		want  upstream.Kind // empty if the contact arrives
 	}{
-		{ht.Answer(500, nil), upstream.Unavailable},
+		{faulttest.Answer(500), upstream.Unavailable},
 		{ht.Limited("DAILY", ""), upstream.Limited},
-		{ht.Reset(), upstream.Unavailable},
-		{ht.Answer(400, nil), ""},
-		{ht.Answer(401, nil), ""},
-		{ht.Answer(404, nil), ""},
+		{faulttest.Of(faulttest.Reset), upstream.Unavailable},
+		{faulttest.Answer(400), ""},
+		{faulttest.Answer(401), ""},
+		{faulttest.Answer(404), ""},
 	} {
 		t.Run(tt.fault.String(), func(t *testing.T) {
 			t.Parallel()
 			a := open(t, ht.Options{})
 
-			a.stub.Fail(tt.fault.On(http.MethodPost, "/properties/contacts").Times(-1))
+			a.stub.Fail(tt.fault.On("POST /properties/contacts").Times(-1))
 			err := a.Upsert(t.Context(), crmtest.Contact(ana, nil))
 			if tt.want != "" {
 				expectKind(t, err, tt.want)
@@ -547,7 +548,7 @@ func TestSetup(t *testing.T) {
 	t.Parallel()
 	a := open(t, ht.Options{})
 	a.stub.Define("quote_timeline", "enumeration", "select", "soon")
-	a.stub.Fail(ht.Oversized().On(http.MethodGet, "/properties/"))
+	a.stub.Fail(faulttest.Of(faulttest.Oversized).On("GET /properties/"))
 	_, err := a.Setup(t.Context())
 	expectKind(t, err, upstream.Unavailable)
 

@@ -19,33 +19,71 @@ type Mode string
 
 // The ways to fail.
 const (
-	Answer     Mode = "answer"    // Fault.Status, with Fault.Body or the stub's own words
 	Hang       Mode = "hang"      // no response until the client disconnects
 	Reset      Mode = "reset"     // the connection is reset before a response
 	Drip       Mode = "drip"      // 200, and then a blank every few milliseconds
 	Truncated  Mode = "truncated" // 200, but the connection ends in the middle of the body
 	BrokenJSON Mode = "broken"    // 200 with the first half of the body, as if it were complete
 	Oversized  Mode = "oversized" // 200 with 40 MiB
-	HTML       Mode = "html"      // a proxy's page with Fault.Status, or 200
 	Partial    Mode = "partial"   // 200 in the right shape, but without values
+
+	answer Mode = "answer"
+	page   Mode = "page"
 )
 
-// Fault is an injected failure.
+// Fault is an injected failure of one request. Its methods return it changed.
 type Fault struct {
-	Mode       Mode
-	Status     int    // status of Answer and HTML
-	Body       string // body of Answer; empty for the stub's own words
-	RetryAfter string // value of the Retry-After header; empty for none
-	Acted      bool   // The request takes effect, and only its response is lost.
-	On         string // API or path that fails; "POST …" limits it to a method; empty for any
-	Times      int    // number of requests that fail; 0 means one, below 0 all until Recover
+	Mode   Mode
+	Acted  bool   // The request takes effect, and only its response is lost.
+	status int    // of an answer or a page
+	body   string // of an answer; empty for the stub's own words
+	wait   string // value of the Retry-After header; empty for none
+	on     string // API or path that fails, with or without a method; empty for any
+	times  int    // number of requests that fail; 0 means one, below 0 all until Recover
 }
 
-// Matches reports whether the fault applies to a request.
-func (f Fault) Matches(r *http.Request) bool {
-	method, path, found := strings.Cut(f.On, " ")
+// Of fails in a way.
+func Of(mode Mode) Fault { return Fault{Mode: mode} }
+
+// Answer answers with a status, in the stub's own words.
+func Answer(status int) Fault { return Fault{Mode: answer, status: status} }
+
+// Page answers with a status and the page of a proxy.
+func Page(status int) Fault { return Fault{Mode: page, status: status} }
+
+// With makes a body the one of an answer.
+func (f Fault) With(body string) Fault { f.body = body; return f }
+
+// RetryAfter adds a header of that name, unless the value is empty.
+func (f Fault) RetryAfter(wait string) Fault { f.wait = wait; return f }
+
+// AfterActing lets the request take effect, so that only its response is lost.
+func (f Fault) AfterActing() Fault { f.Acted = true; return f }
+
+// On limits the fault to requests with a part of their path, such as "mutate" or
+// "POST /contacts".
+func (f Fault) On(part string) Fault { f.on = part; return f }
+
+// Times repeats the fault for n matching requests, or for all until Recover if n is negative.
+func (f Fault) Times(n int) Fault { f.times = n; return f }
+
+// String names the fault.
+func (f Fault) String() string {
+	name := string(f.Mode)
+	if f.status != 0 {
+		name = fmt.Sprintf("%s %d %.60s %s", f.Mode, f.status, f.body, f.wait)
+	}
+	if f.Acted {
+		name += " after acting"
+	}
+	return name
+}
+
+// matches reports whether the fault applies to a request.
+func (f Fault) matches(r *http.Request) bool {
+	method, path, found := strings.Cut(f.on, " ")
 	if !found {
-		method, path = "", f.On
+		method, path = "", f.on
 	}
 	return (method == "" || method == r.Method) && strings.Contains(r.URL.EscapedPath(), path)
 }
@@ -55,8 +93,8 @@ func (f Fault) Sends() int {
 	switch {
 	case f.Mode == Reset || f.Mode == Hang:
 		return 0
-	case f.Mode == Answer || f.Mode == HTML && f.Status != 0:
-		return f.Status
+	case f.status != 0:
+		return f.status
 	}
 	return http.StatusOK
 }
@@ -76,8 +114,8 @@ func (in *Injector) Fail(faults ...Fault) {
 	defer in.mu.Unlock()
 
 	for _, f := range faults {
-		if f.Times == 0 {
-			f.Times = 1
+		if f.times == 0 {
+			f.times = 1
 		}
 		in.faults = append(in.faults, f)
 	}
@@ -106,11 +144,11 @@ func (in *Injector) Next(r *http.Request) (Fault, bool) {
 	defer in.mu.Unlock()
 
 	for i, f := range in.faults {
-		if !f.Matches(r) {
+		if !f.matches(r) {
 			continue
 		}
 
-		if in.faults[i].Times--; in.faults[i].Times == 0 {
+		if in.faults[i].times--; in.faults[i].times == 0 {
 			in.faults = append(in.faults[:i:i], in.faults[i+1:]...)
 		}
 		return f, true
@@ -118,16 +156,16 @@ func (in *Injector) Next(r *http.Request) (Fault, bool) {
 
 	if len(in.random) > 0 && in.rand.Float64() < in.rate {
 		f := in.random[in.rand.IntN(len(in.random))]
-		return f, f.Matches(r)
+		return f, f.matches(r)
 	}
 	return Fault{}, false
 }
 
 // Spoil responds as the fault requires. The parameter right is the body of the correct
-// response, and own is the stub's body for Answer and Partial.
+// response, and own is the stub's body for answers and Partial.
 func (f Fault) Spoil(w http.ResponseWriter, r *http.Request, right, own []byte) {
-	if f.RetryAfter != "" {
-		w.Header().Set("Retry-After", f.RetryAfter)
+	if f.wait != "" {
+		w.Header().Set("Retry-After", f.wait)
 	}
 
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
@@ -138,16 +176,13 @@ func (f Fault) Spoil(w http.ResponseWriter, r *http.Request, right, own []byte) 
 	}
 
 	switch f.Mode {
-	case Answer:
-		if f.Body != "" {
-			own = []byte(f.Body)
+	case answer, Partial:
+		if f.body != "" {
+			own = []byte(f.body)
 		}
 		send(own)
 
-	case Partial:
-		send(own)
-
-	case HTML:
+	case page:
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		send(fmt.Appendf(nil,
 			"<!doctype html><title>%d</title><p>The gateway has something to say.", f.Sends()))

@@ -29,26 +29,6 @@ const (
 	DefaultToken   = "sk-stand-in-write-token"
 )
 
-type (
-	// Fault is an injected failure.
-	Fault = faulttest.Fault
-	// Mode is a way to fail.
-	Mode = faulttest.Mode
-)
-
-// The ways to fail.
-const (
-	Answer     = faulttest.Answer
-	Hang       = faulttest.Hang
-	Reset      = faulttest.Reset
-	Drip       = faulttest.Drip
-	Truncated  = faulttest.Truncated
-	BrokenJSON = faulttest.BrokenJSON
-	Oversized  = faulttest.Oversized
-	HTML       = faulttest.HTML
-	Partial    = faulttest.Partial
-)
-
 // Options describes a dataset.
 type Options struct {
 	Project, Dataset string        // empty for the defaults
@@ -67,7 +47,7 @@ type Request struct {
 	Body   []byte
 	Auth   string // "none", "read", "write" or "wrong"
 	Status int    // status of the answer, 0 without one
-	Fault  Mode   // fault that it met, empty without one
+	Fault  string // fault that it met, empty without one
 }
 
 // Server is a stub. Its methods may be called concurrently.
@@ -236,14 +216,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 	fault, spoiled := s.Next(r)
 	right := answer{body: []byte(`{"ms":1,"result":[{"_id":`)}
-	if !spoiled || fault.Acted || fault.Mode == BrokenJSON && seen.API == "query" {
+	if !spoiled || fault.Acted || fault.Mode == faulttest.BrokenJSON && seen.API == "query" {
 		right = s.handle(seen, path)
 	}
 
 	streaming := seen.API == "live/events" && right.status == http.StatusOK
 	seen.Status = right.status
 	if spoiled {
-		seen.Fault, seen.Status = fault.Mode, fault.Sends()
+		seen.Fault, seen.Status = fault.String(), fault.Sends()
 	}
 
 	// It is recorded before the answer, so that a client that has the answer finds it.
@@ -254,8 +234,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if spoiled {
-		own := failed(fault.Status, "told to fail").body
-		if fault.Mode == Partial {
+		own := failed(fault.Sends(), "told to fail").body
+		if fault.Mode == faulttest.Partial {
 			own = []byte(`{"ms":1,"result":null,"transactionId":"partial","results":[]}`)
 		}
 		fault.Spoil(w, r, right.body, own)

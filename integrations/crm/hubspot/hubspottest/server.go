@@ -44,9 +44,9 @@ type Request struct {
 
 // Server is a HubSpot account behind an HTTP address.
 type Server struct {
-	o      Options
-	http   *httptest.Server
-	faults faulttest.Injector
+	faulttest.Injector
+	o    Options
+	http *httptest.Server
 
 	mu       sync.Mutex // guards the fields below
 	requests []Request
@@ -88,89 +88,18 @@ func (s *Server) Requests() []Request {
 	return slices.Clone(s.requests)
 }
 
-// Fault is a way to fail, for one request unless Times says otherwise.
-type Fault struct{ fault faulttest.Fault }
-
-// Answer fails with a status and HubSpot's kind of body, or with the one given.
-func Answer(status int, body []byte) Fault {
-	return Fault{faulttest.Fault{Mode: faulttest.Answer, Status: status, Body: string(body)}}
-}
-
 // Limited fails with the refusal of a rate limit: DAILY, TEN_SECONDLY_ROLLING or
 // SECONDLY. Wait is the Retry-After header, which is left out if it is empty.
-func Limited(policy, wait string) Fault {
-	f := Answer(http.StatusTooManyRequests, fmt.Appendf(nil,
-		`{"status":"error","message":"You have reached your limit.",`+
-			`"errorType":"RATE_LIMIT","policyName":%q}`, policy))
-	f.fault.RetryAfter = wait
-	return f
+func Limited(policy, wait string) faulttest.Fault {
+	return faulttest.Answer(http.StatusTooManyRequests).RetryAfter(wait).With(
+		`{"status":"error","message":"You have reached your limit.",` +
+			`"errorType":"RATE_LIMIT","policyName":"` + policy + `"}`)
 }
 
 // Garbage fails with status 200 and a body that is not JSON.
-func Garbage() Fault {
-	return Answer(http.StatusOK, []byte(`<html><body>Welcome to the network! {"id`))
+func Garbage() faulttest.Fault {
+	return faulttest.Answer(http.StatusOK).With(`<html><body>Welcome to the network! {"id`)
 }
-
-// Hang fails by not answering until the client gives up.
-func Hang() Fault { return Fault{faulttest.Fault{Mode: faulttest.Hang}} }
-
-// Reset fails by resetting the connection.
-func Reset() Fault { return Fault{faulttest.Fault{Mode: faulttest.Reset}} }
-
-// Drip fails by sending a body one blank at a time for as long as the client listens.
-func Drip(time.Duration) Fault { return Fault{faulttest.Fault{Mode: faulttest.Drip}} }
-
-// Oversized fails with a body that is too large.
-func Oversized() Fault { return Fault{faulttest.Fault{Mode: faulttest.Oversized}} }
-
-// AfterStoring returns the fault with the request carried out first.
-func (f Fault) AfterStoring() Fault {
-	f.fault.Acted = true
-	return f
-}
-
-// On returns the fault for requests with this method whose path contains a text.
-func (f Fault) On(method, path string) Fault {
-	f.fault.On = method + " " + path
-	return f
-}
-
-// Times returns the fault for the next n matching requests, or for all if n is negative.
-func (f Fault) Times(n int) Fault {
-	f.fault.Times = n
-	return f
-}
-
-// String names the fault.
-func (f Fault) String() string {
-	name := string(f.fault.Mode)
-	if f.fault.Mode == faulttest.Answer {
-		name = fmt.Sprintf("%d %.60s %s", f.fault.Status, f.fault.Body, f.fault.RetryAfter)
-	}
-	if f.fault.Acted {
-		name += " after storing"
-	}
-	return name
-}
-
-// Fail makes the next matching requests fail with each of the faults, in order.
-func (s *Server) Fail(faults ...Fault) {
-	for _, f := range faults {
-		s.faults.Fail(f.fault)
-	}
-}
-
-// FailRandomly makes a share of the requests fail in one of these ways.
-func (s *Server) FailRandomly(rate float64, seed uint64, faults ...Fault) {
-	var inner []faulttest.Fault
-	for _, f := range faults {
-		inner = append(inner, f.fault)
-	}
-	s.faults.FailRandomly(rate, seed, inner...)
-}
-
-// Recover ends all faults.
-func (s *Server) Recover() { s.faults.Recover() }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
@@ -179,7 +108,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	seen := Request{Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.Query(), Body: string(body)}
 
-	fault, failing := s.faults.Next(r)
+	fault, failing := s.Next(r)
 
 	s.mu.Lock()
 	var a answer
@@ -188,7 +117,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	seen.Status = a.status
 	if failing {
-		seen.Fault, seen.Status = Fault{fault}.String(), fault.Sends()
+		seen.Fault, seen.Status = fault.String(), fault.Sends()
 	}
 
 	s.requests = append(s.requests, seen)
