@@ -108,6 +108,7 @@ func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*op
 		Queue:    jobs,
 		Tables:   tables.Store,
 		Load:     tables.Load,
+		Hears:    tables.Hears,
 		Truncate: func(context.Context) error { return nil },
 		Close:    tables.Close,
 	}, nil

@@ -7,13 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -45,13 +43,25 @@ type follower struct {
 	restarts int
 	breaks   int
 	seen     map[string]bool // "<id> <kind>"
+
+	// page is called after each event, if it is set.
+	page func(event leadEvent)
 }
 
 // follow follows leadEvents at an address until the end of the test. It returns when the
 // first event has come.
 func follow(t *testing.T, base string, headers ...string) *follower {
 	t.Helper()
-	f := &follower{t: t, base: base, headers: headers, seen: map[string]bool{}}
+	f := &follower{t: t, base: base, headers: headers}
+	f.start()
+	return f
+}
+
+// start begins to follow.
+func (f *follower) start() {
+	t := f.t
+	t.Helper()
+	f.seen = map[string]bool{}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	t.Cleanup(func() { cancel(); <-done })
@@ -63,7 +73,6 @@ func follow(t *testing.T, base string, headers ...string) *follower {
 		}
 	}()
 	eventually(t, "the stream begins", func() bool { return f.at() != "" })
-	return f
 }
 
 // read reads one stream to its end.
@@ -96,6 +105,9 @@ func (f *follower) read(ctx context.Context) {
 			f.t.Errorf("event %s: %v", text, err)
 		}
 		f.take(answer.Data.LeadEvents)
+		if f.page != nil {
+			f.page(answer.Data.LeadEvents)
+		}
 	}
 	f.mu.Lock()
 	f.breaks++
@@ -245,7 +257,7 @@ func TestLiveInstances(t *testing.T) {
 	for i := range 10 {
 		id := a.submits(fmt.Sprint("live-", i))
 		slowest = max(slowest, there.within(time.Second, id, "CREATED"))
-		slowestBehind = max(slowestBehind, behind.within(1500*time.Millisecond, id, "CREATED"))
+		slowestBehind = max(slowestBehind, behind.within(2*time.Second, id, "CREATED"))
 		here.within(time.Second, id, "CREATED")
 	}
 	t.Logf("told after %v at worst, and %v behind the pooler", slowest, slowestBehind)
@@ -255,79 +267,18 @@ func TestLiveInstances(t *testing.T) {
 	if !strings.Contains(c.log.String(), "a pooler stands between") {
 		t.Error("the log does not mention the pooler")
 	}
+	for url, want := range map[string]string{address: "(LISTEN)", bouncer: "asked for every 0.6 seconds"} {
+		out, _ := command(t, []string{"ENVIRONMENT=development", "DATABASE_URL=" + url, "DATA_DIR=" + t.TempDir()}, "doctor")
+		if !strings.Contains(out, want) {
+			t.Errorf("the doctor lacks %q: %s", want, out)
+		}
+	}
 
 	// No connection of the pool, which is shared, listens.
 	var channels int
 	query(t, bouncer, `SELECT count(*) FROM pg_listening_channels()`, &channels)
 	if channels != 0 {
 		t.Errorf("%d channels are listened to behind the pooler", channels)
-	}
-}
-
-// TestLiveMissesNothing restarts the service under open streams while leads are submitted,
-// released and rejected.
-func TestLiveMissesNothing(t *testing.T) {
-	t.Parallel()
-	for name, env := range map[string][]string{
-		"SQLite":     nil,
-		"PostgreSQL": {"DATABASE_URL=" + pgserver.Start(t).NewDatabase(t)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir, env := t.TempDir(), append(liveEnv("LISTEN_ADDR="+freeAddress(t), "DRAIN_DELAY=0s"), env...)
-			r := launch(t, dir, env...)
-			var followers []*follower
-			for range 3 {
-				followers = append(followers, follow(t, r.base+"/graphql", operatorAuth))
-			}
-
-			const changes = 1000
-			want := map[string]bool{}
-			var inReview []string
-			for i := range changes {
-				if i%250 == 249 {
-					_ = r.cmd.Process.Signal(syscall.SIGTERM)
-					_ = r.cmd.Wait()
-					r = launch(t, dir, env...)
-				}
-				if n := len(inReview); n > 0 && rand.N(2) == 0 {
-					decision := []string{"releaseLead", "rejectLead"}[rand.N(2)]
-					r.operate(`mutation { ` + decision + `(id: "` + inReview[n-1] + `") { state } }`)
-					want[inReview[n-1]+" CHANGED"] = true
-					inReview = inReview[:n-1]
-					continue
-				}
-
-				input := newLead(fmt.Sprint("random-", i))
-				input["website"] = "https://spam.example"
-				_, answer := r.post("/api/quote/submit", input)
-				id, _ := answer["submissionId"].(string)
-				if id == "" {
-					t.Fatal(answer)
-				}
-				inReview = append(inReview, id)
-				want[id+" CREATED"] = true
-			}
-
-			for _, f := range followers {
-				missing := func() (missing []string) {
-					f.mu.Lock()
-					defer f.mu.Unlock()
-					for change := range want {
-						id, _, _ := strings.Cut(change, " ")
-						// Both may have come in one event, which names the creation.
-						if !f.seen[change] && !f.seen[id+" CREATED"] {
-							missing = append(missing, change)
-						}
-					}
-					return missing
-				}
-				eventually(t, "all changes are told", func() bool { return len(missing()) == 0 })
-				if f.restarts > 0 || f.breaks < 4 {
-					t.Errorf("%d restarts, %d breaks", f.restarts, f.breaks)
-				}
-			}
-		})
 	}
 }
 

@@ -163,6 +163,7 @@ func (a *app) checks(rules *leads.Service, entries cache.Cache) []health.Check {
 		CMS:          func() (cms.Content, cms.Eraser, error) { return a.content.CMS, rules.CMS, nil },
 		CRM:          func() (crm.Lookup, error) { return rules.CRM, nil },
 		Leases:       func(context.Context) (store.Leases, error) { return a.data.Tables, nil },
+		Hears:        a.data.Hears,
 		Mail:         a.mails.Sender,
 		Networks:     a.data.Tables.MailNetworks,
 		ContentTypes: a.settings.ContentTypes,

@@ -110,7 +110,11 @@ func (s stream) follow(ctx context.Context, next graphql.ResponseHandler) {
 			renew := schema.CallerFrom(ctx).Renew
 			more = renew == nil || renew(ctx) == nil
 		}
-		if !more || s.send(text) != nil {
+		if !more {
+			s.allowWriting() // of the end of the answer
+			return
+		}
+		if s.send(text) != nil {
 			return
 		}
 	}
@@ -118,11 +122,16 @@ func (s stream) follow(ctx context.Context, next graphql.ResponseHandler) {
 
 // send writes at once. A client that does not read loses its connection.
 func (s stream) send(text []byte) error {
-	_ = s.controller.SetWriteDeadline(time.Now().Add(writeTime)) // fails in tests only
+	s.allowWriting()
 	if _, err := s.Write(text); err != nil {
 		return err
 	}
 	return s.controller.Flush()
+}
+
+// allowWriting replaces the deadline of the event before.
+func (s stream) allowWriting() {
+	_ = s.controller.SetWriteDeadline(time.Now().Add(writeTime)) // fails in tests only
 }
 
 // newEvent returns the event with a response. The response's memory is that of the next one.

@@ -104,6 +104,10 @@ type Dependencies struct {
 	CRM      func() (crm.Lookup, error) // nil: the CRM is in files
 	Leases   func(ctx context.Context) (store.Leases, error)
 
+	// Hears reports whether the database tells what other instances change of leads; nil:
+	// there are none.
+	Hears func(ctx context.Context) (bool, error)
+
 	Mail     mail.Sender // nil: no mail server is used
 	Networks func(ctx context.Context) (leads, networks int64, err error)
 
@@ -122,6 +126,7 @@ func (d Dependencies) Checks() []Check {
 		},
 		{"deliveries", d.checkDeliveries, "see the database"},
 		{"edge", d.checkEdge, "see the database"},
+		{"live", d.checkLive, "see the database"},
 		{
 			"cache",
 			d.checkCache,
@@ -187,6 +192,20 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 	}
 
 	return "none is late", errors.Join(err, reviewErr)
+}
+
+// checkLive says how an instance learns what others change of leads.
+func (d Dependencies) checkLive(ctx context.Context, _ Warn) (string, error) {
+	if d.Hears == nil {
+		return "a single instance: its pages are told what it changes", nil
+	}
+
+	hears, err := d.Hears(ctx)
+	if err == nil && !hears {
+		return "a pooler stands between the service and PostgreSQL, so LISTEN has no effect: " +
+			"what other instances change of leads is asked for every 0.6 seconds", nil
+	}
+	return "PostgreSQL tells what other instances change of leads (LISTEN)", err
 }
 
 // edgeLate is the age at which a change should have reached the edge.

@@ -1,6 +1,6 @@
 // Package live tells pages that are open what changes of leads, from the changes that the
 // store records. Each instance reads them once for all of its pages: when it hears of one,
-// and once a second anyway, as it does not hear of all.
+// and from time to time anyway, as it does not hear of all.
 package live
 
 import (
@@ -15,7 +15,10 @@ import (
 )
 
 const (
-	askEvery  = time.Second
+	// askEvery, readPause and gathering together leave a tenth of a second for the reading
+	// itself: an event comes within a second of a change that nobody told of. What is asked
+	// is one look at the end of an index.
+	askEvery  = 600 * time.Millisecond
 	readPause = 50 * time.Millisecond // least time between two readings
 	pageSize  = 500                   // changes that are read at once
 

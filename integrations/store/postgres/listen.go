@@ -1,10 +1,14 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 const (
@@ -65,7 +69,7 @@ func (d *database) hearOthers(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := d.hear(ctx)
 		if errors.Is(err, errPooled) {
-			d.log.Info("changes of leads by other instances are asked for once a second: " + err.Error())
+			d.log.Info("changes of leads by other instances are asked for, instead of being heard of: " + err.Error())
 			return
 		}
 
@@ -74,6 +78,26 @@ func (d *database) hearOthers(ctx context.Context) {
 		case <-time.After(listenPause):
 		}
 	}
+}
+
+// isDirect reports whether a connection is one to PostgreSQL itself. A pooler answers with a
+// number of its own when a client connects.
+func isDirect(ctx context.Context, conn *pgx.Conn) (bool, error) {
+	var backend uint32
+	if err := conn.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&backend); err != nil {
+		return false, fmt.Errorf("asking for the server's process: %w", err)
+	}
+	return backend == conn.PgConn().PID(), nil
+}
+
+// Hears reports whether LISTEN and NOTIFY work: not behind a pooler, where changes of other
+// instances are asked for.
+func (s *Store) Hears(ctx context.Context) (hears bool, err error) {
+	err = s.db.once(ctx, time.Now().Add(OperationTimeout), func(ctx context.Context, c *pgxpool.Conn) error {
+		hears, err = isDirect(ctx, c.Conn())
+		return err
+	})
+	return hears, translate(err)
 }
 
 // hear listens on a connection of the pool, which it closes in the end.
@@ -90,15 +114,9 @@ func (d *database) hear(ctx context.Context) error {
 		pooled.Release()
 	}()
 
-	// A pooler answers with a number of its own when a client connects.
-	var backend uint32
-	if err := conn.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&backend); err != nil {
-		return fmt.Errorf("asking for the server's process: %w", err)
+	if direct, err := isDirect(ctx, conn); err != nil || !direct {
+		return cmp.Or(err, errPooled)
 	}
-	if backend != conn.PgConn().PID() {
-		return errPooled
-	}
-
 	if _, err := conn.Exec(ctx, "LISTEN "+changeChannel); err != nil {
 		return fmt.Errorf("listening: %w", err)
 	}

@@ -125,6 +125,14 @@ func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
 		},
 	}
 
+	if s.DatabaseURL != nil {
+		d.Hears = func(ctx context.Context) (bool, error) {
+			if err := open(); err != nil {
+				return false, err
+			}
+			return c.db.Hears(ctx)
+		}
+	}
 	if s.CacheURL.Scheme != "memory" {
 		d.Cache = func(ctx context.Context) (cache.Cache, error) { return c.drivers.OpenCache(ctx, s) }
 	}
@@ -202,7 +210,7 @@ func settingsOf(check string) []string {
 	switch check {
 	case "data folder":
 		return []string{"DATA_DIR"}
-	case "database", "deliveries", "edge", "watch":
+	case "database", "deliveries", "edge", "live", "watch":
 		return databaseSettings()
 	case "cache":
 		return []string{"CACHE_URL", "CACHE_PREFIX"}

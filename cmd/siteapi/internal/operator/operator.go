@@ -63,6 +63,9 @@ type Database struct {
 	Close    func() error
 	Load     func() store.Load
 	Files    []string // SQLite's files; none with PostgreSQL
+
+	// Hears reports whether PostgreSQL tells what other instances change. It is nil with SQLite.
+	Hears func(ctx context.Context) (bool, error)
 }
 
 // CMS is the part of a CMS driver that the commands need.
