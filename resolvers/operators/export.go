@@ -66,7 +66,7 @@ func (r *Resolver) openCursor(
 // recordLeads stores that a page of leads was listed or exported. It returns when the export
 // was recorded that the page belongs to.
 func (r *Resolver) recordLeads(
-	ctx context.Context, f store.Filter, state lead.State, n int, began int64,
+	ctx context.Context, f store.Filter, state lead.State, began int64,
 ) (int64, error) {
 	exports := asks(ctx, "csv")
 	switch {
@@ -75,7 +75,7 @@ func (r *Resolver) recordLeads(
 	case exports && began != 0:
 		return began, nil
 	case !exports:
-		return 0, r.record(ctx, r.done(ctx, schema.AuditActionListed, "", FilterDetail(f, state, n)))
+		return 0, r.recordListedLeads(ctx, f, state)
 	}
 
 	counts, err := r.Operators.Count(ctx, f, state)

@@ -70,7 +70,7 @@ func (r *Resolver) LeadPage(
 	// A page whose aliases make it too large ends early.
 	n := executor.Fitting(ctx, edges)
 	r.audit(ctx, "leads", leadIDs(found[:n])...)
-	if began, err = r.recordLeads(ctx, f, state, n, began); err != nil {
+	if began, err = r.recordLeads(ctx, f, state, began); err != nil {
 		return nil, err
 	}
 
@@ -123,8 +123,10 @@ func (r *Resolver) DeliveryPage(
 	n := executor.Fitting(ctx, edges)
 	r.audit(ctx, "deliveries", leadsOf(list[:n])...)
 	if showsPersonal(ctx) {
-		detail := map[string]any{"count": n, "of": "deliveries"}
-		if err := r.record(ctx, r.done(ctx, schema.AuditActionListed, "", detail)); err != nil {
+		err := r.recordListed(ctx, []any{"deliveries", f.States, f.Target}, func() (map[string]any, error) {
+			return map[string]any{"count": n, "of": "deliveries"}, nil
+		})
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -30,4 +30,8 @@ type Deps struct {
 }
 
 // Resolver resolves the fields of operators.
-type Resolver struct{ Deps }
+type Resolver struct {
+	Deps
+
+	listed listings // which lists were recorded in the audit
+}
