@@ -38,6 +38,10 @@ func (r *mutationResolver) RetryLeads(ctx context.Context, ids []string) (*schem
 	return r.Operators.RetryLeads(ctx, ids)
 }
 
+func (r *mutationResolver) SetLeadStatuses(ctx context.Context, ids []string, status schema.LeadStatus) (*schema.LeadsChange, error) {
+	return r.Operators.SetLeadStatuses(ctx, ids, status)
+}
+
 func (r *mutationResolver) AssignLeads(ctx context.Context, ids []string, owner *string) (*schema.LeadsChange, error) {
 	return r.Operators.AssignLeads(ctx, ids, schema.ValueOr(owner, ""))
 }

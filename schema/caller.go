@@ -34,6 +34,10 @@ type Caller struct {
 type Operator struct {
 	Actor string // TokenActor, or AccountPrefix and the subject of an account
 	Role  Role   // empty: none
+
+	// Email is the address of the account, in lower case, if its provider has verified it. It
+	// is not in the audit or the log.
+	Email string
 }
 
 // Actors of the audit. Neither a token nor a command can be imitated by the subject of an

@@ -897,7 +897,8 @@ type AuditAction string
 const (
 	// A lead was read, with fields that a viewer does not see.
 	AuditActionOpened AuditAction = "OPENED"
-	// Leads were listed, with contact data, ids or other fields that a viewer does not see.
+	// Leads were listed, with contact data, ids or other fields that a viewer does not see. Further pages of a list, and
+	// the same list again within 15 minutes, have no entry.
 	AuditActionListed AuditAction = "LISTED"
 	// Leads were written to a file.
 	AuditActionExported AuditAction = "EXPORTED"

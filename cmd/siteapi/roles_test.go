@@ -41,6 +41,7 @@ var operatorRoles = map[string]schema.Role{
 	"Mutation.rejectLeads":     schema.RoleSales,
 	"Mutation.retryLeads":      schema.RoleSales,
 	"Mutation.assignLeads":     schema.RoleSales,
+	"Mutation.setLeadStatuses": schema.RoleSales,
 
 	"Mutation.endOperatorSession": schema.RoleAdmin,
 
@@ -193,6 +194,7 @@ func operatorDocuments(reference string) map[string]string {
 		"Mutation.rejectLeads":     `mutation { rejectLeads(ids: ["none-such"]) { changed } }`,
 		"Mutation.retryLeads":      `mutation { retryLeads(ids: ["none-such"]) { changed } }`,
 		"Mutation.assignLeads":     `mutation { assignLeads(ids: ["none-such"]) { changed } }`,
+		"Mutation.setLeadStatuses": `mutation { setLeadStatuses(ids: ["none-such"], status: NEW) { changed } }`,
 		"Mutation.eraseLeads":      `mutation { eraseLeads(email: "nobody@example.com") { complete } }`,
 
 		"Mutation.endOperatorSession": `mutation { endOperatorSession(id: "none-such") { id } }`,

@@ -252,6 +252,8 @@ func changesSeveral(t *testing.T, s *site, b *browser) {
 		{`retryLeads(ids: ["` + spam[0] + `"])`, "0 " + spam[0] + ":NOTHING_TO_RETRY"},
 		{`assignLeads(` + list + `, owner: "Paul@example.com")`, "4 nosuch12:NOT_FOUND"},
 		{`assignLeads(` + list + `, owner: "paul@example.com")`, "0 nosuch12:NOT_FOUND"},
+		{`setLeadStatuses(` + list + `, status: CLOSED)`, "4 nosuch12:NOT_FOUND"},
+		{`setLeadStatuses(` + list + `, status: CLOSED)`, "0 nosuch12:NOT_FOUND"},
 		{`rejectLeads(ids: ["` + spam[0] + `"], expected: IN_REVIEW)`, "1"},
 		{`rejectLeads(ids: ["` + spam[0] + `"])`, "0 " + spam[0] + ":NOT_IN_REVIEW"},
 		{`releaseLeads(` + list + `, expected: REJECTED)`, "1 " + rest},

@@ -9,6 +9,7 @@ import (
 type OperatorSession struct {
 	Hash      string // hash of the cookie
 	Subject   string
+	Email     string // verified address of the account, in lower case; empty: not known
 	Role      string
 	Refresh   string // the encrypted refresh token; empty: none
 	StartedAt time.Time
@@ -34,8 +35,8 @@ type OperatorSessions interface {
 	// check was due and not claimed by another request.
 	ClaimCheck(ctx context.Context, hash string, now, until time.Time) (bool, error)
 
-	// RenewSession stores role, refresh token and time of the next check, and gives up the
-	// claim.
+	// RenewSession stores address, role, refresh token and time of the next check, and gives
+	// up the claim.
 	RenewSession(ctx context.Context, s OperatorSession) error
 
 	// EndSessions removes the sessions whose hash begins with a text and returns their

@@ -20,8 +20,9 @@ import (
 // TellOwner has an operator told by mail of leads that another one gave to it. A failure is
 // logged, and changes nothing about the assignment.
 func (s *Service) TellOwner(ctx context.Context, owner string, leadIDs []string) {
-	caller := strings.TrimPrefix(schema.CallerFrom(ctx).Operator.Actor, schema.AccountPrefix)
-	toOneself := strings.EqualFold(owner, caller)
+	caller := schema.CallerFrom(ctx).Operator
+	toOneself := owner == caller.Email || // or the subject is the address
+		strings.EqualFold(owner, strings.TrimPrefix(caller.Actor, schema.AccountPrefix))
 	if s.Sender == nil || owner == "" || len(leadIDs) == 0 || toOneself {
 		return
 	}

@@ -67,7 +67,7 @@ func (r *Resolver) ReleaseLeads(
 	ctx context.Context, ids []string, expected lead.State,
 ) (*schema.LeadsChange, error) {
 	return r.eachLead(ctx, "releaseLeads", ids, func(l lead.Lead) (bool, error) {
-		if expected == "" && l.Released() {
+		if l.Released() && (expected == "" || expected == l.State()) {
 			return false, leads.ErrNotInReview
 		}
 		err := r.Operators.Release(ctx, l, expected, r.done(ctx, schema.AuditActionReleased, l.ID, nil))
@@ -105,6 +105,16 @@ func (r *Resolver) RetryLeads(ctx context.Context, ids []string) (*schema.LeadsC
 			}
 		}
 		return err == nil, err
+	})
+}
+
+// SetLeadStatuses resolves the root field of that name.
+func (r *Resolver) SetLeadStatuses(
+	ctx context.Context, ids []string, status schema.LeadStatus,
+) (*schema.LeadsChange, error) {
+	return r.eachLead(ctx, "setLeadStatuses", ids, func(l lead.Lead) (bool, error) {
+		entry := r.done(ctx, schema.AuditActionStatus, l.ID, map[string]any{"status": status})
+		return r.Operators.Work.SetStatus(ctx, l.ID, lead.Status(status), entry)
 	})
 }
 

@@ -375,6 +375,7 @@ type ComplexityRoot struct {
 		RetryLeads         func(childComplexity int, ids []string) int
 		SetLeadOutcome     func(childComplexity int, id string, outcome *schema.LeadOutcomeValue, amount *float64, currency *string) int
 		SetLeadStatus      func(childComplexity int, id string, status schema.LeadStatus) int
+		SetLeadStatuses    func(childComplexity int, ids []string, status schema.LeadStatus) int
 		SubmitQuote        func(childComplexity int, input schema.SubmitQuoteInput) int
 		TrackQuote         func(childComplexity int, input schema.TrackQuoteInput) int
 		WithdrawConsent    func(childComplexity int, id string, purpose string) int
@@ -1852,6 +1853,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SetLeadStatus(childComplexity, args["id"].(string), args["status"].(schema.LeadStatus)), true
+	case "Mutation.setLeadStatuses":
+		if e.ComplexityRoot.Mutation.SetLeadStatuses == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_setLeadStatuses_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SetLeadStatuses(childComplexity, args["ids"].([]string), args["status"].(schema.LeadStatus)), true
 	case "Mutation.submitQuote":
 		if e.ComplexityRoot.Mutation.SubmitQuote == nil {
 			break
@@ -2488,7 +2500,10 @@ type AuditEntry {
 enum AuditAction {
   "A lead was read, with fields that a viewer does not see."
   OPENED
-  "Leads were listed, with contact data, ids or other fields that a viewer does not see."
+  """
+  Leads were listed, with contact data, ids or other fields that a viewer does not see. Further pages of a list, and
+  the same list again within 15 minutes, have no entry.
+  """
   LISTED
   "Leads were written to a file."
   EXPORTED
@@ -4173,6 +4188,17 @@ extend type Mutation {
   retryLeads(
     "Ids of the leads, or their PDF references, at most 500."
     ids: [ID!]! @constraint(maxItems: 500, maxLength: 64)
+  ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
+
+  """
+  Says of several leads how far operators are with them, as ` + "`" + `setLeadStatus` + "`" + ` does of one. A lead that fails is named in
+  the answer, and does not stop the others.
+  """
+  setLeadStatuses(
+    "Ids of the leads, or their PDF references, at most 500."
+    ids: [ID!]! @constraint(maxItems: 500, maxLength: 64)
+    "The status."
+    status: LeadStatus!
   ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
 
   """

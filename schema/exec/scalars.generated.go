@@ -38,6 +38,7 @@ type MutationResolver interface {
 	ReleaseLeads(ctx context.Context, ids []string, expected *schema.LeadState) (*schema.LeadsChange, error)
 	RejectLeads(ctx context.Context, ids []string, expected *schema.LeadState) (*schema.LeadsChange, error)
 	RetryLeads(ctx context.Context, ids []string) (*schema.LeadsChange, error)
+	SetLeadStatuses(ctx context.Context, ids []string, status schema.LeadStatus) (*schema.LeadsChange, error)
 	AssignLeads(ctx context.Context, ids []string, owner *string) (*schema.LeadsChange, error)
 }
 type QueryResolver interface {
@@ -398,6 +399,28 @@ func (ec *executionContext) field_Mutation_setLeadStatus_args(ctx context.Contex
 		return nil, err
 	}
 	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "status",
+		func(ctx context.Context, v any) (schema.LeadStatus, error) {
+			return ec.unmarshalNLeadStatus2siteapiᚋschemaᚐLeadStatus(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["status"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_setLeadStatuses_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "ids",
+		func(ctx context.Context, v any) ([]string, error) {
+			return ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["ids"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "status",
 		func(ctx context.Context, v any) (schema.LeadStatus, error) {
 			return ec.unmarshalNLeadStatus2siteapiᚋschemaᚐLeadStatus(ctx, v)
@@ -2029,6 +2052,73 @@ func (ec *executionContext) fieldContext_Mutation_retryLeads(ctx context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_setLeadStatuses(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setLeadStatuses(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetLeadStatuses(ctx, fc.Args["ids"].([]string), fc.Args["status"].(schema.LeadStatus))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.LeadsChange
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *schema.LeadsChange
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *schema.LeadsChange
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadsChange) graphql.Marshaler {
+			return ec.marshalNLeadsChange2ᚖsiteapiᚋschemaᚐLeadsChange(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setLeadStatuses(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadsChange(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setLeadStatuses_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_assignLeads(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2985,6 +3075,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "retryLeads":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_retryLeads(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "setLeadStatuses":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setLeadStatuses(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++

@@ -26,6 +26,7 @@ func operatorSessions(t *testing.T, s Subject) {
 		o := store.OperatorSession{
 			Hash:      hash,
 			Subject:   "Ștefania 😀",
+			Email:     "ștefania@example.com",
 			Role:      "SALES",
 			Refresh:   "sealed",
 			StartedAt: minute(at),
@@ -66,6 +67,7 @@ func operatorSessions(t *testing.T, s Subject) {
 	claims(16, 1)
 
 	first.Role, first.Refresh, first.CheckAt = "VIEWER", "sealed again", minute(20)
+	first.Email = ""
 	if err := db.RenewSession(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}

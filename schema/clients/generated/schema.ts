@@ -42,7 +42,10 @@ export type AttributionInput = {
 export type AuditAction =
   /** A lead was read, with fields that a viewer does not see. */
   | 'OPENED'
-  /** Leads were listed, with contact data, ids or other fields that a viewer does not see. */
+  /**
+   * Leads were listed, with contact data, ids or other fields that a viewer does not see. Further pages of a list, and
+   * the same list again within 15 minutes, have no entry.
+   */
   | 'LISTED'
   /** Leads were written to a file. */
   | 'EXPORTED'
@@ -1006,6 +1009,11 @@ export type Mutation = {
    */
   readonly retryLeads: LeadsChange;
   /**
+   * Says of several leads how far operators are with them, as `setLeadStatus` does of one. A lead that fails is named in
+   * the answer, and does not stop the others.
+   */
+  readonly setLeadStatuses: LeadsChange;
+  /**
    * Gives several leads to an operator, who gets one mail of all of them, as `assignLead` does with one. A lead that fails
    * is named in the answer, and does not stop the others.
    */
@@ -1138,6 +1146,13 @@ export type MutationRejectLeadsArgs = {
 /** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationRetryLeadsArgs = {
   ids: ReadonlyArray<Scalars['ID']['input']>;
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order written. */
+export type MutationSetLeadStatusesArgs = {
+  ids: ReadonlyArray<Scalars['ID']['input']>;
+  status: LeadStatus;
 };
 
 

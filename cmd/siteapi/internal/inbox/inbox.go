@@ -157,7 +157,7 @@ func (h *handler) takesTokens(r *http.Request) bool {
 }
 
 // describe tells the page that comes back from signing in the role and the CSRF token of its
-// session. Pages of other sites can't read it, and are not sent the cookie.
+// session, and the operator's own address, if that is known. Pages of other sites can't read it, and are not sent the cookie.
 func (h *handler) describe(w http.ResponseWriter, r *http.Request) {
 	cookie, err := r.Cookie(cookieName)
 	var operator schema.Operator
@@ -174,8 +174,9 @@ func (h *handler) describe(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	_ = json.NewEncoder(w).Encode(map[string]any{
-		"csrf": sign(keyOf(cookie.Value), "csrf", cookie.Value),
-		"role": operator.Role,
+		"csrf":  sign(keyOf(cookie.Value), "csrf", cookie.Value),
+		"role":  operator.Role,
+		"email": operator.Email,
 	})
 }
 

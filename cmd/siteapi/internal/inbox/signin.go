@@ -97,7 +97,7 @@ func (s *SignIn) config(p *oidc.Provider) *oauth2.Config {
 	_ = p.Claims(&supported) // a provider without the list is asked for the common scope only
 
 	scopes := []string{oidc.ScopeOpenID}
-	for _, scope := range []string{oidc.ScopeOfflineAccess, "groups"} {
+	for _, scope := range []string{oidc.ScopeOfflineAccess, "groups", "email"} {
 		if slices.Contains(supported.Scopes, scope) {
 			scopes = append(scopes, scope)
 		}
@@ -179,6 +179,7 @@ func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
 // account is what the provider says about an operator.
 type account struct {
 	subject string
+	email   string // empty: the provider names none, or has not verified it
 	role    schema.Role
 	refresh string
 }
@@ -233,7 +234,23 @@ func (s *SignIn) account(
 			},
 		}
 	}
-	return account{subject: id.Subject, role: role, refresh: token.RefreshToken}, nil
+	return account{
+		subject: id.Subject,
+		email:   emailOf(claims),
+		role:    role,
+		refresh: token.RefreshToken,
+	}, nil
+}
+
+// emailOf returns the address in the claims of an ID token, if the provider says that it is
+// verified: as a boolean, or as some do as a text.
+func emailOf(claims map[string]json.RawMessage) string {
+	var email string
+	verified := strings.Trim(string(claims["email_verified"]), `"`) == "true"
+	if !verified || json.Unmarshal(claims["email"], &email) != nil {
+		return ""
+	}
+	return strings.ToLower(email)
 }
 
 // roleOf returns the highest role of the groups in a claim, a list or a single text.
@@ -266,6 +283,7 @@ func (s *SignIn) start(w http.ResponseWriter, r *http.Request, a account) error 
 	err := s.Sessions.StartSession(r.Context(), store.OperatorSession{
 		Hash:      hashOf(cookie),
 		Subject:   a.subject,
+		Email:     a.email,
 		Role:      string(a.role),
 		Refresh:   seal(cookie, a.refresh),
 		StartedAt: now,
@@ -297,8 +315,11 @@ func (s *SignIn) operator(ctx context.Context, cookie string) (schema.Operator, 
 		case !now.Before(session.ExpiresAt):
 			return schema.Operator{}, noSession()
 		case now.Before(session.CheckAt):
-			actor := schema.AccountPrefix + session.Subject
-			return schema.Operator{Actor: actor, Role: schema.Role(session.Role)}, nil
+			return schema.Operator{
+				Actor: schema.AccountPrefix + session.Subject,
+				Role:  schema.Role(session.Role),
+				Email: session.Email,
+			}, nil
 		}
 
 		claimed, err := s.Sessions.ClaimCheck(ctx, session.Hash, now, now.Add(checkTime))
@@ -340,7 +361,7 @@ func (s *SignIn) renew(ctx context.Context, cookie string, session store.Operato
 		s.Report(ctx, "ended", err)
 		return s.end(ctx, session, noSession())
 	default:
-		session.Role, session.Refresh = string(a.role), seal(cookie, a.refresh)
+		session.Email, session.Role, session.Refresh = a.email, string(a.role), seal(cookie, a.refresh)
 		session.CheckAt = s.Now().Add(roleTime)
 	}
 

@@ -8,7 +8,7 @@ import (
 	"siteapi/integrations/store"
 )
 
-const operatorSessionColumns = `hash, subject, role, refresh, started_at, check_at, expires_at`
+const operatorSessionColumns = `hash, subject, email, role, refresh, started_at, check_at, expires_at`
 
 // StartSession implements [store.OperatorSessions].
 func (s *Store) StartSession(ctx context.Context, o store.OperatorSession) error {
@@ -18,8 +18,8 @@ func (s *Store) StartSession(ctx context.Context, o store.OperatorSession) error
 			return err
 		}
 		_, err := tx.Exec(ctx,
-			`INSERT INTO operator_sessions (`+operatorSessionColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			o.Hash, o.Subject, o.Role, o.Refresh, started, o.CheckAt.UnixMilli(), o.ExpiresAt.UnixMilli())
+			`INSERT INTO operator_sessions (`+operatorSessionColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			o.Hash, o.Subject, o.Email, o.Role, o.Refresh, started, o.CheckAt.UnixMilli(), o.ExpiresAt.UnixMilli())
 		return err
 	})
 }
@@ -48,7 +48,7 @@ func (s *Store) operatorSessions(
 	err = s.db.Query(ctx, query, args, func(scan Scan) error {
 		var o store.OperatorSession
 		var started, check, expires int64
-		err := scan(&o.Hash, &o.Subject, &o.Role, &o.Refresh, &started, &check, &expires)
+		err := scan(&o.Hash, &o.Subject, &o.Email, &o.Role, &o.Refresh, &started, &check, &expires)
 		o.StartedAt, o.CheckAt, o.ExpiresAt =
 			time.UnixMilli(started).UTC(), time.UnixMilli(check).UTC(), time.UnixMilli(expires).UTC()
 		list = append(list, o)
@@ -71,8 +71,8 @@ func (s *Store) ClaimCheck(ctx context.Context, hash string, now, until time.Tim
 // RenewSession implements [store.OperatorSessions].
 func (s *Store) RenewSession(ctx context.Context, o store.OperatorSession) error {
 	_, err := s.db.Exec(ctx, `UPDATE operator_sessions
-		SET role = $1, refresh = $2, check_at = $3, claimed_until = 0 WHERE hash = $4`,
-		o.Role, o.Refresh, o.CheckAt.UnixMilli(), o.Hash)
+		SET email = $1, role = $2, refresh = $3, check_at = $4, claimed_until = 0 WHERE hash = $5`,
+		o.Email, o.Role, o.Refresh, o.CheckAt.UnixMilli(), o.Hash)
 	return err
 }
 

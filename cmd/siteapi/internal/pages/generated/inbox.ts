@@ -9,7 +9,10 @@ import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
 export type AuditAction =
   /** A lead was read, with fields that a viewer does not see. */
   | 'OPENED'
-  /** Leads were listed, with contact data, ids or other fields that a viewer does not see. */
+  /**
+   * Leads were listed, with contact data, ids or other fields that a viewer does not see. Further pages of a list, and
+   * the same list again within 15 minutes, have no entry.
+   */
   | 'LISTED'
   /** Leads were written to a file. */
   | 'EXPORTED'
@@ -227,6 +230,7 @@ export type LeadsQueryVariables = Exact<{
   amountFrom?: number | null | undefined;
   amountTo?: number | null | undefined;
   since?: string | null | undefined;
+  until?: string | null | undefined;
   sort: LeadSort;
   first: number;
   after?: string | null | undefined;
@@ -248,6 +252,7 @@ export type LeadCountsQueryVariables = Exact<{
   amountFrom?: number | null | undefined;
   amountTo?: number | null | undefined;
   since?: string | null | undefined;
+  until?: string | null | undefined;
 }>;
 
 
@@ -306,6 +311,7 @@ export type LeadExportQueryVariables = Exact<{
   amountFrom?: number | null | undefined;
   amountTo?: number | null | undefined;
   since?: string | null | undefined;
+  until?: string | null | undefined;
   sort: LeadSort;
   first: number;
   after?: string | null | undefined;
@@ -446,7 +452,7 @@ export type ReleaseLeadsMutationVariables = Exact<{
 }>;
 
 
-export type ReleaseLeadsMutation = { readonly outcome: { readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> } };
+export type ReleaseLeadsMutation = { readonly outcome: { readonly changed: number, readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> } };
 
 export type RejectLeadsMutationVariables = Exact<{
   ids: ReadonlyArray<string | number> | string | number;
@@ -454,14 +460,14 @@ export type RejectLeadsMutationVariables = Exact<{
 }>;
 
 
-export type RejectLeadsMutation = { readonly outcome: { readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> } };
+export type RejectLeadsMutation = { readonly outcome: { readonly changed: number, readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> } };
 
 export type RetryLeadsMutationVariables = Exact<{
   ids: ReadonlyArray<string | number> | string | number;
 }>;
 
 
-export type RetryLeadsMutation = { readonly outcome: { readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> } };
+export type RetryLeadsMutation = { readonly outcome: { readonly changed: number, readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> } };
 
 export type AssignLeadsMutationVariables = Exact<{
   ids: ReadonlyArray<string | number> | string | number;
@@ -469,9 +475,17 @@ export type AssignLeadsMutationVariables = Exact<{
 }>;
 
 
-export type AssignLeadsMutation = { readonly outcome: { readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> } };
+export type AssignLeadsMutation = { readonly outcome: { readonly changed: number, readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> } };
 
-export type OutcomeFragment = { readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> };
+export type SetLeadStatusesMutationVariables = Exact<{
+  ids: ReadonlyArray<string | number> | string | number;
+  status: LeadStatus;
+}>;
+
+
+export type SetLeadStatusesMutation = { readonly outcome: { readonly changed: number, readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> } };
+
+export type OutcomeFragment = { readonly changed: number, readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -670,6 +684,7 @@ fragment OneDelivery on Delivery {
 }`, {"fragmentName":"WholeLead"}) as unknown as TypedDocumentString<WholeLeadFragment, unknown>;
 export const OutcomeFragmentDoc = new TypedDocumentString(`
     fragment Outcome on LeadsChange {
+  changed
   failed {
     id
     reason
@@ -677,7 +692,7 @@ export const OutcomeFragmentDoc = new TypedDocumentString(`
 }
     `, {"fragmentName":"Outcome"}) as unknown as TypedDocumentString<OutcomeFragment, unknown>;
 export const LeadsDocument = new TypedDocumentString(`
-    query Leads($search: String, $state: LeadState, $status: LeadStatus, $owner: String, $locale: Locale, $source: String, $currency: String, $amountFrom: Float, $amountTo: Float, $since: DateTime, $sort: LeadSort!, $first: Int!, $after: String) {
+    query Leads($search: String, $state: LeadState, $status: LeadStatus, $owner: String, $locale: Locale, $source: String, $currency: String, $amountFrom: Float, $amountTo: Float, $since: DateTime, $until: DateTime, $sort: LeadSort!, $first: Int!, $after: String) {
   leads(
     search: $search
     state: $state
@@ -689,6 +704,7 @@ export const LeadsDocument = new TypedDocumentString(`
     amountFrom: $amountFrom
     amountTo: $amountTo
     since: $since
+    until: $until
     sort: $sort
     first: $first
     after: $after
@@ -727,7 +743,7 @@ export const LeadsDocument = new TypedDocumentString(`
   }
 }`) as unknown as TypedDocumentString<LeadsQuery, LeadsQueryVariables>;
 export const LeadCountsDocument = new TypedDocumentString(`
-    query LeadCounts($search: String, $state: LeadState, $status: LeadStatus, $owner: String, $locale: Locale, $source: String, $currency: String, $amountFrom: Float, $amountTo: Float, $since: DateTime) {
+    query LeadCounts($search: String, $state: LeadState, $status: LeadStatus, $owner: String, $locale: Locale, $source: String, $currency: String, $amountFrom: Float, $amountTo: Float, $since: DateTime, $until: DateTime) {
   leads(
     search: $search
     state: $state
@@ -739,6 +755,7 @@ export const LeadCountsDocument = new TypedDocumentString(`
     amountFrom: $amountFrom
     amountTo: $amountTo
     since: $since
+    until: $until
     first: 1
   ) {
     counts {
@@ -923,7 +940,7 @@ export const EndSessionDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<EndSessionMutation, EndSessionMutationVariables>;
 export const LeadExportDocument = new TypedDocumentString(`
-    query LeadExport($search: String, $state: LeadState, $status: LeadStatus, $owner: String, $locale: Locale, $source: String, $currency: String, $amountFrom: Float, $amountTo: Float, $since: DateTime, $sort: LeadSort!, $first: Int!, $after: String) {
+    query LeadExport($search: String, $state: LeadState, $status: LeadStatus, $owner: String, $locale: Locale, $source: String, $currency: String, $amountFrom: Float, $amountTo: Float, $since: DateTime, $until: DateTime, $sort: LeadSort!, $first: Int!, $after: String) {
   leads(
     search: $search
     state: $state
@@ -935,6 +952,7 @@ export const LeadExportDocument = new TypedDocumentString(`
     amountFrom: $amountFrom
     amountTo: $amountTo
     since: $since
+    until: $until
     sort: $sort
     first: $first
     after: $after
@@ -2101,6 +2119,7 @@ export const ReleaseLeadsDocument = new TypedDocumentString(`
   }
 }
     fragment Outcome on LeadsChange {
+  changed
   failed {
     id
     reason
@@ -2113,6 +2132,7 @@ export const RejectLeadsDocument = new TypedDocumentString(`
   }
 }
     fragment Outcome on LeadsChange {
+  changed
   failed {
     id
     reason
@@ -2125,6 +2145,7 @@ export const RetryLeadsDocument = new TypedDocumentString(`
   }
 }
     fragment Outcome on LeadsChange {
+  changed
   failed {
     id
     reason
@@ -2137,8 +2158,22 @@ export const AssignLeadsDocument = new TypedDocumentString(`
   }
 }
     fragment Outcome on LeadsChange {
+  changed
   failed {
     id
     reason
   }
 }`) as unknown as TypedDocumentString<AssignLeadsMutation, AssignLeadsMutationVariables>;
+export const SetLeadStatusesDocument = new TypedDocumentString(`
+    mutation SetLeadStatuses($ids: [ID!]!, $status: LeadStatus!) {
+  outcome: setLeadStatuses(ids: $ids, status: $status) {
+    ...Outcome
+  }
+}
+    fragment Outcome on LeadsChange {
+  changed
+  failed {
+    id
+    reason
+  }
+}`) as unknown as TypedDocumentString<SetLeadStatusesMutation, SetLeadStatusesMutationVariables>;

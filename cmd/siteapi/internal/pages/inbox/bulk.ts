@@ -1,11 +1,13 @@
 // Doing one thing with many leads, in portions, so that there is progress to show and a point to stop at.
 import {
   AssignLeadsDocument,
+  type LeadStatus,
   type ListedLeadFragment as Listed,
   type OutcomeFragment as Outcome,
   RejectLeadsDocument,
   ReleaseLeadsDocument,
   RetryLeadsDocument,
+  SetLeadStatusesDocument,
 } from "../generated/inbox";
 import { ask, Failure } from "./service";
 import { words } from "./words";
@@ -13,13 +15,11 @@ import { words } from "./words";
 export const most = 500; // leads at once
 const portion = 25;
 
-export type Action = "release" | "reject" | "retry" | "assign";
-
-export interface Order {
-  action: Action;
-  /** Of an assignment; null: none. */
-  owner: string | null;
-}
+/** What is done with them. The owner is that of an assignment; null: none. */
+export type Order =
+  | { action: "release" | "reject" | "retry" }
+  | { action: "assign"; owner: string | null }
+  | { action: "status"; status: LeadStatus };
 
 export interface Failed {
   lead: Listed;
@@ -27,7 +27,7 @@ export interface Failed {
 }
 
 export interface Result {
-  /** Number of leads that it was done with. */
+  /** Number of leads that were changed: not those that were like that already. */
   done: number;
   failed: Failed[];
   /** The leads that it was not done with, whether it failed or was stopped before. */
@@ -44,16 +44,19 @@ export async function runBulk(
   const failed: Failed[] = [];
   const left: Listed[] = [];
   let n = 0;
+  let done = 0;
   for (const some of portionsOf(leads)) {
     if (stop.aborted) {
       left.push(...some);
       continue;
     }
-    failed.push(...(await runPortion(order, some, stop)));
+    const result = await runPortion(order, some, stop);
+    failed.push(...result.failed);
+    done += result.changed;
     n += some.length;
     looked(n);
   }
-  return { done: n - failed.length, failed, left: [...failed.map(({ lead }) => lead), ...left] };
+  return { done, failed, left: [...failed.map(({ lead }) => lead), ...left] };
 }
 
 /** Portions of leads that were seen in the same state, which the service is asked to expect. */
@@ -67,26 +70,34 @@ function portionsOf(leads: readonly Listed[]): Listed[][] {
 }
 
 /** Does it with the leads of a portion, after a break if the service asks for one. */
-async function runPortion(order: Order, leads: Listed[], stop: AbortSignal): Promise<Failed[]> {
+async function runPortion(
+  order: Order,
+  leads: Listed[],
+  stop: AbortSignal,
+): Promise<{ changed: number; failed: Failed[] }> {
   for (;;) {
     try {
-      const reasons = new Map((await send(order, leads)).failed.map(({ id, reason }) => [id, reason]));
-      return leads.flatMap((lead) => {
+      const { changed, failed } = await send(order, leads);
+      const reasons = new Map(failed.map(({ id, reason }) => [id, reason]));
+      const named = leads.flatMap((lead) => {
         const reason = reasons.get(lead.id);
         return reason ? [{ lead, reason: words.selection.reasons[reason] }] : [];
       });
+      return { changed, failed: named };
     } catch (e) {
       const { kind, message, retryAfter } = e as Failure;
-      if (kind !== "limited" || stop.aborted) return leads.map((lead) => ({ lead, reason: message }));
+      if (kind !== "limited" || stop.aborted) {
+        return { changed: 0, failed: leads.map((lead) => ({ lead, reason: message })) };
+      }
       await new Promise((resolve) => setTimeout(resolve, retryAfter * 1000));
     }
   }
 }
 
-async function send({ action, owner }: Order, leads: Listed[]): Promise<Outcome> {
+async function send(order: Order, leads: Listed[]): Promise<Outcome> {
   const ids = leads.map(({ id }) => id);
   const expected = leads[0]?.state ?? null;
-  switch (action) {
+  switch (order.action) {
     case "release":
       return (await ask(ReleaseLeadsDocument, { ids, expected })).outcome;
     case "reject":
@@ -94,6 +105,8 @@ async function send({ action, owner }: Order, leads: Listed[]): Promise<Outcome>
     case "retry":
       return (await ask(RetryLeadsDocument, { ids })).outcome;
     case "assign":
-      return (await ask(AssignLeadsDocument, { ids, owner })).outcome;
+      return (await ask(AssignLeadsDocument, { ids, owner: order.owner })).outcome;
+    case "status":
+      return (await ask(SetLeadStatusesDocument, { ids, status: order.status })).outcome;
   }
 }

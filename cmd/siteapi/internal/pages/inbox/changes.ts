@@ -9,20 +9,23 @@ const again = 5000; // time between two updates of a view that waits for somethi
 const breath = 300; // least time between two updates of a view, in milliseconds
 
 /**
- * Updates a view after each change. What changes during an update leads to one more. A view that waits is updated from
- * time to time as well, since the pause of a target changes no lead.
+ * Updates a view after each change. What changes during an update leads to one more, and what an update failed for is
+ * part of the next one: after a break there is always an event. A view that waits is updated from time to time as well,
+ * since the pause of a target changes no lead.
  */
 export function useChanges(update: (changed: Changed) => Promise<void>, waits = false) {
   const latest = useRef(update);
   latest.current = update;
   const waiting = useRef<{ references: Set<string>; all: boolean }>(undefined);
+  const missed = useRef<{ references: Set<string>; all: boolean }>(undefined);
   const busy = useRef(false);
   const run = async () => {
     busy.current = true;
     while (waiting.current) {
-      const { references, all } = waiting.current;
-      waiting.current = undefined;
-      await latest.current(all ? undefined : references).catch(() => {}); // the next change tries again
+      const references = new Set([...waiting.current.references, ...(missed.current?.references ?? [])]);
+      const all = waiting.current.all || !!missed.current?.all;
+      waiting.current = missed.current = undefined;
+      await latest.current(all ? undefined : references).catch(() => (missed.current = { references, all }));
       await new Promise((resolve) => setTimeout(resolve, breath));
     }
     busy.current = false;

@@ -1,7 +1,7 @@
 // What narrows and orders the list of leads. The address of the page keeps it.
 import { useEffect, useState } from "preact/hooks";
 import type { LeadCountsQuery, LeadCountsQueryVariables, LeadSort } from "../generated/inbox";
-import { count, languages, periodStart, periods } from "./format";
+import { count, languages, midnightOf, periodStart, periods } from "./format";
 import { Icon, Select } from "./parts";
 import { setParams } from "./route";
 import { may } from "./service";
@@ -14,11 +14,11 @@ type Counts = LeadCountsQuery["leads"]["counts"];
 
 /** The parameters that narrow the list. */
 const narrowing = [
-  "search", "state", "status", "owner", "free", "locale", "source", "since", "from", "to", "currency",
+  "search", "state", "status", "owner", "free", "locale", "source", "since", "start", "end", "from", "to", "currency",
 ] as const;
 
 /** Those behind "More filters". */
-const hidden = ["owner", "free", "locale", "source", "from", "to", "currency"] as const;
+const hidden = ["owner", "free", "locale", "source", "start", "end", "from", "to", "currency"] as const;
 
 /** Shows all leads. */
 export const clearFilters = () => setParams(Object.fromEntries(narrowing.map((name) => [name, ""])));
@@ -35,7 +35,8 @@ export function filterOf(params: Params): Filter {
     currency: currencies.includes(params.currency ?? "") ? (params.currency ?? null) : null,
     amountFrom: amountOf(params.from),
     amountTo: amountOf(params.to),
-    since: periodStart(params.since),
+    since: [periodStart(params.since), midnightOf(params.start)].filter((time) => time !== null).sort().at(-1) ?? null,
+    until: midnightOf(params.end, 1),
   };
 }
 
@@ -112,6 +113,8 @@ export function Filters({ params, counts }: { params: Params; counts: Counts | u
               <option key={code} value={code} />
             ))}
           </datalist>
+          <Day name="start" label={list.submittedFrom} params={params} />
+          <Day name="end" label={list.submittedUntil} params={params} />
           <Field name="from" label={list.amountFrom} params={params} type="number" />
           <Field name="to" label={list.amountTo} params={params} type="number" />
         </div>
@@ -152,6 +155,24 @@ function Field({ name, label, params, type = "text", options }: FieldProps) {
       defaultValue={value}
       onChange={(e) => setParams({ [name]: e.currentTarget.value.trim() })}
     />
+  );
+}
+
+/** A filter that is a day. Browsers show no placeholder in it, so its name stands above. */
+function Day({ name, label, params }: Pick<FieldProps, "name" | "label" | "params">) {
+  const value = params[name] ?? "";
+  return (
+    <label class="date">
+      <span>{label}</span>
+      <input
+        type="date"
+        class={value ? "set" : ""}
+        max="9999-12-31"
+        key={value}
+        defaultValue={value}
+        onChange={(e) => setParams({ [name]: e.currentTarget.value })}
+      />
+    </label>
   );
 }
 

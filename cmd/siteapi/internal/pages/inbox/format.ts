@@ -92,6 +92,13 @@ export function periodStart(period: string | undefined): string | null {
   return days ? new Date(midnight(Date.now()) - (days - 1) * 86_400_000).toISOString() : null;
 }
 
+/** The beginning of a day such as `2026-11-23`, or of one that is some days later; null: it is no day. */
+export function midnightOf(text: string | undefined, later = 0): string | null {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text ?? "") ?? [];
+  const at = new Date(Number(year), Number(month) - 1, Number(day) + later);
+  return Number.isNaN(at.getTime()) ? null : at.toISOString();
+}
+
 /** The periods of a list, to choose from. */
 export function periods(): Record<string, string> {
   const { all: _, ...others } = words.periods;

@@ -1,12 +1,12 @@
 // Several leads at once: which are selected, what is done with them, and what of it failed.
 import { useRef, useState } from "preact/hooks";
-import { LeadsDocument, type ListedLeadFragment as Listed } from "../generated/inbox";
-import { type Action, type Failed, most, runBulk } from "./bulk";
+import { LeadsDocument, type LeadStatus, type ListedLeadFragment as Listed } from "../generated/inbox";
+import { type Failed, most, type Order, runBulk } from "./bulk";
 import { count, plural } from "./format";
 import { FullName, Icon, nameOf } from "./parts";
 import { type Filter, type Params, sortOf } from "./filters";
 import { address } from "./route";
-import { ask, type Failure } from "./service";
+import { ask, type Failure, ownAddress } from "./service";
 import { words } from "./words";
 import { Owners } from "./work";
 
@@ -61,13 +61,13 @@ export function SelectionBar({ selection, filter, params, changed }: Props) {
   const chosen = [...(selection.chosen?.values() ?? [])];
   const say = words.selection;
 
-  const run = async (action: Action, owner: string | null = null) => {
+  const run = async (order: Order) => {
     setAssigning(false);
     setResult(undefined);
     stop.current = new AbortController();
     const shown = (done: number) => setProgress({ done, of: chosen.length });
     shown(0);
-    const outcome = await runBulk({ action, owner }, chosen, shown, stop.current.signal);
+    const outcome = await runBulk(order, chosen, shown, stop.current.signal);
     setProgress(undefined);
     setResult(outcome);
     selection.select(outcome.left);
@@ -105,19 +105,43 @@ export function SelectionBar({ selection, filter, params, changed }: Props) {
         <button type="button" class="plain" onClick={selection.end} aria-label={words.close}><Icon name="close" /></button>
       </div>
       <div class="actions">
-        <button type="button" disabled={none} onClick={() => run("release")}>{say.release}</button>
-        <button type="button" disabled={none} onClick={() => run("reject")}>{say.reject}</button>
-        <button type="button" disabled={none} onClick={() => run("retry")}>{words.delivery.tryNow}</button>
+        <button type="button" disabled={none} onClick={() => run({ action: "release" })}>{say.release}</button>
+        <button type="button" disabled={none} onClick={() => run({ action: "reject" })}>{say.reject}</button>
+        <button type="button" disabled={none} onClick={() => run({ action: "retry" })}>{words.delivery.tryNow}</button>
         <button type="button" disabled={none} aria-expanded={assigning} onClick={() => setAssigning(!assigning)}>
           {words.work.assign} …
         </button>
+        <StatusChoice disabled={none} choose={(status) => run({ action: "status", status })} />
       </div>
-      {assigning && <Assign assign={(owner) => run("assign", owner)} />}
+      {assigning && <Assign assign={(owner) => run({ action: "assign", owner })} />}
     </section>
   );
 }
 
+interface StatusChoiceProps {
+  disabled: boolean;
+  choose: (status: LeadStatus) => void;
+}
+
+/** A list of which each choice is an act, behind its name. */
+function StatusChoice({ disabled, choose }: StatusChoiceProps) {
+  return (
+    <select
+      aria-label={words.work.status}
+      disabled={disabled}
+      value=""
+      onChange={(e) => choose(e.currentTarget.value as LeadStatus)}
+    >
+      <option value="" disabled hidden>{words.work.status} …</option>
+      {Object.entries(words.statuses).map(([status, text]) => (
+        <option key={status} value={status}>{text}</option>
+      ))}
+    </select>
+  );
+}
+
 function Assign({ assign }: { assign: (owner: string | null) => void }) {
+  const own = ownAddress();
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const data = new FormData(event.currentTarget as HTMLFormElement);
@@ -136,6 +160,7 @@ function Assign({ assign }: { assign: (owner: string | null) => void }) {
       />
       <Owners />
       <button type="submit" class="primary">{words.work.assign}</button>
+      {own && <button type="button" onClick={() => assign(own)}>{words.work.assignToMe}</button>}
     </form>
   );
 }

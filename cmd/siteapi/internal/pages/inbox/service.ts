@@ -30,6 +30,8 @@ const roles: Role[] = ["VIEWER", "SALES", "ADMIN"];
 interface Session {
   csrf: string;
   role: Role;
+  /** Of the account that signed in, if its provider has verified it. */
+  email?: string;
 }
 
 type Message = { ask: true } | { session: Session | null };
@@ -41,6 +43,9 @@ let changed: (session: Session | null) => void = () => {};
 
 /** Whether the user has a role. */
 export const may = (role: Role) => !!session && roles.indexOf(session.role) >= roles.indexOf(role);
+
+/** The user's own address, where it is known. */
+export const ownAddress = () => session?.email;
 
 /** Why the session has ended, for the form that starts another one. */
 export let notice = "";
@@ -70,11 +75,11 @@ export function signIn(silent = false) {
 async function arrive() {
   const response = await send(sessionPath, { method: "GET" }).catch(() => undefined);
   if (!response?.ok) return;
-  const { csrf, role }: Session = await response.json();
+  const { csrf, role, email }: Session = await response.json();
   const place = sessionStorage.getItem(placeKey);
   if (place) history.replaceState(null, "", place);
   sessionStorage.removeItem(placeKey);
-  setSession({ csrf, role });
+  setSession({ csrf, role, ...(email && { email }) });
   tabs.postMessage({ session });
 }
 
@@ -185,7 +190,7 @@ export interface Query<T> {
   failure?: Failure;
   loading: boolean;
   reload: () => void;
-  /** Asks again in the background: the present answer stays until there is a newer one. */
+  /** Asks again in the background, and may fail: the present answer stays until there is a newer one. */
   refresh: () => Promise<void>;
   /** Replaces the answer after a change. */
   update: (change: (data: T) => T) => void;
@@ -231,9 +236,9 @@ function useAnswer<T>(question: string, fetchAnswer: (signal: AbortSignal) => Pr
   const loading = useRef(state.loading);
   loading.current = state.loading;
   const refresh = async () => {
-    const data = await fetchAnswer(new AbortController().signal).catch(() => undefined);
+    const data = await fetchAnswer(new AbortController().signal);
     if (loading.current) return reload(); // what is being loaded may be older
-    if (data !== undefined) setState((s) => (s.loading ? s : { data, loading: false }));
+    setState((s) => (s.loading ? s : { data, loading: false }));
   };
   return { ...state, reload, refresh, update };
 }
@@ -296,8 +301,8 @@ export function useList<R, V extends { first: number; after?: string | null | un
     const asked = latest.current;
     if (!asked.page) return;
     const first = Math.min(Math.max(asked.page.edges.length, variables.first), mostNodes);
-    const fresh = await askPage({ first } as Partial<V>).catch(() => undefined);
-    if (!fresh || latest.current.question !== question) return;
+    const fresh = await askPage({ first } as Partial<V>);
+    if (latest.current.question !== question) return;
     const { page: shown = asked.page } = latest.current;
     const merged = merge(shown, fresh, keep);
     query.update(() => merged.page);

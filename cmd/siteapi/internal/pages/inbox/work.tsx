@@ -10,8 +10,8 @@ import {
   type WholeLeadFragment as Lead,
 } from "../generated/inbox";
 import { amount, exact } from "./format";
-import { Card, Fact, toast, useAction } from "./parts";
-import { ask, type Failure, may } from "./service";
+import { Action, Card, Fact, toast, useAction } from "./parts";
+import { ask, type Failure, may, ownAddress } from "./service";
 import { words } from "./words";
 
 interface Props {
@@ -24,6 +24,7 @@ interface Props {
 const owners = new Set<string>();
 
 export function Owners() {
+  remember(ownAddress());
   return (
     <datalist id="owners">
       {[...owners].sort().map((address) => (
@@ -34,7 +35,7 @@ export function Owners() {
 }
 
 /** Remembers the owner of a lead, as long as the page is open. */
-export const remember = (owner: string | null) => owner && owners.add(owner);
+export const remember = (owner: string | null | undefined) => owner && owners.add(owner);
 
 export function Work({ lead, change }: Props) {
   remember(lead.owner);
@@ -59,8 +60,10 @@ export function Work({ lead, change }: Props) {
 function Owner({ lead, change }: Props) {
   const [address, setAddress] = useState(lead.owner ?? "");
   const owner = address.trim() || null;
+  const own = ownAddress();
+  const assign = (to: string | null) => change(ask(AssignLeadDocument, { id: lead.id, owner: to }));
   const { busy, act } = useAction(
-    () => change(ask(AssignLeadDocument, { id: lead.id, owner })),
+    () => assign(owner),
     owner ? words.work.assigned(owner) : words.work.freed,
   );
   const submit = (event: SubmitEvent) => {
@@ -80,6 +83,9 @@ function Owner({ lead, change }: Props) {
       />
       <Owners />
       <button type="submit" disabled={busy || owner === lead.owner}>{words.work.assign}</button>
+      {own && own !== lead.owner && (
+        <Action run={() => assign(own)} done={words.work.assigned(own)}>{words.work.assignToMe}</Action>
+      )}
     </form>
   );
 }

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openBrowser, picture, violations } from "./browser.mjs";
-import { blank, openInbox, row, send, submit } from "./inbox.mjs";
+import { blank, openSignedIn, row, send, submit } from "./inbox.mjs";
+import { startProvider } from "./provider.mjs";
 import { startService } from "../../../../../schema/clients/service.mjs";
 
 /** What each language says. */
@@ -29,13 +30,16 @@ const languages = {
     money: "14.000 - 18.900 EUR",
   },
 };
-const views = ["leads", "deliveries", "funnel", "health", "audit"];
+const views = ["leads", "deliveries", "funnel", "health", "audit", "sessions"];
 
+let provider;
 let service;
 let browser;
 let reference;
 before(async () => {
-  service = await startService({ ADMIN_PAGE: "on" });
+  provider = await startProvider();
+  Object.assign(provider.person, { groups: ["team"], email: "dana@example.com", email_verified: true });
+  service = await startService(provider.settings);
   browser = await openBrowser({ locale: "ro-RO" });
   const contact = { firstName: "Ana", lastName: "Țurcanu", email: "ana@example.com", phone: "+40 721 000 111" };
   const attribution = { source: "newsletter", campaign: "autumn" };
@@ -47,7 +51,10 @@ before(async () => {
 after(async () => {
   await browser?.close();
   await service?.stop();
+  provider?.stop();
 });
+
+const open = (t, hash) => openSignedIn(t, browser.context, service.base, hash);
 
 /** Opens what the list of leads does not show at first: more filters, and what is done with several leads. */
 async function openAll(page) {
@@ -61,7 +68,7 @@ const choose = (page, code) => page.locator("select.language").selectOption(code
 const plain = (text) => text.replace(/\s+/gu, " "); // some spaces are narrow, or don't break
 
 test("the page speaks the browser's language, or the one that is chosen, and remembers it", async (t) => {
-  const { page, faults } = await openInbox(t, browser.context, service.base, `#leads?lead=${reference}`);
+  const { page, faults } = await open(t, `#leads?lead=${reference}`);
   for (const code of ["ro", "es", "en"]) {
     const says = languages[code];
     if (code !== "ro") await choose(page, code);
@@ -83,7 +90,7 @@ test("the page speaks the browser's language, or the one that is chosen, and rem
 
 for (const colorScheme of ["light", "dark"]) {
   test(`no view has a violation that axe finds, in any language: ${colorScheme}`, async (t) => {
-    const { page, faults } = await openInbox(t, browser.context, service.base);
+    const { page, faults } = await open(t);
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     for (const code of Object.keys(languages)) {
       await choose(page, code);
@@ -102,7 +109,7 @@ for (const colorScheme of ["light", "dark"]) {
 }
 
 test("on a phone every view is reached, in any language, and nothing is wider than the screen", async (t) => {
-  const { page, faults } = await openInbox(t, browser.context, service.base);
+  const { page, faults } = await open(t);
   await page.setViewportSize({ width: 360, height: 740 });
   const width = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   for (const code of Object.keys(languages)) {

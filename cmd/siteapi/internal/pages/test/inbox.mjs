@@ -52,5 +52,24 @@ export async function openInbox(t, context, base, hash = "") {
   return watched;
 }
 
+/** Opens the inbox in the session of an account, whose provider asks nothing. */
+export async function openSignedIn(t, context, base, hash = "") {
+  const go = (address, headers = {}) => fetch(address, { redirect: "manual", headers });
+  const login = await go(`${base}/admin/login`);
+  const asked = await go(login.headers.get("Location"));
+  const ended = await go(asked.headers.get("Location"), { Cookie: login.headers.getSetCookie()[0].split(";")[0] });
+  const session = ended.headers.getSetCookie().find((cookie) => cookie.startsWith("siteapi_session="));
+  assert.ok(session, `signing in: ${ended.status} ${await ended.text()}`);
+  const value = session.split(";")[0].split("=")[1];
+  await context.clearCookies();
+  await context.addCookies([{ name: "siteapi_session", value, domain: "127.0.0.1", path: "/admin", httpOnly: true }]);
+
+  const watched = await watchedPage(context, base);
+  t.after(() => watched.page.close());
+  await watched.page.goto(`${base}/admin${hash}`);
+  await watched.page.getByRole("navigation").waitFor();
+  return watched;
+}
+
 export const row = (page, name) => page.locator(".row", { hasText: name });
 export const button = (page, name) => page.getByRole("button", { name });

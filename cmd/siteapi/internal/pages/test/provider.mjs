@@ -65,7 +65,7 @@ export async function startProvider() {
     OIDC_CLIENT_ID: "siteapi",
     OIDC_CLIENT_SECRET: "client-secret",
     OIDC_REDIRECT_URL: `${base}/admin/callback`,
-    OIDC_ROLES: "sales=desk",
+    OIDC_ROLES: "sales=desk,admin=team",
   });
   const stop = () => (server.closeAllConnections(), server.close());
   return { issuer, person, prompts, settings, stop };
