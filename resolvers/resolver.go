@@ -9,8 +9,8 @@
 // Rooms don't know each other, except that operators hands the news of owners to leadmail,
 // and leadmail attaches what quotepdf draws. Below them are content, price, leads and live,
 // which know nothing of fields. Both endpoints, GraphQL and REST, run the resolvers through
-// package executor. Only package retention is called by no field: it is the job that deletes
-// what is too old.
+// package executor, which also checks who may ask for a field: its @auth in the SDL says so.
+// Only package retention is called by no field: it is the job that deletes what is too old.
 package resolvers
 
 import (
@@ -33,7 +33,7 @@ type Resolver struct {
 
 	Content *content.Service
 	Cache   cache.Cache
-	Checks  []health.Check // for serviceHealth
+	Checks  []health.Check // what serviceHealth examines
 	Version string         // version of the program
 	Log     zerolog.Logger
 

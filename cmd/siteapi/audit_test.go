@@ -40,9 +40,7 @@ func (b *browser) audited() (entries []string, list []schema.AuditEntry) {
 // What operators do through the schema and with commands is stored, without contact data.
 func TestAudit(t *testing.T) {
 	t.Parallel()
-	admin := freeAddress(t)
-	s := newSite(t, "ADMIN_ADDR="+admin, "ADMIN_API_TOKEN=secret-of-operators").start()
-	b := &browser{t: t, base: "http://" + admin}
+	s, b := newOperatedSite(t)
 
 	bot := newLead("bot")
 	bot["website"] = "https://spam.example"
@@ -233,9 +231,7 @@ func (s *site) recorded() (entries []string) {
 // does not continue it is an export of its own.
 func TestAuditOfExports(t *testing.T) {
 	t.Parallel()
-	admin := freeAddress(t)
-	s := newSite(t, "ADMIN_ADDR="+admin, "ADMIN_API_TOKEN=secret-of-operators").start()
-	b := &browser{t: t, base: "http://" + admin}
+	s, b := newOperatedSite(t)
 	for _, session := range []string{"one", "two", "three"} {
 		s.submit(session)
 	}

@@ -10,28 +10,20 @@ import (
 	"time"
 
 	"siteapi/integrations/crm/hubspot/hubspottest"
-	"siteapi/integrations/store/storetest/pgserver"
 	"siteapi/integrations/upstream/faulttest"
 	"siteapi/schema"
 )
 
 // TestOutcomesOfTheCRM: the service asks HubSpot what became of leads, and tells it nothing.
 func TestOutcomesOfTheCRM(t *testing.T) {
-	t.Parallel()
-	for name, database := range map[string]func(t *testing.T) string{
-		"sqlite":   func(*testing.T) string { return "" },
-		"postgres": func(t *testing.T) string { return pgserver.Start(t).NewDatabase(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			admin := freeAddress(t)
-			s := newFarSite(t, "ADMIN_ADDR="+admin, "DATABASE_URL="+database(t))
-			p := &pulled{site: s, crm: s.stubs.crm, admin: "http://" + admin}
-			p.byItself(t)
-			p.contacts(t)
-			p.faults(t)
-		})
-	}
+	onBothDatabases(t, func(t *testing.T, database string) {
+		admin := freeAddress(t)
+		s := newFarSite(t, "ADMIN_ADDR="+admin, "DATABASE_URL="+database)
+		p := &pulled{site: s, crm: s.stubs.crm, admin: "http://" + admin}
+		p.byItself(t)
+		p.contacts(t)
+		p.faults(t)
+	})
 }
 
 // pulled is a site whose CRM knows what became of its leads.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"siteapi/integrations/lead"
-	"siteapi/integrations/store/storetest/pgserver"
 	"siteapi/schema"
 )
 
@@ -145,62 +144,55 @@ func TestFunnel(t *testing.T) {
 
 // A session counts by its touches, and a lead by those that came with it, on both databases.
 func TestFunnelBySource(t *testing.T) {
-	t.Parallel()
-	for name, database := range map[string]func(t *testing.T) string{
-		"sqlite":   func(*testing.T) string { return "" },
-		"postgres": func(t *testing.T) string { return pgserver.Start(t).NewDatabase(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := startService(t, map[string]string{"DATABASE_URL": database(t)})
+	onBothDatabases(t, func(t *testing.T, database string) {
+		s := startService(t, map[string]string{"DATABASE_URL": database})
 
-			for i, c := range []struct {
-				endpoint, session, first, last string
-				submits                        bool
-			}{
-				{"REST", "one", "google", "mail", true},
-				{"GraphQL", "one", "google", "mail", true},
-				{"GraphQL", "two", "google", "google", true},
-				{"REST", "untracked", "", "mail", true},
-				{"REST", "visitor", "google", "google", false},
-			} {
-				if c.session != "untracked" && i != 1 {
-					s.through(c.endpoint, "trackQuote", object{"input": object{
-						"sessionId": c.session, "attribution": object{"source": c.first, "campaign": "spring"},
-					}})
-				}
-				if c.submits {
-					sent := newLead(c.session)
-					sent["message"] = fmt.Sprint("request ", i) // else it repeats the one before
-					sent["attribution"] = object{"source": c.last, "campaign": "spring"}
-					if o := s.through(c.endpoint, "submitQuote", object{"input": sent}); o.data["success"] != true {
-						t.Fatal(o)
-					}
+		for i, c := range []struct {
+			endpoint, session, first, last string
+			submits                        bool
+		}{
+			{"REST", "one", "google", "mail", true},
+			{"GraphQL", "one", "google", "mail", true},
+			{"GraphQL", "two", "google", "google", true},
+			{"REST", "untracked", "", "mail", true},
+			{"REST", "visitor", "google", "google", false},
+		} {
+			if c.session != "untracked" && i != 1 {
+				s.through(c.endpoint, "trackQuote", object{"input": object{
+					"sessionId": c.session, "attribution": object{"source": c.first, "campaign": "spring"},
+				}})
+			}
+			if c.submits {
+				sent := newLead(c.session)
+				sent["message"] = fmt.Sprint("request ", i) // else it repeats the one before
+				sent["attribution"] = object{"source": c.last, "campaign": "spring"}
+				if o := s.through(c.endpoint, "submitQuote", object{"input": sent}); o.data["success"] != true {
+					t.Fatal(o)
 				}
 			}
+		}
 
-			for arguments, want := range map[string]string{
-				"touch: FIRST":                       `google spring 3 2 3 [{EUR 45300}], mail spring 0 0 1 [{EUR 15100}]`,
-				"touch: LAST":                        `mail spring 0 0 3 [{EUR 45300}], google spring 3 2 1 [{EUR 15100}]`,
-				`source: "mail", campaign: "spring"`: `mail spring 0 0 3 [{EUR 45300}]`,
-				`source: ""`:                         ``,
-			} {
-				data, code := s.operates(schema.RoleViewer, `{ funnel(`+arguments+`) { sources {
-					source campaign sessions estimates submissions sums { currency amount } } } }`)
+		for arguments, want := range map[string]string{
+			"touch: FIRST":                       `google spring 3 2 3 [{EUR 45300}], mail spring 0 0 1 [{EUR 15100}]`,
+			"touch: LAST":                        `mail spring 0 0 3 [{EUR 45300}], google spring 3 2 1 [{EUR 15100}]`,
+			`source: "mail", campaign: "spring"`: `mail spring 0 0 3 [{EUR 45300}]`,
+			`source: ""`:                         ``,
+		} {
+			data, code := s.operates(schema.RoleViewer, `{ funnel(`+arguments+`) { sources {
+				source campaign sessions estimates submissions sums { currency amount } } } }`)
 
-				var got []string
-				for _, row := range data.Funnel.Sources {
-					sums := []schema.FunnelSum{}
-					for _, sum := range row.Sums {
-						sums = append(sums, *sum)
-					}
-					got = append(got, fmt.Sprint(row.Source, " ", row.Campaign, " ", row.Sessions, " ",
-						row.Estimates, " ", row.Submissions, " ", sums))
+			var got []string
+			for _, row := range data.Funnel.Sources {
+				sums := []schema.FunnelSum{}
+				for _, sum := range row.Sums {
+					sums = append(sums, *sum)
 				}
-				if text := strings.Join(got, ", "); code != "" || text != want {
-					t.Errorf("%s: %s %q, want %q", arguments, code, text, want)
-				}
+				got = append(got, fmt.Sprint(row.Source, " ", row.Campaign, " ", row.Sessions, " ",
+					row.Estimates, " ", row.Submissions, " ", sums))
 			}
-		})
-	}
+			if text := strings.Join(got, ", "); code != "" || text != want {
+				t.Errorf("%s: %s %q, want %q", arguments, code, text, want)
+			}
+		}
+	})
 }

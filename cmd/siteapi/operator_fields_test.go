@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"siteapi/integrations/lead"
-	"siteapi/integrations/store/storetest/pgserver"
 	"siteapi/schema"
 )
 
@@ -59,23 +58,10 @@ func decodeOperatorData(t *testing.T, answer []byte) (data operatorData, code st
 // Operators find leads and deliveries through the schema and change their state, on both
 // databases, with a line in the log for each and without personal data in it.
 func TestOperatorFields(t *testing.T) {
-	t.Parallel()
-	for name, database := range map[string]func(t *testing.T) string{
-		"sqlite":   func(*testing.T) string { return "" },
-		"postgres": func(t *testing.T) string { return pgserver.Start(t).NewDatabase(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			admin := freeAddress(t)
-
-			s := newSite(t,
-				"ADMIN_ADDR="+admin,
-				"ADMIN_API_TOKEN=secret-of-operators",
-				"DATABASE_URL="+database(t),
-			).start()
-			testOperatorFields(t, s, &browser{t: t, base: "http://" + admin})
-		})
-	}
+	onBothDatabases(t, func(t *testing.T, database string) {
+		s, b := newOperatedSite(t, "DATABASE_URL="+database)
+		testOperatorFields(t, s, b)
+	})
 }
 
 func testOperatorFields(t *testing.T, s *site, b *browser) {

@@ -19,6 +19,7 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/sqlite"
+	"siteapi/integrations/store/storetest/pgserver"
 )
 
 // site is the binary with a data folder, and with stubs of the CMS and CRM if it has any.
@@ -43,6 +44,27 @@ func newSite(t *testing.T, env ...string) *site {
 			"DELIVERY_RETRY_MAX=1s",
 		}, env...),
 	}
+}
+
+// newOperatedSite returns a running site, and the browser of an operator who has not signed in.
+func newOperatedSite(t *testing.T, env ...string) (*site, *browser) {
+	t.Helper()
+	admin := freeAddress(t)
+	s := newSite(t, append(env, "ADMIN_ADDR="+admin, "ADMIN_API_TOKEN=secret-of-operators")...).start()
+	return s, &browser{t: t, base: "http://" + admin}
+}
+
+// onBothDatabases runs a test with SQLite and with PostgreSQL. It gets the DATABASE_URL.
+func onBothDatabases(t *testing.T, test func(t *testing.T, database string)) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, "")
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, pgserver.Start(t).NewDatabase(t))
+	})
 }
 
 // newFarSite returns a site with remote drivers that does not run yet.

@@ -8,24 +8,15 @@ import (
 	"testing"
 
 	"siteapi/integrations/lead"
-	"siteapi/integrations/store/storetest/pgserver"
 )
 
 // TestOutcomes: people say what became of a lead, through the schema and with a command, on
 // both databases.
 func TestOutcomes(t *testing.T) {
-	t.Parallel()
-	for name, database := range map[string]func(t *testing.T) string{
-		"sqlite":   func(*testing.T) string { return "" },
-		"postgres": func(t *testing.T) string { return pgserver.Start(t).NewDatabase(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			admin := freeAddress(t)
-			s := newSite(t, "ADMIN_ADDR="+admin, "ADMIN_API_TOKEN=secret-of-operators", "DATABASE_URL="+database(t)).start()
-			testOutcomes(t, s, &browser{t: t, base: "http://" + admin})
-		})
-	}
+	onBothDatabases(t, func(t *testing.T, database string) {
+		s, b := newOperatedSite(t, "DATABASE_URL="+database)
+		testOutcomes(t, s, b)
+	})
 }
 
 func testOutcomes(t *testing.T, s *site, b *browser) {

@@ -13,30 +13,16 @@ import (
 	"testing"
 
 	"siteapi/integrations/lead"
-	"siteapi/integrations/store/storetest/pgserver"
 	"siteapi/schema"
 )
 
 // Operators give leads to each other, change their status, write notes, and find leads by
 // all of it, on both databases.
 func TestWork(t *testing.T) {
-	t.Parallel()
-	for name, database := range map[string]func(t *testing.T) string{
-		"sqlite":   func(*testing.T) string { return "" },
-		"postgres": func(t *testing.T) string { return pgserver.Start(t).NewDatabase(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			admin := freeAddress(t)
-			s := newSite(t,
-				"ADMIN_ADDR="+admin,
-				"ADMIN_API_TOKEN=secret-of-operators",
-				"DATABASE_URL="+database(t),
-				"CMS_FILE="+withoutPrices(t),
-			).start()
-			testWork(t, s, &browser{t: t, base: "http://" + admin})
-		})
-	}
+	onBothDatabases(t, func(t *testing.T, database string) {
+		s, b := newOperatedSite(t, "DATABASE_URL="+database, "CMS_FILE="+withoutPrices(t))
+		testWork(t, s, b)
+	})
 }
 
 // withoutPrices returns the path of content without rules for prices, so that the range that

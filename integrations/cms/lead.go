@@ -61,6 +61,10 @@ func NewLeadDocument(s *lead.Lead) LeadDocument {
 		Type:        LeadType,
 		LeadID:      s.ID,
 		SessionID:   s.SessionID,
+		Locale:      s.Locale,
+		SubmittedAt: s.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
+		PDFPath:     s.PDFPath(),
+
 		Contact:     s.Contact,
 		Selections:  s.Selections,
 		Estimate:    s.Estimate,
@@ -69,9 +73,6 @@ func NewLeadDocument(s *lead.Lead) LeadDocument {
 		Attribution: s.Attribution,
 		FirstTouch:  s.FirstAttribution,
 		Consents:    newConsents(s.Consents),
-		Locale:      s.Locale,
-		SubmittedAt: s.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
-		PDFPath:     s.PDFPath(),
 	}
 }
 

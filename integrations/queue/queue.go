@@ -1,15 +1,23 @@
 // Package queue brings leads to the CMS, the CRM and the site's webhook, sends the mails
 // about them, and tells the edge what changed. Deliveries are jobs of River in the store's
 // database: each is inserted in the transaction of its lead and retried until its target
-// accepts or rejects it. A target may receive a
-// lead more than once and must be idempotent. Each target has a River queue of its
-// own.
+// accepts or rejects it. A target may receive a lead more than once and must be idempotent.
+// Each target has a River queue of its own.
 //
-// A failed delivery is retried with backoff and does not delay others. A delivery that
-// meets a rate limit (429, or another failure with Retry-After) pauses its target: all deliveries to
-// the target are snoozed, and the try does not count. A process that is killed leaves
-// deliveries running; River rescues them after [RescueAfter]. A clock that jumps makes
-// deliveries early or late.
+// What follows an attempt depends on the [upstream.Kind] of its error, which the target's
+// driver decides:
+//
+//   - Unavailable, such as a 503: it is retried with backoff, and does not delay others.
+//   - Limited, a 429, and any failure with a Retry-After: the target is paused. All
+//     deliveries to it are snoozed, and the attempt does not count.
+//   - Refused, such as a 401: it is retried, after a pause of the target if its driver names
+//     one.
+//   - Rejected, such as a 400 or a mail server's 550 for the recipient: the delivery has
+//     failed, until an operator retries it. A mail to a visitor is recorded as not sent
+//     instead, and decides nothing about its lead.
+//
+// A process that is killed leaves deliveries running; River rescues them after
+// [RescueAfter]. A clock that jumps makes deliveries early or late.
 package queue
 
 import (

@@ -10,12 +10,15 @@ func Commands(d Drivers) []*cobra.Command {
 		d.auditCommands(),
 		d.sessionsCommands(),
 		d.funnelCommand(),
+
 		d.doctorCommand(),
 		d.configCommand(),
 		d.readyCommand(),
+
 		d.backupCommand(),
 		d.restoreCommand(),
 		d.migrateCommand(),
+
 		d.edgeCommands(),
 		d.storeCommands(),
 		d.priceCommand(),

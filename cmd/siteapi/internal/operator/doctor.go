@@ -259,6 +259,7 @@ func Checks(s *config.Settings) []health.Check {
 				return checkSettings(s, warn)
 			},
 		},
+
 		{
 			Name:   "data folder",
 			Advice: "see whose folder it is, whether it is mounted read-only, and whether the disk is full",

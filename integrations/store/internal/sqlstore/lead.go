@@ -28,7 +28,7 @@ type LeadRow struct {
 
 	// These repeat what is in the body, to select and sort by.
 	Locale   string
-	Source   string // of the last touch, as Campaign is
+	Source   string // the last touch's, as Campaign is
 	Campaign string
 
 	FirstSource   string
