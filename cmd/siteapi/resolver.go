@@ -135,7 +135,7 @@ func (a *app) newQuotes(verifier *turnstile.Verifier) *quotes.Resolver {
 // newOperators returns the resolver of what operators see and do.
 func (a *app) newOperators(rules *leads.Service) *operators.Resolver {
 	return &operators.Resolver{Deps: operators.Deps{
-		Operators: rules,
+		Leads:     rules,
 		Audit:     a.data.Tables,
 		Sessions:  a.data.Tables,
 		Live:      &live.Feed{Changes: a.data.Tables, Log: a.log},

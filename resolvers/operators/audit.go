@@ -6,13 +6,30 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/99designs/gqlgen/graphql"
-	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/rs/zerolog"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/schema"
 )
+
+// logAudit logs that an operator read or changed something, whatever LOG_LEVEL is. It names
+// the operator as the audit in the database does, and the leads by their references, which
+// are not personal data.
+func (r *Resolver) logAudit(ctx context.Context, field string, ids ...string) {
+	references := zerolog.Arr()
+	for _, id := range ids {
+		references.Str(lead.Reference(id))
+	}
+
+	r.Log.Log().
+		Str(zerolog.LevelFieldName, zerolog.LevelInfoValue).
+		Ctx(ctx).
+		Str("actor", schema.CallerFrom(ctx).Operator.Actor).
+		Str("field", field).
+		Array("leads", references).
+		Msg("audit")
+}
 
 // done returns the entry of the audit for what the caller of a field does with a lead, if
 // there is one. The detail becomes JSON.
@@ -44,7 +61,7 @@ func AuditEntry(
 // shown or done without an entry.
 func (r *Resolver) record(ctx context.Context, entries ...store.AuditEntry) error {
 	if err := r.Audit.Record(ctx, entries...); err != nil {
-		return operatorError(err)
+		return coded(err)
 	}
 	return nil
 }
@@ -62,7 +79,7 @@ func (r *Resolver) recordOpened(ctx context.Context, leadID string) error {
 
 	latest, err := r.Audit.AuditEntries(ctx, store.AuditFilter{Lead: leadID, Limit: DefaultPage})
 	if err != nil {
-		return operatorError(err)
+		return coded(err)
 	}
 
 	entry := r.done(ctx, schema.AuditActionOpened, leadID, nil)
@@ -72,15 +89,6 @@ func (r *Resolver) recordOpened(ctx context.Context, leadID string) error {
 		}
 	}
 	return r.record(ctx, entry)
-}
-
-// recordRetry stores that a delivery is tried by hand.
-func (r *Resolver) recordRetry(ctx context.Context, d *schema.Delivery) error {
-	leadID := ""
-	if d.Lead != nil {
-		leadID = d.Lead.ID
-	}
-	return r.record(ctx, r.done(ctx, schema.AuditActionRetried, leadID, map[string]any{"target": d.Target}))
 }
 
 // FilterDetail describes a listing of leads. It says that something was searched for, and
@@ -119,26 +127,6 @@ func FilterDetail(f store.Filter, state lead.State, n int) map[string]any {
 	return detail
 }
 
-// showsPersonal reports whether an operation selects a field below the current one that is
-// not for viewers, and the caller is none: a viewer gets null there.
-func showsPersonal(ctx context.Context) bool {
-	if isViewer(ctx) {
-		return false
-	}
-
-	op := graphql.GetOperationContext(ctx)
-	var below func(set ast.SelectionSet) bool
-	below = func(set ast.SelectionSet) bool {
-		for _, f := range graphql.CollectFields(op, set, nil) {
-			if f.Definition.Directives.ForName("auth") != nil || below(f.Selections) {
-				return true
-			}
-		}
-		return false
-	}
-	return below(graphql.GetFieldContext(ctx).Field.Selections)
-}
-
 // AuditPage resolves the root field `audit`.
 func (r *Resolver) AuditPage(
 	ctx context.Context, leadID string, first int, after string,
@@ -153,7 +141,7 @@ func (r *Resolver) AuditPage(
 
 	entries, err := r.Audit.AuditEntries(ctx, f)
 	if err != nil {
-		return nil, operatorError(err)
+		return nil, coded(err)
 	}
 
 	page := &schema.AuditConnection{Edges: []*schema.AuditEdge{}, PageInfo: &schema.PageInfo{}}
@@ -170,7 +158,7 @@ func (r *Resolver) AuditPage(
 func (r *Resolver) LeadAudit(ctx context.Context, l *schema.Lead) ([]*schema.AuditEntry, error) {
 	entries, err := r.Audit.AuditEntries(ctx, store.AuditFilter{Lead: l.ID, Limit: DefaultPage})
 	if err != nil {
-		return nil, operatorError(err)
+		return nil, coded(err)
 	}
 
 	list := make([]*schema.AuditEntry, len(entries))

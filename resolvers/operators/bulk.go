@@ -24,7 +24,7 @@ func (r *Resolver) eachLead(
 	seen := map[string]bool{}
 	var found []string
 	for _, id := range ids {
-		l, err := r.Operators.Find(ctx, id)
+		l, err := r.Leads.Find(ctx, id)
 		if err == nil && seen[l.ID] {
 			continue
 		}
@@ -42,7 +42,7 @@ func (r *Resolver) eachLead(
 		}
 	}
 
-	r.audit(ctx, field, found...)
+	r.logAudit(ctx, field, found...)
 	return sum, nil
 }
 
@@ -70,7 +70,7 @@ func (r *Resolver) ReleaseLeads(
 		if l.Released() && (expected == "" || expected == l.State()) {
 			return false, leads.ErrNotInReview
 		}
-		err := r.Operators.Release(ctx, l, expected, r.done(ctx, schema.AuditActionReleased, l.ID, nil))
+		err := r.Leads.Release(ctx, l, expected, r.done(ctx, schema.AuditActionReleased, l.ID, nil))
 		return err == nil, err
 	})
 }
@@ -80,7 +80,7 @@ func (r *Resolver) RejectLeads(
 	ctx context.Context, ids []string, expected lead.State,
 ) (*schema.LeadsChange, error) {
 	return r.eachLead(ctx, "rejectLeads", ids, func(l lead.Lead) (bool, error) {
-		err := r.Operators.Reject(ctx, l, expected, r.done(ctx, schema.AuditActionRejected, l.ID, nil))
+		err := r.Leads.Reject(ctx, l, expected, r.done(ctx, schema.AuditActionRejected, l.ID, nil))
 		return err == nil, err
 	})
 }
@@ -88,7 +88,7 @@ func (r *Resolver) RejectLeads(
 // RetryLeads resolves the root field of that name.
 func (r *Resolver) RetryLeads(ctx context.Context, ids []string) (*schema.LeadsChange, error) {
 	return r.eachLead(ctx, "retryLeads", ids, func(l lead.Lead) (bool, error) {
-		unsent, err := r.Operators.Deliveries.List(ctx, queue.Filter{
+		unsent, err := r.Leads.Deliveries.List(ctx, queue.Filter{
 			Leads:  []string{l.ID},
 			States: []queue.State{queue.Failed, queue.Retrying},
 		})
@@ -101,7 +101,7 @@ func (r *Resolver) RetryLeads(ctx context.Context, ids []string) (*schema.LeadsC
 				err = r.recordRetry(ctx, newDelivery(d, &schema.Lead{ID: l.ID}))
 			}
 			if err == nil {
-				err = r.Operators.Deliveries.Retry(ctx, d.ID)
+				err = r.Leads.Deliveries.Retry(ctx, d.ID)
 			}
 		}
 		return err == nil, err
@@ -114,7 +114,7 @@ func (r *Resolver) SetLeadStatuses(
 ) (*schema.LeadsChange, error) {
 	return r.eachLead(ctx, "setLeadStatuses", ids, func(l lead.Lead) (bool, error) {
 		entry := r.done(ctx, schema.AuditActionStatus, l.ID, map[string]any{"status": status})
-		return r.Operators.Work.SetStatus(ctx, l.ID, lead.Status(status), entry)
+		return r.Leads.Work.SetStatus(ctx, l.ID, lead.Status(status), entry)
 	})
 }
 
@@ -123,7 +123,7 @@ func (r *Resolver) AssignLeads(ctx context.Context, ids []string, owner string) 
 	owner = crm.Address(owner)
 	var given []string
 	sum, err := r.eachLead(ctx, "assignLeads", ids, func(l lead.Lead) (bool, error) {
-		changed, err := r.Operators.Work.Assign(ctx, l.ID, owner, r.assigned(ctx, l.ID, owner))
+		changed, err := r.Leads.Work.Assign(ctx, l.ID, owner, r.assigned(ctx, l.ID, owner))
 		if changed {
 			given = append(given, l.ID)
 		}

@@ -11,8 +11,8 @@ import (
 	"siteapi/schema"
 )
 
-// operatorError turns the errors of package leads into coded errors.
-func operatorError(err error) error {
+// coded turns the errors of package leads into coded errors.
+func coded(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return schema.NotFound("There is no such lead.")

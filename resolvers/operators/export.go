@@ -78,9 +78,9 @@ func (r *Resolver) recordLeads(
 		return 0, r.recordListedLeads(ctx, f, state)
 	}
 
-	counts, err := r.Operators.Count(ctx, f, state)
+	counts, err := r.Leads.Count(ctx, f, state)
 	if err != nil {
-		return 0, operatorError(err)
+		return 0, coded(err)
 	}
 	entry := r.done(ctx, schema.AuditActionExported, "", FilterDetail(f, state, store.NumberOf(counts)))
 	return entry.At.Unix(), r.record(ctx, entry)

@@ -14,7 +14,7 @@ import (
 
 // Funnel resolves the root field of that name.
 func (r *Resolver) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Funnel, error) {
-	counted, err := r.Operators.Funnel(ctx, f)
+	counted, err := r.Leads.Funnel(ctx, f)
 	if err != nil {
 		return nil, err
 	}

@@ -1,39 +1,11 @@
 package operators
 
 import (
-	"context"
-	"strconv"
-	"strings"
-
 	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
-
-// shownLeads returns leads as operators see them, with their deliveries and notes if the
-// operation asks for those.
-func (r *Resolver) shownLeads(ctx context.Context, found ...lead.Lead) ([]*schema.Lead, error) {
-	var deliveries map[string][]queue.Delivery
-	if asksDeliveries(ctx) {
-		var err error
-		if deliveries, err = r.Operators.DeliveriesOf(ctx, found); err != nil {
-			return nil, operatorError(err)
-		}
-	}
-
-	if asks(ctx, "notes") || asks(ctx, "csv") {
-		if err := r.Operators.AddNotes(ctx, found); err != nil {
-			return nil, operatorError(err)
-		}
-	}
-
-	list := make([]*schema.Lead, len(found))
-	for i, l := range found {
-		list[i] = NewLead(l, deliveries[l.ID])
-	}
-	return list, nil
-}
 
 // NewLead returns a lead with its deliveries as operators see it.
 func NewLead(l lead.Lead, deliveries []queue.Delivery) *schema.Lead {
@@ -120,53 +92,4 @@ func newLeadAttribution(a lead.Attribution) *schema.LeadAttribution {
 		Referrer:    schema.Optional(a.Referrer),
 		LandingPage: schema.Optional(a.LandingPage),
 	}
-}
-
-// newDelivery returns a delivery as operators see it. The lead is nil if it was erased.
-func newDelivery(d queue.Delivery, of *schema.Lead) *schema.Delivery {
-	shown := &schema.Delivery{
-		ID:           strconv.FormatInt(d.ID, 10),
-		Target:       schema.DeliveryTarget(strings.ToUpper(string(d.Target))),
-		State:        schema.DeliveryState(strings.ToUpper(string(d.State))),
-		CreatedAt:    d.CreatedAt,
-		Attempts:     []*schema.DeliveryAttempt{},
-		AttemptCount: d.Attempts,
-		MaxAttempts:  d.MaxAttempts,
-		Reason:       schema.Optional(d.Why()),
-		Lead:         of,
-	}
-
-	for _, e := range d.Errors {
-		shown.Attempts = append(shown.Attempts, &schema.DeliveryAttempt{At: e.At, Error: e.Error})
-	}
-	if !d.NextAt.IsZero() {
-		shown.NextAttemptAt = &d.NextAt
-	}
-	if d.State == queue.Delivered {
-		shown.DeliveredAt = &d.FinishedAt
-	}
-
-	return shown
-}
-
-// NewReceipt returns the receipt of an erasure as operators see it.
-func NewReceipt(r *leads.Receipt) *schema.ErasureReceipt {
-	shown := &schema.ErasureReceipt{
-		Email:    r.Email,
-		DryRun:   r.DryRun,
-		Complete: r.Complete,
-		Remains:  r.Remains,
-	}
-
-	for _, p := range r.Places {
-		shown.Places = append(shown.Places, &schema.ErasurePlace{
-			Place:  p.Name,
-			Unit:   p.Unit,
-			Found:  p.Found,
-			Erased: p.Erased,
-			State:  string(p.State),
-			Detail: schema.Optional(p.Detail),
-		})
-	}
-	return shown
 }

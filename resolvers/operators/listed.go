@@ -66,7 +66,7 @@ func (r *Resolver) recordListed(
 
 	about, err := detail()
 	if err != nil {
-		return operatorError(err)
+		return coded(err)
 	}
 	if err := r.record(ctx, r.done(ctx, schema.AuditActionListed, "", about)); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (r *Resolver) recordListed(
 func (r *Resolver) recordListedLeads(ctx context.Context, f store.Filter, state lead.State) error {
 	f.After, f.Limit, f.ByAmount, f.Newest = nil, 0, false, false
 	return r.recordListed(ctx, []any{"leads", f, state}, func() (map[string]any, error) {
-		counts, err := r.Operators.Count(ctx, f, state)
+		counts, err := r.Leads.Count(ctx, f, state)
 		return FilterDetail(f, state, store.NumberOf(counts)), err
 	})
 }

@@ -13,7 +13,7 @@ import (
 func (r *Resolver) LeadEvents(ctx context.Context, after string) (<-chan *schema.LeadEvent, error) {
 	follower, err := r.Live.Follow(ctx, after)
 	if err != nil {
-		return nil, operatorError(err)
+		return nil, coded(err)
 	}
 
 	events := make(chan *schema.LeadEvent)

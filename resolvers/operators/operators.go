@@ -5,6 +5,7 @@
 package operators
 
 import (
+	"context"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -13,17 +14,18 @@ import (
 	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
 	"siteapi/resolvers/live"
+	"siteapi/schema"
 )
 
 // Deps are the dependencies of a [Resolver].
 type Deps struct {
-	Operators *leads.Service
-	Audit     store.Audit
-	Sessions  store.OperatorSessions
-	Live      *live.Feed
-	Mails     *leadmail.Service
-	Log       zerolog.Logger
-	Now       func() time.Time
+	Leads    *leads.Service
+	Audit    store.Audit
+	Sessions store.OperatorSessions
+	Live     *live.Feed
+	Mails    *leadmail.Service
+	Log      zerolog.Logger
+	Now      func() time.Time
 
 	// ExportKey seals the cursors of exports. It is the same at all instances.
 	ExportKey []byte
@@ -34,4 +36,10 @@ type Resolver struct {
 	Deps
 
 	listed listings // which lists were recorded in the audit
+}
+
+// isViewer reports whether a field is answered for a viewer, who must not learn the id of a
+// lead: it opens the PDF.
+func isViewer(ctx context.Context) bool {
+	return schema.CallerFrom(ctx).Operator.Role == schema.RoleViewer
 }

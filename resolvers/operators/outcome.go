@@ -21,7 +21,7 @@ func (r *Resolver) SetLeadOutcome(
 			At:       r.Now().UTC().Truncate(time.Millisecond),
 			By:       entry.Actor,
 		}
-		return r.Operators.SetOutcome(ctx, l, outcome, entry)
+		return r.Leads.SetOutcome(ctx, l, outcome, entry)
 	})
 }
 

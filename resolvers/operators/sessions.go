@@ -12,7 +12,7 @@ import (
 func (r *Resolver) OperatorSessions(ctx context.Context) ([]*schema.OperatorSession, error) {
 	stored, err := r.Sessions.ListSessions(ctx, r.Now())
 	if err != nil {
-		return nil, operatorError(err)
+		return nil, coded(err)
 	}
 
 	list := make([]*schema.OperatorSession, len(stored))
@@ -26,7 +26,7 @@ func (r *Resolver) OperatorSessions(ctx context.Context) ([]*schema.OperatorSess
 func (r *Resolver) EndOperatorSession(ctx context.Context, id string) (*schema.OperatorSession, error) {
 	stored, err := r.Sessions.ListSessions(ctx, r.Now())
 	if err != nil {
-		return nil, operatorError(err)
+		return nil, coded(err)
 	}
 
 	i := slices.IndexFunc(stored, func(s store.OperatorSession) bool { return s.ID() == id })
@@ -40,7 +40,7 @@ func (r *Resolver) EndOperatorSession(ctx context.Context, id string) (*schema.O
 		return nil, err
 	}
 	if _, err := r.Sessions.EndSessions(ctx, stored[i].Hash); err != nil {
-		return nil, operatorError(err)
+		return nil, coded(err)
 	}
 	return ended, nil
 }

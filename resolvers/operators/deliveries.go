@@ -1,0 +1,156 @@
+package operators
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
+	"siteapi/resolvers/executor"
+	"siteapi/schema"
+)
+
+// DeliveryPage resolves the root field `deliveries`.
+func (r *Resolver) DeliveryPage(
+	ctx context.Context, f queue.Filter, after string,
+) (*schema.DeliveryConnection, error) {
+	f.Newest = true
+	if after != "" {
+		var err error
+		if f.After, err = strconv.ParseInt(cursorText(after), 10, 64); err != nil || f.After < 1 {
+			return nil, badCursor()
+		}
+	}
+
+	list, more, err := r.deliveries(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+
+	edges := make([]*schema.DeliveryEdge, len(list))
+	for i, d := range list {
+		edges[i] = &schema.DeliveryEdge{Cursor: newCursor(d.ID), Node: d}
+	}
+
+	n := executor.Fitting(ctx, edges)
+	r.logAudit(ctx, "deliveries", leadsOf(list[:n])...)
+	if showsPersonal(ctx) {
+		err := r.recordListed(ctx, []any{"deliveries", f.States, f.Target}, func() (map[string]any, error) {
+			return map[string]any{"count": n, "of": "deliveries"}, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+
+	page := &schema.DeliveryConnection{
+		Edges:    edges[:n],
+		PageInfo: &schema.PageInfo{HasNextPage: more || n < len(edges)},
+	}
+	if n > 0 {
+		page.PageInfo.EndCursor = &edges[n-1].Cursor
+	}
+	return page, nil
+}
+
+// RetryDelivery resolves the root field of that name.
+func (r *Resolver) RetryDelivery(ctx context.Context, id string) (*schema.Delivery, error) {
+	number, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		return nil, schema.NotFound("There is no such delivery.")
+	}
+
+	one := queue.Filter{ID: number, Limit: 1}
+	list, _, err := r.deliveries(ctx, one)
+	if err == nil && len(list) > 0 {
+		err = r.recordRetry(ctx, list[0])
+	}
+	if err == nil {
+		err = r.Leads.Deliveries.Retry(ctx, number)
+	}
+	if err == nil {
+		list, _, err = r.deliveries(ctx, one)
+	}
+
+	switch {
+	case errors.Is(err, store.ErrNotFound), err == nil && len(list) == 0:
+		return nil, schema.NotFound("There is no such delivery.")
+	case err != nil:
+		return nil, coded(err)
+	}
+
+	r.logAudit(ctx, "retryDelivery", leadsOf(list)...)
+	return list[0], nil
+}
+
+// recordRetry stores that a delivery is tried by hand.
+func (r *Resolver) recordRetry(ctx context.Context, d *schema.Delivery) error {
+	leadID := ""
+	if d.Lead != nil {
+		leadID = d.Lead.ID
+	}
+	return r.record(ctx, r.done(ctx, schema.AuditActionRetried, leadID, map[string]any{"target": d.Target}))
+}
+
+// deliveries returns deliveries with their leads as operators see them, and whether there
+// are more.
+func (r *Resolver) deliveries(
+	ctx context.Context, f queue.Filter,
+) (list []*schema.Delivery, more bool, err error) {
+	found, of, more, err := r.Leads.DeliveryPage(ctx, f)
+	if err != nil {
+		return nil, false, coded(err)
+	}
+	shown, err := r.shownLeads(ctx, of...)
+	if err != nil {
+		return nil, false, err
+	}
+
+	byID := map[string]*schema.Lead{} // leads that were erased are missing
+	for _, l := range shown {
+		byID[l.ID] = l
+	}
+	for _, d := range found {
+		list = append(list, newDelivery(d, byID[d.LeadID]))
+	}
+	return list, more, nil
+}
+
+// leadsOf returns the ids of the leads of deliveries, without those that were erased.
+func leadsOf(list []*schema.Delivery) (ids []string) {
+	for _, d := range list {
+		if d.Lead != nil {
+			ids = append(ids, d.Lead.ID)
+		}
+	}
+	return ids
+}
+
+// newDelivery returns a delivery as operators see it. The lead is nil if it was erased.
+func newDelivery(d queue.Delivery, of *schema.Lead) *schema.Delivery {
+	shown := &schema.Delivery{
+		ID:           strconv.FormatInt(d.ID, 10),
+		Target:       schema.DeliveryTarget(strings.ToUpper(string(d.Target))),
+		State:        schema.DeliveryState(strings.ToUpper(string(d.State))),
+		CreatedAt:    d.CreatedAt,
+		Attempts:     []*schema.DeliveryAttempt{},
+		AttemptCount: d.Attempts,
+		MaxAttempts:  d.MaxAttempts,
+		Reason:       schema.Optional(d.Why()),
+		Lead:         of,
+	}
+
+	for _, e := range d.Errors {
+		shown.Attempts = append(shown.Attempts, &schema.DeliveryAttempt{At: e.At, Error: e.Error})
+	}
+	if !d.NextAt.IsZero() {
+		shown.NextAttemptAt = &d.NextAt
+	}
+	if d.State == queue.Delivered {
+		shown.DeliveredAt = &d.FinishedAt
+	}
+
+	return shown
+}

@@ -1,0 +1,46 @@
+package operators
+
+import (
+	"context"
+	"slices"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// showsPersonal reports whether an operation selects a field below the current one that is
+// not for viewers, and the caller is none: a viewer gets null there.
+func showsPersonal(ctx context.Context) bool {
+	if isViewer(ctx) {
+		return false
+	}
+
+	op := graphql.GetOperationContext(ctx)
+	var below func(set ast.SelectionSet) bool
+	below = func(set ast.SelectionSet) bool {
+		for _, f := range graphql.CollectFields(op, set, nil) {
+			if f.Definition.Directives.ForName("auth") != nil || below(f.Selections) {
+				return true
+			}
+		}
+		return false
+	}
+	return below(graphql.GetFieldContext(ctx).Field.Selections)
+}
+
+// asksDeliveries reports whether an operation selects deliveries below the current field,
+// or what follows from them.
+func asksDeliveries(ctx context.Context) bool {
+	return asks(ctx, "deliveries") || asks(ctx, "noMailReason")
+}
+
+// asks reports whether an operation selects a field of that name below the current one.
+func asks(ctx context.Context, name string) bool {
+	return selects(graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field.Selections, name)
+}
+
+func selects(op *graphql.OperationContext, set ast.SelectionSet, name string) bool {
+	return slices.ContainsFunc(graphql.CollectFields(op, set, nil), func(f graphql.CollectedField) bool {
+		return f.Name == name || selects(op, f.Selections, name)
+	})
+}
