@@ -32,14 +32,12 @@ func (r *Resolver) LeadPage(
 
 	// A viewer finds leads by the reference alone. More of the id could be guessed letter by
 	// letter.
+	page := &schema.LeadConnection{Edges: []*schema.LeadEdge{}, PageInfo: &schema.PageInfo{}}
 	if isViewer(ctx) {
 		f.Reference, f.Search = strings.TrimSpace(f.Search), ""
 		if len(f.Reference) > lead.ReferenceLength {
-			return &schema.LeadConnection{
-				Edges:    []*schema.LeadEdge{},
-				PageInfo: &schema.PageInfo{},
-				Counts:   newLeadCounts(nil),
-			}, nil
+			page.Counts = newLeadCounts(nil)
+			return page, nil
 		}
 	}
 
@@ -64,10 +62,7 @@ func (r *Resolver) LeadPage(
 		return nil, err
 	}
 
-	page := &schema.LeadConnection{
-		Edges:    edges[:n],
-		PageInfo: &schema.PageInfo{HasNextPage: more || n < len(edges)},
-	}
+	page.Edges, page.PageInfo.HasNextPage = edges[:n], more || n < len(edges)
 	if n > 0 {
 		page.PageInfo.EndCursor = &edges[n-1].Cursor
 	}
