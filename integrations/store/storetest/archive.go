@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -163,8 +164,12 @@ func search(t *testing.T, s Subject) {
 		t.Errorf("an erased submission leaves %v behind", left)
 	}
 
+	before, err := db.LastChanges(t.Context(), 1)
 	s.Exec(t, `DELETE FROM search_terms; UPDATE submissions SET searchable = 0`)
 	check(store.Filter{Search: "stef"}, n-2)
+	if after, err2 := db.LastChanges(t.Context(), 1); err != nil || err2 != nil || !reflect.DeepEqual(after, before) {
+		t.Errorf("being indexed is a change of a lead: %+v, %v %v", after, err, err2)
+	}
 
 	// An earlier release stored fewer terms.
 	s.Exec(t, `DELETE FROM search_terms WHERE term LIKE '721%'; UPDATE submissions SET searchable = 1`)

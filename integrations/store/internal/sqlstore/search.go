@@ -114,7 +114,7 @@ func addTerms(ctx context.Context, tx Tx, leads ...lead.Lead) error {
 		}
 	}
 
-	const most = 10_000 // A statement of SQLite has at most 32,766 arguments.
+	const most = 200 // SQLite looks each argument up among all of its statement.
 	for part := range slices.Chunk(args, most) {
 		marks := make([]string, len(part)/2)
 		for i := range marks {
@@ -132,62 +132,57 @@ func addTerms(ctx context.Context, tx Tx, leads ...lead.Lead) error {
 }
 
 // IndexLeads makes leads searchable that another program stored, such as an earlier
-// release or a copy. Their column searchable is 1 if their terms lack company, telephone
-// and domain, and 2 if only the columns that repeat the body are missing. It works in
-// batches of 200.
+// release or a copy, and fills in the columns that repeat the body. Their column searchable
+// is 1 if their terms lack company, telephone and domain, and 2 if only those columns are
+// missing. It works in batches of 200.
 func (s *Store) IndexLeads(ctx context.Context) error {
-	for first, last := "", ""; ; first = last {
+	for last := ""; ; {
+		var found []LeadRow
 		err := s.db.Query(ctx,
-			`SELECT id FROM submissions WHERE searchable < 3 AND id > $1 ORDER BY id LIMIT 200`,
-			[]any{first},
-			func(scan Scan) error { return scan(&last) },
+			selectLead+` WHERE searchable < 3 AND id > $1 ORDER BY id LIMIT 200`,
+			[]any{last},
+			func(scan Scan) error {
+				var r LeadRow
+				err := scan(r.columns()...)
+				found = append(found, r)
+				return err
+			},
 		)
-		if err != nil || last == first {
-			return err
+		if err == nil && len(found) > 0 {
+			last = found[len(found)-1].ID
+			err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error { return indexLeads(ctx, tx, found) })
 		}
-
-		err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
-			var found []lead.Lead
-			err := tx.Query(ctx,
-				`UPDATE submissions SET searchable = 3 WHERE searchable < 3 AND id > $1 AND id <= $2
-RETURNING `+readColumns+`, progress`,
-				[]any{first, last},
-				func(scan Scan) error {
-					var r LeadRow
-					if err := scan(r.columns()...); err != nil {
-						return err
-					}
-
-					l, err := r.lead()
-					found = append(found, l)
-					return err
-				},
-			)
-			if err == nil && len(found) > 0 {
-				err = addTerms(ctx, tx, found...)
-			}
-			for _, l := range found {
-				if err == nil {
-					err = repeatBody(ctx, tx, l)
-				}
-			}
-			return err
-		})
 		if err != nil {
 			return fmt.Errorf("making submissions searchable: %w", err)
+		}
+		if len(found) == 0 {
+			return nil
 		}
 	}
 }
 
-// repeatBody fills in the columns that repeat the body of a lead.
-func repeatBody(ctx context.Context, tx Tx, l lead.Lead) error {
-	var r LeadRow
-	r.repeat(l)
-	_, err := tx.Exec(ctx,
-		`UPDATE submissions SET locale = $1, source = $2, campaign = $3, first_source = $4, first_campaign = $5,
-  currency = $6, amount = $7 WHERE id = $8`,
-		r.Locale, r.Source, r.Campaign, r.FirstSource, r.FirstCampaign, r.Currency, r.Amount, l.ID)
-	return err
+// indexLeads leaves alone the leads that have been erased, or indexed by another program,
+// since they were read.
+func indexLeads(ctx context.Context, tx Tx, rows []LeadRow) error {
+	var indexed []lead.Lead
+	for _, r := range rows {
+		l, err := r.lead()
+		if err != nil {
+			return err
+		}
+
+		r.repeat(l)
+		n, err := tx.Exec(ctx, `UPDATE submissions SET searchable = 3, locale = $1, source = $2, campaign = $3,
+  first_source = $4, first_campaign = $5, currency = $6, amount = $7 WHERE id = $8 AND searchable < 3`,
+			r.Locale, r.Source, r.Campaign, r.FirstSource, r.FirstCampaign, r.Currency, r.Amount, r.ID)
+		if err != nil {
+			return err
+		}
+		if n == 1 {
+			indexed = append(indexed, l)
+		}
+	}
+	return addTerms(ctx, tx, indexed...)
 }
 
 // searchWords returns the words of a search, each as the beginnings of terms that it
