@@ -242,40 +242,42 @@ func (s *Store) searchNewest(
 	return s.readPage(ctx, f, "SELECT "+readColumns+", progress FROM "+next, c)
 }
 
-// searchAll looks for a page of a search by the term that the fewest leads have.
+// searchAll looks for a page of a search by the term that the fewest leads have, or among
+// all leads in the order of the listing if none of its terms is rare.
 func (s *Store) searchAll(
 	ctx context.Context, f store.Filter, after *LeadRow,
 ) ([]LeadRow, error) {
-	terms, err := s.rarestFirst(ctx, searched(f))
+	terms, rare, err := s.rarestFirst(ctx, searched(f))
 	if err != nil {
 		return nil, err
 	}
 
 	var c conditions
-	c.add("SELECT DISTINCT submission_id FROM search_terms WHERE "+terms[0].terms[0], terms[0].args...)
-	found := c.terms[0]
+	page := "SELECT id FROM submissions"
+	if rare {
+		c.add("SELECT DISTINCT submission_id FROM search_terms WHERE "+terms[0].terms[0], terms[0].args...)
+		page = "WITH found AS MATERIALIZED (" + c.terms[0] + ") SELECT id FROM found CROSS JOIN submissions"
+		c.terms = []string{"id = submission_id"}
+	}
 
-	c.terms = []string{"id = submission_id"}
 	c.match(f)
 	c.after(f, after)
-	c.haveTerms(terms[1:])
+	if rare {
+		c.haveTerms(terms[1:])
+	} else {
+		c.areAmong(terms, rare)
+	}
 
 	// Only the rows of the page are read whole: sorting whole rows would exceed the
 	// memory for sorting.
-	page := fmt.Sprintf(
-		"WITH found AS MATERIALIZED (%s) SELECT id FROM found CROSS JOIN submissions%s%s LIMIT %d",
-		found, c.where(), order(f), rowsOf(f),
-	)
+	page += fmt.Sprintf("%s%s LIMIT %d", c.where(), order(f), rowsOf(f))
 	return s.readPage(ctx, f, selectLead+" WHERE id IN ("+page+")", conditions{args: c.args})
 }
 
 // rarestFirst orders terms by the number of leads that have them, counted up to
-// [searchWindow]. Many leads share a word such as SRL.
-func (s *Store) rarestFirst(ctx context.Context, terms []conditions) ([]conditions, error) {
-	if len(terms) == 1 {
-		return terms, nil
-	}
-
+// [searchWindow], and reports whether fewer have the first one. Many leads share a word such
+// as SRL.
+func (s *Store) rarestFirst(ctx context.Context, terms []conditions) (_ []conditions, rare bool, _ error) {
 	type counted struct {
 		term  conditions
 		leads int64
@@ -290,7 +292,7 @@ func (s *Store) rarestFirst(ctx context.Context, terms []conditions) ([]conditio
 		err := s.db.Query(ctx, "SELECT count(*) FROM "+found, c.args,
 			func(scan Scan) error { return scan(&n.leads) })
 		if err != nil {
-			return nil, fmt.Errorf("counting the leads of a search term: %w", err)
+			return nil, false, fmt.Errorf("counting the leads of a search term: %w", err)
 		}
 		all = append(all, n)
 	}
@@ -300,13 +302,27 @@ func (s *Store) rarestFirst(ctx context.Context, terms []conditions) ([]conditio
 	for i, c := range all {
 		ordered[i] = c.term
 	}
-	return ordered, nil
+	return ordered, len(all) > 0 && all[0].leads < searchWindow, nil
 }
 
-// haveTerms adds that a lead has all these terms.
+// haveTerms adds that a lead has all these terms, for a query that reads few leads.
 func (c *conditions) haveTerms(terms []conditions) {
 	for _, t := range terms {
 		c.add("EXISTS (SELECT 1 FROM search_terms WHERE submission_id = submissions.id AND "+t.terms[0]+")",
 			t.args...)
+	}
+}
+
+// areAmong adds that a lead has all these terms, for a query that may read many leads. If none
+// of the terms is rare, the database reads the leads from an index and looks them up among
+// those that have a term: SQLite would read the row of each of these, if the id were not an
+// expression.
+func (c *conditions) areAmong(terms []conditions, rare bool) {
+	id := "id"
+	if !rare {
+		id = "id || ''"
+	}
+	for _, t := range terms {
+		c.add(id+" IN (SELECT submission_id FROM search_terms WHERE "+t.terms[0]+")", t.args...)
 	}
 }

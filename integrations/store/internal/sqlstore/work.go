@@ -118,12 +118,14 @@ func (s *Store) CountWork(ctx context.Context, f store.Filter) (counts []store.W
 		return nil, err
 	}
 
-	var c conditions
-	c.match(f)
-	for _, term := range searched(f) {
-		c.add("id IN (SELECT submission_id FROM search_terms WHERE "+term.terms[0]+")", term.args...)
+	terms, rare, err := s.rarestFirst(ctx, searched(f))
+	if err != nil {
+		return nil, err
 	}
 
+	var c conditions
+	c.match(f)
+	c.areAmong(terms, rare)
 	err = s.db.Query(ctx, "SELECT held, progress, status, count(*) FROM submissions"+c.where()+
 		" GROUP BY held, progress, status", c.args,
 		func(scan Scan) error {
