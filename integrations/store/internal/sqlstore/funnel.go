@@ -92,7 +92,8 @@ func (s *Store) FunnelSessions(
 }
 
 // sessionsOfFunnel returns the query of FunnelSessions. Its columns come in an order in which
-// SQLite sorts fast: those first in which rows differ.
+// SQLite sorts fast: those first in which rows differ. Of several leads of a session the
+// newest has the locale.
 func sessionsOfFunnel(f store.FunnelFilter) (query string, args []any) {
 	var leads conditions
 	leads.add("held = 0")
@@ -110,13 +111,13 @@ func sessionsOfFunnel(f store.FunnelFilter) (query string, args []any) {
 	sessions.ofFunnel(f, "last_seen", touch)
 
 	return fmt.Sprintf(`WITH converted AS MATERIALIZED (
-  SELECT session_id, locale, reached FROM (
-    SELECT session_id, locale,
-      max(CASE outcome WHEN 'WON' THEN %d WHEN 'QUALIFIED' THEN %d ELSE %d END)
-        OVER (PARTITION BY session_id) AS reached,
-      row_number() OVER (PARTITION BY session_id ORDER BY submitted_at DESC, id DESC) AS n
-    FROM submissions%s
-  ) AS leads WHERE n = 1
+  SELECT session_id,
+    CASE count(*) WHEN 1 THEN max(locale) ELSE (
+      SELECT locale FROM submissions AS same%[4]s AND same.session_id = submissions.session_id
+      ORDER BY submitted_at DESC, id DESC LIMIT 1
+    ) END AS locale,
+    max(CASE outcome WHEN 'WON' THEN %[1]d WHEN 'QUALIFIED' THEN %[2]d ELSE %[3]d END) AS reached
+  FROM submissions%[4]s GROUP BY session_id
 )
 SELECT choices, %[5]scampaign, %[5]ssource, (last_seen - %[6]d) / %[7]d AS week, locale, reached, count(*)
 FROM sessions %[8]s converted ON session_id = id%[9]s
