@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	"golang.org/x/sync/errgroup"
+
+	"siteapi/cmd/internal/harness"
+	"siteapi/integrations/store/storetest/pgserver"
+)
+
+// operatorToken opens the fields of operators.
+const operatorToken = "bench-operator-token"
+
+// view is something that an operator looks at in the inbox: operations that the page sends
+// at once, with variables as JSON, of which each measurement takes the next.
+type view struct {
+	name       string
+	most       int // ms, for 95 of 100 measurements
+	operations []string
+	variables  []string
+}
+
+var views = []view{ //nolint:gochecknoglobals // a constant table
+	{"list", 200, []string{"Leads"}, []string{
+		`"sort":"NEWEST"`,
+		`"sort":"OLDEST"`,
+		`"sort":"LARGEST"`,
+		`"sort":"SMALLEST"`,
+		`"sort":"NEWEST","state":"UNDER_WAY"`,
+		`"sort":"LARGEST","status":"WAITING","owner":"ana@example.com"`,
+		`"sort":"NEWEST","locale":"es","source":"newsletter","currency":"RON"`,
+		`"sort":"NEWEST","owner":"nobody@example.com"`,
+	}},
+	{"search", 300, []string{"Leads"}, []string{
+		`"sort":"NEWEST","search":"srl"`,
+		`"sort":"NEWEST","search":"marinescu stefania"`,
+		`"sort":"LARGEST","search":"ana srl"`,
+		`"sort":"NEWEST","search":"gmail.com"`,
+		`"sort":"OLDEST","search":"magazin"`,
+		`"sort":"NEWEST","search":"popaescu17@gmail.com"`,
+		`"sort":"NEWEST","search":"nobody"`,
+		`"sort":"NEWEST","search":"s","status":"CLOSED","owner":"nobody@example.com"`,
+	}},
+	{"filter-and-counts", 500, []string{"Leads", "LeadCounts"}, []string{
+		`"sort":"NEWEST"`,
+		`"sort":"NEWEST","state":"DELIVERED","status":"NEW"`,
+		`"sort":"NEWEST","owner":"ana@example.com","locale":"ro"`,
+		`"sort":"LARGEST","currency":"EUR","amountFrom":5000,"amountTo":20000`,
+		`"sort":"NEWEST","source":"google","search":"marinescu"`,
+		`"sort":"NEWEST","search":"srl"`,
+		`"sort":"NEWEST","search":"ana srl","status":"CLOSED"`,
+		`"sort":"NEWEST","search":"s"`,
+	}},
+	{"funnel", 1000, []string{"Funnel"}, []string{
+		`"touch":"LAST"`,
+		`"touch":"FIRST","locale":"ro"`,
+	}},
+}
+
+// inboxOnSQLite measures the inbox over a large file of SQLite.
+func inboxOnSQLite(ctx context.Context, b *bench) {
+	b.inbox(ctx, "sqlite", "sqlite", "file:"+filepath.Join(b.dir, "data", "siteapi.db")+
+		"?_pragma=cache_size(-300000)&_pragma=synchronous(OFF)")
+}
+
+// inboxOnPostgres measures the inbox over a large database on a PostgreSQL of its own.
+func inboxOnPostgres(ctx context.Context, b *bench) {
+	server := harness.Must(pgserver.New())
+	defer func() { _ = server.Remove() }()
+	harness.Check(server.Up())
+
+	url := server.URL("postgres")
+	b.inbox(ctx, "postgres", "pgx", url, "DATABASE_URL="+url)
+}
+
+// inbox fills a database through the service and beside it, and prints for each view how
+// long the page waits for it.
+func (b *bench) inbox(ctx context.Context, database, driver, dsn string, env ...string) {
+	service := harness.New(b.binary, b.dir, append(env,
+		"ADMIN_API_TOKEN="+operatorToken,
+		// Nobody answers there: leads that are submitted stay under way.
+		"CRM_DRIVER=hubspot", "HUBSPOT_API_URL=http://127.0.0.1:1", "HUBSPOT_TOKEN=none",
+	)...)
+	service.Run(ctx)
+	submitLeads(ctx, service.Base)
+	service.Stop(syscall.SIGTERM)
+
+	db := harness.Must(sql.Open(driver, dsn))
+	defer func() { _ = db.Close() }()
+	fill(ctx, db)
+	service.Command(ctx, "funnel") // fills in what an early release did not store
+	if driver == "pgx" {
+		harness.Must(db.ExecContext(ctx, "VACUUM ANALYZE")) // as PostgreSQL does within a minute
+	}
+
+	service.Run(ctx)
+	defer service.Stop(syscall.SIGTERM)
+	for _, v := range views {
+		v.measure(ctx, service.Admin, database, 3*b.rounds)
+	}
+}
+
+// measure prints the median and the 95th percentile of the times until all answers are there.
+func (v *view) measure(ctx context.Context, admin, database string, times int) {
+	var queries []string
+	for _, name := range v.operations {
+		queries = append(queries, inboxOperation(name))
+	}
+
+	samples := make([]time.Duration, times)
+	for i := range samples {
+		began := time.Now()
+		group, ctx := errgroup.WithContext(ctx)
+		for _, query := range queries {
+			group.Go(func() error {
+				status, answer, err := harness.Do(ctx, http.MethodPost, admin+"/graphql", operatorToken,
+					fmt.Sprintf(`{"query":%q,"variables":{"first":50,%s}}`, query, v.variables[i%len(v.variables)]))
+				if err == nil && (status != http.StatusOK || bytes.Contains(answer, []byte(`"errors"`))) {
+					err = fmt.Errorf("%s is answered with %d %.300s", v.name, status, answer)
+				}
+				return err
+			})
+		}
+		harness.Check(group.Wait())
+		samples[i] = time.Since(began)
+	}
+
+	slices.Sort(samples)
+	fmt.Printf("inbox-%s-%s p50 %.0f p95 %.0f ms (goal p95 ≤ %d)\n", v.name, database,
+		samples[times/2].Seconds()*1000, samples[times*95/100].Seconds()*1000, v.most)
+}
+
+// fragmentSpread finds the names of the fragments in an operation.
+var fragmentSpread = regexp.MustCompile(`\.\.\.(\w+)`)
+
+// inboxOperation returns an operation of the page with its fragments.
+func inboxOperation(name string) string {
+	file := string(harness.Must(os.ReadFile("cmd/siteapi/internal/pages/inbox/operations.graphql")))
+	definition := func(start string) string {
+		_, text, _ := strings.Cut(file, "\n"+start)
+		text, _, _ = strings.Cut(text, "\n}\n")
+		return start + text + "\n}\n"
+	}
+
+	text := definition("query " + name + "(")
+	for _, spread := range fragmentSpread.FindAllStringSubmatch(text, -1) {
+		text += definition("fragment " + spread[1] + " ")
+	}
+	return text
+}
