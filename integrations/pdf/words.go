@@ -58,6 +58,9 @@ type MailWords struct {
 		Contact, Name, Email, Phone, Company string
 		Language, Message, Project, Seen     string
 		Consents, From, FirstFrom, Received  string
+		Given, NotGiven                      string // answers to consents
+		Withdrawn                            string // format with the day
+		OtherWording                         string
 		Open, Reply                          string
 	}
 	Assigned struct {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/lead/leadtest"
@@ -105,6 +106,32 @@ func TestSalesHasEveryField(t *testing.T) {
 		}
 		if less := written(leadtest.Without(path)); less.Text == complete.Text || less.HTML == complete.HTML {
 			t.Errorf("Sales in sales.go leaves out %s", path)
+		}
+	}
+}
+
+// TestSalesReadsConsents: the mail to sales says of each purpose what the visitor answered, and
+// to which words.
+func TestSalesReadsConsents(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)
+	for locale, want := range map[string][]string{
+		"en": {"news: given · Send me news.", "calls: not given · Call me.", "ads: withdrawn on 31 January 2026", "terms: given, not to the site's wording"},
+		"es": {"news: otorgado · Send me news.", "calls: no otorgado · Call me.", "ads: retirado el 31 de enero de 2026", "terms: otorgado, con un texto"},
+		"ro": {"news: acordat · Send me news.", "calls: neacordat · Call me.", "ads: retras pe 31 ianuarie 2026", "terms: acordat, cu alt text"},
+	} {
+		d := pdftest.Sample(locale, "typical")
+		d.Lead.Consents = []lead.Consent{
+			{Purpose: "news", Given: true, Text: "Send me\nnews.", SiteWording: true},
+			{Purpose: "calls", Text: "Call me.", SiteWording: true},
+			{Purpose: "ads", Given: true, WithdrawnAt: &at},
+			{Purpose: "terms", Given: true},
+		}
+		visitor, sales := composed(t, &d)
+		for _, line := range want {
+			if !strings.Contains(sales.Text, line) || strings.Contains(visitor.Text, line) {
+				t.Errorf("%s: %q is missing for sales, or there for the visitor: %s", locale, line, sales.Text)
+			}
 		}
 	}
 }

@@ -70,7 +70,7 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 	)
 	if len(submitted.Consents) > 0 {
 		l.heading(words.Consents)
-		l.facts(consentFacts(submitted.Consents)...)
+		l.facts(consentFacts(w, submitted.Consents)...)
 	}
 	if inbox != "" {
 		l.button(words.Open, inbox)
@@ -80,13 +80,22 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 }
 
 // consentFacts returns for each purpose the visitor's answer and the wording.
-func consentFacts(consents []lead.Consent) []fact {
-	facts := make([]fact, len(consents))
+func consentFacts(w *pdf.Words, consents []lead.Consent) []fact {
+	words, facts := &w.Mail.Sales, make([]fact, len(consents))
 	for i, c := range consents {
-		facts[i] = fact{label: c.Purpose, value: c.Answer()}
-		if wording := shown(c.Text); wording != "" {
-			facts[i].value += " · " + wording
+		answer := words.Given
+		switch {
+		case c.WithdrawnAt != nil:
+			answer = fmt.Sprintf(words.Withdrawn, w.DateOf(*c.WithdrawnAt))
+		case !c.Given:
+			answer = words.NotGiven
+		case !c.SiteWording:
+			answer += ", " + words.OtherWording
 		}
+		if wording := shown(c.Text); wording != "" {
+			answer += " · " + wording
+		}
+		facts[i] = fact{label: c.Purpose, value: answer}
 	}
 	return facts
 }
