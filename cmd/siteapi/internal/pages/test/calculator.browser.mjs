@@ -29,10 +29,10 @@ async function open(path, context = browser.context) {
 /** What is to be seen beyond the answers that a test asked for. */
 const unexpected = (faults) => faults.filter((fault) => !/status (of )?(400|503)|ERR_FAILED|\/api\/quote\/submit/.test(fault));
 
-/** The sessions that `siteapi funnel` counts, by step. */
-async function funnel() {
+/** What `siteapi funnel` counts. */
+async function funnel(...filter) {
   const env = { ENVIRONMENT: "development", DATA_DIR: service.folder };
-  const { stdout } = await promisify(execFile)(binary, ["funnel", "--json"], { env });
+  const { stdout } = await promisify(execFile)(binary, ["funnel", "--json", ...filter], { env });
   return JSON.parse(stdout);
 }
 
@@ -261,6 +261,31 @@ test("a reload and another language keep what was chosen and typed, and where th
   await page.getByRole("textbox", { name: "Empresa opcional" }).waitFor();
   const { search, hash } = new URL(page.url());
   assert.deepEqual([search, hash], ["?utm_source=letter&lang=es", "#top"]);
+  await page.close();
+});
+
+test("where the visitor came from is sent with what is tracked, and not stored in the browser", async () => {
+  const { page, faults } = await watchedPage(browser.context, service.base);
+  await page.goto(`${service.base}/calculator?utm_source=fair&utm_medium=print&utm_campaign=spring&gclid=click&lang=en`, {
+    referer: "https://news.example/article?reader=ana",
+  });
+  const [answer] = await Promise.all([
+    page.waitForResponse(/\/api\/quote\/track/),
+    page.getByRole("radio", { name: /^Online shop/ }).check(),
+  ]);
+  assert.deepEqual(answer.request().postDataJSON().attribution, {
+    source: "fair",
+    medium: "print",
+    campaign: "spring",
+    referrer: "https://news.example/article?reader=ana",
+    landingPage: `${service.base}/calculator`,
+  });
+  const stored = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage, document.cookie]));
+  assert.doesNotMatch(stored, /fair|print|spring|click|news\.example/);
+
+  const { sources } = await funnel("--source", "fair");
+  assert.deepEqual(sources.map(({ source, campaign, sessions }) => [source, campaign, sessions]), [["fair", "spring", 1]]);
+  assert.deepEqual(faults, []);
   await page.close();
 });
 
