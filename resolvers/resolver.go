@@ -1,16 +1,18 @@
 // Package resolvers answers the fields of the schema. The generated *.resolvers.go files take
-// the arguments of a field apart and call the room that it belongs to:
+// the arguments of a field apart and call the package that the field belongs to:
 //
 //   - quotes: what visitors do in the calculator
 //   - quotepdf: the PDF of a lead
 //   - operators: what operators see and do, on top of package leads
 //   - this package: the content, its cache, the webhook of the CMS and the checks
 //
-// Rooms don't know each other, except that operators hands the news of owners to leadmail,
-// and leadmail attaches what quotepdf draws. Below them are content, price, leads and live,
-// which know nothing of fields. Both endpoints, GraphQL and REST, run the resolvers through
-// package executor, which also checks who may ask for a field: its @auth in the SDL says so.
-// Only package retention is called by no field: it is the job that deletes what is too old.
+// These packages don't know each other, except that operators has leadmail tell an owner of
+// leads, and leadmail attaches what quotepdf draws. Below them are content, price, leads and
+// live, which know nothing of fields. Package retention is called by no field: it is the job
+// that deletes what is too old.
+//
+// Both endpoints, GraphQL and REST, run the resolvers through package executor, which also
+// checks who may ask for a field: its @auth in the SDL says so.
 package resolvers
 
 import (
@@ -24,8 +26,7 @@ import (
 	"siteapi/resolvers/quotes"
 )
 
-// Resolver is the root of all resolvers. All fields are required unless their comment says
-// otherwise.
+// Resolver is the root of all resolvers. All of its fields are required.
 type Resolver struct {
 	Quotes    *quotes.Resolver
 	PDFs      *quotepdf.Resolver

@@ -56,9 +56,9 @@ func (u *upstreams) env() []string {
 	}
 	return append(mails,
 		"CMS_DRIVER=sanity",
-		"SANITY_PROJECT_ID="+sanitytest.DefaultProject,
-		"SANITY_DATASET="+sanitytest.DefaultDataset,
-		"SANITY_TOKEN="+sanitytest.DefaultToken,
+		"SANITY_PROJECT_ID="+sanitytest.Project,
+		"SANITY_DATASET="+sanitytest.Dataset,
+		"SANITY_TOKEN="+sanitytest.Token,
 		"SANITY_API_URL="+u.cms.URL(),
 		"CRM_DRIVER=hubspot",
 		"HUBSPOT_TOKEN="+hubspottest.Token,

@@ -45,8 +45,8 @@ func newVendorStubs(t *testing.T, s sanitytest.Options, h hubspottest.Options) *
 func (f *vendorStubs) env(more ...map[string]string) map[string]string {
 	env := map[string]string{
 		"CMS_DRIVER":        "sanity",
-		"SANITY_PROJECT_ID": sanitytest.DefaultProject,
-		"SANITY_TOKEN":      sanitytest.DefaultToken,
+		"SANITY_PROJECT_ID": sanitytest.Project,
+		"SANITY_TOKEN":      sanitytest.Token,
 		"SANITY_API_URL":    f.cms.URL(),
 		"CRM_DRIVER":        "hubspot",
 		"HUBSPOT_TOKEN":     hubspottest.Token,

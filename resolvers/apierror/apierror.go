@@ -1,5 +1,5 @@
-// Package apierror turns the errors that fields of all rooms meet into errors that clients may
-// see. The errors of one room are translated there.
+// Package apierror turns the errors that fields of several packages meet into errors that
+// clients may see. The errors of one package are translated there.
 package apierror
 
 import (
@@ -11,8 +11,8 @@ import (
 	"siteapi/schema"
 )
 
-// From returns the coded error for an error of the content, the cache or a deadline. Any other
-// error is returned unchanged and presented as INTERNAL.
+// From returns the coded error for an error of the content, the cache or a deadline. Any
+// other error is returned unchanged and presented as INTERNAL.
 func From(err error) error {
 	if coded, ok := errors.AsType[*schema.Error](err); ok {
 		return coded

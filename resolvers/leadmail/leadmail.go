@@ -1,6 +1,6 @@
-// Package leadmail sends the mails about leads: thanks to a visitor, news to sales, and to an
-// operator which leads it was given. The queue calls it, repeats what fails, and records what
-// is not sent, with a reason for operators.
+// Package leadmail sends the mails about leads: thanks to a visitor, news to sales, and
+// to an operator which leads it was given. The queue calls it, repeats what fails, and
+// records what is not sent, with a reason for operators.
 package leadmail
 
 import (

@@ -1,6 +1,7 @@
-// Package quotepdf makes the PDF summaries of leads: for the field quotePdf, and for the mails
-// that have one attached. A document is drawn once for all who ask, and again when the content
-// has changed. It never waits for the CMS: without the content it is drawn plainly.
+// Package quotepdf makes the PDF summaries of leads: for the field quotePdf, and for the
+// mails that have one attached. A document is drawn once for all who ask, and again when
+// the content has changed. Where the content can't be read it is drawn without the site's
+// settings.
 package quotepdf
 
 import (
@@ -37,14 +38,13 @@ type LogoLoader interface {
 	Load(ctx context.Context, url string) ([]byte, error)
 }
 
-// Deps are the dependencies of a [Resolver]. A field is required unless its comment says
-// otherwise.
+// Deps are the dependencies of a [Resolver]. All fields are required.
 type Deps struct {
 	Content *content.Service
 	Cache   cache.Cache
 	Quotes  store.Quotes
 	PDF     Renderer
-	Logo    LogoLoader // optional: without it, documents have no logo
+	Logo    LogoLoader
 	Log     zerolog.Logger
 
 	// ObserveDatabase is told of each operation of the database that a visitor waited for,
@@ -101,8 +101,8 @@ func documentKey(id string, locale schema.Locale, revision string) string {
 	return lead.PDFKey(id) + string(locale) + ":" + revision
 }
 
-// Quote resolves quotePdf: it returns the document of a lead in a language, or else in the one
-// that suits the lead or its reader.
+// Quote resolves quotePdf: it returns the document of a lead in a language, or else in
+// the one that suits the lead or its reader.
 func (r *Resolver) Quote(ctx context.Context, id string, asked *schema.Locale) (*schema.QuotePDF, error) {
 	if len(id) > maxIDLength {
 		return nil, noLead()
@@ -250,8 +250,7 @@ func (r *Resolver) Document(
 	d.Company.Name, d.Company.Accent = snap.Settings.CompanyName, snap.Settings.Accent
 	d.Company.Lines = companyLines(snap.Settings, locale)
 
-	if logo := snap.Settings.Shown.Logo; r.Logo != nil &&
-		logo != nil && logo.Asset != nil && logo.Asset.URL != nil {
+	if logo := snap.Settings.Shown.Logo; logo != nil && logo.Asset != nil && logo.Asset.URL != nil {
 		var err error
 		if d.Company.Logo, err = r.logo(ctx, *logo.Asset.URL); err != nil {
 			r.Log.Warn().Ctx(ctx).Err(err).Msg("rendering a quote without the logo")

@@ -1,6 +1,6 @@
 // Package quotes resolves what visitors do in the calculator: estimateQuote prices their
-// choices, trackQuote stores them while they are being made, and submitQuote makes a lead of
-// them. What becomes of a lead afterwards is up to its deliveries.
+// choices, trackQuote stores them while they are being made, and submitQuote makes a lead
+// of them. What becomes of a lead afterwards is up to its deliveries.
 package quotes
 
 import (

@@ -25,9 +25,9 @@ import (
 // idempotencyKeyMax is the longest Idempotency-Key that is accepted, in characters.
 const idempotencyKeyMax = 255
 
-// Submit resolves submitQuote: it stores a lead with its pending deliveries. It answers once both are
-// durable; the deliveries run afterwards. [store.Quotes.Submit] recognizes a repetition
-// by the digests of content and Idempotency-Key, and returns the first lead.
+// Submit resolves submitQuote: it stores a lead with its pending deliveries. It answers
+// once both are durable; the deliveries run afterwards. [store.Quotes.Submit] recognizes
+// a repetition by the digests of content and Idempotency-Key, and returns the first lead.
 func (r *Resolver) Submit(
 	ctx context.Context, in schema.SubmitQuoteInput,
 ) (*schema.SubmitQuotePayload, error) {

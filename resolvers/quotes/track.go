@@ -9,8 +9,9 @@ import (
 	"siteapi/schema"
 )
 
-// Track resolves trackQuote: it stores the state of a visitor's calculator without the values that are not
-// usable yet. It reports their names, which helps with building the form.
+// Track resolves trackQuote: it stores the state of a visitor's calculator without the
+// values that are not usable yet. It reports their names, which helps with building the
+// form.
 func (r *Resolver) Track(
 	ctx context.Context, in schema.TrackQuoteInput,
 ) (*schema.TrackQuotePayload, error) {

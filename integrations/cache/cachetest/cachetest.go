@@ -99,16 +99,16 @@ func (s *source) fill(ctx context.Context) ([]byte, cache.Lifetime, error) {
 	return []byte(value), s.life, s.err
 }
 
-// began waits for a number of fills.
-func (s *source) began(t *testing.T, n int32) {
+// began waits for a fill.
+func (s *source) began(t *testing.T) {
 	t.Helper()
-	eventually(t, "a fill begins", func() bool { return s.fills.Load() >= n })
+	eventually(t, "a fill begins", func() bool { return s.fills.Load() >= 1 })
 }
 
-func (s *source) wantFills(t *testing.T, n int32) {
+func (s *source) wantOneFill(t *testing.T) {
 	t.Helper()
-	if got := s.fills.Load(); got != n {
-		t.Errorf("%d fills, want %d", got, n)
+	if got := s.fills.Load(); got != 1 {
+		t.Errorf("%d fills, want 1", got)
 	}
 }
 
@@ -150,11 +150,11 @@ func receive(t *testing.T, ch <-chan answer) answer {
 	}
 }
 
-// serves waits until a Get is answered with a value.
-func serves(t *testing.T, c cache.Cache, key string, s *source, want string) {
+// serves waits until a Get of the key "k" is answered with a value.
+func serves(t *testing.T, c cache.Cache, s *source, want string) {
 	t.Helper()
 	eventually(t, "Get answers with "+want, func() bool {
-		e, err := c.Get(t.Context(), key, s.fill)
+		e, err := c.Get(t.Context(), "k", s.fill)
 		return err == nil && string(e.Value) == want
 	})
 }
@@ -196,7 +196,7 @@ func unchangedValue(t *testing.T, a, b cache.Cache) {
 		}
 	}
 
-	s.wantFills(t, 1)
+	s.wantOneFill(t)
 }
 
 func anyBytes(t *testing.T, a, b cache.Cache) {
@@ -204,7 +204,7 @@ func anyBytes(t *testing.T, a, b cache.Cache) {
 		s := newSource(value)
 		get(t, a, "k", s, value)
 		e := get(t, b, "k", s, value)
-		s.wantFills(t, 1)
+		s.wantOneFill(t)
 
 		if !bytes.Equal(e.Value, []byte(value)) || a.Invalidate(t.Context(), "k") != nil {
 			t.Errorf("%.20q came back as %.20q", value, e.Value)
@@ -235,7 +235,7 @@ func failedFill(t *testing.T, a, b cache.Cache) {
 	s := blocked("half")
 	s.err = errors.New("the source is away")
 	waiting := []<-chan answer{later(t.Context(), a, "k", s)}
-	s.began(t, 1)
+	s.began(t)
 	waiting = append(waiting, later(t.Context(), b, "k", s))
 	close(s.hold)
 
@@ -269,14 +269,14 @@ func expiry(t *testing.T, a, b cache.Cache) {
 	get(t, a, "k", s, "old")
 
 	s.value.Store("new")
-	serves(t, a, "k", s, "new")
-	serves(t, b, "k", s, "new")
+	serves(t, a, s, "new")
+	serves(t, b, s, "new")
 
 	forever := newSource("v")
 	forever.life = cache.Lifetime{}
 	get(t, a, "forever", forever, "v")
 	get(t, b, "forever", forever, "v")
-	forever.wantFills(t, 1)
+	forever.wantOneFill(t)
 }
 
 // expired stores an entry and waits until it has to be refreshed.
@@ -302,12 +302,12 @@ func refresh(t *testing.T, a, b cache.Cache) {
 		get(t, b, "k", s, "old")
 	}
 
-	s.began(t, 1)
+	s.began(t)
 	close(s.hold)
 
-	serves(t, a, "k", s, "new")
-	serves(t, b, "k", s, "new")
-	s.wantFills(t, 1)
+	serves(t, a, s, "new")
+	serves(t, b, s, "new")
+	s.wantOneFill(t)
 }
 
 func failedRefresh(t *testing.T, c, _ cache.Cache) {
@@ -320,8 +320,8 @@ func failedRefresh(t *testing.T, c, _ cache.Cache) {
 		get(t, c, "k", s, "old")
 	}
 
-	s.wantFills(t, 1)
-	serves(t, c, "k", newSource("new"), "new")
+	s.wantOneFill(t)
+	serves(t, c, newSource("new"), "new")
 }
 
 func manyMisses(t *testing.T, a, b cache.Cache) {
@@ -332,7 +332,7 @@ func manyMisses(t *testing.T, a, b cache.Cache) {
 		waiting = append(waiting, later(t.Context(), a, "k", s), later(t.Context(), b, "k", s))
 	}
 
-	s.began(t, 1)
+	s.began(t)
 	time.Sleep(50 * time.Millisecond)
 	close(s.hold)
 
@@ -342,13 +342,13 @@ func manyMisses(t *testing.T, a, b cache.Cache) {
 		}
 	}
 
-	s.wantFills(t, 1)
+	s.wantOneFill(t)
 }
 
 func otherKeys(t *testing.T, a, b cache.Cache) {
 	s := blocked("slow")
 	slow := later(t.Context(), a, "slow", s)
-	s.began(t, 1)
+	s.began(t)
 
 	get(t, a, "quick", newSource("quick"), "quick")
 	if _, err := b.Clear(t.Context(), pattern(t, "q*")); err != nil {
@@ -359,7 +359,7 @@ func otherKeys(t *testing.T, a, b cache.Cache) {
 	receive(t, slow)
 
 	get(t, b, "slow", s, "slow")
-	s.wantFills(t, 1)
+	s.wantOneFill(t)
 }
 
 func detachedFill(t *testing.T, a, b cache.Cache) {
@@ -367,7 +367,7 @@ func detachedFill(t *testing.T, a, b cache.Cache) {
 	ctx, cancel := context.WithCancel(t.Context())
 
 	first := later(ctx, a, "k", s)
-	s.began(t, 1)
+	s.began(t)
 	second := later(t.Context(), b, "k", s)
 	cancel()
 	if got := receive(t, first); !errors.Is(got.err, context.Canceled) {
@@ -379,7 +379,7 @@ func detachedFill(t *testing.T, a, b cache.Cache) {
 		t.Errorf("the other got %+v", got)
 	}
 
-	s.wantFills(t, 1)
+	s.wantOneFill(t)
 }
 
 func clearMatching(t *testing.T, a, b cache.Cache) {

@@ -38,7 +38,7 @@ func goneEverywhere(t *testing.T, a, b cache.Cache, remove removal) {
 	}
 
 	get(t, a, "k", s, "new")
-	serves(t, b, "k", s, "new") // a message reaches b, where the old value stays fresh
+	serves(t, b, s, "new") // a message reaches b, where the old value stays fresh
 }
 
 // overtakenFill removes the key, at either instance, while a fill of it is under way.
@@ -47,7 +47,7 @@ func overtakenFill(t *testing.T, a, b cache.Cache, remove removal) {
 		old, fresh := blocked("old"), newSource("new")
 
 		before := later(t.Context(), a, "k", old)
-		old.began(t, 1)
+		old.began(t)
 
 		if err := remove(t.Context(), at); err != nil {
 			t.Fatal(err)
@@ -63,9 +63,9 @@ func overtakenFill(t *testing.T, a, b cache.Cache, remove removal) {
 			t.Errorf("a read that began after it got %+v", got)
 		}
 
-		serves(t, a, "k", fresh, "new")
-		serves(t, b, "k", fresh, "new")
-		fresh.wantFills(t, 1)
+		serves(t, a, fresh, "new")
+		serves(t, b, fresh, "new")
+		fresh.wantOneFill(t)
 
 		if err := remove(t.Context(), a); err != nil {
 			t.Fatal(err)
@@ -79,7 +79,7 @@ func overtakenRefresh(t *testing.T, a, b cache.Cache, remove removal) {
 
 		old, fresh := blocked("old"), newSource("new")
 		get(t, a, "k", old, "first")
-		old.began(t, 1)
+		old.began(t)
 
 		if err := remove(t.Context(), at); err != nil {
 			t.Fatal(err)
@@ -89,9 +89,9 @@ func overtakenRefresh(t *testing.T, a, b cache.Cache, remove removal) {
 		close(old.hold)
 		time.Sleep(20 * time.Millisecond) // the old fill ends
 
-		serves(t, a, "k", fresh, "new")
-		serves(t, b, "k", fresh, "new")
-		fresh.wantFills(t, 1)
+		serves(t, a, fresh, "new")
+		serves(t, b, fresh, "new")
+		fresh.wantOneFill(t)
 
 		if err := remove(t.Context(), a); err != nil {
 			t.Fatal(err)

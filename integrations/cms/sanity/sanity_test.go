@@ -69,11 +69,11 @@ func replace(t testing.TB, stub *sanitytest.Server, docs ...string) {
 func driver(t testing.TB, stub *sanitytest.Server, opts sanity.Options) *sanity.Driver {
 	t.Helper()
 	opts.ProjectID, opts.Dataset, opts.APIURL =
-		sanitytest.DefaultProject, sanitytest.DefaultDataset, stub.URL()
+		sanitytest.Project, sanitytest.Dataset, stub.URL()
 
 	switch opts.Token {
 	case "":
-		opts.Token = sanitytest.DefaultToken
+		opts.Token = sanitytest.Token
 	case "none":
 		opts.Token = ""
 	}
@@ -97,7 +97,7 @@ func check(t *testing.T, err error, want upstream.Kind) *upstream.Error {
 		t.Fatalf("got %v, want an *upstream.Error, %s", err, want)
 	}
 
-	for _, private := range []string{"abc@example.com", "Țurcanu", "7946", "Söhne", sanitytest.DefaultToken} {
+	for _, private := range []string{"abc@example.com", "Țurcanu", "7946", "Söhne", sanitytest.Token} {
 		if strings.Contains(err.Error(), private) {
 			t.Errorf("the error contains %q: %v", private, err)
 		}

@@ -104,8 +104,8 @@ func (s *Server) notify(
 			"Content-Type":          "application/json; charset=utf-8",
 			"idempotency-key":       key,
 			"sanity-transaction-id": key,
-			"sanity-project-id":     s.opts.Project,
-			"sanity-dataset":        s.opts.Dataset,
+			"sanity-project-id":     Project,
+			"sanity-dataset":        Dataset,
 			"sanity-document-id":    id,
 			"sanity-operation":      operation,
 		} {

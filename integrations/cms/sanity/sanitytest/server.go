@@ -22,20 +22,18 @@ import (
 	"siteapi/integrations/upstream/faulttest"
 )
 
-// These are the defaults of [Options].
+// The dataset of a stub, and the token that may do everything with it.
 const (
-	DefaultProject = "standin1"
-	DefaultDataset = "production"
-	DefaultToken   = "sk-stand-in-write-token"
+	Project = "standin1"
+	Dataset = "production"
+	Token   = "sk-stand-in-write-token"
 )
 
 // Options describes a dataset.
 type Options struct {
-	Project, Dataset string        // empty for the defaults
-	ReadToken        string        // may read everything and write nothing; DefaultToken may do both
-	Private          bool          // hides everything from readers without a token
-	IndexLag         time.Duration // the time after Publish until queries see the new state
-	Observe          func(Request) // called for every finished request, one at a time
+	ReadToken string        // may read everything and write nothing; Token may do both
+	Private   bool          // hides everything from readers without a token
+	IndexLag  time.Duration // the time after Publish until queries see the new state
 }
 
 // Request is a request that the server has seen. It holds no token.
@@ -56,25 +54,17 @@ type Server struct {
 	opts Options
 	http *httptest.Server
 
-	observing sync.Mutex // held while Options.Observe runs
-	mu        sync.Mutex // guards the fields below
-	docs      map[string]json.RawMessage
-	lagging   map[string]lagging // earlier states by _id
-	requests  []Request
-	serial    int
+	mu       sync.Mutex // guards the fields below
+	docs     map[string]json.RawMessage
+	lagging  map[string]lagging // earlier states by _id
+	requests []Request
+	serial   int
 
 	live live
 }
 
 // New starts a stub with an empty dataset.
 func New(opts Options) *Server {
-	if opts.Project == "" {
-		opts.Project = DefaultProject
-	}
-	if opts.Dataset == "" {
-		opts.Dataset = DefaultDataset
-	}
-
 	s := &Server{opts: opts, docs: map[string]json.RawMessage{}, lagging: map[string]lagging{}}
 	s.live.changed = make(chan struct{})
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
@@ -249,14 +239,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) record(seen Request) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.requests = append(s.requests, seen)
-	s.mu.Unlock()
-
-	if s.opts.Observe != nil {
-		s.observing.Lock()
-		defer s.observing.Unlock()
-		s.opts.Observe(seen)
-	}
 }
 
 // handle answers as Sanity would.
@@ -264,9 +248,9 @@ func (s *Server) handle(seen Request, path []string) answer {
 	switch {
 	case path == nil:
 		return failed(http.StatusNotFound, "Not Found")
-	case path[3] != s.opts.Dataset:
+	case path[3] != Dataset:
 		return failed(http.StatusNotFound,
-			fmt.Sprintf("Dataset %q not found for project ID %q", path[3], s.opts.Project))
+			fmt.Sprintf("Dataset %q not found for project ID %q", path[3], Project))
 	case seen.Auth == "wrong":
 		return answer{http.StatusUnauthorized, encode(map[string]any{
 			"statusCode": 401,
@@ -289,7 +273,7 @@ func (s *Server) rights(r *http.Request) string {
 	switch {
 	case r.Header.Get("Authorization") == "":
 		return "none"
-	case bearer && token == DefaultToken:
+	case bearer && token == Token:
 		return "write"
 	case bearer && token == s.opts.ReadToken && token != "":
 		return "read"

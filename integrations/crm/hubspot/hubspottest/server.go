@@ -29,7 +29,6 @@ type Options struct {
 	Version   string        // a date, or empty for v3
 	NoSchemas bool          // the token lacks crm.schemas.contacts.read and .write
 	ReadLag   time.Duration // time in which reads by e-mail do not see a new contact
-	Watch     func(Request) // called for every answered request, one at a time
 }
 
 // Request is a request that the server has seen.
@@ -121,9 +120,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 
 	s.requests = append(s.requests, seen)
-	if s.o.Watch != nil {
-		s.o.Watch(seen)
-	}
 	s.mu.Unlock()
 
 	if failing {

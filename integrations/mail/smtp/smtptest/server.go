@@ -30,8 +30,7 @@ const Host = "mail.lumen.test"
 
 // Options say how a server works.
 type Options struct {
-	Addr     string // 127.0.0.1:0 if it is empty
-	Implicit bool   // TLS from the beginning, as on port 465
+	Implicit bool // TLS from the beginning, as on port 465
 	StartTLS bool
 	Login    bool
 	UTF8     bool // takes addresses with letters beyond ASCII
@@ -64,11 +63,7 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	addr := o.Addr
-	if addr == "" {
-		addr = "127.0.0.1:0"
-	}
-	listener, err := net.Listen("tcp", addr)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
