@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,6 +37,7 @@ type leadChange struct{ Reference, ID, Kind string }
 type follower struct {
 	t       *testing.T
 	headers []string
+	client  *http.Client // nil: the usual one
 
 	mu       sync.Mutex
 	base     string
@@ -84,7 +86,7 @@ func (f *follower) read(ctx context.Context) {
 	}
 	f.mu.Unlock()
 
-	resp, err := openStream(ctx, base, after, f.headers...)
+	resp, err := openStreamBy(ctx, cmp.Or(f.client, http.DefaultClient), base, after, f.headers...)
 	if err != nil {
 		return
 	}
@@ -155,6 +157,13 @@ func (f *follower) within(most time.Duration, id, kind string) time.Duration {
 
 // openStream asks for leadEvents after a position, which is JSON.
 func openStream(ctx context.Context, base, after string, headers ...string) (*http.Response, error) {
+	return openStreamBy(ctx, http.DefaultClient, base, after, headers...)
+}
+
+// openStreamBy does so with a client.
+func openStreamBy(
+	ctx context.Context, client *http.Client, base, after string, headers ...string,
+) (*http.Response, error) {
 	body := fmt.Sprintf(followLeads, after)
 	req, err := http.NewRequestWithContext(ctx, "POST", base, strings.NewReader(body))
 	if err != nil {
@@ -166,7 +175,7 @@ func openStream(ctx context.Context, base, after string, headers ...string) (*ht
 		name, value, _ := strings.Cut(h, ": ")
 		req.Header.Set(name, value)
 	}
-	return http.DefaultClient.Do(req)
+	return client.Do(req)
 }
 
 // liveEnv opens the operators' fields on the public address.
