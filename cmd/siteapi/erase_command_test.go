@@ -140,7 +140,7 @@ func (s *site) gone(hers []string, theirs string) {
 var ofHer = []string{
 	"hers@example", "hersfirst", "herslast", "700 555 123", "700555123", "herscompany", "hersmessage", "hers-wording",
 	"hers-source", "hers-medium", "hers-campaign", "hers-term", "hers-content", "hers-referrer", "hers-page",
-	"hershint", "hers-first",
+	"hershint", "hers-first", "hers-note",
 }
 
 // traces returns the parts of ofHer that a text holds.
@@ -200,8 +200,9 @@ func (s *site) clean() {
 
 func TestEraseEverywhere(t *testing.T) {
 	t.Parallel()
-	s := newFarSite(t).start()
+	s := newFarSite(t, liveEnv()...).start()
 	hers, theirs := s.populate()
+	s.operate(`mutation { addLeadNote(id: "` + hers[0] + `", text: "hers-note: wants a call") { state } }`)
 	if found := s.inFiles(); len(found) < len(ofHer) {
 		t.Errorf("before it was erased the data folder has only %q", found)
 	}

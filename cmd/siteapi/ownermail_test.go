@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -61,6 +62,7 @@ func TestOwnerMail(t *testing.T) {
 	server.Fail(smtptest.Fault{Step: smtptest.Sender, Mode: smtptest.Later})
 	as(`assignLeads(ids: ["` + one + `", "` + two + `", "` + three + `"], owner: "late@lumen.test") { changed }`)
 	assign(two, "maria@lumen.test")
+	assign(one, "gone@lumen.test") // the only lead of that mail
 	erase := `mutation { eraseLeads(email: "` + address("one") + `", dryRun: false) { complete } }`
 	if data, code := s.operates(schema.RoleAdmin, erase); code != "" {
 		t.Fatal(code, data)
@@ -77,7 +79,101 @@ func TestOwnerMail(t *testing.T) {
 	}
 
 	eventually(t, "the other one is told", func() bool { return len(mailsTo(server, "maria@lumen.test")) == 2 })
-	if len(mailsTo(server, "someone@lumen.test")) != 0 {
-		t.Error("the caller is told of what it did")
+	eventually(t, "all mails are done with", func() bool { return s.ownerMailsDone() == 5 })
+	for _, address := range []string{"someone@lumen.test", "gone@lumen.test"} {
+		if len(mailsTo(server, address)) != 0 {
+			t.Errorf("%s is told", address) // the caller itself, or of a lead that was erased
+		}
+	}
+}
+
+// ownerMailsDone returns how many mails to owners were sent, or are not to be sent any more.
+func (s *service) ownerMailsDone() (n float64) {
+	s.t.Helper()
+	families, err := s.app.metrics.Registry.Gather()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if text := m.String(); strings.Contains(text, `"owner_mail"`) && strings.Contains(text, `"delivered"`) {
+				n += m.GetCounter().GetValue()
+			}
+		}
+	}
+	return n
+}
+
+// An operator who signed in with an account gets no mail of leads that it took itself. The
+// address comes from the provider, is the session's alone, and counts only if it is verified.
+func TestOwnerMailNotToOneself(t *testing.T) {
+	t.Parallel()
+	server, settings := mailServer(t, smtptest.Options{})
+	p := newProvider(t)
+	p.groups = "desk"
+	address := freeAddress(t)
+	env := p.environ(address)
+	for name, value := range settings {
+		env = append(env, name+"="+value)
+	}
+	s := newSite(t, append(env, "VISITOR_MAIL=off")...).start()
+	b := &browser{t: t, base: "http://" + address}
+	one, two := s.submit("one"), s.submit("two")
+
+	signIn := func(claims map[string]any, want string) {
+		t.Helper()
+		p.set(func() { p.claims = claims })
+		if _, text := b.signsIn(); b.cookie == nil {
+			t.Fatal(text)
+		}
+		if _, answer := b.send("GET", "/admin/session", ""); answer["email"] != want {
+			t.Errorf("%v: the session has the address %q, want %q", claims, answer["email"], want)
+		}
+	}
+	assign := func(id, owner string) {
+		t.Helper()
+		code, _ := b.runs("/admin/graphql", `mutation { row: assignLead(id: "`+id+`", owner: "`+owner+`") { value: owner } }`)
+		if code != "" {
+			t.Fatal(owner, code)
+		}
+	}
+	told := func(owner string) {
+		t.Helper()
+		eventually(t, owner+" is told", func() bool { return len(mailsTo(server, owner)) == 1 })
+	}
+
+	dana := "dana@lumen.test"
+	signIn(nil, "")
+	signIn(map[string]any{"email": dana}, "")
+	signIn(map[string]any{"email": dana, "email_verified": false}, "")
+	assign(one, dana)
+	told(dana)
+
+	for i, verified := range []any{true, "true"} {
+		signIn(map[string]any{"email": "Dana@Lumen.test", "email_verified": verified}, dana)
+		first, next := fmt.Sprintf("first-%d@lumen.test", i), fmt.Sprintf("next-%d@lumen.test", i)
+		assign(one, first)
+		told(first)
+		assign(one, "DANA@lumen.test")
+		assign(two, next)
+		told(next)
+	}
+	if n := len(mailsTo(server, dana)); n != 1 {
+		t.Errorf("dana is told %d times, of what she did herself", n)
+	}
+
+	// When the role is checked the address is read again.
+	p.set(func() { p.claims = map[string]any{"email": "new@lumen.test", "email_verified": true} })
+	s.damage(`UPDATE operator_sessions SET check_at = 1`)
+	if _, answer := b.send("GET", "/admin/session", ""); answer["email"] != "new@lumen.test" {
+		t.Errorf("after the check the session has the address %q", answer["email"])
+	}
+
+	out, _ := s.run("sessions", "list")
+	text := strings.Join(s.recorded(), "\n") + s.log.String() + out
+	for _, address := range []string{dana, "new@lumen.test"} {
+		if strings.Contains(strings.ToLower(text), address) {
+			t.Errorf("%s is in the audit, the log, or the list of sessions", address)
+		}
 	}
 }
