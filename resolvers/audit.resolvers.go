@@ -16,5 +16,5 @@ func (r *leadResolver) Audit(ctx context.Context, obj *schema.Lead) ([]*schema.A
 }
 
 func (r *queryResolver) Audit(ctx context.Context, lead *string, first *int, after *string) (*schema.AuditConnection, error) {
-	return r.Operators.AuditPage(ctx, schema.ValueOr(lead, ""), schema.ValueOr(first, operators.DefaultPage), schema.ValueOr(after, ""))
+	return r.Operators.AuditPage(ctx, schema.ValueOr(lead, ""), schema.ValueOr(first, operators.DefaultPage), schema.ValueOr(trimmed(after), ""))
 }

@@ -52,7 +52,7 @@ func (r *queryResolver) Leads(ctx context.Context, search *string, state *schema
 	f.AtLeast, f.AtMost = amountFrom, amountTo
 	f.Status = lead.Status(schema.ValueOr(status, ""))
 	f.ByAmount, f.Newest = orderOf(sort)
-	return r.Operators.LeadPage(ctx, f, stateOf(state), schema.ValueOr(after, ""))
+	return r.Operators.LeadPage(ctx, f, stateOf(state), schema.ValueOr(trimmed(after), ""))
 }
 
 func (r *queryResolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
@@ -64,7 +64,7 @@ func (r *queryResolver) Deliveries(ctx context.Context, state []schema.DeliveryS
 	for _, s := range state {
 		f.States = append(f.States, queue.State(strings.ToLower(string(s))))
 	}
-	return r.Operators.DeliveryPage(ctx, f, schema.ValueOr(after, ""))
+	return r.Operators.DeliveryPage(ctx, f, schema.ValueOr(trimmed(after), ""))
 }
 
 func (r *queryResolver) Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) (*schema.Funnel, error) {

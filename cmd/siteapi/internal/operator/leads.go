@@ -203,7 +203,6 @@ func orEmpty[T ~string](s *T) string {
 // named returns the leads that are named by id, PDF reference or e-mail address.
 func (c *call) named(ctx context.Context, names ...string) (list []lead.Lead, err error) {
 	for _, name := range names {
-		name = strings.TrimSpace(name)
 		found := make([]lead.Lead, 1)
 		if crm.Addressable(name) {
 			found, _, err = c.rules.Leads(ctx, store.Filter{Email: crm.Address(name)}, "")

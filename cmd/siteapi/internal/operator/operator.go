@@ -128,8 +128,9 @@ type call struct {
 
 func (c *call) say(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
 
-// command returns a command, whose arguments are described after its name. It fails if a
-// setting that it names cannot be used; without names, it needs all settings.
+// command returns a command, whose arguments are described after its name, and are taken
+// without the white space around them. It fails if a setting that it names cannot be used;
+// without names, it needs all settings.
 func (d Drivers) command(use, short string, settings []string, do action, examples ...string) *cobra.Command {
 	command := &cobra.Command{
 		Use:     use,
@@ -143,6 +144,10 @@ func (d Drivers) command(use, short string, settings []string, do action, exampl
 				in:      command.InOrStdin(),
 				out:     bufio.NewWriter(command.OutOrStdout()),
 				errOut:  command.ErrOrStderr(),
+			}
+
+			for i, arg := range args {
+				args[i] = strings.TrimSpace(arg)
 			}
 
 			c.settings, err = config.Read(d.Getenv, settings...)
