@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
 )
 
 // An export by e-mail has everything that is stored about a person: leads, consents that have
@@ -73,6 +74,12 @@ func TestExportOfPerson(t *testing.T) {
 	}
 	if seen := cellOf(rows, 3, "first_seen"); seen == "" || seen != cellOf(rows, 3, "last_seen") {
 		t.Errorf("the session was seen at %q first", seen)
+	}
+
+	entries, err := s.app.data.Tables.AuditEntries(t.Context(), store.AuditFilter{Limit: 1})
+	if err != nil || len(entries) != 1 || entries[0].Action != "EXPORTED" ||
+		entries[0].Detail != `{"consents":1,"count":1,"searched":true,"sessions":1}` {
+		t.Errorf("%v: the audit has %+v", err, entries)
 	}
 
 	out, err = s.siteapi(append(args, "--format", "ndjson")...)
