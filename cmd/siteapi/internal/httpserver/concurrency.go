@@ -164,6 +164,10 @@ func (b *limitedBody) leave(class string) {
 // validToken reports whether a token is one of the service's, of whatever kind. Which fields
 // it gives access to is checked when they are executed.
 func (s *Server) validToken(token string) bool {
+	if token == "" {
+		return false
+	}
+
 	sum, match := sha256.Sum256([]byte(token)), 0
 	for _, tokens := range [][]string{
 		s.Settings.CacheTokens, s.Settings.WebhookSecrets, s.Settings.AdminTokens,
@@ -173,7 +177,7 @@ func (s *Server) validToken(token string) bool {
 			match |= subtle.ConstantTimeCompare(sum[:], digest[:])
 		}
 	}
-	return match == 1 && token != ""
+	return match == 1
 }
 
 // enter counts the request in a class until it is done. It returns an error if the class
