@@ -257,29 +257,38 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
+// firstAnswer returns the answer of an address, whose redirect is not followed. The request
+// names a host if one is given.
+func firstAnswer(t *testing.T, address, host string, cookies ...*http.Cookie) *http.Response {
+	t.Helper()
+	r, _ := http.NewRequestWithContext(t.Context(), "GET", address, nil)
+	if host != "" {
+		r.Host = host
+		r.Header.Set("X-Forwarded-Host", host)
+	}
+	for _, c := range cookies {
+		r.AddCookie(c)
+	}
+
+	client := &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	return resp
+}
+
 // The redirects of a login go where the settings say, whatever the request names as its host.
 func TestSignInForgedHost(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	s := newSite(t, append(p.environ("127.0.0.1:1"), "ADMIN_ADDR=off", "ADMIN_PAGE=on")...).start()
-	client := &http.Client{
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-
 	from := func(path string, cookies ...*http.Cookie) *http.Response {
 		t.Helper()
-		r, _ := http.NewRequestWithContext(t.Context(), "GET", s.base+path, nil)
-		r.Host = "evil.example"
-		r.Header.Set("X-Forwarded-Host", "evil.example")
-		for _, c := range cookies {
-			r.AddCookie(c)
-		}
-		resp, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		return resp
+		return firstAnswer(t, s.base+path, "evil.example", cookies...)
 	}
 
 	begun := from("/admin/login")
@@ -290,12 +299,7 @@ func TestSignInForgedHost(t *testing.T) {
 	}
 
 	// The provider sends the browser to the address in the settings; here it names another host there, too.
-	resp, err := client.Get(to.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	back, _ := resp.Location()
+	back, _ := firstAnswer(t, to.String(), "").Location()
 	ended := from(back.RequestURI(), begun.Cookies()...)
 	if ended.StatusCode != 303 || ended.Header.Get("Location") != "/admin" {
 		t.Errorf("the callback: %d %s", ended.StatusCode, ended.Header.Get("Location"))
@@ -434,21 +438,9 @@ func TestSignInFaults(t *testing.T) {
 	}
 
 	// What another browser began is not finished here, and a code works once.
-	client := &http.Client{
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
 	get := func(address string, cookies ...*http.Cookie) *http.Response {
 		t.Helper()
-		r, _ := http.NewRequestWithContext(t.Context(), "GET", address, nil)
-		for _, c := range cookies {
-			r.AddCookie(c)
-		}
-		resp, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		return resp
+		return firstAnswer(t, address, "", cookies...)
 	}
 
 	begun := get(b.base + "/admin/login?return=https://evil.example")
