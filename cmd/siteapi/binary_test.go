@@ -51,6 +51,19 @@ type running struct {
 	log  *syncBuffer // the output since it was ready
 }
 
+// skipWithout skips a test whose machine lacks something, as the error of looking for it says.
+// Where SITEAPI_TEST_SERVICES is "required", as in CI, the test fails.
+func skipWithout(t *testing.T, err error) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case os.Getenv("SITEAPI_TEST_SERVICES") == "required":
+		t.Fatal(err)
+	default:
+		t.Skip(err)
+	}
+}
+
 // launch starts the binary on a data folder and waits until it answers.
 func launch(t *testing.T, dataDir string, env ...string) *running {
 	t.Helper()

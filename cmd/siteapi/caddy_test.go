@@ -23,12 +23,7 @@ import (
 func caddy(t *testing.T, backends ...string) string {
 	t.Helper()
 	program, err := exec.LookPath("caddy")
-	if err != nil {
-		if os.Getenv("SITEAPI_TEST_SERVICES") == "required" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	skipWithout(t, err)
 
 	shipped := strings.Join(packaged(t, "Caddyfile"), "\n")
 	for i, backend := range backends {

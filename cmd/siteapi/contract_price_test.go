@@ -609,12 +609,9 @@ func TestPriceStatusForOperators(t *testing.T) {
 // pdfText returns the words of a document.
 func pdfText(t *testing.T, file []byte) string {
 	t.Helper()
-	if _, err := exec.LookPath("pdftotext"); err != nil {
-		if os.Getenv("SITEAPI_TEST_SERVICES") == "required" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	_, err := exec.LookPath("pdftotext")
+	skipWithout(t, err)
+
 	cmd := exec.CommandContext(t.Context(), "pdftotext", "-layout", "-", "-")
 	cmd.Stdin = bytes.NewReader(file)
 	text, err := cmd.Output()

@@ -106,21 +106,38 @@ func TestEdgeIsToldAfterKill(t *testing.T) {
 	}
 }
 
-// TestEdgeBurstOfTwoInstances publishes 100 times in a minute at two instances, which share
-// the window of the CDN.
-func TestEdgeBurstOfTwoInstances(t *testing.T) {
-	t.Parallel()
+// both are two instances of one site.
+type both [2]*running
+
+// show waits until both show a title.
+func (b both) show(title string) {
+	for _, r := range b {
+		r.shows(title)
+	}
+}
+
+// newEdgeOfTwo starts two instances that share a cache, a database and a CDN, which was told
+// of the first title.
+func newEdgeOfTwo(t *testing.T) (*edgeStub, *vendorStubs, both) {
+	t.Helper()
 	stub, vendors := newEdgeStub(t), newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
 	vendors.published("title 0")
 	env := edgeEnv(vendors, stub, map[string]string{
 		"CACHE_URL":    valkeyserver.Start(t).URL(),
 		"DATABASE_URL": pgserver.Start(t).NewDatabase(t),
 	})
-	instances := []*running{launch(t, t.TempDir(), env...), launch(t, t.TempDir(), env...)}
-	for _, r := range instances {
-		r.shows("title 0")
-	}
+
+	instances := both{launch(t, t.TempDir(), env...), launch(t, t.TempDir(), env...)}
+	instances.show("title 0")
 	stub.quiet()
+	return stub, vendors, instances
+}
+
+// TestEdgeBurstOfTwoInstances publishes 100 times in a minute at two instances, which share
+// the window of the CDN.
+func TestEdgeBurstOfTwoInstances(t *testing.T) {
+	t.Parallel()
+	stub, vendors, instances := newEdgeOfTwo(t)
 
 	began := time.Now()
 	for i := range 100 {
@@ -128,9 +145,7 @@ func TestEdgeBurstOfTwoInstances(t *testing.T) {
 		time.Sleep(time.Until(began.Add(time.Duration(i+1) * 600 * time.Millisecond)))
 	}
 	took := time.Since(began)
-	for _, r := range instances {
-		r.shows("burst 99")
-	}
+	instances.show("burst 99")
 
 	// The last publications are told, and told again, within some windows more.
 	n, most := len(stub.quiet()), int(took/(2*time.Second))+4
@@ -142,27 +157,14 @@ func TestEdgeBurstOfTwoInstances(t *testing.T) {
 // TestEdgeOfTwoInstances publishes at either of two instances, which share a CDN.
 func TestEdgeOfTwoInstances(t *testing.T) {
 	t.Parallel()
-	stub, vendors := newEdgeStub(t), newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
-	vendors.published("title 0")
-	env := edgeEnv(vendors, stub, map[string]string{
-		"CACHE_URL":    valkeyserver.Start(t).URL(),
-		"DATABASE_URL": pgserver.Start(t).NewDatabase(t),
-	})
-	instances := []*running{launch(t, t.TempDir(), env...), launch(t, t.TempDir(), env...)}
-	shown := func(title string) {
-		for _, r := range instances {
-			r.shows(title)
-		}
-	}
-	shown("title 0")
-	stub.quiet()
+	stub, vendors, instances := newEdgeOfTwo(t)
 
 	// Once by one of them, and once more. One that is held up for longer than the other waits
 	// for it tells a publication, too, which the edge does not notice.
 	told := 0
 	for i := range 4 {
 		instances[i%2].publishAt(vendors, fmt.Sprintf("lone %d", i))
-		shown(fmt.Sprintf("lone %d", i))
+		instances.show(fmt.Sprintf("lone %d", i))
 		time.Sleep(2 * time.Second) // with the time that one leaves to the other
 		purges := stub.quiet()
 		told += len(purges)
@@ -176,7 +178,7 @@ func TestEdgeOfTwoInstances(t *testing.T) {
 
 	for i := range 20 {
 		instances[i%2].publishAt(vendors, fmt.Sprintf("burst %d", i))
-		shown(fmt.Sprintf("burst %d", i))
+		instances.show(fmt.Sprintf("burst %d", i))
 	}
 	stub.told()
 	if purges := stub.quiet(); len(purges) == 0 {

@@ -114,12 +114,7 @@ func openSMTPD(t *testing.T) (addr, folder string) {
 	if err == nil && os.Getuid() != 0 {
 		err = fmt.Errorf("%s must be started as root", program)
 	}
-	if err != nil {
-		if os.Getenv("SITEAPI_TEST_SERVICES") == "required" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	skipWithout(t, err)
 
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -150,12 +150,7 @@ func query(t *testing.T, address, statement string, into ...any) {
 func startPgBouncer(t *testing.T, database, settings string) string {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
-	if err != nil {
-		if os.Getenv("SITEAPI_TEST_SERVICES") == "required" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	skipWithout(t, err)
 
 	u, err := url.Parse(database)
 	if err != nil {

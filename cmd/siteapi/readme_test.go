@@ -56,12 +56,8 @@ func like(answer string) *regexp.Regexp {
 func TestReadmeCommandsAnswerAsWritten(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "curl"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("SITEAPI_TEST_SERVICES") == "required" {
-				t.Fatalf("%s is needed: %v", tool, err)
-			}
-			t.Skipf("%s is not installed", tool)
-		}
+		_, err := exec.LookPath(tool)
+		skipWithout(t, err)
 	}
 
 	text := manual(t, "README.md")

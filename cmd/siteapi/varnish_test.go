@@ -75,12 +75,7 @@ func (r *relay) pointTo(t *testing.T, address string) {
 func varnish(t *testing.T, backend string) string {
 	t.Helper()
 	program, err := exec.LookPath("varnishd")
-	if err != nil {
-		if os.Getenv("SITEAPI_TEST_SERVICES") == "required" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	skipWithout(t, err)
 
 	vcl, err := os.ReadFile("deploy/varnish.vcl")
 	if err != nil {
