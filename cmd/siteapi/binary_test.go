@@ -48,7 +48,7 @@ type running struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	base string
-	log  *syncBuffer // the output since it was ready
+	log  *syncBuffer // the output
 }
 
 // skipWithout skips a test whose machine lacks something, as the error of looking for it says.
@@ -89,11 +89,13 @@ func launch(t *testing.T, dataDir string, env ...string) *running {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 
+	r := &running{t: t, cmd: cmd, log: &syncBuffer{}}
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
+		_, _ = r.log.Write(append(lines.Bytes(), '\n'))
 		var event struct{ Message, Address string }
 		if json.Unmarshal(lines.Bytes(), &event) == nil && event.Message == "ready" {
-			r := &running{t: t, cmd: cmd, base: "http://" + event.Address, log: &syncBuffer{}}
+			r.base = "http://" + event.Address
 			go func() {
 				for lines.Scan() {
 					_, _ = r.log.Write(append(lines.Bytes(), '\n'))
