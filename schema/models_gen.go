@@ -241,6 +241,7 @@ type EstimateLine struct {
 	// Text in the language that was asked for.
 	Label string `json:"label"`
 	// Amount in units of the currency: the choice's price, and its percentage of all prices. It may be negative.
+	// Discounts that together exceed 100 percent take all prices away and no more: the last ones are less.
 	Amount float64 `json:"amount"`
 }
 
@@ -681,20 +682,20 @@ type QuoteContactInput struct {
 
 // The price of a visitor's choices.
 type QuoteEstimate struct {
-	// Lower bound, in units of the currency; null: nothing has a price.
+	// Lower bound, in units of the currency; null: there is no price.
 	Min *float64 `json:"min"`
-	// Upper bound, in units of the currency; null: nothing has a price.
+	// Upper bound, in units of the currency; null: there is no price.
 	Max *float64 `json:"max"`
-	// Currency, ISO 4217, such as `EUR`; null: nothing has a price.
+	// Currency, ISO 4217, such as `EUR`; null: there is no price.
 	Currency *string `json:"currency"`
 	// What the lower bound is made of: the amounts add up to it.
 	Lines []*EstimateLine `json:"lines"`
 	// Slugs of the choices that have no price.
 	Unpriced []string `json:"unpriced"`
-	// Last day on which a quote of today is valid, in UTC, such as `2026-12-23`; null: nothing has a price.
+	// Last day on which a quote of today is valid, in UTC, such as `2026-12-23`; null: there is no price.
 	ValidUntil *string `json:"validUntil"`
 	// What to send with the quote as `estimate.revision`, so that the price is honoured if it changes meanwhile; null:
-	// nothing has a price, or it could not be stored.
+	// there is no price, or it could not be stored.
 	Revision *string `json:"revision"`
 }
 
@@ -1877,7 +1878,7 @@ const (
 	LeadSignalUnchecked LeadSignal = "unchecked"
 	// The range that was sent is not the price of the choices. Not a reason for a review.
 	LeadSignalEstimateMismatch LeadSignal = "estimate_mismatch"
-	// A choice has no price. Not a reason for a review.
+	// A choice has no price, or all together exceed 1e9. Not a reason for a review.
 	LeadSignalUnpriced LeadSignal = "unpriced"
 )
 
@@ -2198,7 +2199,7 @@ const (
 	PriceStatusVerified PriceStatus = "VERIFIED"
 	// The service's, by the rules that the visitor saw, which had been replaced less than 24 hours before.
 	PriceStatusHonoured PriceStatus = "HONOURED"
-	// To be confirmed: some of the choices have no price.
+	// To be confirmed: some of the choices have no price, or the price exceeds 1e9, where the stored range ends.
 	PriceStatusUnpriced PriceStatus = "UNPRICED"
 	// The client's: the rules are not enforced, or the content was not available.
 	PriceStatusNotVerified PriceStatus = "NOT_VERIFIED"

@@ -37,6 +37,8 @@ func priceContent(rules string, webApp int) string {
 		`{"_id":"o2","_type":"quoteOption","group":"feature","slug":{"current":"blog"},"label":{"en":"Blog"},"price":600}`,
 		`{"_id":"o3","_type":"quoteOption","group":"feature","slug":{"current":"seo"},"price":333.33}`,
 		`{"_id":"o4","_type":"quoteOption","group":"timeline","slug":{"current":"rush"},"label":{"en":"Rush"},"percent":20}`,
+		`{"_id":"free","_type":"quoteOption","group":"feature","slug":{"current":"free"},"percent":-100}`,
+		`{"_id":"gift","_type":"quoteOption","group":"feature","slug":{"current":"gift"},"percent":-100}`,
 		`{"_id":"o5","_type":"quoteOption","group":"complexity","slug":{"current":"simple"},"price":0}`,
 	}
 	if rules != "" {
@@ -115,6 +117,15 @@ func TestContractEstimate(t *testing.T) {
 		{
 			"slugs without a price", object{"projectType": "blog", "features": []any{"blog", "nope"}}, "en", 1000.0, 1500.0,
 			[]any{"blog", "nope"}, []any{line("features", "blog", "Blog", 600), line("minimum", nil, "Minimum", 400)},
+		},
+		{
+			"discounts of more than everything", object{"projectType": "web-app", "features": []any{"free", "gift"}, "timeline": "rush"},
+			nil, 1000.0, 1500.0, []any{},
+			[]any{
+				line("projectType", "web-app", "Web application", 12000), line("features", "free", "free", -12000),
+				line("features", "gift", "gift", -2400), line("timeline", "rush", "Rush", 2400),
+				line("minimum", nil, "Minimum", 1000),
+			},
 		},
 		{"nothing priced", object{"projectType": "nope"}, nil, nil, nil, []any{"nope"}, []any{}},
 		{"nothing", object{}, nil, nil, nil, []any{}, []any{}},
@@ -321,6 +332,43 @@ func TestContractPriceOfALead(t *testing.T) {
 	}
 }
 
+// TestContractPriceTooLarge: a price above what a lead may have is never that of the client.
+func TestContractPriceTooLarge(t *testing.T) {
+	t.Parallel()
+	const most = 1e9
+	for name, tt := range map[string]struct {
+		rules string
+		price int
+		min   float64
+	}{
+		"the sum":         {strings.Replace(enforced, "EUR", "VND", 1), 900_000_000, 9e8},
+		"the lower bound": {strings.Replace(enforced, "EUR", "VND", 1), 1_000_000_000, most},
+		"the minimum":     {strings.Replace(enforced, `"minimum":1000`, `"minimum":999999999`, 1), 12000, most},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startPriced(t, priceContent(tt.rules, tt.price), nil)
+			app := object{"projectType": "web-app", "features": []any{"blog"}}
+			if tt.min < most {
+				delete(app, "features")
+			}
+			bothEndpoints(t, func(t *testing.T, endpoint string) {
+				got := s.through(endpoint, "estimateQuote", object{"selections": app})
+				if got.data["min"] != nil || got.data["max"] != nil || got.data["revision"] != nil {
+					t.Errorf("estimated %s", got.raw)
+				}
+
+				_, stored := s.submitPriced(endpoint, "large", app, 1, 1, "VND", "")
+				want := []lead.Signal{lead.UnpricedChoice, lead.EstimateMismatch}
+				if stored.Estimate.Min != tt.min || stored.Estimate.Max != most || stored.PriceStatus != lead.Unpriced ||
+					!slices.Equal(stored.Signals, want) {
+					t.Errorf("stored %+v", stored)
+				}
+			})
+		})
+	}
+}
+
 // receivedLeads are the leads that a webhook was told of, by their ids.
 type receivedLeads struct {
 	sync.Mutex
@@ -517,6 +565,34 @@ func TestContractHonouredPrices(t *testing.T) {
 	check("in-time", 12000, 18000, shown, 12000, lead.Honoured)
 }
 
+// TestPricesAreReplacedWhenUnpublished, also where no others take their place.
+func TestPricesAreReplacedWhenUnpublished(t *testing.T) {
+	t.Parallel()
+	s := startPriced(t, priceContent(enforced, 12000), nil)
+	app := object{"projectType": "web-app"}
+	var shown string
+	eventually(t, "a revision", func() bool {
+		shown, _ = s.through("REST", "estimateQuote", object{"selections": app}).data["revision"].(string)
+		return shown != ""
+	})
+	replaced := func(is bool) {
+		t.Helper()
+		eventually(t, fmt.Sprint("rules that are replaced: ", is), func() bool {
+			stored, err := s.app.data.Tables.PriceRules(t.Context(), shown)
+			return err == nil && stored.ReplacedAt.IsZero() != is
+		})
+	}
+
+	for _, rules := range []string{"", strings.Replace(enforced, `"roundTo":100`, `"roundTo":0`, 1)} {
+		if err := os.WriteFile(s.env["CMS_FILE"], []byte(priceContent(rules, 12000)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		replaced(true)
+		s.changeContent(priceContent(enforced, 12000), 12000)
+		replaced(false)
+	}
+}
+
 // TestPricesOnTrial: without enforce the sent range stands, and nothing that a visitor sees changes.
 func TestPricesOnTrial(t *testing.T) {
 	t.Parallel()
@@ -641,7 +717,7 @@ func TestPriceCommandAndDoctor(t *testing.T) {
 	for _, want := range []string{
 		"timeline     rush     Rush             2520", "rounding              Rounding         -20",
 		"15100 to 22700 EUR, valid until", "without a price: nope",
-		"rules: EUR, spread 50 %, rounded to 100, at least 1000, valid for 10 days, 5 options, not enforced",
+		"rules: EUR, spread 50 %, rounded to 100, at least 1000, valid for 10 days, 7 options, not enforced",
 	} {
 		if !strings.Contains(out, want) || code != 0 {
 			t.Errorf("%d, no %q in\n%s", code, want, out)
@@ -652,7 +728,7 @@ func TestPriceCommandAndDoctor(t *testing.T) {
 	}
 
 	c, _ := s.doctor(nil)
-	c.says(t, "prices", "OK", "rules with 5 options in EUR")
+	c.says(t, "prices", "OK", "rules with 7 options in EUR")
 	publish(priceContent(onTrial, 20000))
 	eventually(t, "a lead that differs", func() bool {
 		s.submit("differs" + rand.Text())
@@ -663,6 +739,10 @@ func TestPriceCommandAndDoctor(t *testing.T) {
 	publish(strings.Replace(priceContent(onTrial, 12000), `"price":600`, `"price":"600"`, 1))
 	c, _ = s.doctor(nil)
 	c.says(t, "prices", "WARNING", `document "o2": its price is not a number`)
+
+	publish(priceContent(onTrial, 900_000_000))
+	c, _ = s.doctor(nil)
+	c.says(t, "prices", "WARNING", "the dearest choices together cost more than 1,000,000,000")
 
 	publish(priceContent(`"currency":"EUR","spreadPercent":-1,"roundTo":100`, 12000))
 	c, _ = s.doctor(nil)

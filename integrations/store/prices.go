@@ -11,7 +11,7 @@ type PriceRules struct {
 	Revision   string
 	Locale     string
 	Rules      string
-	ReplacedAt time.Time // when others became current in the locale; zero: they did not
+	ReplacedAt time.Time // since when they are not the current ones of the locale; zero: they are
 }
 
 // PriceRulesKept is how long replaced rules are kept.
@@ -21,7 +21,8 @@ const PriceRulesKept = 30 * 24 * time.Hour
 // after the rules were replaced.
 type Prices interface {
 	// UsePriceRules makes rules the current ones of their locale, and replaces those that
-	// were. Repeating it changes nothing.
+	// were. Rules without a revision stand for none: they only replace. Repeating it
+	// changes nothing.
 	UsePriceRules(ctx context.Context, p PriceRules, now time.Time) error
 	// PriceRules returns the rules with a revision, or ErrNotFound.
 	PriceRules(ctx context.Context, revision string) (PriceRules, error)

@@ -13,34 +13,45 @@ import (
 const pricesTime = 300 * time.Millisecond
 
 // KeepPrices stores rules the first time that this process uses them, so that a price can
-// be computed again after they were replaced.
-func (c *Service) KeepPrices(ctx context.Context, rules *price.Rules) error {
-	stored := &c.locales[schema.Locale(rules.Locale)].storedPrices
-	if latest := stored.Load(); latest != nil && *latest == rules.Revision {
+// be computed again after they were replaced. Without rules it stores that there are none.
+func (c *Service) KeepPrices(ctx context.Context, locale schema.Locale, rules *price.Rules) error {
+	p := store.PriceRules{Locale: string(locale)}
+	if rules != nil {
+		p.Revision = rules.Revision
+	}
+	stored := &c.locales[locale].storedPrices
+	if latest := stored.Load(); latest != nil && *latest == p.Revision {
 		return nil
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, pricesTime)
 	defer cancel()
 
-	text, err := rules.Encode()
+	var err error
+	if rules != nil {
+		p.Rules, err = rules.Encode()
+	}
 	if err == nil {
-		p := store.PriceRules{Revision: rules.Revision, Locale: rules.Locale, Rules: text}
 		err = c.Prices.UsePriceRules(ctx, p, c.Now())
 	}
 	if err != nil {
-		c.Log.Warn().Ctx(ctx).Err(err).Str("locale", rules.Locale).Msg("cannot store the rules of prices")
+		c.Log.Warn().Ctx(ctx).Err(err).Str("locale", p.Locale).Msg("cannot store the rules of prices")
 		return err
 	}
 
-	stored.Store(&rules.Revision)
+	stored.Store(&p.Revision)
 	return nil
 }
 
-// storePrices keeps the rules of new content in the background, so that those before it
-// count as replaced from now on, even if no price is asked for.
-func (c *Service) storePrices(rules *price.Rules) {
-	if rules != nil && c.Prices != nil {
-		c.start(func(context.Context) { _ = c.KeepPrices(context.Background(), rules) }) // it logs
+// storePrices keeps the rules of the latest content in the background, so that those
+// before it count as replaced from now on, even if no price is asked for.
+func (c *Service) storePrices(l *localeContent) {
+	if c.Prices == nil {
+		return
 	}
+	c.start(func(context.Context) {
+		l.pricing.Lock()
+		defer l.pricing.Unlock()
+		_ = c.KeepPrices(context.Background(), l.locale, l.latest.Load().Prices) // it logs
+	})
 }

@@ -118,7 +118,7 @@ func (c *Service) open(
 	}
 
 	if isNew {
-		c.storePrices(loaded.Prices)
+		c.storePrices(l)
 		c.announce(l, loaded.Revision, grace)
 
 		if err := c.saveFallback(l, loaded, entry.Value); err != nil {

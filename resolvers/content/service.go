@@ -96,7 +96,10 @@ type localeContent struct {
 	saving     sync.Mutex             // held while the fallback copy is written
 	discarding sync.Mutex             // held while an unusable entry is removed
 
-	// storedPrices is the revision of the rules of prices that this process last stored.
+	pricing sync.Mutex // held while the rules of prices of new content are stored
+
+	// storedPrices is the revision of the rules of prices that this process last stored,
+	// empty where it stored that there are none.
 	storedPrices atomic.Pointer[string]
 }
 

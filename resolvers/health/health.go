@@ -283,6 +283,9 @@ func (d Dependencies) checkCMS(ctx context.Context, warn Warn) (string, error) {
 	return fmt.Sprintf("%d documents in %s, read", len(docs), schema.DefaultLocale), nil
 }
 
+// tooLarge is said of rules whose prices no lead can have.
+const tooLarge = "the dearest choices together cost more than 1,000,000,000 units of the currency"
+
 // checkPrices reads the rules of prices in each locale, and how the latest leads compare
 // with them.
 func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error) {
@@ -309,8 +312,13 @@ func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error
 				warn(text, "correct and publish it in the CMS: until then it prices nothing")
 			}
 		}
-		if rules != nil {
-			current = rules
+		if rules == nil {
+			continue
+		}
+		if current = rules; rules.CanExceed() && !slices.Contains(seen, tooLarge) {
+			seen = append(seen, tooLarge)
+			warn(tooLarge, "lower the prices, percents or the minimum: a range above that is not shown, "+
+				"and is cut there where it is enforced")
 		}
 	}
 

@@ -101,13 +101,16 @@ func (r *Rules) readOptions(docs []cms.Document) (problems []error) {
 	return problems
 }
 
+// fieldFeatures is the field with several choices.
+const fieldFeatures = "features"
+
 // fieldOf maps groups of options to the fields that they are chosen for.
 func fieldOf(group string) string {
 	switch group {
 	case "projectType", "complexity", "timeline":
 		return group
 	case "feature":
-		return "features"
+		return fieldFeatures
 	}
 	return ""
 }

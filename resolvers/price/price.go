@@ -63,7 +63,7 @@ type Quote struct {
 	Lines    []Line
 	Unpriced []string // slugs of the choices that the rules don't know
 	Priced   bool     // whether one of the choices has a price
-	TooLarge bool     // no request can carry the range
+	TooLarge bool     // the range is cut at the most that an estimate may be, and has no lines
 }
 
 // Line is a part of a price.
@@ -107,30 +107,78 @@ func (r *Rules) identify() error {
 // Quote prices some choices. One that is made twice counts once.
 func (r *Rules) Quote(choices []Choice) Quote {
 	chosen, q := r.choose(choices)
+	sum, percents := total(chosen)
+	low, high, raised := r.bounds(sum, percents)
 
+	if limit := r.most(); high.Cmp(limit) > 0 {
+		q.TooLarge, q.Max = true, limit.Int64()
+		q.Min = q.Max
+		if low.Cmp(limit) < 0 {
+			q.Min = low.Int64()
+		}
+		return q
+	}
+
+	q.Min, q.Max = low.Int64(), high.Int64()
+	q.Lines = r.lines(chosen, sum, raised, q.Min)
+	return q
+}
+
+// CanExceed reports whether choices may cost more than an estimate may be. It supposes
+// that the dearest option of a field may also be the one with the highest percent.
+func (r *Rules) CanExceed() bool {
 	var sum, percents int64
+	dearest := map[string]Option{}
+	for _, o := range r.Options {
+		if o.Field == fieldFeatures {
+			sum, percents = sum+o.Price, percents+max(o.Percent, 0)
+			continue
+		}
+		d := dearest[o.Field]
+		dearest[o.Field] = Option{Price: max(d.Price, o.Price), Percent: max(d.Percent, o.Percent)}
+	}
+
+	for _, o := range dearest {
+		sum, percents = sum+o.Price, percents+o.Percent
+	}
+	_, high, _ := r.bounds(sum, percents)
+	return high.Cmp(r.most()) > 0
+}
+
+// most is the most that an estimate may be.
+func (r *Rules) most() *big.Int { return product(maxUnits, scale(r.Currency)) }
+
+// bounds returns the rounded range of a sum and its percents, and whether the minimum
+// raised it.
+func (r *Rules) bounds(sum, percents int64) (low, high *big.Int, raised bool) {
+	exact := product(sum, whole+percents) // a multiple of 1/whole
+	floor := product(r.Minimum, whole)
+	if raised = exact.Cmp(floor) < 0; raised {
+		exact = floor
+	}
+
+	step := product(r.RoundTo, whole)
+	low = rounded(exact, step)
+	high = rounded(exact.Mul(exact, big.NewInt(whole+r.Spread)), step.Mul(step, big.NewInt(whole)))
+
+	roundTo := big.NewInt(r.RoundTo)
+	return low.Mul(low, roundTo), high.Mul(high, roundTo), raised
+}
+
+// total returns the sum of the prices of options, and that of their percents. Discounts
+// take the whole sum away at most: what goes beyond is cut from the last ones.
+func total(chosen []Option) (sum, percents int64) {
 	for _, option := range chosen {
 		sum += option.Price
 		percents += option.Percent
 	}
 
-	exact := product(sum, whole+percents) // a multiple of 1/whole
-	floor := product(r.Minimum, whole)
-	raised := exact.Cmp(floor) < 0
-	if raised {
-		exact = floor
+	for i := len(chosen) - 1; percents < -whole; i-- {
+		cut := min(-whole-percents, max(0, -chosen[i].Percent))
+		chosen[i].Percent += cut
+		percents += cut
 	}
-	step := product(r.RoundTo, whole)
-	low := rounded(exact, step)
-	high := rounded(exact.Mul(exact, big.NewInt(whole+r.Spread)), step.Mul(step, big.NewInt(whole)))
-
-	limit := product(maxUnits, scale(r.Currency))
-	if high.Mul(high, big.NewInt(r.RoundTo)).Cmp(limit) > 0 {
-		return Quote{Unpriced: q.Unpriced, TooLarge: true}
-	}
-	q.Min, q.Max = low.Int64()*r.RoundTo, high.Int64()
-	q.Lines = r.lines(chosen, sum, raised, q.Min)
-	return q
+	return sum, percents
 }
 
 // choose returns the options that are chosen, each once and in the order of the choices.

@@ -183,6 +183,21 @@ func (s *site) model(choices []price.Choice) price.Quote {
 		}
 	}
 
+	// What discounts take beyond the whole sum is given back, to the last of them first.
+	discounts := map[price.Choice]*big.Rat{}
+	for _, c := range slices.Backward(counted) {
+		percent := amountOf(s.percents, c)
+		if factor.Sign() < 0 && percent != nil && percent.Sign() < 0 {
+			back := new(big.Rat).Neg(factor)
+			back.Mul(back, hundred)
+			if off := new(big.Rat).Neg(percent); back.Cmp(off) > 0 {
+				back = off
+			}
+			discounts[c] = new(big.Rat).Add(percent, back)
+			factor.Add(factor, new(big.Rat).Quo(back, hundred))
+		}
+	}
+
 	least := new(big.Rat).Mul(sum, factor)
 	belowMinimum := least.Cmp(s.minimum) < 0
 	if belowMinimum {
@@ -201,6 +216,9 @@ func (s *site) model(choices []price.Choice) price.Quote {
 		line := price.Line{Field: c.Field, Slug: c.Slug}
 		if amount != nil {
 			line.Amount = s.minor(amount)
+		}
+		if cut := discounts[c]; cut != nil {
+			percent = cut
 		}
 		if percent != nil {
 			line.Amount += s.minor(new(big.Rat).Quo(new(big.Rat).Mul(sum, percent), hundred))

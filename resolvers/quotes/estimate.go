@@ -31,7 +31,7 @@ func (r *Resolver) Estimate(
 	}
 
 	answer := NewEstimate(snap.Prices, snap.Labels, in, locale, r.Now())
-	if answer.Revision != nil && r.Content.KeepPrices(ctx, snap.Prices) != nil {
+	if r.Content.KeepPrices(ctx, locale, snap.Prices) != nil {
 		answer.Revision = nil // nothing could be computed again by it
 	}
 	return answer, nil
@@ -55,7 +55,7 @@ func NewEstimate(
 		Timeline:    trimmed(in.Timeline),
 	}))
 	answer.Unpriced = append(answer.Unpriced, q.Unpriced...)
-	if !q.Priced {
+	if !q.Priced || q.TooLarge {
 		return answer
 	}
 
@@ -126,12 +126,15 @@ func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, revision string) 
 	}
 	q, sent := rules.Quote(choices(l.Selections)), l.Estimate
 	differs := !rules.Near(q, sent.Min, sent.Max, sent.Currency)
-	if len(q.Unpriced) > 0 {
+	switch {
+	case q.TooLarge: // what was sent is never the price
+		status = lead.Unpriced
+	case len(q.Unpriced) > 0:
 		status, differs = lead.Unpriced, !rules.Covers(q, sent.Min, sent.Currency)
 	}
 	l.SentEstimate = &sent
-	if !current.Enforce || q.TooLarge {
-		l.PriceStatus, l.Price = lead.NotVerified, &lead.Price{Differs: differs && !q.TooLarge}
+	if !current.Enforce {
+		l.PriceStatus, l.Price = lead.NotVerified, &lead.Price{Differs: differs}
 		return
 	}
 
@@ -144,7 +147,7 @@ func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, revision string) 
 	if differs {
 		l.Signals = append(l.Signals, lead.EstimateMismatch)
 	}
-	if differs || status != lead.Unpriced {
+	if differs || q.TooLarge || status != lead.Unpriced {
 		l.Estimate = lead.Estimate{Min: rules.Units(q.Min), Max: rules.Units(q.Max), Currency: rules.Currency}
 	}
 }

@@ -54,6 +54,15 @@ func prices(t *testing.T, s Subject) {
 	want("a", "en", time.Time{})
 	want("b", "en", When().Add(3*time.Hour))
 
+	none := store.PriceRules{Locale: "ro"} // they are unpublished, and published again
+	if err := db.UsePriceRules(t.Context(), none, When().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	want("z", "ro", When().Add(time.Hour))
+	want("a", "en", time.Time{})
+	gone("")
+	use(db, "z", "ro", 2*time.Hour)
+
 	use(db, "c", "en", store.PriceRulesKept+4*time.Hour)
 	gone("b")
 	want("a", "en", When().Add(store.PriceRulesKept+4*time.Hour))

@@ -333,7 +333,10 @@ export type EstimateLine = {
   readonly slug?: Maybe<Scalars['String']['output']>;
   /** Text in the language that was asked for. */
   readonly label: Scalars['String']['output'];
-  /** Amount in units of the currency: the choice's price, and its percentage of all prices. It may be negative. */
+  /**
+   * Amount in units of the currency: the choice's price, and its percentage of all prices. It may be negative.
+   * Discounts that together exceed 100 percent take all prices away and no more: the last ones are less.
+   */
   readonly amount: Scalars['Float']['output'];
 };
 
@@ -824,7 +827,7 @@ export type LeadSignal =
   | 'unchecked'
   /** The range that was sent is not the price of the choices. Not a reason for a review. */
   | 'estimate_mismatch'
-  /** A choice has no price. Not a reason for a review. */
+  /** A choice has no price, or all together exceed 1e9. Not a reason for a review. */
   | 'unpriced';
 
 /** The order of a list of leads. Amounts are compared as numbers, whatever their currency. */
@@ -1206,7 +1209,7 @@ export type PriceStatus =
   | 'VERIFIED'
   /** The service's, by the rules that the visitor saw, which had been replaced less than 24 hours before. */
   | 'HONOURED'
-  /** To be confirmed: some of the choices have no price. */
+  /** To be confirmed: some of the choices have no price, or the price exceeds 1e9, where the stored range ends. */
   | 'UNPRICED'
   /** The client's: the rules are not enforced, or the content was not available. */
   | 'NOT_VERIFIED';
@@ -1256,8 +1259,8 @@ export type Query = {
   readonly quotePdf?: Maybe<QuotePdf>;
   /**
    * The price of a visitor's choices, by the rules that the site's editors publish. REST: `POST /api/quote/estimate`.
-   * Choices without a price are left out of the range. Without rules, or with nothing that has a price, the range is
-   * null. Never cached.
+   * Choices without a price are left out of the range. Without rules, with nothing that has a price, or where the upper
+   * bound would exceed 1e9, there is no price: the range is null. Never cached.
    */
   readonly estimateQuote: QuoteEstimate;
   /**
@@ -1369,21 +1372,21 @@ export type QuoteContactInput = {
 
 /** The price of a visitor's choices. */
 export type QuoteEstimate = {
-  /** Lower bound, in units of the currency; null: nothing has a price. */
+  /** Lower bound, in units of the currency; null: there is no price. */
   readonly min?: Maybe<Scalars['Float']['output']>;
-  /** Upper bound, in units of the currency; null: nothing has a price. */
+  /** Upper bound, in units of the currency; null: there is no price. */
   readonly max?: Maybe<Scalars['Float']['output']>;
-  /** Currency, ISO 4217, such as `EUR`; null: nothing has a price. */
+  /** Currency, ISO 4217, such as `EUR`; null: there is no price. */
   readonly currency?: Maybe<Scalars['String']['output']>;
   /** What the lower bound is made of: the amounts add up to it. */
   readonly lines: ReadonlyArray<EstimateLine>;
   /** Slugs of the choices that have no price. */
   readonly unpriced: ReadonlyArray<Scalars['String']['output']>;
-  /** Last day on which a quote of today is valid, in UTC, such as `2026-12-23`; null: nothing has a price. */
+  /** Last day on which a quote of today is valid, in UTC, such as `2026-12-23`; null: there is no price. */
   readonly validUntil?: Maybe<Scalars['String']['output']>;
   /**
    * What to send with the quote as `estimate.revision`, so that the price is honoured if it changes meanwhile; null:
-   * nothing has a price, or it could not be stored.
+   * there is no price, or it could not be stored.
    */
   readonly revision?: Maybe<Scalars['String']['output']>;
 };

@@ -27,12 +27,14 @@ WHERE locale = $2 AND revision <> $3 AND replaced_at = 0`
 ON CONFLICT (revision) DO UPDATE SET replaced_at = excluded.replaced_at WHERE price_rules.replaced_at = 0`
 )
 
-// UsePriceRules makes rules the current ones of their locale.
+// UsePriceRules makes rules the current ones of their locale, none without a revision.
 func (s *Store) UsePriceRules(ctx context.Context, p store.PriceRules, now time.Time) error {
 	return s.write(ctx, "storing the rules of prices", func(ctx context.Context, tx Tx) error {
 		at := now.UnixMilli()
-		if _, err := tx.Exec(ctx, usePriceRules, p.Revision, p.Locale, p.Rules, at); err != nil {
-			return err
+		if p.Revision != "" {
+			if _, err := tx.Exec(ctx, usePriceRules, p.Revision, p.Locale, p.Rules, at); err != nil {
+				return err
+			}
 		}
 		if _, err := tx.Exec(ctx, replacePriceRules, at, p.Locale, p.Revision); err != nil {
 			return fmt.Errorf("replacing the earlier ones: %w", err)

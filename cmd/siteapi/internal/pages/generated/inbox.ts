@@ -152,7 +152,7 @@ export type LeadSignal =
   | 'unchecked'
   /** The range that was sent is not the price of the choices. Not a reason for a review. */
   | 'estimate_mismatch'
-  /** A choice has no price. Not a reason for a review. */
+  /** A choice has no price, or all together exceed 1e9. Not a reason for a review. */
   | 'unpriced';
 
 /** The order of a list of leads. Amounts are compared as numbers, whatever their currency. */
@@ -205,7 +205,7 @@ export type PriceStatus =
   | 'VERIFIED'
   /** The service's, by the rules that the visitor saw, which had been replaced less than 24 hours before. */
   | 'HONOURED'
-  /** To be confirmed: some of the choices have no price. */
+  /** To be confirmed: some of the choices have no price, or the price exceeds 1e9, where the stored range ends. */
   | 'UNPRICED'
   /** The client's: the rules are not enforced, or the content was not available. */
   | 'NOT_VERIFIED';
