@@ -1,0 +1,195 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"siteapi/integrations/cms"
+	"siteapi/integrations/crm"
+	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
+	"siteapi/resolvers/leads"
+	"siteapi/resolvers/price"
+	"siteapi/schema"
+)
+
+// checkDeliveries looks for failed and late deliveries.
+func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, error) {
+	_, operators, err := d.Database(ctx)
+	if err != nil {
+		return "not checked: the database can't be opened", nil //nolint:nilerr // the check of the database reports it
+	}
+
+	counts, err := operators.Deliveries.Counts(ctx)
+	inReview, oldest, reviewErr := operators.Archive.InReview(ctx)
+
+	for _, n := range counts {
+		switch age := time.Since(n.Oldest).Round(time.Second); {
+		case n.Number == 0, n.Target.BestEffort():
+		case n.State == queue.Failed:
+			warn(
+				fmt.Sprintf("%d leads were refused by the %s for good", n.Number, n.Target),
+				"see why with `siteapi deliveries list --state failed`, repair it, "+
+					"then `siteapi deliveries retry --all`",
+			)
+		case age > queue.OverdueAge:
+			warn(
+				fmt.Sprintf("%d leads are %s for the %s, the oldest for %s",
+					n.Number, n.State, n.Target, age),
+				"see why with `siteapi deliveries list`; they are only delivered while a service runs",
+			)
+		}
+	}
+
+	if inReview > 0 {
+		warn(
+			fmt.Sprintf("%d leads are in review, the oldest for %s",
+				inReview, time.Since(oldest).Round(time.Second)),
+			"see `siteapi leads list --state in-review`, then `siteapi leads release` or `reject`",
+		)
+	}
+
+	return "none is late", errors.Join(err, reviewErr)
+}
+
+// edgeLate is the age at which a change should have reached the edge.
+const edgeLate = time.Minute
+
+// checkEdge looks for receivers that were not told of changed content.
+func (d Dependencies) checkEdge(ctx context.Context, warn Warn) (string, error) {
+	_, operators, err := d.Database(ctx)
+	if err != nil {
+		return "not checked: the database can't be opened", nil //nolint:nilerr // the check of the database reports it
+	}
+
+	backlogs, err := operators.Deliveries.Backlogs(ctx)
+	for _, b := range backlogs {
+		if b.Oldest > edgeLate {
+			warn(
+				fmt.Sprintf("%s was not told of a change for %s", b.Receiver, b.Oldest.Round(time.Second)),
+				"see the log for the reason, and CDN_PURGE_URL, CDN_PURGE_TOKEN, REVALIDATE_URLS; "+
+					"then it is told by itself, or at once by `siteapi edge purge --all`",
+			)
+		}
+	}
+
+	if len(backlogs) == 0 {
+		return "no CDN is purged, no renderer told", err
+	}
+	return fmt.Sprintf("%d receivers, none is late", len(backlogs)), err
+}
+
+// tooLarge is said of rules whose prices no lead can have.
+const tooLarge = "the dearest choices together cost more than 1,000,000,000 units of the currency"
+
+// checkPrices reads the rules of prices in each locale, and how the latest leads compare
+// with them.
+func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error) {
+	source, _, err := d.CMS()
+	if err != nil {
+		return "not checked: the CMS can't be opened", nil //nolint:nilerr // the check of the CMS reports it
+	}
+
+	var current *price.Rules
+	var seen []string
+	for _, locale := range schema.Locales() {
+		docs, err := source.Fetch(ctx, cms.Query{
+			Types:  []string{cms.OptionType, cms.RulesType},
+			Locale: string(locale),
+		})
+		if err != nil {
+			return "not checked: the content can't be read", nil //nolint:nilerr // as above
+		}
+
+		rules, problems := price.Read(docs, string(locale), schema.NewFormats().Currency)
+		for _, problem := range problems {
+			if text := problem.Error(); !slices.Contains(seen, text) {
+				seen = append(seen, text)
+				warn(text, "correct and publish it in the CMS: until then it prices nothing")
+			}
+		}
+		if rules == nil {
+			continue
+		}
+		if current = rules; rules.CanExceed() && !slices.Contains(seen, tooLarge) {
+			seen = append(seen, tooLarge)
+			warn(tooLarge, "lower the prices, percents or the minimum: a range above that is not shown, "+
+				"and is cut there where it is enforced")
+		}
+	}
+
+	if current == nil {
+		return "there are no rules: the range of a lead is what the client sent", nil
+	}
+	return d.comparePrices(ctx, current, warn)
+}
+
+// comparedLeads is how many of the latest leads are looked at.
+const comparedLeads = 100
+
+func (d Dependencies) comparePrices(ctx context.Context, rules *price.Rules, warn Warn) (string, error) {
+	text := fmt.Sprintf("rules with %d options in %s", len(rules.Options), rules.Currency)
+	_, operators, err := d.Database(ctx)
+	if err != nil {
+		return text, nil // the check of the database reports the error
+	}
+
+	looked, differ := 0, 0
+	for l, err := range operators.Archive.Leads(ctx, store.Filter{Newest: true, Limit: comparedLeads}) {
+		if err != nil {
+			return "", err
+		}
+		if looked++; l.Price != nil && l.Price.Differs {
+			differ++
+		}
+		if looked == comparedLeads {
+			break
+		}
+	}
+
+	if differ > 0 {
+		warn(fmt.Sprintf("%d of the last %d leads differ from the price by the rules", differ, looked),
+			"see their sent range with `siteapi leads show`; a page that computes prices itself is the usual reason")
+	}
+	return text, nil
+}
+
+// pullLate is the time after which the CRM should have been asked again.
+const pullLate = 3 * time.Hour
+
+// checkOutcomes reports when the CRM was asked last what became of leads.
+func (d Dependencies) checkOutcomes(ctx context.Context, warn Warn) (string, error) {
+	const none = "the CRM is not asked what became of leads"
+	if d.CRM == nil {
+		return none, nil
+	}
+	contacts, err := d.CRM()
+	if _, asked := contacts.(crm.Outcomes); err != nil || !asked {
+		return none, nil //nolint:nilerr // the check of the CRM reports it
+	}
+
+	leases, err := d.Leases(ctx)
+	if err != nil {
+		return "not checked: the database can't be opened", nil //nolint:nilerr // the check of the database reports it
+	}
+	known, err := leads.ReadPulled(ctx, leases)
+	if err != nil {
+		return "", err
+	}
+
+	ago := time.Since(known.At).Round(time.Second)
+	switch {
+	case known.Failure != "":
+		warn("asking the CRM what became of leads failed: "+known.Failure,
+			"it is asked again by itself, or now by `siteapi crm pull`; the token needs crm.objects.contacts.read")
+	case known.At.IsZero():
+		return "the CRM was not asked yet what became of leads: it is within a minute of the first lead", nil
+	case ago > pullLate:
+		warn(fmt.Sprintf("the CRM was last asked %s ago what became of leads", ago),
+			"it is asked every hour, by a service that runs; or now by `siteapi crm pull`")
+	}
+	return fmt.Sprintf("asked the CRM %s ago, which set %d outcomes", ago, known.Set), nil
+}
