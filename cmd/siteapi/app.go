@@ -96,9 +96,47 @@ func newApp(
 	a.closers = append(a.closers, entries.Close)
 	entries = a.metrics.Cache(entries)
 
-	announce, err := openLeadWebhook(s, a.metrics)
-	if err != nil {
+	if err := a.openDatabase(ctx, source, contacts, changes); err != nil {
 		return nil, err
+	}
+	a.newPull(contacts)
+	a.registerGauges()
+	a.newContent(source, entries)
+	if err := a.newResolver(source, contacts, entries, openChallenge(s, a.metrics)); err != nil {
+		return nil, err
+	}
+
+	limits := newRateLimits(s, conn)
+	return a, a.newServer(clients, operators, limits, a.dependencies(source, contacts, entries)...)
+}
+
+// dependencies returns what the service depends on, for its readiness.
+func (a *app) dependencies(
+	source cmsDriver, contacts crmDriver, entries cache.Cache,
+) []*httpserver.Dependency {
+	return []*httpserver.Dependency{
+		{
+			Name:     "database",
+			Required: true,
+			Ping:     a.data.Quotes.Ping,
+			Interval: time.Second,
+		},
+		{Name: "cache", Ping: entries.Ping, Interval: time.Second},
+
+		// The APIs of the CMS and the CRM may have quotas.
+		{Name: "cms", Ping: source.Ping, Interval: time.Minute},
+		{Name: "crm", Ping: contacts.Ping, Interval: time.Minute},
+	}
+}
+
+// openDatabase opens the database with the queue, which delivers leads to the CMS, the CRM and
+// what else the settings name.
+func (a *app) openDatabase(
+	ctx context.Context, source cmsDriver, contacts crmDriver, changes []func(*deliveries),
+) error {
+	announce, err := openLeadWebhook(a.settings, a.metrics)
+	if err != nil {
+		return err
 	}
 
 	d := deliveries{
@@ -106,7 +144,7 @@ func newApp(
 		observe: a.metrics.Delivery,
 		call:    a.metrics.Call,
 	}
-	if s.Mails() {
+	if a.settings.Mails() {
 		d.owners = func(ctx context.Context, m queue.OwnerMail) error { return a.mails.SendOwnerMail(ctx, m) }
 	}
 	for _, change := range changes {
@@ -116,18 +154,15 @@ func newApp(
 		d.senders[target] = a.traces.Send(target, send)
 	}
 
-	if a.data, err = openDatabase(ctx, s, d, log); err != nil {
-		return nil, err
+	if a.data, err = openDatabase(ctx, a.settings, d, a.log); err != nil {
+		return err
 	}
 	a.closers = append(a.closers, a.data.Close)
+	return nil
+}
 
-	gauges := telemetry.Gauges{
-		Queue:   a.data.Queue,
-		Archive: a.data.Archive,
-		Load:    a.data.Load,
-		Files:   a.data.Files,
-		Watcher: a.watcher,
-	}
+// newPull prepares asking the CRM what became of leads, if it knows that.
+func (a *app) newPull(contacts crmDriver) {
 	if source, ok := contacts.(crm.Outcomes); ok {
 		a.pull = &leads.Pull{
 			CRM:      source,
@@ -137,17 +172,34 @@ func newApp(
 			Log:      a.log,
 			Count:    a.metrics.Event,
 		}
+	}
+}
+
+// registerGauges has the metrics show what is in the database and the queue.
+func (a *app) registerGauges() {
+	gauges := telemetry.Gauges{
+		Queue:   a.data.Queue,
+		Archive: a.data.Archive,
+		Load:    a.data.Load,
+		Files:   a.data.Files,
+		Watcher: a.watcher,
+	}
+	if a.pull != nil {
 		gauges.Pulled = a.pull.LastAt
 	}
 	a.metrics.Registry.MustRegister(gauges)
+}
 
+// newContent makes the content service over a CMS and a cache.
+func (a *app) newContent(source cmsDriver, entries cache.Cache) {
+	s := a.settings
 	a.content = content.New(content.Options{
 		CMS:           source,
 		Cache:         entries,
 		Invalidations: a.data.Tables,
 		Leases:        a.data.Tables,
 		Prices:        a.data.Tables,
-		Log:           log,
+		Log:           a.log,
 		Now:           time.Now,
 		Count:         a.metrics.Event,
 		Source:        contentSource(s),
@@ -156,26 +208,6 @@ func newApp(
 		FallbackDir:   contentDir(s),
 		TellEdge:      a.tellEdge(),
 	})
-	if err := a.newResolver(source, contacts, entries, openChallenge(s, a.metrics)); err != nil {
-		return nil, err
-	}
-
-	return a, a.newServer(clients, operators, newRateLimits(s, conn),
-		&httpserver.Dependency{
-			Name:     "database",
-			Required: true,
-			Ping:     a.data.Quotes.Ping,
-			Interval: time.Second,
-		},
-		&httpserver.Dependency{
-			Name:     "cache",
-			Ping:     entries.Ping,
-			Interval: time.Second,
-		},
-		// The APIs of the CMS and the CRM may have quotas.
-		&httpserver.Dependency{Name: "cms", Ping: source.Ping, Interval: time.Minute},
-		&httpserver.Dependency{Name: "crm", Ping: contacts.Ping, Interval: time.Minute},
-	)
 }
 
 // newServer builds the executor, the GraphQL and REST endpoints on top of it, and the
