@@ -145,7 +145,8 @@ type Archive interface {
 	PruneSessions(ctx context.Context, before time.Time) (int64, error)
 
 	// PruneLeads erases the leads made before a time, except for the proof of consents that
-	// were given or withdrawn, and returns their number. Leads in review, and those whose Progress is not Ended, stay.
+	// were given and not withdrawn, and returns their number. Leads in review, and those
+	// whose Progress is not Ended, stay.
 	PruneLeads(ctx context.Context, before time.Time) (int64, error)
 
 	// Erase removes a lead with its deliveries, and the contact form entries from
@@ -153,8 +154,7 @@ type Archive interface {
 	Erase(ctx context.Context, id string, audit ...AuditEntry) error
 
 	// WithdrawConsent records that a person no longer agrees, in all leads of an address
-	// in which it was given, and returns their ids; ErrNotFound if there are none. For leads
-	// that PruneLeads erased the withdrawal is kept without the wording.
+	// in which it was given, and returns their ids; ErrNotFound if there are none.
 	WithdrawConsent(ctx context.Context, email, purpose string, at time.Time) (leadIDs []string, err error)
 
 	// CountConsents returns the number of consents that are stored about an address,

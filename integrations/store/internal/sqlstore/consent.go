@@ -159,7 +159,7 @@ func fillConsents(ctx context.Context, db DB, l *lead.Lead) error {
 }
 
 // WithdrawConsent records that a person no longer agrees, in all leads of the address, and
-// returns their ids. Of acts whose leads are forgotten the wording is removed.
+// returns their ids. Acts whose leads are forgotten are removed.
 func (s *Store) WithdrawConsent(
 	ctx context.Context, email, purpose string, at time.Time,
 ) (leadIDs []string, err error) {
@@ -185,7 +185,9 @@ WHERE address = $2 AND purpose = $3 AND given = 1 AND withdrawn_at = 0 RETURNING
 			return err
 		}
 
-		return removeWordings(ctx, tx, ` AND address = $1`, address)
+		_, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1 AND withdrawn_at > 0
+AND submission_id NOT IN (SELECT id FROM submissions)`, address)
+		return errors.Join(err, removeUnusedTexts(ctx, tx))
 	})
 	return leadIDs, err
 }
@@ -214,21 +216,6 @@ func (s *Store) EraseConsents(ctx context.Context, email string) (n int64, err e
 	return n, err
 }
 
-// removeWordings removes the wordings of consents that were withdrawn and whose leads are
-// forgotten, of those that fulfil another condition. The withdrawal stays as the proof of it,
-// and so that a copy to another database carries it.
-func removeWordings(ctx context.Context, tx Tx, condition string, args ...any) error {
-	n, err := tx.Exec(ctx, `UPDATE consents SET text_hash = '' WHERE withdrawn_at > 0 AND text_hash <> ''
-AND NOT EXISTS (SELECT 1 FROM submissions WHERE id = submission_id)`+condition, args...)
-	if err == nil && n > 0 {
-		err = removeUnusedTexts(ctx, tx)
-	}
-	if err != nil {
-		return fmt.Errorf("removing the wordings of withdrawn consents: %w", err)
-	}
-	return nil
-}
-
 // removeUnusedTexts removes the wordings of consents that are gone. A client may have sent
 // anything as a wording.
 func removeUnusedTexts(ctx context.Context, tx Tx) error {
@@ -238,9 +225,9 @@ WHERE NOT EXISTS (SELECT 1 FROM consents WHERE text_hash = hash)`)
 }
 
 // forgetLead removes the consents of a lead, except for those to keep: what was given stays
-// as the proof of it, without the lead's id, and without its wording if it was withdrawn.
+// as the proof of it, without the lead's id.
 func forgetLead(ctx context.Context, tx Tx, id string, keep bool) error {
-	condition := ` AND given = 0`
+	condition := ` AND (given = 0 OR withdrawn_at > 0)`
 	if !keep {
 		condition = ``
 	}
@@ -256,10 +243,11 @@ func forgetLead(ctx context.Context, tx Tx, id string, keep bool) error {
 	if err == nil && n > 0 {
 		err = removeUnusedTexts(ctx, tx)
 	}
+
 	if err != nil {
 		return fmt.Errorf("removing consents: %w", err)
 	}
-	return removeWordings(ctx, tx, ` AND submission_id = $1`, digest(id))
+	return nil
 }
 
 // ConsentRows returns all consents as they are stored, and the key of their addresses.
@@ -299,29 +287,23 @@ func (s *Store) ImportConsents(ctx context.Context, key string, rows []ConsentRo
 				return err
 			}
 		}
-		return removeWordings(ctx, tx, ``)
+		return nil
 	})
 }
 
-// importConsent stores a consent of another database. A withdrawal in either of them counts,
-// whether or not they still have the lead. Nothing else is kept for a lead that was forgotten
-// here, if the other database still has it: the copy brings it back.
+// importConsent stores a consent of another database. Nothing is kept for a lead that was
+// forgotten here, if the other database still has it: the copy brings it back.
 func importConsent(ctx context.Context, tx Tx, r ConsentRow) error {
 	if err := addConsent(ctx, tx, r); err != nil {
 		return err
 	}
+	_, err := tx.Exec(ctx, `DELETE FROM consents WHERE submission_id = $1 AND purpose = $2`,
+		digest(r.LeadID), r.Purpose)
+	if err != nil || r.WithdrawnAt == 0 {
+		return err
+	}
 
-	var withdrawnAt int64
-	const sameAct = ` WHERE address = $1 AND purpose = $2 AND at = $3`
-	err := one(ctx, tx, `SELECT coalesce(max(withdrawn_at), 0) FROM consents`+sameAct,
-		[]any{r.Address, r.Purpose, r.At}, &withdrawnAt)
-	if err == nil && max(withdrawnAt, r.WithdrawnAt) > 0 {
-		_, err = tx.Exec(ctx, `UPDATE consents SET withdrawn_at = $4`+sameAct+` AND given = 1 AND withdrawn_at = 0`,
-			r.Address, r.Purpose, r.At, max(withdrawnAt, r.WithdrawnAt))
-	}
-	if err == nil {
-		_, err = tx.Exec(ctx, `DELETE FROM consents WHERE submission_id = $1 AND purpose = $2`,
-			digest(r.LeadID), r.Purpose)
-	}
+	_, err = tx.Exec(ctx, `UPDATE consents SET withdrawn_at = $1
+WHERE submission_id = $2 AND purpose = $3 AND withdrawn_at = 0`, r.WithdrawnAt, r.LeadID, r.Purpose)
 	return err
 }
