@@ -34,7 +34,7 @@ type Resolver struct {
 
 	Content *content.Service
 	Cache   cache.Cache
-	Checks  []health.Check // what serviceHealth examines
+	Checks  []health.Check // examined by serviceHealth
 	Version string         // version of the program
 	Log     zerolog.Logger
 

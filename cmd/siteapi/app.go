@@ -193,6 +193,7 @@ func (a *app) registerGauges() {
 // newContent makes the content service over a CMS and a cache.
 func (a *app) newContent(source cmsDriver, entries cache.Cache) {
 	s := a.settings
+
 	a.content = content.New(content.Options{
 		CMS:           source,
 		Cache:         entries,

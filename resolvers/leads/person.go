@@ -69,6 +69,7 @@ func sessionCells(s lead.Session) []string {
 		Attribution:      s.LastTouch,
 		FirstAttribution: s.FirstTouch,
 	}
+
 	own := map[string]string{
 		"record":       RecordSession,
 		"submitted_at": "",
@@ -132,6 +133,7 @@ func (p Person) Records() (list []any) {
 	for _, c := range p.Consents {
 		list = append(list, ConsentRecord{RecordConsent, p.Email, c.At, c.Locale, c.Consent})
 	}
+
 	for _, s := range p.Sessions {
 		list = append(list, SessionRecord{
 			Record:           RecordSession,

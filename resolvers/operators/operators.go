@@ -36,7 +36,7 @@ type Deps struct {
 type Resolver struct {
 	Deps
 
-	listed listings // which lists were recorded in the audit
+	listed listings // the lists that the audit has an entry of
 }
 
 // isViewer reports whether a field is answered for a viewer, who must not learn the id of a

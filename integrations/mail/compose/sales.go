@@ -92,6 +92,7 @@ func consentFacts(w *pdf.Words, consents []lead.Consent) []fact {
 		case !c.SiteWording:
 			answer += ", " + words.OtherWording
 		}
+
 		if wording := shown(c.Text); wording != "" {
 			answer += " · " + wording
 		}

@@ -148,6 +148,7 @@ func (s *Store) IndexLeads(ctx context.Context) error {
 				return err
 			},
 		)
+
 		if err == nil && len(found) > 0 {
 			last = found[len(found)-1].ID
 			err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error { return indexLeads(ctx, tx, found) })
