@@ -47,7 +47,7 @@ func (r *queryResolver) Leads(ctx context.Context, search *string, state *schema
 		Since: schema.ValueOr(since, time.Time{}),
 		Until: schema.ValueOr(until, time.Time{}),
 	}
-	f.Search, f.Locale = schema.ValueOr(search, ""), string(schema.ValueOr(locale, ""))
+	f.Search, f.Locale = schema.ValueOr(trimmed(search), ""), string(schema.ValueOr(locale, ""))
 	f.Owner, f.Source, f.Currency = trimmed(owner), trimmed(source), schema.ValueOr(trimmed(currency), "")
 	f.AtLeast, f.AtMost = amountFrom, amountTo
 	f.Status = lead.Status(schema.ValueOr(status, ""))

@@ -15,7 +15,7 @@ func (r *leadResolver) SameAddress(ctx context.Context, obj *schema.Lead) ([]*sc
 }
 
 func (r *mutationResolver) AssignLead(ctx context.Context, id string, owner *string) (*schema.Lead, error) {
-	return r.Operators.AssignLead(ctx, id, schema.ValueOr(owner, ""))
+	return r.Operators.AssignLead(ctx, id, schema.ValueOr(trimmed(owner), ""))
 }
 
 func (r *mutationResolver) SetLeadStatus(ctx context.Context, id string, status schema.LeadStatus) (*schema.Lead, error) {
@@ -43,5 +43,5 @@ func (r *mutationResolver) SetLeadStatuses(ctx context.Context, ids []string, st
 }
 
 func (r *mutationResolver) AssignLeads(ctx context.Context, ids []string, owner *string) (*schema.LeadsChange, error) {
-	return r.Operators.AssignLeads(ctx, ids, schema.ValueOr(owner, ""))
+	return r.Operators.AssignLeads(ctx, ids, schema.ValueOr(trimmed(owner), ""))
 }

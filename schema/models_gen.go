@@ -400,7 +400,7 @@ type Lead struct {
 	SentEstimate *LeadEstimate `json:"sentEstimate"`
 	// What the visitor added in words, on as many lines; null for a viewer.
 	Message *string `json:"message"`
-	// Where the visitor came from at last: the newest with a source. Null for a viewer.
+	// Where the visitor came from at last: the newest with a source. Null for a viewer, who may filter by the source alone.
 	Attribution *LeadAttribution `json:"attribution"`
 	// Where the visitor came from at first; null for a viewer.
 	FirstAttribution *LeadAttribution `json:"firstAttribution"`

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -62,6 +65,9 @@ func TestAuditOfLists(t *testing.T) {
 	leads("searched", `search: "one"`, `LISTED  {"count":1,"searched":true}`)
 	leads("searched for something else", `search: "two"`, `LISTED  {"count":1,"searched":true}`)
 	leads("searched for that again", `search: "two"`)
+	lists("counted", "/admin/graphql", `{ list: leads(search: "thr") { counts { total } pageInfo { endCursor } } }`,
+		[]string{`LISTED  {"count":1,"searched":true}`})
+	lists("only counted", "/admin/graphql", `{ list: leads(search: " ", locale: en) { counts { total } pageInfo { endCursor } } }`, nil)
 	leads("back at the first list", `first: 50`)
 	lists("another operator", "/graphql", `{ list: leads(first: 1`+rest,
 		[]string{`LISTED  {"count":3}`}, "Authorization: Bearer secret-of-operators")
@@ -76,4 +82,49 @@ func TestAuditOfLists(t *testing.T) {
 	deliveries("deliveries refreshed", `first: 2`)
 	deliveries("more deliveries", `first: 2, after: "`+next+`"`)
 	deliveries("other deliveries", `first: 2, target: CRM`, `LISTED  {"count":2,"of":"deliveries"}`)
+}
+
+// A stream that names leads by more than a viewer sees is one entry for a while, however often
+// a page connects.
+func TestAuditOfStreams(t *testing.T) {
+	t.Parallel()
+	s, b := newOperatedSite(t)
+	stream := func(fields string) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		body := `{"query":"subscription { leadEvents { ` + fields + ` } }"}`
+		req, err := http.NewRequestWithContext(ctx, "POST", b.base+"/graphql", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range map[string]string{
+			"Accept":        "text/event-stream",
+			"Content-Type":  "application/json",
+			"Authorization": "Bearer secret-of-operators",
+		} {
+			req.Header.Set(name, value)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		lines := bufio.NewScanner(resp.Body)
+		for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
+		}
+		if !strings.Contains(lines.Text(), `"leadEvents":{`) {
+			t.Errorf("%d %s", resp.StatusCode, lines.Text())
+		}
+	}
+
+	stream("position changes { reference kind }")
+	if got := s.recorded(); len(got) != 0 {
+		t.Errorf("a stream without ids: %q", got)
+	}
+	stream("changes { id }")
+	stream("position changes { id reference }")
+	if got, want := s.recorded(), []string{`LISTED  {"of":"lead events"}`}; !slices.Equal(got, want) {
+		t.Errorf("the audit has %q, want %q", got, want)
+	}
 }

@@ -307,3 +307,40 @@ func TestAuditHeadIsReadAgain(t *testing.T) {
 	s.damage(`ALTER TABLE audit_away RENAME TO audit_ends`)
 	eventually(t, "the head is in the log again", func() bool { return heads() > before })
 }
+
+// What is refused leaves no entry of something that was done.
+func TestAuditOfWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	s, b := newOperatedSite(t)
+	id := s.submit("one")
+	s.arrives(id)
+	bot := newLead("bot")
+	bot["website"] = "https://spam.example"
+	_, answer := s.post("/api/quote/submit", bot)
+	spam, _ := answer["submissionId"].(string)
+
+	for operation, want := range map[string]string{
+		`resendLead(id: "` + id + `", target: WEBHOOK) { id }`: "BAD_USER_INPUT",
+		`resendLead(id: "` + spam + `", target: CMS) { id }`:   "BAD_USER_INPUT",
+		`retryDelivery(id: "0") { id }`:                        "NOT_FOUND",
+		`retryDelivery(id: "00") { id }`:                       "NOT_FOUND",
+		`retryDelivery(id: "01") { id }`:                       "NOT_FOUND",
+		`retryDelivery(id: "+1") { id }`:                       "NOT_FOUND",
+		`retryDelivery(id: "-1") { id }`:                       "NOT_FOUND",
+	} {
+		if _, code := b.asks(`mutation { changed: ` + operation + ` }`); code != want {
+			t.Errorf("%s: %q, want %s", operation, code, want)
+		}
+	}
+	for _, command := range []string{"deliveries retry 0", "deliveries resend --target cms " + spam} {
+		if out, code := s.run(strings.Fields(command)...); code == 0 {
+			t.Errorf("%s: %s", command, out)
+		}
+	}
+
+	for _, entry := range s.recorded() {
+		if strings.HasPrefix(entry, "RESENT") || strings.HasPrefix(entry, "RETRIED") {
+			t.Errorf("the audit has %s", entry)
+		}
+	}
+}

@@ -61,3 +61,53 @@ func TestBlanksAroundArguments(t *testing.T) {
 		t.Errorf("without an owner: %v %s", err, out)
 	}
 }
+
+// A text in which nothing can be seen is an empty one, in every argument.
+func TestInvisibleArguments(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	for _, source := range []string{"ads", ""} {
+		input := newLead("from" + source)
+		if source != "" {
+			input["attribution"] = object{"source": source, "campaign": "spring"}
+		}
+		s.through("REST", "submitQuote", object{"input": input})
+	}
+
+	const list = `) { counts { total } edges { node { reference owner } } } }`
+	for _, role := range []schema.Role{schema.RoleViewer, schema.RoleAdmin} {
+		for _, argument := range []string{`search`, `owner`, `source`, `currency`} {
+			want := string(s.answer(role, `{ leads(`+argument+`: ""`+list))
+			for _, blank := range []string{" ", `\u200b`, `\u3164`, `\u0301`, `\ufffe`} {
+				got := string(s.answer(role, `{ leads(`+argument+`: "`+blank+`"`+list))
+				if got != want || strings.Contains(got, `"errors"`) {
+					t.Errorf("%s for %s, %q: %s, want %s", argument, role, blank, got, want)
+				}
+			}
+		}
+		for _, argument := range []string{`source`, `campaign`} {
+			const funnel = `) { submissions sources { source submissions } } }`
+			want := string(s.answer(role, `{ funnel(`+argument+`: ""`+funnel))
+			for _, blank := range []string{" ", `\u200b`} {
+				if got := string(s.answer(role, `{ funnel(`+argument+`: "`+blank+`"`+funnel)); got != want {
+					t.Errorf("%s for %s, %q: %s, want %s", argument, role, blank, got, want)
+				}
+			}
+		}
+	}
+
+	id := s.submit(t, "owned")
+	for _, blank := range []string{`\u200b`, `\u3164`, `\u0301`, `\ufffe`} {
+		for _, mutation := range []string{
+			`assignLead(id: "` + id + `", owner: "` + blank + `") { owner }`,
+			`assignLeads(ids: ["` + id + `"], owner: "` + blank + `") { changed }`,
+		} {
+			if got := string(s.answer(schema.RoleAdmin, `mutation { `+mutation+` }`)); strings.Contains(got, `"errors"`) {
+				t.Errorf("%s: %s", mutation, got)
+			}
+			if owner := s.shown(id).Owner; owner != nil {
+				t.Errorf("%s: the owner is %q", mutation, *owner)
+			}
+		}
+	}
+}

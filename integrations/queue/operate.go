@@ -109,6 +109,12 @@ func (q *Queue) Off() (off []Target) {
 	return off
 }
 
+// DeliversTo reports whether this process delivers leads to a target.
+func (q *Queue) DeliversTo(name Target) bool {
+	t, ok := q.targets[name]
+	return ok && !t.Off
+}
+
 // operations are changes of the queue in a transaction of the store.
 type operations interface {
 	retry(ctx context.Context, id int64) (store.Delivery, error)
@@ -127,15 +133,14 @@ func (q *Queue) Retry(ctx context.Context, id int64) error {
 // to the target is under way, store.ErrNotFound if the lead is unknown, or
 // [ErrUnknownTarget].
 func (q *Queue) Resend(ctx context.Context, leadID string, name Target) error {
-	t, ok := q.targets[name]
-	if !ok || t.Off {
+	if !q.DeliversTo(name) {
 		return fmt.Errorf("%w %q", ErrUnknownTarget, name)
 	}
 	if _, err := q.Load(ctx, leadID); err != nil {
 		return fmt.Errorf("reading the submission: %w", err)
 	}
 
-	opts := t.insertOpts()
+	opts := q.targets[name].insertOpts()
 	if name.Mail() { // an earlier delivery may have been deleted, with the number of its sendings
 		opts.Metadata = fmt.Appendf(nil, `{%q: {"sending": %d}}`, rivertype.MetadataKeyOutput, time.Now().Unix())
 	}

@@ -253,6 +253,18 @@ func (s *Service) tell(ctx context.Context, id string, target queue.Target) erro
 	}
 }
 
+// CanResend returns [ErrUnreleased] for a lead that is not delivered, or
+// [queue.ErrUnknownTarget] for a target to which nothing is.
+func (s *Service) CanResend(l lead.Lead, target queue.Target) error {
+	if !l.Released() {
+		return ErrUnreleased
+	}
+	if !s.Deliveries.DeliversTo(target) {
+		return queue.ErrUnknownTarget
+	}
+	return nil
+}
+
 // Resend delivers a lead to a target once more, unless a delivery to it is under way.
 func (s *Service) Resend(ctx context.Context, l lead.Lead, target queue.Target) error {
 	if !l.Released() {

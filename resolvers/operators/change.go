@@ -42,6 +42,9 @@ func (r *Resolver) changeLead(
 // ResendLead resolves the root field of that name.
 func (r *Resolver) ResendLead(ctx context.Context, id string, target queue.Target) (*schema.Lead, error) {
 	return r.changeLead(ctx, "resendLead", id, func(l lead.Lead) error {
+		if err := r.Leads.CanResend(l, target); err != nil {
+			return err
+		}
 		detail := map[string]any{"target": strings.ToUpper(string(target))}
 		if err := r.record(ctx, r.done(ctx, schema.AuditActionResent, l.ID, detail)); err != nil {
 			return err

@@ -58,7 +58,7 @@ func (r *Resolver) DeliveryPage(
 // RetryDelivery resolves the root field of that name.
 func (r *Resolver) RetryDelivery(ctx context.Context, id string) (*schema.Delivery, error) {
 	number, err := strconv.ParseInt(id, 10, 64)
-	if err != nil {
+	if err != nil || number < 1 || strconv.FormatInt(number, 10) != id { // one delivery has one id
 		return nil, schema.NotFound("There is no such delivery.")
 	}
 

@@ -34,7 +34,7 @@ func (r *Resolver) LeadPage(
 	// letter.
 	page := &schema.LeadConnection{Edges: []*schema.LeadEdge{}, PageInfo: &schema.PageInfo{}}
 	if isViewer(ctx) {
-		f.Reference, f.Search = strings.TrimSpace(f.Search), ""
+		f.Reference, f.Search = f.Search, ""
 		if len(f.Reference) > lead.ReferenceLength {
 			page.Counts = newLeadCounts(nil)
 			return page, nil

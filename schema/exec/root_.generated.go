@@ -2874,7 +2874,7 @@ type Subscription {
   What changes of leads, as it happens: server-sent events, in answer to a POST that accepts ` + "`" + `text/event-stream` + "`" + `. The
   first event comes at once, and tells what changed since the position ` + "`" + `after` + "`" + `. Later ones come within a second of a
   change, by whichever instance or command, with what was gathered meanwhile. They hold no contact data: a client
-  asks for what it shows. A change may be told twice, and none is left out; an event that is ` + "`" + `restarted` + "`" + ` says that
+  asks for what it shows. Following the ` + "`" + `id` + "`" + ` of leads is reading them, and recorded in the audit. A change may be told twice, and none is left out; an event that is ` + "`" + `restarted` + "`" + ` says that
   this is not certain, and that everything has to be asked for.
 
   A stream ends when its session does or has another role, and when the service stops; follow it again from ` + "`" + `position` + "`" + `.
@@ -2935,11 +2935,17 @@ enum LeadChangeKind {
     state: LeadState
     "Only leads in this status."
     status: LeadStatus
-    "Only leads of the operator with this address, in any letter case; empty: of none."
+    """
+    Only leads of the operator with this address, in any letter case; empty: of none. A viewer sees and filters by
+    owners, too.
+    """
     owner: String @constraint(maxLength: 254)
     "Only leads in this language."
     locale: Locale
-    "Only leads of visitors who came from this source at last; empty: from none that is known."
+    """
+    Only leads of visitors who came from this source at last; empty: from none that is known. A viewer filters by it,
+    too: it names a medium, such as ` + "`" + `newsletter` + "`" + `, and no person.
+    """
     source: String @constraint(maxLength: 200)
     "Only leads whose range is in this currency."
     currency: String @constraint(format: CURRENCY)
@@ -3169,7 +3175,7 @@ type Lead {
   sentEstimate: LeadEstimate
   "What the visitor added in words, on as many lines; null for a viewer."
   message: String @auth(token: ADMIN, role: SALES)
-  "Where the visitor came from at last: the newest with a source. Null for a viewer."
+  "Where the visitor came from at last: the newest with a source. Null for a viewer, who may filter by the source alone."
   attribution: LeadAttribution @auth(token: ADMIN, role: SALES)
   "Where the visitor came from at first; null for a viewer."
   firstAttribution: LeadAttribution @auth(token: ADMIN, role: SALES)

@@ -164,7 +164,7 @@ func (cmd *retryDeliveries) run(ctx context.Context, c *call) error {
 func (cmd *retryDeliveries) chosen(ctx context.Context, c *call) (chosen []queue.Delivery, err error) {
 	for _, text := range c.args {
 		id, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
+		if err != nil || id < 1 {
 			return nil, fmt.Errorf("%q is not the number of a delivery: "+
 				"see the first column of `siteapi deliveries list`", text)
 		}
@@ -213,10 +213,14 @@ func (cmd *resendDeliveries) run(ctx context.Context, c *call) error {
 	}
 
 	for _, l := range found {
-		if err := c.recordResent(ctx, l.ID, to); err != nil {
-			return err
+		err := c.rules.CanResend(l, to)
+		if err == nil {
+			err = c.recordResent(ctx, l.ID, to)
 		}
-		if err := c.rules.Resend(ctx, l, to); err != nil {
+		if err == nil {
+			err = c.rules.Resend(ctx, l, to)
+		}
+		if err != nil {
 			return fmt.Errorf("delivering %s: %w", l.ID, err)
 		}
 		c.say("%s is due for the %s: the running service delivers it", l.ID, to)

@@ -589,7 +589,7 @@ export type Lead = {
   readonly sentEstimate?: Maybe<LeadEstimate>;
   /** What the visitor added in words, on as many lines; null for a viewer. */
   readonly message?: Maybe<Scalars['String']['output']>;
-  /** Where the visitor came from at last: the newest with a source. Null for a viewer. */
+  /** Where the visitor came from at last: the newest with a source. Null for a viewer, who may filter by the source alone. */
   readonly attribution?: Maybe<LeadAttribution>;
   /** Where the visitor came from at first; null for a viewer. */
   readonly firstAttribution?: Maybe<LeadAttribution>;
@@ -1538,7 +1538,7 @@ export type Subscription = {
    * What changes of leads, as it happens: server-sent events, in answer to a POST that accepts `text/event-stream`. The
    * first event comes at once, and tells what changed since the position `after`. Later ones come within a second of a
    * change, by whichever instance or command, with what was gathered meanwhile. They hold no contact data: a client
-   * asks for what it shows. A change may be told twice, and none is left out; an event that is `restarted` says that
+   * asks for what it shows. Following the `id` of leads is reading them, and recorded in the audit. A change may be told twice, and none is left out; an event that is `restarted` says that
    * this is not certain, and that everything has to be asked for.
    *
    * A stream ends when its session does or has another role, and when the service stops; follow it again from `position`.
