@@ -30,7 +30,7 @@ func (p people) pick(from string) string {
 }
 
 // words are what messages are made of.
-const words = `magazin online pentru produse naturale cu plata rezervări calendar blog în trei limbi avem nevoie
+const words = `magazin online pentru miere naturală cu plata rezervări calendar blog în trei limbi avem nevoie
 de un site nou până la toamnă queremos una tienda con reservas y pagos our current shop is slow please call after
 noon budget includes photos texts hosting support migrare clienți facturi newsletter catálogo envíos sucursales`
 
