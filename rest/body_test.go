@@ -109,7 +109,7 @@ func TestBodyValues(t *testing.T) {
 	want := `{"sessionId":"s-1",` +
 		`"selections":{"projectType":"a\"\\é😀b","features":["x",null,"ș"],` +
 		`"complexity":null,"timeline":null},` +
-		`"estimate":{"min":1000,"max":123456789.125,"currency":null},"formData":null,"attribution":null,"consents":null}`
+		`"estimate":{"min":1000,"max":123456789.125,"currency":null},"formData":null,"attribution":null,"locale":null,"consents":null}`
 
 	if string(encoded) != want {
 		t.Errorf("got  %s\nwant %s", encoded, want)

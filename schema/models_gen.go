@@ -829,7 +829,7 @@ type Subscription struct {
 
 // A consent while a visitor is choosing.
 type TrackConsentInput struct {
-	// What for, a slug. Only `save_progress` has a meaning here: to keep the contact hints.
+	// What for, a slug. Only `save_progress` has a meaning here: to keep the contact hints. The last one counts.
 	Purpose *string `json:"purpose"`
 	// Whether it is given.
 	Given *bool `json:"given"`
@@ -867,8 +867,11 @@ type TrackQuoteInput struct {
 	FormData *TrackFormDataInput `json:"formData"`
 	// Where the visitor came from. The first of a session and the last one with a source are kept.
 	Attribution *AttributionInput `json:"attribution"`
+	// Language of the visitor.
+	Locale *Locale `json:"locale"`
 	// What the visitor agreed to so far. With `TRACK_CONTACT=consent` the service drops `formData` that comes without a given
-	// consent `save_progress`.
+	// consent `save_progress`. A visitor who gave it, typed an e-mail address and left is listed to operators; a later state
+	// without it takes it back.
 	Consents []*TrackConsentInput `json:"consents"`
 }
 
@@ -892,14 +895,72 @@ type TrackSelectionsInput struct {
 	Timeline *string `json:"timeline"`
 }
 
+// A visitor who left without asking for a quote. It is personal data.
+type Visitor struct {
+	// The session in the calculator.
+	SessionID string `json:"sessionId"`
+	// E-mail address, as it was typed.
+	Email string `json:"email"`
+	// First name, as it was typed.
+	FirstName *string `json:"firstName"`
+	// Language of the visitor; null: the client did not say.
+	Locale *Locale `json:"locale"`
+	// Wording of the consent; null: the client did not say.
+	ConsentText *string `json:"consentText"`
+	// What was chosen so far.
+	Selections *VisitorSelections `json:"selections"`
+	// Range that the visitor saw; null: none.
+	Estimate *LeadEstimate `json:"estimate"`
+	// Where the visitor came from at last: the newest with a source.
+	Attribution *LeadAttribution `json:"attribution"`
+	// Where the visitor came from at first.
+	FirstAttribution *LeadAttribution `json:"firstAttribution"`
+	// When the session began, in UTC, to the millisecond.
+	FirstSeenAt time.Time `json:"firstSeenAt"`
+	// When the visitor was last seen, in UTC, to the millisecond.
+	LastSeenAt time.Time `json:"lastSeenAt"`
+	// Number of tracked states of the calculator.
+	Tracks int `json:"tracks"`
+}
+
+// A page of visitors who left.
+type VisitorConnection struct {
+	// The visitors of the page.
+	Edges []*VisitorEdge `json:"edges"`
+	// Whether there are more.
+	PageInfo *PageInfo `json:"pageInfo"`
+	// Why there is none; null if there are some.
+	None *NoVisitorsReason `json:"none"`
+}
+
+// A visitor in a page.
+type VisitorEdge struct {
+	// Its place in the order.
+	Cursor string `json:"cursor"`
+	// The visitor.
+	Node *Visitor `json:"node"`
+}
+
+// What a visitor has chosen so far, as slugs.
+type VisitorSelections struct {
+	// Project type, such as `web-app`.
+	ProjectType *string `json:"projectType"`
+	// Features, each once.
+	Features []string `json:"features"`
+	// Complexity, such as `medium`.
+	Complexity *string `json:"complexity"`
+	// Timeline, such as `3-months`.
+	Timeline *string `json:"timeline"`
+}
+
 // What operators do.
 type AuditAction string
 
 const (
 	// A lead was read, with fields that a viewer does not see.
 	AuditActionOpened AuditAction = "OPENED"
-	// Leads were listed, with contact data, ids or other fields that a viewer does not see. Further pages of a list, and
-	// the same list again within 15 minutes, have no entry.
+	// Leads, or visitors who left, were listed, with contact data, ids or other fields that a viewer does not see. Further
+	// pages of a list, and the same list again within 15 minutes, have no entry.
 	AuditActionListed AuditAction = "LISTED"
 	// Leads were written to a file.
 	AuditActionExported AuditAction = "EXPORTED"
@@ -2186,6 +2247,68 @@ func (e *Locale) UnmarshalJSON(b []byte) error {
 }
 
 func (e Locale) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Why no visitor who left is listed.
+type NoVisitorsReason string
+
+const (
+	// `TRACK_CONTACT=off`: what visitors type is not stored before they submit.
+	NoVisitorsReasonNotStored NoVisitorsReason = "NOT_STORED"
+	// Visitors are not asked: the CMS has no wording for `save_progress`, in no language, or `CONTENT_TYPES` lacks
+	// `consentText`.
+	NoVisitorsReasonNotAsked NoVisitorsReason = "NOT_ASKED"
+	// None who agreed has left, as far as is stored.
+	NoVisitorsReasonNoneYet NoVisitorsReason = "NONE_YET"
+)
+
+var AllNoVisitorsReason = []NoVisitorsReason{
+	NoVisitorsReasonNotStored,
+	NoVisitorsReasonNotAsked,
+	NoVisitorsReasonNoneYet,
+}
+
+func (e NoVisitorsReason) IsValid() bool {
+	switch e {
+	case NoVisitorsReasonNotStored, NoVisitorsReasonNotAsked, NoVisitorsReasonNoneYet:
+		return true
+	}
+	return false
+}
+
+func (e NoVisitorsReason) String() string {
+	return string(e)
+}
+
+func (e *NoVisitorsReason) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = NoVisitorsReason(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid NoVisitorsReason", str)
+	}
+	return nil
+}
+
+func (e NoVisitorsReason) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *NoVisitorsReason) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e NoVisitorsReason) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -93,7 +93,11 @@ func TestTrackContact(t *testing.T) {
 		s := startService(t, map[string]string{"TRACK_CONTACT": setting})
 		bothEndpoints(t, func(t *testing.T, endpoint string) {
 			for i, consents := range []any{
-				[]any{object{"purpose": "save_progress", "given": false}, object{"purpose": "news", "given": true}, nil, 7},
+				[]any{
+					object{"purpose": "save_progress", "given": true},
+					object{"purpose": "save_progress", "given": false},
+					object{"purpose": "news", "given": true}, nil, 7,
+				},
 				[]any{object{"purpose": "save_progress", "given": true, "text": "Keep it"}},
 			} {
 				session := endpoint + "-" + []string{"without", "with"}[i]
@@ -106,7 +110,9 @@ func TestTrackContact(t *testing.T) {
 					t.Error(got.raw)
 				}
 				stored, err := s.app.data.Quotes.Session(t.Context(), session)
-				if err != nil || (stored.Hints.Email != "") != kept[i] || (stored.Hints.Consent != "") != (kept[i] && i == 1) {
+				if err != nil || (stored.Hints.Email != "") != kept[i] ||
+					(stored.Hints.Consent != "") != (kept[i] && i == 1) ||
+					stored.Hints.Agreed != (kept[i] && i == 1) {
 					t.Errorf("%s: %s keeps %+v (%v)", setting, session, stored.Hints, err)
 				}
 			}

@@ -96,6 +96,7 @@ func (s *site) populate() (hers []string, theirs string) {
 
 	s.post("/api/quote/track",
 		object{"sessionId": "hint", "formData": object{"email": "Hers@example.com", "firstName": "Hershint"},
+			"consents":    []any{object{"purpose": "save_progress", "given": true, "text": "hers-agreed"}},
 			"attribution": object{"source": "hers-first"}})
 	s.post("/api/quote/track",
 		object{"sessionId": "hint-2", "formData": object{"email": "theirs@example.com", "firstName": "Ana"}})
@@ -140,7 +141,7 @@ func (s *site) gone(hers []string, theirs string) {
 var ofHer = []string{
 	"hers@example", "hersfirst", "herslast", "700 555 123", "700555123", "herscompany", "hersmessage", "hers-wording",
 	"hers-source", "hers-medium", "hers-campaign", "hers-term", "hers-content", "hers-referrer", "hers-page",
-	"hershint", "hers-first", "hers-note",
+	"hershint", "hers-first", "hers-note", "hers-agreed",
 }
 
 // traces returns the parts of ofHer that a text holds.

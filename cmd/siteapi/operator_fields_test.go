@@ -20,9 +20,12 @@ type operatorData struct {
 	Deliveries    schema.DeliveryConnection
 	Funnel        schema.Funnel
 	ServiceHealth schema.ServiceHealth
-	Changed       *schema.Lead
-	Retried       *schema.Delivery
-	Erased        *schema.ErasureReceipt
+
+	VisitorsWhoLeft schema.VisitorConnection
+
+	Changed *schema.Lead
+	Retried *schema.Delivery
+	Erased  *schema.ErasureReceipt
 }
 
 // asks runs an operation on ADMIN_ADDR and returns its data, or the code of its error.

@@ -337,6 +337,7 @@ type Visit struct {
 	Hints      Hints
 	// Attribution is where the visitor came from. It is empty if the client did not say.
 	Attribution Attribution
+	Locale      string    // empty if the client did not say
 	At          time.Time // UTC, in whole milliseconds
 }
 
@@ -354,8 +355,9 @@ const SaveProgress = "save_progress"
 type Hints struct {
 	Email     string `json:"email,omitempty"`
 	FirstName string `json:"firstName,omitempty"`
-	// Consent is the wording with which the visitor agreed to their being kept, for the purpose
-	// [SaveProgress].
+	// Agreed says that the visitor agreed to their being kept.
+	Agreed bool `json:"agreed,omitempty"`
+	// Consent is the wording of that consent; empty if the client did not say.
 	Consent string `json:"consent,omitempty"`
 }
 
@@ -365,6 +367,7 @@ type Session struct {
 	Selections Selections
 	Estimate   PartialEstimate
 	Hints      Hints
+	Locale     string      // empty if the client did not say
 	FirstTouch Attribution // where the visitor came from at first
 	LastTouch  Attribution // where the visitor came from at last, with a source if any had one
 	FirstSeen  time.Time

@@ -115,6 +115,7 @@ type Position struct {
 // Archive is the part of the store that operators' commands and fields need.
 type Archive interface {
 	Funnel
+	Visitors
 
 	// Leads yields stored leads in the order that the filter asks for.
 	Leads(ctx context.Context, f Filter) iter.Seq2[lead.Lead, error]

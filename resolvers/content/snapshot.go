@@ -220,11 +220,19 @@ func decodeSnapshot(
 
 // HasWording reports whether a text is what visitors are asked for a purpose.
 func (s *Snapshot) HasWording(purpose, text string) bool {
+	return s.asks(purpose, func(wording string) bool { return schema.UnixLines(wording) == text })
+}
+
+// Asks reports whether visitors are asked for a purpose.
+func (s *Snapshot) Asks(purpose string) bool {
+	return s.asks(purpose, func(wording string) bool { return strings.TrimSpace(wording) != "" })
+}
+
+func (s *Snapshot) asks(purpose string, fits func(wording string) bool) bool {
 	return slices.ContainsFunc(s.documents[cms.ConsentType], func(d *schema.ContentDocument) bool {
 		var wording struct{ Purpose, Text string }
 		fields, _ := d.Fields.(json.RawMessage)
-		return json.Unmarshal(fields, &wording) == nil &&
-			wording.Purpose == purpose && schema.UnixLines(wording.Text) == text
+		return json.Unmarshal(fields, &wording) == nil && wording.Purpose == purpose && fits(wording.Text)
 	})
 }
 

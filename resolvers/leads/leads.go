@@ -208,11 +208,15 @@ func (s *Service) Release(
 var ErrNotGiven = errors.New("the address has not given this consent, or has withdrawn it")
 
 // Withdraw records that a person no longer agrees to a purpose, in all leads of an address,
-// and tells the CMS and the CRM. It returns the number of leads.
+// and tells the CMS and the CRM. It returns the number of leads. What was typed into sessions
+// is erased with the consent to its being kept.
 func (s *Service) Withdraw(ctx context.Context, email, purpose string) (int, error) {
 	ids, err := s.Archive.WithdrawConsent(ctx, email, purpose, time.Now())
 	if errors.Is(err, store.ErrNotFound) {
 		err = ErrNotGiven
+	}
+	if err == nil && purpose == lead.SaveProgress {
+		_, err = s.Archive.EraseHints(ctx, email)
 	}
 	if err != nil {
 		return 0, err

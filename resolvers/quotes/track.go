@@ -2,7 +2,6 @@ package quotes
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"siteapi/integrations/lead"
@@ -42,6 +41,7 @@ func (r *Resolver) Track(
 		}
 		r.mayKeep(&visit.Hints, in.Consents, &read)
 	}
+	visit.Locale = string(schema.ValueOr(in.Locale, ""))
 	visit.Attribution = read.attribution(in.Attribution)
 
 	began := time.Now()
@@ -64,17 +64,22 @@ const (
 
 // mayKeep drops contact hints that may not be kept, and notes the consent to keeping them.
 func (r *Resolver) mayKeep(typed *lead.Hints, consents []*schema.TrackConsentInput, read *hints) {
-	given := slices.IndexFunc(consents, func(c *schema.TrackConsentInput) bool {
-		return c != nil && trimmed(c.Purpose) == lead.SaveProgress && schema.ValueOr(c.Given, false)
-	})
+	var given *schema.TrackConsentInput
+	for _, c := range consents { // The last one of a purpose counts, as in a submission.
+		if c != nil && trimmed(c.Purpose) == lead.SaveProgress {
+			given = c
+		}
+	}
+	agreed := given != nil && schema.ValueOr(given.Given, false)
 
 	switch {
 	case *typed == lead.Hints{}:
-	case r.TrackContact == TrackContactOff, r.TrackContact == TrackContactConsent && given < 0:
+	case r.TrackContact == TrackContactOff, r.TrackContact == TrackContactConsent && !agreed:
 		*typed = lead.Hints{}
 		read.dropped = append(read.dropped, "formData")
-	case given >= 0:
-		wording := []rune(trimmed(consents[given].Text))
+	case agreed:
+		wording := []rune(trimmed(given.Text))
+		typed.Agreed = true
 		typed.Consent = string(wording[:min(len(wording), schema.MaxConsentText)])
 	}
 }

@@ -1098,7 +1098,7 @@ func (ec *executionContext) unmarshalInputTrackQuoteInput(ctx context.Context, o
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"sessionId", "selections", "estimate", "formData", "attribution", "consents"}
+	fieldsInOrder := [...]string{"sessionId", "selections", "estimate", "formData", "attribution", "locale", "consents"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1140,6 +1140,13 @@ func (ec *executionContext) unmarshalInputTrackQuoteInput(ctx context.Context, o
 				return it, err
 			}
 			it.Attribution = data
+		case "locale":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("locale"))
+			data, err := ec.unmarshalOLocale2ᚖsiteapiᚋschemaᚐLocale(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Locale = data
 		case "consents":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("consents"))
 			data, err := ec.unmarshalOTrackConsentInput2ᚕᚖsiteapiᚋschemaᚐTrackConsentInput(ctx, v)

@@ -43,6 +43,28 @@ func (*planner) Changed() {}
 
 func (*planner) Listen(context.Context, func()) {}
 
+// A page of visitors who left is read in the order of an index.
+func TestVisitorsWhoLeftUseAnIndex(t *testing.T) {
+	t.Parallel()
+	o, err := openWith(t.Context(), t.TempDir()+"/plan.db", noQueue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = o.Close() })
+
+	now := time.Now()
+	p := &planner{DB: o.pool}
+	for _, after := range []*store.VisitorPosition{nil, {LastSeen: now, SessionID: "x"}} {
+		p.steps = nil
+		_, err := sqlstore.New(p).VisitorsWhoLeft(t.Context(), store.VisitorFilter{Before: now, After: after, Limit: 50})
+		steps := strings.Join(p.steps, "; ")
+		if err != nil || !strings.Contains(steps, "INDEX sessions_saved") || strings.Contains(steps, "TEMP") ||
+			strings.Contains(steps, "SCAN") {
+			t.Errorf("%v: %s", err, steps)
+		}
+	}
+}
+
 // A page of leads is read by an index, however many leads there are.
 func TestPagesOfLeadsUseAnIndex(t *testing.T) {
 	t.Parallel()

@@ -118,7 +118,7 @@ export type SubmitQuoteInput = {
 
 /** A consent while a visitor is choosing. */
 export type TrackConsentInput = {
-  /** What for, a slug. Only `save_progress` has a meaning here: to keep the contact hints. */
+  /** What for, a slug. Only `save_progress` has a meaning here: to keep the contact hints. The last one counts. */
   readonly purpose?: string | null | undefined;
   /** Whether it is given. */
   readonly given?: boolean | null | undefined;
@@ -156,9 +156,12 @@ export type TrackQuoteInput = {
   readonly formData?: TrackFormDataInput | null | undefined;
   /** Where the visitor came from. The first of a session and the last one with a source are kept. */
   readonly attribution?: AttributionInput | null | undefined;
+  /** Language of the visitor. */
+  readonly locale?: Locale | null | undefined;
   /**
    * What the visitor agreed to so far. With `TRACK_CONTACT=consent` the service drops `formData` that comes without a given
-   * consent `save_progress`.
+   * consent `save_progress`. A visitor who gave it, typed an e-mail address and left is listed to operators; a later state
+   * without it takes it back.
    */
   readonly consents?: ReadonlyArray<TrackConsentInput | null | undefined> | null | undefined;
 };

@@ -112,6 +112,9 @@ func submit(ctx context.Context, tx Tx, row LeadRow, key string) (lead.Lead, boo
 		if err == nil {
 			err = addTerms(ctx, tx, first)
 		}
+		if err == nil {
+			err = endListing(ctx, tx, row)
+		}
 		return first, true, err
 	}
 

@@ -23,7 +23,9 @@ type SessionRow struct {
 
 	First, Last touch
 
-	Choices string // the state as a funnel counts it; written, but not read with a session
+	// These repeat what is in the state. They are written, but not read with a session.
+	Choices string // as a funnel counts it
+	Saved   string // the e-mail address that the visitor agreed to its keeping, in lower case
 }
 
 // touch is where a visitor came from.
@@ -52,6 +54,7 @@ type state struct {
 	Selections lead.Selections      `json:"selections,omitzero"`
 	Estimate   lead.PartialEstimate `json:"estimate,omitzero"`
 	Hints      lead.Hints           `json:"hints,omitzero"`
+	Locale     string               `json:"locale,omitempty"`
 }
 
 const (
@@ -69,8 +72,8 @@ const (
 		`AND (excluded.last_source = '' OR ` + late + `) THEN sessions.`
 
 	// The state, and what a funnel counts of it, are those of counted_at.
-	insertSession = `INSERT INTO sessions (` + sessionColumns + `, choices, counted_at) ` +
-		`VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $4)
+	insertSession = `INSERT INTO sessions (` + sessionColumns + `, choices, counted_at, saved_email, saved_at) ` +
+		`VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $4, $13, $14)
 ON CONFLICT (id) DO UPDATE SET
   first_touch = ` + keepFirst + `first_touch ELSE excluded.first_touch END,
   first_source = ` + keepFirst + `first_source ELSE excluded.first_source END,
@@ -88,12 +91,15 @@ ON CONFLICT (id) DO UPDATE SET
   state = CASE WHEN ` + late + ` THEN sessions.state ELSE excluded.state END,
   choices = CASE WHEN ` + late + ` THEN sessions.choices ELSE excluded.choices END,
   counted_at = CASE WHEN ` + late + ` THEN sessions.counted_at ELSE excluded.counted_at END,
+  saved_email = CASE WHEN ` + late + ` THEN sessions.saved_email ELSE excluded.saved_email END,
+  saved_at = CASE WHEN ` + late + ` THEN sessions.saved_at ELSE excluded.saved_at END,
   last_seen = CASE WHEN ` + late + ` THEN sessions.last_seen ELSE excluded.last_seen END,
   visits = sessions.visits + 1`
 
 	// importSession keeps the later one of two states.
 	importSession = insertSession + `
   state = excluded.state, choices = excluded.choices, counted_at = excluded.counted_at,
+  saved_email = excluded.saved_email, saved_at = excluded.saved_at,
   last_seen = excluded.last_seen, visits = excluded.visits
 WHERE excluded.last_seen > sessions.last_seen
   OR excluded.last_seen = sessions.last_seen AND excluded.visits > sessions.visits`
@@ -103,7 +109,7 @@ WHERE excluded.last_seen > sessions.last_seen
 
 // Track stores the latest state of a session and counts it.
 func (s *Store) Track(ctx context.Context, v lead.Visit) error {
-	st := state{Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints}
+	st := state{Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints, Locale: v.Locale}
 	text, err := json.Marshal(st)
 	if err != nil {
 		return fmt.Errorf("encoding the visit: %w", err)
@@ -114,7 +120,10 @@ func (s *Store) Track(ctx context.Context, v lead.Visit) error {
 	}
 
 	at := v.At.UnixMilli()
-	row := SessionRow{v.SessionID, string(text), at, at, 1, from, from, st.choices()}
+	row := SessionRow{v.SessionID, string(text), at, at, 1, from, from, st.choices(), st.saved()}
+	if err := row.unlessLead(ctx, s.db); err != nil {
+		return fmt.Errorf("tracking a session: %w", err)
+	}
 	if _, err := s.db.Exec(ctx, TrackSession, row.values()...); err != nil {
 		return fmt.Errorf("tracking a session: %w", err)
 	}
@@ -168,7 +177,10 @@ func (s *Store) ImportSessions(ctx context.Context, rows []SessionRow) error {
 			if err != nil {
 				return err
 			}
-			r.Choices = st.choices()
+			r.Choices, r.Saved = st.choices(), st.saved()
+			if err := r.unlessLead(ctx, tx); err != nil {
+				return err
+			}
 
 			if _, err := tx.Exec(ctx, importSession, r.values()...); err != nil {
 				return err
@@ -246,7 +258,8 @@ func typed(h lead.Hints, email string) bool {
 }
 
 // eraseHints removes the contact form entries from a session, and where its visitor came
-// from. It reports whether there were any entries. If email is not empty, it erases them only if that address was typed.
+// from. It reports whether there were any entries. If email is not empty, it erases them
+// only if that address was typed.
 func eraseHints(ctx context.Context, tx Tx, id, email string) (bool, error) {
 	// The update locks the row before it is read, since the visitor may still be typing.
 	var text string
@@ -274,6 +287,7 @@ func eraseHints(ctx context.Context, tx Tx, id, email string) (bool, error) {
 	}
 
 	_, err = tx.Exec(ctx, `UPDATE sessions SET state = $1, choices = $2, counted_at = last_seen,
+  saved_email = '', saved_at = 0,
   first_touch = '', first_source = '', first_campaign = '', last_touch = '', last_source = '', last_campaign = ''
 WHERE id = $3`, string(changed), st.choices(), id)
 	return some, err
@@ -292,8 +306,16 @@ func (r *SessionRow) values() []any {
 		r.ID, r.State, r.FirstSeen, r.LastSeen, r.Visits,
 		r.First.Text, r.First.Source, r.First.Campaign,
 		r.Last.Text, r.Last.Source, r.Last.Campaign,
-		r.Choices,
+		r.Choices, r.Saved, r.savedAt(),
 	}
+}
+
+// savedAt returns when the visitor was last seen; 0 without an agreement.
+func (r *SessionRow) savedAt() int64 {
+	if r.Saved == "" {
+		return 0
+	}
+	return r.LastSeen
 }
 
 func (r *SessionRow) state() (st state, err error) {
@@ -319,6 +341,7 @@ func (r SessionRow) session() (lead.Session, error) {
 		Selections: st.Selections,
 		Estimate:   st.Estimate,
 		Hints:      st.Hints,
+		Locale:     st.Locale,
 		FirstTouch: first,
 		LastTouch:  last,
 		FirstSeen:  time.UnixMilli(r.FirstSeen).UTC(),

@@ -47,8 +47,9 @@ export function Calculator({ service }: { service: Service }) {
     const formData = progress?.given === false ? undefined : contactHints;
     const estimate = price.estimate?.currency ? sentEstimate(price.estimate) : undefined;
     const asked = progress && [progress];
-    service.track({ sessionId: session, selections, estimate, formData, consents: asked, attribution: cameFrom() });
-  }, [session, selections, price.estimate, contact.email, contact.firstName, progress?.given]);
+    const attribution = cameFrom();
+    service.track({ sessionId: session, locale, selections, estimate, formData, consents: asked, attribution });
+  }, [session, locale, selections, price.estimate, contact.email, contact.firstName, progress?.given]);
 
   // A reload goes on where the visitor was; an accepted request ends the draft. It is kept before the next event, not
   // after the next picture, so that a reload in between loses no keystroke.

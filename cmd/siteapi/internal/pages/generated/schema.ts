@@ -43,8 +43,8 @@ export type AuditAction =
   /** A lead was read, with fields that a viewer does not see. */
   | 'OPENED'
   /**
-   * Leads were listed, with contact data, ids or other fields that a viewer does not see. Further pages of a list, and
-   * the same list again within 15 minutes, have no entry.
+   * Leads, or visitors who left, were listed, with contact data, ids or other fields that a viewer does not see. Further
+   * pages of a list, and the same list again within 15 minutes, have no entry.
    */
   | 'LISTED'
   /** Leads were written to a file. */
@@ -953,6 +953,7 @@ export type Mutation = {
   readonly rejectLead: Lead;
   /**
    * Withdraws a consent that a person gave, in this lead and in every other of the same address, and tells CMS and CRM.
+   * With `save_progress`, what was typed into sessions without being submitted is erased, too.
    * Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` if the address has not given it.
    */
   readonly withdrawConsent: Lead;
@@ -1165,6 +1166,18 @@ export type MutationAssignLeadsArgs = {
   owner?: InputMaybe<Scalars['String']['input']>;
 };
 
+/** Why no visitor who left is listed. */
+export type NoVisitorsReason =
+  /** `TRACK_CONTACT=off`: what visitors type is not stored before they submit. */
+  | 'NOT_STORED'
+  /**
+   * Visitors are not asked: the CMS has no wording for `save_progress`, in no language, or `CONTENT_TYPES` lacks
+   * `consentText`.
+   */
+  | 'NOT_ASKED'
+  /** None who agreed has left, as far as is stored. */
+  | 'NONE_YET';
+
 /** A session of the inbox that an account opened. */
 export type OperatorSession = {
   /** Names the session. It opens nothing. */
@@ -1274,6 +1287,13 @@ export type Query = {
    * `UPSTREAM_UNAVAILABLE` only while the CMS is away and there is no earlier copy.
    */
   readonly SiteSettings?: Maybe<SiteSettings>;
+  /**
+   * Visitors who typed an e-mail address into the calculator, agreed that it is kept (consent `save_progress`), and left
+   * without asking for a quote: those last seen 30 minutes ago or earlier, the last seen first. Only the latest tracked
+   * state counts: a visitor who takes the consent back is not listed any more, nor is one of whom a lead came since, from
+   * the session or from the address. Nothing is delivered anywhere, and after `TRACK_RETENTION` they are deleted.
+   */
+  readonly visitorsWhoLeft: VisitorConnection;
 };
 
 
@@ -1354,6 +1374,13 @@ export type QueryEstimateQuoteArgs = {
 /** Queries. They change nothing. */
 export type QuerySiteSettingsArgs = {
   id: Scalars['ID']['input'];
+};
+
+
+/** Queries. They change nothing. */
+export type QueryVisitorsWhoLeftArgs = {
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** Who asks for a quote. */
@@ -1565,7 +1592,7 @@ export type TokenKind =
 
 /** A consent while a visitor is choosing. */
 export type TrackConsentInput = {
-  /** What for, a slug. Only `save_progress` has a meaning here: to keep the contact hints. */
+  /** What for, a slug. Only `save_progress` has a meaning here: to keep the contact hints. The last one counts. */
   readonly purpose?: InputMaybe<Scalars['String']['input']>;
   /** Whether it is given. */
   readonly given?: InputMaybe<Scalars['Boolean']['input']>;
@@ -1603,9 +1630,12 @@ export type TrackQuoteInput = {
   readonly formData?: InputMaybe<TrackFormDataInput>;
   /** Where the visitor came from. The first of a session and the last one with a source are kept. */
   readonly attribution?: InputMaybe<AttributionInput>;
+  /** Language of the visitor. */
+  readonly locale?: InputMaybe<Locale>;
   /**
    * What the visitor agreed to so far. With `TRACK_CONTACT=consent` the service drops `formData` that comes without a given
-   * consent `save_progress`.
+   * consent `save_progress`. A visitor who gave it, typed an e-mail address and left is listed to operators; a later state
+   * without it takes it back.
    */
   readonly consents?: InputMaybe<ReadonlyArray<InputMaybe<TrackConsentInput>>>;
 };
@@ -1628,4 +1658,62 @@ export type TrackSelectionsInput = {
   readonly complexity?: InputMaybe<Scalars['String']['input']>;
   /** Timeline, a slug such as `3-months`. */
   readonly timeline?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** A visitor who left without asking for a quote. It is personal data. */
+export type Visitor = {
+  /** The session in the calculator. */
+  readonly sessionId: Scalars['ID']['output'];
+  /** E-mail address, as it was typed. */
+  readonly email: Scalars['String']['output'];
+  /** First name, as it was typed. */
+  readonly firstName?: Maybe<Scalars['String']['output']>;
+  /** Language of the visitor; null: the client did not say. */
+  readonly locale?: Maybe<Locale>;
+  /** Wording of the consent; null: the client did not say. */
+  readonly consentText?: Maybe<Scalars['String']['output']>;
+  /** What was chosen so far. */
+  readonly selections: VisitorSelections;
+  /** Range that the visitor saw; null: none. */
+  readonly estimate?: Maybe<LeadEstimate>;
+  /** Where the visitor came from at last: the newest with a source. */
+  readonly attribution?: Maybe<LeadAttribution>;
+  /** Where the visitor came from at first. */
+  readonly firstAttribution?: Maybe<LeadAttribution>;
+  /** When the session began, in UTC, to the millisecond. */
+  readonly firstSeenAt: Scalars['DateTime']['output'];
+  /** When the visitor was last seen, in UTC, to the millisecond. */
+  readonly lastSeenAt: Scalars['DateTime']['output'];
+  /** Number of tracked states of the calculator. */
+  readonly tracks: Scalars['Int']['output'];
+};
+
+/** A page of visitors who left. */
+export type VisitorConnection = {
+  /** The visitors of the page. */
+  readonly edges: ReadonlyArray<VisitorEdge>;
+  /** Whether there are more. */
+  readonly pageInfo: PageInfo;
+  /** Why there is none; null if there are some. */
+  readonly none?: Maybe<NoVisitorsReason>;
+};
+
+/** A visitor in a page. */
+export type VisitorEdge = {
+  /** Its place in the order. */
+  readonly cursor: Scalars['String']['output'];
+  /** The visitor. */
+  readonly node: Visitor;
+};
+
+/** What a visitor has chosen so far, as slugs. */
+export type VisitorSelections = {
+  /** Project type, such as `web-app`. */
+  readonly projectType?: Maybe<Scalars['String']['output']>;
+  /** Features, each once. */
+  readonly features: ReadonlyArray<Scalars['String']['output']>;
+  /** Complexity, such as `medium`. */
+  readonly complexity?: Maybe<Scalars['String']['output']>;
+  /** Timeline, such as `3-months`. */
+  readonly timeline?: Maybe<Scalars['String']['output']>;
 };

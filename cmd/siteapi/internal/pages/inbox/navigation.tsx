@@ -10,6 +10,7 @@ const needs: Record<View, Role> = {
   leads: "VIEWER",
   deliveries: "SALES",
   funnel: "VIEWER",
+  visitors: "SALES",
   health: "ADMIN",
   audit: "ADMIN",
   sessions: "ADMIN",
