@@ -69,6 +69,9 @@ func newConstraint(d *ast.Directive) *constraint {
 // the string is valid.
 func (c *constraint) text(raw string, formats *Formats) FieldError {
 	s := Trim(raw)
+	if c.format == ConstraintFormatEmail {
+		s = TrimEmail(raw)
+	}
 	forbidden := func(r rune) bool {
 		line := r == '\n' || r == '\r' || r == '\t'
 		return unicode.IsControl(r) && (!c.lines || !line)
@@ -95,6 +98,12 @@ func Trim(s string) string {
 	return strings.TrimSpace(s)
 }
 
+// TrimEmail returns an address without white space and invisible characters around it, which
+// come with a pasted text.
+func TrimEmail(s string) string {
+	return strings.TrimFunc(s, func(r rune) bool { return unseen(r) || r == ' ' })
+}
+
 // UnixLines returns a trimmed text whose lines end with a line feed.
 func UnixLines(s string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(Trim(s))
@@ -103,9 +112,15 @@ func UnixLines(s string) string {
 // visible reports whether a character shows on its own. A control character counts, so
 // that it is reported as such.
 func visible(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S, unicode.Cc) && !unseen(r) && r != ' '
+}
+
+// unseen reports whether a character has no shape, wherever it stands, such as a zero-width
+// space, a mark of direction or a blank other than the usual space.
+func unseen(r rune) bool {
 	const brailleBlank = '\u2800'
-	shows := unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S, unicode.Cc) && !unicode.IsSpace(r)
-	return shows && r != brailleBlank && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
+	return r != ' ' && unicode.IsSpace(r) || r == brailleBlank ||
+		unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // number returns the error of a number. The code of the error is empty if the number is
@@ -126,12 +141,12 @@ type Formats struct{ validate *validator.Validate }
 // NewFormats returns the checks of single values.
 func NewFormats() *Formats { return &Formats{validator.New()} }
 
-// Email reports whether s is a bare e-mail address of at most 254 characters whose domain
-// has a dot.
+// Email reports whether s is a bare e-mail address of at most 254 characters, all of which
+// can be seen, whose domain has a dot.
 func (f *Formats) Email(s string) bool {
-	_, domain, _ := strings.Cut(s, "@")
+	domain := s[strings.LastIndexByte(s, '@')+1:]
 	return strings.Contains(domain, ".") && utf8.RuneCountInString(s) <= MaxEmailLength &&
-		f.validate.Var(s, "email") == nil
+		!strings.ContainsFunc(s, unseen) && f.validate.Var(s, "email") == nil
 }
 
 // Currency reports whether s is a currency code of ISO 4217.

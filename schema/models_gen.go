@@ -1110,7 +1110,8 @@ func (e CacheScope) MarshalJSON() ([]byte, error) {
 type ConstraintFormat string
 
 const (
-	// A bare e-mail address, such as `ana@example.com`, of at most 254 characters, without a display name.
+	// A bare e-mail address, such as `ana@example.com`, of at most 254 characters, without a display name. White space and
+	// invisible characters around it are cut. Within it, invisible characters and marks of direction are refused.
 	ConstraintFormatEmail ConstraintFormat = "EMAIL"
 	// A currency of ISO 4217, such as `EUR`, in capitals.
 	ConstraintFormatCurrency ConstraintFormat = "CURRENCY"
@@ -1339,7 +1340,7 @@ const (
 	FieldCodeControlCharacters FieldCode = "control_characters"
 	// The text is not lower-case letters and digits joined by single `-` or `_`.
 	FieldCodeNotASlug FieldCode = "not_a_slug"
-	// The text is not an e-mail address.
+	// The text is not an e-mail address, or has an invisible character within.
 	FieldCodeInvalidEmail FieldCode = "invalid_email"
 	// The text is not a telephone number with at least 5 digits.
 	FieldCodeInvalidPhone FieldCode = "invalid_phone"

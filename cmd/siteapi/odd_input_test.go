@@ -307,6 +307,53 @@ func (s *service) checkOdd(f inputField, value string, r oddRequest) (dropped st
 	return answer.header.Get(schema.HeaderDropped), answered
 }
 
+// What cannot be seen is cut around an e-mail address, and refused within it. The limit of
+// mails, erasures and consents take all spellings of an address for one.
+func TestSpellingsOfAnAddress(t *testing.T) {
+	t.Parallel()
+	bothEndpoints(t, func(t *testing.T, endpoint string) {
+		s := startService(t, map[string]string{"ADMIN_PAGE": "on"}, quick)
+		submit := func(session, email string) outcome {
+			in := validLead(session)
+			in["contact"].(object)["email"] = email
+			return s.through(endpoint, "submitQuote", object{"input": in})
+		}
+
+		for _, email := range []string{
+			"a\u202e@client.test", "a\u200b@client.test", "a@\u3164.com", "a@cli\u00adent.test", "a\u00a0b@client.test",
+		} {
+			got := submit("refused", email)
+			if want := []string{"contact.email"}; !slices.Equal(got.fieldNames(), want) {
+				t.Errorf("%q: %s", email, got.raw)
+			}
+		}
+
+		spellings := []string{"\ufeffana@client.test\u200b\u00a0", `"a\na"@client.test`, "Ana@ｃlient.test"}
+		for i, email := range spellings {
+			got := submit(fmt.Sprint("spelled-", i), email)
+			id, _ := got.data["submissionId"].(string)
+			if id == "" {
+				t.Fatalf("%q: %s", email, got.raw)
+			}
+			contact := s.leadAsOperator(id, "contact { email } sameAddress { reference }")
+			if stored := contact["contact"].(object)["email"]; i == 0 && stored != "ana@client.test" {
+				t.Errorf("%q is stored as %q", email, stored)
+			}
+			if others := contact["sameAddress"].([]any); len(others) != i {
+				t.Errorf("%q: %d other leads of the address, want %d", email, len(others), i)
+			}
+		}
+		eventually(t, "the leads are delivered", func() bool {
+			return len(s.files("crm")) == len(spellings) && len(s.files("cms")) == len(spellings)
+		})
+
+		out, err := s.siteapi("leads", "erase", "--email", "ana@client.test", "--yes", "--server", s.base)
+		if left := len(s.files("crm")) + len(s.files("cms")); err != nil || left > 0 {
+			t.Errorf("the erasure leaves %d files: %v %s", left, err, out)
+		}
+	})
+}
+
 // A name in which nothing can be seen is none, and minus zero is zero, at both endpoints.
 func TestUnseenNamesAndMinusZero(t *testing.T) {
 	t.Parallel()

@@ -74,7 +74,7 @@ type Invalidations interface {
 
 // Filter narrows a listing of leads. Zero fields don't narrow.
 type Filter struct {
-	Email     string    // exact address, letter case ignored
+	Email     string    // address, in any spelling that reaches its mailbox
 	Reference string    // beginning of the id, letter case ignored
 	Since     time.Time // submitted at this time or later
 	Until     time.Time // submitted before this time
@@ -166,7 +166,7 @@ type Archive interface {
 	EraseConsents(ctx context.Context, email string) (int64, error)
 
 	// CountHints returns the number of sessions in which an e-mail address was typed,
-	// letter case ignored. There is no index for that: it reads all sessions.
+	// in any spelling. There is no index for that: it reads all sessions.
 	CountHints(ctx context.Context, email string) (int64, error)
 
 	// EraseHints removes the contact form entries from the sessions that CountHints

@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"siteapi/integrations/mail"
+	"siteapi/integrations/mail/mailbox"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/content"
@@ -57,11 +58,12 @@ type Service struct {
 func New(d Deps) *Service { return &Service{Deps: d, formats: schema.NewFormats()} }
 
 // addressHash returns the keyed hash of an address, the same for all spellings that reach
-// one mailbox: in any letter case, and with a tag behind a plus sign.
+// one mailbox ([mailbox.Key]), and for those with a tag behind a plus sign.
 func (s *Service) addressHash(address string) string {
-	local, domain, _ := strings.Cut(strings.ToLower(address), "@")
-	local, _, _ = strings.Cut(local, "+")
-	return s.hash("address", local+"@"+domain)
+	key := mailbox.Key(address)
+	at := max(strings.LastIndexByte(key, '@'), 0)
+	local, _, _ := strings.Cut(key[:at], "+")
+	return s.hash("address", local+key[at:])
 }
 
 // NetworkHash returns the keyed hash of a client's network, or nothing if no mails are

@@ -11,8 +11,10 @@ import (
 	"siteapi/integrations/cache"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
+	"siteapi/integrations/mail/mailbox"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
+	"siteapi/schema"
 )
 
 // leadsAtOnce is the number of leads whose deliveries are removed in one transaction.
@@ -59,7 +61,8 @@ func (r *Receipt) Has(state PlaceState) bool {
 // erasure removes everything that is stored about an address.
 type erasure struct {
 	*Service
-	email   string
+	email   string   // as it was given
+	spelled []string // the address as the CMS and the CRM may have it
 	entry   store.AuditEntry
 	receipt *Receipt
 	stored  []string // ids of the leads in the database
@@ -78,7 +81,7 @@ type erasure struct {
 func (s *Service) Erase(
 	ctx context.Context, email string, dryRun bool, audit store.Audit, entry store.AuditEntry,
 ) (*Receipt, error) {
-	e := &erasure{Service: s, email: crm.Address(email), entry: entry}
+	e := &erasure{Service: s, email: crm.Address(schema.TrimEmail(email)), entry: entry}
 	e.receipt = &Receipt{Email: e.email, DryRun: dryRun, Remains: s.OutOfReach}
 
 	var err error
@@ -87,6 +90,9 @@ func (s *Service) Erase(
 	}
 
 	e.known = e.stored
+	e.spelled = append(e.spelled, e.email, mailbox.Key(e.email))
+	slices.Sort(e.spelled)
+	e.spelled = slices.Compact(e.spelled)
 	deliveries := e.search(ctx, "deliveries", "deliveries", e.findDeliveries)
 	documents := e.search(ctx, "cms", "documents", e.findDocuments)
 	contact := e.search(ctx, "crm", "contacts", e.findContact)
@@ -120,7 +126,7 @@ func (s *Service) Erase(
 		e.erased(documents, *documents.Found, s.CMS.Erase(ctx, e.known))
 	}
 	if contact.State != PlaceFailed {
-		e.erased(contact, *contact.Found, s.CRM.Erase(ctx, e.email))
+		e.erased(contact, *contact.Found, e.eraseContacts(ctx))
 	}
 
 	if mails.State != PlaceFailed {
@@ -204,6 +210,7 @@ func (e *erasure) findLeads(ctx context.Context) (ids []string, err error) {
 			return nil, fmt.Errorf("looking for submissions: %w", err)
 		}
 		ids = append(ids, s.ID)
+		e.spelled = append(e.spelled, crm.Address(s.Contact.Email))
 	}
 	return ids, nil
 }
@@ -219,9 +226,13 @@ func (e *erasure) findDeliveries(ctx context.Context) (int, error) {
 // findDocuments searches by the ids in the database, since an editor may have changed an
 // address, and by the address, since the database may have erased the lead already.
 func (e *erasure) findDocuments(ctx context.Context) (n int, err error) {
-	found, err := e.CMS.Find(ctx, e.email)
-	if err != nil {
-		return 0, err
+	var found []string
+	for _, email := range e.spelled {
+		ids, err := e.CMS.Find(ctx, email)
+		if err != nil {
+			return 0, err
+		}
+		found = append(found, ids...)
 	}
 	missing, err := e.CMS.Missing(ctx, e.stored)
 	if err != nil {
@@ -238,8 +249,17 @@ func (e *erasure) findDocuments(ctx context.Context) (n int, err error) {
 }
 
 func (e *erasure) findContact(ctx context.Context) (int, error) {
-	missing, err := e.CRM.Missing(ctx, []string{e.email})
-	return 1 - len(missing), err
+	missing, err := e.CRM.Missing(ctx, e.spelled)
+	return len(e.spelled) - len(missing), err
+}
+
+func (e *erasure) eraseContacts(ctx context.Context) error {
+	for _, email := range e.spelled {
+		if err := e.CRM.Erase(ctx, email); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // withdraw ends the deliveries, counts them, and waits for attempts that are running. An

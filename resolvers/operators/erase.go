@@ -2,7 +2,6 @@ package operators
 
 import (
 	"context"
-	"strings"
 
 	"siteapi/integrations/store"
 	"siteapi/resolvers/leads"
@@ -13,7 +12,7 @@ import (
 func (r *Resolver) EraseLeads(
 	ctx context.Context, email string, dryRun bool,
 ) (*schema.ErasureReceipt, error) {
-	found, _, err := r.Leads.Leads(ctx, store.Filter{Email: strings.TrimSpace(email)}, "")
+	found, _, err := r.Leads.Leads(ctx, store.Filter{Email: email}, "")
 	if err != nil {
 		return nil, coded(err)
 	}

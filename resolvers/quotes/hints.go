@@ -29,6 +29,12 @@ func (h *hints) text(field string, s *string, usable func(string) bool) string {
 	return text
 }
 
+// email returns a usable e-mail address, or else an empty text.
+func (h *hints) email(field string, s *string) string {
+	address := schema.TrimEmail(schema.ValueOr(s, ""))
+	return h.text(field, &address, h.formats.Email)
+}
+
 // slug returns a usable slug, which has no white space around it, or else an empty text.
 func (h *hints) slug(field string, s *string) string {
 	return h.text(field, s, func(string) bool { return h.formats.Slug(*s) })

@@ -115,7 +115,7 @@ func newLead(in schema.SubmitQuoteInput) lead.Lead {
 		Contact: lead.Contact{
 			FirstName: schema.Trim(in.Contact.FirstName),
 			LastName:  schema.Trim(in.Contact.LastName),
-			Email:     schema.Trim(in.Contact.Email),
+			Email:     schema.TrimEmail(in.Contact.Email),
 			Phone:     trimmed(in.Contact.Phone),
 			Company:   trimmed(in.Contact.Company),
 		},

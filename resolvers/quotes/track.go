@@ -36,7 +36,7 @@ func (r *Resolver) Track(
 
 	if f := in.FormData; f != nil {
 		visit.Hints = lead.Hints{
-			Email:     read.text("formData.email", f.Email, r.formats.Email),
+			Email:     read.email("formData.email", f.Email),
 			FirstName: read.text("formData.firstName", f.FirstName, usableName),
 		}
 		r.mayKeep(&visit.Hints, in.Consents, &read)

@@ -2899,7 +2899,10 @@ directive @hint on INPUT_FIELD_DEFINITION
 
 "Formats of strings."
 enum ConstraintFormat {
-  "A bare e-mail address, such as ` + "`" + `ana@example.com` + "`" + `, of at most 254 characters, without a display name."
+  """
+  A bare e-mail address, such as ` + "`" + `ana@example.com` + "`" + `, of at most 254 characters, without a display name. White space and
+  invisible characters around it are cut. Within it, invisible characters and marks of direction are refused.
+  """
   EMAIL
   "A currency of ISO 4217, such as ` + "`" + `EUR` + "`" + `, in capitals."
   CURRENCY
@@ -2940,7 +2943,7 @@ enum FieldCode {
   control_characters
   "The text is not lower-case letters and digits joined by single ` + "`" + `-` + "`" + ` or ` + "`" + `_` + "`" + `."
   not_a_slug
-  "The text is not an e-mail address."
+  "The text is not an e-mail address, or has an invisible character within."
   invalid_email
   "The text is not a telephone number with at least 5 digits."
   invalid_phone
@@ -3245,7 +3248,7 @@ extend type Mutation {
   contact hints in sessions, PDFs. Failures are in the receipt; erasing again completes it.
   """
   eraseLeads(
-    "The address, in any letter case."
+    "The address, in any spelling that reaches its mailbox: letter case, quotes and the form of the domain do not matter."
     email: String! @constraint(format: EMAIL, maxLength: 254)
     "True: only report what is stored."
     dryRun: Boolean! = true

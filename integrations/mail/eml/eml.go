@@ -3,16 +3,15 @@ package eml
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"net/mail"
 	"strings"
 	"unicode"
 
 	gomail "github.com/wneessen/go-mail"
-	"golang.org/x/net/idna"
 
 	contract "siteapi/integrations/mail"
+	"siteapi/integrations/mail/mailbox"
 )
 
 // Encode returns the mail as it is sent.
@@ -57,39 +56,14 @@ func Encode(m *contract.Message) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Address returns a bare address as servers take it: its domain in ASCII. The error does not repeat it.
+// Address returns a bare address as servers take it: its domain in ASCII. A local part that
+// needs quotes gets them where it is written. The error does not repeat the address.
 func Address(bare string) (*mail.Address, error) {
-	at := strings.LastIndexByte(bare, '@')
-	if at < 1 || strings.ContainsFunc(bare, unicode.IsControl) {
-		return nil, errors.New("not an address")
+	local, domain, err := mailbox.Split(bare)
+	if err != nil {
+		return nil, err
 	}
-
-	domain, err := idna.Lookup.ToASCII(bare[at+1:])
-	if err != nil || domain == "" {
-		return nil, errors.New("its domain can't be looked up")
-	}
-
-	local := bare[:at]
-	switch {
-	case len(local) > 1 && local[0] == '"' && local[len(local)-1] == '"':
-		local = unquote(local[1 : len(local)-1]) // it is quoted again where it is written
-	case strings.ContainsAny(local, ` "(),:;<>@[\]`):
-		return nil, errors.New("not an address")
-	}
-
 	return &mail.Address{Address: local + "@" + domain}, nil
-}
-
-// unquote removes the backslashes of a quoted string.
-func unquote(s string) string {
-	var out strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) {
-			i++
-		}
-		out.WriteByte(s[i])
-	}
-	return out.String()
 }
 
 // oneLine joins the words of a text with single spaces, without control and direction characters.

@@ -132,6 +132,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"outcomes":                  outcomes,
 		"list/submissions":          listLeads,
 		"search":                    search,
+		"other spellings":           otherSpellings,
 		"reject":                    reject,
 		"sessions":                  sessions,
 		"funnel":                    funnel,

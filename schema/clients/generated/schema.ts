@@ -169,7 +169,10 @@ export type ConsentInput = {
 
 /** Formats of strings. */
 export type ConstraintFormat =
-  /** A bare e-mail address, such as `ana@example.com`, of at most 254 characters, without a display name. */
+  /**
+   * A bare e-mail address, such as `ana@example.com`, of at most 254 characters, without a display name. White space and
+   * invisible characters around it are cut. Within it, invisible characters and marks of direction are refused.
+   */
   | 'EMAIL'
   /** A currency of ISO 4217, such as `EUR`, in capitals. */
   | 'CURRENCY'
@@ -381,7 +384,7 @@ export type FieldCode =
   | 'control_characters'
   /** The text is not lower-case letters and digits joined by single `-` or `_`. */
   | 'not_a_slug'
-  /** The text is not an e-mail address. */
+  /** The text is not an e-mail address, or has an invisible character within. */
   | 'invalid_email'
   /** The text is not a telephone number with at least 5 digits. */
   | 'invalid_phone'

@@ -109,7 +109,7 @@ func (cmd *eraseLeads) address(c *call) (string, error) {
 	}
 
 	// Whatever a visitor may submit can be erased.
-	if email = crm.Address(email); !schema.NewFormats().Email(email) {
+	if email = crm.Address(schema.TrimEmail(email)); !schema.NewFormats().Email(email) {
 		return "", errors.New("--email: must be one e-mail address")
 	}
 

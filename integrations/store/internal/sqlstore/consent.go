@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/mail/mailbox"
 	"siteapi/integrations/store"
 )
 
@@ -57,15 +58,20 @@ func digest(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// addressHash returns the keyed hash of an address, in any letter case.
-func addressHash(ctx context.Context, db DB, email string) (string, error) {
+// addressHashes returns the keyed hash of an address, and the one that an earlier release
+// stored, which knew only the letter case of a spelling.
+func addressHashes(ctx context.Context, db DB, email string) (address, former string, err error) {
 	var key string
 	if err := one(ctx, db, `SELECT key FROM consent_key WHERE id = 1`, nil, &key); err != nil {
-		return "", fmt.Errorf("reading the key of addresses: %w", err)
+		return "", "", fmt.Errorf("reading the key of addresses: %w", err)
 	}
-	mac := hmac.New(sha256.New, []byte(key))
-	mac.Write([]byte(strings.ToLower(email)))
-	return hex.EncodeToString(mac.Sum(nil)), nil
+
+	hash := func(text string) string {
+		mac := hmac.New(sha256.New, []byte(key))
+		mac.Write([]byte(text))
+		return hex.EncodeToString(mac.Sum(nil))
+	}
+	return hash(mailbox.Key(email)), hash(strings.ToLower(email)), nil
 }
 
 // addConsents stores what came with a new lead.
@@ -73,7 +79,7 @@ func addConsents(ctx context.Context, tx Tx, l *lead.Lead) error {
 	if len(l.Consents) == 0 {
 		return nil
 	}
-	address, err := addressHash(ctx, tx, l.Contact.Email)
+	address, _, err := addressHashes(ctx, tx, l.Contact.Email)
 	if err != nil {
 		return err
 	}
@@ -95,6 +101,19 @@ func addConsents(ctx context.Context, tx Tx, l *lead.Lead) error {
 		if err := addConsent(ctx, tx, row); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// rehashConsents stores the hash of a lead's address anew, which an earlier release stored
+// for its spelling.
+func rehashConsents(ctx context.Context, tx Tx, l *lead.Lead) error {
+	address, _, err := addressHashes(ctx, tx, l.Contact.Email)
+	if err == nil {
+		_, err = tx.Exec(ctx, `UPDATE consents SET address = $1 WHERE submission_id = $2`, address, l.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("storing whose consents they are: %w", err)
 	}
 	return nil
 }
@@ -165,14 +184,14 @@ func (s *Store) WithdrawConsent(
 ) (leadIDs []string, err error) {
 	err = s.write(ctx, "withdrawing a consent", func(ctx context.Context, tx Tx) error {
 		leadIDs = nil
-		address, err := addressHash(ctx, tx, email)
+		address, former, err := addressHashes(ctx, tx, email)
 		if err != nil {
 			return err
 		}
 
 		err = tx.Query(ctx, `UPDATE consents SET withdrawn_at = $1
-WHERE address = $2 AND purpose = $3 AND given = 1 AND withdrawn_at = 0 RETURNING submission_id`,
-			[]any{at.UnixMilli(), address, purpose}, func(scan Scan) error {
+WHERE address IN ($2, $3) AND purpose = $4 AND given = 1 AND withdrawn_at = 0 RETURNING submission_id`,
+			[]any{at.UnixMilli(), address, former, purpose}, func(scan Scan) error {
 				var id string
 				err := scan(&id)
 				leadIDs = append(leadIDs, id)
@@ -185,8 +204,8 @@ WHERE address = $2 AND purpose = $3 AND given = 1 AND withdrawn_at = 0 RETURNING
 			return err
 		}
 
-		_, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1 AND withdrawn_at > 0
-AND submission_id NOT IN (SELECT id FROM submissions)`, address)
+		_, err = tx.Exec(ctx, `DELETE FROM consents WHERE address IN ($1, $2) AND withdrawn_at > 0
+AND submission_id NOT IN (SELECT id FROM submissions)`, address, former)
 		return errors.Join(err, removeUnusedTexts(ctx, tx))
 	})
 	return leadIDs, err
@@ -194,9 +213,9 @@ AND submission_id NOT IN (SELECT id FROM submissions)`, address)
 
 // CountConsents returns the number of consents that are stored about an address.
 func (s *Store) CountConsents(ctx context.Context, email string) (n int64, err error) {
-	address, err := addressHash(ctx, s.db, email)
+	address, former, err := addressHashes(ctx, s.db, email)
 	if err == nil {
-		err = one(ctx, s.db, `SELECT count(*) FROM consents WHERE address = $1`, []any{address}, &n)
+		err = one(ctx, s.db, `SELECT count(*) FROM consents WHERE address IN ($1, $2)`, []any{address, former}, &n)
 	}
 	return n, err
 }
@@ -204,9 +223,9 @@ func (s *Store) CountConsents(ctx context.Context, email string) (n int64, err e
 // EraseConsents removes the consents of an address, and returns their number.
 func (s *Store) EraseConsents(ctx context.Context, email string) (n int64, err error) {
 	err = s.write(ctx, "erasing consents", func(ctx context.Context, tx Tx) error {
-		address, err := addressHash(ctx, tx, email)
+		address, former, err := addressHashes(ctx, tx, email)
 		if err == nil {
-			n, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1`, address)
+			n, err = tx.Exec(ctx, `DELETE FROM consents WHERE address IN ($1, $2)`, address, former)
 		}
 		if err == nil && n > 0 {
 			err = removeUnusedTexts(ctx, tx)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/mail/mailbox"
 	"siteapi/integrations/store"
 )
 
@@ -18,7 +19,7 @@ import (
 type LeadRow struct {
 	ID          string
 	SessionID   string
-	Email       string // lower case
+	Email       string // the key of its mailbox
 	Body        string // a lead.Lead as JSON
 	ContentKey  string
 	SubmittedAt int64 // milliseconds
@@ -275,7 +276,7 @@ func (s *Store) readPage(
 // match adds the conditions of a filter except for its search.
 func (c *conditions) match(f store.Filter) {
 	if f.Email != "" {
-		c.add("email = ?", strings.ToLower(f.Email))
+		c.add("email = ?", mailbox.Key(f.Email))
 	}
 	if f.Reference != "" {
 		reference := strings.ToLower(f.Reference)
@@ -468,7 +469,6 @@ func newLeadRow(n store.NewLead) (LeadRow, error) {
 		SubmittedAt: s.SubmittedAt.UnixMilli(),
 	}
 	r.repeat(s)
-	r.Email = strings.ToLower(s.Contact.Email)
 
 	if s.InReview {
 		r.Review = inReview
@@ -489,6 +489,7 @@ func newLeadRow(n store.NewLead) (LeadRow, error) {
 
 // repeat sets the columns that repeat what is in the body.
 func (r *LeadRow) repeat(s lead.Lead) {
+	r.Email = mailbox.Key(s.Contact.Email)
 	r.Locale = s.Locale
 	r.Source, r.Campaign = s.Attribution.Source, s.Attribution.Campaign
 	r.FirstSource, r.FirstCampaign = s.FirstAttribution.Source, s.FirstAttribution.Campaign

@@ -2,10 +2,10 @@ package sqlstore
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/mail/mailbox"
 	"siteapi/integrations/store"
 )
 
@@ -82,17 +82,17 @@ func (s *Store) SetOutcome(
 func (s *Store) SetContactOutcome(
 	ctx context.Context, emails []string, o lead.Outcome,
 ) (leadID string, err error) {
-	lower := make([]string, len(emails))
+	keys := make([]string, len(emails))
 	for i, email := range emails {
-		lower[i] = strings.ToLower(email)
+		keys[i] = mailbox.Key(email)
 	}
-	if len(lower) == 0 {
+	if len(keys) == 0 {
 		return "", store.ErrNotFound
 	}
 
 	row := newOutcomeRow(o)
 	newest := conditions{args: row.values()}
-	newest.in("email", lower)
+	newest.in("email", keys)
 	newest.add("held = 0")
 
 	update := conditions{args: newest.args}

@@ -4,22 +4,22 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/mail/mailbox"
 	"siteapi/integrations/store"
 )
 
 // KeptConsents returns the consents of an address that outlived their leads.
 func (s *Store) KeptConsents(ctx context.Context, email string) ([]store.KeptConsent, error) {
-	address, err := addressHash(ctx, s.db, email)
+	address, former, err := addressHashes(ctx, s.db, email)
 	if err != nil {
 		return nil, err
 	}
 
-	rows, err := consents(ctx, s.db, ` WHERE address = $1
-AND NOT EXISTS (SELECT 1 FROM submissions WHERE id = submission_id) ORDER BY at, purpose`, address)
+	rows, err := consents(ctx, s.db, ` WHERE address IN ($1, $2)
+AND NOT EXISTS (SELECT 1 FROM submissions WHERE id = submission_id) ORDER BY at, purpose`, address, former)
 	kept := make([]store.KeptConsent, len(rows))
 	for i, r := range rows {
 		kept[i] = store.KeptConsent{
@@ -35,7 +35,7 @@ AND NOT EXISTS (SELECT 1 FROM submissions WHERE id = submission_id) ORDER BY at,
 func (s *Store) SessionsOf(ctx context.Context, email string) (list []lead.Session, err error) {
 	ofLead := map[string]bool{}
 	err = s.db.Query(ctx, `SELECT session_id FROM submissions WHERE email = $1`,
-		[]any{strings.ToLower(email)}, func(scan Scan) error {
+		[]any{mailbox.Key(email)}, func(scan Scan) error {
 			var id string
 			err := scan(&id)
 			ofLead[id] = true

@@ -174,13 +174,20 @@ func indexLeads(ctx context.Context, tx Tx, rows []LeadRow) error {
 
 		r.repeat(l)
 		n, err := tx.Exec(ctx, `UPDATE submissions SET searchable = 3, locale = $1, source = $2, campaign = $3,
-  first_source = $4, first_campaign = $5, currency = $6, amount = $7 WHERE id = $8 AND searchable < 3`,
-			r.Locale, r.Source, r.Campaign, r.FirstSource, r.FirstCampaign, r.Currency, r.Amount, r.ID)
+  first_source = $4, first_campaign = $5, currency = $6, amount = $7, email = $8 WHERE id = $9 AND searchable < 3`,
+			r.Locale, r.Source, r.Campaign, r.FirstSource, r.FirstCampaign, r.Currency, r.Amount, r.Email, r.ID)
 		if err != nil {
 			return err
 		}
-		if n == 1 {
-			indexed = append(indexed, l)
+		if n == 0 {
+			continue
+		}
+
+		indexed = append(indexed, l)
+		if r.Email != strings.ToLower(l.Contact.Email) {
+			if err := rehashConsents(ctx, tx, &l); err != nil {
+				return err
+			}
 		}
 	}
 	return addTerms(ctx, tx, indexed...)

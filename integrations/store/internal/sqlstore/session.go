@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/mail/mailbox"
 	"siteapi/integrations/store"
 )
 
@@ -25,7 +25,7 @@ type SessionRow struct {
 
 	// These repeat what is in the state. They are written, but not read with a session.
 	Choices string // as a funnel counts it
-	Saved   string // the e-mail address that the visitor agreed to its keeping, in lower case
+	Saved   string // the mailbox of the address that the visitor agreed to its keeping
 }
 
 // touch is where a visitor came from.
@@ -240,7 +240,7 @@ func (s *Store) EraseHints(ctx context.Context, email string) (erased int64, err
 	return erased, nil
 }
 
-// withHint yields the sessions in which an e-mail address was typed, letter case ignored.
+// withHint yields the sessions in which an e-mail address was typed, in any spelling.
 func (s *Store) withHint(ctx context.Context, email string) iter.Seq2[lead.Session, error] {
 	return func(yield func(lead.Session, error) bool) {
 		for session, err := range s.Sessions(ctx) {
@@ -254,7 +254,7 @@ func (s *Store) withHint(ctx context.Context, email string) iter.Seq2[lead.Sessi
 // typed reports whether the hints have this e-mail address; it is false for hints without
 // one.
 func typed(h lead.Hints, email string) bool {
-	return h.Email != "" && strings.EqualFold(h.Email, email)
+	return h.Email != "" && mailbox.Key(h.Email) == mailbox.Key(email)
 }
 
 // eraseHints removes the contact form entries from a session, and where its visitor came

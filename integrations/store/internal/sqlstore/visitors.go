@@ -3,20 +3,20 @@ package sqlstore
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/mail/mailbox"
 	"siteapi/integrations/store"
 )
 
-// saved returns the e-mail address of a state in lower case if the visitor agreed to its
-// being kept, or else an empty text.
+// saved returns the key of the mailbox of a state's e-mail address if the visitor agreed to
+// its being kept, or else an empty text.
 func (st *state) saved() string {
 	if !st.Hints.Agreed {
 		return ""
 	}
-	return strings.ToLower(st.Hints.Email)
+	return mailbox.Key(st.Hints.Email)
 }
 
 // VisitorsWhoLeft reads sessions in the order of the index sessions_saved, and leaves out those
