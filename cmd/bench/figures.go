@@ -137,6 +137,19 @@ func trackVsSingle(ctx context.Context, b *bench) {
 	report("track-vs-single", "requests/s", "≥ 3.5", r.rates)
 }
 
+// submit compares storing leads, with their prices and deliveries, with the group commit
+// of a handler that stores the same body as one row.
+func submit(ctx context.Context, b *bench) {
+	var sessions atomic.Int64
+	next := func() []byte {
+		return post("/api/quote/submit", `{"sessionId":"bench-`+strconv.FormatInt(sessions.Add(1), 10)+`","locale":"ro",
+		"contact":{"firstName":"Ana","lastName":"Ionescu","email":"ana@example.com"},
+		"selections":{"projectType":"web-app","features":["blog","multilingual","payments"]},
+		"estimate":{"min":16500,"max":22300,"currency":"EUR"}}`)
+	}
+	b.pair(ctx, b.baseline(ctx, "track-bare"), b.service(ctx, b.dir).Base, next).report("submit-vs-group-commit", "none")
+}
+
 // trackPair loads a baseline and the service with the states of 2,000 sessions.
 func (b *bench) trackPair(ctx context.Context, baseline string) *result {
 	requests := make([][]byte, 2000)

@@ -89,6 +89,7 @@ func run(ctx context.Context) {
 		{"estimate-vs-nethttp", alone, estimateVsNetHTTP},
 		{"track", "", track},
 		{"track-vs-single", slowDisk, trackVsSingle},
+		{"submit-vs-group-commit", "", submit},
 		{"pdf-cold", "", pdfCold},
 		{"pdf-cached-vs-nethttp", alone, pdfCached},
 		{"valkey-read-vs-memory", alone, valkeyRead},

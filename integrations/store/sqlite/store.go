@@ -48,13 +48,13 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 
-	track, err := o.Pool.PrepareContext(ctx, sqlstore.TrackSession)
+	frequent, err := prepare(ctx, o.Pool, sqlstore.TrackSession, sqlstore.RecordDelivery)
 	if err != nil {
-		return nil, errors.Join(translate(fmt.Errorf("preparing: %w", err)), reads.Close())
+		return nil, errors.Join(err, reads.Close())
 	}
 	file, err := os.Stat(o.Path)
 	if err != nil {
-		return nil, errors.Join(err, track.Close(), reads.Close())
+		return nil, errors.Join(err, frequent.Close(), reads.Close())
 	}
 
 	db := &database{
@@ -62,7 +62,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		file:     file,
 		pool:     o.Pool,
 		reads:    reads,
-		track:    track,
+		frequent: frequent,
 		requests: make(chan *request, queueLimit),
 		changed:  make(chan struct{}, 1),
 		closing:  make(chan struct{}),
@@ -112,5 +112,5 @@ func (s *Store) Load() store.Load {
 func (s *Store) Close() error {
 	s.db.once.Do(func() { close(s.db.closing) })
 	<-s.db.ended
-	return errors.Join(s.db.track.Close(), s.db.reads.Close())
+	return errors.Join(s.db.frequent.Close(), s.db.reads.Close())
 }

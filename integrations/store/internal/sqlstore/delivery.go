@@ -17,9 +17,9 @@ import (
 const (
 	deliveryColumns = `submission_id, target, job, progress, created_at`
 
-	// A second delivery to a target takes the place of the first, which the queue has
-	// deleted.
-	recordDelivery = `INSERT INTO deliveries (` + deliveryColumns + `) VALUES ($1, $2, $3, $4, $5)
+	// RecordDelivery stores a delivery. A second one to a target takes the place of the
+	// first, which the queue has deleted.
+	RecordDelivery = `INSERT INTO deliveries (` + deliveryColumns + `) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (submission_id, target)
 DO UPDATE SET job = excluded.job, progress = excluded.progress, created_at = excluded.created_at`
 
@@ -34,7 +34,7 @@ ON CONFLICT (submission_id, target) DO NOTHING`
 // record stores what has become of deliveries.
 func record(ctx context.Context, tx Tx, list []store.Delivery) error {
 	for _, d := range list {
-		if _, err := tx.Exec(ctx, recordDelivery, deliveryValues(d)...); err != nil {
+		if _, err := tx.Exec(ctx, RecordDelivery, deliveryValues(d)...); err != nil {
 			return fmt.Errorf("recording a delivery: %w", err)
 		}
 	}
