@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -151,6 +153,16 @@ func TestContractClearCacheReadsAllInAnyLetterCase(t *testing.T) {
 	} {
 		if got := s.do("POST", "/api/cache/clear?all="+value, "", cacheAuth); got.status != status {
 			t.Errorf("all=%s: %d %s, want %d", value, got.status, got.body, status)
+		}
+	}
+
+	for _, pattern := range []string{"%00", "a%00", "%00a", "%0a", "a%0ab", "%C2%85", "%7F", "a%0a", "%09a", "%0a%00"} {
+		got := s.do("POST", "/api/cache/clear?pattern="+pattern, "", cacheAuth)
+		literal, _ := url.QueryUnescape(pattern)
+		text, _ := json.Marshal(literal)
+		asked := s.query(`mutation { clearCache(pattern: `+string(text)+`) { cleared } }`, nil, cacheAuth)
+		if got.status != 400 || !strings.Contains(string(asked.body), "BAD_USER_INPUT") {
+			t.Errorf("pattern=%s: %d %s, %s", pattern, got.status, got.body, asked.body)
 		}
 	}
 }

@@ -114,6 +114,12 @@ func TestInboxSession(t *testing.T) {
 		t.Errorf("a wrong token: %d %v", resp.StatusCode, b.cookie)
 	}
 
+	for _, body := range []string{`{"token":"second"}garbage`, `{"token":"second"}{}`, `{"token":7}`, `"second"`, ``} {
+		if resp, _ := b.send("POST", "/admin/session", body); resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("the body %s answers %d", body, resp.StatusCode)
+		}
+	}
+
 	resp := b.logIn("second")
 	if c := b.cookie; resp.StatusCode != http.StatusOK || b.csrf == "" ||
 		c == nil || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode ||

@@ -31,11 +31,11 @@ var oddValues = []string{
 
 // inputField is a value that a client can send, somewhere in the arguments of a root field.
 type inputField struct {
-	root  *ast.FieldDefinition
-	path  []string // the argument, then the fields of input objects
-	typ   *ast.Type
-	hint  bool
-	query bool // the root field is a query
+	root *ast.FieldDefinition
+	path []string // the argument, then the fields of input objects
+	typ  *ast.Type
+	hint bool
+	kind string // of the operation: query, mutation or subscription
 }
 
 // inputFields returns every argument in the schema and every field below it.
@@ -55,13 +55,18 @@ func inputFields() (list []inputField) {
 		}
 	}
 
-	for _, root := range []*ast.Definition{s.Query, s.Mutation} {
+	for _, root := range []*ast.Definition{s.Query, s.Mutation, s.Subscription} {
 		for _, field := range root.Fields {
 			if strings.HasPrefix(field.Name, "__") {
 				continue
 			}
 			for _, arg := range field.Arguments {
-				below(inputField{root: field, path: []string{arg.Name}, typ: arg.Type, query: root == s.Query})
+				below(inputField{
+					root: field,
+					path: []string{arg.Name},
+					typ:  arg.Type,
+					kind: strings.ToLower(root.Name),
+				})
 			}
 		}
 	}
@@ -166,11 +171,6 @@ type oddRequest struct{ way, method, path, body string }
 
 // oddRequests returns the requests that send a value in a place.
 func oddRequests(f inputField, value string, routes map[string]string) []oddRequest {
-	kind := "mutation"
-	if f.query {
-		kind = "query"
-	}
-
 	var names, types, written, passed []string
 	literals, inner := validInput(f, json.RawMessage(value)), validInput(f, variable{})
 	for _, arg := range f.root.Arguments {
@@ -184,7 +184,7 @@ func oddRequests(f inputField, value string, routes map[string]string) []oddRequ
 
 	graphQL := func(way, variables string, args []string, vars any) oddRequest {
 		document := fmt.Sprintf("%s%s { %s(%s) { __typename } }",
-			kind, variables, f.root.Name, strings.Join(args, ", "))
+			f.kind, variables, f.root.Name, strings.Join(args, ", "))
 		body, _ := json.Marshal(map[string]any{"query": document, "variables": vars})
 		return oddRequest{way, http.MethodPost, "/graphql", string(body)}
 	}
@@ -275,8 +275,11 @@ func (s *service) checkOdd(f inputField, value string, r oddRequest) (dropped st
 		"ADMIN":   config.DevAdminToken,
 	}
 	var headers []string
+	if f.kind == "subscription" {
+		headers = append(headers, "Accept: text/event-stream")
+	}
 	if d := f.root.Directives.ForName("auth"); d != nil {
-		headers = []string{"Authorization: Bearer " + token[d.Arguments.ForName("token").Value.Raw]}
+		headers = append(headers, "Authorization: Bearer "+token[d.Arguments.ForName("token").Value.Raw])
 	}
 
 	answer := s.do(r.method, r.path, r.body, headers...)
@@ -305,6 +308,42 @@ func (s *service) checkOdd(f inputField, value string, r oddRequest) (dropped st
 		s.t.Errorf("%s: the hint is refused: %d %.300s", what, answer.status, answer.body)
 	}
 	return answer.header.Get(schema.HeaderDropped), answered
+}
+
+// A subscription that does not select exactly one field is the client's mistake, whoever the
+// client is.
+func TestSubscriptionToOneField(t *testing.T) {
+	t.Parallel()
+	s := startService(t, map[string]string{"ADMIN_PAGE": "on", "LOG_LEVEL": "warn"})
+
+	for _, document := range []string{
+		`subscription { a: leadEvents { position } b: leadEvents { position } }`,
+		`subscription { leadEvents @skip(if: true) { position } }`,
+		`subscription($x: Boolean = false) { leadEvents @include(if: $x) { position } }`,
+		`subscription { ... @skip(if: true) { leadEvents { position } } }`,
+		`subscription { leadEvents { position } __typename }`,
+		`subscription { __typename }`,
+		`subscription { ...none } fragment none on Subscription { leadEvents @skip(if: true) { position } }`,
+	} {
+		body, _ := json.Marshal(object{"query": document})
+		for _, token := range []string{"", config.DevAdminToken} {
+			answer := s.do(http.MethodPost, "/graphql", string(body),
+				"Accept: text/event-stream, application/graphql-response+json", "Authorization: Bearer "+token)
+			if answer.status != http.StatusBadRequest {
+				t.Errorf("%s with the token %q: %d %s", document, token, answer.status, answer.body)
+			}
+		}
+	}
+
+	// The same field twice is one.
+	answer := s.do(http.MethodPost, "/graphql", `{"query":"subscription { leadEvents { position } leadEvents { restarted } }"}`,
+		"Accept: text/event-stream", "Authorization: Bearer "+config.DevAdminToken)
+	if answer.status != http.StatusOK {
+		t.Errorf("one field in two parts: %d %s", answer.status, answer.body)
+	}
+	if log := s.log.String(); strings.Contains(log, `"level":"error"`) {
+		t.Errorf("errors are logged: %.2000s", log)
+	}
 }
 
 // What cannot be seen is cut around an e-mail address, and refused within it. The limit of

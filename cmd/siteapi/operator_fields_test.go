@@ -304,7 +304,22 @@ func readsEveryPage(t *testing.T, b *browser, person func(session, first, last s
 		t.Errorf("the pages hold\n%v\nwant\n%v", got, want)
 	}
 
-	for _, text := range []string{"nonsense", "1 a\x00", "1 \xff", "1 "} {
+	orders := []string{"NEWEST", "OLDEST", "LARGEST", "SMALLEST"}
+	for _, of := range orders {
+		data, _ := b.asks(`{ leads(first: 1, sort: ` + of + `) { pageInfo { endCursor } } }`)
+		for _, in := range orders {
+			want := "BAD_USER_INPUT"
+			if in == of {
+				want = ""
+			}
+			if _, code := b.asks(`{ leads(sort: ` + in + `, after: "` + *data.Leads.PageInfo.EndCursor +
+				`") { pageInfo { hasNextPage } } }`); code != want {
+				t.Errorf("a cursor of %s in %s: %q, want %q", of, in, code, want)
+			}
+		}
+	}
+
+	for _, text := range []string{"nonsense", "1 a", "time-most 1 a\x00", "time-most 1 \xff", "time-most 1 "} {
 		cursor := base64.RawURLEncoding.EncodeToString([]byte(text))
 		if _, code := b.asks(`{ leads(after: "` + cursor +
 			`") { pageInfo { hasNextPage } } }`); code != "BAD_USER_INPUT" {

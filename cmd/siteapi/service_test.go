@@ -142,7 +142,11 @@ func (s *service) do(method, path, body string, headers ...string) response {
 	}
 	defer func() { _ = resp.Body.Close() }()
 
-	data, err := io.ReadAll(resp.Body)
+	var answer io.Reader = resp.Body
+	if resp.Header.Get("Content-Type") == "text/event-stream" {
+		answer = io.LimitReader(answer, 1) // it goes on until it is left
+	}
+	data, err := io.ReadAll(answer)
 	if err != nil {
 		s.t.Fatal(err)
 	}

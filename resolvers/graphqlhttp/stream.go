@@ -45,6 +45,11 @@ func (h *Handler) stream(
 		h.fail(w, r, m, errs)
 		return
 	}
+	if !oneStream(opCtx) {
+		err := badInput("A subscription must have exactly one root field, after @skip and @include.")
+		writeError(w, r, m, statusFor(m, err.Code), err)
+		return
+	}
 
 	next, ctx := h.exec.DispatchOperation(ctx, opCtx)
 	first := next(ctx)
@@ -61,6 +66,13 @@ func (h *Handler) stream(
 	if s.send(newEvent(first)) == nil {
 		s.follow(ctx, next)
 	}
+}
+
+// oneStream reports whether a subscription selects one field, as GraphQL asks. Whether a field
+// is left out may depend on variables, so that no validation of the document can tell.
+func oneStream(op *graphql.OperationContext) bool {
+	fields := graphql.CollectFields(op, op.Operation.SelectionSet, []string{"Subscription"})
+	return len(fields) == 1 && fields[0].Name != "__typename"
 }
 
 // stream is a response that is written event by event.

@@ -34,6 +34,12 @@ func coded(err error) error {
 		return schema.BadInput(schema.Missing("currency", "is required with an amount"))
 	case errors.Is(err, leads.ErrNoAmount):
 		return schema.BadInput(schema.Missing("amount", "is required with a currency"))
+	case errors.Is(err, leads.ErrNoMinorUnit):
+		return schema.BadInput(schema.FieldError{
+			Field:   "amount",
+			Code:    schema.FieldCodeUnreadable,
+			Message: "must be an amount of money with no more decimals than its currency has",
+		})
 	case errors.Is(err, leads.ErrUnreleased):
 		return &schema.Error{
 			Code:    schema.CodeBadUserInput,

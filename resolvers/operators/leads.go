@@ -110,14 +110,27 @@ func newLeadCounts(counts []store.WorkCount) *schema.LeadCounts {
 // idForm is the form of a lead's id.
 var idForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
-// positionText returns the place of a lead in a list, for a cursor. It holds no more of the
-// id than the reference shows: a position between two ids would tell which is smaller.
+// positionText returns the order of a list and the place of a lead in it, for a cursor. It
+// holds no more of the id than the reference shows: a position between two ids would tell
+// which is smaller.
 func positionText(f store.Filter, l lead.Lead) string {
 	text := fmt.Sprint(l.SubmittedAt.UnixMilli(), " ", shortID(l.ID))
 	if f.ByAmount {
-		return strconv.FormatFloat(l.Estimate.Min, 'g', -1, 64) + " " + text
+		text = strconv.FormatFloat(l.Estimate.Min, 'g', -1, 64) + " " + text
 	}
-	return text
+	return orderText(f) + " " + text
+}
+
+// orderText names the order of a list.
+func orderText(f store.Filter) string {
+	by, first := "time", "least"
+	if f.ByAmount {
+		by = "amount"
+	}
+	if f.Newest {
+		first = "most"
+	}
+	return by + "-" + first
 }
 
 // parsePosition reads the place of a lead in a list, or fails.
@@ -125,6 +138,10 @@ func parsePosition(f store.Filter, text string) (*store.Position, error) {
 	var at store.Position
 	var err error
 
+	order, text, _ := strings.Cut(text, " ")
+	if order != orderText(f) {
+		return nil, badCursor()
+	}
 	if f.ByAmount {
 		amount, rest, _ := strings.Cut(text, " ")
 		if at.Amount, err = strconv.ParseFloat(amount, 64); err != nil || math.IsNaN(at.Amount) {

@@ -32,6 +32,17 @@ func scale(currency string) int64 {
 	return int64(math.Pow10(places))
 }
 
+// Payable reports whether an amount can be paid in a currency: one of money, with no more
+// decimals than it has.
+func Payable(amount float64, currency string) bool {
+	places, money := exponent(currency)
+	if !money {
+		return false
+	}
+	_, whole := decimal(amount, places)
+	return whole
+}
+
 // decimal returns a number as an integer of 10^-decimals. False where it has more decimals:
 // what editors wrote is read by its digits, so that 0.1 is a tenth.
 func decimal(number float64, decimals int) (int64, bool) {

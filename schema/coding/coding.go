@@ -124,9 +124,7 @@ func Write(w http.ResponseWriter, r *http.Request, status int, body *Body) {
 	header, c := w.Header(), Identity
 	if compressible(header.Get("Content-Type")) {
 		c = negotiate(r, len(body.plain))
-		if r.Method != http.MethodPost { // shared caches do not store answers to POST
-			header.Add("Vary", "Accept-Encoding")
-		}
+		header.Add("Vary", "Accept-Encoding")
 	}
 
 	if etag := header.Get("ETag"); etag != "" {

@@ -2627,7 +2627,7 @@ var sources = []*ast.Source{
     lead: ID @constraint(maxLength: 64)
     "Most entries of a page, 1 to 500."
     first: Int = 50 @constraint(min: 1, max: 500)
-    "` + "`" + `endCursor` + "`" + ` of the page before. One that this field did not return fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
+    "` + "`" + `endCursor` + "`" + ` of the page before. One that is malformed fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
     after: String @constraint(maxLength: 200)
   ): AuditConnection! @auth(token: ADMIN, role: ADMIN) @cost(weight: 100)
 }
@@ -3164,7 +3164,7 @@ enum LeadChangeKind {
     target: DeliveryTarget
     "Most deliveries of a page, 1 to 500."
     first: Int = 50 @constraint(min: 1, max: 500)
-    "` + "`" + `endCursor` + "`" + ` of the page before. One that this field did not return fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
+    "` + "`" + `endCursor` + "`" + ` of the page before. One that is malformed fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
     after: String @constraint(maxLength: 200)
   ): DeliveryConnection! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
@@ -3716,7 +3716,7 @@ type ErasurePlace {
     id: ID! @constraint(maxLength: 64)
     "What became of it. Null or left out: takes back what is known; the CRM can then say it, with its next change."
     outcome: LeadOutcomeValue
-    "What a won lead brings, in units of the currency. Only with ` + "`" + `WON` + "`" + `."
+    "What a won lead brings, in units of the currency, with no more decimals than it has. Only with ` + "`" + `WON` + "`" + `."
     amount: Float @constraint(min: 0, max: 1e9)
     "Currency of the amount, ISO 4217, such as ` + "`" + `EUR` + "`" + `. The two are given together."
     currency: String @constraint(format: CURRENCY)
@@ -4236,7 +4236,7 @@ type BusinessHours {
   visitorsWhoLeft(
     "Most visitors of a page, 1 to 500."
     first: Int = 50 @constraint(min: 1, max: 500)
-    "` + "`" + `endCursor` + "`" + ` of the page before. One that this field did not return fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
+    "` + "`" + `endCursor` + "`" + ` of the page before. One that is malformed fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
     after: String @constraint(maxLength: 200)
   ): VisitorConnection! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 }
