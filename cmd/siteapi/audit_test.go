@@ -59,6 +59,7 @@ func TestAudit(t *testing.T) {
 		`mutation { releaseLead(id: \"` + shown + `\") { contact { email } } }`, // changes nothing
 		`mutation { rejectLead(id: \"` + spam + `\") { state } }`,
 		`mutation { rejectLead(id: \"nosuch12\") { state } }`,
+		`mutation { withdrawConsent(id: \"` + id + `\", purpose: \"news\") { state } }`, // was never given
 		`mutation { releaseLead(id: \"` + spam + `\") { state } }`,
 		`mutation { resendLead(id: \"` + id + `\", target: CRM) { state } }`,
 	} {
@@ -69,6 +70,7 @@ func TestAudit(t *testing.T) {
 	s.run("leads", "list", "--search", "one@example.com")
 	s.run("leads", "show", id)
 	s.run("leads", "export")
+	s.run("leads", "withdraw", "one@example.com", "--purpose", "news") // was never given
 	s.run("leads", "erase", "--email", "one@example.com", "--yes", "--server", s.base)
 	b.send("POST", "/graphql", `{"query":"mutation { eraseLeads(email: \"nobody@example.com\", dryRun: false) { complete } }"}`,
 		"Authorization: Bearer secret-of-operators")

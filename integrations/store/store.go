@@ -156,7 +156,9 @@ type Archive interface {
 
 	// WithdrawConsent records that a person no longer agrees, in all leads of an address
 	// in which it was given, and returns their ids; ErrNotFound if there are none.
-	WithdrawConsent(ctx context.Context, email, purpose string, at time.Time) (leadIDs []string, err error)
+	WithdrawConsent(
+		ctx context.Context, email, purpose string, at time.Time, audit ...AuditEntry,
+	) (leadIDs []string, err error)
 
 	// CountConsents returns the number of consents that are stored about an address,
 	// those of leads that PruneLeads erased too.

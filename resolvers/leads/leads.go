@@ -210,8 +210,10 @@ var ErrNotGiven = errors.New("the address has not given this consent, or has wit
 // Withdraw records that a person no longer agrees to a purpose, in all leads of an address,
 // and tells the CMS and the CRM. It returns the number of leads. What was typed into sessions
 // is erased with the consent to its being kept.
-func (s *Service) Withdraw(ctx context.Context, email, purpose string) (int, error) {
-	ids, err := s.Archive.WithdrawConsent(ctx, email, purpose, time.Now())
+func (s *Service) Withdraw(
+	ctx context.Context, email, purpose string, audit store.AuditEntry,
+) (int, error) {
+	ids, err := s.Archive.WithdrawConsent(ctx, email, purpose, time.Now(), audit)
 	if errors.Is(err, store.ErrNotFound) {
 		err = ErrNotGiven
 	}

@@ -71,10 +71,7 @@ func (r *Resolver) RejectLead(ctx context.Context, id string, expected lead.Stat
 func (r *Resolver) WithdrawConsent(ctx context.Context, id, purpose string) (*schema.Lead, error) {
 	return r.changeLead(ctx, "withdrawConsent", id, func(l lead.Lead) error {
 		entry := r.done(ctx, schema.AuditActionWithdrawn, l.ID, map[string]any{"purpose": purpose})
-		if err := r.record(ctx, entry); err != nil {
-			return err
-		}
-		_, err := r.Leads.Withdraw(ctx, l.Contact.Email, purpose)
+		_, err := r.Leads.Withdraw(ctx, l.Contact.Email, purpose, entry)
 		return err
 	})
 }

@@ -309,10 +309,7 @@ func (cmd *withdrawConsent) run(ctx context.Context, c *call) error {
 	}
 
 	entry := c.entry(schema.AuditActionWithdrawn, subject, map[string]any{"purpose": cmd.purpose})
-	if err := c.record(ctx, entry); err != nil {
-		return err
-	}
-	n, err := c.rules.Withdraw(ctx, crm.Address(email), cmd.purpose)
+	n, err := c.rules.Withdraw(ctx, crm.Address(email), cmd.purpose, entry)
 	if err == nil {
 		c.say("withdrawn in %d leads: the running service tells the CMS and the CRM", n)
 	}

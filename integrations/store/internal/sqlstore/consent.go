@@ -180,7 +180,7 @@ func fillConsents(ctx context.Context, db DB, l *lead.Lead) error {
 // WithdrawConsent records that a person no longer agrees, in all leads of the address, and
 // returns their ids. Acts whose leads are forgotten are removed.
 func (s *Store) WithdrawConsent(
-	ctx context.Context, email, purpose string, at time.Time,
+	ctx context.Context, email, purpose string, at time.Time, audit ...store.AuditEntry,
 ) (leadIDs []string, err error) {
 	err = s.write(ctx, "withdrawing a consent", func(ctx context.Context, tx Tx) error {
 		leadIDs = nil
@@ -206,7 +206,7 @@ WHERE address IN ($2, $3) AND purpose = $4 AND given = 1 AND withdrawn_at = 0 RE
 
 		_, err = tx.Exec(ctx, `DELETE FROM consents WHERE address IN ($1, $2) AND withdrawn_at > 0
 AND submission_id NOT IN (SELECT id FROM submissions)`, address, former)
-		return errors.Join(err, removeUnusedTexts(ctx, tx))
+		return errors.Join(err, removeUnusedTexts(ctx, tx), appendAudit(ctx, tx, audit))
 	})
 	return leadIDs, err
 }
