@@ -57,6 +57,22 @@ func TestAnswersAreBoundedBeforeTheyAreMade(t *testing.T) {
 		}
 	}
 
+	var roots, long strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&roots, " r%d: __schema { ...s }", i)
+		fmt.Fprintf(&long, " a%d%s: name", i, strings.Repeat("x", 10_000))
+	}
+	for name, query := range map[string]string{
+		"aliases of introspection": `{` + roots.String() + ` } fragment s on __Schema { types { fields {` +
+			aliased("description", 29) + ` } } }`,
+		"long names in introspection": `{ __schema { types { fields { type {` + long.String() + ` } } } } }`,
+	} {
+		if answer := r.floodGraphQL(fmt.Sprintf(`{"query":%q}`, query)); !strings.Contains(
+			string(answer), `"BAD_USER_INPUT"`) || len(answer) > 1<<10 {
+			t.Errorf("%s: %d bytes, %.300s", name, len(answer), answer)
+		}
+	}
+
 	if peak := r.peakMemory(); peak > before+128 {
 		t.Errorf("it took %d MiB", peak-before)
 	}

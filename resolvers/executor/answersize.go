@@ -11,6 +11,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"siteapi/schema"
 )
@@ -25,6 +26,7 @@ const minAnswer = 8 << 20
 type budget struct {
 	contentSize func() int
 	used        atomic.Int64 // bytes of the root fields so far
+	exceeded    atomic.Bool  // by introspection
 }
 
 // limit returns the size of the largest answer: all content at once has to fit.
@@ -37,12 +39,61 @@ const budgetKey = "answerBudget"
 type answerBound struct {
 	contentSize func() int
 	charge      func(ctx context.Context, size int) *schema.Error // nil: nothing is charged
+	present     graphql.ErrorPresenterFunc
 }
 
 // operation gives an operation its budget.
 func (a answerBound) operation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 	graphql.GetOperationContext(ctx).Stats.SetExtension(budgetKey, &budget{contentSize: a.contentSize})
-	return next(ctx)
+
+	answer, run := budgetOf(ctx), next(ctx)
+	return func(ctx context.Context) *graphql.Response {
+		response := run(ctx)
+		if response == nil || !answer.exceeded.Load() {
+			return response
+		}
+		return &graphql.Response{Errors: gqlerror.List{a.present(ctx, tooLarge(answer.limit()))}}
+	}
+}
+
+func tooLarge(limit int) *schema.Error {
+	return &schema.Error{
+		Code: schema.CodeBadUserInput,
+		Message: fmt.Sprintf("The answer would have more than %d bytes. "+
+			"Please ask for fewer fields, or in several requests.", limit),
+	}
+}
+
+// introspected charges a field of introspection, whose values are methods that cannot be
+// measured before: texts by their size, objects by the names of what is asked of them. Beyond
+// the limit values are left out, and the whole answer becomes an error.
+func introspected(ctx context.Context, value any) any {
+	answer, field := budgetOf(ctx), graphql.GetFieldContext(ctx).Field
+	v := reflect.ValueOf(value)
+	number := 1
+	if v.Kind() == reflect.Slice {
+		number = v.Len()
+	}
+
+	size := 0
+	of := []string{field.Definition.Type.Name()}
+	for _, f := range graphql.CollectFields(graphql.GetOperationContext(ctx), field.Selections, of) {
+		size += number * (len(f.Alias) + len(`"":{},`))
+	}
+	switch text := value.(type) {
+	case string:
+		size += textSize(text)
+	case *string:
+		if text != nil {
+			size += textSize(*text)
+		}
+	}
+
+	if answer.used.Add(int64(size)) > int64(answer.limit()) {
+		answer.exceeded.Store(true)
+		return reflect.Zero(v.Type()).Interface()
+	}
+	return value
 }
 
 // budgetOf returns the budget of an operation that an [Executor] runs.
@@ -56,6 +107,10 @@ func budgetOf(ctx context.Context) *budget {
 func (a answerBound) field(ctx context.Context, next graphql.Resolver) (any, error) {
 	value, err := next(ctx)
 	field := graphql.GetFieldContext(ctx)
+	if err == nil && value != nil && (strings.HasPrefix(field.Object, "__") ||
+		strings.HasPrefix(field.Field.Definition.Type.Name(), "__")) {
+		return introspected(ctx, value), nil
+	}
 	if err != nil || !field.IsResolver {
 		return value, err
 	}
@@ -66,11 +121,7 @@ func (a answerBound) field(ctx context.Context, next graphql.Resolver) (any, err
 	size := m.size(m.shapeOf(field.Field, reflect.TypeOf(value)), reflect.ValueOf(value))
 
 	if answer.used.Add(int64(size)) > int64(limit) {
-		return nil, &schema.Error{
-			Code: schema.CodeBadUserInput,
-			Message: fmt.Sprintf("The answer would have more than %d bytes. "+
-				"Please ask for fewer fields, or in several requests.", limit),
-		}
+		return nil, tooLarge(limit)
 	}
 
 	if a.charge != nil {

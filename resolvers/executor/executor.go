@@ -79,7 +79,11 @@ func New(o Options) *Executor {
 	// Introspection is always on here: whether clients may ask for the schema is decided
 	// when their documents are checked.
 	e.Use(extension.Introspection{})
-	bound := answerBound{contentSize: o.ContentSize, charge: o.ChargeAnswer}
+	bound := answerBound{
+		contentSize: o.ContentSize,
+		charge:      o.ChargeAnswer,
+		present:     presenter{o.Log}.present,
+	}
 	e.AroundOperations(bound.operation)
 	e.AroundFields(bound.field)
 	e.SetQueryCache(o.Documents)
