@@ -1,4 +1,4 @@
--- Visitors who agreed that what they type is kept: the e-mail address in lower case, and when they were
+-- Visitors who agreed that what they type is kept: the key of the mailbox (see submissions.email), and when they were
 -- last seen. Empty and 0 without an address or an agreement, and after a lead. Where saved_at is not last_seen, an earlier
 -- release stored the state: whether the agreement still stands is not known.
 ALTER TABLE sessions
