@@ -12,5 +12,5 @@ import (
 )
 
 func (r *queryResolver) VisitorsWhoLeft(ctx context.Context, first *int, after *string) (*schema.VisitorConnection, error) {
-	return r.visitorsWhoLeft(ctx, schema.ValueOr(first, operators.DefaultPage), schema.ValueOr(after, ""))
+	return r.visitorsWhoLeft(ctx, schema.ValueOr(first, operators.DefaultPage), schema.ValueOr(trimmed(after), ""))
 }

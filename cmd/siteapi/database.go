@@ -92,7 +92,7 @@ func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*op
 		return nil, err
 	}
 
-	o.Load, o.Records, o.Leases = tables.Lead, tables, tables
+	o.Load, o.Records, o.Leases, o.Translate = tables.Lead, tables, tables, postgres.Translate
 	jobs, inTransaction, err := queue.New(riverpgxv5.New(pool), o)
 	if err == nil {
 		tables.UseQueue(inTransaction)
@@ -152,7 +152,7 @@ func openSQLite(
 	}
 	opened.add(tables.Close)
 
-	o.Load, o.Records, o.Leases = tables.Lead, tables, tables
+	o.Load, o.Records, o.Leases, o.Translate = tables.Lead, tables, tables, sqlite.Translate
 	jobs, inTransaction, err := queue.New(riversqlite.New(pool), o)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
+	"siteapi/integrations/store/storetest/pgserver"
 	"siteapi/schema"
 	"siteapi/schema/exec"
 )
@@ -200,6 +201,26 @@ func operatorDocuments(reference string) map[string]string {
 		"Mutation.eraseLeads":      `mutation { eraseLeads(email: "nobody@example.com") { complete } }`,
 
 		"Mutation.endOperatorSession": `mutation { endOperatorSession(id: "none-such") { id } }`,
+	}
+}
+
+// TestOperatorsWithoutDatabase: while the database is away, each field of operators says so,
+// and none is taken for a fault of the service.
+func TestOperatorsWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	pg := pgserver.Start(t)
+	s := startService(t, map[string]string{"DATABASE_URL": pg.NewDatabase(t)})
+	id := s.submits("one")
+	pg.Stop(t)
+
+	for name, document := range operatorDocuments(id) {
+		want := "UPSTREAM_UNAVAILABLE"
+		if name == "Query.serviceHealth" || strings.HasSuffix(document, "{ changed } }") {
+			want = "" // they say what is away, or why each lead stays as it is
+		}
+		if _, code := s.operates(schema.RoleAdmin, document); code != want {
+			t.Errorf("%s: %q, want %q", name, code, want)
+		}
 	}
 }
 

@@ -364,6 +364,7 @@ func options(send queue.Send) queue.Options {
 		Load: func(_ context.Context, id string) (lead.Lead, error) {
 			return lead.Lead{ID: id, Contact: lead.Contact{Email: id + "@example.org"}}, nil
 		},
+		Translate: sqlite.Translate,
 		Targets: []queue.TargetConfig{{
 			Name:        queue.CMS,
 			Send:        send,

@@ -68,7 +68,7 @@ func open(ctx context.Context, send queue.Send) (store.Quotes, *queue.Queue, fun
 	if err != nil {
 		panic(err)
 	}
-	o.Load, o.Records = tables.Lead, tables
+	o.Load, o.Records, o.Translate = tables.Lead, tables, sqlite.Translate
 	jobs, inTransaction, err := queue.New(riversqlite.New(pool), o)
 	if err != nil {
 		panic(err)

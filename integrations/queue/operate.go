@@ -60,7 +60,7 @@ func (q *Queue) List(ctx context.Context, f Filter) (found []Delivery, err error
 	for {
 		page, err := q.client.JobList(ctx, of)
 		if err != nil {
-			return nil, fmt.Errorf("listing deliveries: %w", err)
+			return nil, fmt.Errorf("listing deliveries: %w", q.Translate(err))
 		}
 
 		for _, job := range page.Jobs {

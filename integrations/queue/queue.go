@@ -63,6 +63,8 @@ const RescueAfter = 45 * time.Second
 type Options struct {
 	// Load returns a stored lead, or store.ErrNotFound after it was erased.
 	Load func(ctx context.Context, leadID string) (lead.Lead, error)
+	// Translate marks errors of the database that pass as store.ErrUnavailable.
+	Translate func(error) error
 	// Records is told what becomes of each delivery.
 	Records store.DeliveryRecords
 	// Targets are the systems that each lead is delivered to.

@@ -16,7 +16,7 @@ import (
 func (r *Resolver) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Funnel, error) {
 	counted, err := r.Leads.Funnel(ctx, f)
 	if err != nil {
-		return nil, err
+		return nil, coded(err)
 	}
 	return NewFunnel(counted), nil
 }

@@ -47,7 +47,7 @@ func (d *database) Query(ctx context.Context, query string, args []any, row func
 	err := d.once(ctx, time.Now().Add(OperationTimeout), func(ctx context.Context, c *pgxpool.Conn) error {
 		return session{c}.Query(ctx, query, args, row)
 	})
-	return translate(err)
+	return Translate(err)
 }
 
 // Write runs fn in a transaction.
@@ -86,12 +86,12 @@ func (d *database) try(ctx context.Context, fn func(context.Context, *pgxpool.Co
 	for n := 1; ; n++ {
 		err := d.once(ctx, deadline, fn)
 		if err == nil || n == tries || !again(err) {
-			return translate(err)
+			return Translate(err)
 		}
 
 		select {
 		case <-ctx.Done():
-			return translate(err)
+			return Translate(err)
 		case <-time.After(rand.N(10*time.Millisecond<<n) + time.Millisecond):
 		}
 	}
@@ -146,8 +146,8 @@ func (s session) Query(ctx context.Context, query string, args []any, row func(s
 	return rows.Err()
 }
 
-// translate marks transient errors as [store.ErrUnavailable].
-func translate(err error) error {
+// Translate marks transient errors as [store.ErrUnavailable].
+func Translate(err error) error {
 	if err == nil || errors.Is(err, store.ErrUnavailable) || !passes(err) {
 		return err
 	}

@@ -97,7 +97,7 @@ func (s *Store) Hears(ctx context.Context) (hears bool, err error) {
 		hears, err = isDirect(ctx, c.Conn())
 		return err
 	})
-	return hears, translate(err)
+	return hears, Translate(err)
 }
 
 // hear listens on a connection of the pool, which it closes in the end.

@@ -59,7 +59,7 @@ func OpenPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	}
 	if err != nil {
 		pool.Close()
-		return nil, translate(fmt.Errorf("checking the connection's limits: %w", err))
+		return nil, Translate(fmt.Errorf("checking the connection's limits: %w", err))
 	}
 	return pool, nil
 }
@@ -92,14 +92,14 @@ func newConfig(ctx context.Context, url string) (*pgxpool.Config, error) {
 
 	conn, err := pgx.ConnectConfig(ctx, c.ConnConfig)
 	if err != nil {
-		return nil, translate(fmt.Errorf("connecting to PostgreSQL: %w", err))
+		return nil, Translate(fmt.Errorf("connecting to PostgreSQL: %w", err))
 	}
 	defer func() { _ = conn.Close(ctx) }()
 
 	var commit string
 	if err := conn.QueryRow(ctx, `SELECT current_setting('synchronous_commit')`,
 		pgx.QueryExecModeExec).Scan(&commit); err != nil {
-		return nil, translate(fmt.Errorf("reading synchronous_commit: %w", err))
+		return nil, Translate(fmt.Errorf("reading synchronous_commit: %w", err))
 	}
 	if commit == "off" {
 		c.ConnConfig.RuntimeParams["synchronous_commit"] = "on"
@@ -137,5 +137,5 @@ func connect(ctx context.Context, c *pgxpool.Config) (*pgxpool.Pool, error) {
 		return nil, fmt.Errorf("connecting to PostgreSQL: PgBouncer refuses the service's limits of time: %s",
 			poolerAdvice)
 	}
-	return nil, translate(fmt.Errorf("connecting to PostgreSQL: %w", err))
+	return nil, Translate(fmt.Errorf("connecting to PostgreSQL: %w", err))
 }

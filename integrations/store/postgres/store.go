@@ -35,7 +35,7 @@ type Store struct {
 // Open brings the tables up to date.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := migrate(ctx, o.Pool, o.Log); err != nil {
-		return nil, translate(fmt.Errorf("bringing the tables up to date: %w", err))
+		return nil, Translate(fmt.Errorf("bringing the tables up to date: %w", err))
 	}
 
 	db := &database{pool: o.Pool, log: o.Log, changed: make(chan struct{}, 1)}

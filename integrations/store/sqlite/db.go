@@ -37,7 +37,7 @@ func OpenDB(ctx context.Context, path string) (*sql.DB, error) { return open(ctx
 // cost out of the p99 of a lone lead.
 func open(ctx context.Context, path string, conns int, pragmas ...string) (*sql.DB, error) {
 	if err := create(path); err != nil {
-		return nil, translate(fmt.Errorf("creating the database file: %w", err))
+		return nil, Translate(fmt.Errorf("creating the database file: %w", err))
 	}
 
 	db, err := connect(path, conns, url.Values{
@@ -62,7 +62,7 @@ func open(ctx context.Context, path string, conns int, pragmas ...string) (*sql.
 		time.Sleep(10 * time.Millisecond)
 	}
 	if err != nil {
-		return nil, errors.Join(translate(fmt.Errorf("opening the database: %w", err)), db.Close())
+		return nil, errors.Join(Translate(fmt.Errorf("opening the database: %w", err)), db.Close())
 	}
 	return db, nil
 }
@@ -105,8 +105,8 @@ func create(path string) error {
 	return f.Close()
 }
 
-// translate marks transient errors as [store.ErrUnavailable].
-func translate(err error) error {
+// Translate marks transient errors as [store.ErrUnavailable].
+func Translate(err error) error {
 	if err == nil || errors.Is(err, store.ErrUnavailable) || !passes(err) {
 		return err
 	}

@@ -41,7 +41,7 @@ func Snapshot(ctx context.Context, path, to string) (leads, sessions int64, err 
 	}
 	_, err = db.ExecContext(ctx, `VACUUM INTO ?`, to)
 	if err := errors.Join(err, db.Close()); err != nil {
-		return 0, 0, translate(fmt.Errorf("copying the database: %w", err))
+		return 0, 0, Translate(fmt.Errorf("copying the database: %w", err))
 	}
 
 	if err := flush(to); err != nil {
@@ -106,7 +106,7 @@ func Truncate(ctx context.Context, path string) (err error) {
 	var busy, pages, copied int
 	if err := db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).
 		Scan(&busy, &pages, &copied); err != nil {
-		return translate(fmt.Errorf("emptying the log: %w", err))
+		return Translate(fmt.Errorf("emptying the log: %w", err))
 	}
 	if busy != 0 {
 		return fmt.Errorf("emptying the log: %w: others keep reading or writing", store.ErrUnavailable)

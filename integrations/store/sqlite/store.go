@@ -40,7 +40,7 @@ const readers = 4
 // Open brings the tables up to date and starts the writer.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := migrate(ctx, o); err != nil {
-		return nil, translate(fmt.Errorf("bringing the tables up to date: %w", err))
+		return nil, Translate(fmt.Errorf("bringing the tables up to date: %w", err))
 	}
 
 	reads, err := open(ctx, o.Path, readers, "query_only(1)")

@@ -56,7 +56,7 @@ type request struct {
 // Query runs a statement that reads.
 func (d *database) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
 	rows, err := d.reads.QueryContext(ctx, query, args...)
-	return translate(eachRow(rows, err, row))
+	return Translate(eachRow(rows, err, row))
 }
 
 // Exec runs a statement that writes.
@@ -185,11 +185,11 @@ func (d *database) commit(batch []*request) (err error) {
 	conn, err := d.pool.Conn(turn)
 	cancel()
 	if err != nil {
-		return translate(fmt.Errorf("connecting: %w", err))
+		return Translate(fmt.Errorf("connecting: %w", err))
 	}
 
 	defer func() {
-		if err = translate(err); err != nil && !isBusy(err) {
+		if err = Translate(err); err != nil && !isBusy(err) {
 			// A connection opened while the disk was read-only stays so. The next one
 			// looks again.
 			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
@@ -234,7 +234,7 @@ func prepare(ctx context.Context, pool *sql.DB, queries ...string) (statements, 
 	for _, query := range queries {
 		stmt, err := pool.PrepareContext(ctx, query)
 		if err != nil {
-			return nil, errors.Join(translate(fmt.Errorf("preparing: %w", err)), s.Close())
+			return nil, errors.Join(Translate(fmt.Errorf("preparing: %w", err)), s.Close())
 		}
 		s[query] = stmt
 	}

@@ -150,7 +150,11 @@ func (cmd *listLeads) run(ctx context.Context, c *call) error {
 
 	var f store.Filter
 	cmd.narrow(&f)
-	entry := c.entry(schema.AuditActionListed, "", operators.FilterDetail(f, cmd.state, len(list)))
+	counts, err := c.rules.Count(ctx, f, cmd.state)
+	if err != nil {
+		return err
+	}
+	entry := c.entry(schema.AuditActionListed, "", operators.FilterDetail(f, cmd.state, store.NumberOf(counts)))
 	if err := c.record(ctx, entry); err != nil {
 		return err
 	}
