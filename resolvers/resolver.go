@@ -3,16 +3,20 @@
 //
 //   - quotes: what visitors do in the calculator
 //   - quotepdf: the PDF of a lead
-//   - operators: what operators see and do, on top of package leads
-//   - this package: the content, its cache, the webhook of the CMS and the checks
+//   - operators: what operators see and do, by the rules of package leads
 //
-// These packages don't know each other, except that operators has leadmail tell an owner of
-// leads, and leadmail attaches what quotepdf draws. Below them are content, price, leads and
-// live, which know nothing of fields. Package retention is called by no field: it is the job
-// that deletes what is too old.
+// The fields of the content, its cache, the webhook of the CMS and the checks are in this
+// package itself. Packages quotes, quotepdf and operators don't know each other, except that
+// operators has leadmail tell an owner of leads, and leadmail attaches what quotepdf draws.
 //
-// Both endpoints, GraphQL and REST, run the resolvers through package executor, which also
-// checks who may ask for a field: its @auth in the SDL says so.
+// The packages below them resolve no field. content, leads and health build on price, and
+// health on content and leads, too; apierror builds on content, leadmail on content and
+// quotepdf; price and live build on none. Package retention is called by no field: it is the
+// job that deletes what is too old.
+//
+// Both endpoints, GraphQL (package graphqlhttp) and REST, run the resolvers through package
+// executor, which also checks who may ask for a field: its @auth in the SDL says so. It knows
+// none of the packages above; operators asks it how much of a page fits into an answer.
 package resolvers
 
 import (

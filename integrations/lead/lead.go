@@ -254,7 +254,7 @@ type PriceStatus string
 const (
 	Verified    PriceStatus = "VERIFIED"     // the service's, by the rules at that time
 	Honoured    PriceStatus = "HONOURED"     // the service's, by rules that had just been replaced
-	Unpriced    PriceStatus = "UNPRICED"     // some choices have no price: to be confirmed
+	Unpriced    PriceStatus = "UNPRICED"     // to be confirmed: choices have no price, or all exceed 1e9
 	NotVerified PriceStatus = "NOT_VERIFIED" // the client's
 )
 
@@ -299,7 +299,7 @@ const (
 	Unchecked   Signal = "unchecked"    // the bot check was not reachable
 
 	EstimateMismatch Signal = "estimate_mismatch" // the range that was sent is not the price of the choices
-	UnpricedChoice   Signal = "unpriced"          // a choice has no price
+	UnpricedChoice   Signal = "unpriced"          // a choice has no price, or all together exceed 1e9
 )
 
 // Weak reports whether the signal alone is no reason for a review.

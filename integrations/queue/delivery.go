@@ -55,7 +55,7 @@ const (
 	Running   State = "running"   // being tried
 	Retrying  State = "retrying"  // failed so far, to be tried again
 	Delivered State = "delivered" // accepted by the target
-	NotSent   State = "not_sent"  // will not be sent, for a reason that is no failure of its target
+	NotSent   State = "not_sent"  // a visitor's mail that is given up, with the reason
 	Failed    State = "failed"    // rejected, or tried too often; kept until an operator retries it
 )
 

@@ -1,5 +1,6 @@
 // Package apierror turns the errors that fields of several packages meet into errors that
-// clients may see. The errors of one package are translated there.
+// clients may see. Errors that only one package meets are translated in that package, such
+// as by coded in operators and storeError in quotes.
 package apierror
 
 import (

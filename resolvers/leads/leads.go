@@ -1,5 +1,5 @@
-// Package leads implements what operators do with leads and their deliveries, for the
-// operator fields of the schema and for the commands.
+// Package leads has the rules of what operators do with leads and their deliveries, for the
+// fields in package operators and for the commands.
 package leads
 
 import (

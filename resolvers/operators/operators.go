@@ -1,8 +1,8 @@
-// Package operators resolves what operators see and do: leads and their deliveries, the
-// audit, the funnel, and the sessions of operators themselves. Each field asks package
-// leads, records in the audit what was shown or done, and turns the result into the types
-// of the schema. A viewer never learns the id of a lead. The commands use the same
-// mappings and entries.
+// Package operators resolves the fields of operators: leads and their deliveries, the audit,
+// the funnel, and the sessions of operators themselves. The rules are those of package
+// leads. Each field asks it, records in the audit what was shown or done, and maps the
+// result to the types of the schema. A viewer never learns the id of a lead. The commands
+// use the same mappings and entries.
 package operators
 
 import (

@@ -32,7 +32,7 @@ type eraseLeads struct {
 }
 
 func (cmd *eraseLeads) flags(f *pflag.FlagSet) {
-	textVar(f, &cmd.email, "email", "the `address`, in any letter case; -: the first line of standard input")
+	textVar(f, &cmd.email, "email", "the `address`, in any spelling; -: the first line of standard input")
 	textVar(f, &cmd.receipt, "receipt", "also write the receipt to this `file`, as JSON")
 	f.BoolVar(&cmd.yes, "yes", false, "erase: without it nothing is changed, and it only says what it finds")
 	cmd.server.flags(f)

@@ -82,7 +82,7 @@ func (l *leadFilter) flags(f *pflag.FlagSet) {
 		"only leads in which a word of the name, company or message, the e-mail\n"+
 			"address, its domain or the PDF reference begins with each of these\n"+
 			"`words`, or the telephone number does")
-	textVar(f, &l.email, "email", "only leads of this `address`, in any letter case")
+	textVar(f, &l.email, "email", "only leads of this `address`, in any spelling")
 	enumVar(f, &l.state, "state", "only leads in this `state`", lead.States())
 	enumVar(f, &l.status, "status", "only leads in this `status` of the operators' work", lead.Statuses())
 	textVar(f, &l.owner, "owner", "only leads of the operator with this `address`, in any letter case; none: of none")

@@ -1569,8 +1569,10 @@ export type Subscription = {
    * What changes of leads, as it happens: server-sent events, in answer to a POST that accepts `text/event-stream`. The
    * first event comes at once, and tells what changed since the position `after`. Later ones come within a second of a
    * change, by whichever instance or command, with what was gathered meanwhile. They hold no contact data: a client
-   * asks for what it shows. Following the `id` of leads is reading them, and recorded in the audit. A change may be told twice, and none is left out; an event that is `restarted` says that
-   * this is not certain, and that everything has to be asked for.
+   * asks for what it shows. Following the `id` of leads is reading them, and recorded in the audit.
+   *
+   * A change may be told twice, and none is left out; an event that is `restarted` says that this is not certain, and
+   * that everything has to be asked for.
    *
    * A stream ends when its session does or has another role, and when the service stops; follow it again from `position`.
    * A session has at most 50 streams, beyond which it fails with `RATE_LIMITED`, and an instance 1,000

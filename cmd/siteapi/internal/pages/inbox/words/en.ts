@@ -151,7 +151,7 @@ export const en = {
     untracked: "The form was sent without using the calculator first.",
     unchecked: "The check for people did not answer at that moment.",
     estimate_mismatch: "The range that was sent is not the price of the choices.",
-    unpriced: "Some of the choices have no price.",
+    unpriced: "Some choices have no price, or all together cost more than 1,000,000,000.",
   } as Record<LeadSignal, string>,
 
   list: {

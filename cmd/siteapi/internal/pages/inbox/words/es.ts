@@ -128,7 +128,7 @@ export const es: Words = {
     untracked: "El formulario se envió sin usar antes la calculadora.",
     unchecked: "La verificación contra bots no respondió en ese momento.",
     estimate_mismatch: "El rango enviado no corresponde al precio de lo elegido.",
-    unpriced: "Parte de lo elegido no tiene precio.",
+    unpriced: "Parte de lo elegido no tiene precio, o todo junto cuesta más de 1.000.000.000.",
   },
 
   list: {

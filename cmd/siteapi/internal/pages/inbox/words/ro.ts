@@ -128,7 +128,7 @@ export const ro: Words = {
     untracked: "Formularul a fost trimis fără să se folosească mai întâi calculatorul.",
     unchecked: "Verificarea împotriva boților nu a răspuns în acel moment.",
     estimate_mismatch: "Intervalul trimis nu este prețul opțiunilor alese.",
-    unpriced: "Unele dintre opțiunile alese nu au preț.",
+    unpriced: "Unele dintre opțiunile alese nu au preț sau toate împreună costă peste 1.000.000.000.",
   },
 
   list: {
