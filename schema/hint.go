@@ -9,7 +9,7 @@ import (
 
 // DroppedHint is a hint that was removed from a document.
 type DroppedHint struct {
-	Path     string // in the form of InputChecker.Check
+	Path     string // its form is that of InputChecker.Check
 	Variable string // the variable that the hint was the default of; empty: none
 }
 

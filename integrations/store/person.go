@@ -11,7 +11,7 @@ import (
 type KeptConsent struct {
 	lead.Consent
 	At     time.Time // when the lead was submitted
-	Locale string    // of the lead
+	Locale string    // the lead's language
 }
 
 // Persons finds what is stored about a person apart from leads. Letter case of an address is

@@ -26,7 +26,7 @@ const minAnswer = 8 << 20
 type budget struct {
 	contentSize func() int
 	used        atomic.Int64 // bytes of the root fields so far
-	exceeded    atomic.Bool  // by introspection
+	exceeded    atomic.Bool  // set where introspection lists too much
 }
 
 // limit returns the size of the largest answer: all content at once has to fit.

@@ -123,7 +123,7 @@ func (s stream) follow(ctx context.Context, next graphql.ResponseHandler) {
 			more = renew == nil || renew(ctx) == nil
 		}
 		if !more {
-			s.allowWriting() // of the end of the answer
+			s.allowWriting() // the answer ends now
 			return
 		}
 		if s.send(text) != nil {

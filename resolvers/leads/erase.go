@@ -61,7 +61,7 @@ func (r *Receipt) Has(state PlaceState) bool {
 // erasure removes everything that is stored about an address.
 type erasure struct {
 	*Service
-	email   string   // as it was given
+	email   string   // the given spelling
 	spelled []string // the address as the CMS and the CRM may have it
 	entry   store.AuditEntry
 	receipt *Receipt

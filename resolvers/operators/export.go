@@ -70,7 +70,7 @@ func (r *Resolver) recordLeads(
 ) (int64, error) {
 	exports := asks(ctx, "csv")
 	switch {
-	case !showsPersonal(ctx) && f.Search == "": // what is searched for is contact data, too
+	case !showsPersonal(ctx) && f.Search == "": // a search text is contact data, too
 		return 0, nil
 	case exports && began != 0:
 		return began, nil

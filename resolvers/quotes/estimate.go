@@ -127,7 +127,7 @@ func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, revision string) 
 	q, sent := rules.Quote(choices(l.Selections)), l.Estimate
 	differs := !rules.Near(q, sent.Min, sent.Max, sent.Currency)
 	switch {
-	case q.TooLarge: // what was sent is never the price
+	case q.TooLarge: // the sent range is never the price
 		status = lead.Unpriced
 	case len(q.Unpriced) > 0:
 		status, differs = lead.Unpriced, !rules.Covers(q, sent.Min, sent.Currency)

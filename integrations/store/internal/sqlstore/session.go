@@ -24,7 +24,7 @@ type SessionRow struct {
 	First, Last touch
 
 	// These repeat what is in the state. They are written, but not read with a session.
-	Choices string // as a funnel counts it
+	Choices string // the form in which a funnel counts them
 	Saved   string // the mailbox of the address that the visitor agreed to its keeping
 }
 

@@ -99,7 +99,7 @@ func withLead(ctx context.Context, db DB, sessions ...savedSession) (map[string]
 	byEmail.in("email", emails)
 
 	came := map[string]bool{}
-	latest := map[string]int64{} // by address
+	latest := map[string]int64{} // times by address
 	err := db.Query(ctx,
 		`SELECT session_id, '', submitted_at FROM submissions`+bySession.where()+
 			` UNION ALL SELECT '', email, submitted_at FROM submissions`+byEmail.where(),
