@@ -52,7 +52,7 @@ export function LeadDetail({ id, close, update, erased }: Props) {
   }, [lead]);
   useChanges(async (changed) => {
     if (!changed || !lead || changed.has(lead.reference)) await query.refresh();
-  }, lead?.deliveries?.some(({ nextAttemptAt }) => nextAttemptAt));
+  }, lead?.deliveries?.some(({ state }) => state === "PENDING" || state === "RUNNING" || state === "RETRYING"));
   /** Does something with the lead; where that fails it may have been changed elsewhere, so look again. */
   const change = async (operation: Promise<{ lead: Lead }>) => {
     changing.current = true;
