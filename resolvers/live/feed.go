@@ -113,15 +113,15 @@ func (f *Follower) Next(ctx context.Context) (Event, error) {
 
 // latest leaves one change of each lead: its creation or its erasure, if there was one.
 func latest(changes []store.LeadChange) (list []store.LeadChange) {
-	places := map[string]int{}
+	indexes := map[string]int{}
 	for _, change := range changes {
-		place, known := places[change.Lead]
+		i, known := indexes[change.Lead]
 		switch {
 		case !known:
-			places[change.Lead] = len(list)
+			indexes[change.Lead] = len(list)
 			list = append(list, change)
 		case change.Kind != store.LeadChanged:
-			list[place].Kind = change.Kind
+			list[i].Kind = change.Kind
 		}
 	}
 	return list

@@ -10,8 +10,8 @@ const breath = 300; // least time between two updates of a view, in milliseconds
 
 /**
  * Updates a view after each change. What changes during an update leads to one more, and what an update failed for is
- * part of the next one: after a break there is always an event. A view that waits is updated from time to time as well,
- * since the pause of a target changes no lead.
+ * part of the next one: after a break there is always an event. A view that waits is updated from time to time as well:
+ * the pause of a target changes no lead, and a busy service may note the end of a delivery only after the event.
  */
 export function useChanges(update: (changed: Changed) => Promise<void>, waits = false) {
   const latest = useRef(update);

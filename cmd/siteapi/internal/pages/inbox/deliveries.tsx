@@ -13,7 +13,7 @@ import { More } from "./leads";
 import { Action, Chip, Empty, FullName, nameOf, Pending, Select, Time, useNow } from "./parts";
 import { address } from "./route";
 import { ask, useList } from "./service";
-import { deliveryMark, deliverySentence } from "./states";
+import { deliveryMark, deliverySentence, isUnderWay } from "./states";
 import { known, words } from "./words";
 
 const notArrived: DeliveryState[] = ["PENDING", "RUNNING", "RETRYING", "FAILED"];
@@ -25,7 +25,7 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
   const variables = { state: state ? [state] : notArrived, target, first: pageSize };
   const list = useList(DeliveriesDocument, variables, (data) => data.deliveries);
   const now = useNow();
-  const waits = list.nodes?.some(({ state }) => state !== "FAILED" && state !== "DELIVERED" && state !== "NOT_SENT");
+  const waits = list.nodes?.some(isUnderWay);
   useChanges(() => list.renew(), waits);
   const retry = (id: string) => async () => {
     list.replace((await ask(RetryDeliveryDocument, { id })).retryDelivery);

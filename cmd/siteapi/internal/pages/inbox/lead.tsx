@@ -19,7 +19,7 @@ import { Action, Avatar, Card, Chip, Empty, Fact, FullName, Icon, nameOf, Pendin
 import { Reasons, Review } from "./review";
 import { address, readRoute } from "./route";
 import { ask, may, useQuery } from "./service";
-import { leadMark, mailSubject, priceMark } from "./states";
+import { isUnderWay, leadMark, mailSubject, priceMark } from "./states";
 import { said, words } from "./words";
 import { Work } from "./work";
 
@@ -52,7 +52,7 @@ export function LeadDetail({ id, close, update, erased }: Props) {
   }, [lead]);
   useChanges(async (changed) => {
     if (!changed || !lead || changed.has(lead.reference)) await query.refresh();
-  }, lead?.deliveries?.some(({ state }) => state === "PENDING" || state === "RUNNING" || state === "RETRYING"));
+  }, lead?.deliveries?.some(isUnderWay));
   /** Does something with the lead; where that fails it may have been changed elsewhere, so look again. */
   const change = async (operation: Promise<{ lead: Lead }>) => {
     changing.current = true;

@@ -39,6 +39,10 @@ export const healthTones: Record<HealthState, Tone> = { OK: "good", WARNING: "wa
 
 export const leadMark = (state: LeadState): Mark => ({ text: words.leadStates[state], tone: leadTones[state] });
 
+/** Reports whether a delivery may still change by itself. */
+export const isUnderWay = ({ state }: { state: DeliveryState }) =>
+  state === "PENDING" || state === "RUNNING" || state === "RETRYING";
+
 export const deliveryMark = (state: DeliveryState): Mark => ({
   text: words.deliveryStates[state],
   tone: deliveryTones[state],
