@@ -93,8 +93,8 @@ func TestLiveThroughCaddy(t *testing.T) {
 		slowest = max(slowest, f.within(time.Minute, id, "CREATED"))
 	}
 	t.Logf("told after %v at worst", slowest)
-	if f.breaks > 0 {
-		t.Errorf("%d breaks", f.breaks)
+	if _, breaks := f.ends(); breaks > 0 {
+		t.Errorf("%d breaks", breaks)
 	}
 
 	// The page follows one of them. Both stop, one after the other, so that it has to move.
@@ -107,7 +107,7 @@ func TestLiveThroughCaddy(t *testing.T) {
 		instances[i] = launch(t, t.TempDir(), liveEnv(database, "DRAIN_DELAY=0s",
 			"LISTEN_ADDR="+strings.TrimPrefix(stopped.base, "http://"))...)
 	}
-	if f.restarts > 0 || f.breaks == 0 {
-		t.Errorf("%d restarts, %d breaks", f.restarts, f.breaks)
+	if restarts, breaks := f.ends(); restarts > 0 || breaks == 0 {
+		t.Errorf("%d restarts, %d breaks", restarts, breaks)
 	}
 }

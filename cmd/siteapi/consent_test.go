@@ -68,6 +68,15 @@ func TestConsents(t *testing.T) {
 			t.Error("a consent was withdrawn twice")
 		}
 
+		refused := newLead(session + "-refused")
+		refused["consents"] = []any{object{"purpose": "news", "given": false}}
+		if got := s.through(endpoint, "submitQuote", object{"input": refused}); got.data == nil {
+			t.Fatal(got.raw)
+		}
+		if out, err := s.siteapi("leads", "withdraw", session+"-refused@example.com", "--purpose", "news"); err == nil {
+			t.Errorf("a consent that was not given is withdrawn: %s", out)
+		}
+
 		for field, consents := range map[string]any{
 			"consents":            []any{object{}, object{}, object{}, object{}},
 			"consents[0].purpose": []any{object{"purpose": "A b", "given": true}},

@@ -175,8 +175,8 @@ func TestLiveMissesNothing(t *testing.T) {
 			}
 			for i, f := range followers {
 				eventually(t, "a page shows all", func() bool { return len(pages[i].differs(truth)) == 0 })
-				if f.restarts > 0 || f.breaks < 4 {
-					t.Errorf("%d restarts, %d breaks", f.restarts, f.breaks)
+				if restarts, breaks := f.ends(); restarts > 0 || breaks < 4 {
+					t.Errorf("%d restarts, %d breaks", restarts, breaks)
 				}
 			}
 		})
