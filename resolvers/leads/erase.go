@@ -67,6 +67,9 @@ type erasure struct {
 	receipt *Receipt
 	stored  []string // ids of the leads in the database
 	known   []string // ids of the leads in the database or the CMS
+
+	// The entries of the receipt, in its order.
+	deliveries, documents, contact, mails, leads, sessions, consents, pdfs *Place
 }
 
 // Erase looks everywhere for data about an e-mail address and, unless this is a dry run,
@@ -84,33 +87,9 @@ func (s *Service) Erase(
 	e := &erasure{Service: s, email: crm.Address(schema.TrimEmail(email)), entry: entry}
 	e.receipt = &Receipt{Email: e.email, DryRun: dryRun, Remains: s.OutOfReach}
 
-	var err error
-	if e.stored, err = e.findLeads(ctx); err != nil {
+	if err := e.look(ctx); err != nil {
 		return nil, err
 	}
-
-	e.known = e.stored
-	e.spelled = append(e.spelled, e.email, mailbox.Key(e.email))
-	slices.Sort(e.spelled)
-	e.spelled = slices.Compact(e.spelled)
-	deliveries := e.search(ctx, "deliveries", "deliveries", e.findDeliveries)
-	documents := e.search(ctx, "cms", "documents", e.findDocuments)
-	contact := e.search(ctx, "crm", "contacts", e.findContact)
-	mails := e.search(ctx, "mail", "files", func(context.Context) (int, error) {
-		return s.Mails.Count(e.known)
-	})
-	leads := e.search(ctx, "database", "submissions",
-		func(context.Context) (int, error) { return len(e.stored), nil })
-	sessions := e.search(ctx, "database", "sessions", func(ctx context.Context) (int, error) {
-		n, err := s.Archive.CountHints(ctx, e.email)
-		return int(n), err
-	})
-	consents := e.search(ctx, "database", "consents", func(ctx context.Context) (int, error) {
-		n, err := s.Archive.CountConsents(ctx, e.email)
-		return int(n), err
-	})
-	pdfs := e.search(ctx, "cache", "PDFs", nil) // a cache can't be searched
-
 	if dryRun {
 		return e.receipt, nil
 	}
@@ -120,41 +99,81 @@ func (s *Service) Erase(
 		}
 	}
 
-	err = e.withdraw(ctx, &deliveries.Erased)
-	e.erased(deliveries, deliveries.Erased, err)
-	if documents.State != PlaceFailed {
-		e.erased(documents, *documents.Found, s.CMS.Erase(ctx, e.known))
-	}
-	if contact.State != PlaceFailed {
-		e.erased(contact, *contact.Found, e.eraseContacts(ctx))
-	}
-
-	if mails.State != PlaceFailed {
-		removed, err := s.Mails.Erase(e.known)
-		e.erased(mails, removed, err)
-	}
-
+	e.eraseOutside(ctx)
 	if e.receipt.Has(PlaceFailed) {
-		leads.State, sessions.State, consents.State, pdfs.State = PlaceKept, PlaceKept, PlaceKept, PlaceKept
+		for _, inside := range []*Place{e.leads, e.sessions, e.consents, e.pdfs} {
+			inside.State = PlaceKept
+		}
 		return e.receipt, nil
 	}
 
-	err = e.eraseLeads(ctx, &leads.Erased)
-	e.erased(leads, leads.Erased, err)
-
-	n, err := s.Archive.EraseConsents(ctx, e.email)
-	e.erased(consents, max(int(n), *consents.Found), err) // some went with their leads
-
-	// The log of the database holds the erased data until it is truncated.
-	n, err = s.Archive.EraseHints(ctx, e.email)
-	err = errors.Join(err, e.Truncate(ctx))
-	e.erased(sessions, max(int(n), *sessions.Found), err) // some went with their leads
-
-	removed, err := s.ClearPDFs(ctx, pdfPattern(e.known))
-	e.erased(pdfs, removed, err)
-
+	e.eraseInside(ctx)
 	e.receipt.Complete = !e.receipt.Has(PlaceFailed)
 	return e.receipt, nil
+}
+
+// look counts what there is. It fails if the database cannot tell the leads.
+func (e *erasure) look(ctx context.Context) (err error) {
+	if e.stored, err = e.findLeads(ctx); err != nil {
+		return err
+	}
+	e.known = e.stored
+	e.spelled = append(e.spelled, e.email, mailbox.Key(e.email))
+	slices.Sort(e.spelled)
+	e.spelled = slices.Compact(e.spelled)
+
+	e.deliveries = e.search(ctx, "deliveries", "deliveries", e.findDeliveries)
+	e.documents = e.search(ctx, "cms", "documents", e.findDocuments)
+	e.contact = e.search(ctx, "crm", "contacts", e.findContact)
+	e.mails = e.search(ctx, "mail", "files", func(context.Context) (int, error) {
+		return e.Mails.Count(e.known)
+	})
+	e.leads = e.search(ctx, "database", "submissions",
+		func(context.Context) (int, error) { return len(e.stored), nil })
+	e.sessions = e.search(ctx, "database", "sessions", func(ctx context.Context) (int, error) {
+		n, err := e.Archive.CountHints(ctx, e.email)
+		return int(n), err
+	})
+	e.consents = e.search(ctx, "database", "consents", func(ctx context.Context) (int, error) {
+		n, err := e.Archive.CountConsents(ctx, e.email)
+		return int(n), err
+	})
+	e.pdfs = e.search(ctx, "cache", "PDFs", nil) // a cache can't be searched
+	return nil
+}
+
+// eraseOutside ends the deliveries, and erases what was delivered before.
+func (e *erasure) eraseOutside(ctx context.Context) {
+	err := e.withdraw(ctx, &e.deliveries.Erased)
+	e.erased(e.deliveries, e.deliveries.Erased, err)
+
+	if e.documents.State != PlaceFailed {
+		e.erased(e.documents, *e.documents.Found, e.CMS.Erase(ctx, e.known))
+	}
+	if e.contact.State != PlaceFailed {
+		e.erased(e.contact, *e.contact.Found, e.eraseContacts(ctx))
+	}
+	if e.mails.State != PlaceFailed {
+		removed, err := e.Mails.Erase(e.known)
+		e.erased(e.mails, removed, err)
+	}
+}
+
+// eraseInside erases from the database and the cache.
+func (e *erasure) eraseInside(ctx context.Context) {
+	err := e.eraseLeads(ctx, &e.leads.Erased)
+	e.erased(e.leads, e.leads.Erased, err)
+
+	n, err := e.Archive.EraseConsents(ctx, e.email)
+	e.erased(e.consents, max(int(n), *e.consents.Found), err) // some went with their leads
+
+	// The log of the database holds the erased data until it is truncated.
+	n, err = e.Archive.EraseHints(ctx, e.email)
+	err = errors.Join(err, e.Truncate(ctx))
+	e.erased(e.sessions, max(int(n), *e.sessions.Found), err) // some went with their leads
+
+	removed, err := e.ClearPDFs(ctx, pdfPattern(e.known))
+	e.erased(e.pdfs, removed, err)
 }
 
 // search adds an entry for a place to the receipt, with the number of items that find
