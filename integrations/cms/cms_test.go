@@ -3,6 +3,7 @@ package cms_test
 import (
 	"encoding/json"
 	"maps"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -101,7 +102,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestLeadDocumentHasEveryField fails if the CMS document lacks a field of a lead.
+// TestLeadDocumentHasEveryField fails if the CMS document lacks a field of a lead, or has what
+// operators do with it.
 func TestLeadDocumentHasEveryField(t *testing.T) {
 	t.Parallel()
 	stored := cms.NewLeadDocument(leadtest.Filled())
@@ -110,6 +112,10 @@ func TestLeadDocumentHasEveryField(t *testing.T) {
 		if path != "id" { // the document calls it submissionId
 			t.Errorf("integrations/cms/lead.go: LeadDocument or NewLeadDocument leaves out %s", path)
 		}
+	}
+
+	if !reflect.DeepEqual(stored, cms.NewLeadDocument(leadtest.BeforeWork())) {
+		t.Error("integrations/cms/lead.go: NewLeadDocument tells what operators did with the lead")
 	}
 
 	if stored.ID != "quoteSubmission.id" || stored.LeadID != "id" ||

@@ -12,7 +12,8 @@ import (
 	"siteapi/integrations/lead/leadtest"
 )
 
-// TestEveryFieldHasAProperty fails if a field of a lead would not reach the CRM.
+// TestEveryFieldHasAProperty fails if a field of a lead would not reach the CRM, or if what
+// operators do with it would.
 func TestEveryFieldHasAProperty(t *testing.T) {
 	t.Parallel()
 	leftOut := map[string]string{
@@ -41,6 +42,11 @@ func TestEveryFieldHasAProperty(t *testing.T) {
 		if got := crm.Changes(crm.Contact{Lead: leadtest.Filled(), PDFURL: "/"}, nil); got[p.Name] == "" {
 			t.Errorf("%s has no value for a complete lead", p.Name)
 		}
+	}
+
+	sent := func(l *lead.Lead) map[string]string { return crm.Changes(crm.Contact{Lead: l, PDFURL: "/"}, nil) }
+	if !maps.Equal(sent(leadtest.Filled()), sent(leadtest.BeforeWork())) {
+		t.Error("integrations/crm/property.go: Properties tell what operators did with the lead")
 	}
 }
 

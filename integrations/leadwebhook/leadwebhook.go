@@ -94,15 +94,16 @@ func New(o Options) (*Webhook, error) {
 }
 
 // Announce posts a lead. The id of its event is the same at every attempt.
-func (h *Webhook) Announce(ctx context.Context, lead Announcement) error {
-	lead.Trace = "" // It belongs to the request, not to the lead.
+func (h *Webhook) Announce(ctx context.Context, a Announcement) error {
+	a.Trace = ""               // It belongs to the request, not to the lead.
+	a.Outcome = lead.Outcome{} // It belongs to operators.
 
 	request := h.target
 	if h.slack {
 		// Slack's markup is off, since visitors' texts may contain it.
-		request.Body = map[string]any{"text": message(&lead), "mrkdwn": false}
+		request.Body = map[string]any{"text": message(&a), "mrkdwn": false}
 	} else {
-		body, header, err := h.signer.Sign("lead_"+lead.ID, "lead.created", lead.SubmittedAt, lead)
+		body, header, err := h.signer.Sign("lead_"+a.ID, "lead.created", a.SubmittedAt, a)
 		if err != nil {
 			return err
 		}

@@ -3,9 +3,12 @@ package leadwebhook_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -193,6 +196,80 @@ func TestMessageHasEveryField(t *testing.T) {
 	if !strings.Contains(body, `first line \u0026lt;!channel\u0026gt; second`) {
 		t.Errorf("the message is not escaped, or not on one line: %s", body)
 	}
+}
+
+// TestWorkIsNotSent: what operators do with a lead goes into neither an event nor a message.
+func TestWorkIsNotSent(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]leadwebhook.Options{
+		"event":   {Secrets: []string{newSecret}},
+		"message": {Slack: true},
+	} {
+		address, got := receiver(t)
+		o.URL = address
+		h := webhook(t, o)
+		for _, l := range []*lead.Lead{leadtest.BeforeWork(), leadtest.Filled()} {
+			if err := h.Announce(t.Context(), leadwebhook.Announcement{Lead: *l}); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		if before, after := (<-got).body, (<-got).body; before != after {
+			t.Errorf("the %s tells what operators did:\n%s\n%s", name, after, before)
+		}
+	}
+}
+
+// TestEventInTheManual: the example of an event has the fields that an event may have, and
+// values of their types.
+func TestEventInTheManual(t *testing.T) {
+	t.Parallel()
+	manual, err := os.ReadFile("../../cmd/siteapi/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(manual), "```json\n{\"type\":\"lead.created\"")
+	example, _, _ = strings.Cut(example, "```")
+
+	address, got := receiver(t)
+	l := leadwebhook.Announcement{Lead: *leadtest.Filled(), Reference: "ID", PDFURL: "/"}
+	l.InReview, l.Rejected = false, false // otherwise it is not announced
+	if err := webhook(t, leadwebhook.Options{URL: address, Secrets: []string{newSecret}}).
+		Announce(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+
+	written, sent := paths(t, `{"type":"lead.created"`+example), paths(t, (<-got).body)
+	if !slices.Equal(written, sent) {
+		t.Errorf("the example of an event in cmd/siteapi/README.md has\n%q\nan event has\n%q", written, sent)
+	}
+}
+
+// paths lists the paths in an object with the types of their values, sorted. Of a list its
+// first item counts.
+func paths(t *testing.T, object string) (list []string) {
+	t.Helper()
+	var walk func(path string, v any)
+	walk = func(path string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for name, value := range v {
+				walk(path+"."+name, value)
+			}
+		case []any:
+			walk(path+"[]", v[0])
+		default:
+			list = append(list, fmt.Sprintf("%s %T", path, v))
+		}
+	}
+
+	var decoded any
+	if err := json.Unmarshal([]byte(object), &decoded); err != nil {
+		t.Fatalf("%v: %s", err, object)
+	}
+	walk("", decoded)
+	slices.Sort(list)
+	return list
 }
 
 // Each fault has the kind by which the queue decides whether and when to retry.

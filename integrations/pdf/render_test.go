@@ -227,6 +227,9 @@ func TestEveryFieldOfALeadIsPrinted(t *testing.T) {
 		return tool(t, render(t, renderer(t), d), "pdftotext", "FILE", "-")
 	}
 	complete := printed(leadtest.Filled())
+	if printed(leadtest.BeforeWork()) != complete {
+		t.Error("the PDF tells what operators did with the lead")
+	}
 
 	for _, path := range leadtest.Fields() {
 		shown := printed(leadtest.Without(path)) != complete

@@ -17,8 +17,8 @@ import (
 var ofRequest = []string{"signals", "inReview", "rejected", "trace", "sentEstimate", "price", "-"}
 
 // ofOperators lists the fields of a lead that operators change, and that no other system is
-// told.
-var ofOperators = []string{"outcome"}
+// told. Those without a name in JSON are such fields, too.
+var ofOperators = []string{"outcome", "-"}
 
 // Fields lists the JSON paths of the fields that make up a lead, such as "contact.email".
 func Fields() []string { return fields(slices.Concat(ofRequest, ofOperators)) }
@@ -69,6 +69,18 @@ func Filled() *lead.Lead {
 func Without(path string) *lead.Lead {
 	s := Filled()
 	at(s, path).SetZero()
+	return s
+}
+
+// BeforeWork returns such a lead as it was before operators worked on it. What another system
+// is sent of the two is the same.
+func BeforeWork() *lead.Lead {
+	s := Filled()
+	for field, value := range reflect.ValueOf(s).Elem().Fields() {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); slices.Contains(ofOperators, name) {
+			value.SetZero()
+		}
+	}
 	return s
 }
 

@@ -110,6 +110,18 @@ func TestSalesHasEveryField(t *testing.T) {
 	}
 }
 
+// TestWorkIsNotMailed: what operators do with a lead is in no mail about it.
+func TestWorkIsNotMailed(t *testing.T) {
+	t.Parallel()
+	written := func(l *lead.Lead) string {
+		visitor, sales := composed(t, &pdf.Document{Lead: *l, Locale: "en", CreatedAt: l.SubmittedAt})
+		return all(visitor) + all(sales)
+	}
+	if written(leadtest.Filled()) != written(leadtest.BeforeWork()) {
+		t.Error("a mail tells what operators did with the lead")
+	}
+}
+
 // TestSalesReadsConsents: the mail to sales says of each purpose what the visitor answered, and
 // to which words.
 func TestSalesReadsConsents(t *testing.T) {
