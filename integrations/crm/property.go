@@ -191,7 +191,7 @@ func Changes(l Contact, current map[string]string) map[string]string {
 		value, had := strings.TrimSpace(p.value(l)), current[p.Name]
 		switch {
 		case p.same(had, value), value == "" && (!newer || !p.cleared()):
-		case newer && p.Name != PropEmail, had == "" && !p.Quote(), p.Name == propConsents && had == asGiven(l):
+		case newer && p.Name != PropEmail, had == "" && !p.Quote(), p.Name == propConsents && shows(had, l.Lead.Consents):
 			changes[p.Name] = value
 		}
 	}
@@ -199,14 +199,22 @@ func Changes(l Contact, current map[string]string) map[string]string {
 	return changes
 }
 
-// asGiven returns the consents as they were when the lead was submitted. A contact that shows
-// them learns of a withdrawal even if it has a newer quote.
-func asGiven(l Contact) string {
-	before := slices.Clone(l.Lead.Consents)
-	for i := range before {
-		before[i].WithdrawnAt = nil
+// shows reports whether a text has these consents, each as it is or as it was before it was
+// withdrawn. A contact that shows them learns of a withdrawal even if it has a newer quote.
+func shows(text string, consents []lead.Consent) bool {
+	answers := strings.Split(text, "; ") // as ConsentText joins them
+	if len(answers) != len(consents) {
+		return false
 	}
-	return lead.ConsentText(before)
+
+	for i, c := range consents {
+		now := lead.ConsentText([]lead.Consent{c})
+		c.WithdrawnAt = nil
+		if answers[i] != now && answers[i] != lead.ConsentText([]lead.Consent{c}) {
+			return false
+		}
+	}
+	return true
 }
 
 // supersedes reports whether the lead is at least as new as the lead a

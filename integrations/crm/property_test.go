@@ -65,6 +65,17 @@ func TestChanges(t *testing.T) {
 		return m
 	}
 
+	withdrawnTwice := func(s *lead.Lead) {
+		first := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
+		second := first.AddDate(0, 0, 1)
+		s.SubmittedAt = s.SubmittedAt.Add(-time.Millisecond)
+		s.Consents = []lead.Consent{
+			{Purpose: "calls", Given: true, SiteWording: true, WithdrawnAt: &first},
+			{Purpose: "news", Given: true, SiteWording: true, WithdrawnAt: &second},
+			{Purpose: "terms"},
+		}
+	}
+
 	for name, tc := range map[string]struct {
 		change        func(*lead.Lead)
 		current, want map[string]string
@@ -107,6 +118,21 @@ func TestChanges(t *testing.T) {
 			},
 			with("quote_consents", "news: given"),
 			map[string]string{"quote_consents": "news: withdrawn 2026-02-01"},
+		},
+		"a second withdrawal from an older one arrives": {
+			withdrawnTwice,
+			with("quote_consents", "calls: withdrawn 2026-02-01; news: given; terms: not given"),
+			map[string]string{"quote_consents": "calls: withdrawn 2026-02-01; news: withdrawn 2026-02-02; terms: not given"},
+		},
+		"the consents of a newer one stay": {
+			withdrawnTwice,
+			with("quote_consents", "calls: given; news: not given; terms: not given"),
+			map[string]string{},
+		},
+		"so do those that are fewer": {
+			withdrawnTwice,
+			with("quote_consents", "calls: given"),
+			map[string]string{},
 		},
 		"an older one clears nothing": {
 			func(s *lead.Lead) { s.SubmittedAt = s.SubmittedAt.Add(-time.Millisecond) },
