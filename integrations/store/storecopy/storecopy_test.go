@@ -113,39 +113,6 @@ func works(t *testing.T, s *storecopy.Store, id, owner string) {
 	}
 }
 
-// The copy knows which visitors left, and what each of them agreed to.
-func TestCopyOfVisitorsWhoLeft(t *testing.T) {
-	t.Parallel()
-	for name, way := range map[string]struct {
-		from, to func(t *testing.T, enqueue func(ids []string) error) *storecopy.Store
-	}{
-		"SQLite to PostgreSQL": {openSQLite, openPostgres},
-		"PostgreSQL to SQLite": {openPostgres, openSQLite},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			from, to := way.from(t, nothing), way.to(t, nothing)
-			for session, agreed := range map[string]bool{"agrees": true, "declines": false} {
-				v := storetest.Visit(session, storetest.When())
-				v.Hints.Agreed = agreed
-				if err := from.Track(t.Context(), v); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if _, err := storecopy.Copy(t.Context(), from, to, everything); err != nil {
-				t.Fatal(err)
-			}
-
-			f := store.VisitorFilter{Before: storetest.When(), Limit: 10}
-			want, err := from.VisitorsWhoLeft(t.Context(), f)
-			got, err2 := to.VisitorsWhoLeft(t.Context(), f)
-			if err != nil || err2 != nil || len(got) != 1 || !reflect.DeepEqual(got, want) {
-				t.Errorf("%v %v: %+v, want %+v", err, err2, got, want)
-			}
-		})
-	}
-}
-
 // A copy is interrupted, repeated, and repeated once more after new traffic. A lead
 // in review stays in review, and gets its deliveries when it is released.
 func TestCopy(t *testing.T) {

@@ -105,6 +105,9 @@ func importLead(ctx context.Context, tx Tx, l KeyedLead) (created bool, err erro
 		row.ContentKey += imported + row.ID
 		n, err = tx.Exec(ctx, insertImported, row.values()...) // inserts nothing if the id exists
 	}
+	if err == nil && n == 1 {
+		err = endListing(ctx, tx, row)
+	}
 	if err == nil {
 		err = importOutcome(ctx, tx, row.ID, row.Outcome)
 	}

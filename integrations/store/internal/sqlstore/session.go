@@ -23,9 +23,15 @@ type SessionRow struct {
 
 	First, Last touch
 
-	// These repeat what is in the state. They are written, but not read with a session.
-	Choices string // the form in which a funnel counts them
-	Saved   string // the mailbox of the address that the visitor agreed to its keeping
+	// Saved is the mailbox of the address that the visitor agreed to its keeping, and SavedAt
+	// when the visitor was last seen. They are empty and 0 without an agreement, and after a
+	// lead.
+	Saved   string
+	SavedAt int64 // milliseconds
+
+	// Choices repeats what is in the state, in the form in which a funnel counts it. It is
+	// written, but not read with a session.
+	Choices string
 }
 
 // touch is where a visitor came from.
@@ -59,7 +65,7 @@ type state struct {
 
 const (
 	sessionColumns = `id, state, first_seen, last_seen, visits, ` +
-		`first_touch, first_source, first_campaign, last_touch, last_source, last_campaign`
+		`first_touch, first_source, first_campaign, last_touch, last_source, last_campaign, saved_email, saved_at`
 
 	// The state that arrives is up to a minute older than the stored one.
 	late = `excluded.last_seen BETWEEN sessions.last_seen - 60000 AND sessions.last_seen - 1`
@@ -72,8 +78,8 @@ const (
 		`AND (excluded.last_source = '' OR ` + late + `) THEN sessions.`
 
 	// The state, and what a funnel counts of it, are those of counted_at.
-	insertSession = `INSERT INTO sessions (` + sessionColumns + `, choices, counted_at, saved_email, saved_at) ` +
-		`VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $4, $13, $14)
+	insertSession = `INSERT INTO sessions (` + sessionColumns + `, choices, counted_at) ` +
+		`VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $4)
 ON CONFLICT (id) DO UPDATE SET
   first_touch = ` + keepFirst + `first_touch ELSE excluded.first_touch END,
   first_source = ` + keepFirst + `first_source ELSE excluded.first_source END,
@@ -120,7 +126,19 @@ func (s *Store) Track(ctx context.Context, v lead.Visit) error {
 	}
 
 	at := v.At.UnixMilli()
-	row := SessionRow{v.SessionID, string(text), at, at, 1, from, from, st.choices(), st.saved()}
+	row := SessionRow{
+		ID:        v.SessionID,
+		State:     string(text),
+		FirstSeen: at,
+		LastSeen:  at,
+		Visits:    1,
+		First:     from,
+		Last:      from,
+		Choices:   st.choices(),
+	}
+	if row.Saved = st.saved(); row.Saved != "" {
+		row.SavedAt = at
+	}
 	if err := row.unlessLead(ctx, s.db); err != nil {
 		return fmt.Errorf("tracking a session: %w", err)
 	}
@@ -169,7 +187,8 @@ func (s *Store) SessionRows(ctx context.Context) iter.Seq2[SessionRow, error] {
 }
 
 // ImportSessions stores sessions of another database. If a session exists in both, the
-// later state stays.
+// later state stays. A visitor is not listed if a lead came since in either database, also
+// if it is deleted now.
 func (s *Store) ImportSessions(ctx context.Context, rows []SessionRow) error {
 	return s.write(ctx, "importing sessions", func(ctx context.Context, tx Tx) error {
 		for _, r := range rows {
@@ -177,13 +196,20 @@ func (s *Store) ImportSessions(ctx context.Context, rows []SessionRow) error {
 			if err != nil {
 				return err
 			}
-			r.Choices, r.Saved = st.choices(), st.saved()
+			r.Choices = st.choices()
 			if err := r.unlessLead(ctx, tx); err != nil {
 				return err
 			}
-
 			if _, err := tx.Exec(ctx, importSession, r.values()...); err != nil {
 				return err
+			}
+
+			if r.SavedAt == 0 {
+				_, err := tx.Exec(ctx, `UPDATE sessions SET saved_email = '', saved_at = 0
+WHERE id = $1 AND last_seen = $2 AND saved_at > 0`, r.ID, r.LastSeen)
+				if err != nil {
+					return err
+				}
 			}
 		}
 		return nil
@@ -298,6 +324,7 @@ func (r *SessionRow) columns() []any {
 		&r.ID, &r.State, &r.FirstSeen, &r.LastSeen, &r.Visits,
 		&r.First.Text, &r.First.Source, &r.First.Campaign,
 		&r.Last.Text, &r.Last.Source, &r.Last.Campaign,
+		&r.Saved, &r.SavedAt,
 	}
 }
 
@@ -306,16 +333,8 @@ func (r *SessionRow) values() []any {
 		r.ID, r.State, r.FirstSeen, r.LastSeen, r.Visits,
 		r.First.Text, r.First.Source, r.First.Campaign,
 		r.Last.Text, r.Last.Source, r.Last.Campaign,
-		r.Choices, r.Saved, r.savedAt(),
+		r.Saved, r.SavedAt, r.Choices,
 	}
-}
-
-// savedAt returns when the visitor was last seen; 0 without an agreement.
-func (r *SessionRow) savedAt() int64 {
-	if r.Saved == "" {
-		return 0
-	}
-	return r.LastSeen
 }
 
 func (r *SessionRow) state() (st state, err error) {

@@ -36,7 +36,7 @@ func (s *Store) VisitorsWhoLeft(
 
 		for _, r := range page {
 			// An earlier release that tracks a session changes last_seen alone.
-			if came[r.ID] || r.savedAt != r.LastSeen {
+			if came[r.ID] || r.SavedAt != r.LastSeen {
 				continue
 			}
 			v, err := r.session()
@@ -52,18 +52,12 @@ func (s *Store) VisitorsWhoLeft(
 			return visitors, nil
 		}
 		last := page[len(page)-1]
-		f.After = &store.VisitorPosition{LastSeen: time.UnixMilli(last.savedAt), SessionID: last.ID}
+		f.After = &store.VisitorPosition{LastSeen: time.UnixMilli(last.SavedAt), SessionID: last.ID}
 	}
 }
 
-// savedSession is a session of a visitor who agreed.
-type savedSession struct {
-	SessionRow
-	savedAt int64 // when the visitor was last seen
-}
-
 // savedSessions returns up to a hundred sessions of visitors who agreed.
-func (s *Store) savedSessions(ctx context.Context, f store.VisitorFilter) (page []savedSession, err error) {
+func (s *Store) savedSessions(ctx context.Context, f store.VisitorFilter) (page []SessionRow, err error) {
 	var c conditions
 	c.add("saved_at > 0")
 	c.add("saved_at <= ?", f.Before.UnixMilli())
@@ -71,11 +65,10 @@ func (s *Store) savedSessions(ctx context.Context, f store.VisitorFilter) (page 
 		c.add("(saved_at, id) < (?, ?)", f.After.LastSeen.UnixMilli(), f.After.SessionID)
 	}
 
-	query := fmt.Sprintf("SELECT %s, saved_email, saved_at FROM sessions%s ORDER BY saved_at DESC, id DESC LIMIT %d",
-		sessionColumns, c.where(), chunk)
+	query := fmt.Sprintf("%s%s ORDER BY saved_at DESC, id DESC LIMIT %d", selectSession, c.where(), chunk)
 	err = s.db.Query(ctx, query, c.args, func(scan Scan) error {
-		var r savedSession
-		err := scan(append(r.columns(), &r.Saved, &r.savedAt)...)
+		var r SessionRow
+		err := scan(r.columns()...)
 		page = append(page, r)
 		return err
 	})
@@ -84,7 +77,7 @@ func (s *Store) savedSessions(ctx context.Context, f store.VisitorFilter) (page 
 
 // withLead returns from which of some sessions, by their ids, a lead came, or from their
 // address since they were last seen.
-func withLead(ctx context.Context, db DB, sessions ...savedSession) (map[string]bool, error) {
+func withLead(ctx context.Context, db DB, sessions ...SessionRow) (map[string]bool, error) {
 	var ids, emails []string
 	for _, r := range sessions {
 		ids, emails = append(ids, r.ID), append(emails, r.Saved)
@@ -130,9 +123,9 @@ func (r *SessionRow) unlessLead(ctx context.Context, db DB) error {
 	if r.Saved == "" {
 		return nil
 	}
-	came, err := withLead(ctx, db, savedSession{SessionRow: *r})
+	came, err := withLead(ctx, db, *r)
 	if came[r.ID] {
-		r.Saved = ""
+		r.Saved, r.SavedAt = "", 0
 	}
 	return err
 }
