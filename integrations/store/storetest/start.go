@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,20 +53,46 @@ ALTER TABLE submissions ADD COLUMN later text`)
 	wantCount(t, first, 2)
 }
 
-// A database of the first or the second release is brought up to date with its contents:
-// content that was stored as a repetition under a used idempotency key becomes a lead in
-// review.
-func startReleased(t *testing.T, s Subject, release int64) {
-	s.Exec(t, `CREATE TABLE store_migrations (version bigint PRIMARY KEY, name text NOT NULL)`)
-	migration := func(version int, name string) {
-		text, err := os.ReadFile(filepath.Join(s.Migrations, name))
+// migrate brings the tables from one version to a later one, as an earlier release did.
+func migrate(t *testing.T, s Subject, from, to int) {
+	t.Helper()
+	if from == 0 {
+		s.Exec(t, `CREATE TABLE store_migrations (version bigint PRIMARY KEY, name text NOT NULL)`)
+	}
+	files, err := os.ReadDir(s.Migrations)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for i, f := range files[from:to] {
+		text, err := os.ReadFile(filepath.Join(s.Migrations, f.Name()))
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.Exec(t, string(text))
-		s.Exec(t, fmt.Sprintf(`INSERT INTO store_migrations VALUES (%d, '%s')`, version, name))
+		s.Exec(t, fmt.Sprintf(`INSERT INTO store_migrations VALUES (%d, '%s')`, from+i+1, f.Name()))
+	}
+}
+
+// An address is removed that outlived its erasure by an earlier release.
+func startAgreements(t *testing.T, s Subject) {
+	migrate(t, s, 0, 21)
+	for id, state := range map[string]string{"erased": "{}", "kept": `{"hints":{"email":"kept@y.test","agreed":true}}`} {
+		s.Exec(t, fmt.Sprintf(`INSERT INTO sessions (id, state, first_seen, last_seen, visits, saved_email, saved_at)
+VALUES ('%s', '%s', 1, 2, 1, '%[1]s@y.test', 2)`, id, state))
 	}
 
+	db := s.MustOpen(t, nil)
+	none(t, s, "after the start", "erased")
+	if got := visitors(t, db, store.VisitorFilter{Before: When(), Limit: 9}); !slices.Equal(got, []string{"kept"}) {
+		t.Errorf("the visitors are %v, want the one who still agrees", got)
+	}
+}
+
+// A database of the first or the second release is brought up to date with its contents:
+// content that was stored as a repetition under a used idempotency key becomes a lead in
+// review.
+func startReleased(t *testing.T, s Subject, release int64) {
 	row := func(query string, n int) {
 		sub := Lead(n)
 		body, err := json.Marshal(sub.Lead)
@@ -84,7 +111,7 @@ func startReleased(t *testing.T, s Subject, release int64) {
 	}
 
 	const insert = `INSERT INTO submissions VALUES ('$id', '$session', '$email', '$body', '$content', $at`
-	migration(1, "0001_quotes.sql")
+	migrate(t, s, 0, 1)
 	row(insert+`)`, 1)
 	row(`INSERT INTO submission_keys VALUES ('key-1', '$id', $at)`, 1)
 	row(`INSERT INTO submission_repeats VALUES ('id-000001', '$content', 'key-1', '$body', $at)`, 2)
@@ -94,7 +121,7 @@ func startReleased(t *testing.T, s Subject, release int64) {
 	want := []lead.Lead{Lead(1).Lead, Lead(2).Lead}
 	want[1].InReview = true
 	if release == 2 {
-		migration(2, "0002_held.sql")
+		migrate(t, s, 1, 2)
 		row(insert+`, 1)`, 3)
 		want = append(want, Lead(3).Lead)
 		want[2].InReview = true

@@ -160,6 +160,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"start/many at once":        startMany,
 		"start/newer tables":        startNewer,
 		"start/first release":       func(t *testing.T, s Subject) { startReleased(t, s, 1) },
+		"start/agreements":          startAgreements,
 		"start/second release":      func(t *testing.T, s Subject) { startReleased(t, s, 2) },
 	} {
 		t.Run(name, func(t *testing.T) {

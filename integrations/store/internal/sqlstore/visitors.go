@@ -35,8 +35,7 @@ func (s *Store) VisitorsWhoLeft(
 		}
 
 		for _, r := range page {
-			// An earlier release that tracks a session changes last_seen alone.
-			if came[r.ID] || r.SavedAt != r.LastSeen {
+			if came[r.ID] {
 				continue
 			}
 			v, err := r.session()
