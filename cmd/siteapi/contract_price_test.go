@@ -492,6 +492,14 @@ func TestTamperedPricesReachNobody(t *testing.T) {
 		announced, row := received.events[id].Data, rows[id]
 		want := lead.Estimate{Min: tampered.min, Max: tampered.min * 1.5, Currency: "EUR"}
 
+		// The export has columns of their own for what was sent.
+		if row["sent_estimate_max"] != fmt.Sprint(tampered.high) || row["sent_currency"] != tampered.currency {
+			t.Errorf("%s: the export says that %s %s was sent", tampered.name, row["sent_estimate_max"], row["sent_currency"])
+		}
+		for _, column := range []string{"sent_estimate_min", "sent_estimate_max", "sent_currency"} {
+			delete(row, column)
+		}
+
 		for place, text := range map[string]string{
 			"PDF":    printed,
 			"CMS":    string(document),

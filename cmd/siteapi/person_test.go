@@ -37,6 +37,7 @@ func TestExportOfPerson(t *testing.T) {
 	for session, email := range map[string]string{"typed": "Hers@example.com", "stranger": "theirs@example.com"} {
 		input := object{
 			"sessionId":   session,
+			"locale":      "es",
 			"selections":  object{"projectType": "shop"},
 			"formData":    object{"email": email, "firstName": "Ana"},
 			"estimate":    object{"min": 10},
@@ -55,13 +56,16 @@ func TestExportOfPerson(t *testing.T) {
 		t.Fatalf("%v %v %s", err, csvErr, out)
 	}
 	for i, want := range []map[string]string{
-		{"record": "lead", "session_id": "later", "consents": "calls: not given", "consent_texts": "calls: Call\nme", "visits": ""},
+		{
+			"record": "lead", "session_id": "later", "consents": "calls: not given", "consent_texts": "calls: Call\nme", "visits": "",
+			"price_lines": "projectType web-app: 12000;features blog: 600;complexity medium: 2000;timeline 3-months: 500",
+		},
 		{
 			"record": "consent", "email": "hers@example.com", "locale": "ro", "submission_id": "", "session_id": "", "state": "",
 			"consents": "news: given, not to the site's wording", "consent_texts": "news: Send me news",
 		},
 		{
-			"record": "session", "session_id": "typed", "email": "Hers@example.com", "first_name": "Ana", "project_type": "shop",
+			"record": "session", "session_id": "typed", "email": "Hers@example.com", "first_name": "Ana", "locale": "es", "project_type": "shop",
 			"estimate_min": "10", "estimate_max": "", "source": "ads", "visits": "1", "submitted_at": "", "pdf": "", "state": "",
 			"consents": "save_progress: given", "consent_texts": "save_progress: Keep it",
 		},
@@ -86,16 +90,20 @@ func TestExportOfPerson(t *testing.T) {
 	var records []string
 	for line := range strings.Lines(out) {
 		var r struct {
-			Record, SessionID, Text string
-			Typed                   lead.Hints
+			Record, SessionID, Text, Locale string
+			Typed                           lead.Hints
+			Price                           lead.Price
 		}
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Error(err)
 		}
-		records = append(records, strings.Join([]string{r.Record, r.SessionID, r.Text, r.Typed.Email}, " "))
+		records = append(records, strings.Join([]string{r.Record, r.SessionID, r.Locale, r.Text, r.Typed.Email}, " "))
+		if priced := len(r.Price.Lines) == 4; priced != (r.Record == "lead") {
+			t.Errorf("the price of a %s is %+v", r.Record, r.Price)
+		}
 	}
 	if got := strings.Join(records, "; "); err != nil ||
-		got != "lead later  ; consent  Send me news ; session typed  Hers@example.com" {
+		got != "lead later ro  ; consent  ro Send me news ; session typed es  Hers@example.com" {
 		t.Errorf("%v: the records are %s", err, got)
 	}
 

@@ -29,6 +29,8 @@ var columns = []string{
 	"outcome", "won_amount", "won_currency", "outcome_at", "outcome_by",
 	"owner", "status", "notes", "consent_texts",
 	"record", "first_seen", "last_seen", "visits",
+	"sent_estimate_min", "sent_estimate_max", "sent_currency",
+	"price_revision", "price_lines", "unpriced", "valid_until", "price_differs",
 }
 
 // Kinds of records in an export.
@@ -99,7 +101,31 @@ func cells(l lead.Lead) []string {
 	return slices.Concat(own, l.Attribution.Values(), l.FirstAttribution.Values(),
 		[]string{l.ConsentText()}, outcomeCells(l.Outcome),
 		[]string{l.Owner, word(l.Status), noteText(l.Notes), wordings(l.Consents)},
-		[]string{RecordLead, "", "", ""})
+		[]string{RecordLead, "", "", ""}, sentCells(l.SentEstimate), priceCells(l.Price))
+}
+
+// sentCells returns the cells of the range that the client sent, empty if it was not kept.
+func sentCells(sent *lead.Estimate) []string {
+	if sent == nil {
+		return make([]string, 3)
+	}
+	return []string{amount(sent.Min), amount(sent.Max), sent.Currency}
+}
+
+// priceCells returns the cells of what the service computed, empty if it computed nothing.
+func priceCells(p *lead.Price) []string {
+	if p == nil {
+		return make([]string, 5)
+	}
+
+	lines := make([]string, len(p.Lines))
+	for i, line := range p.Lines {
+		lines[i] = strings.TrimSpace(line.Field+" "+line.Slug) + ": " + amount(line.Amount)
+	}
+	return []string{
+		p.Revision, strings.Join(lines, ";"), strings.Join(p.Unpriced, ";"), p.ValidUntil,
+		strconv.FormatBool(p.Differs),
+	}
 }
 
 // outcomeCells returns the cells of what became of a lead, empty if that is not known.

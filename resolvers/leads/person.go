@@ -64,6 +64,7 @@ func sessionCells(s lead.Session) []string {
 	like := lead.Lead{
 		SessionID:        s.ID,
 		Contact:          lead.Contact{FirstName: s.Hints.FirstName, Email: s.Hints.Email},
+		Locale:           s.Locale,
 		Selections:       s.Selections,
 		Estimate:         lead.Estimate{Currency: s.Estimate.Currency},
 		Attribution:      s.LastTouch,
@@ -81,8 +82,10 @@ func sessionCells(s lead.Session) []string {
 		"last_seen":    s.LastSeen.UTC().Format(exportTime),
 		"visits":       strconv.FormatInt(s.Visits, 10),
 	}
-	if s.Hints.Consent != "" {
+	if s.Hints.Agreed {
 		own["consents"] = lead.SaveProgress + ": given"
+	}
+	if s.Hints.Consent != "" {
 		own["consent_texts"] = lead.SaveProgress + ": " + s.Hints.Consent
 	}
 	return replaced(cells(like), own)
@@ -121,6 +124,7 @@ type SessionRecord struct {
 	FirstSeen        time.Time            `json:"firstSeen"`
 	LastSeen         time.Time            `json:"lastSeen"`
 	Visits           int64                `json:"visits"`
+	Locale           string               `json:"locale,omitempty"`
 	Typed            lead.Hints           `json:"typed,omitzero"`
 	Selections       lead.Selections      `json:"selections,omitzero"`
 	Estimate         lead.PartialEstimate `json:"estimate,omitzero"`
@@ -141,6 +145,7 @@ func (p Person) Records() (list []any) {
 			FirstSeen:        s.FirstSeen,
 			LastSeen:         s.LastSeen,
 			Visits:           s.Visits,
+			Locale:           s.Locale,
 			Typed:            s.Hints,
 			Selections:       s.Selections,
 			Estimate:         s.Estimate,

@@ -105,11 +105,12 @@ func (cmd *exportLeads) writers(
 	type leadRecord struct {
 		Record string `json:"record"`
 		*schema.Lead
+		Price *lead.Price `json:"price,omitempty"` // how the range was computed
 	}
 	writeLeads = func(page []lead.Lead) error {
 		shown, err := c.shown(ctx, page)
-		for _, l := range shown {
-			err = errors.Join(err, encoder.Encode(leadRecord{leads.RecordLead, l}))
+		for i, l := range shown {
+			err = errors.Join(err, encoder.Encode(leadRecord{leads.RecordLead, l, page[i].Price}))
 		}
 		return err
 	}
