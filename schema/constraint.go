@@ -79,10 +79,11 @@ func (c *constraint) text(raw string, formats *Formats) FieldError {
 
 	switch {
 	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, forbidden):
-		return FieldError{
-			Code:    FieldCodeControlCharacters,
-			Message: "must not contain line breaks or other control characters",
+		message := "must not contain line breaks or other control characters"
+		if c.lines {
+			message = "must not contain control characters other than line breaks and tabs"
 		}
+		return FieldError{Code: FieldCodeControlCharacters, Message: message}
 	case c.maxLength > 0 && utf8.RuneCountInString(s) > c.maxLength:
 		return TooLong("", c.maxLength)
 	}

@@ -19,9 +19,8 @@ import (
 // unknownLocale reports a locale that the site does not have.
 var unknownLocale = fmt.Sprintf("locale: not_allowed allowed=%v", schema.AllLocale)
 
-// check returns the invalid values of a document's operation as "field: code" lines, and
-// its dropped hints.
-func check(t *testing.T, query, variables string) []string {
+// checked returns the invalid values of a document's operation, and its dropped hints.
+func checked(t *testing.T, query, variables string) (invalid []schema.FieldError, dropped []string) {
 	t.Helper()
 
 	c := schema.NewInputChecker(exec.AST())
@@ -42,8 +41,16 @@ func check(t *testing.T, query, variables string) []string {
 		}
 	}
 
+	return c.Check(doc.Operations[0], vars, false)
+}
+
+// check returns the invalid values of a document's operation as "field: code" lines, and
+// its dropped hints.
+func check(t *testing.T, query, variables string) []string {
+	t.Helper()
+
 	var lines []string
-	invalid, dropped := c.Check(doc.Operations[0], vars, false)
+	invalid, dropped := checked(t, query, variables)
 	for _, name := range dropped {
 		lines = append(lines, name+": dropped")
 	}
@@ -165,6 +172,28 @@ func TestCheckBounds(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestControlCharacters: the message of the error is true of texts with several lines, too.
+func TestControlCharacters(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ old, replacement, want string }{
+		{`"Ana"`, `"A\nna"`, "must not contain line breaks or other control characters"},
+		{`"sessionId"`, `"message":"A\r\n\tna","sessionId"`, ""},
+		{
+			`"sessionId"`, `"message":"A\nna\u001b","sessionId"`,
+			"must not contain control characters other than line breaks and tabs",
+		},
+	} {
+		var messages string
+		invalid, _ := checked(t, submit, submission(tt.old, tt.replacement))
+		for _, f := range invalid {
+			messages += f.Message
+		}
+		if messages != tt.want {
+			t.Errorf("%s: %q, want %q", tt.replacement, messages, tt.want)
+		}
 	}
 }
 

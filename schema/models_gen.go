@@ -1337,7 +1337,7 @@ const (
 	FieldCodeAboveMax FieldCode = "above_max"
 	// The number is above that of the field `params.field` beside it.
 	FieldCodeAboveField FieldCode = "above_field"
-	// The text has a control character, such as a line break.
+	// The text has a control character that its field does not allow, such as a line break.
 	FieldCodeControlCharacters FieldCode = "control_characters"
 	// The text is not lower-case letters and digits joined by single `-` or `_`.
 	FieldCodeNotASlug FieldCode = "not_a_slug"

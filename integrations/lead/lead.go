@@ -175,6 +175,9 @@ func (s *Lead) Personal() []string {
 		s.Contact.Company,
 	}
 	typed = append(typed, strings.Split(s.Message, "\n")...)
+	for _, c := range s.Consents {
+		typed = append(typed, strings.Split(c.Text, "\n")...) // the client's words, whatever they should be
+	}
 	return slices.Concat(typed, s.Attribution.Values(), s.FirstAttribution.Values())
 }
 

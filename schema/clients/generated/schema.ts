@@ -381,7 +381,7 @@ export type FieldCode =
   | 'above_max'
   /** The number is above that of the field `params.field` beside it. */
   | 'above_field'
-  /** The text has a control character, such as a line break. */
+  /** The text has a control character that its field does not allow, such as a line break. */
   | 'control_characters'
   /** The text is not lower-case letters and digits joined by single `-` or `_`. */
   | 'not_a_slug'

@@ -324,7 +324,11 @@ function addressIn(locale: Locale) {
   return `?${query}${location.hash}`;
 }
 
-/** What a visitor has chosen and typed is kept in the browser for as long as its tab is open. */
+/**
+ * The draft is what sessionStorage keeps in the browser: the session's id, the choices, and what was typed and ticked
+ * (names, e-mail, phone, company, message, consents). It stays until the request is accepted or the tab is closed; a
+ * browser that restores its tabs restores it, too. What the service gets of it before that is what `track` sends.
+ */
 const draftKey = "quote-draft";
 const newDraft = () => ({ session: randomId(), selections: nothing, contact: emptyContact, message: "", agreed: {} as Agreed });
 
