@@ -100,7 +100,12 @@ func TestPgBouncer(t *testing.T) {
 	query(t, address, `ALTER ROLE pooled SET statement_timeout = '4s'`)
 	query(t, address, `ALTER ROLE pooled SET lock_timeout = '3s'`)
 	query(t, address, `ALTER ROLE pooled SET idle_in_transaction_session_timeout = '10s'`)
-	ready := startPgBouncer(t, pooled, ignored) + "&default_query_exec_mode=cache_describe"
+	settled := startPgBouncer(t, pooled, ignored)
+	out, code = command(t, []string{"ENVIRONMENT=development", "DATABASE_URL=" + settled}, "serve")
+	if code == 0 || !strings.Contains(out, "connections share prepared statements: ") {
+		t.Errorf("with prepared statements: exit code %d, %s", code, out)
+	}
+	ready := settled + "&default_query_exec_mode=cache_describe"
 
 	dir := t.TempDir()
 	r := launch(t, dir, "DATABASE_URL="+ready)

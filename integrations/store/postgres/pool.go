@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"runtime"
@@ -75,7 +76,8 @@ func OpenMigrationPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 }
 
 // newConfig reads a URL and makes sure that a commit is on disk when it is acknowledged,
-// whatever the server's default is. Stronger settings than "on" stay.
+// whatever the server's default is. Stronger settings than "on" stay. It fails if statements
+// cannot be prepared as the URL says.
 func newConfig(ctx context.Context, url string) (*pgxpool.Config, error) {
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -104,7 +106,39 @@ func newConfig(ctx context.Context, url string) (*pgxpool.Config, error) {
 	if commit == "off" {
 		c.ConnConfig.RuntimeParams["synchronous_commit"] = "on"
 	}
-	return c, nil
+	return c, checkPrepared(ctx, conn)
+}
+
+// checkPrepared makes sure that the statements which a connection prepares are its own, unless
+// the URL says that none are prepared. Behind a pooler that shares server connections between
+// transactions, statements of two clients meet, and some requests would fail.
+func checkPrepared(ctx context.Context, conn *pgx.Conn) error {
+	if conn.Config().DefaultQueryExecMode != pgx.QueryExecModeCacheStatement {
+		return nil
+	}
+
+	other, err := pgx.ConnectConfig(ctx, conn.Config())
+	if err != nil {
+		return Translate(fmt.Errorf("connecting to PostgreSQL: %w", err))
+	}
+	defer func() { _ = other.Close(ctx) }()
+
+	// A busy pooler may give the two connections different ones of the server.
+	for range 3 {
+		name := "siteapi_" + rand.Text()
+		_, err = conn.Prepare(ctx, name, `SELECT 1`)
+		if err == nil {
+			_, err = other.Prepare(ctx, name, `SELECT 1`)
+		}
+
+		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42P05" { // it exists already
+			return errors.New("connecting to PostgreSQL: connections share prepared statements: " + poolerAdvice)
+		}
+		if err != nil {
+			return Translate(fmt.Errorf("preparing a statement: %w", err))
+		}
+	}
+	return nil
 }
 
 // setDefault sets a parameter of the connections unless the URL does.
