@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -80,6 +81,16 @@ func TestOwnerMail(t *testing.T) {
 
 	eventually(t, "the other one is told", func() bool { return len(mailsTo(server, "maria@lumen.test")) == 2 })
 	eventually(t, "all mails are done with", func() bool { return s.ownerMailsDone() == 5 })
+
+	// The time of the request is over, or the client has hung up, once the lead has its owner.
+	over, end := context.WithCancel(t.Context())
+	end()
+	if _, err := s.app.data.Tables.Assign(t.Context(), three, "over@lumen.test"); err != nil {
+		t.Fatal(err)
+	}
+	s.app.mails.TellOwner(over, "over@lumen.test", []string{three})
+	eventually(t, "the owner is told all the same", func() bool { return len(mailsTo(server, "over@lumen.test")) == 1 })
+
 	for _, address := range []string{"someone@lumen.test", "gone@lumen.test"} {
 		if len(mailsTo(server, address)) != 0 {
 			t.Errorf("%s is told", address) // the caller itself, or of a lead that was erased

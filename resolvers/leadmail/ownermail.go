@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail"
@@ -17,8 +18,12 @@ import (
 	"siteapi/schema"
 )
 
-// TellOwner has an operator told by mail of leads that another one gave to it. A failure is
-// logged, and changes nothing about the assignment.
+// tellTime is how long it may take to store that an owner is to be told.
+const tellTime = 5 * time.Second
+
+// TellOwner has an operator told by mail of leads that another one gave to it, even if the
+// time of the request ended with the assignment. A failure is logged, and changes nothing
+// about the assignment.
 func (s *Service) TellOwner(ctx context.Context, owner string, leadIDs []string) {
 	caller := schema.CallerFrom(ctx).Operator
 	toOneself := owner == caller.Email || // or the subject is the address
@@ -26,7 +31,10 @@ func (s *Service) TellOwner(ctx context.Context, owner string, leadIDs []string)
 	if s.Sender == nil || owner == "" || len(leadIDs) == 0 || toOneself {
 		return
 	}
-	if err := s.Queue.TellOwner(ctx, s.addressHash(owner), leadIDs); err != nil {
+
+	telling, done := context.WithTimeout(context.WithoutCancel(ctx), tellTime)
+	defer done()
+	if err := s.Queue.TellOwner(telling, s.addressHash(owner), leadIDs); err != nil {
 		s.Log.Warn().Ctx(ctx).Err(err).Msg("an owner gets no mail")
 	}
 }

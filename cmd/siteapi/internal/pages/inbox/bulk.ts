@@ -45,7 +45,7 @@ export async function runBulk(
   const left: Listed[] = [];
   let n = 0;
   let done = 0;
-  for (const some of portionsOf(leads)) {
+  for (const some of portionsOf(order, leads)) {
     if (stop.aborted) {
       left.push(...some);
       continue;
@@ -59,8 +59,12 @@ export async function runBulk(
   return { done, failed, left: [...failed.map(({ lead }) => lead), ...left] };
 }
 
-/** Portions of leads that were seen in the same state, which the service is asked to expect. */
-function portionsOf(leads: readonly Listed[]): Listed[][] {
+/**
+ * Portions of leads that were seen in the same state, which the service is asked to expect. An assignment is a single
+ * one, since the owner gets a mail for each request.
+ */
+function portionsOf(order: Order, leads: readonly Listed[]): Listed[][] {
+  if (order.action === "assign") return leads.length > 0 ? [[...leads]] : [];
   const states = new Set(leads.map((lead) => lead.state));
   return [...states].flatMap((state) => {
     const some = leads.filter((lead) => lead.state === state);

@@ -1,6 +1,9 @@
 // Tests of the team's work in the inbox, and of what changes while it is open, in a real browser.
 import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { openBrowser, picture, violations, watchedPage } from "./browser.mjs";
 import { blank, button, openInbox, openSignedIn, operate, row, submit } from "./inbox.mjs";
 import { startProvider } from "./provider.mjs";
@@ -215,6 +218,34 @@ test("several leads get a status, and those that were changed are counted", asyn
   await page.locator(".selection").getByLabel("Status").selectOption("CONTACTED");
   await page.getByText("Done for 2 leads.").waitFor();
   await row(page, "Three").getByText("Contacted").waitFor();
+  assert.deepEqual(await violations(page), []);
+  assert.deepEqual(faults, []);
+});
+
+test("60 leads are given to an owner, who gets one mail of all of them", async (t) => {
+  const references = [];
+  for (let i = 0; i < 60; i++) references.push(await submit(service, person(`Nr${i}`, "Given"), i % 2 ? spam : {}));
+  const { page, faults } = await open(t, "#leads?search=given");
+  await page.getByRole("heading", { level: 1, name: "Leads 60" }).waitFor();
+  await button(page, "Select").click();
+  await button(page, "Select all").click();
+  await page.getByText("60 leads selected").waitFor();
+  await button(page, "Assign …").click();
+  await page.locator(".selection").getByLabel("Owner").fill("Given@example.com");
+  await page.locator(".selection form").getByRole("button", { name: "Assign", exact: true }).click();
+  await page.getByText("Done for 60 leads.").waitFor();
+
+  // In development the mails are files. The first one names all leads, so there is nothing left for another one.
+  const folder = join(service.folder, "mail");
+  let mail;
+  for (let tries = 0; !mail; tries++) {
+    assert.ok(tries < 1000, "the owner gets no mail");
+    await sleep(100);
+    const names = (await readdir(folder)).filter((name) => name.endsWith(".eml") && name.includes("-owner-mail-"));
+    const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
+    mail = texts.find((text) => text.includes("given@example.com"));
+  }
+  assert.deepEqual(references.filter((reference) => !mail.includes(reference)), []);
   assert.deepEqual(await violations(page), []);
   assert.deepEqual(faults, []);
 });
