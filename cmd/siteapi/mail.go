@@ -38,7 +38,8 @@ func mailSettings(s *config.Settings, sender mail.Sender) leadmail.Settings {
 		inboxURL = s.SiteURL + inbox.Path
 	}
 
-	// The key is the same on all instances, and not in the database.
+	// The key is the same on all instances, and not in the database. Where it changes, mails to
+	// visitors are counted anew.
 	secret := strings.Join(s.CacheTokens, ",")
 	if s.SMTPURL != nil {
 		secret += "\x00" + s.SMTPURL.String()

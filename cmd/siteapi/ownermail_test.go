@@ -1,13 +1,20 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/smtp/smtptest"
+	"siteapi/integrations/store/storetest/pgserver"
 	"siteapi/schema"
 )
 
@@ -95,6 +102,88 @@ func TestOwnerMail(t *testing.T) {
 		if len(mailsTo(server, address)) != 0 {
 			t.Errorf("%s is told", address) // the caller itself, or of a lead that was erased
 		}
+	}
+}
+
+// A mail to an owner that waits is sent with the settings of the next start, whatever mail
+// server and tokens those name.
+func TestOwnerMailWithOtherSettings(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, database string) {
+		server, env := mailServer(t, smtptest.Options{})
+		env["VISITOR_MAIL"], env["DATABASE_URL"], env["CACHE_API_TOKEN"] = "off", database, "former"
+		s := startService(t, env, quick)
+		id := s.submitMailed(t, "one")
+
+		server.Fail(smtptest.Fault{Step: smtptest.Sender, Mode: smtptest.Later})
+		assign := `mutation { assignLead(id: "` + id + `", owner: "maria@lumen.test") { id } }`
+		if _, code := s.operates(schema.RoleSales, assign); code != "" {
+			t.Fatal(code)
+		}
+		s.stop()
+
+		next, settings := mailServer(t, smtptest.Options{})
+		s.env["SMTP_URL"], s.env["CACHE_API_TOKEN"] = settings["SMTP_URL"], "next,former"
+		s.start()
+		eventually(t, "the owner is told", func() bool { return len(mailsTo(next, "maria@lumen.test")) == 1 })
+	})
+}
+
+// The owner is told of the leads that were given to it before the client broke off.
+func TestOwnerMailOfAnEndedRequest(t *testing.T) {
+	t.Parallel()
+	server, env := mailServer(t, smtptest.Options{})
+	env["VISITOR_MAIL"], env["DATABASE_URL"] = "off", pgserver.Start(t).NewDatabase(t)
+	s := startService(t, env, quick)
+	one, two, three := s.submitMailed(t, "one"), s.submitMailed(t, "two"), s.submitMailed(t, "three")
+
+	conn, err := pgx.Connect(t.Context(), env["DATABASE_URL"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	_, err = conn.Exec(t.Context(), `CREATE FUNCTION wait_here() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN PERFORM pg_sleep(600); RETURN NEW; END $$;
+CREATE TRIGGER wait_here BEFORE UPDATE OF owner ON submissions
+FOR EACH ROW WHEN (NEW.id = '`+two+`') EXECUTE FUNCTION wait_here()`)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, breakOff := context.WithCancel(t.Context())
+	body, _ := json.Marshal(object{"query": `mutation { assignLeads(ids: ["` + one + `", "` + two + `", "` + three +
+		`"], owner: "maria@lumen.test") { changed } }`})
+	r, _ := http.NewRequestWithContext(ctx, "POST", s.base+"/graphql", bytes.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer dev-admin-token")
+	ended := make(chan error, 1)
+	go func() {
+		response, err := http.DefaultClient.Do(r)
+		if err == nil {
+			err = response.Body.Close()
+		}
+		ended <- err
+	}()
+	eventually(t, "the first lead has an owner", func() bool {
+		return s.leadAsOperator(one, "owner")["owner"] == "maria@lumen.test"
+	})
+	breakOff()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the request was answered: %v", err)
+	}
+
+	eventually(t, "the owner is told", func() bool { return len(mailsTo(server, "maria@lumen.test")) == 1 })
+	told := mailsTo(server, "maria@lumen.test")[0]
+	found := map[string]string{}
+	parts(t, told.Header.Get("Content-Type"), told.Body, found)
+	for id, want := range map[string]bool{one: true, two: false, three: false} {
+		given := s.leadAsOperator(id, "owner")["owner"] != nil
+		if named := strings.Contains(found["text/plain"], lead.Reference(id)); given != want || named != want {
+			t.Errorf("%s was given: %v, and is in the mail: %v, want both %v", id, given, named, want)
+		}
+	}
+	if log := s.log.String(); strings.Contains(log, "changing one of several leads") ||
+		strings.Count(log, "the request ended before all leads were changed") != 1 {
+		t.Errorf("the log has not one line about the rest: %s", log)
 	}
 }
 

@@ -34,6 +34,10 @@ type Mails interface {
 	// again.
 	ClaimMail(ctx context.Context, c MailClaim) (until time.Time, err error)
 
+	// HashKey returns the key of the hashes that outlive a change of the settings. It was drawn
+	// when the database was made.
+	HashKey(ctx context.Context) ([]byte, error)
+
 	// PruneMails removes the hashes that were last needed before a time.
 	PruneMails(ctx context.Context, before time.Time) (int64, error)
 

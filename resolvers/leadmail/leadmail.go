@@ -63,7 +63,7 @@ func (s *Service) addressHash(address string) string {
 	key := mailbox.Key(address)
 	at := max(strings.LastIndexByte(key, '@'), 0)
 	local, _, _ := strings.Cut(key[:at], "+")
-	return s.hash("address", local+key[at:])
+	return hash(s.Key, "address", local+key[at:])
 }
 
 // NetworkHash returns the keyed hash of a client's network, or nothing if no mails are
@@ -77,11 +77,11 @@ func (s *Service) NetworkHash(client string) string {
 	if addr = addr.Unmap(); addr.Is6() {
 		network = netip.PrefixFrom(addr, 64).Masked().String()
 	}
-	return s.hash("network", network)
+	return hash(s.Key, "network", network)
 }
 
-func (s *Service) hash(kind, value string) string {
-	mac := hmac.New(sha256.New, s.Key)
+func hash(key []byte, kind, value string) string {
+	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(kind + "\x00" + value))
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }

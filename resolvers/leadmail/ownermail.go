@@ -13,6 +13,7 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail"
 	"siteapi/integrations/mail/compose"
+	"siteapi/integrations/mail/mailbox"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/schema"
@@ -34,14 +35,26 @@ func (s *Service) TellOwner(ctx context.Context, owner string, leadIDs []string)
 
 	telling, done := context.WithTimeout(context.WithoutCancel(ctx), tellTime)
 	defer done()
-	if err := s.Queue.TellOwner(telling, s.addressHash(owner), leadIDs); err != nil {
+	key, err := s.Claims.HashKey(telling)
+	if err == nil {
+		err = s.Queue.TellOwner(telling, ownerHash(key, owner), leadIDs)
+	}
+	if err != nil {
 		s.Log.Warn().Ctx(ctx).Err(err).Msg("an owner gets no mail")
 	}
 }
 
+// ownerHash returns the hash of an owner's address. Its key is that of the database, since a
+// mail may wait while the settings change.
+func ownerHash(key []byte, owner string) string { return hash(key, "owner", mailbox.Key(owner)) }
+
 // SendOwnerMail tells an operator which leads it was given. Those that were erased, or given
 // to another one, are left out. The mail holds no contact data.
 func (s *Service) SendOwnerMail(ctx context.Context, m queue.OwnerMail) error {
+	key, err := s.Claims.HashKey(ctx)
+	if err != nil {
+		return err
+	}
 	var given []lead.Lead
 	for _, id := range m.Leads {
 		l, err := s.Quotes.Lead(ctx, id)
@@ -49,11 +62,19 @@ func (s *Service) SendOwnerMail(ctx context.Context, m queue.OwnerMail) error {
 		case errors.Is(err, store.ErrNotFound):
 		case err != nil:
 			return err
-		case l.Owner != "" && s.addressHash(l.Owner) == m.Owner:
+		case l.Owner != "" && ownerHash(key, l.Owner) == m.Owner:
 			given = append(given, l)
 		}
 	}
-	if s.Sender == nil || len(given) == 0 || s.RefuseTests && mail.IsTest(given[0].Owner) {
+	if left := len(m.Leads) - len(given); left > 0 {
+		s.Log.Info().Int64("job", m.ID).Int("leads", len(m.Leads)).Int("left_out", left).
+			Msg("a mail to an owner leaves out leads that were erased or given to another one")
+	}
+	if s.Sender == nil || len(given) == 0 {
+		return nil
+	}
+	if s.RefuseTests && mail.IsTest(given[0].Owner) {
+		s.Log.Info().Int64("job", m.ID).Msg("an owner gets no mail: the address is reserved for tests")
 		return nil
 	}
 

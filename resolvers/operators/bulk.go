@@ -16,7 +16,8 @@ import (
 var errNothingToRetry = errors.New("nothing to retry")
 
 // eachLead changes leads one after the other, each with an entry of the audit of its own.
-// What fails for one does not stop the others. A repeated id counts once.
+// What fails for one does not stop the others; the end of the request does. A repeated id
+// counts once.
 func (r *Resolver) eachLead(
 	ctx context.Context, field string, ids []string, change func(lead.Lead) (changed bool, err error),
 ) (*schema.LeadsChange, error) {
@@ -42,6 +43,10 @@ func (r *Resolver) eachLead(
 		}
 	}
 
+	if ctx.Err() != nil && len(sum.Failed) > 0 {
+		r.Log.Warn().Ctx(ctx).Int("changed", sum.Changed).Int("not_changed", len(sum.Failed)).
+			Msg("the request ended before all leads were changed")
+	}
 	r.logAudit(ctx, field, found...)
 	return sum, nil
 }
@@ -58,7 +63,9 @@ func (r *Resolver) failureReason(ctx context.Context, err error) schema.LeadFail
 	case errors.Is(err, errNothingToRetry):
 		return schema.LeadFailureReasonNothingToRetry
 	}
-	r.Log.Error().Ctx(ctx).Err(err).Msg("changing one of several leads")
+	if ctx.Err() == nil {
+		r.Log.Error().Ctx(ctx).Err(err).Msg("changing one of several leads")
+	}
 	return schema.LeadFailureReasonUnavailable
 }
 

@@ -58,16 +58,27 @@ func digest(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// HashKey implements [store.Mails].
+func (s *Store) HashKey(ctx context.Context) ([]byte, error) { return hashKey(ctx, s.db) }
+
+func hashKey(ctx context.Context, db DB) ([]byte, error) {
+	var key string
+	if err := one(ctx, db, `SELECT key FROM consent_key WHERE id = 1`, nil, &key); err != nil {
+		return nil, fmt.Errorf("reading the key of addresses: %w", err)
+	}
+	return []byte(key), nil
+}
+
 // addressHashes returns the keyed hash of an address, and the one that an earlier release
 // stored, which knew only the letter case of a spelling.
 func addressHashes(ctx context.Context, db DB, email string) (address, former string, err error) {
-	var key string
-	if err := one(ctx, db, `SELECT key FROM consent_key WHERE id = 1`, nil, &key); err != nil {
-		return "", "", fmt.Errorf("reading the key of addresses: %w", err)
+	key, err := hashKey(ctx, db)
+	if err != nil {
+		return "", "", err
 	}
 
 	hash := func(text string) string {
-		mac := hmac.New(sha256.New, []byte(key))
+		mac := hmac.New(sha256.New, key)
 		mac.Write([]byte(text))
 		return hex.EncodeToString(mac.Sum(nil))
 	}
