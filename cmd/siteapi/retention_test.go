@@ -154,7 +154,8 @@ func TestRetentionKeepsConsents(t *testing.T) {
 	}
 
 	withdraw := []string{"leads", "withdraw", "Withdraws@example.com", "--purpose", "news"}
-	if out, err := s.siteapi(withdraw...); err != nil {
+	if out, err := s.siteapi(withdraw...); err != nil ||
+		!strings.Contains(out, "withdrawn for 1 leads that retention had deleted") || strings.Contains(out, "service tells") {
 		t.Errorf("withdrawing: %v %s", err, out)
 	}
 	if out, err := s.siteapi(withdraw...); err == nil {

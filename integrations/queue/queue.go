@@ -151,6 +151,7 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, store.Queu
 		q.targets[c.Name] = t
 		if c.Send != nil {
 			queues[string(c.Name)] = river.QueueConfig{MaxWorkers: t.MaxWorkers}
+			queues[resendChanged] = river.QueueConfig{MaxWorkers: 1}
 		}
 	}
 
@@ -181,6 +182,7 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, store.Queu
 		river.AddWorker(config.Workers, &worker{Queue: q})
 		river.AddWorker(config.Workers, &changeWorker{Queue: q})
 		river.AddWorker(config.Workers, &ownerWorker{Queue: q})
+		river.AddWorker(config.Workers, &resendWorker{Queue: q})
 	}
 
 	c, err := river.NewClient(driver, config)

@@ -155,10 +155,12 @@ type Archive interface {
 	Erase(ctx context.Context, id string, audit ...AuditEntry) error
 
 	// WithdrawConsent records that a person no longer agrees, in all leads of an address
-	// in which it was given, and returns their ids; ErrNotFound if there are none.
+	// in which it was given, and delivers those that were released to the CMS and the CRM
+	// again. It returns their number, and that of leads that PruneLeads had erased before,
+	// of which nothing is kept; ErrNotFound if there are neither.
 	WithdrawConsent(
 		ctx context.Context, email, purpose string, at time.Time, audit ...AuditEntry,
-	) (leadIDs []string, err error)
+	) (leads, deleted int, err error)
 
 	// CountConsents returns the number of consents that are stored about an address,
 	// those of leads that PruneLeads erased too.
@@ -172,8 +174,8 @@ type Archive interface {
 	CountHints(ctx context.Context, email string) (int64, error)
 
 	// EraseHints removes the contact form entries from the sessions that CountHints
-	// counts, and returns their number.
-	EraseHints(ctx context.Context, email string) (int64, error)
+	// counts, and returns their number. The audit has its entries if there is at least one.
+	EraseHints(ctx context.Context, email string, audit ...AuditEntry) (int64, error)
 }
 
 // Queue returns the delivery queue as it takes part in a transaction of the store. TX is
@@ -186,6 +188,9 @@ type Deliveries interface {
 	Enqueue(ctx context.Context, leadIDs []string) ([]Delivery, error)
 	// Restore creates single deliveries again, of leads from another database.
 	Restore(ctx context.Context, deliveries []Delivery) ([]Delivery, error)
+	// ResendChanged delivers leads that have changed to the CMS and the CRM again, also after
+	// a delivery that is under way.
+	ResendChanged(ctx context.Context, leadIDs []string) ([]Delivery, error)
 	// Remove removes deliveries, except for those that are running.
 	Remove(ctx context.Context, deliveries []Delivery) (removed, running int, err error)
 }

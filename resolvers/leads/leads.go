@@ -204,61 +204,6 @@ func (s *Service) Release(
 	return nil
 }
 
-// ErrNotGiven means that a consent was not given, or has been withdrawn.
-var ErrNotGiven = errors.New("the address has not given this consent, or has withdrawn it")
-
-// Withdraw records that a person no longer agrees to a purpose, in all leads of an address,
-// and tells the CMS and the CRM. It returns the number of leads. What was typed into sessions
-// is erased with the consent to its being kept.
-func (s *Service) Withdraw(
-	ctx context.Context, email, purpose string, audit store.AuditEntry,
-) (int, error) {
-	ids, err := s.Archive.WithdrawConsent(ctx, email, purpose, time.Now(), audit)
-	if errors.Is(err, store.ErrNotFound) {
-		err = ErrNotGiven
-	}
-	if err == nil && purpose == lead.SaveProgress {
-		_, err = s.Archive.EraseHints(ctx, email)
-	}
-	if err != nil {
-		return 0, err
-	}
-
-	found, _, err := s.Leads(ctx, store.Filter{IDs: ids}, "") // forgotten leads are missing
-	for _, l := range found {
-		if l.Released() {
-			err = errors.Join(err, s.tell(ctx, l.ID, queue.CMS), s.tell(ctx, l.ID, queue.CRM))
-		}
-	}
-	return len(ids), err
-}
-
-// tell delivers a lead that has changed. An attempt that was running before may have read
-// the lead as it was, so tell waits for its end; any other attempt reads the change.
-func (s *Service) tell(ctx context.Context, id string, target queue.Target) error {
-	running := queue.Filter{Leads: []string{id}, Target: target, States: []queue.State{queue.Running}}
-	for {
-		earlier, err := s.Deliveries.List(ctx, running)
-		if err != nil {
-			return err
-		}
-
-		err = s.Deliveries.Resend(ctx, id, target)
-		switch {
-		case !errors.Is(err, queue.ErrUnderWay):
-			return err
-		case len(earlier) == 0:
-			return nil
-		}
-
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
-}
-
 // CanResend returns [ErrUnreleased] for a lead that is not delivered, or
 // [queue.ErrUnknownTarget] for a target to which nothing is.
 func (s *Service) CanResend(l lead.Lead, target queue.Target) error {

@@ -45,6 +45,11 @@ func (q *recorder) Enqueue(_ context.Context, ids []string) ([]store.Delivery, e
 func (*recorder) Restore(context.Context, []store.Delivery) ([]store.Delivery, error) {
 	return nil, nil
 }
+
+func (*recorder) ResendChanged(context.Context, []string) ([]store.Delivery, error) {
+	return nil, nil
+}
+
 func (*recorder) Remove(context.Context, []store.Delivery) (int, int, error) { return 0, 0, nil }
 
 // Requests that arrive while a batch is being written share the next one. A request that

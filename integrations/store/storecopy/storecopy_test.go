@@ -32,6 +32,10 @@ func (q queue) Enqueue(_ context.Context, ids []string) ([]store.Delivery, error
 	return nil, q.enqueue(ids)
 }
 
+func (q queue) ResendChanged(_ context.Context, ids []string) ([]store.Delivery, error) {
+	return nil, q.enqueue(ids)
+}
+
 func (queue) Remove(context.Context, []store.Delivery) (int, int, error) { return 0, 0, nil }
 
 func (q queue) Restore(_ context.Context, list []store.Delivery) ([]store.Delivery, error) {
@@ -236,9 +240,9 @@ func TestCopy(t *testing.T) {
 			if err != nil || len(copied.Consents) != 1 || copied.Consents[0] != agreed {
 				t.Errorf("the consents were copied as %+v, %v", copied.Consents, err)
 			}
-			ids, err := to.WithdrawConsent(t.Context(), "ana.0@example.com", "news", storetest.When())
-			if err != nil || !slices.Equal(ids, []string{"id-000000"}) {
-				t.Errorf("a copied consent is withdrawn in %q, %v", ids, err)
+			n, deleted, err := to.WithdrawConsent(t.Context(), "ana.0@example.com", "news", storetest.When())
+			if err != nil || n != 1 || deleted != 0 || enqueued[len(enqueued)-1] != "id-000000" {
+				t.Errorf("a copied consent is withdrawn in %d, %d, %v", n, deleted, err)
 			}
 
 			// A repetition of a copied lead is recognized, by content and key.
@@ -256,7 +260,11 @@ func TestCopy(t *testing.T) {
 // store keeps of a consent once its lead is deleted is kept once.
 func TestCopyConsents(t *testing.T) {
 	t.Parallel()
-	from, to := openSQLite(t, nothing), openPostgres(t, nothing)
+	var enqueued []string
+	from, to := openSQLite(t, nothing), openPostgres(t, func(ids []string) error {
+		enqueued = append(enqueued, ids...)
+		return nil
+	})
 	copied := func() {
 		t.Helper()
 		if _, err := storecopy.Copy(t.Context(), from, to, everything); err != nil {
@@ -266,8 +274,8 @@ func TestCopyConsents(t *testing.T) {
 	withdraw := func(db *storecopy.Store, n int) {
 		t.Helper()
 		email := fmt.Sprintf("ana.%d@example.com", n)
-		if _, err := db.WithdrawConsent(t.Context(), email, "news", storetest.When()); err != nil {
-			t.Fatal(err)
+		if n, _, err := db.WithdrawConsent(t.Context(), email, "news", storetest.When()); err != nil || n != 1 {
+			t.Fatal(n, err)
 		}
 	}
 
@@ -283,7 +291,12 @@ func TestCopyConsents(t *testing.T) {
 	if n, err := from.PruneLeads(t.Context(), storetest.Lead(1).Lead.SubmittedAt); err != nil || n != 1 {
 		t.Fatalf("%d leads were deleted, %v", n, err)
 	}
+	enqueued = nil
 	copied()
+	copied()
+	if !slices.Equal(enqueued, []string{"id-000001"}) {
+		t.Errorf("%v are delivered again, want the one that was withdrawn meanwhile", enqueued)
+	}
 
 	for i := range leads {
 		got, err := to.Lead(t.Context(), storetest.Lead(i).Lead.ID)

@@ -37,7 +37,7 @@ type Store interface {
 
 // Jobs is a delivery queue that keeps a table of jobs, one per lead.
 type Jobs struct {
-	// Fail is called with "enqueue" or "remove" and a lead. The queue returns its error. If
+	// Fail is called with "enqueue", "resend" or "remove" and a lead. The queue returns its error. If
 	// Fail is nil, nothing fails.
 	Fail func(operation, leadID string) error
 }
@@ -71,6 +71,14 @@ func (q Queue) Restore(ctx context.Context, list []store.Delivery) (made []store
 		made = append(made, some...)
 	}
 	return made, nil
+}
+
+// ResendChanged has jobs of the leads again, in the place of those that have ended.
+func (q Queue) ResendChanged(ctx context.Context, ids []string) ([]store.Delivery, error) {
+	if err := q.each(ctx, "resend", `DELETE FROM jobs WHERE submission_id = '%s'`, ids); err != nil {
+		return nil, err
+	}
+	return q.Enqueue(ctx, ids)
 }
 
 // Remove removes jobs.
@@ -141,6 +149,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"prune/submissions":         pruneLeads,
 		"hints":                     hints,
 		"hints/while tracked":       hintsWhileTracked,
+		"hints/audit":               hintsAudit,
+		"withdrawals":               withdrawals,
 		"erase":                     erase,
 		"persons":                   persons,
 		"deliveries":                deliveries,

@@ -313,9 +313,16 @@ func (cmd *withdrawConsent) run(ctx context.Context, c *call) error {
 	}
 
 	entry := c.entry(schema.AuditActionWithdrawn, subject, map[string]any{"purpose": cmd.purpose})
-	n, err := c.rules.Withdraw(ctx, crm.Address(email), cmd.purpose, entry)
-	if err == nil {
-		c.say("withdrawn in %d leads: the running service tells the CMS and the CRM", n)
+	w, err := c.rules.Withdraw(ctx, crm.Address(email), cmd.purpose, entry)
+	if w.Leads > 0 {
+		c.say("withdrawn in %d leads: the running service tells the CMS and the CRM", w.Leads)
+	}
+	if w.Deleted > 0 {
+		c.say("withdrawn for %d leads that retention had deleted: nothing is told to the CMS and the CRM,\n"+
+			"change what they have of these leads there by hand", w.Deleted)
+	}
+	if w.Sessions > 0 {
+		c.say("erased what was typed into %d sessions", w.Sessions)
 	}
 	return err
 }

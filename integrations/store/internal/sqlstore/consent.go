@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -189,27 +190,31 @@ func fillConsents(ctx context.Context, db DB, l *lead.Lead) error {
 }
 
 // WithdrawConsent records that a person no longer agrees, in all leads of the address, and
-// returns their ids. Acts whose leads are forgotten are removed.
+// has the CMS and the CRM told. Acts whose leads are forgotten are removed.
 func (s *Store) WithdrawConsent(
 	ctx context.Context, email, purpose string, at time.Time, audit ...store.AuditEntry,
-) (leadIDs []string, err error) {
+) (leads, deleted int, err error) {
 	err = s.write(ctx, "withdrawing a consent", func(ctx context.Context, tx Tx) error {
-		leadIDs = nil
 		address, former, err := addressHashes(ctx, tx, email)
 		if err != nil {
 			return err
 		}
 
+		var ids []string
 		err = tx.Query(ctx, `UPDATE consents SET withdrawn_at = $1
 WHERE address IN ($2, $3) AND purpose = $4 AND given = 1 AND withdrawn_at = 0 RETURNING submission_id`,
 			[]any{at.UnixMilli(), address, former, purpose}, func(scan Scan) error {
 				var id string
 				err := scan(&id)
-				leadIDs = append(leadIDs, id)
+				ids = append(ids, id)
 				return err
 			})
-		if err == nil && len(leadIDs) == 0 {
+		if err == nil && len(ids) == 0 {
 			return store.ErrNotFound
+		}
+		if err == nil {
+			leads, err = resendChanged(ctx, tx, ids)
+			deleted = len(ids) - leads
 		}
 		if err != nil {
 			return err
@@ -219,7 +224,41 @@ WHERE address IN ($2, $3) AND purpose = $4 AND given = 1 AND withdrawn_at = 0 RE
 AND submission_id NOT IN (SELECT id FROM submissions)`, address, former)
 		return errors.Join(err, removeUnusedTexts(ctx, tx), appendAudit(ctx, tx, audit))
 	})
-	return leadIDs, err
+	if err != nil {
+		return 0, 0, err
+	}
+	return leads, deleted, nil
+}
+
+// resendChanged delivers leads to the CMS and the CRM again, but for those in review and
+// those that were rejected. It returns how many of the leads are stored.
+func resendChanged(ctx context.Context, tx Tx, ids []string) (stored int, err error) {
+	for some := range slices.Chunk(ids, chunk) {
+		var c conditions
+		var released []string
+		c.in("id", some)
+		err := tx.Query(ctx, `SELECT id, held FROM submissions`+c.where(), c.args, func(scan Scan) error {
+			var id string
+			var review int64
+			err := scan(&id, &review)
+			if stored++; review == 0 {
+				released = append(released, id)
+			}
+			return err
+		})
+		if err != nil {
+			return 0, fmt.Errorf("looking for leads that have changed: %w", err)
+		}
+
+		made, err := tx.ResendChanged(ctx, released)
+		if err == nil {
+			err = record(ctx, tx, made)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return stored, nil
 }
 
 // CountConsents returns the number of consents that are stored about an address.
@@ -293,7 +332,7 @@ func (s *Store) ConsentRows(ctx context.Context) (key string, rows []ConsentRow,
 var ErrOtherConsents = errors.New("the database has consents of its own: copy into an empty one")
 
 // ImportConsents stores the consents of another database, and its key. Those that exist
-// already stay, but for a withdrawal. It fails with [ErrOtherConsents] if there are consents
+// already stay, but for a withdrawal, of which the CMS and the CRM are told. It fails with [ErrOtherConsents] if there are consents
 // with another key.
 func (s *Store) ImportConsents(ctx context.Context, key string, rows []ConsentRow) error {
 	if len(rows) == 0 {
@@ -312,28 +351,35 @@ func (s *Store) ImportConsents(ctx context.Context, key string, rows []ConsentRo
 			return ErrOtherConsents
 		}
 
+		var withdrawn []string
 		for _, r := range rows {
-			if err := importConsent(ctx, tx, r); err != nil {
+			changed, err := importConsent(ctx, tx, r)
+			if err != nil {
 				return err
 			}
+			if changed {
+				withdrawn = append(withdrawn, r.LeadID)
+			}
 		}
-		return nil
+		_, err = resendChanged(ctx, tx, withdrawn)
+		return err
 	})
 }
 
-// importConsent stores a consent of another database. Nothing is kept for a lead that was
-// forgotten here, if the other database still has it: the copy brings it back.
-func importConsent(ctx context.Context, tx Tx, r ConsentRow) error {
+// importConsent stores a consent of another database, and reports whether one that exists was
+// withdrawn there. Nothing is kept for a lead that was forgotten here, if the other database
+// still has it: the copy brings it back.
+func importConsent(ctx context.Context, tx Tx, r ConsentRow) (withdrawn bool, err error) {
 	if err := addConsent(ctx, tx, r); err != nil {
-		return err
+		return false, err
 	}
-	_, err := tx.Exec(ctx, `DELETE FROM consents WHERE submission_id = $1 AND purpose = $2`,
+	_, err = tx.Exec(ctx, `DELETE FROM consents WHERE submission_id = $1 AND purpose = $2`,
 		digest(r.LeadID), r.Purpose)
 	if err != nil || r.WithdrawnAt == 0 {
-		return err
+		return false, err
 	}
 
-	_, err = tx.Exec(ctx, `UPDATE consents SET withdrawn_at = $1
+	n, err := tx.Exec(ctx, `UPDATE consents SET withdrawn_at = $1
 WHERE submission_id = $2 AND purpose = $3 AND withdrawn_at = 0`, r.WithdrawnAt, r.LeadID, r.Purpose)
-	return err
+	return n > 0, err
 }

@@ -244,8 +244,10 @@ func (s *Store) CountHints(ctx context.Context, email string) (n int64, err erro
 }
 
 // EraseHints removes the contact form entries from the sessions in which an e-mail
-// address was typed, each in a transaction of its own.
-func (s *Store) EraseHints(ctx context.Context, email string) (erased int64, err error) {
+// address was typed, each in a transaction of its own. The first one has the audit.
+func (s *Store) EraseHints(
+	ctx context.Context, email string, audit ...store.AuditEntry,
+) (erased int64, err error) {
 	for session, err := range s.withHint(ctx, email) {
 		if err != nil {
 			return erased, err
@@ -253,14 +255,16 @@ func (s *Store) EraseHints(ctx context.Context, email string) (erased int64, err
 
 		var done bool
 		err := s.write(ctx, "erasing contact hints", func(ctx context.Context, tx Tx) (err error) {
-			done, err = eraseHints(ctx, tx, session.ID, email)
+			if done, err = eraseHints(ctx, tx, session.ID, email); done {
+				err = appendAudit(ctx, tx, audit)
+			}
 			return err
 		})
 		if err != nil {
 			return erased, err
 		}
 		if done {
-			erased++
+			erased, audit = erased+1, nil
 		}
 	}
 	return erased, nil

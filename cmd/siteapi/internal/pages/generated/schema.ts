@@ -956,9 +956,10 @@ export type Mutation = {
    */
   readonly rejectLead: Lead;
   /**
-   * Withdraws a consent that a person gave, in this lead and in every other of the same address, and tells CMS and CRM.
+   * Withdraws a consent that a person gave, in this lead and in every other of the same address. CMS and CRM are told by
+   * new deliveries, but not of leads that were deleted after `SUBMISSION_RETENTION`: change these there by hand.
    * With `save_progress`, what was typed into sessions without being submitted is erased, too.
-   * Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` if the address has not given it.
+   * Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` if the address has not given the consent and nothing was erased.
    */
   readonly withdrawConsent: Lead;
   /**

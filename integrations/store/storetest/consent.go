@@ -1,0 +1,101 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+
+	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
+)
+
+// withdrawals: all leads of an address are delivered again, in the transaction of the
+// withdrawal, but for those in review, and stay until that is done.
+func withdrawals(t *testing.T, s Subject) {
+	jobs := &Jobs{}
+	db := s.WithJobs(t, jobs)
+	const email = "ana@example.com"
+	for i := range 4 {
+		n := Lead(i)
+		n.Lead.Contact.Email, n.Lead.InReview = email, i == 3
+		n.Lead.Consents = []lead.Consent{{Purpose: "news", Given: i > 0}, {Purpose: "calls", Given: i == 1}}
+		if _, _, err := db.Submit(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Exec(t, `DELETE FROM jobs`)
+	for i := range 3 {
+		d := store.Delivery{LeadID: Lead(i).Lead.ID, Target: "cms", Progress: lead.Ended}
+		if err := db.SaveDelivery(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	withdraw := func(purpose string, leads, deleted int, want error) {
+		t.Helper()
+		entry := store.AuditEntry{At: When(), Actor: "ana", Action: "WITHDRAWN", Detail: "{}"}
+		n, gone, err := db.WithdrawConsent(t.Context(), "ANA@example.com", purpose, When(), entry)
+		if n != leads || gone != deleted || !errors.Is(err, want) {
+			t.Errorf("%s is withdrawn in %d leads and %d, %v, want %d, %d, %v", purpose, n, gone, err, leads, deleted, want)
+		}
+	}
+	audited := func(want int) {
+		t.Helper()
+		entries, err := db.AuditEntries(t.Context(), store.AuditFilter{Limit: 10})
+		if err != nil || len(entries) != want {
+			t.Errorf("the audit has %+v, %v, want %d", entries, err, want)
+		}
+	}
+
+	failed := errors.New("the queue fails")
+	jobs.Fail = func(operation, id string) error {
+		if operation == "resend" && id == Lead(2).Lead.ID {
+			return failed
+		}
+		return nil
+	}
+	withdraw("news", 0, 0, failed)
+	s.WantJobs(t)
+	audited(0)
+
+	jobs.Fail = nil
+	withdraw("news", 3, 0, nil)
+	withdraw("news", 0, 0, store.ErrNotFound)
+	withdraw("terms", 0, 0, store.ErrNotFound)
+	s.WantJobs(t, Lead(1).Lead.ID, Lead(2).Lead.ID)
+	audited(1)
+
+	// Only the one of which nothing is told can be deleted before that has happened.
+	prune := func(want int64) {
+		t.Helper()
+		if n, err := db.PruneLeads(t.Context(), When().AddDate(1, 0, 0)); err != nil || n != want {
+			t.Errorf("%d leads were deleted, %v, want %d", n, err, want)
+		}
+	}
+	prune(1)
+	d := store.Delivery{LeadID: Lead(1).Lead.ID, Target: "cms", Progress: lead.Ended}
+	if err := db.SaveDelivery(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	prune(1)
+	withdraw("calls", 0, 1, nil)
+	audited(2)
+}
+
+// The audit has one entry for the erasure of what was typed, if there was anything.
+func hintsAudit(t *testing.T, s Subject) {
+	db := s.MustOpen(t, nil)
+	for _, session := range []string{"one", "two"} {
+		v := Visit(session, When())
+		v.Hints.Email = "ana@example.com"
+		mustTrack(t, db, v)
+	}
+
+	entry := store.AuditEntry{At: When(), Actor: "ana", Action: "WITHDRAWN", Detail: "{}"}
+	for _, want := range []int64{2, 0} {
+		n, err := db.EraseHints(t.Context(), "ana@example.com", entry)
+		entries, auditErr := db.AuditEntries(t.Context(), store.AuditFilter{Limit: 10})
+		if err != nil || auditErr != nil || n != want || len(entries) != 1 {
+			t.Errorf("%d sessions, %v, with the audit %+v, %v, want %d and one entry", n, err, entries, auditErr, want)
+		}
+	}
+}
