@@ -131,13 +131,27 @@ func TestEqualContentChangesNothing(t *testing.T) {
 	if n := stubs.requests("query", fetchOfContent) - fetches; n != 3 {
 		t.Errorf("%d fetches for an event without a change, want one for each of three languages", n)
 	}
-	if log := s.log.String(); strings.Contains(log, "content changed in the CMS") {
-		t.Errorf("a change is logged: %s", log)
+	unchanged := func(when string) {
+		if log := s.log.String(); strings.Contains(log, "content changed in the CMS") {
+			t.Errorf("%s a change is logged: %s", when, log)
+		}
 	}
+	unchanged("after a lead")
 	// The lead's own mails add entries, such as its PDF; none of the content's is gone.
 	if after := size(); after < before {
 		t.Errorf("the cache has %d entries, had %d", after, before)
 	}
+
+	fetches = stubs.requests("query", fetchOfContent)
+	s.do("POST", "/api/cache/clear?all=true", "", cacheAuth)
+	if got := s.through("REST", "submitQuote", map[string]any{"input": validLead("empty")}); got.status != 200 {
+		t.Fatalf("submit: %s", got.raw)
+	}
+	eventually(t, "the content is compared, and in the cache again", func() bool {
+		return stubs.requests("query", fetchOfContent) >= fetches+6
+	})
+	time.Sleep(time.Second) // a change is logged when it is in the cache
+	unchanged("with an empty cache")
 }
 
 // TestWatchWithoutAChange lets a service watch for some time: it fetches nothing.

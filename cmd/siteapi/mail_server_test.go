@@ -15,6 +15,7 @@ import (
 
 	"siteapi/integrations/mail/smtp/smtptest"
 	"siteapi/integrations/queue"
+	"siteapi/schema"
 )
 
 // TestKilledInTheMiddleOfMail kills the process when the server has taken the mails and
@@ -193,5 +194,18 @@ func TestMailByOpenSMTPD(t *testing.T) {
 	if !strings.Contains(found[address("ana")], `filename="quote-`) ||
 		!strings.Contains(found["sales@lumen.test"], "Reply-To: <"+address("ana")+">") {
 		t.Errorf("delivered are %v", found)
+	}
+}
+
+// Mails that are files have no limit to warn of: the inbox says of them what the doctor says.
+func TestHealthOfMailFiles(t *testing.T) {
+	t.Parallel()
+	s := startService(t, map[string]string{"ADMIN_PAGE": "on"}, quick)
+	for i := range 6 {
+		s.submit(t, fmt.Sprint("visitor-", i))
+	}
+	got := string(s.answer(schema.RoleAdmin, `{ serviceHealth { checks { name state detail } } }`))
+	if !strings.Contains(got, `{"name":"mail","state":"OK","detail":"no mail server is used`) {
+		t.Errorf("the inbox reads %s", got)
 	}
 }

@@ -155,7 +155,7 @@ func exportKey(s *config.Settings) []byte {
 
 // checks returns the checks of what the service depends on, with what it has open.
 func (a *app) checks(rules *leads.Service, entries cache.Cache) []health.Check {
-	return health.Dependencies{
+	d := health.Dependencies{
 		Database: func(context.Context) (store.Quotes, *leads.Service, error) {
 			return a.data.Quotes, rules, nil
 		},
@@ -164,8 +164,10 @@ func (a *app) checks(rules *leads.Service, entries cache.Cache) []health.Check {
 		CRM:          func() (crm.Lookup, error) { return rules.CRM, nil },
 		Leases:       func(context.Context) (store.Leases, error) { return a.data.Tables, nil },
 		Hears:        a.data.Hears,
-		Mail:         a.mails.Sender,
-		Networks:     a.data.Tables.MailNetworks,
 		ContentTypes: a.settings.ContentTypes,
-	}.Checks()
+	}
+	if a.settings.SMTPURL != nil { // else mails are files, if there are any
+		d.Mail, d.Networks = a.mails.Sender, a.data.Tables.MailNetworks
+	}
+	return d.Checks()
 }

@@ -69,8 +69,9 @@ func (c *Service) fill(locale schema.Locale) {
 	}
 }
 
-// renew fetches the content of a locale. If it differs from what is cached, it is fetched
-// into the cache; other instances see that as they see any invalidation.
+// renew fetches the content of a locale. If it differs from what is cached, or from what was
+// cached last, it is fetched into the cache; other instances see that as they see any
+// invalidation.
 func (c *Service) renew(ctx context.Context, l *localeContent) (changed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*cache.FillTimeout)
 	defer cancel()
@@ -80,8 +81,14 @@ func (c *Service) renew(ctx context.Context, l *localeContent) (changed bool, er
 	}
 
 	s, _ := readStamp(value)
-	if cached, ok := c.Revision(string(l.locale)); ok && cached == string(s.revision) {
+	cached, ok := c.Revision(string(l.locale))
+	latest := l.latest.Load()
+	switch {
+	case ok && cached == string(s.revision):
 		return false, nil
+	case !ok && latest != nil && latest.Revision == string(s.revision): // the cache was emptied
+		_, err := c.Read(ctx, l.locale)
+		return false, err
 	}
 
 	// The value is not stored itself: content that was published after it was fetched may

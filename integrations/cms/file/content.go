@@ -30,6 +30,7 @@ const shippedSamples = `
 b4e8afc2269a1f8f321e37ea1c2ca43d234c7202102486673e7a1b0813bb7d36
 fd560a61e48631edb608613501968d03a8c0e5b02830844f8b6d03e47743f42b
 68e1a2bee8484494bebb2699dae5e63cf6288a66ee3e05d44103e24e625f7b10
+e9c968625c4a4138f069ca798607423ffb6ba4e91405c8d0bcef860b54e30681
 `
 
 // IsSample reports whether content is a sample that the service wrote, unchanged.

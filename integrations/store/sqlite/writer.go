@@ -201,6 +201,9 @@ func (d *database) commit(batch []*request) (err error) {
 	if err != nil {
 		return fmt.Errorf("beginning the transaction: %w", err)
 	}
+	// After a panic the connection could not be closed while the transaction is open, and the
+	// process would hang rather than end.
+	defer func() { _ = tx.Rollback() }()
 
 	in := sqlstore.Tx{DB: transaction{tx, d.frequent}}
 	if d.queue != nil {

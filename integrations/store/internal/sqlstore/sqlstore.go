@@ -52,7 +52,7 @@ type Database interface {
 	Listen(ctx context.Context, wake func())
 }
 
-// Store is a [store.Quotes] and a [store.Archive] over a database.
+// Store implements the interfaces of package store over a database.
 type Store struct{ db Database }
 
 // New returns the store over a database whose tables are up to date.
