@@ -215,7 +215,8 @@ func otherSpellings(t *testing.T, s Subject) {
 	// The migration marks such leads, and the next start fills in what they lack.
 	s.Exec(t, `UPDATE consents SET address = 'of another spelling';
 UPDATE submissions SET email = `+"'\"a\\n\u200ba\"@ex\u200bample.com'"+`;
-DELETE FROM store_migrations WHERE name LIKE '%_mailboxes.sql'`)
+DELETE FROM store_migrations WHERE version = 21`)
+	migrate(t, s, 20, 21)
 	db = s.MustOpen(t, nil)
 	check("as an earlier release stored it")
 }
