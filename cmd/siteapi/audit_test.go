@@ -229,6 +229,37 @@ func (s *site) recorded() (entries []string) {
 	return entries
 }
 
+// What is refused for its output is not in the audit.
+func TestAuditOfRefusedOutput(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "MAIL_FROM=quotes@lumen.example").start()
+	id := s.submit("lead")
+	s.stop(t)
+	before := s.recorded()
+
+	taken := ownContent(t)
+	for _, output := range []string{taken, "/nowhere/file"} {
+		s.refuses(map[string]string{
+			"leads export --output " + output:                          "--output: ",
+			"leads export --email lead@example.com --output " + output: "--output: ",
+			"mail preview --lead " + id + " --output " + output:        "--output: ",
+			"mail preview --mail sales --lead " + id + " -o " + output: "--output: ",
+		})
+	}
+	if after := s.recorded(); !slices.Equal(after, before) {
+		t.Errorf("the audit has %q", after[len(before):])
+	}
+
+	s.says(
+		said{"leads export --overwrite --output " + taken, []string{"1 leads"}, nil},
+		said{"mail preview --overwrite --output " + taken + " --lead " + id, []string{"a mail"}, nil},
+	)
+	if added := s.recorded()[len(before):]; len(added) != 2 ||
+		!strings.HasPrefix(added[0], "EXPORTED") || !strings.HasPrefix(added[1], "OPENED "+id) {
+		t.Errorf("the audit has %q", added)
+	}
+}
+
 // An export is one entry with the number of all its leads, however many pages it takes. What
 // does not continue it is an export of its own.
 func TestAuditOfExports(t *testing.T) {

@@ -414,6 +414,17 @@ func TestBackupRefuses(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.refuses(map[string]string{"backup -o x": "there is no database"})
+
+	// What cannot be found out is not taken for an absence.
+	file := &site{t: t, env: append(s.env, "DATA_DIR="+ownContent(t))}
+	file.refuses(map[string]string{"backup -o x": "not a directory", "deliveries list": "not a directory"})
+	c, code := file.doctor(nil)
+	for _, check := range []string{"data folder", "database"} {
+		if c.says(t, check, "FAILED", "not a directory"); code != 2 {
+			t.Errorf("exit code %d", code)
+		}
+	}
+
 	s.says(said{"migrate", []string{"up to date"}, nil})
 
 	s.refuses(map[string]string{

@@ -65,6 +65,16 @@ func TestDeliveriesCommands(t *testing.T) {
 		}
 	}
 
+	// What the list prints can be typed, and a program gets errors whole.
+	long := strings.Repeat("of a long reason ", 8) + "its end"
+	s.stubs.cms.Fail(faulttest.Answer(400).On("mutate").With(`{"error":{"description":"` + long + `"}}`))
+	explained := s.submit("explained")
+	s.reaches(explained, "cms", "failed")
+	s.says(
+		said{"deliveries list --target cms", []string{"failed", explained, "its end"}, nil},
+		said{"deliveries list --target visitor_mail --state not_sent", []string{"no deliveries"}, nil},
+	)
+
 	s.refuses(map[string]string{
 		"deliveries list --state lost": "must be one of pending, running, retrying, " +
 			"delivered, not-sent, failed, all",

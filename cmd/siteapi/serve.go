@@ -20,11 +20,9 @@ import (
 // serve answers requests until ctx ends, then finishes what is under way.
 func serve(ctx context.Context, getenv func(string) string, out io.Writer) error {
 	s, err := config.Read(getenv)
-	if err == nil {
-		err = checkServing(s)
-	}
-	if err != nil {
-		return err
+	wrong, _ := errors.AsType[config.Problems](err)
+	if wrong = checkServing(s, wrong); len(wrong) > 0 {
+		return wrong
 	}
 
 	collectLessOften(getenv)

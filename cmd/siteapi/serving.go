@@ -10,16 +10,17 @@ import (
 	cmsfile "siteapi/integrations/cms/file"
 )
 
-// checkServing returns an error if production would serve the sample company: it needs a
-// CMS, or content of its own. Only serving depends on it, so that other commands work
-// without.
-func checkServing(s *config.Settings) error {
-	if s.Environment == config.Development || s.CMSDriver != "file" {
-		return nil
+// checkServing adds to the problems of settings that production would serve the sample
+// company: it needs a CMS, or content of its own. Only serving depends on it, so that other
+// commands work without. Nothing is added if a setting that decides it cannot be used.
+func checkServing(s *config.Settings, wrong config.Problems) config.Problems {
+	if s.Environment == config.Development || s.CMSDriver != "file" ||
+		wrong.Concern("ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CMS_FILE") {
+		return wrong
 	}
 
-	refuse := func(setting, format string, args ...any) error {
-		return config.Problems{{Setting: setting, Err: fmt.Errorf(format, args...)}}
+	refuse := func(setting, format string, args ...any) config.Problems {
+		return append(wrong, config.Problem{Setting: setting, Err: fmt.Errorf(format, args...)})
 	}
 	const remedy = "set CMS_DRIVER=sanity, or CMS_DRIVER=file with CMS_FILE, the path of your content"
 	if !s.Given("CMS_DRIVER") {
@@ -36,5 +37,5 @@ func checkServing(s *config.Settings) error {
 		return refuse("CMS_FILE", "%s holds the sample company, not a site of yours: %s",
 			s.ContentPath(), remedy)
 	}
-	return nil
+	return wrong
 }

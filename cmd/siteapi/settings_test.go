@@ -151,7 +151,13 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		"TURNSTILE_API_URL":          {"TURNSTILE_API_URL=http://localhost.example"},
 		"SITE_URL":                   {"SITE_URL=https://me:secret@site.example"},
 	} {
-		env = append([]string{"ENVIRONMENT=production", "CACHE_API_TOKEN=a", "CMS_WEBHOOK_SECRET=b"}, env...)
+		env = append([]string{
+			"ENVIRONMENT=production",
+			"CACHE_API_TOKEN=a",
+			"CMS_WEBHOOK_SECRET=b",
+			"CMS_DRIVER=file",
+			"CMS_FILE=" + ownContent(t),
+		}, env...)
 		if out, code := command(t, env, "config"); code == 0 || !strings.Contains(out, name+": ") ||
 			strings.Count(out, ": ") > 3 {
 			t.Errorf("%s: exit code %d, %s", name, code, out)
@@ -169,6 +175,39 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		if out, code := command(t, env, "config"); code == 0 || !strings.Contains(out, want) {
 			t.Errorf("%s: %d %s", setting, code, out)
 		}
+	}
+}
+
+// All problems are named at once: those of single settings, of several together, and of what
+// would be served.
+func TestEveryProblemIsNamed(t *testing.T) {
+	t.Parallel()
+	env := []string{
+		"ENVIRONMENT=production",
+		"CMS_WEBHOOK_SECRET=b",
+		"LOG_LEVEL=x",
+		"CMS_DRIVER=",
+		"FRONT_PAGE=on",
+		"CONTENT_TYPES=",
+	}
+	for _, args := range []string{"config", "serve", "doctor"} {
+		out, code := command(t, env, args)
+		for _, want := range []string{
+			"LOG_LEVEL: must be",
+			"CACHE_API_TOKEN: is required",
+			"CMS_DRIVER: is required",
+			"CONTENT_TYPES: must have heroSection and quoteOption",
+		} {
+			if code == 0 || strings.Count(out, want) != 1 {
+				t.Errorf("%s: exit code %d, want %q once: %s", args, code, want, out)
+			}
+		}
+	}
+
+	// Whether content may be served is not judged by settings that cannot be used.
+	env = append(env, "CMS_DRIVER=wordpress")
+	if out, _ := command(t, env, "config"); strings.Count(out, "CMS_DRIVER: ") != 1 {
+		t.Errorf("a wrong driver: %s", out)
 	}
 }
 

@@ -245,10 +245,12 @@ func (s *Settings) complete(report func(name string, err error)) {
 // calculatorContent returns an error if the document types that the calculator shows are
 // not among those that are served.
 func (s *Settings) calculatorContent() error {
-	for _, name := range []string{"heroSection", "quoteOption"} {
-		if !slices.Contains(s.ContentTypes, name) {
-			return fmt.Errorf("must have %s with FRONT_PAGE=on: the calculator shows its documents", name)
-		}
+	missing := slices.DeleteFunc([]string{"heroSection", "quoteOption"}, func(name string) bool {
+		return slices.Contains(s.ContentTypes, name)
+	})
+	if len(missing) > 0 {
+		return fmt.Errorf("must have %s with FRONT_PAGE=on: the calculator shows these documents",
+			strings.Join(missing, " and "))
 	}
 	return nil
 }

@@ -268,7 +268,7 @@ func swap(staging, dataDir string) (aside string, err error) {
 	type move struct{ from, to string }
 	var done []move
 	try := func(m move) {
-		if err == nil && exists(m.from) {
+		if err == nil && !missing(m.from) {
 			if err = os.Rename(m.from, m.to); err == nil {
 				done = append(done, m)
 			}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,22 +65,29 @@ func (cmd *setUpCMS) run(ctx context.Context, c *call) error {
 
 	c.say("webhook of the CMS\n  %s", strings.Join(setup.DescribeWebhook(hook), "\n  "))
 
-	for _, missing := range []struct{ value, advice string }{
+	for _, setting := range []struct{ value, advice string }{
 		{s.SiteURL, "SITE_URL: the address at which the CMS reaches this service"},
 		{hook.Token, "CMS_WEBHOOK_SECRET: a long random value, which the webhook sends as its token"},
 		{hook.Secret, "CMS_WEBHOOK_SIGNING_SECRET: a long random value, " +
 			"with which the webhook signs what it sends (recommended)"},
 	} {
-		if missing.value == "" {
-			c.say("  missing here: %s", missing.advice)
+		if setting.value == "" {
+			c.say("  missing here: %s", setting.advice)
 		}
 	}
 
 	if !cmd.create {
 		return nil
 	}
-	if s.SiteURL == "" || hook.Token == "" {
-		return errors.New("creating the webhook: set SITE_URL and CMS_WEBHOOK_SECRET first")
+	var needed []string
+	if s.SiteURL == "" {
+		needed = append(needed, "SITE_URL")
+	}
+	if hook.Token == "" {
+		needed = append(needed, "CMS_WEBHOOK_SECRET")
+	}
+	if len(needed) > 0 {
+		return fmt.Errorf("creating the webhook: set %s first", strings.Join(needed, " and "))
 	}
 
 	outcome, err := setup.CreateWebhook(ctx, hook)

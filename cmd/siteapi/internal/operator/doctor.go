@@ -97,7 +97,7 @@ func (cmd *examine) run(ctx context.Context, c *call) error {
 func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
 	service := cmd.server.base(c)
 	s := c.settings
-	running := s.DatabaseURL == nil && exists(databasePath(s)) && !c.drivers.databaseIdle(s)
+	running := s.DatabaseURL == nil && existing(s) == nil && !c.drivers.databaseIdle(s)
 	open := sync.OnceValue(func() error { return c.openDatabase(ctx) })
 
 	d := health.Dependencies{
@@ -116,7 +116,7 @@ func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
 		},
 		CMS: func() (cms.Content, cms.Eraser, error) {
 			// Opening the driver would write the sample content.
-			if s.CMSDriver == "file" && !exists(s.ContentPath()) {
+			if s.CMSDriver == "file" && missing(s.ContentPath()) {
 				return nil, nil, fmt.Errorf("%s: %w", s.ContentPath(), health.ErrNotMade)
 			}
 
@@ -174,11 +174,7 @@ func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
 // withoutWrong reports each setting that cannot be used, and replaces the checks that
 // depend on one: with its default they would examine another system.
 func (c *call) withoutWrong(checks []health.Check) []health.Check {
-	wrong := slices.Clone(c.wrong)
-	if !wrong.Concern("ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CMS_FILE") {
-		unserved, _ := errors.AsType[config.Problems](c.drivers.CheckServing(c.settings))
-		wrong = append(wrong, unserved...)
-	}
+	wrong := c.drivers.CheckServing(c.settings, c.wrong)
 
 	var found []health.Check
 	for _, problem := range wrong {
@@ -346,7 +342,7 @@ func isLoopback(listen string) bool {
 }
 
 func checkFolder(path string, warn health.Warn) (string, error) {
-	if !exists(path) {
+	if missing(path) {
 		return "", fmt.Errorf("%s: %w", path, health.ErrNotMade)
 	}
 

@@ -31,14 +31,15 @@ func (cmd *exportLeads) flags(f *pflag.FlagSet) {
 
 func (cmd *exportLeads) run(ctx context.Context, c *call) error {
 	person, err := cmd.person(ctx, c)
-	if err == nil {
-		err = cmd.recordExport(ctx, c, person)
-	}
 	if err != nil {
 		return err
 	}
 
 	return cmd.output.write(c, func(w io.Writer) (string, error) {
+		if err := cmd.recordExport(ctx, c, person); err != nil {
+			return "", err
+		}
+
 		write, writePerson := cmd.writers(ctx, c, w)
 		n, f := 0, store.Filter{Limit: 500} // leads that are held in memory at a time
 		for more := true; more; {
@@ -74,8 +75,8 @@ func (cmd *exportLeads) person(ctx context.Context, c *call) (*leads.Person, err
 	return &p, err
 }
 
-// recordExport stores that leads are exported, before that begins: what reads the output may
-// end it early.
+// recordExport stores that leads are exported, before the first one is written: what reads the
+// output may end it early.
 func (cmd *exportLeads) recordExport(ctx context.Context, c *call, person *leads.Person) error {
 	var f store.Filter
 	cmd.narrow(&f)

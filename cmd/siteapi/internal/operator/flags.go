@@ -145,10 +145,11 @@ func word[T ~string](value T) string {
 	return strings.ToLower(strings.ReplaceAll(string(value), "_", "-"))
 }
 
-// parse returns the value of an enum that was typed.
+// parse returns the value of an enum that was typed, in the form of words or, like in-review
+// as IN_REVIEW, in that of JSON.
 func parse[T ~string](typed string, values []T) (T, error) {
 	for _, v := range values {
-		if strings.EqualFold(word(v), strings.TrimSpace(typed)) {
+		if word(v) == word(strings.TrimSpace(typed)) {
 			return v, nil
 		}
 	}

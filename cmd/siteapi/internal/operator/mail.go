@@ -89,9 +89,6 @@ func (cmd *previewMail) flags(f *pflag.FlagSet) {
 
 func (cmd *previewMail) run(ctx context.Context, c *call) error {
 	found, err := c.named(ctx, cmd.lead)
-	if err == nil {
-		err = c.recordOpened(ctx, found)
-	}
 	if err != nil {
 		return err
 	}
@@ -113,6 +110,9 @@ func (cmd *previewMail) run(ctx context.Context, c *call) error {
 
 	return cmd.output.write(c, func(w io.Writer) (string, error) {
 		data, err := eml.Encode(m)
+		if err == nil {
+			err = c.recordOpened(ctx, found)
+		}
 		if err == nil {
 			_, err = w.Write(data)
 		}

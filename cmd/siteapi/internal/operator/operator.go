@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,8 +37,8 @@ const DatabaseFile = "siteapi.db"
 type Drivers struct {
 	Getenv func(name string) string // reads the settings
 
-	// CheckServing finds valid settings with which nothing may be served.
-	CheckServing func(s *config.Settings) error
+	// CheckServing adds to the problems of settings those that keep valid ones from being served.
+	CheckServing func(s *config.Settings, wrong config.Problems) config.Problems
 
 	OpenDatabase func(ctx context.Context, s *config.Settings) (*Database, error)
 	Sample       []byte // documents of the sample company, as a JSON array
@@ -97,7 +98,7 @@ func (plain) flags(*pflag.FlagSet) {}
 func (do plain) run(ctx context.Context, c *call) error { return do(ctx, c) }
 
 // tolerant is an action that goes on with settings that cannot be used, which call.wrong
-// holds.
+// holds, and reports them itself.
 type tolerant interface {
 	action
 	tolerant()
@@ -121,7 +122,7 @@ type call struct {
 	out      *bufio.Writer // keeps the first error, with which the command fails
 	errOut   io.Writer
 	settings *config.Settings
-	wrong    config.Problems // settings that cannot be used; none but for the doctor
+	wrong    config.Problems // settings that cannot be used; none but for tolerant actions
 	db       *Database       // nil unless the command works on the database
 	rules    *leads.Service  // the rules of leads on that database
 }
@@ -243,16 +244,23 @@ func (d Drivers) openExisting(ctx context.Context, s *config.Settings) (*Databas
 	return d.OpenDatabase(ctx, s)
 }
 
-// existing returns an error if there is no SQLite database. One must not be created,
-// since an empty list would hide a wrong DATA_DIR.
+// existing returns an error if there is no SQLite database, or if that cannot be found out.
+// One must not be created, since an empty list would hide a wrong DATA_DIR.
 func existing(s *config.Settings) error {
-	if s.DatabaseURL != nil || exists(databasePath(s)) {
+	if s.DatabaseURL != nil {
 		return nil
 	}
 
-	return fmt.Errorf("there is no database at %s: "+
-		"set DATA_DIR to the folder of the service, or start it once (%w)",
-		databasePath(s), health.ErrNotMade)
+	_, err := os.Lstat(databasePath(s))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no database at %s: "+
+			"set DATA_DIR to the folder of the service, or start it once (%w)",
+			databasePath(s), health.ErrNotMade)
+	}
+	if err != nil {
+		return fmt.Errorf("looking for the database (DATA_DIR): %w", err)
+	}
+	return nil
 }
 
 func databasePath(s *config.Settings) string { return filepath.Join(s.DataDir, DatabaseFile) }
@@ -267,9 +275,11 @@ func (d Drivers) databaseIdle(s *config.Settings) bool {
 	return err == nil && lock.Close() == nil
 }
 
-func exists(path string) bool {
+// missing reports whether there is nothing at a path. It is false where that cannot be found
+// out: what opens the path says why.
+func missing(path string) bool {
 	_, err := os.Lstat(path)
-	return err == nil
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // OutOfReach names the copies of a lead that an erasure leaves, with these settings.

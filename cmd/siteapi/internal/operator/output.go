@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"unicode"
@@ -35,9 +36,15 @@ func printTable[T any](c *call, what string, list []T, header table.Row, row fun
 		t.Style().Size.WidthMax, t.Style().Color.Header = width, text.Colors{text.Bold}
 	}
 
+	// Only a terminal needs short cells: other programs, and files, get them whole.
+	most := math.MaxInt16
+	if terminalWidth() > 0 {
+		most = 40
+	}
+
 	columns := make([]table.ColumnConfig, len(header))
 	for i := range columns {
-		columns[i] = table.ColumnConfig{Number: i + 1, WidthMax: 40, WidthMaxEnforcer: shortened}
+		columns[i] = table.ColumnConfig{Number: i + 1, WidthMax: most, WidthMaxEnforcer: shortened}
 	}
 	columns[len(columns)-1].WidthMax *= 3
 
@@ -127,7 +134,8 @@ func (o *output) flags(f *pflag.FlagSet, usage string) {
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the file if it exists")
 }
 
-// write writes to the file and reports what it holds, or writes to standard output.
+// write writes to the file and reports what it holds, or writes to standard output. Nothing
+// is called if the file may not be written, so that what is called may record that it is.
 func (o *output) write(c *call, write func(io.Writer) (what string, err error)) error {
 	if o.path == "" || o.path == "-" {
 		_, err := write(c.out)

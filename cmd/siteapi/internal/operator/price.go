@@ -47,7 +47,7 @@ func (cmd *printPrice) flags(f *pflag.FlagSet) {
 }
 
 func (cmd *printPrice) run(ctx context.Context, c *call) error {
-	if c.settings.CMSDriver == "file" && !exists(c.settings.ContentPath()) {
+	if c.settings.CMSDriver == "file" && missing(c.settings.ContentPath()) {
 		return fmt.Errorf("%s: %w", c.settings.ContentPath(), health.ErrNotMade)
 	}
 	driver, err := c.drivers.OpenCMS(c.settings)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-resty/resty/v2"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/vektah/gqlparser/v2/formatter"
 
 	"siteapi/schema/exec"
@@ -17,7 +18,7 @@ import (
 
 func (d Drivers) configCommand() *cobra.Command {
 	return d.command("config", "print the effective settings, secrets redacted, and check them",
-		nil, plain(printConfig),
+		nil, &printConfig{},
 		"siteapi config | grep RETENTION")
 }
 
@@ -48,12 +49,27 @@ func (cmd *isReady) run(ctx context.Context, c *call) error {
 	return nil
 }
 
-func printConfig(_ context.Context, c *call) error {
+// printConfig prints the settings, or else every problem of them.
+type printConfig struct{}
+
+func (*printConfig) flags(*pflag.FlagSet) {}
+
+func (*printConfig) tolerant() {}
+
+func (*printConfig) run(_ context.Context, c *call) error {
+	wrong := c.drivers.CheckServing(c.settings, c.wrong)
+	if len(c.wrong) > 0 {
+		return wrong
+	}
+
 	c.say("%s", strings.Join(c.settings.Lines(), "\n"))
 	for _, warning := range c.settings.Warnings {
 		_, _ = fmt.Fprintln(c.errOut, "siteapi:", warning)
 	}
-	return c.drivers.CheckServing(c.settings)
+	if len(wrong) > 0 {
+		return wrong
+	}
+	return nil
 }
 
 // ask sends a request to a service, with a token unless that is empty. It reads at most
