@@ -252,6 +252,7 @@ func (a *app) newServer(
 		Executor:  operations,
 		Documents: operators,
 		Revision:  a.content.Revision,
+		Load:      a.content.Load,
 		Streams:   streams,
 	}
 	public := operatorAPI

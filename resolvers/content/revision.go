@@ -36,6 +36,14 @@ func (c *Service) Revision(locale string) (string, bool) {
 	}
 }
 
+// Load reads the content of a locale, so that it has a revision unless it cannot be read. It
+// returns no error, since a later Read has the same one.
+func (c *Service) Load(ctx context.Context, locale string) {
+	if l := schema.Locale(locale); c.locales[l] != nil {
+		_, _ = c.Read(ctx, l)
+	}
+}
+
 // own returns the latest content of this process in place of an entry that an instance
 // with another configuration stored, as during a rolling restart. Nothing may have been
 // invalidated since. Otherwise the instances would replace each other's entries with

@@ -267,6 +267,7 @@ func (s *setup) handler(t testing.TB, said chan recorded) http.Handler {
 func newSetup(adjust func(*setup)) *setup {
 	s := &setup{site: newSite(), documents: graphqlhttp.DocumentOptions{Schema: exec.AST()}}
 	s.options.Revision = s.site.rev
+	s.options.Load = func(context.Context, string) {}
 	if adjust != nil {
 		adjust(s)
 	}

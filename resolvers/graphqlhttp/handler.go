@@ -49,6 +49,10 @@ type Options struct {
 	// loaded. It is called before each use of a cached response, so it must not do I/O.
 	Revision func(locale string) (revision string, ok bool)
 
+	// Load reads the content of a locale that has no revision. Afterwards it has one, unless
+	// the content cannot be read now.
+	Load func(ctx context.Context, locale string)
+
 	// ContentKey names the content of a locale to shared caches, which may keep an answer
 	// made from it for CDNMaxAge. If it is nil, they are told nothing.
 	ContentKey func(locale string) string
@@ -74,7 +78,7 @@ func New(o Options) *Handler {
 	return &Handler{
 		exec:       o.Executor,
 		documents:  o.Documents,
-		responses:  newResponseCache(o.Revision),
+		responses:  newResponseCache(o.Revision, o.Load),
 		contentKey: o.ContentKey,
 		cdnMaxAge:  o.CDNMaxAge,
 		streams:    o.Streams,
@@ -167,43 +171,51 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		return
 	}
 
-	// The revisions are read before anything runs, so that a response made while the
-	// content changes is stored under the old revision.
-	revisions := h.responses.revisions(op, opCtx.Variables)
-	next, ctx := h.exec.DispatchOperation(ctx, opCtx)
-	result := next(ctx)
+	result, res := h.responses.once(ctx, key, op, opCtx.Variables,
+		func(ctx context.Context, revisions []revision) (*graphql.Response, *cachedResponse) {
+			return h.run(ctx, key, op, opCtx, revisions)
+		})
 
 	switch {
+	case res != nil:
+		asked := res.operation
+		asked.Cached = result == nil // It is the response to another request.
+		recorder.Operation(asked)
+		res.write(w, r)
 	case result == nil:
 		writeError(w, r, m, statusFor(m, schema.CodeUpstreamUnavailable), &schema.Error{
 			Code:       schema.CodeUpstreamUnavailable,
 			Message:    "The operation took too long.",
 			RetryAfter: time.Second,
 		})
-		return
 	case len(result.Data) == 0 && len(result.Errors) > 0: // nothing ran
 		writeErrors(w, r, m, statusFor(m, schema.ErrorCode(result.Errors[0])), result.Errors)
-		return
+	default:
+		if len(result.Errors) > 0 {
+			report(w, r, result.Errors)
+		}
+		writeUncached(w, r, m, http.StatusOK, encode(m, result, anyNull(result.Data, op.settings)))
+	}
+}
+
+// run executes an operation. The response is nil if it has errors, or if clients must not
+// cache it. Otherwise it is stored if it is made from current content.
+func (h *Handler) run(
+	ctx context.Context, key responseKey, op *operation, opCtx *graphql.OperationContext, revisions []revision,
+) (*graphql.Response, *cachedResponse) {
+	next, ctx := h.exec.DispatchOperation(ctx, opCtx)
+	result := next(ctx)
+	if result == nil || len(result.Errors) > 0 || !op.cache.cacheable {
+		return result, nil
 	}
 
 	missing := anyNull(result.Data, op.settings)
-	body := encode(m, result, missing)
-
-	if len(result.Errors) > 0 {
-		report(w, r, result.Errors)
-	}
-	if len(result.Errors) > 0 || !op.cache.cacheable {
-		writeUncached(w, r, m, http.StatusOK, body)
-		return
-	}
-
 	asked := op.summary()
 	asked.Public = !op.cache.private && !missing
-	recorder.Operation(asked)
-
 	asked.Cached = true // the next requests get this response again
+
 	res := &cachedResponse{
-		response:  newResponse(m, op.cache.header(), body),
+		response:  newResponse(key.media, op.cache.header(), encode(key.media, result, missing)),
 		operation: asked,
 		revisions: revisions,
 	}
@@ -211,7 +223,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		h.nameContent(key, res)
 		h.responses.cache.Set(key, res)
 	}
-	res.write(w, r)
+	return result, res
 }
 
 // admit checks an operation that is about to run. It returns the errors that were found before,

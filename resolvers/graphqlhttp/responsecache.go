@@ -1,9 +1,13 @@
 package graphqlhttp
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/maypok86/otter/v2"
 
 	"siteapi/schema"
@@ -17,9 +21,28 @@ import (
 // The schema decides which responses are stored (@cacheControl with a locale), so a
 // response never depends on the caller. The cache admits by frequency: rare requests do
 // not evict frequent ones.
+//
+// Of the same requests at the same time only the first is executed, so that many readers
+// who wait for new content cost as much as one.
 type responseCache struct {
 	revision func(locale string) (string, bool)
+	load     func(ctx context.Context, locale string)
 	cache    *otter.Cache[responseKey, *cachedResponse]
+
+	mu      sync.Mutex
+	running map[runKey]*run
+}
+
+// runKey identifies a request and the content that is current when it is executed.
+type runKey struct {
+	responseKey
+	revisions string
+}
+
+// run is a request that is being executed.
+type run struct {
+	done     chan struct{}
+	response *cachedResponse // set before done is closed; nil: it cannot be shared
 }
 
 // responseKey identifies a request and the media type of its response.
@@ -44,13 +67,17 @@ const (
 	responseOverhead   = 1 << 10  // bytes of each response beside its request and its body
 )
 
-func newResponseCache(revision func(string) (string, bool)) *responseCache {
-	return &responseCache{revision, otter.Must(&otter.Options[responseKey, *cachedResponse]{
+func newResponseCache(
+	revision func(string) (string, bool), load func(context.Context, string),
+) *responseCache {
+	c := &responseCache{revision: revision, load: load, running: map[runKey]*run{}}
+	c.cache = otter.Must(&otter.Options[responseKey, *cachedResponse]{
 		MaximumWeight: responseCacheBytes,
 		Weigher: func(k responseKey, r *cachedResponse) uint32 {
 			return uint32(responseOverhead + len(k.request) + r.size + r.size/2) // half more for its codings
 		},
-	})}
+	})
+	return c
 }
 
 // get returns the response to a request if it is still current.
@@ -72,9 +99,71 @@ func (c *responseCache) current(revisions []revision) bool {
 	return len(revisions) > 0
 }
 
+// once executes an operation, unless the same request is being executed over the same
+// content: then it waits for that response, without a result of its own. A request whose
+// response cannot be shared, because of an error, leaves the others to execute by
+// themselves.
+//
+// This is not singleflight, which would not let a request stop waiting when its own time
+// is over without a goroutine for each execution, where a panic ends the process.
+func (c *responseCache) once(
+	ctx context.Context, key responseKey, op *operation, variables map[string]any,
+	execute func(context.Context, []revision) (*graphql.Response, *cachedResponse),
+) (*graphql.Response, *cachedResponse) {
+	// The revisions are read before anything runs, so that a response made while the
+	// content changes is stored under the old revision.
+	revisions := c.revisions(ctx, op, variables)
+	if len(revisions) == 0 {
+		return execute(ctx, nil)
+	}
+
+	at := runKey{key, fmt.Sprint(revisions)}
+	c.mu.Lock()
+	other := c.running[at]
+	own := &run{done: make(chan struct{})}
+	if other == nil {
+		c.running[at] = own
+	}
+	c.mu.Unlock()
+
+	if other != nil {
+		select {
+		case <-ctx.Done():
+			return nil, nil
+		case <-other.done:
+		}
+		if other.response != nil {
+			return nil, other.response
+		}
+		return execute(ctx, revisions)
+	}
+
+	defer c.finish(at, own)
+	if own.response = c.get(key); own.response != nil { // stored a moment ago
+		return nil, own.response
+	}
+
+	// A client that leaves does not end what others wait for.
+	deadline, _ := ctx.Deadline()
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	defer cancel()
+
+	result, response := execute(ctx, revisions)
+	own.response = response
+	return result, response
+}
+
+// finish lets the others continue, also after a panic.
+func (c *responseCache) finish(at runKey, own *run) {
+	c.mu.Lock()
+	delete(c.running, at)
+	c.mu.Unlock()
+	close(own.done)
+}
+
 // revisions returns the current revisions of the content that an operation is made from,
-// or nil if its response cannot be cached.
-func (c *responseCache) revisions(op *operation, variables map[string]any) []revision {
+// or nil if its response cannot be cached. Content that is not loaded is read first.
+func (c *responseCache) revisions(ctx context.Context, op *operation, variables map[string]any) []revision {
 	if !op.cache.cacheable || op.cache.private {
 		return nil
 	}
@@ -88,6 +177,10 @@ func (c *responseCache) revisions(op *operation, variables map[string]any) []rev
 		}
 
 		name, ok := c.revision(locale)
+		if !ok {
+			c.load(ctx, locale)
+			name, ok = c.revision(locale)
+		}
 		if !ok {
 			return nil
 		}

@@ -1,0 +1,206 @@
+package graphqlhttp_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"siteapi/schema"
+)
+
+// together is an endpoint whose operations wait until they are released.
+type together struct {
+	*site
+	handler http.Handler
+	said    chan recorded
+	asked   atomic.Int64 // how often a revision was asked for, by each request before it runs or waits
+	loaded  atomic.Bool  // whether content has a revision
+	release chan struct{}
+}
+
+func newTogether(t *testing.T, during func(n int64) error) *together {
+	t.Helper()
+	e := &together{release: make(chan struct{}), said: make(chan recorded, 100)}
+	e.loaded.Store(true)
+
+	s := newSetup(func(s *setup) {
+		s.options.Revision = func(locale string) (string, bool) {
+			e.asked.Add(1)
+			name, ok := s.site.rev(locale)
+			return name, ok && e.loaded.Load()
+		}
+		s.site.during = func(ctx context.Context) error {
+			n := s.site.runs.Load()
+			<-e.release
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return during(n)
+		}
+	})
+	s.options.Load = func(context.Context, string) { e.loaded.Store(true) }
+	e.site, e.handler = s.site, s.handler(t, e.said)
+	return e
+}
+
+// succeeding lets every operation go on.
+func succeeding(int64) error { return nil }
+
+// begin sends a request, and returns a function that waits for its response.
+func (e *together) begin(ctx context.Context, query string) func() string {
+	body := strings.NewReader(`{"query":"` + strings.ReplaceAll(query, `"`, `\"`) + `"}`)
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/graphql", body)
+	r.Header.Set("Content-Type", typeJSON)
+
+	w, done := httptest.NewRecorder(), make(chan struct{})
+	go func() { defer close(done); e.handler.ServeHTTP(w, r) }()
+	return func() string { <-done; return w.Body.String() }
+}
+
+// wait waits until requests have come as far as a condition says.
+func wait(t *testing.T, reached func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !reached(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the requests have not arrived after a minute")
+		}
+	}
+}
+
+// Many readers that miss the cache at once cost one execution, also after an invalidation,
+// when no content is loaded.
+func TestSameRequestsAtOnceRunOnce(t *testing.T) {
+	t.Parallel()
+	e := newTogether(t, succeeding)
+	e.loaded.Store(false)
+
+	var group sync.WaitGroup
+	const readers = 20
+	for range readers {
+		answer := e.begin(t.Context(), phoneQuery)
+		group.Go(func() {
+			if got := answer(); got != phoneAnswer("+1 555 0100") {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+	wait(t, func() bool { return e.asked.Load() >= readers && e.runs.Load() > 0 })
+	close(e.release)
+	group.Wait()
+
+	if runs := e.runs.Load(); runs != 1 {
+		t.Errorf("executed %d times, want once", runs)
+	}
+	for range readers { // each request is recorded
+		if said := <-e.said; !said.Public || said.Code != "" {
+			t.Errorf("recorded %+v", said)
+		}
+	}
+}
+
+// What others wait for goes on when the client that began it leaves.
+func TestFirstReaderLeaves(t *testing.T) {
+	t.Parallel()
+	e := newTogether(t, succeeding)
+	ctx, leave := context.WithCancel(t.Context())
+	first := e.begin(ctx, phoneQuery)
+	wait(t, func() bool { return e.runs.Load() == 1 })
+
+	asked := e.asked.Load()
+	second := e.begin(t.Context(), phoneQuery)
+	wait(t, func() bool { return e.asked.Load() > asked })
+	leave()
+	close(e.release)
+
+	if got := second(); got != phoneAnswer("+1 555 0100") {
+		t.Errorf("got %s", got)
+	}
+	first()
+	if runs := e.runs.Load(); runs != 1 {
+		t.Errorf("executed %d times, want once", runs)
+	}
+}
+
+// A reader does not wait longer than its own time.
+func TestWaitingReaderLeaves(t *testing.T) {
+	t.Parallel()
+	e := newTogether(t, succeeding)
+	first := e.begin(t.Context(), phoneQuery)
+	wait(t, func() bool { return e.runs.Load() == 1 })
+
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	if got := e.begin(ctx, phoneQuery)(); !strings.Contains(got, "took too long") {
+		t.Errorf("got %s", got)
+	}
+	close(e.release)
+	first()
+}
+
+// Errors and uncached fields are not shared.
+func TestWhatIsNotShared(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		query string
+		fails bool
+		want  int64 // executions of two requests
+	}{
+		"an error": {query: phoneQuery, fails: true, want: 2},
+		"an uncached field": {
+			query: `{ SiteSettings(id: "siteSettings") { contactPhone } cacheStats { success } }`,
+			want:  4,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newTogether(t, func(n int64) error {
+				if c.fails && n == 1 {
+					return &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Away."}
+				}
+				return nil
+			})
+
+			first := e.begin(t.Context(), c.query)
+			wait(t, func() bool { return e.runs.Load() >= 1 })
+			asked := e.asked.Load()
+			second := e.begin(t.Context(), c.query)
+			wait(t, func() bool { return e.asked.Load() > asked || !c.fails })
+			close(e.release)
+
+			if got := first(); strings.Contains(got, "errors") != c.fails {
+				t.Errorf("the first got %s", got)
+			}
+			if got := second(); strings.Contains(got, "errors") {
+				t.Errorf("the second got %s", got)
+			}
+			if runs := e.runs.Load(); runs != c.want {
+				t.Errorf("executed %d times, want %d", runs, c.want)
+			}
+		})
+	}
+}
+
+// A request after a publication does not wait for the response to one before.
+func TestNewContentIsNotSharedWithOld(t *testing.T) {
+	t.Parallel()
+	e := newTogether(t, succeeding)
+	first := e.begin(t.Context(), phoneQuery)
+	wait(t, func() bool { return e.runs.Load() == 1 })
+
+	e.set("new")
+	second := e.begin(t.Context(), phoneQuery)
+	wait(t, func() bool { return e.runs.Load() == 2 })
+	close(e.release)
+
+	if got := second(); got != phoneAnswer("new") {
+		t.Errorf("got %s", got)
+	}
+	if got := first(); got != phoneAnswer("+1 555 0100") {
+		t.Errorf("the first got %s", got)
+	}
+}
