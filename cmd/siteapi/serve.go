@@ -57,7 +57,7 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 
 	if _, port, err := net.SplitHostPort(listener.Addr().String()); err == nil && s.FrontPage {
 		base := "http://localhost:" + port
-		ready.Str("open", base+"/").Str("calculator", base+"/calculator").Str("reference", base+"/docs")
+		ready.Str("open", base+"/").Str("calculator", base+"/calculator").Str("docs", base+"/docs")
 		if s.Playground {
 			ready.Str("playground", base+pages.PlaygroundPath)
 		}

@@ -139,8 +139,8 @@ type Lead struct {
 	// Rejected means that an operator rejected the lead, so that it is never delivered.
 	Rejected bool `json:"rejected,omitempty"`
 
-	// Progress is that of the delivery that needs most attention, of those that decide about
-	// the lead. It is Ended if there are none.
+	// Progress is how far the deliveries are that decide about the lead: the one that needs
+	// most attention counts. It is Ended if there are none.
 	Progress Progress `json:"-"`
 
 	// Outcome is what became of the lead. It is for operators: nothing else is told.

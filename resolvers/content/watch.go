@@ -71,17 +71,17 @@ func (c *Service) endWatch(holder string) {
 // startWatch watches and renews what is reported, until stop is called.
 func (c *Service) startWatch(ctx context.Context, watcher cms.Watcher) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	var work sync.WaitGroup
+	var running sync.WaitGroup
 
 	scope, reports := cms.Scope{Types: c.types}, map[string]chan struct{}{}
 	for _, locale := range schema.Locales() {
 		reported := make(chan struct{}, 1)
 		scope.Locales = append(scope.Locales, string(locale))
 		reports[string(locale)] = reported
-		work.Go(func() { c.keepFresh(ctx, locale, reported) })
+		running.Go(func() { c.keepFresh(ctx, locale, reported) })
 	}
 
-	work.Go(func() {
+	running.Go(func() {
 		err := watcher.Watch(ctx, scope, func(locales []string) {
 			for _, locale := range locales {
 				select {
@@ -97,7 +97,7 @@ func (c *Service) startWatch(ctx context.Context, watcher cms.Watcher) (stop fun
 
 	return func() {
 		cancel()
-		work.Wait()
+		running.Wait()
 	}
 }
 

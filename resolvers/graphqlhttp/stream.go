@@ -88,7 +88,7 @@ func newStream(w http.ResponseWriter) stream {
 	header.Set("X-Accel-Buffering", "no") // nginx reads this
 
 	s := stream{w, http.NewResponseController(w)}
-	// The server's deadline is that of other requests. This fails in tests only, which have
+	// The server has set the deadline of other requests. This fails in tests only, which have
 	// no connection.
 	_ = s.controller.SetReadDeadline(time.Time{})
 	return s
@@ -146,7 +146,7 @@ func (s stream) allowWriting() {
 	_ = s.controller.SetWriteDeadline(time.Now().Add(writeTime)) // fails in tests only
 }
 
-// newEvent returns the event with a response. The response's memory is that of the next one.
+// newEvent returns the event with a response, whose memory the next response uses again.
 func newEvent(response *graphql.Response) []byte {
 	return fmt.Appendf(nil, "event: next\ndata: %s\n\n", encode(typeGraphQL, response, false))
 }

@@ -183,7 +183,7 @@ func (s *Service) SalesMail(ctx context.Context, l *lead.Lead, locale schema.Loc
 	return &m, err
 }
 
-// mailDocument returns what a mail says: that of the PDF. The settings are nil if the
+// mailDocument returns what a mail says, which is what the PDF says. The settings are nil if the
 // content can't be read.
 func (s *Service) mailDocument(
 	ctx context.Context, l *lead.Lead, locale schema.Locale,

@@ -125,7 +125,7 @@ func (h *history) after(position string) (changes []store.LeadChange, next int, 
 	return changes, next, h.position(), true
 }
 
-// position is that of the newest change before which none is missing.
+// position returns the position of the newest change before which none is missing.
 func (h *history) position() string {
 	complete := h.last
 	for n := range h.missing {

@@ -165,7 +165,7 @@ func (r *Rules) bounds(sum, percents int64) (low, high *big.Int, raised bool) {
 	return low.Mul(low, roundTo), high.Mul(high, roundTo), raised
 }
 
-// total returns the sum of the prices of options, and that of their percents. Discounts
+// total returns the sum of the options' prices, and the sum of their percents. Discounts
 // take the whole sum away at most: what goes beyond is cut from the last ones.
 func total(chosen []Option) (sum, percents int64) {
 	for _, option := range chosen {

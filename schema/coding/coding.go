@@ -109,7 +109,7 @@ func (c Coding) encode(body []byte) []byte {
 	return encoded.Bytes()
 }
 
-// etag returns the entity tag of a body in the coding, given that of the body as it is. Each
+// etag returns the entity tag of a body in the coding, given the tag of the plain body. Each
 // coding has a strong tag of its own, since the bytes differ.
 func (c Coding) etag(plain string) string {
 	if c == Identity {

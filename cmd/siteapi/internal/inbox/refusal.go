@@ -34,8 +34,8 @@ const (
 	reasonInternal    = "internal"
 )
 
-// refusal is the cause of a failed login, with its reason. The text of the error is that of
-// the cause.
+// refusal is the cause of a failed login, with its reason. As an error it reads like its
+// cause.
 type refusal struct {
 	error
 	reason string
@@ -47,7 +47,7 @@ func (r *refusal) Unwrap() error { return r.error }
 // refusalWords are the texts of the page in one language.
 type refusalWords struct {
 	Title, Heading, Again, Back, Help string
-	Reasons                           map[string]string // those in English are the messages of the errors
+	Reasons                           map[string]string // in English they are the messages of the errors
 }
 
 // wordsFor returns the texts in the language that the browser prefers.
@@ -116,7 +116,7 @@ func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		"{{back}}", words.Back,
 		"{{help}}", words.Help,
 		"{{message}}", html.EscapeString(message),
-		"{{reference}}", html.EscapeString(schema.CallerFrom(r.Context()).RequestID),
+		"{{requestId}}", html.EscapeString(schema.CallerFrom(r.Context()).RequestID),
 		"{{login}}", LoginPath,
 		"{{inbox}}", Path,
 	).WriteString(w, refusedPage)
