@@ -12,6 +12,7 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
+	"siteapi/integrations/store/storetest/pgserver"
 	"siteapi/schema"
 )
 
@@ -20,22 +21,7 @@ import (
 func TestWithdrawalDuringDelivery(t *testing.T) {
 	t.Parallel()
 	for _, target := range []queue.Target{queue.CMS, queue.CRM} {
-		reading, end := make(chan struct{}), make(chan struct{})
-		var first sync.Once
-		slow := func(d *deliveries) {
-			send := d.senders[target]
-			d.senders[target] = func(ctx context.Context, try *queue.Try) error {
-				first.Do(func() {
-					close(reading)
-					select {
-					case <-end:
-					case <-ctx.Done():
-						t.Errorf("%s: the withdrawal waited for the attempt", target)
-					}
-				})
-				return send(ctx, try)
-			}
-		}
+		reading, end, slow := firstAttempt(t, target)
 		s := startService(t, nil, quick, slow)
 		s.submitAt(t, "ana-maria", time.Hour, lead.Consent{Purpose: "news", Given: true, SiteWording: true})
 		<-reading
@@ -50,6 +36,56 @@ func TestWithdrawalDuringDelivery(t *testing.T) {
 		eventually(t, "the CMS is told", func() bool { return s.fileHas("cms", "withdrawnAt") })
 		eventually(t, "the CRM is told", func() bool { return s.fileHas("crm", "news: withdrawn") })
 	}
+}
+
+// firstAttempt has the first delivery to a target wait for end once it has read its lead.
+func firstAttempt(t *testing.T, target queue.Target) (reading, end chan struct{}, slow func(*deliveries)) {
+	reading, end = make(chan struct{}), make(chan struct{})
+	var first sync.Once
+	return reading, end, func(d *deliveries) {
+		send := d.senders[target]
+		d.senders[target] = func(ctx context.Context, try *queue.Try) error {
+			first.Do(func() {
+				close(reading)
+				select {
+				case <-end:
+				case <-ctx.Done():
+					t.Errorf("%s: the withdrawal waited for the attempt", target)
+				}
+			})
+			return send(ctx, try)
+		}
+	}
+}
+
+// A service that stops ends its attempts, and does not tell of what was withdrawn during
+// them: the one on the database that everything is copied to does.
+func TestCopyOfWithdrawal(t *testing.T) {
+	t.Parallel()
+	url := pgserver.Start(t).NewDatabase(t)
+	reading, end, slow := firstAttempt(t, queue.CRM)
+	s := startService(t, nil, quick, slow)
+	s.submitAt(t, "ana-maria", time.Hour, lead.Consent{Purpose: "news", Given: true, SiteWording: true})
+	<-reading
+	if out, err := s.siteapi("leads", "withdraw", "ana-maria", "--purpose", "news"); err != nil {
+		t.Fatal(err, out)
+	}
+
+	stopped := make(chan struct{})
+	go func() {
+		s.stop()
+		close(stopped)
+	}()
+	eventually(t, "the service is stopping", func() bool { return strings.Contains(s.log.String(), `"message":"stopping"`) })
+	close(end)
+	<-stopped
+
+	env := []string{"ENVIRONMENT=development", "DATA_DIR=" + s.dataDir, "DATABASE_URL=" + url}
+	if out, code := command(t, env, "store", "copy"); code != 0 {
+		t.Fatal(out)
+	}
+	moved := startService(t, map[string]string{"DATABASE_URL": url})
+	eventually(t, "the CRM is told", func() bool { return moved.fileHas("crm", "news: withdrawn") })
 }
 
 // fileHas reports whether a file that a driver wrote contains a text.

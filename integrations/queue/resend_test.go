@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -93,12 +94,21 @@ func TestResendAfterAttempt(t *testing.T) {
 		q.start(t)
 		q.add(t, "one")
 		<-running
+		changed := func(want ...store.Delivery) {
+			t.Helper()
+			if list, err := q.Changed(t.Context()); err != nil || !slices.Equal(list, want) {
+				t.Errorf("changed are %+v, %v, want %+v", list, err, want)
+			}
+		}
+		changed()
 		q.change(t, "one")
+		changed(store.Delivery{LeadID: "one", Target: string(queue.CMS)})
 		close(end)
 
 		eventually(t, "it is sent again", func() bool { calls, _ := tg.count("one"); return calls == 2 })
 		eventually(t, "the change is done with", func() bool { return q.changes("resend_changed") == 0 })
 		q.becomes(t, "one", queue.Delivered)
+		changed()
 		for _, d := range q.records.all() {
 			if d.Progress != lead.Ended {
 				t.Errorf("recorded is %+v", d)

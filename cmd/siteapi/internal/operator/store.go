@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +53,14 @@ func copyStore(ctx context.Context, c *call) (err error) {
 		return err
 	}
 
-	unfinished := func(ctx context.Context, ids []string) (found []store.Delivery, err error) {
+	unfinished := func(ctx context.Context, ids []string) ([]store.Delivery, error) {
+		// A delivery that has ended may have read a lead before it changed.
+		changed, err := from.Queue.Changed(ctx)
+		if err != nil {
+			return nil, err
+		}
+		found := slices.DeleteFunc(changed, func(d store.Delivery) bool { return !slices.Contains(ids, d.LeadID) })
+
 		list, err := from.Queue.List(ctx, queue.Filter{States: leads.Undelivered(), Leads: ids})
 		for _, d := range list {
 			found = append(found, store.Delivery{LeadID: d.LeadID, Target: string(d.Target)})
