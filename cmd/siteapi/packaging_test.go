@@ -146,17 +146,25 @@ func TestCompose(t *testing.T) {
 		}
 	}
 
+	given := composeEnvFile(t, string(data))
+	variable := regexp.MustCompile(`\$\{([A-Z_]+):([-?])([^}]*)\}`)
 	env := map[string]string{}
 	for name, value := range file.Services["siteapi-1"].Environment {
 		if !isSetting(name) {
 			t.Errorf("there is no setting %s", name)
 		}
 
-		// A variable has its default; the operator gives those without one.
-		value = regexp.MustCompile(`\$\{[A-Z_]+:-([^}]*)\}`).ReplaceAllString(value, "$1")
-		env[name] = regexp.MustCompile(`\$\{[A-Z_]+:\?[^}]*\}`).ReplaceAllString(value, "given-"+name)
+		env[name] = variable.ReplaceAllStringFunc(value, func(text string) string {
+			parts := variable.FindStringSubmatch(text)
+			switch value := given[parts[1]]; {
+			case value != "":
+				return value
+			case parts[2] == "?":
+				t.Errorf("the first lines of the file don't give %s", parts[1])
+			}
+			return parts[3]
+		})
 	}
-	env["CMS_DRIVER"] = "file"
 
 	for _, item := range config.Table() {
 		ofTheImage := slices.Contains([]string{"LISTEN_ADDR", "DATA_DIR"}, item.Name)
@@ -166,6 +174,9 @@ func TestCompose(t *testing.T) {
 	}
 
 	s, err := config.Read(func(name string) string { return env[name] })
+	if err == nil && len(checkServing(s, nil)) > 0 {
+		err = checkServing(s, nil)
+	}
 	if err != nil {
 		t.Fatalf("the service would not start: %v", err)
 	}
@@ -188,6 +199,30 @@ func TestCompose(t *testing.T) {
 			t.Errorf("the proxy lacks %q", want)
 		}
 	}
+}
+
+// composeEnvFile returns the variables that the first lines of the compose file write to .env.
+func composeEnvFile(t *testing.T, file string) map[string]string {
+	t.Helper()
+	head, _, _ := strings.Cut(file, "#   docker ")
+	script := strings.Join(regexp.MustCompile(`(?m)^#   (.*)$`).FindAllString(head, -1), "\n")
+
+	run := exec.CommandContext(t.Context(), "sh", "-ec", strings.ReplaceAll(script, "#   ", ""))
+	run.Dir = t.TempDir()
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v %s", script, err, out)
+	}
+	lines, err := os.ReadFile(filepath.Join(run.Dir, ".env"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	given := map[string]string{}
+	for line := range strings.Lines(string(lines)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		given[name] = value
+	}
+	return given
 }
 
 func TestUnits(t *testing.T) {
