@@ -102,6 +102,26 @@ func TestDeliveriesCommands(t *testing.T) {
 	s.arrives(waiting)
 	s.arrives(arrived)
 
+	// Where no service runs, nothing is said of one that does.
+	bot := newLead("bot")
+	bot["website"] = "https://spam.example"
+	bot["consents"] = []any{object{"purpose": "marketing", "given": true}}
+	_, answer := s.post("/api/quote/submit", bot)
+	held, _ := answer["submissionId"].(string)
+	s.stop(t)
+	for args, want := range map[string]string{
+		"deliveries retry " + done:                        "are due now: once the service runs, it tries them",
+		"deliveries resend " + arrived + " --target crm":  "once the service runs, it delivers it",
+		"leads release " + held:                           "released: once the service runs, it delivers them",
+		"leads withdraw " + held + " --purpose marketing": "once the service runs, it tells the CMS and the CRM",
+	} {
+		s.says(said{args, []string{want}, []string{"running service"}})
+	}
+	s.start()
+	s.arrives(arrived)
+	s.arrives(held)
+	s.says(said{"deliveries retry " + done, []string{"the running service tries them"}, nil})
+
 	s.stubs.crm.Remove("arrived@example.com")
 	s.says(said{"deliveries resend " + lead.Reference(arrived) + " --target crm",
 		[]string{"is due for the crm"}, nil})

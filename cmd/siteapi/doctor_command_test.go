@@ -109,6 +109,13 @@ func TestDoctorFindsNothing(t *testing.T) {
 
 	c, _ = s.doctor(nil, "--server", "http://127.0.0.1:1")
 	c.says(t, "service", "WARNING", "a process has the database open")
+
+	// A service that does not run is a warning, unless it was never started.
+	s.stop(t)
+	c, _ = s.doctor(nil, "--server", "http://127.0.0.1:1")
+	c.says(t, "service", "WARNING", "no process has the database open")
+	c, _ = newSite(t).doctor(nil, "--server", "http://127.0.0.1:1")
+	c.says(t, "service", "OK", "none answers")
 }
 
 func TestDoctorOnSettings(t *testing.T) {
@@ -249,8 +256,9 @@ func TestDoctorOnBackends(t *testing.T) {
 	t.Parallel()
 	cache, database := valkeyserver.Start(t), pgserver.Start(t)
 	s := newSite(t, "CACHE_URL="+cache.URL(), "DATABASE_URL="+database.NewDatabase(t))
-	c, _ := s.doctor(nil)
+	c, _ := s.doctor(nil, "--server", "http://127.0.0.1:1")
 	c.says(t, "cache", "OK", "valkey: stored, read and removed")
+	c.says(t, "service", "WARNING", "none answers at http://127.0.0.1:1")
 
 	cache.Stop()
 	c, code := s.doctor([]string{"DATABASE_URL=" + database.URL("nosuch")})

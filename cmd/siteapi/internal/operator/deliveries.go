@@ -155,7 +155,7 @@ func (cmd *retryDeliveries) run(ctx context.Context, c *call) error {
 		}
 	}
 
-	c.say("%d deliveries are due now: the running service tries them", due)
+	c.say("%d deliveries are due now: %s", due, c.service("tries them"))
 	return errs
 }
 
@@ -223,7 +223,7 @@ func (cmd *resendDeliveries) run(ctx context.Context, c *call) error {
 		if err != nil {
 			return fmt.Errorf("delivering %s: %w", l.ID, err)
 		}
-		c.say("%s is due for the %s: the running service delivers it", l.ID, to)
+		c.say("%s is due for the %s: %s", l.ID, to, c.service("delivers it"))
 	}
 	return nil
 }

@@ -97,7 +97,10 @@ func (cmd *examine) run(ctx context.Context, c *call) error {
 func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
 	service := cmd.server.base(c)
 	s := c.settings
-	running := s.DatabaseURL == nil && existing(s) == nil && !c.drivers.databaseIdle(s)
+	stored, idle := existing(s) == nil, false
+	if stored {
+		idle = c.drivers.databaseIdle(s)
+	}
 	open := sync.OnceValue(func() error { return c.openDatabase(ctx) })
 
 	d := health.Dependencies{
@@ -155,9 +158,15 @@ func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
 		Run: func(ctx context.Context, warn health.Warn) (string, error) {
 			answer, err := ask(ctx, http.MethodGet, service+"/readyz", "")
 			switch {
-			case err != nil && running:
+			case err != nil && idle:
+				warn("none runs: no process has the database open, and leads that it holds are not delivered",
+					"start it; its log says why it stopped")
+			case err != nil && stored && s.DatabaseURL == nil:
 				warn("a process has the database open, and none answers at "+service,
 					"name its address with --server")
+			case err != nil && stored:
+				warn("none answers at "+service,
+					"start it, or name its address with --server if it runs elsewhere")
 			case err != nil:
 			case !strings.Contains(answer.String(), `"dependencies"`):
 				return "", fmt.Errorf("what answers at %s is not this service", service)

@@ -45,7 +45,6 @@ func (cmd *eraseLeads) run(ctx context.Context, c *call) error {
 		return err
 	}
 
-	idle := c.drivers.databaseIdle(c.settings) // asked before this process has the database open itself
 	if err := c.openAll(ctx); err != nil {
 		return err
 	}
@@ -55,7 +54,7 @@ func (cmd *eraseLeads) run(ctx context.Context, c *call) error {
 
 	c.rules.ClearPDFs = func(ctx context.Context, pattern cache.Pattern) (int, error) {
 		if c.settings.CacheURL.Scheme == "memory" {
-			return cmd.clearMemory(ctx, c, pattern, idle)
+			return cmd.clearMemory(ctx, c, pattern)
 		}
 
 		shared, err := c.drivers.OpenCache(ctx, c.settings)
@@ -148,7 +147,7 @@ func outcome(r *leads.Receipt) error {
 // clearMemory clears PDFs from the memory of the running service. If the database is
 // idle, no service is running, and there are none.
 func (cmd *eraseLeads) clearMemory(
-	ctx context.Context, c *call, pattern cache.Pattern, idle bool,
+	ctx context.Context, c *call, pattern cache.Pattern,
 ) (int, error) {
 	const advice = "PDFs stay in the memory of a running service for an hour: " +
 		"add --server, or restart the service"
@@ -157,7 +156,7 @@ func (cmd *eraseLeads) clearMemory(
 	address := service + "/api/cache/clear?" + url.Values{"pattern": {string(pattern)}}.Encode()
 	resp, err := ask(ctx, http.MethodPost, address, first(c.settings.CacheTokens))
 
-	if _, dialing := errors.AsType[*net.OpError](err); dialing && idle {
+	if _, dialing := errors.AsType[*net.OpError](err); dialing && c.idle {
 		return 0, nil
 	}
 	if err != nil {

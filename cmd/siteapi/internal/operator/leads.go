@@ -45,7 +45,8 @@ func (d Drivers) leadsCommands() *cobra.Command {
 					return a.Release(ctx, id, false, audit...)
 				},
 				action: schema.AuditActionReleased,
-				done:   "released: the running service delivers them now",
+				done:   "released",
+				then:   "delivers them",
 			},
 			"siteapi leads release LR4LB5AK"),
 
@@ -250,6 +251,7 @@ type decideLeads struct {
 	do     func(a store.Archive, ctx context.Context, id string, audit ...store.AuditEntry) (bool, error)
 	action schema.AuditAction
 	done   string // past tense of the action, for the output
+	then   string // what the service does with leads afterwards; empty: nothing
 	all    bool
 }
 
@@ -285,7 +287,11 @@ func (cmd *decideLeads) run(ctx context.Context, c *call) error {
 		}
 	}
 
-	c.say("%d leads %s", n, cmd.done)
+	done := cmd.done
+	if n > 0 && cmd.then != "" {
+		done += ": " + c.service(cmd.then)
+	}
+	c.say("%d leads %s", n, done)
 	if n > 0 && detail != nil {
 		c.say("not delivered to %v: off by the settings of this command (LEAD_WEBHOOK_URL, SMTP_URL, VISITOR_MAIL).\n"+
 			"If the service has them, give them to the command too (--env-file), and deliver these leads with\n"+
@@ -315,7 +321,7 @@ func (cmd *withdrawConsent) run(ctx context.Context, c *call) error {
 	entry := c.entry(schema.AuditActionWithdrawn, subject, map[string]any{"purpose": cmd.purpose})
 	w, err := c.rules.Withdraw(ctx, crm.Address(email), cmd.purpose, entry)
 	if w.Leads > 0 {
-		c.say("withdrawn in %d leads: the running service tells the CMS and the CRM", w.Leads)
+		c.say("withdrawn in %d leads: %s", w.Leads, c.service("tells the CMS and the CRM"))
 	}
 	if w.Deleted > 0 {
 		c.say("withdrawn for %d leads that retention had deleted: nothing is told to the CMS and the CRM,\n"+

@@ -125,6 +125,7 @@ type call struct {
 	wrong    config.Problems // settings that cannot be used; none but for tolerant actions
 	db       *Database       // nil unless the command works on the database
 	rules    *leads.Service  // the rules of leads on that database
+	idle     bool            // no service runs on that database; false with PostgreSQL, where that is not known
 }
 
 func (c *call) say(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
@@ -193,6 +194,9 @@ func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
 
 // openDatabase opens the database for the rest of the call.
 func (c *call) openDatabase(ctx context.Context) (err error) {
+	// This is asked before this process has the database open itself.
+	c.idle = existing(c.settings) == nil && c.drivers.databaseIdle(c.settings)
+
 	if c.db, err = c.drivers.openExisting(ctx, c.settings); err == nil {
 		c.rules = &leads.Service{
 			Archive:    c.db.Archive,
@@ -206,6 +210,14 @@ func (c *call) openDatabase(ctx context.Context) (err error) {
 		}
 	}
 	return err
+}
+
+// service says that the service acts on what was changed in the database, and when.
+func (c *call) service(acts string) string {
+	if c.idle {
+		return "once the service runs, it " + acts + " (it does not run now)"
+	}
+	return "the running service " + acts
 }
 
 // openAll opens the database, the CMS and the CRM.
