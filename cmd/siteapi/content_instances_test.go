@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"siteapi/integrations/cache/cachetest/valkeyserver"
@@ -73,6 +76,29 @@ func TestFallbackCopyOfWhatWasServed(t *testing.T) {
 
 	_ = b.end(9)
 	launch(t, dir, env...).serves("first title")
+}
+
+// TestContentFileOfARestart changes the content file while the service is stopped. The cache
+// still holds the content from before.
+func TestContentFileOfARestart(t *testing.T) {
+	t.Parallel()
+	valkey, dir := valkeyserver.Start(t), t.TempDir()
+	path := filepath.Join(dir, "own.json")
+	write := func(title string) {
+		text := fmt.Sprintf(`[{"_id":"h","_type":"heroSection","language":"es","title":%q}]`, title)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := []string{"CACHE_URL=" + valkey.URL(), "CMS_FILE=" + path, "CONTENT_TTL=1d"}
+
+	write("first title")
+	first := launch(t, dir, env...)
+	first.shows("first title")
+	_ = first.end(syscall.SIGTERM)
+
+	write("second title")
+	launch(t, dir, env...).shows("second title")
 }
 
 // TestWebhooksAtEitherInstance publishes through webhooks at one or the other of two

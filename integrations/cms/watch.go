@@ -9,7 +9,8 @@ import (
 type Watcher interface {
 	// Watch calls changed with the locales whose content may have changed until ctx ends.
 	// It may name more locales than have changed, and calls changed from several
-	// goroutines. A change that it misses while the CMS is away is reported later.
+	// goroutines. A change from before it began, or that it misses while the CMS is away, is
+	// reported later.
 	Watch(ctx context.Context, scope Scope, changed func(locales []string)) error
 	// Watching returns how the driver notices changes at the moment.
 	Watching() Watching

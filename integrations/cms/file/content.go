@@ -122,7 +122,9 @@ func (d *Driver) readLocked() error {
 // Watch implements [cms.Watcher]. A file is read once its size and time have stayed the
 // same for one interval.
 func (d *Driver) Watch(ctx context.Context, scope cms.Scope, changed func(locales []string)) error {
-	announced := d.current()
+	// What is stored elsewhere may be from before the process began, so the first content
+	// is announced, too.
+	var announced [sha256.Size]byte
 	var seen, handled string // size and time of the file
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()

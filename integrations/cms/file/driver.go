@@ -20,6 +20,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"siteapi/integrations/atomicfile"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/upstream"
 )
@@ -81,7 +82,7 @@ func (d *Driver) writeSample() error {
 	d.log.Warn().
 		Str("file", d.path).
 		Msg("serving sample content: edit this file, or set CMS_FILE or CMS_DRIVER")
-	return os.WriteFile(d.path, sample, 0o600)
+	return atomicfile.WriteFile(d.path, sample)
 }
 
 // Ping checks that the content file can be used as it is now and the folder of

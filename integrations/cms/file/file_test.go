@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -242,6 +244,8 @@ func TestWatch(t *testing.T) {
 		}
 	}
 
+	expect("what changed before the watch began", "start")
+
 	write(t, path, page("written"))
 	expect("a write", "written")
 
@@ -386,6 +390,40 @@ func TestSample(t *testing.T) {
 	text := string(file.Sample())
 	if strings.ContainsAny(text, "şţŞŢ") || strings.Contains(text, `"http://`) {
 		t.Error("the sample has letters with a cedilla, or an address without TLS")
+	}
+}
+
+// A sample that cannot be written whole leaves no content file, which the next start would
+// refuse. The test does not run in parallel: for a moment files of the process may have
+// 1,000 bytes at most, as on a disk that is nearly full.
+func TestSampleIsWrittenWholeOrNotAtAll(t *testing.T) {
+	dir := t.TempDir()
+	opts := file.Options{Path: filepath.Join(dir, "content.json"), Sample: true, Dir: dir}
+
+	var usual syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &usual); err != nil {
+		t.Fatal(err)
+	}
+	signal.Ignore(syscall.SIGXFSZ) // a write beyond the limit fails instead
+	defer signal.Reset(syscall.SIGXFSZ)
+	limited := syscall.Rlimit{Cur: 1000, Max: usual.Max}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limited); err != nil {
+		t.Fatal(err)
+	}
+
+	_, failed := file.Open(opts)
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &usual); err != nil {
+		t.Fatal(err)
+	}
+	if failed == nil {
+		t.Fatal("the limit of files has no effect")
+	}
+
+	if _, err := file.Open(opts); err != nil {
+		t.Errorf("the next start: %v", err)
+	}
+	if text, err := os.ReadFile(opts.Path); err != nil || !bytes.Equal(text, file.Sample()) {
+		t.Errorf("%d bytes, %v", len(text), err)
 	}
 }
 
