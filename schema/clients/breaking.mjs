@@ -13,7 +13,11 @@ const git = (...args) => execFileSync("git", ["-C", root, ...args], { encoding: 
 /** Builds the schema of the SDL files, without directives and the types that only these use: clients don't see them. */
 function schema(texts) {
   const full = buildASTSchema(parse(texts.join("\n")), { assumeValidSDL: true });
-  return new GraphQLSchema({ query: full.getQueryType(), mutation: full.getMutationType() });
+  return new GraphQLSchema({
+    query: full.getQueryType(),
+    mutation: full.getMutationType(),
+    subscription: full.getSubscriptionType(),
+  });
 }
 
 /** Returns the lines of a changelog that begin with **Breaking**, as items of a list or not. */

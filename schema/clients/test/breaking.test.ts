@@ -13,8 +13,8 @@ const git = (...args: string[]) =>
   execFileSync("git", ["-C", root, "-c", "user.name=test", "-c", "user.email=test@example.com", ...args]);
 
 /** Commits a schema and a changelog, and runs the check. */
-function check(fields: string, changelog = "") {
-  writeFileSync(join(root, "schema/site.graphqls"), `directive @rest(path: String) on QUERY\ntype Query\nextend type Query { ${fields} }\n`);
+function check(fields: string, changelog = "", more = "") {
+  writeFileSync(join(root, "schema/site.graphqls"), `directive @rest(path: String) on QUERY\ntype Query\nextend type Query { ${fields} }\n${more}`);
   writeFileSync(join(root, "cmd/siteapi/CHANGELOG.md"), `# Changes\n${changelog}`);
   git("add", ".");
   git("commit", "--quiet", "--allow-empty", "--message", "Change");
@@ -55,4 +55,18 @@ test("a breaking change of the schema needs a line in the changelog", () => {
   git("tag", "v2.0.0");
   const again = check("phone: String", "* **Breaking** `email` is gone.\n");
   assert.equal(again.status, 1, again.said);
+});
+
+test("mutations and subscriptions count, too", () => {
+  const types = (event: string) => `type Mutation { add: Int }\ntype Subscription { ${event}(after: String): Int }\n`;
+  check("name: String", "", types("leadEvents"));
+  git("tag", "v3.0.0");
+
+  const renamed = check("name: String", "", types("changes"));
+  assert.equal(renamed.status, 1, renamed.said);
+  assert.match(renamed.said, /breaks clients of v3\.0\.0: Subscription\.leadEvents was removed/);
+
+  const gone = check("name: String", "", types("leadEvents").replace("add", "put"));
+  assert.equal(gone.status, 1, gone.said);
+  assert.match(gone.said, /Mutation\.add was removed/);
 });
