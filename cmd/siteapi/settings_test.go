@@ -51,16 +51,16 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"SANITY_PROJECT_ID":          {"A B", "-x"},
 		"SANITY_DATASET":             {"Production", "a/b"},
 		"SANITY_API_VERSION":         {"1", "2025-13-01", "latest"},
-		"SANITY_API_URL":             {"ftp://x"},
+		"SANITY_API_URL":             {"ftp://x", "https://me:secret@sanity.example"},
 		"CRM_DRIVER":                 {"x"},
-		"HUBSPOT_API_URL":            {"https://"},
+		"HUBSPOT_API_URL":            {"https://", "https://me:secret@hubspot.example"},
 		"HUBSPOT_API_VERSION":        {"3", "v4", "2026", "2026-13"},
-		"SITE_URL":                   {"https://", "example.com", "https://x:65536"},
-		"CONTENT_TTL":                {"soon", "0s", "0", "-1s", "999999d", "-213500d"},
+		"SITE_URL":                   {"https://", "example.com", "https://x:65536", "https://me:secret@site.example"},
+		"CONTENT_TTL":                {"soon", "0s", "0", "1ns", "999ms", "-1s", "999999d", "-213500d"},
 		"CDN_MAX_AGE":                {"61s", "-1s", "367d"},
 		"CDN_PURGE_KIND":             {"akamai"},
-		"CDN_PURGE_URL":              {"varnish:6081", "https://user@cdn.example/purge", ","},
-		"REVALIDATE_URLS":            {"site.example", "https://site.example/#x"},
+		"CDN_PURGE_URL":              {"varnish:6081", "https://user@cdn.example/purge", "https://cdn.example/?a=b c", ","},
+		"REVALIDATE_URLS":            {"site.example", "https://site.example/#x", "https://site.example/?a=ă"},
 		"REVALIDATE_SECRET":          {"short", "whsec_YQ=="},
 		"CORS_ALLOWED_ORIGINS": {
 			"https://",
@@ -81,7 +81,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"TRACK_RETENTION":      {"-1h", "213505d", "-213503d"},
 		"SUBMISSION_RETENTION": {"1h", "999999d", "-213502d", "-9223372036854775808d"},
 		"SPAM_MIN_TIME":        {"3"},
-		"TURNSTILE_API_URL":    {"x"},
+		"TURNSTILE_API_URL":    {"x", "https://me:secret@turnstile.example"},
 		"DELIVERY_RETRY_MAX":   {"100ms", "25h"},
 		"DELIVERY_RATE":        {"NaN", "-1", "+Inf", "x"},
 		"ADMIN_PAGE":           {"x"},
@@ -93,6 +93,10 @@ func TestValuesThatAreRefused(t *testing.T) {
 			"https://x:65536/?a=b",
 			"https://a:b@x.example",
 			"https://x.example/?a=b#c",
+			"https://x.example/?a=b c",
+			"https://x.example/?a=b\tc",
+			"https://x.example/?a=ă",
+			"https://x.example/?a=b\x7f",
 		},
 		"LEAD_WEBHOOK_FORMAT":   {"xml"},
 		"LEAD_WEBHOOK_SECRET":   {"secret", "whsec_c2hvcnQ=", "whsec_?"},
@@ -117,8 +121,8 @@ func TestValuesThatAreRefused(t *testing.T) {
 			}
 
 			if _, err := config.Read(func(name string) string { return env[name] }); err == nil ||
-				!strings.Contains(err.Error(), want+": ") {
-				t.Errorf("%s=%s: %v", name, value, err)
+				!strings.Contains(err.Error(), "\n"+want+": ") {
+				t.Errorf("%s=%q: %v", name, value, err)
 			}
 		}
 	}
@@ -149,7 +153,6 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		"SANITY_API_URL":             {"SANITY_API_URL=http://sanity.example"},
 		"HUBSPOT_API_URL":            {"HUBSPOT_API_URL=http://10.0.0.5"},
 		"TURNSTILE_API_URL":          {"TURNSTILE_API_URL=http://localhost.example"},
-		"SITE_URL":                   {"SITE_URL=https://me:secret@site.example"},
 	} {
 		env = append([]string{
 			"ENVIRONMENT=production",
@@ -169,6 +172,8 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		"ADMIN_API_TOKEN=0123456789abcde": "ADMIN_API_TOKEN: opens personal data and is easy to guess",
 		"OIDC_ISSUER=https://id.example":  "OIDC_ROLES: is required with OIDC_ISSUER",
 		"CMS_WEBHOOK_SECRET=x,a":          "CMS_WEBHOOK_SECRET: holds a token of CACHE_API_TOKEN",
+		"CMS_WEBHOOK_SIGNING_SECRET=x,b":  "CMS_WEBHOOK_SIGNING_SECRET: holds a token of CMS_WEBHOOK_SECRET",
+		"CDN_PURGE_TOKEN=a":               "CDN_PURGE_TOKEN: holds a token of CACHE_API_TOKEN",
 		"CACHE_API_TOKEN=dev-admin-token": "CACHE_API_TOKEN: holds the well-known value of development",
 	} {
 		env := []string{"ENVIRONMENT=production", "CACHE_API_TOKEN=a", "CMS_WEBHOOK_SECRET=b", setting}
@@ -215,11 +220,10 @@ func TestEveryProblemIsNamed(t *testing.T) {
 func TestDevelopmentWarns(t *testing.T) {
 	t.Parallel()
 	for setting, want := range map[string]string{
-		"CACHE_API_TOKEN=dev-webhook-secret":      "CACHE_API_TOKEN holds the well-known value",
-		"SANITY_API_URL=http://sanity.example":    "SANITY_API_URL must begin with https://",
-		"SITE_URL=https://me:secret@site.example": "SITE_URL must have no user name",
-		"CONTENT_TYPES=faq":                       "CONTENT_TYPES must have heroSection",
-		"ADMIN_API_TOKEN=dev-admin-token":         "ADMIN_API_TOKEN holds the well-known value",
+		"CACHE_API_TOKEN=dev-webhook-secret":   "CACHE_API_TOKEN holds the well-known value",
+		"SANITY_API_URL=http://sanity.example": "SANITY_API_URL must begin with https://",
+		"CONTENT_TYPES=faq":                    "CONTENT_TYPES must have heroSection",
+		"ADMIN_API_TOKEN=dev-admin-token":      "ADMIN_API_TOKEN holds the well-known value",
 	} {
 		out, code := command(t, []string{"ENVIRONMENT=development", setting}, "config")
 		if code != 0 || !strings.Contains(out, want) {
@@ -332,7 +336,7 @@ func TestDocumentedSettings(t *testing.T) {
 		"HUBSPOT_API_VERSION":        {"v3", "2026-09"},
 		"SITE_URL":                   {"https://api.example.com", "https://example.com/api/"},
 		"CONTENT_TYPES":              {"heroSection,quoteOption"},
-		"CONTENT_TTL":                {"30s", "12h", "1d"},
+		"CONTENT_TTL":                {"1s", "30s", "12h", "1d"},
 		"CDN_MAX_AGE":                {"0s", "30s", "1m"},
 		"CDN_PURGE_KIND":             {"varnish", "fastly", "cloudflare"},
 		"CDN_PURGE_URL":              {"https://api.fastly.com/service/x/purge", "https://a.example,https://b.example/x"},

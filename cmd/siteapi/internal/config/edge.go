@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"net/url"
 	"strings"
 	"time"
 
@@ -39,11 +38,10 @@ func (s *Settings) checkEdge(
 func addresses(v string) ([]string, error) {
 	list, err := list(v)
 	for _, address := range list {
-		base, _, _ := strings.Cut(address, "?")
-		u, parseErr := url.Parse(address)
-		if WebAddress(base) != nil || parseErr != nil || u.User != nil || strings.Contains(address, "#") {
+		if addressWithQuery(address) != nil {
 			err = errors.New("must be addresses such as https://example.com/path, comma-separated, " +
-				"without a user name, password or fragment")
+				"without a user name, password or fragment, and with spaces and letters outside ASCII " +
+				"in the query encoded as in %20")
 		}
 	}
 	return list, err

@@ -29,10 +29,6 @@ func (s *Settings) checkSafety(report func(name string, err error)) {
 		}
 	}
 
-	if u, err := url.Parse(s.SiteURL); err == nil && u.User != nil {
-		doubt("SITE_URL", "must have no user name or password: it is in every link that leads carry")
-	}
-
 	if s.Environment == Development && s.FrontPage && !s.given["FRONT_PAGE"] {
 		if err := s.calculatorContent(); err != nil {
 			s.Warnings = append(s.Warnings, "CONTENT_TYPES "+err.Error())
@@ -41,9 +37,12 @@ func (s *Settings) checkSafety(report func(name string, err error)) {
 }
 
 // checkTokens doubts well-known tokens of development that were set for production, in
-// any setting, and tokens that open more than one part of the service.
+// any setting, and tokens that have more than one purpose.
 func (s *Settings) checkTokens(doubt func(name, reason string)) {
 	known := []string{DevCacheToken, DevWebhookSecret, DevAdminToken}
+	separate := []string{
+		"CACHE_API_TOKEN", "ADMIN_API_TOKEN", "CMS_WEBHOOK_SECRET", "CMS_WEBHOOK_SIGNING_SECRET", "CDN_PURGE_TOKEN",
+	}
 	purposes := map[string]string{} // the setting that a token was found in, by token
 
 	for _, item := range s.table() {
@@ -56,12 +55,12 @@ func (s *Settings) checkTokens(doubt func(name, reason string)) {
 			doubt(item.Name, "holds the well-known value of development: replace it")
 		}
 
-		if !slices.Contains([]string{"CACHE_API_TOKEN", "ADMIN_API_TOKEN", "CMS_WEBHOOK_SECRET"}, item.Name) {
+		if !slices.Contains(separate, item.Name) {
 			continue
 		}
 		for _, value := range values {
 			if other := purposes[value]; other != "" && other != item.Name {
-				doubt(item.Name, fmt.Sprintf("holds a token of %s, which would open both: take another", other))
+				doubt(item.Name, fmt.Sprintf("holds a token of %s, which would have two purposes: take another", other))
 				break
 			}
 			purposes[value] = item.Name

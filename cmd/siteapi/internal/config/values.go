@@ -135,11 +135,12 @@ func duration(least, most time.Duration) func(string) (time.Duration, error) {
 	}
 }
 
-// contentTTL accepts any duration but 0s, with which content would never be refreshed.
+// contentTTL accepts a second and more. With 0s content would never be refreshed, and with
+// less than a second almost every read would fetch it from the CMS.
 func contentTTL(v string) (time.Duration, error) {
 	d, err := Duration(v)
-	if err == nil && d == 0 {
-		err = errors.New("must be longer than 0s: content would never be refreshed")
+	if err == nil && d < time.Second {
+		err = errors.New("must be 1s at least")
 	}
 	return d, err
 }
@@ -204,12 +205,33 @@ func adminAddress(v string) (string, error) {
 	return listenAddress(v)
 }
 
-// WebAddress checks an absolute address of a web server.
+// WebAddress checks an absolute address of a web server. A password would not be sent, or
+// be shown in links.
 func WebAddress(value string) error {
 	u, err := url.Parse(value)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" ||
 		!validHost(u) || u.RawQuery != "" || u.Fragment != "" {
 		return errors.New("must be an address such as https://example.com")
+	}
+	if u.User != nil {
+		return errors.New("must have no user name or password")
+	}
+	return nil
+}
+
+// addressWithQuery checks an address as WebAddress does, but it may have a query, which is
+// sent as it is written.
+func addressWithQuery(value string) error {
+	base, query, _ := strings.Cut(value, "?")
+	if err := WebAddress(base); err != nil {
+		return err
+	}
+
+	outside := func(r rune) bool { return r <= ' ' || r > '~' }
+	if _, err := url.Parse(value); err != nil || strings.Contains(value, "#") ||
+		strings.ContainsFunc(query, outside) {
+		return errors.New("must have no fragment, and no spaces or letters outside ASCII in its query: " +
+			"encode them as in %20")
 	}
 	return nil
 }
@@ -224,14 +246,12 @@ func webAddress(v string) (string, error) { return strings.TrimSuffix(v, "/"), W
 // leadWebhookURL parses a web address that may have a query, where some services expect a
 // signature. Plain HTTP is accepted in development and for private IP addresses only.
 func (s *Settings) leadWebhookURL(v string) (string, error) {
-	address, _, _ := strings.Cut(v, "?")
-	if err := WebAddress(address); err != nil {
+	if err := addressWithQuery(v); err != nil {
 		return v, err
 	}
-
 	u, err := url.Parse(v)
-	if err != nil || u.User != nil || strings.Contains(v, "#") {
-		return v, errors.New("must have no user name, password or fragment: they are not sent")
+	if err != nil {
+		return v, err
 	}
 
 	ip, _ := netip.ParseAddr(u.Hostname()) // a host name does not count as a private address
