@@ -478,7 +478,7 @@ func (ec *executionContext) marshalNAuditConnection2ᚖsiteapiᚋschemaᚐAuditC
 }
 
 func (ec *executionContext) marshalNAuditEdge2ᚕᚖsiteapiᚋschemaᚐAuditEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.AuditEdge) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNAuditEdge2ᚖsiteapiᚋschemaᚐAuditEdge(ctx, sel, v[i])
@@ -513,7 +513,7 @@ func (ec *executionContext) marshalOAuditEntry2ᚕᚖsiteapiᚋschemaᚐAuditEnt
 	if v == nil {
 		return graphql.Null
 	}
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNAuditEntry2ᚖsiteapiᚋschemaᚐAuditEntry(ctx, sel, v[i])

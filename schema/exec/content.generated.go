@@ -209,7 +209,7 @@ func (ec *executionContext) _ContentDocument(ctx context.Context, sel ast.Select
 // region    ***************************** type.gotpl *****************************
 
 func (ec *executionContext) marshalNContentDocument2ᚕᚖsiteapiᚋschemaᚐContentDocumentᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.ContentDocument) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNContentDocument2ᚖsiteapiᚋschemaᚐContentDocument(ctx, sel, v[i])

@@ -402,7 +402,7 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 // region    ***************************** type.gotpl *****************************
 
 func (ec *executionContext) marshalNLeadChange2ᚕᚖsiteapiᚋschemaᚐLeadChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.LeadChange) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNLeadChange2ᚖsiteapiᚋschemaᚐLeadChange(ctx, sel, v[i])

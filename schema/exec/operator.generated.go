@@ -4776,7 +4776,7 @@ func (ec *executionContext) _ServiceHealth(ctx context.Context, sel ast.Selectio
 // region    ***************************** type.gotpl *****************************
 
 func (ec *executionContext) marshalNContentHealth2ᚕᚖsiteapiᚋschemaᚐContentHealthᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.ContentHealth) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNContentHealth2ᚖsiteapiᚋschemaᚐContentHealth(ctx, sel, v[i])
@@ -4808,7 +4808,7 @@ func (ec *executionContext) marshalNDelivery2ᚖsiteapiᚋschemaᚐDelivery(ctx 
 }
 
 func (ec *executionContext) marshalNDeliveryAttempt2ᚕᚖsiteapiᚋschemaᚐDeliveryAttemptᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.DeliveryAttempt) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNDeliveryAttempt2ᚖsiteapiᚋschemaᚐDeliveryAttempt(ctx, sel, v[i])
@@ -4840,7 +4840,7 @@ func (ec *executionContext) marshalNDeliveryConnection2ᚖsiteapiᚋschemaᚐDel
 }
 
 func (ec *executionContext) marshalNDeliveryEdge2ᚕᚖsiteapiᚋschemaᚐDeliveryEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.DeliveryEdge) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNDeliveryEdge2ᚖsiteapiᚋschemaᚐDeliveryEdge(ctx, sel, v[i])
@@ -4884,7 +4884,7 @@ func (ec *executionContext) marshalNDeliveryTarget2siteapiᚋschemaᚐDeliveryTa
 }
 
 func (ec *executionContext) marshalNErasurePlace2ᚕᚖsiteapiᚋschemaᚐErasurePlaceᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.ErasurePlace) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNErasurePlace2ᚖsiteapiᚋschemaᚐErasurePlace(ctx, sel, v[i])
@@ -4924,7 +4924,7 @@ func (ec *executionContext) marshalNFunnel2ᚖsiteapiᚋschemaᚐFunnel(ctx cont
 }
 
 func (ec *executionContext) marshalNFunnelChoice2ᚕᚖsiteapiᚋschemaᚐFunnelChoiceᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.FunnelChoice) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNFunnelChoice2ᚖsiteapiᚋschemaᚐFunnelChoice(ctx, sel, v[i])
@@ -4948,7 +4948,7 @@ func (ec *executionContext) marshalNFunnelChoice2ᚖsiteapiᚋschemaᚐFunnelCho
 }
 
 func (ec *executionContext) marshalNFunnelSource2ᚕᚖsiteapiᚋschemaᚐFunnelSourceᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.FunnelSource) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNFunnelSource2ᚖsiteapiᚋschemaᚐFunnelSource(ctx, sel, v[i])
@@ -4972,7 +4972,7 @@ func (ec *executionContext) marshalNFunnelSource2ᚖsiteapiᚋschemaᚐFunnelSou
 }
 
 func (ec *executionContext) marshalNFunnelStep2ᚕᚖsiteapiᚋschemaᚐFunnelStepᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.FunnelStep) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNFunnelStep2ᚖsiteapiᚋschemaᚐFunnelStep(ctx, sel, v[i])
@@ -5006,7 +5006,7 @@ func (ec *executionContext) marshalNFunnelStepName2siteapiᚋschemaᚐFunnelStep
 }
 
 func (ec *executionContext) marshalNFunnelSum2ᚕᚖsiteapiᚋschemaᚐFunnelSumᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.FunnelSum) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNFunnelSum2ᚖsiteapiᚋschemaᚐFunnelSum(ctx, sel, v[i])
@@ -5040,7 +5040,7 @@ func (ec *executionContext) marshalNFunnelTouch2siteapiᚋschemaᚐFunnelTouch(c
 }
 
 func (ec *executionContext) marshalNFunnelWeek2ᚕᚖsiteapiᚋschemaᚐFunnelWeekᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.FunnelWeek) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNFunnelWeek2ᚖsiteapiᚋschemaᚐFunnelWeek(ctx, sel, v[i])
@@ -5064,7 +5064,7 @@ func (ec *executionContext) marshalNFunnelWeek2ᚖsiteapiᚋschemaᚐFunnelWeek(
 }
 
 func (ec *executionContext) marshalNHealthCheck2ᚕᚖsiteapiᚋschemaᚐHealthCheckᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.HealthCheck) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNHealthCheck2ᚖsiteapiᚋschemaᚐHealthCheck(ctx, sel, v[i])
@@ -5122,7 +5122,7 @@ func (ec *executionContext) marshalNLeadConsent2ᚖsiteapiᚋschemaᚐLeadConsen
 }
 
 func (ec *executionContext) marshalNLeadEdge2ᚕᚖsiteapiᚋschemaᚐLeadEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.LeadEdge) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNLeadEdge2ᚖsiteapiᚋschemaᚐLeadEdge(ctx, sel, v[i])
@@ -5186,7 +5186,7 @@ func (ec *executionContext) unmarshalNLeadSignal2ᚕsiteapiᚋschemaᚐLeadSigna
 }
 
 func (ec *executionContext) marshalNLeadSignal2ᚕsiteapiᚋschemaᚐLeadSignalᚄ(ctx context.Context, sel ast.SelectionSet, v []schema.LeadSignal) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNLeadSignal2siteapiᚋschemaᚐLeadSignal(ctx, sel, v[i])
@@ -5231,7 +5231,7 @@ func (ec *executionContext) marshalODelivery2ᚕᚖsiteapiᚋschemaᚐDelivery�
 	if v == nil {
 		return graphql.Null
 	}
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNDelivery2ᚖsiteapiᚋschemaᚐDelivery(ctx, sel, v[i])
@@ -5267,7 +5267,7 @@ func (ec *executionContext) marshalODeliveryState2ᚕsiteapiᚋschemaᚐDelivery
 	if v == nil {
 		return graphql.Null
 	}
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNDeliveryState2siteapiᚋschemaᚐDeliveryState(ctx, sel, v[i])
@@ -5302,7 +5302,7 @@ func (ec *executionContext) marshalOLead2ᚕᚖsiteapiᚋschemaᚐLeadᚄ(ctx co
 	if v == nil {
 		return graphql.Null
 	}
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNLead2ᚖsiteapiᚋschemaᚐLead(ctx, sel, v[i])
@@ -5335,7 +5335,7 @@ func (ec *executionContext) marshalOLeadConsent2ᚕᚖsiteapiᚋschemaᚐLeadCon
 	if v == nil {
 		return graphql.Null
 	}
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNLeadConsent2ᚖsiteapiᚋschemaᚐLeadConsent(ctx, sel, v[i])

@@ -1478,7 +1478,7 @@ func (ec *executionContext) unmarshalNConsentInput2ᚖsiteapiᚋschemaᚐConsent
 }
 
 func (ec *executionContext) marshalNEstimateLine2ᚕᚖsiteapiᚋschemaᚐEstimateLineᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.EstimateLine) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNEstimateLine2ᚖsiteapiᚋschemaᚐEstimateLine(ctx, sel, v[i])

@@ -237,7 +237,7 @@ func (ec *executionContext) _OperatorSession(ctx context.Context, sel ast.Select
 // region    ***************************** type.gotpl *****************************
 
 func (ec *executionContext) marshalNOperatorSession2ᚕᚖsiteapiᚋschemaᚐOperatorSessionᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.OperatorSession) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNOperatorSession2ᚖsiteapiᚋschemaᚐOperatorSession(ctx, sel, v[i])

@@ -1297,7 +1297,7 @@ func (ec *executionContext) marshalOContactPhoneNumber2ᚕᚖsiteapiᚋschemaᚐ
 	if v == nil {
 		return graphql.Null
 	}
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNContactPhoneNumber2ᚖsiteapiᚋschemaᚐContactPhoneNumber(ctx, sel, v[i])

@@ -820,7 +820,7 @@ func (ec *executionContext) marshalNVisitorConnection2ᚖsiteapiᚋschemaᚐVisi
 }
 
 func (ec *executionContext) marshalNVisitorEdge2ᚕᚖsiteapiᚋschemaᚐVisitorEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.VisitorEdge) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNVisitorEdge2ᚖsiteapiᚋschemaᚐVisitorEdge(ctx, sel, v[i])

@@ -636,7 +636,7 @@ func (ec *executionContext) marshalNLeadCounts2ᚖsiteapiᚋschemaᚐLeadCounts(
 }
 
 func (ec *executionContext) marshalNLeadFailure2ᚕᚖsiteapiᚋschemaᚐLeadFailureᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.LeadFailure) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNLeadFailure2ᚖsiteapiᚋschemaᚐLeadFailure(ctx, sel, v[i])
@@ -688,7 +688,7 @@ func (ec *executionContext) marshalNLeadSort2siteapiᚋschemaᚐLeadSort(ctx con
 }
 
 func (ec *executionContext) marshalNLeadStateCount2ᚕᚖsiteapiᚋschemaᚐLeadStateCountᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.LeadStateCount) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNLeadStateCount2ᚖsiteapiᚋschemaᚐLeadStateCount(ctx, sel, v[i])
@@ -722,7 +722,7 @@ func (ec *executionContext) marshalNLeadStatus2siteapiᚋschemaᚐLeadStatus(ctx
 }
 
 func (ec *executionContext) marshalNLeadStatusCount2ᚕᚖsiteapiᚋschemaᚐLeadStatusCountᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.LeadStatusCount) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNLeadStatusCount2ᚖsiteapiᚋschemaᚐLeadStatusCount(ctx, sel, v[i])
@@ -757,7 +757,7 @@ func (ec *executionContext) marshalOLeadNote2ᚕᚖsiteapiᚋschemaᚐLeadNote�
 	if v == nil {
 		return graphql.Null
 	}
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNLeadNote2ᚖsiteapiᚋschemaᚐLeadNote(ctx, sel, v[i])
