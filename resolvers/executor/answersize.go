@@ -38,7 +38,7 @@ const budgetKey = "answerBudget"
 // answerBound bounds the answers of all operations.
 type answerBound struct {
 	contentSize func() int
-	charge      func(ctx context.Context, size int) *schema.Error // nil: nothing is charged
+	charge      func(ctx context.Context, size, objects int) *schema.Error // nil: nothing is charged
 	present     graphql.ErrorPresenterFunc
 }
 
@@ -125,7 +125,11 @@ func (a answerBound) field(ctx context.Context, next graphql.Resolver) (any, err
 	}
 
 	if a.charge != nil {
-		if refused := a.charge(ctx, size); refused != nil {
+		objects := 0
+		if list := reflect.ValueOf(value); list.Kind() == reflect.Slice {
+			objects = list.Len()
+		}
+		if refused := a.charge(ctx, size, objects); refused != nil {
 			return nil, refused
 		}
 	}

@@ -39,9 +39,9 @@ type Options struct {
 	// not bypass the limit. nil: nothing is counted.
 	Charge func(ctx context.Context, field string, n int) *schema.Error
 
-	// ChargeAnswer counts the bytes of a root field's value against the rate limit of
-	// GraphQL. nil: they are not counted.
-	ChargeAnswer func(ctx context.Context, size int) *schema.Error
+	// ChargeAnswer counts the bytes of a root field's value, and the objects if it is a list,
+	// against the rate limit of GraphQL. nil: they are not counted.
+	ChargeAnswer func(ctx context.Context, size, objects int) *schema.Error
 
 	// Rules returns the rules of validation. nil: gqlparser's defaults.
 	Rules func() *rules.Rules

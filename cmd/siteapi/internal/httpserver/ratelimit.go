@@ -87,12 +87,17 @@ func (l *RateLimits) Charge(ctx context.Context, field string, n int) *schema.Er
 	return nil
 }
 
-// answerUnit is how much of an answer counts like one more request, in bytes.
-const answerUnit = 256 << 10
+// How much of an answer counts like one more request. To encode a hundred objects, however
+// small, takes as long as to answer a small query.
+const (
+	answerUnit  = 256 << 10 // bytes
+	objectsUnit = 100       // objects of a list
+)
 
-// ChargeAnswer counts each full answerUnit of an answer like one more GraphQL request.
-func (l *RateLimits) ChargeAnswer(ctx context.Context, size int) *schema.Error {
-	n := min(size/answerUnit, otherLimit.Burst)
+// ChargeAnswer counts each full answerUnit and objectsUnit of an answer like one more GraphQL
+// request. The largest answer takes half of what a client may have at once.
+func (l *RateLimits) ChargeAnswer(ctx context.Context, size, objects int) *schema.Error {
+	n := min(size/answerUnit+objects/objectsUnit, otherLimit.Burst/2)
 	if n == 0 {
 		return nil
 	}
