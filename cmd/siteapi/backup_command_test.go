@@ -205,6 +205,49 @@ func TestRestoreKeepsWhatWasThere(t *testing.T) {
 	}
 }
 
+// A restore by root gives what it makes to the owner of DATA_DIR, as whom the service runs.
+func TestRestoreByRoot(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("files are given away by root only")
+	}
+
+	const owner, group = 65534, 65533
+	s := newSite(t).start()
+	s.submit("first")
+	s.arrived(1)
+	s.stop(t)
+	path := filepath.Join(t.TempDir(), "b.tar.gz")
+	s.says(said{"backup -o " + path, nil, nil})
+
+	fresh := newSite(t)
+	if err := os.Chown(fresh.dir, owner, group); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second one moves what the first one has restored aside
+		fresh.says(said{"restore --from " + path, []string{"1 submissions"}, nil})
+	}
+
+	found := 0
+	err := filepath.WalkDir(fresh.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		found++
+		if of := info.Sys().(*syscall.Stat_t); of.Uid != owner || of.Gid != group {
+			t.Errorf("%s is of %d:%d", path, of.Uid, of.Gid)
+		}
+		return nil
+	})
+	if err != nil || found < 10 {
+		t.Errorf("%d files: %v", found, err)
+	}
+}
+
 // rebuilt changes the files of a backup and returns it. A nil content drops a file.
 func rebuilt(
 	t *testing.T, archive []byte, change func(name string, data []byte) []byte, more ...tar.Header,
@@ -372,12 +415,30 @@ func TestRestoreOverARuin(t *testing.T) {
 // With PostgreSQL the commands print the lines for its own tools, which work as printed.
 func TestBackupOfPostgres(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "DATABASE_URL="+pgserver.Start(t).NewDatabase(t)).start()
+	server := pgserver.Start(t)
+	for name, parameters := range map[string]string{
+		"plain": "",
+		"parameters of the service": "&pool_max_conns=10&default_query_exec_mode=cache_describe" +
+			"&statement_timeout=4s&options=-c%20geqo%3Doff",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			backUpPostgres(t, server.NewDatabase(t)+parameters)
+		})
+	}
+}
+
+func backUpPostgres(t *testing.T, database string) {
+	t.Helper()
+	if !strings.Contains(database, "?") {
+		database = strings.Replace(database, "&", "?", 1)
+	}
+	s := newSite(t, "DATABASE_URL="+database).start()
 	id := s.submit("dumped")
 	s.arrives(id)
 	folder := t.TempDir()
 
-	shell := func(prefix string, args ...string) {
+	shell := func(prefix string, args ...string) error {
 		t.Helper()
 		out, code := s.run(args...)
 		_, line, found := strings.Cut(out, prefix)
@@ -390,24 +451,41 @@ func TestBackupOfPostgres(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
 		cmd.Dir, cmd.Env = folder, append(s.env, "PATH="+strings.Join(tools, ":")+":"+os.Getenv("PATH"))
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v %s", line, err, out)
+			return fmt.Errorf("%s: %w %s", line, err, out)
 		}
+		return nil
 	}
 
 	s.run("leads", "show", id)
 	head := s.auditHead()
-	shell("pg_dump ", "backup", "-o", "x")
+	if err := shell("pg_dump ", "backup", "-o", "x"); err != nil {
+		t.Fatal(err)
+	}
 	s.run("leads", "erase", "--email", "dumped@example.com", "--yes", "--server", s.base)
 	if len(s.stored()) != 0 {
 		t.Fatal("the lead is not gone")
 	}
 
 	s.stop(t)
-	shell("pg_restore ", "restore", "--from", "x")
+	if err := shell("pg_restore ", "restore", "--from", "x"); err != nil {
+		t.Fatal(err)
+	}
 	if got := s.stored(); !slices.Equal(got, []string{id}) {
 		t.Errorf("restored are %q", got)
 	}
 	s.hasAudit(head)
+
+	// A dump that fails leaves the one before, and a printed address has no password.
+	then, _ := os.ReadFile(filepath.Join(folder, "siteapi.dump"))
+	s.env = append(s.env, "DATABASE_URL=postgres://me:hush@127.0.0.1:1/none?pool_max_conns=1&password=hush")
+	err := shell("pg_dump ", "backup", "-o", "x")
+	now, _ := os.ReadFile(filepath.Join(folder, "siteapi.dump"))
+	if err == nil || !strings.Contains(err.Error(), "refused") || !bytes.Equal(now, then) || len(then) == 0 {
+		t.Errorf("%v; the dump has %d bytes after %d", err, len(now), len(then))
+	}
+	if out, _ := s.run("backup"); strings.Contains(out, "hush") || !strings.Contains(out, "PGPASSWORD") {
+		t.Errorf("it says %s", out)
+	}
 }
 
 func TestBackupRefuses(t *testing.T) {

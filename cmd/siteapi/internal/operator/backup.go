@@ -8,10 +8,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,8 +60,10 @@ func (cmd *writeBackup) run(ctx context.Context, c *call) error {
 	s, output := c.settings, cmd.output.path
 	switch err := existing(s); {
 	case s.DatabaseURL != nil:
-		return errors.New("the database is PostgreSQL: nothing was written. Run:\n\n" +
-			`   pg_dump --format=custom --no-owner --file=siteapi.dump "$DATABASE_URL"`)
+		address, note := toolAddress(s.DatabaseURL)
+		return fmt.Errorf("the database is PostgreSQL: nothing was written. Run%s:\n\n"+
+			"   pg_dump --format=custom --no-owner --file=siteapi.dump.part %s && mv siteapi.dump.part siteapi.dump",
+			note, address)
 	case output == "":
 		return errors.New("--output: name the file to write")
 	case err != nil:
@@ -81,6 +87,38 @@ func (cmd *writeBackup) run(ctx context.Context, c *call) error {
 		return fmt.Sprintf("%d submissions, %d sessions", leads, sessions),
 			writeArchive(w, staging, s.DataDir)
 	})
+}
+
+// toolAddress returns the address of a database as PostgreSQL's tools take it, in the form of
+// a word of the shell, and what has to be known of it. The tools refuse parameters that only
+// the service reads or passes on to the server, such as pool_max_conns.
+func toolAddress(database *url.URL) (word, note string) {
+	known := []string{
+		"application_name", "channel_binding", "client_encoding", "connect_timeout", "dbname", "host",
+		"hostaddr", "krbsrvname", "options", "passfile", "password", "port", "require_auth", "service",
+		"sslcert", "sslkey", "sslmode", "sslnegotiation", "sslpassword", "sslrootcert", "sslsni",
+		"target_session_attrs", "user",
+	}
+
+	address, parameters := *database, database.Query()
+	given := len(parameters)
+	maps.DeleteFunc(parameters, func(name string, _ []string) bool { return !slices.Contains(known, name) })
+	if len(parameters) == given {
+		return `"$DATABASE_URL"`, ""
+	}
+
+	// An address that is printed has no password.
+	_, hasPassword := address.User.Password()
+	if hasPassword = hasPassword || parameters.Has("password"); hasPassword {
+		address.User = url.User(address.User.Username())
+		note = ", with the password in PGPASSWORD"
+	}
+	parameters.Del("password")
+	parameters.Del("sslpassword")
+
+	// The tools do not take a + for a space, and a quote would end the word.
+	address.RawQuery = strings.ReplaceAll(parameters.Encode(), "+", "%20")
+	return "'" + strings.ReplaceAll(address.String(), "'", "%27") + "'", note
 }
 
 // newStaging makes a folder for unfinished work. It removes folders that killed processes
@@ -156,10 +194,11 @@ func (cmd *restoreBackup) run(ctx context.Context, c *call) (err error) {
 	from, s := cmd.from, c.settings
 	switch {
 	case s.DatabaseURL != nil:
-		return errors.New("the database is PostgreSQL: nothing was changed. " +
-			"Stop all instances, then run:\n\n" +
-			`   pg_restore --clean --if-exists --no-owner --single-transaction ` +
-			`--dbname="$DATABASE_URL" siteapi.dump`)
+		address, note := toolAddress(s.DatabaseURL)
+		return fmt.Errorf("the database is PostgreSQL: nothing was changed. "+
+			"Stop all instances, then run%s:\n\n"+
+			"   pg_restore --clean --if-exists --no-owner --single-transaction --dbname=%s siteapi.dump",
+			note, address)
 	case from == "":
 		return errors.New("--from: name the backup")
 	}
@@ -195,6 +234,9 @@ func (cmd *restoreBackup) run(ctx context.Context, c *call) (err error) {
 	}
 	defer func() { _ = lock.Close() }()
 
+	if err := giveToOwner(s.DataDir, staging, filepath.Join(s.DataDir, "run")); err != nil {
+		return fmt.Errorf("nothing was restored: %w", err)
+	}
 	aside, err := swap(staging, s.DataDir)
 	if err != nil {
 		return fmt.Errorf("nothing was restored: %w", err)
@@ -257,11 +299,37 @@ func unpack(r io.Reader, folder string) (made time.Time, err error) {
 	return made, nil
 }
 
+// giveToOwner gives paths, and what is below them, to the owner of a folder if root runs this
+// command: the service runs as that user, and could not open what is root's.
+func giveToOwner(folder string, paths ...string) error {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	info, err := os.Stat(folder)
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+
+	for _, path := range paths {
+		err = errors.Join(err, filepath.WalkDir(path, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			return os.Lchown(path, int(owner.Uid), int(owner.Gid))
+		}))
+	}
+	return err
+}
+
 // swap moves the contents of dataDir aside and the unpacked backup into their place, the
 // database last. It does all of this or nothing.
 func swap(staging, dataDir string) (aside string, err error) {
 	aside = filepath.Join(dataDir, asidePrefix+time.Now().UTC().Format("20060102T150405.000Z"))
-	if err := os.Mkdir(aside, 0o700); err != nil {
+	if err := errors.Join(os.Mkdir(aside, 0o700), giveToOwner(dataDir, aside)); err != nil {
 		return "", err
 	}
 
