@@ -4,9 +4,14 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/upstream/faulttest"
 )
 
 // TestConsents: what was agreed to is recorded with the lead, and a withdrawal reaches the
@@ -89,6 +94,45 @@ func TestConsents(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestConsentsDoNotWaitForTheCMS: where it hangs, wordings are compared with the latest
+// content that is known.
+func TestConsentsDoNotWaitForTheCMS(t *testing.T) {
+	t.Parallel()
+	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
+	err := stubs.cms.Replace(json.RawMessage(
+		`{"_id":"consent","_type":"consentText","language":"ro","purpose":"news","text":"Știri"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := startService(t, stubs.env(map[string]string{"CMS_WATCH": "off"}))
+	submit := func(session string) string {
+		t.Helper()
+		input := newLead(session)
+		input["consents"] = []any{object{"purpose": "news", "given": true, "text": "Știri"}}
+		got := s.through("REST", "submitQuote", object{"input": input})
+		id, _ := got.data["submissionId"].(string)
+		if id == "" {
+			t.Fatal(got.raw)
+		}
+		return id
+	}
+	attempt := 0
+	eventually(t, "the content is known", func() bool {
+		attempt++
+		return s.shown(submit("known-" + strconv.Itoa(attempt))).Consents[0].SiteWording
+	})
+
+	stubs.cms.Fail(faulttest.Of(faulttest.Hang).On("query").Times(-1))
+	s.do("POST", "/api/cache/clear?all=true", "", cacheAuth)
+	id := submit("hanging")
+	if strings.Contains(s.log.String(), "fetching content from the CMS") {
+		t.Error("the lead was stored after the CMS had failed to answer")
+	}
+	if !s.shown(id).Consents[0].SiteWording {
+		t.Error("the wording is not compared with the latest content")
+	}
 }
 
 // TestTrackContact: contact hints are kept as the setting says, whatever the client sends.

@@ -10,6 +10,7 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/apierror"
+	"siteapi/resolvers/content"
 	"siteapi/resolvers/price"
 	"siteapi/schema"
 )
@@ -108,10 +109,8 @@ func choices(s lead.Selections) (chosen []price.Choice) {
 // setPrice replaces the range that was sent with a lead by what the rules of the content
 // make of its choices, or only says how both compare where the rules don't enforce that.
 // Without rules the lead stays as it is.
-func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, revision string) {
-	locale := schema.LocaleOrDefault(l.Locale)
-	snap, err := r.Content.ReadSoon(ctx, locale)
-	if err != nil {
+func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, snap *content.Snapshot, revision string) {
+	if snap == nil {
 		l.PriceStatus = lead.NotVerified
 		return
 	}

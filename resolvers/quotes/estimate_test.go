@@ -85,9 +85,9 @@ func TestSubmissionsWaitBrieflyForContent(t *testing.T) {
 		return newResolver(t, source, dir, noPrices{})
 	}
 	price := func(source *pricedCMS) (lead.Lead, time.Duration) {
-		l := newLead(input())
+		l, r := newLead(input()), resolver(source)
 		began := time.Now()
-		resolver(source).setPrice(t.Context(), &l, "")
+		r.setPrice(t.Context(), &l, r.contentSoon(t.Context(), &l), "")
 		return l, time.Since(began)
 	}
 	hangs := &pricedCMS{hangs: make(chan struct{})}

@@ -19,6 +19,7 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/content"
 	"siteapi/schema"
 )
 
@@ -55,13 +56,14 @@ func (r *Resolver) Submit(
 	session, err := r.Quotes.Session(ctx, in.SessionID)
 	pace := r.paceSignal(session, err, n.Lead.SubmittedAt)
 	read := hints{formats: r.formats}
-	r.checkWordings(ctx, &n.Lead)
 	n.Lead.FirstAttribution, n.Lead.Attribution = session.Touches(read.attribution(in.Attribution))
 	schema.RecorderFrom(ctx).Dropped(read.dropped)
 
 	// Any signal that is not weak puts the lead in review.
 	n.Lead.Signals = r.signals(ctx, in, content, pace)
-	r.setPrice(ctx, &n.Lead, trimmed(in.Estimate.Revision))
+	snap := r.contentSoon(ctx, &n.Lead)
+	checkWordings(&n.Lead, snap)
+	r.setPrice(ctx, &n.Lead, snap, trimmed(in.Estimate.Revision))
 	n.Lead.InReview = slices.ContainsFunc(n.Lead.Signals,
 		func(s lead.Signal) bool { return !s.Weak() })
 
@@ -149,19 +151,21 @@ func newLead(in schema.SubmitQuoteInput) lead.Lead {
 	return s
 }
 
-// checkWordings notes which consents of a lead have the wording that the CMS has now.
-func (r *Resolver) checkWordings(ctx context.Context, l *lead.Lead) {
-	if len(l.Consents) == 0 {
-		return
-	}
-	locale := schema.LocaleOrDefault(l.Locale)
-	snap, err := r.Content.Read(ctx, locale)
+// contentSoon returns the content that a lead is compared with, or nil if there is none. A
+// lead waits for it only briefly.
+func (r *Resolver) contentSoon(ctx context.Context, l *lead.Lead) *content.Snapshot {
+	snap, err := r.Content.ReadSoon(ctx, schema.LocaleOrDefault(l.Locale))
 	if err != nil {
-		r.Log.Warn().Ctx(ctx).Err(err).Msg("storing consents whose wording could not be checked")
-		return
+		r.Log.Warn().Ctx(ctx).Err(err).Msg("storing a lead whose price and consents could not be checked")
+		return nil
 	}
+	return snap
+}
+
+// checkWordings notes which consents of a lead have the wording that the CMS has now.
+func checkWordings(l *lead.Lead, snap *content.Snapshot) {
 	for i, c := range l.Consents {
-		l.Consents[i].SiteWording = c.Text != "" && snap.HasWording(c.Purpose, c.Text)
+		l.Consents[i].SiteWording = snap != nil && c.Text != "" && snap.HasWording(c.Purpose, c.Text)
 	}
 }
 
