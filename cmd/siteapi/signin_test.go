@@ -39,6 +39,8 @@ type provider struct {
 
 	refreshed int // how many times a refresh token was redeemed
 
+	refusal http.HandlerFunc // answers requests for tokens in place of the provider; nil: it does
+
 	noRefresh bool              // it gives out no refresh tokens
 	answers   map[string]string // errors by the prompt of a request: "none", or "" if it may ask
 }
@@ -99,6 +101,10 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		http.Redirect(w, r, request.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 	case "/token":
+		if p.refusal != nil {
+			p.refusal(w, r)
+			return
+		}
 		p.token(w, r)
 	}
 }

@@ -2,20 +2,24 @@ package operators
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
+	"siteapi/integrations/upstream"
 	"siteapi/schema"
 )
 
 // logAudit logs that an operator read or changed something, whatever LOG_LEVEL is. It names
-// the operator as the audit in the database does, and the leads by their references, which
-// are not personal data.
+// the operator as [loggedActor] does, and the leads by their references, which are not
+// personal data.
 func (r *Resolver) logAudit(ctx context.Context, field string, ids ...string) {
 	references := zerolog.Arr()
 	for _, id := range ids {
@@ -25,10 +29,21 @@ func (r *Resolver) logAudit(ctx context.Context, field string, ids ...string) {
 	r.Log.Log().
 		Str(zerolog.LevelFieldName, zerolog.LevelInfoValue).
 		Ctx(ctx).
-		Str("actor", schema.CallerFrom(ctx).Operator.Actor).
+		Str("actor", loggedActor(schema.CallerFrom(ctx).Operator.Actor)).
 		Str("field", field).
 		Array("leads", references).
 		Msg("audit")
+}
+
+// loggedActor names an operator as the audit in the database does. A subject that may not be
+// logged, such as an e-mail address, is replaced by the beginning of its SHA-256.
+func loggedActor(actor string) string {
+	if upstream.Redact(actor) == actor {
+		return actor
+	}
+	subject := strings.TrimPrefix(actor, schema.AccountPrefix)
+	sum := sha256.Sum256([]byte(subject))
+	return schema.AccountPrefix + "sha256-" + hex.EncodeToString(sum[:4])
 }
 
 // done returns the entry of the audit for what the caller of a field does with a lead, if

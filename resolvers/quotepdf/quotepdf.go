@@ -23,6 +23,7 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/store"
+	"siteapi/integrations/upstream"
 	"siteapi/resolvers/apierror"
 	"siteapi/resolvers/content"
 	"siteapi/schema"
@@ -253,7 +254,9 @@ func (r *Resolver) Document(
 	if logo := snap.Settings.Shown.Logo; logo != nil && logo.Asset != nil && logo.Asset.URL != nil {
 		var err error
 		if d.Company.Logo, err = r.logo(ctx, *logo.Asset.URL); err != nil {
-			r.Log.Warn().Ctx(ctx).Err(err).Msg("rendering a quote without the logo")
+			// The query of a logo's address may hold a token.
+			reason := upstream.Redact(err.Error())
+			r.Log.Warn().Ctx(ctx).Str("reason", reason).Msg("rendering a quote without the logo")
 			return d, false
 		}
 	}

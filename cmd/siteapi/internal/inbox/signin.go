@@ -17,6 +17,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"siteapi/integrations/store"
+	"siteapi/integrations/upstream"
 	"siteapi/schema"
 )
 
@@ -286,11 +287,12 @@ func refused(err error) error {
 	return &schema.Error{
 		Code:    schema.CodeForbidden,
 		Message: "The provider of your account did not confirm this login. Please open the inbox again.",
-		Err:     &refusal{error: err, reason: reasonUnconfirmed},
+		Err:     &refusal{error: loggable(err), reason: reasonUnconfirmed},
 	}
 }
 
-// tokenError tells a provider that says no from one that is away, or limits the rate.
+// tokenError tells a provider that says no from one that is away, or limits the rate. What
+// else the provider answered is dropped: it may name the person, or repeat what it was sent.
 func tokenError(err error) error {
 	answer, answered := errors.AsType[*oauth2.RetrieveError](err)
 	if !answered {
@@ -298,11 +300,16 @@ func tokenError(err error) error {
 	}
 
 	status := answer.Response.StatusCode
+	err = fmt.Errorf("the provider answered %d with the error %.100q", status, answer.ErrorCode)
 	if status == http.StatusTooManyRequests || status >= http.StatusInternalServerError {
 		return unavailable(err)
 	}
 	return refused(err)
 }
+
+// loggable returns an error with the text of another one as far as it may be logged:
+// providers put e-mail addresses into their errors.
+func loggable(err error) error { return errors.New(upstream.Redact(err.Error())) }
 
 func isUnavailable(err error) bool {
 	coded, ok := errors.AsType[*schema.Error](err)
@@ -314,7 +321,7 @@ func unavailable(err error) error {
 		Code:       schema.CodeUpstreamUnavailable,
 		Message:    "Signing in is not possible at the moment.",
 		RetryAfter: 10 * time.Second,
-		Err:        err,
+		Err:        loggable(err),
 	}
 }
 

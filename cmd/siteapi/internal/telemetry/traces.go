@@ -65,7 +65,7 @@ func OpenTraces(
 
 	// The library's error handler is global to the process.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		log.Warn().Err(err).Msg("sending traces failed")
+		log.Warn().Str("reason", upstream.Redact(err.Error())).Msg("sending traces failed")
 	}))
 
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
