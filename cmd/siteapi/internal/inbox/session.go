@@ -74,8 +74,7 @@ func (s *SignIn) operator(ctx context.Context, cookie string) (schema.Operator, 
 			return schema.Operator{}, unavailable(err)
 		}
 		if claimed {
-			// A client that goes away does not lose the next refresh token.
-			if err := s.renew(context.WithoutCancel(ctx), cookie, session); err != nil {
+			if err := s.renew(ctx, cookie, session); err != nil {
 				return schema.Operator{}, err
 			}
 			continue
@@ -92,6 +91,10 @@ func (s *SignIn) operator(ctx context.Context, cookie string) (schema.Operator, 
 // renew asks the provider for the role once more, and stores it. The provider's no ends the
 // session. While the provider is away the check stays due.
 func (s *SignIn) renew(ctx context.Context, cookie string, session store.OperatorSession) error {
+	// A client that goes away does not lose the next refresh token.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTime)
+	defer cancel()
+
 	refresh := unseal(cookie, session.Refresh)
 	if refresh == "" {
 		return s.end(ctx, session, noSession())

@@ -10,11 +10,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+	"golang.org/x/sync/singleflight"
 
 	"siteapi/integrations/store"
 	"siteapi/integrations/upstream"
@@ -56,24 +57,32 @@ type SignIn struct {
 	// ok, refused, unavailable or ended. The error is the cause, for the log.
 	Report func(ctx context.Context, outcome string, err error)
 
-	mu       sync.Mutex
-	provider *oidc.Provider // nil until the provider has answered
+	discovery singleflight.Group
+	provider  atomic.Pointer[oidc.Provider] // nil until the provider has answered
 }
 
-// open asks the provider for its endpoints, unless it has told them.
-func (s *SignIn) open() (*oidc.Provider, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.provider != nil {
-		return s.provider, nil
+// open asks the provider for its endpoints, unless it has told them. Those who ask at the same
+// time share one answer, which goes on for the others when one of them gives up.
+func (s *SignIn) open(ctx context.Context) (*oidc.Provider, error) {
+	if provider := s.provider.Load(); provider != nil {
+		return provider, nil
 	}
 
-	// The provider keeps the context, with which it fetches its keys later.
-	provider, err := Discover(context.Background(), s.Issuer)
-	if err == nil {
-		s.provider = provider
+	asked := s.discovery.DoChan("", func() (any, error) {
+		// The provider keeps the context, with which it fetches its keys later.
+		provider, err := Discover(context.Background(), s.Issuer)
+		if err == nil {
+			s.provider.Store(provider)
+		}
+		return provider, err
+	})
+	select {
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting for the provider at OIDC_ISSUER: %w", ctx.Err())
+	case answer := <-asked:
+		provider, _ := answer.Val.(*oidc.Provider)
+		return provider, answer.Err
 	}
-	return provider, err
 }
 
 // Discover asks the provider of an issuer for its endpoints. It fails if the provider names
@@ -110,7 +119,7 @@ func (s *SignIn) config(p *oidc.Provider) *oauth2.Config {
 // login sends the browser to the provider. With ?silent=1 the provider asks nothing; where it
 // has to, the login begins anew, and it may.
 func (s *SignIn) login(w http.ResponseWriter, r *http.Request) {
-	provider, err := s.open()
+	provider, err := s.open(r.Context())
 	if err != nil {
 		s.refuse(w, r, unavailable(err))
 		return
@@ -182,7 +191,7 @@ type account struct {
 
 // exchange redeems the code of a login.
 func (s *SignIn) exchange(ctx context.Context, code, secret string) (account, error) {
-	provider, err := s.open()
+	provider, err := s.open(ctx)
 	if err != nil {
 		return account{}, unavailable(err)
 	}
@@ -269,7 +278,7 @@ func (s *SignIn) roleOf(claim json.RawMessage) (highest schema.Role) {
 
 // refresh redeems a refresh token.
 func (s *SignIn) refresh(ctx context.Context, refresh string) (account, error) {
-	provider, err := s.open()
+	provider, err := s.open(ctx)
 	if err != nil {
 		return account{}, unavailable(err)
 	}
