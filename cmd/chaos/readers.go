@@ -21,19 +21,26 @@ const (
 	slowest      = 2 * time.Second // the longest that one of them may wait
 	memoryFactor = 6               // most memory, in sizes of the content
 	memorySlack  = 16              // MiB that Go's collector may keep beside that
+	perDocument  = 8 << 10         // bytes for each document beside its content, to encode one answer
 )
 
-// readers invalidates content of 6 and of 32 MB, with many readers waiting for it. What
-// the service needs beside the content is measured with hardly any.
+// readers invalidates content with many readers waiting for it: few large documents, of
+// which they read the settings, and many small ones, of which they read all. What the
+// service needs beside the content is measured with hardly any.
 func readers(ctx context.Context, t *trial) string {
-	_, base := t.herd(ctx, 0)
+	_, base := t.herd(ctx, amount{0, 20_000, settings, "hello@"})
 
 	var summary []string
-	for _, size := range []int{6, 32} {
-		worst, memory := t.herd(ctx, size)
-		took := fmt.Sprintf("%d MB: %d readers answered within %v, %.0f MiB more than without",
-			size, herd, worst.Round(time.Millisecond), memory-base)
-		if worst > slowest || memory-base > float64(memoryFactor*size+memorySlack) {
+	for _, a := range []amount{
+		{6, 20_000, settings, "hello@"},
+		{32, 20_000, settings, "hello@"},
+		{6, 1_000, list, "post-5999"},
+	} {
+		worst, memory := t.herd(ctx, a)
+		took := fmt.Sprintf("%d MB by %d KB: %d readers answered within %v, %.0f MiB more than without",
+			a.megabytes, a.document/1000, herd, worst.Round(time.Millisecond), memory-base)
+		most := memoryFactor*a.megabytes + memorySlack + a.documents()*perDocument>>20
+		if worst > slowest || memory-base > float64(most) {
 			harness.Check(errors.New(took))
 		}
 		summary = append(summary, took)
@@ -41,13 +48,35 @@ func readers(ctx context.Context, t *trial) string {
 	return strings.Join(summary, "; ")
 }
 
-// herd serves so many megabytes of content, and returns the longest time that a reader
-// waited after an invalidation and the most memory that the service took.
-func (t *trial) herd(ctx context.Context, megabytes int) (worst time.Duration, memory float64) {
-	dir := filepath.Join(t.dir, fmt.Sprint(megabytes))
+// amount is how much content there is, in documents of so many bytes, and what each reader
+// asks for and has to get.
+type amount struct {
+	megabytes, document int
+	query               func(reader int) string
+	answer              string
+}
+
+func (a amount) documents() int { return a.megabytes * 1_000_000 / a.document }
+
+// settings differs for each reader, so that none gets the finished answer of another.
+func settings(reader int) string {
+	return fmt.Sprintf(`query q%d { SiteSettings(id: "siteSettings") { contactEmail } }`, reader)
+}
+
+// list is the same for all readers, as the pages of one site send it.
+func list(int) string {
+	return `{ en: content(documentType: "post") { id }` +
+		` es: content(documentType: "post", locale: es) { id }` +
+		` ro: content(documentType: "post", locale: ro) { id } }`
+}
+
+// herd serves an amount of content, and returns the longest time that a reader waited
+// after an invalidation and the most memory that the service took.
+func (t *trial) herd(ctx context.Context, a amount) (worst time.Duration, memory float64) {
+	dir := filepath.Join(t.dir, fmt.Sprintf("%d-%d", a.megabytes, a.document))
 	harness.Check(os.MkdirAll(dir, 0o750))
 	path := filepath.Join(dir, "content.json")
-	harness.Check(os.WriteFile(path, contentOf(megabytes), 0o600))
+	harness.Check(os.WriteFile(path, contentOf(a), 0o600))
 
 	// By itself the service lets garbage grow towards 128 MiB, which would hide what the
 	// readers need.
@@ -55,7 +84,7 @@ func (t *trial) herd(ctx context.Context, megabytes int) (worst time.Duration, m
 		"CONTENT_TYPES=post", "CMS_DRIVER=file", "CMS_FILE="+path)
 	s.Run(ctx)
 	defer s.Stop(syscall.SIGKILL)
-	readAtOnce(ctx, s) // waits for the start, which reads the content of all languages
+	readAtOnce(ctx, s, a) // waits for the start, which reads the content of all languages
 
 	for range t.times(10, 3) {
 		status, answer, err := harness.Do(
@@ -64,39 +93,38 @@ func (t *trial) herd(ctx context.Context, megabytes int) (worst time.Duration, m
 		if status != http.StatusOK {
 			harness.Check(fmt.Errorf("invalidating: %d %s", status, answer))
 		}
-		worst = max(worst, readAtOnce(ctx, s))
+		worst = max(worst, readAtOnce(ctx, s, a))
 	}
 	return worst, s.Memory("VmHWM")
 }
 
-// contentOf returns site settings and documents of 20 KB, in turn in each language.
-func contentOf(megabytes int) []byte {
+// contentOf returns site settings and documents, in turn in each language.
+func contentOf(a amount) []byte {
 	docs := []map[string]string{
 		{"_id": "siteSettings", "_type": "siteSettings", "contactEmail": "hello@example.com"},
 	}
-	for i := range megabytes * 50 {
+	for i := range a.documents() {
 		docs = append(docs, map[string]string{
 			"_id":      fmt.Sprint("post-", i),
 			"_type":    "post",
 			"language": []string{"en", "es", "ro"}[i%3],
-			"body":     strings.Repeat("lorem ipsum ", 20_000/12),
+			"body":     strings.Repeat("lorem ipsum ", a.document/12),
 		})
 	}
 	return harness.Must(json.Marshal(docs))
 }
 
-// readAtOnce lets all readers read the settings, and returns how long the last one waited.
-func readAtOnce(ctx context.Context, s *harness.Service) time.Duration {
+// readAtOnce lets all readers ask, and returns how long the last one waited.
+func readAtOnce(ctx context.Context, s *harness.Service, a amount) time.Duration {
 	var group sync.WaitGroup
 	failed := make([]error, herd)
 	began := time.Now()
 
 	for i := range herd {
 		group.Go(func() {
-			// Each sends another text, so that none gets the finished answer of another.
-			query := fmt.Sprintf(`{"query":"query q%d { SiteSettings(id: \"siteSettings\") { contactEmail } }"}`, i)
-			status, body, err := harness.Do(ctx, http.MethodPost, s.Base+"/graphql", "", query)
-			if err == nil && (status != http.StatusOK || !strings.Contains(string(body), "hello@")) {
+			request := fmt.Sprintf(`{"query":%q}`, a.query(i))
+			status, body, err := harness.Do(ctx, http.MethodPost, s.Base+"/graphql", "", request)
+			if err == nil && (status != http.StatusOK || !strings.Contains(string(body), a.answer)) {
 				err = fmt.Errorf("a reader got %d %.200s", status, body)
 			}
 			failed[i] = err
