@@ -164,3 +164,50 @@ func TestRefusalsAreLoggedOnceASecond(t *testing.T) {
 		t.Errorf("%d refusals: %d lines tell of %d", refused, lines, told)
 	}
 }
+
+// Health checks and preflight requests leave no line at the level info, and what a client
+// may send without limit is a health check that is read.
+func TestFrequentRequestsFillNoLog(t *testing.T) {
+	t.Parallel()
+	r := launch(t, t.TempDir(), "RATE_LIMITS=on")
+	preflight := []string{"Origin: https://site.example", "Access-Control-Request-Method: POST"}
+
+	if got := r.do("OPTIONS", "/graphql", "", preflight...); got.status != http.StatusNoContent {
+		t.Fatalf("a preflight request: %d", got.status)
+	}
+	for range 300 { // more than are let through at once elsewhere
+		for _, probe := range []string{"GET /healthz", "HEAD /healthz", "GET /readyz"} {
+			method, path, _ := strings.Cut(probe, " ")
+			if got := r.do(method, path, ""); got.status != http.StatusOK {
+				t.Fatalf("%s: %d", probe, got.status)
+			}
+		}
+	}
+
+	r.do(http.MethodGet, "/api/none", "")
+	eventually(t, "the last request is logged", func() bool {
+		return strings.Contains(r.log.String(), `"path":"/api/…"`)
+	})
+	if log := r.log.String(); strings.Count(log, `"message":"request"`) != 1 {
+		t.Errorf("the log has other requests than the last one:\n%s", log)
+	}
+
+	for _, tt := range []struct {
+		method, path string
+		header       []string
+	}{
+		{"PUT", "/healthz", nil},
+		{"OPTIONS", "/readyz", nil},
+		{"OPTIONS", "/graphql", preflight},
+	} {
+		var got response
+		for range 20_000 {
+			if got = r.do(tt.method, tt.path, "", tt.header...); got.status == http.StatusTooManyRequests {
+				break
+			}
+		}
+		if got.status != http.StatusTooManyRequests {
+			t.Errorf("%s %s is not limited: %d", tt.method, tt.path, got.status)
+		}
+	}
+}

@@ -44,6 +44,7 @@ const (
 func (s *Server) limitRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isProbe(r) {
+			recordOf(r.Context()).routine = true
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -131,9 +131,8 @@ func (s *Server) routedSegment(path string) string {
 }
 
 // setHeaders adds headers against type sniffing, and a policy under which nothing is
-// loaded or framed; pages replace it. Pages of the origins may read responses, and get
-// answers to their preflight requests. While the service drains, each connection is closed
-// with its next response.
+// loaded or framed; pages replace it. Pages of the origins may read responses. While the
+// service drains, each connection is closed with its next response.
 func (s *Server) setHeaders(origins []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -145,18 +144,14 @@ func (s *Server) setHeaders(origins []string, next http.Handler) http.Handler {
 			h.Set("Connection", "close")
 		}
 
-		if allowOrigin(h, origins, r.Header.Get("Origin")) &&
-			r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
-			answerPreflight(w)
-			return
-		}
+		allowOrigin(h, origins, r.Header.Get("Origin"))
 		next.ServeHTTP(w, r)
 	})
 }
 
 // allowOrigin lets a page of one of the origins read the response. Where any origin may,
 // every response says so: a shared cache keeps one for all.
-func allowOrigin(h http.Header, origins []string, origin string) bool {
+func allowOrigin(h http.Header, origins []string, origin string) {
 	switch {
 	case slices.Contains(origins, "*"):
 		origin = "*"
@@ -164,17 +159,31 @@ func allowOrigin(h http.Header, origins []string, origin string) bool {
 		h.Add("Vary", "Origin")
 	}
 	if origin == "" || !slices.Contains(origins, origin) {
-		return false
+		return
 	}
 
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Expose-Headers",
 		"X-Request-Id, ETag, Retry-After, Content-Disposition, "+schema.HeaderDropped)
-	return true
 }
 
-func answerPreflight(w http.ResponseWriter) {
-	h := w.Header()
+// answerPreflights answers the preflight requests of pages that may read the response.
+func answerPreflights(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" ||
+			w.Header().Get("Access-Control-Allow-Origin") == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+
+		recordOf(r.Context()).routine = true
+		allowMethods(w.Header())
+		w.WriteHeader(http.StatusNoContent)
+	})
+}
+
+// allowMethods names the methods and headers that pages may send.
+func allowMethods(h http.Header) {
 	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS")
 	h.Set("Access-Control-Allow-Headers",
 		"Authorization, Content-Type, Idempotency-Key, X-Request-Id, "+
@@ -183,5 +192,4 @@ func answerPreflight(w http.ResponseWriter) {
 			"traceparent, tracestate, baggage, sentry-trace, "+
 			"apollographql-client-name, apollographql-client-version")
 	h.Set("Access-Control-Max-Age", "7200") // seconds for which a browser keeps the answer
-	w.WriteHeader(http.StatusNoContent)
 }

@@ -24,6 +24,7 @@ type record struct {
 	charged bool // The request was counted against the limit of its own route.
 	stream  bool // The response is a stream of events, which lasts as long as its client wants.
 	limited bool // The request was refused because its client, or all clients, made too many.
+	routine bool // The request is a health check, or a preflight request of a browser.
 
 	status int // 0: the response has not begun
 	bytes  int64
@@ -62,14 +63,15 @@ func (rec *record) Dropped(fields []string) {
 }
 
 // level returns the level at which the request is logged. Frequent successes, which are
-// reads of public content, tracked sessions and prices, are logged at the debug level.
+// reads of public content, tracked sessions and prices, are logged at the debug level. So
+// are preflight requests and health checks; what makes these fail has a line of its own.
 func (rec *record) level() zerolog.Level {
 	switch {
 	case rec.status == http.StatusInternalServerError:
 		return zerolog.ErrorLevel
 	case len(rec.dropped) > 0:
 		return zerolog.InfoLevel
-	case rec.operation.Public, rec.code == "" && rec.frequent():
+	case rec.routine, rec.operation.Public, rec.code == "" && rec.frequent():
 		return zerolog.DebugLevel
 	}
 	return zerolog.InfoLevel

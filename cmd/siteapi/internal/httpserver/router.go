@@ -127,4 +127,7 @@ func readOnly(next http.Handler) http.Handler {
 }
 
 // isProbe reports whether a request is a health check. Health checks are never limited.
-func isProbe(r *http.Request) bool { return r.URL.Path == livePath || r.URL.Path == readyPath }
+func isProbe(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+		(r.URL.Path == livePath || r.URL.Path == readyPath)
+}
