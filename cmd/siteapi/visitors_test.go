@@ -32,6 +32,12 @@ func (s *service) age(by time.Duration) {
 	query := fmt.Sprintf(`UPDATE sessions SET first_seen = first_seen - %[1]d, last_seen = last_seen - %[1]d,
   counted_at = counted_at - %[1]d, saved_at = CASE saved_at WHEN 0 THEN 0 ELSE saved_at - %[1]d END`, by.Milliseconds())
 
+	s.changeData(query)
+}
+
+// changeData runs a statement on the database behind the service's back.
+func (s *service) changeData(query string) {
+	s.t.Helper()
 	if address := s.env["DATABASE_URL"]; address != "" {
 		conn, err := pgx.Connect(s.t.Context(), address)
 		if err != nil {

@@ -59,10 +59,10 @@ func (h inTx[TTx]) Restore(ctx context.Context, list []store.Delivery) (made []s
 	return made, nil
 }
 
-// retry makes a delivery due now.
+// retry makes a delivery due now. A job of another kind is none.
 func (h inTx[TTx]) retry(ctx context.Context, id int64) (store.Delivery, error) {
 	job, err := h.client.JobRetryTx(ctx, h.tx, id)
-	if errors.Is(err, rivertype.ErrNotFound) {
+	if errors.Is(err, rivertype.ErrNotFound) || err == nil && job.Kind != (args{}).Kind() {
 		err = store.ErrNotFound
 	}
 	if err != nil {

@@ -122,7 +122,8 @@ type operations interface {
 }
 
 // Retry makes a delivery due now, in whatever state it is; a delivered one is sent again.
-// A delivery that is running is left alone. An unknown id gives store.ErrNotFound.
+// A delivery that is running is left alone. An unknown id, and a delivery whose lead has been
+// erased, give store.ErrNotFound.
 func (q *Queue) Retry(ctx context.Context, id int64) error {
 	return q.Records.ChangeDelivery(ctx, func(ctx context.Context, in store.Deliveries) (store.Delivery, error) {
 		return in.(operations).retry(ctx, id)

@@ -228,7 +228,8 @@ type DeliveryCount struct {
 // selected and counted by it. The queue changes it with each delivery.
 type DeliveryRecords interface {
 	// ChangeDelivery runs a change of the queue in a transaction, and records the delivery
-	// that it returns.
+	// that it returns. If the lead has been erased it changes nothing, and returns
+	// ErrNotFound.
 	ChangeDelivery(ctx context.Context, change func(context.Context, Deliveries) (Delivery, error)) error
 
 	// SaveDelivery records the Progress of a delivery whose lead has not been erased.

@@ -64,7 +64,10 @@ func (r *Resolver) RetryDelivery(ctx context.Context, id string) (*schema.Delive
 
 	one := queue.Filter{ID: number, Limit: 1}
 	list, _, err := r.deliveries(ctx, one)
-	if err == nil && len(list) > 0 {
+	if err == nil && (len(list) == 0 || list[0].Lead == nil) {
+		err = store.ErrNotFound // or its lead has been erased
+	}
+	if err == nil {
 		err = r.recordRetry(ctx, list[0])
 	}
 	if err == nil {

@@ -2,6 +2,7 @@ package operators
 
 import (
 	"context"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -89,10 +90,13 @@ func visitorPositionText(s lead.Session) string {
 	return strconv.FormatInt(s.LastSeen.UnixMilli(), 10) + " " + s.ID
 }
 
+// sessionForm is the form of a session's id, as the contract has it.
+var sessionForm = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+
 func parseVisitorPosition(text string) (*store.VisitorPosition, error) {
 	at, session, found := strings.Cut(text, " ")
 	ms, err := strconv.ParseInt(at, 10, 64)
-	if err != nil || !found {
+	if err != nil || !found || !sessionForm.MatchString(session) {
 		return nil, badCursor()
 	}
 	return &store.VisitorPosition{LastSeen: time.UnixMilli(ms), SessionID: session}, nil

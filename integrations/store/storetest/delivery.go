@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -42,6 +43,13 @@ func deliveries(t *testing.T, s Subject) {
 	add(store.BestEffort, lead.Failed)
 	add("crm", lead.Pending)
 	progress[5] = lead.Pending
+
+	err := db.ChangeDelivery(t.Context(), func(context.Context, store.Deliveries) (store.Delivery, error) {
+		return store.Delivery{ID: 11, LeadID: "erased", Target: "crm", CreatedAt: When()}, nil
+	})
+	if !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a delivery whose lead has been erased: %v", err)
+	}
 
 	for _, tt := range []struct {
 		filter []lead.Progress

@@ -228,11 +228,16 @@ func (cmd *resendDeliveries) run(ctx context.Context, c *call) error {
 	return nil
 }
 
-// recordRetried stores that a delivery is tried by hand, if it exists.
+// recordRetried stores that a delivery is tried by hand, if it and its lead exist.
 func (c *call) recordRetried(ctx context.Context, d queue.Delivery) error {
-	if d.LeadID == "" {
+	_, err := c.db.Quotes.Lead(ctx, d.LeadID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
 		return nil
+	case err != nil:
+		return err
 	}
+
 	detail := map[string]any{"target": d.Target, "delivery": d.ID}
 	return c.record(ctx, c.entry(schema.AuditActionRetried, d.LeadID, detail))
 }

@@ -23,6 +23,12 @@ const (
 ON CONFLICT (submission_id, target)
 DO UPDATE SET job = excluded.job, progress = excluded.progress, created_at = excluded.created_at`
 
+	// changeDelivery stores a delivery unless its submission has been erased.
+	changeDelivery = `INSERT INTO deliveries (` + deliveryColumns + `)
+SELECT id, $2, $3, $4, $5 FROM submissions WHERE id = $1
+ON CONFLICT (submission_id, target)
+DO UPDATE SET job = excluded.job, progress = excluded.progress, created_at = excluded.created_at`
+
 	saveDelivery = `UPDATE deliveries SET progress = $1 WHERE submission_id = $2 AND target = $3`
 
 	// A job that an earlier release made may outlive its submission.
@@ -54,7 +60,8 @@ func enqueue(ctx context.Context, tx Tx, leadIDs ...string) error {
 	return record(ctx, tx, list)
 }
 
-// ChangeDelivery runs a change of the queue in a transaction, and records it.
+// ChangeDelivery runs a change of the queue in a transaction, and records it. It returns
+// store.ErrNotFound if the lead has been erased: the job of a delivery may outlive it.
 func (s *Store) ChangeDelivery(
 	ctx context.Context, change func(context.Context, store.Deliveries) (store.Delivery, error),
 ) error {
@@ -63,7 +70,15 @@ func (s *Store) ChangeDelivery(
 		if err != nil {
 			return err
 		}
-		return record(ctx, tx, []store.Delivery{d})
+
+		recorded, err := tx.Exec(ctx, changeDelivery, deliveryValues(d)...)
+		switch {
+		case err != nil:
+			return fmt.Errorf("recording a delivery: %w", err)
+		case recorded == 0:
+			return fmt.Errorf("the lead of delivery %d: %w", d.ID, store.ErrNotFound)
+		}
+		return nil
 	})
 }
 
