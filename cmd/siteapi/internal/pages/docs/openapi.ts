@@ -63,10 +63,22 @@ export interface Description {
   };
 }
 
-/** Follows a reference into the description's components. */
-export function resolve<T extends Reference>(description: Description, value: T): T {
+/**
+ * Follows a reference into the description's components. What may be null instead is taken
+ * for the reference beside the null; mayBeNull tells it.
+ */
+export function resolve<T extends Reference & { anyOf?: Schema[] }>(description: Description, value: T): T {
+  if (value.anyOf && mayBeNull(value)) {
+    const [other, ...more] = value.anyOf.filter((s) => s.type !== "null");
+    if (other && !more.length) return resolve(description, other) as T;
+  }
+
   const [, kind, name] = /^#\/components\/(\w+)\/(.+)$/.exec(value.$ref ?? "") ?? [];
   if (!kind || !name) return value;
   const components = description.components as unknown as Record<string, Record<string, T>>;
   return components[kind]?.[name] ?? value;
 }
+
+/** Reports whether a schema takes null as well. */
+export const mayBeNull = (s: Schema): boolean =>
+  [s.type].flat().includes("null") || (s.anyOf?.some((one) => one.type === "null") ?? false);

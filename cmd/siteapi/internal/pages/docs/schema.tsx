@@ -1,6 +1,6 @@
 // Fields of a request or an answer, as a table; objects within it follow with their paths.
 import { Code, Inline } from "./markdown";
-import { type Content, type Description, type Response, resolve, type Schema as JSONSchema } from "./openapi";
+import { type Content, type Description, mayBeNull, type Response, resolve, type Schema as JSONSchema } from "./openapi";
 
 interface Field {
   name: string;
@@ -14,7 +14,10 @@ interface Field {
 function kind(description: Description, schema: JSONSchema): string {
   const s = resolve(description, schema);
   const type = [s.type ?? "any"].flat().filter((t) => t !== "null").join(" or ");
-  if (s.items) return `list of ${kind(description, s.items)}${s.maxItems ? `, at most ${s.maxItems}` : ""}`;
+  const orNull = mayBeNull(schema) ? " or null" : "";
+  if (s.items) {
+    return `list of ${kind(description, s.items)}${s.maxItems ? `, at most ${s.maxItems}` : ""}${orNull && ", or null"}`;
+  }
   const bounds = [
     s.const !== undefined && `always ${JSON.stringify(s.const)}`,
     s.enum && s.enum.length <= 6 && `one of ${s.enum.join(", ")}`,
@@ -24,7 +27,7 @@ function kind(description: Description, schema: JSONSchema): string {
     s.maxLength !== undefined && `at most ${s.maxLength} characters`,
     s.default !== undefined && `${JSON.stringify(s.default)} if left out`,
   ].filter(Boolean);
-  return [type, ...bounds].join(", ");
+  return [type + orNull, ...bounds].join(", ");
 }
 
 /** Lists the fields of an object and of the objects in it, with their paths. */

@@ -524,6 +524,13 @@ test("the API reference is small, loads nothing from elsewhere, and tries a guar
     assert.ok(sent < 150_000, `${sent} bytes were sent`);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "it is wider than the screen");
 
+    const kinds = await page.locator("td > small").allTextContents();
+    assert.ok(kinds.length > 50);
+    assert.deepEqual(kinds.filter((kind) => /\bany\b/.test(kind)), []);
+    const track = page.getByRole("region", { name: "Track a visitor's choices" });
+    await track.getByRole("row", { name: /^estimate\.min optional/ }).getByText("number or null").waitFor();
+    await track.getByRole("row", { name: /^locale optional/ }).getByText("string or null, one of en, es, ro").waitFor();
+
     const route = page.getByRole("region", { name: "Invalidate cached content" });
     await route.getByText("Try it").click();
     await route.getByRole("button", { name: "Send" }).click();
