@@ -227,13 +227,16 @@ func TestDoctorOnUpstreams(t *testing.T) {
 		env                 string
 		check, state, words string
 	}{
+		{nil, "CONTENT_TYPES=herosection,heroSection", "cms", "WARNING", "document of type herosection see"},
 		{nil, "SANITY_API_URL=http://127.0.0.1:1", "cms", "FAILED", "are not lost"},
 		{nil, "SANITY_TOKEN=hush-reader", "cms", "FAILED", "role Editor"},
 		{answers(429), "A=b", "cms", "FAILED", "quota"},
 		{func() { _ = s.stubs.cms.Replace() }, "A=b",
 			"cms", "WARNING", "no published document of type siteSettings"},
 		{nil, "HUBSPOT_API_URL=http://127.0.0.1:1", "crm", "FAILED", "are not lost"},
-		{nil, "HUBSPOT_TOKEN=hush-wrong", "crm", "FAILED", "HUBSPOT_TOKEN"},
+		{nil, "HUBSPOT_TOKEN=hush-wrong", "crm", "FAILED", "see whether HUBSPOT_TOKEN is valid"},
+		{nil, "SANITY_DATASET=unknown", "cms", "FAILED", "see SANITY_PROJECT_ID, SANITY_DATASET"},
+		{nil, "HUBSPOT_API_VERSION=2001-01", "crm", "FAILED", "see HUBSPOT_API_VERSION"},
 	} {
 		if tt.fail != nil {
 			tt.fail()

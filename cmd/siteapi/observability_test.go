@@ -11,17 +11,32 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/upstream/faulttest"
 )
 
 // described returns the labels of each metric that the service may show, by name.
 func described(t *testing.T) map[string][]string {
 	t.Helper()
+	vendors := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
 	s := startService(t, map[string]string{
+		"CRM_DRIVER":      "hubspot",
+		"HUBSPOT_API_URL": vendors.crm.URL(),
+		"HUBSPOT_TOKEN":   hubspottest.Token,
 		"CDN_PURGE_URL":   "http://127.0.0.1:1",
 		"CDN_PURGE_KIND":  "varnish",
 		"CDN_PURGE_TOKEN": "purge-token",
 	})
 	s.do("GET", "/healthz", "") // waits until it is listening
+
+	// The CRM refuses to tell from the start: what is wrong shows all the same.
+	vendors.crm.Fail(faulttest.Answer(403).Times(-1))
+	s.submit(t, "crm")
+	if _, err := s.app.pull.Once(t.Context()); err == nil {
+		t.Error("the CRM told what became of leads")
+	}
 
 	descs := make(chan *prometheus.Desc, 1000)
 	s.app.metrics.Registry.Describe(descs)
@@ -50,7 +65,8 @@ func described(t *testing.T) map[string][]string {
 		for _, f := range families {
 			names[f.GetName()] = true
 		}
-		return err == nil && names["siteapi_deliveries"] && names["siteapi_leads_in_review"]
+		return err == nil && names["siteapi_deliveries"] && names["siteapi_leads_in_review"] &&
+			names["siteapi_crm_pull_seconds"]
 	})
 
 	for _, f := range families {

@@ -57,6 +57,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"HUBSPOT_API_VERSION":        {"3", "v4", "2026", "2026-13"},
 		"SITE_URL":                   {"https://", "example.com", "https://x:65536", "https://me:secret@site.example"},
 		"CONTENT_TTL":                {"soon", "0s", "0", "1ns", "999ms", "-1s", "999999d", "-213500d"},
+		"CONTENT_TYPES":              {"heroSection quoteOption", "heroSection, quote Option"},
 		"CDN_MAX_AGE":                {"61s", "-1s", "367d"},
 		"CDN_PURGE_KIND":             {"akamai"},
 		"CDN_PURGE_URL":              {"varnish:6081", "https://user@cdn.example/purge", "https://cdn.example/?a=b c", ","},
@@ -213,6 +214,33 @@ func TestEveryProblemIsNamed(t *testing.T) {
 	env = append(env, "CMS_DRIVER=wordpress")
 	if out, _ := command(t, env, "config"); strings.Count(out, "CMS_DRIVER: ") != 1 {
 		t.Errorf("a wrong driver: %s", out)
+	}
+}
+
+// Files that settings name are read before the start, by doctor and config, too.
+func TestUnusableFilesAreNamed(t *testing.T) {
+	t.Parallel()
+	content := filepath.Join(t.TempDir(), "content.json")
+	documents := filepath.Join(t.TempDir(), "x.graphql")
+	for path, text := range map[string]string{content: "[{]", documents: "{ noSuchField }"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	env := []string{
+		"ENVIRONMENT=development",
+		"DATA_DIR=" + t.TempDir(),
+		"CMS_FILE=" + content,
+		"GRAPHQL_DOCUMENTS=" + filepath.Dir(documents),
+	}
+	for _, args := range []string{"config", "serve", "doctor"} {
+		out, code := command(t, env, args)
+		for _, want := range []string{"CMS_FILE: " + content + " cannot be used: line 1", "GRAPHQL_DOCUMENTS: "} {
+			if code == 0 || strings.Count(out, want) != 1 || strings.Contains(out, "earlier content") {
+				t.Errorf("%s: exit code %d, want %q once: %s", args, code, want, out)
+			}
+		}
 	}
 }
 

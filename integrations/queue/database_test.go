@@ -240,6 +240,7 @@ type recorded struct {
 	mu     sync.Mutex
 	list   []store.Delivery
 	leases map[string]time.Time // ends of leases by their names
+	full   error                // of imports, if the disk is full
 }
 
 // TakeLease takes a lease that has ended.
@@ -296,6 +297,9 @@ func (r *records) SaveDelivery(_ context.Context, d store.Delivery) error {
 }
 
 func (r *records) ImportDeliveries(_ context.Context, list []store.Delivery) error {
+	if r.full != nil {
+		return r.full
+	}
 	for _, d := range list {
 		r.set(d)
 	}

@@ -169,12 +169,26 @@ func (q *Queue) Import(ctx context.Context) error {
 			}
 			list[i], last = d.recorded(), d.ID
 		}
-		err = q.Records.ImportDeliveries(ctx, list)
+		if err = q.Records.ImportDeliveries(ctx, list); err != nil && q.recorded(ctx, list) {
+			err = nil // a full disk must not keep a command from reading
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("recording the deliveries of earlier releases: %w", err)
 	}
 	return nil
+}
+
+// recorded reports whether all of these deliveries, in the order of their ids, are recorded.
+func (q *Queue) recorded(ctx context.Context, list []store.Delivery) bool {
+	found, err := q.Records.RecordedDeliveries(ctx, store.DeliveryFilter{
+		After: list[0].ID - 1,
+		Limit: len(list),
+	})
+	known := idsOf(found)
+	return err == nil && !slices.ContainsFunc(list, func(d store.Delivery) bool {
+		return !slices.Contains(known, d.ID)
+	})
 }
 
 // Reconcile corrects what is recorded of deliveries that ended without a word from their

@@ -448,9 +448,22 @@ func TestDeliveriesOfEarlierReleases(t *testing.T) {
 		q := db(t, options(tg.send))
 		q.addUnrecorded("old")
 
+		q.records.full = errors.New("the disk is full")
+		if err := q.Import(t.Context()); !errors.Is(err, q.records.full) {
+			t.Errorf("an import that a full disk prevents: %v", err)
+		}
+		q.records.full = nil
 		if err := q.Import(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
+		// What is recorded can be read with a full disk, too.
+		q.records.full = errors.New("the disk is full")
+		if err := q.Import(t.Context()); err != nil {
+			t.Errorf("nothing is to be recorded: %v", err)
+		}
+		q.records.full = nil
+
 		if list, err := q.List(t.Context(), queue.Filter{
 			Leads: []string{"old", "other"},
 		}); err != nil || len(list) != 1 || list[0].LeadID != "old" {

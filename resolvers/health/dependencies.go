@@ -47,7 +47,8 @@ func (d Dependencies) Checks() []Check {
 		{
 			"database",
 			d.checkDatabase,
-			"see DATABASE_URL, or the owner and mode of DATA_DIR; `siteapi restore` replaces a damaged file",
+			"see DATABASE_URL and whether PostgreSQL runs and can be reached; without DATABASE_URL, the owner and " +
+				"mode of DATA_DIR, and whether its disk is full. Do not restore for this: leads would be lost",
 		},
 		{"deliveries", d.checkDeliveries, "see the database"},
 		{"edge", d.checkEdge, "see the database"},
@@ -139,7 +140,35 @@ func (d Dependencies) checkCMS(ctx context.Context, warn Warn) (string, error) {
 			"create and publish it")
 	}
 
+	missing, err := withoutDocuments(ctx, source, d.ContentTypes)
+	if err != nil {
+		return "", err
+	}
+	if len(missing) > 0 {
+		warn("there is no published document of type "+strings.Join(missing, ", "),
+			"see whether CONTENT_TYPES spells the type as the CMS does; else publish a document of it")
+	}
+
 	return fmt.Sprintf("%d documents in %s, read", len(docs), schema.DefaultLocale), nil
+}
+
+// withoutDocuments returns the types of which no language has a published document.
+func withoutDocuments(ctx context.Context, source cms.Content, types []string) ([]string, error) {
+	missing := slices.Clone(types)
+	for _, locale := range schema.Locales() {
+		if len(missing) == 0 {
+			break
+		}
+
+		docs, err := source.Fetch(ctx, cms.Query{Types: missing, Locale: string(locale)})
+		if err != nil {
+			return nil, err
+		}
+		missing = slices.DeleteFunc(missing, func(name string) bool {
+			return slices.ContainsFunc(docs, func(d cms.Document) bool { return d.Type == name })
+		})
+	}
+	return missing, nil
 }
 
 // fewNetworks is the number of leads of the last day from which it means something that

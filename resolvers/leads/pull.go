@@ -89,9 +89,13 @@ func ReadPulled(ctx context.Context, leases store.Leases) (known Pulled, err err
 	return known, nil
 }
 
-// LastAt returns when the CRM was last asked; the zero time if it was not.
+// LastAt returns when the CRM last answered; until it did, when the oldest lead that it was
+// asked about was submitted; the zero time if it was never asked.
 func (p *Pull) LastAt(ctx context.Context) (time.Time, error) {
 	known, err := ReadPulled(ctx, p.Leases)
+	if known.At.IsZero() {
+		return known.Since, err
+	}
 	return known.At, err
 }
 

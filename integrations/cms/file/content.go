@@ -38,6 +38,13 @@ func IsSample(content []byte) bool {
 	return strings.Contains(shippedSamples, fmt.Sprintf("%x", sha256.Sum256(content)))
 }
 
+// Check returns why the text of a content file cannot be used, or nil. Entries that would
+// be left out are no error.
+func Check(content []byte) error {
+	_, _, err := parse(content)
+	return err
+}
+
 // Fetch returns the documents that match a query. The result is never older than the
 // file, unless the file cannot be used.
 func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error) {

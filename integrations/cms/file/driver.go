@@ -67,7 +67,7 @@ func Open(opts Options) (*Driver, error) {
 		}
 	}
 
-	if err := d.read(); err != nil {
+	if err := d.readLocked(); err != nil { // nobody else has the driver yet
 		return nil, fmt.Errorf("reading the content file %s: %w", d.path, err)
 	}
 

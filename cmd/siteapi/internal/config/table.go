@@ -127,7 +127,11 @@ func (s *Settings) table() []Setting {
 		},
 		{Name: "VISITOR_MAIL", Default: "on", set: into(&s.VisitorMail, onOff)},
 		{Name: "SITE_URL", set: into(&s.SiteURL, webAddress)},
-		{Name: "CONTENT_TYPES", Development: "heroSection,quoteOption,consentText", set: into(&s.ContentTypes, list)},
+		{
+			Name:        "CONTENT_TYPES",
+			Development: "heroSection,quoteOption,consentText",
+			set:         into(&s.ContentTypes, documentTypes),
+		},
 		{Name: "CONTENT_TTL", Default: "10m", set: into(&s.ContentTTL, contentTTL)},
 
 		{Name: "CDN_MAX_AGE", Default: "0s", set: into(&s.CDNMaxAge, duration(0, 366*24*time.Hour))},

@@ -48,6 +48,16 @@ func list(v string) ([]string, error) {
 	return split(v), nil
 }
 
+// documentTypes takes names without blanks: types that only a blank separates are one name,
+// which no document has.
+func documentTypes(v string) ([]string, error) {
+	types, err := list(v)
+	if i := slices.IndexFunc(types, func(t string) bool { return strings.ContainsAny(t, " \t\r\n") }); i >= 0 {
+		return nil, fmt.Errorf("must be document types separated by commas: there is a blank in %q", types[i])
+	}
+	return types, err
+}
+
 // split cuts a comma-separated value and drops empty parts.
 func split(value string) []string {
 	var parts []string

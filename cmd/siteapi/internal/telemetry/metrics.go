@@ -123,7 +123,8 @@ type Gauges struct {
 	Load    func() store.Load
 	Watcher cms.Watcher // notices changes of the content; nil if there is none
 
-	// Pulled returns when the CRM was last asked what became of leads; nil if it is not.
+	// Pulled returns when the CRM last answered what became of leads, or before its first
+	// answer when the oldest lead was submitted; nil if the CRM is not asked.
 	Pulled func(ctx context.Context) (time.Time, error)
 
 	Files []string // SQLite's files; none with PostgreSQL
@@ -168,7 +169,9 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 
 	if g.Pulled != nil {
 		if at, err := g.Pulled(ctx); err == nil && !at.IsZero() {
-			set("crm_pull_seconds", "Time since the CRM was last asked what became of leads.", age(at), nil)
+			set("crm_pull_seconds",
+				"Time since the CRM last answered what became of leads; age of the oldest lead if never.",
+				age(at), nil)
 		}
 	}
 
