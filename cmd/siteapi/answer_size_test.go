@@ -134,8 +134,9 @@ func TestContentIsChargedBySize(t *testing.T) {
 	}
 }
 
-// TestPagesOfLeadsEndEarly asks for a page of leads that aliases make too large. It has
-// the leads that fit, and the next pages have the others.
+// TestPagesOfLeadsEndEarly asks for pages of leads that are too large, once for their aliases
+// and once for the table of what visitors wrote. A page has the leads that fit, and the next
+// pages have the others.
 func TestPagesOfLeadsEndEarly(t *testing.T) {
 	t.Parallel()
 	admin := freeAddress(t)
@@ -146,6 +147,7 @@ func TestPagesOfLeadsEndEarly(t *testing.T) {
 	for i := range leads {
 		leads[i] = odd()
 		leads[i].ID, leads[i].SubmittedAt = fmt.Sprintf("lead-%03d", i), time.Now().Add(-time.Minute)
+		leads[i].Message = strings.Repeat("🍯", 50_000)
 		leads[i].Selections.Features = make([]string, 50)
 		for f := range leads[i].Selections.Features {
 			leads[i].Selections.Features[f] = fmt.Sprintf("%064d", f)
@@ -155,27 +157,31 @@ func TestPagesOfLeadsEndEarly(t *testing.T) {
 	s.start()
 
 	b := &browser{t: t, base: "http://" + admin}
-	seen, after := map[string]bool{}, ""
-	for pages := 1; pages < 10; pages++ {
-		data, code := b.asks(`{ leads(first: 100` + after + `) { edges { node { id selections {` +
-			aliased("features", 45) + ` } } } pageInfo { hasNextPage endCursor } } }`)
-		if code != "" || len(data.Leads.Edges) == 0 {
-			t.Fatalf("page %d: %d leads, %s", pages, len(data.Leads.Edges), code)
-		}
-
-		for _, e := range data.Leads.Edges {
-			seen[e.Node.ID] = true
-		}
-		if !data.Leads.PageInfo.HasNextPage {
-			if pages == 1 {
-				t.Error("one page has all leads")
+	for name, fields := range map[string]string{
+		"aliases": `edges { node { id selections {` + aliased("features", 45) + ` } } }`,
+		"table":   `csv edges { node { id } }`,
+	} {
+		seen, after := map[string]bool{}, ""
+		for pages := 1; pages < 10; pages++ {
+			data, code := b.asks(`{ leads(first: 100` + after + `) { ` + fields + ` pageInfo { hasNextPage endCursor } } }`)
+			if code != "" || len(data.Leads.Edges) == 0 {
+				t.Fatalf("%s, page %d: %d leads, %s", name, pages, len(data.Leads.Edges), code)
 			}
-			break
+
+			for _, e := range data.Leads.Edges {
+				seen[e.Node.ID] = true
+			}
+			if !data.Leads.PageInfo.HasNextPage {
+				if pages == 1 {
+					t.Errorf("%s: one page has all leads", name)
+				}
+				break
+			}
+			after = `, after: "` + *data.Leads.PageInfo.EndCursor + `"`
 		}
-		after = `, after: "` + *data.Leads.PageInfo.EndCursor + `"`
-	}
-	if len(seen) != total {
-		t.Errorf("the pages have %d leads, want %d", len(seen), total)
+		if len(seen) != total {
+			t.Errorf("%s: the pages have %d leads, want %d", name, len(seen), total)
+		}
 	}
 }
 

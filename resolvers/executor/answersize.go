@@ -137,17 +137,22 @@ func (a answerBound) field(ctx context.Context, next graphql.Resolver) (any, err
 }
 
 // Fitting returns how many of the edges of a page, the value of the current field, fit into
-// the answer: at least one.
-func Fitting(ctx context.Context, edges any) int {
+// the answer: at least one. Fields of the page that have a text with a part for each edge
+// are given by their names.
+func Fitting(ctx context.Context, edges any, texts map[string]func(edge int) string) int {
 	answer, list := budgetOf(ctx), reflect.ValueOf(edges)
 	remaining := answer.limit() - int(answer.used.Load())
 	m := measure{graphql.GetOperationContext(ctx), remaining}
 
 	var shapes []*shape
+	var parts []func(edge int) string
 	field := graphql.GetFieldContext(ctx).Field
 	for _, f := range graphql.CollectFields(m.op, field.Selections, []string{field.Definition.Type.Name()}) {
 		if f.Name == "edges" {
 			shapes = append(shapes, m.shapeOf(f, list.Type()))
+		}
+		if part := texts[f.Name]; part != nil {
+			parts = append(parts, part)
 		}
 	}
 
@@ -155,6 +160,9 @@ func Fitting(ctx context.Context, edges any) int {
 	for i := range list.Len() {
 		for _, s := range shapes {
 			used += m.size(s, list.Index(i))
+		}
+		for _, part := range parts {
+			used += textSize(part(i))
 		}
 		if used > remaining && i > 0 {
 			return i

@@ -34,7 +34,7 @@ func (r *Resolver) DeliveryPage(
 		edges[i] = &schema.DeliveryEdge{Cursor: newCursor(d.ID), Node: d}
 	}
 
-	n := executor.Fitting(ctx, edges)
+	n := executor.Fitting(ctx, edges, nil)
 	r.logAudit(ctx, "deliveries", leadsOf(list[:n])...)
 	if showsPersonal(ctx) {
 		err := r.recordListed(ctx, []any{"deliveries", f.States, f.Target}, func() (map[string]any, error) {

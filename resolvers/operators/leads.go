@@ -55,8 +55,10 @@ func (r *Resolver) LeadPage(
 		edges[i] = &schema.LeadEdge{Cursor: newCursor(positionText(f, found[i])), Node: l}
 	}
 
-	// A page whose aliases make it too large ends early.
-	n := executor.Fitting(ctx, edges)
+	// A page that is too large ends early, be it for its aliases or for what visitors wrote.
+	n := executor.Fitting(ctx, edges, map[string]func(int) string{
+		"csv": func(i int) string { return *table(found[i:i+1], i == 0 && after == "") },
+	})
 	r.logAudit(ctx, "leads", leadIDs(found[:n])...)
 	if began, err = r.recordLeads(ctx, f, state, began); err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func (r *Resolver) VisitorsWhoLeft(
 		edges[i] = &schema.VisitorEdge{Cursor: newCursor(visitorPositionText(s)), Node: newVisitor(s)}
 	}
 
-	n := executor.Fitting(ctx, edges)
+	n := executor.Fitting(ctx, edges, nil)
 	r.logAudit(ctx, "visitorsWhoLeft")
 	err = r.recordListed(ctx, "visitors", func() (map[string]any, error) {
 		return map[string]any{"count": n, "of": "visitors"}, nil
