@@ -268,14 +268,16 @@ test("a session that ends meanwhile changes nothing, and the lead is still open 
   await button(page, "Release it").waitFor();
 
   // Only the release finds that the session has ended: what the page asks by itself waits meanwhile.
-  const waiting = [];
-  const wait = (route) => (/releaseLead/.test(route.request().postData()) ? route.continue() : waiting.push(route));
-  await page.route("**/graphql", wait);
+  let waiting = [];
+  await page.route("**/graphql", (route) =>
+    !waiting || /releaseLead/.test(route.request().postData()) ? route.continue() : waiting.push(route),
+  );
   await browser.context.clearCookies();
   await button(page, "Release it").click();
   await page.getByText("Your session has ended. Nothing was changed").first().waitFor();
-  await page.unroute("**/graphql", wait);
-  await Promise.all(waiting.map((route) => route.continue()));
+  const late = waiting;
+  waiting = null;
+  await Promise.all(late.map((route) => route.continue()));
   await logIn(page);
   await page.getByRole("heading", { name: "Is this a person?" }).waitFor();
 
