@@ -13,6 +13,7 @@ import (
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/storetest/pgserver"
+	"siteapi/integrations/upstream"
 	"siteapi/schema"
 )
 
@@ -86,6 +87,36 @@ func TestCopyOfWithdrawal(t *testing.T) {
 	}
 	moved := startService(t, map[string]string{"DATABASE_URL": url})
 	eventually(t, "the CRM is told", func() bool { return moved.fileHas("crm", "news: withdrawn") })
+}
+
+// A delivery that waits and two withdrawals of its lead are one delivery of the copy.
+func TestCopyOfWithdrawalsOfAnUnfinishedDelivery(t *testing.T) {
+	t.Parallel()
+	url := pgserver.Start(t).NewDatabase(t)
+	s := startService(t, nil, quick, func(d *deliveries) {
+		d.senders[queue.CRM] = func(context.Context, *queue.Try) error {
+			return &upstream.Error{System: "crm", Op: "writing", Kind: upstream.Unavailable}
+		}
+	})
+	s.submitAt(t, "ana-maria", time.Hour,
+		lead.Consent{Purpose: "news", Given: true, SiteWording: true},
+		lead.Consent{Purpose: "calls", Given: true, SiteWording: true})
+	eventually(t, "the CRM refuses it", func() bool {
+		return s.deliveries("ana-maria")[queue.CRM].State == queue.Retrying
+	})
+	s.stop()
+
+	env := []string{"ENVIRONMENT=development", "DATA_DIR=" + s.dataDir}
+	for _, purpose := range []string{"news", "calls"} {
+		if out, code := command(t, env, "leads", "withdraw", "ana-maria", "--purpose", purpose); code != 0 {
+			t.Fatal(out)
+		}
+	}
+	if out, code := command(t, append(env, "DATABASE_URL="+url), "store", "copy"); code != 0 {
+		t.Fatal(out)
+	}
+	moved := startService(t, map[string]string{"DATABASE_URL": url})
+	eventually(t, "the CRM is told", func() bool { return moved.fileHas("crm", "calls: withdrawn") })
 }
 
 // fileHas reports whether a file that a driver wrote contains a text.

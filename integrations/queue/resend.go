@@ -58,22 +58,28 @@ func (h inTx[TTx]) ResendChanged(ctx context.Context, leadIDs []string) (made []
 // Changed lists the deliveries that such jobs wait for. None of them may have ended with the
 // lead as it is now.
 func (q *Queue) Changed(ctx context.Context) (list []store.Delivery, err error) {
-	found, err := q.client.JobList(ctx, river.NewJobListParams().
+	params := river.NewJobListParams().
 		Kinds(resendChanged).
 		States(append(waiting(), rivertype.JobStateRunning)...).
-		First(10_000))
-	if err != nil {
-		return nil, fmt.Errorf("listing leads that have changed: %w", q.Translate(err))
-	}
-
-	for _, job := range found.Jobs {
-		var args resendArgs
-		if err := json.Unmarshal(job.EncodedArgs, &args); err != nil {
-			return nil, fmt.Errorf("decoding job %d: %w", job.ID, err)
+		First(pageSize)
+	for of := params; ; {
+		page, err := q.client.JobList(ctx, of)
+		if err != nil {
+			return nil, fmt.Errorf("listing leads that have changed: %w", q.Translate(err))
 		}
-		list = append(list, store.Delivery{LeadID: args.Lead, Target: string(args.Target)})
+
+		for _, job := range page.Jobs {
+			var args resendArgs
+			if err := json.Unmarshal(job.EncodedArgs, &args); err != nil {
+				return nil, fmt.Errorf("decoding job %d: %w", job.ID, err)
+			}
+			list = append(list, store.Delivery{LeadID: args.Lead, Target: string(args.Target)})
+		}
+		if len(page.Jobs) < pageSize {
+			return list, nil
+		}
+		of = params.After(page.LastCursor)
 	}
-	return list, nil
 }
 
 // resendWorker works on these jobs.

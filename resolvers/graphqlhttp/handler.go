@@ -39,6 +39,10 @@ type Streams interface {
 	Begin(r *http.Request) (ctx context.Context, end func(), refused *schema.Error)
 }
 
+// statusClientLeft counts requests whose client did not wait for the answer: these are no
+// failures of the service. It is nginx's.
+const statusClientLeft = 499
+
 // Options configures a handler.
 type Options struct {
 	// Executor runs the operations. Its query cache is Documents.
@@ -182,6 +186,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		asked.Cached = result == nil // It is the response to another request.
 		recorder.Operation(asked)
 		res.write(w, r)
+	case result == nil && r.Context().Err() != nil: // nobody reads an answer
+		w.WriteHeader(statusClientLeft)
 	case result == nil:
 		writeError(w, r, m, statusFor(m, schema.CodeUpstreamUnavailable), &schema.Error{
 			Code:       schema.CodeUpstreamUnavailable,

@@ -168,24 +168,31 @@ func (c *responseCache) revisions(ctx context.Context, op *operation, variables 
 		return nil
 	}
 
-	var list []revision
+	var locales []string
 	for _, source := range op.locales {
 		value, _ := source.Value(variables) // cannot fail: an enum, or a variable that has been checked
 		locale, _ := value.(string)
-		if slices.ContainsFunc(list, func(r revision) bool { return r.locale == locale }) {
-			continue
+		if !slices.Contains(locales, locale) {
+			locales = append(locales, locale)
 		}
+	}
 
-		name, ok := c.revision(locale)
-		if !ok {
-			c.load(ctx, locale)
-			name, ok = c.revision(locale)
+	// All at once, as the fields would be: each may take most of the operation's time.
+	var loading sync.WaitGroup
+	for _, locale := range locales {
+		if _, ok := c.revision(locale); !ok {
+			loading.Go(func() { c.load(ctx, locale) })
 		}
+	}
+	loading.Wait()
+
+	var list []revision
+	for _, locale := range locales {
+		name, ok := c.revision(locale)
 		if !ok {
 			return nil
 		}
 		list = append(list, revision{strings.Clone(locale), name})
 	}
-
 	return list
 }

@@ -314,12 +314,20 @@ func giveToOwner(folder string, paths ...string) error {
 		return nil
 	}
 
+	// That user can change the folder meanwhile, so that no name may lead out of it.
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+
 	for _, path := range paths {
-		err = errors.Join(err, filepath.WalkDir(path, func(path string, _ fs.DirEntry, err error) error {
+		inside, relErr := filepath.Rel(folder, path)
+		err = errors.Join(err, relErr, fs.WalkDir(root.FS(), inside, func(name string, _ fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
-			return os.Lchown(path, int(owner.Uid), int(owner.Gid))
+			return root.Lchown(name, int(owner.Uid), int(owner.Gid))
 		}))
 	}
 	return err

@@ -59,13 +59,18 @@ func copyStore(ctx context.Context, c *call) (err error) {
 		if err != nil {
 			return nil, err
 		}
-		found := slices.DeleteFunc(changed, func(d store.Delivery) bool { return !slices.Contains(ids, d.LeadID) })
-
 		list, err := from.Queue.List(ctx, queue.Filter{States: leads.Undelivered(), Leads: ids})
 		for _, d := range list {
-			found = append(found, store.Delivery{LeadID: d.LeadID, Target: string(d.Target)})
+			changed = append(changed, store.Delivery{LeadID: d.LeadID, Target: string(d.Target)})
 		}
-		return found, err
+
+		// A lead that has changed several times, or whose delivery waits as well, is there again.
+		seen := map[store.Delivery]bool{}
+		return slices.DeleteFunc(changed, func(d store.Delivery) bool {
+			again := seen[d]
+			seen[d] = true
+			return again || !slices.Contains(ids, d.LeadID)
+		}), err
 	}
 
 	report, err := storecopy.Copy(ctx, from.Tables, c.db.Tables, unfinished)
