@@ -1,7 +1,7 @@
 # Everything a developer does. `make run` and `make test` need Go and make, nothing else.
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+LDFLAGS := -s -w -X siteapi/cmd/siteapi/internal/app.version=$(VERSION)
 # These tags leave text/template out, so that the linker can drop unused methods: a third of the binary.
 TAGS    := grpcnotrace,validator_novalidatefn
 BINARY  := bin/siteapi
@@ -33,7 +33,7 @@ test: ## run the tests; those that need a server are skipped where it is not ins
 
 # The detector is not built into SQLite, translated from C, where it would take most of the time. (It has to be in
 # every package that uses generic types of the standard library: the linker keeps one copy of those.)
-test-race: ## run the tests with the race detector, PACKAGES="./cmd/siteapi" or all; those of PDFs take minutes
+test-race: ## run the tests with the race detector, PACKAGES="./rest" or all; those of PDFs take minutes
 	$(GO) test -race '-gcflags=modernc.org/sqlite/lib=-race=false -d=checkptr=0' $(TESTFLAGS) $(or $(PACKAGES),./...)
 
 build: ## build bin/siteapi

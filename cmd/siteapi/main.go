@@ -4,147 +4,22 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
-	"runtime"
-	"runtime/debug"
 	"syscall"
 
-	"github.com/rs/zerolog"
-	"github.com/spf13/cobra"
-
-	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/app"
 	"siteapi/cmd/siteapi/internal/operator"
-	"siteapi/cmd/siteapi/internal/telemetry"
-	"siteapi/integrations/cache"
-	cmsfile "siteapi/integrations/cms/file"
-	"siteapi/integrations/mail"
-	"siteapi/integrations/queue"
-	"siteapi/integrations/store"
-	"siteapi/resolvers/leadmail"
-	"siteapi/resolvers/leads"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 
-	if err := newCommand(os.Getenv, os.Stdout).ExecuteContext(ctx); err != nil {
+	if err := app.NewCommand(os.Getenv, os.Stdout).ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "siteapi:", err)
 		os.Exit(operator.ExitCode(err))
-	}
-}
-
-// version is stamped by the build; a plain `go build` leaves it empty.
-var version string //nolint:gochecknoglobals // the linker's -X needs a package variable
-
-// versionText returns the stamped version, else the one that Go recorded in the build.
-func versionText() string {
-	built := ""
-	if info, ok := debug.ReadBuildInfo(); ok {
-		built = info.Main.Version
-	}
-
-	return cmp.Or(version, built, "devel")
-}
-
-func newCommand(getenv func(string) string, out io.Writer) *cobra.Command {
-	serving := func(c *cobra.Command, _ []string) error { return serve(c.Context(), getenv, out) }
-
-	root := &cobra.Command{
-		Use:   "siteapi",
-		Short: "the backend of a multilingual marketing site",
-		Long: "The backend of a multilingual marketing site. Without a command it serves. " +
-			"Settings are environment variables:\n" +
-			"`siteapi config` lists them all, and a command needs those it uses. " +
-			"Exit codes: 0 done, 1 failed,\n" +
-			"2 done, and something is wrong.",
-		Example: "  ENVIRONMENT=development siteapi\n" +
-			"  siteapi doctor\n" +
-			"  source <(siteapi completion bash)",
-		Version: versionText() + " " + runtime.Version() + " " +
-			runtime.GOOS + "/" + runtime.GOARCH,
-		Args:              operator.NoArguments,
-		RunE:              serving,
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return readEnvFile(c) },
-		SilenceErrors:     true,
-		SilenceUsage:      true, // main prints the error once
-	}
-
-	root.SetOut(out)
-	root.SetFlagErrorFunc(operator.UsageError)
-	root.PersistentFlags().String("env-file", config.DefaultEnvFile,
-		"`file` of NAME=value lines with settings; variables of the environment win")
-
-	root.AddCommand(operator.Commands(operatorDrivers(getenv))...)
-	root.AddCommand(&cobra.Command{
-		Use:   "serve",
-		Short: "answer requests until it is stopped (the default)",
-		Long: "Checks all settings first and names every problem at once. " +
-			"SIGTERM or SIGINT finishes what is under way;\n" +
-			"a second one ends it at once.",
-		Example: "  siteapi serve",
-		Args:    operator.NoArguments,
-		RunE:    serving,
-	})
-
-	root.AddCommand(&cobra.Command{
-		Use:     "version",
-		Short:   "print the version of the service, of Go and of the system",
-		Example: "  siteapi version",
-		Args:    operator.NoArguments,
-		Run:     func(c *cobra.Command, _ []string) { c.Println("siteapi version " + root.Version) },
-	})
-
-	return root
-}
-
-// readEnvFile reads settings from the file that --env-file names. It warns of lines
-// without effect, and of variables that look like misspelt settings.
-func readEnvFile(c *cobra.Command) error {
-	path, _ := c.Flags().GetString("env-file")
-	ineffective, err := config.LoadEnvFile(path)
-	if err != nil {
-		return err
-	}
-
-	for _, warning := range append(ineffective, config.Misspelt(os.Environ())...) {
-		fmt.Fprintln(os.Stderr, "siteapi:", warning)
-	}
-	return nil
-}
-
-// operatorDrivers returns the functions with which the operator's commands open the systems
-// that they work on. These log warnings only, and their metrics are not served.
-func operatorDrivers(getenv func(string) string) operator.Drivers {
-	log := zerolog.New(telemetry.ConsoleWriter(os.Stderr)).
-		Level(zerolog.WarnLevel).With().Timestamp().Logger()
-	metrics := telemetry.NewMetrics(versionText())
-
-	return operator.Drivers{
-		Getenv:       getenv,
-		CheckServing: checkServing,
-		OpenDatabase: func(ctx context.Context, s *config.Settings) (*operator.Database, error) {
-			return openDatabase(ctx, s, deliveries{}, log)
-		},
-		Sample:   cmsfile.Sample(),
-		OpenCMS:  func(s *config.Settings) (operator.CMS, error) { return openCMS(s, log, metrics) },
-		OpenCRM:  func(s *config.Settings) (leads.CRM, error) { return openCRM(s, log, metrics) },
-		OpenMail: func(s *config.Settings) mail.Sender { return openMail(s, metrics) },
-		OpenMailer: func(s *config.Settings, quotes store.Quotes) (*leadmail.Service, error) {
-			return newMailer(s, log, metrics, quotes)
-		},
-		OpenCache: func(ctx context.Context, s *config.Settings) (cache.Cache, error) {
-			c, _, err := openCache(ctx, s, log)
-			return c, err
-		},
-		OpenEdge: func(s *config.Settings) ([]queue.Receiver, error) { return openReceivers(s, nil) },
-		LockSQLite: func(s *config.Settings) (io.Closer, error) {
-			return lockDatabase(context.Background(), s, true)
-		},
 	}
 }

@@ -1,0 +1,369 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/httpserver"
+	"siteapi/cmd/siteapi/internal/inbox"
+	"siteapi/cmd/siteapi/internal/operator"
+	"siteapi/cmd/siteapi/internal/telemetry"
+	"siteapi/integrations/cache"
+	"siteapi/integrations/cms"
+	"siteapi/integrations/crm"
+	"siteapi/integrations/queue"
+	"siteapi/resolvers"
+	"siteapi/resolvers/content"
+	"siteapi/resolvers/executor"
+	"siteapi/resolvers/graphqlhttp"
+	"siteapi/resolvers/leadmail"
+	"siteapi/resolvers/leads"
+	"siteapi/resolvers/retention"
+	"siteapi/rest"
+	"siteapi/schema/exec"
+)
+
+// app is the service with all its parts.
+type app struct {
+	settings *config.Settings
+	log      zerolog.Logger
+	server   *httpserver.Server
+	metrics  *telemetry.Metrics
+	traces   *telemetry.Traces // nil if nothing is traced
+	data     *operator.Database
+	content  *content.Service
+	mails    *leadmail.Service
+	resolver *resolvers.Resolver
+	watcher  cms.Watcher // nil: changes of the content are not noticed without the webhook
+	pull     *leads.Pull // nil: the CRM does not know what became of leads
+
+	retention *retention.Job
+	closers
+
+	stop       context.CancelFunc // ends the background work that start began
+	background sync.WaitGroup
+}
+
+// newApp builds the service without starting any work. Changes replace parts that no
+// setting selects, for tests.
+func newApp(
+	ctx context.Context, s *config.Settings, log zerolog.Logger, changes ...func(*deliveries),
+) (_ *app, err error) {
+	log = log.Hook(telemetry.RequestFields{})
+	a := &app{settings: s, log: log, metrics: telemetry.NewMetrics(versionText())}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.close())
+		}
+	}()
+
+	if err := os.MkdirAll(s.DataDir, 0o750); err != nil {
+		return nil, fmt.Errorf("DATA_DIR: making the folder: %w", err)
+	}
+	if a.traces, err = telemetry.OpenTraces(ctx, s, versionText(), log); err != nil {
+		return nil, err
+	}
+
+	source, err := openCMS(s, log, a.metrics)
+	if err != nil {
+		return nil, err
+	}
+	if s.CMSWatch {
+		a.watcher = source
+	}
+
+	contacts, err := openCRM(s, log, a.metrics)
+	if err != nil {
+		return nil, fmt.Errorf("opening the CRM: %w", err)
+	}
+
+	clients, operators, err := newDocuments(s)
+	if err != nil {
+		return nil, fmt.Errorf("GRAPHQL_DOCUMENTS: %w", err)
+	}
+
+	entries, conn, err := openCache(ctx, s, log)
+	if err != nil {
+		return nil, err
+	}
+	a.closers = append(a.closers, entries.Close)
+	entries = a.metrics.Cache(entries)
+
+	if err := a.openDatabase(ctx, source, contacts, changes); err != nil {
+		return nil, err
+	}
+	a.newPull(contacts)
+	a.registerGauges()
+	a.newContent(source, entries)
+	if err := a.newResolver(source, contacts, entries, openChallenge(s, a.metrics)); err != nil {
+		return nil, err
+	}
+
+	limits := newRateLimits(s, conn)
+	return a, a.newServer(clients, operators, limits, a.dependencies(source, contacts, entries)...)
+}
+
+// dependencies returns what the service depends on, for its readiness.
+func (a *app) dependencies(
+	source cmsDriver, contacts crmDriver, entries cache.Cache,
+) []*httpserver.Dependency {
+	return []*httpserver.Dependency{
+		{
+			Name:     "database",
+			Required: true,
+			Ping:     a.data.Quotes.Ping,
+			Interval: time.Second,
+		},
+		{Name: "cache", Ping: entries.Ping, Interval: time.Second},
+
+		// The APIs of the CMS and the CRM may have quotas.
+		{Name: "cms", Ping: source.Ping, Interval: time.Minute},
+		{Name: "crm", Ping: contacts.Ping, Interval: time.Minute},
+	}
+}
+
+// openDatabase opens the database with the queue, which delivers leads to the CMS, the CRM and
+// what else the settings name.
+func (a *app) openDatabase(
+	ctx context.Context, source cmsDriver, contacts crmDriver, changes []func(*deliveries),
+) error {
+	announce, err := openLeadWebhook(a.settings, a.metrics)
+	if err != nil {
+		return err
+	}
+
+	d := deliveries{
+		senders: a.senders(source, contacts, announce),
+		observe: a.metrics.Delivery,
+		call:    a.metrics.Call,
+	}
+	if a.settings.Mails() {
+		d.owners = func(ctx context.Context, m queue.OwnerMail) error { return a.mails.SendOwnerMail(ctx, m) }
+	}
+	for _, change := range changes {
+		change(&d)
+	}
+	for target, send := range d.senders {
+		d.senders[target] = a.traces.Send(target, send)
+	}
+
+	if a.data, err = openDatabase(ctx, a.settings, d, a.log); err != nil {
+		return err
+	}
+	a.closers = append(a.closers, a.data.Close)
+	return nil
+}
+
+// newPull prepares asking the CRM what became of leads, if it knows that.
+func (a *app) newPull(contacts crmDriver) {
+	if source, ok := contacts.(crm.Outcomes); ok {
+		a.pull = &leads.Pull{
+			CRM:      source,
+			Leases:   a.data.Tables,
+			Archive:  a.data.Archive,
+			Outcomes: a.data.Tables,
+			Log:      a.log,
+			Count:    a.metrics.Event,
+		}
+	}
+}
+
+// registerGauges has the metrics show what is in the database and the queue.
+func (a *app) registerGauges() {
+	gauges := telemetry.Gauges{
+		Queue:   a.data.Queue,
+		Archive: a.data.Archive,
+		Load:    a.data.Load,
+		Files:   a.data.Files,
+		Watcher: a.watcher,
+	}
+	if a.pull != nil {
+		gauges.Pulled = a.pull.LastAt
+	}
+	a.metrics.Registry.MustRegister(gauges)
+}
+
+// newContent makes the content service over a CMS and a cache.
+func (a *app) newContent(source cmsDriver, entries cache.Cache) {
+	s := a.settings
+
+	a.content = content.New(content.Options{
+		CMS:           source,
+		Cache:         entries,
+		Invalidations: a.data.Tables,
+		Leases:        a.data.Tables,
+		Prices:        a.data.Tables,
+		Log:           a.log,
+		Now:           time.Now,
+		Count:         a.metrics.Event,
+		Source:        contentSource(s),
+		Types:         s.ContentTypes,
+		Life:          cache.Lifetime{Fresh: s.ContentTTL, Stale: 24 * time.Hour},
+		FallbackDir:   contentDir(s),
+		TellEdge:      a.tellEdge(),
+	})
+}
+
+// newServer builds the executor, the GraphQL and REST endpoints on top of it, and the
+// HTTP server.
+func (a *app) newServer(
+	clients, operators *graphqlhttp.Documents,
+	limits *httpserver.RateLimits,
+	dependencies ...*httpserver.Dependency,
+) error {
+	s := a.settings
+	options := executor.Options{
+		Resolvers: a.resolver,
+		Secrets: executor.Secrets{
+			Cache:   s.CacheTokens,
+			Webhook: s.WebhookSecrets,
+			Admin:   s.AdminTokens,
+			Signing: s.SigningSecrets,
+		},
+		Log:         a.log,
+		Now:         time.Now,
+		ContentSize: a.content.Size,
+		Documents:   clients,
+		Rules:       graphqlhttp.Rules,
+	}
+	if limits != nil {
+		options.Charge, options.ChargeAnswer = limits.Charge, limits.ChargeAnswer
+	}
+
+	operations := executor.New(options)
+	if a.traces != nil {
+		operations.AroundOperations(telemetry.Operation)
+	}
+
+	api, err := rest.New(operations, versionText())
+	if err != nil {
+		return err
+	}
+
+	streams := httpserver.NewStreams(a.metrics.Registry)
+	operatorAPI := graphqlhttp.Options{
+		Executor:  operations,
+		Documents: operators,
+		Revision:  a.content.Revision,
+		Load:      a.content.Load,
+		Streams:   streams,
+	}
+	public := operatorAPI
+	public.Documents = clients
+	public.ContentKey, public.CDNMaxAge = content.Key, s.CDNMaxAge
+
+	o := httpserver.Options{
+		GraphQL:      graphqlhttp.New(public),
+		InboxGraphQL: graphqlhttp.New(operatorAPI),
+		REST:         api,
+		Dependencies: dependencies,
+		Streams:      streams,
+		SignIn:       a.signIn(),
+		Settings:     s,
+		RateLimits:   limits,
+		Trace:        a.traces.Handler,
+		Metrics:      a.metrics.Registry,
+		Log:          a.log,
+	}
+
+	if o.Pages, err = newPages(s); err != nil {
+		return err
+	}
+	a.server = httpserver.New(o)
+	return nil
+}
+
+// signIn returns how operators sign in with their accounts, or nil without OIDC_ISSUER.
+func (a *app) signIn() *inbox.SignIn {
+	if a.settings.OIDCIssuer == "" {
+		return nil
+	}
+	return &inbox.SignIn{
+		Issuer:       a.settings.OIDCIssuer,
+		ClientID:     a.settings.OIDCClientID,
+		ClientSecret: a.settings.OIDCClientSecret,
+		RedirectURL:  a.settings.OIDCRedirectURL,
+		GroupsClaim:  a.settings.OIDCGroupsClaim,
+		Roles:        a.settings.OIDCRoles,
+		Sessions:     a.data.Tables,
+		Now:          time.Now,
+		Report:       a.reportLogin,
+	}
+}
+
+// reportLogin counts a login, and logs why one was refused or a session ended.
+func (a *app) reportLogin(ctx context.Context, outcome string, err error) {
+	a.metrics.Event("login", outcome)
+	if err != nil {
+		a.log.Warn().Ctx(ctx).Str("outcome", outcome).Err(err).Msg("login")
+	}
+}
+
+// newDocuments returns the documents that clients may send, and those that operators may
+// send within a session of the inbox, where any document is allowed.
+func newDocuments(s *config.Settings) (clients, operators *graphqlhttp.Documents, err error) {
+	o := graphqlhttp.DocumentOptions{
+		Schema:        exec.AST(),
+		Introspection: s.Introspection,
+		Suggest:       s.Environment == config.Development,
+	}
+	if s.OperationsPath != "" {
+		if o.Trusted, err = graphqlhttp.ReadTrusted(s.OperationsPath); err != nil {
+			return nil, nil, err
+		}
+	}
+
+	if operators, err = graphqlhttp.NewDocuments(o); err != nil {
+		return nil, nil, err
+	}
+
+	o.TrustedOnly = s.Operations == "trusted"
+	clients, err = graphqlhttp.NewDocuments(o)
+	return clients, operators, err
+}
+
+// start begins the background work.
+func (a *app) start(ctx context.Context) error {
+	ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
+
+	if err := a.data.Queue.Start(ctx); err != nil {
+		return fmt.Errorf("starting the deliveries: %w", err)
+	}
+
+	if a.watcher != nil {
+		// Each instance has a file of its own, and with memory:// a cache of its own.
+		shared := a.settings.CMSDriver != "file" && a.settings.CacheURL.Scheme != "memory"
+		a.background.Go(func() { a.content.Watch(ctx, a.watcher, shared) })
+	}
+
+	if a.pull != nil {
+		a.background.Go(func() { a.pull.Run(ctx) })
+	}
+
+	a.background.Go(func() { a.upkeep(ctx) })
+	a.content.Warm()
+	if err := operator.NoteSystems(ctx, a.data.Tables, a.settings); err != nil {
+		a.log.Warn().Err(err).Msg("noting the settings: commands with others are not refused")
+	}
+	return nil
+}
+
+// shutdown ends the background work and closes everything. Unfinished deliveries
+// continue after the next start.
+func (a *app) shutdown(ctx context.Context) error {
+	var err error
+	if a.stop != nil {
+		err = a.data.Queue.Stop(ctx)
+		a.stop()
+		a.background.Wait()
+	}
+
+	return errors.Join(err, a.content.Close(ctx), a.close(), a.traces.Close(ctx))
+}

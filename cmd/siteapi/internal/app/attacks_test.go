@@ -1,0 +1,165 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// clientAt returns a client whose connections come from another address of this machine.
+func clientAt(ip string) *http.Client {
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
+	return &http.Client{
+		Timeout:   time.Minute,
+		Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 64},
+	}
+}
+
+// defaultLimits returns the environment of a service with its default limits.
+func defaultLimits(t *testing.T) []string {
+	return []string{
+		"ENVIRONMENT=production",
+		"CMS_DRIVER=file",
+		"CMS_FILE=" + ownContent(t),
+		"RATE_LIMITS=on",
+		"CACHE_API_TOKEN=token-of-the-cache",
+		"CMS_WEBHOOK_SECRET=secret-of-the-webhook",
+	}
+}
+
+// slowBody sends half of a body and waits for the end of the connection.
+func slowBody(address, path string) {
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		return
+	}
+	defer func() { _ = c.Close() }()
+
+	_, _ = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
+		"Content-Length: 60000\r\n\r\n{\"query\":\"", path)
+	_, _ = io.Copy(io.Discard, c)
+}
+
+// At most 64 requests of one client are in flight, 4 of them with large bodies.
+func TestRequestsInFlightOfOneClient(t *testing.T) {
+	t.Parallel()
+	r := launch(t, t.TempDir(), defaultLimits(t)...)
+	address := strings.TrimPrefix(r.base, "http://")
+
+	var slow sync.WaitGroup
+	defer slow.Wait()
+	for range 64 {
+		slow.Go(func() { slowBody(address, "/graphql") })
+	}
+	defer func() { _ = r.cmd.Process.Kill() }()
+
+	get := func(ip string) int {
+		resp, err := clientAt(ip).Get(r.base + "/api/cache/clear")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+
+	eventually(t, "the client is refused", func() bool {
+		return get("127.0.0.1") == http.StatusTooManyRequests
+	})
+	if got := get("127.0.0.2"); got != http.StatusOK {
+		t.Errorf("another client gets %d", got)
+	}
+}
+
+// A request counts as 16 of its client once more than 64 KiB of its body have arrived, and
+// as one before that, whatever the size that it announces.
+func TestLargeBodiesOfOneClient(t *testing.T) {
+	t.Parallel()
+	r := launch(t, t.TempDir(), defaultLimits(t)...)
+
+	sendHalf := func(ip string, number, size int) {
+		for range number {
+			dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
+			c, err := dialer.Dial("tcp", strings.TrimPrefix(r.base, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close() })
+			_, _ = fmt.Fprintf(c, "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
+				"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", size, strings.Repeat(" ", size))
+		}
+	}
+	get := func(ip string) string {
+		resp, err := clientAt(ip).Get(r.base + "/api/cache/clear")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(body)
+	}
+
+	// The small bodies arrive before the large ones, which are waited for.
+	sendHalf("127.0.2.1", 30, 1)
+	sendHalf("127.0.2.2", 4, 70<<10)
+	eventually(t, "four large bodies are all that a client may send", func() bool {
+		return strings.Contains(get("127.0.2.2"), "too many requests from this address at a time")
+	})
+	if got := get("127.0.2.1"); !strings.Contains(got, `"success":true`) {
+		t.Errorf("beside 30 small ones, a request of the same client gets %s", got)
+	}
+}
+
+// Bodies that strangers send halfway keep out no other request: neither the chunked webhook of
+// the CMS, nor a stranger's own request of the usual size.
+func TestHalfSentBodies(t *testing.T) {
+	t.Parallel()
+	r := launch(t, t.TempDir(), defaultLimits(t)...)
+	address := strings.TrimPrefix(r.base, "http://")
+
+	for _, size := range []int{1, 70 << 10} { // 70 KiB are a large body
+		for i := range 80 {
+			dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(fmt.Sprintf("127.0.1.%d", i/4+1))}}
+			c, err := dialer.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close() })
+
+			_, _ = fmt.Fprintf(c, "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
+				"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", size, strings.Repeat(" ", size))
+		}
+		time.Sleep(500 * time.Millisecond) // the server reads them
+
+		for path, token := range map[string]string{"/api/webhooks/cms": "secret-of-the-webhook", "/graphql": ""} {
+			body := `{"query":"{ cacheStats { success } }","_type":"post","padding":"` +
+				strings.Repeat("x", 100<<10) + `"}`
+			if token == "" {
+				body = `{"query":"{ cacheStats { success } }"}`
+			}
+
+			request, err := http.NewRequest(http.MethodPost, r.base+path, io.MultiReader(strings.NewReader(body)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Content-Type", "application/json")
+			request.Header.Set("Authorization", "Bearer "+token)
+
+			response, err := clientAt("127.0.0.9").Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = response.Body.Close()
+			if response.StatusCode != http.StatusOK {
+				t.Errorf("beside half-sent bodies of %d bytes, %s answers %d", size, path, response.StatusCode)
+			}
+		}
+	}
+}

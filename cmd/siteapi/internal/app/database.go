@@ -1,0 +1,217 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/rs/zerolog"
+
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/operator"
+	"siteapi/integrations/queue"
+	"siteapi/integrations/store/postgres"
+	"siteapi/integrations/store/sqlite"
+	"siteapi/integrations/upstream"
+	"siteapi/resolvers/content"
+	"siteapi/schema"
+)
+
+// deliveries are what this process contributes to the queue. The zero value delivers
+// nothing, which suits commands that only read.
+type deliveries struct {
+	senders  map[queue.Target]queue.Send
+	owners   func(context.Context, queue.OwnerMail) error // sends the mails to owners; nil: none are sent
+	observe  func(queue.Target, queue.Outcome)
+	call     func(context.Context, upstream.Call) // observes calls to the edge
+	retryMax time.Duration                        // replaces DELIVERY_RETRY_MAX in tests, unless it is 0
+}
+
+// openDatabase opens the database that DATABASE_URL names, with the queue of deliveries on
+// top of it, and brings their tables up to date. A command that only reads has no senders.
+func openDatabase(
+	ctx context.Context, s *config.Settings, d deliveries, log zerolog.Logger,
+) (*operator.Database, error) {
+	receivers, err := openReceivers(s, d.call)
+	if err != nil {
+		return nil, err
+	}
+
+	options := queue.Options{
+		Targets:       targets(s, d.senders),
+		Receivers:     receivers,
+		ContentKeys:   content.Keys(schema.Locales()),
+		SendOwnerMail: d.owners,
+		RetryMax:      cmp.Or(d.retryMax, s.DeliveryRetryMax),
+		Observe:       d.observe,
+		Log:           log,
+	}
+
+	open := openSQLite
+	if s.DatabaseURL != nil {
+		open = openPostgres
+	}
+
+	db, err := open(ctx, s, options)
+	if err != nil {
+		return nil, fmt.Errorf("opening the database (DATABASE_URL, DATA_DIR): %w", err)
+	}
+	return db, nil
+}
+
+// openPostgres opens the store and the queue on one pool of connections.
+func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*operator.Database, error) {
+	url := s.DatabaseURL.String()
+	migrations, err := postgres.OpenMigrationPool(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	err = queue.Migrate(ctx, riverpgxv5.New(migrations), o.Log)
+	migrations.Close()
+	if err != nil {
+		return nil, err
+	}
+
+	pool, err := postgres.OpenPool(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+
+	tables, err := postgres.Open(ctx, postgres.Options{Pool: pool, Log: slog.New(zerolog.NewSlogHandler(o.Log))})
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+
+	o.Load, o.Records, o.Leases, o.Translate = tables.Lead, tables, tables, postgres.Translate
+	jobs, inTransaction, err := queue.New(riverpgxv5.New(pool), o)
+	if err == nil {
+		tables.UseQueue(inTransaction)
+		err = jobs.Import(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, tables.Close())
+	}
+
+	return &operator.Database{
+		Quotes:   tables,
+		Archive:  tables,
+		Queue:    jobs,
+		Tables:   tables.Store,
+		Load:     tables.Load,
+		Hears:    tables.Hears,
+		Truncate: func(context.Context) error { return nil },
+		Close:    tables.Close,
+	}, nil
+}
+
+// openSQLite opens the store and the queue on one file, which the process holds a lock of.
+func openSQLite(
+	ctx context.Context, s *config.Settings, o queue.Options,
+) (_ *operator.Database, err error) {
+	opened := &closers{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, opened.close())
+		}
+	}()
+
+	lock, err := lockDatabase(ctx, s, false)
+	if err != nil {
+		return nil, err
+	}
+	opened.add(lock.Close)
+
+	path := filepath.Join(s.DataDir, operator.DatabaseFile)
+	pool, err := sqlite.OpenDB(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	opened.add(pool.Close)
+
+	if err := queue.Migrate(ctx, riversqlite.New(pool), o.Log); err != nil {
+		return nil, err
+	}
+
+	tables, err := sqlite.Open(ctx, sqlite.Options{
+		Path: path,
+		Pool: pool,
+		Log:  slog.New(zerolog.NewSlogHandler(o.Log)),
+	})
+	if err != nil {
+		return nil, err
+	}
+	opened.add(tables.Close)
+
+	o.Load, o.Records, o.Leases, o.Translate = tables.Lead, tables, tables, sqlite.Translate
+	jobs, inTransaction, err := queue.New(riversqlite.New(pool), o)
+	if err != nil {
+		return nil, err
+	}
+	tables.UseQueue(inTransaction)
+	if err := jobs.Import(ctx); err != nil {
+		return nil, err
+	}
+
+	return &operator.Database{
+		Quotes:   tables,
+		Archive:  tables,
+		Queue:    jobs,
+		Tables:   tables.Store,
+		Load:     tables.Load,
+		Files:    []string{path, path + "-wal"},
+		Truncate: func(ctx context.Context) error { return sqlite.Truncate(ctx, path) },
+		Close:    opened.close,
+	}, nil
+}
+
+// closers close what was opened, in the reverse order.
+type closers []func() error
+
+func (c *closers) add(closing func() error) { *c = append(*c, closing) }
+
+func (c *closers) close() error {
+	var err error
+	for _, closing := range slices.Backward(*c) {
+		err = errors.Join(err, closing())
+	}
+	*c = nil
+	return err
+}
+
+// lockDatabase takes the lock of the SQLite database. It is shared by the processes that
+// have the database open; a restore, which replaces the file, takes it alone.
+func lockDatabase(ctx context.Context, s *config.Settings, alone bool) (*flock.Flock, error) {
+	dir := filepath.Join(s.DataDir, "run")
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, err
+	}
+
+	lock := flock.New(filepath.Join(dir, "open.flock"), flock.SetPermissions(0o640))
+	if alone {
+		free, err := lock.TryLock()
+		if err == nil && !free {
+			err = errors.New("the database is in use: stop the service, and commands that work on it, first")
+		}
+		return lock, err
+	}
+
+	// A restore that is under way gets time to end.
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+
+	_, err := lock.TryRLockContext(ctx, 50*time.Millisecond)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = errors.New("a restore is under way")
+	}
+	return lock, err
+}

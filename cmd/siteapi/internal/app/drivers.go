@@ -1,0 +1,241 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/httpserver"
+	"siteapi/cmd/siteapi/internal/telemetry"
+	"siteapi/integrations/cache"
+	"siteapi/integrations/cache/memory"
+	"siteapi/integrations/cache/valkey"
+	"siteapi/integrations/cms"
+	cmsfile "siteapi/integrations/cms/file"
+	"siteapi/integrations/cms/sanity"
+	"siteapi/integrations/crm"
+	crmfile "siteapi/integrations/crm/file"
+	"siteapi/integrations/crm/hubspot"
+	"siteapi/integrations/lead"
+	"siteapi/integrations/leadwebhook"
+	"siteapi/integrations/queue"
+	limitmemory "siteapi/integrations/ratelimit/memory"
+	limitvalkey "siteapi/integrations/ratelimit/valkey"
+	"siteapi/integrations/turnstile"
+	"siteapi/integrations/upstream"
+	"siteapi/integrations/valkeyconn"
+	"siteapi/resolvers/leads"
+)
+
+// cmsDriver is what every CMS driver offers.
+type cmsDriver interface {
+	cms.Content
+	cms.Leads
+	cms.Watcher
+	leads.CMS
+}
+
+// crmDriver is what every CRM driver offers.
+type crmDriver interface {
+	crm.Contacts
+	leads.CRM
+}
+
+// openCMS opens the driver that CMS_DRIVER names.
+func openCMS(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (cmsDriver, error) {
+	if s.CMSDriver == "sanity" {
+		return sanity.New(sanity.Options{
+			ProjectID:  s.SanityProjectID,
+			Dataset:    s.SanityDataset,
+			APIVersion: s.SanityAPIVersion,
+			Token:      s.SanityToken,
+			APIURL:     s.SanityAPIURL,
+			Timeout:    5 * time.Second,
+			Log:        log,
+			Observe:    m.Call,
+		}), nil
+	}
+
+	return cmsfile.Open(cmsfile.Options{
+		Path:   s.ContentPath(),
+		Sample: s.CMSFile == "",
+		Dir:    s.DataDir,
+		Log:    log,
+	})
+}
+
+// contentSource identifies what content is read from. Entries of the cache that were made
+// from something else are not served.
+func contentSource(s *config.Settings) string {
+	if s.CMSDriver == "sanity" {
+		return strings.Join([]string{
+			"sanity", s.SanityAPIURL, s.SanityProjectID, s.SanityDataset, s.SanityAPIVersion,
+		}, " ")
+	}
+
+	path, err := filepath.Abs(s.ContentPath())
+	if err != nil {
+		path = s.ContentPath()
+	}
+	return "file " + path
+}
+
+// contentDir is the folder of the content's fallback copies.
+func contentDir(s *config.Settings) string { return filepath.Join(s.DataDir, "content") }
+
+// openCRM opens the driver that CRM_DRIVER names.
+func openCRM(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (crmDriver, error) {
+	if s.CRMDriver == "hubspot" {
+		return hubspot.New(hubspot.Options{
+			Token:   s.HubSpotToken,
+			BaseURL: s.HubSpotAPIURL,
+			Version: s.HubSpotVersion,
+			Observe: m.Call,
+			OnOmitted: func(text string) {
+				m.Gaps.Inc()
+				log.Warn().Str("reason", text).Msg("a contact was stored without a property")
+			},
+		}), nil
+	}
+
+	return crmfile.Open(filepath.Join(s.DataDir, "crm"))
+}
+
+// openChallenge returns the client of the bot check, or nil if the site has none.
+func openChallenge(s *config.Settings, m *telemetry.Metrics) *turnstile.Verifier {
+	if s.TurnstileKey == "" {
+		return nil
+	}
+	return turnstile.New(turnstile.Options{Secret: s.TurnstileKey, URL: s.TurnstileURL, Observe: m.Call})
+}
+
+// openCache opens the backend that CACHE_URL names. The connection is shared with the
+// rate limits and is closed with the cache; with memory:// it is nil.
+func openCache(
+	ctx context.Context, s *config.Settings, log zerolog.Logger,
+) (cache.Cache, *valkeyconn.Conn, error) {
+	if s.CacheURL.Scheme == "memory" {
+		return memory.New(), nil, nil
+	}
+
+	conn, err := valkeyconn.Open(ctx, s.CacheURL.String(), func(up bool, err error) {
+		if up {
+			log.Info().Msg("connected to the cache server")
+			return
+		}
+
+		log.Error().Err(err).Msg("cannot reach the cache server: " +
+			"content comes from the CMS, and requests are counted per instance")
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("CACHE_URL: %w", err)
+	}
+	return valkey.New(conn, s.CachePrefix), conn, nil
+}
+
+// newRateLimits returns the rate limits, or nil if clients are not limited. Requests are
+// counted on the connection of the cache if there is one, so that several instances count
+// together.
+func newRateLimits(s *config.Settings, conn *valkeyconn.Conn) *httpserver.RateLimits {
+	if !s.RateLimits {
+		return nil
+	}
+
+	local := limitmemory.New()
+	limits := &httpserver.RateLimits{Shared: local, Local: local}
+	if conn != nil {
+		limits.Shared = limitvalkey.New(conn, s.CachePrefix)
+	}
+	return limits
+}
+
+// openLeadWebhook returns the function that announces new leads. Without LEAD_WEBHOOK_URL
+// the function returns an error, so deliveries that were queued while the URL was set
+// fail.
+func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, error) {
+	if s.LeadWebhookURL == "" {
+		return func(context.Context, *queue.Try) error {
+			return &upstream.Error{
+				System: "webhook",
+				Op:     "announcing the lead",
+				Kind:   upstream.Rejected,
+				Detail: "LEAD_WEBHOOK_URL is not set",
+			}
+		}, nil
+	}
+
+	webhook, err := leadwebhook.New(leadwebhook.Options{
+		URL:     s.LeadWebhookURL,
+		Secrets: s.LeadWebhookSecrets,
+		Slack:   s.LeadWebhookFormat == "slack",
+		Observe: m.Call,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("LEAD_WEBHOOK_URL: %w", err)
+	}
+
+	return func(ctx context.Context, t *queue.Try) error {
+		return webhook.Announce(ctx, leadwebhook.Announcement{
+			Lead:      *t.Lead,
+			Reference: lead.Reference(t.ID),
+			PDFURL:    s.SiteURL + t.PDFPath(),
+		})
+	}, nil
+}
+
+// senders returns the functions that deliver a lead to each target. Mails
+// are sent by a service that is made before the first delivery begins.
+func (a *app) senders(
+	leads cms.Leads, contacts crm.Contacts, announce queue.Send,
+) map[queue.Target]queue.Send {
+	return map[queue.Target]queue.Send{
+		queue.Webhook: announce,
+		queue.CMS: func(ctx context.Context, t *queue.Try) error {
+			return leads.Put(ctx, t.Lead)
+		},
+		queue.CRM: func(ctx context.Context, t *queue.Try) error {
+			return contacts.Upsert(ctx, crm.Contact{Lead: t.Lead, PDFURL: a.settings.SiteURL + t.PDFPath()})
+		},
+		queue.VisitorMail: func(ctx context.Context, t *queue.Try) error {
+			return a.mails.SendVisitorMail(ctx, t)
+		},
+		queue.SalesMail: func(ctx context.Context, t *queue.Try) error {
+			return a.mails.SendSalesMail(ctx, t)
+		},
+	}
+}
+
+// targets returns how leads are delivered to each target. A command that only lists
+// deliveries has no senders.
+func targets(s *config.Settings, senders map[queue.Target]queue.Send) []queue.TargetConfig {
+	return []queue.TargetConfig{
+		{Name: queue.CMS, Send: senders[queue.CMS], MaxWorkers: 8, PerSecond: s.CMSRate},
+		{Name: queue.CRM, Send: senders[queue.CRM], MaxWorkers: 4, PerSecond: s.CRMRate},
+
+		// Receivers of webhooks usually accept five requests a second.
+		{
+			Name:       queue.Webhook,
+			Send:       senders[queue.Webhook],
+			MaxWorkers: 4,
+			PerSecond:  5,
+			Off:        s.LeadWebhookURL == "",
+		},
+		{
+			Name:       queue.VisitorMail,
+			Send:       senders[queue.VisitorMail],
+			MaxWorkers: 4,
+			Off:        !s.Mails() || !s.VisitorMail,
+		},
+		{
+			Name:       queue.SalesMail,
+			Send:       senders[queue.SalesMail],
+			MaxWorkers: 4,
+			Off:        !s.Mails(),
+		},
+	}
+}

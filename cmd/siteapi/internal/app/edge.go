@@ -1,0 +1,54 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/edge"
+	"siteapi/integrations/queue"
+	"siteapi/integrations/upstream"
+)
+
+// openReceivers returns what is told of changed content: the CDN at each of its addresses,
+// and the renderers of the site. It does no I/O.
+func openReceivers(
+	s *config.Settings, observe func(context.Context, upstream.Call),
+) ([]queue.Receiver, error) {
+	var list []queue.Receiver
+
+	for i, address := range s.PurgeURLs {
+		kind := edge.Kind(s.PurgeKind)
+		p, err := edge.NewPurger(kind, s.PurgeToken, edge.Options{URL: address, Observe: observe})
+		if err != nil {
+			return nil, fmt.Errorf("CDN_PURGE_URL: %w", err)
+		}
+		list = append(list, queue.Receiver{
+			Name:  fmt.Sprintf("edge_cdn_%d", i+1),
+			Tell:  p.Purge,
+			Every: kind.Every(),
+		})
+	}
+
+	for i, address := range s.RevalidateURLs {
+		n, err := edge.NewNotifier(s.RevalidateSecret, edge.Options{URL: address, Observe: observe})
+		if err != nil {
+			return nil, fmt.Errorf("REVALIDATE_URLS: %w", err)
+		}
+		list = append(list, queue.Receiver{
+			Name:  fmt.Sprintf("edge_site_%d", i+1),
+			Tell:  n.Notify,
+			Every: edge.Every,
+		})
+	}
+
+	return list, nil
+}
+
+// tellEdge returns the function that tells of changed content, or nil if nothing is told.
+func (a *app) tellEdge() func(ctx context.Context, keys []string) {
+	if len(a.settings.PurgeURLs)+len(a.settings.RevalidateURLs) == 0 {
+		return nil
+	}
+	return a.data.Queue.ContentChanged
+}

@@ -1,0 +1,187 @@
+package app
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"siteapi/integrations/cache/cachetest/valkeyserver"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/store/storetest/pgserver"
+)
+
+// quiet waits until nothing is told any more, and returns what was told of content:locale:es.
+func (e *edgeStub) quiet() (purges []string) {
+	for {
+		time.Sleep(4 * time.Second) // longer than the window and the repetition
+		p, events := e.told()
+		if len(p)+len(events) == 0 {
+			return purges
+		}
+		purges = append(purges, slices.DeleteFunc(p, func(keys string) bool {
+			return !strings.Contains(keys, "content:locale:es")
+		})...)
+	}
+}
+
+// edgeEnv are the settings of an instance with the stubs of all vendors and of the edge.
+func edgeEnv(vendors *vendorStubs, stub *edgeStub, more map[string]string) []string {
+	env := stub.env()
+	maps.Copy(env, more)
+	return vendors.environ(env)
+}
+
+// publishAt makes a title the content, and sends the webhook to an instance.
+func (r *running) publishAt(vendors *vendorStubs, title string) {
+	r.t.Helper()
+	vendors.published(title)
+	got := r.do("POST", "/api/webhooks/cms", `{"_id":"h","_type":"heroSection","language":"es"}`, hookAuth)
+	if got.status != 200 {
+		r.t.Fatalf("webhook: %d %s", got.status, got.body)
+	}
+}
+
+// TestEdgeIsToldAfterKill kills the process that serves new content already, while the
+// calls that purge the old one are not in the database yet.
+func TestEdgeIsToldAfterKill(t *testing.T) {
+	t.Parallel()
+	server := pgserver.Start(t)
+	for _, other := range []bool{false, true} {
+		t.Run(fmt.Sprintf("another instance %v", other), func(t *testing.T) {
+			t.Parallel()
+			stub, vendors := newEdgeStub(t), newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
+			vendors.published("first title")
+			database, more := server.NewDatabase(t), map[string]string{}
+			p, address := newProxy(t, database)
+			if other {
+				more["CACHE_URL"] = valkeyserver.Start(t).URL()
+			}
+
+			more["DATABASE_URL"] = address
+			dir, env := t.TempDir(), edgeEnv(vendors, stub, more)
+			r := launch(t, dir, env...)
+			r.shows("first title")
+			stub.quiet()
+
+			var survivor *running
+			if other {
+				more["DATABASE_URL"] = database
+				survivor = launch(t, t.TempDir(), edgeEnv(vendors, stub, more)...)
+				survivor.shows("first title")
+				stub.quiet()
+			}
+
+			insertion := "content_changed"
+			stub.set(true)
+			p.drop.Store(&insertion)
+			r.publishAt(vendors, "second title")
+			r.shows("second title")
+			eventually(t, "the fallback copy is written, the insertion is under way", func() bool {
+				copied, _ := filepath.Glob(filepath.Join(dir, "*", "content-locale-es.snapshot"))
+				if len(copied) == 0 || p.dropped.Load() == 0 {
+					return false
+				}
+				text, err := os.ReadFile(copied[0])
+				return err == nil && bytes.Contains(text, []byte("second title"))
+			})
+			_ = r.end(syscall.SIGKILL)
+			stub.set(false)
+			p.drop.Store(nil)
+
+			if other {
+				survivor.shows("second title")
+			} else {
+				launch(t, dir, env...)
+			}
+			stub.isTold(t, "what the killed process did not tell", "content:locale:es")
+		})
+	}
+}
+
+// both are two instances of one site.
+type both [2]*running
+
+// show waits until both show a title.
+func (b both) show(title string) {
+	for _, r := range b {
+		r.shows(title)
+	}
+}
+
+// newEdgeOfTwo starts two instances that share a cache, a database and a CDN, which was told
+// of the first title.
+func newEdgeOfTwo(t *testing.T) (*edgeStub, *vendorStubs, both) {
+	t.Helper()
+	stub, vendors := newEdgeStub(t), newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
+	vendors.published("title 0")
+	env := edgeEnv(vendors, stub, map[string]string{
+		"CACHE_URL":    valkeyserver.Start(t).URL(),
+		"DATABASE_URL": pgserver.Start(t).NewDatabase(t),
+	})
+
+	instances := both{launch(t, t.TempDir(), env...), launch(t, t.TempDir(), env...)}
+	instances.show("title 0")
+	stub.quiet()
+	return stub, vendors, instances
+}
+
+// TestEdgeBurstOfTwoInstances publishes 100 times in a minute at two instances, which share
+// the window of the CDN.
+func TestEdgeBurstOfTwoInstances(t *testing.T) {
+	t.Parallel()
+	stub, vendors, instances := newEdgeOfTwo(t)
+
+	began := time.Now()
+	for i := range 100 {
+		instances[i%2].publishAt(vendors, fmt.Sprintf("burst %d", i))
+		time.Sleep(time.Until(began.Add(time.Duration(i+1) * 600 * time.Millisecond)))
+	}
+	took := time.Since(began)
+	instances.show("burst 99")
+
+	// The last publications are told, and told again, within some windows more.
+	n, most := len(stub.quiet()), int(took/(2*time.Second))+4
+	if t.Logf("%d purges for 100 publications in %v", n, took); n > most || n < 2 {
+		t.Errorf("%d purges, want %d at most", n, most)
+	}
+}
+
+// TestEdgeOfTwoInstances publishes at either of two instances, which share a CDN.
+func TestEdgeOfTwoInstances(t *testing.T) {
+	t.Parallel()
+	stub, vendors, instances := newEdgeOfTwo(t)
+
+	// Once by one of them, and once more. One that is held up for longer than the other waits
+	// for it tells a publication, too, which the edge does not notice.
+	told := 0
+	for i := range 4 {
+		instances[i%2].publishAt(vendors, fmt.Sprintf("lone %d", i))
+		instances.show(fmt.Sprintf("lone %d", i))
+		time.Sleep(2 * time.Second) // with the time that one leaves to the other
+		purges := stub.quiet()
+		told += len(purges)
+		if len(purges) == 0 {
+			t.Error("a publication is not told")
+		}
+	}
+	if told > 11 {
+		t.Errorf("four publications are told %d times, as often as if each instance told all", told)
+	}
+
+	for i := range 20 {
+		instances[i%2].publishAt(vendors, fmt.Sprintf("burst %d", i))
+		instances.show(fmt.Sprintf("burst %d", i))
+	}
+	stub.told()
+	if purges := stub.quiet(); len(purges) == 0 {
+		t.Error("the last publication of a burst is not told again")
+	}
+}

@@ -1,0 +1,188 @@
+package app
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/queue"
+)
+
+// edgeStub is a CDN and a renderer, which can be down.
+type edgeStub struct {
+	url string
+
+	mu    sync.Mutex
+	down  bool
+	purge []string // Cache-Tag of each purge
+	event []string // keys of each event
+}
+
+func newEdgeStub(t *testing.T) *edgeStub {
+	t.Helper()
+	verifier, err := standardwebhooks.NewWebhook(leadSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	e := &edgeStub{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		body, _ := io.ReadAll(r.Body)
+		var event struct {
+			Data struct{ Keys []string }
+		}
+
+		switch {
+		case e.down:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case r.Method == "PURGE" && r.Header.Get("Authorization") == "Bearer purge-token":
+			e.purge = append(e.purge, r.Header.Get("Cache-Tag"))
+		case verifier.Verify(body, r.Header) == nil && json.Unmarshal(body, &event) == nil:
+			e.event = append(e.event, strings.Join(event.Data.Keys, " "))
+		default:
+			t.Errorf("%s %v %s", r.Method, r.Header, body)
+		}
+	}))
+	t.Cleanup(s.Close)
+	e.url = s.URL
+	return e
+}
+
+func (e *edgeStub) env() map[string]string {
+	return map[string]string{
+		"CDN_MAX_AGE":       "1h",
+		"CDN_PURGE_URL":     e.url,
+		"CDN_PURGE_KIND":    "varnish",
+		"CDN_PURGE_TOKEN":   "purge-token",
+		"REVALIDATE_URLS":   e.url + "/revalidate?at=1",
+		"REVALIDATE_SECRET": leadSecret,
+	}
+}
+
+func (e *edgeStub) set(down bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.down = down
+}
+
+// told returns the purges and events since the last call.
+func (e *edgeStub) told() (purges, events []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	purges, events = e.purge, e.event
+	e.purge, e.event = nil, nil
+	return purges, events
+}
+
+// isTold waits until purges and events have told of keys, and fails if others are told of.
+func (e *edgeStub) isTold(t *testing.T, what, keys string) {
+	t.Helper()
+	var purges, events []string
+	eventually(t, what+" is told", func() bool {
+		p, v := e.told()
+		purges, events = append(purges, p...), append(events, v...)
+		return slices.Contains(purges, keys) && slices.Contains(events, keys)
+	})
+	for _, told := range slices.Concat(purges, events) {
+		if told != keys {
+			t.Errorf("%s: told of %q, want %q", what, told, keys)
+		}
+	}
+}
+
+// rests waits until nothing is left to tell, and returns what was told.
+func (e *edgeStub) rests(t *testing.T, s *service) (purges, events []string) {
+	t.Helper()
+	eventually(t, "nothing waits", func() bool {
+		backlogs, err := s.app.data.Queue.Backlogs(t.Context())
+		return err == nil && !slices.ContainsFunc(backlogs,
+			func(b queue.Backlog) bool { return b.Oldest > 0 })
+	})
+	return e.told()
+}
+
+const everyKey = "content:locale:en content:locale:es content:locale:ro"
+
+// TestEdgeIsToldOfChanges follows content from the CMS to the CDN and the renderer.
+func TestEdgeIsToldOfChanges(t *testing.T) {
+	t.Parallel()
+	stub, vendors := newEdgeStub(t), newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
+	vendors.published("first title")
+	env := stub.env()
+	for name, value := range vendors.env() {
+		env[name] = value
+	}
+	s := startService(t, env)
+
+	stub.isTold(t, "the content after the first start", everyKey)
+	stub.rests(t, s)
+
+	publish := func(title string) {
+		t.Helper()
+		vendors.published(title)
+		got := s.do("POST", "/api/webhooks/cms", `{"_id":"h","_type":"heroSection","language":"es"}`, hookAuth)
+		if got.status != 200 {
+			t.Fatalf("webhook: %d %s", got.status, got.body)
+		}
+	}
+	time.Sleep(3 * time.Second) // so that it does not wait for the window
+	publish("second title")
+	stub.isTold(t, "a publication", "content:locale:es")
+	if purges, _ := stub.rests(t, s); len(purges) == 0 || len(purges) > 2 {
+		t.Errorf("it is told again: %v", purges)
+	}
+
+	publish("second title")
+	time.Sleep(4 * time.Second) // with all that the webhook has repeated
+	if purges, events := stub.rests(t, s); len(purges)+len(events) > 0 {
+		t.Errorf("equal content is told: %v %v", purges, events)
+	}
+
+	// No request reaches the service here: the edge answers all.
+	vendors.published("third title")
+	if got := s.do("POST", "/api/cache/invalidate", `{"type":"all"}`, cacheAuth); got.status != 200 {
+		t.Fatalf("invalidating: %d %s", got.status, got.body)
+	}
+	stub.isTold(t, "an operator's invalidation", "content:locale:es")
+	stub.rests(t, s)
+
+	// The same content after a restart is told to no one, other content is.
+	s.stop()
+	s.start()
+	time.Sleep(time.Second)
+	if purges, events := stub.rests(t, s); len(purges)+len(events) > 0 {
+		t.Errorf("content that did not change is told after a restart: %v %v", purges, events)
+	}
+	s.stop()
+	vendors.published("fourth title")
+	s.start()
+	stub.isTold(t, "a publication while it was stopped", "content:locale:es")
+	stub.rests(t, s)
+
+	// A change that could not be told survives.
+	stub.set(true)
+	publish("fifth title")
+	time.Sleep(time.Second)
+	s.stop()
+	stub.set(false)
+	s.start()
+	stub.isTold(t, "a change from before the restart", "content:locale:es")
+
+	out, err := s.siteapi("edge", "purge", "content:locale:ro")
+	if purges, events := stub.rests(t, s); err != nil || !slices.Contains(purges, "content:locale:ro") ||
+		!slices.Contains(events, "content:locale:ro") || !strings.Contains(out, "edge_cdn_1: told of content:locale:ro") {
+		t.Errorf("%v: %s %v %v", err, out, purges, events)
+	}
+}

@@ -1,0 +1,81 @@
+package app
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+// readiness is the answer of /readyz.
+type readiness struct {
+	Status       string
+	Dependencies map[string]struct {
+		Status   string
+		Required bool
+		AskedAt  time.Time `json:"askedAt"`
+	}
+}
+
+func (s *service) readiness() (int, readiness) {
+	s.t.Helper()
+	got := s.do("GET", "/readyz", "")
+	var r readiness
+	if err := json.Unmarshal(got.body, &r); err != nil {
+		s.t.Fatalf("%s: %v", got.body, err)
+	}
+	return got.status, r
+}
+
+// With all dependencies down the process lives, reports them, and serves what it can.
+func TestHealthWithDependenciesDown(t *testing.T) {
+	t.Parallel()
+	closed := "127.0.0.1:1"
+	s := startService(t, map[string]string{
+		"CMS_DRIVER":        "sanity",
+		"SANITY_PROJECT_ID": "p",
+		"SANITY_TOKEN":      "t",
+		"SANITY_API_URL":    "http://" + closed,
+		"CRM_DRIVER":        "hubspot",
+		"HUBSPOT_TOKEN":     "t",
+		"HUBSPOT_API_URL":   "http://" + closed,
+		"CACHE_URL":         "valkey://" + closed,
+	})
+
+	status, r := s.readiness()
+	if status != 200 || r.Status != "ok" {
+		t.Errorf("without what it can do without: %d %+v", status, r)
+	}
+
+	for name, want := range map[string]string{
+		"database": "ok",
+		"cache":    "unavailable",
+		"cms":      "unavailable",
+		"crm":      "unavailable",
+	} {
+		d := r.Dependencies[name]
+		if d.Status != want || d.Required != (name == "database") || time.Since(d.AskedAt) > time.Minute {
+			t.Errorf("%s: %+v, want %s", name, d, want)
+		}
+	}
+	if len(r.Dependencies) != 4 {
+		t.Errorf("dependencies: %+v", r.Dependencies)
+	}
+
+	if err := s.app.data.Close(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is not ready without its database", func() bool {
+		status, r := s.readiness()
+		return status == 503 && r.Status == "unavailable" &&
+			r.Dependencies["database"].Status == "unavailable"
+	})
+
+	if got := s.do("GET", "/healthz", ""); got.status != 200 || !strings.Contains(string(got.body), `"ok"`) {
+		t.Errorf("/healthz with everything down: %d %s", got.status, got.body)
+	}
+	if log := s.log.String(); strings.Count(log, `"dependency":"cms"`) != 1 ||
+		strings.Count(log, `"dependency":"database"`) != 1 {
+		t.Errorf("the log says more or less than once what is down: %s", log)
+	}
+}

@@ -1,0 +1,93 @@
+package app
+
+import (
+	"crypto/sha256"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/inbox"
+	"siteapi/cmd/siteapi/internal/telemetry"
+	"siteapi/integrations/cache"
+	"siteapi/integrations/cache/memory"
+	"siteapi/integrations/mail"
+	mailfile "siteapi/integrations/mail/file"
+	"siteapi/integrations/mail/smtp"
+	"siteapi/integrations/store"
+	"siteapi/resolvers/content"
+	"siteapi/resolvers/leadmail"
+)
+
+// openMail returns the driver that takes the mails, or nil if none are sent.
+func openMail(s *config.Settings, m *telemetry.Metrics) mail.Sender {
+	switch {
+	case s.SMTPURL != nil:
+		return smtp.New(smtp.Options{URL: s.SMTPURL, From: s.MailFrom.Address, Observe: m.Call})
+	case s.Mails():
+		return mailfile.Open(s.MailPath())
+	}
+	return nil
+}
+
+// mailSettings returns how mails about leads are sent.
+func mailSettings(s *config.Settings, sender mail.Sender) leadmail.Settings {
+	inboxURL := ""
+	if s.SiteURL != "" && s.AdminPage {
+		inboxURL = s.SiteURL + inbox.Path
+	}
+
+	// The key is the same on all instances, and not in the database. Where it changes, mails to
+	// visitors are counted anew.
+	secret := strings.Join(s.CacheTokens, ",")
+	if s.SMTPURL != nil {
+		secret += "\x00" + s.SMTPURL.String()
+	}
+	key := sha256.Sum256([]byte("mails to visitors\x00" + secret))
+
+	return leadmail.Settings{
+		Sender:      sender,
+		From:        s.MailFrom,
+		SalesTo:     s.SalesMailTo,
+		Visitors:    s.VisitorMail,
+		Inbox:       inboxURL,
+		Key:         key[:],
+		RefuseTests: s.Environment != config.Development,
+	}
+}
+
+// newMailer returns a service that writes mails, for the commands. It sends none.
+func newMailer(
+	s *config.Settings, log zerolog.Logger, m *telemetry.Metrics, quotes store.Quotes,
+) (*leadmail.Service, error) {
+	source, err := openCMS(s, log, m)
+	if err != nil {
+		return nil, err
+	}
+
+	entries := memory.New()
+	site := content.New(content.Options{
+		CMS:         source,
+		Cache:       entries,
+		Log:         log,
+		Now:         time.Now,
+		Source:      contentSource(s),
+		Types:       s.ContentTypes,
+		Life:        cache.Lifetime{Fresh: s.ContentTTL},
+		FallbackDir: contentDir(s),
+	})
+
+	documents, err := newPDFs(s, site, entries, quotes, log, m)
+	if err != nil {
+		return nil, err
+	}
+	return leadmail.New(leadmail.Deps{
+		Settings: mailSettings(s, nil),
+		Quotes:   quotes,
+		Content:  site,
+		PDFs:     documents,
+		Log:      log,
+		Now:      time.Now,
+	}), nil
+}

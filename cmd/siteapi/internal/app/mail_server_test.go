@@ -1,0 +1,211 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"siteapi/integrations/mail/smtp/smtptest"
+	"siteapi/integrations/queue"
+	"siteapi/schema"
+)
+
+// TestKilledInTheMiddleOfMail kills the process when the server has taken the mails and
+// has not said so. Each is sent once more, with the same id.
+func TestKilledInTheMiddleOfMail(t *testing.T) {
+	t.Parallel()
+	server, env := mailServer(t, smtptest.Options{})
+	var settings []string
+	for name, value := range env {
+		settings = append(settings, name+"="+value)
+	}
+	dir := t.TempDir()
+	first := launch(t, dir, settings...)
+
+	server.Fail(smtptest.Fault{Step: smtptest.Taken, Mode: smtptest.Hang, Times: 2})
+	input := newLead("killed")
+	input["contact"] = object{"firstName": "Ana", "lastName": "Pop", "email": address("killed")}
+	if status, answer := first.post("/api/quote/submit", input); status != 200 {
+		t.Fatalf("submitting: %d %v", status, answer)
+	}
+	eventually(t, "the server has both mails", func() bool { return len(server.Mails()) == 2 })
+	_ = first.end(syscall.SIGKILL)
+	server.Heal()
+
+	launch(t, dir, settings...)
+	delivered := func() string {
+		out, _ := command(t, append(settings, "ENVIRONMENT=development", "DATA_DIR="+dir),
+			"deliveries", "list", "--state", "all", "--json")
+		return out
+	}
+	eventually(t, "every delivery is done", func() bool {
+		time.Sleep(time.Second) // a command is a process
+		return strings.Count(delivered(), `"delivered"`) == 4
+	})
+
+	for _, to := range []string{address("killed"), "sales@lumen.test"} {
+		got := mailsTo(server, to)
+		if len(got) != 2 || got[0].Header.Get("Message-ID") != got[1].Header.Get("Message-ID") {
+			t.Errorf("%s has %d mails, want one and its repetition", to, len(got))
+		}
+	}
+}
+
+// Beyond 20 an hour mails to the visitors of one network wait. Those to sales and to other
+// networks don't. The doctor names the likely reason.
+func TestMailsOfOneNetwork(t *testing.T) {
+	t.Parallel()
+	server, env := mailServer(t, smtptest.Options{})
+	env["TRUSTED_PROXIES"] = "127.0.0.1"
+	s := startService(t, env, quick)
+
+	var ids []string
+	for i := range 22 {
+		from := fmt.Sprintf("X-Forwarded-For: 2001:db8::%d", i+1)
+		ids = append(ids, s.submitMailed(t, fmt.Sprintf("session-%d", i), from))
+	}
+	var waiting []queue.Delivery
+	eventually(t, "all but two are mailed", func() bool {
+		waiting = nil
+		for _, id := range ids {
+			d := s.deliveries(id)
+			if d[queue.SalesMail].State != queue.Delivered {
+				return false
+			}
+			if d[queue.VisitorMail].State != queue.Delivered {
+				waiting = append(waiting, d[queue.VisitorMail])
+			}
+		}
+		return len(waiting) == 2 && !slices.ContainsFunc(waiting, func(d queue.Delivery) bool {
+			return !strings.Contains(d.Paused, "one network")
+		})
+	})
+
+	const warning = "came from one network"
+	out, _ := s.siteapi("doctor")
+	if !strings.Contains(out, warning) || !strings.Contains(out, "TRUSTED_PROXIES") {
+		t.Errorf("the doctor says %s", out)
+	}
+	other := s.submitMailed(t, "other", "X-Forwarded-For: 2001:db8:1::1")
+	eventually(t, "the mails of another network arrive", func() bool {
+		d := s.deliveries(other)
+		return d[queue.VisitorMail].State == queue.Delivered && d[queue.SalesMail].State == queue.Delivered
+	})
+	if out, _ = s.siteapi("doctor"); strings.Contains(out, warning) {
+		t.Errorf("with two networks the doctor says %s", out)
+	}
+	if n := len(server.Mails()); n != 21+23 {
+		t.Errorf("the server took %d mails, want 21 to visitors and 23 to sales", n)
+	}
+}
+
+// openSMTPD starts Debian's mail server, and returns its address and the folder to which it
+// delivers. The paths of its queue and its socket are fixed, so only one can run, as root.
+func openSMTPD(t *testing.T) (addr, folder string) {
+	t.Helper()
+	program, err := exec.LookPath("smtpd")
+	if err == nil && os.Getuid() != 0 {
+		err = fmt.Errorf("%s must be started as root", program)
+	}
+	skipWithout(t, err)
+
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr = listener.Addr().String()
+	_ = listener.Close()
+	host, port, _ := net.SplitHostPort(addr)
+	// The server delivers as a user who may not enter the test's own folder.
+	dir, err := os.MkdirTemp("", "siteapi-smtpd-")
+	if err == nil {
+		err = os.Chmod(dir, 0o777) //nolint:gosec // see above
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	folder, file := filepath.Join(dir, "mail"), filepath.Join(dir, "smtpd.conf")
+	config := fmt.Sprintf(`table users { "@" = nobody }
+listen on %s port %s
+action "keep" maildir %q virtual <users>
+match from any for any action "keep"
+`, host, port, folder)
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	var out syncBuffer
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "-d", "-f", file)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Log(out.String())
+		}
+	})
+	eventually(t, "the mail server listens", func() bool {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
+	return addr, folder
+}
+
+// TestMailByOpenSMTPD delivers both mails through a mail server that others use as well.
+func TestMailByOpenSMTPD(t *testing.T) {
+	t.Parallel()
+	addr, folder := openSMTPD(t)
+	s := startService(t, map[string]string{
+		"SMTP_URL":      "smtp://" + addr,
+		"MAIL_FROM":     "quotes@lumen.test",
+		"SALES_MAIL_TO": "sales@lumen.test",
+	}, quick)
+	if out, _ := s.siteapi("doctor"); !strings.Contains(out, "takes mails from") {
+		t.Errorf("the doctor says %s", out)
+	}
+
+	s.submitMailed(t, "ana")
+	found := map[string]string{} // mails by recipient
+	eventually(t, "both mails are delivered", func() bool {
+		mails, _ := filepath.Glob(filepath.Join(folder, "new", "*"))
+		for _, path := range mails {
+			text, _ := os.ReadFile(path)
+			_, to, _ := strings.Cut(string(text), "Delivered-To: ")
+			to, _, _ = strings.Cut(to, "\n")
+			found[to] = string(text)
+		}
+		return len(mails) == 2
+	})
+	if !strings.Contains(found[address("ana")], `filename="quote-`) ||
+		!strings.Contains(found["sales@lumen.test"], "Reply-To: <"+address("ana")+">") {
+		t.Errorf("delivered are %v", found)
+	}
+}
+
+// Mails that are files have no limit to warn of: the inbox says of them what the doctor says.
+func TestHealthOfMailFiles(t *testing.T) {
+	t.Parallel()
+	s := startService(t, map[string]string{"ADMIN_PAGE": "on"}, quick)
+	for i := range 6 {
+		s.submit(t, fmt.Sprint("visitor-", i))
+	}
+	got := string(s.answer(schema.RoleAdmin, `{ serviceHealth { checks { name state detail } } }`))
+	if !strings.Contains(got, `{"name":"mail","state":"OK","detail":"no mail server is used`) {
+		t.Errorf("the inbox reads %s", got)
+	}
+}

@@ -1,0 +1,81 @@
+package app
+
+import (
+	"net"
+	"net/http"
+	"slices"
+
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/httpserver"
+	"siteapi/cmd/siteapi/internal/inbox"
+	"siteapi/cmd/siteapi/internal/pages"
+)
+
+// newPages returns the handlers of the pages by path. Pages show the well-known tokens of
+// development; any other token is replaced by the name of its setting.
+func newPages(s *config.Settings) (map[string]http.Handler, error) {
+	hidden, address := map[bool]string{false: "hidden"}, inboxURL(s)
+	values := map[string]string{
+		"version":       versionText(),
+		"environment":   s.Environment,
+		"graphql-path":  httpserver.GraphQLPath,
+		"introspection": map[bool]string{true: "on", false: "off"}[s.Introspection],
+		"cache-token":   shownToken(s.CacheTokens, config.DevCacheToken, "<CACHE_API_TOKEN>"),
+		"webhook-token": shownToken(s.WebhookSecrets, config.DevWebhookSecret, "<CMS_WEBHOOK_SECRET>"),
+		"admin-token":   shownToken(s.AdminTokens, config.DevAdminToken, "<ADMIN_API_TOKEN>"),
+		"playground":    hidden[s.Playground],
+		"inbox":         hidden[address != ""],
+		"inbox-url":     address,
+		"mails":         hidden[s.SMTPURL == nil && s.Mails()],
+		"mail-folder":   s.MailPath(),
+		"inbox-open":    map[bool]string{true: "yes", false: "no"}[len(s.AdminTokens) > 0 || s.OIDCIssuer != ""],
+		"sign-in":       map[bool]string{true: "account", false: "token"}[s.OIDCIssuer != ""],
+	}
+
+	all := []pages.Options{{Path: inbox.Path, Files: pages.Files("inbox")}}
+	if s.Playground {
+		all = append(all, pages.Playground())
+	}
+	if s.FrontPage {
+		all = append(all,
+			pages.Options{Path: "/", Files: pages.Files("front")},
+			pages.Options{Path: "/calculator", Files: pages.Files("calculator"), ImageHosts: s.LogoHosts},
+			pages.Options{Path: "/docs", Files: pages.Files("docs")},
+		)
+	}
+
+	handlers := map[string]http.Handler{}
+	for _, o := range all {
+		o.Values, o.Refuse = values, httpserver.WriteError
+		handler, err := pages.New(o)
+		if err != nil {
+			return nil, err
+		}
+		handlers[o.Path] = handler
+	}
+	return handlers, nil
+}
+
+// shownToken returns the well-known token of development if it is accepted, else a
+// placeholder: pages show no other token.
+func shownToken(accepted []string, wellKnown, placeholder string) string {
+	if slices.Contains(accepted, wellKnown) {
+		return wellKnown
+	}
+	return placeholder
+}
+
+// inboxURL returns the address of the operators' inbox: a path of the service itself, or
+// in development an address on this machine. It is empty if neither serves the inbox.
+func inboxURL(s *config.Settings) string {
+	_, port, err := net.SplitHostPort(s.AdminAddr)
+	switch {
+	case len(s.AdminTokens) == 0 && s.OIDCIssuer == "":
+		return ""
+	case s.AdminPage:
+		return inbox.Path
+	case err != nil, port == "0", s.Environment != config.Development:
+		return ""
+	}
+	return "http://localhost:" + port + inbox.Path
+}

@@ -1,0 +1,154 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime/debug"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/httpserver"
+	"siteapi/cmd/siteapi/internal/pages"
+	"siteapi/cmd/siteapi/internal/telemetry"
+)
+
+// serve answers requests until ctx ends, then finishes what is under way.
+func serve(ctx context.Context, getenv func(string) string, out io.Writer) error {
+	s, err := config.Read(getenv)
+	wrong, _ := errors.AsType[config.Problems](err)
+	if wrong = checkServing(s, wrong); len(wrong) > 0 {
+		return wrong
+	}
+
+	collectLessOften(getenv)
+	log := telemetry.NewLogger(s, out)
+	for _, warning := range s.Warnings {
+		log.Warn().Msg(warning)
+	}
+
+	a, err := newApp(ctx, s, log)
+	if err != nil {
+		return err
+	}
+
+	listener, err := httpserver.Listen(ctx, s.ListenAddr)
+	if err == nil {
+		err = a.listenAdmin(ctx)
+	}
+	if err == nil {
+		err = a.start(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, a.shutdown(ctx))
+	}
+
+	ready := log.Info().
+		Str("address", listener.Addr().String()).
+		Str("environment", s.Environment).
+		Str("version", versionText()).
+		Str("cms", s.CMSDriver).
+		Str("crm", s.CRMDriver).
+		Str("cache", s.CacheURL.Scheme)
+
+	if _, port, err := net.SplitHostPort(listener.Addr().String()); err == nil && s.FrontPage {
+		base := "http://localhost:" + port
+		ready.Str("open", base+"/").Str("calculator", base+"/calculator").Str("docs", base+"/docs")
+		if s.Playground {
+			ready.Str("playground", base+pages.PlaygroundPath)
+		}
+	}
+	if s.SMTPURL == nil && s.Mails() {
+		ready.Str("mails", s.MailPath()+"/*.eml")
+	}
+	ready.Msg("ready")
+
+	// This does nothing unless systemd waits for it; systemd itself reports a
+	// notification that does not arrive.
+	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady)
+	return a.serve(ctx, listener)
+}
+
+// collectLessOften lets the heap grow to five times what is in use, up to a limit. With
+// the few megabytes that are in use, the runtime's default collects garbage a hundred
+// times a second, which costs a sixth of every figure of `make bench`.
+func collectLessOften(getenv func(string) string) {
+	if getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+	if getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(128 << 20) // bytes
+	}
+}
+
+// serve answers on a listener until ctx ends.
+func (a *app) serve(ctx context.Context, listener net.Listener) error {
+	err := a.server.Serve(ctx, listener, func() {
+		a.log.Info().Msg("stopping")
+		_, _ = daemon.SdNotify(false, daemon.SdNotifyStopping)
+	})
+
+	// Deliveries under way get time to finish.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+	defer cancel()
+
+	err = errors.Join(err, a.shutdown(ctx))
+	a.log.Info().Msg("stopped")
+	return err
+}
+
+// listenAdmin opens the admin listener. In development, the service starts without it if
+// the port is taken.
+func (a *app) listenAdmin(ctx context.Context) error {
+	if a.settings.AdminAddr == "" {
+		return nil
+	}
+
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.settings.AdminAddr)
+	switch {
+	case err == nil:
+		a.server.ServeAdmin(listener, a.metrics.Registry)
+	case a.settings.Environment == config.Development:
+		a.log.Warn().Err(err).Msg("cannot open the admin listener, continuing without it: " +
+			"set ADMIN_ADDR to a free address, or to off")
+	default:
+		return fmt.Errorf("ADMIN_ADDR (off: none): %w", err)
+	}
+	return nil
+}
+
+// Times from one upkeep to the next. After a failure it is the shorter one, twice as long
+// after each further one.
+const (
+	upkeepEvery = time.Hour
+	upkeepRetry = 5 * time.Second
+)
+
+// upkeep reconciles what is recorded of deliveries, deletes data that is older than its
+// retention and reports overdue deliveries, once an hour. Every instance does so; data that
+// one of them has deleted is no longer found by the others.
+func (a *app) upkeep(ctx context.Context) {
+	retry := upkeepRetry
+	for {
+		if err := a.data.Queue.Reconcile(ctx); err != nil && ctx.Err() == nil {
+			a.log.Warn().Err(err).Msg("reconciling the deliveries")
+		}
+		wait := upkeepEvery
+		if a.retention.Run(ctx) {
+			retry = upkeepRetry
+		} else {
+			wait, retry = retry, min(2*retry, upkeepEvery)
+		}
+		a.data.Queue.ReportOverdue(ctx)
+
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package app
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+)
+
+// hookBody is a payload whose bytes no encoder would write again: a signature over
+// anything but the raw body does not fit.
+const hookBody = "{ \"_type\":\"heroSection\" ,\n\"language\" : \"es\", " +
+	"\"title\":\"\\u0218tiri \\/ €\",\"n\":1.0 }\n"
+
+func TestWebhookSignature(t *testing.T) {
+	t.Parallel()
+	s := startService(t, map[string]string{"CMS_WEBHOOK_SIGNING_SECRET": "old-secret, new-secret"})
+	now := time.Now()
+
+	sign := func(secret string, at time.Time, body string) string {
+		return "sanity-webhook-signature: " + sanitytest.Signature(secret, at, []byte(body))
+	}
+	good := sign("new-secret", now, hookBody)
+
+	var again any
+	if err := json.Unmarshal([]byte(hookBody), &again); err != nil {
+		t.Fatal(err)
+	}
+	rewritten, err := json.Marshal(again)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	tests := []struct {
+		name    string
+		headers []string
+		body    string
+		status  int
+	}{
+		{"signed with the new secret", []string{hookAuth, good}, hookBody, 200},
+		{"signed with the old secret", []string{hookAuth, sign("old-secret", now, hookBody)}, hookBody, 200},
+		{"a blank between the parts",
+			[]string{hookAuth, strings.Replace(good, ",v1", ", v1", 1)}, hookBody, 200},
+		{"four minutes ago",
+			[]string{hookAuth, sign("new-secret", now.Add(-4*time.Minute), hookBody)}, hookBody, 200},
+		{"in four minutes",
+			[]string{hookAuth, sign("new-secret", now.Add(4*time.Minute), hookBody)}, hookBody, 200},
+		{"a replay after six minutes",
+			[]string{hookAuth, sign("new-secret", now.Add(-6*time.Minute), hookBody)}, hookBody, 401},
+		{"in six minutes",
+			[]string{hookAuth, sign("new-secret", now.Add(6*time.Minute), hookBody)}, hookBody, 401},
+		{"no signature", []string{hookAuth}, hookBody, 401},
+		{"another secret", []string{hookAuth, sign("secret", now, hookBody)}, hookBody, 401},
+		{"the list of secrets as one",
+			[]string{hookAuth, sign("old-secret, new-secret", now, hookBody)}, hookBody, 401},
+		{"an empty secret", []string{hookAuth, sign("", now, hookBody)}, hookBody, 401},
+		{"another body", []string{hookAuth, good}, strings.Replace(hookBody, "es", "ro", 1), 401},
+		{"the same JSON in other bytes", []string{hookAuth, good}, string(rewritten), 401},
+		{"a blank more", []string{hookAuth, good}, hookBody + " ", 401},
+		{"another time", []string{hookAuth, strings.Replace(good, "t=1", "t=2", 1)}, hookBody, 401},
+		{"seconds for milliseconds",
+			[]string{hookAuth, sign("new-secret", time.UnixMilli(now.Unix()), hookBody)}, hookBody, 401},
+		{"no time", []string{hookAuth, "sanity-webhook-signature: v1=" + good[strings.Index(good, "v1=")+3:]},
+			hookBody, 401},
+		{"not base64", []string{hookAuth, good + "!"}, hookBody, 401},
+		{"padded", []string{hookAuth, good + "="}, hookBody, 401},
+		{"a second signature", []string{hookAuth, good + ",v1=x"}, hookBody, 401},
+		{"a time out of all range",
+			[]string{hookAuth, "sanity-webhook-signature: t=99999999999999999999,v1=eA"}, hookBody, 401},
+		{"signed, without the token", []string{good}, hookBody, 401},
+		{"signed, with a wrong token", []string{"Authorization: Bearer wrong", good}, hookBody, 401},
+		{"signed, but no JSON", []string{hookAuth, sign("new-secret", now, "{")}, "{", 400},
+		{"neither signed nor JSON", []string{hookAuth}, "{", 401},
+	}
+
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := s.do(http.MethodPost, "/api/webhooks/cms", tt.body, tt.headers...)
+			if got.status != tt.status {
+				t.Errorf("got %d %s, want %d", got.status, got.body, tt.status)
+			}
+			if tt.status == 200 &&
+				string(got.body) != `{"success":true,"invalidated":["content:locale:es"]}` {
+				t.Errorf("got %s", got.body)
+			}
+		})
+	}
+
+	t.Run("GraphQL is signed over its own body", func(t *testing.T) {
+		body := `{"query":"mutation { receiveCmsWebhook(` +
+			`payload: {_type: \"heroSection\", language: \"es\"}) { invalidated } }"}`
+		for signature, want := range map[string]string{
+			sign("new-secret", now, body): `"content:locale:es"`,
+			good:                          "UNAUTHENTICATED",
+		} {
+			if got := s.do(http.MethodPost, "/graphql", body, hookAuth, signature); !strings.Contains(
+				string(got.body), want) {
+				t.Errorf("got %s, want %s", got.body, want)
+			}
+		}
+	})
+
+	if log := s.log.String(); strings.Contains(log, "-secret") || strings.Contains(log, "v1=") {
+		t.Error("the log holds a secret or a signature")
+	}
+}
+
+// TestWebhookOfTheVendor has the stub send its own webhook, signed, until it is answered
+// with success.
+func TestWebhookOfTheVendor(t *testing.T) {
+	t.Parallel()
+	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
+	s := startService(t, stubs.env(map[string]string{"CMS_WEBHOOK_SIGNING_SECRET": "hush"}))
+	hook := sanitytest.Webhook{
+		URL:    s.base + "/api/webhooks/cms",
+		Token:  config.DevWebhookSecret,
+		Secret: "hush",
+		Tries:  3,
+	}
+
+	for _, tt := range []struct {
+		change func(*sanitytest.Webhook)
+		status int
+	}{
+		{func(*sanitytest.Webhook) {}, 200},
+		{func(w *sanitytest.Webhook) { w.Secret = "other" }, 401},
+		{func(w *sanitytest.Webhook) { w.Token = "other" }, 401},
+	} {
+		w := hook
+		tt.change(&w)
+
+		status, err := stubs.cms.Publish(t.Context(),
+			json.RawMessage(`{"_id":"heroSection-es","_type":"heroSection","language":"es","title":"x"}`), w)
+		if err != nil || status != tt.status {
+			t.Errorf("%d %v, want %d", status, err, tt.status)
+		}
+	}
+
+	if status, err := stubs.cms.Unpublish(t.Context(), "heroSection-es", hook); err != nil || status != 200 {
+		t.Errorf("unpublishing: %d %v", status, err)
+	}
+
+	const ask = `{ content(documentType: "heroSection", locale: es) { id } }`
+	if got := s.query(ask, nil); string(got.body) != `{"data":{"content":[]}}` {
+		t.Errorf("after unpublishing: %s", got.body)
+	}
+}
+
+// Two notifications as aliases of one request are two notifications, and so is a
+// repetition.
+func TestWebhooksInOneRequest(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	const body = `{"query":"mutation {` +
+		` a: receiveCmsWebhook(payload: {_type: \"heroSection\", language: \"es\"}) { invalidated }` +
+		` b: receiveCmsWebhook(payload: {_type: \"heroSection\", language: \"ro\"}) { invalidated } }"}`
+	const want = `{"data":{"a":{"invalidated":["content:locale:es"]},` +
+		`"b":{"invalidated":["content:locale:ro"]}}}`
+
+	for range 2 {
+		if got := s.do("POST", "/graphql", body, hookAuth,
+			"idempotency-key: delivery-1").body; string(got) != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

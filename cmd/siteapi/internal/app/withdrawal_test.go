@@ -1,0 +1,195 @@
+package app
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"siteapi/integrations/lead"
+	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
+	"siteapi/integrations/store/storetest/pgserver"
+	"siteapi/integrations/upstream"
+	"siteapi/schema"
+)
+
+// A withdrawal is answered while an attempt is running that read the lead before it, and
+// reaches CMS and CRM after that, also if the service ends in between.
+func TestWithdrawalDuringDelivery(t *testing.T) {
+	t.Parallel()
+	for _, target := range []queue.Target{queue.CMS, queue.CRM} {
+		reading, end, slow := firstAttempt(t, target)
+		s := startService(t, nil, quick, slow)
+		s.submitAt(t, "ana-maria", time.Hour, lead.Consent{Purpose: "news", Given: true, SiteWording: true})
+		<-reading
+
+		_, code := s.operates(schema.RoleSales, `mutation { withdrawConsent(id: "ana-maria", purpose: "news") { state } }`)
+		close(end)
+		if code != "" {
+			t.Errorf("%s: withdrawing: %s", target, code)
+		}
+		s.stop()
+		s.start()
+		eventually(t, "the CMS is told", func() bool { return s.fileHas("cms", "withdrawnAt") })
+		eventually(t, "the CRM is told", func() bool { return s.fileHas("crm", "news: withdrawn") })
+	}
+}
+
+// firstAttempt has the first delivery to a target wait for end once it has read its lead.
+func firstAttempt(t *testing.T, target queue.Target) (reading, end chan struct{}, slow func(*deliveries)) {
+	reading, end = make(chan struct{}), make(chan struct{})
+	var first sync.Once
+	return reading, end, func(d *deliveries) {
+		send := d.senders[target]
+		d.senders[target] = func(ctx context.Context, try *queue.Try) error {
+			first.Do(func() {
+				close(reading)
+				select {
+				case <-end:
+				case <-ctx.Done():
+					t.Errorf("%s: the withdrawal waited for the attempt", target)
+				}
+			})
+			return send(ctx, try)
+		}
+	}
+}
+
+// A service that stops ends its attempts, and does not tell of what was withdrawn during
+// them: the one on the database that everything is copied to does.
+func TestCopyOfWithdrawal(t *testing.T) {
+	t.Parallel()
+	url := pgserver.Start(t).NewDatabase(t)
+	reading, end, slow := firstAttempt(t, queue.CRM)
+	s := startService(t, nil, quick, slow)
+	s.submitAt(t, "ana-maria", time.Hour, lead.Consent{Purpose: "news", Given: true, SiteWording: true})
+	<-reading
+	if out, err := s.siteapi("leads", "withdraw", "ana-maria", "--purpose", "news"); err != nil {
+		t.Fatal(err, out)
+	}
+
+	stopped := make(chan struct{})
+	go func() {
+		s.stop()
+		close(stopped)
+	}()
+	eventually(t, "the service is stopping", func() bool { return strings.Contains(s.log.String(), `"message":"stopping"`) })
+	close(end)
+	<-stopped
+
+	env := []string{"ENVIRONMENT=development", "DATA_DIR=" + s.dataDir, "DATABASE_URL=" + url}
+	if out, code := command(t, env, "store", "copy"); code != 0 {
+		t.Fatal(out)
+	}
+	moved := startService(t, map[string]string{"DATABASE_URL": url})
+	eventually(t, "the CRM is told", func() bool { return moved.fileHas("crm", "news: withdrawn") })
+}
+
+// A delivery that waits and two withdrawals of its lead are one delivery of the copy.
+func TestCopyOfWithdrawalsOfAnUnfinishedDelivery(t *testing.T) {
+	t.Parallel()
+	url := pgserver.Start(t).NewDatabase(t)
+	s := startService(t, nil, quick, func(d *deliveries) {
+		d.senders[queue.CRM] = func(context.Context, *queue.Try) error {
+			return &upstream.Error{System: "crm", Op: "writing", Kind: upstream.Unavailable}
+		}
+	})
+	s.submitAt(t, "ana-maria", time.Hour,
+		lead.Consent{Purpose: "news", Given: true, SiteWording: true},
+		lead.Consent{Purpose: "calls", Given: true, SiteWording: true})
+	eventually(t, "the CRM refuses it", func() bool {
+		return s.deliveries("ana-maria")[queue.CRM].State == queue.Retrying
+	})
+	s.stop()
+
+	env := []string{"ENVIRONMENT=development", "DATA_DIR=" + s.dataDir}
+	for _, purpose := range []string{"news", "calls"} {
+		if out, code := command(t, env, "leads", "withdraw", "ana-maria", "--purpose", purpose); code != 0 {
+			t.Fatal(out)
+		}
+	}
+	if out, code := command(t, append(env, "DATABASE_URL="+url), "store", "copy"); code != 0 {
+		t.Fatal(out)
+	}
+	moved := startService(t, map[string]string{"DATABASE_URL": url})
+	eventually(t, "the CRM is told", func() bool { return moved.fileHas("crm", "calls: withdrawn") })
+}
+
+// fileHas reports whether a file that a driver wrote contains a text.
+func (s *service) fileHas(dir, text string) bool {
+	for _, name := range s.files(dir) {
+		data, err := os.ReadFile(filepath.Join(s.dataDir, dir, name))
+		if err == nil && strings.Contains(string(data), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// The consent to keep what is typed can be withdrawn by somebody who gave it while typing, with
+// or without a lead, and again after it was given again.
+func TestWithdrawalOfSavedProgress(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	withdraw := func(address string) (out string, withdrawn bool) {
+		t.Helper()
+		out, err := s.siteapi("leads", "withdraw", address, "--purpose", "save_progress")
+		if err != nil && !strings.Contains(err.Error(), "has not given this consent") {
+			t.Error(err)
+		}
+		return out, err == nil
+	}
+	audited := func() (n int) {
+		t.Helper()
+		entries, err := s.app.data.Tables.AuditEntries(t.Context(), store.AuditFilter{Limit: 100})
+		if err != nil {
+			t.Error(err)
+		}
+		for _, e := range entries {
+			if e.Action == string(schema.AuditActionWithdrawn) && strings.Contains(e.Detail, "save_progress") {
+				n++
+			}
+		}
+		return n
+	}
+
+	s.submitAt(t, "has-lead", 48*time.Hour)
+	agreed := lead.Consent{Purpose: lead.SaveProgress, Given: true}
+	s.submitAt(t, "again", 48*time.Hour, agreed)
+	if out, ok := withdraw("again@example.com"); !ok || !strings.Contains(out, "withdrawn in 1 leads") ||
+		strings.Contains(out, "erased") {
+		t.Errorf("the consent of a lead: %v %s", ok, out)
+	}
+
+	for i, session := range []string{"has-lead", "again", "stranger"} {
+		s.through("REST", "trackQuote", object{"input": visitorState(session, true)})
+		out, ok := withdraw(session + "@example.com")
+		if !ok || out != "erased what was typed into 1 sessions\n" {
+			t.Errorf("%s: %v %s", session, ok, out)
+		}
+		stored, err := s.app.data.Quotes.Session(t.Context(), session)
+		if err != nil || stored.Hints != (lead.Hints{}) {
+			t.Errorf("%s: %+v, %v", session, stored.Hints, err)
+		}
+		if out, ok := withdraw(session + "@example.com"); ok {
+			t.Errorf("%s is withdrawn twice: %s", session, out)
+		}
+		if n := audited(); n != i+2 {
+			t.Errorf("the audit has %d entries after %s, want %d", n, session, i+2)
+		}
+	}
+
+	// In GraphQL a lead names the address.
+	s.through("REST", "trackQuote", object{"input": visitorState("has-lead", true)})
+	const operation = `mutation { withdrawConsent(id: "has-lead", purpose: "save_progress") { state } }`
+	if _, code := s.operates(schema.RoleSales, operation); code != "" {
+		t.Error(code)
+	}
+	if _, code := s.operates(schema.RoleSales, operation); code != string(schema.CodeBadUserInput) {
+		t.Errorf("again: %q", code)
+	}
+}
