@@ -48,8 +48,8 @@ func (c *InputChecker) constraint(list ast.DirectiveList) *constraint {
 // Check returns the invalid values in the arguments of the root fields of a validated
 // operation, at most MaxFieldErrors, among them unknown fields. Paths leave out the
 // argument's name if it is the only one and is named `input`. Check changes the variables
-// in two ways: it adds defaults, and it removes hints (@hint) of a wrong type, which are
-// not errors; the second result holds their paths.
+// in two ways: it adds defaults, and it removes hints (@hint) of a wrong type from those that
+// are a whole argument, where they are not errors; the second result holds their paths.
 func (c *InputChecker) Check(
 	op *ast.OperationDefinition, vars map[string]any, ignoreUnknown bool,
 ) ([]FieldError, []string) {
@@ -93,6 +93,7 @@ type inputCheck struct {
 	op            *ast.OperationDefinition
 	vars          map[string]any
 	ignoreUnknown bool     // ignore unknown fields
+	dropHints     bool     // the argument being checked is a variable
 	path          []string // names and indices of the value being checked
 	invalid       []FieldError
 	dropped       []string // paths of removed hints
@@ -144,7 +145,7 @@ func (c *inputCheck) argument(field *ast.Field, arg *ast.ArgumentDefinition) {
 	var value any
 	required := arg.DefaultValue == nil
 	if given := field.Arguments.ForName(arg.Name); given != nil && given.Value != nil {
-		c.hintVariables(arg.Type, nil, given.Value)
+		c.dropHints = given.Value.Kind == ast.Variable
 
 		var err error
 		if value, err = given.Value.Value(c.vars); err != nil {
@@ -204,50 +205,17 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 // must be left out, which is so for a hint of a wrong type.
 func (c *inputCheck) below(element string, typ *ast.Type, con *constraint, value any) (leaveOut bool) {
 	c.path = append(c.path, element)
-	defer c.leave()
+	defer func() { c.path = c.path[:len(c.path)-1] }()
 
 	invalid := len(c.invalid)
 	c.value(typ, con, value)
 
-	if con != nil && con.hint &&
+	if c.dropHints && con != nil && con.hint &&
 		len(c.invalid) > invalid && c.invalid[invalid].Code != FieldCodeUnknownField {
 		c.invalid, leaveOut = c.invalid[:invalid], true
 		c.drop()
 	}
 	return leaveOut
-}
-
-// leave returns from a field or an item to the value above it.
-func (c *inputCheck) leave() { c.path = c.path[:len(c.path)-1] }
-
-// hintVariables sets variables to null that are hints of a wrong type within a literal. A
-// hint within a variable is removed where it is.
-func (c *inputCheck) hintVariables(typ *ast.Type, con *constraint, literal *ast.Value) {
-	for i, child := range literal.Children {
-		element, childType, childCon := "["+strconv.Itoa(i)+"]", typ.Elem, con
-		if literal.Kind == ast.ObjectValue {
-			field := c.schema.Types[typ.Name()].Fields.ForName(child.Name)
-			if field == nil {
-				continue
-			}
-			element, childType, childCon = child.Name, field.Type, c.constraint(field.Directives)
-		}
-		if childType == nil {
-			continue
-		}
-
-		invalid := len(c.invalid)
-		value, given := c.vars[child.Value.Raw]
-		switch {
-		case child.Value.Kind != ast.Variable:
-			c.path = append(c.path, element)
-			c.hintVariables(childType, childCon, child.Value)
-			c.leave()
-		case given && childCon != nil && childCon.hint && c.below(element, childType, childCon, value):
-			c.vars[child.Value.Raw] = nil
-		}
-		c.invalid = c.invalid[:invalid] // What is wrong otherwise is found when the argument is checked.
-	}
 }
 
 func (c *inputCheck) object(def *ast.Definition, value any) {

@@ -143,12 +143,6 @@ func (d *Documents) parse(text string) (*document, *gqlerror.Error) {
 // the document are wrong, but nothing else is.
 func (d *Documents) check(doc *document) gqlerror.List {
 	errs := validator.ValidateWithRules(d.Schema, doc.ast, Rules())
-	var dropped map[*ast.OperationDefinition][]schema.DroppedHint
-	if len(errs) == 0 || onlyValues(errs) {
-		if dropped = schema.DropHints(d.Schema, doc.ast); len(dropped) > 0 {
-			errs = validator.ValidateWithRules(d.Schema, doc.ast, Rules())
-		}
-	}
 	if len(errs) > 0 && !onlyValues(errs) {
 		if d.Suggest {
 			d.suggest(errs)
@@ -159,7 +153,6 @@ func (d *Documents) check(doc *document) gqlerror.List {
 	var operations []*operation
 	for _, def := range doc.ast.Operations {
 		op := newOperation(d.Schema, def)
-		op.dropped = dropped[def]
 		switch {
 		case op.introspects && !d.Introspection:
 			return gqlerror.List{gqlerror.ErrorPosf(op.Position, "Introspection is off.")}
@@ -318,7 +311,6 @@ func (d *Documents) addOneTrusted(t TrustedDocument) error {
 	if err != nil {
 		return err
 	}
-	form := canonical(parsed.ast) // before the check, which may remove hints
 	if errs := d.check(parsed); len(errs) > 0 {
 		return errs[0]
 	}
@@ -330,6 +322,6 @@ func (d *Documents) addOneTrusted(t TrustedDocument) error {
 		d.byID[id] = t.Text
 	}
 
-	d.trusted[form] = true
+	d.trusted[canonical(parsed.ast)] = true
 	return nil
 }

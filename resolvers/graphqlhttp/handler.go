@@ -237,7 +237,6 @@ func (h *Handler) run(
 func (h *Handler) admit(
 	ctx context.Context, req *request, op *operation, errs gqlerror.List,
 ) (*graphql.OperationContext, gqlerror.List) {
-	schema.RecorderFrom(ctx).Dropped(op.droppedHints(req.Variables))
 	if refused := h.exec.Admit(ctx, op.OperationDefinition, req.Variables, false); refused != nil {
 		return nil, gqlerror.List{gqlerror.Wrap(refused)}
 	}

@@ -23,7 +23,6 @@ type operation struct {
 	cost        int
 	introspects bool
 	cache       cachePolicy
-	dropped     []schema.DroppedHint
 
 	// locales has, for each root field, the value that names the locale of the content
 	// that the field is made of; nil if it is not known.
@@ -71,17 +70,6 @@ func (op *operation) summary() schema.Operation {
 		summary.Name = op.Name
 	}
 	return summary
-}
-
-// droppedHints returns the paths of the hints that the document lost, but for defaults
-// that the variables of a request replace.
-func (op *operation) droppedHints(variables map[string]any) (paths []string) {
-	for _, hint := range op.dropped {
-		if _, given := variables[hint.Variable]; !given {
-			paths = append(paths, hint.Path)
-		}
-	}
-	return paths
 }
 
 // visit collects the root fields and narrows the cache policy by every field.
