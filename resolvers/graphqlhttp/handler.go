@@ -10,9 +10,7 @@ package graphqlhttp
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -69,23 +67,19 @@ type Options struct {
 // Handler is the GraphQL endpoint, at any path. It finds the caller and the recorder in
 // the context of a request.
 type Handler struct {
-	exec       Executor
-	documents  *Documents
-	responses  *responseCache
-	contentKey func(locale string) string
-	cdnMaxAge  time.Duration
-	streams    Streams
+	exec      Executor
+	documents *Documents
+	responses *responseCache
+	streams   Streams
 }
 
 // New returns a handler.
 func New(o Options) *Handler {
 	return &Handler{
-		exec:       o.Executor,
-		documents:  o.Documents,
-		responses:  newResponseCache(o.Revision, o.Load),
-		contentKey: o.ContentKey,
-		cdnMaxAge:  o.CDNMaxAge,
-		streams:    o.Streams,
+		exec:      o.Executor,
+		documents: o.Documents,
+		responses: newResponseCache(o),
+		streams:   o.Streams,
 	}
 }
 
@@ -176,9 +170,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 	}
 
 	result, res := h.responses.once(ctx, key, op, opCtx.Variables,
-		func(ctx context.Context, revisions []revision) (*graphql.Response, *cachedResponse) {
-			return h.run(ctx, key, op, opCtx, revisions)
-		})
+		func(ctx context.Context) (*graphql.Response, *cachedResponse) { return h.run(ctx, m, op, opCtx) })
 
 	switch {
 	case res != nil:
@@ -205,9 +197,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 }
 
 // run executes an operation. The response is nil if it has errors, or if clients must not
-// cache it. Otherwise it is stored if it is made from current content.
+// cache it.
 func (h *Handler) run(
-	ctx context.Context, key responseKey, op *operation, opCtx *graphql.OperationContext, revisions []revision,
+	ctx context.Context, m mediaType, op *operation, opCtx *graphql.OperationContext,
 ) (*graphql.Response, *cachedResponse) {
 	next, ctx := h.exec.DispatchOperation(ctx, opCtx)
 	result := next(ctx)
@@ -220,16 +212,10 @@ func (h *Handler) run(
 	asked.Public = !op.cache.private && !missing
 	asked.Cached = true // the next requests get this response again
 
-	res := &cachedResponse{
-		response:  newResponse(key.media, op.cache.header(), encode(key.media, result, missing)),
+	return result, &cachedResponse{
+		response:  newResponse(m, op.cache.header(), encode(m, result, missing)),
 		operation: asked,
-		revisions: revisions,
 	}
-	if h.responses.current(revisions) {
-		h.nameContent(key, res)
-		h.responses.cache.Set(key, res)
-	}
-	return result, res
 }
 
 // admit checks an operation that is about to run. It returns the errors that were found before,
@@ -244,24 +230,6 @@ func (h *Handler) admit(
 		return nil, errs
 	}
 	return h.exec.CreateOperationContext(ctx, &req.RawParams)
-}
-
-// nameContent tells shared caches what content a response is made from, and how long they
-// may keep it. A response that is not current, such as one of a fallback copy, is not named.
-func (h *Handler) nameContent(key responseKey, res *cachedResponse) {
-	if !key.get || h.contentKey == nil { // shared caches do not store answers to POST
-		return
-	}
-
-	keys := make([]string, len(res.revisions))
-	for i, r := range res.revisions {
-		keys[i] = h.contentKey(r.locale)
-	}
-	res.header["Cache-Tag"] = []string{strings.Join(keys, ",")}
-	res.header["Surrogate-Key"] = []string{strings.Join(keys, " ")}
-	if h.cdnMaxAge > 0 {
-		res.header.Set("CDN-Cache-Control", fmt.Sprintf("public, max-age=%.0f", h.cdnMaxAge.Seconds()))
-	}
 }
 
 // prepare checks the document of a request, and registers it if it came with a hash.

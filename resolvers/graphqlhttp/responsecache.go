@@ -25,9 +25,9 @@ import (
 // Of the same requests at the same time only the first is executed, so that many readers
 // who wait for new content cost as much as one.
 type responseCache struct {
-	revision func(locale string) (string, bool)
-	load     func(ctx context.Context, locale string)
-	cache    *otter.Cache[responseKey, *cachedResponse]
+	Options
+
+	cache *otter.Cache[responseKey, *cachedResponse]
 
 	mu      sync.Mutex
 	running map[runKey]*run
@@ -67,10 +67,8 @@ const (
 	responseOverhead   = 1 << 10  // bytes of each response beside its request and its body
 )
 
-func newResponseCache(
-	revision func(string) (string, bool), load func(context.Context, string),
-) *responseCache {
-	c := &responseCache{revision: revision, load: load, running: map[runKey]*run{}}
+func newResponseCache(o Options) *responseCache {
+	c := &responseCache{Options: o, running: map[runKey]*run{}}
 	c.cache = otter.Must(&otter.Options[responseKey, *cachedResponse]{
 		MaximumWeight: responseCacheBytes,
 		Weigher: func(k responseKey, r *cachedResponse) uint32 {
@@ -92,29 +90,50 @@ func (c *responseCache) get(key responseKey) *cachedResponse {
 // is made from unknown revisions may not.
 func (c *responseCache) current(revisions []revision) bool {
 	for _, r := range revisions {
-		if name, ok := c.revision(r.locale); !ok || name != r.name {
+		if name, ok := c.Revision(r.locale); !ok || name != r.name {
 			return false
 		}
 	}
 	return len(revisions) > 0
 }
 
-// once executes an operation, unless the same request is being executed over the same
-// content: then it waits for that response, without a result of its own. A request whose
-// response cannot be shared, because of an error, leaves the others to execute by
-// themselves.
+// store keeps a response that is made from current content, and tells shared caches what
+// content that is and how long they may keep it.
+func (c *responseCache) store(key responseKey, res *cachedResponse) {
+	if !c.current(res.revisions) {
+		return
+	}
+
+	if key.get && c.ContentKey != nil { // shared caches do not store answers to POST
+		keys := make([]string, len(res.revisions))
+		for i, r := range res.revisions {
+			keys[i] = c.ContentKey(r.locale)
+		}
+		res.header["Cache-Tag"] = []string{strings.Join(keys, ",")}
+		res.header["Surrogate-Key"] = []string{strings.Join(keys, " ")}
+		if c.CDNMaxAge > 0 {
+			res.header.Set("CDN-Cache-Control", fmt.Sprintf("public, max-age=%.0f", c.CDNMaxAge.Seconds()))
+		}
+	}
+	c.cache.Set(key, res)
+}
+
+// once executes an operation and stores its response, unless the same request is being
+// executed over the same content: then it waits for that response, without a result of its
+// own. A request whose response cannot be shared, because of an error, leaves the others to
+// execute by themselves.
 //
 // This is not singleflight, which would not let a request stop waiting when its own time
 // is over without a goroutine for each execution, where a panic ends the process.
 func (c *responseCache) once(
 	ctx context.Context, key responseKey, op *operation, variables map[string]any,
-	execute func(context.Context, []revision) (*graphql.Response, *cachedResponse),
+	execute func(context.Context) (*graphql.Response, *cachedResponse),
 ) (*graphql.Response, *cachedResponse) {
 	// The revisions are read before anything runs, so that a response made while the
 	// content changes is stored under the old revision.
 	revisions := c.revisions(ctx, op, variables)
 	if len(revisions) == 0 {
-		return execute(ctx, nil)
+		return execute(ctx)
 	}
 
 	at := runKey{key, fmt.Sprint(revisions)}
@@ -135,7 +154,7 @@ func (c *responseCache) once(
 		if other.response != nil {
 			return nil, other.response
 		}
-		return execute(ctx, revisions)
+		return execute(ctx)
 	}
 
 	defer c.finish(at, own)
@@ -148,8 +167,12 @@ func (c *responseCache) once(
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
 
-	result, response := execute(ctx, revisions)
-	own.response = response
+	result, response := execute(ctx)
+	if response != nil {
+		response.revisions = revisions
+		c.store(key, response)
+		own.response = response
+	}
 	return result, response
 }
 
@@ -180,15 +203,15 @@ func (c *responseCache) revisions(ctx context.Context, op *operation, variables 
 	// All at once, as the fields would be: each may take most of the operation's time.
 	var loading sync.WaitGroup
 	for _, locale := range locales {
-		if _, ok := c.revision(locale); !ok {
-			loading.Go(func() { c.load(ctx, locale) })
+		if _, ok := c.Revision(locale); !ok {
+			loading.Go(func() { c.Load(ctx, locale) })
 		}
 	}
 	loading.Wait()
 
 	var list []revision
 	for _, locale := range locales {
-		name, ok := c.revision(locale)
+		name, ok := c.Revision(locale)
 		if !ok {
 			return nil
 		}
