@@ -20,9 +20,8 @@ type Contact struct {
 
 // Contacts keeps one contact per e-mail address. Every driver implements it.
 type Contacts interface {
-	// Upsert creates or updates the contact with the lead's address. A property the lead
-	// does not know is left as it is, repeating it changes nothing, and an older
-	// lead never overwrites the quote properties of a newer one.
+	// Upsert creates or updates the contact with the lead's address, as [Changes] says.
+	// Repeating it changes nothing.
 	Upsert(ctx context.Context, l Contact) error
 
 	// Ping makes one cheap round trip that proves address and credentials.

@@ -7,7 +7,7 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// A driver writes only what changes. A telephone number that the lead does not name stays.
+// A driver writes only what changes. The name that a contact has stays.
 func ExampleChanges() {
 	l := &lead.Lead{
 		ID:         "f81d4fae-7dec-41d0",
@@ -15,15 +15,13 @@ func ExampleChanges() {
 		Selections: lead.Selections{ProjectType: "web-app"},
 	}
 
-	contact := map[string]string{}
-	created := crm.Changes(crm.Contact{Lead: l}, contact)
+	created := crm.Changes(crm.Contact{Lead: l}, nil)
 	fmt.Println(created["email"], created["firstname"])
 
-	created["phone"] = "+40 21 555 0100"
 	l.Contact.FirstName = "Ana Maria"
 	fmt.Println(crm.Changes(crm.Contact{Lead: l}, created))
 
 	// Output:
 	// ana@example.com Ana
-	// map[firstname:Ana Maria]
+	// map[quote_contact_firstname:Ana Maria]
 }

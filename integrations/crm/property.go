@@ -14,7 +14,9 @@ const (
 	PropEmail       = "email"
 	PropLeadID      = "quote_submission_id"
 	PropSubmittedAt = "quote_submitted_at" // RFC 3339 in UTC with milliseconds
-	propConsents    = "quote_consents"
+
+	// propCreated marks a contact that a lead created. Any other is kept by people.
+	propCreated = "quote_contact_created"
 )
 
 // Kind is the type of a property's values.
@@ -44,12 +46,6 @@ type Property struct {
 // Quote reports whether the property belongs to the latest quote rather
 // than to the person.
 func (p Property) Quote() bool { return p.Label != "" }
-
-// cleared reports whether a newer quote without a value clears that of the older one.
-func (p Property) cleared() bool {
-	part, _, _ := strings.Cut(p.Field, ".")
-	return part == "message" || part == "attribution" || part == "firstAttribution"
-}
 
 // Properties lists the properties of a contact that a lead fills. A test compares it with
 // the fields of a lead.
@@ -108,6 +104,32 @@ func contactProperties() []Property {
 		},
 
 		{
+			propCreated, "", Text,
+			"Quote: contact created", "true if a quote request created the contact.",
+			func(Contact) string { return "true" },
+		},
+		{
+			"quote_contact_firstname", "contact.firstName", Text,
+			"Quote: first name", "First name that was typed with the latest quote request.",
+			func(l Contact) string { return l.Lead.Contact.FirstName },
+		},
+		{
+			"quote_contact_lastname", "contact.lastName", Text,
+			"Quote: last name", "Last name that was typed with the latest quote request.",
+			func(l Contact) string { return l.Lead.Contact.LastName },
+		},
+		{
+			"quote_contact_phone", "contact.phone", Text,
+			"Quote: telephone", "Telephone number that was typed with the latest quote request.",
+			func(l Contact) string { return l.Lead.Contact.Phone },
+		},
+		{
+			"quote_contact_company", "contact.company", Text,
+			"Quote: company", "Company that was typed with the latest quote request.",
+			func(l Contact) string { return l.Lead.Contact.Company },
+		},
+
+		{
 			"quote_project_type", "selections.projectType", Text,
 			"Quote: project type", "Project type chosen in the calculator, as a slug.",
 			func(l Contact) string { return l.Lead.Selections.ProjectType },
@@ -153,7 +175,7 @@ func contactProperties() []Property {
 			func(l Contact) string { return l.Lead.Message },
 		},
 		{
-			propConsents, "consents.purpose", LongText,
+			"quote_consents", "consents.purpose", LongText,
 			"Quote: consents", "What the person was asked to agree to, and the answers.",
 			func(l Contact) string { return lead.ConsentText(l.Lead.Consents) },
 		},
@@ -177,44 +199,28 @@ func contactProperties() []Property {
 	}
 }
 
-// Changes returns the properties to write to a contact so that it reflects the lead;
-// current are the properties it has. A property that the lead does not know is not among
-// them, except that an empty value clears what an older quote said.
+// Changes returns the properties to write so that a contact reflects the lead; current are
+// the properties it has, nil if it is to be created.
 //
-// If the contact shows a newer lead, its quote properties stay, and the older lead
-// only fills empty properties of the person. The address is written to a new contact
-// only: writing it again could turn a secondary address into the primary one.
+// The properties of the quote show the newest lead: what it left out is cleared, and an
+// older lead changes none. Anybody can submit with any address, so the properties of the
+// person are written to a new contact only, and later where they are empty in a contact
+// that a lead created. What people wrote stays.
 func Changes(l Contact, current map[string]string) map[string]string {
 	changes := map[string]string{}
 	newer := supersedes(l, current)
 	for _, p := range Properties() {
 		value, had := strings.TrimSpace(p.value(l)), current[p.Name]
 		switch {
-		case p.same(had, value), value == "" && (!newer || !p.cleared()):
-		case newer && p.Name != PropEmail, had == "" && !p.Quote(), p.Name == propConsents && shows(had, l.Lead.Consents):
+		case p.same(had, value):
+		case current == nil,
+			p.Quote() && newer && p.Name != propCreated,
+			!p.Quote() && had == "" && current[propCreated] == "true":
 			changes[p.Name] = value
 		}
 	}
 
 	return changes
-}
-
-// shows reports whether a text has these consents, each as it is or as it was before it was
-// withdrawn. A contact that shows them learns of a withdrawal even if it has a newer quote.
-func shows(text string, consents []lead.Consent) bool {
-	answers := strings.Split(text, "; ") // as ConsentText joins them
-	if len(answers) != len(consents) {
-		return false
-	}
-
-	for i, c := range consents {
-		now := lead.ConsentText([]lead.Consent{c})
-		c.WithdrawnAt = nil
-		if answers[i] != now && answers[i] != lead.ConsentText([]lead.Consent{c}) {
-			return false
-		}
-	}
-	return true
 }
 
 // supersedes reports whether the lead is at least as new as the lead a

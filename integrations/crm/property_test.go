@@ -65,17 +65,6 @@ func TestChanges(t *testing.T) {
 		return m
 	}
 
-	withdrawnTwice := func(s *lead.Lead) {
-		first := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
-		second := first.AddDate(0, 0, 1)
-		s.SubmittedAt = s.SubmittedAt.Add(-time.Millisecond)
-		s.Consents = []lead.Consent{
-			{Purpose: "calls", Given: true, SiteWording: true, WithdrawnAt: &first},
-			{Purpose: "news", Given: true, SiteWording: true, WithdrawnAt: &second},
-			{Purpose: "terms"},
-		}
-	}
-
 	for name, tc := range map[string]struct {
 		change        func(*lead.Lead)
 		current, want map[string]string
@@ -93,7 +82,12 @@ func TestChanges(t *testing.T) {
 				s.SubmittedAt, s.Contact.LastName = s.SubmittedAt.Add(time.Millisecond), "Popa"
 			},
 			complete,
-			map[string]string{"lastname": "Popa", "quote_submitted_at": "2026-01-31T09:30:00.001Z"},
+			map[string]string{"quote_contact_lastname": "Popa", "quote_submitted_at": "2026-01-31T09:30:00.001Z"},
+		},
+		"nothing of a contact that people keep": {
+			nil,
+			with("phone", "", "lastname", "Popa", "quote_contact_created", ""),
+			map[string]string{},
 		},
 		"an older one fills gaps of the person": {
 			func(s *lead.Lead) {
@@ -102,37 +96,13 @@ func TestChanges(t *testing.T) {
 			with("phone", "", "quote_timeline", ""),
 			map[string]string{"phone": "+40 721 000 111"},
 		},
-		"a newer one clears message and attribution": {
+		"a newer one clears what it leaves out": {
 			func(s *lead.Lead) { s.SubmittedAt = s.SubmittedAt.Add(time.Millisecond) },
-			with("quote_message", "Hello", "quote_source", "ads", "quote_first_source", "mail"),
+			with("quote_message", "Hello", "quote_source", "ads", "quote_consents", "news: given"),
 			map[string]string{
-				"quote_message": "", "quote_source": "", "quote_first_source": "",
+				"quote_message": "", "quote_source": "", "quote_consents": "",
 				"quote_submitted_at": "2026-01-31T09:30:00.001Z",
 			},
-		},
-		"a withdrawal from an older one arrives": {
-			func(s *lead.Lead) {
-				at := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
-				s.SubmittedAt = s.SubmittedAt.Add(-time.Millisecond)
-				s.Consents = []lead.Consent{{Purpose: "news", Given: true, SiteWording: true, WithdrawnAt: &at}}
-			},
-			with("quote_consents", "news: given"),
-			map[string]string{"quote_consents": "news: withdrawn 2026-02-01"},
-		},
-		"a second withdrawal from an older one arrives": {
-			withdrawnTwice,
-			with("quote_consents", "calls: withdrawn 2026-02-01; news: given; terms: not given"),
-			map[string]string{"quote_consents": "calls: withdrawn 2026-02-01; news: withdrawn 2026-02-02; terms: not given"},
-		},
-		"the consents of a newer one stay": {
-			withdrawnTwice,
-			with("quote_consents", "calls: given; news: not given; terms: not given"),
-			map[string]string{},
-		},
-		"so do those that are fewer": {
-			withdrawnTwice,
-			with("quote_consents", "calls: given"),
-			map[string]string{},
 		},
 		"an older one clears nothing": {
 			func(s *lead.Lead) { s.SubmittedAt = s.SubmittedAt.Add(-time.Millisecond) },

@@ -31,6 +31,9 @@ type Subject struct {
 	// Contact returns the properties of the contact with this address, and false if there
 	// is no such contact. It is nil for a driver that keeps nothing.
 	Contact func(email string) (map[string]string, bool)
+
+	// Add makes a contact that people keep.
+	Add func(properties map[string]string)
 }
 
 // Run runs the suite. Open returns a fresh subject for each case.
@@ -38,6 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	t.Helper()
 	cases := map[string]func(*testing.T, Subject){
 		"Upsert":             upsertCreatesAndUpdates,
+		"Kept by people":     keptByPeople,
 		"Order of arrival":   orderOfArrival,
 		"Odd addresses":      oddAddresses,
 		"Concurrent":         concurrent,
@@ -91,20 +95,25 @@ func Contact(email string, change func(*lead.Lead)) crm.Contact {
 // quote_submitted_at, whose notation is the CRM's own.
 func Want(email string) map[string]string {
 	return map[string]string{
-		"email":               crm.Address(email),
-		"firstname":           "Ștefania",
-		"lastname":            "Núñez",
-		"phone":               "+40 721 000 111",
-		"quote_project_type":  "web-app",
-		"quote_features":      "login;search",
-		"quote_complexity":    "medium",
-		"quote_timeline":      "3-months",
-		"quote_min":           "12500",
-		"quote_max":           "1000000000",
-		"quote_currency":      "EUR",
-		"company":             "Brânză & Co",
-		"quote_submission_id": "5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01",
-		"quote_pdf_url":       "https://site.example/api/quote/pdf?id=5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01",
+		"email":                   crm.Address(email),
+		"firstname":               "Ștefania",
+		"lastname":                "Núñez",
+		"phone":                   "+40 721 000 111",
+		"quote_contact_created":   "true",
+		"quote_contact_firstname": "Ștefania",
+		"quote_contact_lastname":  "Núñez",
+		"quote_contact_phone":     "+40 721 000 111",
+		"quote_contact_company":   "Brânză & Co",
+		"quote_project_type":      "web-app",
+		"quote_features":          "login;search",
+		"quote_complexity":        "medium",
+		"quote_timeline":          "3-months",
+		"quote_min":               "12500",
+		"quote_max":               "1000000000",
+		"quote_currency":          "EUR",
+		"company":                 "Brânză & Co",
+		"quote_submission_id":     "5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01",
+		"quote_pdf_url":           "https://site.example/api/quote/pdf?id=5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01",
 	}
 }
 
@@ -146,12 +155,9 @@ func upsertCreatesAndUpdates(t *testing.T, s Subject) {
 	}
 
 	s.upsert(t, "bare@example.com", bare)
-	want := Want("bare@example.com")
-	for _, name := range []string{
-		"phone", "company", "quote_features", "quote_complexity", "quote_timeline",
-	} {
-		delete(want, name)
-	}
+	want := wantBare("bare@example.com")
+	delete(want, "phone")
+	delete(want, "company")
 	s.Expect(t, "bare@example.com", want)
 
 	for range 2 { // the second time changes nothing
@@ -159,7 +165,7 @@ func upsertCreatesAndUpdates(t *testing.T, s Subject) {
 		s.Expect(t, Ana, Want(Ana))
 	}
 
-	// Properties that the lead does not know stay.
+	// The quote shows what the newer lead says and clears what it left out. The person stays.
 	s.upsert(t, Ana, func(q *lead.Lead) {
 		bare(q)
 		q.SubmittedAt = q.SubmittedAt.Add(time.Hour)
@@ -167,14 +173,40 @@ func upsertCreatesAndUpdates(t *testing.T, s Subject) {
 		q.Estimate = lead.Estimate{Min: 0, Max: 0.5, Currency: "RON"}
 	})
 
-	want = Want(Ana)
+	want = wantBare(Ana)
 	maps.Copy(want, map[string]string{
-		"lastname":       "Pop-Núñez",
-		"quote_min":      "0",
-		"quote_max":      "0.5",
-		"quote_currency": "RON",
+		"quote_contact_lastname": "Pop-Núñez",
+		"quote_min":              "0",
+		"quote_max":              "0.5",
+		"quote_currency":         "RON",
 	})
+	s.Expect(t, Ana, want)
+}
 
+// wantBare returns what Want returns, without the quote properties that a bare lead lacks.
+func wantBare(email string) map[string]string {
+	want := Want(email)
+	for _, name := range []string{
+		"quote_contact_phone", "quote_contact_company",
+		"quote_features", "quote_complexity", "quote_timeline",
+	} {
+		delete(want, name)
+	}
+	return want
+}
+
+// keptByPeople checks that a stranger who submits with the address of a contact that people
+// keep changes no property of the person, not even an empty one.
+func keptByPeople(t *testing.T, s Subject) {
+	s.Add(map[string]string{"email": Ana, "firstname": "Ana", "company": "Pop SA"})
+	s.upsert(t, Ana, func(q *lead.Lead) { q.SubmittedAt = q.SubmittedAt.Add(-time.Hour) })
+	s.upsert(t, Ana, nil)
+
+	want := Want(Ana)
+	maps.Copy(want, map[string]string{"firstname": "Ana", "company": "Pop SA"})
+	for _, name := range []string{"lastname", "phone", "quote_contact_created"} {
+		delete(want, name)
+	}
 	s.Expect(t, Ana, want)
 }
 
@@ -184,13 +216,15 @@ func orderOfArrival(t *testing.T, s Subject) {
 	// An older lead only fills gaps of the person.
 	s.upsert(t, Ana, func(q *lead.Lead) {
 		q.SubmittedAt = q.SubmittedAt.Add(-time.Millisecond)
-		q.ID, q.Contact.FirstName, q.Selections.ProjectType, q.Estimate.Min =
-			"ffffffff-older", "Old", "old", 1
+		q.ID, q.Contact.FirstName, q.Selections.ProjectType, q.Estimate.Min, q.Message =
+			"ffffffff-older", "Old", "old", 1, "Hello"
 	})
-	s.Expect(t, Ana, Want(Ana))
+	want := Want(Ana)
+	delete(want, "quote_contact_company")
+	s.Expect(t, Ana, want)
 
 	s.upsert(t, Ana, func(q *lead.Lead) { q.ID = "00000000-lower"; q.Estimate.Max = 1 })
-	s.Expect(t, Ana, Want(Ana))
+	s.Expect(t, Ana, want)
 
 	s.upsert(t, Ana, func(q *lead.Lead) { q.ID = "ffffffff-higher"; q.Estimate.Min = 1 })
 	if got, _ := s.Contact(Ana); got["quote_submission_id"] != "ffffffff-higher" || got["quote_min"] != "1" {
@@ -275,6 +309,7 @@ func lookupAndErasure(t *testing.T, s Subject) {
 
 	without := Want(Ana)
 	delete(without, "phone")
+	delete(without, "quote_contact_phone")
 	s.Expect(t, Ana, without)
 }
 

@@ -59,7 +59,7 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Contact) error {
 	return d.locked(ctx, op, func() error {
 		contact, err := d.Contact(email)
 		if errors.Is(err, fs.ErrNotExist) {
-			contact, err = map[string]string{}, nil
+			err = nil
 		}
 		if err != nil {
 			return err
@@ -69,9 +69,13 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Contact) error {
 		if len(changes) == 0 {
 			return nil
 		}
-		maps.Copy(contact, changes)
 
-		data, err := json.MarshalIndent(contact, "", "  ")
+		merged := map[string]string{}
+		maps.Copy(merged, contact)
+		maps.Copy(merged, changes)
+		maps.DeleteFunc(merged, func(_, value string) bool { return value == "" })
+
+		data, err := json.MarshalIndent(merged, "", "  ")
 		if err != nil {
 			return err
 		}

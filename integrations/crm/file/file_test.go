@@ -2,6 +2,9 @@ package file_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,7 +52,8 @@ func contactFile(t *testing.T, dir string) string {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	crmtest.Run(t, func(t *testing.T) crmtest.Subject {
-		d := open(t, filepath.Join(t.TempDir(), "made", "crm"))
+		dir := filepath.Join(t.TempDir(), "made", "crm")
+		d := open(t, dir)
 		return crmtest.Subject{
 			Driver: d,
 			Contact: func(email string) (map[string]string, bool) {
@@ -58,6 +62,16 @@ func TestConformance(t *testing.T) {
 					t.Errorf("reading the contact: %v", err)
 				}
 				return c, err == nil
+			},
+			Add: func(properties map[string]string) {
+				digest := sha256.Sum256([]byte(properties["email"]))
+				data, err := json.Marshal(properties)
+				if err == nil {
+					err = os.WriteFile(filepath.Join(dir, hex.EncodeToString(digest[:])+".json"), data, 0o600)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
 			},
 		}
 	})

@@ -45,6 +45,7 @@ func (a *account) subject() crmtest.Subject {
 			c, ok := a.stub.Contact(email)
 			return c.Properties, ok
 		},
+		Add: func(properties map[string]string) { a.stub.Add(properties) },
 	}
 }
 
@@ -172,11 +173,12 @@ func TestOutcomes(t *testing.T) {
 				want := crmtest.Want(ana)
 				if step.known {
 					a.stub.Add(map[string]string{
-						"email":          ana,
-						"firstname":      "Before",
-						"lifecyclestage": "customer",
+						"email":                 ana,
+						"firstname":             "Before",
+						"lifecyclestage":        "customer",
+						"quote_contact_created": "true",
 					})
-					want["lifecyclestage"] = "customer"
+					want["firstname"], want["lifecyclestage"] = "Before", "customer"
 				}
 
 				fault := o.fault
@@ -344,7 +346,7 @@ func TestContactThatReadsDoNotShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c, _ := a.stub.Contact("second@example.com"); c.Properties["email"] != "primary@example.com" ||
-		c.Properties["firstname"] != "Ștefania" {
+		c.Properties["quote_contact_firstname"] != "Ștefania" {
 		t.Errorf("contact: %v", c)
 	}
 
@@ -429,7 +431,7 @@ func TestUnknownProperties(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c, _ := a.stub.Contact(ana); len(c.Properties) != 5 || len(a.reported()) != 20 ||
+	if c, _ := a.stub.Contact(ana); len(c.Properties) != 5 || len(a.reported()) != 29 ||
 		strings.Contains(a.reported()[0], "example.com") {
 		t.Errorf("contact %v, omitted %q", c.Properties, a.reported())
 	}

@@ -320,7 +320,7 @@ func TestCRMSetup(t *testing.T) {
 	if out, code := setup(stubs); code != 0 || !strings.Contains(out, "quote_pdf_url: created") {
 		t.Errorf("once more: %d %s", code, out)
 	}
-	if out, code := setup(stubs); code != 0 || strings.Count(out, ": exists already") != 28 {
+	if out, code := setup(stubs); code != 0 || strings.Count(out, ": exists already") != 33 {
 		t.Errorf("again: %d %s", code, out)
 	}
 

@@ -292,6 +292,9 @@ func (s *Server) check(name, value string) (stored, code string) {
 	if !ok {
 		return "", "PROPERTY_DOESNT_EXIST"
 	}
+	if value == "" { // clears the property
+		return "", ""
+	}
 
 	if name == "email" {
 		if a, err := mail.ParseAddress(value); err != nil || a.Address != value {

@@ -125,6 +125,7 @@ export function LeadDetail({ id, close, update, erased }: Props) {
         )}
         <Fact name={words.lead.language}>{languageName(lead.locale)}</Fact>
         <Fact name={words.lead.askedOn}>{exact(lead.submittedAt)}</Fact>
+        {contact && <p class="muted">{words.lead.inCRM}</p>}
         {lead.noMailReason && (
           <Fact name={words.lead.noMail}>{words.lead.noMailBecause(said(lead.noMailReason))}</Fact>
         )}

@@ -245,6 +245,7 @@ export const en = {
     phone: "Phone",
     language: "Language",
     askedOn: "Asked on",
+    inCRM: "As typed. In the CRM it is in the quote properties: a contact that was there before keeps its own name, phone and company.",
     noMail: "No mail",
     noMailBecause: (reason: string) => `The visitor got none: ${reason}.`,
     request: "Request",

@@ -222,6 +222,7 @@ export const es: Words = {
     phone: "Teléfono",
     language: "Idioma",
     askedOn: "Recibido",
+    inCRM: "Tal como se escribió. En el CRM está en las propiedades del presupuesto: un contacto que ya existía conserva su nombre, teléfono y empresa.",
     noMail: "Sin correo",
     noMailBecause: (reason) => `El visitante no recibió ninguno: ${reason}.`,
     request: "Solicitud",

@@ -222,6 +222,7 @@ export const ro: Words = {
     phone: "Telefon",
     language: "Limbă",
     askedOn: "Primit",
+    inCRM: "Așa cum s-a scris. În CRM se află în proprietățile de ofertă: un contact care exista deja își păstrează numele, telefonul și compania.",
     noMail: "Fără e-mail",
     noMailBecause: (reason) => `Vizitatorul nu a primit niciunul: ${reason}.`,
     request: "Cerere",
