@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"siteapi/integrations/lead"
-	"siteapi/integrations/queue"
 	"siteapi/schema"
 )
 
@@ -12,7 +11,7 @@ import (
 func stateOf(s *schema.LeadState) lead.State { return lead.State(schema.ValueOr(s, "")) }
 
 // targetOf returns the target that an argument names.
-func targetOf(t schema.DeliveryTarget) queue.Target { return queue.Target(strings.ToLower(string(t))) }
+func targetOf(t schema.DeliveryTarget) lead.Target { return lead.Target(strings.ToLower(string(t))) }
 
 // orderOf translates the order of a list.
 func orderOf(sort schema.LeadSort) (byAmount, newest bool) {

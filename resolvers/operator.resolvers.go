@@ -8,7 +8,6 @@ package resolvers
 import (
 	"context"
 	"siteapi/integrations/lead"
-	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/operators"
 	"siteapi/schema"
@@ -60,9 +59,9 @@ func (r *queryResolver) Lead(ctx context.Context, id string) (*schema.Lead, erro
 }
 
 func (r *queryResolver) Deliveries(ctx context.Context, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) (*schema.DeliveryConnection, error) {
-	f := queue.Filter{Limit: schema.ValueOr(first, operators.DefaultPage), Target: targetOf(schema.ValueOr(target, ""))}
+	f := store.DeliveryFilter{Limit: schema.ValueOr(first, operators.DefaultPage), Target: targetOf(schema.ValueOr(target, ""))}
 	for _, s := range state {
-		f.States = append(f.States, queue.State(strings.ToLower(string(s))))
+		f.States = append(f.States, lead.DeliveryState(strings.ToLower(string(s))))
 	}
 	return r.Operators.DeliveryPage(ctx, f, schema.ValueOr(trimmed(after), ""))
 }

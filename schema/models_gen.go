@@ -410,7 +410,7 @@ type Lead struct {
 	Signals []LeadSignal `json:"signals"`
 	// Path of the PDF on the public address; null for a viewer.
 	PDFURL *string `json:"pdfUrl"`
-	// Its deliveries, the oldest first; delivered ones are deleted after 30 days. Null for a viewer.
+	// Its deliveries, the oldest first. Null for a viewer.
 	Deliveries []*Delivery `json:"deliveries"`
 	// Why the visitor got no mail; null if it was sent, is under way, or was sent so long ago that it is not known any more,
 	// and for a viewer.
@@ -1189,7 +1189,7 @@ const (
 	DeliveryStateFailed DeliveryState = "FAILED"
 	// The target has it.
 	DeliveryStateDelivered DeliveryState = "DELIVERED"
-	// The visitor's mail will not be sent, for the reason that the delivery names. It is deleted after 30 days.
+	// The visitor's mail will not be sent, for the reason that the delivery names.
 	DeliveryStateNotSent DeliveryState = "NOT_SENT"
 )
 

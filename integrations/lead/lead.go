@@ -139,9 +139,9 @@ type Lead struct {
 	// Rejected means that an operator rejected the lead, so that it is never delivered.
 	Rejected bool `json:"rejected,omitempty"`
 
-	// Progress is how far the deliveries are that decide about the lead: the one that needs
-	// most attention counts. It is Ended if there are none.
-	Progress Progress `json:"-"`
+	// Progress is how far the deliveries are that decide about the lead: Failed, else
+	// Retrying, else Pending if one of them is that. It is Delivered if all have ended.
+	Progress DeliveryState `json:"-"`
 
 	// Outcome is what became of the lead. It is for operators: nothing else is told.
 	Outcome Outcome `json:"outcome,omitzero"`
@@ -181,17 +181,6 @@ func (s *Lead) Personal() []string {
 	return slices.Concat(typed, s.Attribution.Values(), s.FirstAttribution.Values())
 }
 
-// Progress says how far a delivery has come.
-type Progress int
-
-// What becomes of a delivery. Of two that have not ended, the lower one needs more attention.
-const (
-	Ended    Progress = iota // delivered, or not sent for a reason that is no failure
-	Failed                   // rejected, or tried too often
-	Retrying                 // failed so far, to be tried again
-	Pending                  // no try yet
-)
-
 // State is what has become of a lead, as operators see it.
 type State string
 
@@ -218,10 +207,10 @@ func (s *Lead) State() State {
 		return StateRejected
 	case s.Progress == Failed:
 		return StateFailed
-	case s.Progress == Ended:
-		return StateDelivered
+	case s.Progress == Pending, s.Progress == Retrying:
+		return StateUnderWay
 	}
-	return StateUnderWay
+	return StateDelivered
 }
 
 // Released reports whether the lead is delivered: it is neither in review nor rejected.

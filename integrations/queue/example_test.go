@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 
@@ -59,7 +60,7 @@ func open(ctx context.Context, send queue.Send) (store.Quotes, *queue.Queue, fun
 	if err != nil {
 		panic(err)
 	}
-	o := queue.Options{Targets: []queue.TargetConfig{{Name: queue.CRM, Send: send, MaxWorkers: 1}}}
+	o := queue.Options{Targets: []queue.TargetConfig{{Name: lead.CRM, Send: send, MaxWorkers: 1}}, RetryMax: time.Minute}
 	if err := queue.Migrate(ctx, riversqlite.New(pool), o.Log); err != nil {
 		panic(err)
 	}
@@ -68,7 +69,7 @@ func open(ctx context.Context, send queue.Send) (store.Quotes, *queue.Queue, fun
 	if err != nil {
 		panic(err)
 	}
-	o.Load, o.Records, o.Translate = tables.Lead, tables, sqlite.Translate
+	o.Store = tables
 	jobs, inTransaction, err := queue.New(riversqlite.New(pool), o)
 	if err != nil {
 		panic(err)

@@ -16,8 +16,8 @@
 //     failed, until an operator retries it. A mail to a visitor is recorded as not sent
 //     instead, and decides nothing about its lead.
 //
-// A process that is killed leaves deliveries running; River rescues them after
-// [RescueAfter]. A clock that jumps makes deliveries early or late.
+// A process that is killed leaves jobs running; River rescues them after
+// [store.AttemptLost]. A clock that jumps makes deliveries early or late.
 package queue
 
 import (
@@ -47,26 +47,13 @@ const (
 	// stopTimeout bounds the wait until interrupted attempts are stored.
 	stopTimeout = 5 * time.Second
 
-	// keepFailed stands for "forever": River's value for it, -1, deletes at once on
-	// SQLite.
-	keepFailed = 100 * 365 * 24 * time.Hour
+	// OverdueAge is the age from which a delivery under way is overdue.
+	OverdueAge = time.Hour
 )
-
-// KeptFor is how long a delivery that arrived, or was not sent, is listed.
-const KeptFor = 30 * 24 * time.Hour
-
-// RescueAfter is how long after its start an attempt that never reported back is retried:
-// the process that made it has ended.
-const RescueAfter = 45 * time.Second
 
 // Options are the parameters of [New].
 type Options struct {
-	// Load returns a stored lead, or store.ErrNotFound after it was erased.
-	Load func(ctx context.Context, leadID string) (lead.Lead, error)
-	// Translate marks errors of the database that pass as store.ErrUnavailable.
-	Translate func(error) error
-	// Records is told what becomes of each delivery.
-	Records store.DeliveryRecords
+	Store Store
 	// Targets are the systems that each lead is delivered to.
 	Targets []TargetConfig
 	// Leases hold the windows of the receivers.
@@ -82,13 +69,19 @@ type Options struct {
 	// one.
 	RetryMax time.Duration
 	// Observe is called after every try. It may be nil.
-	Observe func(target Target, outcome Outcome)
+	Observe func(target lead.Target, outcome Outcome)
 	Log     zerolog.Logger
+}
+
+// Store is the part of the store that the queue works with.
+type Store interface {
+	store.Attempts
+	CountDeliveries(ctx context.Context) ([]store.DeliveryCount, error)
 }
 
 // TargetConfig says how leads are delivered to one target.
 type TargetConfig struct {
-	Name        Target
+	Name        lead.Target
 	Send        Send    // nil in a process that only enqueues and lists
 	Off         bool    // gets no new deliveries; existing ones are still tried
 	MaxAttempts int     // tries until a delivery has failed; 0: enough for three days
@@ -114,10 +107,10 @@ const (
 	OutcomeRejected            = Outcome(upstream.Rejected)
 )
 
-// Queue delivers leads, and lists and retries deliveries for operators.
+// Queue delivers leads. What becomes of the deliveries is in the store.
 type Queue struct {
 	Options
-	targets   map[Target]*target
+	targets   map[lead.Target]*target
 	receivers []*receiver
 	client    client
 }
@@ -133,25 +126,19 @@ type client interface {
 	) (*rivertype.JobInsertResult, error)
 	JobList(ctx context.Context, params *river.JobListParams) (*river.JobListResult, error)
 	JobDeleteMany(ctx context.Context, params *river.JobDeleteManyParams) (*river.JobDeleteManyResult, error)
-	JobUpdate(
-		ctx context.Context,
-		id int64,
-		params *river.JobUpdateParams,
-	) (*rivertype.JobRow, error)
 }
 
 // New builds a queue on the driver of a database. It also returns the function with which
 // the store of that database lets the queue take part in its transactions. The driver's
 // pool must outlive the queue.
-func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, store.Queue[TTx], error) {
-	q := &Queue{Options: o, targets: map[Target]*target{}}
+func New[TDriver riverdriver.Driver[TTx], TTx any](driver TDriver, o Options) (*Queue, store.Queue[TTx], error) {
+	q := &Queue{Options: o, targets: map[lead.Target]*target{}}
 	queues := map[string]river.QueueConfig{}
 	for _, c := range o.Targets {
 		t := newTarget(c, o.RetryMax)
 		q.targets[c.Name] = t
 		if c.Send != nil {
 			queues[string(c.Name)] = river.QueueConfig{MaxWorkers: t.MaxWorkers}
-			queues[resendChanged] = river.QueueConfig{MaxWorkers: 1}
 		}
 	}
 
@@ -165,24 +152,20 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, store.Queu
 	}
 
 	config := &river.Config{
-		CancelledJobRetentionPeriod: keepFailed,
-		CompletedJobRetentionPeriod: KeptFor,
-		DiscardedJobRetentionPeriod: keepFailed,
-		JobStuckHandler:             q.replaceStuckWorker,
-		JobTimeout:                  tryTimeout,
-		Logger:                      slog.New(zerolog.NewSlogHandler(riverLog(o.Log))),
-		PollOnly:                    true,
+		JobStuckHandler: q.replaceStuckWorker,
+		JobTimeout:      tryTimeout,
+		Logger:          slog.New(zerolog.NewSlogHandler(riverLog(o.Log))),
+		PollOnly:        true,
 		// Rebuilding an index blocks SQLite's writers, and on PostgreSQL only owners may
 		// do it.
 		ReindexerIndexNames:  []string{},
-		RescueStuckJobsAfter: RescueAfter,
+		RescueStuckJobsAfter: store.AttemptLost,
 	}
 	if len(queues) > 0 {
 		config.Queues, config.Workers = queues, river.NewWorkers()
 		river.AddWorker(config.Workers, &worker{Queue: q})
 		river.AddWorker(config.Workers, &changeWorker{Queue: q})
 		river.AddWorker(config.Workers, &ownerWorker{Queue: q})
-		river.AddWorker(config.Workers, &resendWorker{Queue: q})
 	}
 
 	c, err := river.NewClient(driver, config)
@@ -191,7 +174,7 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, store.Queu
 	}
 
 	q.client = c
-	return q, func(tx TTx) store.Deliveries { return inTx[TTx]{q, c, tx} }, nil
+	return q, func(tx TTx) store.Jobs { return inTx[TDriver, TTx]{q, c, tx} }, nil
 }
 
 // riverLog passes River's warnings on, a few at a time while the database is not
@@ -257,4 +240,23 @@ func (q *Queue) Stop(ctx context.Context) error {
 		return fmt.Errorf("stopping the queue: %w", err)
 	}
 	return nil
+}
+
+// ReportOverdue logs which targets have deliveries under way that are older than
+// [OverdueAge].
+func (q *Queue) ReportOverdue(ctx context.Context) {
+	counts, err := q.Store.CountDeliveries(ctx)
+	if err != nil && ctx.Err() == nil {
+		q.Log.Warn().Err(err).Msg("looking for overdue deliveries")
+	}
+
+	for _, c := range counts {
+		if c.Number > 0 && c.State != lead.Failed && !c.Target.BestEffort() && time.Since(c.Oldest) > OverdueAge {
+			q.Log.Error().
+				Str("target", string(c.Target)).
+				Int64("waiting", c.Number).
+				Time("oldest", c.Oldest).
+				Msg("deliveries are overdue")
+		}
+	}
 }

@@ -22,95 +22,74 @@ type worker struct {
 	*Queue
 }
 
-// Work attempts one delivery, or postpones it while its target is paused.
+// Work attempts one delivery, or postpones it while its target is paused. What became of it
+// is stored before River is told. If the process is killed before that, River rescues the
+// job, and the attempt is repeated.
 func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
-	t := w.targets[Target(job.Queue)]
+	t := w.targets[lead.Target(job.Queue)]
 	if err := t.limiter.Wait(ctx); err != nil {
-		return fmt.Errorf("waiting for the target's rate: %w", err)
+		return river.JobSnooze(time.Second)
 	}
 
-	now := time.Now()
-	if left, reason := t.paused(now); left > 0 && !broughtForward(job.JobRow) {
-		return w.postpone(ctx, now, left, reason)
+	l, d, err := w.Store.BeginAttempt(ctx, job.Args.Lead, t.Name, job.ID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil // there is nothing to do for this job
+	case errors.Is(err, store.ErrUnderWay):
+		return river.JobSnooze(time.Second)
+	case err != nil:
+		return fmt.Errorf("beginning an attempt: %w", err)
 	}
 
-	try, err := w.send(ctx, t, job)
-	outcome := outcomeOf(ctx, err)
-	reason, notSent := t.notSent(job, outcome, err)
-	if notSent {
-		outcome = OutcomeNotSent
+	interrupted := w.attempt(ctx, t, &l, &d)
+	if err := w.end(ctx, d); err != nil {
+		return err
+	}
+	switch {
+	case d.State.Ended():
+		return nil
+	case interrupted:
+		return river.JobSnooze(0)
+	}
+	return river.JobSnooze(max(0, time.Until(d.NextAt)))
+}
+
+// end stores what became of an attempt, also if the process is stopping.
+func (w *worker) end(ctx context.Context, d lead.Delivery) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	return w.Store.EndAttempt(ctx, d)
+}
+
+// NextRetry returns the time of the next try of a job whose process was killed, or that
+// could not store what became of it. All others are snoozed.
+func (w *worker) NextRetry(*river.Job[args]) time.Time { return time.Now().Add(time.Second) }
+
+// attempt sends a lead unless its target is paused, and records the outcome in its
+// delivery. It reports whether the process stopped meanwhile.
+func (w *worker) attempt(ctx context.Context, t *target, l *lead.Lead, d *lead.Delivery) (interrupted bool) {
+	began, atOnce := time.Now(), d.NextAt.IsZero()
+	if left, reason := t.paused(began); left > 0 && !atOnce {
+		w.postpone(d, left, reason)
+		return false
+	}
+
+	try := &Try{Lead: l, CreatedAt: d.CreatedAt, store: w.Store, delivery: *d}
+	err := w.send(ctx, t, try)
+	outcome := w.settle(t, d, outcomeOf(ctx, err), err)
+
+	if outcome == OutcomeDelivered {
+		t.resume(began)
 	}
 	if w.Observe != nil {
 		w.Observe(t.Name, outcome)
 	}
-	w.log(t, job, outcome, err, now)
-	if try != nil && t.Name.Mail() {
-		if err := try.note(ctx, w.ends(job, outcome, err), reason); err != nil {
-			return err
-		}
-	}
-	if err := w.record(ctx, job, outcome, err); err != nil {
-		return err
-	}
-	return w.settle(ctx, t, job, outcome, err, now)
+	w.log(d, outcome, err, began)
+	return outcome == OutcomeInterrupted
 }
 
-// ends reports whether an attempt is the last one of its sending.
-func (w *worker) ends(job *river.Job[args], outcome Outcome, err error) bool {
-	switch outcome {
-	case OutcomeDelivered, OutcomeNotSent, OutcomeRejected:
-		return true
-	case OutcomeInterrupted, OutcomePostponed:
-		return false
-	}
-	return w.pauseAfter(err) == 0 && attemptsOf(job.JobRow) >= job.MaxAttempts
-}
-
-// record has the store record the outcome of an attempt, before River does. An attempt that
-// does not count, or fails as the one before it, changes nothing.
-func (w *worker) record(ctx context.Context, job *river.Job[args], outcome Outcome, err error) error {
-	progress := lead.Retrying
-	switch {
-	case outcome == OutcomeDelivered, outcome == OutcomeNotSent:
-		progress = lead.Ended
-	case w.ends(job, outcome, err):
-		progress = lead.Failed
-	case outcome == OutcomeInterrupted, outcome == OutcomePostponed, w.pauseAfter(err) > 0,
-		attemptsOf(job.JobRow) > 1:
-		return nil
-	}
-
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-	defer cancel()
-	return w.Records.SaveDelivery(ctx, store.Delivery{
-		LeadID:   job.Args.Lead,
-		Target:   job.Queue,
-		Progress: progress,
-	})
-}
-
-// NextRetry returns the time of the next try after one whose process ended before it could
-// report, which is repeated at once, or that was interrupted.
-func (w *worker) NextRetry(job *river.Job[args]) time.Time {
-	now := time.Now()
-	if job.AttemptedAt != nil && now.Sub(*job.AttemptedAt) >= RescueAfter {
-		return now
-	}
-	return now.Add(w.backoff(attemptsOf(job.JobRow)))
-}
-
-// backoff returns how long a delivery waits after a number of attempts.
-func (q *Queue) backoff(attempts int) time.Duration {
-	wait := min(time.Second<<min(max(attempts-1, 0), 20), q.RetryMax)
-	return wait - jitter(wait/5)
-}
-
-// jitter returns a random fraction of a duration.
-func jitter(d time.Duration) time.Duration { return time.Duration(rand.Float64() * float64(d)) }
-
-// send reads a lead and sends it, unless it was erased in the meantime: then there
-// is no attempt.
-func (w *worker) send(ctx context.Context, t *target, job *river.Job[args]) (try *Try, err error) {
+// send sends a lead.
+func (w *worker) send(ctx context.Context, t *target, try *Try) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			// The value may quote what was sent, so only its type is kept.
@@ -128,69 +107,72 @@ func (w *worker) send(ctx context.Context, t *target, job *river.Job[args]) (try
 				Msg("a delivery panicked")
 		}
 	}()
-
-	s, err := w.Load(ctx, job.Args.Lead)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil //nolint:nilnil // as described
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the submission: %w", err)
-	}
-	try = w.newTry(job.JobRow, &s)
-	return try, t.Send(ctx, try)
+	return t.Send(ctx, try)
 }
 
-// settle returns the value that tells River the outcome of an attempt, and pauses or
-// resumes the target. began is when the attempt began.
-func (w *worker) settle(
-	ctx context.Context, t *target, job *river.Job[args], outcome Outcome, err error, began time.Time,
-) error {
-	switch outcome {
-	case OutcomeDelivered:
-		t.resume(began)
-		return nil
-	case OutcomeNotSent:
-		return nil
-	case OutcomeInterrupted:
-		return fmt.Errorf("interrupted: %w", context.Canceled) // River makes it available again.
-	case OutcomeRejected:
-		return river.JobCancel(errors.New(describe(err)))
+// settle records the outcome of an attempt in its delivery, and pauses the target if it
+// asked for that. A delivery that decides nothing about its lead never fails: it is not
+// sent.
+func (w *worker) settle(t *target, d *lead.Delivery, outcome Outcome, err error) Outcome {
+	d.Paused = ""
+	now := time.Now().UTC()
+	notSent, isNotSent := errors.AsType[*NotSentError](err)
+	postponed, isPostponed := errors.AsType[*PostponedError](err)
+
+	switch {
+	case outcome == OutcomeDelivered:
+		d.State, d.FinishedAt = lead.Delivered, now
+		return outcome
+	case isNotSent:
+		d.State, d.FinishedAt, d.Reason = lead.NotSent, now, notSent.Reason
+		return OutcomeNotSent
+	case outcome == OutcomeInterrupted:
+		d.Attempts--
+		return outcome
+	case isPostponed:
+		w.postpone(d, max(postponed.Until.Sub(now), time.Second), postponed.Reason)
+		return outcome
 	}
 
-	if e, ok := errors.AsType[*PostponedError](err); ok {
-		now := time.Now()
-		return w.postpone(ctx, now, max(e.Until.Sub(now), time.Second), e.Reason)
-	}
-	if d := w.pauseAfter(err); d > 0 {
-		now := time.Now()
-		if t.pause(now, now.Add(d), describe(err)) {
+	if pause := w.pauseAfter(err); pause > 0 {
+		if t.pause(now, now.Add(pause), describe(err)) {
 			w.Log.Warn().
 				Str("target", string(t.Name)).
-				Dur("for_ms", d).
+				Dur("for_ms", pause).
 				Str("reason", describe(err)).
 				Msg("deliveries to this target are paused")
 		}
-
 		left, reason := t.paused(now)
-		return w.postpone(ctx, now, left, reason)
-	}
-	return w.fail(ctx, job, err)
-}
-
-// fail ends a delivery that was tried often enough, or snoozes it until its next attempt:
-// River would keep the errors of all attempts.
-func (w *worker) fail(ctx context.Context, job *river.Job[args], err error) error {
-	attempts, failed := attemptsOf(job.JobRow), failuresOf(job.JobRow)
-	if attempts >= job.MaxAttempts {
-		return river.JobCancel(errors.New(describe(err)))
+		w.postpone(d, left, reason)
+		return outcome
 	}
 
-	failed.add(Attempt{attempts, time.Now().UTC(), describe(err)})
-	if err := river.MetadataSet(ctx, failuresKey, failed); err != nil {
-		return fmt.Errorf("noting a failed attempt: %w", err)
+	ended := outcome == OutcomeRejected || d.Attempts >= d.MaxAttempts
+	if ended && t.Name.BestEffort() {
+		d.State, d.FinishedAt, d.Reason = lead.NotSent, now, describe(err)
+		return OutcomeNotSent
 	}
-	return river.JobSnooze(w.backoff(attempts))
+	d.Errors = append(d.Errors, lead.Attempt{Number: d.Attempts, At: now, Error: describe(err)})
+	d.Errors = d.Errors[max(0, len(d.Errors)-errorsKept):]
+	if ended {
+		d.State, d.FinishedAt = lead.Failed, now
+	} else {
+		d.State, d.NextAt = lead.Retrying, now.Add(w.backoff(d.Attempts))
+	}
+	return outcome
 }
+
+// errorsKept is how many failed attempts of a delivery are listed.
+const errorsKept = 20
+
+// backoff returns how long a delivery waits after a number of attempts.
+func (q *Queue) backoff(attempts int) time.Duration {
+	wait := min(time.Second<<min(max(attempts-1, 0), 20), q.RetryMax)
+	return wait - jitter(wait/5)
+}
+
+// jitter returns a random fraction of a duration.
+func jitter(d time.Duration) time.Duration { return time.Duration(rand.Float64() * float64(d)) }
 
 // limitPause is the pause after a limit whose length neither the target nor its driver knows.
 const limitPause = 10 * time.Second
@@ -198,7 +180,7 @@ const limitPause = 10 * time.Second
 // pauseAfter returns how long a target is paused after an error: as long as the target
 // asked for or, if it only said that a limit is reached or that it refuses the service,
 // the pause that its driver assumes.
-func (w *worker) pauseAfter(err error) time.Duration {
+func (q *Queue) pauseAfter(err error) time.Duration {
 	e, ok := errors.AsType[*upstream.Error](err)
 	if !ok || e.Kind == upstream.Rejected {
 		return 0
@@ -208,23 +190,19 @@ func (w *worker) pauseAfter(err error) time.Duration {
 	case e.RetryAfter > 0 || e.Kind == upstream.Unavailable:
 		return e.RetryAfter
 	case e.Kind == upstream.Limited:
-		return min(cmp.Or(e.Pause, limitPause), w.RetryMax)
+		return min(cmp.Or(e.Pause, limitPause), q.RetryMax)
 	default:
-		return min(e.Pause, w.RetryMax)
+		return min(e.Pause, q.RetryMax)
 	}
 }
 
-// postpone snoozes a delivery until its target's pause is over, without counting the
-// attempt. The delivery checks the target again after RetryMax, since a long pause may
-// end early.
-func (w *worker) postpone(ctx context.Context, now time.Time, left time.Duration, reason string) error {
+// postpone has a delivery wait without counting the attempt. It looks at its target again
+// after RetryMax, since a long pause may end early.
+func (w *worker) postpone(d *lead.Delivery, left time.Duration, reason string) {
 	left = min(left, w.RetryMax)
 	left += jitter(min(left/5, 30*time.Second))
-
-	if err := river.MetadataSet(ctx, pauseKey, pauseNote{now.Add(left), reason}); err != nil {
-		return fmt.Errorf("noting a pause: %w", err)
-	}
-	return river.JobSnooze(left)
+	d.Attempts--
+	d.NextAt, d.Paused = time.Now().UTC().Add(left), reason
 }
 
 // outcomeOf names the outcome of a try.
@@ -272,7 +250,7 @@ func describe(err error) string {
 
 // log writes a line for each try. It contains the id of the delivery rather than that of
 // the lead, because the latter gives access to its PDF.
-func (w *worker) log(t *target, job *river.Job[args], outcome Outcome, err error, began time.Time) {
+func (w *worker) log(d *lead.Delivery, outcome Outcome, err error, began time.Time) {
 	line, message := w.Log.Debug().Dur("took_ms", time.Since(began)), "delivered"
 	switch {
 	case outcome == OutcomeDelivered:
@@ -280,15 +258,15 @@ func (w *worker) log(t *target, job *river.Job[args], outcome Outcome, err error
 		line, message = w.Log.Info().Str("reason", describe(err)), "not sent"
 	case outcome == OutcomePostponed:
 		line, message = w.Log.Info().Str("reason", describe(err)), "delivery postponed"
-	case w.ends(job, outcome, err):
+	case d.State == lead.Failed:
 		line, message = w.Log.Error().Str("reason", describe(err)), "delivery failed for good"
 	default:
 		line, message = w.Log.Warn().Str("reason", describe(err)), "delivery failed"
 	}
 
-	line.Str("target", string(t.Name)).
-		Int64("delivery", job.ID).
-		Int("attempt", attemptsOf(job.JobRow)).
+	line.Str("target", string(d.Target)).
+		Int64("delivery", d.ID).
+		Int("attempts", d.Attempts).
 		Str("outcome", string(outcome)).
 		Msg(message)
 }

@@ -82,7 +82,7 @@ type Filter struct {
 	Rejected  bool      // only rejected leads
 
 	// Progress selects released leads by their Progress: any of these.
-	Progress []lead.Progress
+	Progress []lead.DeliveryState
 
 	// Search lists words. Each has to be the beginning of a word of the name or company, of
 	// the e-mail address, its domain, the message or the id. A telephone number is one word.
@@ -147,7 +147,7 @@ type Archive interface {
 
 	// PruneLeads erases the leads made before a time, except for the proof of consents that
 	// were given and not withdrawn, and returns their number. Leads in review, and those
-	// whose Progress is not Ended, stay.
+	// whose Progress is not Delivered, stay.
 	PruneLeads(ctx context.Context, before time.Time) (int64, error)
 
 	// Erase removes a lead with its deliveries, and the contact form entries from
@@ -176,80 +176,6 @@ type Archive interface {
 	// EraseHints removes the contact form entries from the sessions that CountHints
 	// counts, and returns their number. The audit has its entries if there is at least one.
 	EraseHints(ctx context.Context, email string, audit ...AuditEntry) (int64, error)
-}
-
-// Queue returns the delivery queue as it takes part in a transaction of the store. TX is
-// the driver's transaction type.
-type Queue[TX any] func(tx TX) Deliveries
-
-// Deliveries is the delivery queue within a transaction. The store records what it returns.
-type Deliveries interface {
-	// Enqueue creates the deliveries of leads.
-	Enqueue(ctx context.Context, leadIDs []string) ([]Delivery, error)
-	// Restore creates single deliveries again, of leads from another database.
-	Restore(ctx context.Context, deliveries []Delivery) ([]Delivery, error)
-	// ResendChanged delivers leads that have changed to the CMS and the CRM again, also after
-	// a delivery that is under way.
-	ResendChanged(ctx context.Context, leadIDs []string) ([]Delivery, error)
-	// Remove removes deliveries, except for those that are running.
-	Remove(ctx context.Context, deliveries []Delivery) (removed, running int, err error)
-}
-
-// Delivery is the delivery of a lead to one target, as the store records it.
-type Delivery struct {
-	ID        int64 // number in the queue
-	LeadID    string
-	Target    string
-	Progress  lead.Progress
-	CreatedAt time.Time
-}
-
-// BestEffort is the target whose deliveries decide nothing about their leads: the mail to
-// the visitor.
-const BestEffort = "visitor_mail"
-
-// DeliveryFilter narrows a listing of recorded deliveries. Zero fields don't narrow.
-type DeliveryFilter struct {
-	Leads   []string
-	Unended bool  // only those whose Progress is not Ended
-	After   int64 // only ids greater than this
-	Limit   int
-}
-
-// DeliveryCount is the number of deliveries to a target with the same Progress.
-type DeliveryCount struct {
-	Target   string
-	Progress lead.Progress
-	Number   int64
-	Oldest   time.Time // when the oldest of them was created
-}
-
-// DeliveryRecords keeps the Progress of each delivery beside its lead, where leads are
-// selected and counted by it. The queue changes it with each delivery.
-type DeliveryRecords interface {
-	// ChangeDelivery runs a change of the queue in a transaction, and records the delivery
-	// that it returns. If the lead has been erased it changes nothing, and returns
-	// ErrNotFound.
-	ChangeDelivery(ctx context.Context, change func(context.Context, Deliveries) (Delivery, error)) error
-
-	// SaveDelivery records the Progress of a delivery whose lead has not been erased.
-	SaveDelivery(ctx context.Context, d Delivery) error
-
-	// RecordedDeliveries returns deliveries in the order of their ids.
-	RecordedDeliveries(ctx context.Context, f DeliveryFilter) ([]Delivery, error)
-
-	// CountDeliveries counts the deliveries whose Progress is not Ended.
-	CountDeliveries(ctx context.Context) ([]DeliveryCount, error)
-
-	// RemoveDeliveries removes the deliveries of leads, except for those that are running.
-	RemoveDeliveries(ctx context.Context, leadIDs []string) (removed, running int, err error)
-
-	// LastImported returns the id up to which ImportDeliveries has recorded deliveries.
-	LastImported(ctx context.Context) (int64, error)
-
-	// ImportDeliveries records those of the deliveries that are not recorded, as an earlier
-	// release leaves them. They are sorted by their ids.
-	ImportDeliveries(ctx context.Context, deliveries []Delivery) error
 }
 
 // Load is how busy a driver is.

@@ -36,7 +36,7 @@ type Work interface {
 // WorkCount is the number of leads that are alike. Progress counts for released leads only.
 type WorkCount struct {
 	InReview, Rejected bool
-	Progress           lead.Progress
+	Progress           lead.DeliveryState
 	Status             lead.Status
 	Number             int64
 }

@@ -9,6 +9,7 @@ import (
 
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/leads"
@@ -23,13 +24,13 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 		return "not checked: the database can't be opened", nil //nolint:nilerr // the check of the database reports it
 	}
 
-	counts, err := operators.Deliveries.Counts(ctx)
+	counts, err := operators.Deliveries.CountDeliveries(ctx)
 	inReview, oldest, reviewErr := operators.Archive.InReview(ctx)
 
 	for _, n := range counts {
 		switch age := time.Since(n.Oldest).Round(time.Second); {
 		case n.Number == 0, n.Target.BestEffort():
-		case n.State == queue.Failed:
+		case n.State == lead.Failed:
 			warn(
 				fmt.Sprintf("%d leads were refused by the %s for good", n.Number, n.Target),
 				"see why with `siteapi deliveries list --state failed`, repair it, "+
@@ -65,7 +66,7 @@ func (d Dependencies) checkEdge(ctx context.Context, warn Warn) (string, error) 
 		return "not checked: the database can't be opened", nil //nolint:nilerr // the check of the database reports it
 	}
 
-	backlogs, err := operators.Deliveries.Backlogs(ctx)
+	backlogs, err := operators.Queue.Backlogs(ctx)
 	for _, b := range backlogs {
 		if b.Oldest > edgeLate {
 			warn(

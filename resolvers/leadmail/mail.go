@@ -51,7 +51,7 @@ func (s *Service) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 	if err != nil {
 		return composing(err)
 	}
-	s.address(m, t, queue.VisitorMail, to)
+	s.address(m, t, lead.VisitorMail, to)
 
 	until, err := s.Claims.ClaimMail(ctx, store.MailClaim{
 		LeadID:  t.ID,
@@ -94,7 +94,7 @@ func (s *Service) SendSalesMail(ctx context.Context, t *queue.Try) error {
 			continue
 		}
 		own := *m
-		s.address(&own, t, queue.SalesMail, to)
+		s.address(&own, t, lead.SalesMail, to)
 		own.Name = fmt.Sprintf("%s-%d", own.Name, i+1)
 		group.Go(func() { errs[i] = s.sendPart(ctx, t, &own) })
 	}
@@ -207,7 +207,7 @@ func (s *Service) mailFrom(d *pdf.Document) netmail.Address {
 
 // address completes a mail. Its id is the same in every attempt of one sending, and does
 // not reveal the lead's id, which opens the PDF.
-func (s *Service) address(m *mail.Message, t *queue.Try, target queue.Target, to string) {
+func (s *Service) address(m *mail.Message, t *queue.Try, target lead.Target, to string) {
 	m.To, m.Date = to, t.CreatedAt
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", t.ID, target, t.Sending()))
 	m.ID = hex.EncodeToString(sum[:16]) + "@" + mail.Domain(s.From.Address)

@@ -12,7 +12,6 @@ import (
 	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/mailbox"
-	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/schema"
 )
@@ -238,7 +237,7 @@ func (e *erasure) findDeliveries(ctx context.Context) (int, error) {
 	if len(e.stored) == 0 {
 		return 0, nil
 	}
-	list, err := e.Deliveries.List(ctx, queue.Filter{Leads: e.stored})
+	list, err := e.Deliveries.ListDeliveries(ctx, store.DeliveryFilter{Leads: e.stored})
 	return len(list), err
 }
 
@@ -282,10 +281,10 @@ func (e *erasure) eraseContacts(ctx context.Context) error {
 }
 
 // withdraw ends the deliveries, counts them, and waits for attempts that are running. An
-// attempt that still runs after [queue.RescueAfter] belongs to a process that crashed. If
+// attempt that still runs after [store.AttemptLost] belongs to a process that crashed. If
 // ctx ends earlier, an attempt that is still running is an error.
 func (e *erasure) withdraw(ctx context.Context, removed *int) error {
-	until, patient := time.Now().Add(queue.RescueAfter), true
+	until, patient := time.Now().Add(store.AttemptLost), true
 	if end, ok := ctx.Deadline(); ok && end.Before(until) {
 		until, patient = time.Now().Add(time.Until(end)/2), false // leave time for the other steps
 	}
@@ -293,7 +292,7 @@ func (e *erasure) withdraw(ctx context.Context, removed *int) error {
 	for {
 		running := 0
 		for some := range slices.Chunk(e.stored, leadsAtOnce) {
-			n, busy, err := e.Records.RemoveDeliveries(ctx, some)
+			n, busy, err := e.Deliveries.RemoveDeliveries(ctx, some)
 			if err != nil {
 				return err
 			}

@@ -5,7 +5,6 @@ package leads
 import (
 	"context"
 	"errors"
-	"time"
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
@@ -19,9 +18,9 @@ import (
 type Service struct {
 	Archive    store.Archive
 	Work       store.Work
-	Records    store.DeliveryRecords
+	Deliveries store.Deliveries
 	Outcomes   store.Outcomes
-	Deliveries *queue.Queue
+	Queue      *queue.Queue
 
 	CMS CMS
 	CRM CRM
@@ -57,11 +56,6 @@ type CRM interface {
 	crm.Eraser
 }
 
-// Undelivered lists the states of deliveries that have not arrived.
-func Undelivered() []queue.State {
-	return []queue.State{queue.Pending, queue.Running, queue.Retrying, queue.Failed}
-}
-
 // Leads returns the leads that a filter selects, up to its limit, and whether there are
 // more. An empty state selects any.
 func (s *Service) Leads(
@@ -87,11 +81,11 @@ func inState(f store.Filter, state lead.State) store.Filter {
 	case lead.StateRejected:
 		f.Rejected = true
 	case lead.StateUnderWay:
-		f.Progress = []lead.Progress{lead.Pending, lead.Retrying}
+		f.Progress = []lead.DeliveryState{lead.Pending, lead.Retrying}
 	case lead.StateFailed:
-		f.Progress = []lead.Progress{lead.Failed}
+		f.Progress = []lead.DeliveryState{lead.Failed}
 	case lead.StateDelivered:
-		f.Progress = []lead.Progress{lead.Ended}
+		f.Progress = []lead.DeliveryState{lead.Delivered}
 	}
 	return f
 }
@@ -115,18 +109,18 @@ func (s *Service) Find(ctx context.Context, name string) (lead.Lead, error) {
 // DeliveriesOf returns the deliveries of some leads by the leads' ids.
 func (s *Service) DeliveriesOf(
 	ctx context.Context, leads []lead.Lead,
-) (map[string][]queue.Delivery, error) {
+) (map[string][]lead.Delivery, error) {
 	if len(leads) == 0 {
 		return nil, nil //nolint:nilnil // an empty map
 	}
 
-	f := queue.Filter{}
+	f := store.DeliveryFilter{}
 	for _, l := range leads {
 		f.Leads = append(f.Leads, l.ID)
 	}
 
-	list, err := s.Deliveries.List(ctx, f)
-	byLead := map[string][]queue.Delivery{}
+	list, err := s.Deliveries.ListDeliveries(ctx, f)
+	byLead := map[string][]lead.Delivery{}
 	for _, d := range list {
 		byLead[d.LeadID] = append(byLead[d.LeadID], d)
 	}
@@ -134,12 +128,12 @@ func (s *Service) DeliveriesOf(
 }
 
 // NoMailReason returns why the visitor of a lead with these deliveries got no mail. It is
-// empty if there is one, or if it is not known any more.
-func NoMailReason(l lead.Lead, deliveries []queue.Delivery) string {
+// empty if there is one.
+func NoMailReason(l lead.Lead, deliveries []lead.Delivery) string {
 	for _, d := range deliveries {
 		switch {
-		case d.Target != queue.VisitorMail:
-		case d.State == queue.NotSent:
+		case d.Target != lead.VisitorMail:
+		case d.State == lead.NotSent:
 			return d.Why()
 		default:
 			return ""
@@ -151,8 +145,6 @@ func NoMailReason(l lead.Lead, deliveries []queue.Delivery) string {
 		return "the lead is in review"
 	case l.Rejected:
 		return "the lead was rejected"
-	case time.Since(l.SubmittedAt) > queue.KeptFor:
-		return ""
 	}
 	return "SMTP_URL was not set, or VISITOR_MAIL was off, when the lead was accepted"
 }
@@ -163,6 +155,9 @@ var (
 	ErrNotInReview = errors.New("the lead is not in review")
 	ErrUnreleased  = errors.New("the lead is in review or was rejected: release it first")
 	ErrChanged     = errors.New("the lead is not in the expected state any more")
+
+	// ErrUnknownTarget means that nothing is delivered to a target.
+	ErrUnknownTarget = errors.New("unknown delivery target")
 )
 
 // Reject ends the review of a lead so that it is never delivered. It returns
@@ -205,24 +200,24 @@ func (s *Service) Release(
 }
 
 // CanResend returns [ErrUnreleased] for a lead that is not delivered, or
-// [queue.ErrUnknownTarget] for a target to which nothing is.
-func (s *Service) CanResend(l lead.Lead, target queue.Target) error {
+// [ErrUnknownTarget] for a target to which nothing is.
+func (s *Service) CanResend(l lead.Lead, target lead.Target) error {
 	if !l.Released() {
 		return ErrUnreleased
 	}
-	if !s.Deliveries.DeliversTo(target) {
-		return queue.ErrUnknownTarget
+	if !s.Queue.DeliversTo(target) {
+		return ErrUnknownTarget
 	}
 	return nil
 }
 
 // Resend delivers a lead to a target once more, unless a delivery to it is under way.
-func (s *Service) Resend(ctx context.Context, l lead.Lead, target queue.Target) error {
+func (s *Service) Resend(ctx context.Context, l lead.Lead, target lead.Target) error {
 	if !l.Released() {
 		return ErrUnreleased
 	}
-	err := s.Deliveries.Resend(ctx, l.ID, target)
-	if errors.Is(err, queue.ErrUnderWay) {
+	err := s.Deliveries.ResendLead(ctx, l.ID, target)
+	if errors.Is(err, store.ErrUnderWay) {
 		return nil
 	}
 	return err
@@ -231,11 +226,11 @@ func (s *Service) Resend(ctx context.Context, l lead.Lead, target queue.Target) 
 // DeliveryPage returns deliveries up to the limit of the filter, their leads without those
 // that were erased, and whether there are more deliveries.
 func (s *Service) DeliveryPage(
-	ctx context.Context, f queue.Filter,
-) (page []queue.Delivery, leads []lead.Lead, more bool, err error) {
+	ctx context.Context, f store.DeliveryFilter,
+) (page []lead.Delivery, leads []lead.Lead, more bool, err error) {
 	most := f.Limit
 	f.Limit++
-	page, err = s.Deliveries.List(ctx, f)
+	page, err = s.Deliveries.ListDeliveries(ctx, f)
 	if err != nil || len(page) == 0 {
 		return nil, nil, false, err
 	}

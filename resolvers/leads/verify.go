@@ -9,7 +9,6 @@ import (
 
 	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
-	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 )
 
@@ -28,19 +27,18 @@ type Verification struct {
 }
 
 // Fix is called before a lead is sent to a target again. An error ends the comparison.
-type Fix func(ctx context.Context, leadID string, target queue.Target) error
+type Fix func(ctx context.Context, leadID string, target lead.Target) error
 
 // VerifiedTarget counts the leads of one target. A mailbox can't be asked, nor can a system
-// that keeps nothing, so that for them the deliveries of the last [queue.KeptFor] count: a
-// failed one is missing.
+// that keeps nothing, so that for them the deliveries count: a failed one is missing.
 type VerifiedTarget struct {
-	Target   queue.Target `json:"target"`
-	Present  int          `json:"present"`
-	UnderWay int          `json:"underWay"` // absent, and under way or just delivered
-	Missing  int          `json:"missing"`  // absent, and not under way
-	Resent   int          `json:"resent"`   // missing leads that were sent again
-	NotSent  int          `json:"notSent"`  // mails that are not sent, for a reason that the delivery names
-	Error    string       `json:"error,omitempty"`
+	Target   lead.Target `json:"target"`
+	Present  int         `json:"present"`
+	UnderWay int         `json:"underWay"` // absent, and under way or just delivered
+	Missing  int         `json:"missing"`  // absent, and not under way
+	Resent   int         `json:"resent"`   // missing leads that were sent again
+	NotSent  int         `json:"notSent"`  // mails that are not sent, for a reason that the delivery names
+	Error    string      `json:"error,omitempty"`
 
 	// key names a lead at the target; missing returns the keys that the target lacks. It
 	// is nil for a target that can't be asked.
@@ -51,24 +49,24 @@ type VerifiedTarget struct {
 // Verify looks for the leads submitted since a time, at one target or, if only is empty,
 // at both. With fix, it sends the missing ones again; nil: it does not.
 func (s *Service) Verify(
-	ctx context.Context, since time.Time, only queue.Target, fix Fix,
+	ctx context.Context, since time.Time, only lead.Target, fix Fix,
 ) (*Verification, error) {
 	v := &Verification{
 		rules: s,
 		fix:   fix,
 		Targets: []*VerifiedTarget{
 			{
-				Target:  queue.CMS,
+				Target:  lead.CMS,
 				key:     func(s lead.Lead) string { return s.ID },
 				missing: s.CMS.Missing,
 			},
 			{
-				Target:  queue.CRM,
+				Target:  lead.CRM,
 				key:     func(s lead.Lead) string { return crm.Address(s.Contact.Email) },
 				missing: s.CRM.Missing,
 			},
-			{Target: queue.VisitorMail},
-			{Target: queue.SalesMail},
+			{Target: lead.VisitorMail},
+			{Target: lead.SalesMail},
 		},
 	}
 	v.Targets = slices.DeleteFunc(v.Targets, func(t *VerifiedTarget) bool {
@@ -147,19 +145,19 @@ func (t *VerifiedTarget) Asked() bool { return t.missing != nil }
 
 // countDeliveries counts the deliveries of a batch, and sends none again.
 func (v *Verification) countDeliveries(ctx context.Context, t *VerifiedTarget, batch []lead.Lead) error {
-	f := queue.Filter{Target: t.Target}
+	f := store.DeliveryFilter{Target: t.Target}
 	for _, s := range batch {
 		f.Leads = append(f.Leads, s.ID)
 	}
 
-	list, err := v.rules.Deliveries.List(ctx, f)
+	list, err := v.rules.Deliveries.ListDeliveries(ctx, f)
 	for _, d := range list {
 		switch d.State {
-		case queue.Delivered:
+		case lead.Delivered:
 			t.Present++
-		case queue.NotSent:
+		case lead.NotSent:
 			t.NotSent++
-		case queue.Failed:
+		case lead.Failed:
 			t.Missing++
 		default:
 			t.UnderWay++
@@ -173,7 +171,7 @@ func (v *Verification) countDeliveries(ctx context.Context, t *VerifiedTarget, b
 func (v *Verification) absent(
 	ctx context.Context, t *VerifiedTarget, leadID string, asked time.Time,
 ) error {
-	list, err := v.rules.Deliveries.List(ctx, queue.Filter{
+	list, err := v.rules.Deliveries.ListDeliveries(ctx, store.DeliveryFilter{
 		Leads:  []string{leadID},
 		Target: t.Target,
 	})
@@ -184,9 +182,9 @@ func (v *Verification) absent(
 	var failed int64
 	for _, d := range list {
 		switch {
-		case d.State == queue.Failed:
+		case d.State == lead.Failed:
 			failed = d.ID
-		case d.State != queue.Delivered, asked.Sub(d.FinishedAt) < settleTime:
+		case d.State != lead.Delivered, asked.Sub(d.FinishedAt) < settleTime:
 			t.UnderWay++
 			return nil
 		}
@@ -201,13 +199,13 @@ func (v *Verification) absent(
 	}
 
 	if failed != 0 {
-		err = v.rules.Deliveries.Retry(ctx, failed)
+		err = v.rules.Deliveries.RetryDelivery(ctx, failed)
 	} else {
-		err = v.rules.Deliveries.Resend(ctx, leadID, t.Target)
+		err = v.rules.Deliveries.ResendLead(ctx, leadID, t.Target)
 	}
 
 	switch {
-	case errors.Is(err, queue.ErrUnderWay), errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, store.ErrUnderWay), errors.Is(err, store.ErrNotFound):
 		return nil // resent by another command, or erased
 	case err == nil:
 		t.Resent++

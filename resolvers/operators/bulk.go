@@ -6,7 +6,6 @@ import (
 
 	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
-	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
@@ -95,9 +94,9 @@ func (r *Resolver) RejectLeads(
 // RetryLeads resolves the root field of that name.
 func (r *Resolver) RetryLeads(ctx context.Context, ids []string) (*schema.LeadsChange, error) {
 	return r.eachLead(ctx, "retryLeads", ids, func(l lead.Lead) (bool, error) {
-		unsent, err := r.Leads.Deliveries.List(ctx, queue.Filter{
+		unsent, err := r.Leads.Deliveries.ListDeliveries(ctx, store.DeliveryFilter{
 			Leads:  []string{l.ID},
-			States: []queue.State{queue.Failed, queue.Retrying},
+			States: []lead.DeliveryState{lead.Failed, lead.Retrying},
 		})
 		if err == nil && len(unsent) == 0 {
 			err = errNothingToRetry
@@ -108,7 +107,7 @@ func (r *Resolver) RetryLeads(ctx context.Context, ids []string) (*schema.LeadsC
 				err = r.recordRetry(ctx, newDelivery(d, &schema.Lead{ID: l.ID}))
 			}
 			if err == nil {
-				err = r.Leads.Deliveries.Retry(ctx, d.ID)
+				err = r.Leads.Deliveries.RetryDelivery(ctx, d.ID)
 			}
 		}
 		return err == nil, err

@@ -6,7 +6,6 @@ import (
 
 	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
-	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/schema"
 )
@@ -40,7 +39,7 @@ func (r *Resolver) changeLead(
 }
 
 // ResendLead resolves the root field of that name.
-func (r *Resolver) ResendLead(ctx context.Context, id string, target queue.Target) (*schema.Lead, error) {
+func (r *Resolver) ResendLead(ctx context.Context, id string, target lead.Target) (*schema.Lead, error) {
 	return r.changeLead(ctx, "resendLead", id, func(l lead.Lead) error {
 		if err := r.Leads.CanResend(l, target); err != nil {
 			return err

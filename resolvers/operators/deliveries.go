@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"siteapi/integrations/queue"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/executor"
 	"siteapi/schema"
@@ -14,7 +14,7 @@ import (
 
 // DeliveryPage resolves the root field `deliveries`.
 func (r *Resolver) DeliveryPage(
-	ctx context.Context, f queue.Filter, after string,
+	ctx context.Context, f store.DeliveryFilter, after string,
 ) (*schema.DeliveryConnection, error) {
 	f.Newest = true
 	if after != "" {
@@ -62,7 +62,7 @@ func (r *Resolver) RetryDelivery(ctx context.Context, id string) (*schema.Delive
 		return nil, schema.NotFound("There is no such delivery.")
 	}
 
-	one := queue.Filter{ID: number, Limit: 1}
+	one := store.DeliveryFilter{ID: number, Limit: 1}
 	list, _, err := r.deliveries(ctx, one)
 	if err == nil && (len(list) == 0 || list[0].Lead == nil) {
 		err = store.ErrNotFound // or its lead has been erased
@@ -71,7 +71,7 @@ func (r *Resolver) RetryDelivery(ctx context.Context, id string) (*schema.Delive
 		err = r.recordRetry(ctx, list[0])
 	}
 	if err == nil {
-		err = r.Leads.Deliveries.Retry(ctx, number)
+		err = r.Leads.Deliveries.RetryDelivery(ctx, number)
 	}
 	if err == nil {
 		list, _, err = r.deliveries(ctx, one)
@@ -100,7 +100,7 @@ func (r *Resolver) recordRetry(ctx context.Context, d *schema.Delivery) error {
 // deliveries returns deliveries with their leads as operators see them, and whether there
 // are more.
 func (r *Resolver) deliveries(
-	ctx context.Context, f queue.Filter,
+	ctx context.Context, f store.DeliveryFilter,
 ) (list []*schema.Delivery, more bool, err error) {
 	found, of, more, err := r.Leads.DeliveryPage(ctx, f)
 	if err != nil {
@@ -132,7 +132,7 @@ func leadsOf(list []*schema.Delivery) (ids []string) {
 }
 
 // newDelivery returns a delivery as operators see it. The lead is nil if it was erased.
-func newDelivery(d queue.Delivery, of *schema.Lead) *schema.Delivery {
+func newDelivery(d lead.Delivery, of *schema.Lead) *schema.Delivery {
 	shown := &schema.Delivery{
 		ID:           strconv.FormatInt(d.ID, 10),
 		Target:       schema.DeliveryTarget(strings.ToUpper(string(d.Target))),
@@ -151,7 +151,7 @@ func newDelivery(d queue.Delivery, of *schema.Lead) *schema.Delivery {
 	if !d.NextAt.IsZero() {
 		shown.NextAttemptAt = &d.NextAt
 	}
-	if d.State == queue.Delivered {
+	if d.State == lead.Delivered {
 		shown.DeliveredAt = &d.FinishedAt
 	}
 

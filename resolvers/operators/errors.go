@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/apierror"
 	"siteapi/resolvers/leads"
@@ -50,7 +49,7 @@ func coded(err error) error {
 			Code:    schema.CodeBadUserInput,
 			Message: fmt.Sprintf("The lead has %d notes, which is as many as it may have.", store.MostNotes),
 		}
-	case errors.Is(err, queue.ErrUnknownTarget):
+	case errors.Is(err, leads.ErrUnknownTarget):
 		return &schema.Error{
 			Code:    schema.CodeBadUserInput,
 			Message: "Nothing is delivered to this target: it is not set up.",

@@ -2,13 +2,12 @@ package operators
 
 import (
 	"siteapi/integrations/lead"
-	"siteapi/integrations/queue"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
 // NewLead returns a lead with its deliveries as operators see it.
-func NewLead(l lead.Lead, deliveries []queue.Delivery) *schema.Lead {
+func NewLead(l lead.Lead, deliveries []lead.Delivery) *schema.Lead {
 	shown := &schema.Lead{
 		ID:          l.ID,
 		Reference:   lead.Reference(l.ID),

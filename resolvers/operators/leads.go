@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"siteapi/integrations/lead"
-	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/executor"
 	"siteapi/schema"
@@ -219,7 +218,7 @@ func (r *Resolver) SameAddress(ctx context.Context, of *schema.Lead) ([]*schema.
 // shownLeads returns leads as operators see them, with their deliveries and notes if the
 // operation asks for those.
 func (r *Resolver) shownLeads(ctx context.Context, found ...lead.Lead) ([]*schema.Lead, error) {
-	var deliveries map[string][]queue.Delivery
+	var deliveries map[string][]lead.Delivery
 	if asksDeliveries(ctx) {
 		var err error
 		if deliveries, err = r.Leads.DeliveriesOf(ctx, found); err != nil {

@@ -3155,10 +3155,7 @@ enum LeadChangeKind {
     id: ID! @constraint(maxLength: 64)
   ): Lead @auth(token: ADMIN, role: VIEWER) @cost(weight: 20)
 
-  """
-  Deliveries of leads to the systems behind the service, the newest first, from the queue. Delivered ones are listed
-  for 30 days.
-  """
+  "Deliveries of leads to the systems behind the service, the newest first."
   deliveries(
     "Only deliveries in one of these states."
     state: [DeliveryState!]
@@ -3299,7 +3296,7 @@ enum DeliveryState {
   FAILED
   "The target has it."
   DELIVERED
-  "The visitor's mail will not be sent, for the reason that the delivery names. It is deleted after 30 days."
+  "The visitor's mail will not be sent, for the reason that the delivery names."
   NOT_SENT
 }
 
@@ -3368,7 +3365,7 @@ type Lead {
   signals: [LeadSignal!]!
   "Path of the PDF on the public address; null for a viewer."
   pdfUrl: String @auth(token: ADMIN, role: SALES)
-  "Its deliveries, the oldest first; delivered ones are deleted after 30 days. Null for a viewer."
+  "Its deliveries, the oldest first. Null for a viewer."
   deliveries: [Delivery!] @auth(token: ADMIN, role: SALES)
   """
   Why the visitor got no mail; null if it was sent, is under way, or was sent so long ago that it is not known any more,

@@ -38,10 +38,11 @@ func fields(without []string) (paths []string) {
 
 // listed holds a value of each type whose values are listed in package lead.
 var listed = map[reflect.Type]string{
-	reflect.TypeFor[lead.PriceStatus]():  string(lead.Verified),
-	reflect.TypeFor[lead.Signal]():       string(lead.Honeypot),
-	reflect.TypeFor[lead.OutcomeValue](): string(lead.Won),
-	reflect.TypeFor[lead.Status]():       string(lead.StatusClosed),
+	reflect.TypeFor[lead.DeliveryState](): string(lead.Failed),
+	reflect.TypeFor[lead.PriceStatus]():   string(lead.Verified),
+	reflect.TypeFor[lead.Signal]():        string(lead.Honeypot),
+	reflect.TypeFor[lead.OutcomeValue]():  string(lead.Won),
+	reflect.TypeFor[lead.Status]():        string(lead.StatusClosed),
 }
 
 // Filled returns a lead with every field set. The value of a text is the path of its

@@ -60,7 +60,7 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 
 		in := sqlstore.Tx{DB: session{tx}}
 		if d.queue != nil {
-			in.Deliveries = d.queue(tx)
+			in.Jobs = d.queue(tx)
 		}
 
 		if err := fn(ctx, in); err != nil {

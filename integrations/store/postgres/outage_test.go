@@ -33,7 +33,7 @@ func TestOutage(t *testing.T) {
 	t.Parallel()
 	server := pgserver.Start(t)
 	s := subject(server.NewDatabase(t))
-	db := s.WithJobs(t, &storetest.Jobs{})
+	db := s.MustOpen(t, &storetest.Jobs{})
 
 	n := 0
 	submit := func() error {
@@ -80,7 +80,7 @@ func TestOutage(t *testing.T) {
 
 	for _, query := range []string{
 		`SELECT id FROM submissions`,
-		`SELECT submission_id FROM jobs`,
+		`SELECT submission_id FROM deliveries`,
 		`SELECT key FROM submission_keys`,
 	} {
 		if got := len(s.Strings(t, query)); got != n {

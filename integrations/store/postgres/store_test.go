@@ -33,16 +33,6 @@ func subject(url string) storetest.Subject {
 	return storetest.Subject{
 		Migrations: "../internal/sqlstore/migrations/postgres",
 		Open: func(ctx context.Context, jobs *storetest.Jobs) (storetest.Store, error) {
-			queue := func(tx pgx.Tx) store.Deliveries {
-				return storetest.Queue{
-					Jobs: jobs,
-					Exec: func(ctx context.Context, query string) error {
-						_, err := tx.Exec(ctx, query)
-						return err
-					},
-				}
-			}
-
 			pool, err := postgres.OpenPool(ctx, url)
 			if err != nil {
 				return nil, err
@@ -55,7 +45,7 @@ func subject(url string) storetest.Subject {
 				pool.Close()
 				return nil, err
 			}
-			s.UseQueue(queue)
+			s.UseQueue(func(pgx.Tx) store.Jobs { return storetest.Queue{Jobs: jobs} })
 			return s, nil
 		},
 		Exec: func(t testing.TB, query string) {

@@ -32,7 +32,7 @@ WHERE pid <> pg_backend_pid() AND datname = current_database()`
 // A transaction whose connection broke before its commit is begun again.
 func connectionsCut(t *testing.T, at string) {
 	s := subject(at)
-	db := s.WithJobs(t, &storetest.Jobs{})
+	db := s.MustOpen(t, &storetest.Jobs{})
 	for i := range 10 {
 		s.Strings(t, cutConnections)
 		if _, created, err := db.Submit(t.Context(), storetest.Lead(i)); err != nil || !created {

@@ -17,7 +17,6 @@ import (
 	"testing"
 
 	"siteapi/integrations/store"
-	"siteapi/integrations/store/sqlite"
 	"siteapi/integrations/store/storetest"
 )
 
@@ -91,15 +90,6 @@ func childWrite(ctx context.Context, path, name string) error {
 }
 
 func openWithJobs(ctx context.Context, path string) (storetest.Store, error) {
-	db, err := sqlite.OpenDB(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-
-	_, err = db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS jobs (submission_id TEXT)`)
-	if err := errors.Join(err, db.Close()); err != nil {
-		return nil, err
-	}
 	return openStore(ctx, path, &storetest.Jobs{})
 }
 

@@ -73,7 +73,7 @@ func check(t *testing.T, path string, acknowledged map[string]bool) {
 	}
 
 	for query, want := range map[string]string{
-		`SELECT submission_id FROM jobs ORDER BY submission_id`:            strings.Join(leads, " "),
+		`SELECT submission_id FROM deliveries ORDER BY submission_id`:      strings.Join(leads, " "),
 		`SELECT submission_id FROM submission_keys ORDER BY submission_id`: strings.Join(leads, " "),
 		`PRAGMA integrity_check`: "ok",
 	} {

@@ -48,7 +48,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 
-	frequent, err := prepare(ctx, o.Pool, sqlstore.TrackSession, sqlstore.RecordDelivery)
+	frequent, err := prepare(ctx, o.Pool, sqlstore.TrackSession)
 	if err != nil {
 		return nil, errors.Join(err, reads.Close())
 	}

@@ -60,19 +60,11 @@ type opened struct {
 func (o *opened) Close() error { return errors.Join(o.Store.Close(), o.pool.Close()) }
 
 // noQueue is a queue that creates no deliveries.
-func noQueue(*sql.Tx) store.Deliveries { return storetest.Queue{} }
+func noQueue(*sql.Tx) store.Jobs { return storetest.Queue{} }
 
 // openStore opens the store in a file as the service does.
 func openStore(ctx context.Context, path string, jobs *storetest.Jobs) (storetest.Store, error) {
-	return openWith(ctx, path, func(tx *sql.Tx) store.Deliveries {
-		return storetest.Queue{
-			Jobs: jobs,
-			Exec: func(ctx context.Context, query string) error {
-				_, err := tx.ExecContext(ctx, query)
-				return err
-			},
-		}
-	})
+	return openWith(ctx, path, func(*sql.Tx) store.Jobs { return storetest.Queue{Jobs: jobs} })
 }
 
 func openWith(ctx context.Context, path string, queue store.Queue[*sql.Tx]) (*opened, error) {

@@ -207,7 +207,7 @@ func (d *database) commit(batch []*request) (err error) {
 
 	in := sqlstore.Tx{DB: transaction{tx, d.frequent}}
 	if d.queue != nil {
-		in.Deliveries = d.queue(tx)
+		in.Jobs = d.queue(tx)
 	}
 
 	for _, r := range batch {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/sqlite"
 	"siteapi/integrations/store/storetest"
@@ -26,9 +27,9 @@ type recorder struct {
 	batches     [][]string
 }
 
-func (q *recorder) in(tx *sql.Tx) store.Deliveries { q.tx = tx; return q }
+func (q *recorder) in(tx *sql.Tx) store.Jobs { q.tx = tx; return q }
 
-func (q *recorder) Enqueue(_ context.Context, ids []string) ([]store.Delivery, error) {
+func (q *recorder) Enqueue(_ context.Context, ids []string, _ ...lead.Target) ([]lead.Delivery, error) {
 	if q.last == nil {
 		close(q.begun)
 		<-q.hold
@@ -42,15 +43,7 @@ func (q *recorder) Enqueue(_ context.Context, ids []string) ([]store.Delivery, e
 	return nil, nil
 }
 
-func (*recorder) Restore(context.Context, []store.Delivery) ([]store.Delivery, error) {
-	return nil, nil
-}
-
-func (*recorder) ResendChanged(context.Context, []string) ([]store.Delivery, error) {
-	return nil, nil
-}
-
-func (*recorder) Remove(context.Context, []store.Delivery) (int, int, error) { return 0, 0, nil }
+func (*recorder) Complete(context.Context, int64) error { return nil }
 
 // Requests that arrive while a batch is being written share the next one. A request that
 // ends while it waits is not carried out; a request that has begun gets its outcome; a

@@ -13,7 +13,7 @@ import (
 // leadChanges checks that everything that changes a lead is noted with it, for every
 // instance.
 func leadChanges(t *testing.T, s Subject) {
-	db, other := s.WithJobs(t, &Jobs{}), s.MustOpen(t, nil)
+	db, other := s.MustOpen(t, &Jobs{}), s.MustOpen(t, nil)
 
 	seen := int64(0)
 	want := func(what string, id string, kinds ...store.ChangeKind) {
@@ -45,7 +45,7 @@ func leadChanges(t *testing.T, s Subject) {
 	first, suspicious := Lead(1), Suspicious(2)
 	wantSubmit(t, db, first, first, true)
 	want("submitted", first.Lead.ID, store.LeadCreated, store.LeadChanged)
-	must(db.SaveDelivery(t.Context(), store.Delivery{LeadID: first.Lead.ID, Target: "cms", Progress: lead.Failed}))
+	end(t, db, first.Lead.ID, lead.Failed)
 	want("failed", first.Lead.ID, store.LeadChanged)
 
 	wantSubmit(t, db, suspicious, suspicious, true)
@@ -57,9 +57,7 @@ func leadChanges(t *testing.T, s Subject) {
 	must(err)
 	want("released", suspicious.Lead.ID, store.LeadChanged)
 
-	must(db.ChangeDelivery(t.Context(), func(context.Context, store.Deliveries) (store.Delivery, error) {
-		return store.Delivery{ID: 7, LeadID: first.Lead.ID, Target: "crm", CreatedAt: When()}, nil
-	}))
+	must(db.ResendLead(t.Context(), first.Lead.ID, lead.CRM))
 	want("sent again", first.Lead.ID, store.LeadChanged)
 	_, err = db.Assign(t.Context(), first.Lead.ID, "ana@example.com")
 	must(err)

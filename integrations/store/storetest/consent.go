@@ -12,7 +12,7 @@ import (
 // withdrawal, but for those in review, and stay until that is done.
 func withdrawals(t *testing.T, s Subject) {
 	jobs := &Jobs{}
-	db := s.WithJobs(t, jobs)
+	db := s.MustOpen(t, jobs)
 	const email = "ana@example.com"
 	for i := range 4 {
 		n := Lead(i)
@@ -22,12 +22,8 @@ func withdrawals(t *testing.T, s Subject) {
 			t.Fatal(err)
 		}
 	}
-	s.Exec(t, `DELETE FROM jobs`)
 	for i := range 3 {
-		d := store.Delivery{LeadID: Lead(i).Lead.ID, Target: "cms", Progress: lead.Ended}
-		if err := db.SaveDelivery(t.Context(), d); err != nil {
-			t.Fatal(err)
-		}
+		end(t, db, Lead(i).Lead.ID, lead.Delivered)
 	}
 
 	withdraw := func(purpose string, leads, deleted int, want error) {
@@ -47,21 +43,21 @@ func withdrawals(t *testing.T, s Subject) {
 	}
 
 	failed := errors.New("the queue fails")
-	jobs.Fail = func(operation, id string) error {
-		if operation == "resend" && id == Lead(2).Lead.ID {
+	jobs.Fail = func(id string) error {
+		if id == Lead(2).Lead.ID {
 			return failed
 		}
 		return nil
 	}
 	withdraw("news", 0, 0, failed)
-	s.WantJobs(t)
+	s.WantWaiting(t)
 	audited(0)
 
 	jobs.Fail = nil
 	withdraw("news", 3, 0, nil)
 	withdraw("news", 0, 0, store.ErrNotFound)
 	withdraw("terms", 0, 0, store.ErrNotFound)
-	s.WantJobs(t, Lead(1).Lead.ID, Lead(2).Lead.ID)
+	s.WantWaiting(t, Lead(1).Lead.ID, Lead(2).Lead.ID)
 	audited(1)
 
 	// Only the one of which nothing is told can be deleted before that has happened.
@@ -72,9 +68,8 @@ func withdrawals(t *testing.T, s Subject) {
 		}
 	}
 	prune(1)
-	d := store.Delivery{LeadID: Lead(1).Lead.ID, Target: "cms", Progress: lead.Ended}
-	if err := db.SaveDelivery(t.Context(), d); err != nil {
-		t.Fatal(err)
+	for _, target := range []lead.Target{lead.CMS, lead.CRM} {
+		endAt(t, db, Lead(1).Lead.ID, target, lead.Delivered)
 	}
 	prune(1)
 	withdraw("calls", 0, 1, nil)

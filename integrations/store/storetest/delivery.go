@@ -1,69 +1,80 @@
 package storetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 )
 
 // end records what becomes of the delivery of a lead to the CMS.
-func end(t *testing.T, db Store, id string, p lead.Progress) {
+func end(t *testing.T, db Store, id string, state lead.DeliveryState) {
 	t.Helper()
-	if err := db.SaveDelivery(t.Context(), store.Delivery{LeadID: id, Target: "cms", Progress: p}); err != nil {
+	endAt(t, db, id, lead.CMS, state)
+}
+
+// endAt records what becomes of the delivery of a lead to a target.
+func endAt(t *testing.T, db Store, id string, target lead.Target, state lead.DeliveryState) {
+	t.Helper()
+	d := theDelivery(t, db, id, target)
+	if d.State, d.FinishedAt = state, When(); state == lead.NotSent {
+		d.Reason = "no mail server"
+	}
+	if err := db.EndAttempt(t.Context(), d); err != nil {
 		t.Error(err)
 	}
 }
 
-// The Progress of a lead is that of its delivery that is furthest behind, except for the
-// visitor's mail. Leads are selected, and deliveries counted, by it.
+// theDelivery returns the delivery of a lead to a target.
+func theDelivery(t *testing.T, db Store, id string, target lead.Target) lead.Delivery {
+	t.Helper()
+	list, err := db.ListDeliveries(t.Context(), store.DeliveryFilter{Leads: []string{id}, Target: target})
+	if err != nil || len(list) != 1 {
+		t.Fatalf("the deliveries of %s to the %s are %+v, %v", id, target, list, err)
+	}
+	return list[0]
+}
+
+// The Progress of a lead is that of its delivery that needs most attention, except for the
+// visitor's mail. Leads are selected, and deliveries listed and counted, by it.
 func deliveries(t *testing.T, s Subject) {
-	db := s.WithJobs(t, &Jobs{})
-	progress := map[int]lead.Progress{1: lead.Failed, 2: lead.Retrying, 3: lead.Pending, 4: lead.Ended, 5: lead.Ended}
-	for i, p := range progress {
-		wantSubmit(t, db, Lead(i), Lead(i), true)
-		end(t, db, Lead(i).Lead.ID, p)
+	db := s.MustOpen(t, &Jobs{})
+	progress := map[string]lead.DeliveryState{}
+	for i, state := range []lead.DeliveryState{lead.Failed, lead.Retrying, lead.Pending, lead.Delivered, lead.NotSent} {
+		n := Lead(i + 1)
+		wantSubmit(t, db, n, n, true)
+		end(t, db, n.Lead.ID, state)
+		progress[n.Lead.ID] = state
 	}
 	wantSubmit(t, db, Suspicious(6), Suspicious(6), true)
 
 	// Further deliveries are of the lead 5.
-	add := func(target string, p lead.Progress) {
-		t.Helper()
-		d := store.Delivery{ID: 10, LeadID: "id-000005", Target: target, Progress: p, CreatedAt: When()}
-		err := db.ChangeDelivery(t.Context(),
-			func(context.Context, store.Deliveries) (store.Delivery, error) { return d, nil })
-		if err != nil {
+	for _, target := range []lead.Target{lead.VisitorMail, lead.CRM} {
+		if err := db.ResendLead(t.Context(), "id-000005", target); err != nil {
 			t.Fatal(err)
 		}
 	}
-	add(store.BestEffort, lead.Failed)
-	add("crm", lead.Pending)
-	progress[5] = lead.Pending
-
-	err := db.ChangeDelivery(t.Context(), func(context.Context, store.Deliveries) (store.Delivery, error) {
-		return store.Delivery{ID: 11, LeadID: "erased", Target: "crm", CreatedAt: When()}, nil
-	})
-	if !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a delivery whose lead has been erased: %v", err)
-	}
+	endAt(t, db, "id-000005", lead.VisitorMail, lead.Failed)
+	progress["id-000005"] = lead.Pending
 
 	for _, tt := range []struct {
-		filter []lead.Progress
+		filter []lead.DeliveryState
 		want   []string
 	}{
-		{[]lead.Progress{lead.Failed}, []string{"id-000001"}},
-		{[]lead.Progress{lead.Retrying, lead.Pending}, []string{"id-000002", "id-000003", "id-000005"}},
-		{[]lead.Progress{lead.Ended}, []string{"id-000004"}},
+		{[]lead.DeliveryState{lead.Failed}, []string{"id-000001"}},
+		{[]lead.DeliveryState{lead.Retrying, lead.Pending}, []string{"id-000002", "id-000003", "id-000005"}},
+		{[]lead.DeliveryState{lead.Delivered}, []string{"id-000004"}},
 	} {
 		var got []string
 		for _, l := range all(t, db.Leads(t.Context(), store.Filter{Progress: tt.filter})) {
 			got = append(got, l.ID)
-			if l.Progress != progress[int(l.ID[len(l.ID)-1]-'0')] {
-				t.Errorf("%s has the progress %d", l.ID, l.Progress)
+			if l.Progress != progress[l.ID] {
+				t.Errorf("%s has the progress %s", l.ID, l.Progress)
 			}
 		}
 		if !slices.Equal(got, tt.want) {
@@ -74,56 +85,139 @@ func deliveries(t *testing.T, s Subject) {
 	counts, err := db.CountDeliveries(t.Context())
 	got := map[string]int64{}
 	for _, n := range counts {
-		got[fmt.Sprint(n.Target, " ", n.Progress)] = n.Number
-		if !n.Oldest.Equal(When()) {
+		if n.Number > 0 {
+			got[fmt.Sprint(n.Target, " ", n.State)] = n.Number
+		}
+		if n.Number > 0 != n.Oldest.Equal(When()) {
 			t.Errorf("the oldest of %+v is not of %v", n, When())
 		}
 	}
-	want := map[string]int64{"cms 1": 1, "cms 2": 1, "cms 3": 1, "crm 3": 1, "visitor_mail 1": 1}
+	want := map[string]int64{
+		"cms failed": 1, "cms retrying": 1, "cms pending": 1, "crm pending": 1, "visitor_mail failed": 1,
+	}
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("counted %v, %v, want %v", got, err, want)
 	}
 
-	if removed, running, err := db.RemoveDeliveries(
-		t.Context(), []string{"id-000005", "id-000001"}); removed != 4 || running != 0 || err != nil {
-		t.Errorf("%d removed, %d running, %v, want 4", removed, running, err)
-	}
-	list, err := db.RecordedDeliveries(t.Context(), store.DeliveryFilter{Unended: true, After: 2, Limit: 5})
-	if err != nil || len(list) != 1 || list[0].LeadID != "id-000003" {
-		t.Errorf("left are %+v, %v", list, err)
-	}
-}
-
-// Deliveries that an earlier release made are recorded, unless they are already or their
-// lead has been erased.
-func deliveriesImported(t *testing.T, s Subject) {
-	db := s.WithJobs(t, &Jobs{})
-	for i := range 3 {
-		wantSubmit(t, db, Lead(i), Lead(i), true)
-	}
-	s.Exec(t, `DELETE FROM deliveries WHERE submission_id <> 'id-000000'`)
-
-	var list []store.Delivery
-	for i := range 4 {
-		list = append(list, store.Delivery{
-			ID:        int64(i + 7),
-			LeadID:    Lead(i).Lead.ID,
-			Target:    "cms",
-			Progress:  lead.Failed,
-			CreatedAt: When(),
-		})
-	}
-	for _, some := range [][]store.Delivery{list, list[:1]} {
-		if err := db.ImportDeliveries(t.Context(), some); err != nil {
-			t.Fatal(err)
+	third := theDelivery(t, db, "id-000003", lead.CMS)
+	for name, tt := range map[string]struct {
+		filter store.DeliveryFilter
+		want   int
+	}{
+		"all":      {store.DeliveryFilter{}, 7},
+		"two":      {store.DeliveryFilter{Limit: 2}, 2},
+		"states":   {store.DeliveryFilter{States: []lead.DeliveryState{lead.Pending, lead.Failed}}, 4},
+		"not sent": {store.DeliveryFilter{States: []lead.DeliveryState{lead.NotSent}}, 1},
+		"running":  {store.DeliveryFilter{States: []lead.DeliveryState{lead.Running}}, 0},
+		"target":   {store.DeliveryFilter{Target: lead.CRM}, 1},
+		"id":       {store.DeliveryFilter{ID: third.ID}, 1},
+		"no id":    {store.DeliveryFilter{ID: 4711}, 0},
+		"after":    {store.DeliveryFilter{After: third.ID}, 4},
+		"newest":   {store.DeliveryFilter{After: third.ID, Newest: true}, 2},
+		"leads":    {store.DeliveryFilter{Leads: []string{"id-000005", "other"}}, 3},
+	} {
+		if list, err := db.ListDeliveries(t.Context(), tt.filter); len(list) != tt.want || err != nil {
+			t.Errorf("%s: %+v, %v", name, list, err)
 		}
 	}
 
-	got, err := db.RecordedDeliveries(t.Context(), store.DeliveryFilter{After: 0})
-	if err != nil || len(got) != 3 || got[0].Progress != lead.Pending || got[2] != list[2] {
-		t.Errorf("recorded are %+v, %v", got, err)
+	removed, running, err := db.RemoveDeliveries(t.Context(), []string{"id-000005", "id-000001"})
+	if removed != 4 || running != 0 || err != nil {
+		t.Errorf("%d removed, %d running, %v, want 4", removed, running, err)
 	}
-	if last, err := db.LastImported(t.Context()); err != nil || last != 10 {
-		t.Errorf("recorded up to %d, %v, want 10", last, err)
+	for _, l := range all(t, db.Leads(t.Context(), store.Filter{IDs: []string{"id-000005", "id-000001"}})) {
+		if l.Progress != lead.Delivered {
+			t.Errorf("%s without deliveries is %s", l.ID, l.Progress)
+		}
 	}
+}
+
+// One attempt at a time is made of a delivery, by the job that is its own. One that ended is
+// sent again only if somebody asks for it.
+func attempts(t *testing.T, s Subject) {
+	db := s.MustOpen(t, &Jobs{})
+	id := Lead(1).Lead.ID
+	wantSubmit(t, db, Lead(1), Lead(1), true)
+	first := theDelivery(t, db, id, lead.CMS)
+
+	begin := func(job int64, want error) lead.Delivery {
+		t.Helper()
+		l, d, err := db.BeginAttempt(t.Context(), id, lead.CMS, job)
+		if !errors.Is(err, want) || want == nil && l.ID != id {
+			t.Errorf("beginning an attempt of job %d: %+v, %v, want %v", job, d, err, want)
+		}
+		return d
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	is := func(state lead.DeliveryState) lead.Delivery {
+		t.Helper()
+		d := theDelivery(t, db, id, lead.CMS)
+		if d.State != state {
+			t.Errorf("it is %+v, want %s", d, state)
+		}
+		return d
+	}
+
+	begin(first.Job+1, store.ErrNotFound)
+	d := begin(first.Job, nil)
+	is(lead.Running)
+	begin(first.Job, store.ErrUnderWay)
+	must(db.RetryDelivery(t.Context(), d.ID)) // it is left alone
+	if err := db.ResendLead(t.Context(), id, lead.CMS); !errors.Is(err, store.ErrUnderWay) {
+		t.Errorf("resending what is under way: %v", err)
+	}
+	if _, running, err := db.RemoveDeliveries(t.Context(), []string{id}); running != 1 || err != nil {
+		t.Errorf("%d are running, %v", running, err)
+	}
+
+	d.Arrived = append(d.Arrived, "a")
+	must(db.NoteArrived(t.Context(), d))
+	d.State, d.NextAt = lead.Retrying, time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
+	d.Errors = append(d.Errors, lead.Attempt{Number: 1, At: When(), Error: "away"})
+	must(db.EndAttempt(t.Context(), d))
+	if got := is(lead.Retrying); !reflect.DeepEqual(got, d) {
+		t.Errorf("it is %+v, want %+v", got, d)
+	}
+
+	// A person wants it now. The job that waits finds nothing to do.
+	must(db.RetryDelivery(t.Context(), d.ID))
+	begin(d.Job, store.ErrNotFound)
+	d = begin(is(lead.Retrying).Job, nil)
+	if !d.NextAt.IsZero() || d.Attempts != 2 || len(d.Arrived) != 1 || len(d.Errors) != 1 {
+		t.Errorf("it is tried as %+v", d)
+	}
+
+	// A process that was killed never reports back. What it was doing ended nothing.
+	s.Exec(t, `UPDATE deliveries SET started_at = 1`)
+	is(lead.Retrying)
+	d = begin(d.Job, nil)
+	d.State, d.FinishedAt = lead.Delivered, When()
+	must(db.EndAttempt(t.Context(), d))
+	is(lead.Delivered)
+	begin(d.Job, store.ErrNotFound)
+
+	must(db.ResendLead(t.Context(), id, lead.CMS))
+	d = begin(is(lead.Pending).Job, nil)
+	if d.Attempts != 1 || d.Sending != 1 || len(d.Arrived) != 0 {
+		t.Errorf("it is sent again as %+v", d)
+	}
+
+	for _, err := range []error{
+		db.RetryDelivery(t.Context(), 4711),
+		db.ResendLead(t.Context(), "unknown", lead.CMS),
+	} {
+		if !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("of a lead that is unknown: %v", err)
+		}
+	}
+
+	// Nothing is stored of an attempt whose lead was erased meanwhile.
+	must(db.Erase(t.Context(), id))
+	must(db.EndAttempt(t.Context(), d))
+	begin(d.Job, store.ErrNotFound)
 }

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,7 +27,8 @@ type Store interface {
 	store.Invalidations
 	store.Prices
 	store.Mails
-	store.DeliveryRecords
+	store.Deliveries
+	store.Attempts
 	store.Outcomes
 	store.Work
 	store.Audit
@@ -35,77 +37,45 @@ type Store interface {
 	io.Closer
 }
 
-// Jobs is a delivery queue that keeps a table of jobs, one per lead.
+// Jobs is a queue that only numbers its jobs. It delivers to the CMS.
 type Jobs struct {
-	// Fail is called with "enqueue", "resend" or "remove" and a lead. The queue returns its error. If
-	// Fail is nil, nothing fails.
-	Fail func(operation, leadID string) error
+	// Fail is called for each lead that gets a job. The queue returns its error. If Fail is
+	// nil, nothing fails.
+	Fail func(leadID string) error
+
+	last atomic.Int64
 }
 
 // Queue is Jobs in a transaction of a driver. It does nothing if Jobs is nil.
-type Queue struct {
-	*Jobs
-	Exec func(ctx context.Context, query string) error
-}
+type Queue struct{ *Jobs }
 
-// Enqueue creates jobs, which get the numbers of their leads.
-func (q Queue) Enqueue(ctx context.Context, ids []string) (list []store.Delivery, err error) {
+// Enqueue numbers jobs.
+func (q Queue) Enqueue(
+	_ context.Context, ids []string, targets ...lead.Target,
+) (list []lead.Delivery, err error) {
 	if q.Jobs == nil {
 		return nil, nil
 	}
+	if len(targets) == 0 {
+		targets = []lead.Target{lead.CMS}
+	}
+
 	for _, id := range ids {
-		d := store.Delivery{LeadID: id, Target: "cms", Progress: lead.Pending, CreatedAt: When()}
-		_, _ = fmt.Sscanf(id, "id-%d", &d.ID)
-		list = append(list, d)
-	}
-	return list, q.each(ctx, "enqueue", `INSERT INTO jobs VALUES ('%s')`, ids)
-}
-
-// Restore creates jobs.
-func (q Queue) Restore(ctx context.Context, list []store.Delivery) (made []store.Delivery, err error) {
-	for _, d := range list {
-		some, err := q.Enqueue(ctx, []string{d.LeadID})
-		if err != nil {
-			return nil, err
+		if q.Fail != nil {
+			if err := q.Fail(id); err != nil {
+				return nil, err
+			}
 		}
-		made = append(made, some...)
-	}
-	return made, nil
-}
-
-// ResendChanged has jobs of the leads again, in the place of those that have ended.
-func (q Queue) ResendChanged(ctx context.Context, ids []string) ([]store.Delivery, error) {
-	if err := q.each(ctx, "resend", `DELETE FROM jobs WHERE submission_id = '%s'`, ids); err != nil {
-		return nil, err
-	}
-	return q.Enqueue(ctx, ids)
-}
-
-// Remove removes jobs.
-func (q Queue) Remove(ctx context.Context, list []store.Delivery) (removed, running int, err error) {
-	var ids []string
-	for _, d := range list {
-		ids = append(ids, d.LeadID)
-	}
-	return len(ids), 0, q.each(ctx, "remove", `DELETE FROM jobs WHERE submission_id = '%s'`, ids)
-}
-
-func (q Queue) each(ctx context.Context, operation, query string, ids []string) error {
-	for _, id := range ids {
-		if q.Jobs == nil {
-			break
-		}
-
-		err := q.Exec(ctx, fmt.Sprintf(query, id))
-		if err == nil && q.Fail != nil {
-			err = q.Fail(operation, id)
-		}
-		if err != nil {
-			return err
+		for _, target := range targets {
+			d := lead.Delivery{LeadID: id, Target: target, Job: q.last.Add(1), MaxAttempts: 9, CreatedAt: When()}
+			list = append(list, d)
 		}
 	}
-	return nil
+	return list, nil
 }
+
+// Complete ends the job of a delivery, of which nothing is kept.
+func (q Queue) Complete(context.Context, int64) error { return nil }
 
 // Subject is a fresh, empty database of a driver.
 type Subject struct {
@@ -154,7 +124,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"erase":                     erase,
 		"persons":                   persons,
 		"deliveries":                deliveries,
-		"deliveries/imported":       deliveriesImported,
+		"attempts":                  attempts,
 		"work":                      work,
 		"work/filters":              workFilters,
 		"lease":                     leases,
@@ -196,19 +166,12 @@ func (s Subject) MustOpen(t testing.TB, jobs *Jobs) Store {
 	return db
 }
 
-// WithJobs makes the table of jobs and opens a store over it.
-func (s Subject) WithJobs(t testing.TB, jobs *Jobs) Store {
-	t.Helper()
-	s.Exec(t, `CREATE TABLE jobs (submission_id varchar(200) NOT NULL)`)
-	return s.MustOpen(t, jobs)
-}
-
-// WantJobs compares the table of jobs.
-func (s Subject) WantJobs(t testing.TB, want ...string) {
+// WantWaiting compares the leads that have deliveries which have not ended.
+func (s Subject) WantWaiting(t testing.TB, want ...string) {
 	t.Helper()
 	if got := s.Strings(t,
-		`SELECT submission_id FROM jobs ORDER BY submission_id`); !slices.Equal(got, want) {
-		t.Errorf("%d jobs %q, want %d %q", len(got), got, len(want), want)
+		`SELECT DISTINCT submission_id FROM deliveries WHERE progress > 1 ORDER BY submission_id`); !slices.Equal(got, want) {
+		t.Errorf("%d leads have deliveries that wait, %q, want %d %q", len(got), got, len(want), want)
 	}
 }
 
@@ -237,6 +200,7 @@ func Lead(n int) store.NewLead {
 			Estimate:    lead.Estimate{Min: 1234.56, Max: 1e9, Currency: "EUR"},
 			Locale:      "ro",
 			Status:      lead.StatusNew,
+			Progress:    lead.Delivered,
 			SubmittedAt: When().Add(time.Duration(n) * time.Second),
 		},
 		ContentKey:     fmt.Sprintf("content-%d", n),

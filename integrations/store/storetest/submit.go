@@ -17,7 +17,7 @@ import (
 func submitRoundTrip(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	minimal := store.NewLead{
-		Lead:       lead.Lead{ID: "minimal", SubmittedAt: When(), Status: lead.StatusNew},
+		Lead:       lead.Lead{ID: "minimal", SubmittedAt: When(), Status: lead.StatusNew, Progress: lead.Delivered},
 		ContentKey: "minimal",
 	}
 
@@ -41,7 +41,7 @@ func submitRoundTrip(t *testing.T, s Subject) {
 
 // The same content is one lead. A key belongs to the content that it was first sent with.
 func submitRepeated(t *testing.T, s Subject) {
-	db := s.WithJobs(t, &Jobs{})
+	db := s.MustOpen(t, &Jobs{})
 	first := Lead(1)
 	again := Lead(2)
 	again.ContentKey = first.ContentKey
@@ -64,13 +64,13 @@ func submitRepeated(t *testing.T, s Subject) {
 	}
 
 	wantCount(t, db, 1)
-	s.WantJobs(t, "id-000001")
+	s.WantWaiting(t, "id-000001")
 	wantSubmit(t, db, Lead(3), Lead(3), true)
 }
 
 // Two instances get the same content, or other content under one key, at the same moment.
 func submitAtOnce(t *testing.T, s Subject) {
-	dbs := []Store{s.WithJobs(t, &Jobs{}), s.MustOpen(t, &Jobs{})}
+	dbs := []Store{s.MustOpen(t, &Jobs{}), s.MustOpen(t, &Jobs{})}
 	for round := range 8 {
 		var created atomic.Int64
 		var mu sync.Mutex
@@ -104,7 +104,7 @@ func submitAtOnce(t *testing.T, s Subject) {
 	}
 
 	wantCount(t, dbs[0], 8)
-	if jobs := s.Strings(t, `SELECT submission_id FROM jobs`); len(jobs) != 8 {
+	if jobs := s.Strings(t, `SELECT submission_id FROM deliveries`); len(jobs) != 8 {
 		t.Errorf("%d jobs, want 8", len(jobs))
 	}
 }
@@ -114,7 +114,7 @@ func submitAtOnce(t *testing.T, s Subject) {
 func submitFailing(t *testing.T, s Subject) {
 	broken := errors.New("no queue")
 	var healed atomic.Bool
-	db := s.WithJobs(t, &Jobs{Fail: func(_, id string) error {
+	db := s.MustOpen(t, &Jobs{Fail: func(id string) error {
 		if !healed.Load() && strings.HasSuffix(id, "7") {
 			return broken
 		}
@@ -131,7 +131,7 @@ func submitFailing(t *testing.T, s Subject) {
 	})
 
 	wantCount(t, db, 36)
-	for _, query := range []string{`SELECT submission_id FROM jobs`, `SELECT key FROM submission_keys`} {
+	for _, query := range []string{`SELECT submission_id FROM deliveries`, `SELECT key FROM submission_keys`} {
 		if rows := s.Strings(t, query); len(rows) != 36 {
 			t.Errorf("%s: %d rows, want 36", query, len(rows))
 		}
@@ -146,7 +146,7 @@ func submitFailing(t *testing.T, s Subject) {
 // delivered lead in review.
 func review(t *testing.T, s Subject) {
 	jobs := &Jobs{}
-	db := s.WithJobs(t, jobs)
+	db := s.MustOpen(t, jobs)
 	wantInReview(t, db, 0, time.Time{})
 	wantSubmit(t, db, Lead(1), Lead(1), true)
 	for _, n := range []int{3, 2} {
@@ -157,7 +157,7 @@ func review(t *testing.T, s Subject) {
 	again.ContentKey, late.ContentKey = Suspicious(2).ContentKey, Lead(1).ContentKey
 	wantSubmit(t, db, again, Suspicious(2), false)
 	wantSubmit(t, db, late, Lead(1), false)
-	s.WantJobs(t, "id-000001")
+	s.WantWaiting(t, "id-000001")
 	wantInReview(t, db, 2, Suspicious(2).Lead.SubmittedAt)
 
 	want := []lead.Lead{Suspicious(2).Lead, Suspicious(3).Lead}
@@ -167,7 +167,7 @@ func review(t *testing.T, s Subject) {
 	}
 
 	broken := errors.New("no queue")
-	jobs.Fail = func(string, string) error { return broken }
+	jobs.Fail = func(string) error { return broken }
 	if ok, err := db.Release(t.Context(), "id-000002", false); ok || !errors.Is(err, broken) {
 		t.Errorf("releasing without a queue: %v, %v", ok, err)
 	}
@@ -191,7 +191,7 @@ func review(t *testing.T, s Subject) {
 	if released.Load() != 1 {
 		t.Errorf("%d of eight say that they released it, want 1", released.Load())
 	}
-	s.WantJobs(t, "id-000001", "id-000002")
+	s.WantWaiting(t, "id-000001", "id-000002")
 	wantInReview(t, db, 1, Suspicious(3).Lead.SubmittedAt)
 
 	want[0].InReview, want[0].Progress = false, lead.Pending // The signals that made it suspicious stay.
@@ -203,7 +203,7 @@ func review(t *testing.T, s Subject) {
 // A rejected lead is not in review any more and never delivered, unless it is
 // released after all.
 func reject(t *testing.T, s Subject) {
-	db := s.WithJobs(t, &Jobs{})
+	db := s.MustOpen(t, &Jobs{})
 	wantSubmit(t, db, Lead(1), Lead(1), true)
 	wantSubmit(t, db, Suspicious(2), Suspicious(2), true)
 
@@ -232,14 +232,14 @@ func reject(t *testing.T, s Subject) {
 	}
 
 	wantSubmit(t, db, Suspicious(2), want, false)
-	s.WantJobs(t, "id-000001")
+	s.WantWaiting(t, "id-000001")
 	if ok, err := db.Release(t.Context(), "id-000002", true); err != nil || ok {
 		t.Errorf("releasing a rejected one as if it were undecided: %v, %v", ok, err)
 	}
 	if ok, err := db.Release(t.Context(), "id-000002", false); err != nil || !ok {
 		t.Errorf("releasing a rejected one: %v, %v", ok, err)
 	}
-	s.WantJobs(t, "id-000001", "id-000002")
+	s.WantWaiting(t, "id-000001", "id-000002")
 }
 
 func wantInReview(t *testing.T, db Store, number int64, oldest time.Time) {

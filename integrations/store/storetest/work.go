@@ -93,7 +93,7 @@ func work(t *testing.T, s Subject) {
 // workFilters selects, sorts and counts leads by what they repeat of the body and by how
 // operators work on them, also those that another release stored.
 func workFilters(t *testing.T, s Subject) {
-	db := s.WithJobs(t, &Jobs{})
+	db := s.MustOpen(t, &Jobs{})
 	const n = 60
 	for i := range n {
 		sub := Lead(i)
@@ -110,7 +110,7 @@ func workFilters(t *testing.T, s Subject) {
 	for i := range n {
 		id := fmt.Sprintf("id-%06d", i)
 		if i%4 == 1 {
-			end(t, db, id, lead.Ended)
+			end(t, db, id, lead.Delivered)
 		}
 		if _, err := db.Assign(t.Context(), id, []string{"", "Ana@example.com"}[i%5/4]); err != nil {
 			t.Fatal(err)
@@ -142,11 +142,11 @@ WHERE id > 'id-000040'`)
 			func(i int) bool { return i%2 == 1 && i%7 >= 2 && i%7 <= 4 },
 		},
 		"under way": {
-			store.Filter{Progress: []lead.Progress{lead.Retrying, lead.Pending}},
+			store.Filter{Progress: []lead.DeliveryState{lead.Retrying, lead.Pending}},
 			func(i int) bool { return i%4 != 1 && i%10 != 0 },
 		},
 		"delivered, searched": {
-			store.Filter{Search: "stefania obrien", Progress: []lead.Progress{lead.Ended}, Source: &ads},
+			store.Filter{Search: "stefania obrien", Progress: []lead.DeliveryState{lead.Delivered}, Source: &ads},
 			func(i int) bool { return i%4 == 1 && i%10 != 0 && i%3 == 1 },
 		},
 	} {

@@ -18,6 +18,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/operator"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store/postgres"
 	"siteapi/integrations/store/sqlite"
@@ -29,9 +30,9 @@ import (
 // deliveries are what this process contributes to the queue. The zero value delivers
 // nothing, which suits commands that only read.
 type deliveries struct {
-	senders  map[queue.Target]queue.Send
+	senders  map[lead.Target]queue.Send
 	owners   func(context.Context, queue.OwnerMail) error // sends the mails to owners; nil: none are sent
-	observe  func(queue.Target, queue.Outcome)
+	observe  func(lead.Target, queue.Outcome)
 	call     func(context.Context, upstream.Call) // observes calls to the edge
 	retryMax time.Duration                        // replaces DELIVERY_RETRY_MAX in tests, unless it is 0
 }
@@ -92,11 +93,10 @@ func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*op
 		return nil, err
 	}
 
-	o.Load, o.Records, o.Leases, o.Translate = tables.Lead, tables, tables, postgres.Translate
+	o.Store, o.Leases = tables, tables
 	jobs, inTransaction, err := queue.New(riverpgxv5.New(pool), o)
 	if err == nil {
 		tables.UseQueue(inTransaction)
-		err = jobs.Import(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, tables.Close())
@@ -152,15 +152,12 @@ func openSQLite(
 	}
 	opened.add(tables.Close)
 
-	o.Load, o.Records, o.Leases, o.Translate = tables.Lead, tables, tables, sqlite.Translate
+	o.Store, o.Leases = tables, tables
 	jobs, inTransaction, err := queue.New(riversqlite.New(pool), o)
 	if err != nil {
 		return nil, err
 	}
 	tables.UseQueue(inTransaction)
-	if err := jobs.Import(ctx); err != nil {
-		return nil, err
-	}
 
 	return &operator.Database{
 		Quotes:   tables,

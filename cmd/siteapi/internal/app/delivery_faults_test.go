@@ -7,7 +7,7 @@ import (
 
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
-	"siteapi/integrations/queue"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/upstream/faulttest"
 )
 
@@ -63,7 +63,7 @@ func faultTable() []fault {
 // column is a call of the service that is made to fail.
 type column struct {
 	name   string
-	target queue.Target
+	target lead.Target
 	fail   func(f *vendorStubs, row fault)
 	// harmless are rows after which the lead arrives although nothing has recovered.
 	harmless map[string]bool

@@ -192,19 +192,19 @@ func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, erro
 // are sent by a service that is made before the first delivery begins.
 func (a *app) senders(
 	leads cms.Leads, contacts crm.Contacts, announce queue.Send,
-) map[queue.Target]queue.Send {
-	return map[queue.Target]queue.Send{
-		queue.Webhook: announce,
-		queue.CMS: func(ctx context.Context, t *queue.Try) error {
+) map[lead.Target]queue.Send {
+	return map[lead.Target]queue.Send{
+		lead.Webhook: announce,
+		lead.CMS: func(ctx context.Context, t *queue.Try) error {
 			return leads.Put(ctx, t.Lead)
 		},
-		queue.CRM: func(ctx context.Context, t *queue.Try) error {
+		lead.CRM: func(ctx context.Context, t *queue.Try) error {
 			return contacts.Upsert(ctx, crm.Contact{Lead: t.Lead, PDFURL: a.settings.SiteURL + t.PDFPath()})
 		},
-		queue.VisitorMail: func(ctx context.Context, t *queue.Try) error {
+		lead.VisitorMail: func(ctx context.Context, t *queue.Try) error {
 			return a.mails.SendVisitorMail(ctx, t)
 		},
-		queue.SalesMail: func(ctx context.Context, t *queue.Try) error {
+		lead.SalesMail: func(ctx context.Context, t *queue.Try) error {
 			return a.mails.SendSalesMail(ctx, t)
 		},
 	}
@@ -212,28 +212,28 @@ func (a *app) senders(
 
 // targets returns how leads are delivered to each target. A command that only lists
 // deliveries has no senders.
-func targets(s *config.Settings, senders map[queue.Target]queue.Send) []queue.TargetConfig {
+func targets(s *config.Settings, senders map[lead.Target]queue.Send) []queue.TargetConfig {
 	return []queue.TargetConfig{
-		{Name: queue.CMS, Send: senders[queue.CMS], MaxWorkers: 8, PerSecond: s.CMSRate},
-		{Name: queue.CRM, Send: senders[queue.CRM], MaxWorkers: 4, PerSecond: s.CRMRate},
+		{Name: lead.CMS, Send: senders[lead.CMS], MaxWorkers: 8, PerSecond: s.CMSRate},
+		{Name: lead.CRM, Send: senders[lead.CRM], MaxWorkers: 4, PerSecond: s.CRMRate},
 
 		// Receivers of webhooks usually accept five requests a second.
 		{
-			Name:       queue.Webhook,
-			Send:       senders[queue.Webhook],
+			Name:       lead.Webhook,
+			Send:       senders[lead.Webhook],
 			MaxWorkers: 4,
 			PerSecond:  5,
 			Off:        s.LeadWebhookURL == "",
 		},
 		{
-			Name:       queue.VisitorMail,
-			Send:       senders[queue.VisitorMail],
+			Name:       lead.VisitorMail,
+			Send:       senders[lead.VisitorMail],
 			MaxWorkers: 4,
 			Off:        !s.Mails() || !s.VisitorMail,
 		},
 		{
-			Name:       queue.SalesMail,
-			Send:       senders[queue.SalesMail],
+			Name:       lead.SalesMail,
+			Send:       senders[lead.SalesMail],
 			MaxWorkers: 4,
 			Off:        !s.Mails(),
 		},

@@ -18,7 +18,7 @@ import (
 	"siteapi/integrations/cache/cachetest/valkeyserver"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
-	"siteapi/integrations/queue"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store/storetest/pgserver"
 	"siteapi/integrations/upstream/faulttest"
 )
@@ -523,7 +523,7 @@ func TestCommandsWithOtherSettings(t *testing.T) {
 	id := s.submit(t, "other-settings")
 	eventually(t, "the deliveries", func() bool {
 		for _, d := range s.deliveries(id) {
-			if d.State != queue.Delivered {
+			if d.State != lead.Delivered {
 				return false
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"siteapi/integrations/queue"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/upstream/faulttest"
 )
 
@@ -102,7 +102,7 @@ func TestNewLeadIsAnnounced(t *testing.T) {
 
 		if row.state != "" {
 			eventually(t, row.name+" is kept", func() bool {
-				return s.deliveries(id)["webhook"].State == queue.State(row.state)
+				return s.deliveries(id)["webhook"].State == lead.DeliveryState(row.state)
 			})
 			if out, err := s.siteapi("deliveries", "retry", "--all", "--target", "webhook"); err != nil {
 				t.Errorf("%v: %s", err, out)

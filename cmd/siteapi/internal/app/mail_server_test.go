@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/smtp/smtptest"
-	"siteapi/integrations/queue"
 	"siteapi/schema"
 )
 
@@ -72,19 +72,19 @@ func TestMailsOfOneNetwork(t *testing.T) {
 		from := fmt.Sprintf("X-Forwarded-For: 2001:db8::%d", i+1)
 		ids = append(ids, s.submitMailed(t, fmt.Sprintf("session-%d", i), from))
 	}
-	var waiting []queue.Delivery
+	var waiting []lead.Delivery
 	eventually(t, "all but two are mailed", func() bool {
 		waiting = nil
 		for _, id := range ids {
 			d := s.deliveries(id)
-			if d[queue.SalesMail].State != queue.Delivered {
+			if d[lead.SalesMail].State != lead.Delivered {
 				return false
 			}
-			if d[queue.VisitorMail].State != queue.Delivered {
-				waiting = append(waiting, d[queue.VisitorMail])
+			if d[lead.VisitorMail].State != lead.Delivered {
+				waiting = append(waiting, d[lead.VisitorMail])
 			}
 		}
-		return len(waiting) == 2 && !slices.ContainsFunc(waiting, func(d queue.Delivery) bool {
+		return len(waiting) == 2 && !slices.ContainsFunc(waiting, func(d lead.Delivery) bool {
 			return !strings.Contains(d.Paused, "one network")
 		})
 	})
@@ -97,7 +97,7 @@ func TestMailsOfOneNetwork(t *testing.T) {
 	other := s.submitMailed(t, "other", "X-Forwarded-For: 2001:db8:1::1")
 	eventually(t, "the mails of another network arrive", func() bool {
 		d := s.deliveries(other)
-		return d[queue.VisitorMail].State == queue.Delivered && d[queue.SalesMail].State == queue.Delivered
+		return d[lead.VisitorMail].State == lead.Delivered && d[lead.SalesMail].State == lead.Delivered
 	})
 	if out, _ = s.siteapi("doctor"); strings.Contains(out, warning) {
 		t.Errorf("with two networks the doctor says %s", out)

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/smtp/smtptest"
-	"siteapi/integrations/queue"
 )
 
 // mailServer starts a mail server, and returns the settings with which a service uses it.
@@ -135,7 +135,7 @@ func TestLeadIsMailed(t *testing.T) {
 		if id := want.mail.Header.Get("Message-ID"); !strings.HasSuffix(id, "@lumen.test>") || len(id) != 45 {
 			t.Errorf("%s: the id is %s", name, id)
 		}
-		created := s.deliveries(id)[queue.VisitorMail].CreatedAt
+		created := s.deliveries(id)[lead.VisitorMail].CreatedAt
 		if at, err := want.mail.Header.Date(); err != nil || at.Sub(created).Abs() > time.Minute {
 			t.Errorf("%s: dated %v, created %v, %v", name, at, created, err)
 		}
@@ -177,7 +177,7 @@ func TestMailsArriveDespiteFaults(t *testing.T) {
 		id := s.submitMailed(t, name)
 		eventually(t, fmt.Sprintf("the mails of %s %s arrive", f.Step, f.Mode), func() bool {
 			d := s.deliveries(id)
-			return d[queue.VisitorMail].State == queue.Delivered && d[queue.SalesMail].State == queue.Delivered
+			return d[lead.VisitorMail].State == lead.Delivered && d[lead.SalesMail].State == lead.Delivered
 		})
 
 		got, ids := mailsTo(server, address(name)), map[string]bool{}
@@ -211,20 +211,20 @@ func TestVisitorMailIsNotSent(t *testing.T) {
 		Times: 1,
 	})
 	id := s.submitMailed(t, "gone")
-	eventually(t, "it is not sent", func() bool { return s.deliveries(id)[queue.VisitorMail].State == queue.NotSent })
-	eventually(t, "the rest arrives", func() bool { return s.deliveries(id)[queue.SalesMail].State == queue.Delivered })
+	eventually(t, "it is not sent", func() bool { return s.deliveries(id)[lead.VisitorMail].State == lead.NotSent })
+	eventually(t, "the rest arrives", func() bool { return s.deliveries(id)[lead.SalesMail].State == lead.Delivered })
 
-	lead := s.leadAsOperator(id, "state noMailReason deliveries { target state reason }")
-	if reason, _ := lead["noMailReason"].(string); lead["state"] != "DELIVERED" ||
+	shown := s.leadAsOperator(id, "state noMailReason deliveries { target state reason }")
+	if reason, _ := shown["noMailReason"].(string); shown["state"] != "DELIVERED" ||
 		!strings.Contains(reason, "no mailbox for [") || strings.Contains(reason, "client.test") {
-		t.Errorf("the lead is %v", lead)
+		t.Errorf("the lead is %v", shown)
 	}
 
 	if out, err := s.siteapi("deliveries", "resend", id, "--target", "visitor-mail"); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	eventually(t, "it arrives on demand", func() bool { return len(mailsTo(server, address("gone"))) == 1 })
-	eventually(t, "it is noted", func() bool { return s.deliveries(id)[queue.VisitorMail].State == queue.Delivered })
+	eventually(t, "it is noted", func() bool { return s.deliveries(id)[lead.VisitorMail].State == lead.Delivered })
 	first := mailsTo(server, address("gone"))[0].Header.Get("Message-ID")
 	if out, err := s.siteapi("deliveries", "resend", id, "--target", "visitor-mail"); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -252,13 +252,13 @@ func TestMailsToOneAddress(t *testing.T) {
 		if id == "" {
 			t.Fatalf("%q is refused: %s", email, got.raw)
 		}
-		want := queue.Delivered
+		want := lead.Delivered
 		if i >= 3 {
-			want = queue.NotSent
+			want = lead.NotSent
 		}
 		eventually(t, fmt.Sprint("mail ", i, " is ", want), func() bool {
 			d := s.deliveries(id)
-			return d[queue.VisitorMail].State == want && d[queue.SalesMail].State == queue.Delivered
+			return d[lead.VisitorMail].State == want && d[lead.SalesMail].State == lead.Delivered
 		})
 	}
 	if n := len(server.Mails()); n != 3+len(spellings) {
@@ -276,28 +276,28 @@ func TestSalesMailToSeveral(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		faults   []smtptest.Fault
-		state    queue.State
+		state    lead.DeliveryState
 		one, two int
 	}{
-		{"both", nil, queue.Delivered, 1, 1},
+		{"both", nil, lead.Delivered, 1, 1},
 		{"later", []smtptest.Fault{{Step: smtptest.Recipient, Mode: smtptest.Later, To: "two@lumen.test", Times: 2}},
-			queue.Delivered, 1, 1},
+			lead.Delivered, 1, 1},
 		{"one-refused", []smtptest.Fault{{Step: smtptest.Recipient, Mode: smtptest.Never, To: "two@lumen.test"}},
-			queue.Delivered, 1, 0},
-		{"refused", []smtptest.Fault{{Step: smtptest.Recipient, Mode: smtptest.Never}}, queue.Failed, 0, 0},
+			lead.Delivered, 1, 0},
+		{"refused", []smtptest.Fault{{Step: smtptest.Recipient, Mode: smtptest.Never}}, lead.Failed, 0, 0},
 	} {
 		server.Heal()
 		server.Forget()
 		server.Fail(c.faults...)
 		id := s.submitMailed(t, c.name)
 		eventually(t, c.name+" is "+string(c.state), func() bool {
-			return s.deliveries(id)[queue.SalesMail].State == c.state
+			return s.deliveries(id)[lead.SalesMail].State == c.state
 		})
 		one, two := len(mailsTo(server, "one@lumen.test")), len(mailsTo(server, "two@lumen.test"))
 		if one != c.one || two != c.two {
 			t.Errorf("%s: %d and %d mails, want %d and %d", c.name, one, two, c.one, c.two)
 		}
-		if d, ok := s.deliveries(id)[queue.VisitorMail]; ok {
+		if d, ok := s.deliveries(id)[lead.VisitorMail]; ok {
 			t.Errorf("%s: there is a mail to the visitor, which is off: %+v", c.name, d)
 		}
 	}
@@ -311,7 +311,7 @@ func TestWhichLeadsAreMailed(t *testing.T) {
 	env["VISITOR_MAIL"] = "off"
 	s := startService(t, env, quick)
 	before := s.submitMailed(t, "before")
-	eventually(t, "it is delivered", func() bool { return s.deliveries(before)[queue.SalesMail].State == queue.Delivered })
+	eventually(t, "it is delivered", func() bool { return s.deliveries(before)[lead.SalesMail].State == lead.Delivered })
 	s.stop()
 	server.Forget()
 	delete(s.env, "VISITOR_MAIL")

@@ -58,9 +58,9 @@ func (a *app) newResolver(
 	rules := &leads.Service{
 		Archive:    a.data.Archive,
 		Work:       a.data.Tables,
-		Records:    a.data.Tables,
+		Deliveries: a.data.Tables,
 		Outcomes:   a.data.Tables,
-		Deliveries: a.data.Queue,
+		Queue:      a.data.Queue,
 		CMS:        source,
 		CRM:        contacts,
 		Mails:      mailfile.Open(s.MailPath()),

@@ -128,15 +128,12 @@ const (
 	upkeepRetry = 5 * time.Second
 )
 
-// upkeep reconciles what is recorded of deliveries, deletes data that is older than its
-// retention and reports overdue deliveries, once an hour. Every instance does so; data that
+// upkeep deletes data that is older than its retention and reports overdue deliveries, once
+// an hour. Every instance does so; data that
 // one of them has deleted is no longer found by the others.
 func (a *app) upkeep(ctx context.Context) {
 	retry := upkeepRetry
 	for {
-		if err := a.data.Queue.Reconcile(ctx); err != nil && ctx.Err() == nil {
-			a.log.Warn().Err(err).Msg("reconciling the deliveries")
-		}
 		wait := upkeepEvery
 		if a.retention.Run(ctx) {
 			retry = upkeepRetry

@@ -14,7 +14,8 @@ import (
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/crm/hubspot/hubspottest"
-	"siteapi/integrations/queue"
+	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
 )
 
 // vendorStubs are stubs of both vendors.
@@ -212,15 +213,15 @@ func (s *service) submit(t *testing.T, session string) string {
 }
 
 // deliveries returns the deliveries of a lead, by target.
-func (s *service) deliveries(id string) map[queue.Target]queue.Delivery {
+func (s *service) deliveries(id string) map[lead.Target]lead.Delivery {
 	s.t.Helper()
-	list, err := s.app.data.Queue.List(context.WithoutCancel(s.t.Context()),
-		queue.Filter{Leads: []string{id}})
+	list, err := s.app.data.Tables.ListDeliveries(context.WithoutCancel(s.t.Context()),
+		store.DeliveryFilter{Leads: []string{id}})
 	if err != nil {
 		s.t.Error(err)
 	}
 
-	byTarget := map[queue.Target]queue.Delivery{}
+	byTarget := map[lead.Target]lead.Delivery{}
 	for _, d := range list {
 		if _, again := byTarget[d.Target]; again {
 			s.t.Errorf("a second delivery of %s to the %s: %v", id, d.Target, list)

@@ -21,7 +21,7 @@ import (
 // reaches CMS and CRM after that, also if the service ends in between.
 func TestWithdrawalDuringDelivery(t *testing.T) {
 	t.Parallel()
-	for _, target := range []queue.Target{queue.CMS, queue.CRM} {
+	for _, target := range []lead.Target{lead.CMS, lead.CRM} {
 		reading, end, slow := firstAttempt(t, target)
 		s := startService(t, nil, quick, slow)
 		s.submitAt(t, "ana-maria", time.Hour, lead.Consent{Purpose: "news", Given: true, SiteWording: true})
@@ -40,7 +40,7 @@ func TestWithdrawalDuringDelivery(t *testing.T) {
 }
 
 // firstAttempt has the first delivery to a target wait for end once it has read its lead.
-func firstAttempt(t *testing.T, target queue.Target) (reading, end chan struct{}, slow func(*deliveries)) {
+func firstAttempt(t *testing.T, target lead.Target) (reading, end chan struct{}, slow func(*deliveries)) {
 	reading, end = make(chan struct{}), make(chan struct{})
 	var first sync.Once
 	return reading, end, func(d *deliveries) {
@@ -59,42 +59,13 @@ func firstAttempt(t *testing.T, target queue.Target) (reading, end chan struct{}
 	}
 }
 
-// A service that stops ends its attempts, and does not tell of what was withdrawn during
-// them: the one on the database that everything is copied to does.
-func TestCopyOfWithdrawal(t *testing.T) {
-	t.Parallel()
-	url := pgserver.Start(t).NewDatabase(t)
-	reading, end, slow := firstAttempt(t, queue.CRM)
-	s := startService(t, nil, quick, slow)
-	s.submitAt(t, "ana-maria", time.Hour, lead.Consent{Purpose: "news", Given: true, SiteWording: true})
-	<-reading
-	if out, err := s.siteapi("leads", "withdraw", "ana-maria", "--purpose", "news"); err != nil {
-		t.Fatal(err, out)
-	}
-
-	stopped := make(chan struct{})
-	go func() {
-		s.stop()
-		close(stopped)
-	}()
-	eventually(t, "the service is stopping", func() bool { return strings.Contains(s.log.String(), `"message":"stopping"`) })
-	close(end)
-	<-stopped
-
-	env := []string{"ENVIRONMENT=development", "DATA_DIR=" + s.dataDir, "DATABASE_URL=" + url}
-	if out, code := command(t, env, "store", "copy"); code != 0 {
-		t.Fatal(out)
-	}
-	moved := startService(t, map[string]string{"DATABASE_URL": url})
-	eventually(t, "the CRM is told", func() bool { return moved.fileHas("crm", "news: withdrawn") })
-}
-
-// A delivery that waits and two withdrawals of its lead are one delivery of the copy.
-func TestCopyOfWithdrawalsOfAnUnfinishedDelivery(t *testing.T) {
+// A copy that is made while the CRM is down, of a lead that changed meanwhile, delivers it as
+// it is now.
+func TestCopyDelivers(t *testing.T) {
 	t.Parallel()
 	url := pgserver.Start(t).NewDatabase(t)
 	s := startService(t, nil, quick, func(d *deliveries) {
-		d.senders[queue.CRM] = func(context.Context, *queue.Try) error {
+		d.senders[lead.CRM] = func(context.Context, *queue.Try) error {
 			return &upstream.Error{System: "crm", Op: "writing", Kind: upstream.Unavailable}
 		}
 	})
@@ -102,7 +73,7 @@ func TestCopyOfWithdrawalsOfAnUnfinishedDelivery(t *testing.T) {
 		lead.Consent{Purpose: "news", Given: true, SiteWording: true},
 		lead.Consent{Purpose: "calls", Given: true, SiteWording: true})
 	eventually(t, "the CRM refuses it", func() bool {
-		return s.deliveries("ana-maria")[queue.CRM].State == queue.Retrying
+		return s.deliveries("ana-maria")[lead.CRM].State == lead.Retrying
 	})
 	s.stop()
 

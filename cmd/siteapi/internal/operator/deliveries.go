@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"siteapi/integrations/queue"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
@@ -31,7 +31,7 @@ func (d Drivers) deliveriesCommands() *cobra.Command {
 			"siteapi deliveries retry --all --target crm"),
 
 		d.onDatabase("resend <id or PDF reference> … --target cms|crm|webhook",
-			"deliver leads to a target once more, even after 30 days, when their deliveries are deleted",
+			"deliver leads to a target once more",
 			&resendDeliveries{},
 			"siteapi deliveries resend LR4LB5AK --target crm"),
 
@@ -45,8 +45,8 @@ func (d Drivers) deliveriesCommands() *cobra.Command {
 
 // deliveryFilter narrows a selection of deliveries.
 type deliveryFilter struct {
-	states []queue.State
-	target queue.Target
+	states []lead.DeliveryState
+	target lead.Target
 }
 
 func (d *deliveryFilter) flags(f *pflag.FlagSet) {
@@ -54,17 +54,17 @@ func (d *deliveryFilter) flags(f *pflag.FlagSet) {
 	targetVar(f, &d.target)
 }
 
-func targetVar(f *pflag.FlagSet, target *queue.Target) {
-	enumVar(f, target, "target", "only this `target`", queue.Targets())
+func targetVar(f *pflag.FlagSet, target *lead.Target) {
+	enumVar(f, target, "target", "only this `target`", lead.Targets())
 }
 
 // filter returns the filter for --state and --target. Without --state it selects the
 // given states, or all if none is given.
-func (d *deliveryFilter) filter(states ...queue.State) queue.Filter {
+func (d *deliveryFilter) filter(states ...lead.DeliveryState) store.DeliveryFilter {
 	if len(d.states) > 0 {
 		states = d.states
 	}
-	return queue.Filter{States: states, Target: d.target}
+	return store.DeliveryFilter{States: states, Target: d.target}
 }
 
 type listDeliveries struct {
@@ -83,7 +83,7 @@ func (cmd *listDeliveries) flags(f *pflag.FlagSet) {
 }
 
 func (cmd *listDeliveries) run(ctx context.Context, c *call) (err error) {
-	f := cmd.filter(leads.Undelivered()...)
+	f := cmd.filter(lead.UndeliveredStates()...)
 	if id := cmd.lead; id != "" {
 		f = cmd.filter()
 		f.Leads = []string{id}
@@ -93,7 +93,7 @@ func (cmd *listDeliveries) run(ctx context.Context, c *call) (err error) {
 	}
 
 	f.Limit = cmd.limit.of(cmd.result)
-	list, err := c.db.Queue.List(ctx, f)
+	list, err := c.db.Tables.ListDeliveries(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -102,12 +102,12 @@ func (cmd *listDeliveries) run(ctx context.Context, c *call) (err error) {
 	if err := c.record(ctx, c.entry(schema.AuditActionListed, "", detail)); err != nil {
 		return err
 	}
-	return cmd.result.print(c, append([]queue.Delivery{}, list...), func() {
+	return cmd.result.print(c, append([]lead.Delivery{}, list...), func() {
 		header := table.Row{"ID", "TARGET", "STATE", "ATTEMPTS", "AGE", "NEXT", "SUBMISSION", "LAST ERROR"}
-		printTable(c, "deliveries", list, header, func(d queue.Delivery) table.Row {
+		printTable(c, "deliveries", list, header, func(d lead.Delivery) table.Row {
 			next := ""
 			switch {
-			case d.State == queue.Running:
+			case d.State == lead.Running:
 				next = "now"
 			case !d.NextAt.IsZero():
 				next = "in " + seconds(time.Until(d.NextAt))
@@ -146,7 +146,7 @@ func (cmd *retryDeliveries) run(ctx context.Context, c *call) error {
 		if err := c.recordRetried(ctx, d); err != nil {
 			return err
 		}
-		switch err := c.db.Queue.Retry(ctx, d.ID); {
+		switch err := c.db.Tables.RetryDelivery(ctx, d.ID); {
 		case err == nil:
 			due++
 		case !cmd.all || !errors.Is(err, store.ErrNotFound):
@@ -161,7 +161,7 @@ func (cmd *retryDeliveries) run(ctx context.Context, c *call) error {
 
 // chosen returns the deliveries that the arguments name, or that --all stands for. One that
 // does not exist has its number only.
-func (cmd *retryDeliveries) chosen(ctx context.Context, c *call) (chosen []queue.Delivery, err error) {
+func (cmd *retryDeliveries) chosen(ctx context.Context, c *call) (chosen []lead.Delivery, err error) {
 	for _, text := range c.args {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || id < 1 {
@@ -169,12 +169,12 @@ func (cmd *retryDeliveries) chosen(ctx context.Context, c *call) (chosen []queue
 				"see the first column of `siteapi deliveries list`", text)
 		}
 
-		found, err := c.db.Queue.List(ctx, queue.Filter{ID: id, Limit: 1})
+		found, err := c.db.Tables.ListDeliveries(ctx, store.DeliveryFilter{ID: id, Limit: 1})
 		if err != nil {
 			return nil, err
 		}
 		if len(found) == 0 {
-			found = []queue.Delivery{{ID: id}}
+			found = []lead.Delivery{{ID: id}}
 		}
 		chosen = append(chosen, found...)
 	}
@@ -182,10 +182,10 @@ func (cmd *retryDeliveries) chosen(ctx context.Context, c *call) (chosen []queue
 		return chosen, nil
 	}
 
-	list, err := c.db.Queue.List(ctx, cmd.filter(queue.Pending, queue.Retrying, queue.Failed))
+	list, err := c.db.Tables.ListDeliveries(ctx, cmd.filter(lead.Pending, lead.Retrying, lead.Failed))
 	for _, d := range list {
 		// `siteapi deliveries verify --fix` resends the deliveries that a target has lost.
-		if d.State != queue.Delivered {
+		if d.State != lead.Delivered {
 			chosen = append(chosen, d)
 		}
 	}
@@ -193,7 +193,7 @@ func (cmd *retryDeliveries) chosen(ctx context.Context, c *call) (chosen []queue
 }
 
 type resendDeliveries struct {
-	target queue.Target
+	target lead.Target
 }
 
 func (cmd *resendDeliveries) flags(f *pflag.FlagSet) {
@@ -203,7 +203,7 @@ func (cmd *resendDeliveries) flags(f *pflag.FlagSet) {
 
 func (cmd *resendDeliveries) run(ctx context.Context, c *call) error {
 	to := cmd.target
-	if to == queue.Webhook && c.settings.LeadWebhookURL == "" {
+	if to == lead.Webhook && c.settings.LeadWebhookURL == "" {
 		return errors.New("there is no webhook: set LEAD_WEBHOOK_URL first")
 	}
 
@@ -229,7 +229,7 @@ func (cmd *resendDeliveries) run(ctx context.Context, c *call) error {
 }
 
 // recordRetried stores that a delivery is tried by hand, if it and its lead exist.
-func (c *call) recordRetried(ctx context.Context, d queue.Delivery) error {
+func (c *call) recordRetried(ctx context.Context, d lead.Delivery) error {
 	_, err := c.db.Quotes.Lead(ctx, d.LeadID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -243,13 +243,13 @@ func (c *call) recordRetried(ctx context.Context, d queue.Delivery) error {
 }
 
 // recordResent stores that a lead is sent to a target again.
-func (c *call) recordResent(ctx context.Context, leadID string, to queue.Target) error {
+func (c *call) recordResent(ctx context.Context, leadID string, to lead.Target) error {
 	return c.record(ctx, c.entry(schema.AuditActionResent, leadID, map[string]any{"target": to}))
 }
 
 type verifyDeliveries struct {
 	since  time.Time
-	target queue.Target
+	target lead.Target
 	fix    bool
 	result result
 }

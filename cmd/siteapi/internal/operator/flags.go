@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/integrations/queue"
+	"siteapi/integrations/lead"
 )
 
 // textVar takes a text without the white space around it.
@@ -53,8 +53,8 @@ func (s *server) base(c *call) string {
 	return cmp.Or(s.address, "http://"+net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port))
 }
 
-func statesVar(f *pflag.FlagSet, states *[]queue.State) {
-	values := append(queue.States(), "all")
+func statesVar(f *pflag.FlagSet, states *[]lead.DeliveryState) {
+	values := append(lead.DeliveryStates(), "all")
 
 	f.Func("state", "only these `states`, separated by commas: "+words(values), func(given string) error {
 		for typed := range strings.SplitSeq(given, ",") {
@@ -66,7 +66,7 @@ func statesVar(f *pflag.FlagSet, states *[]queue.State) {
 		}
 
 		if slices.Contains(*states, "all") {
-			*states = queue.States()
+			*states = lead.DeliveryStates()
 		}
 		return nil
 	})

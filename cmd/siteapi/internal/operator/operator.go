@@ -201,9 +201,9 @@ func (c *call) openDatabase(ctx context.Context) (err error) {
 		c.rules = &leads.Service{
 			Archive:    c.db.Archive,
 			Work:       c.db.Tables,
-			Records:    c.db.Tables,
+			Deliveries: c.db.Tables,
 			Outcomes:   c.db.Tables,
-			Deliveries: c.db.Queue,
+			Queue:      c.db.Queue,
 			Truncate:   c.db.Truncate,
 			Mails:      mailfile.Open(c.settings.MailPath()),
 			OutOfReach: OutOfReach(c.settings),

@@ -3,14 +3,11 @@ package operator
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"siteapi/integrations/queue"
-	"siteapi/integrations/store"
 	"siteapi/integrations/store/storecopy"
-	"siteapi/resolvers/leads"
 )
 
 func (d Drivers) migrateCommand() *cobra.Command {
@@ -22,8 +19,8 @@ func (d Drivers) migrateCommand() *cobra.Command {
 
 func (d Drivers) storeCommands() *cobra.Command {
 	return group("store", "copy the stored data to PostgreSQL",
-		d.command("copy", "copy sessions, submissions and unfinished deliveries from "+
-			"SQLite in DATA_DIR to PostgreSQL at DATABASE_URL",
+		d.command("copy", "copy everything from SQLite in DATA_DIR to an empty PostgreSQL at "+
+			"DATABASE_URL, and have what was not delivered delivered from there",
 			databaseSettings(), plain(copyStore),
 			"siteapi store copy"))
 }
@@ -35,7 +32,8 @@ func migrate(ctx context.Context, c *call) (err error) {
 	return err
 }
 
-// copyStore copies from the SQLite file in DATA_DIR to the database at DATABASE_URL.
+// copyStore copies from the SQLite file in DATA_DIR to the database at DATABASE_URL. What is
+// printed counts the rows that are in both.
 func copyStore(ctx context.Context, c *call) (err error) {
 	if c.settings.DatabaseURL == nil {
 		return errors.New("set DATABASE_URL to the new database: the old one is the SQLite file in DATA_DIR")
@@ -53,28 +51,12 @@ func copyStore(ctx context.Context, c *call) (err error) {
 		return err
 	}
 
-	unfinished := func(ctx context.Context, ids []string) ([]store.Delivery, error) {
-		// A delivery that has ended may have read a lead before it changed.
-		changed, err := from.Queue.Changed(ctx)
-		if err != nil {
-			return nil, err
-		}
-		list, err := from.Queue.List(ctx, queue.Filter{States: leads.Undelivered(), Leads: ids})
-		for _, d := range list {
-			changed = append(changed, store.Delivery{LeadID: d.LeadID, Target: string(d.Target)})
-		}
-
-		// A lead that has changed several times, or whose delivery waits as well, is there again.
-		seen := map[store.Delivery]bool{}
-		return slices.DeleteFunc(changed, func(d store.Delivery) bool {
-			again := seen[d]
-			seen[d] = true
-			return again || !slices.Contains(ids, d.LeadID)
-		}), err
+	copied, err := storecopy.Copy(ctx, from.Tables, c.db.Tables)
+	for _, table := range copied {
+		c.say("%s: %d rows", table.Table, table.Rows)
 	}
-
-	report, err := storecopy.Copy(ctx, from.Tables, c.db.Tables, unfinished)
-	c.say("sessions read: %d\nsubmissions read: %d, new: %d, with deliveries to make: %d",
-		report.Sessions, report.Leads, report.Created, report.Enqueued)
+	if errors.Is(err, storecopy.ErrNotEmpty) {
+		return fmt.Errorf("the database at DATABASE_URL has to be empty: %w", err)
+	}
 	return err
 }

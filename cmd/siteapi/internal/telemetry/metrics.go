@@ -14,6 +14,7 @@ import (
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/integrations/upstream"
@@ -85,7 +86,7 @@ func (m *Metrics) Call(_ context.Context, c upstream.Call) {
 }
 
 // Delivery counts a try to deliver a lead.
-func (m *Metrics) Delivery(target queue.Target, outcome queue.Outcome) {
+func (m *Metrics) Delivery(target lead.Target, outcome queue.Outcome) {
 	m.tries.WithLabelValues(string(target), string(outcome)).Inc()
 }
 
@@ -176,7 +177,7 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 	}
 
 	number, oldest, err := g.Archive.InReview(ctx)
-	counts, failed := g.Queue.Counts(ctx)
+	counts, failed := g.Queue.Store.CountDeliveries(ctx)
 	backlogs, unknown := g.Queue.Backlogs(ctx)
 	if err != nil || failed != nil || unknown != nil {
 		return // siteapi_dependency_up reports that the database is down

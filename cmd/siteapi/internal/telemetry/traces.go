@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/upstream"
 	"siteapi/schema"
@@ -166,7 +167,7 @@ func rootField(op *ast.OperationDefinition) (name string) {
 
 // Send makes a span of each attempt to deliver a lead, in the trace of the request
 // that submitted it.
-func (t *Traces) Send(target queue.Target, send queue.Send) queue.Send {
+func (t *Traces) Send(target lead.Target, send queue.Send) queue.Send {
 	if t == nil {
 		return send
 	}

@@ -250,11 +250,7 @@ func resendChanged(ctx context.Context, tx Tx, ids []string) (stored int, err er
 			return 0, fmt.Errorf("looking for leads that have changed: %w", err)
 		}
 
-		made, err := tx.ResendChanged(ctx, released)
-		if err == nil {
-			err = record(ctx, tx, made)
-		}
-		if err != nil {
+		if err := enqueueChanged(ctx, tx, released); err != nil {
 			return 0, err
 		}
 	}
@@ -317,69 +313,4 @@ func forgetLead(ctx context.Context, tx Tx, id string, keep bool) error {
 		return fmt.Errorf("removing consents: %w", err)
 	}
 	return nil
-}
-
-// ConsentRows returns all consents as they are stored, and the key of their addresses.
-func (s *Store) ConsentRows(ctx context.Context) (key string, rows []ConsentRow, err error) {
-	if err = one(ctx, s.db, `SELECT key FROM consent_key WHERE id = 1`, nil, &key); err == nil {
-		rows, err = consents(ctx, s.db, ` ORDER BY at`)
-	}
-	return key, rows, err
-}
-
-// ErrOtherConsents means that two databases have consents whose addresses are hashed
-// with different keys.
-var ErrOtherConsents = errors.New("the database has consents of its own: copy into an empty one")
-
-// ImportConsents stores the consents of another database, and its key. Those that exist
-// already stay, but for a withdrawal, of which the CMS and the CRM are told. It fails with [ErrOtherConsents] if there are consents
-// with another key.
-func (s *Store) ImportConsents(ctx context.Context, key string, rows []ConsentRow) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	return s.write(ctx, "importing consents", func(ctx context.Context, tx Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE consent_key SET key = $1 WHERE NOT EXISTS (SELECT 1 FROM consents)`, key)
-		if err != nil {
-			return err
-		}
-		var own string
-		if err := one(ctx, tx, `SELECT key FROM consent_key WHERE id = 1`, nil, &own); err != nil {
-			return err
-		}
-		if own != key {
-			return ErrOtherConsents
-		}
-
-		var withdrawn []string
-		for _, r := range rows {
-			changed, err := importConsent(ctx, tx, r)
-			if err != nil {
-				return err
-			}
-			if changed {
-				withdrawn = append(withdrawn, r.LeadID)
-			}
-		}
-		_, err = resendChanged(ctx, tx, withdrawn)
-		return err
-	})
-}
-
-// importConsent stores a consent of another database, and reports whether one that exists was
-// withdrawn there. Nothing is kept for a lead that was forgotten here, if the other database
-// still has it: the copy brings it back.
-func importConsent(ctx context.Context, tx Tx, r ConsentRow) (withdrawn bool, err error) {
-	if err := addConsent(ctx, tx, r); err != nil {
-		return false, err
-	}
-	_, err = tx.Exec(ctx, `DELETE FROM consents WHERE submission_id = $1 AND purpose = $2`,
-		digest(r.LeadID), r.Purpose)
-	if err != nil || r.WithdrawnAt == 0 {
-		return false, err
-	}
-
-	n, err := tx.Exec(ctx, `UPDATE consents SET withdrawn_at = $1
-WHERE submission_id = $2 AND purpose = $3 AND withdrawn_at = 0`, r.WithdrawnAt, r.LeadID, r.Purpose)
-	return n > 0, err
 }

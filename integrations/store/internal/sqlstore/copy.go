@@ -2,126 +2,173 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"iter"
+	"slices"
+	"strings"
 
 	"siteapi/integrations/lead"
-	"siteapi/integrations/store"
 )
 
-// KeyedLead is a lead with its idempotency keys and its notes.
-type KeyedLead struct {
-	Lead  LeadRow
-	Keys  []KeyRow
-	Notes []lead.Note
+// notCopied are tables whose rows belong to the processes that run on a database.
+var notCopied = []string{"leases", "lead_changes", "pulse", "store_migrations"} //nolint:gochecknoglobals // a constant
+
+// Copied is the number of rows of a table that were copied.
+type Copied struct {
+	Table string
+	Rows  int64
 }
 
-// KeyRow is an idempotency key.
-type KeyRow struct {
-	Key       string
-	CreatedAt int64 // milliseconds
-}
+// ErrNotEmpty means that a database has leads, sessions or an audit already.
+var ErrNotEmpty = errors.New("it is not empty")
 
-// KeyedLeads yields all leads with their keys, oldest first.
-func (s *Store) KeyedLeads(ctx context.Context) iter.Seq2[KeyedLead, error] {
-	return decoded(s.leadRows(ctx, store.Filter{}), func(row LeadRow) (KeyedLead, error) {
-		l := KeyedLead{Lead: row}
-		err := s.db.Query(
-			ctx,
-			`SELECT key, created_at FROM submission_keys WHERE submission_id = $1 ORDER BY key`,
-			[]any{row.ID},
-			func(scan Scan) error {
-				var k KeyRow
-				err := scan(&k.Key, &k.CreatedAt)
-				l.Keys = append(l.Keys, k)
-				return err
-			},
-		)
+// CopyTo copies all tables of a SQLite database that nobody writes to into an empty database,
+// and counts their rows. A delivery that has not ended gets a job there. After an error the
+// other database has to be made anew.
+func (s *Store) CopyTo(ctx context.Context, to *Store) (all []Copied, err error) {
+	for _, table := range []string{"submissions", "sessions", "audit"} {
+		n, err := to.count(ctx, table)
+		if err == nil && n > 0 {
+			err = fmt.Errorf("%w: there are %d rows in %s", ErrNotEmpty, n, table)
+		}
 		if err != nil {
-			return l, err
+			return nil, err
+		}
+	}
+
+	tables, err := s.strings(ctx, `SELECT name FROM sqlite_master WHERE type = 'table'
+AND name NOT LIKE 'river%' AND name NOT LIKE 'sqlite%' ORDER BY name <> 'submissions', name`)
+	if err != nil {
+		return nil, fmt.Errorf("listing the tables: %w", err)
+	}
+
+	for _, table := range tables {
+		if slices.Contains(notCopied, table) {
+			continue
+		}
+		if err := s.copyTable(ctx, to, table); err != nil {
+			return all, fmt.Errorf("copying %s: %w", table, err)
 		}
 
-		notes, err := s.Notes(ctx, []string{row.ID})
-		l.Notes = notes[row.ID]
-		return l, err
+		read, err := s.count(ctx, table)
+		if err != nil {
+			return all, err
+		}
+		written, err := to.count(ctx, table)
+		if err == nil && read != written {
+			err = fmt.Errorf("%s has %d rows, but %d were copied", table, read, written)
+		}
+		if err != nil {
+			return all, err
+		}
+		all = append(all, Copied{table, written})
+	}
+	return all, nil
+}
+
+// copyTable copies the rows of a table, which take the place of those that an empty database
+// has. Numbers that databases give to rows are given anew.
+func (s *Store) copyTable(ctx context.Context, to *Store, table string) error {
+	columns, err := s.strings(ctx, `SELECT name FROM pragma_table_info('`+table+`')
+WHERE NOT (name = 'id' AND type = 'INTEGER' AND '`+table+`' IN ('deliveries', 'notes')) ORDER BY cid`)
+	if err != nil {
+		return err
+	}
+	if _, err := to.db.Exec(ctx, "DELETE FROM "+table); err != nil {
+		return err
+	}
+
+	var rows [][]any
+	flush := func() error {
+		some := rows
+		rows = nil
+		return to.insertRows(ctx, table, columns, some)
+	}
+	err = s.db.Query(ctx, "SELECT "+strings.Join(columns, ", ")+" FROM "+table, nil, func(scan Scan) error {
+		row := make([]any, len(columns))
+		dest := make([]any, len(columns))
+		for i := range row {
+			dest[i] = &row[i]
+		}
+		if err := scan(dest...); err != nil {
+			return err
+		}
+		if rows = append(rows, row); len(rows) == chunk {
+			return flush()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return flush()
+}
+
+// insertRows stores rows of another database in one transaction.
+func (s *Store) insertRows(ctx context.Context, table string, columns []string, rows [][]any) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	return s.write(ctx, "storing rows", func(ctx context.Context, tx Tx) error {
+		if table == "deliveries" {
+			if err := insertJobs(ctx, tx, columns, rows); err != nil {
+				return err
+			}
+		}
+
+		var places []string
+		var args []any
+		for _, row := range rows {
+			numbers := make([]string, len(row))
+			for i, value := range row {
+				args = append(args, value)
+				numbers[i] = fmt.Sprintf("$%d", len(args))
+			}
+			places = append(places, "("+strings.Join(numbers, ", ")+")")
+		}
+		_, err := tx.Exec(ctx, "INSERT INTO "+table+" ("+strings.Join(columns, ", ")+") VALUES "+
+			strings.Join(places, ", "), args...)
+		return err
 	})
 }
 
-// ImportLeads stores leads of another database in one transaction. It creates the
-// unfinished deliveries of leads that are new here, and returns the numbers of new leads
-// and of those with such deliveries. Leads that exist already stay as they are, but for an
-// outcome that was said later.
-func (s *Store) ImportLeads(
-	ctx context.Context,
-	leads []KeyedLead,
-	unfinished []store.Delivery,
-) (created, enqueued int, err error) {
-	err = s.write(ctx, "importing submissions", func(ctx context.Context, tx Tx) error {
-		created, enqueued = 0, 0
-		var pending []store.Delivery
-
-		for _, l := range leads {
-			isNew, err := importLead(ctx, tx, l)
-			if err != nil {
-				return err
-			}
-			if !isNew {
-				continue
-			}
-
-			created++
-			before := len(pending)
-			for _, d := range unfinished {
-				if d.LeadID == l.Lead.ID {
-					pending = append(pending, d)
-				}
-			}
-			if len(pending) > before {
-				enqueued++
-			}
+// insertJobs inserts a job for each delivery that has not ended.
+func insertJobs(ctx context.Context, tx Tx, columns []string, rows [][]any) error {
+	of := func(row []any, name string) *any { return &row[slices.Index(columns, name)] }
+	for _, row := range rows {
+		*of(row, "started_at") = int64(0)
+		progress, _ := (*of(row, "progress")).(int64)
+		if progress < progressRetrying {
+			continue
 		}
-		made, err := tx.Restore(ctx, pending)
+
+		id, _ := (*of(row, "submission_id")).(string)
+		target, _ := (*of(row, "target")).(string)
+		made, err := tx.Enqueue(ctx, []string{id}, lead.Target(target))
 		if err != nil {
 			return err
 		}
-		return record(ctx, tx, made)
-	})
-	return created, enqueued, err
+		if len(made) == 0 {
+			return fmt.Errorf("there is no target %q", target)
+		}
+		*of(row, "job") = made[0].Job
+	}
+	return nil
 }
 
-// imported separates a content key from the id of the lead that it was imported with.
-const imported = "#"
+// count returns the number of rows of a table.
+func (s *Store) count(ctx context.Context, table string) (n int64, err error) {
+	err = one(ctx, s.db, "SELECT count(*) FROM "+table, nil, &n)
+	return n, err
+}
 
-const insertImported = `INSERT INTO submissions (` + leadColumns + `)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) ON CONFLICT DO NOTHING`
-
-// importLead stores a lead and reports whether it was new here. If the same
-// content was submitted here as well, both leads stay, since both ids have been
-// given out: the imported one gets a content key that no other lead can have.
-func importLead(ctx context.Context, tx Tx, l KeyedLead) (created bool, err error) {
-	row := l.Lead
-	n, err := tx.Exec(ctx, insertImported, row.values()...)
-	if err == nil && n == 0 {
-		row.ContentKey += imported + row.ID
-		n, err = tx.Exec(ctx, insertImported, row.values()...) // inserts nothing if the id exists
-	}
-	if err == nil && n == 1 {
-		err = endListing(ctx, tx, row)
-	}
-	if err == nil {
-		err = importOutcome(ctx, tx, row.ID, row.Outcome)
-	}
-	if err == nil {
-		err = importWork(ctx, tx, l)
-	}
-	if err != nil {
-		return false, fmt.Errorf("storing the submission: %w", err)
-	}
-
-	for _, k := range l.Keys {
-		if _, err := tx.Exec(ctx, insertKey, k.Key, row.ID, k.CreatedAt); err != nil {
-			return false, fmt.Errorf("storing an idempotency key: %w", err)
-		}
-	}
-	return n == 1, nil
+// strings returns a column of text.
+func (s *Store) strings(ctx context.Context, query string) (list []string, err error) {
+	err = s.db.Query(ctx, query, nil, func(scan Scan) error {
+		var text string
+		err := scan(&text)
+		list = append(list, text)
+		return err
+	})
+	return list, err
 }

@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,131 +14,199 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Triggers of the tables keep the column progress of submissions, the Progress of a lead, up
-// to date with each change of its rows here.
+// The column progress of a delivery. Of two that have not ended, the lower one needs more
+// attention. Triggers keep the column of that name of a lead up to date.
 const (
-	deliveryColumns = `submission_id, target, job, progress, created_at`
-
-	// RecordDelivery stores a delivery. A second one to a target takes the place of the
-	// first, which the queue has deleted.
-	RecordDelivery = `INSERT INTO deliveries (` + deliveryColumns + `) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (submission_id, target)
-DO UPDATE SET job = excluded.job, progress = excluded.progress, created_at = excluded.created_at`
-
-	// changeDelivery stores a delivery unless its submission has been erased.
-	changeDelivery = `INSERT INTO deliveries (` + deliveryColumns + `)
-SELECT id, $2, $3, $4, $5 FROM submissions WHERE id = $1
-ON CONFLICT (submission_id, target)
-DO UPDATE SET job = excluded.job, progress = excluded.progress, created_at = excluded.created_at`
-
-	saveDelivery = `UPDATE deliveries SET progress = $1 WHERE submission_id = $2 AND target = $3`
-
-	// A job that an earlier release made may outlive its submission.
-	importDelivery = `INSERT INTO deliveries (` + deliveryColumns + `)
-SELECT id, $2, $3, $4, $5 FROM submissions WHERE id = $1
-ON CONFLICT (submission_id, target) DO NOTHING`
+	progressEnded = iota // delivered or, with a reason, not sent
+	progressFailed
+	progressRetrying
+	progressPending
 )
 
-// record stores what has become of deliveries.
-func record(ctx context.Context, tx Tx, list []store.Delivery) error {
-	for _, d := range list {
-		if _, err := tx.Exec(ctx, RecordDelivery, deliveryValues(d)...); err != nil {
-			return fmt.Errorf("recording a delivery: %w", err)
-		}
+// progressOf returns the column of a state.
+func progressOf(s lead.DeliveryState) int64 {
+	switch s {
+	case lead.Failed:
+		return progressFailed
+	case lead.Retrying:
+		return progressRetrying
+	case lead.Pending:
+		return progressPending
 	}
-	return nil
+	return progressEnded
 }
 
-func deliveryValues(d store.Delivery) []any {
-	return []any{d.LeadID, d.Target, d.ID, int64(d.Progress), d.CreatedAt.UnixMilli()}
+// stateOf returns the state of a column.
+func stateOf(progress int64) lead.DeliveryState {
+	return []lead.DeliveryState{lead.Delivered, lead.Failed, lead.Retrying, lead.Pending}[progress]
 }
 
-// enqueue creates and records the deliveries of leads.
-func enqueue(ctx context.Context, tx Tx, leadIDs ...string) error {
-	list, err := tx.Enqueue(ctx, leadIDs)
+const (
+	deliveryColumns = `id, submission_id, target, job, progress, attempts, max_attempts,
+created_at, next_at, started_at, finished_at, reason, errors, sending, arrived`
+
+	// A delivery that has ended begins anew, with its next sending. A next_at of 0 stands for
+	// a try that does not wait for the end of its target's pause.
+	insertDeliveries = `INSERT INTO deliveries (submission_id, target, job, max_attempts, created_at, next_at) VALUES `
+	renewDeliveries  = ` ON CONFLICT (submission_id, target) DO UPDATE SET
+job = excluded.job, max_attempts = excluded.max_attempts, next_at = 0, finished_at = 0, reason = '',
+progress = CASE WHEN deliveries.progress > 1 THEN deliveries.progress ELSE 3 END,
+attempts = CASE WHEN deliveries.progress > 1 THEN deliveries.attempts ELSE 0 END,
+sending = CASE WHEN deliveries.progress > 1 THEN deliveries.sending ELSE deliveries.sending + 1 END,
+arrived = CASE WHEN deliveries.progress > 1 THEN deliveries.arrived ELSE '' END`
+
+	beginAttempt = `UPDATE deliveries SET started_at = $4, attempts = attempts + 1
+WHERE submission_id = $1 AND target = $2 AND job = $3 AND progress > 1 AND started_at <= $5
+RETURNING `
+
+	endAttempt = `UPDATE deliveries SET started_at = 0, progress = $4, attempts = $5, next_at = $6,
+finished_at = $7, reason = $8, errors = $9 WHERE submission_id = $1 AND target = $2 AND job = $3`
+)
+
+// lost returns the time, in milliseconds, before which an attempt has begun that is over
+// although it never reported back.
+func lost(now time.Time) int64 { return now.Add(-store.AttemptLost).UnixMilli() }
+
+// scanDelivery reads the columns of a delivery.
+func scanDelivery(scan Scan) (d lead.Delivery, err error) {
+	var progress, createdAt, nextAt, startedAt, finishedAt int64
+	var reason, failures, arrived string
+	err = scan(&d.ID, &d.LeadID, &d.Target, &d.Job, &progress, &d.Attempts, &d.MaxAttempts,
+		&createdAt, &nextAt, &startedAt, &finishedAt, &reason, &failures, &d.Sending, &arrived)
 	if err != nil {
+		return d, err
+	}
+
+	d.State, d.CreatedAt = stateOf(progress), time.UnixMilli(createdAt).UTC()
+	d.Arrived = strings.Fields(arrived)
+	d.Errors = []lead.Attempt{}
+	if failures != "" {
+		err = json.Unmarshal([]byte(failures), &d.Errors)
+	}
+
+	switch {
+	case d.State.Ended():
+		d.FinishedAt, d.Reason = time.UnixMilli(finishedAt).UTC(), reason
+		if d.State == lead.Delivered && reason != "" {
+			d.State = lead.NotSent
+		}
+	case startedAt > lost(time.Now()):
+		d.State = lead.Running
+	case nextAt > 0:
+		d.NextAt, d.Paused = time.UnixMilli(nextAt).UTC(), reason
+	}
+	return d, err
+}
+
+// enqueue creates the deliveries of leads, and those to some targets again if there are
+// any.
+func enqueue(ctx context.Context, tx Tx, leadIDs []string, targets ...lead.Target) error {
+	list, err := tx.Enqueue(ctx, leadIDs, targets...)
+	if err != nil || len(list) == 0 {
 		return err
 	}
-	return record(ctx, tx, list)
-}
 
-// ChangeDelivery runs a change of the queue in a transaction, and records it. It returns
-// store.ErrNotFound if the lead has been erased: the job of a delivery may outlive it.
-func (s *Store) ChangeDelivery(
-	ctx context.Context, change func(context.Context, store.Deliveries) (store.Delivery, error),
-) error {
-	return s.write(ctx, "changing a delivery", func(ctx context.Context, tx Tx) error {
-		d, err := change(ctx, tx.Deliveries)
-		if err != nil {
-			return err
-		}
-
-		recorded, err := tx.Exec(ctx, changeDelivery, deliveryValues(d)...)
-		switch {
-		case err != nil:
-			return fmt.Errorf("recording a delivery: %w", err)
-		case recorded == 0:
-			return fmt.Errorf("the lead of delivery %d: %w", d.ID, store.ErrNotFound)
-		}
-		return nil
-	})
-}
-
-// SaveDelivery records the Progress of a delivery whose lead has not been erased.
-func (s *Store) SaveDelivery(ctx context.Context, d store.Delivery) error {
-	if _, err := s.db.Exec(ctx, saveDelivery, int64(d.Progress), d.LeadID, d.Target); err != nil {
-		return fmt.Errorf("recording what became of a delivery: %w", err)
+	var rows []string
+	var args []any
+	for _, d := range list {
+		n := len(args)
+		rows = append(rows, fmt.Sprintf("($%d, $%d, $%d, $%d, $%d, $%d)", n+1, n+2, n+3, n+4, n+5, n+6))
+		args = append(args, d.LeadID, string(d.Target), d.Job, d.MaxAttempts,
+			d.CreatedAt.UnixMilli(), d.CreatedAt.UnixMilli())
 	}
-	s.db.Changed()
+
+	if _, err := tx.Exec(ctx, insertDeliveries+strings.Join(rows, ", ")+renewDeliveries, args...); err != nil {
+		return fmt.Errorf("storing the deliveries of leads: %w", err)
+	}
 	return nil
 }
 
-// RecordedDeliveries returns deliveries in the order of their ids.
-func (s *Store) RecordedDeliveries(ctx context.Context, f store.DeliveryFilter) ([]store.Delivery, error) {
+// ListDeliveries implements [store.Deliveries].
+func (s *Store) ListDeliveries(ctx context.Context, f store.DeliveryFilter) ([]lead.Delivery, error) {
 	return readDeliveries(ctx, s.db, f)
 }
 
-func readDeliveries(ctx context.Context, db DB, f store.DeliveryFilter) (list []store.Delivery, err error) {
+func readDeliveries(ctx context.Context, db DB, f store.DeliveryFilter) (list []lead.Delivery, err error) {
 	var c conditions
+	if f.ID != 0 {
+		c.add("id = ?", f.ID)
+	}
 	if len(f.Leads) > 0 {
 		c.in("submission_id", f.Leads)
 	}
-	if f.Unended {
-		c.add("progress > 0")
+	if f.Target != "" {
+		c.add("target = ?", string(f.Target))
 	}
-	if f.After != 0 {
-		c.add("job > ?", f.After)
+	if len(f.States) > 0 {
+		c.inStates(f.States)
 	}
 
-	query := "SELECT " + deliveryColumns + " FROM deliveries" + c.where() + " ORDER BY job"
-	if f.Limit > 0 {
-		query += fmt.Sprintf(" LIMIT %d", f.Limit)
+	order := " ORDER BY id"
+	switch {
+	case f.Newest && f.After != 0:
+		c.add("id < ?", f.After)
+	case f.After != 0:
+		c.add("id > ?", f.After)
 	}
-	err = db.Query(ctx, query, c.args, func(scan Scan) error {
-		var d store.Delivery
-		var createdAt int64
-		err := scan(&d.LeadID, &d.Target, &d.ID, &d.Progress, &createdAt)
-		d.CreatedAt = time.UnixMilli(createdAt).UTC()
-		list = append(list, d)
-		return err
-	})
+	if f.Newest {
+		order += " DESC"
+	}
+	if f.Limit > 0 {
+		order += " LIMIT " + strconv.Itoa(f.Limit)
+	}
+
+	err = db.Query(ctx, "SELECT "+deliveryColumns+" FROM deliveries"+c.where()+order, c.args,
+		func(scan Scan) error {
+			d, err := scanDelivery(scan)
+			list = append(list, d)
+			return err
+		})
 	if err != nil {
-		return nil, fmt.Errorf("listing what became of deliveries: %w", err)
+		return nil, fmt.Errorf("listing deliveries: %w", err)
 	}
 	return list, nil
 }
 
-// CountDeliveries counts the deliveries whose Progress is not Ended.
+// inStates adds the condition that a delivery is in one of some states.
+func (c *conditions) inStates(states []lead.DeliveryState) {
+	var any []string
+	for _, s := range states {
+		term := fmt.Sprintf("progress = %d", progressOf(s))
+		switch s {
+		case lead.Delivered:
+			term += " AND reason = ''"
+		case lead.NotSent:
+			term += " AND reason <> ''"
+		case lead.Running:
+			term = fmt.Sprintf("progress > 1 AND started_at > %d", lost(time.Now()))
+		case lead.Pending, lead.Retrying:
+			term += fmt.Sprintf(" AND started_at <= %d", lost(time.Now()))
+		}
+		any = append(any, term)
+	}
+	c.add("(" + strings.Join(any, " OR ") + ")")
+}
+
+// CountDeliveries implements [store.Deliveries].
 func (s *Store) CountDeliveries(ctx context.Context) (counts []store.DeliveryCount, err error) {
+	for _, target := range lead.Targets() {
+		for _, state := range []lead.DeliveryState{lead.Pending, lead.Retrying, lead.Failed} {
+			counts = append(counts, store.DeliveryCount{Target: target, State: state})
+		}
+	}
+
 	err = s.db.Query(ctx,
 		`SELECT target, progress, count(*), min(created_at) FROM deliveries WHERE progress > 0
 GROUP BY progress, target`, nil,
 		func(scan Scan) error {
-			var n store.DeliveryCount
-			var oldest int64
-			err := scan(&n.Target, &n.Progress, &n.Number, &oldest)
-			n.Oldest = time.UnixMilli(oldest).UTC()
-			counts = append(counts, n)
+			var target lead.Target
+			var progress, number, oldest int64
+			err := scan(&target, &progress, &number, &oldest)
+			for i := range counts {
+				if c := &counts[i]; c.Target == target && c.State == stateOf(progress) {
+					c.Number, c.Oldest = number, time.UnixMilli(oldest).UTC()
+				}
+			}
 			return err
 		})
 	if err != nil {
@@ -145,51 +215,151 @@ GROUP BY progress, target`, nil,
 	return counts, nil
 }
 
-// RemoveDeliveries removes the deliveries of leads, except for those that are running.
+// RetryDelivery implements [store.Deliveries].
+func (s *Store) RetryDelivery(ctx context.Context, id int64) error {
+	return s.write(ctx, fmt.Sprintf("retrying delivery %d", id), func(ctx context.Context, tx Tx) error {
+		list, err := readDeliveries(ctx, tx, store.DeliveryFilter{ID: id})
+		switch {
+		case err != nil:
+			return err
+		case len(list) == 0:
+			return store.ErrNotFound
+		case list[0].State == lead.Running:
+			return nil
+		}
+		return enqueue(ctx, tx, []string{list[0].LeadID}, list[0].Target)
+	})
+}
+
+// ResendLead implements [store.Deliveries].
+func (s *Store) ResendLead(ctx context.Context, leadID string, target lead.Target) error {
+	underWay := false
+	err := s.write(ctx, "resending a lead", func(ctx context.Context, tx Tx) error {
+		list, err := readDeliveries(ctx, tx, store.DeliveryFilter{Leads: []string{leadID}, Target: target})
+		if underWay = len(list) > 0 && !list[0].State.Ended(); err != nil || underWay {
+			return err
+		}
+		if err := one(ctx, tx, `SELECT id FROM submissions WHERE id = $1`, []any{leadID}, new(string)); err != nil {
+			return err
+		}
+		return enqueue(ctx, tx, []string{leadID}, target)
+	})
+	if err == nil && underWay {
+		return store.ErrUnderWay
+	}
+	return err
+}
+
+// enqueueChanged delivers leads that have changed to the CMS and the CRM again. Where an
+// attempt is running, which may have read the lead as it was, the new job waits for its
+// end.
+func enqueueChanged(ctx context.Context, tx Tx, leadIDs []string) error {
+	if len(leadIDs) == 0 {
+		return nil
+	}
+	return enqueue(ctx, tx, leadIDs, lead.CMS, lead.CRM)
+}
+
+// RemoveDeliveries implements [store.Deliveries].
 func (s *Store) RemoveDeliveries(
 	ctx context.Context, leadIDs []string,
 ) (removed, running int, err error) {
-	err = s.write(ctx, "removing deliveries", func(ctx context.Context, tx Tx) (err error) {
-		removed, running, err = removeDeliveries(ctx, tx, leadIDs)
+	err = s.write(ctx, "removing deliveries", func(ctx context.Context, tx Tx) error {
+		var c conditions
+		c.in("submission_id", leadIDs)
+		c.add("(progress < 2 OR started_at <= ?)", lost(time.Now()))
+		n, err := tx.Exec(ctx, "DELETE FROM deliveries"+c.where(), c.args...)
+		if err != nil {
+			return err
+		}
+
+		left, err := readDeliveries(ctx, tx, store.DeliveryFilter{Leads: leadIDs})
+		removed, running = int(n), len(left)
 		return err
 	})
 	return removed, running, err
 }
 
-func removeDeliveries(ctx context.Context, tx Tx, leadIDs []string) (removed, running int, err error) {
-	list, err := readDeliveries(ctx, tx, store.DeliveryFilter{Leads: leadIDs})
-	if err != nil || len(list) == 0 {
-		return 0, 0, err
-	}
-
-	removed, running, err = tx.Remove(ctx, list)
-	if err != nil || running > 0 {
-		return removed, running, err // the rows are needed to look for what is running
-	}
-
-	var c conditions
-	c.in("submission_id", leadIDs)
-	_, err = tx.Exec(ctx, "DELETE FROM deliveries"+c.where(), c.args...)
-	return removed, 0, err
-}
-
-// LastImported returns the id up to which ImportDeliveries has recorded deliveries.
-func (s *Store) LastImported(ctx context.Context) (id int64, err error) {
-	err = one(ctx, s.db, `SELECT job FROM deliveries_imported`, nil, &id)
-	return id, err
-}
-
-// ImportDeliveries records those of the deliveries that are not recorded.
-func (s *Store) ImportDeliveries(ctx context.Context, list []store.Delivery) error {
-	return s.write(ctx, "recording earlier deliveries", func(ctx context.Context, tx Tx) error {
-		for _, d := range list {
-			if _, err := tx.Exec(ctx, importDelivery, deliveryValues(d)...); err != nil {
-				return err
-			}
+// BeginAttempt implements [store.Attempts].
+func (s *Store) BeginAttempt(
+	ctx context.Context, leadID string, target lead.Target, job int64,
+) (l lead.Lead, d lead.Delivery, err error) {
+	now := time.Now()
+	err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
+		found := false
+		columns := strings.Replace(deliveryColumns, "started_at", "0", 1) // the state before the attempt
+		args := []any{leadID, string(target), job, now.UnixMilli(), lost(now)}
+		err := tx.Query(ctx, beginAttempt+columns, args, func(scan Scan) (err error) {
+			found = true
+			d, err = scanDelivery(scan)
+			return err
+		})
+		if err == nil && !found {
+			err = store.ErrNotFound
 		}
-		_, err := tx.Exec(ctx, `UPDATE deliveries_imported SET job = $1 WHERE job < $1`, list[len(list)-1].ID)
 		return err
 	})
+	if errors.Is(err, store.ErrNotFound) {
+		list, err := s.ListDeliveries(ctx, store.DeliveryFilter{Leads: []string{leadID}, Target: target})
+		mine := len(list) > 0 && list[0].Job == job && !list[0].State.Ended()
+		if err == nil && mine {
+			err = store.ErrUnderWay
+		} else if err == nil {
+			err = store.ErrNotFound
+		}
+		return l, d, err
+	}
+	if err != nil {
+		return l, d, fmt.Errorf("beginning an attempt: %w", err)
+	}
+
+	l, err = s.Lead(ctx, leadID)
+	return l, d, err
+}
+
+// NoteArrived implements [store.Attempts].
+func (s *Store) NoteArrived(ctx context.Context, d lead.Delivery) error {
+	_, err := s.db.Exec(ctx, `UPDATE deliveries SET arrived = $1 WHERE id = $2 AND job = $3`,
+		strings.Join(d.Arrived, " "), d.ID, d.Job)
+	if err != nil {
+		return fmt.Errorf("noting what has arrived: %w", err)
+	}
+	return nil
+}
+
+// EndAttempt implements [store.Attempts].
+func (s *Store) EndAttempt(ctx context.Context, d lead.Delivery) error {
+	failures, err := json.Marshal(d.Errors)
+	if err != nil {
+		return fmt.Errorf("encoding the failures of a delivery: %w", err)
+	}
+
+	reason := d.Paused
+	if d.State.Ended() {
+		reason = d.Reason
+	}
+	return s.write(ctx, "storing what became of an attempt", func(inner context.Context, tx Tx) error {
+		n, err := tx.Exec(inner, endAttempt, d.LeadID, string(d.Target), d.Job, progressOf(d.State),
+			d.Attempts, milliseconds(d.NextAt), milliseconds(d.FinishedAt), reason, string(failures))
+		switch {
+		case err != nil:
+			return err
+		case n == 0: // The next job need not wait any longer.
+			_, err = tx.Exec(inner, `UPDATE deliveries SET started_at = 0 WHERE id = $1`, d.ID)
+			return err
+		case !d.State.Ended():
+			return nil
+		}
+		return tx.Complete(ctx, d.Job)
+	})
+}
+
+// milliseconds returns a time as it is stored.
+func milliseconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
 }
 
 // in adds the condition that a column is one of some values.
@@ -202,14 +372,14 @@ func (c *conditions) in(column string, values []string) {
 }
 
 // inProgress adds the condition that the Progress of a released lead is one of some values.
-func (c *conditions) inProgress(of []lead.Progress) {
+func (c *conditions) inProgress(of []lead.DeliveryState) {
 	var values []string
-	for _, p := range of {
-		values = append(values, strconv.Itoa(int(p)))
+	for _, s := range of {
+		values = append(values, strconv.FormatInt(progressOf(s), 10))
 	}
 	c.add("held = 0 AND progress IN (" + strings.Join(values, ", ") + ")")
 
-	if !slices.Contains(of, lead.Ended) {
+	if !slices.Contains(of, lead.Delivered) {
 		c.add("progress > 0") // there are few, which an index of their own finds
 	}
 }

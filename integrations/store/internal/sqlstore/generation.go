@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -59,16 +58,4 @@ func generations(ctx context.Context, db DB) (map[string]int64, error) {
 		return err
 	})
 	return found, err
-}
-
-// ImportGenerations stores generations of another database unless later ones are known.
-func (s *Store) ImportGenerations(ctx context.Context, imported map[string]int64) error {
-	return s.write(ctx, "importing invalidations", func(ctx context.Context, tx Tx) error {
-		for _, key := range slices.Sorted(maps.Keys(imported)) {
-			if _, err := tx.Exec(ctx, importGeneration, key, imported[key]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }

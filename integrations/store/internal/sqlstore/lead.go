@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"siteapi/integrations/lead"
@@ -40,7 +39,7 @@ type LeadRow struct {
 	Owner  string // lower case
 	Status int64  // index in lead.Statuses
 
-	Progress lead.Progress // kept by triggers on the deliveries
+	Progress int64 // kept by triggers on the deliveries
 }
 
 // Values of LeadRow.Review.
@@ -79,7 +78,7 @@ func (s *Store) Submit(
 			err = saveNetwork(ctx, tx, first.ID, n.Network, row.SubmittedAt)
 		}
 		if err == nil && created && !first.InReview {
-			err = enqueue(ctx, tx, first.ID)
+			err = enqueue(ctx, tx, []string{first.ID})
 		}
 		return err
 	})
@@ -149,8 +148,7 @@ func ofKey(ctx context.Context, tx Tx, key, contentKey string) (lead.Lead, bool,
 		return lead.Lead{}, false, fmt.Errorf("reading the submission of the idempotency key: %w", err)
 	}
 
-	// An imported lead may have its id behind the content key.
-	if content, _, _ := strings.Cut(first.ContentKey, imported); content != contentKey {
+	if first.ContentKey != contentKey {
 		return lead.Lead{}, false, store.ErrKeyReused
 	}
 
@@ -240,15 +238,11 @@ func prunable(ctx context.Context, db DB, c conditions) (ids []string, err error
 
 // erase removes leads with their keys and deliveries, and their visitors' contact form
 // entries. With keep the consents that were given stay. The visitors' choices stay in the
-// sessions, for the statistics. A delivery that is running ends with its attempt.
+// sessions, for the statistics. Their jobs find nothing to do.
 func erase(ctx context.Context, tx Tx, ids []string, keep bool) (removed int64, err error) {
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	if _, _, err := removeDeliveries(ctx, tx, ids); err != nil {
-		return 0, err
-	}
-
 	for _, id := range ids {
 		var session string
 		err := one(ctx, tx, `DELETE FROM submissions WHERE id = $1 RETURNING session_id`, []any{id}, &session)
@@ -329,7 +323,7 @@ func (r LeadRow) lead() (lead.Lead, error) {
 
 	s.SubmittedAt, s.InReview, s.Rejected =
 		time.UnixMilli(r.SubmittedAt).UTC(), r.Review == inReview, r.Review == rejected
-	s.Progress, s.Outcome = r.Progress, r.Outcome.outcome()
+	s.Progress, s.Outcome = stateOf(r.Progress), r.Outcome.outcome()
 	s.Owner, s.Status = r.Owner, lead.Statuses()[r.Status]
 	return s, nil
 }

@@ -106,18 +106,3 @@ func (s *Store) SetContactOutcome(
 	})
 	return leadID, err
 }
-
-// importOutcome stores what became of a lead in another database, if it was said later than
-// what is known here. Whatever the times, what an operator said takes the place of what the
-// CRM said, and never the other way round.
-func importOutcome(ctx context.Context, tx Tx, id string, r OutcomeRow) error {
-	if r.At == 0 {
-		return nil
-	}
-
-	// An empty outcome was taken back, which only an operator does.
-	const later = `outcome_at < $4 AND (outcome_by = '' OR $1 = '' OR $5 <> '')`
-	const saidByCRM = `outcome <> '' AND outcome_by = '' AND $5 <> ''`
-	_, err := tx.Exec(ctx, setOutcome+` WHERE id = $6 AND (`+later+` OR `+saidByCRM+`)`, append(r.values(), id)...)
-	return err
-}

@@ -59,27 +59,3 @@ func (s *Store) PriceRules(ctx context.Context, revision string) (store.PriceRul
 	}
 	return p, nil
 }
-
-// PriceRows returns all rules of prices as they are stored. There are few.
-func (s *Store) PriceRows(ctx context.Context) (rows []PriceRow, err error) {
-	err = s.db.Query(ctx, `SELECT `+priceColumns+` FROM price_rules ORDER BY revision`, nil, func(scan Scan) error {
-		var r PriceRow
-		err := scan(&r.Revision, &r.Locale, &r.Rules, &r.FirstUsed, &r.ReplacedAt)
-		rows = append(rows, r)
-		return err
-	})
-	return rows, err
-}
-
-// ImportPrices stores the rules of another database. Of those that are there already it takes
-// when they were replaced.
-func (s *Store) ImportPrices(ctx context.Context, rows []PriceRow) error {
-	return s.write(ctx, "importing the rules of prices", func(ctx context.Context, tx Tx) error {
-		for _, r := range rows {
-			if _, err := tx.Exec(ctx, importPriceRules, r.Revision, r.Locale, r.Rules, r.FirstUsed, r.ReplacedAt); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}

@@ -51,7 +51,7 @@ func (s *Store) review(
 		case !done:
 			return one(ctx, tx, `SELECT id FROM submissions WHERE id = $1`, []any{id}, new(string))
 		case outcome == released:
-			err = enqueue(ctx, tx, id)
+			err = enqueue(ctx, tx, []string{id})
 		}
 		if err == nil {
 			err = appendAudit(ctx, tx, audit)

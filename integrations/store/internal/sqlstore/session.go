@@ -186,36 +186,6 @@ func (s *Store) SessionRows(ctx context.Context) iter.Seq2[SessionRow, error] {
 	})
 }
 
-// ImportSessions stores sessions of another database. If a session exists in both, the
-// later state stays. A visitor is not listed if a lead came since in either database, also
-// if it is deleted now.
-func (s *Store) ImportSessions(ctx context.Context, rows []SessionRow) error {
-	return s.write(ctx, "importing sessions", func(ctx context.Context, tx Tx) error {
-		for _, r := range rows {
-			st, err := r.state()
-			if err != nil {
-				return err
-			}
-			r.Choices = st.choices()
-			if err := r.unlessLead(ctx, tx); err != nil {
-				return err
-			}
-			if _, err := tx.Exec(ctx, importSession, r.values()...); err != nil {
-				return err
-			}
-
-			if r.SavedAt == 0 {
-				_, err := tx.Exec(ctx, `UPDATE sessions SET saved_email = '', saved_at = 0
-WHERE id = $1 AND last_seen = $2 AND saved_at > 0`, r.ID, r.LastSeen)
-				if err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-}
-
 // PruneSessions removes sessions last seen before a time, up to [pageSize] in each
 // transaction.
 func (s *Store) PruneSessions(ctx context.Context, before time.Time) (removed int64, err error) {

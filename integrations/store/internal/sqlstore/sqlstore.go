@@ -29,10 +29,10 @@ type DB interface {
 // Scan copies the columns of the current row.
 type Scan func(dest ...any) error
 
-// Tx is a transaction, with the delivery queue in it.
+// Tx is a transaction, with the queue in it.
 type Tx struct {
 	DB
-	store.Deliveries
+	store.Jobs
 }
 
 // Database is the connection that a driver provides. Its Exec makes a statement durable.

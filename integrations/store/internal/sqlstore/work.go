@@ -130,8 +130,9 @@ func (s *Store) CountWork(ctx context.Context, f store.Filter) (counts []store.W
 		" GROUP BY held, progress, status", c.args,
 		func(scan Scan) error {
 			var n store.WorkCount
-			var review, status int64
-			err := scan(&review, &n.Progress, &status, &n.Number)
+			var review, progress, status int64
+			err := scan(&review, &progress, &status, &n.Number)
+			n.Progress = stateOf(progress)
 			n.Status = lead.Statuses()[status]
 			n.InReview, n.Rejected = review == inReview, review == rejected
 			counts = append(counts, n)
@@ -141,26 +142,4 @@ func (s *Store) CountWork(ctx context.Context, f store.Filter) (counts []store.W
 		return nil, fmt.Errorf("counting leads: %w", err)
 	}
 	return counts, nil
-}
-
-// importWork stores how operators worked on a lead in another database, unless they have
-// begun to here. Notes that are new here are added.
-func importWork(ctx context.Context, tx Tx, l KeyedLead) error {
-	id := l.Lead.ID
-	_, err := tx.Exec(ctx, `UPDATE submissions SET owner = $2, status = $3
-WHERE id = $1 AND owner = '' AND status = 0 AND (owner <> $2 OR status <> $3)`, id, l.Lead.Owner, l.Lead.Status)
-	if err != nil {
-		return err
-	}
-
-	for _, n := range l.Notes {
-		_, err := tx.Exec(ctx, `INSERT INTO notes (submission_id, at, author, text)
-SELECT id, $2, $3, $4 FROM submissions WHERE id = $1 AND NOT EXISTS
-(SELECT 1 FROM notes WHERE submission_id = $1 AND at = $2 AND author = $3 AND text = $4)`,
-			id, n.At.UnixMilli(), n.Author, n.Text)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -39,7 +39,7 @@ CREATE TRIGGER lead_changes_existence AFTER INSERT OR DELETE ON submissions
 -- Being indexed for the search is no change that a page shows.
 CREATE TRIGGER lead_changes_submission AFTER UPDATE ON submissions
   FOR EACH ROW WHEN (OLD.searchable = NEW.searchable) EXECUTE FUNCTION note_lead_change();
-CREATE TRIGGER lead_changes_delivery AFTER INSERT OR UPDATE ON deliveries
+CREATE TRIGGER lead_changes_delivery AFTER INSERT OR UPDATE OF progress ON deliveries
   FOR EACH ROW EXECUTE FUNCTION note_lead_change();
 CREATE TRIGGER lead_changes_note AFTER INSERT ON notes
   FOR EACH ROW EXECUTE FUNCTION note_lead_change();

@@ -20,7 +20,7 @@ END;
 CREATE TRIGGER lead_changes_delivery_inserted AFTER INSERT ON deliveries BEGIN
   INSERT INTO lead_changes (at, lead, kind) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), NEW.submission_id, 2);
 END;
-CREATE TRIGGER lead_changes_delivery_updated AFTER UPDATE ON deliveries BEGIN
+CREATE TRIGGER lead_changes_delivery_updated AFTER UPDATE OF progress ON deliveries BEGIN
   INSERT INTO lead_changes (at, lead, kind) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), NEW.submission_id, 2);
 END;
 CREATE TRIGGER lead_changes_note_inserted AFTER INSERT ON notes BEGIN

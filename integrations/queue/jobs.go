@@ -1,0 +1,108 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/rivertype"
+
+	"siteapi/integrations/lead"
+)
+
+// args are the arguments of a delivery's job, whose queue is named like the target. River's
+// tables contain no personal data.
+type args struct {
+	Lead string `json:"lead"`
+}
+
+// Kind is River's name for deliveries.
+func (args) Kind() string { return "delivery" }
+
+// inTx is the queue within a transaction of the store.
+type inTx[TDriver riverdriver.Driver[TTx], TTx any] struct {
+	queue  *Queue
+	client *river.Client[TTx]
+	tx     TTx
+}
+
+// Enqueue implements [store.Jobs]. Any process may call it. River never gives a job up: the
+// worker counts the failures that decide.
+func (h inTx[TDriver, TTx]) Enqueue(
+	ctx context.Context, leadIDs []string, targets ...lead.Target,
+) (list []lead.Delivery, err error) {
+	if len(targets) == 0 {
+		targets = h.queue.newTargets()
+	}
+
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	var jobs []river.InsertManyParams
+	for _, id := range leadIDs {
+		for _, target := range targets {
+			t, known := h.queue.targets[target]
+			if !known {
+				continue
+			}
+			jobs = append(jobs, river.InsertManyParams{
+				Args:       args{id},
+				InsertOpts: &river.InsertOpts{Queue: string(target), MaxAttempts: math.MaxInt16},
+			})
+			list = append(list, lead.Delivery{
+				LeadID:      id,
+				Target:      target,
+				MaxAttempts: t.MaxAttempts,
+				CreatedAt:   now,
+			})
+		}
+	}
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+
+	inserted, err := h.client.InsertManyTx(ctx, h.tx, jobs)
+	if err != nil {
+		return nil, fmt.Errorf("inserting the jobs of deliveries: %w", err)
+	}
+	for i, job := range inserted {
+		list[i].Job = job.Job.ID
+	}
+	return list, nil
+}
+
+// Complete implements [store.Jobs]. River asks for the number and the state of the job only.
+func (h inTx[TDriver, TTx]) Complete(ctx context.Context, job int64) error {
+	running := &river.Job[args]{JobRow: &rivertype.JobRow{ID: job, State: rivertype.JobStateRunning}}
+	if _, err := river.JobCompleteTx[TDriver](ctx, h.tx, running); err != nil {
+		return fmt.Errorf("completing the job of a delivery: %w", err)
+	}
+	return nil
+}
+
+// newTargets lists the targets that new leads are delivered to.
+func (q *Queue) newTargets() (list []lead.Target) {
+	for _, c := range q.Targets {
+		if !c.Off {
+			list = append(list, c.Name)
+		}
+	}
+	return list
+}
+
+// Off lists the targets that get no new deliveries from this process.
+func (q *Queue) Off() (off []lead.Target) {
+	for _, c := range q.Targets {
+		if c.Off {
+			off = append(off, c.Name)
+		}
+	}
+	return off
+}
+
+// DeliversTo reports whether this process delivers leads to a target.
+func (q *Queue) DeliversTo(name lead.Target) bool {
+	t, ok := q.targets[name]
+	return ok && !t.Off
+}
