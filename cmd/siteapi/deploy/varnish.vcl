@@ -38,7 +38,7 @@ sub vcl_recv {
     }
 
     if ((req.method != "GET" && req.method != "HEAD") || req.http.Authorization ||
-        req.url !~ "^/graphql\?" && req.url !~ "/assets/") {
+        req.url !~ "^/graphql\?" && req.url !~ "^/((calculator|docs|playground)/)?assets/") {
         return (pass);
     }
 
@@ -64,7 +64,15 @@ sub vcl_backend_response {
     if (beresp.status >= 500 && !bereq.uncacheable && (bereq.is_bgfetch || var.get("stale") == "")) {
         return (abandon);
     }
-    if (bereq.uncacheable || bereq.url !~ "^/graphql\?") {
+    if (bereq.uncacheable) {
+        return (deliver);
+    }
+    if (beresp.status != 200 || beresp.http.Cache-Control !~ "public") {
+        set beresp.uncacheable = true;
+        set beresp.ttl = 120s;
+        return (deliver);
+    }
+    if (bereq.url !~ "^/graphql\?") {
         return (deliver);
     }
 

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -216,6 +217,29 @@ func TestEdgeAnswersReaders(t *testing.T) {
 	}
 	if n := e.reads.n.Load() - before; n != 9 {
 		t.Errorf("%d of 9 requests reached the service", n)
+	}
+
+	// What looks like an asset is kept only if it is one: neither what a query string names so nor a
+	// file that only another version of the service has.
+	for _, path := range []string{
+		"/api/cache/clear?x=/assets/", "/calculator/assets/missing.js", "/api/assets/missing", "/graphql/assets/?query={__typename}",
+	} {
+		before = e.reads.n.Load()
+		for range 3 {
+			e.edge.do("GET", path, "")
+		}
+		if n := e.reads.n.Load() - before; n != 3 {
+			t.Errorf("%s: %d of 3 requests reached the service", path, n)
+		}
+	}
+	page := e.edge.do("GET", "/calculator", "").body
+	asset := string(regexp.MustCompile(`/calculator/assets/[^"]+\.js`).Find(page))
+	before = e.reads.n.Load()
+	for range 3 {
+		e.edge.do("GET", asset, "")
+	}
+	if n := e.reads.n.Load() - before; n != 1 {
+		t.Errorf("%s: %d of 3 requests reached the service", asset, n)
 	}
 
 	// A publication is seen at once. A busy machine may be the reason of a single slow one.
