@@ -280,7 +280,7 @@ export type DeliveryState =
   | 'FAILED'
   /** The target has it. */
   | 'DELIVERED'
-  /** The visitor's mail will not be sent, for the reason that the delivery names. It is deleted after 30 days. */
+  /** The visitor's mail will not be sent, for the reason that the delivery names. */
   | 'NOT_SENT';
 
 /** A system that leads are delivered to. */
@@ -603,7 +603,7 @@ export type Lead = {
   readonly signals: ReadonlyArray<LeadSignal>;
   /** Path of the PDF on the public address; null for a viewer. */
   readonly pdfUrl?: Maybe<Scalars['String']['output']>;
-  /** Its deliveries, the oldest first; delivered ones are deleted after 30 days. Null for a viewer. */
+  /** Its deliveries, the oldest first. Null for a viewer. */
   readonly deliveries?: Maybe<ReadonlyArray<Delivery>>;
   /**
    * Why the visitor got no mail; null if it was sent, is under way, or was sent so long ago that it is not known any more,
@@ -1258,10 +1258,7 @@ export type Query = {
   readonly leads: LeadConnection;
   /** A lead; null if there is none. */
   readonly lead?: Maybe<Lead>;
-  /**
-   * Deliveries of leads to the systems behind the service, the newest first, from the queue. Delivered ones are listed
-   * for 30 days.
-   */
+  /** Deliveries of leads to the systems behind the service, the newest first. */
   readonly deliveries: DeliveryConnection;
   /**
    * How far visitors get in the calculator, and what they choose, by the last tracked state of each session: a

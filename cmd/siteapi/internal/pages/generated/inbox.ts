@@ -52,7 +52,7 @@ export type DeliveryState =
   | 'FAILED'
   /** The target has it. */
   | 'DELIVERED'
-  /** The visitor's mail will not be sent, for the reason that the delivery names. It is deleted after 30 days. */
+  /** The visitor's mail will not be sent, for the reason that the delivery names. */
   | 'NOT_SENT';
 
 /** A system that leads are delivered to. */
@@ -200,18 +200,6 @@ export type Locale =
   /** Romanian. */
   | 'ro';
 
-/** Why no visitor who left is listed. */
-export type NoVisitorsReason =
-  /** `TRACK_CONTACT=off`: what visitors type is not stored before they submit. */
-  | 'NOT_STORED'
-  /**
-   * Visitors are not asked: the CMS has no wording for `save_progress`, in no language, or `CONTENT_TYPES` lacks
-   * `consentText`.
-   */
-  | 'NOT_ASKED'
-  /** None who agreed has left, as far as is stored. */
-  | 'NONE_YET';
-
 /** Whose price the range of a lead is. */
 export type PriceStatus =
   /** The service's, by the rules at that time. */
@@ -296,16 +284,6 @@ export type AuditQueryVariables = Exact<{
 
 
 export type AuditQuery = { readonly audit: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
-
-export type VisitorsWhoLeftQueryVariables = Exact<{
-  first: number;
-  after?: string | null | undefined;
-}>;
-
-
-export type VisitorsWhoLeftQuery = { readonly visitorsWhoLeft: { readonly none: NoVisitorsReason | null, readonly edges: ReadonlyArray<{ readonly node: { readonly email: string, readonly firstName: string | null, readonly locale: Locale | null, readonly consentText: string | null, readonly firstSeenAt: string, readonly lastSeenAt: string, readonly id: string, readonly selections: { readonly projectType: string | null, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
-
-export type OneVisitorFragment = { readonly email: string, readonly firstName: string | null, readonly locale: Locale | null, readonly consentText: string | null, readonly firstSeenAt: string, readonly lastSeenAt: string, readonly id: string, readonly selections: { readonly projectType: string | null, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null };
 
 export type SessionsQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -705,42 +683,6 @@ fragment OneDelivery on Delivery {
     error
   }
 }`, {"fragmentName":"WholeLead"}) as unknown as TypedDocumentString<WholeLeadFragment, unknown>;
-export const OneVisitorFragmentDoc = new TypedDocumentString(`
-    fragment OneVisitor on Visitor {
-  id: sessionId
-  email
-  firstName
-  locale
-  consentText
-  selections {
-    projectType
-    features
-    complexity
-    timeline
-  }
-  estimate {
-    min
-    max
-    currency
-  }
-  attribution {
-    ...Touch
-  }
-  firstAttribution {
-    ...Touch
-  }
-  firstSeenAt
-  lastSeenAt
-}
-    fragment Touch on LeadAttribution {
-  source
-  medium
-  campaign
-  term
-  content
-  referrer
-  landingPage
-}`, {"fragmentName":"OneVisitor"}) as unknown as TypedDocumentString<OneVisitorFragment, unknown>;
 export const OutcomeFragmentDoc = new TypedDocumentString(`
     fragment Outcome on LeadsChange {
   changed
@@ -980,56 +922,6 @@ export const AuditDocument = new TypedDocumentString(`
   lead
   detail
 }`) as unknown as TypedDocumentString<AuditQuery, AuditQueryVariables>;
-export const VisitorsWhoLeftDocument = new TypedDocumentString(`
-    query VisitorsWhoLeft($first: Int!, $after: String) {
-  visitorsWhoLeft(first: $first, after: $after) {
-    edges {
-      node {
-        ...OneVisitor
-      }
-    }
-    pageInfo {
-      hasNextPage
-      endCursor
-    }
-    none
-  }
-}
-    fragment OneVisitor on Visitor {
-  id: sessionId
-  email
-  firstName
-  locale
-  consentText
-  selections {
-    projectType
-    features
-    complexity
-    timeline
-  }
-  estimate {
-    min
-    max
-    currency
-  }
-  attribution {
-    ...Touch
-  }
-  firstAttribution {
-    ...Touch
-  }
-  firstSeenAt
-  lastSeenAt
-}
-fragment Touch on LeadAttribution {
-  source
-  medium
-  campaign
-  term
-  content
-  referrer
-  landingPage
-}`) as unknown as TypedDocumentString<VisitorsWhoLeftQuery, VisitorsWhoLeftQueryVariables>;
 export const SessionsDocument = new TypedDocumentString(`
     query Sessions {
   operatorSessions {

@@ -1,8 +1,7 @@
 // What operators did with leads, for admins, and the history of one lead.
 import { AuditDocument, type OneEntryFragment as Entry } from "../generated/inbox";
 import { exact } from "./format";
-import { More } from "./leads";
-import { Empty, Pending } from "./parts";
+import { Empty, More, Pending } from "./parts";
 import { useList } from "./service";
 import { words } from "./words";
 

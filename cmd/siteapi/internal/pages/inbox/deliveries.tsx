@@ -9,8 +9,7 @@ import {
 } from "../generated/inbox";
 import { useChanges } from "./changes";
 import { count, exact, plural } from "./format";
-import { More } from "./leads";
-import { Action, Chip, Empty, FullName, nameOf, Pending, Select, Time, useNow } from "./parts";
+import { Action, Chip, Empty, FullName, More, nameOf, Pending, Select, Time, useNow } from "./parts";
 import { address } from "./route";
 import { ask, useList } from "./service";
 import { deliveryMark, deliverySentence, isUnderWay } from "./states";

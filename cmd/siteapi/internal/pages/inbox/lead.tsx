@@ -237,7 +237,7 @@ function answerOf({ given, siteWording, withdrawnAt }: NonNullable<Lead["consent
 const touchFields = ["source", "medium", "campaign", "term", "content", "referrer", "landingPage"] as const;
 
 /** Where a visitor came from. */
-export function Touch({ touch, first }: { touch: Lead["attribution"]; first?: boolean }) {
+function Touch({ touch, first }: { touch: Lead["attribution"]; first?: boolean }) {
   return (
     <>
       {touchFields.map((field) => {

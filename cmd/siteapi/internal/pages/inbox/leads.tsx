@@ -8,7 +8,7 @@ import { clearFilters, type Filter, filterOf, Filters, narrows, type Params, sor
 import { clock, count, day, money, plural } from "./format";
 import { useLabel } from "./labels";
 import { LeadDetail } from "./lead";
-import { Avatar, Chip, Empty, FullName, Icon, nameOf, Pending, Time, useNow } from "./parts";
+import { Avatar, Chip, Empty, FullName, Icon, More, nameOf, Pending, Time, useNow } from "./parts";
 import { address, setParams } from "./route";
 import { type Selection, SelectionBar, useSelection } from "./selection";
 import { type List, may, useList, useQuery } from "./service";
@@ -213,19 +213,6 @@ function Row({ lead, params, now, byTime, selection }: RowProps) {
         </span>
       </a>
     </li>
-  );
-}
-
-/** Loads the next page when it comes into view; a button for those who don't scroll. */
-export function More({ load }: { load: () => void }) {
-  const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
-    const seen = new IntersectionObserver(([entry]) => entry?.isIntersecting && load(), { rootMargin: "400px" });
-    if (button.current) seen.observe(button.current);
-    return () => seen.disconnect();
-  });
-  return (
-    <button type="button" class="more" ref={button} onClick={load}>{words.more}</button>
   );
 }
 

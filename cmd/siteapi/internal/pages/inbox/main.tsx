@@ -15,7 +15,6 @@ import { Toasts } from "./parts";
 import { useRoute } from "./route";
 import { Sessions } from "./sessions";
 import { may, useQuery, useSession } from "./service";
-import { Visitors } from "./visitors";
 import { useLanguage, words } from "./words";
 import "./inbox.css";
 
@@ -45,7 +44,6 @@ function Frame() {
         {view === "leads" && <Leads params={params} />}
         {view === "deliveries" && <Deliveries params={params} />}
         {view === "funnel" && <Funnel params={params} />}
-        {view === "visitors" && <Visitors />}
         {view === "health" && <Health />}
         {view === "audit" && <Audit />}
         {view === "sessions" && <Sessions />}

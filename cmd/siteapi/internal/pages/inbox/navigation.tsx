@@ -10,7 +10,6 @@ const needs: Record<View, Role> = {
   leads: "VIEWER",
   deliveries: "SALES",
   funnel: "VIEWER",
-  visitors: "SALES",
   health: "ADMIN",
   audit: "ADMIN",
   sessions: "ADMIN",

@@ -1,6 +1,6 @@
 // What the views share: times, chips, icons, and what is shown while there is nothing to show.
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Locale } from "../generated/inbox";
 import { exact, plural, relative } from "./format";
 import { setParams } from "./route";
@@ -54,7 +54,6 @@ const paths = {
   leads: "M3 13h5l1.5 3h5L16 13h5M5.5 5h13L21 13v5a1 1 0 0 1-1 1H4a1 1 0 0 1-1-1v-5z",
   deliveries: "M21 3 10.5 13.5M21 3l-6.5 18-4-7.5L3 9.5z",
   funnel: "M5 20V10M12 20V4M19 20v-7",
-  visitors: "M10 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM2 20c0-3.5 3.5-6 8-6 1.5 0 2.9.3 4 .8M16 15l5 5M21 15l-5 5",
   health: "M3 12h4l3-8 4 16 3-8h4",
   audit: "M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01",
   sessions: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 20c0-3.5 3.5-5.5 8-5.5s8 2 8 5.5",
@@ -131,6 +130,19 @@ export function Empty({ title, children }: { title: string; children?: Component
       <p class="title">{title}</p>
       {children}
     </div>
+  );
+}
+
+/** Loads the next page when it comes into view; a button for those who don't scroll. */
+export function More({ load }: { load: () => void }) {
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    const seen = new IntersectionObserver(([entry]) => entry?.isIntersecting && load(), { rootMargin: "400px" });
+    if (button.current) seen.observe(button.current);
+    return () => seen.disconnect();
+  });
+  return (
+    <button type="button" class="more" ref={button} onClick={load}>{words.more}</button>
   );
 }
 

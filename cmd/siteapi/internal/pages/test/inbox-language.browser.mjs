@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openBrowser, picture, violations } from "./browser.mjs";
-import { age, blank, openSignedIn, row, send, submit } from "./inbox.mjs";
+import { blank, openSignedIn, row, send, submit } from "./inbox.mjs";
 import { startProvider } from "./provider.mjs";
 import { startService } from "../../../../../schema/clients/service.mjs";
 
@@ -30,7 +30,7 @@ const languages = {
     money: "14.000 - 18.900 EUR",
   },
 };
-const views = ["leads", "deliveries", "funnel", "visitors", "health", "audit", "sessions"];
+const views = ["leads", "deliveries", "funnel", "health", "audit", "sessions"];
 
 let provider;
 let service;
@@ -45,15 +45,6 @@ before(async () => {
   const attribution = { source: "newsletter", campaign: "autumn" };
   const selections = { projectType: "web-app", features: ["crm-integration"], timeline: "3-months" };
   await send(service, "track", { sessionId: "visit-ana", selections, attribution });
-  await send(service, "track", {
-    sessionId: "left",
-    selections,
-    attribution,
-    estimate: { min: 14000, max: 18900, currency: "EUR" },
-    formData: { email: "a.visitor.with.a.very.long.address@a-company-with-a-long-name.example.com", firstName: "Ștefan" },
-    consents: [{ purpose: "save_progress", given: true, text: "Save my first name and my e-mail as I go." }],
-  });
-  await age(service);
   reference = await submit(service, contact, { sessionId: "visit-ana", selections, attribution, message: "Bună ziua" });
   await submit(service, { ...contact, firstName: "Robo", email: "robo@example.com" }, { website: "https://example.com" });
 });

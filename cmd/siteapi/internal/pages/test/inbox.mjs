@@ -1,8 +1,5 @@
 // What the tests of the inbox share: visitors who send something, and operators who log in.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { watchedPage } from "./browser.mjs";
 
 export const token = "dev-admin-token"; // of development
@@ -28,13 +25,6 @@ export async function submit(service, contact, more = {}) {
     ...more,
   });
   return submissionId.replace(/[^A-Za-z0-9]/g, "").slice(0, 8).toUpperCase();
-}
-
-/** Makes all visitors look as if they had been silent for an hour. */
-export async function age(service) {
-  const sql = `UPDATE sessions SET first_seen = first_seen - 3600000, last_seen = last_seen - 3600000,
-    counted_at = counted_at - 3600000, saved_at = max(saved_at - 3600000, 0)`;
-  await promisify(execFile)("sqlite3", ["-cmd", ".timeout 60000", join(service.folder, "siteapi.db"), sql]);
 }
 
 /** Asks the operators' part of GraphQL, as a script does. */

@@ -11,7 +11,6 @@ import type {
   LeadSort,
   LeadState,
   LeadStatus,
-  NoVisitorsReason,
   PriceStatus,
   Role,
 } from "../../generated/inbox";
@@ -44,7 +43,6 @@ export const en = {
     leads: "Leads",
     deliveries: "Deliveries",
     funnel: "Funnel",
-    visitors: "Visitors",
     health: "Health",
     audit: "Audit",
     sessions: "Sessions",
@@ -422,24 +420,6 @@ export const en = {
     estimates: "Estimates",
     worth: "Worth from",
     won: "Won",
-  },
-
-  visitors: {
-    title: "Visitors who left",
-    intro:
-      "They agreed that what they type is kept, and left half an hour ago or earlier without asking for a quote. " +
-      "No other system is told of them.",
-    again: "Look again",
-    none: "No visitor who left is known",
-    reasons: {
-      NOT_STORED: "What visitors type is not stored before they ask for a quote: TRACK_CONTACT is off.",
-      NOT_ASKED:
-        "Visitors are not asked: the CMS has no wording for save_progress, or CONTENT_TYPES lacks consentText.",
-      NONE_YET: "As soon as one leaves who agreed, it shows here.",
-    } as Record<NoVisitorsReason, string>,
-    lastSeen: "Last seen",
-    firstSeen: "Began",
-    wording: "Agreed to",
   },
 
   health: {

@@ -21,7 +21,6 @@ export const es: Words = {
     leads: "Leads",
     deliveries: "Envíos",
     funnel: "Embudo",
-    visitors: "Visitantes",
     health: "Estado",
     audit: "Auditoría",
     sessions: "Sesiones",
@@ -399,23 +398,6 @@ export const es: Words = {
     estimates: "Estimaciones",
     worth: "Valor desde",
     won: "Ganado",
-  },
-
-  visitors: {
-    title: "Visitantes que se fueron",
-    intro:
-      "Aceptaron que se guarde lo que escriben y se fueron hace media hora o más sin pedir presupuesto. " +
-      "No se comunica a ningún otro sistema.",
-    again: "Actualizar",
-    none: "No consta ningún visitante que se haya ido",
-    reasons: {
-      NOT_STORED: "Lo que escriben los visitantes no se guarda antes de pedir presupuesto: TRACK_CONTACT está en off.",
-      NOT_ASKED: "No se pregunta a los visitantes: el CMS no tiene texto para save_progress, o falta consentText en CONTENT_TYPES.",
-      NONE_YET: "En cuanto se vaya alguien que haya aceptado, aparecerá aquí.",
-    },
-    lastSeen: "Última actividad",
-    firstSeen: "Empezó",
-    wording: "Aceptó",
   },
 
   health: {

@@ -21,7 +21,6 @@ export const ro: Words = {
     leads: "Lead-uri",
     deliveries: "Livrări",
     funnel: "Pâlnie",
-    visitors: "Vizitatori",
     health: "Stare",
     audit: "Audit",
     sessions: "Sesiuni",
@@ -399,23 +398,6 @@ export const ro: Words = {
     estimates: "Estimări",
     worth: "Valoare de la",
     won: "Câștigat",
-  },
-
-  visitors: {
-    title: "Vizitatori care au plecat",
-    intro:
-      "Au fost de acord să se păstreze ce scriu și au plecat acum cel puțin o jumătate de oră, fără să ceară o ofertă. " +
-      "Niciun alt sistem nu află de ei.",
-    again: "Actualizează",
-    none: "Nu se știe de niciun vizitator care a plecat",
-    reasons: {
-      NOT_STORED: "Ce scriu vizitatorii nu se păstrează înainte de a cere o ofertă: TRACK_CONTACT este off.",
-      NOT_ASKED: "Vizitatorii nu sunt întrebați: CMS-ul nu are un text pentru save_progress sau din CONTENT_TYPES lipsește consentText.",
-      NONE_YET: "De îndată ce pleacă unul care a fost de acord, apare aici.",
-    },
-    lastSeen: "Văzut ultima dată",
-    firstSeen: "A început",
-    wording: "A fost de acord cu",
   },
 
   health: {
