@@ -30,6 +30,8 @@ var routeLimits = []routeLimit{ //nolint:gochecknoglobals // a table that never 
 		ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 30},
 	},
 	{"POST " + inbox.SessionPath, "", ratelimit.Rule{Limit: 10, Period: 15 * time.Minute, Burst: 10}},
+	{"GET " + inbox.LoginPath, "", ratelimit.Rule{Limit: 10, Period: 15 * time.Minute, Burst: 10}},
+	{"GET " + inbox.CallbackPath, "", ratelimit.Rule{Limit: 10, Period: 15 * time.Minute, Burst: 10}},
 	{
 		"POST /api/webhooks/cms", "receiveCmsWebhook",
 		ratelimit.Rule{Limit: 25, Period: time.Second, Burst: 100},
