@@ -1,7 +1,9 @@
 package rest
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"mime"
 	"net/http"
 	"net/url"
@@ -41,11 +43,11 @@ func (rt *route) bindPath(path string, vars map[string]any) *schema.Error {
 
 	values, segments := strings.Split(path, "/"), strings.Split(rt.path, "/")
 	for _, p := range rt.segments {
-		value := values[slices.Index(segments, "{"+p.Variable+"}")]
+		value := values[slices.Index(segments, "{"+p.Name+"}")]
 		if !utf8.ValidString(value) {
-			return invalidParameters(notUTF8(p.Variable))
+			return invalidParameters(notUTF8(p.Name))
 		}
-		vars[p.Variable] = convert(p.Type.NamedType, value)
+		vars[p.Name] = convert(p.Type.NamedType, value)
 	}
 	return nil
 }
@@ -79,23 +81,23 @@ func (rt *route) bindQuery(r *http.Request, vars map[string]any) *schema.Error {
 
 	var wrong []schema.FieldError
 	for _, p := range rt.params {
-		given, typ := values[p.Variable], p.Type.NamedType
+		given, typ := values[p.Name], p.Type.NamedType
 		switch {
 		case len(given) == 0, len(given) == 1 && given[0] == "" && typ != "Boolean" && typ != "String":
 			// The parameter is missing.
 
 		case len(given) > 1:
 			wrong = append(wrong, schema.FieldError{
-				Field:   p.Variable,
+				Field:   p.Name,
 				Code:    schema.FieldCodeRepeated,
 				Message: "must be given only once",
 			})
 
 		case !utf8.ValidString(given[0]):
-			wrong = append(wrong, notUTF8(p.Variable))
+			wrong = append(wrong, notUTF8(p.Name))
 
 		default:
-			vars[p.Variable] = convert(typ, given[0])
+			vars[p.Name] = convert(typ, given[0])
 		}
 	}
 
@@ -103,6 +105,51 @@ func (rt *route) bindQuery(r *http.Request, vars map[string]any) *schema.Error {
 		return invalidParameters(wrong...)
 	}
 	return nil
+}
+
+// bind returns the operation's variables, and its context, whose caller has the body. It
+// checks the token before the body is read, and a signature before the body is decoded.
+func (rt *route) bind(
+	w http.ResponseWriter, r *http.Request,
+) (context.Context, map[string]any, *schema.Error) {
+	ctx, vars := r.Context(), map[string]any{}
+	if problem := codedError(rt.executor.CheckToken(ctx, rt.Root.Definition)); problem != nil {
+		return ctx, nil, problem
+	}
+
+	if b := rt.body; b != nil {
+		raw, problem := schema.ReadBody(w, r, b.limit)
+		if problem != nil {
+			return ctx, nil, problem
+		}
+
+		ctx = schema.WithBody(ctx, raw)
+		if problem := codedError(rt.executor.Authorize(ctx, rt.Root.Definition)); problem != nil {
+			return ctx, nil, problem
+		}
+
+		if problem := b.checkHeaders(r.Header, w.Header()); problem != nil {
+			return ctx, nil, problem
+		}
+		if problem := b.decode(raw, vars); problem != nil {
+			return ctx, nil, problem
+		}
+	}
+	if problem := rt.bindPath(r.URL.Path, vars); problem != nil {
+		return ctx, nil, problem
+	}
+	return ctx, vars, rt.bindQuery(r, vars)
+}
+
+// codedError returns an error of the executor for the client, or nil if there is none.
+func codedError(err error) *schema.Error {
+	if err == nil {
+		return nil
+	}
+	if known, ok := errors.AsType[*schema.Error](err); ok {
+		return known
+	}
+	return &schema.Error{Code: schema.CodeInternal, Err: err}
 }
 
 // checkHeaders refuses a body in a form that the route does not read. A body without a
@@ -149,11 +196,11 @@ func (b *body) decode(raw []byte, vars map[string]any) *schema.Error {
 	}
 
 	if b.variable != nil {
-		vars[b.variable.Variable] = value
+		vars[b.variable.Name] = value
 	}
 	for _, field := range b.fields {
-		if v, ok := given[field.Variable]; ok {
-			vars[field.Variable] = v
+		if v, ok := given[field.Name]; ok {
+			vars[field.Name] = v
 		}
 	}
 	return nil

@@ -42,15 +42,15 @@ func newDownloads() downloads {
 
 // serve sends the file that the operation's root field describes and attaches.
 func (d downloads) serve(
-	ctx context.Context, w http.ResponseWriter, r *http.Request, op *operation, vars map[string]any,
+	ctx context.Context, w http.ResponseWriter, r *http.Request, rt *route, vars map[string]any,
 ) {
 	key := downloadKey{r.URL.Path, r.URL.RawQuery, strings.Join(r.Header["Accept-Language"], ",")}
-	repeatable := op.body == nil // The key covers the whole request.
+	repeatable := rt.body == nil // The key covers the whole request.
 	if repeatable && d.repeat(w, r, key) {
 		return
 	}
 
-	value, file, problem := op.run(ctx, vars, r.Header)
+	value, file, problem := rt.run(ctx, vars, r.Header)
 	if problem == nil && file == nil {
 		problem = &schema.Error{Code: schema.CodeInternal}
 	}

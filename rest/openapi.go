@@ -8,9 +8,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
+	"siteapi/schema/operations"
 )
 
 // introduction is the text at the beginning of the description.
@@ -35,7 +37,7 @@ func tagTexts() map[string]string {
 // describer writes the OpenAPI description of the routes.
 type describer struct {
 	schema  *ast.Schema
-	types   *types
+	types   *operations.Schemas
 	schemes map[string]string // descriptions of the security schemes by name
 	tags    map[string]bool
 	codes   map[schema.Code]bool
@@ -44,7 +46,7 @@ type describer struct {
 func describe(s *ast.Schema, routes []*route, version string) ([]byte, error) {
 	d := &describer{
 		schema:  s,
-		types:   &types{schema: s, named: map[string]object{}},
+		types:   operations.NewSchemas(s, "#/components/schemas/"),
 		schemes: map[string]string{},
 		tags:    map[string]bool{},
 		codes:   map[schema.Code]bool{},
@@ -61,7 +63,7 @@ func describe(s *ast.Schema, routes []*route, version string) ([]byte, error) {
 		last.value = append(last.value.(object), member{strings.ToLower(rt.method), d.operation(rt)})
 	}
 
-	d.types.enum(s.Types["FieldCode"])
+	d.types.Enum(s.Types["FieldCode"])
 
 	doc := object{
 		{"openapi", "3.1.0"},
@@ -78,7 +80,7 @@ func describe(s *ast.Schema, routes []*route, version string) ([]byte, error) {
 		{"paths", paths},
 		{"components", object{
 			{"responses", d.problemResponses()},
-			{"schemas", append(d.types.components(), problemSchemas()...)},
+			{"schemas", append(d.schemas(), problemSchemas()...)},
 			{"headers", responseHeaders()},
 		}.with("securitySchemes", d.securitySchemes())},
 	}
@@ -98,16 +100,18 @@ func (d *describer) tagList() []any {
 	return list
 }
 
-// operation describes one route. The first paragraph of the document's description
-// becomes its summary.
+func (d *describer) schemas() object {
+	o := object{}
+	for _, name := range slices.Sorted(maps.Keys(d.types.Named)) {
+		o = append(o, member{name, d.types.Named[name]})
+	}
+	return o
+}
+
+// operation describes one route.
 func (d *describer) operation(rt *route) object {
 	tag := strings.Split(rt.path, "/")[2]
 	d.tags[tag] = true
-
-	paragraphs := strings.Split(rt.op.Description, "\n\n")
-	for i, p := range paragraphs {
-		paragraphs[i] = oneLine(p)
-	}
 
 	// An empty list declares that no token is needed. Without the list nothing would be
 	// declared.
@@ -117,14 +121,14 @@ func (d *describer) operation(rt *route) object {
 	}
 
 	o := object{
-		{"operationId", strings.ToLower(rt.op.Name[:1]) + rt.op.Name[1:]},
+		{"operationId", strings.ToLower(rt.Name[:1]) + rt.Name[1:]},
 		{"tags", []any{tag}},
 		{"security", security},
-		{"summary", paragraphs[0]},
+		{"summary", rt.Title},
 	}
 
 	return o.
-		with("description", strings.Join(paragraphs[1:], "\n\n")).
+		with("description", rt.Description).
 		with("parameters", d.parameters(rt)).
 		with("requestBody", d.requestBody(rt)).
 		with("responses", d.responses(rt))
@@ -132,14 +136,14 @@ func (d *describer) operation(rt *route) object {
 
 // scheme returns the name of a route's security scheme, or "" if the route has none.
 func (d *describer) scheme(rt *route) string {
-	auth := rt.root.Definition.Directives.ForName("auth")
+	auth := rt.Root.Definition.Directives.ForName("auth")
 	if auth == nil {
 		return ""
 	}
 
 	token := auth.Arguments.ForName("token").Value
 	name := strings.ToLower(token.Raw) + "Token"
-	d.schemes[name] = oneLine(d.schema.Types["TokenKind"].EnumValues.ForName(token.Raw).Description)
+	d.schemes[name] = operations.OneLine(d.schema.Types["TokenKind"].EnumValues.ForName(token.Raw).Description)
 	return name
 }
 
@@ -165,19 +169,12 @@ func (d *describer) parameters(rt *route) []any {
 			place = "path"
 		}
 
-		arg := rt.argument(p.Variable)
-		constraint, text := arg.Directives.ForName("constraint"), p.Description
-		if text == "" {
-			text = arg.Description
-		}
-
-		o := object{{"name", p.Variable}, {"in", place}}.
-			with("description", describeBounds(text, constraint))
-		if place == "path" || p.Type.NonNull && p.DefaultValue == nil {
+		o := object{{"name", p.Name}, {"in", place}}.with("description", p.Description)
+		if place == "path" || p.Required() {
 			o = append(o, member{"required", true})
 		}
-		o = append(o, member{"schema", d.types.value(p.Type, constraint, false)})
-		list = append(list, o.with("example", rt.example(p.Variable)))
+		o = append(o, member{"schema", d.types.Argument(p, false)})
+		list = append(list, o.with("example", rt.example(p.Name)))
 	}
 
 	names := rt.headers
@@ -209,46 +206,33 @@ func (d *describer) requestBody(rt *route) object {
 	for _, media := range b.accepts {
 		content = append(content, member{media, object{{"schema", sch}}.with("example", rt.bodyExample())})
 	}
-	text = oneLine(fmt.Sprintf("%s JSON, at most %d bytes.", text, b.limit))
+	text = operations.OneLine(fmt.Sprintf("%s JSON, at most %d bytes.", text, b.limit))
 	return object{{"description", text}, {"required", required}, {"content", content}}
 }
 
 // bodySchema describes the value of a body, which is a variable's or has fields of variables.
-func (d *describer) bodySchema(rt *route) (sch object, text string, required bool) {
-	if v := rt.body.variable; v != nil {
-		arg := rt.argument(v.Variable)
-		sch = d.types.value(v.Type, arg.Directives.ForName("constraint"), true)
-		if v.Definition.Kind == ast.Scalar {
-			sch = sch.with("description", oneLine(arg.Description))
-		}
-		return sch, v.Description, v.Type.NonNull
+func (d *describer) bodySchema(rt *route) (sch *jsonschema.Schema, text string, required bool) {
+	v := rt.body.variable
+	if v == nil {
+		return d.types.Object(rt.body.fields), "The fields of the request.", true
 	}
 
-	properties, names := object{}, []string{}
-	for _, v := range rt.body.fields {
-		arg := rt.argument(v.Variable)
-		field := d.types.value(v.Type, arg.Directives.ForName("constraint"), true)
-		properties = append(properties, member{v.Variable, field.with("description", oneLine(v.Description))})
-		if v.Type.NonNull && v.DefaultValue == nil {
-			names = append(names, v.Variable)
-		}
+	sch = d.types.Argument(*v, true)
+	if v.Definition.Kind == ast.Scalar {
+		sch.Description = operations.OneLine(rt.Root.Definition.Arguments[0].Description)
 	}
-	sch = object{{"type", "object"}, {"properties", properties}}
-	if len(names) > 0 {
-		sch = append(sch, member{"required", names})
-	}
-	return sch, "The fields of the request.", true
+	return sch, v.Description, v.Type.NonNull
 }
 
 // bodyExample returns the example of a body.
 func (rt *route) bodyExample() any {
 	if v := rt.body.variable; v != nil {
-		return rt.example(v.Variable)
+		return rt.example(v.Name)
 	}
 	fields := object{}
 	for _, v := range rt.body.fields {
-		if value := rt.example(v.Variable); value != nil {
-			fields = append(fields, member{v.Variable, value})
+		if value := rt.example(v.Name); value != nil {
+			fields = append(fields, member{v.Name, value})
 		}
 	}
 	return fields
@@ -256,7 +240,7 @@ func (rt *route) bodyExample() any {
 
 // example returns the example of a variable, or nil if the document gives none.
 func (rt *route) example(variable string) any {
-	if value := rt.directive.Arguments.ForName("example").Value.Children.ForName(variable); value != nil {
+	if value := rt.Rest.Arguments.ForName("example").Value.Children.ForName(variable); value != nil {
 		return literal(value)
 	}
 	return nil
@@ -294,12 +278,9 @@ func (d *describer) success(rt *route) object {
 		}
 	}
 
-	typ := *rt.root.Definition.Type
-	typ.NonNull = true // The routes send 404 instead of null.
-
 	text := "The value of the operation."
-	if def := d.schema.Types[typ.NamedType]; def != nil && def.Description != "" {
-		text = oneLine(def.Description)
+	if def := d.schema.Types[rt.Root.Definition.Type.NamedType]; def != nil && def.Description != "" {
+		text = operations.OneLine(def.Description)
 	}
 
 	headers := []string{"Cache-Control", "X-Request-Id"}
@@ -311,8 +292,8 @@ func (d *describer) success(rt *route) object {
 		{"description", text},
 		{"headers", headerRefs(headers...)},
 		{"content", object{{"application/json", object{
-			{"schema", d.types.selected(rt.op.Name, &typ, rt.root.SelectionSet)},
-			{"example", literal(rt.directive.Arguments.ForName("answerExample").Value)},
+			{"schema", d.types.Answer(rt.Operation)},
+			{"example", literal(rt.Rest.Arguments.ForName("answerExample").Value)},
 		}}}},
 	}
 }

@@ -3,12 +3,8 @@ package rest
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strconv"
-	"time"
-
-	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"siteapi/schema"
 	"siteapi/schema/coding"
@@ -73,38 +69,4 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 
 	h.Set("Content-Type", "application/problem+json")
 	coding.Write(w, r, p.Status, coding.NewBody(body))
-}
-
-// problemOf reduces presented GraphQL errors to the one error of a REST response. A
-// missing token comes first, then a bug, then the first error of the list. The invalid
-// fields are those of all errors.
-func problemOf(list gqlerror.List) *schema.Error {
-	chosen := &schema.Error{Code: schema.CodeInternal, Err: errors.New("an empty list of errors")}
-	var fields []schema.FieldError
-
-	// Callers without a token learn nothing else, and a bug is never hidden behind a
-	// client's error.
-	precedence := map[schema.Code]int{schema.CodeUnauthenticated: 2, schema.CodeInternal: 1}
-
-	for i, err := range list {
-		e := fromGraphQL(err)
-		fields = append(fields, e.Fields...)
-		if i == 0 || precedence[e.Code] > precedence[chosen.Code] {
-			chosen = e
-		}
-	}
-
-	if chosen.Code == schema.CodeBadUserInput {
-		chosen.Fields = fields[:min(len(fields), schema.MaxFieldErrors)]
-	}
-	return chosen
-}
-
-// fromGraphQL reads the members that the executor's presenter adds to an error.
-func fromGraphQL(err *gqlerror.Error) *schema.Error {
-	e := &schema.Error{Code: schema.ErrorCode(err), Message: err.Message, Err: err}
-	e.Fields, _ = err.Extensions[schema.ExtensionErrors].([]schema.FieldError)
-	after, _ := err.Extensions[schema.ExtensionRetryAfter].(int)
-	e.RetryAfter = time.Duration(after) * time.Second
-	return e
 }

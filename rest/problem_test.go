@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vektah/gqlparser/v2/gqlerror"
-
 	"siteapi/schema"
 )
 
@@ -63,55 +61,5 @@ func TestProblemDocuments(t *testing.T) {
 	if w.Code != 500 || strings.Contains(w.Body.String(), "secret") ||
 		!strings.Contains(w.Body.String(), `"code":"INTERNAL"`) {
 		t.Errorf("an unknown code: %d %s", w.Code, w.Body)
-	}
-}
-
-func TestProblemOf(t *testing.T) {
-	t.Parallel()
-
-	coded := func(code schema.Code, more ...any) *gqlerror.Error {
-		e := &gqlerror.Error{
-			Message:    string(code),
-			Extensions: map[string]any{schema.ExtensionCode: string(code)},
-		}
-		for i := 0; i+1 < len(more); i += 2 {
-			e.Extensions[more[i].(string)] = more[i+1]
-		}
-		return e
-	}
-
-	invalid := func(field string) *gqlerror.Error {
-		return coded(schema.CodeBadUserInput,
-			schema.ExtensionErrors, []schema.FieldError{schema.Required(field)})
-	}
-
-	for _, c := range []struct {
-		name  string
-		list  gqlerror.List
-		code  schema.Code
-		after time.Duration
-		paths string
-	}{
-		{"none", nil, schema.CodeInternal, 0, ""},
-		{"no code", gqlerror.List{{Message: "x"}}, schema.CodeInternal, 0, ""},
-		{"the first", gqlerror.List{coded(schema.CodeNotFound), coded(schema.CodeBadUserInput)},
-			schema.CodeNotFound, 0, ""},
-		{"a bug first", gqlerror.List{coded(schema.CodeNotFound), coded(schema.CodeInternal)},
-			schema.CodeInternal, 0, ""},
-		{"a token", gqlerror.List{coded(schema.CodeInternal), coded(schema.CodeUnauthenticated)},
-			schema.CodeUnauthenticated, 0, ""},
-		{"fields of all", gqlerror.List{invalid("a"), invalid("b")}, schema.CodeBadUserInput, 0, "a b"},
-		{"seconds", gqlerror.List{coded(schema.CodeRateLimited, schema.ExtensionRetryAfter, 7)},
-			schema.CodeRateLimited, 7 * time.Second, ""},
-	} {
-		got := problemOf(c.list)
-		var paths []string
-		for _, f := range got.Fields {
-			paths = append(paths, f.Field)
-		}
-
-		if got.Code != c.code || got.RetryAfter != c.after || strings.Join(paths, " ") != c.paths {
-			t.Errorf("%s: got %+v", c.name, got)
-		}
 	}
 }

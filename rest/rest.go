@@ -1,6 +1,6 @@
 // Package rest serves the service's REST routes. It has no behaviour of its own: each
-// route is one GraphQL operation document with a @rest directive, compiled against the
-// schema when the process starts and run by the executor that also serves GraphQL. A
+// route is one operation document with a @rest directive, compiled against the schema when
+// the process starts and run by the executor that also serves GraphQL. A
 // request is bound to the operation's variables, the operation runs in process, and the
 // value of its single root field becomes the response. A download that has not changed is
 // sent again without running its operation. The OpenAPI description is generated from the
@@ -11,11 +11,12 @@
 package rest
 
 import (
+	"context"
 	"crypto/sha256"
-	"embed"
 	"encoding/hex"
-	"io/fs"
+	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -23,50 +24,32 @@ import (
 	"siteapi/schema"
 	"siteapi/schema/coding"
 	"siteapi/schema/exec"
+	"siteapi/schema/operations"
 )
-
-//go:embed operations/*.graphql
-var operations embed.FS
 
 // API serves every path below /api/. It is safe for concurrent use.
 type API struct {
-	routes    []*route
-	patterns  []string                         // paths with variables
-	paths     map[string]map[string]*operation // operations by path, then method
-	downloads downloads
-	openapi   []byte
-	body      *coding.Body // holds openapi
-	etag      string       // entity tag of openapi
+	routes  []*route
+	mux     *http.ServeMux // finds the routes
+	openapi []byte
+	body    *coding.Body // holds openapi
+	etag    string       // entity tag of openapi
 }
 
-// New compiles the operation documents against the schema. The error lists every problem
-// in any of them, with its place and the remedy. The description states the service's
-// version.
-func New(executor Executor, version string) (*API, error) {
-	documents, _ := fs.Sub(operations, "operations") // fails only if the name is malformed
-	return newOf(documents, executor, version)
-}
-
-// newOf returns the API of some operation documents.
-func newOf(documents fs.FS, executor Executor, version string) (*API, error) {
-	routes, err := compile(exec.AST(), documents)
+// New returns the API of the operations that have @rest. The error lists every problem in any
+// of them, with its place and the remedy. The description states the service's version.
+func New(list []*operations.Operation, executor operations.Executor, version string) (*API, error) {
+	routes, mux, err := compile(list)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("compiling the REST routes:\n%w", err)
 	}
 
-	a := &API{routes: routes, paths: map[string]map[string]*operation{}, downloads: newDownloads()}
+	remembered := newDownloads()
 	for _, rt := range routes {
-		if a.paths[rt.path] == nil {
-			a.paths[rt.path] = map[string]*operation{}
-			if len(rt.segments) > 0 {
-				a.patterns = append(a.patterns, rt.path)
-			}
-		}
-		if a.paths[rt.path][rt.method], err = prepare(executor, rt); err != nil {
-			return nil, err
-		}
+		rt.executor, rt.downloads = executor, remembered
 	}
 
+	a := &API{routes: routes, mux: mux}
 	if a.openapi, err = describe(exec.AST(), routes, version); err != nil {
 		return nil, err
 	}
@@ -89,7 +72,7 @@ type Route struct {
 func (a *API) Routes() []Route {
 	list := make([]Route, len(a.routes))
 	for i, rt := range a.routes {
-		list[i] = Route{Method: rt.method, Path: rt.path, Operation: rt.op.Name, Field: rt.root.Definition}
+		list[i] = Route{Method: rt.method, Path: rt.path, Operation: rt.Name, Field: rt.Root.Definition}
 	}
 	return list
 }
@@ -100,41 +83,49 @@ func (a *API) Description() []byte { return a.openapi }
 // Pattern returns the path of the route that a request for a path means, or "" if there is
 // none. Unlike the request's, it has no values of variables.
 func (a *API) Pattern(path string) string {
-	if a.paths[path] != nil {
-		return path
-	}
-	for _, pattern := range a.patterns {
-		if matches(pattern, path) {
-			return pattern
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		if rt := a.route(method, path); rt != nil {
+			return rt.path
 		}
 	}
 	return ""
 }
 
-// ServeHTTP binds a request for a path below /api/ to the route's operation, runs it, and
-// sends the value of its root field as JSON or as a download.
+// route returns the route that a method and a path mean, or nil if there is none. A path
+// spelt differently, with repeated slashes, is a different path.
+func (a *API) route(method, path string) *route {
+	handler, _ := a.mux.Handler(&http.Request{Method: method, URL: &url.URL{Path: path}})
+	rt, _ := handler.(*route)
+	return rt
+}
+
+// ServeHTTP serves the route that a request means.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	op := a.operation(r)
-	if op == nil {
-		a.serveOther(w, r)
+	if rt := a.route(r.Method, r.URL.Path); rt != nil && r.URL.RawPath == "" {
+		rt.ServeHTTP(w, r)
 		return
 	}
+	a.serveOther(w, r)
+}
 
+// ServeHTTP binds a request to the route's operation, runs it, and sends the value of its
+// root field as JSON or as a download.
+func (rt *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	schema.RecorderFrom(r.Context()).Operation(schema.Operation{
-		Type:       string(op.op.Operation),
-		Name:       op.op.Name,
-		RootFields: []string{op.root.Name},
+		Type:       string(rt.OperationDefinition.Operation),
+		Name:       rt.Name,
+		RootFields: []string{rt.Root.Name},
 	})
 
-	ctx, vars, problem := op.bind(w, r)
-	if problem == nil && op.produces != "" {
-		a.downloads.serve(ctx, w, r, op, vars)
+	ctx, vars, problem := rt.bind(w, r)
+	if problem == nil && rt.produces != "" {
+		rt.downloads.serve(ctx, w, r, rt, vars)
 		return
 	}
 
 	var value []byte
 	if problem == nil {
-		value, _, problem = op.run(ctx, vars, r.Header)
+		value, _, problem = rt.run(ctx, vars, r.Header)
 	}
 	if problem != nil {
 		WriteProblem(w, r, problem)
@@ -146,26 +137,30 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	coding.Write(w, r, http.StatusOK, coding.NewBody(value))
 }
 
-// operation returns the operation that a request asks for, or nil if there is none. A path
-// spelt differently, with escapes or repeated slashes, is a different path.
-func (a *API) operation(r *http.Request) *operation {
-	if r.URL.RawPath != "" {
-		return nil
+// run runs the operation. A value that is null is not found.
+func (rt *route) run(
+	ctx context.Context, vars map[string]any, h http.Header,
+) ([]byte, *schema.File, *schema.Error) {
+	value, file, problem := rt.Run(ctx, rt.executor, vars, h)
+	if problem != nil {
+		problem.Fields = rt.sentNames(problem.Fields)
+		return nil, nil, problem
 	}
-
-	methods := a.paths[a.Pattern(r.URL.Path)]
-	if r.Method == http.MethodHead {
-		return methods[http.MethodGet]
+	if string(value) == "null" {
+		return nil, nil, &schema.Error{
+			Code:    schema.CodeNotFound,
+			Message: "Nothing was found with these parameters.",
+		}
 	}
-	return methods[r.Method]
+	return value, file, nil
 }
 
 // serveOther answers a request that asks for no operation: with the description, with the
 // methods of the path, or with an error.
 func (a *API) serveOther(w http.ResponseWriter, r *http.Request) {
-	methods := a.paths[a.Pattern(r.URL.Path)]
+	get, post := a.route(http.MethodGet, r.URL.Path), a.route(http.MethodPost, r.URL.Path)
 	isDescription := r.URL.Path == DescriptionPath
-	if r.URL.RawPath != "" || methods == nil && !isDescription {
+	if r.URL.RawPath != "" || get == nil && post == nil && !isDescription {
 		WriteProblem(w, r, &schema.Error{
 			Code:    schema.CodeNotFound,
 			Message: "There is no route at this path. GET " + DescriptionPath + " lists the routes.",
@@ -182,10 +177,10 @@ func (a *API) serveOther(w http.ResponseWriter, r *http.Request) {
 	}
 
 	var allow []string
-	if methods[http.MethodGet] != nil || isDescription {
+	if get != nil || isDescription {
 		allow = append(allow, http.MethodGet, http.MethodHead)
 	}
-	if methods[http.MethodPost] != nil {
+	if post != nil {
 		allow = append(allow, http.MethodPost)
 	}
 	w.Header().Set("Allow", strings.Join(append(allow, http.MethodOptions), ", "))

@@ -2,27 +2,26 @@ package rest
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
+	"siteapi/schema/operations"
 )
 
 // DescriptionPath is where the OpenAPI description is served.
 const DescriptionPath = "/api/openapi.json"
 
-// route is one compiled operation document.
+// route is an operation with @rest.
 type route struct {
-	text      string
-	op        *ast.OperationDefinition
-	root      *ast.Field
-	directive *ast.Directive // @rest
+	*operations.Operation
+	executor  operations.Executor
+	downloads downloads
 
-	method, path string                    // segments {name} of the path are variables
-	segments     []*ast.VariableDefinition // variables from the path
-	params       []*ast.VariableDefinition // variables from the query string
-	body         *body                     // nil if the route takes no body
+	method, path string                // segments {name} of the path are variables
+	segments     []operations.Argument // variables from the path
+	params       []operations.Argument // variables from the query string
+	body         *body                 // nil if the route takes no body
 
 	// sentAs maps an argument of the root field to the parameter that brings its value.
 	// The parameter is empty if the value is the body.
@@ -31,51 +30,10 @@ type route struct {
 	headers  []string // request headers that the operation reads
 	codes    []string // errors that only this route returns
 	produces string   // media type of a download, empty for JSON
-
-	exampleVars map[string]any // variables of the documented example
-}
-
-// at returns the place of an argument of @rest, or of the directive if the argument is
-// missing.
-func (rt *route) at(name string) *ast.Position {
-	if arg := rt.directive.Arguments.ForName(name); arg != nil {
-		return arg.Position
-	}
-	return rt.directive.Position
 }
 
 // guarded reports whether the schema restricts the root field to holders of a token.
-func (rt *route) guarded() bool { return rt.root.Definition.Directives.ForName("auth") != nil }
-
-// argument returns the definition of the root field's argument that takes a variable.
-func (rt *route) argument(variable string) *ast.ArgumentDefinition {
-	i := slices.IndexFunc(rt.root.Arguments, func(a *ast.Argument) bool { return a.Value.Raw == variable })
-	return rt.root.Definition.Arguments.ForName(rt.root.Arguments[i].Name)
-}
-
-// variableOf returns the variable that a segment of a path stands for, as in
-// /api/hero/{locale}, or "" if it stands for itself.
-func variableOf(segment string) string {
-	if name, ok := strings.CutPrefix(segment, "{"); ok && strings.HasSuffix(name, "}") {
-		return strings.TrimSuffix(name, "}")
-	}
-	return ""
-}
-
-// matches reports whether a request for a path means a route's path.
-func matches(pattern, path string) bool {
-	for more := true; more; {
-		var segment, value string
-		var another bool
-		segment, pattern, more = strings.Cut(pattern, "/")
-		value, path, another = strings.Cut(path, "/")
-
-		if more != another || segment != value && (variableOf(segment) == "" || value == "") {
-			return false
-		}
-	}
-	return true
-}
+func (rt *route) guarded() bool { return rt.Root.Definition.Directives.ForName("auth") != nil }
 
 // allCodes lists the errors that a route can respond with, by status.
 func (rt *route) allCodes() []schema.Code {
@@ -86,7 +44,7 @@ func (rt *route) allCodes() []schema.Code {
 	if rt.guarded() {
 		codes = append(codes, schema.CodeUnauthenticated)
 	}
-	if !rt.root.Definition.Type.NonNull {
+	if !rt.Root.Definition.Type.NonNull {
 		codes = append(codes, schema.CodeNotFound)
 	}
 
@@ -108,7 +66,7 @@ func (rt *route) takesHints() bool {
 	if rt.body == nil {
 		return false
 	}
-	return slices.ContainsFunc(rt.body.variables(), func(v *ast.VariableDefinition) bool {
+	return slices.ContainsFunc(rt.body.variables(), func(v operations.Argument) bool {
 		return slices.ContainsFunc(v.Definition.Fields, func(f *ast.FieldDefinition) bool {
 			return f.Directives.ForName("hint") != nil
 		})
@@ -117,16 +75,16 @@ func (rt *route) takesHints() bool {
 
 // body is where a JSON body goes: to one variable, or its fields to several.
 type body struct {
-	variable *ast.VariableDefinition   // nil: the fields go to variables
-	fields   []*ast.VariableDefinition // named like the fields
-	accepts  []string                  // media types, the usual one first
-	limit    int64                     // largest length in bytes
+	variable *operations.Argument  // nil: the fields go to variables
+	fields   []operations.Argument // named like the fields
+	accepts  []string              // media types, the usual one first
+	limit    int64                 // largest length in bytes
 }
 
 // variables lists the variables that a body brings.
-func (b *body) variables() []*ast.VariableDefinition {
+func (b *body) variables() []operations.Argument {
 	if b.variable != nil {
-		return []*ast.VariableDefinition{b.variable}
+		return []operations.Argument{*b.variable}
 	}
 	return b.fields
 }

@@ -19,6 +19,7 @@ import (
 
 	"siteapi/schema"
 	"siteapi/schema/exec"
+	"siteapi/schema/operations"
 )
 
 // stub is the smallest executor that keeps the contract's rules: it is gqlgen's own over
@@ -253,7 +254,11 @@ func (s *stub) QuotePDF(ctx context.Context, id string, locale *schema.Locale) (
 func newAPI(tb testing.TB) (*API, *stub) {
 	tb.Helper()
 	s := newStub(tb)
-	a, err := New(s, "1.2.3")
+	list, err := operations.All()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	a, err := New(list, s, "1.2.3")
 	if err != nil {
 		tb.Fatal(err)
 	}

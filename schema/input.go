@@ -46,7 +46,8 @@ func (c *InputChecker) constraint(list ast.DirectiveList) *constraint {
 }
 
 // Check returns the invalid values in the arguments of the root fields of a validated
-// operation, at most MaxFieldErrors, among them unknown fields. Paths leave out the
+// operation, at most MaxFieldErrors, among them unknown fields unless these are to be ignored
+// and removed. Paths leave out the
 // argument's name if it is the only one and is named `input`. Check changes the variables
 // in two ways: it adds defaults, and it removes hints (@hint) of a wrong type from those that
 // are a whole argument, where they are not errors; the second result holds their paths.
@@ -92,7 +93,7 @@ type inputCheck struct {
 	*InputChecker
 	op            *ast.OperationDefinition
 	vars          map[string]any
-	ignoreUnknown bool     // ignore unknown fields
+	ignoreUnknown bool     // remove unknown fields
 	dropHints     bool     // the argument being checked is a variable
 	path          []string // names and indices of the value being checked
 	invalid       []FieldError
@@ -245,7 +246,11 @@ func (c *inputCheck) object(def *ast.Definition, value any) {
 		}
 	}
 
-	if known == len(fields) || c.ignoreUnknown {
+	if known == len(fields) {
+		return
+	}
+	if c.ignoreUnknown {
+		maps.DeleteFunc(fields, func(name string, _ any) bool { return def.Fields.ForName(name) == nil })
 		return
 	}
 

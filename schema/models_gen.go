@@ -2617,3 +2617,61 @@ func (e TokenKind) MarshalJSON() ([]byte, error) {
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
 }
+
+// Who sees a tool.
+type ToolAudience string
+
+const (
+	// Assistants of visitors, at the public address.
+	ToolAudienceVisitor ToolAudience = "VISITOR"
+	// Assistants of operators, with a token.
+	ToolAudienceOperator ToolAudience = "OPERATOR"
+)
+
+var AllToolAudience = []ToolAudience{
+	ToolAudienceVisitor,
+	ToolAudienceOperator,
+}
+
+func (e ToolAudience) IsValid() bool {
+	switch e {
+	case ToolAudienceVisitor, ToolAudienceOperator:
+		return true
+	}
+	return false
+}
+
+func (e ToolAudience) String() string {
+	return string(e)
+}
+
+func (e *ToolAudience) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ToolAudience(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ToolAudience", str)
+	}
+	return nil
+}
+
+func (e ToolAudience) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ToolAudience) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ToolAudience) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}

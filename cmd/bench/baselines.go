@@ -33,6 +33,7 @@ import (
 	"siteapi/rest"
 	"siteapi/schema"
 	"siteapi/schema/exec"
+	"siteapi/schema/operations"
 )
 
 // pageFile is the file whose bytes the baseline "page" answers with.
@@ -59,8 +60,9 @@ func serve(ctx context.Context, role, dir string) {
 		s.SetQueryCache(lru.New[*ast.QueryDocument](1000))
 		h = s
 	case "rest":
-		r := newResolver(dir)
-		h = harness.Must(rest.New(executor.New(executor.Options{
+		r, list := newResolver(dir), harness.Must(operations.All())
+		h = harness.Must(rest.New(list, executor.New(executor.Options{
+			Operations:  list,
 			Resolvers:   r,
 			Log:         r.Log,
 			Now:         time.Now,

@@ -18,6 +18,7 @@ import (
 
 	"siteapi/schema"
 	"siteapi/schema/exec"
+	"siteapi/schema/operations"
 )
 
 // Options are what an [Executor] works with. A field is required unless its comment says
@@ -31,8 +32,11 @@ type Options struct {
 	// ContentSize returns the bytes of all content, which has to fit into an answer.
 	ContentSize func() int
 
-	// Documents is the query cache. nil: no document is cached.
+	// Documents is the query cache of clients' documents. nil: none of them is cached.
 	Documents graphql.Cache[*ast.QueryDocument]
+
+	// Operations are the service's own documents, which are not parsed again.
+	Operations []*operations.Operation
 
 	// Charge counts a root field that is requested n times against the rate limit of its
 	// REST route, unless the request was counted as one to that route. GraphQL thus does
@@ -86,11 +90,33 @@ func New(o Options) *Executor {
 	}
 	e.AroundOperations(bound.operation)
 	e.AroundFields(bound.field)
-	e.SetQueryCache(o.Documents)
+	e.SetQueryCache(newDocuments(o.Operations, o.Documents))
 	e.SetDefaultRulesFn(o.Rules)
 	e.SetErrorPresenter(presenter{o.Log}.present)
 	e.SetRecoverFunc(recoverPanic)
 	return e
+}
+
+// documents finds the service's own documents, and those that clients sent.
+type documents struct {
+	graphql.Cache[*ast.QueryDocument]
+	own map[string]*ast.QueryDocument
+}
+
+func newDocuments(list []*operations.Operation, clients graphql.Cache[*ast.QueryDocument]) documents {
+	d := documents{clients, map[string]*ast.QueryDocument{}}
+	for _, op := range list {
+		d.own[op.Text] = op.Document
+	}
+	return d
+}
+
+// Get implements [graphql.Cache].
+func (d documents) Get(ctx context.Context, text string) (*ast.QueryDocument, bool) {
+	if doc, ok := d.own[text]; ok {
+		return doc, true
+	}
+	return d.Cache.Get(ctx, text)
 }
 
 // CheckToken returns UNAUTHENTICATED if a root field's @auth refuses the caller's token.

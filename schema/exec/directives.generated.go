@@ -88,6 +88,16 @@ func (ec *executionContext) marshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx c
 	return v
 }
 
+func (ec *executionContext) unmarshalNToolAudience2siteapiᚋschemaᚐToolAudience(ctx context.Context, v any) (schema.ToolAudience, error) {
+	var res schema.ToolAudience
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNToolAudience2siteapiᚋschemaᚐToolAudience(ctx context.Context, sel ast.SelectionSet, v schema.ToolAudience) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) unmarshalOCacheScope2ᚖsiteapiᚋschemaᚐCacheScope(ctx context.Context, v any) (*schema.CacheScope, error) {
 	if v == nil {
 		return nil, nil

@@ -2893,8 +2893,8 @@ directive @constraint(
 ) on INPUT_FIELD_DEFINITION | ARGUMENT_DEFINITION
 
 """
-Marks an input value that a visitor may still be typing: a value of the wrong type is ignored instead of
-refused. Their names are in the response header ` + "`" + `X-Dropped-Fields` + "`" + ` in development.
+Marks an input value that a visitor may still be typing: in a variable that is the whole input, a value of the
+wrong type is ignored instead of refused. Their names are in the response header ` + "`" + `X-Dropped-Fields` + "`" + ` in development.
 """
 directive @hint on INPUT_FIELD_DEFINITION
 
@@ -3045,6 +3045,51 @@ enum RestAnswer {
   JSON
   "The root field's ` + "`" + `content` + "`" + `, as a download named ` + "`" + `fileName` + "`" + ` of type ` + "`" + `contentType` + "`" + `."
   DOWNLOAD
+}
+
+"""
+Publishes an operation as a command of ` + "`" + `siteapi` + "`" + `. Its flags are the variables, or the fields of the only variable if that
+is an input object. It has an effect in the service's own operation documents only.
+"""
+directive @command(
+  "Name with the groups above it, such as ` + "`" + `leads list` + "`" + `."
+  name: String!
+  "Arguments that are given by their place, in order. The last one may be a list."
+  args: [String!]
+  """
+  Columns of the table, as paths in the answer, such as ` + "`" + `contact.email` + "`" + `; of a connection or a list, in one entry. Left out:
+  the answer is printed as lines of a name and a value.
+  """
+  columns: [String!]
+  "Calls that the help shows."
+  examples: [String!]
+  "Asked before the command runs, unless ` + "`" + `--yes` + "`" + ` is given."
+  confirm: String
+) on QUERY | MUTATION
+
+"""
+Offers an operation to assistants as a tool of the Model Context Protocol. Its arguments are the variables, or the fields of
+the only variable if that is an input object. It has an effect in the service's own operation documents only.
+"""
+directive @tool(
+  "Name of the tool, such as ` + "`" + `estimate_quote` + "`" + `."
+  name: String!
+  "Who sees the tool. Operators see those that their role may use."
+  audience: ToolAudience!
+  "Values of arguments where the assistant gives none, also within objects."
+  defaults: JSON
+  "True: it removes or overwrites something."
+  destructive: Boolean = false
+  "True: a repetition changes nothing more."
+  idempotent: Boolean = false
+) on QUERY | MUTATION
+
+"Who sees a tool."
+enum ToolAudience {
+  "Assistants of visitors, at the public address."
+  VISITOR
+  "Assistants of operators, with a token."
+  OPERATOR
 }
 `, BuiltIn: false},
 	{Name: "../live.graphqls", Input: `"Streams of events, for operators."

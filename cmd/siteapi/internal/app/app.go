@@ -28,6 +28,7 @@ import (
 	"siteapi/resolvers/retention"
 	"siteapi/rest"
 	"siteapi/schema/exec"
+	documents "siteapi/schema/operations"
 )
 
 // app is the service with all its parts.
@@ -219,6 +220,11 @@ func (a *app) newServer(
 	dependencies ...*httpserver.Dependency,
 ) error {
 	s := a.settings
+	list, err := documents.All()
+	if err != nil {
+		return err
+	}
+
 	options := executor.Options{
 		Resolvers: a.resolver,
 		Secrets: executor.Secrets{
@@ -231,25 +237,26 @@ func (a *app) newServer(
 		Now:         time.Now,
 		ContentSize: a.content.Size,
 		Documents:   clients,
+		Operations:  list,
 		Rules:       graphqlhttp.Rules,
 	}
 	if limits != nil {
 		options.Charge, options.ChargeAnswer = limits.Charge, limits.ChargeAnswer
 	}
 
-	operations := executor.New(options)
+	runs := executor.New(options)
 	if a.traces != nil {
-		operations.AroundOperations(telemetry.Operation)
+		runs.AroundOperations(telemetry.Operation)
 	}
 
-	api, err := rest.New(operations, versionText())
+	api, err := rest.New(list, runs, versionText())
 	if err != nil {
 		return err
 	}
 
 	streams := httpserver.NewStreams(a.metrics.Registry)
 	operatorAPI := graphqlhttp.Options{
-		Executor:  operations,
+		Executor:  runs,
 		Documents: operators,
 		Revision:  a.content.Revision,
 		Load:      a.content.Load,

@@ -32,7 +32,7 @@ func TestExamplesHaveWordsInTheSampleContent(t *testing.T) {
 	for _, pattern := range []string{
 		"../../schema/*.graphqls",
 		"internal/pages/playground/operations.js",
-		"../../rest/operations/*.graphql",
+		"../../schema/operations/*.graphql",
 	} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {

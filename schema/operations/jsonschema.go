@@ -1,0 +1,273 @@
+package operations
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"siteapi/schema"
+)
+
+// Schemas translates GraphQL types into JSON Schema (2020-12).
+type Schemas struct {
+	// Named collects the input objects, the enums and the types of answers, to which the
+	// schemas refer.
+	Named map[string]*jsonschema.Schema
+
+	schema *ast.Schema
+	prefix string
+}
+
+// NewSchemas returns a translator whose references begin with a prefix, such as "#/$defs/".
+func NewSchemas(s *ast.Schema, prefix string) *Schemas {
+	return &Schemas{map[string]*jsonschema.Schema{}, s, prefix}
+}
+
+// Input describes the arguments of an operation as an object.
+func (o *Operation) Input() *jsonschema.Schema {
+	t := NewSchemas(o.Schema, "#/$defs/")
+	s := t.Object(o.Arguments)
+	s.Defs = t.Named
+	return s
+}
+
+// Output describes the answer of an operation as an object. A list or a value that may be
+// null is its field `result`.
+func (o *Operation) Output() *jsonschema.Schema {
+	t := NewSchemas(o.Schema, "#/$defs/")
+	s := t.selected(o.Name, o.Root.Definition.Type, o.Root.SelectionSet)
+
+	if o.Wrapped() {
+		s = &jsonschema.Schema{
+			Type:       "object",
+			Required:   []string{"result"},
+			Properties: map[string]*jsonschema.Schema{"result": s},
+		}
+	} else if name, isRef := strings.CutPrefix(s.Ref, t.prefix); isRef {
+		s = t.Named[name]
+		delete(t.Named, name)
+	}
+	s.Defs = t.Named
+	return s
+}
+
+// Wrapped reports whether the answer is no object by itself: a list, or nullable.
+func (o *Operation) Wrapped() bool {
+	typ := o.Root.Definition.Type
+	return typ.Elem != nil || !typ.NonNull || len(o.Root.SelectionSet) == 0
+}
+
+// Answer describes a value of the root field other than null.
+func (t *Schemas) Answer(o *Operation) *jsonschema.Schema {
+	typ := *o.Root.Definition.Type
+	typ.NonNull = true
+	return t.selected(o.Name, &typ, o.Root.SelectionSet)
+}
+
+// Argument describes a value of an argument. It allows null if the type does and nulls is
+// set.
+func (t *Schemas) Argument(a Argument, nulls bool) *jsonschema.Schema {
+	return t.value(a.Type, a.constraint, nulls)
+}
+
+// Object describes an object with these arguments. Other fields are allowed, because they
+// are ignored.
+func (t *Schemas) Object(arguments []Argument) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
+	for _, a := range arguments {
+		property := t.Argument(a, true)
+		property.Description = a.Description
+		if a.Default != nil {
+			value, _ := a.Default.Value(nil) // a literal of a valid document
+			property.Default, _ = json.Marshal(value)
+		}
+		if a.Required() {
+			s.Required = append(s.Required, a.Name)
+		}
+		s.Properties[a.Name] = property
+		s.PropertyOrder = append(s.PropertyOrder, a.Name)
+	}
+	return s
+}
+
+// value describes an input or leaf type with its @constraint.
+func (t *Schemas) value(typ *ast.Type, constraint *ast.Directive, nulls bool) *jsonschema.Schema {
+	null := nulls && !typ.NonNull
+	if typ.Elem != nil {
+		return orNull(&jsonschema.Schema{Type: "array", Items: t.value(typ.Elem, constraint, nulls)}, null)
+	}
+
+	switch def := t.schema.Types[typ.NamedType]; def.Kind {
+	case ast.InputObject:
+		t.input(def)
+		return orNull(t.ref(def.Name), null)
+	case ast.Enum:
+		t.Enum(def)
+		return orNull(t.ref(def.Name), null)
+	default:
+		s := scalar(typ.NamedType)
+		if constraint != nil {
+			bound(s, constraint, typ.NonNull)
+		}
+		return orNull(s, null)
+	}
+}
+
+func (t *Schemas) ref(name string) *jsonschema.Schema {
+	return &jsonschema.Schema{Ref: t.prefix + name}
+}
+
+// orNull extends a schema so that it also allows null. One that allows any value does.
+func orNull(s *jsonschema.Schema, null bool) *jsonschema.Schema {
+	switch {
+	case !null:
+	case s.Ref != "":
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{s, {Type: "null"}}}
+	case s.Type != "":
+		s.Type, s.Types = "", []string{s.Type, "null"}
+	}
+	return s
+}
+
+// Enum adds an enum. JSON Schema has no place for descriptions of the values, so the text
+// of the enum lists them.
+func (t *Schemas) Enum(def *ast.Definition) {
+	s := &jsonschema.Schema{Type: "string"}
+	lines := []string{OneLine(def.Description), ""}
+	for _, v := range def.EnumValues {
+		s.Enum = append(s.Enum, v.Name)
+		lines = append(lines, "- `"+v.Name+"`: "+OneLine(v.Description))
+	}
+	s.Description = strings.Join(lines, "\n")
+	t.Named[def.Name] = s
+}
+
+func (t *Schemas) input(def *ast.Definition) {
+	if _, known := t.Named[def.Name]; known {
+		return
+	}
+	t.Named[def.Name] = nil // The type is in progress and may contain itself.
+
+	s := t.Object(fieldsOf(t.schema, def))
+	s.Description = OneLine(def.Description)
+	t.Named[def.Name] = s
+}
+
+// selected describes the fields of an output type that a document selects. The schema's name
+// is that of the type, prefixed with the operation if other fields of the type are selected
+// elsewhere. Every selected field is present, and null if it has no value.
+func (t *Schemas) selected(operation string, typ *ast.Type, set ast.SelectionSet) *jsonschema.Schema {
+	if typ.Elem != nil {
+		items := t.selected(operation, typ.Elem, set)
+		return orNull(&jsonschema.Schema{Type: "array", Items: items}, !typ.NonNull)
+	}
+	if len(set) == 0 {
+		return t.value(typ, nil, true)
+	}
+
+	s := &jsonschema.Schema{
+		Type:        "object",
+		Description: OneLine(t.schema.Types[typ.NamedType].Description),
+		Properties:  map[string]*jsonschema.Schema{},
+	}
+	for _, f := range schema.Fields(set) {
+		property := t.selected(operation, f.Definition.Type, f.SelectionSet)
+		property.Description = OneLine(f.Definition.Description)
+		s.Properties[f.Alias] = property
+		s.PropertyOrder = append(s.PropertyOrder, f.Alias)
+		s.Required = append(s.Required, f.Alias)
+	}
+
+	name := typ.NamedType
+	for known := t.Named[name]; known != nil && !reflect.DeepEqual(known, s); known = t.Named[name] {
+		name = operation + name
+	}
+	t.Named[name] = s
+	return orNull(t.ref(name), !typ.NonNull)
+}
+
+// scalar describes a leaf type. All other leaf types are custom scalars that may be
+// anything.
+func scalar(name string) *jsonschema.Schema {
+	switch name {
+	case "Int":
+		return &jsonschema.Schema{Type: "integer", Format: "int32"}
+	case "Float":
+		return &jsonschema.Schema{Type: "number"}
+	case "Boolean":
+		return &jsonschema.Schema{Type: "boolean"}
+	case "DateTime":
+		return &jsonschema.Schema{Type: "string", Format: "date-time"}
+	case "Base64":
+		return &jsonschema.Schema{Type: "string", ContentEncoding: "base64"}
+	case "String", "ID":
+		return &jsonschema.Schema{Type: "string"}
+	default:
+		return &jsonschema.Schema{}
+	}
+}
+
+// bound adds the bounds of a @constraint that JSON Schema can express.
+func bound(s *jsonschema.Schema, d *ast.Directive, required bool) {
+	notEmpty := required
+	for _, arg := range d.Arguments {
+		number, _ := strconv.ParseFloat(arg.Value.Raw, 64)
+		switch arg.Name {
+		case "maxLength":
+			s.MaxLength = new(int(number))
+		case "min":
+			s.Minimum = &number
+		case "max":
+			s.Maximum = &number
+		case "notEmpty":
+			notEmpty = true
+		case "format":
+			format(s, arg.Value.Raw)
+		}
+	}
+
+	if notEmpty && (s.Type == "" || s.Type == "string") {
+		s.MinLength = new(1)
+	}
+	if notEmpty && s.Type == "" { // any JSON: each bound concerns values of its own type
+		s.MinProperties, s.MinItems = new(1), new(1)
+	}
+}
+
+// format adds a ConstraintFormat.
+func format(s *jsonschema.Schema, name string) {
+	switch name {
+	case "EMAIL":
+		s.Format = "email"
+	case "CURRENCY":
+		s.Pattern = "^[A-Z]{3}$"
+	case "SLUG":
+		s.Pattern = "^[a-z0-9]+(?:[-_][a-z0-9]+)*$"
+	case "SESSION_ID":
+		s.Pattern = "^[A-Za-z0-9._:-]{1,128}$"
+	}
+}
+
+// describeBounds adds the bounds of a @constraint that JSON Schema cannot express to a
+// description.
+func describeBounds(description string, d *ast.Directive) string {
+	words := []string{OneLine(description)}
+	if d != nil {
+		if v := d.Arguments.ForName("notAbove"); v != nil {
+			words = append(words, "May not be above `"+v.Value.Raw+"`.")
+		}
+		if v := d.Arguments.ForName("maxItems"); v != nil {
+			words = append(words, fmt.Sprintf("At most %s items.", v.Value.Raw))
+		}
+		if v := d.Arguments.ForName("maxDistinctItems"); v != nil {
+			words = append(words,
+				fmt.Sprintf("At most %s different items; repeated ones count once.", v.Value.Raw))
+		}
+	}
+	return strings.TrimSpace(strings.Join(words, " "))
+}

@@ -1,0 +1,351 @@
+// Package operations has the service's operation documents, one a file: what a route
+// (@rest), a command (@command) or an assistant's tool (@tool) does. It loads and validates
+// them, describes their variables and answers in JSON Schema, and runs them. A document has
+// one root field, whose value is the answer.
+package operations
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/parser"
+	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/rules"
+
+	"siteapi/schema"
+	"siteapi/schema/exec"
+)
+
+//go:embed *.graphql
+var documents embed.FS
+
+// Operation is an operation document.
+type Operation struct {
+	Name        string
+	Title       string // first paragraph of the description, one line
+	Description string // the other paragraphs, each one line
+
+	Text     string
+	Document *ast.QueryDocument
+	*ast.OperationDefinition
+	Root *ast.Field
+
+	Variables []Argument
+	Arguments []Argument     // the variables, or the fields of the only one
+	Rest      *ast.Directive // nil: no route
+	Command   *Command       // nil: no command
+	Tool      *Tool          // nil: no tool
+
+	Schema *ast.Schema
+	whole  string // the only variable, if its fields are the arguments
+}
+
+// Argument is a value that a caller gives: a variable, or a field of the only variable.
+type Argument struct {
+	Name        string
+	Description string // one line, with the bounds that JSON Schema cannot express
+	Type        *ast.Type
+	Definition  *ast.Definition // the named type, or that of the items
+	Default     *ast.Value      // nil: none
+
+	constraint *ast.Directive
+}
+
+// Required reports whether the argument has to be given.
+func (a Argument) Required() bool { return a.Type.NonNull && a.Default == nil }
+
+// Command says how an operation is called on the command line.
+type Command struct {
+	Name     string   // with the groups above it, such as "leads list"
+	Args     []string // arguments that are given by their place
+	Columns  []string // paths in the answer, or in an item of the list
+	Examples []string
+	Confirm  string // what is asked before it runs; empty: nothing
+}
+
+// Audience says who sees a tool.
+type Audience string
+
+// Audiences.
+const (
+	Visitor  Audience = "VISITOR"
+	Operator Audience = "OPERATOR"
+)
+
+// Tool says how an operation is offered to assistants.
+type Tool struct {
+	Name        string
+	Audience    Audience
+	Defaults    map[string]any // arguments where the assistant gives none, also within objects
+	Destructive bool
+	Idempotent  bool
+}
+
+// All returns the service's operations, by name.
+func All() ([]*Operation, error) { return Load(exec.AST(), documents) }
+
+// Load returns the operations of the documents in a folder, by name. Its error lists what is
+// wrong in all of them, with the places.
+func Load(s *ast.Schema, folder fs.FS) ([]*Operation, error) {
+	files, err := fs.Glob(folder, "*.graphql")
+	if err != nil {
+		return nil, err
+	}
+
+	var list []*Operation
+	var errs []error
+	names := map[string]bool{}
+	for _, file := range files {
+		text, err := fs.ReadFile(folder, file)
+		if err != nil {
+			return nil, err
+		}
+
+		op, err := load(s, file, string(text))
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case names[op.Name]:
+			errs = append(errs, op.Errorf(op.Position, "there is another operation %s already: rename one", op.Name))
+		default:
+			names[op.Name] = true
+			list = append(list, op)
+		}
+	}
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("loading the operation documents:\n%w", errors.Join(errs...))
+	}
+
+	slices.SortFunc(list, func(a, b *Operation) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+func load(s *ast.Schema, file, text string) (*Operation, error) {
+	doc, err := parser.ParseQuery(&ast.Source{Name: file, Input: text})
+	if err != nil {
+		return nil, err
+	}
+	if errs := validator.ValidateWithRules(s, doc, rules.NewDefaultRules()); len(errs) > 0 {
+		return nil, errs
+	}
+	if len(doc.Operations) != 1 {
+		return nil, fmt.Errorf("%s: there are %d operations: give each a file of its own", file, len(doc.Operations))
+	}
+
+	def := doc.Operations[0]
+	op := &Operation{Name: def.Name, Text: text, Document: doc, OperationDefinition: def, Schema: s}
+	if len(def.SelectionSet) == 1 {
+		op.Root, _ = def.SelectionSet[0].(*ast.Field)
+	}
+
+	paragraphs := strings.Split(def.Description, "\n\n")
+	for i, p := range paragraphs {
+		paragraphs[i] = OneLine(p)
+	}
+	op.Title, op.Description = paragraphs[0], strings.Join(paragraphs[1:], "\n\n")
+
+	switch {
+	case op.Root == nil || len(op.Root.Directives) > 0:
+		return nil, op.Errorf(def.Position, "select exactly one root field, without directives: its value is the answer")
+	case op.Name == "" || op.Title == "":
+		return nil, op.Errorf(def.Position, "give the operation a name and, above it, a description")
+	}
+	return op, op.directives()
+}
+
+// Errorf returns an error with its place in the document.
+func (o *Operation) Errorf(pos *ast.Position, format string, args ...any) error {
+	return fmt.Errorf("%s:%d:%d: %w", pos.Src.Name, pos.Line, pos.Column, fmt.Errorf(format, args...))
+}
+
+// directives reads the arguments, and the directives that say where the operation is served.
+func (o *Operation) directives() error {
+	for _, v := range o.VariableDefinitions {
+		arg, ok := o.argument(v)
+		if !ok {
+			return o.Errorf(v.Position, "$%s is the value of no argument: give it to one", v.Variable)
+		}
+		o.Variables = append(o.Variables, arg)
+	}
+	o.Arguments = o.Variables
+	if only := o.Variables; len(only) == 1 && only[0].Definition.Kind == ast.InputObject && only[0].Type.Elem == nil {
+		o.whole = only[0].Name
+		o.Arguments = fieldsOf(o.Schema, only[0].Definition)
+	}
+
+	o.Rest = o.Directives.ForName("rest")
+	if d := o.Directives.ForName("command"); d != nil {
+		args := d.ArgumentMap(nil)
+		o.Command = &Command{
+			Name:     text(args["name"]),
+			Args:     Texts(args["args"]),
+			Columns:  Texts(args["columns"]),
+			Examples: Texts(args["examples"]),
+			Confirm:  text(args["confirm"]),
+		}
+		for _, name := range o.Command.Args {
+			if o.Argument(name) == nil {
+				return o.Errorf(d.Position, "@command(args) names %q, which is no argument", name)
+			}
+		}
+	}
+
+	if d := o.Directives.ForName("tool"); d != nil {
+		args := d.ArgumentMap(nil)
+		o.Tool = &Tool{Name: text(args["name"]), Audience: Audience(text(args["audience"]))}
+		o.Tool.Defaults, _ = args["defaults"].(map[string]any)
+		o.Tool.Destructive, _ = args["destructive"].(bool)
+		o.Tool.Idempotent, _ = args["idempotent"].(bool)
+		for name := range o.Tool.Defaults {
+			if o.Argument(name) == nil {
+				return o.Errorf(d.Position, "@tool(defaults) names %q, which is no argument", name)
+			}
+		}
+	}
+
+	if o.Rest == nil && o.Command == nil && o.Tool == nil {
+		return o.Errorf(o.Position, "the operation is served nowhere: add @rest, @command or @tool")
+	}
+	return nil
+}
+
+// Argument returns the argument of this name, or nil if there is none.
+func (o *Operation) Argument(name string) *Argument { return named(o.Arguments, name) }
+
+// Variable returns the variable of this name, or nil if there is none.
+func (o *Operation) Variable(name string) *Argument { return named(o.Variables, name) }
+
+func named(list []Argument, name string) *Argument {
+	for i := range list {
+		if list[i].Name == name {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// Bind returns the variables with these arguments.
+func (o *Operation) Bind(arguments map[string]any) map[string]any {
+	if o.whole == "" {
+		return arguments
+	}
+	return map[string]any{o.whole: arguments}
+}
+
+// WithDefaults returns arguments with the defaults of the tool where there are none.
+func (t *Tool) WithDefaults(arguments map[string]any) map[string]any {
+	return merged(arguments, t.Defaults)
+}
+
+func merged(given, defaults map[string]any) map[string]any {
+	out := make(map[string]any, len(given))
+	for name, value := range given {
+		out[name] = value
+	}
+	for name, value := range defaults {
+		inner, isObject := value.(map[string]any)
+		was, wasObject := out[name].(map[string]any)
+		switch {
+		case out[name] == nil:
+			out[name] = value
+		case isObject && wasObject:
+			out[name] = merged(was, inner)
+		}
+	}
+	return out
+}
+
+// Role returns the least role that may run the operation; empty: anybody may.
+func (o *Operation) Role() schema.Role {
+	auth := o.Root.Definition.Directives.ForName("auth")
+	switch {
+	case auth == nil:
+		return ""
+	case auth.Arguments.ForName("role") == nil:
+		return schema.RoleAdmin
+	default:
+		return schema.Role(auth.Arguments.ForName("role").Value.Raw)
+	}
+}
+
+// argument returns the argument for a variable: its bounds are those of the place where it
+// is used.
+func (o *Operation) argument(v *ast.VariableDefinition) (Argument, bool) {
+	for _, given := range o.Root.Arguments {
+		def := o.Root.Definition.Arguments.ForName(given.Name)
+		place := Argument{def.Name, def.Description, def.Type, nil, nil, def.Directives.ForName("constraint")}
+		if found, ok := o.place(place, given.Value, v.Variable); ok {
+			description := v.Description
+			if description == "" {
+				description = found.Description
+			}
+			return Argument{
+				Name:        v.Variable,
+				Description: describeBounds(description, found.constraint),
+				Type:        v.Type,
+				Definition:  v.Definition,
+				Default:     v.DefaultValue,
+				constraint:  found.constraint,
+			}, true
+		}
+	}
+	return Argument{}, false
+}
+
+// place returns the argument or the input field whose value is a variable.
+func (o *Operation) place(at Argument, value *ast.Value, variable string) (Argument, bool) {
+	if value.Kind == ast.Variable {
+		return at, value.Raw == variable
+	}
+	for _, child := range value.Children {
+		below := at
+		if value.Kind == ast.ObjectValue {
+			f := o.Schema.Types[at.Type.Name()].Fields.ForName(child.Name)
+			below = Argument{f.Name, f.Description, f.Type, nil, nil, f.Directives.ForName("constraint")}
+		}
+		if found, ok := o.place(below, child.Value, variable); ok {
+			return found, true
+		}
+	}
+	return Argument{}, false
+}
+
+// fieldsOf returns the fields of an input type as arguments.
+func fieldsOf(s *ast.Schema, def *ast.Definition) []Argument {
+	list := make([]Argument, len(def.Fields))
+	for i, f := range def.Fields {
+		constraint := f.Directives.ForName("constraint")
+		list[i] = Argument{
+			Name:        f.Name,
+			Description: describeBounds(f.Description, constraint),
+			Type:        f.Type,
+			Definition:  s.Types[f.Type.Name()],
+			Default:     f.DefaultValue,
+			constraint:  constraint,
+		}
+	}
+	return list
+}
+
+// Texts returns the texts of a list in a directive, none if the list is left out.
+func Texts(v any) []string {
+	list, _ := v.([]any)
+	out := make([]string, len(list))
+	for i, item := range list {
+		out[i] = text(item)
+	}
+	return out
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// OneLine removes the line breaks of a text in the schema.
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

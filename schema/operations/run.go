@@ -1,0 +1,106 @@
+package operations
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"siteapi/schema"
+)
+
+// Executor runs operations.
+type Executor interface {
+	graphql.GraphExecutor
+
+	// CheckToken returns an error if the guard of a root field refuses the caller's
+	// token. It is called before a body is read.
+	CheckToken(ctx context.Context, field *ast.FieldDefinition) error
+
+	// Authorize returns an error if the guard of a root field refuses the caller's token
+	// or the signature of the caller's body.
+	Authorize(ctx context.Context, field *ast.FieldDefinition) error
+
+	// Admit adds defaults to the variables and returns an error if the operation may not
+	// run with them. Fields that an input type does not have may be ignored.
+	Admit(
+		ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool,
+	) error
+}
+
+// Run runs an operation for the caller in the context. It returns the value of the root
+// field, as JSON, and the file that the field has attached, if any.
+func (o *Operation) Run(
+	ctx context.Context, e Executor, variables map[string]any, h http.Header,
+) (json.RawMessage, *schema.File, *schema.Error) {
+	ctx = graphql.StartOperationTrace(ctx)
+	failed := func(list gqlerror.List) (json.RawMessage, *schema.File, *schema.Error) {
+		ctx := graphql.WithOperationContext(ctx, &graphql.OperationContext{})
+		return nil, nil, errorOf(e.DispatchError(ctx, list).Errors)
+	}
+
+	if refused := e.Admit(ctx, o.OperationDefinition, variables, true); refused != nil {
+		return failed(gqlerror.List{gqlerror.Wrap(refused)})
+	}
+	op, errs := e.CreateOperationContext(ctx, &graphql.RawParams{
+		Query:         o.Text,
+		OperationName: o.Name,
+		Variables:     variables,
+		Headers:       h,
+	})
+	if len(errs) > 0 {
+		return failed(errs)
+	}
+
+	next, ctx := e.DispatchOperation(ctx, op)
+	res := next(ctx)
+	if res == nil { // The context ended before the operation did.
+		return nil, nil, schema.Unavailable("The request took too long.", ctx.Err())
+	}
+	if len(res.Errors) > 0 {
+		return nil, nil, errorOf(res.Errors)
+	}
+
+	var data map[string]json.RawMessage
+	if err := json.Unmarshal(res.Data, &data); err != nil {
+		return nil, nil, &schema.Error{
+			Code: schema.CodeInternal,
+			Err:  fmt.Errorf("%s: reading the operation's data: %w", o.Name, err),
+		}
+	}
+	return data[o.Root.Alias], schema.AttachedFile(res, o.Root.Alias), nil
+}
+
+// errorOf reduces presented GraphQL errors to one. A missing token comes first, then a bug,
+// then the first error of the list. The invalid fields are those of all errors.
+func errorOf(list gqlerror.List) *schema.Error {
+	chosen := &schema.Error{Code: schema.CodeInternal, Err: errors.New("an empty list of errors")}
+	var fields []schema.FieldError
+
+	// Callers without a token learn nothing else, and a bug is never hidden behind a
+	// client's error.
+	precedence := map[schema.Code]int{schema.CodeUnauthenticated: 2, schema.CodeInternal: 1}
+
+	for i, err := range list {
+		e := &schema.Error{Code: schema.ErrorCode(err), Message: err.Message, Err: err}
+		e.Fields, _ = err.Extensions[schema.ExtensionErrors].([]schema.FieldError)
+		after, _ := err.Extensions[schema.ExtensionRetryAfter].(int)
+		e.RetryAfter = time.Duration(after) * time.Second
+
+		fields = append(fields, e.Fields...)
+		if i == 0 || precedence[e.Code] > precedence[chosen.Code] {
+			chosen = e
+		}
+	}
+
+	if chosen.Code == schema.CodeBadUserInput {
+		chosen.Fields = fields[:min(len(fields), schema.MaxFieldErrors)]
+	}
+	return chosen
+}
