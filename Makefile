@@ -2,8 +2,6 @@
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS := -s -w -X siteapi/cmd/siteapi/internal/app.version=$(VERSION)
-# These tags leave text/template out, so that the linker can drop unused methods: a third of the binary.
-TAGS    := grpcnotrace,validator_novalidatefn
 BINARY  := bin/siteapi
 
 .DEFAULT_GOAL := help
@@ -37,7 +35,7 @@ test-race: ## run the tests with the race detector, PACKAGES="./rest" or all; th
 	$(GO) test -race '-gcflags=modernc.org/sqlite/lib=-race=false -d=checkptr=0' $(TESTFLAGS) $(or $(PACKAGES),./...)
 
 build: ## build bin/siteapi
-	CGO_ENABLED=0 $(GO) build -tags $(TAGS) -trimpath -buildvcs=false -ldflags "$(LDFLAGS)" -o $(BINARY) ./cmd/siteapi
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)" -o $(BINARY) ./cmd/siteapi
 
 reproducible: build ## build it once more, in another folder (and from nothing with COLD=1): every byte has to be the same
 	@copy=$$(mktemp -d) && trap 'chmod -R u+w '"$$copy"' && rm -rf '"$$copy" EXIT && \
@@ -63,7 +61,7 @@ lint: ## check the code, with golangci-lint
 	golangci-lint run ./...
 
 sdl: ## print the schema for other tools
-	@$(GO) run -tags $(TAGS) ./cmd/siteapi sdl
+	@$(GO) run ./cmd/siteapi sdl
 
 # npm writes this file when it has installed what the lock file names.
 %/node_modules/.package-lock.json: %/package-lock.json

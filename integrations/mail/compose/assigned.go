@@ -11,26 +11,19 @@ import (
 // references. Inbox is the address where they are found; empty: the mail has the references
 // only. Of the document it uses the language and the company.
 func Assigned(d *pdf.Document, references []string, inbox string) (mail.Message, error) {
-	w, err := pdf.WordsIn(d.Locale)
+	l, err := newLetter(d)
 	if err != nil {
 		return mail.Message{}, err
 	}
 
-	words := &w.Mail.Assigned
-	l := &letter{
-		locale:  d.Locale,
-		subject: fmt.Sprintf(words.Subject, references[0]),
-		company: pdf.Company{Name: d.Company.Name, Logo: d.Company.Logo, Accent: d.Company.Accent},
-	}
+	words := &l.Words.Mail.Assigned
+	l.Subject = fmt.Sprintf(words.Subject, references[0])
 	if len(references) > 1 {
-		l.subject = fmt.Sprintf(words.SubjectAll, len(references))
+		l.Subject = fmt.Sprintf(words.SubjectAll, len(references))
 	}
 
-	l.title(l.subject)
-	l.list("ul", references...)
-	l.paragraph(words.Text)
-	if inbox != "" {
-		l.button(words.Open, inbox)
-	}
-	return l.message(), nil
+	l.inHouse()
+	l.References = references
+	l.Inbox, l.Open = inbox, words.Open
+	return l.message("assigned")
 }

@@ -15,68 +15,54 @@ import (
 // Sales returns the mail that tells sales of a lead. Inbox is the address of the lead in the
 // inbox; empty: the mail has the reference only.
 func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
-	w, err := pdf.WordsIn(d.Locale)
+	l, err := newLetter(d)
 	if err != nil {
 		return mail.Message{}, err
 	}
-	submitted, words := &d.Lead, w.Mail.Sales
+	submitted, w, words := &d.Lead, l.Words, &l.Words.Mail.Sales
 	name := shown(submitted.Contact.FirstName + " " + submitted.Contact.LastName)
 	project := pdf.Label(submitted.Selections.ProjectType, d.Labels)
-	l := &letter{
-		locale:  d.Locale,
-		subject: fmt.Sprintf(words.Subject, name) + " · " + project,
-		company: pdf.Company{Name: d.Company.Name, Logo: d.Company.Logo, Accent: d.Company.Accent},
-	}
 
-	l.title(words.Title)
-	l.figure(w.Estimate, w.Range(submitted.Estimate, everyLetter), w.Guidance(submitted))
-	l.heading(words.Contact)
-	l.facts(
-		fact{label: words.Name, value: name},
-		fact{label: words.Company, value: shown(submitted.Contact.Company)},
-		fact{words.Email, shown(submitted.Contact.Email), "mailto:" + url.PathEscape(submitted.Contact.Email)},
-		fact{label: words.Phone, value: shown(submitted.Contact.Phone)},
-		fact{label: words.Language, value: cmp.Or(w.Mail.Languages[submitted.Locale], submitted.Locale)},
+	l.Subject = fmt.Sprintf(words.Subject, name) + " · " + project
+	l.inHouse()
+	l.estimate(d)
+	l.Message = lines(submitted.Message)
+	l.Consents = consentFacts(w, submitted.Consents)
+	l.Inbox, l.Open = inbox, words.Open
+
+	email := submitted.Contact.Email
+	l.Contact = facts(
+		fact{Label: words.Name, Value: name},
+		fact{Label: words.Company, Value: shown(submitted.Contact.Company)},
+		fact{words.Email, shown(email), "mailto:" + url.PathEscape(email)},
+		fact{Label: words.Phone, Value: shown(submitted.Contact.Phone)},
+		fact{Label: words.Language, Value: cmp.Or(w.Mail.Languages[submitted.Locale], submitted.Locale)},
 	)
 
-	if typed := lines(submitted.Message); typed != "" {
-		l.heading(words.Message)
-		l.paragraph(typed)
-	}
-
-	l.heading(words.Project)
 	features := make([]string, len(submitted.Selections.Features))
 	for i, slug := range submitted.Selections.Features {
 		features[i] = pdf.Label(slug, d.Labels)
 	}
 	seen := ""
 	if sent := submitted.SentEstimate; sent != nil && *sent != submitted.Estimate {
-		seen = w.Range(*sent, everyLetter)
+		seen = w.Range(*sent, func(rune) bool { return true })
 	}
 	firstFrom := ""
 	if submitted.FirstAttribution != submitted.Attribution {
 		firstFrom = shown(submitted.FirstAttribution.String())
 	}
-	l.facts(
-		fact{label: words.Seen, value: seen},
-		fact{label: w.ProjectType, value: project},
-		fact{label: w.Complexity, value: pdf.Label(submitted.Selections.Complexity, d.Labels)},
-		fact{label: w.Timeline, value: pdf.Label(submitted.Selections.Timeline, d.Labels)},
-		fact{label: w.Features, value: strings.Join(features, ", ")},
-		fact{label: w.Reference, value: lead.Reference(submitted.ID)},
-		fact{label: words.From, value: shown(submitted.Attribution.String())},
-		fact{label: words.FirstFrom, value: firstFrom},
-		fact{label: words.Received, value: w.DateOf(d.CreatedAt) + d.CreatedAt.UTC().Format(", 15:04 UTC")},
+	l.Facts = facts(
+		fact{Label: words.Seen, Value: seen},
+		fact{Label: w.ProjectType, Value: project},
+		fact{Label: w.Complexity, Value: pdf.Label(submitted.Selections.Complexity, d.Labels)},
+		fact{Label: w.Timeline, Value: pdf.Label(submitted.Selections.Timeline, d.Labels)},
+		fact{Label: w.Features, Value: strings.Join(features, ", ")},
+		fact{Label: w.Reference, Value: lead.Reference(submitted.ID)},
+		fact{Label: words.From, Value: shown(submitted.Attribution.String())},
+		fact{Label: words.FirstFrom, Value: firstFrom},
+		fact{Label: words.Received, Value: w.DateOf(d.CreatedAt) + d.CreatedAt.UTC().Format(", 15:04 UTC")},
 	)
-	if len(submitted.Consents) > 0 {
-		l.heading(words.Consents)
-		l.facts(consentFacts(w, submitted.Consents)...)
-	}
-	if inbox != "" {
-		l.button(words.Open, inbox)
-	}
-	l.small(words.Reply)
-	return l.message(), nil
+	return l.message("sales")
 }
 
 // consentFacts returns for each purpose the visitor's answer and the wording.
@@ -96,7 +82,7 @@ func consentFacts(w *pdf.Words, consents []lead.Consent) []fact {
 		if wording := shown(c.Text); wording != "" {
 			answer += " · " + wording
 		}
-		facts[i] = fact{label: c.Purpose, value: answer}
+		facts[i] = fact{Label: c.Purpose, Value: answer}
 	}
 	return facts
 }

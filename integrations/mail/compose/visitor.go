@@ -16,26 +16,21 @@ import (
 // be a stranger's: nothing that was typed or sent is taken over but a plain first name, the
 // amounts, and choices that the content knows.
 func Visitor(d *pdf.Document, attachment mail.Attachment) (mail.Message, error) {
-	w, err := pdf.WordsIn(d.Locale)
+	l, err := newLetter(d)
 	if err != nil {
 		return mail.Message{}, err
 	}
-	submitted, words := &d.Lead, w.Mail.Visitor
+	submitted, w, words := &d.Lead, l.Words, &l.Words.Mail.Visitor
 	reference := lead.Reference(submitted.ID)
-	l := &letter{
-		locale:  d.Locale,
-		subject: words.Subject + " · " + reference,
-		company: d.Company,
-		footer:  words.Why,
-	}
 
-	hello := words.HelloAll
+	l.Subject = words.Subject + " · " + reference
+	l.Why = words.Why
+	l.estimate(d)
+
+	l.Hello = words.HelloAll
 	if name := plainName(submitted.Contact.FirstName); name != "" {
-		hello = fmt.Sprintf(words.Hello, name)
+		l.Hello = fmt.Sprintf(words.Hello, name)
 	}
-	l.paragraph(hello)
-	l.paragraph(words.Thanks)
-	l.figure(w.Estimate, w.Range(submitted.Estimate, everyLetter), w.Guidance(submitted))
 
 	known := func(field, slug string) string {
 		text := strings.TrimSpace(d.Labels[slug])
@@ -44,42 +39,31 @@ func Visitor(d *pdf.Document, attachment mail.Attachment) (mail.Message, error) 
 		}
 		return text
 	}
-	l.facts(
-		fact{label: w.Reference, value: reference},
-		fact{label: w.Date, value: w.DateOf(d.CreatedAt)},
-		fact{label: w.ProjectType, value: known("projectType", submitted.Selections.ProjectType)},
-		fact{label: w.Complexity, value: known("complexity", submitted.Selections.Complexity)},
-		fact{label: w.Timeline, value: known("timeline", submitted.Selections.Timeline)},
+	l.Facts = facts(
+		fact{Label: w.Reference, Value: reference},
+		fact{Label: w.Date, Value: w.DateOf(d.CreatedAt)},
+		fact{Label: w.ProjectType, Value: known("projectType", submitted.Selections.ProjectType)},
+		fact{Label: w.Complexity, Value: known("complexity", submitted.Selections.Complexity)},
+		fact{Label: w.Timeline, Value: known("timeline", submitted.Selections.Timeline)},
 	)
-	var features []string
 	for _, slug := range submitted.Selections.Features {
 		if text := known("features", slug); text != "" {
-			features = append(features, text)
+			l.Features = append(l.Features, text)
 		}
 	}
-	if len(features) > 0 {
-		l.heading(w.Features)
-		l.list("ul", features...)
-	}
-	l.heading(w.Next)
-	l.list("ol", w.Steps[:]...)
-	l.paragraph(words.Attached + " " + words.Reply)
-	l.small(w.Disclaimer)
 
-	m := l.message()
+	m, err := l.message("visitor")
 	m.Attachments = []mail.Attachment{attachment}
-	return m, nil
+	return m, err
 }
 
-func everyLetter(rune) bool { return true }
-
-// plain is a name of up to three words that no mail program turns into a link.
-var plain = regexp.MustCompile(`^[\p{L}\p{M}'’-]{1,25}( [\p{L}\p{M}'’-]{1,25}){0,2}$`)
+// plainWords is a name of up to three words that no mail program turns into a link.
+var plainWords = regexp.MustCompile(`^[\p{L}\p{M}'’-]{1,25}( [\p{L}\p{M}'’-]{1,25}){0,2}$`)
 
 // plainName returns a first name that may be repeated to a stranger, or nothing.
 func plainName(typed string) string {
 	name := strings.Join(strings.Fields(norm.NFKC.String(typed)), " ")
-	if !plain.MatchString(name) {
+	if !plainWords.MatchString(name) {
 		return ""
 	}
 	return name
