@@ -17,29 +17,49 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// Kind is a kind of CDN.
-type Kind string
-
-// The kinds of CDN.
-const (
-	Varnish    Kind = "varnish" // needs its module xkey and the VCL of this service
-	Fastly     Kind = "fastly"
-	Cloudflare Kind = "cloudflare"
-)
-
-// Kinds lists the kinds of CDN.
-func Kinds() []string { return []string{string(Varnish), string(Fastly), string(Cloudflare)} }
-
-// Every returns the least time between two purges. Small plans of Cloudflare allow five a
-// minute.
-func (k Kind) Every() time.Duration {
-	if k == Cloudflare {
-		return 15 * time.Second
-	}
-	return Every
+// CDN is a kind of CDN: how it is told which answers to drop.
+type CDN struct {
+	Kind string
+	// Keys is the header that has the keys, separated by blanks; empty: they are the list
+	// "tags" of a JSON body.
+	Keys   string
+	Method string
+	Token  string            // the header that has the token; empty: Authorization, as a bearer
+	Header map[string]string // further headers
+	Every  time.Duration     // least time between two purges
+	Public bool              // it is called over the internet
 }
 
-// Every is the least time between two calls that the other receivers get.
+// CDNs returns the kinds of CDN. Varnish needs its module xkey and the VCL of this service;
+// small plans of Cloudflare allow five purges a minute.
+func CDNs() []CDN {
+	return []CDN{
+		{Kind: "varnish", Method: "PURGE", Keys: "Cache-Tag", Every: Every},
+		{
+			Kind:   "fastly",
+			Method: http.MethodPost,
+			Keys:   "Surrogate-Key",
+			Token:  "Fastly-Key",
+			Header: map[string]string{"Fastly-Soft-Purge": "1"},
+			Every:  Every,
+			Public: true,
+		},
+		{Kind: "cloudflare", Method: http.MethodPost, Every: 15 * time.Second, Public: true},
+	}
+}
+
+// Find returns the CDN of a kind.
+func Find(kind string) (CDN, bool) {
+	for _, c := range CDNs() {
+		if c.Kind == kind {
+			return c, true
+		}
+	}
+	return CDN{}, false
+}
+
+// Every is the least time between two calls that receivers get, but for those CDNs that
+// allow fewer.
 const Every = 2 * time.Second
 
 const (
@@ -98,34 +118,35 @@ func call(ctx context.Context, client *upstream.Client, request upstream.Request
 type Purger struct {
 	client *upstream.Client
 	target upstream.Request
-	kind   Kind
+	cdn    CDN
 	token  string
 }
 
 // NewPurger returns the purger of a CDN, which authenticates with a token.
-func NewPurger(kind Kind, token string, o Options) (*Purger, error) {
+func NewPurger(cdn CDN, token string, o Options) (*Purger, error) {
 	bearer := token
-	if kind == Fastly {
+	if cdn.Token != "" {
 		bearer = ""
 	}
 	client, target, err := newClient(o, "purging the CDN", bearer)
-	return &Purger{client, target, kind, token}, err
+	target.Method = cdn.Method
+	return &Purger{client, target, cdn, token}, err
 }
 
 // Purge removes the answers that are made from the content under some keys.
 func (p *Purger) Purge(ctx context.Context, keys []string) error {
 	request := p.target
-	switch p.kind {
-	case Varnish:
-		request.Method = "PURGE"
-		request.Header = http.Header{"Cache-Tag": {strings.Join(keys, " ")}}
-	case Fastly:
-		request.Header = http.Header{
-			"Fastly-Key":        {p.token},
-			"Fastly-Soft-Purge": {"1"},
-			"Surrogate-Key":     {strings.Join(keys, " ")},
-		}
-	case Cloudflare:
+	request.Header = http.Header{}
+	for name, value := range p.cdn.Header {
+		request.Header.Set(name, value)
+	}
+
+	if p.cdn.Token != "" {
+		request.Header.Set(p.cdn.Token, p.token)
+	}
+	if p.cdn.Keys != "" {
+		request.Header.Set(p.cdn.Keys, strings.Join(keys, " "))
+	} else {
 		request.Body = map[string][]string{"tags": keys}
 	}
 	return call(ctx, p.client, request)

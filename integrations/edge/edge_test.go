@@ -1,10 +1,13 @@
 package edge_test
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -34,27 +37,28 @@ func receiver(t *testing.T, status int) (url string, got <-chan *http.Request) {
 
 func TestPurge(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[edge.Kind]struct {
+	for kind, want := range map[string]struct {
 		method, body string
 		header       map[string]string
 	}{
-		edge.Varnish: {"PURGE", "", map[string]string{
+		"varnish": {"PURGE", "", map[string]string{
 			"Authorization": "Bearer secret",
 			"Cache-Tag":     "content:locale:en content:locale:es",
 		}},
-		edge.Fastly: {"POST", "", map[string]string{
+		"fastly": {"POST", "", map[string]string{
 			"Authorization":     "",
 			"Fastly-Key":        "secret",
 			"Fastly-Soft-Purge": "1",
 			"Surrogate-Key":     "content:locale:en content:locale:es",
 		}},
-		edge.Cloudflare: {"POST", `{"tags":["content:locale:en","content:locale:es"]}`, map[string]string{
+		"cloudflare": {"POST", `{"tags":["content:locale:en","content:locale:es"]}`, map[string]string{
 			"Authorization": "Bearer secret",
 			"Content-Type":  "application/json",
 		}},
 	} {
 		url, requests := receiver(t, http.StatusOK)
-		p, err := edge.NewPurger(kind, "secret", edge.Options{URL: url + "/zones/1/purge?x=y"})
+		cdn, _ := edge.Find(kind)
+		p, err := edge.NewPurger(cdn, "secret", edge.Options{URL: url + "/zones/1/purge?x=y"})
 		if err == nil {
 			err = p.Purge(t.Context(), keys)
 		}
@@ -71,6 +75,26 @@ func TestPurge(t *testing.T) {
 			if got.Header.Get(name) != value {
 				t.Errorf("%s: %s is %q, want %q", kind, name, got.Header.Get(name), value)
 			}
+		}
+	}
+}
+
+// TestManual: the table of the manual has the row of every kind.
+func TestManual(t *testing.T) {
+	t.Parallel()
+	manual, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range edge.CDNs() {
+		keys := "list `tags` of the JSON body"
+		if c.Keys != "" {
+			keys = "header `" + c.Keys + "`"
+		}
+		row := fmt.Sprintf("| `%s` | `%s` | %s | `%s` | %s |",
+			c.Kind, c.Method, keys, cmp.Or(c.Token, "Authorization"), c.Every)
+		if !strings.Contains(string(manual), row) {
+			t.Errorf("integrations/edge/README.md lacks the row %s", row)
 		}
 	}
 }
@@ -123,7 +147,7 @@ func TestFailures(t *testing.T) {
 		http.StatusInternalServerError: upstream.Unavailable,
 	} {
 		url, _ := receiver(t, status)
-		p, err := edge.NewPurger(edge.Varnish, "secret", edge.Options{URL: url})
+		p, err := edge.NewPurger(edge.CDNs()[0], "secret", edge.Options{URL: url})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +156,7 @@ func TestFailures(t *testing.T) {
 			t.Errorf("status %d: %v", status, err)
 		}
 	}
-	if _, err := edge.NewPurger(edge.Varnish, "secret", edge.Options{URL: "varnish"}); err == nil {
+	if _, err := edge.NewPurger(edge.CDNs()[0], "secret", edge.Options{URL: "varnish"}); err == nil {
 		t.Error("an address without a host is taken")
 	}
 }

@@ -16,7 +16,7 @@ func ExamplePurger() {
 	}))
 	defer varnish.Close()
 
-	purger, err := edge.NewPurger(edge.Varnish, "secret", edge.Options{URL: varnish.URL})
+	purger, err := edge.NewPurger(edge.CDNs()[0], "secret", edge.Options{URL: varnish.URL})
 	if err != nil {
 		panic(err)
 	}

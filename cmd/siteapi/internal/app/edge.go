@@ -17,16 +17,16 @@ func openReceivers(
 ) ([]queue.Receiver, error) {
 	var list []queue.Receiver
 
+	cdn, _ := edge.Find(s.PurgeKind)
 	for i, address := range s.PurgeURLs {
-		kind := edge.Kind(s.PurgeKind)
-		p, err := edge.NewPurger(kind, s.PurgeToken, edge.Options{URL: address, Observe: observe})
+		p, err := edge.NewPurger(cdn, s.PurgeToken, edge.Options{URL: address, Observe: observe})
 		if err != nil {
 			return nil, fmt.Errorf("CDN_PURGE_URL: %w", err)
 		}
 		list = append(list, queue.Receiver{
 			Name:  fmt.Sprintf("edge_cdn_%d", i+1),
 			Tell:  p.Purge,
-			Every: kind.Every(),
+			Every: cdn.Every,
 		})
 	}
 

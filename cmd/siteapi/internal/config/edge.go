@@ -25,13 +25,21 @@ func (s *Settings) checkEdge(
 			"must be 1m at most without CDN_PURGE_URL: a publication would not be seen for so long"))
 	}
 
-	public := s.PurgeKind != "" && s.PurgeKind != string(edge.Varnish)
+	cdn, _ := edge.Find(s.PurgeKind)
 	for _, address := range s.PurgeURLs {
-		if public && s.Environment != Development && strings.HasPrefix(address, "http:") {
+		if cdn.Public && s.Environment != Development && strings.HasPrefix(address, "http:") {
 			report("CDN_PURGE_URL", errors.New("must begin with https://: the token is sent to it"))
 			return
 		}
 	}
+}
+
+// purgeKinds returns the names of the kinds of CDN.
+func purgeKinds() (names []string) {
+	for _, cdn := range edge.CDNs() {
+		names = append(names, cdn.Kind)
+	}
+	return names
 }
 
 // addresses parses comma-separated web addresses, which may have a query.

@@ -3,7 +3,6 @@ package config
 import (
 	"time"
 
-	"siteapi/integrations/edge"
 	"siteapi/integrations/mail/smtp"
 )
 
@@ -135,7 +134,7 @@ func (s *Settings) table() []Setting {
 		{Name: "CONTENT_TTL", Default: "10m", set: into(&s.ContentTTL, contentTTL)},
 
 		{Name: "CDN_MAX_AGE", Default: "0s", set: into(&s.CDNMaxAge, duration(0, 366*24*time.Hour))},
-		{Name: "CDN_PURGE_KIND", set: into(&s.PurgeKind, oneOf(edge.Kinds()...))},
+		{Name: "CDN_PURGE_KIND", set: into(&s.PurgeKind, oneOf(purgeKinds()...))},
 		{Name: "CDN_PURGE_URL", set: into(&s.PurgeURLs, addresses)},
 		{Name: "CDN_PURGE_TOKEN", Secret: true, set: into(&s.PurgeToken, text)},
 		{Name: "REVALIDATE_URLS", Secret: true, set: into(&s.RevalidateURLs, addresses)},
