@@ -181,6 +181,10 @@ type drawing struct {
 // Render implements [core.Component].
 func (d drawing) Render(p core.Provider, _ *entity.Cell) { d.draw(p) }
 
+// page draws all of a page in one row. As rows of maroto the blocks end where gofpdf's sums
+// of heights end, which adds an empty page behind some documents; maroto's header and footer
+// belong to its own page breaks and are the same on every page, while here the first page has
+// no head, and the others name the section that goes on.
 func (s *sheet) page(index int, body []block) core.Page {
 	draw := func(p core.Provider) {
 		y := 0.0

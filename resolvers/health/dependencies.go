@@ -39,7 +39,8 @@ type Dependencies struct {
 	ContentTypes []string // document types that the site uses
 }
 
-// Checks returns the checks of the dependencies: round trips that leave nothing behind.
+// Checks returns the checks of the dependencies: each asks one thing, and leaves nothing
+// behind.
 func (d Dependencies) Checks() []Check {
 	const wait = ", and whether this machine reaches the network; leads wait meanwhile and are not lost"
 
@@ -51,6 +52,7 @@ func (d Dependencies) Checks() []Check {
 				"mode of DATA_DIR, and whether its disk is full. Do not restore for this: leads would be lost",
 		},
 		{"deliveries", d.checkDeliveries, "see the database"},
+		{"reviews", d.checkReviews, "see the database"},
 		{"edge", d.checkEdge, "see the database"},
 		{"live", d.checkLive, "see the database"},
 		{
@@ -59,6 +61,8 @@ func (d Dependencies) Checks() []Check {
 			"see address, user, password and database in CACHE_URL; the service works without it, slower",
 		},
 		{"cms", d.checkCMS, "see the settings of the CMS" + wait},
+		{"cms leads", d.checkStoring, "see the settings of the CMS" + wait},
+		{"content", d.checkContent, "see the CMS"},
 		{"crm", d.checkCRM, "see the settings of the CRM" + wait},
 		{"outcomes", d.checkOutcomes, "see the database"},
 		{"watch", d.checkWatch, "see the database"},
@@ -68,17 +72,17 @@ func (d Dependencies) Checks() []Check {
 			d.checkMail,
 			"see host, port, user and password in SMTP_URL, its certificate, and MAIL_FROM" + wait,
 		},
+		{"networks", d.checkNetworks, "see the database"},
 	}
 }
 
 // checkDatabase commits a transaction.
 func (d Dependencies) checkDatabase(ctx context.Context, _ Warn) (string, error) {
-	quotes, operators, err := d.Database(ctx)
+	quotes, _, err := d.Database(ctx)
 	if err != nil {
 		return "", err
 	}
-	stored, err := operators.Archive.CountLeads(ctx)
-	return fmt.Sprintf("%d submissions, written and committed", stored), errors.Join(err, quotes.Ping(ctx))
+	return "written and committed", quotes.Ping(ctx)
 }
 
 // checkLive says how an instance learns what others change of leads.
@@ -117,40 +121,54 @@ func (d Dependencies) checkCache(ctx context.Context, _ Warn) (string, error) {
 	return c.Stats(ctx).Type + ": stored, read and removed", errors.Join(err, c.Invalidate(ctx, key))
 }
 
-// checkCMS reads the content of a locale, and makes a write that changes nothing.
-func (d Dependencies) checkCMS(ctx context.Context, warn Warn) (string, error) {
-	source, eraser, err := d.CMS()
+// checkCMS reads the content of a locale.
+func (d Dependencies) checkCMS(ctx context.Context, _ Warn) (string, error) {
+	source, _, err := d.CMS()
 	if err != nil {
 		return "", err
 	}
-
-	types := append([]string{content.SettingsType}, d.ContentTypes...)
-	docs, err := source.Fetch(ctx, cms.Query{Types: types, Locale: string(schema.DefaultLocale)})
-	if err != nil {
-		return "", err
-	}
-
-	// Removing what does not exist takes the same right as storing a lead.
-	if err := eraser.Erase(ctx, []string{"doctor-" + strings.ToLower(rand.Text())}); err != nil {
-		return "", fmt.Errorf("content can be read, submissions can't be stored: %w", err)
-	}
-
-	if !slices.ContainsFunc(docs, func(d cms.Document) bool { return d.Type == content.SettingsType }) {
-		warn("there is no published document of type siteSettings: SiteSettings answers null",
-			"create and publish it")
-	}
-
-	missing, err := withoutDocuments(ctx, source, d.ContentTypes)
-	if err != nil {
-		return "", err
-	}
-	if len(missing) > 0 {
-		warn("there is no published document of type "+strings.Join(missing, ", "),
-			"see whether CONTENT_TYPES spells the type as the CMS does; else publish a document of it")
-	}
-
-	return fmt.Sprintf("%d documents in %s, read", len(docs), schema.DefaultLocale), nil
+	docs, err := source.Fetch(ctx, cms.Query{Types: d.types(), Locale: string(schema.DefaultLocale)})
+	return fmt.Sprintf("%d documents in %s, read", len(docs), schema.DefaultLocale), err
 }
+
+// checkStoring makes a write that changes nothing. Removing what does not exist takes the
+// same right as storing a lead.
+func (d Dependencies) checkStoring(ctx context.Context, _ Warn) (string, error) {
+	_, eraser, err := d.CMS()
+	if err != nil {
+		return notChecked, nil //nolint:nilerr // the check of the CMS reports it
+	}
+	return "leads can be stored", eraser.Erase(ctx, []string{"doctor-" + strings.ToLower(rand.Text())})
+}
+
+// checkContent looks for types of documents of which none is published in any language.
+func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, error) {
+	source, _, err := d.CMS()
+	if err != nil {
+		return notChecked, nil //nolint:nilerr // the check of the CMS reports it
+	}
+	missing, err := withoutDocuments(ctx, source, d.types())
+	if err != nil {
+		return notChecked, nil //nolint:nilerr // as above
+	}
+
+	for _, name := range missing {
+		advice := "see whether CONTENT_TYPES spells the type as the CMS does; else publish a document of it"
+		if name == content.SettingsType {
+			advice = "create and publish it: until then SiteSettings answers null"
+		}
+		warn("there is no published document of type "+name, advice)
+	}
+	return "each type of document has a published one", nil
+}
+
+// types returns the types of documents that the site reads.
+func (d Dependencies) types() []string {
+	return append([]string{content.SettingsType}, d.ContentTypes...)
+}
+
+// notChecked is the result of a check whose system another check finds to be away.
+const notChecked = "not checked: it takes what another check finds failed"
 
 // withoutDocuments returns the types of which no language has a published document.
 func withoutDocuments(ctx context.Context, source cms.Content, types []string) ([]string, error) {
@@ -171,21 +189,23 @@ func withoutDocuments(ctx context.Context, source cms.Content, types []string) (
 	return missing, nil
 }
 
+// checkMail logs in to the mail server, and has the sender accepted. It sends nothing.
+func (d Dependencies) checkMail(ctx context.Context, _ Warn) (string, error) {
+	if d.Mail == nil {
+		return "no mail server is used", nil
+	}
+	return d.Mail.Check(ctx)
+}
+
 // fewNetworks is the number of leads of the last day from which it means something that
 // all came from one network.
 const fewNetworks = 5
 
-// checkMail logs in to the mail server, and has the sender accepted. It sends nothing.
-func (d Dependencies) checkMail(ctx context.Context, warn Warn) (string, error) {
+// checkNetworks finds proxies that TRUSTED_PROXIES does not name: all visitors count as one.
+func (d Dependencies) checkNetworks(ctx context.Context, warn Warn) (string, error) {
 	if d.Mail == nil {
 		return "no mail server is used", nil
 	}
-
-	found, err := d.Mail.Check(ctx)
-	if err != nil {
-		return "", err
-	}
-
 	leads, networks, err := d.Networks(ctx)
 	if leads >= fewNetworks && networks == 1 {
 		warn(
@@ -194,8 +214,7 @@ func (d Dependencies) checkMail(ctx context.Context, warn Warn) (string, error) 
 			"see whether TRUSTED_PROXIES names the proxies before this service",
 		)
 	}
-
-	return found, err
+	return fmt.Sprintf("%d leads of the last day came from %d networks", leads, networks), err
 }
 
 // checkCRM looks up a contact that does not exist.
@@ -221,8 +240,9 @@ func (d Dependencies) checkCRM(ctx context.Context, warn Warn) (string, error) {
 func (d Dependencies) checkWatch(ctx context.Context, warn Warn) (string, error) {
 	leases, err := d.Leases(ctx)
 	if err != nil {
-		return "not checked: the database can't be opened", nil //nolint:nilerr // the check of the database reports it
+		return notChecked, nil //nolint:nilerr // the check of the database reports it
 	}
+
 	lease, active, err := leases.Lease(ctx, content.WatchLease)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !active {
 		return "none: changes are noticed by the webhook, or after CONTENT_TTL", nil
@@ -235,21 +255,17 @@ func (d Dependencies) checkWatch(ctx context.Context, warn Warn) (string, error)
 	if err := json.Unmarshal([]byte(lease.Note), &now); err != nil {
 		return "", fmt.Errorf("reading the note of the instance that watches: %w", err)
 	}
-	since, heard := time.Since(now.Since).Round(time.Second), time.Since(now.Heard).Round(time.Second)
-	switch now.Mode {
-	case cms.WatchFile:
+
+	since := time.Since(now.Since).Round(time.Second)
+	switch {
+	case now.Mode == cms.WatchFile:
 		return "the content file is read when it changes", nil
-	case cms.WatchStream:
-		return fmt.Sprintf("by the event stream of the CMS, for %s, heard %s ago", since, heard), nil
-	case cms.WatchAsking:
-		if since < time.Minute {
-			break
-		}
-		warn(
-			fmt.Sprintf("by asking every 30 seconds, for %s, last answered %s ago: %s", since, heard, now.Reason),
+	case now.Mode == cms.WatchStream:
+		return fmt.Sprintf("by the event stream of the CMS, for %s", since), nil
+	case now.Mode == cms.WatchAsking && since > time.Minute:
+		warn(fmt.Sprintf("by asking every 30 seconds, for %s: %s", since, now.Reason),
 			"a change takes up to 45 seconds; see whether the CMS can be reached, and whether a proxy between it "+
 				"and this service holds back text/event-stream")
-		return "", nil
 	}
 	return "connecting to the event stream of the CMS", nil
 }

@@ -227,12 +227,12 @@ func TestDoctorOnUpstreams(t *testing.T) {
 		env                 string
 		check, state, words string
 	}{
-		{nil, "CONTENT_TYPES=herosection,heroSection", "cms", "WARNING", "document of type herosection see"},
+		{nil, "CONTENT_TYPES=herosection,heroSection", "content", "WARNING", "document of type herosection"},
 		{nil, "SANITY_API_URL=http://127.0.0.1:1", "cms", "FAILED", "are not lost"},
-		{nil, "SANITY_TOKEN=hush-reader", "cms", "FAILED", "role Editor"},
+		{nil, "SANITY_TOKEN=hush-reader", "cms leads", "FAILED", "role Editor"},
 		{answers(429), "A=b", "cms", "FAILED", "quota"},
 		{func() { _ = s.stubs.cms.Replace() }, "A=b",
-			"cms", "WARNING", "no published document of type siteSettings"},
+			"content", "WARNING", "no published document of type siteSettings"},
 		{nil, "HUBSPOT_API_URL=http://127.0.0.1:1", "crm", "FAILED", "are not lost"},
 		{nil, "HUBSPOT_TOKEN=hush-wrong", "crm", "FAILED", "see whether HUBSPOT_TOKEN is valid"},
 		{nil, "SANITY_DATASET=unknown", "cms", "FAILED", "see SANITY_PROJECT_ID, SANITY_DATASET"},
@@ -283,5 +283,5 @@ func TestDoctorOnDeliveries(t *testing.T) {
 	s.post("/api/quote/submit", bot)
 	c, _ := s.doctor(nil, "--server", s.base)
 	c.says(t, "deliveries", "WARNING", "1 leads were refused by the cms for good")
-	c.says(t, "deliveries", "WARNING", "1 leads are in review")
+	c.says(t, "reviews", "WARNING", "1 leads are in review")
 }

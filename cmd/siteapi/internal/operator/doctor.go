@@ -215,11 +215,11 @@ func settingsOf(check string) []string {
 	switch check {
 	case "data folder":
 		return []string{"DATA_DIR"}
-	case "database", "deliveries", "edge", "live", "watch":
+	case "database", "deliveries", "reviews", "edge", "live", "watch", "networks":
 		return databaseSettings()
 	case "cache":
 		return []string{"CACHE_URL", "CACHE_PREFIX"}
-	case "cms":
+	case "cms", "cms leads", "content":
 		return append(content, "CONTENT_TYPES")
 	case "prices":
 		return append(content, databaseSettings()...)
