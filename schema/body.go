@@ -9,7 +9,7 @@ import (
 )
 
 // ReadBody returns the whole body of a request. Its error says why a body is refused: it
-// is too large or incomplete, or too many bodies are being read.
+// is too large or incomplete.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *Error) {
 	if r.ContentLength > limit {
 		return nil, tooLarge(w, limit)
@@ -20,9 +20,6 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *Err
 		return body, nil
 	}
 
-	if refused, ok := errors.AsType[*Error](err); ok {
-		return nil, refused
-	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, tooLarge(w, limit)
 	}

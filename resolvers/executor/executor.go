@@ -43,6 +43,10 @@ type Options struct {
 	// not bypass the limit. nil: nothing is counted.
 	Charge func(ctx context.Context, field string, n int) *schema.Error
 
+	// EnterDatabase counts a request among those that need the database, if one of its root
+	// fields does. nil: nothing is counted.
+	EnterDatabase func(ctx context.Context) *schema.Error
+
 	// ChargeAnswer counts the bytes of a root field's value, and the objects if it is a list,
 	// against the rate limit of GraphQL. nil: they are not counted.
 	ChargeAnswer func(ctx context.Context, size, objects int) *schema.Error
@@ -60,6 +64,8 @@ type Executor struct {
 	input  *schema.InputChecker
 	guard  *guard
 	charge func(ctx context.Context, field string, n int) *schema.Error
+
+	enterDatabase func(ctx context.Context) *schema.Error
 }
 
 // New returns an executor over resolvers.
@@ -72,6 +78,8 @@ func New(o Options) *Executor {
 		input:  schema.NewInputChecker(exec.AST()),
 		guard:  newGuard(o.Secrets, o.Now),
 		charge: o.Charge,
+
+		enterDatabase: o.EnterDatabase,
 	}
 
 	e.Executor = gqlgen.New(exec.NewExecutableSchema(exec.Config{
@@ -160,6 +168,12 @@ func (e *Executor) Admit(
 		}
 	}
 
+	if e.enterDatabase != nil && op.Operation != ast.Subscription && needsDatabase(op) {
+		if refused := e.enterDatabase(ctx); refused != nil {
+			return refused
+		}
+	}
+
 	invalid, dropped := e.input.Check(op, variables, ignoreUnknown)
 	schema.RecorderFrom(ctx).Dropped(dropped)
 	if len(invalid) == 0 {
@@ -173,4 +187,17 @@ func (e *Executor) Admit(
 		}
 	}
 	return schema.BadInput(invalid...)
+}
+
+// needsDatabase reports whether a root field of an operation may wait for the database. The
+// others are resolved from the content, the cache and the schema.
+func needsDatabase(op *ast.OperationDefinition) bool {
+	for _, field := range schema.Fields(op.SelectionSet) {
+		switch field.Name {
+		case "SiteSettings", "content", "cacheStats", "__schema", "__type", "__typename":
+		default:
+			return true
+		}
+	}
+	return false
 }

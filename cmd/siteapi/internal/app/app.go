@@ -107,8 +107,8 @@ func newApp(
 		return nil, err
 	}
 
-	limits := newRateLimits(s, conn)
-	return a, a.newServer(clients, operators, limits, a.dependencies(source, contacts, entries)...)
+	limits, inFlight := newRateLimits(s, conn), httpserver.NewInFlight(s, a.metrics.Registry)
+	return a, a.newServer(clients, operators, limits, inFlight, a.dependencies(source, contacts, entries)...)
 }
 
 // dependencies returns what the service depends on, for its readiness.
@@ -216,7 +216,7 @@ func (a *app) newContent(source cmsDriver, entries cache.Cache) {
 // HTTP server.
 func (a *app) newServer(
 	clients, operators *graphqlhttp.Documents,
-	limits *httpserver.RateLimits,
+	limits *httpserver.RateLimits, inFlight *httpserver.InFlight,
 	dependencies ...*httpserver.Dependency,
 ) error {
 	s := a.settings
@@ -239,6 +239,8 @@ func (a *app) newServer(
 		Documents:   clients,
 		Operations:  list,
 		Rules:       graphqlhttp.Rules,
+
+		EnterDatabase: inFlight.EnterDatabase,
 	}
 	if limits != nil {
 		options.Charge, options.ChargeAnswer = limits.Charge, limits.ChargeAnswer
@@ -254,13 +256,12 @@ func (a *app) newServer(
 		return err
 	}
 
-	streams := httpserver.NewStreams(a.metrics.Registry)
 	operatorAPI := graphqlhttp.Options{
 		Executor:  runs,
 		Documents: operators,
 		Revision:  a.content.Revision,
 		Load:      a.content.Load,
-		Streams:   streams,
+		Streams:   inFlight,
 	}
 	public := operatorAPI
 	public.Documents = clients
@@ -271,8 +272,8 @@ func (a *app) newServer(
 		InboxGraphQL: graphqlhttp.New(operatorAPI),
 		REST:         api,
 		Dependencies: dependencies,
-		Streams:      streams,
-		SignIn:       a.signIn(),
+		InFlight:     inFlight,
+		SignIn:       a.signIn(inFlight),
 		Settings:     s,
 		RateLimits:   limits,
 		Trace:        a.traces.Handler,
@@ -288,7 +289,7 @@ func (a *app) newServer(
 }
 
 // signIn returns how operators sign in with their accounts, or nil without OIDC_ISSUER.
-func (a *app) signIn() *inbox.SignIn {
+func (a *app) signIn(inFlight *httpserver.InFlight) *inbox.SignIn {
 	if a.settings.OIDCIssuer == "" {
 		return nil
 	}
@@ -301,6 +302,7 @@ func (a *app) signIn() *inbox.SignIn {
 		Roles:        a.settings.OIDCRoles,
 		Sessions:     a.data.Tables,
 		Now:          time.Now,
+		Limit:        inFlight.EnterSignIn,
 		Report:       a.reportLogin,
 	}
 }

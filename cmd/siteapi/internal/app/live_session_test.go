@@ -102,7 +102,7 @@ func TestLiveCutsAStalledClient(t *testing.T) {
 	r := launch(t, t.TempDir(), liveEnv("ADMIN_ADDR="+admin)...)
 	streams := func() string {
 		for line := range strings.Lines(string((&service{t: t, base: "http://" + admin}).do("GET", "/metrics", "").body)) {
-			if n, ok := strings.CutPrefix(line, "siteapi_event_streams "); ok {
+			if n, ok := strings.CutPrefix(line, `siteapi_http_requests_under_way{class="streams"} `); ok {
 				return strings.TrimSpace(n)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // A provider that hangs keeps no login waiting for another one, nor for a browser that has
@@ -51,7 +52,7 @@ func TestSignInWhileTheProviderHangs(t *testing.T) {
 		t.Error("the login went on until the provider was given up")
 	}
 
-	const logins = 8
+	const logins = 40 // 16 wait for the provider, and the others are refused at once
 	var all sync.WaitGroup
 	for range logins {
 		all.Go(func() {
@@ -59,6 +60,12 @@ func TestSignInWhileTheProviderHangs(t *testing.T) {
 				t.Errorf("a login gives %d", status)
 			}
 		})
+	}
+	time.Sleep(time.Second)
+	for range 10 {
+		if got := s.do("GET", "/api/cache/clear", ""); got.status != http.StatusOK {
+			t.Errorf("beside the logins another request gets %d", got.status)
+		}
 	}
 	all.Wait()
 	if n := asked.Load(); n > logins/2 {

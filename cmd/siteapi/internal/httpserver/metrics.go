@@ -14,37 +14,21 @@ import (
 // the number of series is bounded.
 type metrics struct {
 	latency    *prometheus.HistogramVec
-	shed       *prometheus.CounterVec // requests refused, by class
 	operations *prometheus.CounterVec
 }
 
-func newMetrics(r prometheus.Registerer, requests *inFlight, connections *connections) *metrics {
+func newMetrics(r prometheus.Registerer, connections *connections) *metrics {
 	factory := promauto.With(r)
-	gauge := func(name, help string, labels prometheus.Labels, read func() float64) {
-		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, read)
-	}
-
-	shed := factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "siteapi_http_requests_shed_total",
-		Help: "Requests refused because too many were being worked on.",
-	}, []string{"class"})
-	for _, class := range []string{classAll, classReading, classLarge, classToken} {
-		shed.WithLabelValues(class)
-		gauge("siteapi_http_requests_under_way",
-			"Requests being worked on: of all clients, with large bodies that are arriving or have "+
-				"arrived, and with a valid token.",
-			prometheus.Labels{"class": class},
-			func() float64 { return requests.number(class) })
-	}
-
-	gauge("siteapi_connections", "Open connections of clients.", nil, connections.number)
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "siteapi_connections",
+		Help: "Open connections of clients.",
+	}, connections.number)
 	connections.refused = factory.NewCounter(prometheus.CounterOpts{
 		Name: "siteapi_connections_refused_total",
 		Help: "Connections closed because too many were open.",
 	}).Inc
 
 	return &metrics{
-		shed: shed,
 		latency: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "siteapi_http_request_seconds",
 			Help:    "Time to answer an HTTP request.",

@@ -14,37 +14,12 @@ import (
 	"siteapi/rest"
 )
 
-// The number of requests in flight is limited, whatever body a client adds to them.
-func TestMaxRequests(t *testing.T) {
-	t.Parallel()
-	s := &Server{
-		Options:  Options{Settings: &config.Settings{MaxRequests: 1}},
-		inFlight: inFlight{counts: map[string]int{}},
-	}
-	s.metrics = newMetrics(prometheus.NewRegistry(), &s.inFlight, newConnections(1, nil))
-
-	get := func(h http.Handler) int {
-		answer := httptest.NewRecorder()
-		s.limitRequests(h).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/", strings.NewReader("x")))
-		return answer.Code
-	}
-
-	second := 0
-	first := get(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		second = get(http.NotFoundHandler())
-	}))
-
-	if first != http.StatusOK || second != http.StatusServiceUnavailable {
-		t.Errorf("the first gets %d, another one meanwhile %d", first, second)
-	}
-}
-
 // A panic is answered with 500 and logged; a response that has begun is cut off.
 func TestRecoverPanics(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	s := &Server{Options: Options{Log: zerolog.New(&log), Settings: &config.Settings{}, REST: &rest.API{}}}
-	s.metrics = newMetrics(prometheus.NewRegistry(), &s.inFlight, newConnections(1, nil))
+	s.metrics = newMetrics(prometheus.NewRegistry(), newConnections(1, nil))
 
 	server := httptest.NewServer(s.withCaller(false, false, s.logAccess(
 		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

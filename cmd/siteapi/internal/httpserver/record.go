@@ -26,6 +26,8 @@ type record struct {
 	limited bool // The request was refused because its client, or all clients, made too many.
 	routine bool // The request is a health check, or a preflight request of a browser.
 
+	counted []counted // where the request counts among those in flight
+
 	status int // 0: the response has not begun
 	bytes  int64
 }

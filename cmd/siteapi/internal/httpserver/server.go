@@ -33,7 +33,7 @@ type Options struct {
 	Pages        map[string]http.Handler // the pages by path, which is "/" or a single segment
 	Dependencies []*Dependency
 
-	Streams    *Streams
+	InFlight   *InFlight
 	SignIn     *inbox.SignIn // nil: operators have no accounts
 	Settings   *config.Settings
 	RateLimits *RateLimits // nil if clients are not limited
@@ -49,7 +49,6 @@ type Server struct {
 	admin       *http.Server
 	routes      map[string]http.Handler
 	metrics     *metrics
-	inFlight    inFlight
 	connections *connections
 	refusals    *refusals
 	draining    atomic.Bool
@@ -59,7 +58,6 @@ type Server struct {
 func New(o Options) *Server {
 	s := &Server{
 		Options:     o,
-		inFlight:    inFlight{counts: map[string]int{}},
 		connections: newConnections(o.Settings.MaxConns, o.Settings.TrustedProxies),
 		refusals:    &refusals{log: o.Log, counts: map[string]int{}},
 	}
@@ -68,7 +66,7 @@ func New(o Options) *Server {
 		o.Metrics.MustRegister(d.gauge(o.Log))
 	}
 
-	s.routes, s.metrics = s.newRoutes(), newMetrics(o.Metrics, &s.inFlight, s.connections)
+	s.routes, s.metrics = s.newRoutes(), newMetrics(o.Metrics, s.connections)
 
 	limited := s.limitRequests(answerPreflights(http.HandlerFunc(s.route)))
 	s.public = s.newHTTPServer(s.withCaller(o.Settings.AdminPage, false,
@@ -94,8 +92,9 @@ func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 // Serve answers on a listener until ctx ends, then finishes the requests in flight,
 // including those on the admin listener. It calls stopping when the drain begins.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func()) error {
-	limited, failed := s.connections.limit(listener, s.public), make(chan error, 1)
-	go func() { failed <- s.public.Serve(limited) }()
+	s.connections.Listener = listener
+	failed := make(chan error, 1)
+	go func() { failed <- s.public.Serve(s.connections) }()
 
 	select {
 	case err := <-failed:
@@ -104,7 +103,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func
 	}
 
 	stopping()
-	s.Streams.stop() // pages connect again, to another instance if there is one
+	s.InFlight.stop() // pages connect again, to another instance if there is one
 
 	// During the delay /readyz answers 503, and each connection is closed with its next
 	// response rather than in the middle of a request.

@@ -69,6 +69,9 @@ func (s *SignIn) operator(ctx context.Context, cookie string) (schema.Operator, 
 			}, nil
 		}
 
+		if refused := s.Limit(ctx); refused != nil {
+			return schema.Operator{}, refused
+		}
 		claimed, err := s.Sessions.ClaimCheck(ctx, session.Hash, now, now.Add(checkTime))
 		if err != nil {
 			return schema.Operator{}, unavailable(err)

@@ -53,6 +53,10 @@ type SignIn struct {
 	Sessions                       store.OperatorSessions
 	Now                            func() time.Time
 
+	// Limit counts a request among those that wait for the provider, or returns why there is
+	// no room for it.
+	Limit func(ctx context.Context) *schema.Error
+
 	// Report is told how each login ended, and why a session ended when its role was checked:
 	// ok, refused, unavailable or ended. The error is the cause, for the log.
 	Report func(ctx context.Context, outcome string, err error)
@@ -129,6 +133,10 @@ func (s *SignIn) config(p *oidc.Provider) *oauth2.Config {
 // login sends the browser to the provider. With ?silent=1 the provider asks nothing; where it
 // has to, the login begins anew, and it may.
 func (s *SignIn) login(w http.ResponseWriter, r *http.Request) {
+	if refused := s.Limit(r.Context()); refused != nil {
+		s.refuse(w, r, refused)
+		return
+	}
 	provider, err := s.open(r.Context())
 	if err != nil {
 		s.refuse(w, r, unavailable(err))
@@ -164,6 +172,10 @@ func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
 			Message: "This login was not begun in this browser, or more than 10 minutes ago. Please open the inbox again.",
 			Err:     &refusal{error: errors.New("the state is not that of this browser"), reason: reasonElsewhere},
 		})
+		return
+	}
+	if refused := s.Limit(r.Context()); refused != nil {
+		s.refuse(w, r, refused)
 		return
 	}
 	s.setCookie(w, loginCookie, "", -1, http.SameSiteLaxMode)

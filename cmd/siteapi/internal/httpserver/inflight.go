@@ -1,0 +1,230 @@
+package httpserver
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/schema"
+)
+
+// Counters of requests in flight. Each client has one, too, named by its address.
+const (
+	countAll      = "all"
+	countDatabase = "database" // operations that need the database
+	countSignIn   = "sign-in"  // requests that wait for the provider of accounts
+	countStreams  = "streams"  // subscriptions, which count nowhere else
+)
+
+// Most requests in flight, beside the setting MAX_REQUESTS.
+const (
+	maxSignIn   = 16
+	maxStreams  = 1000
+	maxOfClient = 64
+)
+
+// A body of more than largeBody bytes, or of unknown length, counts as largeWeight
+// requests, since it takes ten times its size when it is decoded. No quote route takes one.
+const (
+	largeBody   = 64 << 10
+	largeWeight = 16
+)
+
+// InFlight limits the requests that are worked on at a time. What needs the database takes
+// half of them at most, and what waits for the provider of accounts 16, so that the rest
+// is answered while these hang.
+type InFlight struct {
+	most map[string]int // limits by counter, except those of clients
+	shed *prometheus.CounterVec
+
+	mu     sync.Mutex
+	counts map[string]int
+
+	running context.Context // ends when the service stops, and streams with it
+	stop    context.CancelFunc
+}
+
+// NewInFlight returns the limits of a service.
+func NewInFlight(s *config.Settings, r prometheus.Registerer) *InFlight {
+	f := &InFlight{
+		counts: map[string]int{},
+		most: map[string]int{
+			countAll:      s.MaxRequests,
+			countDatabase: max(1, s.MaxRequests/2),
+			countSignIn:   maxSignIn,
+			countStreams:  maxStreams,
+		},
+	}
+	f.running, f.stop = context.WithCancel(context.Background())
+
+	factory := promauto.With(r)
+	f.shed = factory.NewCounterVec(prometheus.CounterOpts{
+		Name: "siteapi_http_requests_shed_total",
+		Help: "Requests refused because too many were being worked on.",
+	}, []string{"class"})
+	for class := range f.most {
+		f.shed.WithLabelValues(class)
+		factory.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "siteapi_http_requests_under_way",
+			Help: "Requests being worked on: all but streams of events, those that need the database, " +
+				"those that wait for the provider of accounts, and streams of events.",
+			ConstLabels: prometheus.Labels{"class": class},
+		}, func() float64 {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			return float64(f.counts[class])
+		})
+	}
+	return f
+}
+
+// counted is one counter in which a request counts.
+type counted struct {
+	counter string
+	weight  int
+}
+
+// enter counts a request until leave, or returns why there is no room for it.
+func (f *InFlight) enter(rec *record, counter string, weight int) *schema.Error {
+	most, shared := f.most[counter]
+	if !shared {
+		most = maxOfClient
+	}
+	weight = min(weight, most)
+
+	f.mu.Lock()
+	fits := f.counts[counter]+weight <= most
+	if fits {
+		f.counts[counter] += weight
+		rec.counted = append(rec.counted, counted{counter, weight})
+	}
+	f.mu.Unlock()
+
+	if fits {
+		return nil
+	}
+	rec.limited = true
+	if !shared {
+		return &schema.Error{
+			Code:       schema.CodeRateLimited,
+			Message:    "There are too many requests from this address at a time.",
+			RetryAfter: time.Second,
+		}
+	}
+
+	f.shed.WithLabelValues(counter).Inc()
+	return &schema.Error{
+		Code:       schema.CodeUpstreamUnavailable,
+		Message:    "The service is busy. Please try again.",
+		RetryAfter: time.Second,
+	}
+}
+
+// leave ends the counting of a request.
+func (f *InFlight) leave(rec *record) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	for _, c := range rec.counted {
+		if f.counts[c.counter] -= c.weight; f.counts[c.counter] == 0 {
+			delete(f.counts, c.counter)
+		}
+	}
+	rec.counted = nil
+}
+
+// EnterDatabase counts a request among those that need the database.
+func (f *InFlight) EnterDatabase(ctx context.Context) *schema.Error {
+	return f.enterOnce(ctx, countDatabase)
+}
+
+// EnterSignIn counts a request among those that wait for the provider of accounts.
+func (f *InFlight) EnterSignIn(ctx context.Context) *schema.Error {
+	return f.enterOnce(ctx, countSignIn)
+}
+
+func (f *InFlight) enterOnce(ctx context.Context, counter string) *schema.Error {
+	rec, ok := schema.RecorderFrom(ctx).(*record)
+	if !ok { // the service itself runs the operation
+		return nil
+	}
+	for _, c := range rec.counted {
+		if c.counter == counter {
+			return nil
+		}
+	}
+	return f.enter(rec, counter, 1)
+}
+
+// Begin turns a request into a stream of events, which is counted as nothing else. The
+// context ends with the request, or when the service stops. The caller calls end when
+// nothing is written any more.
+func (f *InFlight) Begin(r *http.Request) (ctx context.Context, end func(), refused *schema.Error) {
+	rec := recordOf(r.Context())
+	f.leave(rec)
+	if f.running.Err() != nil {
+		return nil, nil, &schema.Error{
+			Code:       schema.CodeUpstreamUnavailable,
+			Message:    "The service is about to stop.",
+			RetryAfter: time.Second,
+		}
+	}
+	if refused := f.enter(rec, countStreams, 1); refused != nil {
+		return nil, nil, refused
+	}
+
+	rec.stream = true
+	ctx, cancel := context.WithCancel(r.Context())
+	detach := context.AfterFunc(f.running, cancel)
+	return ctx, func() {
+		detach()
+		cancel()
+	}, nil
+}
+
+// limitRequests answers 429 if a client uses a route too often or has too many requests in
+// flight, and 503 if all clients together have too many.
+func (s *Server) limitRequests(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rec := recordOf(r.Context())
+		if isProbe(r) {
+			rec.routine = true
+			next.ServeHTTP(w, r)
+			return
+		}
+
+		defer s.InFlight.leave(rec)
+		if refused := s.admit(r, rec); refused != nil {
+			if r.ContentLength != 0 {
+				w.Header().Set("Connection", "close") // The body is not waited for.
+			}
+			WriteError(w, r, refused)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// admit counts a request, or returns why it is refused.
+func (s *Server) admit(r *http.Request, rec *record) *schema.Error {
+	weight := 1
+	if r.ContentLength < 0 || r.ContentLength > largeBody {
+		weight = largeWeight
+	}
+
+	if s.RateLimits != nil {
+		client := clientKey(schema.CallerFrom(r.Context()).Address)
+		if refused := s.InFlight.enter(rec, client, weight); refused != nil {
+			return refused
+		}
+		if refused := s.RateLimits.check(r); refused != nil {
+			return refused
+		}
+	}
+	return s.InFlight.enter(rec, countAll, weight)
+}

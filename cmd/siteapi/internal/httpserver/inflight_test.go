@@ -1,0 +1,79 @@
+package httpserver
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/ratelimit"
+	"siteapi/schema"
+)
+
+type unlimited struct{}
+
+func (unlimited) Allow(context.Context, string, int, ratelimit.Rule) (bool, time.Duration) {
+	return true, 0
+}
+
+// While requests hang that need the database, or the provider of accounts, others are
+// answered; a large body counts as 16 of its client's 64.
+func TestInFlight(t *testing.T) {
+	t.Parallel()
+	settings := &config.Settings{MaxRequests: 100}
+	for name, c := range map[string]struct {
+		enter func(*InFlight, context.Context) *schema.Error
+		body  string
+		fit   int // requests that are worked on
+		after int // status of a request that needs none of it
+	}{
+		"content":         {fit: 100, after: 503},
+		"database":        {enter: (*InFlight).EnterDatabase, fit: 50, after: 200},
+		"sign-in":         {enter: (*InFlight).EnterSignIn, fit: 16, after: 200},
+		"of one client":   {fit: 64, after: 429},
+		"large bodies":    {body: strings.Repeat(" ", largeBody+1), fit: 4, after: 429},
+		"of usual bodies": {body: strings.Repeat(" ", largeBody), fit: 64, after: 429},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &Server{Options: Options{InFlight: NewInFlight(settings, prometheus.NewRegistry())}}
+			if c.after == http.StatusTooManyRequests {
+				s.RateLimits = &RateLimits{Shared: unlimited{}, Local: unlimited{}}
+			}
+			serve := func(body string, h http.HandlerFunc) int {
+				r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+				r = r.WithContext(schema.WithRecorder(r.Context(), &record{}))
+				w := httptest.NewRecorder()
+				s.limitRequests(h).ServeHTTP(w, r)
+				return w.Code
+			}
+
+			// Each request is worked on while the next one arrives.
+			fit, after := 0, 0
+			var next func(w http.ResponseWriter, r *http.Request)
+			next = func(w http.ResponseWriter, r *http.Request) {
+				if c.enter != nil && (c.enter(s.InFlight, r.Context()) != nil || c.enter(s.InFlight, r.Context()) != nil) {
+					after = serve("", func(http.ResponseWriter, *http.Request) {})
+					return
+				}
+				fit++
+				if serve(c.body, next) != http.StatusOK {
+					after = serve("", func(http.ResponseWriter, *http.Request) {})
+				}
+			}
+			serve(c.body, next)
+
+			if fit != c.fit || after != c.after {
+				t.Errorf("%d fit, want %d; another one gets %d", fit, c.fit, after)
+			}
+			if len(s.InFlight.counts) > 0 {
+				t.Errorf("afterwards %v are counted", s.InFlight.counts)
+			}
+		})
+	}
+}
