@@ -895,71 +895,13 @@ type TrackSelectionsInput struct {
 	Timeline *string `json:"timeline"`
 }
 
-// A visitor who left without asking for a quote. It is personal data.
-type Visitor struct {
-	// The session in the calculator.
-	SessionID string `json:"sessionId"`
-	// E-mail address, as it was typed.
-	Email string `json:"email"`
-	// First name, as it was typed.
-	FirstName *string `json:"firstName"`
-	// Language of the visitor; null: the client did not say.
-	Locale *Locale `json:"locale"`
-	// Wording of the consent; null: the client did not say.
-	ConsentText *string `json:"consentText"`
-	// What was chosen so far.
-	Selections *VisitorSelections `json:"selections"`
-	// Range that the visitor saw; null: none.
-	Estimate *LeadEstimate `json:"estimate"`
-	// Where the visitor came from at last: the newest with a source.
-	Attribution *LeadAttribution `json:"attribution"`
-	// Where the visitor came from at first.
-	FirstAttribution *LeadAttribution `json:"firstAttribution"`
-	// When the session began, in UTC, to the millisecond.
-	FirstSeenAt time.Time `json:"firstSeenAt"`
-	// When the visitor was last seen, in UTC, to the millisecond.
-	LastSeenAt time.Time `json:"lastSeenAt"`
-	// Number of tracked states of the calculator.
-	Tracks int `json:"tracks"`
-}
-
-// A page of visitors who left.
-type VisitorConnection struct {
-	// The visitors of the page.
-	Edges []*VisitorEdge `json:"edges"`
-	// Whether there are more.
-	PageInfo *PageInfo `json:"pageInfo"`
-	// Why there is none; null if there are some.
-	None *NoVisitorsReason `json:"none"`
-}
-
-// A visitor in a page.
-type VisitorEdge struct {
-	// Its place in the order.
-	Cursor string `json:"cursor"`
-	// The visitor.
-	Node *Visitor `json:"node"`
-}
-
-// What a visitor has chosen so far, as slugs.
-type VisitorSelections struct {
-	// Project type, such as `web-app`.
-	ProjectType *string `json:"projectType"`
-	// Features, each once.
-	Features []string `json:"features"`
-	// Complexity, such as `medium`.
-	Complexity *string `json:"complexity"`
-	// Timeline, such as `3-months`.
-	Timeline *string `json:"timeline"`
-}
-
 // What operators do.
 type AuditAction string
 
 const (
 	// A lead was read, with fields that a viewer does not see.
 	AuditActionOpened AuditAction = "OPENED"
-	// Leads, or visitors who left, were listed or followed, with contact data, ids or other fields that a viewer does not
+	// Leads were listed or followed, with contact data, ids or other fields that a viewer does not
 	// see; or leads were searched for, even if they were only counted. Further pages of a list, and the same list again
 	// within 15 minutes, have no entry.
 	AuditActionListed AuditAction = "LISTED"
@@ -2249,68 +2191,6 @@ func (e *Locale) UnmarshalJSON(b []byte) error {
 }
 
 func (e Locale) MarshalJSON() ([]byte, error) {
-	var buf bytes.Buffer
-	e.MarshalGQL(&buf)
-	return buf.Bytes(), nil
-}
-
-// Why no visitor who left is listed.
-type NoVisitorsReason string
-
-const (
-	// `TRACK_CONTACT=off`: what visitors type is not stored before they submit.
-	NoVisitorsReasonNotStored NoVisitorsReason = "NOT_STORED"
-	// Visitors are not asked: the CMS has no wording for `save_progress`, in no language, or `CONTENT_TYPES` lacks
-	// `consentText`.
-	NoVisitorsReasonNotAsked NoVisitorsReason = "NOT_ASKED"
-	// None who agreed has left, as far as is stored.
-	NoVisitorsReasonNoneYet NoVisitorsReason = "NONE_YET"
-)
-
-var AllNoVisitorsReason = []NoVisitorsReason{
-	NoVisitorsReasonNotStored,
-	NoVisitorsReasonNotAsked,
-	NoVisitorsReasonNoneYet,
-}
-
-func (e NoVisitorsReason) IsValid() bool {
-	switch e {
-	case NoVisitorsReasonNotStored, NoVisitorsReasonNotAsked, NoVisitorsReasonNoneYet:
-		return true
-	}
-	return false
-}
-
-func (e NoVisitorsReason) String() string {
-	return string(e)
-}
-
-func (e *NoVisitorsReason) UnmarshalGQL(v any) error {
-	str, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("enums must be strings")
-	}
-
-	*e = NoVisitorsReason(str)
-	if !e.IsValid() {
-		return fmt.Errorf("%s is not a valid NoVisitorsReason", str)
-	}
-	return nil
-}
-
-func (e NoVisitorsReason) MarshalGQL(w io.Writer) {
-	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
-}
-
-func (e *NoVisitorsReason) UnmarshalJSON(b []byte) error {
-	s, err := strconv.Unquote(string(b))
-	if err != nil {
-		return err
-	}
-	return e.UnmarshalGQL(s)
-}
-
-func (e NoVisitorsReason) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

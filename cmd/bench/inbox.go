@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"fmt"
 	"net/http"
 	"os"
@@ -72,8 +71,7 @@ var views = []view{ //nolint:gochecknoglobals // a constant table
 
 // inboxOnSQLite measures the inbox over a large file of SQLite.
 func inboxOnSQLite(ctx context.Context, b *bench) {
-	b.inbox(ctx, "sqlite", "sqlite", "file:"+filepath.Join(b.dir, "data", "siteapi.db")+
-		"?_pragma=cache_size(-300000)&_pragma=synchronous(OFF)")
+	b.inbox(ctx, "sqlite", func() { fillSQLite(ctx, filepath.Join(b.dir, "data", "siteapi.db")) })
 }
 
 // inboxOnPostgres measures the inbox over a large database on a PostgreSQL of its own.
@@ -83,12 +81,12 @@ func inboxOnPostgres(ctx context.Context, b *bench) {
 	harness.Check(server.Up())
 
 	url := server.URL("postgres")
-	b.inbox(ctx, "postgres", "pgx", url, "DATABASE_URL="+url)
+	b.inbox(ctx, "postgres", func() { fillPostgres(ctx, url) }, "DATABASE_URL="+url)
 }
 
 // inbox fills a database through the service and beside it, and prints for each view how
 // long the page waits for it.
-func (b *bench) inbox(ctx context.Context, database, driver, dsn string, env ...string) {
+func (b *bench) inbox(ctx context.Context, database string, fill func(), env ...string) {
 	service := harness.New(b.binary, b.dir, append(env,
 		"ADMIN_API_TOKEN="+operatorToken,
 		// Nobody answers there: leads that are submitted stay under way.
@@ -98,14 +96,7 @@ func (b *bench) inbox(ctx context.Context, database, driver, dsn string, env ...
 	submitLeads(ctx, service.Base)
 	service.Stop(syscall.SIGTERM)
 
-	db := harness.Must(sql.Open(driver, dsn))
-	defer func() { _ = db.Close() }()
-	fill(ctx, db)
-	service.Command(ctx, "funnel") // fills in what an early release did not store
-	if driver == "pgx" {
-		harness.Must(db.ExecContext(ctx, "VACUUM ANALYZE")) // as PostgreSQL does within a minute
-	}
-
+	fill()
 	service.Run(ctx)
 	defer service.Stop(syscall.SIGTERM)
 	for _, v := range views {

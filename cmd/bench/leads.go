@@ -5,13 +5,20 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"siteapi/cmd/internal/harness"
 	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
+	"siteapi/integrations/store/postgres"
+	"siteapi/integrations/store/sqlite"
 )
 
 // Sizes of the database that the inbox is measured on.
@@ -94,54 +101,81 @@ func submitLeads(ctx context.Context, base string) {
 
 func jsonOf(value any) string { return string(harness.Must(json.Marshal(value))) }
 
-// fill adds leads and sessions to a database as an early release stored them. The service
-// fills in what it has added since.
-func fill(ctx context.Context, db *sql.DB) {
-	p := people{rand.New(rand.NewPCG(2, 2))}
-	tx := harness.Must(db.BeginTx(ctx, nil))
-	defer func() { _ = tx.Rollback() }()
-
-	insert(ctx, tx, "submissions (id, session_id, email, body, content_key, submitted_at, held, owner, status, outcome)",
-		storedLeads, func(n int) []any {
-			l := p.lead(n)
-			return []any{
-				l.ID, l.SessionID, strings.ToLower(l.Contact.Email), jsonOf(l), l.ID, l.SubmittedAt.UnixMilli(),
-				max(0, p.IntN(50)-47), p.pick("ana@example.com paul@example.com ben@example.com"), p.IntN(4),
-				p.pick("WON QUALIFIED LOST LOST NONE"),
-			}
-		})
-
-	insert(ctx, tx, `sessions (id, state, first_seen, last_seen, visits,
-		first_touch, first_source, first_campaign, last_touch, last_source, last_campaign)`,
-		storedSessions, func(n int) []any {
-			at := time.Now().UnixMilli() - p.Int64N(7_000_000_000) // in 81 days
-			state := "{}"
-			if p.IntN(3) > 0 { // the others opened the calculator only
-				state = jsonOf(map[string]any{"selections": p.selections(), "estimate": lead.Estimate{Min: 18100}})
-			}
-			from := p.attribution()
-			touch := jsonOf(from)
-			return []any{
-				fmt.Sprint("session-", n), state, at, at, 1,
-				touch, from.Source, from.Campaign, touch, from.Source, from.Campaign,
-			}
-		})
-	harness.Check(tx.Commit())
+// stored is the store of either database.
+type stored interface {
+	store.Quotes
+	store.Work
+	store.Outcomes
 }
 
-// insert stores rows, twenty with each statement.
-func insert(ctx context.Context, tx *sql.Tx, into string, rows int, row func(n int) []any) {
-	for n := 0; n < rows; n += 20 {
-		var args []any
-		var values []string
-		for i := range 20 {
-			var marks []string
-			for _, value := range row(n + i) {
-				args = append(args, value)
-				marks = append(marks, fmt.Sprint("$", len(args)))
+func fillSQLite(ctx context.Context, path string) {
+	pool := harness.Must(sqlite.OpenDB(ctx, path))
+	defer func() { _ = pool.Close() }()
+	db := harness.Must(sqlite.Open(ctx, sqlite.Options{Path: path, Pool: pool, Log: slog.New(slog.DiscardHandler)}))
+	defer func() { _ = db.Close() }()
+
+	db.UseQueue(func(*sql.Tx) store.Jobs { return noQueue{} })
+	fill(ctx, db)
+}
+
+func fillPostgres(ctx context.Context, url string) {
+	pool := harness.Must(postgres.OpenPool(ctx, url))
+	db := harness.Must(postgres.Open(ctx, postgres.Options{Pool: pool, Log: slog.New(slog.DiscardHandler)}))
+	defer func() { _ = db.Close() }()
+
+	db.UseQueue(func(pgx.Tx) store.Jobs { return noQueue{} })
+	fill(ctx, db)
+	harness.Must(pool.Exec(ctx, "VACUUM ANALYZE")) // as PostgreSQL does within a minute
+}
+
+// fill stores leads, which get no deliveries, and sessions. Many writers share transactions.
+func fill(ctx context.Context, db stored) {
+	const writers = 200
+	var writing sync.WaitGroup
+	for w := range uint64(writers) {
+		writing.Go(func() {
+			p := people{rand.New(rand.NewPCG(2, w))}
+			for n := int(w); n < storedLeads; n += writers {
+				storeLead(ctx, db, p, n)
 			}
-			values = append(values, "("+strings.Join(marks, ", ")+")")
-		}
-		harness.Must(tx.ExecContext(ctx, "INSERT INTO "+into+" VALUES "+strings.Join(values, ", "), args...))
+			for n := int(w); n < storedSessions; n += writers {
+				storeSession(ctx, db, p, n)
+			}
+		})
 	}
+	writing.Wait()
+}
+
+// noQueue creates no deliveries.
+type noQueue struct{ store.Jobs }
+
+// Enqueue creates nothing.
+func (noQueue) Enqueue(context.Context, []string, ...lead.Target) ([]lead.Delivery, error) { return nil, nil }
+
+func storeLead(ctx context.Context, db stored, p people, n int) {
+	l := p.lead(n)
+	l.InReview = p.IntN(50) > 47
+	_, _, err := db.Submit(ctx, store.NewLead{Lead: l, ContentKey: l.ID})
+	harness.Check(err)
+
+	_, err = db.Assign(ctx, l.ID, p.pick("ana@example.com paul@example.com ben@example.com"))
+	harness.Check(err)
+	_, err = db.SetStatus(ctx, l.ID, lead.Statuses()[p.IntN(4)])
+	harness.Check(err)
+	if value := p.pick("WON QUALIFIED LOST LOST NONE"); value != "NONE" {
+		harness.Check(db.SetOutcome(ctx, l.ID, lead.Outcome{Value: lead.OutcomeValue(value), At: l.SubmittedAt}))
+	}
+}
+
+func storeSession(ctx context.Context, db stored, p people, n int) {
+	v := lead.Visit{
+		SessionID:   fmt.Sprint("session-", n),
+		Attribution: p.attribution(),
+		At:          time.UnixMilli(time.Now().UnixMilli() - p.Int64N(7_000_000_000)).UTC(), // in 81 days
+	}
+	if p.IntN(3) > 0 { // the others opened the calculator only
+		low := 18100.0
+		v.Selections, v.Estimate.Min = p.selections(), &low
+	}
+	harness.Check(db.Track(ctx, v))
 }

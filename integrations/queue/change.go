@@ -13,8 +13,6 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 	"golang.org/x/sync/semaphore"
-
-	"siteapi/integrations/store"
 )
 
 // Receivers of changes are told at once by the process that noticed a change, and a second
@@ -120,8 +118,7 @@ func (q *Queue) mayCall(ctx context.Context, r *receiver) bool {
 	defer cancel()
 
 	// Each call is a holder of its own, so that the lease cannot be renewed.
-	lease := store.Lease{Name: windowLease + r.Name, Holder: rand.Text()}
-	free, err := q.Leases.TakeLease(ctx, lease, r.Every)
+	free, err := q.Leases.TakeLease(ctx, windowLease+r.Name, rand.Text(), r.Every)
 	if err == nil && !free {
 		r.notBefore = time.Now().Add(windowPoll)
 		return false

@@ -23,6 +23,6 @@ type Persons interface {
 
 	// SessionsOf returns the sessions in which an address was typed, and those of its leads,
 	// in the order in which they began. Another address that was typed in the session of a
-	// lead is left out, with the name. There is no index for that: it reads all sessions.
+	// lead is left out, with the name.
 	SessionsOf(ctx context.Context, email string) ([]lead.Session, error)
 }

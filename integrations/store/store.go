@@ -115,7 +115,6 @@ type Position struct {
 // Archive is the part of the store that operators' commands and fields need.
 type Archive interface {
 	Funnel
-	Visitors
 
 	// Leads yields stored leads in the order that the filter asks for.
 	Leads(ctx context.Context, f Filter) iter.Seq2[lead.Lead, error]
@@ -170,7 +169,7 @@ type Archive interface {
 	EraseConsents(ctx context.Context, email string) (int64, error)
 
 	// CountHints returns the number of sessions in which an e-mail address was typed,
-	// in any spelling. There is no index for that: it reads all sessions.
+	// in any spelling.
 	CountHints(ctx context.Context, email string) (int64, error)
 
 	// EraseHints removes the contact form entries from the sessions that CountHints

@@ -2,17 +2,16 @@ package content
 
 import (
 	"context"
+	"errors"
 	"time"
-
-	"siteapi/integrations/store"
 )
 
 // The edge is told of each new revision of a locale's content, by the instance that has a
-// lease. The note of the lease is the revision that was told last, written after the calls
-// are durable. So what an instance was killed before it told, another one tells, or the
+// lease. A note of its name is the revision that was told last, written after the calls are
+// durable. So what an instance was killed before it told, another one tells, or the
 // same one after its next start.
 const (
-	announceLease = "announced:" // prefix of leases; the key of the content follows
+	announceLease = "announced:" // prefix of leases and notes; the key of the content follows
 
 	// announceGrace is how long an instance leaves it to another one, which has fetched the
 	// content or has the lease.
@@ -52,14 +51,14 @@ func (c *Service) announceNow(ctx context.Context, l *localeContent, revision st
 	try, cancel := context.WithTimeout(ctx, confirmWait)
 	defer cancel()
 
-	lease, _, err := c.Leases.Lease(try, announceLease+l.key)
-	if err == nil && lease.Note == revision {
+	last, err := c.Notes.Note(try, announceLease+l.key)
+	if err == nil && last == revision {
 		return true
 	}
 
 	// Without the database the edge is told all the same.
-	lease = store.Lease{Name: announceLease + l.key, Holder: c.instance, Note: lease.Note}
-	if taken, err := c.Leases.TakeLease(try, lease, announceGrace); err == nil && !taken {
+	taken, err := c.Leases.TakeLease(try, announceLease+l.key, c.instance, announceGrace)
+	if err == nil && !taken {
 		return false
 	}
 
@@ -69,8 +68,11 @@ func (c *Service) announceNow(ctx context.Context, l *localeContent, revision st
 		return true // it may not be durable, or is not the latest
 	}
 
-	lease.Note = revision
-	if _, err := c.Leases.TakeLease(ctx, lease, 0); err != nil {
+	err = errors.Join(
+		c.Notes.SetNote(ctx, announceLease+l.key, revision),
+		c.Leases.EndLease(ctx, announceLease+l.key, c.instance),
+	)
+	if err != nil {
 		c.Log.Warn().Err(err).Str("locale", string(l.locale)).
 			Msg("recording what the edge was told: it is told again after the next start")
 	}

@@ -41,7 +41,8 @@ type Options struct {
 	// process knows only its own.
 	Invalidations store.Invalidations
 
-	Leases store.Leases // only Watch and TellEdge need it
+	Leases store.Leases // only Watch and TellEdge need it, and Notes
+	Notes  store.Notes
 	Log    zerolog.Logger
 	Now    func() time.Time
 	Count  func(event, detail string) // optional: counts events

@@ -8,13 +8,12 @@ import (
 	"time"
 
 	"siteapi/integrations/cms"
-	"siteapi/integrations/store"
 	"siteapi/schema"
 )
 
 const (
-	// WatchLease is the lease of the instance that watches the CMS. Its note is a
-	// [cms.Watching] as JSON.
+	// WatchLease is the lease of the instance that watches the CMS. The note of that name
+	// is a [cms.Watching] as JSON.
 	WatchLease = "watch"
 	// watchLife is how long an instance that was killed keeps the lease.
 	watchLife = 20 * time.Second
@@ -32,9 +31,11 @@ func (c *Service) Watch(ctx context.Context, watcher cms.Watcher, shared bool) {
 	watches, failing := false, false
 
 	for {
-		note, _ := json.Marshal(watcher.Watching())
-		lease := store.Lease{Name: WatchLease, Holder: holder, Note: string(note)}
-		taken, err := c.Leases.TakeLease(ctx, lease, watchLife)
+		taken, err := c.Leases.TakeLease(ctx, WatchLease, holder, watchLife)
+		if taken {
+			note, _ := json.Marshal(watcher.Watching())
+			err = c.Notes.SetNote(ctx, WatchLease, string(note))
+		}
 		if err != nil && !failing && ctx.Err() == nil {
 			c.Log.Warn().Err(err).Msg("renewing the lease of the instance that watches the CMS")
 		}

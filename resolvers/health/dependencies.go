@@ -20,6 +20,12 @@ import (
 	"siteapi/schema"
 )
 
+// Notes is what instances of the service note in the database.
+type Notes interface {
+	store.Leases
+	store.Notes
+}
+
 // Dependencies gives access to the systems that the service depends on. What its
 // functions return is open.
 type Dependencies struct {
@@ -27,7 +33,7 @@ type Dependencies struct {
 	Cache    func(ctx context.Context) (cache.Cache, error) // nil: the cache is in memory
 	CMS      func() (cms.Content, cms.Eraser, error)
 	CRM      func() (crm.Lookup, error) // nil: the CRM is in files
-	Leases   func(ctx context.Context) (store.Leases, error)
+	Notes    func(ctx context.Context) (Notes, error)
 
 	// Hears reports whether the database tells what other instances change of leads; nil:
 	// there are none.
@@ -238,21 +244,24 @@ func (d Dependencies) checkCRM(ctx context.Context, warn Warn) (string, error) {
 // checkWatch reports how changes of the content are noticed, by the note of the instance
 // that watches.
 func (d Dependencies) checkWatch(ctx context.Context, warn Warn) (string, error) {
-	leases, err := d.Leases(ctx)
+	notes, err := d.Notes(ctx)
 	if err != nil {
 		return notChecked, nil //nolint:nilerr // the check of the database reports it
 	}
-
-	lease, active, err := leases.Lease(ctx, content.WatchLease)
-	if errors.Is(err, store.ErrNotFound) || err == nil && !active {
+	active, err := notes.LeaseTaken(ctx, content.WatchLease)
+	if err == nil && !active {
 		return "none: changes are noticed by the webhook, or after CONTENT_TTL", nil
 	}
 	if err != nil {
 		return "", err
 	}
+	note, err := notes.Note(ctx, content.WatchLease)
+	if err != nil {
+		return "", err
+	}
 
 	var now cms.Watching
-	if err := json.Unmarshal([]byte(lease.Note), &now); err != nil {
+	if err := json.Unmarshal([]byte(note), &now); err != nil {
 		return "", fmt.Errorf("reading the note of the instance that watches: %w", err)
 	}
 

@@ -147,11 +147,11 @@ func (d Dependencies) checkOutcomes(ctx context.Context, warn Warn) (string, err
 		return none, nil //nolint:nilerr // the check of the CRM reports it
 	}
 
-	leases, err := d.Leases(ctx)
+	notes, err := d.Notes(ctx)
 	if err != nil {
 		return notChecked, nil //nolint:nilerr // the check of the database reports it
 	}
-	known, err := leads.ReadPulled(ctx, leases)
+	known, err := leads.ReadPulled(ctx, notes)
 	if err != nil {
 		return "", err
 	}

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// PullLease is the lease of the instance that asks the CRM. Its note is a [Pulled] as
-	// JSON.
-	PullLease = "pull"
+	// pullLease is the lease of the instance that asks the CRM, and the name of the note
+	// with what is known, a [Pulled] as JSON.
+	pullLease = "pull"
 	// pullEvery is the time from one pull to the next.
 	pullEvery = time.Hour
 	// pullBeat is how often an instance looks whether a pull is due.
@@ -45,6 +45,7 @@ var ErrPulling = errors.New("another process is asking the CRM at the moment")
 type Pull struct {
 	CRM      crm.Outcomes
 	Leases   store.Leases
+	Notes    store.Notes
 	Archive  store.Archive
 	Outcomes store.Outcomes
 	Log      zerolog.Logger
@@ -55,7 +56,7 @@ type Pull struct {
 func (p *Pull) Run(ctx context.Context) {
 	failing := false
 	for {
-		known, err := ReadPulled(ctx, p.Leases)
+		known, err := ReadPulled(ctx, p.Notes)
 		if err == nil && time.Now().After(known.Due) {
 			_, err = p.Once(ctx)
 		}
@@ -75,13 +76,13 @@ func (p *Pull) Run(ctx context.Context) {
 }
 
 // ReadPulled returns what is known of the CRM; the zero value if it was never asked.
-func ReadPulled(ctx context.Context, leases store.Leases) (known Pulled, err error) {
-	lease, _, err := leases.Lease(ctx, PullLease)
+func ReadPulled(ctx context.Context, notes store.Notes) (known Pulled, err error) {
+	note, err := notes.Note(ctx, pullLease)
 	if errors.Is(err, store.ErrNotFound) {
 		return Pulled{}, nil
 	}
 	if err == nil {
-		err = json.Unmarshal([]byte(lease.Note), &known)
+		err = json.Unmarshal([]byte(note), &known)
 	}
 	if err != nil {
 		return Pulled{}, fmt.Errorf("reading what is known of the CRM: %w", err)
@@ -92,7 +93,7 @@ func ReadPulled(ctx context.Context, leases store.Leases) (known Pulled, err err
 // LastAt returns when the CRM last answered; until it did, when the oldest lead that it was
 // asked about was submitted; the zero time if it was never asked.
 func (p *Pull) LastAt(ctx context.Context) (time.Time, error) {
-	known, err := ReadPulled(ctx, p.Leases)
+	known, err := ReadPulled(ctx, p.Notes)
 	if known.At.IsZero() {
 		return known.Since, err
 	}
@@ -105,21 +106,21 @@ func (p *Pull) Once(ctx context.Context) (known Pulled, err error) {
 	if err != nil || oldest.IsZero() {
 		return Pulled{}, err
 	}
-	if known, err = ReadPulled(ctx, p.Leases); err != nil {
+	if known, err = ReadPulled(ctx, p.Notes); err != nil {
 		return Pulled{}, err
 	}
 	if known.Since.IsZero() {
 		known.Since = oldest
 	}
 
-	lease := store.Lease{Name: PullLease, Holder: rand.Text()}
-	if err := p.take(ctx, lease, known); err != nil {
+	holder := rand.Text()
+	if err := p.save(ctx, holder, known); err != nil {
 		return known, err
 	}
-	defer p.end(ctx, lease)
+	defer p.end(ctx, holder)
 
 	known.Set = 0
-	err = p.pages(ctx, lease, &known)
+	err = p.pages(ctx, holder, &known)
 	now := time.Now().UTC()
 	known.Due, known.Failure = now.Add(pauseAfter(err)), ""
 
@@ -134,7 +135,7 @@ func (p *Pull) Once(ctx context.Context) (known Pulled, err error) {
 		p.Log.Info().Int("outcomes", known.Set).Msg("asked the CRM what became of leads")
 		p.Count("crm_pull", "complete")
 	}
-	return known, errors.Join(err, p.take(ctx, lease, known))
+	return known, errors.Join(err, p.save(ctx, holder, known))
 }
 
 // oldest returns when the oldest lead was submitted; the zero time if there is none.
@@ -146,7 +147,7 @@ func (p *Pull) oldest(ctx context.Context) (time.Time, error) {
 }
 
 // pages reads page by page what became of contacts. What is known is stored after each.
-func (p *Pull) pages(ctx context.Context, lease store.Lease, known *Pulled) error {
+func (p *Pull) pages(ctx context.Context, holder string, known *Pulled) error {
 	for page, err := range p.CRM.Outcomes(ctx, known.Since) {
 		if err != nil {
 			return err
@@ -167,7 +168,7 @@ func (p *Pull) pages(ctx context.Context, lease store.Lease, known *Pulled) erro
 		if page.Until.After(known.Since) {
 			known.Since = page.Until
 		}
-		if err := p.take(ctx, lease, *known); err != nil {
+		if err := p.save(ctx, holder, *known); err != nil {
 			return err
 		}
 	}
@@ -184,22 +185,24 @@ func pauseAfter(err error) time.Duration {
 	return min(max(limit.RetryAfter, limit.Pause, time.Minute), 24*time.Hour)
 }
 
-// take takes or renews the lease, with what is known.
-func (p *Pull) take(ctx context.Context, lease store.Lease, known Pulled) error {
-	note, _ := json.Marshal(known) // times, numbers and texts
-	lease.Note = string(note)
-	taken, err := p.Leases.TakeLease(ctx, lease, pullLife)
-	if err == nil && !taken {
-		err = ErrPulling
+// save takes or renews the lease, and stores what is known.
+func (p *Pull) save(ctx context.Context, holder string, known Pulled) error {
+	taken, err := p.Leases.TakeLease(ctx, pullLease, holder, pullLife)
+	if err != nil {
+		return err
 	}
-	return err
+	if !taken {
+		return ErrPulling
+	}
+	note, _ := json.Marshal(known) // times, numbers and texts
+	return p.Notes.SetNote(ctx, pullLease, string(note))
 }
 
 // end gives the lease back.
-func (p *Pull) end(ctx context.Context, lease store.Lease) {
+func (p *Pull) end(ctx context.Context, holder string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if err := p.Leases.EndLease(ctx, lease.Name, lease.Holder); err != nil {
+	if err := p.Leases.EndLease(ctx, pullLease, holder); err != nil {
 		p.Log.Warn().Err(err).Msg("giving back the lease of the instance that asks the CRM")
 	}
 }

@@ -22,7 +22,7 @@ import (
 type Deps struct {
 	Leads    *leads.Service
 	Audit    store.Audit
-	Sessions store.OperatorSessions
+	Sessions store.Logins
 	Live     *live.Feed
 	Mails    *leadmail.Service
 	Log      zerolog.Logger

@@ -10,7 +10,7 @@ import (
 
 // OperatorSessions resolves the root field of that name.
 func (r *Resolver) OperatorSessions(ctx context.Context) ([]*schema.OperatorSession, error) {
-	stored, err := r.Sessions.ListSessions(ctx, r.Now())
+	stored, err := r.Sessions.ListLogins(ctx, r.Now())
 	if err != nil {
 		return nil, coded(err)
 	}
@@ -24,12 +24,12 @@ func (r *Resolver) OperatorSessions(ctx context.Context) ([]*schema.OperatorSess
 
 // EndOperatorSession resolves the root field of that name.
 func (r *Resolver) EndOperatorSession(ctx context.Context, id string) (*schema.OperatorSession, error) {
-	stored, err := r.Sessions.ListSessions(ctx, r.Now())
+	stored, err := r.Sessions.ListLogins(ctx, r.Now())
 	if err != nil {
 		return nil, coded(err)
 	}
 
-	i := slices.IndexFunc(stored, func(s store.OperatorSession) bool { return s.ID() == id })
+	i := slices.IndexFunc(stored, func(s store.Login) bool { return s.ID() == id })
 	if i < 0 {
 		return nil, schema.NotFound("There is no such session, or it has ended.")
 	}
@@ -39,13 +39,13 @@ func (r *Resolver) EndOperatorSession(ctx context.Context, id string) (*schema.O
 	if err := r.record(ctx, r.done(ctx, schema.AuditActionSessionEnded, "", detail)); err != nil {
 		return nil, err
 	}
-	if _, err := r.Sessions.EndSessions(ctx, stored[i].Hash); err != nil {
+	if _, err := r.Sessions.EndLogins(ctx, stored[i].Hash); err != nil {
 		return nil, coded(err)
 	}
 	return ended, nil
 }
 
-func newOperatorSession(s store.OperatorSession) *schema.OperatorSession {
+func newOperatorSession(s store.Login) *schema.OperatorSession {
 	return &schema.OperatorSession{
 		ID:        s.ID(),
 		Actor:     schema.AccountPrefix + s.Subject,

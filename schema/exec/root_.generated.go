@@ -416,7 +416,6 @@ type ComplexityRoot struct {
 		QuotePDF         func(childComplexity int, id string, locale *schema.Locale) int
 		ServiceHealth    func(childComplexity int) int
 		SiteSettings     func(childComplexity int, id string) int
-		VisitorsWhoLeft  func(childComplexity int, first *int, after *string) int
 	}
 
 	QuoteEstimate struct {
@@ -477,39 +476,6 @@ type ComplexityRoot struct {
 	TrackQuotePayload struct {
 		SessionID func(childComplexity int) int
 		Success   func(childComplexity int) int
-	}
-
-	Visitor struct {
-		Attribution      func(childComplexity int) int
-		ConsentText      func(childComplexity int) int
-		Email            func(childComplexity int) int
-		Estimate         func(childComplexity int) int
-		FirstAttribution func(childComplexity int) int
-		FirstName        func(childComplexity int) int
-		FirstSeenAt      func(childComplexity int) int
-		LastSeenAt       func(childComplexity int) int
-		Locale           func(childComplexity int) int
-		Selections       func(childComplexity int) int
-		SessionID        func(childComplexity int) int
-		Tracks           func(childComplexity int) int
-	}
-
-	VisitorConnection struct {
-		Edges    func(childComplexity int) int
-		None     func(childComplexity int) int
-		PageInfo func(childComplexity int) int
-	}
-
-	VisitorEdge struct {
-		Cursor func(childComplexity int) int
-		Node   func(childComplexity int) int
-	}
-
-	VisitorSelections struct {
-		Complexity  func(childComplexity int) int
-		Features    func(childComplexity int) int
-		ProjectType func(childComplexity int) int
-		Timeline    func(childComplexity int) int
 	}
 }
 
@@ -2131,17 +2097,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.SiteSettings(childComplexity, args["id"].(string)), true
-	case "Query.visitorsWhoLeft":
-		if e.ComplexityRoot.Query.VisitorsWhoLeft == nil {
-			break
-		}
-
-		args, err := ec.field_Query_visitorsWhoLeft_args(ctx, rawArgs)
-		if err != nil {
-			return 0, false
-		}
-
-		return e.ComplexityRoot.Query.VisitorsWhoLeft(childComplexity, args["first"].(*int), args["after"].(*string)), true
 
 	case "QuoteEstimate.currency":
 		if e.ComplexityRoot.QuoteEstimate.Currency == nil {
@@ -2372,136 +2327,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.TrackQuotePayload.Success(childComplexity), true
 
-	case "Visitor.attribution":
-		if e.ComplexityRoot.Visitor.Attribution == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Visitor.Attribution(childComplexity), true
-	case "Visitor.consentText":
-		if e.ComplexityRoot.Visitor.ConsentText == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Visitor.ConsentText(childComplexity), true
-	case "Visitor.email":
-		if e.ComplexityRoot.Visitor.Email == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Visitor.Email(childComplexity), true
-	case "Visitor.estimate":
-		if e.ComplexityRoot.Visitor.Estimate == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Visitor.Estimate(childComplexity), true
-	case "Visitor.firstAttribution":
-		if e.ComplexityRoot.Visitor.FirstAttribution == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Visitor.FirstAttribution(childComplexity), true
-	case "Visitor.firstName":
-		if e.ComplexityRoot.Visitor.FirstName == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Visitor.FirstName(childComplexity), true
-	case "Visitor.firstSeenAt":
-		if e.ComplexityRoot.Visitor.FirstSeenAt == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Visitor.FirstSeenAt(childComplexity), true
-	case "Visitor.lastSeenAt":
-		if e.ComplexityRoot.Visitor.LastSeenAt == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Visitor.LastSeenAt(childComplexity), true
-	case "Visitor.locale":
-		if e.ComplexityRoot.Visitor.Locale == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Visitor.Locale(childComplexity), true
-	case "Visitor.selections":
-		if e.ComplexityRoot.Visitor.Selections == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Visitor.Selections(childComplexity), true
-	case "Visitor.sessionId":
-		if e.ComplexityRoot.Visitor.SessionID == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Visitor.SessionID(childComplexity), true
-	case "Visitor.tracks":
-		if e.ComplexityRoot.Visitor.Tracks == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Visitor.Tracks(childComplexity), true
-
-	case "VisitorConnection.edges":
-		if e.ComplexityRoot.VisitorConnection.Edges == nil {
-			break
-		}
-
-		return e.ComplexityRoot.VisitorConnection.Edges(childComplexity), true
-	case "VisitorConnection.none":
-		if e.ComplexityRoot.VisitorConnection.None == nil {
-			break
-		}
-
-		return e.ComplexityRoot.VisitorConnection.None(childComplexity), true
-	case "VisitorConnection.pageInfo":
-		if e.ComplexityRoot.VisitorConnection.PageInfo == nil {
-			break
-		}
-
-		return e.ComplexityRoot.VisitorConnection.PageInfo(childComplexity), true
-
-	case "VisitorEdge.cursor":
-		if e.ComplexityRoot.VisitorEdge.Cursor == nil {
-			break
-		}
-
-		return e.ComplexityRoot.VisitorEdge.Cursor(childComplexity), true
-	case "VisitorEdge.node":
-		if e.ComplexityRoot.VisitorEdge.Node == nil {
-			break
-		}
-
-		return e.ComplexityRoot.VisitorEdge.Node(childComplexity), true
-
-	case "VisitorSelections.complexity":
-		if e.ComplexityRoot.VisitorSelections.Complexity == nil {
-			break
-		}
-
-		return e.ComplexityRoot.VisitorSelections.Complexity(childComplexity), true
-	case "VisitorSelections.features":
-		if e.ComplexityRoot.VisitorSelections.Features == nil {
-			break
-		}
-
-		return e.ComplexityRoot.VisitorSelections.Features(childComplexity), true
-	case "VisitorSelections.projectType":
-		if e.ComplexityRoot.VisitorSelections.ProjectType == nil {
-			break
-		}
-
-		return e.ComplexityRoot.VisitorSelections.ProjectType(childComplexity), true
-	case "VisitorSelections.timeline":
-		if e.ComplexityRoot.VisitorSelections.Timeline == nil {
-			break
-		}
-
-		return e.ComplexityRoot.VisitorSelections.Timeline(childComplexity), true
-
 	}
 	return 0, false
 }
@@ -2676,7 +2501,7 @@ enum AuditAction {
   "A lead was read, with fields that a viewer does not see."
   OPENED
   """
-  Leads, or visitors who left, were listed or followed, with contact data, ids or other fields that a viewer does not
+  Leads were listed or followed, with contact data, ids or other fields that a viewer does not
   see; or leads were searched for, even if they were only counted. Further pages of a list, and the same list again
   within 15 minutes, have no entry.
   """
@@ -4271,92 +4096,6 @@ type BusinessHours {
   sunday: String
 }
 `, BuiltIn: false},
-	{Name: "../visitors.graphqls", Input: `extend type Query {
-  """
-  Visitors who typed an e-mail address into the calculator, agreed that it is kept (consent ` + "`" + `save_progress` + "`" + `), and left
-  without asking for a quote: those last seen 30 minutes ago or earlier, the last seen first. Only the latest tracked
-  state counts: a visitor who takes the consent back is not listed any more, nor is one of whom a lead came since, from
-  the session or from the address. Nothing is delivered anywhere, and after ` + "`" + `TRACK_RETENTION` + "`" + ` they are deleted.
-  """
-  visitorsWhoLeft(
-    "Most visitors of a page, 1 to 500."
-    first: Int = 50 @constraint(min: 1, max: 500)
-    "` + "`" + `endCursor` + "`" + ` of the page before. One that is malformed fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
-    after: String @constraint(maxLength: 200)
-  ): VisitorConnection! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
-}
-
-"A page of visitors who left."
-type VisitorConnection {
-  "The visitors of the page."
-  edges: [VisitorEdge!]!
-  "Whether there are more."
-  pageInfo: PageInfo!
-  "Why there is none; null if there are some."
-  none: NoVisitorsReason
-}
-
-"Why no visitor who left is listed."
-enum NoVisitorsReason {
-  "` + "`" + `TRACK_CONTACT=off` + "`" + `: what visitors type is not stored before they submit."
-  NOT_STORED
-  """
-  Visitors are not asked: the CMS has no wording for ` + "`" + `save_progress` + "`" + `, in no language, or ` + "`" + `CONTENT_TYPES` + "`" + ` lacks
-  ` + "`" + `consentText` + "`" + `.
-  """
-  NOT_ASKED
-  "None who agreed has left, as far as is stored."
-  NONE_YET
-}
-
-"A visitor in a page."
-type VisitorEdge {
-  "Its place in the order."
-  cursor: String!
-  "The visitor."
-  node: Visitor!
-}
-
-"A visitor who left without asking for a quote. It is personal data."
-type Visitor {
-  "The session in the calculator."
-  sessionId: ID!
-  "E-mail address, as it was typed."
-  email: String!
-  "First name, as it was typed."
-  firstName: String
-  "Language of the visitor; null: the client did not say."
-  locale: Locale
-  "Wording of the consent; null: the client did not say."
-  consentText: String
-  "What was chosen so far."
-  selections: VisitorSelections!
-  "Range that the visitor saw; null: none."
-  estimate: LeadEstimate
-  "Where the visitor came from at last: the newest with a source."
-  attribution: LeadAttribution
-  "Where the visitor came from at first."
-  firstAttribution: LeadAttribution
-  "When the session began, in UTC, to the millisecond."
-  firstSeenAt: DateTime!
-  "When the visitor was last seen, in UTC, to the millisecond."
-  lastSeenAt: DateTime!
-  "Number of tracked states of the calculator."
-  tracks: Int!
-}
-
-"What a visitor has chosen so far, as slugs."
-type VisitorSelections {
-  "Project type, such as ` + "`" + `web-app` + "`" + `."
-  projectType: String
-  "Features, each once."
-  features: [String!]!
-  "Complexity, such as ` + "`" + `medium` + "`" + `."
-  complexity: String
-  "Timeline, such as ` + "`" + `3-months` + "`" + `."
-  timeline: String
-}
-`, BuiltIn: false},
 	{Name: "../webhook.graphqls", Input: `extend type Mutation {
   """
   Receives the CMS's notification that a document was published, changed or deleted,
@@ -5373,72 +5112,6 @@ func (ec *executionContext) childFields_TrackQuotePayload(ctx context.Context, f
 		return ec.fieldContext_TrackQuotePayload_sessionId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type TrackQuotePayload", field.Name)
-}
-
-func (ec *executionContext) childFields_Visitor(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-	switch field.Name {
-	case "sessionId":
-		return ec.fieldContext_Visitor_sessionId(ctx, field)
-	case "email":
-		return ec.fieldContext_Visitor_email(ctx, field)
-	case "firstName":
-		return ec.fieldContext_Visitor_firstName(ctx, field)
-	case "locale":
-		return ec.fieldContext_Visitor_locale(ctx, field)
-	case "consentText":
-		return ec.fieldContext_Visitor_consentText(ctx, field)
-	case "selections":
-		return ec.fieldContext_Visitor_selections(ctx, field)
-	case "estimate":
-		return ec.fieldContext_Visitor_estimate(ctx, field)
-	case "attribution":
-		return ec.fieldContext_Visitor_attribution(ctx, field)
-	case "firstAttribution":
-		return ec.fieldContext_Visitor_firstAttribution(ctx, field)
-	case "firstSeenAt":
-		return ec.fieldContext_Visitor_firstSeenAt(ctx, field)
-	case "lastSeenAt":
-		return ec.fieldContext_Visitor_lastSeenAt(ctx, field)
-	case "tracks":
-		return ec.fieldContext_Visitor_tracks(ctx, field)
-	}
-	return nil, fmt.Errorf("no field named %q was found under type Visitor", field.Name)
-}
-
-func (ec *executionContext) childFields_VisitorConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-	switch field.Name {
-	case "edges":
-		return ec.fieldContext_VisitorConnection_edges(ctx, field)
-	case "pageInfo":
-		return ec.fieldContext_VisitorConnection_pageInfo(ctx, field)
-	case "none":
-		return ec.fieldContext_VisitorConnection_none(ctx, field)
-	}
-	return nil, fmt.Errorf("no field named %q was found under type VisitorConnection", field.Name)
-}
-
-func (ec *executionContext) childFields_VisitorEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-	switch field.Name {
-	case "cursor":
-		return ec.fieldContext_VisitorEdge_cursor(ctx, field)
-	case "node":
-		return ec.fieldContext_VisitorEdge_node(ctx, field)
-	}
-	return nil, fmt.Errorf("no field named %q was found under type VisitorEdge", field.Name)
-}
-
-func (ec *executionContext) childFields_VisitorSelections(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-	switch field.Name {
-	case "projectType":
-		return ec.fieldContext_VisitorSelections_projectType(ctx, field)
-	case "features":
-		return ec.fieldContext_VisitorSelections_features(ctx, field)
-	case "complexity":
-		return ec.fieldContext_VisitorSelections_complexity(ctx, field)
-	case "timeline":
-		return ec.fieldContext_VisitorSelections_timeline(ctx, field)
-	}
-	return nil, fmt.Errorf("no field named %q was found under type VisitorSelections", field.Name)
 }
 
 func (ec *executionContext) childFields___Directive(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

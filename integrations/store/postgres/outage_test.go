@@ -79,9 +79,9 @@ func TestOutage(t *testing.T) {
 	}
 
 	for _, query := range []string{
-		`SELECT id FROM submissions`,
-		`SELECT submission_id FROM deliveries`,
-		`SELECT key FROM submission_keys`,
+		`SELECT id FROM leads`,
+		`SELECT lead_id FROM deliveries`,
+		`SELECT key FROM idempotency_keys`,
 	} {
 		if got := len(s.Strings(t, query)); got != n {
 			t.Errorf("%s: %d rows, want %d", query, got, n)

@@ -39,11 +39,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 
 	db := &database{pool: o.Pool, log: o.Log, changed: make(chan struct{}, 1)}
-	s := &Store{sqlstore.New(db), db}
-	if err := s.IndexLeads(ctx); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return &Store{sqlstore.New(db), db}, nil
 }
 
 // UseQueue has the queue create deliveries in the store's transactions. It is called

@@ -67,7 +67,7 @@ func tableLocked(t *testing.T, at string) {
 	s, db := subject(at), subject(at+"&pool_max_conns=2").MustOpen(t, nil)
 	c, err := pgx.Connect(t.Context(), at)
 	if err == nil {
-		_, err = c.Exec(t.Context(), `BEGIN; LOCK TABLE submissions, sessions`)
+		_, err = c.Exec(t.Context(), `BEGIN; LOCK TABLE leads, sessions`)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func tableLocked(t *testing.T, at string) {
 	if _, _, err := db.Submit(t.Context(), storetest.Lead(20)); err != nil {
 		t.Errorf("after the lock is gone: %v", err)
 	}
-	if got := s.Strings(t, `SELECT id FROM submissions UNION ALL SELECT id FROM sessions`); len(got) != 1 {
+	if got := s.Strings(t, `SELECT id FROM leads UNION ALL SELECT id FROM sessions`); len(got) != 1 {
 		t.Errorf("stored after all: %q", got)
 	}
 }

@@ -61,7 +61,7 @@ func check(t *testing.T, path string, acknowledged map[string]bool) {
 	for _, id := range column(t, db, `SELECT id FROM sessions`) {
 		stored["track "+id] = true
 	}
-	leads := column(t, db, `SELECT id FROM submissions ORDER BY id`)
+	leads := column(t, db, `SELECT id FROM leads ORDER BY id`)
 	for _, id := range leads {
 		stored["submit "+id] = true
 	}
@@ -73,9 +73,9 @@ func check(t *testing.T, path string, acknowledged map[string]bool) {
 	}
 
 	for query, want := range map[string]string{
-		`SELECT submission_id FROM deliveries ORDER BY submission_id`:      strings.Join(leads, " "),
-		`SELECT submission_id FROM submission_keys ORDER BY submission_id`: strings.Join(leads, " "),
-		`PRAGMA integrity_check`: "ok",
+		`SELECT lead_id FROM deliveries ORDER BY lead_id`:       strings.Join(leads, " "),
+		`SELECT lead_id FROM idempotency_keys ORDER BY lead_id`: strings.Join(leads, " "),
+		`PRAGMA integrity_check`:                                "ok",
 	} {
 		if got := strings.Join(column(t, db, query), " "); got != want {
 			t.Errorf("%s does not give what belongs to %d submissions", query, len(leads))

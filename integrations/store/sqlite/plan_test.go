@@ -43,28 +43,6 @@ func (*planner) Changed() {}
 
 func (*planner) Listen(context.Context, func()) {}
 
-// A page of visitors who left is read in the order of an index.
-func TestVisitorsWhoLeftUseAnIndex(t *testing.T) {
-	t.Parallel()
-	o, err := openWith(t.Context(), t.TempDir()+"/plan.db", noQueue)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = o.Close() })
-
-	now := time.Now()
-	p := &planner{DB: o.pool}
-	for _, after := range []*store.VisitorPosition{nil, {LastSeen: now, SessionID: "x"}} {
-		p.steps = nil
-		_, err := sqlstore.New(p).VisitorsWhoLeft(t.Context(), store.VisitorFilter{Before: now, After: after, Limit: 50})
-		steps := strings.Join(p.steps, "; ")
-		if err != nil || !strings.Contains(steps, "INDEX sessions_saved") || strings.Contains(steps, "TEMP") ||
-			strings.Contains(steps, "SCAN") {
-			t.Errorf("%v: %s", err, steps)
-		}
-	}
-}
-
 // A page of leads is read by an index, however many leads there are.
 func TestPagesOfLeadsUseAnIndex(t *testing.T) {
 	t.Parallel()
@@ -109,9 +87,9 @@ func TestPagesOfLeadsUseAnIndex(t *testing.T) {
 			scans := 0
 			for _, step := range p.steps {
 				switch {
-				case step == "CO-ROUTINE submissions": // It reads the newest, whose number is limited.
+				case step == "CO-ROUTINE leads": // It reads the newest, whose number is limited.
 					scans--
-				case step == "SCAN submissions", strings.HasPrefix(step, "SCAN search_terms"),
+				case step == "SCAN leads", strings.HasPrefix(step, "SCAN search_terms"),
 					strings.HasPrefix(step, "SCAN ") && f.Email+f.Reference != "":
 					scans++
 				}

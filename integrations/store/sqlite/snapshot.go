@@ -84,7 +84,7 @@ func Check(ctx context.Context, path string) (leads, sessions int64, err error) 
 	}
 
 	err = db.QueryRowContext(ctx,
-		`SELECT (SELECT count(*) FROM submissions), (SELECT count(*) FROM sessions)`).
+		`SELECT (SELECT count(*) FROM leads), (SELECT count(*) FROM sessions)`).
 		Scan(&leads, &sessions)
 	if err != nil {
 		return 0, 0, fmt.Errorf("counting what the database holds: %w", err)

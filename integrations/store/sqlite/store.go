@@ -70,11 +70,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 
 	go db.run()
-	s := &Store{sqlstore.New(db), db}
-	if err := s.IndexLeads(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
+	return &Store{sqlstore.New(db), db}, nil
 }
 
 // UseQueue has the queue create deliveries in the store's transactions. It is called

@@ -178,7 +178,7 @@ func TestTrouble(t *testing.T) {
 	var deliveries sync.WaitGroup // They use the same pool.
 	for range 4 {
 		deliveries.Go(func() {
-			if _, err := db.pool.ExecContext(t.Context(), `DELETE FROM submissions`); err == nil {
+			if _, err := db.pool.ExecContext(t.Context(), `DELETE FROM leads`); err == nil {
 				t.Error("a delivery had the lock too")
 			}
 		})

@@ -111,7 +111,7 @@ func TestCopy(t *testing.T) {
 	for _, c := range copied {
 		rows[c.Table] = c.Rows
 	}
-	if rows["sessions"] != leads || rows["notes"] != 1 || rows["consents"] != leads || rows["audit"] != 1 ||
+	if rows["sessions"] != leads || rows["lead_notes"] != 1 || rows["consents"] != leads || rows["audit"] != 1 ||
 		rows["deliveries"] != leads-1 || rows["price_rules"] != 1 {
 		t.Errorf("copied %v", rows)
 	}

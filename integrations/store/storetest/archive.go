@@ -3,7 +3,6 @@ package storetest
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -63,8 +62,7 @@ func listLeads(t *testing.T, s Subject) {
 }
 
 // A search finds the beginnings of words, whatever their case and diacritics, also in
-// leads that another release or a copy stored. An erased lead is not found
-// and leaves no word behind.
+// leads that a copy stored. An erased lead is not found and leaves no word behind.
 func search(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	const n = 3500 // more than the window that is searched row by row
@@ -160,24 +158,13 @@ func search(t *testing.T, s Subject) {
 	}
 	check(store.Filter{Search: "stef"}, n-2)
 	if left := s.Strings(t,
-		`SELECT term FROM search_terms WHERE submission_id = 'id-000003'`); len(left) != 0 {
+		`SELECT term FROM search_terms WHERE lead_id = 'id-000003'`); len(left) != 0 {
 		t.Errorf("an erased submission leaves %v behind", left)
 	}
-
-	before, err := db.LastChanges(t.Context(), 1)
-	s.Exec(t, `DELETE FROM search_terms; UPDATE submissions SET searchable = 0`)
-	check(store.Filter{Search: "stef"}, n-2)
-	if after, err2 := db.LastChanges(t.Context(), 1); err != nil || err2 != nil || !reflect.DeepEqual(after, before) {
-		t.Errorf("being indexed is a change of a lead: %+v, %v %v", after, err, err2)
-	}
-
-	// An earlier release stored fewer terms.
-	s.Exec(t, `DELETE FROM search_terms WHERE term LIKE '721%'; UPDATE submissions SET searchable = 1`)
-	check(store.Filter{Search: "0721 000 222"}, 7)
 }
 
 // otherSpellings checks that leads, consents and hints of an address are found by any of its
-// spellings, also those that an earlier release stored.
+// spellings.
 func otherSpellings(t *testing.T, s Subject) {
 	const plain, stored = "ana@example.com", "\"A\\n\u200ba\"@ex\u200bample.com"
 	db := s.MustOpen(t, nil)
@@ -189,36 +176,20 @@ func otherSpellings(t *testing.T, s Subject) {
 	hint.Hints.Email, hint.Hints.Agreed = "Ana@ex\u00adample.com", true
 	mustTrack(t, db, hint)
 
-	check := func(when string) {
-		t.Helper()
-		for _, email := range []string{plain, stored, "ANA@ｅxample.com."} {
-			var found int64
-			for _, err := range db.Leads(t.Context(), store.Filter{Email: email}) {
-				if found++; err != nil {
-					t.Fatal(err)
-				}
-			}
-			consents, err := db.CountConsents(t.Context(), email)
-			hints, err2 := db.CountHints(t.Context(), email)
-			if found != 1 || consents != 1 || hints != 1 || err != nil || err2 != nil {
-				t.Errorf("%s, of %q there are %d leads, %d consents and %d hints: %v %v",
-					when, email, found, consents, hints, err, err2)
+	for _, email := range []string{plain, stored, "ANA@ｅxample.com."} {
+		var found int64
+		for _, err := range db.Leads(t.Context(), store.Filter{Email: email}) {
+			if found++; err != nil {
+				t.Fatal(err)
 			}
 		}
+		consents, err := db.CountConsents(t.Context(), email)
+		hints, err2 := db.CountHints(t.Context(), email)
+		if found != 1 || consents != 1 || hints != 1 || err != nil || err2 != nil {
+			t.Errorf("of %q there are %d leads, %d consents and %d hints: %v %v",
+				email, found, consents, hints, err, err2)
+		}
 	}
-	check("as it is stored now")
-	left, err := db.VisitorsWhoLeft(t.Context(), store.VisitorFilter{Before: When().Add(time.Hour), Limit: 3})
-	if err != nil || len(left) > 0 {
-		t.Errorf("the visitor whom the lead came from is listed: %v %v", left, err)
-	}
-
-	// The migration marks such leads, and the next start fills in what they lack.
-	s.Exec(t, `UPDATE consents SET address = 'of another spelling';
-UPDATE submissions SET email = `+"'\"a\\n\u200ba\"@ex\u200bample.com'"+`;
-DELETE FROM store_migrations WHERE version = 21`)
-	migrate(t, s, 20, 21)
-	db = s.MustOpen(t, nil)
-	check("as an earlier release stored it")
 }
 
 func sessions(t *testing.T, s Subject) {
@@ -289,8 +260,8 @@ func pruneLeads(t *testing.T, s Subject) {
 	wantCount(t, db, n-old*8/10-1)
 
 	for query, want := range map[string]int{
-		`SELECT submission_id FROM deliveries`: n*9/10 - old*8/10,
-		`SELECT key FROM submission_keys`:      n - old*8/10 - 1,
+		`SELECT lead_id FROM deliveries`:   n*9/10 - old*8/10,
+		`SELECT key FROM idempotency_keys`: n - old*8/10 - 1,
 	} {
 		if left := s.Strings(t, query); len(left) != want {
 			t.Errorf("%s gives %d rows, want %d", query, len(left), want)
@@ -389,14 +360,14 @@ func erase(t *testing.T, s Subject) {
 	wantCount(t, db, 1)
 	s.WantWaiting(t, second.Lead.ID)
 	if keys := s.Strings(t,
-		`SELECT key FROM submission_keys`); !slices.Equal(keys, []string{second.IdempotencyKey}) {
+		`SELECT key FROM idempotency_keys`); !slices.Equal(keys, []string{second.IdempotencyKey}) {
 		t.Errorf("the keys left are %q", keys)
 	}
 
 	typed := visit.Hints.Email
 	visit.Hints, visit.Attribution = lead.Hints{}, lead.Attribution{}
 	wantSession(t, db, seenOnce(visit))
-	for _, row := range s.Strings(t, `SELECT state FROM sessions UNION ALL SELECT body FROM submissions`) {
+	for _, row := range s.Strings(t, `SELECT state FROM sessions UNION ALL SELECT body FROM leads`) {
 		if strings.Contains(row, first.Lead.Contact.Email) || strings.Contains(row, typed) {
 			t.Error("the tables still hold an erased address")
 		}

@@ -104,7 +104,7 @@ func submitAtOnce(t *testing.T, s Subject) {
 	}
 
 	wantCount(t, dbs[0], 8)
-	if jobs := s.Strings(t, `SELECT submission_id FROM deliveries`); len(jobs) != 8 {
+	if jobs := s.Strings(t, `SELECT lead_id FROM deliveries`); len(jobs) != 8 {
 		t.Errorf("%d jobs, want 8", len(jobs))
 	}
 }
@@ -131,7 +131,7 @@ func submitFailing(t *testing.T, s Subject) {
 	})
 
 	wantCount(t, db, 36)
-	for _, query := range []string{`SELECT submission_id FROM deliveries`, `SELECT key FROM submission_keys`} {
+	for _, query := range []string{`SELECT lead_id FROM deliveries`, `SELECT key FROM idempotency_keys`} {
 		if rows := s.Strings(t, query); len(rows) != 36 {
 			t.Errorf("%s: %d rows, want 36", query, len(rows))
 		}

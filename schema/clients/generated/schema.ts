@@ -43,7 +43,7 @@ export type AuditAction =
   /** A lead was read, with fields that a viewer does not see. */
   | 'OPENED'
   /**
-   * Leads, or visitors who left, were listed or followed, with contact data, ids or other fields that a viewer does not
+   * Leads were listed or followed, with contact data, ids or other fields that a viewer does not
    * see; or leads were searched for, even if they were only counted. Further pages of a list, and the same list again
    * within 15 minutes, have no entry.
    */
@@ -1171,18 +1171,6 @@ export type MutationAssignLeadsArgs = {
   owner?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** Why no visitor who left is listed. */
-export type NoVisitorsReason =
-  /** `TRACK_CONTACT=off`: what visitors type is not stored before they submit. */
-  | 'NOT_STORED'
-  /**
-   * Visitors are not asked: the CMS has no wording for `save_progress`, in no language, or `CONTENT_TYPES` lacks
-   * `consentText`.
-   */
-  | 'NOT_ASKED'
-  /** None who agreed has left, as far as is stored. */
-  | 'NONE_YET';
-
 /** A session of the inbox that an account opened. */
 export type OperatorSession = {
   /** Names the session. It opens nothing. */
@@ -1289,13 +1277,6 @@ export type Query = {
    * `UPSTREAM_UNAVAILABLE` only while the CMS is away and there is no earlier copy.
    */
   readonly SiteSettings?: Maybe<SiteSettings>;
-  /**
-   * Visitors who typed an e-mail address into the calculator, agreed that it is kept (consent `save_progress`), and left
-   * without asking for a quote: those last seen 30 minutes ago or earlier, the last seen first. Only the latest tracked
-   * state counts: a visitor who takes the consent back is not listed any more, nor is one of whom a lead came since, from
-   * the session or from the address. Nothing is delivered anywhere, and after `TRACK_RETENTION` they are deleted.
-   */
-  readonly visitorsWhoLeft: VisitorConnection;
 };
 
 
@@ -1376,13 +1357,6 @@ export type QueryEstimateQuoteArgs = {
 /** Queries. They change nothing. */
 export type QuerySiteSettingsArgs = {
   id: Scalars['ID']['input'];
-};
-
-
-/** Queries. They change nothing. */
-export type QueryVisitorsWhoLeftArgs = {
-  first?: InputMaybe<Scalars['Int']['input']>;
-  after?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** Who asks for a quote. */
@@ -1594,6 +1568,13 @@ export type TokenKind =
   /** The setting `ADMIN_API_TOKEN`, or a session of the inbox; answered on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`. */
   | 'ADMIN';
 
+/** Who sees a tool. */
+export type ToolAudience =
+  /** Assistants of visitors, at the public address. */
+  | 'VISITOR'
+  /** Assistants of operators, with a token. */
+  | 'OPERATOR';
+
 /** A consent while a visitor is choosing. */
 export type TrackConsentInput = {
   /** What for, a slug. Only `save_progress` has a meaning here: to keep the contact hints. The last one counts. */
@@ -1662,62 +1643,4 @@ export type TrackSelectionsInput = {
   readonly complexity?: InputMaybe<Scalars['String']['input']>;
   /** Timeline, a slug such as `3-months`. */
   readonly timeline?: InputMaybe<Scalars['String']['input']>;
-};
-
-/** A visitor who left without asking for a quote. It is personal data. */
-export type Visitor = {
-  /** The session in the calculator. */
-  readonly sessionId: Scalars['ID']['output'];
-  /** E-mail address, as it was typed. */
-  readonly email: Scalars['String']['output'];
-  /** First name, as it was typed. */
-  readonly firstName?: Maybe<Scalars['String']['output']>;
-  /** Language of the visitor; null: the client did not say. */
-  readonly locale?: Maybe<Locale>;
-  /** Wording of the consent; null: the client did not say. */
-  readonly consentText?: Maybe<Scalars['String']['output']>;
-  /** What was chosen so far. */
-  readonly selections: VisitorSelections;
-  /** Range that the visitor saw; null: none. */
-  readonly estimate?: Maybe<LeadEstimate>;
-  /** Where the visitor came from at last: the newest with a source. */
-  readonly attribution?: Maybe<LeadAttribution>;
-  /** Where the visitor came from at first. */
-  readonly firstAttribution?: Maybe<LeadAttribution>;
-  /** When the session began, in UTC, to the millisecond. */
-  readonly firstSeenAt: Scalars['DateTime']['output'];
-  /** When the visitor was last seen, in UTC, to the millisecond. */
-  readonly lastSeenAt: Scalars['DateTime']['output'];
-  /** Number of tracked states of the calculator. */
-  readonly tracks: Scalars['Int']['output'];
-};
-
-/** A page of visitors who left. */
-export type VisitorConnection = {
-  /** The visitors of the page. */
-  readonly edges: ReadonlyArray<VisitorEdge>;
-  /** Whether there are more. */
-  readonly pageInfo: PageInfo;
-  /** Why there is none; null if there are some. */
-  readonly none?: Maybe<NoVisitorsReason>;
-};
-
-/** A visitor in a page. */
-export type VisitorEdge = {
-  /** Its place in the order. */
-  readonly cursor: Scalars['String']['output'];
-  /** The visitor. */
-  readonly node: Visitor;
-};
-
-/** What a visitor has chosen so far, as slugs. */
-export type VisitorSelections = {
-  /** Project type, such as `web-app`. */
-  readonly projectType?: Maybe<Scalars['String']['output']>;
-  /** Features, each once. */
-  readonly features: ReadonlyArray<Scalars['String']['output']>;
-  /** Complexity, such as `medium`. */
-  readonly complexity?: Maybe<Scalars['String']['output']>;
-  /** Timeline, such as `3-months`. */
-  readonly timeline?: Maybe<Scalars['String']['output']>;
 };

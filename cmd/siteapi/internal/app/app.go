@@ -168,6 +168,7 @@ func (a *app) newPull(contacts crmDriver) {
 		a.pull = &leads.Pull{
 			CRM:      source,
 			Leases:   a.data.Tables,
+			Notes:    a.data.Tables,
 			Archive:  a.data.Archive,
 			Outcomes: a.data.Tables,
 			Log:      a.log,
@@ -200,6 +201,7 @@ func (a *app) newContent(source cmsDriver, entries cache.Cache) {
 		Cache:         entries,
 		Invalidations: a.data.Tables,
 		Leases:        a.data.Tables,
+		Notes:         a.data.Tables,
 		Prices:        a.data.Tables,
 		Log:           a.log,
 		Now:           time.Now,

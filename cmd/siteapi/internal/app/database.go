@@ -72,16 +72,6 @@ func openDatabase(
 // openPostgres opens the store and the queue on one pool of connections.
 func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*operator.Database, error) {
 	url := s.DatabaseURL.String()
-	migrations, err := postgres.OpenMigrationPool(ctx, url)
-	if err != nil {
-		return nil, err
-	}
-	err = queue.Migrate(ctx, riverpgxv5.New(migrations), o.Log)
-	migrations.Close()
-	if err != nil {
-		return nil, err
-	}
-
 	pool, err := postgres.OpenPool(ctx, url)
 	if err != nil {
 		return nil, err
@@ -91,6 +81,9 @@ func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*op
 	if err != nil {
 		pool.Close()
 		return nil, err
+	}
+	if err := migrateQueue(ctx, url, o.Log); err != nil {
+		return nil, errors.Join(err, tables.Close())
 	}
 
 	o.Store, o.Leases = tables, tables
@@ -112,6 +105,17 @@ func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*op
 		Truncate: func(context.Context) error { return nil },
 		Close:    tables.Close,
 	}, nil
+}
+
+// migrateQueue brings the tables of the queue up to date, on a connection without limits of
+// time. Those of the store come first, since they tell whose database it is.
+func migrateQueue(ctx context.Context, url string, log zerolog.Logger) error {
+	pool, err := postgres.OpenMigrationPool(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	return queue.Migrate(ctx, riverpgxv5.New(pool), log)
 }
 
 // openSQLite opens the store and the queue on one file, which the process holds a lock of.
@@ -138,10 +142,6 @@ func openSQLite(
 	}
 	opened.add(pool.Close)
 
-	if err := queue.Migrate(ctx, riversqlite.New(pool), o.Log); err != nil {
-		return nil, err
-	}
-
 	tables, err := sqlite.Open(ctx, sqlite.Options{
 		Path: path,
 		Pool: pool,
@@ -151,6 +151,9 @@ func openSQLite(
 		return nil, err
 	}
 	opened.add(tables.Close)
+	if err := queue.Migrate(ctx, riversqlite.New(pool), o.Log); err != nil {
+		return nil, err
+	}
 
 	o.Store, o.Leases = tables, tables
 	jobs, inTransaction, err := queue.New(riversqlite.New(pool), o)

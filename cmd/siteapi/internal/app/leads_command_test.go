@@ -227,7 +227,7 @@ func TestLeadsExport(t *testing.T) {
 	s.says(said{"leads export --overwrite --since 2h -o " + path, []string{": 1 leads"}, nil})
 
 	// An export that fails in the middle leaves no file, and an older one as it was.
-	s.damage(`UPDATE submissions SET body = '{"id":' WHERE id = 'plain'`)
+	s.damage(`UPDATE leads SET body = '{"id":' WHERE id = 'plain'`)
 	s.refuses(map[string]string{"leads export --overwrite -o " + path: "plain"})
 	entries, _ := os.ReadDir(filepath.Dir(path))
 	if now, _ := os.ReadFile(path); len(entries) != 1 || bytes.Count(now, []byte("\r\n")) != 3 {

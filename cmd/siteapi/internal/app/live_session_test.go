@@ -28,10 +28,10 @@ func TestLiveEndsWithItsSession(t *testing.T) {
 			s.says(said{args: "sessions end " + session, want: []string{"1 sessions ended"}})
 		}},
 		"a lower role": {[]string{"marketing"}, 200, func(s *site, session string) {
-			s.damage(`UPDATE operator_sessions SET check_at = 1 WHERE hash LIKE '` + session + `%'`)
+			s.damage(`UPDATE logins SET check_at = 1 WHERE hash LIKE '` + session + `%'`)
 		}},
 		"no role any more": {nil, 401, func(s *site, session string) {
-			s.damage(`UPDATE operator_sessions SET check_at = 1 WHERE hash LIKE '` + session + `%'`)
+			s.damage(`UPDATE logins SET check_at = 1 WHERE hash LIKE '` + session + `%'`)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

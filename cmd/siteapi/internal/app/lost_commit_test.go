@@ -107,7 +107,7 @@ func TestLostCommit(t *testing.T) {
 	p, address := newProxy(t, pgserver.Start(t).NewDatabase(t))
 	s := startService(t, map[string]string{"DATABASE_URL": address})
 
-	p.after.Store("INSERT INTO submissions")
+	p.after.Store("INSERT INTO leads")
 	input := object{"input": validLead("s")}
 	refused := s.through("REST", "submitQuote", input)
 	if refused.status != 503 || refused.code != "UPSTREAM_UNAVAILABLE" ||
@@ -129,7 +129,7 @@ func TestLostCommit(t *testing.T) {
 		t.Errorf("%d leads are stored, %v; want 1", n, err)
 	}
 
-	p.after.Store("DELETE FROM submissions")
+	p.after.Store("DELETE FROM leads")
 	env := []string{"ENVIRONMENT=development", "DATA_DIR=" + s.dataDir, "DATABASE_URL=" + address}
 	for _, want := range []int{1, 0} {
 		if out, code := command(t, env,

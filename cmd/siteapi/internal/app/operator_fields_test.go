@@ -21,8 +21,6 @@ type operatorData struct {
 	Funnel        schema.Funnel
 	ServiceHealth schema.ServiceHealth
 
-	VisitorsWhoLeft schema.VisitorConnection
-
 	Changed *schema.Lead
 	Retried *schema.Delivery
 	Erased  *schema.ErasureReceipt

@@ -143,7 +143,7 @@ func TestOwnerMailOfAnEndedRequest(t *testing.T) {
 	defer func() { _ = conn.Close(context.Background()) }()
 	_, err = conn.Exec(t.Context(), `CREATE FUNCTION wait_here() RETURNS trigger LANGUAGE plpgsql AS
 $$ BEGIN PERFORM pg_sleep(600); RETURN NEW; END $$;
-CREATE TRIGGER wait_here BEFORE UPDATE OF owner ON submissions
+CREATE TRIGGER wait_here BEFORE UPDATE OF owner ON leads
 FOR EACH ROW WHEN (NEW.id = '`+two+`') EXECUTE FUNCTION wait_here()`)
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +264,7 @@ func TestOwnerMailNotToOneself(t *testing.T) {
 
 	// When the role is checked the address is read again.
 	p.set(func() { p.claims = map[string]any{"email": "new@lumen.test", "email_verified": true} })
-	s.damage(`UPDATE operator_sessions SET check_at = 1`)
+	s.damage(`UPDATE logins SET check_at = 1`)
 	if _, answer := b.send("GET", "/admin/session", ""); answer["email"] != "new@lumen.test" {
 		t.Errorf("after the check the session has the address %q", answer["email"])
 	}

@@ -162,7 +162,7 @@ func (a *app) checks(rules *leads.Service, entries cache.Cache) []health.Check {
 		Cache:        func(context.Context) (cache.Cache, error) { return entries, nil },
 		CMS:          func() (cms.Content, cms.Eraser, error) { return a.content.CMS, rules.CMS, nil },
 		CRM:          func() (crm.Lookup, error) { return rules.CRM, nil },
-		Leases:       func(context.Context) (store.Leases, error) { return a.data.Tables, nil },
+		Notes:        func(context.Context) (health.Notes, error) { return a.data.Tables, nil },
 		Hears:        a.data.Hears,
 		ContentTypes: a.settings.ContentTypes,
 	}

@@ -59,7 +59,7 @@ func TestSignInLogsNoSecrets(t *testing.T) {
 			t.Fatal(text)
 		}
 		p.set(func() { p.refusal = refusal })
-		s.damage(`UPDATE operator_sessions SET check_at = 1`)
+		s.damage(`UPDATE logins SET check_at = 1`)
 		b.want(why, b.reads("/admin/graphql"), "UNAUTHENTICATED")
 		isLogged("ended", why)
 	}

@@ -359,7 +359,7 @@ func TestSignInTwoInstances(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close(t.Context()) }()
-	if _, err := db.Exec(t.Context(), `UPDATE operator_sessions SET check_at = 1`); err != nil {
+	if _, err := db.Exec(t.Context(), `UPDATE logins SET check_at = 1`); err != nil {
 		t.Fatal(err)
 	}
 
@@ -493,7 +493,7 @@ func TestSignInRenews(t *testing.T) {
 	if _, text := b.signsIn(); b.cookie == nil {
 		t.Fatal(text)
 	}
-	later := func() { s.damage(`UPDATE operator_sessions SET check_at = 1`) }
+	later := func() { s.damage(`UPDATE logins SET check_at = 1`) }
 
 	p.set(func() { p.away = http.StatusBadGateway })
 	later()
@@ -600,7 +600,7 @@ func TestSignInSilently(t *testing.T) {
 	}
 	first := *b.cookie
 	b.want("before the check", b.reads("/admin/graphql"), "OK")
-	s.damage(`UPDATE operator_sessions SET check_at = 1`)
+	s.damage(`UPDATE logins SET check_at = 1`)
 	b.want("when the role is due", b.reads("/admin/graphql"), "UNAUTHENTICATED")
 	b.want("after that", b.reads("/admin/graphql"), "UNAUTHENTICATED")
 

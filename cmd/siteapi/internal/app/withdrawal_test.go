@@ -164,3 +164,21 @@ func TestWithdrawalOfSavedProgress(t *testing.T) {
 		t.Errorf("again: %q", code)
 	}
 }
+
+// visitorState is a state of the calculator with an e-mail address, and what the visitor
+// says to its being kept.
+func visitorState(session string, answers ...bool) object {
+	consents := []any{}
+	for _, given := range answers {
+		consents = append(consents, object{"purpose": "save_progress", "given": given, "text": "Keep it."})
+	}
+	return object{
+		"sessionId":   session,
+		"selections":  object{"projectType": "web-app", "features": []any{"blog"}},
+		"estimate":    object{"min": 100, "max": 200.5, "currency": "EUR"},
+		"formData":    object{"email": session + "@example.com", "firstName": "Ana"},
+		"attribution": object{"source": "newsletter"},
+		"locale":      "ro",
+		"consents":    consents,
+	}
+}

@@ -193,7 +193,7 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 // end ends the session, and removes its cookie from the browser.
 func (h *handler) end(w http.ResponseWriter, r *http.Request) {
 	if cookie, err := r.Cookie(cookieName); err == nil && h.SignIn != nil {
-		if _, err := h.SignIn.Sessions.EndSessions(r.Context(), hashOf(cookie.Value)); err != nil {
+		if _, err := h.SignIn.Sessions.EndLogins(r.Context(), hashOf(cookie.Value)); err != nil {
 			writeError(w, r, unavailable(err))
 			return
 		}

@@ -21,13 +21,13 @@ import (
 // start stores a session under a new cookie, and ends that of the old one.
 func (s *SignIn) start(w http.ResponseWriter, r *http.Request, a account) error {
 	if old, err := r.Cookie(cookieName); err == nil {
-		if _, err := s.Sessions.EndSessions(r.Context(), hashOf(old.Value)); err != nil {
+		if _, err := s.Sessions.EndLogins(r.Context(), hashOf(old.Value)); err != nil {
 			return unavailable(err)
 		}
 	}
 
 	cookie, now := rand.Text()+rand.Text(), s.Now()
-	err := s.Sessions.StartSession(r.Context(), store.OperatorSession{
+	err := s.Sessions.StartLogin(r.Context(), store.Login{
 		Hash:      hashOf(cookie),
 		Subject:   a.subject,
 		Email:     a.email,
@@ -52,7 +52,7 @@ func (s *SignIn) operator(ctx context.Context, cookie string) (schema.Operator, 
 	defer cancel()
 
 	for {
-		session, err := s.Sessions.OperatorSession(ctx, hashOf(cookie))
+		session, err := s.Sessions.Login(ctx, hashOf(cookie))
 		now := s.Now()
 		switch {
 		case errors.Is(err, store.ErrNotFound):
@@ -93,7 +93,7 @@ func (s *SignIn) operator(ctx context.Context, cookie string) (schema.Operator, 
 
 // renew asks the provider for the role once more, and stores it. The provider's no ends the
 // session. While the provider is away the check stays due.
-func (s *SignIn) renew(ctx context.Context, cookie string, session store.OperatorSession) error {
+func (s *SignIn) renew(ctx context.Context, cookie string, session store.Login) error {
 	// A client that goes away does not lose the next refresh token.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTime)
 	defer cancel()
@@ -118,15 +118,15 @@ func (s *SignIn) renew(ctx context.Context, cookie string, session store.Operato
 		session.CheckAt = s.Now().Add(roleTime)
 	}
 
-	if failed := s.Sessions.RenewSession(ctx, session); failed != nil {
+	if failed := s.Sessions.RenewLogin(ctx, session); failed != nil {
 		return unavailable(errors.Join(err, failed))
 	}
 	return err
 }
 
 // end removes a session and returns why.
-func (s *SignIn) end(ctx context.Context, session store.OperatorSession, why error) error {
-	if _, err := s.Sessions.EndSessions(ctx, session.Hash); err != nil {
+func (s *SignIn) end(ctx context.Context, session store.Login, why error) error {
+	if _, err := s.Sessions.EndLogins(ctx, session.Hash); err != nil {
 		return unavailable(err)
 	}
 	return why

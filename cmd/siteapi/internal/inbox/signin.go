@@ -50,7 +50,7 @@ type SignIn struct {
 	RedirectURL                    string
 	GroupsClaim                    string
 	Roles                          map[string]schema.Role // keys: groups
-	Sessions                       store.OperatorSessions
+	Sessions                       store.Logins
 	Now                            func() time.Time
 
 	// Limit counts a request among those that wait for the provider, or returns why there is

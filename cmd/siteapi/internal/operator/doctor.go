@@ -105,7 +105,7 @@ func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
 
 	d := health.Dependencies{
 		ContentTypes: s.ContentTypes,
-		Leases: func(context.Context) (store.Leases, error) {
+		Notes: func(context.Context) (health.Notes, error) {
 			if err := open(); err != nil {
 				return nil, err
 			}

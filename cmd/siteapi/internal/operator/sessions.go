@@ -26,13 +26,13 @@ type listSessions struct{}
 func (*listSessions) flags(*pflag.FlagSet) {}
 
 func (*listSessions) run(ctx context.Context, c *call) error {
-	list, err := c.db.Tables.ListSessions(ctx, time.Now())
+	list, err := c.db.Tables.ListLogins(ctx, time.Now())
 	if err != nil {
 		return err
 	}
 
 	header := table.Row{"SESSION", "SUBJECT", "ROLE", "SINCE", "UNTIL"}
-	printTable(c, "sessions", list, header, func(s store.OperatorSession) table.Row {
+	printTable(c, "sessions", list, header, func(s store.Login) table.Row {
 		return table.Row{
 			s.ID(),
 			printable(s.Subject),
@@ -58,7 +58,7 @@ func (cmd *endSessions) run(ctx context.Context, c *call) error {
 
 	ended := int64(0)
 	for _, name := range names {
-		if len(name) < store.SessionIDLength && !cmd.all {
+		if len(name) < store.LoginIDLength && !cmd.all {
 			return errors.New("a session is named by the first column of `siteapi sessions list`")
 		}
 
@@ -66,7 +66,7 @@ func (cmd *endSessions) run(ctx context.Context, c *call) error {
 		if err := c.record(ctx, c.entry(schema.AuditActionSessionEnded, "", detail)); err != nil {
 			return err
 		}
-		n, err := c.db.Tables.EndSessions(ctx, name)
+		n, err := c.db.Tables.EndLogins(ctx, name)
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,10 +12,10 @@ import (
 	"siteapi/integrations/store"
 )
 
-// systemsLease is a lease whose note names the systems of the service, as JSON: the
+// systemsNote is the note that names the systems of the service, as JSON: the
 // settings that decide where leads are, without secrets. A command with other settings
 // would find nothing there, and report success.
-const systemsLease = "systems"
+const systemsNote = "systems"
 
 // system is a setting that decides where leads are.
 type system struct {
@@ -48,28 +47,27 @@ func systems(s *config.Settings) []system {
 }
 
 // NoteSystems stores which systems the service works with.
-func NoteSystems(ctx context.Context, leases store.Leases, s *config.Settings) error {
+func NoteSystems(ctx context.Context, notes store.Notes, s *config.Settings) error {
 	note, err := json.Marshal(systems(s))
 	if err != nil {
 		return err
 	}
-	_, err = leases.TakeLease(ctx, store.Lease{Name: systemsLease, Holder: rand.Text(), Note: string(note)}, 0)
-	return err
+	return notes.SetNote(ctx, systemsNote, string(note))
 }
 
 // sameSystems returns an error if the service that was started last on the database works
 // with other systems than this command. All are compared if none is named.
 func (c *call) sameSystems(ctx context.Context, settings ...string) error {
-	lease, _, err := c.db.Tables.Lease(ctx, systemsLease)
+	note, err := c.db.Tables.Note(ctx, systemsNote)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil // it was never started since it has notes
+		return nil // it was never started
 	}
 	if err != nil {
 		return err
 	}
 
 	var service []system
-	if err := json.Unmarshal([]byte(lease.Note), &service); err != nil {
+	if err := json.Unmarshal([]byte(note), &service); err != nil {
 		return fmt.Errorf("reading the settings of the service: %w", err)
 	}
 	here := map[string]string{}

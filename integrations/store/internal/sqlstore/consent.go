@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"siteapi/integrations/lead"
@@ -16,7 +15,7 @@ import (
 	"siteapi/integrations/store"
 )
 
-const consentColumns = `submission_id, purpose, given, at, locale, text_hash, site_wording, address, withdrawn_at`
+const consentColumns = `lead_id, purpose, given, at, locale, text_hash, site_wording, address, withdrawn_at`
 
 // ConsentRow is a consent as it is stored, with its wording.
 type ConsentRow struct {
@@ -64,26 +63,21 @@ func (s *Store) HashKey(ctx context.Context) ([]byte, error) { return hashKey(ct
 
 func hashKey(ctx context.Context, db DB) ([]byte, error) {
 	var key string
-	if err := one(ctx, db, `SELECT key FROM consent_key WHERE id = 1`, nil, &key); err != nil {
+	if err := one(ctx, db, `SELECT key FROM hash_key WHERE id = 1`, nil, &key); err != nil {
 		return nil, fmt.Errorf("reading the key of addresses: %w", err)
 	}
 	return []byte(key), nil
 }
 
-// addressHashes returns the keyed hash of an address, and the one that an earlier release
-// stored, which knew only the letter case of a spelling.
-func addressHashes(ctx context.Context, db DB, email string) (address, former string, err error) {
+// addressHash returns the keyed hash of an address, which all its spellings share.
+func addressHash(ctx context.Context, db DB, email string) (string, error) {
 	key, err := hashKey(ctx, db)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
-
-	hash := func(text string) string {
-		mac := hmac.New(sha256.New, key)
-		mac.Write([]byte(text))
-		return hex.EncodeToString(mac.Sum(nil))
-	}
-	return hash(mailbox.Key(email)), hash(strings.ToLower(email)), nil
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(mailbox.Key(email)))
+	return hex.EncodeToString(mac.Sum(nil)), nil
 }
 
 // addConsents stores what came with a new lead.
@@ -91,7 +85,7 @@ func addConsents(ctx context.Context, tx Tx, l *lead.Lead) error {
 	if len(l.Consents) == 0 {
 		return nil
 	}
-	address, _, err := addressHashes(ctx, tx, l.Contact.Email)
+	address, err := addressHash(ctx, tx, l.Contact.Email)
 	if err != nil {
 		return err
 	}
@@ -113,19 +107,6 @@ func addConsents(ctx context.Context, tx Tx, l *lead.Lead) error {
 		if err := addConsent(ctx, tx, row); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// rehashConsents stores the hash of a lead's address anew, which an earlier release stored
-// for its spelling.
-func rehashConsents(ctx context.Context, tx Tx, l *lead.Lead) error {
-	address, _, err := addressHashes(ctx, tx, l.Contact.Email)
-	if err == nil {
-		_, err = tx.Exec(ctx, `UPDATE consents SET address = $1 WHERE submission_id = $2`, address, l.ID)
-	}
-	if err != nil {
-		return fmt.Errorf("storing whose consents they are: %w", err)
 	}
 	return nil
 }
@@ -175,7 +156,7 @@ func fillConsents(ctx context.Context, db DB, l *lead.Lead) error {
 		return nil
 	}
 
-	rows, err := consents(ctx, db, ` WHERE submission_id = $1`, l.ID)
+	rows, err := consents(ctx, db, ` WHERE lead_id = $1`, l.ID)
 	for i := range l.Consents {
 		c := &l.Consents[i]
 		for _, r := range rows {
@@ -195,15 +176,15 @@ func (s *Store) WithdrawConsent(
 	ctx context.Context, email, purpose string, at time.Time, audit ...store.AuditEntry,
 ) (leads, deleted int, err error) {
 	err = s.write(ctx, "withdrawing a consent", func(ctx context.Context, tx Tx) error {
-		address, former, err := addressHashes(ctx, tx, email)
+		address, err := addressHash(ctx, tx, email)
 		if err != nil {
 			return err
 		}
 
 		var ids []string
 		err = tx.Query(ctx, `UPDATE consents SET withdrawn_at = $1
-WHERE address IN ($2, $3) AND purpose = $4 AND given = 1 AND withdrawn_at = 0 RETURNING submission_id`,
-			[]any{at.UnixMilli(), address, former, purpose}, func(scan Scan) error {
+WHERE address = $2 AND purpose = $3 AND given = 1 AND withdrawn_at = 0 RETURNING lead_id`,
+			[]any{at.UnixMilli(), address, purpose}, func(scan Scan) error {
 				var id string
 				err := scan(&id)
 				ids = append(ids, id)
@@ -220,8 +201,8 @@ WHERE address IN ($2, $3) AND purpose = $4 AND given = 1 AND withdrawn_at = 0 RE
 			return err
 		}
 
-		_, err = tx.Exec(ctx, `DELETE FROM consents WHERE address IN ($1, $2) AND withdrawn_at > 0
-AND submission_id NOT IN (SELECT id FROM submissions)`, address, former)
+		_, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1 AND withdrawn_at > 0
+AND lead_id NOT IN (SELECT id FROM leads)`, address)
 		return errors.Join(err, removeUnusedTexts(ctx, tx), appendAudit(ctx, tx, audit))
 	})
 	if err != nil {
@@ -237,7 +218,7 @@ func resendChanged(ctx context.Context, tx Tx, ids []string) (stored int, err er
 		var c conditions
 		var released []string
 		c.in("id", some)
-		err := tx.Query(ctx, `SELECT id, held FROM submissions`+c.where(), c.args, func(scan Scan) error {
+		err := tx.Query(ctx, `SELECT id, review FROM leads`+c.where(), c.args, func(scan Scan) error {
 			var id string
 			var review int64
 			err := scan(&id, &review)
@@ -259,9 +240,9 @@ func resendChanged(ctx context.Context, tx Tx, ids []string) (stored int, err er
 
 // CountConsents returns the number of consents that are stored about an address.
 func (s *Store) CountConsents(ctx context.Context, email string) (n int64, err error) {
-	address, former, err := addressHashes(ctx, s.db, email)
+	address, err := addressHash(ctx, s.db, email)
 	if err == nil {
-		err = one(ctx, s.db, `SELECT count(*) FROM consents WHERE address IN ($1, $2)`, []any{address, former}, &n)
+		err = one(ctx, s.db, `SELECT count(*) FROM consents WHERE address = $1`, []any{address}, &n)
 	}
 	return n, err
 }
@@ -269,9 +250,9 @@ func (s *Store) CountConsents(ctx context.Context, email string) (n int64, err e
 // EraseConsents removes the consents of an address, and returns their number.
 func (s *Store) EraseConsents(ctx context.Context, email string) (n int64, err error) {
 	err = s.write(ctx, "erasing consents", func(ctx context.Context, tx Tx) error {
-		address, former, err := addressHashes(ctx, tx, email)
+		address, err := addressHash(ctx, tx, email)
 		if err == nil {
-			n, err = tx.Exec(ctx, `DELETE FROM consents WHERE address IN ($1, $2)`, address, former)
+			n, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1`, address)
 		}
 		if err == nil && n > 0 {
 			err = removeUnusedTexts(ctx, tx)
@@ -297,13 +278,13 @@ func forgetLead(ctx context.Context, tx Tx, id string, keep bool) error {
 		condition = ``
 	}
 
-	n, err := tx.Exec(ctx, `DELETE FROM consents WHERE submission_id = $1`+condition, id)
+	n, err := tx.Exec(ctx, `DELETE FROM consents WHERE lead_id = $1`+condition, id)
 	if err == nil && keep {
 		// A copy may have brought what was kept of the lead in another database.
-		_, err = tx.Exec(ctx, `DELETE FROM consents WHERE submission_id = $1`, digest(id))
+		_, err = tx.Exec(ctx, `DELETE FROM consents WHERE lead_id = $1`, digest(id))
 	}
 	if err == nil && keep {
-		_, err = tx.Exec(ctx, `UPDATE consents SET submission_id = $1 WHERE submission_id = $2`, digest(id), id)
+		_, err = tx.Exec(ctx, `UPDATE consents SET lead_id = $1 WHERE lead_id = $2`, digest(id), id)
 	}
 	if err == nil && n > 0 {
 		err = removeUnusedTexts(ctx, tx)

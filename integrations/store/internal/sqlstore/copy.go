@@ -26,7 +26,7 @@ var ErrNotEmpty = errors.New("it is not empty")
 // and counts their rows. A delivery that has not ended gets a job there. After an error the
 // other database has to be made anew.
 func (s *Store) CopyTo(ctx context.Context, to *Store) (all []Copied, err error) {
-	for _, table := range []string{"submissions", "sessions", "audit"} {
+	for _, table := range []string{"leads", "sessions", "audit"} {
 		n, err := to.count(ctx, table)
 		if err == nil && n > 0 {
 			err = fmt.Errorf("%w: there are %d rows in %s", ErrNotEmpty, n, table)
@@ -37,7 +37,7 @@ func (s *Store) CopyTo(ctx context.Context, to *Store) (all []Copied, err error)
 	}
 
 	tables, err := s.strings(ctx, `SELECT name FROM sqlite_master WHERE type = 'table'
-AND name NOT LIKE 'river%' AND name NOT LIKE 'sqlite%' ORDER BY name <> 'submissions', name`)
+AND name NOT LIKE 'river%' AND name NOT LIKE 'sqlite%' ORDER BY name <> 'leads', name`)
 	if err != nil {
 		return nil, fmt.Errorf("listing the tables: %w", err)
 	}
@@ -70,7 +70,7 @@ AND name NOT LIKE 'river%' AND name NOT LIKE 'sqlite%' ORDER BY name <> 'submiss
 // has. Numbers that databases give to rows are given anew.
 func (s *Store) copyTable(ctx context.Context, to *Store, table string) error {
 	columns, err := s.strings(ctx, `SELECT name FROM pragma_table_info('`+table+`')
-WHERE NOT (name = 'id' AND type = 'INTEGER' AND '`+table+`' IN ('deliveries', 'notes')) ORDER BY cid`)
+WHERE NOT (name = 'id' AND type = 'INTEGER' AND '`+table+`' IN ('deliveries', 'lead_notes')) ORDER BY cid`)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func insertJobs(ctx context.Context, tx Tx, columns []string, rows [][]any) erro
 			continue
 		}
 
-		id, _ := (*of(row, "submission_id")).(string)
+		id, _ := (*of(row, "lead_id")).(string)
 		target, _ := (*of(row, "target")).(string)
 		made, err := tx.Enqueue(ctx, []string{id}, lead.Target(target))
 		if err != nil {

@@ -42,13 +42,13 @@ func stateOf(progress int64) lead.DeliveryState {
 }
 
 const (
-	deliveryColumns = `id, submission_id, target, job, progress, attempts, max_attempts,
+	deliveryColumns = `id, lead_id, target, job, progress, attempts, max_attempts,
 created_at, next_at, started_at, finished_at, reason, errors, sending, arrived`
 
 	// A delivery that has ended begins anew, with its next sending. A next_at of 0 stands for
 	// a try that does not wait for the end of its target's pause.
-	insertDeliveries = `INSERT INTO deliveries (submission_id, target, job, max_attempts, created_at, next_at) VALUES `
-	renewDeliveries  = ` ON CONFLICT (submission_id, target) DO UPDATE SET
+	insertDeliveries = `INSERT INTO deliveries (lead_id, target, job, max_attempts, created_at, next_at) VALUES `
+	renewDeliveries  = ` ON CONFLICT (lead_id, target) DO UPDATE SET
 job = excluded.job, max_attempts = excluded.max_attempts, next_at = 0, finished_at = 0, reason = '',
 progress = CASE WHEN deliveries.progress > 1 THEN deliveries.progress ELSE 3 END,
 attempts = CASE WHEN deliveries.progress > 1 THEN deliveries.attempts ELSE 0 END,
@@ -56,11 +56,11 @@ sending = CASE WHEN deliveries.progress > 1 THEN deliveries.sending ELSE deliver
 arrived = CASE WHEN deliveries.progress > 1 THEN deliveries.arrived ELSE '' END`
 
 	beginAttempt = `UPDATE deliveries SET started_at = $4, attempts = attempts + 1
-WHERE submission_id = $1 AND target = $2 AND job = $3 AND progress > 1 AND started_at <= $5
+WHERE lead_id = $1 AND target = $2 AND job = $3 AND progress > 1 AND started_at <= $5
 RETURNING `
 
 	endAttempt = `UPDATE deliveries SET started_at = 0, progress = $4, attempts = $5, next_at = $6,
-finished_at = $7, reason = $8, errors = $9 WHERE submission_id = $1 AND target = $2 AND job = $3`
+finished_at = $7, reason = $8, errors = $9 WHERE lead_id = $1 AND target = $2 AND job = $3`
 )
 
 // lost returns the time, in milliseconds, before which an attempt has begun that is over
@@ -132,7 +132,7 @@ func readDeliveries(ctx context.Context, db DB, f store.DeliveryFilter) (list []
 		c.add("id = ?", f.ID)
 	}
 	if len(f.Leads) > 0 {
-		c.in("submission_id", f.Leads)
+		c.in("lead_id", f.Leads)
 	}
 	if f.Target != "" {
 		c.add("target = ?", string(f.Target))
@@ -239,7 +239,7 @@ func (s *Store) ResendLead(ctx context.Context, leadID string, target lead.Targe
 		if underWay = len(list) > 0 && !list[0].State.Ended(); err != nil || underWay {
 			return err
 		}
-		if err := one(ctx, tx, `SELECT id FROM submissions WHERE id = $1`, []any{leadID}, new(string)); err != nil {
+		if err := one(ctx, tx, `SELECT id FROM leads WHERE id = $1`, []any{leadID}, new(string)); err != nil {
 			return err
 		}
 		return enqueue(ctx, tx, []string{leadID}, target)
@@ -266,7 +266,7 @@ func (s *Store) RemoveDeliveries(
 ) (removed, running int, err error) {
 	err = s.write(ctx, "removing deliveries", func(ctx context.Context, tx Tx) error {
 		var c conditions
-		c.in("submission_id", leadIDs)
+		c.in("lead_id", leadIDs)
 		c.add("(progress < 2 OR started_at <= ?)", lost(time.Now()))
 		n, err := tx.Exec(ctx, "DELETE FROM deliveries"+c.where(), c.args...)
 		if err != nil {
@@ -377,7 +377,7 @@ func (c *conditions) inProgress(of []lead.DeliveryState) {
 	for _, s := range of {
 		values = append(values, strconv.FormatInt(progressOf(s), 10))
 	}
-	c.add("held = 0 AND progress IN (" + strings.Join(values, ", ") + ")")
+	c.add("review = 0 AND progress IN (" + strings.Join(values, ", ") + ")")
 
 	if !slices.Contains(of, lead.Delivered) {
 		c.add("progress > 0") // there are few, which an index of their own finds

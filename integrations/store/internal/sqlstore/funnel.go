@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,11 +12,12 @@ import (
 )
 
 // choices returns what a funnel counts of a state, as the column of that name has it: the
-// last step, project type, complexity, timeline and features. They are slugs.
-func (st *state) choices() string {
+// last step, project type, complexity, timeline and features, such as 2|web-app|medium||blog,seo.
+// They are slugs.
+func choices(st state, typed lead.Hints) string {
 	step := store.Visited
 	switch {
-	case st.Hints != lead.Hints{}:
+	case typed != lead.Hints{}:
 		step = store.Typed
 	case st.Estimate.Min != nil || st.Estimate.Max != nil:
 		step = store.Estimated
@@ -31,7 +31,7 @@ func (st *state) choices() string {
 	}, "|")
 }
 
-// chosen reads what the method choices returned.
+// chosen reads what choices returned.
 func chosen(choices string) (step store.FunnelStep, c lead.Selections, err error) {
 	parts := strings.SplitN(choices, "|", 5)
 	if len(parts) != 5 {
@@ -56,13 +56,6 @@ const (
 func (s *Store) FunnelSessions(
 	ctx context.Context, f store.FunnelFilter, counted func(store.SessionCount),
 ) error {
-	if err := s.indexSessions(ctx); err != nil {
-		return err
-	}
-	if err := s.IndexLeads(ctx); err != nil {
-		return err
-	}
-
 	query, args := sessionsOfFunnel(f)
 	err := s.db.Query(ctx, query, args, func(scan Scan) error {
 		var c store.SessionCount
@@ -96,7 +89,7 @@ func (s *Store) FunnelSessions(
 // newest has the locale.
 func sessionsOfFunnel(f store.FunnelFilter) (query string, args []any) {
 	var leads conditions
-	leads.add("held = 0")
+	leads.add("review = 0")
 	join := "LEFT JOIN"
 	if f.Locale != "" {
 		leads.add("locale = ?", f.Locale)
@@ -113,11 +106,11 @@ func sessionsOfFunnel(f store.FunnelFilter) (query string, args []any) {
 	return fmt.Sprintf(`WITH converted AS MATERIALIZED (
   SELECT session_id,
     CASE count(*) WHEN 1 THEN max(locale) ELSE (
-      SELECT locale FROM submissions AS same%[4]s AND same.session_id = submissions.session_id
+      SELECT locale FROM leads AS same%[4]s AND same.session_id = leads.session_id
       ORDER BY submitted_at DESC, id DESC LIMIT 1
     ) END AS locale,
     max(CASE outcome WHEN 'WON' THEN %[1]d WHEN 'QUALIFIED' THEN %[2]d ELSE %[3]d END) AS reached
-  FROM submissions%[4]s GROUP BY session_id
+  FROM leads%[4]s GROUP BY session_id
 )
 SELECT choices, %[5]scampaign, %[5]ssource, (last_seen - %[6]d) / %[7]d AS week, locale, reached, count(*)
 FROM sessions %[8]s converted ON session_id = id%[9]s
@@ -131,12 +124,8 @@ GROUP BY 1, 2, 3, 4, 5, 6`,
 func (s *Store) FunnelLeads(
 	ctx context.Context, f store.FunnelFilter, counted func(store.LeadCount),
 ) error {
-	if err := s.IndexLeads(ctx); err != nil {
-		return err
-	}
-
 	var c conditions
-	c.add("held IN (0, 1)")
+	c.add("review IN (0, 1)")
 	if f.Locale != "" {
 		c.add("locale = ?", f.Locale)
 	}
@@ -146,10 +135,10 @@ func (s *Store) FunnelLeads(
 	}
 	c.ofFunnel(f, "submitted_at", touch)
 
-	query := fmt.Sprintf(`SELECT %[1]ssource, %[1]scampaign, held, currency, won_currency,
+	query := fmt.Sprintf(`SELECT %[1]ssource, %[1]scampaign, review, currency, won_currency,
   count(*), sum(amount), coalesce(sum(won_amount), 0),
   sum(CASE WHEN EXISTS (SELECT 1 FROM sessions WHERE sessions.id = session_id) THEN 0 ELSE 1 END)
-FROM submissions%[2]s GROUP BY 1, 2, 3, 4, 5`, touch, c.where())
+FROM leads%[2]s GROUP BY 1, 2, 3, 4, 5`, touch, c.where())
 
 	err := s.db.Query(ctx, query, c.args, func(scan Scan) error {
 		var n store.LeadCount
@@ -163,7 +152,7 @@ FROM submissions%[2]s GROUP BY 1, 2, 3, 4, 5`, touch, c.where())
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("counting the submissions: %w", err)
+		return fmt.Errorf("counting the leads: %w", err)
 	}
 	return nil
 }
@@ -183,56 +172,4 @@ func (c *conditions) ofFunnel(f store.FunnelFilter, at, touch string) {
 	if f.Campaign != nil {
 		c.add(touch+"campaign = ?", *f.Campaign)
 	}
-}
-
-// indexSessions fills the column choices of sessions whose state another program stored,
-// such as an earlier release: there counted_at is not the time of the state.
-func (s *Store) indexSessions(ctx context.Context) error {
-	const most = 2000 // sessions that are found by one reading of the table
-	for {
-		var found []SessionRow
-		err := s.db.Query(ctx,
-			`SELECT id, state, last_seen FROM sessions WHERE counted_at <> last_seen LIMIT $1`,
-			[]any{most},
-			func(scan Scan) error {
-				var r SessionRow
-				err := scan(&r.ID, &r.State, &r.LastSeen)
-				found = append(found, r)
-				return err
-			},
-		)
-		if err != nil {
-			return fmt.Errorf("looking for sessions that are not counted: %w", err)
-		}
-
-		for some := range slices.Chunk(found, chunk) {
-			err := s.write(ctx, "counting sessions", func(ctx context.Context, tx Tx) error {
-				return indexSessions(ctx, tx, some)
-			})
-			if err != nil {
-				return err
-			}
-		}
-		if len(found) < most {
-			return nil
-		}
-	}
-}
-
-// indexSessions leaves alone the sessions that have changed since they were read.
-func indexSessions(ctx context.Context, tx Tx, rows []SessionRow) error {
-	for _, r := range rows {
-		st, err := r.state()
-		if err != nil {
-			return err
-		}
-
-		_, err = tx.Exec(ctx,
-			`UPDATE sessions SET choices = $1, counted_at = last_seen WHERE id = $2 AND last_seen = $3`,
-			st.choices(), r.ID, r.LastSeen)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

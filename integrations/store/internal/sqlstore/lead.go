@@ -17,11 +17,11 @@ import (
 type LeadRow struct {
 	ID          string
 	SessionID   string
-	Email       string // the key of its mailbox
+	Mailbox     string // the key of its mailbox
 	Body        string // a lead.Lead as JSON
 	ContentKey  string
 	SubmittedAt int64 // milliseconds
-	Review      int64 // released, inReview or rejected; the column is called held
+	Review      int64 // released, inReview or rejected
 
 	Outcome OutcomeRow
 
@@ -50,13 +50,13 @@ const (
 )
 
 const (
-	leadColumns = `id, session_id, email, body, content_key, submitted_at, held,
+	leadColumns = `id, session_id, mailbox, body, content_key, submitted_at, review,
 locale, source, campaign, first_source, first_campaign, currency, amount, owner, status`
 	readColumns = leadColumns + `, ` + outcomeColumns
-	selectLead  = `SELECT ` + readColumns + `, progress FROM submissions`
-	insertLead  = `INSERT INTO submissions (` + leadColumns + `, searchable)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 3) ON CONFLICT (content_key) DO NOTHING`
-	insertKey = `INSERT INTO submission_keys (key, submission_id, created_at) VALUES ($1, $2, $3)
+	selectLead  = `SELECT ` + readColumns + `, progress FROM leads`
+	insertLead  = `INSERT INTO leads (` + leadColumns + `)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) ON CONFLICT (content_key) DO NOTHING`
+	insertKey = `INSERT INTO idempotency_keys (key, lead_id, created_at) VALUES ($1, $2, $3)
 ON CONFLICT (key) DO NOTHING`
 )
 
@@ -104,15 +104,12 @@ func submit(ctx context.Context, tx Tx, row LeadRow, key string) (lead.Lead, boo
 
 	stored, err := tx.Exec(ctx, insertLead, row.values()...)
 	if err != nil {
-		return lead.Lead{}, false, fmt.Errorf("storing the submission: %w", err)
+		return lead.Lead{}, false, fmt.Errorf("storing the lead: %w", err)
 	}
 	if stored == 1 {
 		first, err := row.lead()
 		if err == nil {
 			err = addTerms(ctx, tx, first)
-		}
-		if err == nil {
-			err = endListing(ctx, tx, row)
 		}
 		return first, true, err
 	}
@@ -121,12 +118,12 @@ func submit(ctx context.Context, tx Tx, row LeadRow, key string) (lead.Lead, boo
 	var first LeadRow
 	if err := one(ctx, tx,
 		selectLead+` WHERE content_key = $1`, []any{row.ContentKey}, first.columns()...); err != nil {
-		return lead.Lead{}, false, fmt.Errorf("reading the first submission: %w", err)
+		return lead.Lead{}, false, fmt.Errorf("reading the first lead: %w", err)
 	}
 
 	if key != "" {
 		if _, err := tx.Exec(ctx,
-			`UPDATE submission_keys SET submission_id = $1 WHERE key = $2`, first.ID, key); err != nil {
+			`UPDATE idempotency_keys SET lead_id = $1 WHERE key = $2`, first.ID, key); err != nil {
 			return lead.Lead{}, false, fmt.Errorf("remembering the idempotency key: %w", err)
 		}
 	}
@@ -140,12 +137,12 @@ func submit(ctx context.Context, tx Tx, row LeadRow, key string) (lead.Lead, boo
 func ofKey(ctx context.Context, tx Tx, key, contentKey string) (lead.Lead, bool, error) {
 	var first LeadRow
 	err := one(ctx, tx,
-		selectLead+` WHERE id = (SELECT submission_id FROM submission_keys WHERE key = $1)`,
+		selectLead+` WHERE id = (SELECT lead_id FROM idempotency_keys WHERE key = $1)`,
 		[]any{key},
 		first.columns()...,
 	)
 	if err != nil {
-		return lead.Lead{}, false, fmt.Errorf("reading the submission of the idempotency key: %w", err)
+		return lead.Lead{}, false, fmt.Errorf("reading the lead of the idempotency key: %w", err)
 	}
 
 	if first.ContentKey != contentKey {
@@ -160,7 +157,7 @@ func ofKey(ctx context.Context, tx Tx, key, contentKey string) (lead.Lead, bool,
 func (s *Store) Lead(ctx context.Context, id string) (lead.Lead, error) {
 	var r LeadRow
 	if err := one(ctx, s.db, selectLead+` WHERE id = $1`, []any{id}, r.columns()...); err != nil {
-		return lead.Lead{}, fmt.Errorf("reading the submission: %w", err)
+		return lead.Lead{}, fmt.Errorf("reading the lead: %w", err)
 	}
 	return s.whole(ctx, r)
 }
@@ -176,7 +173,7 @@ func (s *Store) whole(ctx context.Context, r LeadRow) (lead.Lead, error) {
 
 // Erase removes a lead with its deliveries, or returns [store.ErrNotFound].
 func (s *Store) Erase(ctx context.Context, id string, audit ...store.AuditEntry) error {
-	return s.write(ctx, "erasing a submission", func(ctx context.Context, tx Tx) error {
+	return s.write(ctx, "erasing a lead", func(ctx context.Context, tx Tx) error {
 		n, err := erase(ctx, tx, []string{id}, false)
 		if err == nil && n == 0 {
 			err = store.ErrNotFound
@@ -200,7 +197,7 @@ func (s *Store) PruneLeads(ctx context.Context, before time.Time) (removed int64
 		}
 
 		var n int64
-		err = s.write(ctx, "erasing old submissions", func(ctx context.Context, tx Tx) error {
+		err = s.write(ctx, "erasing old leads", func(ctx context.Context, tx Tx) error {
 			var same conditions
 			same.in("id", ids)
 			still, err := prunable(ctx, tx, same)
@@ -219,9 +216,9 @@ func (s *Store) PruneLeads(ctx context.Context, before time.Time) (removed int64
 // prunable returns some of the leads that fulfil the conditions, except for those in review
 // and those whose deliveries have not ended.
 func prunable(ctx context.Context, db DB, c conditions) (ids []string, err error) {
-	c.add("held <> 1 AND progress = 0")
+	c.add("review <> 1 AND progress = 0")
 	err = db.Query(ctx,
-		fmt.Sprintf("SELECT id FROM submissions%s ORDER BY submitted_at LIMIT %d", c.where(), chunk),
+		fmt.Sprintf("SELECT id FROM leads%s ORDER BY submitted_at LIMIT %d", c.where(), chunk),
 		c.args,
 		func(scan Scan) error {
 			var id string
@@ -231,7 +228,7 @@ func prunable(ctx context.Context, db DB, c conditions) (ids []string, err error
 		},
 	)
 	if err != nil {
-		return nil, fmt.Errorf("looking for old submissions: %w", err)
+		return nil, fmt.Errorf("looking for old leads: %w", err)
 	}
 	return ids, nil
 }
@@ -245,18 +242,18 @@ func erase(ctx context.Context, tx Tx, ids []string, keep bool) (removed int64, 
 	}
 	for _, id := range ids {
 		var session string
-		err := one(ctx, tx, `DELETE FROM submissions WHERE id = $1 RETURNING session_id`, []any{id}, &session)
+		err := one(ctx, tx, `DELETE FROM leads WHERE id = $1 RETURNING session_id`, []any{id}, &session)
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}
 		if err != nil {
-			return 0, fmt.Errorf("removing the submission: %w", err)
+			return 0, fmt.Errorf("removing the lead: %w", err)
 		}
 
 		if err := forgetLead(ctx, tx, id, keep); err != nil {
 			return 0, err
 		}
-		if _, err := eraseHints(ctx, tx, session, ""); err != nil {
+		if _, err := tx.Exec(ctx, eraseHints+` WHERE id = $1`, session); err != nil {
 			return 0, fmt.Errorf("erasing contact hints: %w", err)
 		}
 		removed++
@@ -285,7 +282,7 @@ func newLeadRow(n store.NewLead) (LeadRow, error) {
 
 	body, err := json.Marshal(s)
 	if err != nil {
-		return LeadRow{}, fmt.Errorf("encoding the submission: %w", err)
+		return LeadRow{}, fmt.Errorf("encoding the lead: %w", err)
 	}
 	r.Body = string(body)
 	return r, nil
@@ -293,7 +290,7 @@ func newLeadRow(n store.NewLead) (LeadRow, error) {
 
 // repeat sets the columns that repeat what is in the body.
 func (r *LeadRow) repeat(s lead.Lead) {
-	r.Email = mailbox.Key(s.Contact.Email)
+	r.Mailbox = mailbox.Key(s.Contact.Email)
 	r.Locale = s.Locale
 	r.Source, r.Campaign = s.Attribution.Source, s.Attribution.Campaign
 	r.FirstSource, r.FirstCampaign = s.FirstAttribution.Source, s.FirstAttribution.Campaign
@@ -302,7 +299,7 @@ func (r *LeadRow) repeat(s lead.Lead) {
 
 func (r *LeadRow) columns() []any {
 	return slices.Concat([]any{
-		&r.ID, &r.SessionID, &r.Email, &r.Body, &r.ContentKey, &r.SubmittedAt, &r.Review,
+		&r.ID, &r.SessionID, &r.Mailbox, &r.Body, &r.ContentKey, &r.SubmittedAt, &r.Review,
 		&r.Locale, &r.Source, &r.Campaign, &r.FirstSource, &r.FirstCampaign, &r.Currency, &r.Amount, &r.Owner, &r.Status,
 	}, r.Outcome.columns(), []any{&r.Progress})
 }
@@ -310,7 +307,7 @@ func (r *LeadRow) columns() []any {
 // values returns what is stored of a new lead.
 func (r *LeadRow) values() []any {
 	return []any{
-		r.ID, r.SessionID, r.Email, r.Body, r.ContentKey, r.SubmittedAt, r.Review,
+		r.ID, r.SessionID, r.Mailbox, r.Body, r.ContentKey, r.SubmittedAt, r.Review,
 		r.Locale, r.Source, r.Campaign, r.FirstSource, r.FirstCampaign, r.Currency, r.Amount, r.Owner, r.Status,
 	}
 }
@@ -318,7 +315,7 @@ func (r *LeadRow) values() []any {
 func (r LeadRow) lead() (lead.Lead, error) {
 	var s lead.Lead
 	if err := json.Unmarshal([]byte(r.Body), &s); err != nil {
-		return lead.Lead{}, fmt.Errorf("decoding submission %q: %w", r.ID, err)
+		return lead.Lead{}, fmt.Errorf("decoding lead %q: %w", r.ID, err)
 	}
 
 	s.SubmittedAt, s.InReview, s.Rejected =

@@ -26,9 +26,6 @@ func (s *Store) leadRows(ctx context.Context, f store.Filter) iter.Seq2[LeadRow,
 			}
 		}
 
-		if err := s.IndexLeads(ctx); err != nil {
-			return nil, err
-		}
 		if len(searched(f)) == 0 {
 			var c conditions
 			c.match(f)
@@ -102,7 +99,7 @@ func (s *Store) readPage(
 		},
 	)
 	if err != nil {
-		return nil, fmt.Errorf("listing the submissions: %w", err)
+		return nil, fmt.Errorf("listing the leads: %w", err)
 	}
 	return page, nil
 }
@@ -110,7 +107,7 @@ func (s *Store) readPage(
 // match adds the conditions of a filter except for its search.
 func (c *conditions) match(f store.Filter) {
 	if f.Email != "" {
-		c.add("email = ?", mailbox.Key(f.Email))
+		c.add("mailbox = ?", mailbox.Key(f.Email))
 	}
 	if f.Reference != "" {
 		reference := strings.ToLower(f.Reference)
@@ -118,10 +115,10 @@ func (c *conditions) match(f store.Filter) {
 	}
 
 	if f.InReview {
-		c.add("held = 1")
+		c.add("review = 1")
 	}
 	if f.Rejected {
-		c.add("held = 2")
+		c.add("review = 2")
 	}
 	if len(f.Progress) > 0 {
 		c.inProgress(f.Progress)
@@ -142,6 +139,6 @@ func (c *conditions) match(f store.Filter) {
 
 // CountLeads returns the number of stored leads.
 func (s *Store) CountLeads(ctx context.Context) (n int64, err error) {
-	err = one(ctx, s.db, `SELECT count(*) FROM submissions`, nil, &n)
+	err = one(ctx, s.db, `SELECT count(*) FROM leads`, nil, &n)
 	return n, err
 }

@@ -4,19 +4,15 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"siteapi/integrations/store"
 )
 
 // TakeLease implements [store.Leases].
-func (s *Store) TakeLease(ctx context.Context, l store.Lease, life time.Duration) (bool, error) {
+func (s *Store) TakeLease(ctx context.Context, name, holder string, life time.Duration) (bool, error) {
 	n, err := s.db.Exec(ctx, `
-INSERT INTO leases (name, holder, note, expires_at)
-VALUES ($1, $2, $3, (SELECT now FROM clock) + $4)
-ON CONFLICT (name) DO UPDATE
-SET holder = excluded.holder, note = excluded.note, expires_at = excluded.expires_at
+INSERT INTO leases (name, holder, expires_at) VALUES ($1, $2, (SELECT now FROM clock) + $3)
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
 WHERE leases.holder = excluded.holder OR leases.expires_at <= (SELECT now FROM clock)`,
-		l.Name, l.Holder, l.Note, life.Milliseconds())
+		name, holder, life.Milliseconds())
 	if err != nil {
 		return false, fmt.Errorf("taking a lease: %w", err)
 	}
@@ -25,21 +21,39 @@ WHERE leases.holder = excluded.holder OR leases.expires_at <= (SELECT now FROM c
 
 // EndLease implements [store.Leases].
 func (s *Store) EndLease(ctx context.Context, name, holder string) error {
-	_, err := s.db.Exec(ctx, `UPDATE leases SET expires_at = 0 WHERE name = $1 AND holder = $2`, name, holder)
+	_, err := s.db.Exec(ctx, `DELETE FROM leases WHERE name = $1 AND holder = $2`, name, holder)
 	if err != nil {
-		return fmt.Errorf("giving a lease back: %w", err)
+		return fmt.Errorf("ending a lease: %w", err)
 	}
 	return nil
 }
 
-// Lease implements [store.Leases].
-func (s *Store) Lease(ctx context.Context, name string) (l store.Lease, active bool, err error) {
-	var left int64
-	err = one(ctx, s.db,
-		`SELECT name, holder, note, expires_at - (SELECT now FROM clock) FROM leases WHERE name = $1`,
-		[]any{name}, &l.Name, &l.Holder, &l.Note, &left)
+// LeaseTaken implements [store.Leases].
+func (s *Store) LeaseTaken(ctx context.Context, name string) (bool, error) {
+	var n int
+	err := one(ctx, s.db, `SELECT count(*) FROM leases WHERE name = $1 AND expires_at > (SELECT now FROM clock)`,
+		[]any{name}, &n)
 	if err != nil {
-		return store.Lease{}, false, fmt.Errorf("reading a lease: %w", err)
+		return false, fmt.Errorf("reading a lease: %w", err)
 	}
-	return l, left > 0, nil
+	return n > 0, nil
+}
+
+// SetNote implements [store.Notes].
+func (s *Store) SetNote(ctx context.Context, name, text string) error {
+	_, err := s.db.Exec(ctx, `INSERT INTO service_notes (name, text) VALUES ($1, $2)
+ON CONFLICT (name) DO UPDATE SET text = excluded.text`, name, text)
+	if err != nil {
+		return fmt.Errorf("storing a note: %w", err)
+	}
+	return nil
+}
+
+// Note implements [store.Notes].
+func (s *Store) Note(ctx context.Context, name string) (text string, err error) {
+	err = one(ctx, s.db, `SELECT text FROM service_notes WHERE name = $1`, []any{name}, &text)
+	if err != nil {
+		return "", fmt.Errorf("reading a note: %w", err)
+	}
+	return text, nil
 }

@@ -11,10 +11,10 @@ import (
 
 // saveNetwork keeps the network that a lead came from until its mail is sent.
 func saveNetwork(ctx context.Context, tx Tx, leadID, network string, at int64) error {
-	_, err := tx.Exec(ctx, `INSERT INTO visitor_mails (submission_id, sending, network, needed_at)
+	_, err := tx.Exec(ctx, `INSERT INTO visitor_mails (lead_id, sending, network, needed_at)
 VALUES ($1, 0, $2, $3)`, leadID, network, at)
 	if err != nil {
-		return fmt.Errorf("storing the network of a submission: %w", err)
+		return fmt.Errorf("storing the network of a lead: %w", err)
 	}
 	return nil
 }
@@ -41,7 +41,7 @@ func claimMail(ctx context.Context, tx Tx, c store.MailClaim) (full bool, until 
 	var network string
 	var sentAt int64
 	now := c.Now.UnixMilli()
-	err = one(ctx, tx, `SELECT network, sent_at FROM visitor_mails WHERE submission_id = $1 AND sending = $2`,
+	err = one(ctx, tx, `SELECT network, sent_at FROM visitor_mails WHERE lead_id = $1 AND sending = $2`,
 		[]any{c.LeadID, c.Sending}, &network, &sentAt)
 	if err != nil && !errors.Is(err, store.ErrNotFound) || sentAt > 0 {
 		return false, time.Time{}, err
@@ -60,8 +60,8 @@ func claimMail(ctx context.Context, tx Tx, c store.MailClaim) (full bool, until 
 	if sentAt = now; !until.IsZero() {
 		sentAt = 0 // it waits, and its network stays known
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO visitor_mails (submission_id, sending, network, address, sent_at, needed_at)
-VALUES ($1, $2, '', $3, $4, $5) ON CONFLICT (submission_id, sending)
+	_, err = tx.Exec(ctx, `INSERT INTO visitor_mails (lead_id, sending, network, address, sent_at, needed_at)
+VALUES ($1, $2, '', $3, $4, $5) ON CONFLICT (lead_id, sending)
 DO UPDATE SET address = excluded.address, sent_at = excluded.sent_at, needed_at = excluded.needed_at`,
 		c.LeadID, c.Sending, c.Address, sentAt, now)
 	return false, until, err

@@ -3,10 +3,13 @@ package sqlstore
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"path"
+
+	"siteapi/integrations/store"
 )
 
 //go:embed migrations
@@ -16,50 +19,65 @@ var migrations embed.FS
 // folder. The query exists counts the table of migrations. IF NOT EXISTS would not do,
 // since PostgreSQL requires the right to create tables even if the table is there.
 //
-// The caller makes sure that only one process migrates at a time. Tables of a newer
-// program are left alone: during a rolling restart the older program goes on working with
-// them.
+// The caller makes sure that only one process migrates at a time, and that nothing else is
+// written before. A database that was made by other migrations is refused. Tables of a
+// newer program are left alone: during a rolling restart the older program goes on working
+// with them.
 func Migrate(ctx context.Context, tx DB, log *slog.Logger, folder, exists string) error {
-	var tables, current int
+	var tables int
 	if err := one(ctx, tx, exists, nil, &tables); err != nil {
 		return fmt.Errorf("looking for the table of migrations: %w", err)
 	}
 	if tables == 0 {
-		if _, err := tx.Exec(ctx,
-			`CREATE TABLE store_migrations (version bigint PRIMARY KEY, name text NOT NULL)`); err != nil {
+		_, err := tx.Exec(ctx, `CREATE TABLE store_migrations (
+  version bigint PRIMARY KEY, name text NOT NULL, checksum text NOT NULL)`)
+		if err != nil {
 			return fmt.Errorf("creating the table of migrations: %w", err)
 		}
-	}
-
-	if err := one(ctx, tx,
-		`SELECT coalesce(max(version), 0) FROM store_migrations`, nil, &current); err != nil {
-		return fmt.Errorf("reading the version of the tables: %w", err)
 	}
 
 	files, err := fs.ReadDir(migrations, path.Join("migrations", folder))
 	if err != nil {
 		return fmt.Errorf("listing the migrations: %w", err)
 	}
-
 	for i, f := range files {
 		version := i + 1 // Files are numbered from 1.
-		if version <= current {
-			continue
-		}
-
 		text, err := fs.ReadFile(migrations, path.Join("migrations", folder, f.Name()))
 		if err != nil {
 			return fmt.Errorf("reading migration %s: %w", f.Name(), err)
 		}
-
-		log.Info("applying a migration", "migration", f.Name())
-		if _, err := tx.Exec(ctx, string(text)); err != nil {
-			return fmt.Errorf("applying migration %s: %w", f.Name(), err)
-		}
-		if _, err := tx.Exec(ctx,
-			`INSERT INTO store_migrations (version, name) VALUES ($1, $2)`, version, f.Name()); err != nil {
-			return fmt.Errorf("recording migration %s: %w", f.Name(), err)
+		if err := apply(ctx, tx, log, version, f.Name(), string(text)); err != nil {
+			return fmt.Errorf("migration %s: %w", f.Name(), err)
 		}
 	}
 	return nil
+}
+
+// apply runs a migration unless that was done before.
+func apply(ctx context.Context, tx DB, log *slog.Logger, version int, name, text string) error {
+	recorded, checksum := "", ""
+	err := one(ctx, tx, `SELECT name FROM store_migrations WHERE version = $1`, []any{version}, &recorded)
+	if err == nil && recorded == name { // a table without checksums has other names
+		err = one(ctx, tx, `SELECT checksum FROM store_migrations WHERE version = $1`, []any{version}, &checksum)
+	}
+
+	switch {
+	case err == nil && checksum == digest(text):
+		return nil
+	case err == nil:
+		return fmt.Errorf("the database was made by another, unreleased version of siteapi (its first tables are "+
+			"those of %s), which this one cannot read. Nothing was changed. To keep its leads, run `siteapi leads "+
+			"export` of that version; then start this one with an empty DATA_DIR, or an empty database at DATABASE_URL",
+			recorded)
+	case !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+
+	log.Info("applying a migration", "migration", name)
+	if _, err := tx.Exec(ctx, text); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO store_migrations (version, name, checksum) VALUES ($1, $2, $3)`,
+		version, name, digest(text))
+	return err
 }

@@ -20,7 +20,7 @@ type OutcomeRow struct {
 
 const (
 	outcomeColumns = `outcome, won_amount, won_currency, outcome_at, outcome_by`
-	setOutcome     = `UPDATE submissions
+	setOutcome     = `UPDATE leads
 SET outcome = $1, won_amount = $2, won_currency = $3, outcome_at = $4, outcome_by = $5`
 )
 
@@ -92,11 +92,11 @@ func (s *Store) SetContactOutcome(
 
 	row := newOutcomeRow(o)
 	newest := conditions{args: row.values()}
-	newest.in("email", keys)
-	newest.add("held = 0")
+	newest.in("mailbox", keys)
+	newest.add("review = 0")
 
 	update := conditions{args: newest.args}
-	update.add("id = (SELECT id FROM submissions" + newest.where() + " ORDER BY submitted_at DESC, id DESC LIMIT 1)")
+	update.add("id = (SELECT id FROM leads" + newest.where() + " ORDER BY submitted_at DESC, id DESC LIMIT 1)")
 	update.add("submitted_at < ?", row.At)
 	update.add("outcome_at < ?", row.At)
 	update.add("outcome_by = ''")

@@ -122,75 +122,13 @@ func addTerms(ctx context.Context, tx Tx, leads ...lead.Lead) error {
 		}
 
 		_, err := tx.Exec(ctx,
-			`INSERT INTO search_terms (term, submission_id) VALUES `+strings.Join(marks, ", ")+
+			`INSERT INTO search_terms (term, lead_id) VALUES `+strings.Join(marks, ", ")+
 				` ON CONFLICT DO NOTHING`, part...)
 		if err != nil {
 			return fmt.Errorf("storing the search terms: %w", err)
 		}
 	}
 	return nil
-}
-
-// IndexLeads makes leads searchable that another program stored, such as an earlier
-// release or a copy, and fills in the columns that repeat the body. Their column searchable
-// is 1 if their terms lack company, telephone and domain, and 2 if only those columns are
-// missing. It works in batches of 200.
-func (s *Store) IndexLeads(ctx context.Context) error {
-	for last := ""; ; {
-		var found []LeadRow
-		err := s.db.Query(ctx,
-			selectLead+` WHERE searchable < 3 AND id > $1 ORDER BY id LIMIT 200`,
-			[]any{last},
-			func(scan Scan) error {
-				var r LeadRow
-				err := scan(r.columns()...)
-				found = append(found, r)
-				return err
-			},
-		)
-
-		if err == nil && len(found) > 0 {
-			last = found[len(found)-1].ID
-			err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error { return indexLeads(ctx, tx, found) })
-		}
-		if err != nil {
-			return fmt.Errorf("making submissions searchable: %w", err)
-		}
-		if len(found) == 0 {
-			return nil
-		}
-	}
-}
-
-// indexLeads leaves alone the leads that have been erased, or indexed by another program,
-// since they were read.
-func indexLeads(ctx context.Context, tx Tx, rows []LeadRow) error {
-	var indexed []lead.Lead
-	for _, r := range rows {
-		l, err := r.lead()
-		if err != nil {
-			return err
-		}
-
-		r.repeat(l)
-		n, err := tx.Exec(ctx, `UPDATE submissions SET searchable = 3, locale = $1, source = $2, campaign = $3,
-  first_source = $4, first_campaign = $5, currency = $6, amount = $7, email = $8 WHERE id = $9 AND searchable < 3`,
-			r.Locale, r.Source, r.Campaign, r.FirstSource, r.FirstCampaign, r.Currency, r.Amount, r.Email, r.ID)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			continue
-		}
-
-		indexed = append(indexed, l)
-		if r.Email != strings.ToLower(l.Contact.Email) {
-			if err := rehashConsents(ctx, tx, &l); err != nil {
-				return err
-			}
-		}
-	}
-	return addTerms(ctx, tx, indexed...)
 }
 
 // searchWords returns the words of a search, each as the beginnings of terms that it
@@ -242,7 +180,7 @@ func (s *Store) searchNewest(
 	var c conditions
 	c.match(f)
 	c.after(f, after)
-	next := fmt.Sprintf("(%s%s%s LIMIT %d) AS submissions",
+	next := fmt.Sprintf("(%s%s%s LIMIT %d) AS leads",
 		selectLead, c.where(), order(f), searchWindow)
 
 	c.terms = nil
@@ -261,11 +199,11 @@ func (s *Store) searchAll(
 	}
 
 	var c conditions
-	page := "SELECT id FROM submissions"
+	page := "SELECT id FROM leads"
 	if rare {
-		c.add("SELECT DISTINCT submission_id FROM search_terms WHERE "+terms[0].terms[0], terms[0].args...)
-		page = "WITH found AS MATERIALIZED (" + c.terms[0] + ") SELECT id FROM found CROSS JOIN submissions"
-		c.terms = []string{"id = submission_id"}
+		c.add("SELECT DISTINCT lead_id FROM search_terms WHERE "+terms[0].terms[0], terms[0].args...)
+		page = "WITH found AS MATERIALIZED (" + c.terms[0] + ") SELECT id FROM found CROSS JOIN leads"
+		c.terms = []string{"id = lead_id"}
 	}
 
 	c.match(f)
@@ -316,7 +254,7 @@ func (s *Store) rarestFirst(ctx context.Context, terms []conditions) (_ []condit
 // haveTerms adds that a lead has all these terms, for a query that reads few leads.
 func (c *conditions) haveTerms(terms []conditions) {
 	for _, t := range terms {
-		c.add("EXISTS (SELECT 1 FROM search_terms WHERE submission_id = submissions.id AND "+t.terms[0]+")",
+		c.add("EXISTS (SELECT 1 FROM search_terms WHERE lead_id = leads.id AND "+t.terms[0]+")",
 			t.args...)
 	}
 }
@@ -331,6 +269,6 @@ func (c *conditions) areAmong(terms []conditions, rare bool) {
 		id = "id || ''"
 	}
 	for _, t := range terms {
-		c.add(id+" IN (SELECT submission_id FROM search_terms WHERE "+t.terms[0]+")", t.args...)
+		c.add(id+" IN (SELECT lead_id FROM search_terms WHERE "+t.terms[0]+")", t.args...)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // Assign implements [store.Work].
 func (s *Store) Assign(ctx context.Context, id, owner string, audit ...store.AuditEntry) (bool, error) {
 	return s.work(ctx, "assigning a lead", id, audit,
-		`UPDATE submissions SET owner = $2 WHERE id = $1 AND owner <> $2`, strings.ToLower(owner))
+		`UPDATE leads SET owner = $2 WHERE id = $1 AND owner <> $2`, strings.ToLower(owner))
 }
 
 // SetStatus implements [store.Work].
@@ -22,15 +22,15 @@ func (s *Store) SetStatus(
 	ctx context.Context, id string, status lead.Status, audit ...store.AuditEntry,
 ) (bool, error) {
 	return s.work(ctx, "changing the status of a lead", id, audit,
-		`UPDATE submissions SET status = $2 WHERE id = $1 AND status <> $2`, statusNumber(status))
+		`UPDATE leads SET status = $2 WHERE id = $1 AND status <> $2`, statusNumber(status))
 }
 
 // AddNote implements [store.Work].
 func (s *Store) AddNote(ctx context.Context, id string, n lead.Note, audit ...store.AuditEntry) error {
 	added, err := s.work(ctx, "adding a note", id, audit,
-		fmt.Sprintf(`INSERT INTO notes (submission_id, at, author, text)
-SELECT id, $2, $3, $4 FROM submissions
-WHERE id = $1 AND (SELECT count(*) FROM notes WHERE submission_id = $1) < %d`, store.MostNotes),
+		fmt.Sprintf(`INSERT INTO lead_notes (lead_id, at, author, text)
+SELECT id, $2, $3, $4 FROM leads
+WHERE id = $1 AND (SELECT count(*) FROM lead_notes WHERE lead_id = $1) < %d`, store.MostNotes),
 		n.At.UnixMilli(), n.Author, n.Text)
 	if err == nil && !added {
 		err = store.ErrTooManyNotes
@@ -52,7 +52,7 @@ func (s *Store) work(
 			return appendAudit(ctx, tx, audit)
 		}
 		if err == nil {
-			err = one(ctx, tx, `SELECT id FROM submissions WHERE id = $1`, []any{id}, new(string))
+			err = one(ctx, tx, `SELECT id FROM leads WHERE id = $1`, []any{id}, new(string))
 		}
 		return err
 	})
@@ -67,8 +67,8 @@ func (s *Store) Notes(ctx context.Context, leadIDs []string) (map[string][]lead.
 	}
 
 	var c conditions
-	c.in("submission_id", leadIDs)
-	err := s.db.Query(ctx, "SELECT submission_id, at, author, text FROM notes"+c.where()+" ORDER BY id", c.args,
+	c.in("lead_id", leadIDs)
+	err := s.db.Query(ctx, "SELECT lead_id, at, author, text FROM lead_notes"+c.where()+" ORDER BY id", c.args,
 		func(scan Scan) error {
 			var id string
 			var at int64
@@ -114,10 +114,6 @@ func (c *conditions) matchWork(f store.Filter) {
 
 // CountWork implements [store.Work].
 func (s *Store) CountWork(ctx context.Context, f store.Filter) (counts []store.WorkCount, err error) {
-	if err := s.IndexLeads(ctx); err != nil {
-		return nil, err
-	}
-
 	terms, rare, err := s.rarestFirst(ctx, searched(f))
 	if err != nil {
 		return nil, err
@@ -126,8 +122,8 @@ func (s *Store) CountWork(ctx context.Context, f store.Filter) (counts []store.W
 	var c conditions
 	c.match(f)
 	c.areAmong(terms, rare)
-	err = s.db.Query(ctx, "SELECT held, progress, status, count(*) FROM submissions"+c.where()+
-		" GROUP BY held, progress, status", c.args,
+	err = s.db.Query(ctx, "SELECT review, progress, status, count(*) FROM leads"+c.where()+
+		" GROUP BY review, progress, status", c.args,
 		func(scan Scan) error {
 			var n store.WorkCount
 			var review, progress, status int64

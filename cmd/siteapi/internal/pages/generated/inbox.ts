@@ -10,7 +10,7 @@ export type AuditAction =
   /** A lead was read, with fields that a viewer does not see. */
   | 'OPENED'
   /**
-   * Leads, or visitors who left, were listed or followed, with contact data, ids or other fields that a viewer does not
+   * Leads were listed or followed, with contact data, ids or other fields that a viewer does not
    * see; or leads were searched for, even if they were only counted. Further pages of a list, and the same list again
    * within 15 minutes, have no entry.
    */

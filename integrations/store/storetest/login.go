@@ -10,20 +10,20 @@ import (
 	"siteapi/integrations/store"
 )
 
-// operatorSessions keeps sessions for two instances. One request at a time checks a role.
-func operatorSessions(t *testing.T, s Subject) {
+// logins keeps sessions for two instances. One request at a time checks a role.
+func logins(t *testing.T, s Subject) {
 	db, other := s.MustOpen(t, nil), s.MustOpen(t, nil)
 	minute := func(n int) time.Time { return When().Add(time.Duration(n) * time.Minute) }
-	want := func(hash string, want store.OperatorSession) {
+	want := func(hash string, want store.Login) {
 		t.Helper()
-		if got, err := other.OperatorSession(t.Context(), hash); err != nil || got != want {
+		if got, err := other.Login(t.Context(), hash); err != nil || got != want {
 			t.Errorf("%s is %+v, %v, want %+v", hash, got, err, want)
 		}
 	}
 
-	start := func(hash string, at, until int) store.OperatorSession {
+	start := func(hash string, at, until int) store.Login {
 		t.Helper()
-		o := store.OperatorSession{
+		o := store.Login{
 			Hash:      hash,
 			Subject:   "Ștefania 😀",
 			Email:     "ștefania@example.com",
@@ -33,14 +33,14 @@ func operatorSessions(t *testing.T, s Subject) {
 			CheckAt:   minute(at + 15),
 			ExpiresAt: minute(until),
 		}
-		if err := db.StartSession(t.Context(), o); err != nil {
+		if err := db.StartLogin(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 		return o
 	}
 	first, second := start("aa11", 0, 60), start("aa22", 1, 90)
 	want("aa11", first)
-	if err := other.StartSession(t.Context(), first); err == nil {
+	if err := other.StartLogin(t.Context(), first); err == nil {
 		t.Error("a cookie has two sessions")
 	}
 
@@ -68,7 +68,7 @@ func operatorSessions(t *testing.T, s Subject) {
 
 	first.Role, first.Refresh, first.CheckAt = "VIEWER", "sealed again", minute(20)
 	first.Email = ""
-	if err := db.RenewSession(t.Context(), first); err != nil {
+	if err := db.RenewLogin(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
 	want("aa11", first)
@@ -78,11 +78,11 @@ func operatorSessions(t *testing.T, s Subject) {
 
 	// A new session removes those that have expired. What has ended is not renewed.
 	third := start("bb33", 60, 120)
-	if err := db.RenewSession(t.Context(), first); err != nil {
+	if err := db.RenewLogin(t.Context(), first); err != nil {
 		t.Error(err)
 	}
-	for now, want := range map[int][]store.OperatorSession{60: {third, second}, 90: {third}, 120: nil} {
-		if list, err := other.ListSessions(t.Context(), minute(now)); err != nil || !slices.Equal(list, want) {
+	for now, want := range map[int][]store.Login{60: {third, second}, 90: {third}, 120: nil} {
+		if list, err := other.ListLogins(t.Context(), minute(now)); err != nil || !slices.Equal(list, want) {
 			t.Errorf("the sessions at minute %d are %+v, %v", now, list, err)
 		}
 	}
@@ -91,11 +91,11 @@ func operatorSessions(t *testing.T, s Subject) {
 		hash string // or how it begins
 		want int64
 	}{{"aa", 1}, {"bb33", 1}, {"bb33", 0}, {"", 1}} {
-		if n, err := db.EndSessions(t.Context(), end.hash); err != nil || n != end.want {
+		if n, err := db.EndLogins(t.Context(), end.hash); err != nil || n != end.want {
 			t.Errorf("ending %q: %d, %v, want %d", end.hash, n, err, end.want)
 		}
 	}
-	if _, err := other.OperatorSession(t.Context(), "aa11"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := other.Login(t.Context(), "aa11"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a session that has expired: %v", err)
 	}
 }

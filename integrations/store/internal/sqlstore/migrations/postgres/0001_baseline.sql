@@ -1,0 +1,294 @@
+-- Times are milliseconds since 1970, UTC. Keys compare bytewise, whatever the database's collation,
+-- so that pages and locks are ordered as Go orders strings.
+
+-- The latest state of each tracked session. No index on last_seen: it would be written with
+-- every tracked state for the sake of pruning, which may scan instead.
+CREATE TABLE sessions (
+  id             text COLLATE "C" PRIMARY KEY,
+  state          text NOT NULL, -- JSON: selections, estimate, locale
+  hints          text NOT NULL, -- JSON: what was typed into the contact form; empty: nothing, or it was erased
+  mailbox        text NOT NULL, -- key of the mailbox of the address in hints; empty: none
+  choices        text NOT NULL, -- what a funnel counts: last step, project type, complexity, timeline, features
+  first_seen     bigint NOT NULL,
+  last_seen      bigint NOT NULL,
+  tracks         bigint NOT NULL,
+
+  -- Where the visitor came from, at first and at last: JSON, with the parts that are counted.
+  first_touch    text NOT NULL,
+  first_source   text NOT NULL,
+  first_campaign text NOT NULL,
+  last_touch     text NOT NULL,
+  last_source    text NOT NULL,
+  last_campaign  text NOT NULL
+) WITH (fillfactor = 70);
+CREATE INDEX sessions_by_mailbox ON sessions (mailbox) WHERE mailbox <> '';
+
+CREATE TABLE leads (
+  id             text COLLATE "C" PRIMARY KEY,
+  session_id     text NOT NULL,
+  mailbox        text NOT NULL, -- key of the mailbox, which all spellings of its address share
+  body           text NOT NULL, -- JSON: the lead as it was accepted
+  content_key    text NOT NULL UNIQUE,
+  submitted_at   bigint NOT NULL,
+  review         bigint NOT NULL, -- 0: none, or released; 1: in review; 2: rejected
+
+  -- The lowest progress of its deliveries that have not ended, or 0. The mail to the visitor decides nothing.
+  progress       bigint NOT NULL DEFAULT 0,
+
+  -- What leads are selected, sorted and counted by, repeated from the body.
+  locale         text NOT NULL,
+  source         text NOT NULL, -- where the visitor came from at last
+  campaign       text NOT NULL,
+  first_source   text NOT NULL,
+  first_campaign text NOT NULL,
+  currency       text NOT NULL,
+  amount         double precision NOT NULL, -- lower bound of the range
+
+  -- How operators work on it.
+  owner          text NOT NULL DEFAULT '', -- an address in lower case; empty: none
+  status         bigint NOT NULL DEFAULT 0, -- 0: new, 1: contacted, 2: waiting, 3: closed
+
+  -- What became of it. outcome is empty as long as that is not known, outcome_at 0 if nothing was ever said.
+  outcome        text NOT NULL DEFAULT '',
+  won_amount     double precision,
+  won_currency   text NOT NULL DEFAULT '',
+  outcome_at     bigint NOT NULL DEFAULT 0,
+  outcome_by     text NOT NULL DEFAULT '' -- the operator who said it; empty: the CRM
+);
+CREATE INDEX leads_by_mailbox ON leads (mailbox);
+CREATE INDEX leads_by_session ON leads (session_id, submitted_at, id, review, locale, outcome);
+CREATE INDEX leads_in_review ON leads (submitted_at, id) WHERE review = 1;
+CREATE INDEX leads_rejected ON leads (submitted_at, id) WHERE review = 2;
+CREATE INDEX leads_unended ON leads (submitted_at, id) WHERE progress > 0;
+
+-- One for each order of a listing, with all columns that a filter asks for.
+CREATE INDEX leads_by_time ON leads
+  (submitted_at, id, review, progress, status, owner, locale, source, currency, amount);
+CREATE INDEX leads_by_amount ON leads
+  (amount, submitted_at, id, review, progress, status, owner, locale, source, currency);
+
+-- A key is stored before its lead, so the reference is checked at the end of the transaction.
+CREATE TABLE idempotency_keys (
+  key        text COLLATE "C" PRIMARY KEY,
+  lead_id    text COLLATE "C" NOT NULL REFERENCES leads (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+  created_at bigint NOT NULL
+);
+CREATE INDEX idempotency_keys_by_lead ON idempotency_keys (lead_id);
+
+-- By what operators find leads: words in lower case and without diacritics.
+CREATE TABLE search_terms (
+  term    text COLLATE "C" NOT NULL,
+  lead_id text COLLATE "C" NOT NULL REFERENCES leads (id) ON DELETE CASCADE,
+  PRIMARY KEY (term, lead_id)
+);
+CREATE INDEX search_terms_by_lead ON search_terms (lead_id, term);
+
+-- What operators noted about a lead.
+CREATE TABLE lead_notes (
+  id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  lead_id text COLLATE "C" NOT NULL REFERENCES leads (id) ON DELETE CASCADE,
+  at      bigint NOT NULL,
+  author  text NOT NULL, -- named as in the audit
+  text    text NOT NULL
+);
+CREATE INDEX lead_notes_by_lead ON lead_notes (lead_id, id);
+
+-- What became of the deliveries of the leads. It is what people see: the jobs of the queue,
+-- whose tables are its own, only work on it.
+CREATE TABLE deliveries (
+  id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- the number that operators see
+  lead_id      text COLLATE "C" NOT NULL REFERENCES leads (id) ON DELETE CASCADE,
+  target       text NOT NULL,
+  job          bigint NOT NULL, -- the one that works on it; others have nothing to do
+  progress     bigint NOT NULL DEFAULT 3, -- 0: ended, 1: failed, 2: to be tried again, 3: not tried yet
+  attempts     bigint NOT NULL DEFAULT 0,
+  max_attempts bigint NOT NULL,
+  created_at   bigint NOT NULL,
+  next_at      bigint NOT NULL, -- time of the next try; 0: at once
+  started_at   bigint NOT NULL DEFAULT 0, -- when the try began that is running; 0: none is
+  finished_at  bigint NOT NULL DEFAULT 0,
+  reason       text NOT NULL DEFAULT '', -- why it was not sent or, as long as it has not ended, why it waits
+  errors       text NOT NULL DEFAULT '', -- JSON: the last tries that failed
+  sending      bigint NOT NULL DEFAULT 0, -- number of the operator's repetition
+  arrived      text NOT NULL DEFAULT '', -- the parts of the sending that arrived, with blanks between them
+  UNIQUE (lead_id, target)
+);
+CREATE INDEX deliveries_unended ON deliveries (progress, target, created_at, lead_id) WHERE progress > 0;
+
+-- The lock makes changes of two deliveries of one lead take turns: what follows sees both.
+CREATE FUNCTION keep_progress() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  changed text := CASE TG_OP WHEN 'DELETE' THEN OLD.lead_id ELSE NEW.lead_id END;
+  lowest bigint;
+BEGIN
+  PERFORM 1 FROM leads WHERE id = changed FOR NO KEY UPDATE;
+  SELECT coalesce(min(progress), 0) INTO lowest FROM deliveries
+    WHERE lead_id = changed AND progress > 0 AND target <> 'visitor_mail';
+  UPDATE leads SET progress = lowest WHERE id = changed AND progress <> lowest;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER deliveries_changed AFTER INSERT OR DELETE OR UPDATE OF progress ON deliveries
+  FOR EACH ROW EXECUTE FUNCTION keep_progress();
+
+-- The database's time.
+CREATE VIEW clock AS SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now;
+
+-- What changed of leads lately, for the pages that show them. Triggers write a row with each
+-- change and in its transaction. A row gets its number before the transaction ends, so that a
+-- smaller number may appear after a greater one.
+CREATE TABLE lead_changes (
+  seq  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at   bigint NOT NULL,
+  lead text COLLATE "C" NOT NULL, -- id of the lead
+  kind bigint NOT NULL -- 1: created, 2: changed, 3: deleted
+);
+
+CREATE FUNCTION note_lead_change() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  changed text;
+  kind bigint := 2;
+BEGIN
+  IF TG_TABLE_NAME <> 'leads' THEN
+    changed := NEW.lead_id;
+  ELSIF TG_OP = 'DELETE' THEN
+    changed := OLD.id;
+    kind := 3;
+  ELSE
+    changed := NEW.id;
+    kind := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE 2 END;
+  END IF;
+
+  -- One row is enough for several changes in a transaction, to whose end the setting lasts.
+  IF kind = 2 AND current_setting('siteapi.noted_lead', true) = changed THEN
+    RETURN NULL;
+  END IF;
+  PERFORM set_config('siteapi.noted_lead', changed, true);
+  INSERT INTO lead_changes (at, lead, kind) SELECT now, changed, kind FROM clock;
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER lead_changes_lead AFTER INSERT OR UPDATE OR DELETE ON leads
+  FOR EACH ROW EXECUTE FUNCTION note_lead_change();
+CREATE TRIGGER lead_changes_delivery AFTER INSERT OR UPDATE OF progress ON deliveries
+  FOR EACH ROW EXECUTE FUNCTION note_lead_change();
+CREATE TRIGGER lead_changes_note AFTER INSERT ON lead_notes
+  FOR EACH ROW EXECUTE FUNCTION note_lead_change();
+
+-- The mails to visitors of the last day, and the networks that leads came from, as keyed
+-- hashes. A row is deleted a day after it was last needed.
+CREATE TABLE visitor_mails (
+  lead_id   text COLLATE "C" NOT NULL REFERENCES leads (id) ON DELETE CASCADE,
+  sending   bigint NOT NULL, -- 0, or the number of an operator's repetition
+  network   text COLLATE "C" NOT NULL DEFAULT '',
+  address   text COLLATE "C" NOT NULL DEFAULT '',
+  sent_at   bigint NOT NULL DEFAULT 0, -- 0: not yet
+  needed_at bigint NOT NULL,
+  PRIMARY KEY (lead_id, sending)
+);
+CREATE INDEX visitor_mails_by_address ON visitor_mails (address, sent_at);
+CREATE INDEX visitor_mails_by_network ON visitor_mails (network, sent_at);
+
+-- Written by each transaction that counts mails, so that they run one after the other.
+CREATE TABLE visitor_mails_turn (
+  id bigint PRIMARY KEY CHECK (id = 1),
+  at bigint NOT NULL
+);
+INSERT INTO visitor_mails_turn (id, at) VALUES (1, 0);
+
+-- What visitors were asked to agree to. A consent that was given outlives its lead, whose id
+-- is then hashed; address is a keyed hash. A wording is stored once.
+CREATE TABLE consent_texts (
+  hash text COLLATE "C" PRIMARY KEY,
+  text text NOT NULL
+);
+CREATE TABLE consents (
+  lead_id      text COLLATE "C" NOT NULL,
+  purpose      text COLLATE "C" NOT NULL,
+  given        bigint NOT NULL, -- 0 or 1
+  at           bigint NOT NULL,
+  locale       text NOT NULL,
+  text_hash    text COLLATE "C" NOT NULL, -- empty: the client did not say
+  site_wording bigint NOT NULL, -- 0 or 1
+  address      text COLLATE "C" NOT NULL,
+  withdrawn_at bigint NOT NULL DEFAULT 0, -- 0: not
+  PRIMARY KEY (lead_id, purpose)
+);
+CREATE INDEX consents_by_address ON consents (address);
+CREATE INDEX consents_by_text ON consents (text_hash);
+
+-- Keys the hashes of addresses and networks.
+CREATE TABLE hash_key (
+  id  bigint PRIMARY KEY CHECK (id = 1),
+  key text NOT NULL
+);
+INSERT INTO hash_key (id, key) VALUES (1, gen_random_uuid()::text || gen_random_uuid()::text);
+
+-- The rules by which choices were priced, so that a price can be computed again for a day
+-- after its rules were replaced. replaced_at is 0 for the current rules of a locale.
+CREATE TABLE price_rules (
+  revision    text COLLATE "C" PRIMARY KEY,
+  locale      text NOT NULL,
+  rules       text NOT NULL, -- JSON
+  first_used  bigint NOT NULL,
+  replaced_at bigint NOT NULL
+);
+
+-- Operators who signed in with their account.
+CREATE TABLE logins (
+  hash          text COLLATE "C" PRIMARY KEY, -- of the cookie
+  subject       text NOT NULL,
+  email         text NOT NULL, -- the address of the account, if its provider has verified it; empty: not known
+  role          text NOT NULL,
+  refresh       text NOT NULL, -- the refresh token, encrypted with a key derived from the cookie; empty: none
+  started_at    bigint NOT NULL,
+  check_at      bigint NOT NULL, -- when the role has to be checked again
+  claimed_until bigint NOT NULL DEFAULT 0, -- until then one request checks it, and the others wait
+  expires_at    bigint NOT NULL
+);
+
+-- What operators did. hash is that of the row before it together with the row itself.
+CREATE TABLE audit (
+  seq    bigint PRIMARY KEY,
+  at     bigint NOT NULL,
+  actor  text NOT NULL,
+  action text NOT NULL,
+  lead   text COLLATE "C" NOT NULL, -- id of the lead; empty: none, or several
+  detail text NOT NULL, -- JSON
+  hash   text NOT NULL
+);
+CREATE INDEX audit_by_lead ON audit (lead, seq);
+
+-- The last row of the audit, and the last one that was deleted because of its age.
+CREATE TABLE audit_ends (
+  name text COLLATE "C" PRIMARY KEY,
+  seq  bigint NOT NULL,
+  hash text NOT NULL
+);
+INSERT INTO audit_ends (name, seq, hash) VALUES ('head', 0, ''), ('anchor', 0, '');
+
+-- The last invalidation of each key of the cache. An entry of an earlier generation that
+-- the cache server restores from its disk is not served.
+CREATE TABLE generations (
+  key        text COLLATE "C" PRIMARY KEY,
+  generation bigint NOT NULL -- milliseconds since 1970, or one more than the one before
+);
+
+-- What one instance at a time does.
+CREATE TABLE leases (
+  name       text COLLATE "C" PRIMARY KEY,
+  holder     text NOT NULL,
+  expires_at bigint NOT NULL
+);
+
+-- What the service notes for its other instances and for commands, such as its settings.
+CREATE TABLE service_notes (
+  name text COLLATE "C" PRIMARY KEY,
+  text text NOT NULL -- mostly JSON
+);
+
+-- Written by health checks, to prove that the database takes writes.
+CREATE TABLE pulse (
+  id bigint PRIMARY KEY CHECK (id = 1),
+  at bigint NOT NULL
+);
+INSERT INTO pulse (id, at) VALUES (1, 0);

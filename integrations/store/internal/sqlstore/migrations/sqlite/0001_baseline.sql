@@ -1,0 +1,283 @@
+-- Times are milliseconds since 1970, UTC.
+
+-- The latest state of each tracked session. No index on last_seen: it would be written with
+-- every tracked state for the sake of pruning, which may scan instead.
+CREATE TABLE sessions (
+  id             TEXT PRIMARY KEY NOT NULL,
+  state          TEXT NOT NULL, -- JSON: selections, estimate, locale
+  hints          TEXT NOT NULL, -- JSON: what was typed into the contact form; empty: nothing, or it was erased
+  mailbox        TEXT NOT NULL, -- key of the mailbox of the address in hints; empty: none
+  choices        TEXT NOT NULL, -- what a funnel counts: last step, project type, complexity, timeline, features
+  first_seen     INTEGER NOT NULL,
+  last_seen      INTEGER NOT NULL,
+  tracks         INTEGER NOT NULL,
+
+  -- Where the visitor came from, at first and at last: JSON, with the parts that are counted.
+  first_touch    TEXT NOT NULL,
+  first_source   TEXT NOT NULL,
+  first_campaign TEXT NOT NULL,
+  last_touch     TEXT NOT NULL,
+  last_source    TEXT NOT NULL,
+  last_campaign  TEXT NOT NULL
+);
+CREATE INDEX sessions_by_mailbox ON sessions (mailbox) WHERE mailbox <> '';
+
+CREATE TABLE leads (
+  id             TEXT PRIMARY KEY NOT NULL,
+  session_id     TEXT NOT NULL,
+  mailbox        TEXT NOT NULL, -- key of the mailbox, which all spellings of its address share
+  body           TEXT NOT NULL, -- JSON: the lead as it was accepted
+  content_key    TEXT NOT NULL UNIQUE,
+  submitted_at   INTEGER NOT NULL,
+  review         INTEGER NOT NULL, -- 0: none, or released; 1: in review; 2: rejected
+
+  -- The lowest progress of its deliveries that have not ended, or 0. The mail to the visitor decides nothing.
+  progress       INTEGER NOT NULL DEFAULT 0,
+
+  -- What leads are selected, sorted and counted by, repeated from the body.
+  locale         TEXT NOT NULL,
+  source         TEXT NOT NULL, -- where the visitor came from at last
+  campaign       TEXT NOT NULL,
+  first_source   TEXT NOT NULL,
+  first_campaign TEXT NOT NULL,
+  currency       TEXT NOT NULL,
+  amount         REAL NOT NULL, -- lower bound of the range
+
+  -- How operators work on it.
+  owner          TEXT NOT NULL DEFAULT '', -- an address in lower case; empty: none
+  status         INTEGER NOT NULL DEFAULT 0, -- 0: new, 1: contacted, 2: waiting, 3: closed
+
+  -- What became of it. outcome is empty as long as that is not known, outcome_at 0 if nothing was ever said.
+  outcome        TEXT NOT NULL DEFAULT '',
+  won_amount     REAL,
+  won_currency   TEXT NOT NULL DEFAULT '',
+  outcome_at     INTEGER NOT NULL DEFAULT 0,
+  outcome_by     TEXT NOT NULL DEFAULT '' -- the operator who said it; empty: the CRM
+);
+CREATE INDEX leads_by_mailbox ON leads (mailbox);
+CREATE INDEX leads_by_session ON leads (session_id, submitted_at, id, review, locale, outcome);
+CREATE INDEX leads_in_review ON leads (submitted_at, id) WHERE review = 1;
+CREATE INDEX leads_rejected ON leads (submitted_at, id) WHERE review = 2;
+CREATE INDEX leads_unended ON leads (submitted_at, id) WHERE progress > 0;
+
+-- One for each order of a listing, with all columns that a filter asks for.
+CREATE INDEX leads_by_time ON leads
+  (submitted_at, id, review, progress, status, owner, locale, source, currency, amount);
+CREATE INDEX leads_by_amount ON leads
+  (amount, submitted_at, id, review, progress, status, owner, locale, source, currency);
+
+-- A key is stored before its lead, so the reference is checked at the end of the transaction.
+CREATE TABLE idempotency_keys (
+  key        TEXT PRIMARY KEY NOT NULL,
+  lead_id    TEXT NOT NULL REFERENCES leads (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+  created_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX idempotency_keys_by_lead ON idempotency_keys (lead_id);
+
+-- By what operators find leads: words in lower case and without diacritics.
+CREATE TABLE search_terms (
+  term    TEXT NOT NULL,
+  lead_id TEXT NOT NULL REFERENCES leads (id) ON DELETE CASCADE,
+  PRIMARY KEY (term, lead_id)
+) WITHOUT ROWID;
+CREATE INDEX search_terms_by_lead ON search_terms (lead_id, term);
+
+-- What operators noted about a lead.
+CREATE TABLE lead_notes (
+  id      INTEGER PRIMARY KEY NOT NULL,
+  lead_id TEXT NOT NULL REFERENCES leads (id) ON DELETE CASCADE,
+  at      INTEGER NOT NULL,
+  author  TEXT NOT NULL, -- named as in the audit
+  text    TEXT NOT NULL
+);
+CREATE INDEX lead_notes_by_lead ON lead_notes (lead_id, id);
+
+-- What became of the deliveries of the leads. It is what people see: the jobs of the queue,
+-- whose tables are its own, only work on it.
+CREATE TABLE deliveries (
+  id           INTEGER PRIMARY KEY NOT NULL, -- the number that operators see
+  lead_id      TEXT NOT NULL REFERENCES leads (id) ON DELETE CASCADE,
+  target       TEXT NOT NULL,
+  job          INTEGER NOT NULL, -- the one that works on it; others have nothing to do
+  progress     INTEGER NOT NULL DEFAULT 3, -- 0: ended, 1: failed, 2: to be tried again, 3: not tried yet
+  attempts     INTEGER NOT NULL DEFAULT 0,
+  max_attempts INTEGER NOT NULL,
+  created_at   INTEGER NOT NULL,
+  next_at      INTEGER NOT NULL, -- time of the next try; 0: at once
+  started_at   INTEGER NOT NULL DEFAULT 0, -- when the try began that is running; 0: none is
+  finished_at  INTEGER NOT NULL DEFAULT 0,
+  reason       TEXT NOT NULL DEFAULT '', -- why it was not sent or, as long as it has not ended, why it waits
+  errors       TEXT NOT NULL DEFAULT '', -- JSON: the last tries that failed
+  sending      INTEGER NOT NULL DEFAULT 0, -- number of the operator's repetition
+  arrived      TEXT NOT NULL DEFAULT '', -- the parts of the sending that arrived, with blanks between them
+  UNIQUE (lead_id, target)
+);
+CREATE INDEX deliveries_unended ON deliveries (progress, target, created_at, lead_id) WHERE progress > 0;
+
+CREATE TRIGGER deliveries_inserted AFTER INSERT ON deliveries BEGIN
+  UPDATE leads SET progress = lowest.progress
+  FROM (SELECT coalesce(min(progress), 0) AS progress FROM deliveries
+    WHERE lead_id = NEW.lead_id AND progress > 0 AND target <> 'visitor_mail') AS lowest
+  WHERE id = NEW.lead_id AND leads.progress <> lowest.progress;
+END;
+CREATE TRIGGER deliveries_updated AFTER UPDATE OF progress ON deliveries BEGIN
+  UPDATE leads SET progress = lowest.progress
+  FROM (SELECT coalesce(min(progress), 0) AS progress FROM deliveries
+    WHERE lead_id = NEW.lead_id AND progress > 0 AND target <> 'visitor_mail') AS lowest
+  WHERE id = NEW.lead_id AND leads.progress <> lowest.progress;
+END;
+CREATE TRIGGER deliveries_deleted AFTER DELETE ON deliveries BEGIN
+  UPDATE leads SET progress = lowest.progress
+  FROM (SELECT coalesce(min(progress), 0) AS progress FROM deliveries
+    WHERE lead_id = OLD.lead_id AND progress > 0 AND target <> 'visitor_mail') AS lowest
+  WHERE id = OLD.lead_id AND leads.progress <> lowest.progress;
+END;
+
+-- The database's time.
+CREATE VIEW clock AS SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now;
+
+-- What changed of leads lately, for the pages that show them. Triggers write a row with each
+-- change and in its transaction. The newest row is never deleted, so that numbers only grow.
+CREATE TABLE lead_changes (
+  seq  INTEGER PRIMARY KEY NOT NULL,
+  at   INTEGER NOT NULL,
+  lead TEXT NOT NULL, -- id of the lead
+  kind INTEGER NOT NULL -- 1: created, 2: changed, 3: deleted
+);
+CREATE TRIGGER lead_changes_inserted AFTER INSERT ON leads BEGIN
+  INSERT INTO lead_changes (at, lead, kind) SELECT now, NEW.id, 1 FROM clock;
+END;
+CREATE TRIGGER lead_changes_updated AFTER UPDATE ON leads BEGIN
+  INSERT INTO lead_changes (at, lead, kind) SELECT now, NEW.id, 2 FROM clock;
+END;
+CREATE TRIGGER lead_changes_deleted AFTER DELETE ON leads BEGIN
+  INSERT INTO lead_changes (at, lead, kind) SELECT now, OLD.id, 3 FROM clock;
+END;
+CREATE TRIGGER lead_changes_delivery_inserted AFTER INSERT ON deliveries BEGIN
+  INSERT INTO lead_changes (at, lead, kind) SELECT now, NEW.lead_id, 2 FROM clock;
+END;
+CREATE TRIGGER lead_changes_delivery_updated AFTER UPDATE OF progress ON deliveries BEGIN
+  INSERT INTO lead_changes (at, lead, kind) SELECT now, NEW.lead_id, 2 FROM clock;
+END;
+CREATE TRIGGER lead_changes_note_inserted AFTER INSERT ON lead_notes BEGIN
+  INSERT INTO lead_changes (at, lead, kind) SELECT now, NEW.lead_id, 2 FROM clock;
+END;
+
+-- The mails to visitors of the last day, and the networks that leads came from, as keyed
+-- hashes. A row is deleted a day after it was last needed.
+CREATE TABLE visitor_mails (
+  lead_id   TEXT NOT NULL REFERENCES leads (id) ON DELETE CASCADE,
+  sending   INTEGER NOT NULL, -- 0, or the number of an operator's repetition
+  network   TEXT NOT NULL DEFAULT '',
+  address   TEXT NOT NULL DEFAULT '',
+  sent_at   INTEGER NOT NULL DEFAULT 0, -- 0: not yet
+  needed_at INTEGER NOT NULL,
+  PRIMARY KEY (lead_id, sending)
+) WITHOUT ROWID;
+CREATE INDEX visitor_mails_by_address ON visitor_mails (address, sent_at);
+CREATE INDEX visitor_mails_by_network ON visitor_mails (network, sent_at);
+
+-- Written by each transaction that counts mails, so that they run one after the other.
+CREATE TABLE visitor_mails_turn (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  at INTEGER NOT NULL
+);
+INSERT INTO visitor_mails_turn (id, at) VALUES (1, 0);
+
+-- What visitors were asked to agree to. A consent that was given outlives its lead, whose id
+-- is then hashed; address is a keyed hash. A wording is stored once.
+CREATE TABLE consent_texts (
+  hash TEXT PRIMARY KEY NOT NULL,
+  text TEXT NOT NULL
+);
+CREATE TABLE consents (
+  lead_id      TEXT NOT NULL,
+  purpose      TEXT NOT NULL,
+  given        INTEGER NOT NULL, -- 0 or 1
+  at           INTEGER NOT NULL,
+  locale       TEXT NOT NULL,
+  text_hash    TEXT NOT NULL, -- empty: the client did not say
+  site_wording INTEGER NOT NULL, -- 0 or 1
+  address      TEXT NOT NULL,
+  withdrawn_at INTEGER NOT NULL DEFAULT 0, -- 0: not
+  PRIMARY KEY (lead_id, purpose)
+);
+CREATE INDEX consents_by_address ON consents (address);
+CREATE INDEX consents_by_text ON consents (text_hash);
+
+-- Keys the hashes of addresses and networks.
+CREATE TABLE hash_key (
+  id  INTEGER PRIMARY KEY CHECK (id = 1),
+  key TEXT NOT NULL
+);
+INSERT INTO hash_key (id, key) VALUES (1, hex(randomblob(32)));
+
+-- The rules by which choices were priced, so that a price can be computed again for a day
+-- after its rules were replaced. replaced_at is 0 for the current rules of a locale.
+CREATE TABLE price_rules (
+  revision    TEXT PRIMARY KEY NOT NULL,
+  locale      TEXT NOT NULL,
+  rules       TEXT NOT NULL, -- JSON
+  first_used  INTEGER NOT NULL,
+  replaced_at INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- Operators who signed in with their account.
+CREATE TABLE logins (
+  hash          TEXT PRIMARY KEY NOT NULL, -- of the cookie
+  subject       TEXT NOT NULL,
+  email         TEXT NOT NULL, -- the address of the account, if its provider has verified it; empty: not known
+  role          TEXT NOT NULL,
+  refresh       TEXT NOT NULL, -- the refresh token, encrypted with a key derived from the cookie; empty: none
+  started_at    INTEGER NOT NULL,
+  check_at      INTEGER NOT NULL, -- when the role has to be checked again
+  claimed_until INTEGER NOT NULL DEFAULT 0, -- until then one request checks it, and the others wait
+  expires_at    INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- What operators did. hash is that of the row before it together with the row itself.
+CREATE TABLE audit (
+  seq    INTEGER PRIMARY KEY NOT NULL,
+  at     INTEGER NOT NULL,
+  actor  TEXT NOT NULL,
+  action TEXT NOT NULL,
+  lead   TEXT NOT NULL, -- id of the lead; empty: none, or several
+  detail TEXT NOT NULL, -- JSON
+  hash   TEXT NOT NULL
+);
+CREATE INDEX audit_by_lead ON audit (lead, seq);
+
+-- The last row of the audit, and the last one that was deleted because of its age.
+CREATE TABLE audit_ends (
+  name TEXT PRIMARY KEY NOT NULL,
+  seq  INTEGER NOT NULL,
+  hash TEXT NOT NULL
+) WITHOUT ROWID;
+INSERT INTO audit_ends (name, seq, hash) VALUES ('head', 0, ''), ('anchor', 0, '');
+
+-- The last invalidation of each key of the cache. An entry of an earlier generation that
+-- the cache server restores from its disk is not served.
+CREATE TABLE generations (
+  key        TEXT PRIMARY KEY NOT NULL,
+  generation INTEGER NOT NULL -- milliseconds since 1970, or one more than the one before
+) WITHOUT ROWID;
+
+-- What one instance at a time does.
+CREATE TABLE leases (
+  name       TEXT PRIMARY KEY NOT NULL,
+  holder     TEXT NOT NULL,
+  expires_at INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- What the service notes for its other instances and for commands, such as its settings.
+CREATE TABLE service_notes (
+  name TEXT PRIMARY KEY NOT NULL,
+  text TEXT NOT NULL -- mostly JSON
+) WITHOUT ROWID;
+
+-- Written by health checks, to prove that the database takes writes.
+CREATE TABLE pulse (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  at INTEGER NOT NULL
+);
+INSERT INTO pulse (id, at) VALUES (1, 0);
