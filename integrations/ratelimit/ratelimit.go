@@ -5,6 +5,7 @@ package ratelimit
 
 import (
 	"context"
+	"net/netip"
 	"time"
 )
 
@@ -25,4 +26,45 @@ type Limiter interface {
 	// whether to serve them, and otherwise how long to wait. While its backend is away, a
 	// driver counts for this instance only. A key is always used with the same rule.
 	Allow(ctx context.Context, key string, n int, rule Rule) (ok bool, retryAfter time.Duration)
+}
+
+// Network is a network around a client's address, and how many times the limit of one
+// client it has.
+type Network struct {
+	Name  string
+	Times int
+}
+
+// Networks returns the networks of an address, the narrowest first: an IPv4 address, or the
+// /64 of one IPv6 host and the /56 and /48 that providers give to one customer.
+func Networks(address string) []Network {
+	addr, err := netip.ParseAddr(address)
+	if err != nil || addr.Unmap().Is4() {
+		return []Network{{address, 1}}
+	}
+
+	name := func(bits int) string { return netip.PrefixFrom(addr.WithZone(""), bits).Masked().String() }
+	return []Network{{name(64), 1}, {name(56), 4}, {name(48), 16}}
+}
+
+// AllowClient counts n requests in each network of a client's address.
+func AllowClient(
+	ctx context.Context, l Limiter, key, address string, n int, rule Rule,
+) (ok bool, retryAfter time.Duration) {
+	for _, network := range Networks(address) {
+		wider := Rule{rule.Limit * network.Times, rule.Period, rule.Burst * network.Times}
+		if ok, retryAfter = l.Allow(ctx, key+" "+network.Name, n, wider); !ok {
+			return false, retryAfter
+		}
+	}
+	return true, 0
+}
+
+// WithinHour counts a key and reports whether it was counted at most limit times in this
+// hour of the clock, all of which may come at once.
+func WithinHour(ctx context.Context, l Limiter, key string, limit int, now time.Time) bool {
+	// No count comes back within the hour, and afterwards the key is another one.
+	rule := Rule{Limit: limit, Period: time.Duration(limit) * time.Hour, Burst: limit}
+	ok, _ := l.Allow(ctx, now.UTC().Format("2006-01-02T15 ")+key, 1, rule)
+	return ok
 }

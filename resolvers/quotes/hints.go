@@ -1,6 +1,7 @@
 package quotes
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -83,6 +84,61 @@ func (h *hints) attribution(in *schema.AttributionInput) lead.Attribution {
 		Referrer:    read("referrer", in.Referrer, true),
 		LandingPage: read("landingPage", in.LandingPage, true),
 	}
+}
+
+// A session's row has at most 4 KB: an id, the latest state, and two attributions, which are
+// the first and the last one and may come with different states.
+const (
+	maxStateBytes       = 2560
+	maxAttributionBytes = 768
+)
+
+// fit cuts what is too large for a session's row, and returns the names of what it cut.
+// Referrer and landing page go first, then the rest of the attribution, then features. The
+// wording of a consent is cut last; address, answer and project type stay.
+func fit(v *lead.Visit) (fields []string) {
+	cut := func(name string, value *string, excess int) {
+		if excess > 0 && *value != "" {
+			*value = strings.ToValidUTF8((*value)[:max(len(*value)-excess, 0)], "")
+			fields = append(fields, name)
+		}
+	}
+
+	a := &v.Attribution
+	for _, part := range []struct {
+		name  string
+		value *string
+	}{
+		{"referrer", &a.Referrer},
+		{"landingPage", &a.LandingPage},
+		{"content", &a.Content},
+		{"term", &a.Term},
+		{"medium", &a.Medium},
+		{"campaign", &a.Campaign},
+		{"source", &a.Source},
+	} {
+		// Source and campaign are columns, too.
+		size := encoded(a) + len(a.Source) + len(a.Campaign)
+		cut("attribution."+part.name, part.value, size-maxAttributionBytes)
+	}
+
+	// What was chosen is in a column, too, and so is the address.
+	state := lead.Visit{SessionID: v.SessionID, Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints}
+	excess := encoded(state) + encoded(v.Selections) + len(v.Hints.Email) - maxStateBytes
+	features := &v.Selections.Features
+	for excess > 0 && len(*features) > 0 {
+		last := len(*features) - 1
+		excess -= 2 * len((*features)[last])
+		fields = append(fields, fmt.Sprintf("selections.features[%d]", last))
+		*features = (*features)[:last]
+	}
+	cut("consents.text", &v.Hints.Consent, excess)
+	return fields
+}
+
+func encoded(value any) int {
+	text, _ := json.Marshal(value) //nolint:errchkjson // texts and numbers
+	return len(text)
 }
 
 // origin returns a value of an attribution on one line, without an address's query, at most

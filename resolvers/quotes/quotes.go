@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"siteapi/integrations/ratelimit"
 	"siteapi/integrations/store"
 	"siteapi/integrations/turnstile"
 	"siteapi/resolvers/apierror"
@@ -29,6 +30,9 @@ type Deps struct {
 	// Network returns the keyed hash of the network of a client's address, or nothing if
 	// mails are not limited by networks.
 	Network func(address string) string
+
+	// Limiter counts the new sessions of a network; nil: they are not limited.
+	Limiter ratelimit.Limiter
 
 	// MinTime is the shortest plausible time from a session's first tracked state to its
 	// lead. 0: any time is plausible.

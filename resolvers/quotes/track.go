@@ -2,9 +2,12 @@ package quotes
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/ratelimit"
+	"siteapi/integrations/store"
 	"siteapi/schema"
 )
 
@@ -43,6 +46,17 @@ func (r *Resolver) Track(
 	}
 	visit.Locale = string(schema.ValueOr(in.Locale, ""))
 	visit.Attribution = read.attribution(in.Attribution)
+	if fields := fit(&visit); len(fields) > 0 {
+		read.dropped = append(read.dropped, fields...)
+		r.Count("track", "cut")
+		r.Log.Info().Ctx(ctx).Strs("fields", fields).Msg("hints were cut: the session would be too large")
+	}
+
+	payload := &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID}
+	if !r.mayStore(ctx, in.SessionID) {
+		r.Count("track", "not_stored")
+		return payload, nil
+	}
 
 	began := time.Now()
 	err := r.Quotes.Track(ctx, visit)
@@ -52,7 +66,29 @@ func (r *Resolver) Track(
 	}
 
 	schema.RecorderFrom(ctx).Dropped(read.dropped)
-	return &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID}, nil
+	return payload, nil
+}
+
+// maxNewSessions is how many new sessions of one client are stored in an hour. Its networks
+// may have as many more as [ratelimit.Networks] says.
+const maxNewSessions = 200
+
+// mayStore reports whether a session is stored already, or may be.
+func (r *Resolver) mayStore(ctx context.Context, id string) bool {
+	if r.Limiter == nil {
+		return true
+	}
+	if _, err := r.Quotes.Session(ctx, id); !errors.Is(err, store.ErrNotFound) {
+		return true
+	}
+
+	for _, network := range ratelimit.Networks(schema.CallerFrom(ctx).Address) {
+		key := "sessions " + network.Name
+		if !ratelimit.WithinHour(ctx, r.Limiter, key, maxNewSessions*network.Times, r.Now()) {
+			return false
+		}
+	}
+	return true
 }
 
 // Values of [Deps.TrackContact].

@@ -73,6 +73,20 @@ func (s *Store) Load() store.Load {
 	return store.Load{Busy: int(stats.AcquiredConns()), Idle: int(stats.IdleConns())}
 }
 
+// Sizes returns the bytes that each table takes with its indexes.
+func (s *Store) Sizes(ctx context.Context) (map[string]int64, error) {
+	sizes := map[string]int64{}
+	err := s.db.Query(ctx, `SELECT relname::text, pg_total_relation_size(oid) FROM pg_catalog.pg_class
+WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`, nil, func(scan sqlstore.Scan) error {
+		var table string
+		var size int64
+		err := scan(&table, &size)
+		sizes[table] = size
+		return err
+	})
+	return sizes, err
+}
+
 // Close waits for the writes that are under way and closes all connections.
 func (s *Store) Close() error {
 	s.db.pool.Close()

@@ -19,6 +19,7 @@ import (
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/queue"
+	"siteapi/integrations/ratelimit"
 	"siteapi/resolvers"
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/executor"
@@ -41,6 +42,7 @@ type app struct {
 	data     *operator.Database
 	content  *content.Service
 	mails    *leadmail.Service
+	limiter  ratelimit.Limiter // counts clients for all instances; nil if they are not limited
 	resolver *resolvers.Resolver
 	watcher  cms.Watcher // nil: changes of the content are not noticed without the webhook
 	pull     *leads.Pull // nil: the CRM does not know what became of leads
@@ -100,6 +102,10 @@ func newApp(
 	if err := a.openDatabase(ctx, source, contacts, changes); err != nil {
 		return nil, err
 	}
+	limits := newRateLimits(s, conn)
+	if limits != nil {
+		a.limiter = limits.Shared
+	}
 	a.newPull(contacts)
 	a.registerGauges()
 	a.newContent(source, entries)
@@ -107,7 +113,7 @@ func newApp(
 		return nil, err
 	}
 
-	limits, inFlight := newRateLimits(s, conn), httpserver.NewInFlight(s, a.metrics.Registry)
+	inFlight := httpserver.NewInFlight(s, a.metrics.Registry)
 	return a, a.newServer(clients, operators, limits, inFlight, a.dependencies(source, contacts, entries)...)
 }
 
@@ -184,6 +190,7 @@ func (a *app) registerGauges() {
 		Archive: a.data.Archive,
 		Load:    a.data.Load,
 		Files:   a.data.Files,
+		Sizes:   a.data.Sizes,
 		Watcher: a.watcher,
 	}
 	if a.pull != nil {

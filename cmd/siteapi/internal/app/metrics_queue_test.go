@@ -78,8 +78,8 @@ func TestDeliveryMetrics(t *testing.T) {
 	eventually(t, "the CRM has it", func() bool {
 		return value("delivery_tries_total", "target=crm", "outcome=delivered") == 1
 	})
-	if got := value("crm_gaps_total"); got != 11 {
-		t.Errorf("%v gaps, want one for each of the eleven properties", got)
+	if got := value("crm_gaps_total"); got != 16 {
+		t.Errorf("%v gaps, want one for each of the sixteen properties", got)
 	}
 
 	eventually(t, "the CMS refuses it", func() bool {

@@ -124,6 +124,7 @@ func (a *app) newQuotes(verifier *turnstile.Verifier) *quotes.Resolver {
 		Now:             time.Now,
 		NewID:           func() string { return strings.ToLower(rand.Text()) },
 		Network:         a.mails.NetworkHash,
+		Limiter:         a.limiter,
 		MinTime:         a.settings.SpamMinTime,
 		TrackContact:    a.settings.TrackContact,
 		Challenge:       verifier,

@@ -109,7 +109,7 @@ func (l *RateLimits) ChargeAnswer(ctx context.Context, size, objects int) *schem
 func allow(
 	ctx context.Context, limiter ratelimit.Limiter, route string, n int, rule ratelimit.Rule,
 ) *schema.Error {
-	ok, retryAfter := limiter.Allow(ctx, route+" "+clientKey(schema.CallerFrom(ctx).Address), n, rule)
+	ok, retryAfter := ratelimit.AllowClient(ctx, limiter, route, schema.CallerFrom(ctx).Address, n, rule)
 	if ok {
 		return nil
 	}

@@ -65,6 +65,10 @@ type Database struct {
 	Load     func() store.Load
 	Files    []string // SQLite's files; none with PostgreSQL
 
+	// Sizes returns the bytes that each table of PostgreSQL takes with its indexes. It is nil
+	// with SQLite.
+	Sizes func(ctx context.Context) (map[string]int64, error)
+
 	// Hears reports whether PostgreSQL tells what other instances change. It is nil with SQLite.
 	Hears func(ctx context.Context) (bool, error)
 }

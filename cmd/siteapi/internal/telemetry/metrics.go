@@ -117,6 +117,8 @@ func (c *meteredCache) Get(ctx context.Context, key string, fill cache.Fill) (ca
 	return entry, err
 }
 
+const databaseBytes = "Size of each table of PostgreSQL, or of SQLite's files, the write-ahead log included."
+
 // Gauges are metrics that are read from the database at each scrape.
 type Gauges struct {
 	Queue   *queue.Queue
@@ -129,6 +131,9 @@ type Gauges struct {
 	Pulled func(ctx context.Context) (time.Time, error)
 
 	Files []string // SQLite's files; none with PostgreSQL
+
+	// Sizes returns the sizes of PostgreSQL's tables; nil with SQLite.
+	Sizes func(ctx context.Context) (map[string]int64, error)
 }
 
 // Describe implements [prometheus.Collector] as an unchecked collector: the gauges vary.
@@ -165,7 +170,13 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 	if len(g.Files) > 0 {
-		set("database_bytes", "Size of SQLite's files, the write-ahead log included.", float64(size), nil)
+		set("database_bytes", databaseBytes, float64(size), nil)
+	}
+	if g.Sizes != nil {
+		sizes, _ := g.Sizes(ctx) // siteapi_dependency_up reports that the database is down
+		for table, size := range sizes {
+			set("database_bytes", databaseBytes, float64(size), prometheus.Labels{"table": table})
+		}
 	}
 
 	if g.Pulled != nil {

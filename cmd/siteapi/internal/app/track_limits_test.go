@@ -1,0 +1,141 @@
+package app
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/operator"
+	"siteapi/integrations/store/sqlite"
+)
+
+// sessionRows returns how many sessions are stored, and the bytes of the largest one.
+func (s *service) sessionRows() (rows, largest int) {
+	s.t.Helper()
+	db, err := sqlite.OpenDB(s.t.Context(), filepath.Join(s.dataDir, operator.DatabaseFile))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer db.Close()
+
+	found, err := db.QueryContext(s.t.Context(), `SELECT * FROM sessions`)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer found.Close()
+	columns, err := found.Columns()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+
+	for ; found.Next(); rows++ {
+		values, into := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := found.Scan(into...); err != nil {
+			s.t.Fatal(err)
+		}
+
+		size := 0
+		for _, value := range values {
+			if text, ok := value.(string); ok {
+				size += len(text)
+			} else {
+				size += 8
+			}
+		}
+		largest = max(largest, size)
+	}
+	return rows, largest
+}
+
+// TestSizeOfASession: whatever is tracked, a session takes at most 4 KB, and the address, the
+// answer to the question whether it may be kept, and the project type are not what goes.
+func TestSizeOfASession(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+
+	features := make([]any, 50)
+	for i := range features {
+		features[i] = fmt.Sprintf("%062d%02d", 0, i)
+	}
+	long := strings.Repeat("<", 200)
+	from := object{
+		"source": strings.Repeat("s", 200), "medium": long, "campaign": long, "term": long, "content": long,
+		"referrer": "https://a.example/" + long, "landingPage": "https://b.example/" + long,
+	}
+	person := object{
+		"email":     strings.Repeat("a", 60) + "@" + strings.Repeat(strings.Repeat("b", 60)+".", 3) + "example",
+		"firstName": strings.Repeat("ș", 100),
+	}
+	consents := []any{object{"purpose": "save_progress", "given": true, "text": strings.Repeat("<😀", 500)}}
+
+	id := strings.Repeat("x", 128)
+	for _, input := range []object{
+		{"sessionId": id, "attribution": from},
+		{
+			"sessionId": id, "attribution": from, "consents": consents, "formData": person,
+			"selections": object{
+				"projectType": strings.Repeat("p", 64),
+				"features":    features,
+				"complexity":  strings.Repeat("c", 64),
+				"timeline":    strings.Repeat("t", 64),
+			},
+			"estimate": object{"min": 123456789.123, "max": 123456789.123, "currency": "EUR"},
+		},
+	} {
+		if got := s.through("REST", "trackQuote", object{"input": input}); got.status != 200 {
+			t.Fatal(got.raw)
+		}
+	}
+
+	if rows, largest := s.sessionRows(); rows != 1 || largest > 4096 {
+		t.Errorf("%d sessions, the largest has %d bytes", rows, largest)
+	}
+	if n := counter(t, s, "siteapi_events_total", map[string]string{"event": "track", "detail": "cut"}); n != 2 {
+		t.Errorf("%v cuts were counted", n)
+	}
+
+	stored, err := s.app.data.Quotes.Session(t.Context(), id)
+	if err != nil || stored.Hints.Email != person["email"] || !stored.Hints.Agreed ||
+		stored.Selections.ProjectType != strings.Repeat("p", 64) || stored.FirstTouch.Source == "" {
+		t.Errorf("the session is %+v, %v", stored, err)
+	}
+}
+
+// TestNewSessionsOfANetwork: beyond 200 in an hour new sessions are answered and not stored,
+// and those that are known go on.
+func TestNewSessionsOfANetwork(t *testing.T) {
+	t.Parallel()
+	s := startService(t, map[string]string{"RATE_LIMITS": "on"})
+	track := func(id string) {
+		t.Helper()
+		for {
+			got := s.through("REST", "trackQuote", object{"input": object{"sessionId": id}})
+			if got.status == 200 && got.data["sessionId"] == id {
+				return
+			}
+			if got.status != 429 {
+				t.Fatal(got.raw)
+			}
+			time.Sleep(200 * time.Millisecond)
+		}
+	}
+
+	hour := time.Now().Hour()
+	for i := range 210 {
+		track(fmt.Sprintf("new-%d", i))
+	}
+	track("new-0")
+
+	rows, _ := s.sessionRows()
+	if again := time.Now().Hour() != hour; rows != 200 && !again {
+		t.Errorf("%d sessions are stored", rows)
+	}
+	if stored, err := s.app.data.Quotes.Session(t.Context(), "new-0"); err != nil || stored.Visits != 2 {
+		t.Errorf("the first session has %d visits, %v", stored.Visits, err)
+	}
+}
