@@ -6,6 +6,7 @@
 //   - Concurrent misses of one key cause one fill.
 //   - A fill that began before an invalidation does not store its value, and does not
 //     answer a Get that began after the invalidation.
+//   - A server that was started again with old data serves none of it.
 //   - An entry that is no longer fresh is still served, for its Stale time, while one
 //     refresh runs in the background.
 //   - A pattern means the same in every driver.
@@ -27,6 +28,9 @@ type Entry struct {
 	Revision string
 	// StoredAt is the time at which the fill of the value ended.
 	StoredAt time.Time
+	// Overtaken means that the key was invalidated during the fill, or the backend went
+	// away: the value was not stored and answers only those who waited for it.
+	Overtaken bool
 }
 
 // Lifetime says how long an entry is used.
@@ -74,11 +78,6 @@ type Cache interface {
 	// Stats asks the backend for its state. However often it is called, entries are
 	// counted at most once a second.
 	Stats(ctx context.Context) Stats
-
-	// Connections counts the connections to the backend. After each one, entries that were
-	// removed before may be there again, restored from the disk of a server. It does no
-	// I/O.
-	Connections() int64
 
 	// Close frees the resources of the cache.
 	Close() error

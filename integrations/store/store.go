@@ -62,16 +62,6 @@ type Quotes interface {
 	Ping(ctx context.Context) error
 }
 
-// Invalidations keeps a generation for each key of the cache that was invalidated.
-type Invalidations interface {
-	// NextGenerations gives each key a generation greater than all its earlier ones and
-	// than after, and returns them.
-	NextGenerations(ctx context.Context, keys []string, after int64) (map[string]int64, error)
-
-	// Generations returns the latest generation of each key that has one.
-	Generations(ctx context.Context) (map[string]int64, error)
-}
-
 // Filter narrows a listing of leads. Zero fields don't narrow.
 type Filter struct {
 	Email     string    // address, in any spelling that reaches its mailbox

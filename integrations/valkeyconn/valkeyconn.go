@@ -29,36 +29,39 @@ const (
 // Conn is a connection to one server. Create it with Open.
 type Conn struct {
 	settings valkey.ClientOption
+	prepare  Prepare
 	onState  func(up bool, err error)
-	client   atomic.Pointer[valkey.Client] // nil until the first connection
-	up       atomic.Bool
-	dialled  atomic.Int64 // number of connections made
+	client   atomic.Pointer[valkey.Client] // nil while the server is away
 	stop     context.CancelFunc
 	watching sync.WaitGroup
 }
+
+// Prepare is called for each new connection before anything else uses it. The connection is
+// not used if it fails.
+type Prepare func(ctx context.Context, client valkey.Client) error
 
 // Open connects to an address such as valkey://user:password@host:6379/0, or valkeys://
 // for TLS. The schemes redis and rediss work as well. A server that is away is not an
 // error, but an unusable address is, and so is a refusal that only an operator can
 // change. onState is called when the server goes away, with the reason, and when it is
 // back.
-func Open(ctx context.Context, url string, onState func(up bool, err error)) (*Conn, error) {
+func Open(
+	ctx context.Context, url string, prepare Prepare, onState func(up bool, err error),
+) (*Conn, error) {
 	settings, err := parse(url)
 	if err != nil {
 		return nil, err
 	}
 
 	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
-	c := &Conn{settings: settings, onState: onState, stop: stop}
-	c.settings.DialCtxFn = c.dial
+	c := &Conn{settings: settings, prepare: prepare, onState: onState, stop: stop}
 
-	err = c.look(ctx)
+	err = c.connect(ctx)
 	if isFinal(err) {
 		c.Close()
 		return nil, fmt.Errorf("connecting to Valkey: %w", err)
 	}
 
-	c.up.Store(err == nil)
 	onState(err == nil, err)
 	c.watching.Go(func() { c.watch(watch) })
 	return c, nil
@@ -93,31 +96,20 @@ func parse(text string) (valkey.ClientOption, error) {
 // context of its own, because it fails within a second if it gets no reply.
 func (c *Conn) Client() (valkey.Client, bool) {
 	if client := c.client.Load(); client != nil {
-		return *client, c.up.Load()
+		return *client, true
 	}
 	return nil, false
-}
-
-// Connections returns how many connections have been made so far. The number grows before
-// the first reply over a new connection arrives.
-func (c *Conn) Connections() int64 { return c.dialled.Load() }
-
-// dial connects as the client does by itself, and counts.
-func (c *Conn) dial(
-	ctx context.Context, address string, dialer *net.Dialer, secure *tls.Config,
-) (net.Conn, error) {
-	defer c.dialled.Add(1)
-	if secure != nil {
-		return (&tls.Dialer{NetDialer: dialer, Config: secure}).DialContext(ctx, "tcp", address)
-	}
-	return dialer.DialContext(ctx, "tcp", address)
 }
 
 // Failed reports the error of a command. If the error means that the server is away,
 // Client returns false until the server responds again.
 func (c *Conn) Failed(err error) {
-	if meansAway(err) && c.up.CompareAndSwap(true, false) {
+	if !meansAway(err) {
+		return
+	}
+	if client := c.client.Swap(nil); client != nil {
 		c.onState(false, err)
+		go (*client).Close()
 	}
 }
 
@@ -125,18 +117,17 @@ func (c *Conn) Failed(err error) {
 func (c *Conn) Close() {
 	c.stop()
 	c.watching.Wait()
-	c.up.Store(false)
-
-	if client := c.client.Load(); client != nil {
+	if client := c.client.Swap(nil); client != nil {
 		(*client).Close()
 	}
 }
 
-// watch pings the server with every heartbeat, and more often while it is away.
+// watch pings the server with every heartbeat, and connects again while it is away.
 func (c *Conn) watch(ctx context.Context) {
 	for {
+		client, up := c.Client()
 		pause := retry
-		if c.up.Load() {
+		if up {
 			pause = heartbeat
 		}
 
@@ -146,24 +137,50 @@ func (c *Conn) watch(ctx context.Context) {
 		case <-time.After(pause):
 		}
 
-		err := c.look(ctx)
-		if ctx.Err() == nil && c.up.Swap(err == nil) != (err == nil) {
-			c.onState(err == nil, err)
+		if up {
+			c.Failed(ping(ctx, client))
+		} else if c.connect(ctx) == nil {
+			c.onState(true, nil)
 		}
 	}
 }
 
-// look connects if there is no connection yet, and pings the server.
-func (c *Conn) look(ctx context.Context) error {
-	if c.client.Load() == nil {
-		client, err := valkey.NewClient(c.settings)
-		if err != nil {
-			return err
+// connect makes a connection and prepares it. A client whose connection has ended is not
+// used again, so that no command is sent over a connection that was not prepared.
+func (c *Conn) connect(ctx context.Context) error {
+	var dialled atomic.Bool
+	settings := c.settings
+	settings.DialCtxFn = func(
+		ctx context.Context, address string, dialer *net.Dialer, secure *tls.Config,
+	) (net.Conn, error) {
+		if dialled.Swap(true) {
+			return nil, errors.New("the connection to the server has ended")
 		}
-		c.client.Store(&client)
+		if secure != nil {
+			return (&tls.Dialer{NetDialer: dialer, Config: secure}).DialContext(ctx, "tcp", address)
+		}
+		return dialer.DialContext(ctx, "tcp", address)
 	}
 
-	client := *c.client.Load()
+	client, err := valkey.NewClient(settings)
+	if err != nil {
+		return err
+	}
+
+	err = ping(ctx, client)
+	if err == nil && c.prepare != nil {
+		err = c.prepare(ctx, client)
+	}
+	if err != nil {
+		client.Close()
+		return err
+	}
+
+	c.client.Store(&client)
+	return nil
+}
+
+func ping(ctx context.Context, client valkey.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return client.Do(ctx, client.B().Ping().Build()).Error()

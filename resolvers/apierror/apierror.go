@@ -22,8 +22,6 @@ func From(err error) error {
 	switch {
 	case errors.Is(err, content.ErrUnavailable):
 		return schema.Unavailable("The content is not available at the moment.", err)
-	case errors.Is(err, content.ErrNotRecorded):
-		return schema.Unavailable("The database, which records what is invalidated, is not available at the moment.", err)
 	case errors.Is(err, cache.ErrUnavailable):
 		return schema.Unavailable("The cache is not available at the moment.", err)
 	case errors.Is(err, context.DeadlineExceeded):

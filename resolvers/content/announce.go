@@ -16,6 +16,8 @@ const (
 	// announceGrace is how long an instance leaves it to another one, which has fetched the
 	// content or has the lease.
 	announceGrace = 5 * time.Second
+	// announceWait is how long an announcement waits for the database.
+	announceWait = time.Second
 )
 
 // announce tells the edge of a revision after a time, unless the edge was told of it or
@@ -24,7 +26,13 @@ func (c *Service) announce(l *localeContent, revision string, after time.Duratio
 	if c.TellEdge == nil {
 		return
 	}
-	if last := l.announced.Swap(&revision); last != nil && *last == revision {
+
+	known := false
+	c.state(l, func(s *localeState) {
+		known = s.announced != nil && *s.announced == revision
+		s.announced = &revision
+	})
+	if known {
 		return
 	}
 
@@ -48,7 +56,7 @@ func (c *Service) announce(l *localeContent, revision string, after time.Duratio
 // announceNow tells the edge of a revision if it was not told of it. It returns false
 // while another instance has the lease.
 func (c *Service) announceNow(ctx context.Context, l *localeContent, revision string) (done bool) {
-	try, cancel := context.WithTimeout(ctx, confirmWait)
+	try, cancel := context.WithTimeout(ctx, announceWait)
 	defer cancel()
 
 	last, err := c.Notes.Note(try, announceLease+l.key)
@@ -64,7 +72,7 @@ func (c *Service) announceNow(ctx context.Context, l *localeContent, revision st
 
 	c.Count("content_changed", string(l.locale))
 	c.TellEdge(ctx, []string{l.key})
-	if ctx.Err() != nil || *l.announced.Load() != revision {
+	if ctx.Err() != nil || *c.state(l, nil).announced != revision {
 		return true // it may not be durable, or is not the latest
 	}
 

@@ -19,8 +19,8 @@ func (c *Service) KeepPrices(ctx context.Context, locale schema.Locale, rules *p
 	if rules != nil {
 		p.Revision = rules.Revision
 	}
-	stored := &c.locales[locale].storedPrices
-	if latest := stored.Load(); latest != nil && *latest == p.Revision {
+	l := c.locales[locale]
+	if latest := c.state(l, nil).prices; latest != nil && *latest == p.Revision {
 		return nil
 	}
 
@@ -39,19 +39,17 @@ func (c *Service) KeepPrices(ctx context.Context, locale schema.Locale, rules *p
 		return err
 	}
 
-	stored.Store(&p.Revision)
+	c.state(l, func(s *localeState) { s.prices = &p.Revision })
 	return nil
 }
 
 // storePrices keeps the rules of the latest content in the background, so that those
 // before it count as replaced from now on, even if no price is asked for.
-func (c *Service) storePrices(l *localeContent) {
+func (c *Service) storePrices(l *localeContent, rules *price.Rules) {
 	if c.Prices == nil {
 		return
 	}
-	c.start(func(context.Context) {
-		l.pricing.Lock()
-		defer l.pricing.Unlock()
-		_ = c.KeepPrices(context.Background(), l.locale, l.latest.Load().Prices) // it logs
+	c.start(func(ctx context.Context) {
+		_ = c.KeepPrices(context.WithoutCancel(ctx), l.locale, rules) // it logs
 	})
 }

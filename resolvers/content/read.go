@@ -3,48 +3,51 @@ package content
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
+	"siteapi/integrations/atomicfile"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
 	"siteapi/schema"
 )
 
-// readTries bounds how many unusable entries a read meets. Usually it meets one at most.
-const readTries = 5
+// loadedContent is a snapshot, and the entry of the cache that it stands for.
+type loadedContent struct {
+	*Snapshot
+	entry entryID
+}
 
-// errUnusable means that the cache kept returning entries that must not be served.
-var errUnusable = errors.New("the entry of the cache was invalidated, or made from another source")
+// entryID tells entries of one key apart.
+type entryID struct {
+	revision string
+	storedAt int64
+}
 
-// Read returns the content of a locale. It is not older than the last invalidation that
-// this process knew of when the read began.
+func idOf(e cache.Entry) entryID { return entryID{e.Revision, e.StoredAt.UnixMilli()} }
+
+func (c *loadedContent) isOf(e cache.Entry) bool { return c != nil && c.entry == idOf(e) }
+
+// Read returns the content of a locale. It is not older than the last invalidation before
+// the read began.
 func (c *Service) Read(ctx context.Context, locale schema.Locale) (*Snapshot, error) {
-	c.confirm(ctx)
 	l := c.locales[locale]
-	needed := l.generation.Load()
-
-	for range readTries {
-		entry, err := c.Cache.Get(ctx, l.key,
-			func(ctx context.Context) ([]byte, cache.Lifetime, error) {
-				return c.fetch(ctx, l)
-			})
-
-		switch {
-		case err != nil && ctx.Err() != nil:
-			return nil, ctx.Err()
-		case err != nil:
-			return c.fallBack(ctx, l, err)
-		}
-
-		if snap := c.usable(ctx, l, needed, entry); snap != nil {
-			return snap, nil
-		}
-		if err := c.discard(ctx, l, entry); err != nil {
-			return c.fallBack(ctx, l, err)
-		}
+	entry, err := c.Cache.Get(ctx, l.key, c.fill(l))
+	var snap *Snapshot
+	if err == nil {
+		snap, err = c.open(ctx, l, entry)
 	}
 
-	return c.fallBack(ctx, l, errUnusable)
+	switch {
+	case err == nil:
+		return snap, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	return c.fallBack(ctx, l, err)
 }
 
 // soonTime is the longest that ReadSoon waits.
@@ -63,142 +66,186 @@ func (c *Service) ReadSoon(ctx context.Context, locale schema.Locale) (*Snapshot
 	return snap, err
 }
 
-// usable returns the content of an entry, or nil if the entry is older than a generation,
-// was made from another source or cannot be decoded.
-func (c *Service) usable(
-	ctx context.Context, l *localeContent, needed int64, entry cache.Entry,
-) *Snapshot {
-	s, ok := readStamp(entry.Value)
-	switch {
-	case !ok:
-		return nil
-	case !s.origin(c.origin):
-		return c.own(l, s)
-	case s.generation < needed:
-		return nil
+// Revision identifies the content of a locale that is served now. It returns false if a
+// read would have to fetch or decode it. A response made from content is current as long
+// as the revision is the same.
+func (c *Service) Revision(locale string) (string, bool) {
+	l := c.locales[schema.Locale(locale)]
+	if l == nil {
+		return "", false
 	}
 
-	l.raise(s.generation)
-	snap, err := c.open(ctx, l, s, entry)
-	if err != nil {
-		c.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).Msg("reading an entry of the cache")
+	entry, ok := c.Cache.Peek(context.Background(), l.key)
+	if latest := l.latest.Load(); ok && latest.isOf(entry) {
+		return latest.Revision, true
 	}
-	return snap
+	return "", false
 }
 
-// discard removes an unusable entry unless it has been replaced meanwhile.
-func (c *Service) discard(ctx context.Context, l *localeContent, entry cache.Entry) error {
-	l.discarding.Lock()
-	defer l.discarding.Unlock()
-
-	now, ok := c.Cache.Peek(ctx, l.key)
-	if ok && (now.Revision != entry.Revision || !now.StoredAt.Equal(entry.StoredAt)) {
-		return nil
+// Load reads the content of a locale, so that it has a revision unless it cannot be read. It
+// returns no error, since a later Read has the same one.
+func (c *Service) Load(ctx context.Context, locale string) {
+	if l := schema.Locale(locale); c.locales[l] != nil {
+		_, _ = c.Read(ctx, l)
 	}
-	return c.Cache.Invalidate(ctx, l.key)
 }
 
-// open decodes an entry once per revision, while other readers of the locale wait. The
-// result becomes the fallback copy.
-func (c *Service) open(
-	ctx context.Context, l *localeContent, s stamp, entry cache.Entry,
-) (*Snapshot, error) {
-	if latest := l.latest.Load(); latest.isOf(s) {
+// open returns the content of an entry, decoded once while other readers of the locale
+// wait. It becomes the latest content, and with a new revision the fallback copy.
+func (c *Service) open(ctx context.Context, l *localeContent, entry cache.Entry) (*Snapshot, error) {
+	if latest := l.latest.Load(); latest.isOf(entry) {
 		return latest.Snapshot, nil
 	}
 
-	grace := announceGrace
-	if l.latest.Load() == nil {
-		grace = 0 // after the start there may be no other instance
+	l.opening.Lock()
+	defer l.opening.Unlock()
+	latest := l.latest.Load()
+	switch {
+	case latest.isOf(entry):
+		return latest.Snapshot, nil
+	case latest != nil && latest.Revision == entry.Revision:
+		l.latest.Store(&loadedContent{latest.Snapshot, idOf(entry)})
+		return latest.Snapshot, nil
 	}
 
-	loaded, isNew, err := c.decode(ctx, l, s, entry)
+	snap, value, err := c.decode(ctx, l, entry)
 	if err != nil {
 		return nil, err
 	}
-
-	if isNew {
-		c.storePrices(l)
-		c.announce(l, loaded.Revision, grace)
-
-		if err := c.saveFallback(l, loaded, entry.Value); err != nil {
-			c.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
-				Msg("saving the fallback copy of the content")
-		}
+	if latest != nil && entry.Overtaken {
+		return snap, nil
 	}
-	return loaded.Snapshot, nil
+
+	l.latest.Store(&loadedContent{snap, idOf(entry)})
+	if latest == nil || latest.Revision != snap.Revision {
+		c.adopt(ctx, l, latest == nil, value)
+	}
+	return snap, nil
 }
 
-// decode decodes an entry unless another reader has just done that. It reports whether
-// the result is the latest content of the locale with a new revision.
+// decode decodes an entry and returns what it was decoded from. An instance with another
+// configuration may have stored the entry, as during a rolling restart: then this process
+// fetches for itself, once, and uses that for as long as the entry stays. Otherwise the
+// instances would replace each other's entries with every read.
 func (c *Service) decode(
-	ctx context.Context, l *localeContent, s stamp, entry cache.Entry,
-) (loaded *loadedContent, isNew bool, err error) {
-	l.opening.Lock()
-	defer l.opening.Unlock()
-
-	latest := l.latest.Load()
-	if latest.isOf(s) {
-		return latest, false, nil
+	ctx context.Context, l *localeContent, entry cache.Entry,
+) (snap *Snapshot, value []byte, err error) {
+	log := c.Log.With().Ctx(ctx).Logger()
+	snap, err = decodeSnapshot(entry, c.origin, l.locale, c.formats, log)
+	if err == nil {
+		return snap, entry.Value, nil
+	}
+	if !errors.Is(err, errOtherOrigin) {
+		log.Warn().Err(err).Str("locale", string(l.locale)).Msg("reading an entry of the cache")
 	}
 
-	loaded = &loadedContent{generation: s.generation, storedAt: entry.StoredAt}
-	if latest != nil && latest.Revision == string(s.revision) {
-		loaded.Snapshot = latest.Snapshot
-	} else if loaded.Snapshot, err = decodeSnapshot(
-		entry.Value, l.locale, c.formats, c.Log.With().Ctx(ctx).Logger()); err != nil {
-		return nil, false, err
+	own, _, err := cache.Run(ctx, c.fill(l))
+	if err != nil {
+		return nil, nil, err
 	}
-
-	// A slow reader of an older entry must not replace newer content.
-	if latest != nil && (latest.generation > loaded.generation ||
-		latest.generation == loaded.generation && latest.storedAt.After(loaded.storedAt)) {
-		return loaded, false, nil
-	}
-
-	l.latest.Store(loaded)
-	return loaded, latest == nil || latest.Snapshot != loaded.Snapshot, nil
+	snap, err = decodeSnapshot(own, c.origin, l.locale, c.formats, log)
+	return snap, own.Value, err
 }
 
-// isOf reports whether content was decoded from an entry with this stamp.
-func (c *loadedContent) isOf(s stamp) bool {
-	return c != nil && c.generation == s.generation && c.Revision == string(s.revision)
+// adopt does what a new revision asks for: its prices are stored, the edge is told, and it
+// becomes the copy that a later process serves while the CMS fails.
+func (c *Service) adopt(ctx context.Context, l *localeContent, first bool, value []byte) {
+	latest := l.latest.Load()
+	c.storePrices(l, latest.Prices)
+
+	grace := announceGrace
+	if first {
+		grace = 0 // after the start there may be no other instance
+	}
+	c.announce(l, latest.Revision, grace)
+
+	err := os.MkdirAll(c.FallbackDir, 0o750)
+	if err == nil {
+		err = atomicfile.WriteFile(c.fallbackPath(l), value)
+	}
+	if err != nil {
+		c.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
+			Msg("saving the fallback copy of the content")
+	}
 }
 
 // cmsPause is the time from a failed fetch to the next one.
 const cmsPause = 3 * time.Second
 
-// fetch reads a locale's content from the CMS, to fill its cache entry.
-func (c *Service) fetch(ctx context.Context, l *localeContent) ([]byte, cache.Lifetime, error) {
-	if c.Now().UnixMilli() < l.paused.Load() {
-		return nil, cache.Lifetime{}, errPaused
+// errPaused is returned instead of fetching during cmsPause.
+var errPaused = errors.New("the CMS failed a moment ago")
+
+// fill returns the function that fetches a locale's content from the CMS for the cache.
+func (c *Service) fill(l *localeContent) cache.Fill {
+	return func(ctx context.Context) ([]byte, cache.Lifetime, error) {
+		if c.Now().Before(c.state(l, nil).paused) {
+			return nil, cache.Lifetime{}, errPaused
+		}
+
+		docs, err := c.CMS.Fetch(ctx, cms.Query{Types: c.types, Locale: string(l.locale)})
+		var value []byte
+		if err == nil {
+			value, err = encodeSnapshot(docs, c.origin, c.Log.With().Ctx(ctx).Logger())
+		}
+		if err != nil {
+			c.state(l, func(s *localeState) { s.paused = c.Now().Add(cmsPause) })
+			c.Count("content_fill", "error")
+			c.Log.Error().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
+				Msg("fetching content from the CMS")
+			return nil, cache.Lifetime{}, err
+		}
+
+		now := c.Now().UTC()
+		c.state(l, func(s *localeState) { s.fetchedAt = &now })
+		c.Count("content_fill", "ok")
+		c.announce(l, cache.RevisionOf(value), 0)
+		return value, c.Life, nil
+	}
+}
+
+// fallBack serves the fallback copy while the CMS fails.
+func (c *Service) fallBack(ctx context.Context, l *localeContent, cause error) (*Snapshot, error) {
+	if l.latest.Load() == nil {
+		copied, err := c.loadFallback(ctx, l)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			c.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
+				Msg("reading the fallback copy of the content")
+		}
+		l.latest.CompareAndSwap(nil, copied)
 	}
 
-	// The generation is read first: an invalidation that comes later outdates the content.
-	if err := c.readGenerations(ctx); err != nil {
-		c.Log.Warn().Ctx(ctx).Err(err).Msg("reading what was invalidated")
-	}
-	generation := l.generation.Load()
-
-	docs, err := c.CMS.Fetch(ctx, cms.Query{Types: c.types, Locale: string(l.locale)})
-	var value []byte
-	if err == nil {
-		value, err = encodeSnapshot(docs, c.origin, generation, c.Log.With().Ctx(ctx).Logger())
+	latest := l.latest.Load()
+	if latest == nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, cause)
 	}
 
+	c.Count("content_fallback", string(l.locale))
+	if !errors.Is(cause, errPaused) {
+		c.Log.Warn().Ctx(ctx).Err(cause).Str("locale", string(l.locale)).
+			Msg("serving the fallback copy of the content")
+	}
+	return latest.Snapshot, nil
+}
+
+func (c *Service) fallbackPath(l *localeContent) string {
+	return filepath.Join(c.FallbackDir, "content-locale-"+string(l.locale)+".json")
+}
+
+// loadFallback reads a copy. One that was made from another source, or for other document
+// types, counts as missing.
+func (c *Service) loadFallback(ctx context.Context, l *localeContent) (*loadedContent, error) {
+	value, err := os.ReadFile(c.fallbackPath(l))
 	if err != nil {
-		l.paused.Store(c.Now().Add(cmsPause).UnixMilli())
-		c.Count("content_fill", "error")
-		c.Log.Error().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
-			Msg("fetching content from the CMS")
-		return nil, cache.Lifetime{}, err
+		return nil, err
 	}
 
-	now := c.Now().UTC()
-	l.fetched.Store(&now)
-	c.Count("content_fill", "ok")
-	if s, ok := readStamp(value); ok {
-		c.announce(l, string(s.revision), 0)
+	entry := cache.Entry{Value: value, Revision: cache.RevisionOf(value)}
+	snap, err := decodeSnapshot(entry, c.origin, l.locale, c.formats, c.Log.With().Ctx(ctx).Logger())
+	if errors.Is(err, errOtherOrigin) {
+		return nil, fmt.Errorf("%w: %w", err, fs.ErrNotExist)
 	}
-	return value, c.Life, nil
+	if err != nil {
+		return nil, err
+	}
+	return &loadedContent{Snapshot: snap}, nil
 }

@@ -2,6 +2,7 @@ package content
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"siteapi/integrations/cache"
@@ -14,6 +15,44 @@ const (
 	firstRefetch  = time.Second
 	secondRefetch = 2 * time.Second
 )
+
+// Invalidate removes the content of locales from the cache and returns its keys.
+func (c *Service) Invalidate(ctx context.Context, locales []schema.Locale) ([]string, error) {
+	keys := Keys(locales)
+	if len(keys) == 0 {
+		return keys, nil
+	}
+
+	err := c.Cache.Invalidate(ctx, keys...)
+	c.endPauses(locales)
+	if err != nil {
+		return nil, err
+	}
+	return keys, nil
+}
+
+// Clear removes the entries that match a pattern. It returns their number, and the locales
+// whose content was removed.
+func (c *Service) Clear(
+	ctx context.Context, pattern cache.Pattern,
+) (cleared int, locales []schema.Locale, err error) {
+	for _, locale := range schema.Locales() {
+		if pattern.Match(Key(string(locale))) {
+			locales = append(locales, locale)
+		}
+	}
+
+	cleared, err = c.Cache.Clear(ctx, pattern)
+	c.endPauses(locales)
+	return cleared, locales, err
+}
+
+// endPauses lets content be fetched at once although the CMS failed a moment ago.
+func (c *Service) endPauses(locales []schema.Locale) {
+	for _, locale := range locales {
+		c.state(c.locales[locale], func(s *localeState) { s.paused = time.Time{} })
+	}
+}
 
 // Warm fetches the content of all locales in the background, so that the first visitor
 // does not wait.
@@ -38,10 +77,10 @@ func (c *Service) RefetchForEdge(locales []schema.Locale) {
 func (c *Service) refetch(locales []schema.Locale, pauses ...time.Duration) {
 	for _, locale := range locales {
 		l := c.locales[locale]
-		number := l.refetches.Add(1)
+		number := c.state(l, func(s *localeState) { s.refetch++ }).refetch
 
 		c.start(func(ctx context.Context) {
-			c.fill(locale)
+			c.warm(locale)
 
 			for _, pause := range pauses {
 				select {
@@ -49,7 +88,7 @@ func (c *Service) refetch(locales []schema.Locale, pauses ...time.Duration) {
 					return
 				case <-time.After(pause):
 				}
-				if l.refetches.Load() != number {
+				if c.state(l, nil).refetch != number {
 					return
 				}
 
@@ -61,7 +100,7 @@ func (c *Service) refetch(locales []schema.Locale, pauses ...time.Duration) {
 	}
 }
 
-func (c *Service) fill(locale schema.Locale) {
+func (c *Service) warm(locale schema.Locale) {
 	ctx, cancel := context.WithTimeout(context.Background(), cache.FillTimeout)
 	defer cancel()
 	if _, err := c.Read(ctx, locale); err != nil {
@@ -69,33 +108,32 @@ func (c *Service) fill(locale schema.Locale) {
 	}
 }
 
-// renew fetches the content of a locale. If it differs from what is cached, or from what was
-// cached last, it is fetched into the cache; other instances see that as they see any
-// invalidation.
+// renew fetches the content of a locale. If it differs from what is cached it is fetched
+// into the cache; other instances see that as they see any invalidation. It reports whether
+// this process has new content.
 func (c *Service) renew(ctx context.Context, l *localeContent) (changed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*cache.FillTimeout)
 	defer cancel()
-	value, _, err := c.fetch(ctx, l)
+
+	before := l.latest.Load()
+	now, err := c.Read(ctx, l.locale)
 	if err != nil {
 		return false, err
 	}
 
-	s, _ := readStamp(value)
-	cached, ok := c.Revision(string(l.locale))
-	latest := l.latest.Load()
-	switch {
-	case ok && cached == string(s.revision):
-		return false, nil
-	case !ok && latest != nil && latest.Revision == string(s.revision): // the cache was emptied
-		_, err := c.Read(ctx, l.locale)
+	fetched, _, err := cache.Run(ctx, c.fill(l))
+	if err != nil {
 		return false, err
 	}
-
-	// The value is not stored itself: content that was published after it was fetched may
-	// be in the cache already.
-	if _, err := c.Invalidate(ctx, []schema.Locale{l.locale}); err != nil {
-		return false, err
+	if fetched.Revision != now.Revision {
+		// The value is not stored itself: content that was published after it was fetched
+		// may be in the cache already.
+		if _, err := c.Invalidate(ctx, []schema.Locale{l.locale}); err != nil {
+			return false, fmt.Errorf("invalidating content that has changed: %w", err)
+		}
+		if now, err = c.Read(ctx, l.locale); err != nil {
+			return false, err
+		}
 	}
-	_, err = c.Read(ctx, l.locale)
-	return true, err
+	return before != nil && before.Revision != now.Revision, nil
 }

@@ -19,27 +19,14 @@ import (
 	"siteapi/schema"
 )
 
-// Errors of a [Service].
-var (
-	ErrUnavailable = errors.New("there is no content, and no copy of it")
-
-	// ErrNotRecorded means that content was invalidated in this process and the cache, but
-	// that the database does not know it.
-	ErrNotRecorded = errors.New("recording the invalidation")
-)
-
-// errPaused is returned instead of fetching during cmsPause.
-var errPaused = errors.New("the CMS failed a moment ago")
+// ErrUnavailable means that the content can be read nowhere.
+var ErrUnavailable = errors.New("there is no content, and no copy of it")
 
 // Options are what a [Service] works with. A field is required unless its comment says
 // otherwise.
 type Options struct {
 	CMS   cms.Content
 	Cache cache.Cache
-
-	// Invalidations outlive the process and the cache. Optional: without it, each
-	// process knows only its own.
-	Invalidations store.Invalidations
 
 	Leases store.Leases // only Watch and TellEdge need it, and Notes
 	Notes  store.Notes
@@ -73,9 +60,7 @@ type Service struct {
 	locales  map[schema.Locale]*localeContent
 	instance string // holder of the leases on announcements
 
-	confirming sync.Mutex
-	confirmed  atomic.Int64 // connection to the cache for which generations were read, from 1
-	retryAt    atomic.Int64 // earliest time to read generations after a failure, in Unix milliseconds
+	mu sync.Mutex // guards the state of each locale
 
 	background sync.WaitGroup
 	closing    context.Context // ends when the service closes
@@ -84,32 +69,25 @@ type Service struct {
 
 // localeContent is the content of one locale as this process knows it.
 type localeContent struct {
-	locale     schema.Locale
-	key        string
-	latest     atomic.Pointer[loadedContent] // also served while the CMS fails
-	generation atomic.Int64                  // the latest one known
-	refetches  atomic.Int64                  // number of the latest refetch
-	fetched    atomic.Pointer[time.Time]     // when this process last fetched; nil: never
-	paused     atomic.Int64                  // earliest time of the next fetch, in Unix milliseconds
+	locale schema.Locale
+	key    string
 
-	announced  atomic.Pointer[string] // revision that the edge was or is being told of
-	opening    sync.Mutex             // held while an entry is decoded
-	saving     sync.Mutex             // held while the fallback copy is written
-	discarding sync.Mutex             // held while an unusable entry is removed
+	latest  atomic.Pointer[loadedContent] // also served while the CMS fails
+	opening sync.Mutex                    // held while an entry is decoded
 
-	pricing sync.Mutex // held while the rules of prices of new content are stored
-
-	// storedPrices is the revision of the rules of prices that this process last stored,
-	// empty where it stored that there are none.
-	storedPrices atomic.Pointer[string]
+	state localeState
 }
 
-// loadedContent is a snapshot with the circumstances of the entry it was decoded from.
-type loadedContent struct {
-	*Snapshot
+// localeState is what happened to the content of a locale. The service's mutex guards it.
+type localeState struct {
+	fetchedAt *time.Time // when this process last fetched; nil: never
+	paused    time.Time  // earliest time of the next fetch
+	refetch   int        // number of the latest refetch
+	announced *string    // revision that the edge was or is being told of
 
-	generation int64
-	storedAt   time.Time
+	// prices is the revision of the rules of prices that this process last stored, empty
+	// where it stored that there are none.
+	prices *string
 }
 
 // New returns a service. It fetches nothing yet.
@@ -139,6 +117,16 @@ func New(o Options) *Service {
 
 	c.closing, c.close = context.WithCancel(context.Background())
 	return c
+}
+
+// state returns the state of a locale's content after an update, if there is one.
+func (c *Service) state(l *localeContent, update func(s *localeState)) localeState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if update != nil {
+		update(&l.state)
+	}
+	return l.state
 }
 
 // Key is the key of a locale's content, in the cache and at the edge.
@@ -190,7 +178,7 @@ func (c *Service) Size() int {
 func (c *Service) Health() (all []*schema.ContentHealth) {
 	for _, locale := range schema.Locales() {
 		l := c.locales[locale]
-		h := &schema.ContentHealth{Locale: locale, FetchedAt: l.fetched.Load()}
+		h := &schema.ContentHealth{Locale: locale, FetchedAt: c.state(l, nil).fetchedAt}
 		if latest := l.latest.Load(); latest != nil {
 			for _, documents := range latest.documents {
 				h.Documents += len(documents)

@@ -111,13 +111,15 @@ func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill) (cache.En
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.inFlight[key] == current {
-		delete(c.inFlight, key)
-		if err == nil {
-			c.entries.Set(key, &record{entry, life, entry.StoredAt.Add(life.Fresh)})
-		}
+	if c.inFlight[key] != current {
+		entry.Overtaken = true
+		return entry, err
 	}
 
+	delete(c.inFlight, key)
+	if err == nil {
+		c.entries.Set(key, &record{entry, life, entry.StoredAt.Add(life.Fresh)})
+	}
 	return entry, err
 }
 
@@ -182,9 +184,6 @@ func (c *Cache) Stats(context.Context) cache.Stats {
 	}
 	return cache.Stats{Type: "memory", Size: size, Available: true}
 }
-
-// Connections implements [cache.Cache]: there are none.
-func (c *Cache) Connections() int64 { return 0 }
 
 // Close implements [cache.Cache].
 func (c *Cache) Close() error {

@@ -42,12 +42,6 @@ if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
 return 0`)
 )
 
-// filled is the outcome of a fill.
-type filled struct {
-	entry  cache.Entry
-	stored bool // false if the key was removed meanwhile or the server went away
-}
-
 // load fills a missing entry once for all concurrent callers of this instance.
 func (c *Cache) load(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
 	for {
@@ -61,9 +55,9 @@ func (c *Cache) load(ctx context.Context, key string, fill cache.Fill) (cache.En
 		case result := <-loaded:
 			// A value that was not stored may be older than the reads that joined the
 			// fill later: they load again.
-			f, _ := result.Val.(filled)
-			if result.Err != nil || f.stored || first {
-				return f.entry, result.Err
+			entry, _ := result.Val.(cache.Entry)
+			if result.Err != nil || !entry.Overtaken || first {
+				return entry, result.Err
 			}
 		case <-ctx.Done():
 			return cache.Entry{}, context.Cause(ctx)
@@ -73,44 +67,44 @@ func (c *Cache) load(ctx context.Context, key string, fill cache.Fill) (cache.En
 
 // fill takes the lease of key, fills and stores. While another instance holds the lease,
 // it waits for the value; the refresh of an expired entry returns at once instead.
-func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill, expired string) (filled, error) {
+func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill, expired string) (cache.Entry, error) {
 	token := rand.Text()
 	for {
 		reply, err := c.run("taking a lease", takeScript, key, token, milliseconds(leaseLife), expired)
 		if err != nil { // the server is away or has no memory left
-			entry, err := c.getAlone(ctx, key, fill)
-			return filled{entry: entry}, err
+			return c.getAlone(ctx, key, fill)
 		}
 
 		if reply.IsString() {
 			r, err := decode(&reply)
-			return filled{r.Entry, true}, err
+			return r.Entry, err
 		}
 		if leased, _ := reply.AsBool(); leased {
 			return c.fillLeased(ctx, key, token, fill)
 		}
 
 		if expired != "" {
-			return filled{}, nil
+			return cache.Entry{}, nil
 		}
 		time.Sleep(pollPause)
 	}
 }
 
 // fillLeased fills under a lease and stores the value unless the lease is lost.
-func (c *Cache) fillLeased(ctx context.Context, key, token string, fill cache.Fill) (filled, error) {
+func (c *Cache) fillLeased(ctx context.Context, key, token string, fill cache.Fill) (cache.Entry, error) {
 	entry, life, err := cache.Run(ctx, fill)
 	if err != nil {
 		// If the lease cannot be given back, it expires by itself.
 		_, _ = c.run("giving a lease back", releaseScript, key, token)
-		return filled{}, err
+		return cache.Entry{}, err
 	}
 
 	text := encode(record{entry, entry.StoredAt.Add(life.Fresh)})
 	reply, err := c.run("storing in the cache", storeScript, key,
 		token, text, milliseconds(life.Fresh+life.Stale))
 	stored, _ := reply.AsBool()
-	return filled{entry, err == nil && stored}, nil
+	entry.Overtaken = err != nil || !stored
+	return entry, nil
 }
 
 // run runs a script for key.

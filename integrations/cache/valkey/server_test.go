@@ -160,6 +160,42 @@ func TestFillAcrossAnOutage(t *testing.T) {
 	read(t, c, "under way", s, "new")
 }
 
+// TestRestoredData kills a server that saves to disk after an invalidation, so that it comes
+// back with the earlier entry, and with the lease of a fill. No instance serves the entry, and
+// what is filled afterwards is not removed again.
+func TestRestoredData(t *testing.T) {
+	t.Parallel()
+	server := valkeyserver.Start(t, "--save", "3600 1")
+	a, b, s := open(t, server.URL(), "p:"), open(t, server.URL(), "p:"), newContent("old")
+	read(t, a, "k", s, "old")
+	read(t, b, "k", s, "old")
+	ask(t, server, "SET", "p:lease:other", "of a dead instance", "PX", "600000")
+	ask(t, server, "SAVE")
+
+	s.value.Store("new")
+	if err := a.Invalidate(t.Context(), "k"); err != nil {
+		t.Fatal(err)
+	}
+	server.Stop()
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	c := open(t, server.URL(), "p:")
+	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); {
+		for _, instance := range []cache.Cache{a, b, c} {
+			read(t, instance, "k", s, "new")
+		}
+	}
+	read(t, c, "other", s, "new")
+
+	s.fills.Store(0)
+	read(t, open(t, server.URL(), "p:"), "k", s, "new")
+	if n := s.fills.Load(); n != 0 {
+		t.Errorf("an instance that starts later fills %d times", n)
+	}
+}
+
 // TestStartWhileAway opens a cache before its server is there.
 func TestStartWhileAway(t *testing.T) {
 	t.Parallel()
@@ -255,13 +291,13 @@ func TestLeastPrivileges(t *testing.T) {
 		t.Errorf("cleared %d, %v", n, err)
 	}
 
-	if reply := ask(t, server, "DBSIZE"); reply != int64(3) {
-		t.Errorf("%v keys are left, want the 3 of others", reply)
+	if reply := ask(t, server, "DBSIZE"); reply != int64(4) {
+		t.Errorf("%v keys are left, want the 3 of others and the server's run", reply)
 	}
 }
 
 // privileges are the commands that cache and rate limits need.
-const privileges = "+@connection +@transaction +get +set +del +unlink +pttl +time " +
+const privileges = "+@connection +@transaction +get +set +del +unlink +pttl +time +info " +
 	"+eval +evalsha +script|load +scan"
 
 // TestAddresses opens addresses that can't be used.
@@ -275,7 +311,7 @@ func TestAddresses(t *testing.T) {
 		"other scheme":     {"http://:hushhush@" + plain.Addr(), "scheme"},
 		"unreadable":       {"valkey://user:hush#hush@" + plain.Addr(), "percent-encoded"},
 	} {
-		conn, err := valkeyconn.Open(t.Context(), c.url, func(bool, error) {})
+		conn, err := valkeyconn.Open(t.Context(), c.url, nil, func(bool, error) {})
 		if err == nil {
 			conn.Close()
 		}
@@ -287,7 +323,7 @@ func TestAddresses(t *testing.T) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	conn, err := valkeyconn.Open(b.Context(), valkeyserver.Start(b).URL(), func(bool, error) {})
+	conn, err := valkeyconn.Open(b.Context(), valkeyserver.Start(b).URL(), valkey.DropRestored("p:"), func(bool, error) {})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -32,9 +32,6 @@ func (c *Cache) Ping(context.Context) error {
 	return c.failed("asking the cache", client.Do(context.Background(), client.B().Ping().Build()).Error())
 }
 
-// Connections implements [cache.Cache].
-func (c *Cache) Connections() int64 { return c.conn.Connections() }
-
 // Stats implements [cache.Cache].
 func (c *Cache) Stats(ctx context.Context) cache.Stats {
 	stats := cache.Stats{Type: "valkey", Available: c.Ping(ctx) == nil}
@@ -59,7 +56,7 @@ func (c *Cache) size() int {
 	defer cancel()
 
 	size := 0
-	err := c.scan(ctx, "counting", c.entryName(""), func(keys []string) error {
+	err := c.walk(ctx, "counting", c.entryName(""), func(keys []string) error {
 		size += len(keys)
 		return nil
 	})

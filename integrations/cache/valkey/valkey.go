@@ -9,11 +9,12 @@
 // While the server is away each instance fills for itself and keeps the value for
 // [AwayFresh]; Invalidate and Clear return [cache.ErrUnavailable].
 //
-// Known limits: a server that crashes may come back with entries that were removed, and so
-// may the replica of a primary that died. Connections tells the caller when to be
-// suspicious. Instances that lost sight of the server notice
-// within a second, and may answer from their copies until then. Counting and clearing
-// walk over all keys of the database.
+// A server that crashed may come back with entries that were removed, and so may the
+// replica of a primary that died. So a connection is used only after [DropRestored].
+//
+// Known limits: instances that lost sight of the server notice within a second, and may
+// answer from their copies until then. Counting, clearing and the first connection after a
+// start of the server walk over all keys of the database.
 package valkey
 
 import (
@@ -122,8 +123,8 @@ const copiesLife = time.Hour
 
 // failed translates the error of a command, if there is one.
 func (c *Cache) failed(op string, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, cache.ErrUnavailable) {
+		return err
 	}
 	c.conn.Failed(err)
 	return fmt.Errorf("%s: %w: %w", op, cache.ErrUnavailable, err)
@@ -180,7 +181,7 @@ func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (int, error) {
 
 	// Leases are removed first, so that no earlier fill stores its value after the scan.
 	for _, name := range []func(string) string{c.leaseName, c.entryName} {
-		err := c.scan(ctx, "clearing", name(""), func(keys []string) error {
+		err := c.walk(ctx, "clearing", name(""), func(keys []string) error {
 			matching := keys[:0]
 			for _, key := range keys {
 				if pattern.Match(key) {
@@ -201,42 +202,13 @@ func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (int, error) {
 	return cleared, err
 }
 
-// scan calls found with the keys whose names begin with a prefix, in batches.
-func (c *Cache) scan(ctx context.Context, op, prefix string, found func(keys []string) error) error {
-	seen := map[string]bool{} // a scan may return a key twice
-	for cursor := uint64(0); ; {
-		client, up := c.conn.Client()
-		if !up {
-			return fmt.Errorf("%s: %w", op, cache.ErrUnavailable)
-		}
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("%s: %w", op, err)
-		}
-
-		command := client.B().Scan().Cursor(cursor).Match(cache.Escape(prefix) + "*").Count(1000).Build()
-		step, err := client.Do(context.Background(), command).AsScanEntry()
-		if err != nil {
-			return c.failed(op, err)
-		}
-
-		var keys []string
-		for _, name := range step.Elements {
-			if !seen[name] {
-				seen[name] = true
-				keys = append(keys, name[len(prefix):])
-			}
-		}
-
-		if len(keys) > 0 {
-			if err := found(keys); err != nil {
-				return err
-			}
-		}
-
-		if cursor = step.Cursor; cursor == 0 {
-			return nil
-		}
+// walk calls found with the keys whose names begin with a prefix, in batches.
+func (c *Cache) walk(ctx context.Context, op, prefix string, found func(keys []string) error) error {
+	client, up := c.conn.Client()
+	if !up {
+		return fmt.Errorf("%s: %w", op, cache.ErrUnavailable)
 	}
+	return c.failed(op, scan(ctx, client, prefix, found))
 }
 
 // Close implements [cache.Cache]. It closes the connection, too.

@@ -25,7 +25,6 @@ type Store interface {
 	store.Persons
 	store.Leases
 	store.Notes
-	store.Invalidations
 	store.Prices
 	store.Mails
 	store.Deliveries
@@ -129,7 +128,6 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"lease":                     leases,
 		"lease/at once":             leaseAtOnce,
 		"notes":                     notes,
-		"generations":               generations,
 		"mails/address":             mailsPerAddress,
 		"mails/network":             mailsPerNetwork,
 		"mails/forgotten":           mailsForgotten,

@@ -206,7 +206,6 @@ func (a *app) newContent(source cmsDriver, entries cache.Cache) {
 	a.content = content.New(content.Options{
 		CMS:           source,
 		Cache:         entries,
-		Invalidations: a.data.Tables,
 		Leases:        a.data.Tables,
 		Notes:         a.data.Tables,
 		Prices:        a.data.Tables,

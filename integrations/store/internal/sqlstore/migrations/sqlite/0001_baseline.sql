@@ -255,13 +255,6 @@ CREATE TABLE audit_ends (
 ) WITHOUT ROWID;
 INSERT INTO audit_ends (name, seq, hash) VALUES ('head', 0, ''), ('anchor', 0, '');
 
--- The last invalidation of each key of the cache. An entry of an earlier generation that
--- the cache server restores from its disk is not served.
-CREATE TABLE generations (
-  key        TEXT PRIMARY KEY NOT NULL,
-  generation INTEGER NOT NULL -- milliseconds since 1970, or one more than the one before
-) WITHOUT ROWID;
-
 -- What one instance at a time does.
 CREATE TABLE leases (
   name       TEXT PRIMARY KEY NOT NULL,
