@@ -80,7 +80,7 @@ func (d *describer) problemResponses() object {
 		o = append(o, member{responseName(code), object{
 			{"description", when},
 			{"headers", headerRefs(names...)},
-			{"content", problemContent(newProblem(example, exampleRequestID))},
+			{"content", problemContent(NewProblem(example, exampleRequestID))},
 		}})
 	}
 

@@ -23,9 +23,9 @@ type Problem struct {
 	RequestID string              `json:"requestId"`
 }
 
-// newProblem returns the problem document of an error. The text of an INTERNAL error is
+// NewProblem returns the problem document of an error. The text of an INTERNAL error is
 // never sent.
-func newProblem(e *schema.Error, requestID string) Problem {
+func NewProblem(e *schema.Error, requestID string) Problem {
 	status := e.Code.Status()
 	p := Problem{
 		Type:      "about:blank",
@@ -49,7 +49,7 @@ func newProblem(e *schema.Error, requestID string) Problem {
 func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	ctx := r.Context()
 	schema.RecorderFrom(ctx).Refused(e.Code, e.Fields)
-	p := newProblem(e, schema.CallerFrom(ctx).RequestID)
+	p := NewProblem(e, schema.CallerFrom(ctx).RequestID)
 
 	body, err := json.Marshal(p)
 	if err != nil { // No field of a Problem can fail to encode.

@@ -137,6 +137,11 @@ func (e *Executor) CheckToken(ctx context.Context, field *ast.FieldDefinition) e
 	return nil
 }
 
+// Operator returns who calls operators' fields, or UNAUTHENTICATED.
+func (e *Executor) Operator(ctx context.Context) (schema.Operator, error) {
+	return e.guard.checkToken(schema.CallerFrom(ctx), schema.TokenKindAdmin)
+}
+
 // Authorize returns UNAUTHENTICATED if a root field's @auth refuses the caller, because of
 // the token or of the body's signature. An endpoint calls it before it reports any other
 // error.

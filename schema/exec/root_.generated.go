@@ -2899,6 +2899,8 @@ the only variable if that is an input object. It has an effect in the service's 
 directive @tool(
   "Name of the tool, such as ` + "`" + `estimate_quote` + "`" + `."
   name: String!
+  "What an assistant has to know besides the operation's description."
+  description: String
   "Who sees the tool. Operators see those that their role may use."
   audience: ToolAudience!
   "Values of arguments where the assistant gives none, also within objects."

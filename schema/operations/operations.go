@@ -80,6 +80,7 @@ const (
 // Tool says how an operation is offered to assistants.
 type Tool struct {
 	Name        string
+	Description string // for assistants, after the operation's
 	Audience    Audience
 	Defaults    map[string]any // arguments where the assistant gives none, also within objects
 	Destructive bool
@@ -197,7 +198,11 @@ func (o *Operation) directives() error {
 
 	if d := o.Directives.ForName("tool"); d != nil {
 		args := d.ArgumentMap(nil)
-		o.Tool = &Tool{Name: text(args["name"]), Audience: Audience(text(args["audience"]))}
+		o.Tool = &Tool{
+			Name:        text(args["name"]),
+			Description: OneLine(text(args["description"])),
+			Audience:    Audience(text(args["audience"])),
+		}
 		o.Tool.Defaults, _ = args["defaults"].(map[string]any)
 		o.Tool.Destructive, _ = args["destructive"].(bool)
 		o.Tool.Idempotent, _ = args["idempotent"].(bool)

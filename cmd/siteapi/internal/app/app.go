@@ -13,6 +13,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/inbox"
+	"siteapi/cmd/siteapi/internal/mcp"
 	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
@@ -289,6 +290,15 @@ func (a *app) newServer(
 		Log:          a.log,
 	}
 
+	if s.MCP {
+		o.MCP = mcp.NewHandler(mcp.Options{
+			Operations: list,
+			Executor:   runs,
+			Version:    versionText(),
+			SiteURL:    s.SiteURL,
+			Challenge:  s.TurnstileKey != "",
+		})
+	}
 	if o.Pages, err = newPages(s); err != nil {
 		return err
 	}

@@ -99,6 +99,7 @@ type Settings struct {
 	CMSRate, CRMRate float64       // leads a second; 0: any number
 
 	FrontPage, Introspection, Playground bool
+	MCP                                  bool   // assistants may call tools
 	Operations                           string // any or trusted
 	OperationsPath                       string // path of trusted documents; empty if there are none
 

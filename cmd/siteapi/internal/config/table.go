@@ -174,6 +174,7 @@ func (s *Settings) table() []Setting {
 			set:         into(&s.Introspection, onOff),
 		},
 		{Name: "GRAPHQL_PLAYGROUND", Default: "off", Development: "on", set: into(&s.Playground, onOff)},
+		{Name: "MCP", Default: "off", Development: "on", set: into(&s.MCP, onOff)},
 		{Name: "GRAPHQL_OPERATIONS", Default: "any", set: into(&s.Operations, oneOf("any", "trusted"))},
 		{Name: "GRAPHQL_DOCUMENTS", set: into(&s.OperationsPath, existing)},
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/inbox"
+	"siteapi/cmd/siteapi/internal/mcp"
 	"siteapi/cmd/siteapi/internal/pages"
 	"siteapi/rest"
 	"siteapi/schema"
@@ -57,6 +58,9 @@ func (s *Server) newRoutes() map[string]http.Handler {
 		inbox.CallbackPath:   operators,
 	})
 
+	if s.MCP != nil {
+		routes[mcp.Path] = s.MCP
+	}
 	if s.Pages[pages.PlaygroundPath] != nil {
 		routes[GraphQLPath] = redirectBrowsers(s.GraphQL)
 	}

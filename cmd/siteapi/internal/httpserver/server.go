@@ -22,6 +22,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/inbox"
+	"siteapi/cmd/siteapi/internal/mcp"
 	"siteapi/rest"
 )
 
@@ -30,6 +31,7 @@ type Options struct {
 	GraphQL      http.Handler
 	InboxGraphQL http.Handler // the endpoint for the inbox's page
 	REST         *rest.API
+	MCP          http.Handler            // the endpoint for assistants; nil: there is none
 	Pages        map[string]http.Handler // the pages by path, which is "/" or a single segment
 	Dependencies []*Dependency
 
@@ -164,6 +166,9 @@ func (s *Server) ServeAdmin(listener net.Listener, metrics prometheus.Gatherer) 
 	mux.Handle("GET /{$}", http.RedirectHandler(inbox.Path, http.StatusFound))
 	for _, path := range []string{GraphQLPath, inbox.Path, inbox.Path + "/", livePath, readyPath} {
 		mux.Handle(path, s.admin.Handler)
+	}
+	if s.MCP != nil {
+		mux.Handle(mcp.Path, s.admin.Handler)
 	}
 
 	s.admin.Handler = mux

@@ -1,0 +1,198 @@
+// Package mcp offers operation documents to assistants, as tools of the Model Context
+// Protocol. It has no behaviour of its own: a tool's arguments are the operation's, its
+// result is the answer, and its rules and errors are those of the resolvers.
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"siteapi/rest"
+	"siteapi/schema"
+	"siteapi/schema/operations"
+	"siteapi/schema/strictjson"
+)
+
+// Path is where assistants call tools over HTTP.
+const Path = "/mcp"
+
+const maxBody = 64 << 10 // bytes of a request, as of a quote over REST
+
+// Executor runs operations, and knows who calls operators' fields.
+type Executor interface {
+	operations.Executor
+
+	// Operator returns who calls operators' fields. It fails without a valid token.
+	Operator(ctx context.Context) (schema.Operator, error)
+}
+
+// Options are what the tools need.
+type Options struct {
+	Operations []*operations.Operation
+	Executor   Executor
+	Version    string
+	SiteURL    string // whose pages may call tools, besides those of this machine
+
+	// Challenge hides the tool that submits quotes, where a person has to pass a bot check.
+	Challenge bool
+}
+
+// NewHandler returns the endpoint for assistants. An operator's token opens the tools of the
+// operator's role, where operators are served. All others get the tools of visitors.
+func NewHandler(o Options) http.Handler {
+	byRole := map[schema.Role]http.Handler{}
+	for _, role := range append(schema.AllRole, "") {
+		server := NewServer(o, role)
+		byRole[role] = mcp.NewStreamableHTTPHandler(
+			func(*http.Request) *mcp.Server { return server },
+			&mcp.StreamableHTTPOptions{
+				Stateless:           true,
+				JSONResponse:        true,
+				MaxRequestBodyBytes: maxBody,
+
+				// A proxy on this machine sends the host of the site. Origins are checked here.
+				DisableLocalhostProtection: true,
+			})
+	}
+
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		operator := schema.Operator{}
+		var refused error
+		if caller := schema.CallerFrom(r.Context()); caller.Operators && caller.Token() != "" {
+			operator, refused = o.Executor.Operator(r.Context())
+		}
+
+		problem, _ := errors.AsType[*schema.Error](refused)
+		if problem == nil && !o.isOwn(r) {
+			problem = &schema.Error{Code: schema.CodeForbidden, Message: "Pages of other sites may not call tools."}
+		}
+		if problem != nil {
+			rest.WriteProblem(w, r, problem)
+			return
+		}
+
+		w.Header().Set("Cache-Control", "no-store")
+		byRole[operator.Role].ServeHTTP(w, r)
+	})
+}
+
+// isOwn reports whether a request comes from no page, from one of the site, or from one of
+// this machine. A name that an attacker points to this machine is none of them.
+func (o Options) isOwn(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" || origin == o.SiteURL {
+		return true
+	}
+
+	from, err := url.Parse(origin)
+	if err != nil || from.Host != r.Host {
+		return false
+	}
+	ip := net.ParseIP(from.Hostname())
+	return from.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// NewServer returns a server with the tools that a role of operators may use, or with those of
+// visitors without a role.
+func NewServer(o Options, role schema.Role) *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "siteapi", Version: o.Version}, nil)
+	for _, op := range o.Operations {
+		if op.Tool == nil || !o.offers(op, role) {
+			continue
+		}
+
+		s.AddTool(&mcp.Tool{
+			Name:         op.Tool.Name,
+			Title:        op.Title,
+			Description:  strings.TrimSpace(op.Title + ".\n\n" + op.Description + "\n\n" + op.Tool.Description),
+			InputSchema:  input(op),
+			OutputSchema: op.Output(),
+			Annotations: &mcp.ToolAnnotations{
+				ReadOnlyHint:    op.OperationDefinition.Operation == ast.Query,
+				DestructiveHint: &op.Tool.Destructive,
+				IdempotentHint:  op.Tool.Idempotent,
+			},
+		}, o.tool(op))
+	}
+	return s
+}
+
+// offers reports whether a role is offered a tool.
+func (o Options) offers(op *operations.Operation, role schema.Role) bool {
+	if role == "" {
+		return op.Tool.Audience == operations.Visitor && (!o.Challenge || op.Root.Name != "submitQuote")
+	}
+	return op.Tool.Audience == operations.Operator && role.AtLeast(op.Role())
+}
+
+// input describes the arguments of a tool: those that have a default need not be given.
+func input(op *operations.Operation) *jsonschema.Schema {
+	s := op.Input()
+	for name := range op.Tool.Defaults {
+		if i := slices.Index(s.Required, name); i >= 0 {
+			s.Required = slices.Delete(s.Required, i, i+1)
+		}
+	}
+	return s
+}
+
+// tool returns the function that runs an operation with the arguments of a call.
+func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
+	return func(ctx context.Context, call *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		schema.RecorderFrom(ctx).Operation(schema.Operation{
+			Type:       string(op.OperationDefinition.Operation),
+			Name:       op.Name,
+			RootFields: []string{op.Root.Name},
+		})
+
+		arguments := map[string]any{}
+		if raw := call.Params.Arguments; len(raw) > 0 {
+			decoded, err := strictjson.Decode(raw)
+			object, ok := decoded.(map[string]any)
+			if err != nil || !ok && decoded != nil {
+				return failed(ctx, &schema.Error{
+					Code:    schema.CodeBadUserInput,
+					Message: fmt.Sprintf("The arguments are no JSON object: %v.", err),
+				}), nil
+			}
+			if ok {
+				arguments = object
+			}
+		}
+
+		answer, _, failure := op.Run(ctx, o.Executor, op.Bind(op.Tool.WithDefaults(arguments)), http.Header{})
+		if failure != nil {
+			return failed(ctx, failure), nil
+		}
+		if op.Wrapped() {
+			answer = bytes.Join([][]byte{[]byte(`{"result":`), answer, []byte(`}`)}, nil)
+		}
+		return &mcp.CallToolResult{
+			Content:           []mcp.Content{&mcp.TextContent{Text: string(answer)}},
+			StructuredContent: answer,
+		}, nil
+	}
+}
+
+// failed returns an error as the result that an assistant reads: the problem document that the
+// route of the operation would answer with.
+func failed(ctx context.Context, e *schema.Error) *mcp.CallToolResult {
+	schema.RecorderFrom(ctx).Refused(e.Code, e.Fields)
+	text, err := json.Marshal(rest.NewProblem(e, schema.CallerFrom(ctx).RequestID))
+	if err != nil { // no field of a problem can fail to encode
+		panic(err)
+	}
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}
+}
