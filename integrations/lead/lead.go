@@ -260,6 +260,15 @@ type Price struct {
 	Differs bool `json:"differs,omitempty"`
 }
 
+// ToBeAgreed reports whether the lead has no price: its range is nothing, or none of its
+// choices has one.
+func (l *Lead) ToBeAgreed() bool {
+	p := l.Price
+	unpriced := p != nil && len(p.Unpriced) > 0 &&
+		!slices.ContainsFunc(p.Lines, func(line PriceLine) bool { return line.Slug != "" })
+	return l.Estimate.Max == 0 || unpriced
+}
+
 // Has reports whether a choice has a price. A nil Price has none.
 func (p *Price) Has(field, slug string) bool {
 	return p != nil && slices.ContainsFunc(p.Lines, func(l PriceLine) bool { return l.Field == field && l.Slug == slug })

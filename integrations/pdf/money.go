@@ -73,15 +73,21 @@ func (m money) text(amount float64) string {
 	return m.number(amount) + nbsp + m.sign
 }
 
-// span formats the range of an estimate with the letters of the typeface.
-func (s *sheet) span(e lead.Estimate) string {
-	e.Currency = s.print(e.Currency)
-	return s.words.Range(e, s.family.Has)
+// Price says what a lead costs: its range, or that the price is to be agreed. shown reports
+// which letters can be shown.
+func (w *Words) Price(l *lead.Lead, shown func(rune) bool) string {
+	if l.ToBeAgreed() {
+		return w.Agreed
+	}
+	return w.Range(l.Estimate, shown)
 }
 
 // Range formats the range of an estimate: "€12,000 – €18,000" in en and "12.000 – 18.000 €"
-// in es; a range of one amount as that amount. shown reports which letters can be shown.
+// in es; a range of one amount as that amount, and one of nothing as a price to be agreed.
 func (w *Words) Range(e lead.Estimate, shown func(rune) bool) string {
+	if e.Max == 0 {
+		return w.Agreed
+	}
 	m := w.money(e.Currency, shown, e.Min, e.Max)
 	low, high := m.number(e.Min), m.number(e.Max)
 	switch {
@@ -131,6 +137,9 @@ func (s *sheet) amount(field, slug string) string {
 func (w *Words) Guidance(l *lead.Lead) string {
 	price := l.Price
 	text := w.Guide
+	if l.ToBeAgreed() {
+		return w.AgreedGuide
+	}
 	if l.PriceStatus == lead.Unpriced {
 		text = w.Unpriced
 	}

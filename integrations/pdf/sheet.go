@@ -144,7 +144,9 @@ func (s *sheet) price() (b block) {
 
 	x, y := pad+stripe, pad-1.5
 	limit := textWidth - pad - x
-	span := s.span(s.doc.Lead.Estimate)
+	l := s.doc.Lead
+	l.Estimate.Currency = s.print(l.Estimate.Currency)
+	span := s.words.Price(&l, s.family.Has)
 	figure.size = figure.fit(span, 15, limit)
 	lines := figure.wrap(span, limit)
 	guide := small.wrap(s.words.Guidance(&s.doc.Lead), limit)

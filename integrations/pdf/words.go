@@ -19,6 +19,9 @@ type Words struct {
 	// Estimate and Guide are printed above and below the range.
 	Estimate, Guide string
 
+	// Agreed stands in place of a range, and AgreedGuide below it, where there is no price.
+	Agreed, AgreedGuide string
+
 	// Unpriced and ValidUntil are printed below the range of a quote with prices.
 	// ValidUntil is the format of a sentence with the day.
 	Unpriced, ValidUntil string

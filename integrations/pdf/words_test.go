@@ -183,9 +183,13 @@ func TestSpan(t *testing.T) {
 		{"en", 100, 200, "INR", "INR\u00a0100 – INR\u00a0200"}, // The typeface has no rupee sign.
 		{"en", 100, 200, "nonsense🚀", "nonsense\u00a0100 – nonsense\u00a0200"},
 		{"en", 100, 200, "", "100 – 200"},
+		{"en", 0, 0, "EUR", "To be agreed"},
+		{"es", 0, 0, "EUR", "A convenir"},
+		{"ro", 0, 0, "EUR", "De stabilit"},
 	} {
-		s := &sheet{words: wordsOf(t, c.locale), family: family, missing: map[string]bool{}}
-		got := s.span(lead.Estimate{Min: c.min, Max: c.max, Currency: c.currency})
+		s := &sheet{family: family, missing: map[string]bool{}}
+		e := lead.Estimate{Min: c.min, Max: c.max, Currency: s.print(c.currency)}
+		got := wordsOf(t, c.locale).Price(&lead.Lead{Estimate: e}, family.Has)
 		if got != c.want {
 			t.Errorf("%s, %v to %v %s: got %q, want %q", c.locale, c.min, c.max, c.currency, got, c.want)
 		}

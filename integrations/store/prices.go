@@ -24,6 +24,8 @@ type Prices interface {
 	// were. Rules without a revision stand for none: they only replace. Repeating it
 	// changes nothing.
 	UsePriceRules(ctx context.Context, p PriceRules, now time.Time) error
+	// CurrentPriceRules returns the current rules of a locale, or ErrNotFound.
+	CurrentPriceRules(ctx context.Context, locale string) (PriceRules, error)
 	// PriceRules returns the rules with a revision, or ErrNotFound.
 	PriceRules(ctx context.Context, revision string) (PriceRules, error)
 }

@@ -2,6 +2,7 @@ package content
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"siteapi/integrations/store"
@@ -41,6 +42,36 @@ func (c *Service) KeepPrices(ctx context.Context, locale schema.Locale, rules *p
 
 	c.state(l, func(s *localeState) { s.prices = &p.Revision })
 	return nil
+}
+
+// keepLastPrices leaves the last usable rules in force where the published ones can't be
+// used. They are read from the database, which has them after a restart, too.
+func (c *Service) keepLastPrices(ctx context.Context, locale schema.Locale, snap *Snapshot) {
+	if !snap.RulesUnusable || c.Prices == nil || snap.Prices != nil {
+		return
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, pricesTime)
+	defer cancel()
+
+	stored, err := c.Prices.CurrentPriceRules(ctx, string(locale))
+	if err == nil {
+		snap.Prices, err = price.Decode(stored.Rules)
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		c.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(locale)).
+			Msg("cannot read the last usable rules of prices: there are none in force")
+	}
+}
+
+// RulesUnusable reports whether the published rules of prices of any locale can't be used.
+func (c *Service) RulesUnusable() bool {
+	for _, l := range c.locales {
+		if latest := l.latest.Load(); latest != nil && latest.RulesUnusable {
+			return true
+		}
+	}
+	return false
 }
 
 // storePrices keeps the rules of the latest content in the background, so that those

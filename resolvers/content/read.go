@@ -112,6 +112,7 @@ func (c *Service) open(ctx context.Context, l *localeContent, entry cache.Entry)
 	if err != nil {
 		return nil, err
 	}
+	c.keepLastPrices(ctx, l.locale, snap)
 	if latest != nil && entry.Overtaken {
 		return snap, nil
 	}
@@ -151,7 +152,9 @@ func (c *Service) decode(
 // becomes the copy that a later process serves while the CMS fails.
 func (c *Service) adopt(ctx context.Context, l *localeContent, first bool, value []byte) {
 	latest := l.latest.Load()
-	c.storePrices(l, latest.Prices)
+	if latest.Prices != nil || !latest.RulesUnusable {
+		c.storePrices(l, latest.Prices)
+	}
 
 	grace := announceGrace
 	if first {
@@ -247,5 +250,6 @@ func (c *Service) loadFallback(ctx context.Context, l *localeContent) (*loadedCo
 	if err != nil {
 		return nil, err
 	}
+	c.keepLastPrices(ctx, l.locale, snap)
 	return &loadedContent{Snapshot: snap}, nil
 }

@@ -22,6 +22,10 @@ type Snapshot struct {
 	Labels   map[string]string // words for slugs
 	Prices   *price.Rules      // nil: there are none
 
+	// RulesUnusable says that the document of the rules is published and can't be used.
+	// Prices are then the last usable ones, if there are any.
+	RulesUnusable bool
+
 	size      int // bytes of the encoded form
 	documents map[string][]*schema.ContentDocument
 }
@@ -125,6 +129,9 @@ func decodeSnapshot(
 
 	var problems []error
 	s.Prices, problems = price.Read(options, string(locale), formats.Currency)
+	s.RulesUnusable = s.Prices == nil && slices.ContainsFunc(options, func(d cms.Document) bool {
+		return d.ID == cms.RulesType
+	})
 	for _, err := range problems {
 		log.Warn().Err(err).Str("locale", string(locale)).
 			Msg("leaving out a document that cannot be used for prices")

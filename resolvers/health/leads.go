@@ -101,6 +101,7 @@ func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error
 
 	var current *price.Rules
 	var seen []string
+	calculator := false
 	for _, locale := range schema.Locales() {
 		docs, err := source.Fetch(ctx, cms.Query{
 			Types:  []string{cms.OptionType, cms.RulesType},
@@ -110,11 +111,13 @@ func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error
 			return notChecked, nil //nolint:nilerr // as above
 		}
 
+		calculator = calculator || slices.ContainsFunc(docs, func(d cms.Document) bool { return d.Type == cms.OptionType })
 		rules, problems := price.Read(docs, string(locale), schema.NewFormats().Currency)
 		for _, problem := range problems {
 			if text := problem.Error(); !slices.Contains(seen, text) {
 				seen = append(seen, text)
-				warn(text, "correct and publish it in the CMS: until then it prices nothing")
+				warn(text, "correct and publish it in the CMS: until then the last usable rules are in force, "+
+					"and an option that can't be used prices nothing")
 			}
 		}
 		if rules == nil {
@@ -127,6 +130,10 @@ func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error
 		}
 	}
 
+	if current == nil && calculator && len(seen) == 0 {
+		warn("the calculator has choices and no rules: the range of a lead is what the client sent, or to be agreed",
+			"publish a document quoteRules, see \"Prices\" in the manual of operations")
+	}
 	if current == nil {
 		return "there are no rules: the range of a lead is what the client sent", nil
 	}

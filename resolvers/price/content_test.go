@@ -126,7 +126,7 @@ func TestOneOptionOfTwoPrices(t *testing.T) {
 	}
 }
 
-// TestRevision follows everything that prices, and nothing else.
+// TestRevision follows everything in the rules, and nothing else.
 func TestRevision(t *testing.T) {
 	t.Parallel()
 	blog := option("a", "feature", "blog", `,"price":100,"label":{"en":"Blog"}`)
@@ -136,24 +136,24 @@ func TestRevision(t *testing.T) {
 		t.Errorf("%q is not told from what is no revision", first)
 	}
 	for name, texts := range map[string][]string{
-		"label":     {euroRules, strings.Replace(blog, "Blog", "Journal", 1)},
-		"enforce":   {strings.Replace(euroRules, "true", "false", 1), blog},
-		"validDays": {strings.Replace(euroRules, "}", `,"validDays":7}`, 1), blog},
-		"order":     {blog, euroRules},
+		"label": {euroRules, strings.Replace(blog, "Blog", "Journal", 1)},
+		"order": {blog, euroRules},
 	} {
 		if same, _ := read(t, texts...); same.Revision != first {
 			t.Errorf("%s changes the revision", name)
 		}
 	}
 	for name, texts := range map[string][]string{
-		"price":    {euroRules, strings.Replace(blog, "100", "101", 1)},
-		"percent":  {euroRules, strings.Replace(blog, `"price"`, `"percent"`, 1)},
-		"slug":     {euroRules, strings.Replace(blog, `"blog"`, `"blogs"`, 1)},
-		"currency": {strings.Replace(euroRules, "EUR", "USD", 1), blog},
-		"spread":   {strings.Replace(euroRules, "35", "36", 1), blog},
-		"roundTo":  {strings.Replace(euroRules, ":100", ":50", 1), blog},
-		"minimum":  {strings.Replace(euroRules, "}", `,"minimum":1}`, 1), blog},
-		"option":   {euroRules, blog, option("b", "feature", "shop", `,"price":1`)},
+		"enforce":   {strings.Replace(euroRules, "true", "false", 1), blog},
+		"validDays": {strings.Replace(euroRules, "}", `,"validDays":7}`, 1), blog},
+		"price":     {euroRules, strings.Replace(blog, "100", "101", 1)},
+		"percent":   {euroRules, strings.Replace(blog, `"price"`, `"percent"`, 1)},
+		"slug":      {euroRules, strings.Replace(blog, `"blog"`, `"blogs"`, 1)},
+		"currency":  {strings.Replace(euroRules, "EUR", "USD", 1), blog},
+		"spread":    {strings.Replace(euroRules, "35", "36", 1), blog},
+		"roundTo":   {strings.Replace(euroRules, ":100", ":50", 1), blog},
+		"minimum":   {strings.Replace(euroRules, "}", `,"minimum":1}`, 1), blog},
+		"option":    {euroRules, blog, option("b", "feature", "shop", `,"price":1`)},
 	} {
 		if other, _ := read(t, texts...); other.Revision == first {
 			t.Errorf("%s does not change the revision", name)

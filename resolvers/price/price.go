@@ -28,11 +28,11 @@ type Rules struct {
 	Minimum  int64    `json:"minimum"`
 	Options  []Option `json:"options"` // ordered by field and slug, each once
 
+	ValidDays int  `json:"validDays"`
+	Enforce   bool `json:"enforce"` // whether the computed range replaces the one that was sent
+
 	// Revision identifies everything above: equal rules of a locale have the same one.
 	Revision string `json:"-"`
-
-	ValidDays int  `json:"-"`
-	Enforce   bool `json:"-"` // whether the computed range replaces the one that was sent
 }
 
 // whole is a hundred percent: percents have four decimals.
@@ -87,7 +87,7 @@ func (r *Rules) Encode() (string, error) {
 	return string(text), err
 }
 
-// Decode reads stored rules, without what is not part of their revision.
+// Decode reads stored rules.
 func Decode(text string) (*Rules, error) {
 	r := new(Rules)
 	if err := json.Unmarshal([]byte(text), r); err != nil {

@@ -56,7 +56,7 @@ func NewEstimate(
 		Timeline:    trimmed(in.Timeline),
 	}))
 	answer.Unpriced = append(answer.Unpriced, q.Unpriced...)
-	if !q.Priced || q.TooLarge {
+	if !q.Priced || q.TooLarge || q.Max == 0 { // without a price it is agreed with the visitor
 		return answer
 	}
 

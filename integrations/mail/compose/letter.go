@@ -57,7 +57,7 @@ func (l *letter) inHouse() { l.Company.Lines = nil }
 
 // estimate sets what the range panel says of a lead.
 func (l *letter) estimate(d *pdf.Document) {
-	l.Range = l.Words.Range(d.Lead.Estimate, func(rune) bool { return true })
+	l.Range = l.Words.Price(&d.Lead, func(rune) bool { return true })
 	l.Guidance = l.Words.Guidance(&d.Lead)
 }
 

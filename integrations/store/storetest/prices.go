@@ -50,6 +50,10 @@ func prices(t *testing.T, s Subject) {
 	want("a", "en", When().Add(time.Hour))
 	want("b", "en", time.Time{})
 
+	if got, err := other.CurrentPriceRules(t.Context(), "en"); err != nil || got.Revision != "b" {
+		t.Errorf("the current rules are %+v, %v, want b", got, err)
+	}
+
 	use(other, "a", "en", 3*time.Hour) // an editor takes the change back
 	want("a", "en", time.Time{})
 	want("b", "en", When().Add(3*time.Hour))

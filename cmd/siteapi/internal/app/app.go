@@ -108,8 +108,8 @@ func newApp(
 		a.limiter = limits.Shared
 	}
 	a.newPull(contacts)
-	a.registerGauges()
 	a.newContent(source, entries)
+	a.registerGauges()
 	if err := a.newResolver(source, contacts, entries, openChallenge(s, a.metrics)); err != nil {
 		return nil, err
 	}
@@ -193,6 +193,8 @@ func (a *app) registerGauges() {
 		Files:   a.data.Files,
 		Sizes:   a.data.Sizes,
 		Watcher: a.watcher,
+
+		RulesUnusable: a.content.RulesUnusable,
 	}
 	if a.pull != nil {
 		gauges.Pulled = a.pull.LastAt

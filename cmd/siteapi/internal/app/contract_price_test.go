@@ -456,12 +456,12 @@ func TestTamperedPricesReachNobody(t *testing.T) {
 		status     lead.PriceStatus
 		printed    string
 	}
-	const whole, least = "€12,000 – €18,000", "€1,000 – €1,500"
+	const whole = "€12,000 – €18,000"
 	leads := map[string]sent{}
 	for _, tampered := range []sent{
 		{"range", app, 7, 7.77, "EUR", "", 12000, lead.Verified, whole},
 		{"currency", app, 12000, 18000, "JPY", "", 12000, lead.Verified, whole},
-		{"slugs", object{"projectType": "blog"}, 7, 7.77, "EUR", "", 1000, lead.Unpriced, least},
+		{"slugs", object{"projectType": "blog"}, 7, 7.77, "EUR", "", 1000, lead.Unpriced, "To be agreed"},
 		{"bogus", object{"projectType": "web-app", "features": []any{"nope"}}, 7, 7.77, "EUR", "", 12000, lead.Unpriced, whole},
 		{"never", app, 7, 7.77, "EUR", strings.Repeat("0", 32), 12000, lead.Verified, whole},
 		{"week", app, 5000, 7500, "EUR", lastWeek, 12000, lead.Verified, whole},
@@ -590,13 +590,41 @@ func TestPricesAreReplacedWhenUnpublished(t *testing.T) {
 		})
 	}
 
-	for _, rules := range []string{"", strings.Replace(enforced, `"roundTo":100`, `"roundTo":0`, 1)} {
-		if err := os.WriteFile(s.env["CMS_FILE"], []byte(priceContent(rules, 12000)), 0o600); err != nil {
-			t.Fatal(err)
+	if err := os.WriteFile(s.env["CMS_FILE"], []byte(priceContent("", 12000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	replaced(true)
+	s.changeContent(priceContent(enforced, 12000), 12000)
+	replaced(false)
+}
+
+// TestUnusableRulesLeaveTheLastInForce, after a restart too. Where nothing has a price, it is
+// to be agreed.
+func TestUnusableRulesLeaveTheLastInForce(t *testing.T) {
+	t.Parallel()
+	s := startPriced(t, priceContent(enforced, 12000), nil)
+	app := object{"projectType": "web-app"}
+	s.changeContent(priceContent(enforced, 12000), 12000)
+
+	unusable := priceContent(strings.Replace(enforced, `"roundTo":100`, `"roundTo":0`, 1), 12000)
+	if err := os.WriteFile(s.env["CMS_FILE"], []byte(unusable), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a warning", func() bool { return strings.Contains(s.log.String(), "cannot be used for prices") })
+
+	again := startService(t, map[string]string{"CMS_FILE": s.env["CMS_FILE"], "DATA_DIR": s.dataDir})
+	for _, of := range []*service{s, again} {
+		id, stored := of.submitPriced("REST", "1", app, 1, 1, "EUR", "")
+		if stored.Estimate.Min != 12000 || stored.PriceStatus != lead.Verified {
+			t.Errorf("lead %s is stored as %+v", id, stored)
 		}
-		replaced(true)
-		s.changeContent(priceContent(enforced, 12000), 12000)
-		replaced(false)
+	}
+
+	none := object{"projectType": "unknown"}
+	id, stored := s.submitPriced("REST", "2", none, 0, 0, "EUR", "")
+	text := pdfText(t, s.do("GET", "/api/quote/pdf?id="+id, "").body)
+	if !strings.Contains(text, "To be agreed") || strings.Contains(text, "€") {
+		t.Errorf("%+v reads %s", stored.Estimate, text)
 	}
 }
 

@@ -126,6 +126,9 @@ type Gauges struct {
 	Load    func() store.Load
 	Watcher cms.Watcher // notices changes of the content; nil if there is none
 
+	// RulesUnusable reports whether published rules of prices can't be used.
+	RulesUnusable func() bool
+
 	// Pulled returns when the CRM last answered what became of leads, or before its first
 	// answer when the oldest lead was submitted; nil if the CRM is not asked.
 	Pulled func(ctx context.Context) (time.Time, error)
@@ -162,6 +165,12 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 			age(now.Since), prometheus.Labels{"mode": now.Mode})
 		set("content_watch_heard_seconds", "Time since the last sign of life of the CMS.", age(now.Heard), nil)
 	}
+
+	unusable := 0.0
+	if g.RulesUnusable() {
+		unusable = 1
+	}
+	set("price_rules_unusable", "Whether published rules of prices can't be used.", unusable, nil)
 
 	var size int64
 	for _, path := range g.Files {

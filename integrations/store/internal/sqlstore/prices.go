@@ -59,3 +59,14 @@ func (s *Store) PriceRules(ctx context.Context, revision string) (store.PriceRul
 	}
 	return p, nil
 }
+
+// CurrentPriceRules returns the current rules of a locale, or [store.ErrNotFound].
+func (s *Store) CurrentPriceRules(ctx context.Context, locale string) (store.PriceRules, error) {
+	p := store.PriceRules{Locale: locale}
+	err := one(ctx, s.db, `SELECT revision, rules FROM price_rules WHERE locale = $1 AND replaced_at = 0`,
+		[]any{locale}, &p.Revision, &p.Rules)
+	if err != nil {
+		return store.PriceRules{}, fmt.Errorf("reading the current rules of prices: %w", err)
+	}
+	return p, nil
+}
