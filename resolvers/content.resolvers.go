@@ -10,6 +10,6 @@ import (
 	"siteapi/schema"
 )
 
-func (r *queryResolver) Content(ctx context.Context, documentType string, locale schema.Locale) ([]*schema.ContentDocument, error) {
-	return r.contentDocuments(ctx, documentType, locale)
+func (r *queryResolver) Content(ctx context.Context, documentType string, locale schema.Locale, id *string, slug *string) ([]*schema.ContentDocument, error) {
+	return r.contentDocuments(ctx, documentType, locale, id, slug)
 }

@@ -12,7 +12,7 @@ import (
 
 // contentDocuments implements the root field `content`.
 func (r *Resolver) contentDocuments(
-	ctx context.Context, documentType string, locale schema.Locale,
+	ctx context.Context, documentType string, locale schema.Locale, id, slug *string,
 ) ([]*schema.ContentDocument, error) {
 	if documentType == cms.LeadType || !slices.Contains(r.Content.Types, documentType) {
 		return nil, schema.BadInput(schema.NotAllowed("documentType", r.Content.Types))
@@ -22,7 +22,10 @@ func (r *Resolver) contentDocuments(
 	if err != nil {
 		return nil, apierror.From(err)
 	}
-	return snap.Documents(documentType), nil
+
+	return slices.DeleteFunc(snap.Documents(documentType), func(d *schema.ContentDocument) bool {
+		return id != nil && d.ID != *id || slug != nil && content.SlugOf(d) != *slug
+	}), nil
 }
 
 // siteSettings implements the root field `SiteSettings`. The document has no language, so

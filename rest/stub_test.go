@@ -219,7 +219,7 @@ func (s *stub) CacheStats(ctx context.Context) (*schema.CacheStatsPayload, error
 	})
 }
 
-func (s *stub) Content(context.Context, string, schema.Locale) ([]*schema.ContentDocument, error) {
+func (s *stub) Content(context.Context, string, schema.Locale, *string, *string) ([]*schema.ContentDocument, error) {
 	return []*schema.ContentDocument{{
 		ID:     "heroSection-en",
 		Type:   "heroSection",

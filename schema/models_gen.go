@@ -353,6 +353,10 @@ type HealthCheck struct {
 type ImageAsset struct {
 	// Absolute address of the picture.
 	URL *string `json:"url"`
+	// Width in pixels; null if the CMS does not say.
+	Width *int `json:"width"`
+	// Height in pixels; null if the CMS does not say.
+	Height *int `json:"height"`
 }
 
 // What `invalidateCache` should invalidate.
@@ -770,6 +774,10 @@ type SiteSettings struct {
 	Address *PostalAddress `json:"address"`
 	// Opening hours, a text for each day.
 	BusinessHours *BusinessHours `json:"businessHours"`
+	// Name of the site, or of the company.
+	Title *string `json:"title"`
+	// Absolute address of the site.
+	Website *string `json:"website"`
 	// Absolute address of the privacy policy.
 	PrivacyURL *string `json:"privacyUrl"`
 }

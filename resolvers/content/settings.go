@@ -2,7 +2,9 @@ package content
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rs/zerolog"
@@ -97,6 +99,8 @@ func newSettings(doc *cms.Document, log zerolog.Logger) *Settings {
 		SocialLinks:   texts[schema.SocialLinks](d, "socialLinks"),
 		Address:       texts[schema.PostalAddress](d, "address"),
 		BusinessHours: texts[schema.BusinessHours](d, "businessHours"),
+		Title:         d.text("title"),
+		Website:       d.text("website"),
 		PrivacyURL:    d.text("privacyUrl"),
 	}
 
@@ -106,7 +110,7 @@ func newSettings(doc *cms.Document, log zerolog.Logger) *Settings {
 	}
 
 	if logo, ok := d.object("logo"); ok {
-		s.Logo = &schema.Logo{Asset: texts[schema.ImageAsset](logo, "asset"), Alt: logo.text("alt")}
+		s.Logo = &schema.Logo{Asset: asset(logo), Alt: logo.text("alt")}
 	}
 
 	// In a PDF, whose pictures have no alternative text, the name stands beside the logo.
@@ -121,6 +125,33 @@ func newSettings(doc *cms.Document, log zerolog.Logger) *Settings {
 		Accent:      firstText(d, "accentColor"),
 		Website:     firstText(d, "website", "siteUrl"),
 	}
+}
+
+// sizeInURL is how Sanity names pictures: by their size.
+var sizeInURL = regexp.MustCompile(`-(\d{1,5})x(\d{1,5})\.\w+$`)
+
+// asset returns a picture, or nil if there is none. Its size is in its metadata or its address.
+func asset(logo jsonObject) *schema.ImageAsset {
+	o, ok := logo.object("asset")
+	if !ok {
+		return nil
+	}
+
+	picture := &schema.ImageAsset{URL: o.text("url")}
+	var metadata struct {
+		Dimensions struct{ Width, Height *int }
+	}
+	o.read("metadata", &metadata)
+	picture.Width, picture.Height = metadata.Dimensions.Width, metadata.Dimensions.Height
+
+	if picture.Width == nil && picture.URL != nil {
+		if size := sizeInURL.FindStringSubmatch(*picture.URL); size != nil {
+			width, _ := strconv.Atoi(size[1]) // five digits
+			height, _ := strconv.Atoi(size[2])
+			picture.Width, picture.Height = &width, &height
+		}
+	}
+	return picture
 }
 
 func firstText(d jsonObject, names ...string) string {

@@ -139,6 +139,18 @@ func decodeSnapshot(
 	return s, nil
 }
 
+// SlugOf returns the slug of a document, empty if it has none.
+func SlugOf(d *schema.ContentDocument) string {
+	var doc struct{ Slug json.RawMessage }
+	var slug struct{ Current string }
+	fields, _ := d.Fields.(json.RawMessage)
+	if json.Unmarshal(fields, &doc) != nil || json.Unmarshal(doc.Slug, &slug.Current) == nil {
+		return slug.Current
+	}
+	_ = json.Unmarshal(doc.Slug, &slug) // a slug of another form is none
+	return slug.Current
+}
+
 // HasWording reports whether a text is what visitors are asked for a purpose.
 func (s *Snapshot) HasWording(purpose, text string) bool {
 	return s.asks(purpose, func(wording string) bool { return schema.UnixLines(wording) == text })

@@ -206,7 +206,9 @@ type ComplexityRoot struct {
 	}
 
 	ImageAsset struct {
-		URL func(childComplexity int) int
+		Height func(childComplexity int) int
+		URL    func(childComplexity int) int
+		Width  func(childComplexity int) int
 	}
 
 	InvalidateCachePayload struct {
@@ -406,7 +408,7 @@ type ComplexityRoot struct {
 	Query struct {
 		Audit            func(childComplexity int, lead *string, first *int, after *string) int
 		CacheStats       func(childComplexity int) int
-		Content          func(childComplexity int, documentType string, locale schema.Locale) int
+		Content          func(childComplexity int, documentType string, locale schema.Locale, id *string, slug *string) int
 		Deliveries       func(childComplexity int, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) int
 		EstimateQuote    func(childComplexity int, selections schema.EstimateSelectionsInput, locale *schema.Locale) int
 		Funnel           func(childComplexity int, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) int
@@ -453,6 +455,8 @@ type ComplexityRoot struct {
 		Logo          func(childComplexity int) int
 		PrivacyURL    func(childComplexity int) int
 		SocialLinks   func(childComplexity int) int
+		Title         func(childComplexity int) int
+		Website       func(childComplexity int) int
 	}
 
 	SocialLinks struct {
@@ -1111,12 +1115,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.HealthCheck.State(childComplexity), true
 
+	case "ImageAsset.height":
+		if e.ComplexityRoot.ImageAsset.Height == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImageAsset.Height(childComplexity), true
 	case "ImageAsset.url":
 		if e.ComplexityRoot.ImageAsset.URL == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ImageAsset.URL(childComplexity), true
+	case "ImageAsset.width":
+		if e.ComplexityRoot.ImageAsset.Width == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImageAsset.Width(childComplexity), true
 
 	case "InvalidateCachePayload.invalidated":
 		if e.ComplexityRoot.InvalidateCachePayload.Invalidated == nil {
@@ -2006,7 +2022,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Content(childComplexity, args["documentType"].(string), args["locale"].(schema.Locale)), true
+		return e.ComplexityRoot.Query.Content(childComplexity, args["documentType"].(string), args["locale"].(schema.Locale), args["id"].(*string), args["slug"].(*string)), true
 	case "Query.deliveries":
 		if e.ComplexityRoot.Query.Deliveries == nil {
 			break
@@ -2251,6 +2267,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SiteSettings.SocialLinks(childComplexity), true
+	case "SiteSettings.title":
+		if e.ComplexityRoot.SiteSettings.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SiteSettings.Title(childComplexity), true
+	case "SiteSettings.website":
+		if e.ComplexityRoot.SiteSettings.Website == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SiteSettings.Website(childComplexity), true
 
 	case "SocialLinks.facebook":
 		if e.ComplexityRoot.SocialLinks.Facebook == nil {
@@ -2637,6 +2665,10 @@ type InvalidateCachePayload {
     documentType: String! @constraint(maxLength: 128)
     "Language of the documents."
     locale: Locale! = en
+    "Only the document with this id (` + "`" + `_id` + "`" + `)."
+    id: ID @constraint(maxLength: 128)
+    "Only documents with this slug (` + "`" + `slug.current` + "`" + `, or a ` + "`" + `slug` + "`" + ` that is a text)."
+    slug: String @constraint(maxLength: 256)
   ): [ContentDocument!]! @cacheControl(maxAge: 0, localeArgument: "locale") @cost(weight: 10)
 }
 
@@ -4014,6 +4046,10 @@ type SiteSettings {
   address: PostalAddress
   "Opening hours, a text for each day."
   businessHours: BusinessHours
+  "Name of the site, or of the company."
+  title: String
+  "Absolute address of the site."
+  website: String
   "Absolute address of the privacy policy."
   privacyUrl: String
 }
@@ -4050,6 +4086,10 @@ type Logo {
 type ImageAsset {
   "Absolute address of the picture."
   url: String
+  "Width in pixels; null if the CMS does not say."
+  width: Int
+  "Height in pixels; null if the CMS does not say."
+  height: Int
 }
 
 "Profiles on other sites, each an absolute address."
@@ -4660,6 +4700,10 @@ func (ec *executionContext) childFields_ImageAsset(ctx context.Context, field gr
 	switch field.Name {
 	case "url":
 		return ec.fieldContext_ImageAsset_url(ctx, field)
+	case "width":
+		return ec.fieldContext_ImageAsset_width(ctx, field)
+	case "height":
+		return ec.fieldContext_ImageAsset_height(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ImageAsset", field.Name)
 }
@@ -5072,6 +5116,10 @@ func (ec *executionContext) childFields_SiteSettings(ctx context.Context, field 
 		return ec.fieldContext_SiteSettings_address(ctx, field)
 	case "businessHours":
 		return ec.fieldContext_SiteSettings_businessHours(ctx, field)
+	case "title":
+		return ec.fieldContext_SiteSettings_title(ctx, field)
+	case "website":
+		return ec.fieldContext_SiteSettings_website(ctx, field)
 	case "privacyUrl":
 		return ec.fieldContext_SiteSettings_privacyUrl(ctx, field)
 	}

@@ -44,7 +44,7 @@ type MutationResolver interface {
 type QueryResolver interface {
 	Audit(ctx context.Context, lead *string, first *int, after *string) (*schema.AuditConnection, error)
 	CacheStats(ctx context.Context) (*schema.CacheStatsPayload, error)
-	Content(ctx context.Context, documentType string, locale schema.Locale) ([]*schema.ContentDocument, error)
+	Content(ctx context.Context, documentType string, locale schema.Locale, id *string, slug *string) ([]*schema.ContentDocument, error)
 	Leads(ctx context.Context, search *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error)
 	Lead(ctx context.Context, id string) (*schema.Lead, error)
 	Deliveries(ctx context.Context, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) (*schema.DeliveryConnection, error)
@@ -559,6 +559,22 @@ func (ec *executionContext) field_Query_content_args(ctx context.Context, rawArg
 		return nil, err
 	}
 	args["locale"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "slug",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["slug"] = arg3
 	return args, nil
 }
 
@@ -2295,7 +2311,7 @@ func (ec *executionContext) _Query_content(ctx context.Context, field graphql.Co
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Content(ctx, fc.Args["documentType"].(string), fc.Args["locale"].(schema.Locale))
+			return ec.Resolvers.Query().Content(ctx, fc.Args["documentType"].(string), fc.Args["locale"].(schema.Locale), fc.Args["id"].(*string), fc.Args["slug"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*schema.ContentDocument) graphql.Marshaler {

@@ -48,6 +48,14 @@ func TestContractSiteSettings(t *testing.T) {
 				`{"number":"1","label":null,"displayLocation":["footer"]}],"contactPhone":null}}}`,
 		},
 		{
+			"size of a logo of Sanity, title and website",
+			`[{"_id":"siteSettings","_type":"siteSettings","title":"Lumen","website":"https://l.example",` +
+				`"logo":{"asset":{"url":"https://cdn.sanity.io/images/p/d/ab-240x64.png"}}}]`,
+			`{ SiteSettings(id: "siteSettings") { title website logo { asset { width height } } } }`,
+			`{"data":{"SiteSettings":{"title":"Lumen","website":"https://l.example",` +
+				`"logo":{"asset":{"width":240,"height":64}}}}}`,
+		},
+		{
 			"every other field",
 			`[{"_id":"siteSettings","_type":"siteSettings","contactEmail":"a@b.co",` +
 				`"logo":{"asset":{"url":"https://x/l.png"},"alt":"A lamp"},"socialLinks":{"github":"https://g"},` +
@@ -131,7 +139,7 @@ func TestContractContent(t *testing.T) {
 	s.writeContent(`[
 		{"_id":"h-es","_type":"heroSection","language":"es","_updatedAt":"2026-01-02T03:04:05Z","_rev":"r",` +
 		`"title":"Hola","n":1.50},
-		{"_id":"h-en","_type":"heroSection","language":"en","title":"Hello"},
+		{"_id":"h-en","_type":"heroSection","language":"en","title":"Hello","slug":{"current":"home"}},
 		{"_id":"h-all","_type":"heroSection","title":"Everywhere"},
 		{"_id":"drafts.h-es","_type":"heroSection","language":"es","title":"Draft"},
 		{"_id":"o","_type":"secretType","title":"x"},
@@ -147,6 +155,12 @@ func TestContractContent(t *testing.T) {
 				`"fields":{"language":"es","n":1.50,"title":"Hola"}}]}}`},
 		{"the default locale", `{ content(documentType: "heroSection") { id } }`,
 			`{"data":{"content":[{"id":"h-all"},{"id":"h-en"}]}}`},
+		{"an id", `{ content(documentType: "heroSection", id: "h-all") { id } }`,
+			`{"data":{"content":[{"id":"h-all"}]}}`},
+		{"a slug", `{ content(documentType: "heroSection", slug: "home") { id } }`,
+			`{"data":{"content":[{"id":"h-en"}]}}`},
+		{"a slug of another document", `{ content(documentType: "heroSection", id: "h-all", slug: "home") { id } }`,
+			`{"data":{"content":[]}}`},
 		{"none", `{ content(documentType: "page") { id } }`, `{"data":{"content":[]}}`},
 	}
 
