@@ -48,11 +48,10 @@ func (r *Resolver) clearCache(
 		})
 	}
 
-	cleared, locales, err := r.Content.Clear(ctx, glob)
+	cleared, err := r.Content.Clear(ctx, glob)
 	if err != nil {
 		return nil, apierror.From(err)
 	}
-	r.Content.RefetchForEdge(locales)
 
 	// No other pattern is logged: it may hold the id of a quote, which opens its PDF.
 	if text != "*" && !strings.HasPrefix(text, "content:") {
@@ -78,7 +77,6 @@ func (r *Resolver) invalidateCache(
 		return nil, apierror.From(err)
 	}
 
-	r.Content.RefetchForEdge(locales)
 	r.Log.Info().Ctx(ctx).Strs("keys", keys).Msg("cache invalidated")
 	return &schema.InvalidateCachePayload{Success: true, Invalidated: keys}, nil
 }

@@ -94,7 +94,7 @@ func openSQLite(path string, o queue.Options) (*subject, error) {
 		return nil, err
 	}
 
-	o.Store, o.Leases = tables, tables
+	o.Store = tables
 	q, inTransaction, err := queue.New(riversqlite.New(pool), o)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func openPostgres(url string, o queue.Options) (*subject, error) {
 		return nil, err
 	}
 
-	o.Store, o.Leases = tables, tables
+	o.Store = tables
 	q, inTransaction, err := queue.New(riverpgxv5.New(pool), o)
 	if err != nil {
 		return nil, err

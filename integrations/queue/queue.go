@@ -56,8 +56,6 @@ type Options struct {
 	Store Store
 	// Targets are the systems that each lead is delivered to.
 	Targets []TargetConfig
-	// Leases hold the windows of the receivers.
-	Leases store.Leases
 	// Receivers are told of changed content, none in a process that only lists.
 	Receivers []Receiver
 	// ContentKeys are all keys that can change.
@@ -76,6 +74,7 @@ type Options struct {
 // Store is the part of the store that the queue works with.
 type Store interface {
 	store.Attempts
+	store.Edge
 	CountDeliveries(ctx context.Context) ([]store.DeliveryCount, error)
 }
 
@@ -110,9 +109,9 @@ const (
 // Queue delivers leads. What becomes of the deliveries is in the store.
 type Queue struct {
 	Options
-	targets   map[lead.Target]*target
-	receivers []*receiver
-	client    client
+	targets map[lead.Target]*target
+	edge    *edge
+	client  client
 }
 
 // client has the methods of a [river.Client] that don't depend on the database.
@@ -124,15 +123,16 @@ type client interface {
 	Insert(
 		ctx context.Context, args river.JobArgs, opts *river.InsertOpts,
 	) (*rivertype.JobInsertResult, error)
-	JobList(ctx context.Context, params *river.JobListParams) (*river.JobListResult, error)
-	JobDeleteMany(ctx context.Context, params *river.JobDeleteManyParams) (*river.JobDeleteManyResult, error)
+	InsertMany(
+		ctx context.Context, params []river.InsertManyParams,
+	) ([]*rivertype.JobInsertResult, error)
 }
 
 // New builds a queue on the driver of a database. It also returns the function with which
 // the store of that database lets the queue take part in its transactions. The driver's
 // pool must outlive the queue.
 func New[TDriver riverdriver.Driver[TTx], TTx any](driver TDriver, o Options) (*Queue, store.Queue[TTx], error) {
-	q := &Queue{Options: o, targets: map[lead.Target]*target{}}
+	q := &Queue{Options: o, targets: map[lead.Target]*target{}, edge: newEdge(len(o.Receivers))}
 	queues := map[string]river.QueueConfig{}
 	for _, c := range o.Targets {
 		t := newTarget(c, o.RetryMax)
@@ -143,8 +143,7 @@ func New[TDriver riverdriver.Driver[TTx], TTx any](driver TDriver, o Options) (*
 	}
 
 	for _, r := range o.Receivers {
-		q.receivers = append(q.receivers, newReceiver(r))
-		queues[r.Name] = river.QueueConfig{MaxWorkers: changeWorkers}
+		queues[r.Name] = river.QueueConfig{MaxWorkers: 2}
 	}
 
 	if o.SendOwnerMail != nil {
@@ -229,6 +228,8 @@ func (q *Queue) Start(ctx context.Context) error {
 // Stop fetches no more deliveries and lets those under way finish until ctx ends. The
 // others are interrupted, and tried again after the next start.
 func (q *Queue) Stop(ctx context.Context) error {
+	q.edge.stop()
+	q.edge.calls.Wait()
 	err := q.client.Stop(ctx)
 	if err == nil || !errors.Is(err, ctx.Err()) {
 		return err

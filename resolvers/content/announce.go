@@ -2,87 +2,34 @@ package content
 
 import (
 	"context"
-	"errors"
-	"time"
+
+	"siteapi/schema"
 )
 
-// The edge is told of each new revision of a locale's content, by the instance that has a
-// lease. A note of its name is the revision that was told last, written after the calls are
-// durable. So what an instance was killed before it told, another one tells, or the
-// same one after its next start.
-const (
-	announceLease = "announced:" // prefix of leases and notes; the key of the content follows
-
-	// announceGrace is how long an instance leaves it to another one, which has fetched the
-	// content or has the lease.
-	announceGrace = 5 * time.Second
-	// announceWait is how long an announcement waits for the database.
-	announceWait = time.Second
-)
-
-// announce tells the edge of a revision after a time, unless the edge was told of it or
-// the revision has been replaced by then.
-func (c *Service) announce(l *localeContent, revision string, after time.Duration) {
-	if c.TellEdge == nil {
-		return
+// changing has the edge told of locales whose content is about to be invalidated. The caller
+// calls changed when that has happened.
+func (c *Service) changing(ctx context.Context, locales []schema.Locale) (changed func()) {
+	if c.Changing == nil || len(locales) == 0 {
+		return func() {}
 	}
-
-	known := false
-	c.state(l, func(s *localeState) {
-		known = s.announced != nil && *s.announced == revision
-		s.announced = &revision
-	})
-	if known {
-		return
+	for _, locale := range locales {
+		c.state(c.locales[locale], func(s *localeState) { s.announced = new(string) })
 	}
-
-	c.start(func(ctx context.Context) {
-		for ctx.Err() == nil {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(after):
-			}
-
-			now, ok := c.Revision(string(l.locale))
-			if after > 0 && ok && now != revision || c.announceNow(ctx, l, revision) {
-				return
-			}
-			after = announceGrace
-		}
-	})
+	return c.Changing(ctx)
 }
 
-// announceNow tells the edge of a revision if it was not told of it. It returns false
-// while another instance has the lease.
-func (c *Service) announceNow(ctx context.Context, l *localeContent, revision string) (done bool) {
-	try, cancel := context.WithTimeout(ctx, announceWait)
-	defer cancel()
-
-	last, err := c.Notes.Note(try, announceLease+l.key)
-	if err == nil && last == revision {
-		return true
-	}
-
-	// Without the database the edge is told all the same.
-	taken, err := c.Leases.TakeLease(try, announceLease+l.key, c.instance, announceGrace)
-	if err == nil && !taken {
-		return false
+// announce has the edge told of a revision that was fetched, unless this process fetched the
+// same one before, or has just had it told: the content may have changed unnoticed, also
+// before the process started.
+func (c *Service) announce(ctx context.Context, l *localeContent, revision string) {
+	var last *string
+	c.state(l, func(s *localeState) { last, s.announced = s.announced, &revision })
+	if last != nil && (*last == revision || *last == "") {
+		return
 	}
 
 	c.Count("content_changed", string(l.locale))
-	c.TellEdge(ctx, []string{l.key})
-	if ctx.Err() != nil || *c.state(l, nil).announced != revision {
-		return true // it may not be durable, or is not the latest
+	if c.Changing != nil {
+		c.Changing(ctx)()
 	}
-
-	err = errors.Join(
-		c.Notes.SetNote(ctx, announceLease+l.key, revision),
-		c.Leases.EndLease(ctx, announceLease+l.key, c.instance),
-	)
-	if err != nil {
-		c.Log.Warn().Err(err).Str("locale", string(l.locale)).
-			Msg("recording what the edge was told: it is told again after the next start")
-	}
-	return true
 }

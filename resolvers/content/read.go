@@ -119,7 +119,7 @@ func (c *Service) open(ctx context.Context, l *localeContent, entry cache.Entry)
 
 	l.latest.Store(&loadedContent{snap, idOf(entry)})
 	if latest == nil || latest.Revision != snap.Revision {
-		c.adopt(ctx, l, latest == nil, value)
+		c.adopt(ctx, l, value)
 	}
 	return snap, nil
 }
@@ -148,19 +148,13 @@ func (c *Service) decode(
 	return snap, own.Value, err
 }
 
-// adopt does what a new revision asks for: its prices are stored, the edge is told, and it
-// becomes the copy that a later process serves while the CMS fails.
-func (c *Service) adopt(ctx context.Context, l *localeContent, first bool, value []byte) {
+// adopt does what a new revision asks for: its prices are stored, and it becomes the copy
+// that a later process serves while the CMS fails.
+func (c *Service) adopt(ctx context.Context, l *localeContent, value []byte) {
 	latest := l.latest.Load()
 	if latest.Prices != nil || !latest.RulesUnusable {
 		c.storePrices(l, latest.Prices)
 	}
-
-	grace := announceGrace
-	if first {
-		grace = 0 // after the start there may be no other instance
-	}
-	c.announce(l, latest.Revision, grace)
 
 	err := os.MkdirAll(c.FallbackDir, 0o750)
 	if err == nil {
@@ -201,7 +195,7 @@ func (c *Service) fill(l *localeContent) cache.Fill {
 		now := c.Now().UTC()
 		c.state(l, func(s *localeState) { s.fetchedAt = &now })
 		c.Count("content_fill", "ok")
-		c.announce(l, cache.RevisionOf(value), 0)
+		c.announce(ctx, l, cache.RevisionOf(value))
 		return value, c.Life, nil
 	}
 }

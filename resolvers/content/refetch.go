@@ -23,6 +23,7 @@ func (c *Service) Invalidate(ctx context.Context, locales []schema.Locale) ([]st
 		return keys, nil
 	}
 
+	defer c.changing(ctx, locales)()
 	err := c.Cache.Invalidate(ctx, keys...)
 	c.endPauses(locales)
 	if err != nil {
@@ -31,20 +32,19 @@ func (c *Service) Invalidate(ctx context.Context, locales []schema.Locale) ([]st
 	return keys, nil
 }
 
-// Clear removes the entries that match a pattern. It returns their number, and the locales
-// whose content was removed.
-func (c *Service) Clear(
-	ctx context.Context, pattern cache.Pattern,
-) (cleared int, locales []schema.Locale, err error) {
+// Clear removes the entries that match a pattern, and returns their number.
+func (c *Service) Clear(ctx context.Context, pattern cache.Pattern) (cleared int, err error) {
+	var locales []schema.Locale
 	for _, locale := range schema.Locales() {
 		if pattern.Match(Key(string(locale))) {
 			locales = append(locales, locale)
 		}
 	}
 
+	defer c.changing(ctx, locales)()
 	cleared, err = c.Cache.Clear(ctx, pattern)
 	c.endPauses(locales)
-	return cleared, locales, err
+	return cleared, err
 }
 
 // endPauses lets content be fetched at once although the CMS failed a moment ago.
@@ -62,14 +62,6 @@ func (c *Service) Warm() { c.refetch(schema.Locales()) }
 // servers of the CMS have the change.
 func (c *Service) FollowChange(locales []schema.Locale) {
 	c.refetch(locales, firstRefetch, secondRefetch)
-}
-
-// RefetchForEdge fetches content that an operator removed from the cache. Where the edge
-// answers the readers, none of them may come and cause that.
-func (c *Service) RefetchForEdge(locales []schema.Locale) {
-	if c.TellEdge != nil {
-		c.refetch(locales)
-	}
 }
 
 // refetch fills the entries of locales in the background, and renews them after each pause.

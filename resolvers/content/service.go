@@ -4,7 +4,6 @@ package content
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"slices"
 	"sync"
@@ -28,7 +27,7 @@ type Options struct {
 	CMS   cms.Content
 	Cache cache.Cache
 
-	Leases store.Leases // only Watch and TellEdge need it, and Notes
+	Leases store.Leases // only Watch needs it, and Notes
 	Notes  store.Notes
 	Log    zerolog.Logger
 	Now    func() time.Time
@@ -41,9 +40,10 @@ type Options struct {
 	// FallbackDir holds fallback copies of the content for later processes.
 	FallbackDir string
 
-	// TellEdge tells caches in front and renderers that the content under some keys has
-	// changed. It is called in the background. nil: there are none.
-	TellEdge func(ctx context.Context, keys []string)
+	// Changing has caches in front and renderers told of content that is about to be
+	// invalidated, however this process ends. The returned function is called when that has
+	// happened. nil: there are none.
+	Changing func(ctx context.Context) (changed func())
 
 	// Prices keeps rules of prices, so that a price can be computed again after they were
 	// replaced. Optional: a command that only writes mails has nowhere to store them.
@@ -54,11 +54,10 @@ type Options struct {
 type Service struct {
 	Options
 
-	formats  *schema.Formats
-	types    []string // document types that are fetched
-	origin   string   // identifies what content is made from: the source, the types and the form
-	locales  map[schema.Locale]*localeContent
-	instance string // holder of the leases on announcements
+	formats *schema.Formats
+	types   []string // document types that are fetched
+	origin  string   // identifies what content is made from: the source, the types and the form
+	locales map[schema.Locale]*localeContent
 
 	mu sync.Mutex // guards the state of each locale
 
@@ -83,7 +82,7 @@ type localeState struct {
 	fetchedAt *time.Time // when this process last fetched; nil: never
 	paused    time.Time  // earliest time of the next fetch
 	refetch   int        // number of the latest refetch
-	announced *string    // revision that the edge was or is being told of
+	announced *string    // revision that was fetched last; empty after an invalidation
 
 	// prices is the revision of the rules of prices that this process last stored, empty
 	// where it stored that there are none.
@@ -97,11 +96,10 @@ func New(o Options) *Service {
 	}
 
 	c := &Service{
-		Options:  o,
-		formats:  schema.NewFormats(),
-		types:    []string{SettingsType, cms.OptionType, cms.RulesType, cms.ConsentType},
-		locales:  map[schema.Locale]*localeContent{},
-		instance: rand.Text(),
+		Options: o,
+		formats: schema.NewFormats(),
+		types:   []string{SettingsType, cms.OptionType, cms.RulesType, cms.ConsentType},
+		locales: map[schema.Locale]*localeContent{},
 	}
 
 	for _, t := range o.Types {

@@ -219,7 +219,7 @@ func (a *app) newContent(source cmsDriver, entries cache.Cache) {
 		Types:         s.ContentTypes,
 		Life:          cache.Lifetime{Fresh: s.ContentTTL, Stale: 24 * time.Hour},
 		FallbackDir:   contentDir(s),
-		TellEdge:      a.tellEdge(),
+		Changing:      a.data.Queue.ContentChanging,
 	})
 }
 

@@ -86,7 +86,7 @@ func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*op
 		return nil, errors.Join(err, tables.Close())
 	}
 
-	o.Store, o.Leases = tables, tables
+	o.Store = tables
 	jobs, inTransaction, err := queue.New(riverpgxv5.New(pool), o)
 	if err == nil {
 		tables.UseQueue(inTransaction)
@@ -156,7 +156,7 @@ func openSQLite(
 		return nil, err
 	}
 
-	o.Store, o.Leases = tables, tables
+	o.Store = tables
 	jobs, inTransaction, err := queue.New(riversqlite.New(pool), o)
 	if err != nil {
 		return nil, err

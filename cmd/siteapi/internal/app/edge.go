@@ -44,11 +44,3 @@ func openReceivers(
 
 	return list, nil
 }
-
-// tellEdge returns the function that tells of changed content, or nil if nothing is told.
-func (a *app) tellEdge() func(ctx context.Context, keys []string) {
-	if len(a.settings.PurgeURLs)+len(a.settings.RevalidateURLs) == 0 {
-		return nil
-	}
-	return a.data.Queue.ContentChanged
-}

@@ -11,7 +11,9 @@ import (
 )
 
 // notCopied are tables whose rows belong to the processes that run on a database.
-var notCopied = []string{"leases", "lead_changes", "pulse", "store_migrations"} //nolint:gochecknoglobals // a constant
+var notCopied = []string{ //nolint:gochecknoglobals // a constant
+	"edge_changes", "edge_receivers", "leases", "lead_changes", "pulse", "store_migrations",
+}
 
 // Copied is the number of rows of a table that were copied.
 type Copied struct {
