@@ -380,8 +380,8 @@ func TestChangedLead(t *testing.T) {
 		q.becomesAt(t, "one", lead.CRM, lead.Delivered)
 		q.becomesAt(t, "one", lead.Webhook, lead.Delivered)
 
-		if n, _, err := q.store.WithdrawConsent(t.Context(), "one@example.org", "news", time.Now()); n != 1 || err != nil {
-			t.Fatal(n, err)
+		if w, err := q.store.WithdrawConsent(t.Context(), "one@example.org", "news", time.Now()); w.Leads != 1 || err != nil {
+			t.Fatal(w, err)
 		}
 		eventually(t, "the CRM is told", func() bool { _, taken := crm.total(); return taken == 2 })
 		if d := q.the(t, "one", lead.CMS); d.State != lead.Running {

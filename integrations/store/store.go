@@ -145,11 +145,11 @@ type Archive interface {
 
 	// WithdrawConsent records that a person no longer agrees, in all leads of an address
 	// in which it was given, and delivers those that were released to the CMS and the CRM
-	// again. It returns their number, and that of leads that PruneLeads had erased before,
-	// of which nothing is kept; ErrNotFound if there are neither.
+	// again. With [lead.SaveProgress] what was typed into sessions is erased, too, whether it
+	// was given with a lead or not. It returns ErrNotFound if there is nothing to withdraw.
 	WithdrawConsent(
 		ctx context.Context, email, purpose string, at time.Time, audit ...AuditEntry,
-	) (leads, deleted int, err error)
+	) (Withdrawal, error)
 
 	// CountConsents returns the number of consents that are stored about an address,
 	// those of leads that PruneLeads erased too.
@@ -163,8 +163,15 @@ type Archive interface {
 	CountHints(ctx context.Context, email string) (int64, error)
 
 	// EraseHints removes the contact form entries from the sessions that CountHints
-	// counts, and returns their number. The audit has its entries if there is at least one.
-	EraseHints(ctx context.Context, email string, audit ...AuditEntry) (int64, error)
+	// counts, and returns their number.
+	EraseHints(ctx context.Context, email string) (int64, error)
+}
+
+// Withdrawal counts what the withdrawal of a consent has changed.
+type Withdrawal struct {
+	Leads    int // leads in which it was withdrawn; the queue tells the CMS and the CRM
+	Deleted  int // leads that retention had deleted, so that neither can be told of them
+	Sessions int // sessions whose contact fields were erased
 }
 
 // Load is how busy a driver is.

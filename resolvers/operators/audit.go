@@ -81,26 +81,29 @@ func (r *Resolver) record(ctx context.Context, entries ...store.AuditEntry) erro
 	return nil
 }
 
-// openedAgain is how long a lead may be read again without another entry: the page looks
-// every few seconds while a delivery is under way.
+// openedAgain is how long a lead may be read again without another entry: its page asks anew
+// whenever a delivery of it goes on.
 const openedAgain = 15 * time.Minute
 
-// recordOpened stores that a lead was read, if the answer shows personal data of it, unless
-// the same operator read it just before. Others may have read it since.
-func (r *Resolver) recordOpened(ctx context.Context, leadID string) error {
+// recordShown stores that a lead, or a page of several, was read, if the answer shows personal
+// data. A lead that the same operator read just before has its entry.
+func (r *Resolver) recordShown(
+	ctx context.Context, action schema.AuditAction, leadID string, detail map[string]any,
+) error {
 	if !showsPersonal(ctx) {
 		return nil
 	}
 
-	latest, err := r.Audit.AuditEntries(ctx, store.AuditFilter{Lead: leadID, Limit: DefaultPage})
-	if err != nil {
-		return coded(err)
-	}
-
-	entry := r.done(ctx, schema.AuditActionOpened, leadID, nil)
-	for _, e := range latest {
-		if e.Actor == entry.Actor && e.Action == entry.Action && entry.At.Sub(e.At).Abs() < openedAgain {
-			return nil
+	entry := r.done(ctx, action, leadID, detail)
+	if leadID != "" {
+		latest, err := r.Audit.AuditEntries(ctx, store.AuditFilter{Lead: leadID, Limit: DefaultPage})
+		if err != nil {
+			return coded(err)
+		}
+		for _, e := range latest {
+			if e.Actor == entry.Actor && e.Action == entry.Action && entry.At.Sub(e.At).Abs() < openedAgain {
+				return nil
+			}
 		}
 	}
 	return r.record(ctx, entry)

@@ -104,7 +104,7 @@ func (r *Resolver) RetryLeads(ctx context.Context, ids []string) (*schema.LeadsC
 
 		for _, d := range unsent {
 			if err == nil {
-				err = r.recordRetry(ctx, newDelivery(d, &schema.Lead{ID: l.ID}))
+				err = r.record(ctx, r.retried(ctx, l.ID, newTarget(d.Target)))
 			}
 			if err == nil {
 				err = r.Leads.Deliveries.RetryDelivery(ctx, d.ID)

@@ -18,7 +18,7 @@ func (r *Resolver) changeLead(
 	l, err := r.Leads.Find(ctx, id)
 	if err == nil {
 		r.logAudit(ctx, field, l.ID)
-		err = r.recordOpened(ctx, l.ID)
+		err = r.recordShown(ctx, schema.AuditActionOpened, l.ID, nil)
 	}
 	if err == nil {
 		err = change(l)

@@ -36,13 +36,9 @@ func (r *Resolver) DeliveryPage(
 
 	n := executor.Fitting(ctx, edges, nil)
 	r.logAudit(ctx, "deliveries", leadsOf(list[:n])...)
-	if showsPersonal(ctx) {
-		err := r.recordListed(ctx, []any{"deliveries", f.States, f.Target}, func() (map[string]any, error) {
-			return map[string]any{"count": n, "of": "deliveries"}, nil
-		})
-		if err != nil {
-			return nil, err
-		}
+	err = r.recordShown(ctx, schema.AuditActionListed, "", map[string]any{"count": n, "of": "deliveries"})
+	if err != nil {
+		return nil, err
 	}
 
 	page := &schema.DeliveryConnection{
@@ -68,7 +64,7 @@ func (r *Resolver) RetryDelivery(ctx context.Context, id string) (*schema.Delive
 		err = store.ErrNotFound // or its lead has been erased
 	}
 	if err == nil {
-		err = r.recordRetry(ctx, list[0])
+		err = r.record(ctx, r.retried(ctx, list[0].Lead.ID, list[0].Target))
 	}
 	if err == nil {
 		err = r.Leads.Deliveries.RetryDelivery(ctx, number)
@@ -88,13 +84,9 @@ func (r *Resolver) RetryDelivery(ctx context.Context, id string) (*schema.Delive
 	return list[0], nil
 }
 
-// recordRetry stores that a delivery is tried by hand.
-func (r *Resolver) recordRetry(ctx context.Context, d *schema.Delivery) error {
-	leadID := ""
-	if d.Lead != nil {
-		leadID = d.Lead.ID
-	}
-	return r.record(ctx, r.done(ctx, schema.AuditActionRetried, leadID, map[string]any{"target": d.Target}))
+// retried returns the entry of the audit for a delivery that is tried by hand.
+func (r *Resolver) retried(ctx context.Context, leadID string, target schema.DeliveryTarget) store.AuditEntry {
+	return r.done(ctx, schema.AuditActionRetried, leadID, map[string]any{"target": target})
 }
 
 // deliveries returns deliveries with their leads as operators see them, and whether there
@@ -131,11 +123,15 @@ func leadsOf(list []*schema.Delivery) (ids []string) {
 	return ids
 }
 
+func newTarget(t lead.Target) schema.DeliveryTarget {
+	return schema.DeliveryTarget(strings.ToUpper(string(t)))
+}
+
 // newDelivery returns a delivery as operators see it. The lead is nil if it was erased.
 func newDelivery(d lead.Delivery, of *schema.Lead) *schema.Delivery {
 	shown := &schema.Delivery{
 		ID:           strconv.FormatInt(d.ID, 10),
-		Target:       schema.DeliveryTarget(strings.ToUpper(string(d.Target))),
+		Target:       newTarget(d.Target),
 		State:        schema.DeliveryState(strings.ToUpper(string(d.State))),
 		CreatedAt:    d.CreatedAt,
 		Attempts:     []*schema.DeliveryAttempt{},

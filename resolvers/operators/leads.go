@@ -14,6 +14,7 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/executor"
+	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
@@ -21,10 +22,9 @@ import (
 func (r *Resolver) LeadPage(
 	ctx context.Context, f store.Filter, state lead.State, after string,
 ) (*schema.LeadConnection, error) {
-	position, began := r.openCursor(ctx, f, state, after)
 	if after != "" {
 		var err error
-		if f.After, err = parsePosition(f, position); err != nil {
+		if f.After, err = parsePosition(f, cursorText(after)); err != nil {
 			return nil, err
 		}
 	}
@@ -59,7 +59,11 @@ func (r *Resolver) LeadPage(
 		"csv": func(i int) string { return *table(found[i:i+1], i == 0 && after == "") },
 	})
 	r.logAudit(ctx, "leads", leadIDs(found[:n])...)
-	if began, err = r.recordLeads(ctx, f, state, began); err != nil {
+	action := schema.AuditActionListed
+	if asks(ctx, "csv") {
+		action = schema.AuditActionExported
+	}
+	if err := r.recordShown(ctx, action, "", FilterDetail(f, state, n)); err != nil {
 		return nil, err
 	}
 
@@ -77,11 +81,15 @@ func (r *Resolver) LeadPage(
 	if asks(ctx, "csv") {
 		page.CSV = table(found[:n], after == "")
 	}
-	if n > 0 && began != 0 {
-		sealed := newCursor(newExport(ctx, f, state, began).seal(r.ExportKey, positionText(f, found[n-1])))
-		page.PageInfo.EndCursor = &sealed
-	}
 	return page, nil
+}
+
+// table returns leads as a table for a spreadsheet.
+func table(list []lead.Lead, heading bool) *string {
+	var text strings.Builder
+	_ = leads.NewTable(&text, heading).Leads(list) // a Builder takes everything
+	csv := text.String()
+	return &csv
 }
 
 // newLeadCounts adds up what was counted.
@@ -185,7 +193,7 @@ func (r *Resolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
 		return nil, err
 	}
 	r.logAudit(ctx, "lead", found.ID)
-	if err := r.recordOpened(ctx, found.ID); err != nil {
+	if err := r.recordShown(ctx, schema.AuditActionOpened, found.ID, nil); err != nil {
 		return nil, err
 	}
 	return shown[0], nil
@@ -208,7 +216,7 @@ func (r *Resolver) SameAddress(ctx context.Context, of *schema.Lead) ([]*schema.
 	found = slices.DeleteFunc(found, func(l lead.Lead) bool { return l.ID == of.ID })
 	found = found[:min(mostSameAddress, len(found))]
 	for _, l := range found {
-		if err := r.recordOpened(ctx, l.ID); err != nil {
+		if err := r.recordShown(ctx, schema.AuditActionOpened, l.ID, nil); err != nil {
 			return nil, err
 		}
 	}

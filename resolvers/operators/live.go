@@ -16,14 +16,10 @@ func (r *Resolver) LeadEvents(ctx context.Context, after string) (<-chan *schema
 		return nil, coded(err)
 	}
 
-	if showsPersonal(ctx) {
-		err := r.recordListed(ctx, "lead events", func() (map[string]any, error) {
-			return map[string]any{"of": "lead events"}, nil
-		})
-		if err != nil {
-			follower.Close()
-			return nil, err
-		}
+	err = r.recordShown(ctx, schema.AuditActionListed, "", map[string]any{"of": "lead events"})
+	if err != nil {
+		follower.Close()
+		return nil, err
 	}
 
 	events := make(chan *schema.LeadEvent)

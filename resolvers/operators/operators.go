@@ -27,17 +27,10 @@ type Deps struct {
 	Mails    *leadmail.Service
 	Log      zerolog.Logger
 	Now      func() time.Time
-
-	// ExportKey seals the cursors of exports. It is the same at all instances.
-	ExportKey []byte
 }
 
 // Resolver resolves the fields of operators.
-type Resolver struct {
-	Deps
-
-	listed listings // the lists that the audit has an entry of
-}
+type Resolver struct{ Deps }
 
 // isViewer reports whether a field is answered for a viewer, who must not learn the id of a
 // lead: it opens the PDF.

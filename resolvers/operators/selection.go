@@ -3,18 +3,25 @@ package operators
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"siteapi/schema"
 )
 
 // showsPersonal reports whether an operation selects a field below the current one that is
-// not for viewers, and the caller is none: a viewer gets null there.
+// not for viewers, and the caller is none: a viewer gets null there. It is true of a search as
+// well, whose text is contact data even if leads are only counted.
 func showsPersonal(ctx context.Context) bool {
 	if isViewer(ctx) {
 		return false
 	}
 
+	if search, _ := graphql.GetFieldContext(ctx).Args["search"].(*string); strings.TrimSpace(schema.ValueOr(search, "")) != "" {
+		return true
+	}
 	op := graphql.GetOperationContext(ctx)
 	var below func(set ast.SelectionSet) bool
 	below = func(set ast.SelectionSet) bool {

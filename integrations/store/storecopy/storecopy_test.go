@@ -148,8 +148,8 @@ func TestCopy(t *testing.T) {
 		t.Errorf("a lead that was copied is accepted again: %v, %v", created, err)
 	}
 	must(to.AddNote(ctx, id, lead.Note{Author: "ana", At: time.Now(), Text: "called again"}))
-	if n, _, err := to.WithdrawConsent(ctx, storetest.Lead(6).Lead.Contact.Email, "news", time.Now()); n == 0 || err != nil {
-		t.Errorf("consents in %d leads were withdrawn, %v", n, err)
+	if w, err := to.WithdrawConsent(ctx, storetest.Lead(6).Lead.Contact.Email, "news", time.Now()); w.Leads == 0 || err != nil {
+		t.Errorf("consents in %d leads were withdrawn, %v", w, err)
 	}
 
 	if _, err := storecopy.Copy(ctx, from, to); !errors.Is(err, storecopy.ErrNotEmpty) {

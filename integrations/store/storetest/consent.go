@@ -29,9 +29,9 @@ func withdrawals(t *testing.T, s Subject) {
 	withdraw := func(purpose string, leads, deleted int, want error) {
 		t.Helper()
 		entry := store.AuditEntry{At: When(), Actor: "ana", Action: "WITHDRAWN", Detail: "{}"}
-		n, gone, err := db.WithdrawConsent(t.Context(), "ANA@example.com", purpose, When(), entry)
-		if n != leads || gone != deleted || !errors.Is(err, want) {
-			t.Errorf("%s is withdrawn in %d leads and %d, %v, want %d, %d, %v", purpose, n, gone, err, leads, deleted, want)
+		w, err := db.WithdrawConsent(t.Context(), "ANA@example.com", purpose, When(), entry)
+		if w != (store.Withdrawal{Leads: leads, Deleted: deleted}) || !errors.Is(err, want) {
+			t.Errorf("%s is withdrawn: %+v, %v, want %d, %d, %v", purpose, w, err, leads, deleted, want)
 		}
 	}
 	audited := func(want int) {
@@ -76,8 +76,8 @@ func withdrawals(t *testing.T, s Subject) {
 	audited(2)
 }
 
-// The audit has one entry for the erasure of what was typed, if there was anything.
-func hintsAudit(t *testing.T, s Subject) {
+// What was typed is erased with the consent to its being kept, also without a lead.
+func withdrawTyped(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	for _, session := range []string{"one", "two"} {
 		v := Visit(session, When())
@@ -86,11 +86,11 @@ func hintsAudit(t *testing.T, s Subject) {
 	}
 
 	entry := store.AuditEntry{At: When(), Actor: "ana", Action: "WITHDRAWN", Detail: "{}"}
-	for _, want := range []int64{2, 0} {
-		n, err := db.EraseHints(t.Context(), "ana@example.com", entry)
+	for _, want := range []store.Withdrawal{{Sessions: 2}, {}} {
+		got, err := db.WithdrawConsent(t.Context(), "ANA@example.com", lead.SaveProgress, When(), entry)
 		entries, auditErr := db.AuditEntries(t.Context(), store.AuditFilter{Limit: 10})
-		if err != nil || auditErr != nil || n != want || len(entries) != 1 {
-			t.Errorf("%d sessions, %v, with the audit %+v, %v, want %d and one entry", n, err, entries, auditErr, want)
+		if got != want || errors.Is(err, store.ErrNotFound) != (want.Sessions == 0) || auditErr != nil || len(entries) != 1 {
+			t.Errorf("%+v, %v, with the audit %+v, %v, want %+v and one entry", got, err, entries, auditErr, want)
 		}
 	}
 }

@@ -117,7 +117,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"prune/submissions":         pruneLeads,
 		"hints":                     hints,
 		"hints/while tracked":       hintsWhileTracked,
-		"hints/audit":               hintsAudit,
+		"withdrawals/typed": withdrawTyped,
 		"withdrawals":               withdrawals,
 		"erase":                     erase,
 		"persons":                   persons,

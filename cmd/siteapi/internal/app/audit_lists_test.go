@@ -12,80 +12,52 @@ import (
 	"siteapi/schema"
 )
 
-// A list that an open page asks for again after each change, or page by page, is one entry
-// with the number of all leads in it. Another filter or another operator gets one of its own.
+// Each page of leads or deliveries that shows contact data is an entry, and so is a search
+// that only counts. An entry does not say what was searched for.
 func TestAuditOfLists(t *testing.T) {
 	t.Parallel()
-	p := newProvider(t)
-	p.groups = "ops"
-	address := freeAddress(t)
-	s := newSite(t, p.environ(address)...).start()
+	s, b := newOperatedSite(t)
 	for _, session := range []string{"one", "two", "three"} {
 		s.arrives(s.submit(session))
 	}
-	b := &browser{t: t, base: "http://" + address}
-	if _, text := b.signsIn(); b.cookie == nil {
-		t.Fatal(text)
-	}
 
 	known := s.recorded() // the test looks at deliveries with a command
-	lists := func(what, path, operation string, want []string, headers ...string) (cursor string) {
-		t.Helper()
-		body, _ := json.Marshal(object{"query": operation})
-		_, answer := b.send("POST", path, string(body), headers...)
-		raw, _ := json.Marshal(answer)
+	const leads = `) { edges { node { id contact { email } } } pageInfo { endCursor } } }`
+	const deliveries = `) { edges { node { lead { contact { email } } } } pageInfo { endCursor } } }`
+	next := ""
+	for _, c := range []struct{ operation, want string }{
+		{`{ list: leads(first: 2` + leads, `LISTED  {"count":2}`},
+		{`{ list: leads(first: 2, after: "%s"` + leads, `LISTED  {"count":1}`},
+		{`{ list: leads(state: DELIVERED` + leads, `LISTED  {"count":3,"state":"DELIVERED"}`},
+		{`{ list: leads(search: "one"` + leads, `LISTED  {"count":1,"searched":true}`},
+		{`{ list: leads(search: "thr") { counts { total } pageInfo { endCursor } } }`, `LISTED  {"count":1,"searched":true}`},
+		{`{ list: leads(search: " ", locale: en) { counts { total } pageInfo { endCursor } } }`, ""},
+		{`{ list: leads(first: 2) { csv pageInfo { endCursor } } }`, `EXPORTED  {"count":2}`},
+		{`{ list: leads(first: 2, after: "%s") { csv pageInfo { endCursor } } }`, `EXPORTED  {"count":1}`},
+		{`{ list: deliveries(first: 2` + deliveries, `LISTED  {"count":2,"of":"deliveries"}`},
+	} {
+		body, _ := json.Marshal(object{"query": strings.Replace(c.operation, "%s", next, 1)})
+		_, answer := b.send("POST", "/graphql", string(body), "Authorization: Bearer secret-of-operators")
 		var result struct {
 			Data struct {
 				List struct{ PageInfo schema.PageInfo }
 			}
 		}
+		raw, _ := json.Marshal(answer)
 		if err := json.Unmarshal(raw, &result); err != nil || answer["errors"] != nil {
-			t.Fatalf("%s: %v %s", what, err, raw)
+			t.Fatalf("%s: %v %s", c.operation, err, raw)
 		}
+		next = schema.ValueOr(result.Data.List.PageInfo.EndCursor, "")
 
 		all := s.recorded()
-		if got := all[len(known):]; !slices.Equal(got, want) {
-			t.Errorf("%s: the audit has %q, want %q", what, got, want)
+		if got := strings.Join(all[len(known):], ", "); got != c.want {
+			t.Errorf("%s: the audit has %q, want %q", c.operation, got, c.want)
 		}
 		known = all
-		return schema.ValueOr(result.Data.List.PageInfo.EndCursor, "")
 	}
-	const rest = `) { edges { node { id contact { email } } } pageInfo { endCursor } } }`
-	leads := func(what, arguments string, want ...string) string {
-		t.Helper()
-		return lists(what, "/admin/graphql", `{ list: leads(`+arguments+rest, want)
-	}
-
-	next := leads("opened", `first: 1`, `LISTED  {"count":3}`)
-	leads("refreshed", `first: 1`)
-	leads("more of it", `first: 2`)
-	leads("its next page", `first: 1, after: "`+next+`"`)
-	leads("in another order", `first: 1, sort: LARGEST`)
-	leads("another state", `state: DELIVERED`, `LISTED  {"count":3,"state":"DELIVERED"}`)
-	leads("searched", `search: "one"`, `LISTED  {"count":1,"searched":true}`)
-	leads("searched for something else", `search: "two"`, `LISTED  {"count":1,"searched":true}`)
-	leads("searched for that again", `search: "two"`)
-	lists("counted", "/admin/graphql", `{ list: leads(search: "thr") { counts { total } pageInfo { endCursor } } }`,
-		[]string{`LISTED  {"count":1,"searched":true}`})
-	lists("only counted", "/admin/graphql", `{ list: leads(search: " ", locale: en) { counts { total } pageInfo { endCursor } } }`, nil)
-	leads("back at the first list", `first: 50`)
-	lists("another operator", "/graphql", `{ list: leads(first: 1`+rest,
-		[]string{`LISTED  {"count":3}`}, "Authorization: Bearer secret-of-operators")
-
-	deliveries := func(what, arguments string, want ...string) string {
-		t.Helper()
-		fields := strings.Replace(rest, "contact", "lead { contact", 1)
-		fields = strings.Replace(fields, "email }", "email } }", 1)
-		return lists(what, "/admin/graphql", `{ list: deliveries(`+arguments+fields, want)
-	}
-	next = deliveries("deliveries", `first: 2`, `LISTED  {"count":2,"of":"deliveries"}`)
-	deliveries("deliveries refreshed", `first: 2`)
-	deliveries("more deliveries", `first: 2, after: "`+next+`"`)
-	deliveries("other deliveries", `first: 2, target: CRM`, `LISTED  {"count":2,"of":"deliveries"}`)
 }
 
-// A stream that names leads by more than a viewer sees is one entry for a while, however often
-// a page connects.
+// A stream that names leads by more than a viewer sees is an entry.
 func TestAuditOfStreams(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t)
@@ -122,7 +94,6 @@ func TestAuditOfStreams(t *testing.T) {
 	if got := s.recorded(); len(got) != 0 {
 		t.Errorf("a stream without ids: %q", got)
 	}
-	stream("changes { id }")
 	stream("position changes { id reference }")
 	if got, want := s.recorded(), []string{`LISTED  {"of":"lead events"}`}; !slices.Equal(got, want) {
 		t.Errorf("the audit has %q, want %q", got, want)

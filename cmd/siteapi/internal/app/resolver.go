@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -136,22 +135,14 @@ func (a *app) newQuotes(verifier *turnstile.Verifier) *quotes.Resolver {
 // newOperators returns the resolver of what operators see and do.
 func (a *app) newOperators(rules *leads.Service) *operators.Resolver {
 	return &operators.Resolver{Deps: operators.Deps{
-		Leads:     rules,
-		Audit:     a.data.Tables,
-		Sessions:  a.data.Tables,
-		Live:      &live.Feed{Changes: a.data.Tables, Log: a.log},
-		Mails:     a.mails,
-		Log:       a.log,
-		Now:       time.Now,
-		ExportKey: exportKey(a.settings),
+		Leads:    rules,
+		Audit:    a.data.Tables,
+		Sessions: a.data.Tables,
+		Live:     &live.Feed{Changes: a.data.Tables, Log: a.log},
+		Mails:    a.mails,
+		Log:      a.log,
+		Now:      time.Now,
 	}}
-}
-
-// exportKey returns the key that seals the cursors of exports. It is the same at all
-// instances, and not in the database.
-func exportKey(s *config.Settings) []byte {
-	key := sha256.Sum256([]byte("pages of an export\x00" + strings.Join(s.CacheTokens, ",")))
-	return key[:]
 }
 
 // checks returns the checks of what the service depends on, with what it has open.

@@ -170,45 +170,61 @@ func fillConsents(ctx context.Context, db DB, l *lead.Lead) error {
 	return err
 }
 
-// WithdrawConsent records that a person no longer agrees, in all leads of the address, and
-// has the CMS and the CRM told. Acts whose leads are forgotten are removed.
+// WithdrawConsent implements [store.Archive].
 func (s *Store) WithdrawConsent(
 	ctx context.Context, email, purpose string, at time.Time, audit ...store.AuditEntry,
-) (leads, deleted int, err error) {
+) (w store.Withdrawal, err error) {
 	err = s.write(ctx, "withdrawing a consent", func(ctx context.Context, tx Tx) error {
-		address, err := addressHash(ctx, tx, email)
+		ids, address, err := withdraw(ctx, tx, email, purpose, at)
 		if err != nil {
 			return err
 		}
 
-		var ids []string
-		err = tx.Query(ctx, `UPDATE consents SET withdrawn_at = $1
-WHERE address = $2 AND purpose = $3 AND given = 1 AND withdrawn_at = 0 RETURNING lead_id`,
-			[]any{at.UnixMilli(), address, purpose}, func(scan Scan) error {
-				var id string
-				err := scan(&id)
-				ids = append(ids, id)
+		var sessions int64
+		if purpose == lead.SaveProgress {
+			if sessions, err = tx.Exec(ctx, eraseHints+ofMailbox, mailbox.Key(email)); err != nil {
 				return err
-			})
-		if err == nil && len(ids) == 0 {
+			}
+		}
+		if len(ids) == 0 && sessions == 0 {
 			return store.ErrNotFound
 		}
-		if err == nil {
-			leads, err = resendChanged(ctx, tx, ids)
-			deleted = len(ids) - leads
-		}
+
+		stored, err := resendChanged(ctx, tx, ids)
 		if err != nil {
 			return err
 		}
+		w = store.Withdrawal{Leads: stored, Deleted: len(ids) - stored, Sessions: int(sessions)}
 
+		// Acts whose leads are forgotten have nothing to prove any more.
 		_, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1 AND withdrawn_at > 0
 AND lead_id NOT IN (SELECT id FROM leads)`, address)
 		return errors.Join(err, removeUnusedTexts(ctx, tx), appendAudit(ctx, tx, audit))
 	})
 	if err != nil {
-		return 0, 0, err
+		return store.Withdrawal{}, err
 	}
-	return leads, deleted, nil
+	return w, nil
+}
+
+// withdraw marks the consents of an address as withdrawn, and returns their leads, also
+// those that are forgotten, with the hash of the address.
+func withdraw(
+	ctx context.Context, tx Tx, email, purpose string, at time.Time,
+) (ids []string, address string, err error) {
+	address, err = addressHash(ctx, tx, email)
+	if err != nil {
+		return nil, "", err
+	}
+	err = tx.Query(ctx, `UPDATE consents SET withdrawn_at = $1
+WHERE address = $2 AND purpose = $3 AND given = 1 AND withdrawn_at = 0 RETURNING lead_id`,
+		[]any{at.UnixMilli(), address, purpose}, func(scan Scan) error {
+			var id string
+			err := scan(&id)
+			ids = append(ids, id)
+			return err
+		})
+	return ids, address, err
 }
 
 // resendChanged delivers leads to the CMS and the CRM again, but for those in review and

@@ -26,18 +26,11 @@ func (s *Store) leadRows(ctx context.Context, f store.Filter) iter.Seq2[LeadRow,
 			}
 		}
 
-		if len(searched(f)) == 0 {
-			var c conditions
-			c.match(f)
-			c.after(f, after)
-			return s.readPage(ctx, f, selectLead, c)
-		}
-
-		page, err := s.searchNewest(ctx, f, after)
-		if err == nil && len(page) < rowsOf(f) {
-			page, err = s.searchAll(ctx, f, after)
-		}
-		return page, err
+		var c conditions
+		c.match(f)
+		c.search(f.Search, f.Limit > 0)
+		c.after(f, after)
+		return s.readPage(ctx, f, c)
 	})
 }
 
@@ -84,13 +77,11 @@ func (c *conditions) after(f store.Filter, row *LeadRow) {
 	}
 }
 
-// readPage reads the first rows of a listing that fulfil the conditions.
-func (s *Store) readPage(
-	ctx context.Context, f store.Filter, list string, c conditions,
-) (page []LeadRow, err error) {
-	err = s.db.Query(ctx,
-		fmt.Sprintf("%s%s%s LIMIT %d", list, c.where(), order(f), rowsOf(f)),
-		c.args,
+// readPage reads the first rows of a listing that fulfil the conditions. Only the rows of the
+// page are read whole: an index of the listing's order has all columns of the conditions.
+func (s *Store) readPage(ctx context.Context, f store.Filter, c conditions) (page []LeadRow, err error) {
+	ids := fmt.Sprintf("SELECT id FROM leads%s%s LIMIT %d", c.where(), order(f), rowsOf(f))
+	err = s.db.Query(ctx, selectLead+" WHERE id IN ("+ids+")"+order(f), c.args,
 		func(scan Scan) error {
 			var r LeadRow
 			err := scan(r.columns()...)

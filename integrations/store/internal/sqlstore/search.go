@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -14,13 +13,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"siteapi/integrations/lead"
-	"siteapi/integrations/store"
 )
-
-// searchWindow is how many of the newest leads are searched before the index of
-// terms. A word that many leads have is found among the newest, and a word that few have
-// is quick to find by its term.
-const searchWindow = 3000
 
 // fold makes words comparable: lower case, without diacritics.
 func fold(text string) string {
@@ -156,119 +149,28 @@ func searchWords(search string) (words [][]string) {
 	return words
 }
 
-// searched returns the conditions on search_terms that a filter's search asks for, one for
-// each word. At most eight words of a search are used.
-func searched(f store.Filter) (each []conditions) {
-	words := searchWords(f.Search)
-	for _, prefixes := range words[:min(len(words), 8)] {
+// mostWords is how many words of a search are used.
+const mostWords = 8
+
+// search adds a condition for each word of a search. The leads of a word are looked up once; the
+// id is an expression, so that the database still reads the leads in the order of the listing.
+// Where it reads only the first of them, a word of a single letter, which almost all leads have,
+// is looked for in each.
+func (c *conditions) search(text string, onlyFirst bool) {
+	words := searchWords(text)
+	for _, prefixes := range words[:min(len(words), mostWords)] {
 		var either []string
 		var args []any
 		for _, prefix := range prefixes {
 			either = append(either, "term >= ? AND term < ?")
 			args = append(args, prefix, prefix+"\U0010FFFF")
 		}
-		each = append(each, conditions{[]string{"(" + strings.Join(either, " OR ") + ")"}, args})
-	}
-	return each
-}
 
-// searchNewest looks for a page of a search among the next [searchWindow] leads in
-// the order of the listing.
-func (s *Store) searchNewest(
-	ctx context.Context, f store.Filter, after *LeadRow,
-) ([]LeadRow, error) {
-	var c conditions
-	c.match(f)
-	c.after(f, after)
-	next := fmt.Sprintf("(%s%s%s LIMIT %d) AS leads",
-		selectLead, c.where(), order(f), searchWindow)
-
-	c.terms = nil
-	c.haveTerms(searched(f))
-	return s.readPage(ctx, f, "SELECT "+readColumns+", progress FROM "+next, c)
-}
-
-// searchAll looks for a page of a search by the term that the fewest leads have, or among
-// all leads in the order of the listing if none of its terms is rare.
-func (s *Store) searchAll(
-	ctx context.Context, f store.Filter, after *LeadRow,
-) ([]LeadRow, error) {
-	terms, rare, err := s.rarestFirst(ctx, searched(f))
-	if err != nil {
-		return nil, err
-	}
-
-	var c conditions
-	page := "SELECT id FROM leads"
-	if rare {
-		c.add("SELECT DISTINCT lead_id FROM search_terms WHERE "+terms[0].terms[0], terms[0].args...)
-		page = "WITH found AS MATERIALIZED (" + c.terms[0] + ") SELECT id FROM found CROSS JOIN leads"
-		c.terms = []string{"id = lead_id"}
-	}
-
-	c.match(f)
-	c.after(f, after)
-	if rare {
-		c.haveTerms(terms[1:])
-	} else {
-		c.areAmong(terms, rare)
-	}
-
-	// Only the rows of the page are read whole: sorting whole rows would exceed the
-	// memory for sorting.
-	page += fmt.Sprintf("%s%s LIMIT %d", c.where(), order(f), rowsOf(f))
-	return s.readPage(ctx, f, selectLead+" WHERE id IN ("+page+")", conditions{args: c.args})
-}
-
-// rarestFirst orders terms by the number of leads that have them, counted up to
-// [searchWindow], and reports whether fewer have the first one. Many leads share a word such
-// as SRL.
-func (s *Store) rarestFirst(ctx context.Context, terms []conditions) (_ []conditions, rare bool, _ error) {
-	type counted struct {
-		term  conditions
-		leads int64
-	}
-	var all []counted
-	for _, t := range terms {
-		var c conditions
-		c.add(t.terms[0], t.args...)
-		found := fmt.Sprintf("(SELECT 1 FROM search_terms%s LIMIT %d) AS found", c.where(), searchWindow)
-
-		n := counted{term: t}
-		err := s.db.Query(ctx, "SELECT count(*) FROM "+found, c.args,
-			func(scan Scan) error { return scan(&n.leads) })
-		if err != nil {
-			return nil, false, fmt.Errorf("counting the leads of a search term: %w", err)
+		term := "(" + strings.Join(either, " OR ") + ")"
+		if onlyFirst && len(prefixes[0]) == 1 {
+			c.add("EXISTS (SELECT 1 FROM search_terms WHERE lead_id = leads.id AND "+term+")", args...)
+		} else {
+			c.add("id || '' IN (SELECT lead_id FROM search_terms WHERE "+term+")", args...)
 		}
-		all = append(all, n)
-	}
-
-	slices.SortStableFunc(all, func(a, b counted) int { return cmp.Compare(a.leads, b.leads) })
-	ordered := make([]conditions, len(all))
-	for i, c := range all {
-		ordered[i] = c.term
-	}
-	return ordered, len(all) > 0 && all[0].leads < searchWindow, nil
-}
-
-// haveTerms adds that a lead has all these terms, for a query that reads few leads.
-func (c *conditions) haveTerms(terms []conditions) {
-	for _, t := range terms {
-		c.add("EXISTS (SELECT 1 FROM search_terms WHERE lead_id = leads.id AND "+t.terms[0]+")",
-			t.args...)
-	}
-}
-
-// areAmong adds that a lead has all these terms, for a query that may read many leads. If none
-// of the terms is rare, the database reads the leads from an index and looks them up among
-// those that have a term: SQLite would read the row of each of these, if the id were not an
-// expression.
-func (c *conditions) areAmong(terms []conditions, rare bool) {
-	id := "id"
-	if !rare {
-		id = "id || ''"
-	}
-	for _, t := range terms {
-		c.add(id+" IN (SELECT lead_id FROM search_terms WHERE "+t.terms[0]+")", t.args...)
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/mailbox"
-	"siteapi/integrations/store"
 )
 
 // SessionRow is a session as it is stored.
@@ -99,6 +98,9 @@ ON CONFLICT (id) DO UPDATE SET
   tracks = sessions.tracks + 1`
 
 	selectSession = `SELECT ` + sessionColumns + ` FROM sessions`
+
+	// ofMailbox selects the sessions in which an address was typed, by their index.
+	ofMailbox = ` WHERE mailbox = $1 AND mailbox <> ''`
 
 	// eraseHints removes what was typed into the contact form, and where the visitor came
 	// from. The choices stay, for the statistics.
@@ -203,31 +205,26 @@ func (s *Store) PruneSessions(ctx context.Context, before time.Time) (removed in
 
 // CountHints returns the number of sessions in which an e-mail address was typed.
 func (s *Store) CountHints(ctx context.Context, email string) (n int64, err error) {
-	err = one(ctx, s.db, `SELECT count(*) FROM sessions WHERE mailbox = $1 AND mailbox <> ''`,
+	err = one(ctx, s.db, `SELECT count(*) FROM sessions`+ofMailbox,
 		[]any{mailbox.Key(email)}, &n)
 	return n, err
 }
 
 // EraseHints removes the contact form entries from the sessions in which an e-mail
 // address was typed.
-func (s *Store) EraseHints(
-	ctx context.Context, email string, audit ...store.AuditEntry,
-) (erased int64, err error) {
-	err = s.write(ctx, "erasing contact hints", func(ctx context.Context, tx Tx) (err error) {
-		erased, err = tx.Exec(ctx, eraseHints+` WHERE mailbox = $1 AND mailbox <> ''`, mailbox.Key(email))
-		if err != nil || erased == 0 {
-			return err
-		}
-		return appendAudit(ctx, tx, audit)
-	})
-	return erased, err
+func (s *Store) EraseHints(ctx context.Context, email string) (int64, error) {
+	n, err := s.db.Exec(ctx, eraseHints+ofMailbox, mailbox.Key(email))
+	if err != nil {
+		return 0, fmt.Errorf("erasing contact hints: %w", err)
+	}
+	return n, nil
 }
 
 // SessionsOf implements [store.Persons].
 func (s *Store) SessionsOf(ctx context.Context, email string) (list []lead.Session, err error) {
 	key := mailbox.Key(email)
 	rows, err := s.readSessions(ctx, ` WHERE id IN (
-  SELECT id FROM sessions WHERE mailbox = $1 AND mailbox <> '' UNION SELECT session_id FROM leads WHERE mailbox = $1)
+  SELECT id FROM sessions`+ofMailbox+` UNION SELECT session_id FROM leads WHERE mailbox = $1)
 ORDER BY first_seen, id`, key)
 	if err != nil {
 		return nil, err

@@ -114,14 +114,9 @@ func (c *conditions) matchWork(f store.Filter) {
 
 // CountWork implements [store.Work].
 func (s *Store) CountWork(ctx context.Context, f store.Filter) (counts []store.WorkCount, err error) {
-	terms, rare, err := s.rarestFirst(ctx, searched(f))
-	if err != nil {
-		return nil, err
-	}
-
 	var c conditions
 	c.match(f)
-	c.areAmong(terms, rare)
+	c.search(f.Search, false)
 	err = s.db.Query(ctx, "SELECT review, progress, status, count(*) FROM leads"+c.where()+
 		" GROUP BY review, progress, status", c.args,
 		func(scan Scan) error {
