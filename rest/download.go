@@ -10,7 +10,6 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"siteapi/schema"
-	"siteapi/schema/coding"
 )
 
 // download is the response of a route that sends a file.
@@ -112,5 +111,5 @@ func (d *download) write(w http.ResponseWriter, r *http.Request, content []byte)
 	name := map[string]string{"filename": d.FileName}
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", name))
 	h.Set("Content-Type", d.ContentType)
-	coding.Write(w, r, http.StatusOK, coding.NewBody(content))
+	schema.WriteBody(w, r, http.StatusOK, content)
 }

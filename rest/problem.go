@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"siteapi/schema"
-	"siteapi/schema/coding"
 )
 
 // Problem is the body of every response that is not a success (RFC 9457). Its media type
@@ -68,5 +67,5 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	}
 
 	h.Set("Content-Type", "application/problem+json")
-	coding.Write(w, r, p.Status, coding.NewBody(body))
+	schema.WriteBody(w, r, p.Status, body)
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
-	"siteapi/schema/coding"
 	"siteapi/schema/exec"
 	"siteapi/schema/operations"
 )
@@ -32,7 +31,6 @@ type API struct {
 	routes  []*route
 	mux     *http.ServeMux // finds the routes
 	openapi []byte
-	body    *coding.Body // holds openapi
 	etag    string       // entity tag of openapi
 }
 
@@ -54,9 +52,8 @@ func New(list []*operations.Operation, executor operations.Executor, version str
 		return nil, err
 	}
 
-	a.body = coding.NewBody(a.openapi)
 	sum := sha256.Sum256(a.openapi)
-	a.etag = `"` + hex.EncodeToString(sum[:16]) + `"`
+	a.etag = `W/"` + hex.EncodeToString(sum[:16]) + `"`
 	return a, nil
 }
 
@@ -134,7 +131,7 @@ func (rt *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	coding.Write(w, r, http.StatusOK, coding.NewBody(value))
+	schema.WriteBody(w, r, http.StatusOK, value)
 }
 
 // run runs the operation. A value that is null is not found.
@@ -172,7 +169,7 @@ func (a *API) serveOther(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", a.etag)
 		w.Header().Set("Cache-Control", "no-cache")
 		w.Header().Set("Content-Type", "application/json")
-		coding.Write(w, r, http.StatusOK, a.body)
+		schema.WriteBody(w, r, http.StatusOK, a.openapi)
 		return
 	}
 

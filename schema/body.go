@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -27,9 +28,32 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *Err
 	return nil, &Error{Code: CodeBadUserInput, Message: "The body ended early."}
 }
 
-// MatchesETag reports whether If-None-Match names an entity tag, by weak comparison (RFC
+// WriteBody sends an answer whose header is complete but for its length. If the client's copy
+// is current it sends 304, and to HEAD no body.
+func WriteBody(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+	header := w.Header()
+	etag := header.Get("ETag")
+	if etag != "" && r.Method != http.MethodPost && matchesETag(r.Header, etag) {
+		header.Del("Content-Type")
+		header.Del("Content-Encoding")
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // fails only if the client has disconnected
+	}
+}
+
+// AcceptsGzip reports whether an answer may be sent compressed. The server has reduced
+// Accept-Encoding to this one coding, or to none.
+func AcceptsGzip(r *http.Request) bool { return r.Header.Get("Accept-Encoding") == "gzip" }
+
+// matchesETag reports whether If-None-Match names an entity tag, by weak comparison (RFC
 // 9110, section 13.1.2).
-func MatchesETag(h http.Header, etag string) bool {
+func matchesETag(h http.Header, etag string) bool {
 	for given := range strings.SplitSeq(strings.Join(h["If-None-Match"], ","), ",") {
 		given = strings.TrimSpace(given)
 		if given == "*" || strings.TrimPrefix(given, "W/") == strings.TrimPrefix(etag, "W/") {

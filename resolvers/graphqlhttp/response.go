@@ -5,39 +5,58 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"strconv"
+	"sync"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/klauspost/compress/gzip"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"siteapi/schema"
-	"siteapi/schema/coding"
 )
 
 // response is a successful answer, ready to be sent any number of times.
 type response struct {
 	header http.Header
-	body   *coding.Body
-	size   int // bytes of the body
+	body   []byte
+	packed func() []byte // the body in gzip; nil: it is too short for that
 }
+
+// minPacked is the size in bytes from which a body is compressed.
+const minPacked = 1 << 10
 
 func newResponse(m mediaType, cacheControl string, body []byte) response {
 	hash := sha256.New()
 	hash.Write([]byte(m)) // the same bytes in another media type are another representation
 	hash.Write(body)
 
-	return response{
-		size: len(body),
-		body: coding.NewBody(body),
+	res := response{
+		body: body,
 		header: http.Header{
-			"Etag":          {`"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:15]) + `"`},
+			"Etag":          {`W/"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:15]) + `"`},
 			"Cache-Control": {cacheControl},
 			"Content-Type":  {string(m) + "; charset=utf-8"},
 		},
 	}
+	if len(body) >= minPacked {
+		res.packed = sync.OnceValue(func() []byte { return pack(body) })
+	}
+	return res
+}
+
+// pack compresses a body.
+func pack(body []byte) []byte {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err := w.Write(body)
+	if err = errors.Join(err, w.Close()); err != nil { // a buffer takes everything
+		panic(fmt.Errorf("compressing an answer: %w", err))
+	}
+	return packed.Bytes()
 }
 
 // write sends the response, or 304 if the client's copy is current.
@@ -47,7 +66,13 @@ func (res *response) write(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost { // shared caches do not store answers to POST
 		header.Add("Vary", "Accept")
 	}
-	coding.Write(w, r, http.StatusOK, res.body)
+
+	body := res.body
+	if res.packed != nil && schema.AcceptsGzip(r) {
+		body = res.packed()
+		header["Content-Encoding"] = []string{"gzip"}
+	}
+	schema.WriteBody(w, r, http.StatusOK, body)
 }
 
 // writeUncached sends an answer that must not be cached.
@@ -56,7 +81,7 @@ func writeUncached(w http.ResponseWriter, r *http.Request, m mediaType, status i
 	header.Set("Content-Type", string(m)+"; charset=utf-8")
 	header.Set("Cache-Control", "no-store")
 	header.Add("Vary", "Accept")
-	coding.Write(w, r, status, coding.NewBody(body))
+	schema.WriteBody(w, r, status, body)
 }
 
 // encode returns the body of an answer. If the settings document is missing, the body has

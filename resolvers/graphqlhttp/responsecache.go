@@ -72,7 +72,7 @@ func newResponseCache(o Options) *responseCache {
 	c.cache = otter.Must(&otter.Options[responseKey, *cachedResponse]{
 		MaximumWeight: responseCacheBytes,
 		Weigher: func(k responseKey, r *cachedResponse) uint32 {
-			return uint32(responseOverhead + len(k.request) + r.size + r.size/2) // half more for its codings
+			return uint32(responseOverhead + len(k.request) + len(r.body) + len(r.body)/2) // half more in gzip
 		},
 	})
 	return c

@@ -186,15 +186,15 @@ func TestHeadersForCaches(t *testing.T) {
 	for range 2 { // executed, then cached
 		page := get(phoneQuery, nil)
 		etag := page.header.Get("ETag")
-		if page.header.Get("Cache-Control") != public || strings.Join(page.header.Values("Vary"), ", ") != "Accept, Accept-Encoding" ||
-			!strings.HasPrefix(etag, `"`) {
+		if page.header.Get("Cache-Control") != public || strings.Join(page.header.Values("Vary"), ", ") != "Accept" ||
+			!strings.HasPrefix(etag, `W/"`) {
 			t.Fatalf("headers %v", page.header)
 		}
 
-		for _, match := range []string{etag, "W/" + etag, `"other", ` + etag, "*"} {
+		for _, match := range []string{etag, strings.TrimPrefix(etag, "W/"), `"other", ` + etag, "*"} {
 			got := get(phoneQuery, http.Header{"If-None-Match": {match}})
 			if got.status != http.StatusNotModified || got.body != "" || got.header.Get("ETag") != etag ||
-				got.header.Get("Cache-Control") != public || strings.Join(got.header.Values("Vary"), ", ") != "Accept, Accept-Encoding" ||
+				got.header.Get("Cache-Control") != public || strings.Join(got.header.Values("Vary"), ", ") != "Accept" ||
 				got.header.Get("Content-Type") != "" {
 				t.Errorf("If-None-Match %s: %d %q %v", match, got.status, got.body, got.header)
 			}
@@ -213,7 +213,7 @@ func TestHeadersForCaches(t *testing.T) {
 	}
 
 	if got := d.ask(t, "", phoneQuery); got.header.Get("Cache-Control") != public ||
-		got.header.Get("ETag") == "" || got.header.Get("Vary") != "Accept-Encoding" {
+		got.header.Get("ETag") == "" || got.header.Get("Vary") != "" {
 		t.Errorf("POST: %v", got.header)
 	}
 

@@ -3,14 +3,11 @@ package app
 import (
 	"bytes"
 	"compress/gzip"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
-
-	"github.com/andybalholm/brotli"
 
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
@@ -137,45 +134,34 @@ func TestAnswersAreCompressed(t *testing.T) {
 		"introspection":    {"POST", "/graphql", `{"query":"{ __schema { types { name fields { name } } } }"}`},
 	} {
 		plain := s.do(c.method, c.path, c.body, "Accept-Encoding: identity", "X-Request-Id: 8e03978e-40d5-43e8-bc93-6894a57f9324")
-		for _, coding := range []string{"gzip", "br"} {
-			got := s.do(c.method, c.path, c.body, "Accept-Encoding: "+coding, "X-Request-Id: 8e03978e-40d5-43e8-bc93-6894a57f9324")
-			var reader io.Reader = brotli.NewReader(bytes.NewReader(got.body))
-			if coding == "gzip" {
-				var err error
-				if reader, err = gzip.NewReader(bytes.NewReader(got.body)); err != nil {
-					t.Fatalf("%s: %v: %v %s", name, err, got.header, got.body)
-				}
-			}
-			text, err := io.ReadAll(reader)
-			if err != nil || len(text) != len(plain.body) || got.status != plain.status ||
-				got.header.Get("Content-Encoding") != coding || len(got.body) >= len(plain.body) ||
-				got.header.Get("Content-Length") != fmt.Sprint(len(got.body)) {
-				t.Errorf("%s: %d of %d bytes, %v %v", name, len(text), len(plain.body), err, got.header)
-			}
+		got := s.do(c.method, c.path, c.body, "Accept-Encoding: br, gzip;q=0.5", "X-Request-Id: 8e03978e-40d5-43e8-bc93-6894a57f9324")
+		reader, err := gzip.NewReader(bytes.NewReader(got.body))
+		if err != nil {
+			t.Fatalf("%s: %v: %v %s", name, err, got.header, got.body)
+		}
+		text, err := io.ReadAll(reader)
+		if err != nil || len(text) != len(plain.body) || got.status != plain.status ||
+			got.header.Get("Content-Encoding") != "gzip" || len(got.body) >= len(plain.body) ||
+			!strings.Contains(strings.Join(got.header.Values("Vary"), ", "), "Accept-Encoding") {
+			t.Errorf("%s: %d of %d bytes, %v %v", name, len(text), len(plain.body), err, got.header)
+		}
 
-			vary := strings.Join(got.header.Values("Vary"), ", ")
-			if !strings.Contains(vary, "Accept-Encoding") {
-				t.Errorf("%s: Vary %q", name, vary)
-			}
-			if etag := plain.header.Get("ETag"); etag != "" {
-				own := got.header.Get("ETag")
-				if own != strings.TrimSuffix(etag, `"`)+"-"+coding+`"` {
-					t.Errorf("%s: ETag %s beside %s", name, own, etag)
-				}
-				if c.method == "GET" {
-					same := s.do("GET", c.path, "", "Accept-Encoding: "+coding, "If-None-Match: W/"+own)
-					other := s.do("GET", c.path, "", "Accept-Encoding: "+coding, "If-None-Match: "+etag)
-					if same.status != http.StatusNotModified || other.status != http.StatusOK {
-						t.Errorf("%s: %d for its own tag, %d for that of another coding", name, same.status, other.status)
-					}
-				}
+		// The tag is weak, since it is that of both codings.
+		etag := plain.header.Get("ETag")
+		if got.header.Get("ETag") != etag || etag != "" && !strings.HasPrefix(etag, `W/"`) {
+			t.Errorf("%s: ETag %s beside %s", name, got.header.Get("ETag"), etag)
+		}
+		if etag != "" && c.method == "GET" {
+			same := s.do("GET", c.path, "", "Accept-Encoding: gzip", "If-None-Match: "+etag)
+			if same.status != http.StatusNotModified || same.header.Get("Content-Encoding") != "" {
+				t.Errorf("%s: %d %v for its own tag", name, same.status, same.header)
 			}
 		}
 	}
 
 	// The length of an answer to a token must not tell what is in it.
-	for _, header := range []string{"Authorization: Bearer dev-admin-token", "Accept-Encoding: br;q=0"} {
-		if got := s.do("GET", hero, "", "Accept-Encoding: gzip;q=0", header); got.header.Get("Content-Encoding") != "" {
+	for _, header := range []string{"Authorization: Bearer dev-admin-token", "Accept-Encoding: br, gzip;q=0.0"} {
+		if got := s.do("GET", hero, "", "Accept-Encoding: gzip", header); got.header.Get("Content-Encoding") != "" {
 			t.Errorf("with %s: %v", header, got.header)
 		}
 	}

@@ -11,14 +11,14 @@ import (
 	"github.com/rs/zerolog"
 
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/rest"
 )
 
 // A panic is answered with 500 and logged; a response that has begun is cut off.
 func TestRecoverPanics(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	s := &Server{Options: Options{Log: zerolog.New(&log), Settings: &config.Settings{}, REST: &rest.API{}}}
+	s := &Server{Options: Options{Log: zerolog.New(&log), Settings: &config.Settings{}}}
+	s.routes = map[string]http.Handler{"/early": http.NotFoundHandler(), "/late": http.NotFoundHandler()}
 	s.metrics = newMetrics(prometheus.NewRegistry(), newConnections(1, nil))
 
 	server := httptest.NewServer(s.withCaller(false, false, s.logAccess(

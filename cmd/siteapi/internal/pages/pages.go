@@ -6,18 +6,20 @@
 package pages
 
 import (
+	"bytes"
 	"crypto/rand"
 	"embed"
 	"fmt"
 	"html"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
 	"strings"
-	"sync"
+
+	"github.com/klauspost/compress/gzip"
 
 	"siteapi/schema"
-	"siteapi/schema/coding"
 )
 
 //go:embed dist
@@ -53,7 +55,6 @@ type handler struct {
 	Options
 	assets string // path of the folder
 	page   string
-	files  sync.Map // *coding.Body of each file that was asked for, by name
 }
 
 // New returns the handler of a page, for GET and HEAD.
@@ -112,7 +113,7 @@ func (h *handler) servePage(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Security-Policy", fmt.Sprintf(policy, images, nonce, h.Policy))
 
 	page := strings.ReplaceAll(h.page, "{{nonce}}", nonce)
-	coding.Write(w, r, http.StatusOK, coding.NewBody([]byte(page)))
+	schema.WriteBody(w, r, http.StatusOK, []byte(page))
 }
 
 // contentTypes are fixed, since the types that package mime knows differ between systems.
@@ -125,37 +126,33 @@ var contentTypes = map[string]string{
 	".txt":   "text/plain; charset=utf-8",
 }
 
-// serveFile sends a file, or returns false if there is none of the name.
+// serveFile sends a file as it was compressed when the pages were built, or returns false if
+// there is none of the name.
 func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string) bool {
-	file, ok := h.file(name)
-	if !ok {
+	file, err := fs.ReadFile(h.Files, name+".gz")
+	if err != nil {
 		return false
 	}
 
 	header := w.Header()
+	if schema.AcceptsGzip(r) {
+		header.Set("Content-Encoding", "gzip")
+	} else if file, err = unpack(file); err != nil {
+		return false
+	}
+
 	header.Set("Content-Type", contentTypes[path.Ext(name)])
 	header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	// A worker has the policy of its own file, not of the page that starts it.
 	header.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; frame-ancestors 'none'")
-
-	coding.Write(w, r, http.StatusOK, file)
+	schema.WriteBody(w, r, http.StatusOK, file)
 	return true
 }
 
-// file returns a file that the page loads.
-func (h *handler) file(name string) (*coding.Body, bool) {
-	if file, ok := h.files.Load(name); ok {
-		return file.(*coding.Body), true
-	}
-
-	packed, err := fs.ReadFile(h.Files, name+".gz")
+func unpack(packed []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil, false
+		return nil, err
 	}
-	file, err := coding.Gunzip(packed)
-	if err != nil {
-		return nil, false
-	}
-	kept, _ := h.files.LoadOrStore(name, file)
-	return kept.(*coding.Body), true
+	return io.ReadAll(r)
 }
