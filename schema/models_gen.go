@@ -416,8 +416,8 @@ type Lead struct {
 	PDFURL *string `json:"pdfUrl"`
 	// Its deliveries, the oldest first. Null for a viewer.
 	Deliveries []*Delivery `json:"deliveries"`
-	// Why the visitor got no mail; null if it was sent, is under way, or was sent so long ago that it is not known any more,
-	// and for a viewer.
+	// Why the visitor got no mail, or not yet: a limit, or the failure of the last try. It is null if the mail was sent or is
+	// under way, and for a viewer.
 	NoMailReason *string `json:"noMailReason"`
 	// What became of it; null: it is not known.
 	Outcome *LeadOutcome `json:"outcome"`
@@ -1882,6 +1882,8 @@ const (
 	LeadSignalHoneypot LeadSignal = "honeypot"
 	// It came within `SPAM_MIN_TIME` of the session's first tracked state.
 	LeadSignalTooFast LeadSignal = "too_fast"
+	// More than 60 leads came from its network within an hour.
+	LeadSignalBurst LeadSignal = "burst"
 	// The token of the bot check is missing or was refused.
 	LeadSignalNoChallenge LeadSignal = "no_challenge"
 	// The session was never tracked. Not a reason for a review by itself.
@@ -1897,6 +1899,7 @@ const (
 var AllLeadSignal = []LeadSignal{
 	LeadSignalHoneypot,
 	LeadSignalTooFast,
+	LeadSignalBurst,
 	LeadSignalNoChallenge,
 	LeadSignalUntracked,
 	LeadSignalUnchecked,
@@ -1906,7 +1909,7 @@ var AllLeadSignal = []LeadSignal{
 
 func (e LeadSignal) IsValid() bool {
 	switch e {
-	case LeadSignalHoneypot, LeadSignalTooFast, LeadSignalNoChallenge, LeadSignalUntracked, LeadSignalUnchecked, LeadSignalEstimateMismatch, LeadSignalUnpriced:
+	case LeadSignalHoneypot, LeadSignalTooFast, LeadSignalBurst, LeadSignalNoChallenge, LeadSignalUntracked, LeadSignalUnchecked, LeadSignalEstimateMismatch, LeadSignalUnpriced:
 		return true
 	}
 	return false

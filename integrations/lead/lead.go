@@ -296,6 +296,7 @@ const (
 	Honeypot    Signal = "honeypot"     // a field that is invisible to visitors was filled in
 	TooFast     Signal = "too_fast"     // submitted too soon after the session's first tracked state
 	NoChallenge Signal = "no_challenge" // the token of the bot check is missing or was refused
+	Burst       Signal = "burst"        // more leads came from one network than people send
 	Untracked   Signal = "untracked"    // the session was never tracked
 	Unchecked   Signal = "unchecked"    // the bot check was not reachable
 

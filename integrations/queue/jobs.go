@@ -34,11 +34,13 @@ type inTx[TDriver riverdriver.Driver[TTx], TTx any] struct {
 func (h inTx[TDriver, TTx]) Enqueue(
 	ctx context.Context, leadIDs []string, targets ...lead.Target,
 ) (list []lead.Delivery, err error) {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	var notSent []lead.Delivery
 	if len(targets) == 0 {
 		targets = h.queue.newTargets()
+		notSent = h.queue.notSent(leadIDs, now)
 	}
 
-	now := time.Now().UTC().Truncate(time.Millisecond)
 	var jobs []river.InsertManyParams
 	for _, id := range leadIDs {
 		for _, target := range targets {
@@ -53,13 +55,14 @@ func (h inTx[TDriver, TTx]) Enqueue(
 			list = append(list, lead.Delivery{
 				LeadID:      id,
 				Target:      target,
+				State:       lead.Pending,
 				MaxAttempts: t.MaxAttempts,
 				CreatedAt:   now,
 			})
 		}
 	}
 	if len(jobs) == 0 {
-		return nil, nil
+		return notSent, nil
 	}
 
 	inserted, err := h.client.InsertManyTx(ctx, h.tx, jobs)
@@ -69,7 +72,7 @@ func (h inTx[TDriver, TTx]) Enqueue(
 	for i, job := range inserted {
 		list[i].Job = job.Job.ID
 	}
-	return list, nil
+	return append(list, notSent...), nil
 }
 
 // Complete implements [store.Jobs]. River asks for the number and the state of the job only.
@@ -81,10 +84,30 @@ func (h inTx[TDriver, TTx]) Complete(ctx context.Context, job int64) error {
 	return nil
 }
 
+// notSent returns the mails of new leads that visitors don't get, with the reason.
+func (q *Queue) notSent(leadIDs []string, now time.Time) (list []lead.Delivery) {
+	for _, c := range q.Targets {
+		if c.Off == "" || !c.Name.BestEffort() {
+			continue
+		}
+		for _, id := range leadIDs {
+			list = append(list, lead.Delivery{
+				LeadID:     id,
+				Target:     c.Name,
+				State:      lead.NotSent,
+				CreatedAt:  now,
+				FinishedAt: now,
+				Reason:     c.Off,
+			})
+		}
+	}
+	return list
+}
+
 // newTargets lists the targets that new leads are delivered to.
 func (q *Queue) newTargets() (list []lead.Target) {
 	for _, c := range q.Targets {
-		if !c.Off {
+		if c.Off == "" {
 			list = append(list, c.Name)
 		}
 	}
@@ -94,7 +117,7 @@ func (q *Queue) newTargets() (list []lead.Target) {
 // Off lists the targets that get no new deliveries from this process.
 func (q *Queue) Off() (off []lead.Target) {
 	for _, c := range q.Targets {
-		if c.Off {
+		if c.Off != "" {
 			off = append(off, c.Name)
 		}
 	}
@@ -104,5 +127,5 @@ func (q *Queue) Off() (off []lead.Target) {
 // DeliversTo reports whether this process delivers leads to a target.
 func (q *Queue) DeliversTo(name lead.Target) bool {
 	t, ok := q.targets[name]
-	return ok && !t.Off
+	return ok && t.Off == ""
 }

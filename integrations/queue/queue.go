@@ -82,7 +82,7 @@ type Store interface {
 type TargetConfig struct {
 	Name        lead.Target
 	Send        Send    // nil in a process that only enqueues and lists
-	Off         bool    // gets no new deliveries; existing ones are still tried
+	Off         string  // why it gets no new deliveries; existing ones are still tried
 	MaxAttempts int     // tries until a delivery has failed; 0: enough for three days
 	MaxWorkers  int     // simultaneous tries
 	PerSecond   float64 // tries per second; 0: no limit

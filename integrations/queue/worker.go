@@ -130,7 +130,8 @@ func (w *worker) settle(t *target, d *lead.Delivery, outcome Outcome, err error)
 		d.Attempts--
 		return outcome
 	case isPostponed:
-		w.postpone(d, max(postponed.Until.Sub(now), time.Second), postponed.Reason)
+		d.Attempts--
+		d.NextAt, d.Paused = postponed.Until, postponed.Reason
 		return outcome
 	}
 

@@ -39,7 +39,7 @@ type Network struct {
 // /64 of one IPv6 host and the /56 and /48 that providers give to one customer.
 func Networks(address string) []Network {
 	addr, err := netip.ParseAddr(address)
-	if err != nil || addr.Unmap().Is4() {
+	if addr = addr.Unmap(); err != nil || addr.Is4() {
 		return []Network{{address, 1}}
 	}
 

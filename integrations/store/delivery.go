@@ -77,7 +77,8 @@ type Attempts interface {
 // Jobs is the queue within a transaction of the store.
 type Jobs interface {
 	// Enqueue inserts a job for each delivery of some leads, and returns the deliveries.
-	// Without targets these are the ones that new leads are delivered to.
+	// Without targets these are the ones that new leads are delivered to, and those that
+	// end as [lead.NotSent] at once, which have no job.
 	Enqueue(ctx context.Context, leadIDs []string, targets ...lead.Target) ([]lead.Delivery, error)
 
 	// Complete completes a job that is running. ctx is that of the job.

@@ -2,37 +2,46 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
 // Limits of the mails to visitors.
 const (
 	MailsPerAddress = 3  // most within [AddressWindow]
-	MailsPerNetwork = 20 // most within [NetworkWindow]
+	MailsPerNetwork = 20 // most within [MailWindow]
+	MailsWaiting    = 50 // most of one network that wait
 	AddressWindow   = 24 * time.Hour
-	NetworkWindow   = time.Hour
+	MailWindow      = time.Hour
 )
 
-// ErrTooManyMails means that an address has got all mails that it may get for now.
-var ErrTooManyMails = errors.New("too many mails to this address")
+// MailLimit is a limit that a mail is over.
+type MailLimit string
+
+// The limits. A mail over the one of its network or of the service waits, but for those that
+// are too many.
+const (
+	AddressLimit MailLimit = "address"
+	NetworkLimit MailLimit = "network"
+	WaitingLimit MailLimit = "waiting"
+	ServiceLimit MailLimit = "service"
+)
 
 // MailClaim asks to send a mail to a visitor.
 type MailClaim struct {
 	LeadID  string
 	Sending int64  // 0, or the number of the repetition that an operator asked for
 	Address string // keyed hash
+	PerHour int    // most mails of the service; 0: it is not limited, and neither are networks
 	Now     time.Time
 }
 
 // Mails counts the mails to visitors. Addresses and networks are keyed hashes, which are
 // removed with their leads, and a day after they were last needed.
 type Mails interface {
-	// ClaimMail counts a mail; a mail that was counted before is not counted again. The
-	// error of an address over its limit is ErrTooManyMails. If the network of the
-	// lead is over its limit, ClaimMail counts nothing and returns when to ask
-	// again.
-	ClaimMail(ctx context.Context, c MailClaim) (until time.Time, err error)
+	// ClaimMail counts a mail; a mail that was counted before is not counted again. If it is
+	// over a limit, ClaimMail counts nothing and returns the limit, and the time of the
+	// mail's own slot if it is to wait for it.
+	ClaimMail(ctx context.Context, c MailClaim) (over MailLimit, until time.Time, err error)
 
 	// HashKey returns the key of the hashes that outlive a change of the settings. It was drawn
 	// when the database was made.

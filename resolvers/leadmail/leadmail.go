@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	netmail "net/mail"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"siteapi/integrations/mail"
 	"siteapi/integrations/mail/mailbox"
 	"siteapi/integrations/queue"
+	"siteapi/integrations/ratelimit"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/quotepdf"
@@ -29,6 +29,7 @@ type Settings struct {
 	From     netmail.Address // the name is optional: the company's is the default
 	SalesTo  []string        // bare addresses, each of which gets a mail of its own
 	Visitors bool            // whether visitors get mails
+	PerHour  int             // most mails to visitors in an hour; 0: neither they nor those of a network are limited
 	Inbox    string          // absolute address of the inbox; empty: mails have the reference only
 	Key      []byte          // keys the hashes by which mails to visitors are limited
 
@@ -69,15 +70,10 @@ func (s *Service) addressHash(address string) string {
 // NetworkHash returns the keyed hash of a client's network, or nothing if no mails are
 // sent to visitors.
 func (s *Service) NetworkHash(client string) string {
-	addr, err := netip.ParseAddr(client)
-	if s.Sender == nil || !s.Visitors || err != nil {
+	if s.Sender == nil || !s.Visitors || client == "" {
 		return ""
 	}
-	network := client
-	if addr = addr.Unmap(); addr.Is6() {
-		network = netip.PrefixFrom(addr, 64).Masked().String()
-	}
-	return hash(s.Key, "network", network)
+	return hash(s.Key, "network", ratelimit.Networks(client)[0].Name)
 }
 
 func hash(key []byte, kind, value string) string {

@@ -22,13 +22,16 @@ import (
 	"siteapi/schema"
 )
 
-// Reasons why a mail is not sent, or waits.
+// Reasons why a visitor's mail is not sent, or waits.
 const (
-	noMailServer = "SMTP_URL is not set"
-	visitorsOff  = "VISITOR_MAIL is off"
+	NoMailServer = "SMTP_URL was not set"
+	VisitorsOff  = "VISITOR_MAIL was off"
+
 	testAddress  = "the address is in a domain for tests and examples (RFC 2606)"
 	addressLimit = "the address got 3 mails within a day"
 	networkLimit = "20 mails within an hour went to visitors of one network"
+	waitingLimit = "50 mails to visitors of one network wait already"
+	serviceLimit = "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows"
 )
 
 // SendVisitorMail thanks a visitor. What becomes of this mail decides nothing about the
@@ -39,34 +42,38 @@ func (s *Service) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 	case t.Arrived(partOf(to)):
 		return nil
 	case s.Sender == nil:
-		return &queue.NotSentError{Reason: noMailServer}
+		return &queue.NotSentError{Reason: NoMailServer}
 	case !s.Visitors:
-		return &queue.NotSentError{Reason: visitorsOff}
+		return &queue.NotSentError{Reason: VisitorsOff}
 	case s.RefuseTests && mail.IsTest(to):
 		return &queue.NotSentError{Reason: testAddress}
 	}
 
-	locale := schema.LocaleOrDefault(t.Locale)
-	m, err := s.VisitorMail(ctx, t.Lead, locale)
+	over, until, err := s.Claims.ClaimMail(ctx, store.MailClaim{
+		LeadID:  t.ID,
+		Sending: t.Sending(),
+		Address: s.addressHash(to),
+		PerHour: s.PerHour,
+		Now:     s.Now(),
+	})
+	switch {
+	case err != nil:
+		return err
+	case over == store.AddressLimit:
+		return &queue.NotSentError{Reason: addressLimit}
+	case over == store.WaitingLimit:
+		return &queue.NotSentError{Reason: waitingLimit}
+	case over == store.NetworkLimit:
+		return &queue.PostponedError{Until: until, Reason: networkLimit}
+	case over == store.ServiceLimit:
+		return &queue.PostponedError{Until: until, Reason: serviceLimit}
+	}
+
+	m, err := s.VisitorMail(ctx, t.Lead, schema.LocaleOrDefault(t.Locale))
 	if err != nil {
 		return composing(err)
 	}
 	s.address(m, t, lead.VisitorMail, to)
-
-	until, err := s.Claims.ClaimMail(ctx, store.MailClaim{
-		LeadID:  t.ID,
-		Sending: t.Sending(),
-		Address: s.addressHash(to),
-		Now:     s.Now(),
-	})
-	switch {
-	case errors.Is(err, store.ErrTooManyMails):
-		return &queue.NotSentError{Reason: addressLimit}
-	case err != nil:
-		return err
-	case !until.IsZero():
-		return &queue.PostponedError{Until: until, Reason: networkLimit}
-	}
 	return s.sendPart(ctx, t, m)
 }
 
@@ -78,7 +85,7 @@ func (s *Service) SendSalesMail(ctx context.Context, t *queue.Try) error {
 			System: "mail",
 			Op:     "telling sales",
 			Kind:   upstream.Rejected,
-			Detail: noMailServer,
+			Detail: NoMailServer,
 		}
 	}
 	locale := schema.LocaleOrDefault(t.Locale)

@@ -5,28 +5,33 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"siteapi/integrations/lead"
 	"siteapi/resolvers/leads"
 )
 
-// The inbox finds its translation of a reason by the English text.
+// The inbox finds its translation of a reason by the English text, and the manual lists all.
 func TestReasonsAreTranslated(t *testing.T) {
 	t.Parallel()
 	words, err := os.ReadFile("../../cmd/siteapi/internal/pages/inbox/words/en.ts")
 	if err != nil {
 		t.Fatal(err)
 	}
+	manual, err := os.ReadFile("../../cmd/siteapi/OPERATIONS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 
 	for _, reason := range []string{
-		noMailServer, visitorsOff, testAddress, addressLimit, networkLimit,
+		NoMailServer, VisitorsOff, testAddress, addressLimit, networkLimit, waitingLimit, serviceLimit,
 		leads.NoMailReason(lead.Lead{InReview: true}, nil),
 		leads.NoMailReason(lead.Lead{Rejected: true}, nil),
-		leads.NoMailReason(lead.Lead{SubmittedAt: time.Now()}, nil),
 	} {
 		if !strings.Contains(string(words), strconv.Quote(reason)+":") {
 			t.Errorf("pages/inbox/words has no text for %q", reason)
+		}
+		if !strings.Contains(string(manual), "| "+reason+" |") {
+			t.Errorf("OPERATIONS.md has no row for %q", reason)
 		}
 	}
 }

@@ -127,16 +127,12 @@ func (s *Service) DeliveriesOf(
 	return byLead, err
 }
 
-// NoMailReason returns why the visitor of a lead with these deliveries got no mail. It is
-// empty if there is one.
+// NoMailReason returns why the visitor of a lead with these deliveries has no mail, or none
+// yet. It is empty if there is one, or if there is no reason.
 func NoMailReason(l lead.Lead, deliveries []lead.Delivery) string {
 	for _, d := range deliveries {
-		switch {
-		case d.Target != lead.VisitorMail:
-		case d.State == lead.NotSent:
+		if d.Target == lead.VisitorMail {
 			return d.Why()
-		default:
-			return ""
 		}
 	}
 
@@ -146,7 +142,7 @@ func NoMailReason(l lead.Lead, deliveries []lead.Delivery) string {
 	case l.Rejected:
 		return "the lead was rejected"
 	}
-	return "SMTP_URL was not set, or VISITOR_MAIL was off, when the lead was accepted"
+	return ""
 }
 
 // Errors of changes that the state of a lead does not allow. A lead that does not exist

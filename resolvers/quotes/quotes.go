@@ -31,7 +31,7 @@ type Deps struct {
 	// mails are not limited by networks.
 	Network func(address string) string
 
-	// Limiter counts the new sessions of a network; nil: they are not limited.
+	// Limiter counts the new sessions and the leads of a network; nil: they are not limited.
 	Limiter ratelimit.Limiter
 
 	// MinTime is the shortest plausible time from a session's first tracked state to its

@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/ratelimit"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/content"
 	"siteapi/schema"
@@ -191,7 +192,7 @@ func digest(session, content string) string {
 func (r *Resolver) signals(
 	ctx context.Context, in schema.SubmitQuoteInput, content string, pace lead.Signal,
 ) []lead.Signal {
-	found := []lead.Signal{pace, r.challengeSignal(ctx, in, content)}
+	found := []lead.Signal{pace, r.challengeSignal(ctx, in, content), r.burstSignal(ctx)}
 	if trimmed(in.Website) != "" {
 		found = append([]lead.Signal{lead.Honeypot}, found...)
 	}
@@ -209,6 +210,23 @@ func (r *Resolver) paceSignal(s lead.Session, err error, at time.Time) lead.Sign
 		return lead.Untracked
 	case err == nil && took >= 0 && took < r.MinTime:
 		return lead.TooFast
+	}
+	return ""
+}
+
+// maxLeads is how many leads of one IPv4 address, or of the /48 of an IPv6 address, are
+// delivered in an hour without a review.
+const maxLeads = 60
+
+// burstSignal counts the leads of a client's widest network.
+func (r *Resolver) burstSignal(ctx context.Context) lead.Signal {
+	if r.Limiter == nil {
+		return ""
+	}
+	networks := ratelimit.Networks(schema.CallerFrom(ctx).Address)
+	key := "leads " + networks[len(networks)-1].Name
+	if !ratelimit.WithinHour(ctx, r.Limiter, key, maxLeads, r.Now()) {
+		return lead.Burst
 	}
 	return ""
 }

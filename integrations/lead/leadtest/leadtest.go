@@ -55,6 +55,7 @@ func Filled() *lead.Lead {
 	s.Signals = []lead.Signal{
 		lead.Honeypot,
 		lead.TooFast,
+		lead.Burst,
 		lead.NoChallenge,
 		lead.Untracked,
 		lead.Unchecked,

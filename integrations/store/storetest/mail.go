@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -34,11 +33,11 @@ func mailsPerAddress(t *testing.T, s Subject) {
 	together(12, func(n int) {
 		claim := store.MailClaim{LeadID: fmt.Sprintf("id-%06d", n), Address: "ana", Now: now}
 		for range 2 {
-			until, err := dbs[n%2].ClaimMail(t.Context(), claim)
-			if err == nil && until.IsZero() {
+			over, _, err := dbs[n%2].ClaimMail(t.Context(), claim)
+			if err == nil && over == "" {
 				allowed.Add(1)
-			} else if !errors.Is(err, store.ErrTooManyMails) {
-				t.Errorf("mail %d: %v, %v", n, until, err)
+			} else if over != store.AddressLimit {
+				t.Errorf("mail %d: %q, %v", n, over, err)
 			}
 		}
 	})
@@ -47,51 +46,78 @@ func mailsPerAddress(t *testing.T, s Subject) {
 	}
 
 	next := store.MailClaim{LeadID: "id-000001", Sending: 7, Address: "ana"}
-	for _, want := range []error{store.ErrTooManyMails, nil} {
-		if next.Now = now.Add(store.AddressWindow); want != nil {
+	for _, want := range []store.MailLimit{store.AddressLimit, ""} {
+		if next.Now = now.Add(store.AddressWindow); want != "" {
 			next.Now = next.Now.Add(-time.Second)
 		}
-		if _, err := dbs[0].ClaimMail(t.Context(), next); !errors.Is(err, want) {
-			t.Errorf("at %v: %v, want %v", next.Now, err, want)
+		if over, _, err := dbs[0].ClaimMail(t.Context(), next); over != want || err != nil {
+			t.Errorf("at %v: %q, %v, want %q", next.Now, over, err, want)
 		}
 	}
 }
 
-// Mails beyond the limit of a network wait, those of other networks and of none do not.
+// Mails beyond the limit of a network wait, each for a slot of its own, and not too many of
+// them. Those of other networks and of none do not, up to the limit of the service.
 func mailsPerNetwork(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
-	claim := func(id string, at time.Time) time.Time {
-		until, err := db.ClaimMail(t.Context(), store.MailClaim{LeadID: id, Address: id, Now: at})
+	perHour := 1000
+	claim := func(id string, at time.Time) (store.MailLimit, time.Time) {
+		t.Helper()
+		c := store.MailClaim{LeadID: id, Address: id, PerHour: perHour, Now: at}
+		over, until, err := db.ClaimMail(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return until
+		return over, until
 	}
 
 	began := When()
 	for n := range store.MailsPerNetwork {
 		id := fromNetwork(t, db, n, "office")
-		if until := claim(id, began.Add(time.Duration(n)*time.Minute)); !until.IsZero() {
+		if over, until := claim(id, began.Add(time.Duration(n)*time.Minute)); over != "" {
 			t.Fatalf("mail %d waits until %v", n, until)
 		}
 	}
-	late := fromNetwork(t, db, 100, "office")
+
 	now := began.Add(30 * time.Minute)
-	for range 2 {
-		if until := claim(late, now); !until.Equal(began.Add(store.NetworkWindow)) {
-			t.Errorf("the next mail waits until %v, want an hour after %v", until, began)
+	var waiting []string
+	for n := range store.MailsWaiting {
+		waiting = append(waiting, fromNetwork(t, db, 100+n, "office"))
+		slot := began.Add(time.Duration(n%store.MailsPerNetwork) * time.Minute).
+			Add(store.MailWindow * time.Duration(1+n/store.MailsPerNetwork))
+		if over, until := claim(waiting[n], now); over != store.NetworkLimit || !until.Equal(slot) {
+			t.Errorf("mail %d waits until %v, %q, want %v", n, until, over, slot)
 		}
 	}
+	tooMany := fromNetwork(t, db, 300, "office")
+	if over, until := claim(tooMany, now); over != store.WaitingLimit || !until.IsZero() {
+		t.Errorf("one more than may wait: %v, %q", until, over)
+	}
+	if over, _ := claim(waiting[0], now); over != store.NetworkLimit {
+		t.Errorf("a mail that waits already: %q", over)
+	}
+
 	for n, network := range []string{"home", ""} {
-		if until := claim(fromNetwork(t, db, 200+n, network), now); !until.IsZero() {
+		if over, until := claim(fromNetwork(t, db, 400+n, network), now); over != "" {
 			t.Errorf("a mail of the network %q waits until %v", network, until)
 		}
 	}
-	if until := claim(late, began.Add(store.NetworkWindow)); !until.IsZero() {
-		t.Errorf("after an hour it waits until %v", until)
+	if over, until := claim(waiting[0], began.Add(store.MailWindow)); over != "" {
+		t.Errorf("in its slot it waits until %v", until)
 	}
-	if n, networks, err := db.MailNetworks(t.Context()); err != nil || n != store.MailsPerNetwork+2 || networks != 2 {
+	if n, networks, err := db.MailNetworks(t.Context()); err != nil || n != 72 || networks != 2 {
 		t.Errorf("%d submissions of %d networks, %v", n, networks, err)
+	}
+
+	perHour = 3
+	if over, until := claim(fromNetwork(t, db, 500, "bar"), now); over != store.ServiceLimit || !until.After(now) {
+		t.Errorf("beyond the limit of the service: %v, %q", until, over)
+	}
+	perHour = 0
+	for _, id := range []string{tooMany, fromNetwork(t, db, 600, "bar")} {
+		if over, _ := claim(id, now); over != "" {
+			t.Errorf("without limits: %q", over)
+		}
 	}
 }
 
@@ -106,7 +132,7 @@ func mailsForgotten(t *testing.T, s Subject) {
 	}
 	later := When().Add(25 * time.Hour)
 	claim := store.MailClaim{LeadID: "id-000001", Address: "ana", Now: later}
-	if _, err := db.ClaimMail(t.Context(), claim); err != nil {
+	if _, _, err := db.ClaimMail(t.Context(), claim); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := db.PruneMails(t.Context(), later.Add(-24*time.Hour)); err != nil || n != 1 {

@@ -67,7 +67,14 @@ func (q Queue) Enqueue(
 			}
 		}
 		for _, target := range targets {
-			d := lead.Delivery{LeadID: id, Target: target, Job: q.last.Add(1), MaxAttempts: 9, CreatedAt: When()}
+			d := lead.Delivery{
+				LeadID:      id,
+				Target:      target,
+				Job:         q.last.Add(1),
+				State:       lead.Pending,
+				MaxAttempts: 9,
+				CreatedAt:   When(),
+			}
 			list = append(list, d)
 		}
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -29,6 +30,7 @@ import (
 	"siteapi/integrations/turnstile"
 	"siteapi/integrations/upstream"
 	"siteapi/integrations/valkeyconn"
+	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
 )
 
@@ -223,19 +225,28 @@ func targets(s *config.Settings, senders map[lead.Target]queue.Send) []queue.Tar
 			Send:       senders[lead.Webhook],
 			MaxWorkers: 4,
 			PerSecond:  5,
-			Off:        s.LeadWebhookURL == "",
+			Off:        unless(s.LeadWebhookURL != "", "LEAD_WEBHOOK_URL was not set"),
 		},
 		{
 			Name:       lead.VisitorMail,
 			Send:       senders[lead.VisitorMail],
 			MaxWorkers: 4,
-			Off:        !s.Mails() || !s.VisitorMail,
+			Off: cmp.Or(unless(s.Mails(), leadmail.NoMailServer),
+				unless(s.VisitorMail, leadmail.VisitorsOff)),
 		},
 		{
 			Name:       lead.SalesMail,
 			Send:       senders[lead.SalesMail],
 			MaxWorkers: 4,
-			Off:        !s.Mails(),
+			Off:        unless(s.Mails(), leadmail.NoMailServer),
 		},
 	}
+}
+
+// unless returns a reason, or nothing if there is none.
+func unless(ok bool, reason string) string {
+	if ok {
+		return ""
+	}
+	return reason
 }

@@ -46,11 +46,16 @@ func mailSettings(s *config.Settings, sender mail.Sender) leadmail.Settings {
 	}
 	key := sha256.Sum256([]byte("mails to visitors\x00" + secret))
 
+	perHour := s.VisitorMailsPerHour
+	if !s.RateLimits {
+		perHour = 0
+	}
 	return leadmail.Settings{
 		Sender:      sender,
 		From:        s.MailFrom,
 		SalesTo:     s.SalesMailTo,
 		Visitors:    s.VisitorMail,
+		PerHour:     perHour,
 		Inbox:       inboxURL,
 		Key:         key[:],
 		RefuseTests: s.Environment != config.Development,

@@ -297,8 +297,8 @@ func TestSalesMailToSeveral(t *testing.T) {
 		if one != c.one || two != c.two {
 			t.Errorf("%s: %d and %d mails, want %d and %d", c.name, one, two, c.one, c.two)
 		}
-		if d, ok := s.deliveries(id)[lead.VisitorMail]; ok {
-			t.Errorf("%s: there is a mail to the visitor, which is off: %+v", c.name, d)
+		if d := s.deliveries(id)[lead.VisitorMail]; d.State != lead.NotSent || d.Reason != "VISITOR_MAIL was off" {
+			t.Errorf("%s: the mail to the visitor, which is off: %+v", c.name, d)
 		}
 	}
 }

@@ -139,3 +139,37 @@ func TestNewSessionsOfANetwork(t *testing.T) {
 		t.Errorf("the first session has %d visits, %v", stored.Visits, err)
 	}
 }
+
+// TestBurst: an hour's leads of one /48 beyond 60 go into review, whatever their /64s. The
+// /56s and the /48 have rate limits, too.
+func TestBurst(t *testing.T) {
+	t.Parallel()
+	s := startService(t, map[string]string{"RATE_LIMITS": "on", "TRUSTED_PROXIES": "127.0.0.1", "SPAM_MIN_TIME": "0"})
+
+	hour, accepted, inReview, limited := time.Now().Hour(), 0, 0, 0
+	for i := range 70 {
+		from := fmt.Sprintf("X-Forwarded-For: 2001:db8:0:%x::1", i<<8)
+		got := s.through("REST", "submitQuote", object{"input": newLead(fmt.Sprintf("burst-%d", i))}, from)
+		id, _ := got.data["submissionId"].(string)
+		if l, err := s.app.data.Quotes.Lead(t.Context(), id); err != nil {
+			t.Fatal(got.raw)
+		} else if l.InReview {
+			inReview++
+		} else {
+			accepted++
+		}
+	}
+	if time.Now().Hour() == hour && (accepted != 60 || inReview != 10) {
+		t.Errorf("%d leads were accepted, %d are in review", accepted, inReview)
+	}
+
+	for i := range 60 {
+		from := fmt.Sprintf("X-Forwarded-For: 2001:db8:1:%x::1", i)
+		if got := s.through("REST", "submitQuote", object{"input": newLead(fmt.Sprintf("limit-%d", i))}, from); got.status == 429 {
+			limited++
+		}
+	}
+	if limited == 0 {
+		t.Error("a /56 has no rate limit")
+	}
+}

@@ -95,6 +95,8 @@ type Settings struct {
 	SalesMailTo []string // bare addresses
 	VisitorMail bool
 
+	VisitorMailsPerHour int // most mails to visitors of the service
+
 	DeliveryRetryMax time.Duration // longest pause between two tries of a delivery
 	CMSRate, CRMRate float64       // leads a second; 0: any number
 

@@ -125,6 +125,7 @@ func (s *Settings) table() []Setting {
 			set:         into(&s.SalesMailTo, recipients),
 		},
 		{Name: "VISITOR_MAIL", Default: "on", set: into(&s.VisitorMail, onOff)},
+		{Name: "VISITOR_MAILS_PER_HOUR", Default: "200", set: into(&s.VisitorMailsPerHour, number)},
 		{Name: "SITE_URL", set: into(&s.SiteURL, webAddress)},
 		{
 			Name:        "CONTENT_TYPES",

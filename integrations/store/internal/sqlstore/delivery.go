@@ -47,7 +47,8 @@ created_at, next_at, started_at, finished_at, reason, errors, sending, arrived`
 
 	// A delivery that has ended begins anew, with its next sending. A next_at of 0 stands for
 	// a try that does not wait for the end of its target's pause.
-	insertDeliveries = `INSERT INTO deliveries (lead_id, target, job, max_attempts, created_at, next_at) VALUES `
+	insertDeliveries = `INSERT INTO deliveries
+(lead_id, target, job, max_attempts, created_at, next_at, progress, finished_at, reason) VALUES `
 	renewDeliveries  = ` ON CONFLICT (lead_id, target) DO UPDATE SET
 job = excluded.job, max_attempts = excluded.max_attempts, next_at = 0, finished_at = 0, reason = '',
 progress = CASE WHEN deliveries.progress > 1 THEN deliveries.progress ELSE 3 END,
@@ -110,9 +111,10 @@ func enqueue(ctx context.Context, tx Tx, leadIDs []string, targets ...lead.Targe
 	var args []any
 	for _, d := range list {
 		n := len(args)
-		rows = append(rows, fmt.Sprintf("($%d, $%d, $%d, $%d, $%d, $%d)", n+1, n+2, n+3, n+4, n+5, n+6))
-		args = append(args, d.LeadID, string(d.Target), d.Job, d.MaxAttempts,
-			d.CreatedAt.UnixMilli(), d.CreatedAt.UnixMilli())
+		rows = append(rows, fmt.Sprintf("($%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d)",
+			n+1, n+2, n+3, n+4, n+5, n+6, n+7, n+8, n+9))
+		args = append(args, d.LeadID, string(d.Target), d.Job, d.MaxAttempts, d.CreatedAt.UnixMilli(),
+			d.CreatedAt.UnixMilli(), progressOf(d.State), milliseconds(d.FinishedAt), d.Reason)
 	}
 
 	if _, err := tx.Exec(ctx, insertDeliveries+strings.Join(rows, ", ")+renewDeliveries, args...); err != nil {

@@ -19,67 +19,105 @@ VALUES ($1, 0, $2, $3)`, leadID, network, at)
 	return nil
 }
 
-// ClaimMail counts a mail to a visitor, or returns when to ask again.
-func (s *Store) ClaimMail(ctx context.Context, c store.MailClaim) (until time.Time, err error) {
-	full := false
+// ClaimMail counts a mail to a visitor, or returns the limit that it is over.
+func (s *Store) ClaimMail(
+	ctx context.Context, c store.MailClaim,
+) (over store.MailLimit, until time.Time, err error) {
 	err = s.write(ctx, "counting a mail", func(ctx context.Context, tx Tx) (err error) {
-		until, full = time.Time{}, false
 		// One claim at a time: two that count at the same time would both pass.
 		if _, err := tx.Exec(ctx, `UPDATE visitor_mails_turn SET at = $1 WHERE id = 1`, c.Now.UnixMilli()); err != nil {
 			return err
 		}
-		full, until, err = claimMail(ctx, tx, c)
+		over, until, err = claimMail(ctx, tx, c)
 		return err
 	})
-	if err == nil && full {
-		err = store.ErrTooManyMails
-	}
-	return until, err
+	return over, until, err
 }
 
-func claimMail(ctx context.Context, tx Tx, c store.MailClaim) (full bool, until time.Time, err error) {
-	var network string
+func claimMail(ctx context.Context, tx Tx, c store.MailClaim) (over store.MailLimit, until time.Time, err error) {
+	var network, address string
 	var sentAt int64
 	now := c.Now.UnixMilli()
-	err = one(ctx, tx, `SELECT network, sent_at FROM visitor_mails WHERE lead_id = $1 AND sending = $2`,
-		[]any{c.LeadID, c.Sending}, &network, &sentAt)
+	err = one(ctx, tx, `SELECT network, address, sent_at FROM visitor_mails WHERE lead_id = $1 AND sending = $2`,
+		[]any{c.LeadID, c.Sending}, &network, &address, &sentAt)
 	if err != nil && !errors.Is(err, store.ErrNotFound) || sentAt > 0 {
-		return false, time.Time{}, err
+		return "", time.Time{}, err
 	}
 
 	var sent int
 	err = one(ctx, tx, `SELECT count(*) FROM visitor_mails WHERE address = $1 AND sent_at > $2`,
 		[]any{c.Address, now - store.AddressWindow.Milliseconds()}, &sent)
 	if err != nil || sent >= store.MailsPerAddress {
-		return sent >= store.MailsPerAddress, time.Time{}, err
+		return store.AddressLimit, time.Time{}, err
 	}
 
-	if until, err = networkFree(ctx, tx, network, now); err != nil {
-		return false, time.Time{}, err
+	if c.PerHour > 0 {
+		over, until, err = mailSlot(ctx, tx, c, network, address != "")
 	}
-	if sentAt = now; !until.IsZero() {
+	if err != nil || over == store.WaitingLimit {
+		return over, time.Time{}, err
+	}
+
+	if sentAt = now; over != "" {
 		sentAt = 0 // it waits, and its network stays known
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO visitor_mails (lead_id, sending, network, address, sent_at, needed_at)
 VALUES ($1, $2, '', $3, $4, $5) ON CONFLICT (lead_id, sending)
 DO UPDATE SET address = excluded.address, sent_at = excluded.sent_at, needed_at = excluded.needed_at`,
 		c.LeadID, c.Sending, c.Address, sentAt, now)
-	return false, until, err
+	return over, until, err
 }
 
-// networkFree returns when a network may send the next mail, or the zero time if it may now.
-func networkFree(ctx context.Context, tx Tx, network string, now int64) (until time.Time, err error) {
-	if network == "" {
-		return time.Time{}, nil
+// mailSlot returns the limit of the network or of the service that a mail is over, and the
+// time at which enough mails have left the window for it and for those that wait already.
+func mailSlot(
+	ctx context.Context, tx Tx, c store.MailClaim, network string, waits bool,
+) (store.MailLimit, time.Time, error) {
+	since := c.Now.Add(-store.MailWindow).UnixMilli()
+	for _, limit := range []struct {
+		name      store.MailLimit
+		condition string
+		args      []any
+		most      int
+	}{
+		{store.NetworkLimit, ` AND network = $2`, []any{network}, store.MailsPerNetwork},
+		{store.ServiceLimit, ``, nil, c.PerHour},
+	} {
+		if limit.name == store.NetworkLimit && network == "" {
+			continue
+		}
+
+		var sent []int64 // newest first
+		query := fmt.Sprintf(`SELECT sent_at FROM visitor_mails WHERE sent_at > $1%s
+ORDER BY sent_at DESC LIMIT %d`, limit.condition, limit.most)
+		err := tx.Query(ctx, query, append([]any{since}, limit.args...), func(scan Scan) error {
+			var at int64
+			err := scan(&at)
+			sent = append(sent, at)
+			return err
+		})
+		if err != nil {
+			return "", time.Time{}, err
+		}
+		if len(sent) < limit.most {
+			continue
+		}
+
+		var waiting int
+		query = `SELECT count(*) FROM visitor_mails WHERE sent_at = $1 AND address <> ''` + limit.condition
+		if err := one(ctx, tx, query, append([]any{0}, limit.args...), &waiting); err != nil {
+			return "", time.Time{}, err
+		}
+		if waits {
+			waiting--
+		} else if limit.name == store.NetworkLimit && waiting >= store.MailsWaiting {
+			return store.WaitingLimit, time.Time{}, nil
+		}
+
+		leaves := time.UnixMilli(sent[limit.most-1-waiting%limit.most]).UTC()
+		return limit.name, leaves.Add(store.MailWindow * time.Duration(1+waiting/limit.most)), nil
 	}
-	var oldest int64
-	err = one(ctx, tx, fmt.Sprintf(`SELECT sent_at FROM visitor_mails WHERE network = $1 AND sent_at > $2
-ORDER BY sent_at DESC LIMIT 1 OFFSET %d`, store.MailsPerNetwork-1),
-		[]any{network, now - store.NetworkWindow.Milliseconds()}, &oldest)
-	if errors.Is(err, store.ErrNotFound) {
-		return time.Time{}, nil
-	}
-	return time.UnixMilli(oldest).Add(store.NetworkWindow).UTC(), err
+	return "", time.Time{}, nil
 }
 
 // PruneMails removes the hashes that were last needed before a time.

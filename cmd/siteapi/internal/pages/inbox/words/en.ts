@@ -145,6 +145,7 @@ export const en = {
   signals: {
     honeypot: "A field that people can't see was filled in. Programs fill in everything.",
     too_fast: "The form was sent faster than a person could fill it in.",
+    burst: "Many requests came from one network within an hour.",
     no_challenge: "The bot check was skipped or not passed.",
     untracked: "The form was sent without using the calculator first.",
     unchecked: "The check for people did not answer at that moment.",
@@ -476,15 +477,17 @@ export const en = {
   said: {
     "the lead is in review": "the lead is in review",
     "the lead was rejected": "the lead was rejected",
-    "SMTP_URL was not set, or VISITOR_MAIL was off, when the lead was accepted":
-      "SMTP_URL was not set, or VISITOR_MAIL was off, when the lead was accepted",
-    "SMTP_URL is not set": "SMTP_URL is not set",
-    "VISITOR_MAIL is off": "VISITOR_MAIL is off",
+    "SMTP_URL was not set": "SMTP_URL was not set",
+    "VISITOR_MAIL was off": "VISITOR_MAIL was off",
     "the address is in a domain for tests and examples (RFC 2606)":
       "the address is in a domain for tests and examples (RFC 2606)",
     "the address got 3 mails within a day": "the address got 3 mails within a day",
     "20 mails within an hour went to visitors of one network":
       "20 mails within an hour went to visitors of one network",
+    "50 mails to visitors of one network wait already":
+      "50 mails to visitors of one network wait already",
+    "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows":
+      "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows",
     "backups and folders before-restore-…: they keep it until they are removed; after a restore, erase again":
       "backups and folders before-restore-…: they keep it until they are removed; after a restore, erase again",
     "copies that people made: exports, downloaded PDFs, e-mails":

@@ -123,6 +123,7 @@ export const es: Words = {
   signals: {
     honeypot: "Se rellenó un campo que las personas no ven. Los programas lo rellenan todo.",
     too_fast: "El formulario se envió más rápido de lo que una persona podría rellenarlo.",
+    burst: "En una hora llegaron muchas solicitudes de una misma red.",
     no_challenge: "La verificación contra bots se omitió o no se superó.",
     untracked: "El formulario se envió sin usar antes la calculadora.",
     unchecked: "La verificación contra bots no respondió en ese momento.",
@@ -453,15 +454,17 @@ export const es: Words = {
   said: {
     "the lead is in review": "el lead está en revisión",
     "the lead was rejected": "el lead se rechazó",
-    "SMTP_URL was not set, or VISITOR_MAIL was off, when the lead was accepted":
-      "SMTP_URL no estaba configurado o VISITOR_MAIL estaba desactivado cuando se aceptó el lead",
-    "SMTP_URL is not set": "SMTP_URL no está configurado",
-    "VISITOR_MAIL is off": "VISITOR_MAIL está desactivado",
+    "SMTP_URL was not set": "SMTP_URL no estaba configurado",
+    "VISITOR_MAIL was off": "VISITOR_MAIL estaba desactivado",
     "the address is in a domain for tests and examples (RFC 2606)":
       "la dirección es de un dominio para pruebas y ejemplos (RFC 2606)",
     "the address got 3 mails within a day": "la dirección recibió 3 correos en un día",
     "20 mails within an hour went to visitors of one network":
       "en una hora se enviaron 20 correos a visitantes de una misma red",
+    "50 mails to visitors of one network wait already":
+      "ya esperan 50 correos a visitantes de una misma red",
+    "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows":
+      "en una hora se enviaron a visitantes tantos correos como permite VISITOR_MAILS_PER_HOUR",
     "backups and folders before-restore-…: they keep it until they are removed; after a restore, erase again":
       "copias de seguridad y carpetas before-restore-…: lo conservan hasta que se eliminen; tras restaurar una copia, borrar otra vez",
     "copies that people made: exports, downloaded PDFs, e-mails":

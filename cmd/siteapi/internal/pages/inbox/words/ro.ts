@@ -123,6 +123,7 @@ export const ro: Words = {
   signals: {
     honeypot: "A fost completat un câmp pe care oamenii nu îl văd. Programele completează tot.",
     too_fast: "Formularul a fost trimis mai repede decât l-ar putea completa un om.",
+    burst: "Într-o oră au venit multe cereri din aceeași rețea.",
     no_challenge: "Verificarea împotriva boților a fost sărită sau nu a fost trecută.",
     untracked: "Formularul a fost trimis fără să se folosească mai întâi calculatorul.",
     unchecked: "Verificarea împotriva boților nu a răspuns în acel moment.",
@@ -453,15 +454,17 @@ export const ro: Words = {
   said: {
     "the lead is in review": "lead-ul este în verificare",
     "the lead was rejected": "lead-ul a fost respins",
-    "SMTP_URL was not set, or VISITOR_MAIL was off, when the lead was accepted":
-      "SMTP_URL nu era setat sau VISITOR_MAIL era oprit când a fost acceptat lead-ul",
-    "SMTP_URL is not set": "SMTP_URL nu este setat",
-    "VISITOR_MAIL is off": "VISITOR_MAIL este oprit",
+    "SMTP_URL was not set": "SMTP_URL nu era setat",
+    "VISITOR_MAIL was off": "VISITOR_MAIL era oprit",
     "the address is in a domain for tests and examples (RFC 2606)":
       "adresa este într-un domeniu pentru teste și exemple (RFC 2606)",
     "the address got 3 mails within a day": "adresa a primit 3 e-mailuri într-o zi",
     "20 mails within an hour went to visitors of one network":
       "într-o oră s-au trimis 20 de e-mailuri vizitatorilor din aceeași rețea",
+    "50 mails to visitors of one network wait already":
+      "50 de e-mailuri către vizitatori din aceeași rețea așteaptă deja",
+    "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows":
+      "într-o oră s-au trimis vizitatorilor atâtea e-mailuri câte permite VISITOR_MAILS_PER_HOUR",
     "backups and folders before-restore-…: they keep it until they are removed; after a restore, erase again":
       "copiile de siguranță și folderele before-restore-…: păstrează datele până sunt eliminate; după o restaurare, șterge din nou",
     "copies that people made: exports, downloaded PDFs, e-mails":

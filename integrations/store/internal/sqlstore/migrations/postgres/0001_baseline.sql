@@ -200,6 +200,7 @@ CREATE TABLE visitor_mails (
 );
 CREATE INDEX visitor_mails_by_address ON visitor_mails (address, sent_at);
 CREATE INDEX visitor_mails_by_network ON visitor_mails (network, sent_at);
+CREATE INDEX visitor_mails_by_time ON visitor_mails (sent_at);
 
 -- Written by each transaction that counts mails, so that they run one after the other.
 CREATE TABLE visitor_mails_turn (
