@@ -108,7 +108,7 @@ func (q queries) SiteSettings(ctx context.Context, id string) (*schema.SiteSetti
 }
 
 func (q queries) Content(
-	_ context.Context, documentType string, locale schema.Locale,
+	_ context.Context, documentType string, locale schema.Locale, _, _ *string,
 ) ([]*schema.ContentDocument, error) {
 	q.runs.Add(1)
 	return []*schema.ContentDocument{{
