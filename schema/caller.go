@@ -40,10 +40,17 @@ type Operator struct {
 	Email string
 }
 
+// OperatorToken is a token of operators, and who holds it.
+type OperatorToken struct {
+	Token string
+	Operator
+}
+
 // Actors of the audit. Neither a token nor a command can be imitated by the subject of an
 // account, which a provider may choose freely.
 const (
-	TokenActor    = "token"    // who holds a token of operators
+	TokenActor    = "token"    // who holds a token of operators without a name
+	TokenPrefix   = "token:"   // before the name of the holder of one with a name
 	CommandPrefix = "command:" // before the user of the system who ran a command
 	AccountPrefix = "oidc:"    // before the subject of an account
 )

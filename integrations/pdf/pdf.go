@@ -37,7 +37,7 @@ type Document struct {
 	Locale    string // en, es or ro; any other is printed in English
 	Company   Company
 	Labels    map[string]string // texts for slugs in the locale; a slug without one is spelled out
-	CreatedAt time.Time         // date of the lead
+	CreatedAt time.Time         // date of the lead, in the time zone to print
 }
 
 // Label returns the content's text for a slug, or else the slug spelled out: "web-app"

@@ -91,9 +91,8 @@ func WordsIn(locale string) (*Words, error) {
 	return w, err
 }
 
-// DateOf formats the day of a time in UTC.
+// DateOf formats the day of a time, in its own time zone.
 func (w *Words) DateOf(t time.Time) string {
-	t = t.UTC()
 	return fmt.Sprintf(w.Day, t.Day(), w.Months[t.Month()-1], t.Year())
 }
 

@@ -148,8 +148,8 @@ func textsIn(v reflect.Value, name string) map[string]string {
 
 func TestDates(t *testing.T) {
 	t.Parallel()
-	// Late in the evening west of Greenwich, it is the next day in UTC.
-	at := time.Date(2026, time.December, 31, 23, 30, 0, 0, time.FixedZone("", -3600))
+	// Late in the evening in UTC, it is the next day east of Greenwich.
+	at := time.Date(2026, time.December, 31, 23, 30, 0, 0, time.UTC).In(time.FixedZone("", 3600))
 	for want, locale := range map[string]string{
 		"1 January 2027":     "en",
 		"1 de enero de 2027": "es",

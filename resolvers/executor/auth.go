@@ -21,7 +21,7 @@ import (
 type Secrets struct {
 	Cache   []string
 	Webhook []string
-	Admin   []string
+	Admin   []schema.OperatorToken
 
 	// Signing secrets verify webhooks; without any, a webhook needs no signature.
 	Signing []string
@@ -30,18 +30,25 @@ type Secrets struct {
 // guard decides which callers may execute a field that the schema marks with @auth.
 type guard struct {
 	tokens         map[schema.TokenKind][][sha256.Size]byte
-	signingSecrets []string // any of them may have signed a webhook; none: no signature is needed
+	operators      []schema.OperatorToken // in the order of their tokens
+	signingSecrets []string               // any of them may have signed a webhook; none: no signature is needed
 	now            func() time.Time
 }
 
 func newGuard(s Secrets, now func() time.Time) *guard {
+	admin := make([]string, len(s.Admin))
+	for i, operator := range s.Admin {
+		admin[i] = operator.Token
+	}
+
 	return &guard{
 		signingSecrets: s.Signing,
+		operators:      s.Admin,
 		now:            now,
 		tokens: map[schema.TokenKind][][sha256.Size]byte{
 			schema.TokenKindCache:   digests(s.Cache),
 			schema.TokenKindWebhook: digests(s.Webhook),
-			schema.TokenKindAdmin:   digests(s.Admin),
+			schema.TokenKindAdmin:   digests(admin),
 		},
 	}
 }
@@ -116,16 +123,16 @@ func (g *guard) authorize(caller schema.Caller, kind schema.TokenKind) (schema.O
 func (g *guard) checkToken(caller schema.Caller, kind schema.TokenKind) (schema.Operator, error) {
 	token := caller.Token()
 	sum := sha256.Sum256([]byte(token))
-	match := 0
-	for _, accepted := range g.tokens[kind] {
-		match |= subtle.ConstantTimeCompare(sum[:], accepted[:])
+	match := -1
+	for i, accepted := range g.tokens[kind] {
+		match = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], accepted[:]), i, match)
 	}
 
-	allowed := match == 1 && token != ""
+	allowed := match >= 0 && token != ""
 	operator := caller.Operator // has no role without a session
 	if kind == schema.TokenKindAdmin {
 		if allowed {
-			operator = schema.Operator{Actor: schema.TokenActor, Role: schema.RoleAdmin}
+			operator = g.operators[match].Operator
 		}
 		allowed = caller.Operators && operator.Role != ""
 	}

@@ -25,13 +25,14 @@ import (
 
 // Settings say how mails about leads are sent.
 type Settings struct {
-	Sender   mail.Sender     // nil: none are sent
-	From     netmail.Address // the name is optional: the company's is the default
-	SalesTo  []string        // bare addresses, each of which gets a mail of its own
-	Visitors bool            // whether visitors get mails
-	PerHour  int             // most mails to visitors in an hour; 0: neither they nor those of a network are limited
-	Inbox    string          // absolute address of the inbox; empty: mails have the reference only
-	Key      []byte          // keys the hashes by which mails to visitors are limited
+	Sender      mail.Sender     // nil: none are sent
+	From        netmail.Address // the name is optional: the company's is the default
+	SalesTo     []string        // bare addresses, each of which gets a mail of its own
+	SalesLocale schema.Locale   // language of those mails
+	Visitors    bool            // whether visitors get mails
+	PerHour     int             // most mails to visitors in an hour; 0: neither they nor those of a network are limited
+	Inbox       string          // absolute address of the inbox; empty: mails have the reference only
+	Key         []byte          // keys the hashes by which mails to visitors are limited
 
 	// RefuseTests says that the visitor's mail is not sent to addresses reserved for tests.
 	RefuseTests bool

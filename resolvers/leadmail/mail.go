@@ -88,8 +88,7 @@ func (s *Service) SendSalesMail(ctx context.Context, t *queue.Try) error {
 			Detail: NoMailServer,
 		}
 	}
-	locale := schema.LocaleOrDefault(t.Locale)
-	m, err := s.SalesMail(ctx, t.Lead, locale)
+	m, err := s.SalesMail(ctx, t.Lead, s.SalesLocale)
 	if err != nil {
 		return composing(err)
 	}

@@ -41,12 +41,13 @@ type LogoLoader interface {
 
 // Deps are the dependencies of a [Resolver]. All fields are required.
 type Deps struct {
-	Content *content.Service
-	Cache   cache.Cache
-	Quotes  store.Quotes
-	PDF     Renderer
-	Logo    LogoLoader
-	Log     zerolog.Logger
+	Content  *content.Service
+	Cache    cache.Cache
+	Quotes   store.Quotes
+	PDF      Renderer
+	Logo     LogoLoader
+	TimeZone *time.Location // of the date that is printed
+	Log      zerolog.Logger
 
 	// ObserveDatabase is told of each operation of the database that a visitor waited for,
 	// and when it began.
@@ -243,7 +244,7 @@ func (r *Resolver) draw(ctx context.Context, d pdf.Document) ([]byte, error) {
 func (r *Resolver) Document(
 	ctx context.Context, s *lead.Lead, locale schema.Locale, snap *content.Snapshot,
 ) (d pdf.Document, complete bool) {
-	d = pdf.Document{Lead: *s, Locale: string(locale), Labels: snap.Labels, CreatedAt: s.SubmittedAt}
+	d = pdf.Document{Lead: *s, Locale: string(locale), Labels: snap.Labels, CreatedAt: s.SubmittedAt.In(r.TimeZone)}
 	if snap.Settings == nil {
 		return d, true
 	}

@@ -128,9 +128,9 @@ func TestSalesReadsConsents(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)
 	for locale, want := range map[string][]string{
-		"en": {"news: given · Send me news.", "calls: not given · Call me.", "ads: withdrawn on 31 January 2026", "terms: given, not to the site's wording"},
-		"es": {"news: otorgado · Send me news.", "calls: no otorgado · Call me.", "ads: retirado el 31 de enero de 2026", "terms: otorgado, con un texto"},
-		"ro": {"news: acordat · Send me news.", "calls: neacordat · Call me.", "ads: retras pe 31 ianuarie 2026", "terms: acordat, cu alt text"},
+		"en": {"News: given · Send me news.", "Calls: not given · Call me.", "Ads: withdrawn on 31 January 2026", "Terms: given, not to the site's wording"},
+		"es": {"News: otorgado · Send me news.", "Calls: no otorgado · Call me.", "Ads: retirado el 31 de enero de 2026", "Terms: otorgado, con un texto"},
+		"ro": {"News: acordat · Send me news.", "Calls: neacordat · Call me.", "Ads: retras pe 31 ianuarie 2026", "Terms: acordat, cu alt text"},
 	} {
 		d := pdftest.Sample(locale, "typical")
 		d.Lead.Consents = []lead.Consent{

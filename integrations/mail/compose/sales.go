@@ -27,7 +27,7 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 	l.inHouse()
 	l.estimate(d)
 	l.Message = lines(submitted.Message)
-	l.Consents = consentFacts(w, submitted.Consents)
+	l.Consents = consentFacts(d, w)
 	l.Inbox, l.Open = inbox, words.Open
 
 	email := submitted.Contact.Email
@@ -35,7 +35,7 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 		fact{Label: words.Name, Value: name},
 		fact{Label: words.Company, Value: shown(submitted.Contact.Company)},
 		fact{words.Email, shown(email), "mailto:" + url.PathEscape(email)},
-		fact{Label: words.Phone, Value: shown(submitted.Contact.Phone)},
+		fact{words.Phone, shown(submitted.Contact.Phone), "tel:" + dialled(submitted.Contact.Phone)},
 		fact{Label: words.Language, Value: cmp.Or(w.Mail.Languages[submitted.Locale], submitted.Locale)},
 	)
 
@@ -60,19 +60,19 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 		fact{Label: w.Reference, Value: lead.Reference(submitted.ID)},
 		fact{Label: words.From, Value: shown(submitted.Attribution.String())},
 		fact{Label: words.FirstFrom, Value: firstFrom},
-		fact{Label: words.Received, Value: w.DateOf(d.CreatedAt) + d.CreatedAt.UTC().Format(", 15:04 UTC")},
+		fact{Label: words.Received, Value: w.DateOf(d.CreatedAt) + d.CreatedAt.Format(", 15:04 MST")},
 	)
 	return l.message("sales")
 }
 
 // consentFacts returns for each purpose the visitor's answer and the wording.
-func consentFacts(w *pdf.Words, consents []lead.Consent) []fact {
-	words, facts := &w.Mail.Sales, make([]fact, len(consents))
-	for i, c := range consents {
+func consentFacts(d *pdf.Document, w *pdf.Words) []fact {
+	words, facts := &w.Mail.Sales, make([]fact, len(d.Lead.Consents))
+	for i, c := range d.Lead.Consents {
 		answer := words.Given
 		switch {
 		case c.WithdrawnAt != nil:
-			answer = fmt.Sprintf(words.Withdrawn, w.DateOf(*c.WithdrawnAt))
+			answer = fmt.Sprintf(words.Withdrawn, w.DateOf(c.WithdrawnAt.In(d.CreatedAt.Location())))
 		case !c.Given:
 			answer = words.NotGiven
 		case !c.SiteWording:
@@ -82,9 +82,19 @@ func consentFacts(w *pdf.Words, consents []lead.Consent) []fact {
 		if wording := shown(c.Text); wording != "" {
 			answer += " · " + wording
 		}
-		facts[i] = fact{Label: c.Purpose, Value: answer}
+		facts[i] = fact{Label: pdf.Label(c.Purpose, d.Labels), Value: answer}
 	}
 	return facts
+}
+
+// dialled returns the digits of a telephone number as they are dialled.
+func dialled(typed string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r == '+' {
+			return r
+		}
+		return -1
+	}, typed)
 }
 
 // lines returns what a visitor typed on several lines, each as shown returns it.

@@ -54,6 +54,7 @@ func mailSettings(s *config.Settings, sender mail.Sender) leadmail.Settings {
 		Sender:      sender,
 		From:        s.MailFrom,
 		SalesTo:     s.SalesMailTo,
+		SalesLocale: s.SalesLocale,
 		Visitors:    s.VisitorMail,
 		PerHour:     perHour,
 		Inbox:       inboxURL,

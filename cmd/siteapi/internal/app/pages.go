@@ -22,7 +22,7 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 		"introspection": map[bool]string{true: "on", false: "off"}[s.Introspection],
 		"cache-token":   shownToken(s.CacheTokens, config.DevCacheToken, "<CACHE_API_TOKEN>"),
 		"webhook-token": shownToken(s.WebhookSecrets, config.DevWebhookSecret, "<CMS_WEBHOOK_SECRET>"),
-		"admin-token":   shownToken(s.AdminTokens, config.DevAdminToken, "<ADMIN_API_TOKEN>"),
+		"admin-token":   shownToken(operatorTokens(s), config.DevAdminToken, "<ADMIN_API_TOKEN>"),
 		"playground":    hidden[s.Playground],
 		"inbox":         hidden[address != ""],
 		"inbox-url":     address,
@@ -63,6 +63,13 @@ func shownToken(accepted []string, wellKnown, placeholder string) string {
 		return wellKnown
 	}
 	return placeholder
+}
+
+func operatorTokens(s *config.Settings) (tokens []string) {
+	for _, token := range s.AdminTokens {
+		tokens = append(tokens, token.Token)
+	}
+	return tokens
 }
 
 // inboxURL returns the address of the operators' inbox: a path of the service itself, or

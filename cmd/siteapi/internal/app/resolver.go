@@ -108,6 +108,7 @@ func newPDFs(
 		Quotes:          stored,
 		PDF:             pdf.New(log),
 		Logo:            logo,
+		TimeZone:        s.TimeZone,
 		Log:             log,
 		ObserveDatabase: m.Database,
 	}), nil

@@ -334,3 +334,32 @@ func TestViewersCannotGuess(t *testing.T) {
 		}
 	}
 }
+
+// TestTokensOfOperators: a token of ADMIN_TOKENS has the role that it names, and its holder's
+// name is in the audit.
+func TestTokensOfOperators(t *testing.T) {
+	t.Parallel()
+	s := startService(t, map[string]string{
+		"ADMIN_PAGE":   "on",
+		"ADMIN_TOKENS": "ana:sales:ana-0123456789abcdef,bo:viewer:bo-0123456789abcdef",
+	})
+	s.submitPriced("REST", "named", object{"projectType": "web-app"}, 1, 2, "EUR", "")
+
+	ask := func(token, query string) string {
+		body, _ := json.Marshal(map[string]string{"query": query})
+		return string(s.do("POST", "/graphql", string(body), "Authorization: Bearer "+token).body)
+	}
+	const list, sessions = `{ leads { edges { node { contact { email } } } } }`, `{ operatorSessions { id } }`
+	if got := ask("ana-0123456789abcdef", list); !strings.Contains(got, "@example.com") {
+		t.Errorf("ana sees %s", got)
+	}
+	if got := ask("bo-0123456789abcdef", list); strings.Contains(got, "@example.com") {
+		t.Errorf("bo sees %s", got)
+	}
+	if got := ask("ana-0123456789abcdef", sessions); !strings.Contains(got, "FORBIDDEN") {
+		t.Errorf("ana sees sessions: %s", got)
+	}
+	if got := ask("dev-admin-token", `{ audit { edges { node { actor } } } }`); !strings.Contains(got, `"token:ana"`) {
+		t.Errorf("the audit says %s", got)
+	}
+}

@@ -87,6 +87,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"DELIVERY_RETRY_MAX":   {"100ms", "25h"},
 		"DELIVERY_RATE":        {"NaN", "-1", "+Inf", "x"},
 		"ADMIN_PAGE":           {"x"},
+		"ADMIN_TOKENS":         {"0123456789abcdef", "ana:boss:0123456789abcdef", "Ana:sales:0123456789abcdef", "ana:sales:short"},
 		"FRONT_PAGE":           {"x"},
 		"LEAD_WEBHOOK_URL": {
 			"x",
@@ -113,6 +114,8 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"VISITOR_MAIL":           {"yes"},
 		"VISITOR_MAILS_PER_HOUR": {"0"},
 		"TRACK_CONTACT":          {"yes"},
+		"SALES_LOCALE":           {"de", "EN"},
+		"TIME_ZONE":              {"Local", "Europe/Nowhere"},
 	}
 
 	for name, values := range tests {
@@ -393,6 +396,7 @@ func TestDocumentedSettings(t *testing.T) {
 		"DELIVERY_RETRY_MAX":         {"1s", "15m", "24h", "1d"},
 		"ADMIN_API_TOKEN":            {"0123456789abcdef,fedcba9876543210"},
 		"ADMIN_PAGE":                 {"on", "off"},
+		"ADMIN_TOKENS":               {"ana:sales:1123456789abcdef,bo-2:viewer:fedcba9876543210"},
 		"FRONT_PAGE":                 {"on", "off"},
 		"LEAD_WEBHOOK_URL":           {"https://hooks.example/x?sig=y", "http://10.0.0.5:5678/leads"},
 		"LEAD_WEBHOOK_FORMAT":        {"json", "slack"},
@@ -403,6 +407,8 @@ func TestDocumentedSettings(t *testing.T) {
 		"SALES_MAIL_TO":              {"a@b.example", "a@b.example, Ana <c@d.example>"},
 		"VISITOR_MAIL":               {"on", "off"},
 		"VISITOR_MAILS_PER_HOUR":     {"200"},
+		"SALES_LOCALE":               {"es", "ro"},
+		"TIME_ZONE":                  {"Europe/Bucharest"},
 		"LOGO_HOSTS": {
 			"cdn.sanity.io",
 			"*.example.com,cdn.example.com:8443,http://127.0.0.1:1",

@@ -54,8 +54,8 @@ type Settings struct {
 
 	CacheTokens, WebhookSecrets, SigningSecrets []string
 
-	AdminTokens []string // tokens of operators; if empty, their part of the schema is closed
-	AdminPage   bool     // operators are served on ListenAddr too
+	AdminTokens []schema.OperatorToken // if empty, the operators' part of the schema is closed
+	AdminPage   bool                   // operators are served on ListenAddr too
 
 	OIDCIssuer, OIDCClientID, OIDCClientSecret string // no sign-in with accounts if the issuer is empty
 	OIDCRedirectURL, OIDCGroupsClaim           string
@@ -94,6 +94,8 @@ type Settings struct {
 	MailFrom    mail.Address
 	SalesMailTo []string // bare addresses
 	VisitorMail bool
+	SalesLocale schema.Locale  // language of mails to sales
+	TimeZone    *time.Location // of times in mails and of dates in PDFs
 
 	VisitorMailsPerHour int // most mails to visitors of the service
 

@@ -41,7 +41,7 @@ func (s *Settings) checkSafety(report func(name string, err error)) {
 func (s *Settings) checkTokens(doubt func(name, reason string)) {
 	known := []string{DevCacheToken, DevWebhookSecret, DevAdminToken}
 	separate := []string{
-		"CACHE_API_TOKEN", "ADMIN_API_TOKEN", "CMS_WEBHOOK_SECRET", "CMS_WEBHOOK_SIGNING_SECRET", "CDN_PURGE_TOKEN",
+		"CACHE_API_TOKEN", "ADMIN_API_TOKEN", "ADMIN_TOKENS", "CMS_WEBHOOK_SECRET", "CMS_WEBHOOK_SIGNING_SECRET", "CDN_PURGE_TOKEN",
 	}
 	purposes := map[string]string{} // the setting that a token was found in, by token
 
@@ -59,6 +59,7 @@ func (s *Settings) checkTokens(doubt func(name, reason string)) {
 			continue
 		}
 		for _, value := range values {
+			value = value[strings.LastIndexByte(value, ':')+1:] // without the name of its holder
 			if other := purposes[value]; other != "" && other != item.Name {
 				doubt(item.Name, fmt.Sprintf("holds a token of %s, which would have two purposes: take another", other))
 				break

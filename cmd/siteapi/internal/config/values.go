@@ -15,11 +15,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	_ "time/tzdata" // an image may have no time zones
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 
 	"siteapi/integrations/upstream"
+	"siteapi/schema"
 )
 
 // The parsers below take a value that is not empty. Their errors say what the value must
@@ -177,15 +179,61 @@ func (s *Settings) deliveryRates(v string) error {
 	return nil
 }
 
-// operatorTokens parses comma-separated tokens. In production they must be hard to guess.
-func (s *Settings) operatorTokens(v string) ([]string, error) {
-	tokens := split(v)
-	short := slices.ContainsFunc(tokens, func(t string) bool { return len(t) < 16 && t != DevAdminToken })
-	if short && s.Environment != Development {
-		return nil, errors.New("opens personal data and is easy to guess: take 16 characters or more, " +
+// operatorTokens parses comma-separated tokens of administrators.
+func (s *Settings) operatorTokens(v string) error {
+	for _, token := range split(v) {
+		if err := s.addOperator(schema.TokenActor, schema.RoleAdmin, token); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namedTokens parses tokens with the names and roles of their holders: ana:sales:<token>.
+func (s *Settings) namedTokens(v string) error {
+	for _, entry := range split(v) {
+		parts := strings.SplitN(entry, ":", 3)
+		if len(parts) < 3 || !slugForm.MatchString(parts[0]) || !schema.Role(strings.ToUpper(parts[1])).IsValid() {
+			return errors.New("must be entries such as ana:sales:<token>, comma-separated: a name of a-z, 0-9 and -, " +
+				"one of viewer, sales and admin, and a token")
+		}
+		if err := s.addOperator(schema.TokenPrefix+parts[0], schema.Role(strings.ToUpper(parts[1])), parts[2]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slugForm is the form of a name in ADMIN_TOKENS.
+var slugForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+
+// addOperator adds a token of operators. In production it must be hard to guess.
+func (s *Settings) addOperator(actor string, role schema.Role, token string) error {
+	if len(token) < 16 && (token != DevAdminToken || actor != schema.TokenActor) && s.Environment != Development {
+		return errors.New("opens personal data and is easy to guess: take 16 characters or more, " +
 			"for instance from `openssl rand -hex 32`")
 	}
-	return tokens, nil
+	operator := schema.Operator{Actor: actor, Role: role}
+	s.AdminTokens = append(s.AdminTokens, schema.OperatorToken{Token: token, Operator: operator})
+	return nil
+}
+
+// locale parses a locale of the site.
+func locale(v string) (schema.Locale, error) {
+	l, ok := schema.ParseLocale(v)
+	if !ok {
+		return l, fmt.Errorf("must be one of %v", schema.Locales())
+	}
+	return l, nil
+}
+
+// timeZone parses the name of a time zone.
+func timeZone(v string) (*time.Location, error) {
+	zone, err := time.LoadLocation(v)
+	if err != nil || v == "" || v == "Local" {
+		return nil, errors.New("must be the name of a time zone, such as Europe/Bucharest")
+	}
+	return zone, nil
 }
 
 // existing accepts the path of a file or folder that can be read.

@@ -44,10 +44,10 @@ const (
 
 // Options configures the inbox.
 type Options struct {
-	Tokens  []string     // each token opens sessions
-	SignIn  *SignIn      // nil: operators have no accounts
-	GraphQL http.Handler // answers at GraphQLPath
-	Page    http.Handler // answers GET and HEAD at every other path
+	Tokens  []schema.OperatorToken // each token opens sessions of its holder
+	SignIn  *SignIn                // nil: operators have no accounts
+	GraphQL http.Handler           // answers at GraphQLPath
+	Page    http.Handler           // answers GET and HEAD at every other path
 	Now     func() time.Time
 }
 
@@ -60,7 +60,7 @@ type handler struct {
 func New(o Options) http.Handler {
 	h := &handler{Options: o}
 	for _, token := range o.Tokens {
-		h.keys = append(h.keys, keyOf(token))
+		h.keys = append(h.keys, keyOf(token.Token))
 	}
 
 	mux := http.NewServeMux()
@@ -130,7 +130,8 @@ func (h *handler) open(w http.ResponseWriter, r *http.Request) {
 	}
 
 	key := keyOf(in.Token)
-	if !slices.ContainsFunc(h.keys, func(k []byte) bool { return hmac.Equal(k, key) }) {
+	holder := slices.IndexFunc(h.keys, func(k []byte) bool { return hmac.Equal(k, key) })
+	if holder < 0 {
 		rest.WriteProblem(w, r, &schema.Error{
 			Code:    schema.CodeUnauthenticated,
 			Message: "This is not a valid token.",
@@ -147,7 +148,7 @@ func (h *handler) open(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	_ = json.NewEncoder(w).Encode(map[string]any{
 		"csrf":      sign(key, "csrf", session),
-		"role":      schema.RoleAdmin,
+		"role":      h.Tokens[holder].Role,
 		"expiresAt": expires,
 	})
 }
@@ -239,9 +240,8 @@ func (h *handler) session(ctx context.Context, r *http.Request) (o schema.Operat
 		return o, "", noSession()
 	}
 	if h.takesTokens(r) {
-		if key := h.verify(cookie.Value); key != nil {
-			o = schema.Operator{Actor: schema.TokenActor, Role: schema.RoleAdmin}
-			return o, sign(key, "csrf", cookie.Value), nil
+		if holder := h.verify(cookie.Value); holder >= 0 {
+			return h.Tokens[holder].Operator, sign(h.keys[holder], "csrf", cookie.Value), nil
 		}
 	}
 
@@ -260,21 +260,18 @@ func keyOf(token string) []byte {
 
 // verify returns the key with which a session was signed, or nil if there is none or the
 // session has expired.
-func (h *handler) verify(session string) []byte {
+func (h *handler) verify(session string) int {
 	end := strings.LastIndexByte(session, '.')
 	expires, _, _ := strings.Cut(session, ".")
 
 	at, err := strconv.ParseInt(expires, 10, 64)
 	if end < 0 || err != nil || h.Now().Unix() >= at {
-		return nil
+		return -1
 	}
 
-	for _, key := range h.keys {
-		if hmac.Equal([]byte(session[end+1:]), []byte(sign(key, "session", session[:end]))) {
-			return key
-		}
-	}
-	return nil
+	return slices.IndexFunc(h.keys, func(key []byte) bool {
+		return hmac.Equal([]byte(session[end+1:]), []byte(sign(key, "session", session[:end])))
+	})
 }
 
 // sign returns the message authentication code of a text. It differs for each purpose.

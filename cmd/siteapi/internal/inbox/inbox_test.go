@@ -17,7 +17,7 @@ func TestSessionExpires(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	h := inbox.New(inbox.Options{
-		Tokens: []string{"token"},
+		Tokens: []schema.OperatorToken{{Token: "token", Operator: schema.Operator{Role: schema.RoleAdmin}}},
 		Now:    func() time.Time { return now },
 		Page:   http.NotFoundHandler(),
 		GraphQL: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
