@@ -58,12 +58,16 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 			return err
 		}
 
-		in := sqlstore.Tx{DB: session{tx}}
+		in := sqlstore.Tx{DB: session{tx}, Submitted: new([]string)}
 		if d.queue != nil {
 			in.Jobs = d.queue(tx)
 		}
 
-		if err := fn(ctx, in); err != nil {
+		err = fn(ctx, in)
+		if err == nil {
+			err = in.End(ctx)
+		}
+		if err != nil {
 			// If the rollback fails, the connection is gone, and the transaction with it.
 			_ = tx.Rollback(ctx)
 			return err

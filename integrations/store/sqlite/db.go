@@ -30,7 +30,12 @@ const BusyTimeout = 5 * time.Second
 // The pool has one connection: the writers of a process wait for it in database/sql,
 // while SQLite's own lock is polled. Transactions begin with BEGIN IMMEDIATE, so that
 // they wait rather than fail halfway.
-func OpenDB(ctx context.Context, path string) (*sql.DB, error) { return open(ctx, path, 1) }
+//
+// What a statement needs to undo itself is kept in memory: in a file it takes two writes for
+// each page that a submission changes.
+func OpenDB(ctx context.Context, path string) (*sql.DB, error) {
+	return open(ctx, path, 1, "temp_store(memory)")
+}
 
 // open opens a pool. Deleted data is overwritten (secure_delete), so that an erased lead
 // is not in the file any more. A checkpoint every 4,000 pages, some 300 leads, keeps its
@@ -75,12 +80,12 @@ func connect(path string, conns int, settings url.Values) (*sql.DB, error) {
 	}
 
 	dsn := url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}
-	connector, err := sqlite.NewConnector(dsn.String())
+	base, err := sqlite.NewConnector(dsn.String())
 	if err != nil {
 		return nil, fmt.Errorf("naming the database: %w", err)
 	}
 
-	db := sql.OpenDB(connector)
+	db := sql.OpenDB(connector{base})
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	return db, nil

@@ -48,13 +48,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 
-	frequent, err := prepare(ctx, o.Pool, sqlstore.TrackSession)
-	if err != nil {
-		return nil, errors.Join(err, reads.Close())
-	}
 	file, err := os.Stat(o.Path)
 	if err != nil {
-		return nil, errors.Join(err, frequent.Close(), reads.Close())
+		return nil, errors.Join(err, reads.Close())
 	}
 
 	db := &database{
@@ -62,7 +58,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		file:     file,
 		pool:     o.Pool,
 		reads:    reads,
-		frequent: frequent,
 		requests: make(chan *request, queueLimit),
 		changed:  make(chan struct{}, 1),
 		closing:  make(chan struct{}),
@@ -108,5 +103,5 @@ func (s *Store) Load() store.Load {
 func (s *Store) Close() error {
 	s.db.once.Do(func() { close(s.db.closing) })
 	<-s.db.ended
-	return errors.Join(s.db.frequent.Close(), s.db.reads.Close())
+	return s.db.reads.Close()
 }

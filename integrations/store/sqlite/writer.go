@@ -33,7 +33,6 @@ type database struct {
 	reads *sql.DB
 	queue store.Queue[*sql.Tx] // nil until the queue is there
 
-	frequent statements
 	requests chan *request
 	changed  chan struct{} // holds a value if leads may have changed
 	closing  chan struct{}
@@ -205,7 +204,7 @@ func (d *database) commit(batch []*request) (err error) {
 	// process would hang rather than end.
 	defer func() { _ = tx.Rollback() }()
 
-	in := sqlstore.Tx{DB: transaction{tx, d.frequent}}
+	in := sqlstore.Tx{DB: transaction{tx}, Submitted: new([]string)}
 	if d.queue != nil {
 		in.Jobs = d.queue(tx)
 	}
@@ -221,52 +220,21 @@ func (d *database) commit(batch []*request) (err error) {
 		}
 	}
 
+	if err := in.End(ctx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("committing the transaction: %w", err)
 	}
 	return nil
 }
 
-// statements are prepared once for all batches, by their text. Parsing takes an eighth of
-// the cost of a track, and a seventh of that of a submission, whose triggers are parsed each
-// time as well.
-type statements map[string]*sql.Stmt
-
-func prepare(ctx context.Context, pool *sql.DB, queries ...string) (statements, error) {
-	s := statements{}
-	for _, query := range queries {
-		stmt, err := pool.PrepareContext(ctx, query)
-		if err != nil {
-			return nil, errors.Join(Translate(fmt.Errorf("preparing: %w", err)), s.Close())
-		}
-		s[query] = stmt
-	}
-	return s, nil
-}
-
-// Close releases the statements.
-func (s statements) Close() (err error) {
-	for _, stmt := range s {
-		err = errors.Join(err, stmt.Close())
-	}
-	return err
-}
-
 // transaction is a [sqlstore.DB].
-type transaction struct {
-	tx       *sql.Tx
-	frequent statements
-}
+type transaction struct{ tx *sql.Tx }
 
 // Exec runs a statement or a script and returns the number of rows it changed.
 func (t transaction) Exec(ctx context.Context, query string, args ...any) (int64, error) {
-	var result sql.Result
-	var err error
-	if stmt, ok := t.frequent[query]; ok {
-		result, err = t.tx.StmtContext(ctx, stmt).ExecContext(ctx, args...)
-	} else {
-		result, err = t.tx.ExecContext(ctx, query, args...)
-	}
+	result, err := t.tx.ExecContext(ctx, query, args...)
 	if err != nil {
 		return 0, err
 	}

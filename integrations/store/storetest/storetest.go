@@ -124,7 +124,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"prune/submissions":         pruneLeads,
 		"hints":                     hints,
 		"hints/while tracked":       hintsWhileTracked,
-		"withdrawals/typed": withdrawTyped,
+		"withdrawals/typed":         withdrawTyped,
 		"withdrawals":               withdrawals,
 		"erase":                     erase,
 		"persons":                   persons,

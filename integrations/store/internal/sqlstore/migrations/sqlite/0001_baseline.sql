@@ -114,11 +114,9 @@ CREATE TABLE deliveries (
 );
 CREATE INDEX deliveries_unended ON deliveries (progress, target, created_at, lead_id) WHERE progress > 0;
 
-CREATE TRIGGER deliveries_inserted AFTER INSERT ON deliveries BEGIN
-  UPDATE leads SET progress = lowest.progress
-  FROM (SELECT coalesce(min(progress), 0) AS progress FROM deliveries
-    WHERE lead_id = NEW.lead_id AND progress > 0 AND target <> 'visitor_mail') AS lowest
-  WHERE id = NEW.lead_id AND leads.progress <> lowest.progress;
+CREATE TRIGGER deliveries_inserted AFTER INSERT ON deliveries
+WHEN NEW.progress > 0 AND NEW.target <> 'visitor_mail' BEGIN
+  UPDATE leads SET progress = NEW.progress WHERE id = NEW.lead_id AND (progress = 0 OR progress > NEW.progress);
 END;
 CREATE TRIGGER deliveries_updated AFTER UPDATE OF progress ON deliveries BEGIN
   UPDATE leads SET progress = lowest.progress
@@ -153,7 +151,9 @@ END;
 CREATE TRIGGER lead_changes_deleted AFTER DELETE ON leads BEGIN
   INSERT INTO lead_changes (at, lead, kind) SELECT now, OLD.id, 3 FROM clock;
 END;
-CREATE TRIGGER lead_changes_delivery_inserted AFTER INSERT ON deliveries BEGIN
+-- Of other leads, such as new ones, the progress changes with the first delivery.
+CREATE TRIGGER lead_changes_delivery_inserted AFTER INSERT ON deliveries
+WHEN (SELECT progress FROM leads WHERE id = NEW.lead_id) IN (1, 2) BEGIN
   INSERT INTO lead_changes (at, lead, kind) SELECT now, NEW.lead_id, 2 FROM clock;
 END;
 CREATE TRIGGER lead_changes_delivery_updated AFTER UPDATE OF progress ON deliveries BEGIN
