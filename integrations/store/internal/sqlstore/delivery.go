@@ -47,7 +47,7 @@ created_at, next_at, started_at, finished_at, reason, errors, sending, arrived`
 
 	// A delivery that has ended begins anew, with its next sending. A next_at of 0 stands for
 	// a try that does not wait for the end of its target's pause.
-	newDeliveries   = `INSERT INTO deliveries
+	newDeliveries = `INSERT INTO deliveries
 (lead_id, target, job, max_attempts, created_at, next_at, progress, finished_at, reason) VALUES `
 	renewDeliveries = ` ON CONFLICT (lead_id, target) DO UPDATE SET
 job = excluded.job, max_attempts = excluded.max_attempts, next_at = 0, finished_at = 0, reason = '',
