@@ -15,7 +15,7 @@ import (
 const (
 	// heartbeat is how often a stream without events gets a comment, which keeps proxies
 	// from closing it, and after which its caller is verified again.
-	heartbeat = 15 * time.Second
+	heartbeat = 2 * time.Second
 
 	// writeTime is how long a client may take to receive an event.
 	writeTime = 10 * time.Second

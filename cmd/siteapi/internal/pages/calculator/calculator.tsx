@@ -30,6 +30,7 @@ export function Calculator({ service }: { service: Service }) {
   const [refusals, setRefusals] = useState(0); // how often the service refused the form
   const [receipt, setReceipt] = useState<Receipt | null>(null);
   const form = useRef<HTMLFormElement>(null);
+  const correcting = useRef(false);
 
   const say = words[locale];
   const options = site ? readOptions(site.options, locale) : [];
@@ -37,7 +38,7 @@ export function Calculator({ service }: { service: Service }) {
   const progress = consents.find(({ purpose }) => purpose === saveProgress);
   const picked = chosen(options, selections);
   const price = useEstimate(service, locale, selections, picked.length > 0);
-  const range = rangeText(price.estimate, locale);
+  const range = rangeText(price.estimate, locale) || (selections.projectType && price.estimate ? say.toAgree : "");
   const money = moneyFormat(locale, price.estimate?.currency);
   const text = (value: string) => value || undefined; // what is empty is left out
 
@@ -62,6 +63,11 @@ export function Calculator({ service }: { service: Service }) {
     const first = form.current?.querySelector<HTMLElement>("[aria-invalid=true]");
     (first?.querySelector("input") ?? first)?.focus();
   }, [refusals]);
+
+  useEffect(() => {
+    if (correcting.current) form.current?.querySelector<HTMLElement>("#email")?.focus();
+    correcting.current = false;
+  }, [receipt]);
 
   async function submit(event: Event) {
     event.preventDefault();
@@ -103,6 +109,12 @@ export function Calculator({ service }: { service: Service }) {
     setErrors(({ message: _, ...others }) => others);
   }
 
+  /** Returns to the form as it was sent, at the address. What is sent from there is another request. */
+  function correct() {
+    correcting.current = true;
+    setReceipt(null);
+  }
+
   function restart() {
     setSession(randomId());
     setSelections(nothing);
@@ -141,7 +153,7 @@ export function Calculator({ service }: { service: Service }) {
           <p>{hero.subtitle ?? say.intro}</p>
         </div>
         {receipt ? (
-          <Accepted say={say} name={contact.firstName} receipt={receipt} pdf={service.pdf(receipt, locale)} onRestart={restart} />
+          <Accepted say={say} contact={contact} receipt={receipt} pdf={service.pdf(receipt, locale)} onCorrect={correct} onRestart={restart} />
         ) : (
           <form ref={form} onSubmit={submit} noValidate aria-busy={busy}>
             <div class="steps">
@@ -189,6 +201,7 @@ export function Calculator({ service }: { service: Service }) {
               </ul>
               <p role="status">{price.failed && say.stale}</p>
               <button disabled={busy}>{busy ? say.sending : say.submit}</button>
+              <p class="note">{say.processing}</p>
               <p role="status">{state === "retrying" && say.retrying}</p>
               <p role="alert">
                 {state === "failed" && (marked ? say.invalid : elsewhere.length ? "" : say.again)}
@@ -208,9 +221,9 @@ export function Calculator({ service }: { service: Service }) {
   );
 }
 
-/** An estimate's range in words; empty where there is none. */
+/** An estimate's range in words; empty where there is no price. */
 function rangeText(estimate: Estimate | null, locale: Locale) {
-  if (estimate?.min == null || estimate.max == null) return "";
+  if (estimate?.min == null || !estimate.max) return "";
   return moneyFormat(locale, estimate.currency).formatRange(estimate.min, estimate.max);
 }
 
@@ -236,17 +249,32 @@ function Languages({ locale, onChange }: { locale: Locale; onChange: (locale: Lo
   );
 }
 
-type AcceptedProps = { say: Words; name: string; receipt: Receipt; pdf: string; onRestart: () => void };
+interface AcceptedProps {
+  say: Words;
+  contact: typeof emptyContact;
+  receipt: Receipt;
+  pdf: string;
+  onCorrect: () => void;
+  onRestart: () => void;
+}
 
-function Accepted({ say, name, receipt, pdf, onRestart }: AcceptedProps) {
+function Accepted({ say, contact, receipt, pdf, onCorrect, onRestart }: AcceptedProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
   return (
     <section class="accepted" aria-labelledby="accepted">
       <h2 id="accepted" ref={heading} tabIndex={-1}>
-        {say.thanks(name)}
+        {say.thanks(contact.firstName)}
       </h2>
-      <p>{say.accepted}</p>
+      <p>
+        {say.accepted} <strong><bdi>{contact.email}</bdi></strong>
+      </p>
+      <p>
+        <button class="quiet" onClick={onCorrect}>
+          {say.correct}
+        </button>
+      </p>
+      <p>{say.summary}</p>
       <p class="actions">
         <a class="button" href={pdf} download>
           {say.pdf}

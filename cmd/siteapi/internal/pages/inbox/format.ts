@@ -51,7 +51,16 @@ export function items(n: number | null, unit: string): string {
 export const percent = (share: number) =>
   numberFormat({ style: "percent", maximumFractionDigits: share < 0.1 ? 1 : 0 }).format(share);
 
-export function money({ min, max, currency }: { min: number; max: number; currency: string }): string {
+/** The range of an estimate; 0 stands for a price that is still to be agreed. */
+export const estimateText = (estimate: Range) => (estimate.max ? money(estimate) : words.toAgree);
+
+interface Range {
+  min: number;
+  max: number;
+  currency: string;
+}
+
+export function money({ min, max, currency }: Range): string {
   const format = numberFormat({ style: "currency", currency, maximumFractionDigits: 0 });
   return min === max ? format.format(max) : format.formatRange(min, max);
 }

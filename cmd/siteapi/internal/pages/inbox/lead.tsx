@@ -13,7 +13,7 @@ import { useChanges } from "./changes";
 import { DeliveryCard } from "./deliveries";
 import { Erase } from "./erase";
 import { save } from "./export";
-import { exact, languageName, money } from "./format";
+import { estimateText, exact, languageName } from "./format";
 import { useLabel } from "./labels";
 import { Action, Avatar, Card, Chip, Empty, Fact, FullName, Icon, nameOf, Pending, Time, useNow } from "./parts";
 import { Reasons, Review } from "./review";
@@ -104,15 +104,13 @@ export function LeadDetail({ id, close, update, erased }: Props) {
                 <bdi>{contact.company}</bdi> ·{" "}
               </>
             )}
-            <Time at={lead.submittedAt} now={now} />
+            {exact(lead.submittedAt)} · <Time at={lead.submittedAt} now={now} />
           </p>
         </div>
         <Chip {...leadMark(lead.state)} />
       </header>
 
       {may("SALES") && (lead.state === "IN_REVIEW" || lead.state === "REJECTED") && <Review lead={lead} change={change} />}
-
-      <Work lead={lead} change={change} />
 
       <Card title={words.lead.contact}>
         {contact && (
@@ -123,8 +121,10 @@ export function LeadDetail({ id, close, update, erased }: Props) {
         {contact?.phone && (
           <Fact name={words.lead.phone}><a href={`tel:${contact.phone.replace(/[^\d+]/g, "")}`}>{contact.phone}</a></Fact>
         )}
+        {lead.message && (
+          <Fact name={words.lead.message}><p class="message" dir="auto">{lead.message}</p></Fact>
+        )}
         <Fact name={words.lead.language}>{languageName(lead.locale)}</Fact>
-        <Fact name={words.lead.askedOn}>{exact(lead.submittedAt)}</Fact>
         {contact && <p class="muted">{words.lead.inCRM}</p>}
         {lead.noMailReason && (
           <Fact name={words.lead.noMail}>{words.lead.noMailBecause(said(lead.noMailReason))}</Fact>
@@ -132,10 +132,10 @@ export function LeadDetail({ id, close, update, erased }: Props) {
       </Card>
 
       <Card title={words.lead.request}>
-        <p class="estimate">{money(lead.estimate)}</p>
+        <p class="estimate">{estimateText(lead.estimate)}</p>
         {lead.priceStatus && <Fact name={words.lead.price}><Chip {...priceMark(lead.priceStatus)} /></Fact>}
         {lead.sentEstimate && lead.signals.includes("estimate_mismatch") && (
-          <Fact name={words.lead.sentAs}>{money(lead.sentEstimate)}</Fact>
+          <Fact name={words.lead.sentAs}>{estimateText(lead.sentEstimate)}</Fact>
         )}
         <Fact name={fields.projectType}>{label("projectType", selections.projectType)}</Fact>
         {selections.complexity && <Fact name={fields.complexity}>{label("complexity", selections.complexity)}</Fact>}
@@ -151,11 +151,8 @@ export function LeadDetail({ id, close, update, erased }: Props) {
         )}
       </Card>
 
-      {lead.message && (
-        <Card title={words.lead.message}>
-          <p class="message" dir="auto">{lead.message}</p>
-        </Card>
-      )}
+      <Work lead={lead} change={change} />
+
       {!!lead.consents?.length && (
         <Card title={words.consents.title}>
           {lead.consents.map((consent) => (
@@ -257,7 +254,7 @@ function Others({ leads, now }: { leads: NonNullable<Lead["sameAddress"]>; now: 
         {leads.map((lead) => (
           <li key={lead.id}>
             <a href={address("leads", { ...readRoute().params, lead: lead.reference })}>
-              {label("projectType", lead.selections.projectType)}, {money(lead.estimate)}
+              {label("projectType", lead.selections.projectType)}, {estimateText(lead.estimate)}
             </a>{" "}
             <span class="muted"><Time at={lead.submittedAt} now={now} /></span> <Chip {...leadMark(lead.state)} />
           </li>

@@ -5,10 +5,11 @@ import { LeadCountsDocument, LeadsDocument, type ListedLeadFragment as Lead } fr
 import { useChanges } from "./changes";
 import { exportLeads } from "./export";
 import { clearFilters, type Filter, filterOf, Filters, narrows, type Params, sortOf } from "./filters";
-import { clock, count, day, money, plural } from "./format";
+import { clock, count, day, estimateText, plural } from "./format";
 import { useLabel } from "./labels";
 import { LeadDetail } from "./lead";
-import { Avatar, Chip, Empty, FullName, Icon, More, nameOf, Pending, Time, useNow } from "./parts";
+import { useAnswers } from "./live";
+import { Avatar, Chip, Empty, FullName, Icon, More, nameOf, Pending, Time, toast, useNow } from "./parts";
 import { address, setParams } from "./route";
 import { type Selection, SelectionBar, useSelection } from "./selection";
 import { type List, may, useList, useQuery } from "./service";
@@ -62,6 +63,7 @@ export function Leads({ params }: { params: Params }) {
         <div class="tools">
           <Heading total={counts?.total} filter={filter} params={params} selection={selection} />
           <Filters params={params} counts={counts} />
+          <Answering />
         </div>
         {list.news > 0 && !list.loading && (
           <button type="button" class="news" onClick={showNews}>
@@ -82,6 +84,17 @@ export function Leads({ params }: { params: Params }) {
       </section>
     </main>
   );
+}
+
+/** Says that the service does not answer, and when it is back. */
+function Answering() {
+  const answers = useAnswers();
+  const before = useRef(answers);
+  useEffect(() => {
+    if (answers && !before.current) toast({ text: words.list.answersAgain, tone: "good" });
+    before.current = answers;
+  }, [answers]);
+  return <p role="status" class="silent">{!answers && words.list.silent}</p>;
 }
 
 interface HeadingProps {
@@ -203,7 +216,7 @@ function Row({ lead, params, now, byTime, selection }: RowProps) {
           <Time at={lead.submittedAt} now={now} {...(isOlder && { text: clock(lead.submittedAt) })} />
         </span>
         <span class="muted"><bdi>{contact?.company || contact?.email}</bdi></span>
-        <span>{money(lead.estimate)}</span>
+        <span>{estimateText(lead.estimate)}</span>
         <span class="muted">
           {[label("projectType", lead.selections.projectType), owner?.split("@")[0]].filter(Boolean).join(" · ")}
         </span>

@@ -1,21 +1,46 @@
 // What changes of leads while the page is open, from the service's stream of events (leadEvents). One tab of the browser
 // follows it and tells the others: a browser opens few connections to a server that speaks HTTP/1.1.
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { LeadEventsDocument, type LeadEventsSubscription } from "../generated/inbox";
 import { graphqlPath, headersOfSession } from "./service";
 
 export type LeadEvent = LeadEventsSubscription["leadEvents"];
 
 const firstWait = 1_000; // before the first attempt after a break, in milliseconds
-const longestWait = 30_000;
-const silence = 40_000; // the service sends something every 15 seconds
+const longestWait = 5_000;
+const silence = 4_500; // the service sends something every two seconds
 
-type Message = { event: LeadEvent };
+type Message = { event: LeadEvent } | { answers: boolean };
 
 const listeners = new Set<(event: LeadEvent) => void>();
 const tabs = new BroadcastChannel("siteapi-inbox-live");
 let position: string | null = null; // what was received last, in whichever tab
 let abort: AbortController | undefined; // ends following; undefined: no view follows
+
+let answers = true; // whether the service did when it was asked last
+const watchers = new Set<(answers: boolean) => void>();
+
+/** Whether the service answers, as far as a view that follows it knows. */
+export function useAnswers(): boolean {
+  const [state, setState] = useState(answers);
+  useEffect(() => {
+    watchers.add(setState);
+    return () => void watchers.delete(setState);
+  }, []);
+  return state;
+}
+
+/** Notes, in all tabs, whether the service answers. */
+function report(next: boolean) {
+  if (next === answers) return;
+  if (navigator.locks) tabs.postMessage({ answers: next } satisfies Message);
+  setAnswers(next);
+}
+
+function setAnswers(next: boolean) {
+  answers = next;
+  for (const watcher of watchers) watcher(next);
+}
 
 /** Calls a function with each event while a view is shown: `restarted` asks for everything anew. */
 export function useLeadEvents(changed: (event: LeadEvent) => void) {
@@ -35,7 +60,7 @@ export function useLeadEvents(changed: (event: LeadEvent) => void) {
 function start() {
   const { signal } = (abort = new AbortController());
   position = null;
-  tabs.onmessage = ({ data }: MessageEvent<Message>) => receive(data.event);
+  tabs.onmessage = ({ data }: MessageEvent<Message>) => ("event" in data ? receive(data.event) : setAnswers(data.answers));
   // The tab that has the lock follows, and another one when that one is closed. Only a page that was loaded over HTTPS or
   // from this machine has locks.
   if (!navigator.locks) void follow(signal);
@@ -58,6 +83,8 @@ async function follow(signal: AbortSignal) {
   for (let wait = firstWait; !signal.aborted; wait = Math.min(wait * 2, longestWait)) {
     const before = position;
     const status = await read(signal).catch(() => 0);
+    if (signal.aborted) return;
+    if (status === 0 || status >= 500) report(false);
     if (status === 401 || status === 403) return untilNextSession(signal);
     if (position !== before) wait = firstWait;
     await pause(wait * (0.5 + Math.random()), signal);
@@ -89,6 +116,7 @@ async function read(signal: AbortSignal): Promise<number> {
   if (!response.ok || !response.body) return response.status;
 
   let text = "";
+  report(true);
   try {
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (let part = await reader.read(); !part.done; part = await reader.read()) {

@@ -1,6 +1,6 @@
 // The inbox: logging in, the views, and what waits for a decision.
 import { render } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { AttentionDocument } from "../generated/inbox";
 import { Audit } from "./audit";
 import { useChanges, useUnseen } from "./changes";
@@ -55,6 +55,11 @@ function Frame() {
 function App() {
   useLanguage();
   const session = useSession();
+  const wasOut = useRef(false);
+  useEffect(() => {
+    if (session && wasOut.current) document.querySelector<HTMLElement>("nav [aria-current]")?.focus();
+    wasOut.current = session === null;
+  }, [session]);
   return (
     <>
       {session === null && <LogIn />}

@@ -18,10 +18,10 @@ export function useNow(): number {
   return now;
 }
 
-/** A time as seen from now, or as it is said in words; the exact one shows when pointed at. */
+/** A time that has passed, as seen from now, or as it is said in words; the exact one shows when pointed at. */
 export function Time({ at, now, text }: { at: string; now: number; text?: string }) {
   return (
-    <time dateTime={at} title={exact(at)}>{text ?? relative(at, now)}</time>
+    <time dateTime={at} title={exact(at)}>{text ?? relative(at, Math.max(now, Date.parse(at)))}</time>
   );
 }
 

@@ -188,11 +188,18 @@ function saidBy({ amount: worth, currency, at, source, by }: NonNullable<Lead["o
 
 const longestNote = 2000;
 
+/** The notes that are being typed, by the ids of their leads, for as long as the page is open. */
+const drafts = new Map<string, string>();
+
 function Notes({ lead, change }: Props) {
-  const [text, setText] = useState("");
+  const [text, setText] = useState(drafts.get(lead.id) ?? "");
+  const type = (next: string) => {
+    drafts.set(lead.id, next);
+    setText(next);
+  };
   const { busy, act } = useAction(async () => {
     await change(ask(AddLeadNoteDocument, { id: lead.id, text }));
-    setText("");
+    type("");
   }, words.work.noted);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -219,7 +226,7 @@ function Notes({ lead, change }: Props) {
           placeholder={words.work.note}
           maxLength={longestNote}
           value={text}
-          onInput={(e) => setText(e.currentTarget.value)}
+          onInput={(e) => type(e.currentTarget.value)}
         />
         <button type="submit" disabled={busy || !text.trim()}>{words.work.addNote}</button>
       </form>

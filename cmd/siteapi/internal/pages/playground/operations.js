@@ -15,7 +15,7 @@ query SiteSettings {
         en
         es
         ro
-      },
+      }
       displayLocation
     }
     contactPhone
@@ -23,7 +23,7 @@ query SiteSettings {
     logo {
       asset {
         url
-      },
+      }
     }
     socialLinks {
       facebook

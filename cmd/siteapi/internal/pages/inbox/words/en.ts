@@ -38,6 +38,7 @@ export const en = {
   justNow: "just now",
   soon: "in less than a minute",
   notKnown: "Not known",
+  toAgree: "Price to be agreed",
 
   views: {
     leads: "Leads",
@@ -179,6 +180,8 @@ export const en = {
     showAll: "Show all leads",
     none: "No leads yet",
     noneHint: "As soon as a visitor asks for a quote, it shows here.",
+    silent: "The service does not answer. This list may be out of date.",
+    answersAgain: "The service answers again.",
     choose: "Choose a lead to read it",
     keys: { move: "move", open: "opens", search: "searches", select: "selects", close: "closes" },
     inReview: (n: string) => `${n} in review`,
@@ -243,7 +246,6 @@ export const en = {
     email: "E-mail",
     phone: "Phone",
     language: "Language",
-    askedOn: "Asked on",
     inCRM: "As typed. In the CRM it is in the quote properties: a contact that was there before keeps its own name, phone and company.",
     noMail: "No mail",
     noMailBecause: (reason: string) => `The visitor got none: ${reason}.`,

@@ -16,6 +16,7 @@ export const es: Words = {
   justNow: "ahora mismo",
   soon: "en menos de un minuto",
   notKnown: "Desconocido",
+  toAgree: "Precio a convenir",
 
   views: {
     leads: "Leads",
@@ -157,6 +158,8 @@ export const es: Words = {
     showAll: "Mostrar todos los leads",
     none: "Aún no hay leads",
     noneHint: "En cuanto un visitante pida un presupuesto, aparecerá aquí.",
+    silent: "El servicio no responde. Puede que esta lista no esté al día.",
+    answersAgain: "El servicio vuelve a responder.",
     choose: "Elige un lead para leerlo",
     keys: { move: "mover", open: "abrir", search: "buscar", select: "seleccionar", close: "cerrar" },
     inReview: (n) => `${n} en revisión`,
@@ -221,7 +224,6 @@ export const es: Words = {
     email: "Correo",
     phone: "Teléfono",
     language: "Idioma",
-    askedOn: "Recibido",
     inCRM: "Tal como se escribió. En el CRM está en las propiedades del presupuesto: un contacto que ya existía conserva su nombre, teléfono y empresa.",
     noMail: "Sin correo",
     noMailBecause: (reason) => `El visitante no recibió ninguno: ${reason}.`,

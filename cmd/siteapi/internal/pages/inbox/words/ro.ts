@@ -16,6 +16,7 @@ export const ro: Words = {
   justNow: "chiar acum",
   soon: "în mai puțin de un minut",
   notKnown: "Necunoscut",
+  toAgree: "Preț de stabilit",
 
   views: {
     leads: "Lead-uri",
@@ -157,6 +158,8 @@ export const ro: Words = {
     showAll: "Arată toate lead-urile",
     none: "Încă nu sunt lead-uri",
     noneHint: "De îndată ce un vizitator cere o ofertă, apare aici.",
+    silent: "Serviciul nu răspunde. Lista poate să nu fie la zi.",
+    answersAgain: "Serviciul răspunde din nou.",
     choose: "Alege un lead ca să îl citești",
     keys: { move: "mută", open: "deschide", search: "caută", select: "selectează", close: "închide" },
     inReview: (n) => `${n} în verificare`,
@@ -221,7 +224,6 @@ export const ro: Words = {
     email: "E-mail",
     phone: "Telefon",
     language: "Limbă",
-    askedOn: "Primit",
     inCRM: "Așa cum s-a scris. În CRM se află în proprietățile de ofertă: un contact care exista deja își păstrează numele, telefonul și compania.",
     noMail: "Fără e-mail",
     noMailBecause: (reason) => `Vizitatorul nu a primit niciunul: ${reason}.`,
