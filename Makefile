@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X siteapi/cmd/siteapi/internal/app.version=$(VERSION)
 BINARY  := bin/siteapi
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo chaos fuzz soak test test-race build reproducible release generate lint sdl pages types browser-test clients audit breaking openapi-lint studio bench clean
+.PHONY: help run demo chaos fuzz soak test test-race build reproducible release generate lint sdl pages types browser-test clients audit breaking openapi-lint studio snippets bench clean
 
 help: ## list what can be done
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -91,6 +91,11 @@ audit: build $(CLIENTS)/node_modules/.package-lock.json ## run the public GraphQ
 
 studio: integrations/cms/sanity/studio/node_modules/.package-lock.json ## check the schema definitions for Sanity Studio against Sanity's types
 	npm --prefix integrations/cms/sanity/studio run check
+
+SNIPPETS := schema/clients/snippets
+
+snippets: $(SNIPPETS)/node_modules/.package-lock.json integrations/cms/sanity/studio/node_modules/.package-lock.json ## check the TypeScript of the manuals against Next.js, Astro and the others that it is written for
+	npm --prefix $(SNIPPETS) run check
 
 openapi-lint: $(CLIENTS)/node_modules/.package-lock.json ## check the OpenAPI description with a public linter
 	$(CLIENTS)/node_modules/.bin/redocly lint --config .redocly.yaml rest/testdata/openapi.json

@@ -155,7 +155,7 @@ func (d *Documents) check(doc *document) gqlerror.List {
 		op := newOperation(d.Schema, def)
 		switch {
 		case op.introspects && !d.Introspection:
-			return gqlerror.List{gqlerror.ErrorPosf(op.Position, "Introspection is off.")}
+			return gqlerror.List{gqlerror.ErrorPosf(op.Position, "Introspection is off. The command `siteapi sdl` prints the schema.")}
 		case op.cost > maxCost:
 			return gqlerror.List{
 				gqlerror.ErrorPosf(op.Position, "The operation costs %d; the limit is %d.", op.cost, maxCost),

@@ -3,8 +3,10 @@ package exec
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/formatter"
 )
 
 // AST returns the schema that is served. It is shared: callers don't change it.
@@ -18,3 +20,18 @@ var served = func() *ast.Schema {
 	delete(s.Directives, "defer")
 	return &s
 }()
+
+// SDL returns the schema as text, without @rest, which has a meaning only in the service's own
+// operation documents.
+func SDL() string {
+	public := *served
+	public.Types, public.Directives = maps.Clone(public.Types), maps.Clone(public.Directives)
+
+	delete(public.Types, "RestMethod")
+	delete(public.Types, "RestAnswer")
+	delete(public.Directives, "rest")
+
+	var text strings.Builder
+	formatter.NewFormatter(&text, formatter.WithIndent("  ")).FormatSchema(&public)
+	return text.String()
+}

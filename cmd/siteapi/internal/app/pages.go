@@ -9,6 +9,8 @@ import (
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/cmd/siteapi/internal/pages"
+	"siteapi/schema/coding"
+	"siteapi/schema/exec"
 )
 
 // newPages returns the handlers of the pages by path. Pages show the well-known tokens of
@@ -53,7 +55,17 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 		}
 		handlers[o.Path] = handler
 	}
+	if s.FrontPage {
+		handlers["/docs/schema.graphql"] = http.HandlerFunc(serveSDL)
+	}
 	return handlers, nil
+}
+
+// serveSDL answers with the schema, for code generators and other tools.
+func serveSDL(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-cache")
+	coding.Write(w, r, http.StatusOK, coding.NewBody([]byte(exec.SDL())))
 }
 
 // shownToken returns the well-known token of development if it is accepted, else a

@@ -28,7 +28,7 @@ func TestPages(t *testing.T) {
 		return env
 	}
 
-	playground, front := []string{"/playground"}, []string{"/", "/calculator", "/docs"}
+	playground, front := []string{"/playground"}, []string{"/", "/calculator", "/docs", "/docs/schema.graphql"}
 	for name, c := range map[string]struct {
 		env           map[string]string
 		paths         []string // the page of the first one is read

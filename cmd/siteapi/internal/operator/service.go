@@ -3,7 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
-	"maps"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -11,7 +11,6 @@ import (
 	"github.com/go-resty/resty/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"github.com/vektah/gqlparser/v2/formatter"
 
 	"siteapi/schema/exec"
 )
@@ -82,16 +81,7 @@ func ask(ctx context.Context, method, address, token string) (*resty.Response, e
 	return client.R().SetContext(ctx).SetAuthToken(token).Execute(method, address)
 }
 
-// printSDL prints the schema without @rest, which has a meaning only in the service's own
-// operation documents.
 func printSDL(_ context.Context, c *call) error {
-	public := *exec.AST()
-	public.Types, public.Directives = maps.Clone(public.Types), maps.Clone(public.Directives)
-
-	delete(public.Types, "RestMethod")
-	delete(public.Types, "RestAnswer")
-	delete(public.Directives, "rest")
-
-	formatter.NewFormatter(c.out, formatter.WithIndent("  ")).FormatSchema(&public)
-	return nil
+	_, err := io.WriteString(c.out, exec.SDL())
+	return err
 }

@@ -16,7 +16,7 @@ const playground = root.dataset.playground !== "hidden";
 
 /** The chapters of the manual that are shown, by their headings there. */
 const chapters = [
-  { id: "graphql", title: "GraphQL", html: graphQL, headings: ["The GraphQL endpoint", "HTTP"] },
+  { id: "graphql", title: "GraphQL", html: graphQL, headings: ["The GraphQL endpoint", "HTTP", "Types for clients"] },
   { id: "caching", title: "Caching", html: graphQL, headings: ["Caching", "Persisted operations"] },
   { id: "limits", title: "Limits", html: graphQL, headings: ["Limits"] },
   { id: "errors", title: "Errors, codes and rate limits", html: rest, headings: ["Errors"] },
@@ -71,7 +71,8 @@ function Start({ description }: { description: Description }) {
         <strong>Site settings and content are in GraphQL only</strong>, at <code>/graphql</code>; the calculator, the cache and
         the CMS's webhook can be had both ways. {playground && <a href="/playground">The playground</a>}
         {playground && " has every operation prepared. "}
-        Tools read <a href="/api/openapi.json">/api/openapi.json</a>.
+        Tools read <a href="/api/openapi.json">/api/openapi.json</a> and{" "}
+        <a href="/docs/schema.graphql">/docs/schema.graphql</a>.
       </p>
       <Code text={settings} label="Reading the settings" />
     </section>

@@ -33,7 +33,7 @@ export function Playground({ page }: { page: Page }) {
   return (
     <div className="playground">
       <header className="playground-bar">
-        <strong>siteapi</strong>
+        <h1>siteapi</h1>
         <code>{page.graphqlPath}</code>
         <span className="playground-hint">
           Guarded operations need a bearer token: it goes into <b>Headers</b>, below the operation.
@@ -48,25 +48,27 @@ export function Playground({ page }: { page: Page }) {
           documentation, completion and checks while typing need it switched on.
         </p>
       )}
-      <GraphiQL
-        fetcher={fetcher}
-        schema={page.introspection ? undefined : null}
-        defaultTabs={tabs}
-        plugins={plugins}
-        defaultEditorToolsVisibility
-        customScalarSchemas={anyJSON}
-        schemaDescription
-        inputValueDeprecation
-        storage={sessionStorage}
-        shouldPersistHeaders
-        showPersistHeadersSettings={false}
-      >
-        <GraphiQL.Logo>
-          <a className="graphiql-logo-link" href={page.licencesPath} target="_blank" rel="noreferrer">
-            Graph<em>i</em>QL
-          </a>
-        </GraphiQL.Logo>
-      </GraphiQL>
+      <main>
+        <GraphiQL
+          fetcher={fetcher}
+          schema={page.introspection ? undefined : null}
+          defaultTabs={tabs}
+          plugins={plugins}
+          defaultEditorToolsVisibility
+          customScalarSchemas={anyJSON}
+          schemaDescription
+          inputValueDeprecation
+          storage={sessionStorage}
+          shouldPersistHeaders
+          showPersistHeadersSettings={false}
+        >
+          <GraphiQL.Logo>
+            <a className="graphiql-logo-link" href={page.licencesPath} target="_blank" rel="noreferrer">
+              Graph<em>i</em>QL
+            </a>
+          </GraphiQL.Logo>
+        </GraphiQL>
+      </main>
     </div>
   );
 }

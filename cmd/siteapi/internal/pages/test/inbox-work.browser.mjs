@@ -69,12 +69,19 @@ test("a lead gets an owner, a status, a note and an outcome, which a colleague s
   assert.deepEqual([...faults, ...other.faults], []);
 });
 
-test("a note that is being typed stays while colleagues change the lead", async (t) => {
+test("a note that is being typed stays while colleagues change the lead, and while another one is open", async (t) => {
   const reference = await submit(service, person("Typing"));
   const { page, faults } = await open(t, `#leads?lead=${reference}`);
   await page.getByLabel("Note for the team").fill("half a sente");
   await operate(service, "mutation ($id: ID!) { setLeadStatus(id: $id, status: WAITING) { id } }", { id: reference });
   await page.getByText("This lead was changed just now.").waitFor();
+  assert.equal(await page.getByLabel("Note for the team").inputValue(), "half a sente");
+
+  await row(page, "Ioana").click();
+  await page.getByRole("heading", { name: "Ioana Pop" }).waitFor();
+  assert.equal(await page.getByLabel("Note for the team").inputValue(), "");
+  await row(page, "Typing").click();
+  await page.getByRole("heading", { name: "Typing Pop" }).waitFor();
   assert.equal(await page.getByLabel("Note for the team").inputValue(), "half a sente");
   assert.deepEqual(faults, []);
 });
@@ -198,7 +205,9 @@ test("what came while the service was being restarted shows in pages that stayed
   await row(page, "Before").waitFor();
 
   await own.end();
+  await page.getByText("The service does not answer.").waitFor({ timeout: 5_000 });
   await own.begin();
+  await page.getByText("The service answers again.").waitFor();
   await submit(own, person("After"));
   await button(page, "1 new lead. Show").click();
   await row(page, "After").waitFor();

@@ -27,3 +27,5 @@ interface StructureBuilder {
 }
 
 export type StructureResolver = (S: StructureBuilder) => List
+
+export function structureTool(options: {structure: StructureResolver}): {name: string}
