@@ -9,7 +9,7 @@ import (
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/cmd/siteapi/internal/pages"
-	"siteapi/schema/coding"
+	"siteapi/schema"
 	"siteapi/schema/exec"
 )
 
@@ -65,7 +65,7 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 func serveSDL(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
-	coding.Write(w, r, http.StatusOK, coding.NewBody([]byte(exec.SDL())))
+	schema.WriteBody(w, r, http.StatusOK, []byte(exec.SDL()))
 }
 
 // shownToken returns the well-known token of development if it is accepted, else a

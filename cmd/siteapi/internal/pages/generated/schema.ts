@@ -533,6 +533,10 @@ export type HealthState =
 export type ImageAsset = {
   /** Absolute address of the picture. */
   readonly url?: Maybe<Scalars['String']['output']>;
+  /** Width in pixels; null if the CMS does not say. */
+  readonly width?: Maybe<Scalars['Int']['output']>;
+  /** Height in pixels; null if the CMS does not say. */
+  readonly height?: Maybe<Scalars['Int']['output']>;
 };
 
 /** What `invalidateCache` should invalidate. */
@@ -1292,6 +1296,8 @@ export type QueryAuditArgs = {
 export type QueryContentArgs = {
   documentType: Scalars['String']['input'];
   locale?: Locale;
+  id?: InputMaybe<Scalars['ID']['input']>;
+  slug?: InputMaybe<Scalars['String']['input']>;
 };
 
 
@@ -1480,6 +1486,10 @@ export type SiteSettings = {
   readonly address?: Maybe<PostalAddress>;
   /** Opening hours, a text for each day. */
   readonly businessHours?: Maybe<BusinessHours>;
+  /** Name of the site, or of the company. */
+  readonly title?: Maybe<Scalars['String']['output']>;
+  /** Absolute address of the site. */
+  readonly website?: Maybe<Scalars['String']['output']>;
   /** Absolute address of the privacy policy. */
   readonly privacyUrl?: Maybe<Scalars['String']['output']>;
 };

@@ -347,7 +347,11 @@ for (const [locale, { policy, save, news }] of Object.entries(asked)) {
       { purpose: "save_progress", text: save, given: true },
       { purpose: "marketing", text: news, given: false },
     ]);
-    await page.locator(".accepted").waitFor();
+    const sentTo = (await submitted).postDataJSON().contact.email;
+    await page.locator(".accepted").getByText(sentTo, { exact: true }).waitFor();
+    await page.locator(".accepted > p > button").first().click(); // the address is wrong
+    await page.locator("#email:focus").waitFor();
+    assert.equal(await page.locator("#email").inputValue(), sentTo);
     assert.deepEqual(unexpected(faults), []);
     await page.close();
   });
