@@ -11,8 +11,7 @@ export type AuditAction =
   | 'OPENED'
   /**
    * Leads were listed or followed, with contact data, ids or other fields that a viewer does not
-   * see; or leads were searched for, even if they were only counted. Further pages of a list, and the same list again
-   * within 15 minutes, have no entry.
+   * see; or leads were searched for, even if they were only counted. Each page has an entry.
    */
   | 'LISTED'
   /** Leads were written to a file. */
