@@ -144,6 +144,8 @@ export type LeadSignal =
   | 'honeypot'
   /** It came within `SPAM_MIN_TIME` of the session's first tracked state. */
   | 'too_fast'
+  /** More than 60 leads came from its network within an hour. */
+  | 'burst'
   /** The token of the bot check is missing or was refused. */
   | 'no_challenge'
   /** The session was never tracked. Not a reason for a review by itself. */

@@ -609,8 +609,8 @@ export type Lead = {
   /** Its deliveries, the oldest first. Null for a viewer. */
   readonly deliveries?: Maybe<ReadonlyArray<Delivery>>;
   /**
-   * Why the visitor got no mail; null if it was sent, is under way, or was sent so long ago that it is not known any more,
-   * and for a viewer.
+   * Why the visitor got no mail, or not yet: a limit, or the failure of the last try. It is null if the mail was sent or is
+   * under way, and for a viewer.
    */
   readonly noMailReason?: Maybe<Scalars['String']['output']>;
   /** What operators did with it, the newest first, at most 50 entries. Null for a viewer. */
@@ -826,6 +826,8 @@ export type LeadSignal =
   | 'honeypot'
   /** It came within `SPAM_MIN_TIME` of the session's first tracked state. */
   | 'too_fast'
+  /** More than 60 leads came from its network within an hour. */
+  | 'burst'
   /** The token of the bot check is missing or was refused. */
   | 'no_challenge'
   /** The session was never tracked. Not a reason for a review by itself. */
