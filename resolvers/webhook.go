@@ -60,6 +60,8 @@ func (r *Resolver) receiveCmsWebhook(
 ) (*schema.InvalidateCachePayload, error) {
 	object, ok := payload.(map[string]any)
 	if !ok || len(object) == 0 {
+		r.Count("webhook", "refused_body")
+		r.Log.Warn().Ctx(ctx).Str("reason", "body").Msg("a webhook of the CMS was refused")
 		return nil, schema.BadInput(schema.FieldError{
 			Field:   "payload",
 			Code:    schema.FieldCodeWrongType,

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/rs/zerolog"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
@@ -33,9 +34,12 @@ type guard struct {
 	operators      []schema.OperatorToken // in the order of their tokens
 	signingSecrets []string               // any of them may have signed a webhook; none: no signature is needed
 	now            func() time.Time
+	count          func(event, detail string)
+	log            zerolog.Logger
 }
 
-func newGuard(s Secrets, now func() time.Time) *guard {
+func newGuard(o Options) *guard {
+	s := o.Secrets
 	admin := make([]string, len(s.Admin))
 	for i, operator := range s.Admin {
 		admin[i] = operator.Token
@@ -44,7 +48,9 @@ func newGuard(s Secrets, now func() time.Time) *guard {
 	return &guard{
 		signingSecrets: s.Signing,
 		operators:      s.Admin,
-		now:            now,
+		now:            o.Now,
+		count:          o.Count,
+		log:            o.Log,
 		tokens: map[schema.TokenKind][][sha256.Size]byte{
 			schema.TokenKindCache:   digests(s.Cache),
 			schema.TokenKindWebhook: digests(s.Webhook),
@@ -138,12 +144,24 @@ func (g *guard) checkToken(caller schema.Caller, kind schema.TokenKind) (schema.
 	}
 
 	if !allowed {
+		g.refused(kind, "token")
 		return schema.Operator{}, &schema.Error{
 			Code:    schema.CodeUnauthenticated,
 			Message: "A valid token is required: Authorization: Bearer <token>.",
 		}
 	}
 	return operator, nil
+}
+
+// refused reports why a webhook was refused: content that editors publish shows late.
+func (g *guard) refused(kind schema.TokenKind, reason string) {
+	if kind != schema.TokenKindWebhook {
+		return
+	}
+	g.log.Warn().Str("reason", reason).Msg("a webhook of the CMS was refused")
+	if g.count != nil {
+		g.count("webhook", "refused_"+reason)
+	}
 }
 
 // signatureTolerance is how far the clocks of CMS and service may differ.
@@ -162,25 +180,24 @@ func (g *guard) verify(header string, body []byte) error {
 
 	m := signatureForm.FindStringSubmatch(header)
 	if m == nil {
+		g.refused(schema.TokenKindWebhook, "signature")
 		return refused
 	}
 	ms, _ := strconv.ParseInt(m[1], 10, 64) // at most 15 digits
 	got, err := base64.RawURLEncoding.DecodeString(m[2])
-	if err != nil {
-		return refused
-	}
-
 	valid := false
 	for _, secret := range g.signingSecrets {
-		valid = hmac.Equal(got, sign(secret, m[1], body)) || valid
+		valid = err == nil && hmac.Equal(got, sign(secret, m[1], body)) || valid
 	}
 	if !valid {
+		g.refused(schema.TokenKindWebhook, "signature")
 		return refused
 	}
 
 	if age := g.now().Sub(time.UnixMilli(ms)); age.Abs() > signatureTolerance {
 		refused.Message = "The webhook signature is more than five minutes old or from the future: " +
 			"check the clocks."
+		g.refused(schema.TokenKindWebhook, "clock")
 		return refused
 	}
 	return nil

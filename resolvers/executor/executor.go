@@ -29,6 +29,9 @@ type Options struct {
 	Log       zerolog.Logger
 	Now       func() time.Time
 
+	// Count counts events by an outcome: "webhook" with why one was refused. It may be nil.
+	Count func(event, detail string)
+
 	// ContentSize returns the bytes of all content, which has to fit into an answer.
 	ContentSize func() int
 
@@ -76,7 +79,7 @@ func New(o Options) *Executor {
 
 	e := &Executor{
 		input:  schema.NewInputChecker(exec.AST()),
-		guard:  newGuard(o.Secrets, o.Now),
+		guard:  newGuard(o),
 		charge: o.Charge,
 
 		enterDatabase: o.EnterDatabase,

@@ -207,19 +207,19 @@ func (a *app) newContent(source cmsDriver, entries cache.Cache) {
 	s := a.settings
 
 	a.content = content.New(content.Options{
-		CMS:           source,
-		Cache:         entries,
-		Leases:        a.data.Tables,
-		Notes:         a.data.Tables,
-		Prices:        a.data.Tables,
-		Log:           a.log,
-		Now:           time.Now,
-		Count:         a.metrics.Event,
-		Source:        contentSource(s),
-		Types:         s.ContentTypes,
-		Life:          cache.Lifetime{Fresh: s.ContentTTL, Stale: 24 * time.Hour},
-		FallbackDir:   contentDir(s),
-		Changing:      a.data.Queue.ContentChanging,
+		CMS:         source,
+		Cache:       entries,
+		Leases:      a.data.Tables,
+		Notes:       a.data.Tables,
+		Prices:      a.data.Tables,
+		Log:         a.log,
+		Now:         time.Now,
+		Count:       a.metrics.Event,
+		Source:      contentSource(s),
+		Types:       s.ContentTypes,
+		Life:        cache.Lifetime{Fresh: s.ContentTTL, Stale: 24 * time.Hour},
+		FallbackDir: contentDir(s),
+		Changing:    a.data.Queue.ContentChanging,
 	})
 }
 
@@ -246,6 +246,7 @@ func (a *app) newServer(
 		},
 		Log:         a.log,
 		Now:         time.Now,
+		Count:       a.metrics.Event,
 		ContentSize: a.content.Size,
 		Documents:   clients,
 		Operations:  list,

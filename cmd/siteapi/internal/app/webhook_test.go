@@ -105,6 +105,11 @@ func TestWebhookSignature(t *testing.T) {
 		}
 	})
 
+	for _, reason := range []string{"token", "signature", "clock"} {
+		if !strings.Contains(s.log.String(), `"reason":"`+reason+`"`) {
+			t.Errorf("the log does not say that a webhook was refused for its %s", reason)
+		}
+	}
 	if log := s.log.String(); strings.Contains(log, "-secret") || strings.Contains(log, "v1=") {
 		t.Error("the log holds a secret or a signature")
 	}
