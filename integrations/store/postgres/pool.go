@@ -2,15 +2,12 @@ package postgres
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"runtime"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -48,21 +45,7 @@ func OpenPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 		setDefault(c, name, value)
 	}
 
-	pool, err := connect(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-
-	var limit string
-	err = pool.QueryRow(ctx, `SELECT current_setting('statement_timeout')`, pgx.QueryExecModeExec).Scan(&limit)
-	if err == nil && limit == "0" {
-		err = errors.New("statements have no time limit: " + poolerAdvice)
-	}
-	if err != nil {
-		pool.Close()
-		return nil, Translate(fmt.Errorf("checking the connection's limits: %w", err))
-	}
-	return pool, nil
+	return connect(ctx, c)
 }
 
 // OpenMigrationPool opens one connection without limits of time, for changes of tables.
@@ -76,8 +59,7 @@ func OpenMigrationPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 }
 
 // newConfig reads a URL and makes sure that a commit is on disk when it is acknowledged,
-// whatever the server's default is. Stronger settings than "on" stay. It fails if statements
-// cannot be prepared as the URL says.
+// whatever the server's default is. Stronger settings than "on" stay.
 func newConfig(ctx context.Context, url string) (*pgxpool.Config, error) {
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -106,39 +88,7 @@ func newConfig(ctx context.Context, url string) (*pgxpool.Config, error) {
 	if commit == "off" {
 		c.ConnConfig.RuntimeParams["synchronous_commit"] = "on"
 	}
-	return c, checkPrepared(ctx, conn)
-}
-
-// checkPrepared makes sure that the statements which a connection prepares are its own, unless
-// the URL says that none are prepared. Behind a pooler that shares server connections between
-// transactions, statements of two clients meet, and some requests would fail.
-func checkPrepared(ctx context.Context, conn *pgx.Conn) error {
-	if conn.Config().DefaultQueryExecMode != pgx.QueryExecModeCacheStatement {
-		return nil
-	}
-
-	other, err := pgx.ConnectConfig(ctx, conn.Config())
-	if err != nil {
-		return Translate(fmt.Errorf("connecting to PostgreSQL: %w", err))
-	}
-	defer func() { _ = other.Close(ctx) }()
-
-	// A busy pooler may give the two connections different ones of the server.
-	for range 3 {
-		name := "siteapi_" + rand.Text()
-		_, err = conn.Prepare(ctx, name, `SELECT 1`)
-		if err == nil {
-			_, err = other.Prepare(ctx, name, `SELECT 1`)
-		}
-
-		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42P05" { // it exists already
-			return errors.New("connecting to PostgreSQL: connections share prepared statements: " + poolerAdvice)
-		}
-		if err != nil {
-			return Translate(fmt.Errorf("preparing a statement: %w", err))
-		}
-	}
-	return nil
+	return c, nil
 }
 
 // setDefault sets a parameter of the connections unless the URL does.
@@ -148,11 +98,6 @@ func setDefault(c *pgxpool.Config, name, value string) {
 	}
 }
 
-// poolerAdvice says how the service works behind a pooler that shares server connections
-// between transactions.
-const poolerAdvice = "connect to PostgreSQL directly or to a pool in session mode, or see " +
-	"\"Behind PgBouncer\" in the manual for pool_mode = transaction"
-
 // connect opens a pool and makes sure that the database answers.
 func connect(ctx context.Context, c *pgxpool.Config) (*pgxpool.Pool, error) {
 	pool, err := pgxpool.NewWithConfig(ctx, c)
@@ -160,16 +105,9 @@ func connect(ctx context.Context, c *pgxpool.Config) (*pgxpool.Pool, error) {
 		return nil, fmt.Errorf("opening the pool of connections: %w", err)
 	}
 
-	err = pool.Ping(ctx)
-	if err == nil {
-		return pool, nil
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, Translate(fmt.Errorf("connecting to PostgreSQL: %w", err))
 	}
-	pool.Close()
-
-	if refused, ok := errors.AsType[*pgconn.PgError](err); ok &&
-		strings.Contains(refused.Message, "unsupported startup parameter") {
-		return nil, fmt.Errorf("connecting to PostgreSQL: PgBouncer refuses the service's limits of time: %s",
-			poolerAdvice)
-	}
-	return nil, Translate(fmt.Errorf("connecting to PostgreSQL: %w", err))
+	return pool, nil
 }
