@@ -23,27 +23,17 @@ const (
 	LeadErased  ChangeKind = 3
 )
 
-// UnseenFor is how long a number of a change may be missing before its transaction has
-// certainly failed.
-const UnseenFor = 15 * time.Second
+// ChangeUnseen is how long a change may not be seen yet: its transaction has not been
+// committed. A transaction that writes ends within ten seconds.
+const ChangeUnseen = 15 * time.Second
 
-// Changes tells what changed of leads, in the order of growing numbers. Each change is
-// recorded in its own transaction. A transaction gets numbers before it is committed, so a
-// number that is missing may appear later, for up to [UnseenFor], or never.
+// Changes tells what changed of leads. Each change is recorded in its own transaction, with
+// the database's time.
 type Changes interface {
-	// LastChanges returns the newest changes, up to n, in the order of their numbers.
-	LastChanges(ctx context.Context, n int) ([]LeadChange, error)
+	// ChangesSince returns the changes at a time or later in the order of their numbers, up
+	// to n, and the database's time before it looked.
+	ChangesSince(ctx context.Context, since time.Time, n int) (changes []LeadChange, now time.Time, err error)
 
-	// ChangesAfter returns changes with a number greater than seq, or with one of the
-	// missing numbers, up to n in the order of their numbers.
-	ChangesAfter(ctx context.Context, seq int64, missing []int64, n int) ([]LeadChange, error)
-
-	// ListenForChanges calls wake soon after leads may have changed, until ctx ends. It may
-	// miss what other processes change, so the caller also asks from time to time. There is
-	// one listener at a time.
-	ListenForChanges(ctx context.Context, wake func())
-
-	// PruneChanges removes changes made before a time, except for the newest, and returns
-	// their number.
+	// PruneChanges removes changes made before a time, and returns their number.
 	PruneChanges(ctx context.Context, before time.Time) (int64, error)
 }

@@ -35,10 +35,6 @@ type Dependencies struct {
 	CRM      func() (crm.Lookup, error) // nil: the CRM is in files
 	Notes    func(ctx context.Context) (Notes, error)
 
-	// Hears reports whether the database tells what other instances change of leads; nil:
-	// there are none.
-	Hears func(ctx context.Context) (bool, error)
-
 	Mail     mail.Sender // nil: no mail server is used
 	Networks func(ctx context.Context) (leads, networks int64, err error)
 
@@ -60,7 +56,6 @@ func (d Dependencies) Checks() []Check {
 		{"deliveries", d.checkDeliveries, "see the database"},
 		{"reviews", d.checkReviews, "see the database"},
 		{"edge", d.checkEdge, "see the database"},
-		{"live", d.checkLive, "see the database"},
 		{
 			"cache",
 			d.checkCache,
@@ -89,20 +84,6 @@ func (d Dependencies) checkDatabase(ctx context.Context, _ Warn) (string, error)
 		return "", err
 	}
 	return "written and committed", quotes.Ping(ctx)
-}
-
-// checkLive says how an instance learns what others change of leads.
-func (d Dependencies) checkLive(ctx context.Context, _ Warn) (string, error) {
-	if d.Hears == nil {
-		return "a single instance: its pages are told what it changes", nil
-	}
-
-	hears, err := d.Hears(ctx)
-	if err == nil && !hears {
-		return "a pooler stands between the service and PostgreSQL, so LISTEN has no effect: " +
-			"what other instances change of leads is asked for every 0.6 seconds", nil
-	}
-	return "PostgreSQL tells what other instances change of leads (LISTEN)", err
 }
 
 // checkCache stores, reads and removes an entry.

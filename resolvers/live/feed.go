@@ -1,11 +1,12 @@
 // Package live tells pages that are open what changes of leads, from the changes that the
-// store records. Each instance reads them once for all of its pages: when it hears of one,
-// and from time to time anyway, as it does not hear of all.
+// store records. As long as a page is open, each instance asks for them every half second,
+// whoever made them.
 package live
 
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -15,17 +16,12 @@ import (
 )
 
 const (
-	// askEvery, readPause and gathering together leave a tenth of a second for the reading
-	// itself: an event comes within a second of a change that nobody told of. What is asked
-	// is one look at the end of an index.
-	askEvery  = 600 * time.Millisecond
-	readPause = 50 * time.Millisecond // least time between two readings
-	pageSize  = 500                   // changes that are read at once
+	askEvery = 500 * time.Millisecond
 
-	// gathering is how long changes are collected into one event. The queue notes the end of
-	// a delivery a moment after the change of its lead, so that a page which asks because of
-	// the event finds both.
-	gathering = 250 * time.Millisecond
+	// resumable is how old the position of a page may be that comes back. An older one
+	// loads anew, as one does that missed mostChanges.
+	resumable   = time.Hour
+	mostChanges = 5_000
 )
 
 // Feed is the changes of leads, for as many followers as there are.
@@ -34,10 +30,8 @@ type Feed struct {
 	Log     zerolog.Logger
 
 	mu        sync.Mutex
-	followers int
-	history   *history           // shared by all followers
+	followers map[*Follower]bool
 	stop      context.CancelFunc // ends the reading
-	reading   sync.WaitGroup
 }
 
 // Event is what changed since the event before. If Restarted is set, that is not known.
@@ -49,66 +43,133 @@ type Event struct {
 
 // Follower gets the events of a feed.
 type Follower struct {
-	feed    *Feed
-	history *history
-	first   *Event // nil once it was returned
-	next    int    // index of the next change
+	feed *Feed
+	more chan struct{} // holds a value if next is not empty
+	next Event         // guarded by the mutex of the feed
 }
 
 // Follow returns a follower of the changes behind a position, whose first event is ready. It
 // must be closed.
 func (f *Feed) Follow(ctx context.Context, position string) (*Follower, error) {
+	follower := &Follower{feed: f, more: make(chan struct{}, 1)}
+	f.add(follower) // what the feed sends meanwhile is in both
+	milliseconds, _ := strconv.ParseInt(position, 10, 64)
+	at := time.UnixMilli(milliseconds)
+	changes, now, err := f.Changes.ChangesSince(ctx, at.Add(-store.ChangeUnseen), mostChanges)
+	if err != nil {
+		follower.Close()
+		return nil, fmt.Errorf("reading what changed: %w", err)
+	}
+
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.followers == 0 {
-		newest, err := f.Changes.LastChanges(ctx, kept)
-		if err != nil {
-			return nil, fmt.Errorf("reading the last changes: %w", err)
-		}
-		f.start(newHistory(newest, time.Now()))
+	if at.After(now) || now.Sub(at) > resumable || len(changes) == mostChanges {
+		follower.restart(now)
+	} else {
+		follower.send(changes, now)
 	}
-	f.followers++
+	return follower, nil
+}
 
-	changes, next, at, ok := f.history.after(position)
-	return &Follower{
-		feed:    f,
-		history: f.history,
-		next:    next,
-		first:   &Event{Position: at, Restarted: !ok, Changes: latest(changes)},
-	}, nil
+// add adds a follower. With the first one the reading begins.
+func (f *Feed) add(follower *Follower) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.followers) > 0 {
+		f.followers[follower] = true
+		return
+	}
+
+	ctx, stop := context.WithCancel(context.Background())
+	f.followers, f.stop = map[*Follower]bool{follower: true}, stop
+	go func() {
+		last, sent := time.Now(), map[int64]bool{}
+		for tick := time.Tick(askEvery); ; {
+			select {
+			case <-tick:
+				last, sent = f.read(ctx, last, sent)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
 }
 
 // Close ends a follower. The last one ends the reading.
 func (f *Follower) Close() {
 	f.feed.mu.Lock()
 	defer f.feed.mu.Unlock()
-	if f.feed.followers--; f.feed.followers == 0 {
+	if delete(f.feed.followers, f); len(f.feed.followers) == 0 {
 		f.feed.stop()
-		f.feed.reading.Wait()
+	}
+}
+
+// read sends what was not in the last answer. A transaction may have been under way then
+// whose changes are older. While the database is away, followers wait.
+func (f *Feed) read(
+	ctx context.Context, last time.Time, sent map[int64]bool,
+) (now time.Time, known map[int64]bool) {
+	changes, now, err := f.Changes.ChangesSince(ctx, last.Add(-store.ChangeUnseen), mostChanges)
+	if err != nil {
+		f.Log.Debug().Err(err).Msg("reading what changed of leads")
+		return last, sent
+	}
+
+	var fresh []store.LeadChange
+	known = map[int64]bool{}
+	for _, change := range changes {
+		known[change.Seq] = true
+		if !sent[change.Seq] {
+			fresh = append(fresh, change)
+		}
+	}
+
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for follower := range f.followers {
+		switch {
+		case len(changes) == mostChanges:
+			follower.restart(now)
+		case len(fresh) > 0:
+			follower.send(fresh, now)
+		}
+	}
+	return now, known
+}
+
+// send adds changes to the next event.
+func (f *Follower) send(changes []store.LeadChange, now time.Time) {
+	f.next.Position = strconv.FormatInt(now.UnixMilli(), 10)
+	f.next.Changes = latest(append(f.next.Changes, changes...))
+	f.wake()
+}
+
+// restart has the page load anew.
+func (f *Follower) restart(now time.Time) {
+	f.next = Event{Position: strconv.FormatInt(now.UnixMilli(), 10), Restarted: true}
+	f.wake()
+}
+
+func (f *Follower) wake() {
+	select {
+	case f.more <- struct{}{}:
+	default:
 	}
 }
 
 // Next waits for the next event, or for the end of ctx.
 func (f *Follower) Next(ctx context.Context) (Event, error) {
-	if first := f.first; first != nil {
-		f.first = nil
-		return *first, nil
-	}
-
 	select {
-	case <-f.history.more(f.next):
-	case <-ctx.Done():
-		return Event{}, ctx.Err()
-	}
-	select {
-	case <-time.After(gathering):
+	case <-f.more:
 	case <-ctx.Done():
 		return Event{}, ctx.Err()
 	}
 
-	changes, next, at, ok := f.history.since(f.next)
-	f.next = next
-	return Event{Position: at, Restarted: !ok, Changes: latest(changes)}, nil
+	f.feed.mu.Lock()
+	defer f.feed.mu.Unlock()
+	event := f.next
+	f.next = Event{}
+	return event, nil
 }
 
 // latest leaves one change of each lead: its creation or its erasure, if there was one.
@@ -125,52 +186,4 @@ func latest(changes []store.LeadChange) (list []store.LeadChange) {
 		}
 	}
 	return list
-}
-
-// start reads changes until stop is called.
-func (f *Feed) start(h *history) {
-	ctx, stop := context.WithCancel(context.Background())
-	heard := make(chan struct{}, 1)
-	f.history, f.stop = h, stop
-
-	f.reading.Go(func() {
-		f.Changes.ListenForChanges(ctx, func() {
-			select {
-			case heard <- struct{}{}:
-			default:
-			}
-		})
-	})
-	f.reading.Go(func() {
-		tick := time.NewTicker(askEvery)
-		defer tick.Stop()
-		for ctx.Err() == nil {
-			time.Sleep(readPause)
-			f.read(ctx, h)
-			select {
-			case <-heard:
-			case <-tick.C:
-			case <-ctx.Done():
-			}
-		}
-	})
-}
-
-// read adds what is new. While the database is away, followers wait.
-func (f *Feed) read(ctx context.Context, h *history) {
-	for ctx.Err() == nil {
-		after, missing := h.next()
-		changes, err := f.Changes.ChangesAfter(ctx, after, missing, pageSize)
-		if err != nil {
-			if ctx.Err() == nil {
-				f.Log.Debug().Err(err).Msg("reading what changed of leads")
-			}
-			return
-		}
-
-		h.add(changes, time.Now())
-		if len(changes) < pageSize {
-			return
-		}
-	}
 }

@@ -3,7 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
-	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,71 +14,72 @@ import (
 	"siteapi/integrations/store"
 )
 
-// changes are the changes of a database that tells nobody of them, and whose answers take a
-// moment. It stands in for SQLite and a command in another process, or PostgreSQL behind a
-// pooler, so that time can be simulated.
+// changes are the changes of a database whose answers take a moment, so that time can be
+// simulated.
 type changes struct {
 	store.Changes
-	takes time.Duration
-
 	mu    sync.Mutex
 	rows  []store.LeadChange
 	asked int
+	fails bool
 }
 
-func (c *changes) add() (id string) {
+// add adds a change whose transaction was committed a while after it was recorded.
+func (c *changes) add(late time.Duration) (id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := int64(len(c.rows) + 1)
 	id = fmt.Sprint("lead-", n)
-	c.rows = append(c.rows, store.LeadChange{Seq: n, At: time.Now(), Lead: id, Kind: store.LeadChanged})
+	c.rows = append(c.rows, store.LeadChange{Seq: n, At: time.Now().Add(-late), Lead: id, Kind: store.LeadChanged})
 	return id
 }
 
-func (c *changes) LastChanges(context.Context, int) ([]store.LeadChange, error) {
+func (c *changes) ChangesSince(
+	_ context.Context, since time.Time, _ int,
+) (list []store.LeadChange, now time.Time, err error) {
+	defer time.Sleep(50 * time.Millisecond)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.rows), nil
-}
-
-func (c *changes) ChangesAfter(_ context.Context, seq int64, _ []int64, _ int) ([]store.LeadChange, error) {
-	c.mu.Lock()
 	c.asked++
-	after := slices.Clone(c.rows[seq:])
-	c.mu.Unlock()
-	time.Sleep(c.takes)
-	return after, nil
+	if c.fails {
+		return nil, now, store.ErrUnavailable
+	}
+	for _, row := range c.rows {
+		if !row.At.Before(since) {
+			list = append(list, row)
+		}
+	}
+	return list, time.Now(), nil
 }
 
-func (c *changes) timesAsked() int {
+func (c *changes) set(fails bool) (asked int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.fails = fails
 	return c.asked
 }
 
-func (c *changes) ListenForChanges(ctx context.Context, _ func()) { <-ctx.Done() }
-
-// A change that nobody tells of is in an event within a second, at whatever moment it was
-// made, if the database answers within 50 milliseconds. An idle page asks twice a second at
-// most.
+// A change is in one event, within a second, at whatever moment it was made, and whenever its
+// transaction was committed, if the database answers within 50 milliseconds. One that was
+// made while the database was away is in the event after that.
 func TestWithinASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		db := &changes{takes: 50 * time.Millisecond}
+		db := &changes{}
 		feed := &Feed{Changes: db, Log: zerolog.Nop()}
 		follower, err := feed.Follow(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer follower.Close()
-		if _, err := follower.Next(t.Context()); err != nil {
-			t.Fatal(err)
+		if e, err := follower.Next(t.Context()); err != nil || !e.Restarted {
+			t.Fatalf("the first event is %+v, %v", e, err)
 		}
 
 		var slowest time.Duration
 		for i := range 200 {
 			time.Sleep(3*time.Second + time.Duration(i)*7*time.Millisecond)
-			made, id := time.Now(), db.add()
+			made, id := time.Now(), db.add(time.Duration(i%11)*time.Second)
 			event, err := follower.Next(t.Context())
 			if err != nil || event.Restarted || len(event.Changes) != 1 || event.Changes[0].Lead != id {
 				t.Fatalf("change %d: %+v %v", i, event, err)
@@ -88,12 +89,51 @@ func TestWithinASecond(t *testing.T) {
 		if slowest > time.Second {
 			t.Errorf("an event came %v after its change", slowest)
 		}
-		t.Logf("%v at most", slowest)
 
-		before := db.timesAsked()
+		before := db.set(true)
+		id := db.add(0)
 		time.Sleep(time.Minute)
-		if n := db.timesAsked() - before; n > 120 {
-			t.Errorf("an idle feed asked %d times in a minute", n)
+		if n := db.set(false) - before; n > 120 {
+			t.Errorf("the feed asked %d times in a minute", n)
+		}
+		if e, err := follower.Next(t.Context()); err != nil || len(e.Changes) != 1 || e.Changes[0].Lead != id {
+			t.Errorf("after the outage: %+v, %v", e, err)
+		}
+	})
+}
+
+// A page that comes back gets what it missed, or loads anew if that is long ago.
+func TestPositions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db := &changes{}
+		feed := &Feed{Changes: db, Log: zerolog.Nop()}
+		first := func(position string) Event {
+			t.Helper()
+			follower, err := feed.Follow(t.Context(), position)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer follower.Close()
+			e, err := follower.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e
+		}
+
+		position := first("").Position
+		time.Sleep(time.Minute)
+		db.add(9 * time.Second)
+		if e := first(position); e.Restarted || len(e.Changes) != 1 {
+			t.Errorf("after a minute: %+v", e)
+		}
+		time.Sleep(resumable)
+		future := strconv.FormatInt(time.Now().Add(time.Hour).UnixMilli(), 10)
+		for _, old := range []string{position, future, "", "nonsense", "-1"} {
+			if e := first(old); !e.Restarted || len(e.Changes) > 0 {
+				t.Errorf("after %q: %+v", old, e)
+			}
 		}
 	})
 }

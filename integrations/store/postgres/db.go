@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,11 +23,8 @@ const tries = 4
 // database is a [sqlstore.Database] with bounded waits.
 type database struct {
 	pool  *pgxpool.Pool
-	log   *slog.Logger
 	queue store.Queue[pgx.Tx] // nil until the queue is there
 
-	changed    chan struct{} // holds a value if leads may have changed
-	announcing atomic.Bool   // the other instances are going to be told
 }
 
 // Exec runs a statement that is safe to run twice.

@@ -23,7 +23,7 @@ import (
 // Options are the parameters of [Open].
 type Options struct {
 	Pool *pgxpool.Pool // made by [OpenPool]; the store closes it
-	Log  *slog.Logger  // receives a line for each migration that is applied, and if there is a pooler
+	Log  *slog.Logger  // receives a line for each migration that is applied
 }
 
 // Store is a [store.Quotes] and a [store.Archive] in PostgreSQL.
@@ -38,7 +38,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, Translate(fmt.Errorf("bringing the tables up to date: %w", err))
 	}
 
-	db := &database{pool: o.Pool, log: o.Log, changed: make(chan struct{}, 1)}
+	db := &database{pool: o.Pool}
 	return &Store{sqlstore.New(db), db}, nil
 }
 

@@ -59,7 +59,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		pool:     o.Pool,
 		reads:    reads,
 		requests: make(chan *request, queueLimit),
-		changed:  make(chan struct{}, 1),
 		closing:  make(chan struct{}),
 		ended:    make(chan struct{}),
 	}

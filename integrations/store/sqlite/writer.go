@@ -34,7 +34,6 @@ type database struct {
 	queue store.Queue[*sql.Tx] // nil until the queue is there
 
 	requests chan *request
-	changed  chan struct{} // holds a value if leads may have changed
 	closing  chan struct{}
 	once     sync.Once     // guards closing
 	ended    chan struct{} // closed when the last batch is written
@@ -96,26 +95,6 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 		return fmt.Errorf("%w: the database was closed while it waited: %w", store.ErrUnavailable, end)
 	}
 	return <-r.done
-}
-
-// Changed wakes the listener of this process.
-func (d *database) Changed() {
-	select {
-	case d.changed <- struct{}{}:
-	default:
-	}
-}
-
-// Listen hears of the changes of this process only.
-func (d *database) Listen(ctx context.Context, wake func()) {
-	for {
-		select {
-		case <-d.changed:
-			wake()
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // run writes batch after batch until the database is closed. If a batch fails for a reason

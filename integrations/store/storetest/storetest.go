@@ -140,7 +140,6 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"mails/forgotten":           mailsForgotten,
 		"request ended":             requestEnded,
 		"changes of leads":          leadChanges,
-		"changes of leads/listen":   listening,
 		"close":                     closing,
 		"start/many at once":        startMany,
 		"start/newer tables":        startNewer,

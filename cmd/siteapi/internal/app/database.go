@@ -101,7 +101,6 @@ func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*op
 		Queue:    jobs,
 		Tables:   tables.Store,
 		Load:     tables.Load,
-		Hears:    tables.Hears,
 		Sizes:    tables.Sizes,
 		Truncate: func(context.Context) error { return nil },
 		Close:    tables.Close,

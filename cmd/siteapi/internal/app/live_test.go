@@ -250,53 +250,21 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestLiveInstances tells at one instance what another one changes, through NOTIFY, and behind
-// a pooler by asking.
+// TestLiveInstances tells at one instance what another one changes.
 func TestLiveInstances(t *testing.T) {
 	t.Parallel()
 	address := pgserver.Start(t).NewDatabase(t)
 	a := launch(t, t.TempDir(), liveEnv("DATABASE_URL="+address)...)
 	b := launch(t, t.TempDir(), liveEnv("DATABASE_URL="+address)...)
+	here, there := follow(t, a.base+"/graphql", operatorAuth), follow(t, b.base+"/graphql", operatorAuth)
 
-	pooled := asRole(t, address, "pooled", `CREATE ROLE pooled SUPERUSER LOGIN`)
-	for _, limit := range []string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"} {
-		query(t, address, `ALTER ROLE pooled SET `+limit+` = '4s'`)
-	}
-	bouncer := startPgBouncer(t, pooled, "ignore_startup_parameters = statement_timeout,lock_timeout,"+
-		"idle_in_transaction_session_timeout\n") + "&default_query_exec_mode=cache_describe"
-	c := launch(t, t.TempDir(), liveEnv("DATABASE_URL="+bouncer)...)
-
-	here, there, behind := follow(t, a.base+"/graphql", operatorAuth),
-		follow(t, b.base+"/graphql", operatorAuth), follow(t, c.base+"/graphql", operatorAuth)
-	time.Sleep(time.Second) // until they listen
-
-	var slowest, slowestBehind time.Duration
+	var slowest time.Duration
 	for i := range 10 {
 		id := a.submits(fmt.Sprint("live-", i))
 		slowest = max(slowest, there.within(time.Second, id, "CREATED"))
-		slowestBehind = max(slowestBehind, behind.within(2*time.Second, id, "CREATED"))
 		here.within(time.Second, id, "CREATED")
 	}
-	t.Logf("told after %v at worst, and %v behind the pooler", slowest, slowestBehind)
-
-	// What the instance behind the pooler changes is told by the others.
-	there.within(time.Second, c.submits("behind"), "CREATED")
-	if !strings.Contains(c.log.String(), "a pooler stands between") {
-		t.Error("the log does not mention the pooler")
-	}
-	for url, want := range map[string]string{address: "(LISTEN)", bouncer: "asked for every 0.6 seconds"} {
-		out, _ := command(t, []string{"ENVIRONMENT=development", "DATABASE_URL=" + url, "DATA_DIR=" + t.TempDir()}, "doctor")
-		if !strings.Contains(out, want) {
-			t.Errorf("the doctor lacks %q: %s", want, out)
-		}
-	}
-
-	// No connection of the pool, which is shared, listens.
-	var channels int
-	query(t, bouncer, `SELECT count(*) FROM pg_listening_channels()`, &channels)
-	if channels != 0 {
-		t.Errorf("%d channels are listened to behind the pooler", channels)
-	}
+	t.Logf("told after %v at worst", slowest)
 }
 
 // A position that is not known, such as one of a database that was replaced, restarts.

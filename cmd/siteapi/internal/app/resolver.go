@@ -156,7 +156,6 @@ func (a *app) checks(rules *leads.Service, entries cache.Cache) []health.Check {
 		CMS:          func() (cms.Content, cms.Eraser, error) { return a.content.CMS, rules.CMS, nil },
 		CRM:          func() (crm.Lookup, error) { return rules.CRM, nil },
 		Notes:        func(context.Context) (health.Notes, error) { return a.data.Tables, nil },
-		Hears:        a.data.Hears,
 		ContentTypes: a.settings.ContentTypes,
 	}
 	if a.settings.SMTPURL != nil { // else mails are files, if there are any

@@ -128,14 +128,6 @@ func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
 		},
 	}
 
-	if s.DatabaseURL != nil {
-		d.Hears = func(ctx context.Context) (bool, error) {
-			if err := open(); err != nil {
-				return false, err
-			}
-			return c.db.Hears(ctx)
-		}
-	}
 	if s.CacheURL.Scheme != "memory" {
 		d.Cache = func(ctx context.Context) (cache.Cache, error) { return c.drivers.OpenCache(ctx, s) }
 	}
@@ -215,7 +207,7 @@ func settingsOf(check string) []string {
 	switch check {
 	case "data folder":
 		return []string{"DATA_DIR"}
-	case "database", "deliveries", "reviews", "edge", "live", "watch", "networks":
+	case "database", "deliveries", "reviews", "edge", "watch", "networks":
 		return databaseSettings()
 	case "cache":
 		return []string{"CACHE_URL", "CACHE_PREFIX"}

@@ -68,9 +68,6 @@ type Database struct {
 	// Sizes returns the bytes that each table of PostgreSQL takes with its indexes. It is nil
 	// with SQLite.
 	Sizes func(ctx context.Context) (map[string]int64, error)
-
-	// Hears reports whether PostgreSQL tells what other instances change. It is nil with SQLite.
-	Hears func(ctx context.Context) (bool, error)
 }
 
 // CMS is the part of a CMS driver that the commands need.

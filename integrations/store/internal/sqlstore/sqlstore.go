@@ -56,13 +56,6 @@ type Database interface {
 	// call fn again after a transient error. An fn that returns [store.ErrNotFound] or
 	// [store.ErrKeyReused] must not have written anything.
 	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
-
-	// Changed is called after a write that may have changed leads. It does not wait.
-	Changed()
-
-	// Listen calls wake after calls of Changed, also in other processes if it hears of them,
-	// until ctx ends.
-	Listen(ctx context.Context, wake func())
 }
 
 // Store implements the interfaces of package store over a database.
@@ -77,7 +70,6 @@ func (s *Store) write(ctx context.Context, doing string, fn func(context.Context
 	if err := s.db.Write(ctx, fn); err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	s.db.Changed()
 	return nil
 }
 

@@ -133,15 +133,15 @@ CREATE TRIGGER deliveries_changed AFTER INSERT OR DELETE OR UPDATE OF progress O
 -- The database's time.
 CREATE VIEW clock AS SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now;
 
--- What changed of leads lately, for the pages that show them. Triggers write a row with each
--- change and in its transaction. A row gets its number before the transaction ends, so that a
--- smaller number may appear after a greater one.
+-- What changed of leads lately, for the pages that show them. Triggers write a row with each change and in
+-- its transaction, so that an older row may appear after a newer one.
 CREATE TABLE lead_changes (
   seq  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at   bigint NOT NULL,
   lead text COLLATE "C" NOT NULL, -- id of the lead
   kind bigint NOT NULL -- 1: created, 2: changed, 3: deleted
 );
+CREATE INDEX lead_changes_by_time ON lead_changes (at);
 
 CREATE FUNCTION note_lead_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE

@@ -134,14 +134,15 @@ END;
 -- The database's time.
 CREATE VIEW clock AS SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now;
 
--- What changed of leads lately, for the pages that show them. Triggers write a row with each
--- change and in its transaction. The newest row is never deleted, so that numbers only grow.
+-- What changed of leads lately, for the pages that show them. Triggers write a row with each change and in
+-- its transaction, so that an older row may appear after a newer one.
 CREATE TABLE lead_changes (
   seq  INTEGER PRIMARY KEY NOT NULL,
   at   INTEGER NOT NULL,
   lead TEXT NOT NULL, -- id of the lead
   kind INTEGER NOT NULL -- 1: created, 2: changed, 3: deleted
 );
+CREATE INDEX lead_changes_by_time ON lead_changes (at);
 CREATE TRIGGER lead_changes_inserted AFTER INSERT ON leads BEGIN
   INSERT INTO lead_changes (at, lead, kind) SELECT now, NEW.id, 1 FROM clock;
 END;
