@@ -257,9 +257,10 @@ func resendChanged(ctx context.Context, tx Tx, ids []string) (stored int, err er
 // CountConsents returns the number of consents that are stored about an address.
 func (s *Store) CountConsents(ctx context.Context, email string) (n int64, err error) {
 	address, err := addressHash(ctx, s.db, email)
-	if err == nil {
-		err = one(ctx, s.db, `SELECT count(*) FROM consents WHERE address = $1`, []any{address}, &n)
+	if err != nil {
+		return 0, err
 	}
+	err = one(ctx, s.db, `SELECT count(*) FROM consents WHERE address = $1`, []any{address}, &n)
 	return n, err
 }
 
@@ -267,13 +268,13 @@ func (s *Store) CountConsents(ctx context.Context, email string) (n int64, err e
 func (s *Store) EraseConsents(ctx context.Context, email string) (n int64, err error) {
 	err = s.write(ctx, "erasing consents", func(ctx context.Context, tx Tx) error {
 		address, err := addressHash(ctx, tx, email)
-		if err == nil {
-			n, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1`, address)
+		if err != nil {
+			return err
 		}
-		if err == nil && n > 0 {
-			err = removeUnusedTexts(ctx, tx)
+		if n, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1`, address); err != nil || n == 0 {
+			return err
 		}
-		return err
+		return removeUnusedTexts(ctx, tx)
 	})
 	return n, err
 }
@@ -289,25 +290,23 @@ WHERE NOT EXISTS (SELECT 1 FROM consents WHERE text_hash = hash)`)
 // forgetLead removes the consents of a lead, except for those to keep: what was given stays
 // as the proof of it, without the lead's id.
 func forgetLead(ctx context.Context, tx Tx, id string, keep bool) error {
-	condition := ` AND (given = 0 OR withdrawn_at > 0)`
-	if !keep {
-		condition = ``
+	condition := ``
+	if keep {
+		condition = ` AND (given = 0 OR withdrawn_at > 0)`
 	}
 
 	n, err := tx.Exec(ctx, `DELETE FROM consents WHERE lead_id = $1`+condition, id)
-	if err == nil && keep {
-		// A copy may have brought what was kept of the lead in another database.
-		_, err = tx.Exec(ctx, `DELETE FROM consents WHERE lead_id = $1`, digest(id))
-	}
-	if err == nil && keep {
-		_, err = tx.Exec(ctx, `UPDATE consents SET lead_id = $1 WHERE lead_id = $2`, digest(id), id)
-	}
-	if err == nil && n > 0 {
-		err = removeUnusedTexts(ctx, tx)
-	}
-
 	if err != nil {
 		return fmt.Errorf("removing consents: %w", err)
 	}
-	return nil
+	if keep {
+		_, err := tx.Exec(ctx, `UPDATE consents SET lead_id = $1 WHERE lead_id = $2`, digest(id), id)
+		if err != nil {
+			return fmt.Errorf("keeping consents: %w", err)
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return removeUnusedTexts(ctx, tx)
 }

@@ -71,16 +71,19 @@ func (s *Store) Submit(
 
 	err = s.write(ctx, "submitting a quote", func(ctx context.Context, tx Tx) error {
 		first, created, err = submit(ctx, tx, row, n.IdempotencyKey)
-		if err == nil && created {
-			err = addConsents(ctx, tx, &n.Lead)
+		if err != nil || !created {
+			return err
 		}
-		if err == nil && created && n.Network != "" {
-			err = saveNetwork(ctx, tx, first.ID, n.Network, row.SubmittedAt)
+		if err := addConsents(ctx, tx, &n.Lead); err != nil {
+			return err
 		}
-		if err == nil && created && !first.InReview {
+		if err := saveNetwork(ctx, tx, first.ID, n.Network, row.SubmittedAt); err != nil {
+			return err
+		}
+		if !first.InReview {
 			*tx.Submitted = append(*tx.Submitted, first.ID)
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return lead.Lead{}, false, err
@@ -108,10 +111,10 @@ func submit(ctx context.Context, tx Tx, row LeadRow, key string) (lead.Lead, boo
 	}
 	if stored == 1 {
 		first, err := row.lead()
-		if err == nil {
-			err = addTerms(ctx, tx, first)
+		if err != nil {
+			return lead.Lead{}, false, err
 		}
-		return first, true, err
+		return first, true, addTerms(ctx, tx, first)
 	}
 
 	// It repeats an earlier lead.
@@ -165,23 +168,23 @@ func (s *Store) Lead(ctx context.Context, id string) (lead.Lead, error) {
 // whole returns the lead of a row with what other tables have of it.
 func (s *Store) whole(ctx context.Context, r LeadRow) (lead.Lead, error) {
 	l, err := r.lead()
-	if err == nil {
-		err = fillConsents(ctx, s.db, &l)
+	if err != nil {
+		return lead.Lead{}, err
 	}
-	return l, err
+	return l, fillConsents(ctx, s.db, &l)
 }
 
 // Erase removes a lead with its deliveries, or returns [store.ErrNotFound].
 func (s *Store) Erase(ctx context.Context, id string, audit ...store.AuditEntry) error {
 	return s.write(ctx, "erasing a lead", func(ctx context.Context, tx Tx) error {
 		n, err := erase(ctx, tx, []string{id}, false)
-		if err == nil && n == 0 {
-			err = store.ErrNotFound
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			err = appendAudit(ctx, tx, audit)
+		if n == 0 {
+			return store.ErrNotFound
 		}
-		return err
+		return appendAudit(ctx, tx, audit)
 	})
 }
 
@@ -201,9 +204,10 @@ func (s *Store) PruneLeads(ctx context.Context, before time.Time) (removed int64
 			var same conditions
 			same.in("id", ids)
 			still, err := prunable(ctx, tx, same)
-			if err == nil {
-				n, err = erase(ctx, tx, still, true)
+			if err != nil {
+				return err
 			}
+			n, err = erase(ctx, tx, still, true)
 			return err
 		})
 		if err != nil {

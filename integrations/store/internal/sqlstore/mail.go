@@ -9,8 +9,11 @@ import (
 	"siteapi/integrations/store"
 )
 
-// saveNetwork keeps the network that a lead came from until its mail is sent.
+// saveNetwork keeps the network that a lead came from until its mail is sent, if it is known.
 func saveNetwork(ctx context.Context, tx Tx, leadID, network string, at int64) error {
+	if network == "" {
+		return nil
+	}
 	_, err := tx.Exec(ctx, `INSERT INTO visitor_mails (lead_id, sending, network, needed_at)
 VALUES ($1, 0, $2, $3)`, leadID, network, at)
 	if err != nil {

@@ -68,13 +68,13 @@ func (s *Store) SetOutcome(
 
 	return s.write(ctx, "storing an outcome", func(ctx context.Context, tx Tx) error {
 		n, err := tx.Exec(ctx, setOutcome+` WHERE id = $6`, append(row.values(), id)...)
-		if err == nil && n == 0 {
-			err = store.ErrNotFound
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			err = appendAudit(ctx, tx, audit)
+		if n == 0 {
+			return store.ErrNotFound
 		}
-		return err
+		return appendAudit(ctx, tx, audit)
 	})
 }
 

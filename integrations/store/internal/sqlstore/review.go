@@ -51,12 +51,11 @@ func (s *Store) review(
 		case !done:
 			return one(ctx, tx, `SELECT id FROM leads WHERE id = $1`, []any{id}, new(string))
 		case outcome == released:
-			err = enqueue(ctx, tx, []string{id})
+			if err := enqueue(ctx, tx, []string{id}); err != nil {
+				return err
+			}
 		}
-		if err == nil {
-			err = appendAudit(ctx, tx, audit)
-		}
-		return err
+		return appendAudit(ctx, tx, audit)
 	})
 	return done && err == nil, err
 }
