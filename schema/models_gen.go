@@ -51,7 +51,7 @@ type AuditEntry struct {
 	ID string `json:"id"`
 	// When it was done.
 	At time.Time `json:"at"`
-	// Who did it: `oidc:` and the subject of an account, `token`, or `command:` and a user of the system.
+	// Who did it: `oidc:` and the subject of an account, `token`, `command:` and a user of the system, or `service`.
 	Actor string `json:"actor"`
 	// What was done.
 	Action AuditAction `json:"action"`
@@ -936,6 +936,8 @@ const (
 	AuditActionErased AuditAction = "ERASED"
 	// A session of an operator was ended for its owner.
 	AuditActionSessionEnded AuditAction = "SESSION_ENDED"
+	// The service deleted old entries. The detail has the last one of them, and the retention.
+	AuditActionPruned AuditAction = "PRUNED"
 )
 
 var AllAuditAction = []AuditAction{
@@ -953,11 +955,12 @@ var AllAuditAction = []AuditAction{
 	AuditActionNote,
 	AuditActionErased,
 	AuditActionSessionEnded,
+	AuditActionPruned,
 }
 
 func (e AuditAction) IsValid() bool {
 	switch e {
-	case AuditActionOpened, AuditActionListed, AuditActionExported, AuditActionReleased, AuditActionRejected, AuditActionRetried, AuditActionResent, AuditActionWithdrawn, AuditActionOutcome, AuditActionAssigned, AuditActionStatus, AuditActionNote, AuditActionErased, AuditActionSessionEnded:
+	case AuditActionOpened, AuditActionListed, AuditActionExported, AuditActionReleased, AuditActionRejected, AuditActionRetried, AuditActionResent, AuditActionWithdrawn, AuditActionOutcome, AuditActionAssigned, AuditActionStatus, AuditActionNote, AuditActionErased, AuditActionSessionEnded, AuditActionPruned:
 		return true
 	}
 	return false

@@ -17,6 +17,18 @@ type AuditEntry struct {
 	Hash   string // hash of the entry before together with this one
 }
 
+// Pruned is the action of an entry about entries that were removed because of their age.
+// Verifying compares the beginning of the chain with it.
+const Pruned = "PRUNED"
+
+// PrunedDetail is the detail of such an entry: the last entry that was removed.
+type PrunedDetail struct {
+	Entry     int64     `json:"entry"`
+	Hash      string    `json:"hash"`
+	At        time.Time `json:"at"`
+	Retention string    `json:"retention"` // as time.Duration writes it
+}
+
 // AuditFilter narrows a listing of the audit, the newest first.
 type AuditFilter struct {
 	Lead   string // only entries of this lead, unless it is empty
@@ -48,7 +60,8 @@ type Audit interface {
 	// be the hash of an entry: it proves that no later entry was replaced.
 	VerifyAudit(ctx context.Context, head string) (AuditReport, error)
 
-	// PruneAudit removes entries made before a time and returns their number. The hash of
-	// the last of them stays, as the anchor of the chain.
-	PruneAudit(ctx context.Context, before time.Time) (int64, error)
+	// PruneAudit removes entries older than a retention, and appends an entry of that if
+	// there were any. It returns the last one that was removed, the anchor of the chain; its
+	// number is 0 if there was none.
+	PruneAudit(ctx context.Context, retention time.Duration, now time.Time) (anchor AuditEntry, err error)
 }

@@ -89,7 +89,15 @@ func (j *Job) pruneAudit(ctx context.Context) bool {
 	if j.Audit == 0 {
 		return true
 	}
-	_, err := j.Tables.PruneAudit(ctx, time.Now().Add(-j.Audit))
+	anchor, err := j.Tables.PruneAudit(ctx, j.Audit, time.Now())
+	if anchor.Seq > 0 {
+		j.Log.Log().
+			Str(zerolog.LevelFieldName, zerolog.LevelInfoValue).
+			Int64("entry", anchor.Seq).
+			Str("hash", anchor.Hash).
+			Stringer("retention", j.Audit).
+			Msg("audit anchor")
+	}
 	return j.done(ctx, "deleting old entries of the audit", err)
 }
 

@@ -2512,7 +2512,7 @@ type AuditEntry {
   id: ID!
   "When it was done."
   at: DateTime!
-  "Who did it: ` + "`" + `oidc:` + "`" + ` and the subject of an account, ` + "`" + `token` + "`" + `, or ` + "`" + `command:` + "`" + ` and a user of the system."
+  "Who did it: ` + "`" + `oidc:` + "`" + ` and the subject of an account, ` + "`" + `token` + "`" + `, ` + "`" + `command:` + "`" + ` and a user of the system, or ` + "`" + `service` + "`" + `."
   actor: String!
   "What was done."
   action: AuditAction!
@@ -2557,6 +2557,8 @@ enum AuditAction {
   ERASED
   "A session of an operator was ended for its owner."
   SESSION_ENDED
+  "The service deleted old entries. The detail has the last one of them, and the retention."
+  PRUNED
 }
 `, BuiltIn: false},
 	{Name: "../cache.graphqls", Input: `extend type Query {

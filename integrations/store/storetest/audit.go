@@ -60,17 +60,27 @@ func audit(t *testing.T, s Subject) {
 
 	auditDamage(t, s, verify)
 
-	n, err := db.PruneAudit(t.Context(), When().Add(90*time.Minute))
-	if r := verify(head, ""); err != nil || n != 20 || r.Entries != 1 {
-		t.Errorf("pruning: %d, %v, %+v", n, err, r)
+	// What is too old goes, of which an entry tells; nothing else may be missing.
+	prune := func(now time.Duration, last int64) {
+		t.Helper()
+		anchor, err := db.PruneAudit(t.Context(), time.Hour, When().Add(now))
+		if err != nil || anchor.Seq != last {
+			t.Errorf("pruning: %+v, %v", anchor, err)
+		}
 	}
-	if n, err = db.PruneAudit(t.Context(), When().Add(time.Hour*24)); err != nil || n != 1 {
-		t.Errorf("pruning the rest: %d, %v", n, err)
+	prune(150*time.Minute, 20)
+	if r := verify(head, ""); r.Entries != 2 {
+		t.Errorf("%+v", r)
 	}
-	if err := db.Record(t.Context(), entry(3, "")); err != nil {
+	s.Exec(t, `UPDATE audit_ends SET seq = 21, hash = (SELECT hash FROM audit WHERE seq = 21) WHERE name = 'anchor';
+DELETE FROM audit WHERE seq = 21`)
+	verify("", "the entries up to 21 are missing")
+	prune(24*time.Hour, 22)
+	prune(24*time.Hour, 0)
+	if err := db.Record(t.Context(), entry(30, "")); err != nil {
 		t.Fatal(err)
 	}
-	if r := verify(head, ""); r.Seq != 22 || r.Entries != 1 {
+	if r := verify("", ""); r.Seq != 24 || r.Entries != 2 {
 		t.Errorf("after pruning: %+v", r)
 	}
 }
@@ -88,6 +98,8 @@ func auditDamage(t *testing.T, s Subject, verify func(head, problem string) stor
 		`DELETE FROM audit WHERE seq > 18`:                       "the entries after 18 are missing",
 		`UPDATE audit_ends SET hash = 'x' WHERE name = 'head'`:   "is not the one",
 		`UPDATE audit_ends SET hash = 'x' WHERE name = 'anchor'`: "entry 1 was changed",
+		`UPDATE audit_ends SET seq = 20, hash = (SELECT hash FROM audit WHERE seq = 20) WHERE name = 'anchor'; ` +
+			`DELETE FROM audit WHERE seq <= 20`: "the entries up to 20 are missing",
 		`DELETE FROM audit WHERE seq > 18; UPDATE audit_ends SET seq = 18, ` +
 			`hash = (SELECT hash FROM audit WHERE seq = 18) WHERE name = 'head'`: "no entry has the hash",
 	} {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -155,13 +154,15 @@ func (s *Store) VerifyAudit(ctx context.Context, head string) (store.AuditReport
 }
 
 // verifyFrom verifies the entries that follow an anchor.
-func (s *Store) verifyFrom(ctx context.Context, last auditEnd, head string) (r store.AuditReport, err error) {
+func (s *Store) verifyFrom(ctx context.Context, anchor auditEnd, head string) (r store.AuditReport, err error) {
+	last := anchor
 	stored, err := readEnd(ctx, s.db, auditHead)
 	if err != nil {
 		return r, err
 	}
 
 	found := head == "" || head == last.hash
+	anchored := last.seq == 0
 	for e, err := range s.auditChain(ctx) {
 		if err != nil {
 			return r, err
@@ -175,6 +176,9 @@ func (s *Store) verifyFrom(ctx context.Context, last auditEnd, head string) (r s
 			r.Problem = fmt.Sprintf("entry %d was changed, or one before it", e.Seq)
 			return r, nil
 		}
+		if e.Action == store.Pruned {
+			anchored = tellsOf(e, anchor)
+		}
 		last = auditEnd{e.Seq, e.Hash}
 		found = found || head == e.Hash
 		r.Entries++
@@ -182,6 +186,8 @@ func (s *Store) verifyFrom(ctx context.Context, last auditEnd, head string) (r s
 
 	r.Seq, r.Head = last.seq, last.hash
 	switch {
+	case !anchored:
+		r.Problem = fmt.Sprintf("the entries up to %d are missing, and no entry says that they were too old", anchor.seq)
 	case last.seq < stored.seq: // there may be more than that: entries that were made meanwhile
 		r.Problem = fmt.Sprintf("the entries after %d are missing", last.seq)
 	case last.seq == stored.seq && last.hash != stored.hash:
@@ -193,30 +199,53 @@ func (s *Store) verifyFrom(ctx context.Context, last auditEnd, head string) (r s
 	return r, nil
 }
 
+// tellsOf reports whether an entry about removed entries names the anchor of the chain, and
+// whether these were old enough then.
+func tellsOf(e store.AuditEntry, anchor auditEnd) bool {
+	var d store.PrunedDetail
+	if err := json.Unmarshal([]byte(e.Detail), &d); err != nil {
+		return false
+	}
+	retention, err := time.ParseDuration(d.Retention)
+	return err == nil && auditEnd{d.Entry, d.Hash} == anchor && d.At.Before(e.At.Add(-retention))
+}
+
 // PruneAudit implements [store.Audit]. It stops at the first entry that stays, so that a
 // clock that was set back makes no gap.
-func (s *Store) PruneAudit(ctx context.Context, before time.Time) (removed int64, err error) {
+func (s *Store) PruneAudit(
+	ctx context.Context, retention time.Duration, now time.Time,
+) (anchor store.AuditEntry, err error) {
 	err = s.write(ctx, "removing old entries of the audit", func(ctx context.Context, tx Tx) error {
-		removed = 0
+		anchor = store.AuditEntry{}
 		if err := one(ctx, tx, lockAudit, nil, new(int64), new(string)); err != nil {
 			return err
 		}
 
-		var end auditEnd
-		err := one(ctx, tx, `SELECT seq, hash FROM audit WHERE seq <
+		old, err := readAudit(ctx, tx, ` WHERE seq <
 coalesce((SELECT min(seq) FROM audit WHERE at >= $1), (SELECT seq + 1 FROM audit_ends WHERE name = 'head'))
-ORDER BY seq DESC LIMIT 1`, []any{before.UnixMilli()}, &end.seq, &end.hash)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil
+ORDER BY seq DESC LIMIT 1`, now.Add(-retention).UnixMilli())
+		if err != nil || len(old) == 0 {
+			return err
 		}
-		if err != nil {
+		anchor = old[0]
+
+		if _, err := tx.Exec(ctx, `DELETE FROM audit WHERE seq <= $1`, anchor.Seq); err != nil {
+			return err
+		}
+		if err := setEnd(ctx, tx, auditAnchor, auditEnd{anchor.Seq, anchor.Hash}); err != nil {
 			return err
 		}
 
-		if removed, err = tx.Exec(ctx, `DELETE FROM audit WHERE seq <= $1`, end.seq); err != nil {
-			return err
-		}
-		return setEnd(ctx, tx, auditAnchor, end)
+		// Encoding texts and numbers does not fail.
+		detail, _ := json.Marshal(store.PrunedDetail{
+			Entry:     anchor.Seq,
+			Hash:      anchor.Hash,
+			At:        anchor.At,
+			Retention: retention.String(),
+		})
+		return appendAudit(ctx, tx, []store.AuditEntry{
+			{At: now, Actor: "service", Action: store.Pruned, Detail: string(detail)},
+		})
 	})
-	return removed, err
+	return anchor, err
 }

@@ -462,6 +462,7 @@ export const en = {
       NOTE: "noted on",
       ERASED: "erased",
       SESSION_ENDED: "ended a session",
+      PRUNED: "deleted old entries",
     } as Record<AuditAction, string>,
   },
 

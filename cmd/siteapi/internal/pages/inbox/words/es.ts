@@ -440,6 +440,7 @@ export const es: Words = {
       NOTE: "anotó en",
       ERASED: "borró",
       SESSION_ENDED: "terminó una sesión",
+      PRUNED: "borró entradas antiguas",
     },
   },
 

@@ -440,6 +440,7 @@ export const ro: Words = {
       NOTE: "a notat la",
       ERASED: "a șters",
       SESSION_ENDED: "a încheiat o sesiune",
+      PRUNED: "a șters intrări vechi",
     },
   },
 
