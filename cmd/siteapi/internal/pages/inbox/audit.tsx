@@ -1,5 +1,11 @@
 // What operators did with leads, for admins, and the history of one lead.
-import { AuditDocument, type OneEntryFragment as Entry } from "../generated/inbox";
+import {
+  AuditDocument,
+  type DeliveryTarget,
+  type LeadOutcomeValue,
+  type LeadStatus,
+  type OneEntryFragment as Entry,
+} from "../generated/inbox";
 import { exact } from "./format";
 import { Empty, More, Pending } from "./parts";
 import { useList } from "./service";
@@ -34,9 +40,23 @@ export const History = ({ entries }: { entries: readonly Entry[] }) => (
       <li key={entry.id}>
         <time dateTime={entry.at}>{exact(entry.at)}</time> <bdi>{entry.actor}</bdi>{" "}
         {words.audit.actions[entry.action]}
-        {entry.lead && ` ${entry.lead.slice(0, 8).toUpperCase()}`}{" "}
-        {entry.detail !== "{}" && <code>{entry.detail}</code>}
+        {entry.lead && ` ${entry.lead.slice(0, 8).toUpperCase()}`}
+        <Detail text={entry.detail} />
       </li>
     ))}
   </ol>
 );
+
+/** What an entry says beside its action, in words where it is one change of a lead. */
+function Detail({ text }: { text: string }) {
+  const { owned, status, target, outcome, purpose, ...others } = JSON.parse(text);
+  const said = [
+    owned !== undefined && (owned ? words.audit.toSomebody : words.audit.toNobody),
+    words.statuses[status as LeadStatus],
+    words.targets[target as DeliveryTarget],
+    words.outcomes[outcome as LeadOutcomeValue],
+    purpose,
+  ].filter(Boolean);
+  const rest = Object.keys(others).length > 0 && <code>{JSON.stringify(others)}</code>;
+  return <>{said.length > 0 && `: ${said.join(", ")}`} {rest}</>;
+}

@@ -447,6 +447,8 @@ export const en = {
     verify: "checks that nothing was changed.",
     again: "Look again",
     none: "Nothing was done yet",
+    toSomebody: "to an operator",
+    toNobody: "to nobody",
     actions: {
       OPENED: "opened",
       LISTED: "listed leads",

@@ -425,6 +425,8 @@ export const es: Words = {
     verify: "comprueba que no se ha modificado nada.",
     again: "Actualizar",
     none: "Aún no se ha hecho nada",
+    toSomebody: "a un operador",
+    toNobody: "a nadie",
     actions: {
       OPENED: "abrió",
       LISTED: "listó leads",

@@ -425,6 +425,8 @@ export const ro: Words = {
     verify: "verifică dacă nu s-a modificat nimic.",
     again: "Actualizează",
     none: "Încă nu s-a făcut nimic",
+    toSomebody: "unui operator",
+    toNobody: "nimănui",
     actions: {
       OPENED: "a deschis",
       LISTED: "a listat lead-uri",
