@@ -62,6 +62,9 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 			ready.Str("playground", base+pages.PlaygroundPath)
 		}
 	}
+	if inbox := inboxURL(s); inbox != "" {
+		ready.Str("inbox", inbox)
+	}
 	if s.SMTPURL == nil && s.Mails() {
 		ready.Str("mails", s.MailPath()+"/*.eml")
 	}
