@@ -13,3 +13,7 @@ import (
 func (r *queryResolver) Content(ctx context.Context, documentType string, locale schema.Locale, id *string, slug *string) ([]*schema.ContentDocument, error) {
 	return r.contentDocuments(ctx, documentType, locale, id, slug)
 }
+
+func (r *subscriptionResolver) ContentChanged(ctx context.Context) (<-chan *schema.ContentChange, error) {
+	return r.contentChanged(ctx), nil
+}

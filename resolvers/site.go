@@ -18,7 +18,7 @@ func (r *Resolver) contentDocuments(
 		return nil, schema.BadInput(schema.NotAllowed("documentType", r.Content.Types))
 	}
 
-	snap, err := r.Content.Read(ctx, locale)
+	snap, err := r.Content.ReadAs(ctx, schema.CallerFrom(ctx).Preview, locale)
 	if err != nil {
 		return nil, apierror.From(err)
 	}
@@ -38,7 +38,7 @@ func (r *Resolver) siteSettings(ctx context.Context, id string) (*schema.SiteSet
 		return nil, nil //nolint:nilnil // null without an error is what the contract asks for
 	}
 
-	snap, err := r.Content.Read(ctx, schema.DefaultLocale)
+	snap, err := r.Content.ReadAs(ctx, schema.CallerFrom(ctx).Preview, schema.DefaultLocale)
 	if err != nil {
 		return nil, apierror.From(err)
 	}
@@ -46,4 +46,25 @@ func (r *Resolver) siteSettings(ctx context.Context, id string) (*schema.SiteSet
 		return nil, nil //nolint:nilnil // as above
 	}
 	return snap.Settings.Shown, nil
+}
+
+// contentChanged implements the root field of that name.
+func (r *Resolver) contentChanged(ctx context.Context) <-chan *schema.ContentChange {
+	events := make(chan *schema.ContentChange)
+	go func() {
+		defer close(events)
+		for changes := r.Content.FollowDrafts(ctx); ; {
+			select {
+			case keys := <-changes:
+				select {
+				case events <- &schema.ContentChange{Keys: keys}:
+				case <-ctx.Done():
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return events
 }

@@ -114,6 +114,12 @@ func requestHeaders() map[string][2]string {
 			`"3f2a"`,
 		},
 
+		"X-Preview": {
+			"Perspective of the CMS, `drafts` or `<release>,drafts`, with a token of `PREVIEW_TOKENS`: " +
+				"prices are those of drafts.",
+			"drafts",
+		},
+
 		"Sanity-Webhook-Signature": {
 			"Signature of the body, where the service has a signing secret.",
 			"t=1700000000000,v1=kZ4Pz1",

@@ -14,7 +14,11 @@ type Caller struct {
 	Address   string // the client's IP address, as trusted proxies report it
 	Header    http.Header
 	Operators bool // The endpoint serves operator fields.
-	Local     bool // The request came to ADMIN_ADDR from the machine itself, through no proxy.
+	// Preview is the perspective of the CMS that the caller reads, after its token was
+	// verified: "drafts", or "<release>,drafts". Empty: what is published.
+	Preview string
+
+	Local bool // The request came to ADMIN_ADDR from the machine itself, through no proxy.
 
 	// Operator is who calls an operator's field: the owner of a session of the inbox, or of
 	// a token. It is empty until one of them was verified.

@@ -127,6 +127,12 @@ type ContactPhoneNumber struct {
 	DisplayLocation []string `json:"displayLocation"`
 }
 
+// Content that has changed.
+type ContentChange struct {
+	// Keys of the content that may have changed, such as `content:locale:en`.
+	Keys []string `json:"keys"`
+}
+
 // One published document of the CMS.
 type ContentDocument struct {
 	// Id in the CMS (`_id`).
@@ -699,8 +705,10 @@ type QuoteEstimate struct {
 	// Last day on which a quote of today is valid, in UTC, such as `2026-12-23`; null: there is no price.
 	ValidUntil *string `json:"validUntil"`
 	// What to send with the quote as `estimate.revision`, so that the price is honoured if it changes meanwhile; null:
-	// there is no price, or it could not be stored.
+	// there is no price, it could not be stored, or this is a preview.
 	Revision *string `json:"revision"`
+	// True: computed by rules that are not published, for a request with `X-Preview`. A quote can't be submitted with them.
+	Preview bool `json:"preview"`
 }
 
 // Estimated range that was shown to the visitor. Where the site has rules for prices the service computes it again, and
@@ -831,7 +839,7 @@ type SubmitQuotePayload struct {
 	PDFURL string `json:"pdfUrl"`
 }
 
-// Streams of events, for operators.
+// Streams of events: server-sent events, in answer to a POST that accepts `text/event-stream`.
 type Subscription struct {
 }
 
@@ -2460,17 +2468,20 @@ const (
 	TokenKindWebhook TokenKind = "WEBHOOK"
 	// The setting `ADMIN_API_TOKEN`, or a session of the inbox; answered on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`.
 	TokenKindAdmin TokenKind = "ADMIN"
+	// The setting `PREVIEW_TOKENS`, together with the header `X-Preview`.
+	TokenKindPreview TokenKind = "PREVIEW"
 )
 
 var AllTokenKind = []TokenKind{
 	TokenKindCache,
 	TokenKindWebhook,
 	TokenKindAdmin,
+	TokenKindPreview,
 }
 
 func (e TokenKind) IsValid() bool {
 	switch e {
-	case TokenKindCache, TokenKindWebhook, TokenKindAdmin:
+	case TokenKindCache, TokenKindWebhook, TokenKindAdmin, TokenKindPreview:
 		return true
 	}
 	return false

@@ -35,6 +35,10 @@ type Query struct {
 	Types []string
 	// Locale selects the documents in this language and the documents without a language.
 	Locale string
+	// Perspective is "drafts", or "<release>,drafts": of each document the first of these
+	// layers that has it, or else the published one, under the published id. Empty: the
+	// published documents.
+	Perspective string
 }
 
 // Matches reports whether a query asks for a document. Drafts, versions, private

@@ -16,6 +16,14 @@ type Watcher interface {
 	Watching() Watching
 }
 
+// DraftWatcher is a driver that notices changes of drafts and releases, too. Every driver
+// implements it.
+type DraftWatcher interface {
+	// WatchDrafts calls changed after each change of documents of these types, published or
+	// not, until ctx ends. It may call it more often, from several goroutines.
+	WatchDrafts(ctx context.Context, types []string, changed func()) error
+}
+
 // Scope is the content that is watched.
 type Scope struct {
 	Types   []string // document types

@@ -26,6 +26,7 @@ func (c *Service) Invalidate(ctx context.Context, locales []schema.Locale) ([]st
 	defer c.changing(ctx, locales)()
 	err := c.Cache.Invalidate(ctx, keys...)
 	c.endPauses(locales)
+	c.draftsChanged()
 	if err != nil {
 		return nil, err
 	}

@@ -24,8 +24,9 @@ var ErrUnavailable = errors.New("there is no content, and no copy of it")
 // Options are what a [Service] works with. A field is required unless its comment says
 // otherwise.
 type Options struct {
-	CMS   cms.Content
-	Cache cache.Cache
+	CMS    cms.Content
+	Drafts cms.DraftWatcher // only FollowDrafts needs it
+	Cache  cache.Cache
 
 	Leases store.Leases // only Watch needs it, and Notes
 	Notes  store.Notes
@@ -60,6 +61,8 @@ type Service struct {
 	locales map[schema.Locale]*localeContent
 
 	mu sync.Mutex // guards the state of each locale
+
+	previews previews
 
 	background sync.WaitGroup
 	closing    context.Context // ends when the service closes
@@ -100,6 +103,11 @@ func New(o Options) *Service {
 		formats: schema.NewFormats(),
 		types:   []string{SettingsType, cms.OptionType, cms.RulesType, cms.ConsentType},
 		locales: map[schema.Locale]*localeContent{},
+		previews: previews{
+			loads:     map[previewKey]*previewLoad{},
+			next:      map[string]time.Time{},
+			followers: map[chan<- []string]bool{},
+		},
 	}
 
 	for _, t := range o.Types {

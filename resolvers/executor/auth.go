@@ -135,6 +135,9 @@ func (g *guard) checkToken(caller schema.Caller, kind schema.TokenKind) (schema.
 	}
 
 	allowed := match >= 0 && token != ""
+	if kind == schema.TokenKindPreview {
+		allowed = caller.Preview != "" // verified before the request was routed
+	}
 	operator := caller.Operator // has no role without a session
 	if kind == schema.TokenKindAdmin {
 		if allowed {

@@ -114,7 +114,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	key := responseKey{m, r.Method != http.MethodPost, string(raw)}
-	if cached := h.responses.get(key); cached != nil && acceptable {
+	preview := schema.CallerFrom(r.Context()).Preview != ""
+	if cached := h.responses.get(key); cached != nil && acceptable && !preview {
 		schema.RecorderFrom(r.Context()).Operation(cached.operation)
 		cached.write(w, r)
 		return
@@ -203,7 +204,8 @@ func (h *Handler) run(
 ) (*graphql.Response, *cachedResponse) {
 	next, ctx := h.exec.DispatchOperation(ctx, opCtx)
 	result := next(ctx)
-	if result == nil || len(result.Errors) > 0 || !op.cache.cacheable {
+	preview := schema.CallerFrom(ctx).Preview != ""
+	if result == nil || len(result.Errors) > 0 || !op.cache.cacheable || preview {
 		return result, nil
 	}
 

@@ -187,7 +187,7 @@ func (c *responseCache) finish(at runKey, own *run) {
 // revisions returns the current revisions of the content that an operation is made from,
 // or nil if its response cannot be cached. Content that is not loaded is read first.
 func (c *responseCache) revisions(ctx context.Context, op *operation, variables map[string]any) []revision {
-	if !op.cache.cacheable || op.cache.private {
+	if !op.cache.cacheable || op.cache.private || schema.CallerFrom(ctx).Preview != "" {
 		return nil
 	}
 

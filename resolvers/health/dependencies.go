@@ -39,6 +39,7 @@ type Dependencies struct {
 	Networks func(ctx context.Context) (leads, networks int64, err error)
 
 	ContentTypes []string // document types that the site uses
+	Preview      bool     // drafts are shown to holders of a token
 }
 
 // Checks returns the checks of the dependencies: each asks one thing, and leaves nothing
@@ -64,6 +65,7 @@ func (d Dependencies) Checks() []Check {
 		{"cms", d.checkCMS, "see the settings of the CMS" + wait},
 		{"cms leads", d.checkStoring, "see the settings of the CMS" + wait},
 		{"content", d.checkContent, "see the CMS"},
+		{"preview", d.checkPreview, "give SANITY_TOKEN the right to read drafts, as the role Editor has it"},
 		{"crm", d.checkCRM, "see the settings of the CRM" + wait},
 		{"outcomes", d.checkOutcomes, "see the database"},
 		{"watch", d.checkWatch, "see the database"},
@@ -116,6 +118,23 @@ func (d Dependencies) checkCMS(ctx context.Context, _ Warn) (string, error) {
 	}
 	docs, err := source.Fetch(ctx, cms.Query{Types: d.types(), Locale: string(schema.DefaultLocale)})
 	return fmt.Sprintf("%d documents in %s, read", len(docs), schema.DefaultLocale), err
+}
+
+// checkPreview reads the drafts of a locale.
+func (d Dependencies) checkPreview(ctx context.Context, _ Warn) (string, error) {
+	if !d.Preview {
+		return "off: PREVIEW_TOKENS is not set", nil
+	}
+	source, _, err := d.CMS()
+	if err != nil {
+		return notChecked, nil //nolint:nilerr // the check of the CMS reports it
+	}
+	_, err = source.Fetch(ctx, cms.Query{
+		Types:       d.types(),
+		Locale:      string(schema.DefaultLocale),
+		Perspective: "drafts",
+	})
+	return "drafts can be read", err
 }
 
 // checkStoring makes a write that changes nothing. Removing what does not exist takes the

@@ -26,12 +26,17 @@ func (r *Resolver) Estimate(
 	ctx context.Context, in schema.EstimateSelectionsInput, asked *schema.Locale,
 ) (*schema.QuoteEstimate, error) {
 	locale := schema.ValueOr(asked, schema.DefaultLocale)
-	snap, err := r.Content.Read(ctx, locale)
+	perspective := schema.CallerFrom(ctx).Preview
+	snap, err := r.Content.ReadAs(ctx, perspective, locale)
 	if err != nil {
 		return nil, apierror.From(err)
 	}
 
 	answer := NewEstimate(snap.Prices, snap.Labels, in, locale, r.Now())
+	if answer.Preview = perspective != ""; answer.Preview {
+		answer.Revision = nil // what is not published can't be submitted with
+		return answer, nil
+	}
 	if r.Content.KeepPrices(ctx, locale, snap.Prices) != nil {
 		answer.Revision = nil // nothing could be computed again by it
 	}

@@ -24,6 +24,29 @@ import (
 
 // region    **************************** field.gotpl *****************************
 
+func (ec *executionContext) _ContentChange_keys(ctx context.Context, field graphql.CollectedField, obj *schema.ContentChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ContentChange_keys(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Keys, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ContentChange_keys(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ContentChange", field, false, false, "String")
+}
+
 func (ec *executionContext) _ContentDocument_id(ctx context.Context, field graphql.CollectedField, obj *schema.ContentDocument) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -151,6 +174,39 @@ func (ec *executionContext) fieldContext_ContentDocument_fields(_ context.Contex
 
 // region    **************************** object.gotpl ****************************
 
+var contentChangeImplementors = []string{"ContentChange"}
+
+func (ec *executionContext) _ContentChange(ctx context.Context, sel ast.SelectionSet, obj *schema.ContentChange) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, contentChangeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ContentChange")
+		case "keys":
+			out.Values[i] = ec._ContentChange_keys(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var contentDocumentImplementors = []string{"ContentDocument"}
 
 func (ec *executionContext) _ContentDocument(ctx context.Context, sel ast.SelectionSet, obj *schema.ContentDocument) graphql.Marshaler {
@@ -207,6 +263,14 @@ func (ec *executionContext) _ContentDocument(ctx context.Context, sel ast.Select
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
+
+func (ec *executionContext) marshalNContentChange2ᚖsiteapiᚋschemaᚐContentChange(ctx context.Context, sel ast.SelectionSet, v *schema.ContentChange) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "ContentChange!")
+		return graphql.Null
+	}
+	return ec._ContentChange(ctx, sel, v)
+}
 
 func (ec *executionContext) marshalNContentDocument2ᚕᚖsiteapiᚋschemaᚐContentDocumentᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.ContentDocument) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {

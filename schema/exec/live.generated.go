@@ -18,6 +18,7 @@ import (
 
 type SubscriptionResolver interface {
 	LeadEvents(ctx context.Context, after *string) (<-chan *schema.LeadEvent, error)
+	ContentChanged(ctx context.Context) (<-chan *schema.ContentChange, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -279,6 +280,56 @@ func (ec *executionContext) fieldContext_Subscription_leadEvents(ctx context.Con
 	return fc, nil
 }
 
+func (ec *executionContext) _Subscription_contentChanged(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_contentChanged(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Subscription().ContentChanged(ctx)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "PREVIEW")
+				if err != nil {
+					var zeroVal *schema.ContentChange
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *schema.ContentChange
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, nil)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.ContentChange) graphql.Marshaler {
+			return ec.marshalNContentChange2ᚖsiteapiᚋschemaᚐContentChange(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_contentChanged(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ContentChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -392,6 +443,8 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 	switch fields[0].Name {
 	case "leadEvents":
 		return ec._Subscription_leadEvents(ctx, fields[0])
+	case "contentChanged":
+		return ec._Subscription_contentChanged(ctx, fields[0])
 	default:
 		panic("unknown field " + strconv.Quote(fields[0].Name))
 	}

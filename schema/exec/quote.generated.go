@@ -285,6 +285,29 @@ func (ec *executionContext) fieldContext_QuoteEstimate_revision(_ context.Contex
 	return graphql.NewScalarFieldContext("QuoteEstimate", field, false, false, "String")
 }
 
+func (ec *executionContext) _QuoteEstimate_preview(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteEstimate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteEstimate_preview(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Preview, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteEstimate_preview(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteEstimate", field, false, false, "Boolean")
+}
+
 func (ec *executionContext) _QuotePdf_fileName(ctx context.Context, field graphql.CollectedField, obj *schema.QuotePDF) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1310,6 +1333,11 @@ func (ec *executionContext) _QuoteEstimate(ctx context.Context, sel ast.Selectio
 		case "revision":
 			out.Values[i] = ec._QuoteEstimate_revision(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "preview":
+			out.Values[i] = ec._QuoteEstimate_preview(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:

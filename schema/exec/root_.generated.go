@@ -86,6 +86,10 @@ type ComplexityRoot struct {
 		Number          func(childComplexity int) int
 	}
 
+	ContentChange struct {
+		Keys func(childComplexity int) int
+	}
+
 	ContentDocument struct {
 		Fields    func(childComplexity int) int
 		ID        func(childComplexity int) int
@@ -425,6 +429,7 @@ type ComplexityRoot struct {
 		Lines      func(childComplexity int) int
 		Max        func(childComplexity int) int
 		Min        func(childComplexity int) int
+		Preview    func(childComplexity int) int
 		Revision   func(childComplexity int) int
 		Unpriced   func(childComplexity int) int
 		ValidUntil func(childComplexity int) int
@@ -474,7 +479,8 @@ type ComplexityRoot struct {
 	}
 
 	Subscription struct {
-		LeadEvents func(childComplexity int, after *string) int
+		ContentChanged func(childComplexity int) int
+		LeadEvents     func(childComplexity int, after *string) int
 	}
 
 	TrackQuotePayload struct {
@@ -672,6 +678,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ContactPhoneNumber.Number(childComplexity), true
+
+	case "ContentChange.keys":
+		if e.ComplexityRoot.ContentChange.Keys == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContentChange.Keys(childComplexity), true
 
 	case "ContentDocument.fields":
 		if e.ComplexityRoot.ContentDocument.Fields == nil {
@@ -2138,6 +2151,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.QuoteEstimate.Min(childComplexity), true
+	case "QuoteEstimate.preview":
+		if e.ComplexityRoot.QuoteEstimate.Preview == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteEstimate.Preview(childComplexity), true
 	case "QuoteEstimate.revision":
 		if e.ComplexityRoot.QuoteEstimate.Revision == nil {
 			break
@@ -2330,6 +2349,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SubmitQuotePayload.Success(childComplexity), true
 
+	case "Subscription.contentChanged":
+		if e.ComplexityRoot.Subscription.ContentChanged == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Subscription.ContentChanged(childComplexity), true
 	case "Subscription.leadEvents":
 		if e.ComplexityRoot.Subscription.LeadEvents == nil {
 			break
@@ -2686,6 +2711,20 @@ type ContentDocument {
   "All other fields as the CMS holds them, without those that begin with ` + "`" + `_` + "`" + `."
   fields: JSON!
 }
+
+extend type Subscription {
+  """
+  What changes of the content, published or not, for a site that shows a preview: with a token of ` + "`" + `PREVIEW_TOKENS` + "`" + ` and the
+  header ` + "`" + `X-Preview` + "`" + `. The first event comes at once and names no keys; ask again for what is shown after each other one.
+  """
+  contentChanged: ContentChange! @auth(token: PREVIEW) @cost(weight: 20)
+}
+
+"Content that has changed."
+type ContentChange {
+  "Keys of the content that may have changed, such as ` + "`" + `content:locale:en` + "`" + `."
+  keys: [String!]!
+}
 `, BuiltIn: false},
 	{Name: "../directives.graphqls", Input: `"""
 Requires the caller to hold a token: ` + "`" + `Authorization: Bearer <token>` + "`" + `, compared in
@@ -2721,6 +2760,8 @@ enum TokenKind {
   WEBHOOK
   "The setting ` + "`" + `ADMIN_API_TOKEN` + "`" + `, or a session of the inbox; answered on ` + "`" + `ADMIN_ADDR` + "`" + ` only, unless ` + "`" + `ADMIN_PAGE=on` + "`" + `."
   ADMIN
+  "The setting ` + "`" + `PREVIEW_TOKENS` + "`" + `, together with the header ` + "`" + `X-Preview` + "`" + `."
+  PREVIEW
 }
 
 """
@@ -2952,7 +2993,7 @@ enum ToolAudience {
   OPERATOR
 }
 `, BuiltIn: false},
-	{Name: "../live.graphqls", Input: `"Streams of events, for operators."
+	{Name: "../live.graphqls", Input: `"Streams of events: server-sent events, in answer to a POST that accepts ` + "`" + `text/event-stream` + "`" + `."
 type Subscription {
   """
   What changes of leads, as it happens: server-sent events, in answer to a POST that accepts ` + "`" + `text/event-stream` + "`" + `. The
@@ -3904,9 +3945,11 @@ type QuoteEstimate {
   validUntil: String
   """
   What to send with the quote as ` + "`" + `estimate.revision` + "`" + `, so that the price is honoured if it changes meanwhile; null:
-  there is no price, or it could not be stored.
+  there is no price, it could not be stored, or this is a preview.
   """
   revision: String
+  "True: computed by rules that are not published, for a request with ` + "`" + `X-Preview` + "`" + `. A quote can't be submitted with them."
+  preview: Boolean!
 }
 
 "A part of an estimate."
@@ -4459,6 +4502,14 @@ func (ec *executionContext) childFields_ContactPhoneNumber(ctx context.Context, 
 		return ec.fieldContext_ContactPhoneNumber_displayLocation(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ContactPhoneNumber", field.Name)
+}
+
+func (ec *executionContext) childFields_ContentChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "keys":
+		return ec.fieldContext_ContentChange_keys(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ContentChange", field.Name)
 }
 
 func (ec *executionContext) childFields_ContentDocument(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5067,6 +5118,8 @@ func (ec *executionContext) childFields_QuoteEstimate(ctx context.Context, field
 		return ec.fieldContext_QuoteEstimate_validUntil(ctx, field)
 	case "revision":
 		return ec.fieldContext_QuoteEstimate_revision(ctx, field)
+	case "preview":
+		return ec.fieldContext_QuoteEstimate_preview(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type QuoteEstimate", field.Name)
 }

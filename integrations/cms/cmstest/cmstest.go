@@ -41,6 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	cases := map[string]func(*testing.T, Subject){
 		"Fetch":              fetch,
 		"Fetch sees changes": fetchChanges,
+		"Perspectives":       perspectives,
 		"Put":                put,
 		"Put repeated":       putRepeated,
 		"Put odd ids":        putOddIDs,
@@ -129,6 +130,14 @@ func fetch(t *testing.T, s Subject) {
 			cms.Query{Types: []string{cms.LeadType, "siteSettings"}, Locale: "en"},
 			[]string{"siteSettings"},
 		},
+		"drafts": {
+			cms.Query{Types: []string{"heroSection"}, Locale: "en", Perspective: "drafts"},
+			[]string{"hero-common", "hero-en", "hero-new"},
+		},
+		"submissions among drafts": {
+			cms.Query{Types: []string{cms.LeadType}, Locale: "en", Perspective: "drafts"},
+			[]string{},
+		},
 		"only submissions": {cms.Query{Types: []string{cms.LeadType}, Locale: "en"}, []string{}},
 	} {
 		docs, err := s.Fetch(t.Context(), tc.q)
@@ -161,6 +170,37 @@ func fetchChanges(t *testing.T, s Subject) {
 
 		if len(docs) != 1 || !strings.Contains(string(docs[0].Fields), title) {
 			t.Fatalf("%d documents, want %q", len(docs), title)
+		}
+	}
+}
+
+// perspectives lays drafts and a release over what is published.
+func perspectives(t *testing.T, s Subject) {
+	s.Replace(t,
+		`{"_id":"a","_type":"page","title":"published"}`,
+		`{"_id":"drafts.a","_type":"page","title":"draft"}`,
+		`{"_id":"versions.rSpring.a","_type":"page","title":"release"}`,
+		`{"_id":"versions.rOther.a","_type":"page","title":"another release"}`,
+		`{"_id":"drafts.b","_type":"page","language":"en","title":"new"}`,
+		`{"_id":"versions.rSpring.private.c","_type":"page","title":"private"}`,
+	)
+	for perspective, want := range map[string][]string{
+		"":               {"a published"},
+		"drafts":         {"a draft", "b new"},
+		"rSpring,drafts": {"a release", "b new"},
+		"rNone,drafts":   {"a draft", "b new"},
+	} {
+		q := cms.Query{Types: []string{"page"}, Locale: "en", Perspective: perspective}
+		docs, err := s.Fetch(t.Context(), q)
+		ok(t, perspective, err)
+		var got []string
+		for _, d := range docs {
+			var fields struct{ Title string }
+			ok(t, perspective, json.Unmarshal(d.Fields, &fields))
+			got = append(got, d.ID+" "+fields.Title)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q shows %q, want %q", perspective, got, want)
 		}
 	}
 }

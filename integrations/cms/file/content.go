@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,14 +59,43 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	found := []cms.Document{}
-	for _, doc := range d.docs {
+	docs, found := d.docs, []cms.Document{}
+	if q.Perspective != "" {
+		docs = overlay(d.docs, q.Perspective)
+	}
+	for _, doc := range docs {
 		if q.Matches(doc) {
 			found = append(found, doc)
 		}
 	}
 
 	return found, nil
+}
+
+// overlay returns the documents as a perspective shows them, ordered by id: the layers that
+// it names lie over the published documents, the first one on top.
+func overlay(docs []cms.Document, perspective string) []cms.Document {
+	shown, seen := []cms.Document{}, map[string]bool{}
+	layers := strings.Split(perspective, ",")
+	for i, layer := range layers {
+		layers[i] = "versions." + layer + "."
+		if layer == "drafts" {
+			layers[i] = "drafts."
+		}
+	}
+
+	for _, prefix := range append(layers, "") {
+		for _, doc := range docs {
+			id, ok := strings.CutPrefix(doc.ID, prefix)
+			if ok && cms.IsPublic(id) && !seen[id] {
+				seen[id], doc.ID = true, id
+				shown = append(shown, doc)
+			}
+		}
+	}
+
+	slices.SortFunc(shown, func(a, b cms.Document) int { return strings.Compare(a.ID, b.ID) })
+	return shown
 }
 
 // read loads the content file if it has changed. An error is logged once, and the
@@ -162,6 +192,11 @@ func (d *Driver) Watch(ctx context.Context, scope cms.Scope, changed func(locale
 			changed(scope.Locales)
 		}
 	}
+}
+
+// WatchDrafts implements [cms.DraftWatcher]: drafts are in the same file.
+func (d *Driver) WatchDrafts(ctx context.Context, types []string, changed func()) error {
+	return d.Watch(ctx, cms.Scope{Types: types}, func([]string) { changed() })
 }
 
 // Watching implements [cms.Watcher].

@@ -70,7 +70,8 @@ type Driver struct {
 	log     zerolog.Logger
 	pace    pace
 	known   knowledge
-	state   state // how changes are noticed
+	drafts  knowledge // what events told of drafts
+	state   state     // how changes are noticed
 }
 
 // New returns a driver. It does no I/O; the settings have checked the form of the names.

@@ -6,7 +6,7 @@ import "time"
 func (d *Driver) Hurry() {
 	for _, pause := range []*time.Duration{
 		&d.pace.check, &d.pace.recheck, &d.pace.settle, &d.pace.silence,
-		&d.pace.retry, &d.pace.patient, &d.pace.away,
+		&d.pace.retry, &d.pace.patient, &d.pace.away, &d.pace.drafts,
 	} {
 		*pause /= 100
 	}

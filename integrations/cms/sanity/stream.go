@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -75,7 +76,10 @@ func (w *watch) stream(ctx context.Context) (welcomed bool, err error) {
 	silence := time.AfterFunc(w.pace.silence, func() { stop(errSilent) })
 	defer silence.Stop()
 
-	request := upstream.Request{Op: "following events", Path: w.path("live/events"), Anonymous: true}
+	request := upstream.Request{Op: "following events", Path: w.path("live/events"), Anonymous: !w.drafts}
+	if w.drafts {
+		request.Query = url.Values{"includeDrafts": {"true"}}
+	}
 	if w.position != "" {
 		request.Header = http.Header{"Last-Event-Id": {w.position}}
 	}

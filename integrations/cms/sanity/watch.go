@@ -27,6 +27,7 @@ type pace struct {
 	retry   time.Duration // to the next connection, doubled with each failure
 	patient time.Duration // longest time to the next connection
 	away    time.Duration // to the next connection after the CMS refused to keep one
+	drafts  time.Duration // from one question for changed drafts to the next, without a stream
 }
 
 var usualPace = pace{
@@ -37,13 +38,21 @@ var usualPace = pace{
 	retry:   time.Second,
 	patient: 30 * time.Second,
 	away:    5 * time.Minute,
+	drafts:  2 * time.Second,
 }
 
 // Watch implements [cms.Watcher]. It follows the event stream of the Live Content API. A
 // check compares ids and revisions with those fetched last: once after each start of a
 // stream whose position is not known, and at intervals while no stream gives signs of life.
 func (d *Driver) Watch(ctx context.Context, scope cms.Scope, changed func(locales []string)) error {
-	w := &watch{Driver: d, scope: scope, changed: changed, wake: make(chan struct{}, 1)}
+	w := &watch{
+		Driver:  d,
+		known:   &d.known,
+		state:   &d.state,
+		scope:   scope,
+		changed: changed,
+		wake:    make(chan struct{}, 1),
+	}
 	d.state.begin()
 	w.owe() // changes from before the watch began
 
@@ -57,15 +66,14 @@ func (d *Driver) Watch(ctx context.Context, scope cms.Scope, changed func(locale
 }
 
 // Watching implements [cms.Watcher].
-func (d *Driver) Watching() cms.Watching {
-	d.state.mu.Lock()
-	defer d.state.mu.Unlock()
-	return d.state.now
-}
+func (d *Driver) Watching() cms.Watching { return d.state.watching() }
 
-// watch is one run of Watch.
+// watch is one run of Watch or WatchDrafts.
 type watch struct {
 	*Driver
+	drafts  bool // events tell of drafts, too
+	known   *knowledge
+	state   *state
 	scope   cms.Scope
 	changed func(locales []string)
 
@@ -268,6 +276,12 @@ func (k *knowledge) recentEvent() string {
 type state struct {
 	mu  sync.Mutex
 	now cms.Watching
+}
+
+func (s *state) watching() cms.Watching {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
 }
 
 func (s *state) begin() {

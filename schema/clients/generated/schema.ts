@@ -193,6 +193,12 @@ export type ContactPhoneNumber = {
   readonly displayLocation: ReadonlyArray<Scalars['String']['output']>;
 };
 
+/** Content that has changed. */
+export type ContentChange = {
+  /** Keys of the content that may have changed, such as `content:locale:en`. */
+  readonly keys: ReadonlyArray<Scalars['String']['output']>;
+};
+
 /** One published document of the CMS. */
 export type ContentDocument = {
   /** Id in the CMS (`_id`). */
@@ -1396,9 +1402,11 @@ export type QuoteEstimate = {
   readonly validUntil?: Maybe<Scalars['String']['output']>;
   /**
    * What to send with the quote as `estimate.revision`, so that the price is honoured if it changes meanwhile; null:
-   * there is no price, or it could not be stored.
+   * there is no price, it could not be stored, or this is a preview.
    */
   readonly revision?: Maybe<Scalars['String']['output']>;
+  /** True: computed by rules that are not published, for a request with `X-Preview`. A quote can't be submitted with them. */
+  readonly preview: Scalars['Boolean']['output'];
 };
 
 /**
@@ -1546,7 +1554,7 @@ export type SubmitQuotePayload = {
   readonly pdfUrl: Scalars['String']['output'];
 };
 
-/** Streams of events, for operators. */
+/** Streams of events: server-sent events, in answer to a POST that accepts `text/event-stream`. */
 export type Subscription = {
   /**
    * What changes of leads, as it happens: server-sent events, in answer to a POST that accepts `text/event-stream`. The
@@ -1562,10 +1570,15 @@ export type Subscription = {
    * (`UPSTREAM_UNAVAILABLE`).
    */
   readonly leadEvents: LeadEvent;
+  /**
+   * What changes of the content, published or not, for a site that shows a preview: with a token of `PREVIEW_TOKENS` and the
+   * header `X-Preview`. The first event comes at once and names no keys; ask again for what is shown after each other one.
+   */
+  readonly contentChanged: ContentChange;
 };
 
 
-/** Streams of events, for operators. */
+/** Streams of events: server-sent events, in answer to a POST that accepts `text/event-stream`. */
 export type SubscriptionLeadEventsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
 };
@@ -1577,7 +1590,9 @@ export type TokenKind =
   /** The setting `CMS_WEBHOOK_SECRET`, together with the webhook signature where `CMS_WEBHOOK_SIGNING_SECRET` is set. */
   | 'WEBHOOK'
   /** The setting `ADMIN_API_TOKEN`, or a session of the inbox; answered on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`. */
-  | 'ADMIN';
+  | 'ADMIN'
+  /** The setting `PREVIEW_TOKENS`, together with the header `X-Preview`. */
+  | 'PREVIEW';
 
 /** Who sees a tool. */
 export type ToolAudience =

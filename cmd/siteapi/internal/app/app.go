@@ -208,6 +208,7 @@ func (a *app) newContent(source cmsDriver, entries cache.Cache) {
 
 	a.content = content.New(content.Options{
 		CMS:         source,
+		Drafts:      source,
 		Cache:       entries,
 		Leases:      a.data.Tables,
 		Notes:       a.data.Tables,

@@ -39,6 +39,7 @@ type cmsDriver interface {
 	cms.Content
 	cms.Leads
 	cms.Watcher
+	cms.DraftWatcher
 	leads.CMS
 }
 

@@ -25,6 +25,7 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 		"cache-token":   shownToken(s.CacheTokens, config.DevCacheToken, "<CACHE_API_TOKEN>"),
 		"webhook-token": shownToken(s.WebhookSecrets, config.DevWebhookSecret, "<CMS_WEBHOOK_SECRET>"),
 		"admin-token":   shownToken(operatorTokens(s), config.DevAdminToken, "<ADMIN_API_TOKEN>"),
+		"preview-token": shownToken(s.PreviewTokens, config.DevPreviewToken, ""),
 		"playground":    hidden[s.Playground],
 		"inbox":         hidden[address != ""],
 		"inbox-url":     address,

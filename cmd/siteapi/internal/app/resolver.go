@@ -157,6 +157,7 @@ func (a *app) checks(rules *leads.Service, entries cache.Cache) []health.Check {
 		CRM:          func() (crm.Lookup, error) { return rules.CRM, nil },
 		Notes:        func(context.Context) (health.Notes, error) { return a.data.Tables, nil },
 		ContentTypes: a.settings.ContentTypes,
+		Preview:      len(a.settings.PreviewTokens) > 0,
 	}
 	if a.settings.SMTPURL != nil { // else mails are files, if there are any
 		d.Mail, d.Networks = a.mails.Sender, a.data.Tables.MailNetworks

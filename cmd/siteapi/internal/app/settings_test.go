@@ -180,6 +180,7 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		"CMS_WEBHOOK_SECRET=x,a":          "CMS_WEBHOOK_SECRET: holds a token of CACHE_API_TOKEN",
 		"CMS_WEBHOOK_SIGNING_SECRET=x,b":  "CMS_WEBHOOK_SIGNING_SECRET: holds a token of CMS_WEBHOOK_SECRET",
 		"CDN_PURGE_TOKEN=a":               "CDN_PURGE_TOKEN: holds a token of CACHE_API_TOKEN",
+		"PREVIEW_TOKENS=0123456789abcde":  "PREVIEW_TOKENS: opens drafts and is easy to guess",
 		"CACHE_API_TOKEN=dev-admin-token": "CACHE_API_TOKEN: holds the well-known value of development",
 	} {
 		env := []string{"ENVIRONMENT=production", "CACHE_API_TOKEN=a", "CMS_WEBHOOK_SECRET=b", setting}

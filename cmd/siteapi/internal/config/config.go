@@ -25,6 +25,7 @@ const (
 	DevCacheToken    = "dev-cache-token"
 	DevWebhookSecret = "dev-webhook-secret"
 	DevAdminToken    = "dev-admin-token"
+	DevPreviewToken  = "dev-preview-token"
 )
 
 // Values of ENVIRONMENT.
@@ -53,6 +54,8 @@ type Settings struct {
 	CachePrefix string
 
 	CacheTokens, WebhookSecrets, SigningSecrets []string
+
+	PreviewTokens []string // tokens for reading what is not published; if empty, nobody may
 
 	AdminTokens []schema.OperatorToken // if empty, the operators' part of the schema is closed
 	AdminPage   bool                   // operators are served on ListenAddr too

@@ -39,9 +39,10 @@ func (s *Settings) checkSafety(report func(name string, err error)) {
 // checkTokens doubts well-known tokens of development that were set for production, in
 // any setting, and tokens that have more than one purpose.
 func (s *Settings) checkTokens(doubt func(name, reason string)) {
-	known := []string{DevCacheToken, DevWebhookSecret, DevAdminToken}
+	known := []string{DevCacheToken, DevWebhookSecret, DevAdminToken, DevPreviewToken}
 	separate := []string{
 		"CACHE_API_TOKEN", "ADMIN_API_TOKEN", "ADMIN_TOKENS", "CMS_WEBHOOK_SECRET", "CMS_WEBHOOK_SIGNING_SECRET", "CDN_PURGE_TOKEN",
+		"PREVIEW_TOKENS",
 	}
 	purposes := map[string]string{} // the setting that a token was found in, by token
 

@@ -72,6 +72,12 @@ func (s *Settings) table() []Setting {
 			set:         into(&s.WebhookSecrets, values),
 		},
 		{Name: "CMS_WEBHOOK_SIGNING_SECRET", Secret: true, set: into(&s.SigningSecrets, list)},
+		{
+			Name:        "PREVIEW_TOKENS",
+			Development: DevPreviewToken,
+			Secret:      true,
+			set:         into(&s.PreviewTokens, s.longTokens),
+		},
 
 		{Name: "CMS_DRIVER", Default: "file", set: into(&s.CMSDriver, oneOf("file", "sanity"))},
 		{Name: "CMS_FILE", set: into(&s.CMSFile, existing)},

@@ -189,6 +189,17 @@ func (s *Settings) operatorTokens(v string) error {
 	return nil
 }
 
+// longTokens parses comma-separated tokens. In production they must be hard to guess.
+func (s *Settings) longTokens(v string) ([]string, error) {
+	tokens := split(v)
+	short := slices.ContainsFunc(tokens, func(t string) bool { return len(t) < 16 })
+	if short && s.Environment != Development {
+		return nil, errors.New("opens drafts and is easy to guess: take 16 characters or more, " +
+			"for instance from `openssl rand -hex 32`")
+	}
+	return tokens, nil
+}
+
 // namedTokens parses tokens with the names and roles of their holders: ana:sales:<token>.
 func (s *Settings) namedTokens(v string) error {
 	for _, entry := range split(v) {

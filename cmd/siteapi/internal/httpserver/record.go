@@ -24,6 +24,7 @@ type record struct {
 	charged bool // The request was counted against the limit of its own route.
 	stream  bool // The response is a stream of events, which lasts as long as its client wants.
 	limited bool // The request was refused because its client, or all clients, made too many.
+	preview bool // The request has the header of a preview.
 	routine bool // The request is a health check, or a preflight request of a browser.
 
 	counted []counted // where the request counts among those in flight
@@ -118,6 +119,9 @@ func (w *recordingWriter) WriteHeader(status int) {
 	}
 	if len(w.dropped) > 0 && w.code == "" {
 		w.Header().Set(schema.HeaderDropped, strings.Join(w.dropped, ", "))
+	}
+	if w.preview {
+		keepPrivate(w.Header())
 	}
 	w.ResponseWriter.WriteHeader(status)
 }

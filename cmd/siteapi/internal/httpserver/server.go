@@ -70,7 +70,7 @@ func New(o Options) *Server {
 
 	s.routes, s.metrics = s.newRoutes(), newMetrics(o.Metrics, s.connections)
 
-	limited := s.limitRequests(answerPreflights(compress(http.HandlerFunc(s.route))))
+	limited := s.limitRequests(answerPreflights(s.withPreview(compress(http.HandlerFunc(s.route)))))
 	s.public = s.newHTTPServer(s.withCaller(o.Settings.AdminPage, false,
 		o.Trace(s.logAccess(s.setHeaders(o.Settings.CORSOrigins, limited)))))
 	s.admin = s.newHTTPServer(s.withCaller(true, true,

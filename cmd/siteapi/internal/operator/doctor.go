@@ -105,6 +105,7 @@ func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
 
 	d := health.Dependencies{
 		ContentTypes: s.ContentTypes,
+		Preview:      len(s.PreviewTokens) > 0,
 		Notes: func(context.Context) (health.Notes, error) {
 			if err := open(); err != nil {
 				return nil, err
@@ -211,7 +212,7 @@ func settingsOf(check string) []string {
 		return databaseSettings()
 	case "cache":
 		return []string{"CACHE_URL", "CACHE_PREFIX"}
-	case "cms", "cms leads", "content":
+	case "cms", "cms leads", "content", "preview":
 		return append(content, "CONTENT_TYPES")
 	case "prices":
 		return append(content, databaseSettings()...)

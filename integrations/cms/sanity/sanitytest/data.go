@@ -54,6 +54,10 @@ var queries = map[string]struct {
 			return shown
 		},
 	},
+	`*[_type in $types]{_id, _rev} | order(_id asc)`: {
+		func(d document, p params) bool { return slices.Contains(p.Types, d.typ) },
+		func(d document) any { return map[string]any{"_id": d.id, "_rev": d.fields["_rev"]} },
+	},
 	`*[_type in $types]._id`: {
 		func(d document, p params) bool { return slices.Contains(p.Types, d.typ) },
 		id,
@@ -113,9 +117,18 @@ func (s *Server) query(seen Request, version string) answer {
 		}})}
 	}
 
+	layered := strings.HasSuffix(perspective, "drafts")
+	if layered && seen.Auth == "none" {
+		return failed(http.StatusUnauthorized, "a perspective with drafts needs a token")
+	}
+
 	found := []any{}
 	event, _ := strconv.Atoi(seen.Params.Get("lastLiveEventId"))
-	for _, d := range s.visible(seen.Auth, perspective, event) {
+	docs := s.visible(seen.Auth, perspective, event)
+	if layered {
+		docs = layers(docs, strings.Split(perspective, ","))
+	}
+	for _, d := range docs {
 		if q.keep(d, sent.Params) {
 			found = append(found, q.pick(d))
 		}
@@ -166,6 +179,35 @@ func (s *Server) visible(auth, perspective string, event int) []document {
 	}
 
 	return seen
+}
+
+// layers returns the documents as a stack of perspectives shows them, under published ids.
+func layers(docs []document, perspectives []string) []document {
+	shown := map[string]document{}
+	slices.Reverse(perspectives) // the one on top comes last
+	for _, name := range append([]string{"published"}, perspectives...) {
+		prefix := map[string]string{"published": "", "drafts": "drafts."}[name]
+		if name != "published" && name != "drafts" {
+			prefix = "versions." + name + "."
+		}
+		for _, d := range docs {
+			id, ok := strings.CutPrefix(d.id, prefix)
+			if !ok || !isPublished(id) {
+				continue
+			}
+			var fields map[string]json.RawMessage // numbers stay as they were written
+			_ = json.Unmarshal(d.raw, &fields)
+			fields["_id"], fields["_originalId"] = encode(id), encode(d.id)
+			d.id, d.raw = id, encode(fields)
+			shown[id] = d
+		}
+	}
+
+	var list []document
+	for _, id := range slices.Sorted(maps.Keys(shown)) {
+		list = append(list, shown[id])
+	}
+	return list
 }
 
 // mutate runs a transaction, all of it or nothing.

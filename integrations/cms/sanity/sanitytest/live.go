@@ -27,6 +27,8 @@ type event struct {
 	id   int
 	kind string // "message" or "restart"
 	tags []string
+	// draft means that only streams with drafts have the event.
+	draft bool
 }
 
 // update changes the state of the streams, and lets them see it.
@@ -49,8 +51,10 @@ func tag(language any) string {
 // happened announces the change of some documents and returns the id of its event.
 func (s *Server) happened(docs ...document) (id int) {
 	var tags []string
+	draft := true
 	for _, d := range docs {
-		if t := tag(d.fields["language"]); isPublished(d.id) && !slices.Contains(tags, t) {
+		draft = draft && !isPublished(d.id)
+		if t := tag(d.fields["language"]); !slices.Contains(tags, t) {
 			tags = append(tags, t)
 		}
 	}
@@ -58,7 +62,7 @@ func (s *Server) happened(docs ...document) (id int) {
 	s.live.update(func() {
 		if len(tags) > 0 {
 			s.live.last++
-			s.live.events = append(s.live.events, event{s.live.last, "message", tags})
+			s.live.events = append(s.live.events, event{s.live.last, "message", tags, draft})
 		}
 		id = s.live.last
 	})
@@ -87,7 +91,7 @@ func (s *Server) Silence(silent bool) {
 func (s *Server) ForgetEvents() {
 	s.live.update(func() {
 		s.live.last++
-		s.live.events = []event{{s.live.last, "restart", nil}}
+		s.live.events = []event{{s.live.last, "restart", nil, false}}
 	})
 }
 
@@ -112,7 +116,9 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		if !l.silent {
 			for _, e := range l.events {
 				if e.id > sent {
-					text += e.text()
+					if !e.draft || r.URL.Query().Get("includeDrafts") == "true" {
+						text += e.text()
+					}
 					sent = e.id
 				}
 			}

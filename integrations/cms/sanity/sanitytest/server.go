@@ -260,6 +260,8 @@ func (s *Server) handle(seen Request, path []string) answer {
 		})}
 	case seen.API == "mutate":
 		return s.mutate(seen)
+	case seen.Auth == "none" && seen.Params.Get("includeDrafts") == "true":
+		return failed(http.StatusUnauthorized, "drafts need a token")
 	case seen.API == "live/events":
 		return answer{status: http.StatusOK}
 	}
