@@ -37,7 +37,9 @@ export type AuditAction =
   /** A lead was erased, or an erasure found none. */
   | 'ERASED'
   /** A session of an operator was ended for its owner. */
-  | 'SESSION_ENDED';
+  | 'SESSION_ENDED'
+  /** The service deleted old entries. The detail has the last one of them, and the retention. */
+  | 'PRUNED';
 
 /** State of a delivery. */
 export type DeliveryState =

@@ -70,7 +70,9 @@ export type AuditAction =
   /** A lead was erased, or an erasure found none. */
   | 'ERASED'
   /** A session of an operator was ended for its owner. */
-  | 'SESSION_ENDED';
+  | 'SESSION_ENDED'
+  /** The service deleted old entries. The detail has the last one of them, and the retention. */
+  | 'PRUNED';
 
 /** A page of the audit. */
 export type AuditConnection = {
@@ -94,7 +96,7 @@ export type AuditEntry = {
   readonly id: Scalars['ID']['output'];
   /** When it was done. */
   readonly at: Scalars['DateTime']['output'];
-  /** Who did it: `oidc:` and the subject of an account, `token`, or `command:` and a user of the system. */
+  /** Who did it: `oidc:` and the subject of an account, `token`, `command:` and a user of the system, or `service`. */
   readonly actor: Scalars['String']['output'];
   /** What was done. */
   readonly action: AuditAction;
