@@ -4,11 +4,21 @@ import (
 	"strings"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
 	"siteapi/schema"
 )
 
 // stateOf returns the state that an argument names; an empty one is any.
 func stateOf(s *schema.LeadState) lead.State { return lead.State(schema.ValueOr(s, "")) }
+
+// deliveryFilter returns the filter for arguments about deliveries.
+func deliveryFilter(states []schema.DeliveryState, target *schema.DeliveryTarget) store.DeliveryFilter {
+	f := store.DeliveryFilter{Target: targetOf(schema.ValueOr(target, ""))}
+	for _, s := range states {
+		f.States = append(f.States, lead.DeliveryState(strings.ToLower(string(s))))
+	}
+	return f
+}
 
 // targetOf returns the target that an argument names.
 func targetOf(t schema.DeliveryTarget) lead.Target { return lead.Target(strings.ToLower(string(t))) }

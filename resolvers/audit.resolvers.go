@@ -18,3 +18,7 @@ func (r *leadResolver) Audit(ctx context.Context, obj *schema.Lead) ([]*schema.A
 func (r *queryResolver) Audit(ctx context.Context, lead *string, first *int, after *string) (*schema.AuditConnection, error) {
 	return r.Operators.AuditPage(ctx, schema.ValueOr(lead, ""), schema.ValueOr(first, operators.DefaultPage), schema.ValueOr(trimmed(after), ""))
 }
+
+func (r *queryResolver) VerifyAudit(ctx context.Context, head *string) (*schema.AuditReport, error) {
+	return r.Operators.VerifyAudit(ctx, schema.ValueOr(trimmed(head), ""))
+}

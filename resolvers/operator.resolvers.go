@@ -7,17 +7,21 @@ package resolvers
 
 import (
 	"context"
+	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/operators"
 	"siteapi/schema"
 	"siteapi/schema/exec"
-	"strings"
 	"time"
 )
 
 func (r *mutationResolver) RetryDelivery(ctx context.Context, id string) (*schema.Delivery, error) {
 	return r.Operators.RetryDelivery(ctx, id)
+}
+
+func (r *mutationResolver) RetryDeliveries(ctx context.Context, all bool, state []schema.DeliveryState, target *schema.DeliveryTarget, ids []string) (int, error) {
+	return r.Operators.RetryDeliveries(ctx, all, deliveryFilter(state, target), ids)
 }
 
 func (r *mutationResolver) ResendLead(ctx context.Context, id string, target schema.DeliveryTarget) (*schema.Lead, error) {
@@ -40,12 +44,13 @@ func (r *mutationResolver) EraseLeads(ctx context.Context, email string, dryRun 
 	return r.Operators.EraseLeads(ctx, email, dryRun)
 }
 
-func (r *queryResolver) Leads(ctx context.Context, search *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error) {
+func (r *queryResolver) Leads(ctx context.Context, search *string, email *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error) {
 	f := store.Filter{
 		Limit: schema.ValueOr(first, operators.DefaultPage),
 		Since: schema.ValueOr(since, time.Time{}),
 		Until: schema.ValueOr(until, time.Time{}),
 	}
+	f.Email = crm.Address(schema.ValueOr(trimmed(email), ""))
 	f.Search, f.Locale = schema.ValueOr(trimmed(search), ""), string(schema.ValueOr(locale, ""))
 	f.Owner, f.Source, f.Currency = trimmed(owner), trimmed(source), schema.ValueOr(trimmed(currency), "")
 	f.AtLeast, f.AtMost = amountFrom, amountTo
@@ -58,12 +63,10 @@ func (r *queryResolver) Lead(ctx context.Context, id string) (*schema.Lead, erro
 	return r.Operators.Lead(ctx, id)
 }
 
-func (r *queryResolver) Deliveries(ctx context.Context, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) (*schema.DeliveryConnection, error) {
-	f := store.DeliveryFilter{Limit: schema.ValueOr(first, operators.DefaultPage), Target: targetOf(schema.ValueOr(target, ""))}
-	for _, s := range state {
-		f.States = append(f.States, lead.DeliveryState(strings.ToLower(string(s))))
-	}
-	return r.Operators.DeliveryPage(ctx, f, schema.ValueOr(trimmed(after), ""))
+func (r *queryResolver) Deliveries(ctx context.Context, lead *string, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) (*schema.DeliveryConnection, error) {
+	f := deliveryFilter(state, target)
+	f.Limit = schema.ValueOr(first, operators.DefaultPage)
+	return r.Operators.DeliveryPage(ctx, f, schema.ValueOr(trimmed(lead), ""), schema.ValueOr(trimmed(after), ""))
 }
 
 func (r *queryResolver) Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) (*schema.Funnel, error) {

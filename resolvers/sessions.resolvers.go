@@ -10,6 +10,10 @@ import (
 	"siteapi/schema"
 )
 
+func (r *mutationResolver) EndOperatorSessions(ctx context.Context, ids []string, all bool) (int, error) {
+	return r.Operators.EndOperatorSessions(ctx, ids, all)
+}
+
 func (r *mutationResolver) EndOperatorSession(ctx context.Context, id string) (*schema.OperatorSession, error) {
 	return r.Operators.EndOperatorSession(ctx, id)
 }

@@ -26,12 +26,12 @@ func (r *mutationResolver) AddLeadNote(ctx context.Context, id string, text stri
 	return r.Operators.AddLeadNote(ctx, id, text)
 }
 
-func (r *mutationResolver) ReleaseLeads(ctx context.Context, ids []string, expected *schema.LeadState) (*schema.LeadsChange, error) {
-	return r.Operators.ReleaseLeads(ctx, ids, stateOf(expected))
+func (r *mutationResolver) ReleaseLeads(ctx context.Context, ids []string, all bool, expected *schema.LeadState) (*schema.LeadsChange, error) {
+	return r.Operators.ReleaseLeads(ctx, ids, all, stateOf(expected))
 }
 
-func (r *mutationResolver) RejectLeads(ctx context.Context, ids []string, expected *schema.LeadState) (*schema.LeadsChange, error) {
-	return r.Operators.RejectLeads(ctx, ids, stateOf(expected))
+func (r *mutationResolver) RejectLeads(ctx context.Context, ids []string, all bool, expected *schema.LeadState) (*schema.LeadsChange, error) {
+	return r.Operators.RejectLeads(ctx, ids, all, stateOf(expected))
 }
 
 func (r *mutationResolver) RetryLeads(ctx context.Context, ids []string) (*schema.LeadsChange, error) {

@@ -63,6 +63,18 @@ type AuditEntry struct {
 	Hash string `json:"hash"`
 }
 
+// What a check of the audit found.
+type AuditReport struct {
+	// Number of entries that follow one from the other.
+	Entries int `json:"entries"`
+	// Hash of the last one.
+	Head string `json:"head"`
+	// Number of the last one.
+	Seq int `json:"seq"`
+	// What is not as it was written; null: nothing.
+	Problem *string `json:"problem"`
+}
+
 // Opening hours, a free text for each day, such as `09:00 - 18:00`. Null: not stated.
 type BusinessHours struct {
 	// Monday.

@@ -63,7 +63,7 @@ func NewTable(w io.Writer, heading bool) *Table {
 func (t *Table) row(cells []string) error {
 	written := make([]string, len(cells))
 	for i, cell := range cells {
-		written[i] = inert(cell)
+		written[i] = Inert(cell)
 	}
 
 	_ = t.out.Write(written)
@@ -183,5 +183,5 @@ func word[T ~string](value T) string {
 // not the comma. East Asian versions accept the wide forms of the signs as well.
 var formula = regexp.MustCompile("(^|[,;|\t\r\n])([ \u00a0\"]*)([-=+@\uff1d\uff0b\uff0d\uff20])")
 
-// inert writes ' before each beginning of a formula.
-func inert(cell string) string { return formula.ReplaceAllString(cell, "$1$2'$3") }
+// Inert writes ' before each beginning of a formula.
+func Inert(cell string) string { return formula.ReplaceAllString(cell, "$1$2'$3") }

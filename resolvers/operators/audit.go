@@ -200,3 +200,17 @@ func newAuditEntry(e store.AuditEntry) *schema.AuditEntry {
 	}
 	return entry
 }
+
+// VerifyAudit resolves the root field of that name.
+func (r *Resolver) VerifyAudit(ctx context.Context, head string) (*schema.AuditReport, error) {
+	report, err := r.Audit.VerifyAudit(ctx, head)
+	if err != nil {
+		return nil, coded(err)
+	}
+	return &schema.AuditReport{
+		Entries: int(report.Entries),
+		Head:    report.Head,
+		Seq:     int(report.Seq),
+		Problem: schema.Optional(report.Problem),
+	}, nil
+}

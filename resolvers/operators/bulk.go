@@ -70,8 +70,12 @@ func (r *Resolver) failureReason(ctx context.Context, err error) schema.LeadFail
 
 // ReleaseLeads resolves the root field of that name.
 func (r *Resolver) ReleaseLeads(
-	ctx context.Context, ids []string, expected lead.State,
+	ctx context.Context, ids []string, all bool, expected lead.State,
 ) (*schema.LeadsChange, error) {
+	ids, err := r.inReview(ctx, ids, all)
+	if err != nil {
+		return nil, err
+	}
 	return r.eachLead(ctx, "releaseLeads", ids, func(l lead.Lead) (bool, error) {
 		if l.Released() && (expected == "" || expected == l.State()) {
 			return false, leads.ErrNotInReview
@@ -81,10 +85,26 @@ func (r *Resolver) ReleaseLeads(
 	})
 }
 
+// inReview adds the leads in review to ids, if all of them are meant, which is for an admin.
+func (r *Resolver) inReview(ctx context.Context, ids []string, all bool) ([]string, error) {
+	if !all {
+		return ids, nil
+	}
+	if err := needsAdmin(ctx); err != nil {
+		return nil, err
+	}
+	found, _, err := r.Leads.Leads(ctx, store.Filter{}, lead.StateInReview)
+	return append(ids, leadIDs(found)...), coded(err)
+}
+
 // RejectLeads resolves the root field of that name.
 func (r *Resolver) RejectLeads(
-	ctx context.Context, ids []string, expected lead.State,
+	ctx context.Context, ids []string, all bool, expected lead.State,
 ) (*schema.LeadsChange, error) {
+	ids, err := r.inReview(ctx, ids, all)
+	if err != nil {
+		return nil, err
+	}
 	return r.eachLead(ctx, "rejectLeads", ids, func(l lead.Lead) (bool, error) {
 		err := r.Leads.Reject(ctx, l, expected, r.done(ctx, schema.AuditActionRejected, l.ID, nil))
 		return err == nil, err

@@ -14,9 +14,15 @@ import (
 
 // DeliveryPage resolves the root field `deliveries`.
 func (r *Resolver) DeliveryPage(
-	ctx context.Context, f store.DeliveryFilter, after string,
+	ctx context.Context, f store.DeliveryFilter, of, after string,
 ) (*schema.DeliveryConnection, error) {
 	f.Newest = true
+	if of != "" {
+		f.Leads = []string{of}
+		if l, err := r.Leads.Find(ctx, of); err == nil {
+			f.Leads[0] = l.ID
+		}
+	}
 	if after != "" {
 		var err error
 		if f.After, err = strconv.ParseInt(cursorText(after), 10, 64); err != nil || f.After < 1 {
@@ -82,6 +88,39 @@ func (r *Resolver) RetryDelivery(ctx context.Context, id string) (*schema.Delive
 
 	r.logAudit(ctx, "retryDelivery", leadsOf(list)...)
 	return list[0], nil
+}
+
+// RetryDeliveries resolves the root field of that name.
+func (r *Resolver) RetryDeliveries(
+	ctx context.Context, all bool, f store.DeliveryFilter, ids []string,
+) (int, error) {
+	if all {
+		if f.States == nil {
+			f.States = []lead.DeliveryState{lead.Pending, lead.Retrying, lead.Failed}
+		}
+		found, err := r.Leads.Deliveries.ListDeliveries(ctx, f)
+		if err != nil {
+			return 0, coded(err)
+		}
+		for _, d := range found {
+			ids = append(ids, strconv.FormatInt(d.ID, 10))
+		}
+	}
+
+	n := 0
+	for _, id := range ids {
+		_, err := r.RetryDelivery(ctx, id)
+		refused, ok := errors.AsType[*schema.Error](err)
+		switch gone := ok && refused.Code == schema.CodeNotFound; {
+		case err == nil:
+			n++
+		case gone && !all:
+			return n, schema.NotFound("There is no delivery " + id + ".")
+		case !gone:
+			return n, err
+		}
+	}
+	return n, nil
 }
 
 // retried returns the entry of the audit for a delivery that is tried by hand.

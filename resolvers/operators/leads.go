@@ -33,6 +33,9 @@ func (r *Resolver) LeadPage(
 	// letter.
 	page := &schema.LeadConnection{Edges: []*schema.LeadEdge{}, PageInfo: &schema.PageInfo{}}
 	if isViewer(ctx) {
+		if f.Email != "" {
+			return nil, &schema.Error{Code: schema.CodeForbidden, Message: "This needs the role SALES."}
+		}
 		f.Reference, f.Search = f.Search, ""
 		if len(f.Reference) > lead.ReferenceLength {
 			page.Counts = newLeadCounts(nil)

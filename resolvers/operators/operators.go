@@ -37,3 +37,11 @@ type Resolver struct{ Deps }
 func isViewer(ctx context.Context) bool {
 	return schema.CallerFrom(ctx).Operator.Role == schema.RoleViewer
 }
+
+// needsAdmin returns FORBIDDEN unless the caller is an admin.
+func needsAdmin(ctx context.Context) error {
+	if schema.CallerFrom(ctx).Operator.Role == schema.RoleAdmin {
+		return nil
+	}
+	return &schema.Error{Code: schema.CodeForbidden, Message: "This needs the role ADMIN."}
+}

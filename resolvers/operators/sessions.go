@@ -45,6 +45,25 @@ func (r *Resolver) EndOperatorSession(ctx context.Context, id string) (*schema.O
 	return ended, nil
 }
 
+// EndOperatorSessions resolves the root field of that name.
+func (r *Resolver) EndOperatorSessions(ctx context.Context, ids []string, all bool) (int, error) {
+	for i, id := range ids {
+		if _, err := r.EndOperatorSession(ctx, id); err != nil {
+			return i, err
+		}
+	}
+	if !all {
+		return len(ids), nil
+	}
+
+	entry := r.done(ctx, schema.AuditActionSessionEnded, "", map[string]any{"session": "all"})
+	if err := r.record(ctx, entry); err != nil {
+		return 0, err
+	}
+	n, err := r.Sessions.EndLogins(ctx, "")
+	return int(n), coded(err)
+}
+
 func newOperatorSession(s store.Login) *schema.OperatorSession {
 	return &schema.OperatorSession{
 		ID:        s.ID(),

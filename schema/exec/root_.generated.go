@@ -54,6 +54,13 @@ type ComplexityRoot struct {
 		Lead   func(childComplexity int) int
 	}
 
+	AuditReport struct {
+		Entries func(childComplexity int) int
+		Head    func(childComplexity int) int
+		Problem func(childComplexity int) int
+		Seq     func(childComplexity int) int
+	}
+
 	BusinessHours struct {
 		Friday    func(childComplexity int) int
 		Monday    func(childComplexity int) int
@@ -364,27 +371,29 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
-		AddLeadNote        func(childComplexity int, id string, text string) int
-		AssignLead         func(childComplexity int, id string, owner *string) int
-		AssignLeads        func(childComplexity int, ids []string, owner *string) int
-		ClearCache         func(childComplexity int, all *bool, pattern *string) int
-		EndOperatorSession func(childComplexity int, id string) int
-		EraseLeads         func(childComplexity int, email string, dryRun bool) int
-		InvalidateCache    func(childComplexity int, input schema.InvalidateCacheInput) int
-		ReceiveCmsWebhook  func(childComplexity int, payload any) int
-		RejectLead         func(childComplexity int, id string, expected *schema.LeadState) int
-		RejectLeads        func(childComplexity int, ids []string, expected *schema.LeadState) int
-		ReleaseLead        func(childComplexity int, id string, expected *schema.LeadState) int
-		ReleaseLeads       func(childComplexity int, ids []string, expected *schema.LeadState) int
-		ResendLead         func(childComplexity int, id string, target schema.DeliveryTarget) int
-		RetryDelivery      func(childComplexity int, id string) int
-		RetryLeads         func(childComplexity int, ids []string) int
-		SetLeadOutcome     func(childComplexity int, id string, outcome *schema.LeadOutcomeValue, amount *float64, currency *string) int
-		SetLeadStatus      func(childComplexity int, id string, status schema.LeadStatus) int
-		SetLeadStatuses    func(childComplexity int, ids []string, status schema.LeadStatus) int
-		SubmitQuote        func(childComplexity int, input schema.SubmitQuoteInput) int
-		TrackQuote         func(childComplexity int, input schema.TrackQuoteInput) int
-		WithdrawConsent    func(childComplexity int, id string, purpose string) int
+		AddLeadNote         func(childComplexity int, id string, text string) int
+		AssignLead          func(childComplexity int, id string, owner *string) int
+		AssignLeads         func(childComplexity int, ids []string, owner *string) int
+		ClearCache          func(childComplexity int, all *bool, pattern *string) int
+		EndOperatorSession  func(childComplexity int, id string) int
+		EndOperatorSessions func(childComplexity int, ids []string, all bool) int
+		EraseLeads          func(childComplexity int, email string, dryRun bool) int
+		InvalidateCache     func(childComplexity int, input schema.InvalidateCacheInput) int
+		ReceiveCmsWebhook   func(childComplexity int, payload any) int
+		RejectLead          func(childComplexity int, id string, expected *schema.LeadState) int
+		RejectLeads         func(childComplexity int, ids []string, all bool, expected *schema.LeadState) int
+		ReleaseLead         func(childComplexity int, id string, expected *schema.LeadState) int
+		ReleaseLeads        func(childComplexity int, ids []string, all bool, expected *schema.LeadState) int
+		ResendLead          func(childComplexity int, id string, target schema.DeliveryTarget) int
+		RetryDeliveries     func(childComplexity int, all bool, state []schema.DeliveryState, target *schema.DeliveryTarget, ids []string) int
+		RetryDelivery       func(childComplexity int, id string) int
+		RetryLeads          func(childComplexity int, ids []string) int
+		SetLeadOutcome      func(childComplexity int, id string, outcome *schema.LeadOutcomeValue, amount *float64, currency *string) int
+		SetLeadStatus       func(childComplexity int, id string, status schema.LeadStatus) int
+		SetLeadStatuses     func(childComplexity int, ids []string, status schema.LeadStatus) int
+		SubmitQuote         func(childComplexity int, input schema.SubmitQuoteInput) int
+		TrackQuote          func(childComplexity int, input schema.TrackQuoteInput) int
+		WithdrawConsent     func(childComplexity int, id string, purpose string) int
 	}
 
 	OperatorSession struct {
@@ -413,15 +422,16 @@ type ComplexityRoot struct {
 		Audit            func(childComplexity int, lead *string, first *int, after *string) int
 		CacheStats       func(childComplexity int) int
 		Content          func(childComplexity int, documentType string, locale schema.Locale, id *string, slug *string) int
-		Deliveries       func(childComplexity int, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) int
+		Deliveries       func(childComplexity int, lead *string, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) int
 		EstimateQuote    func(childComplexity int, selections schema.EstimateSelectionsInput, locale *schema.Locale) int
 		Funnel           func(childComplexity int, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) int
 		Lead             func(childComplexity int, id string) int
-		Leads            func(childComplexity int, search *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) int
+		Leads            func(childComplexity int, search *string, email *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) int
 		OperatorSessions func(childComplexity int) int
 		QuotePDF         func(childComplexity int, id string, locale *schema.Locale) int
 		ServiceHealth    func(childComplexity int) int
 		SiteSettings     func(childComplexity int, id string) int
+		VerifyAudit      func(childComplexity int, head *string) int
 	}
 
 	QuoteEstimate struct {
@@ -571,6 +581,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AuditEntry.Lead(childComplexity), true
+
+	case "AuditReport.entries":
+		if e.ComplexityRoot.AuditReport.Entries == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditReport.Entries(childComplexity), true
+	case "AuditReport.head":
+		if e.ComplexityRoot.AuditReport.Head == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditReport.Head(childComplexity), true
+	case "AuditReport.problem":
+		if e.ComplexityRoot.AuditReport.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditReport.Problem(childComplexity), true
+	case "AuditReport.seq":
+		if e.ComplexityRoot.AuditReport.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditReport.Seq(childComplexity), true
 
 	case "BusinessHours.friday":
 		if e.ComplexityRoot.BusinessHours.Friday == nil {
@@ -1750,6 +1785,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.EndOperatorSession(childComplexity, args["id"].(string)), true
+	case "Mutation.endOperatorSessions":
+		if e.ComplexityRoot.Mutation.EndOperatorSessions == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_endOperatorSessions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.EndOperatorSessions(childComplexity, args["ids"].([]string), args["all"].(bool)), true
 	case "Mutation.eraseLeads":
 		if e.ComplexityRoot.Mutation.EraseLeads == nil {
 			break
@@ -1804,7 +1850,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.RejectLeads(childComplexity, args["ids"].([]string), args["expected"].(*schema.LeadState)), true
+		return e.ComplexityRoot.Mutation.RejectLeads(childComplexity, args["ids"].([]string), args["all"].(bool), args["expected"].(*schema.LeadState)), true
 	case "Mutation.releaseLead":
 		if e.ComplexityRoot.Mutation.ReleaseLead == nil {
 			break
@@ -1826,7 +1872,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.ReleaseLeads(childComplexity, args["ids"].([]string), args["expected"].(*schema.LeadState)), true
+		return e.ComplexityRoot.Mutation.ReleaseLeads(childComplexity, args["ids"].([]string), args["all"].(bool), args["expected"].(*schema.LeadState)), true
 	case "Mutation.resendLead":
 		if e.ComplexityRoot.Mutation.ResendLead == nil {
 			break
@@ -1838,6 +1884,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ResendLead(childComplexity, args["id"].(string), args["target"].(schema.DeliveryTarget)), true
+	case "Mutation.retryDeliveries":
+		if e.ComplexityRoot.Mutation.RetryDeliveries == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_retryDeliveries_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RetryDeliveries(childComplexity, args["all"].(bool), args["state"].([]schema.DeliveryState), args["target"].(*schema.DeliveryTarget), args["ids"].([]string)), true
 	case "Mutation.retryDelivery":
 		if e.ComplexityRoot.Mutation.RetryDelivery == nil {
 			break
@@ -2046,7 +2103,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Deliveries(childComplexity, args["state"].([]schema.DeliveryState), args["target"].(*schema.DeliveryTarget), args["first"].(*int), args["after"].(*string)), true
+		return e.ComplexityRoot.Query.Deliveries(childComplexity, args["lead"].(*string), args["state"].([]schema.DeliveryState), args["target"].(*schema.DeliveryTarget), args["first"].(*int), args["after"].(*string)), true
 	case "Query.estimateQuote":
 		if e.ComplexityRoot.Query.EstimateQuote == nil {
 			break
@@ -2091,7 +2148,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Leads(childComplexity, args["search"].(*string), args["state"].(*schema.LeadState), args["status"].(*schema.LeadStatus), args["owner"].(*string), args["locale"].(*schema.Locale), args["source"].(*string), args["currency"].(*string), args["amountFrom"].(*float64), args["amountTo"].(*float64), args["since"].(*time.Time), args["until"].(*time.Time), args["sort"].(schema.LeadSort), args["first"].(*int), args["after"].(*string)), true
+		return e.ComplexityRoot.Query.Leads(childComplexity, args["search"].(*string), args["email"].(*string), args["state"].(*schema.LeadState), args["status"].(*schema.LeadStatus), args["owner"].(*string), args["locale"].(*schema.Locale), args["source"].(*string), args["currency"].(*string), args["amountFrom"].(*float64), args["amountTo"].(*float64), args["since"].(*time.Time), args["until"].(*time.Time), args["sort"].(schema.LeadSort), args["first"].(*int), args["after"].(*string)), true
 	case "Query.operatorSessions":
 		if e.ComplexityRoot.Query.OperatorSessions == nil {
 			break
@@ -2126,6 +2183,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.SiteSettings(childComplexity, args["id"].(string)), true
+	case "Query.verifyAudit":
+		if e.ComplexityRoot.Query.VerifyAudit == nil {
+			break
+		}
+
+		args, err := ec.field_Query_verifyAudit_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.VerifyAudit(childComplexity, args["head"].(*string)), true
 
 	case "QuoteEstimate.currency":
 		if e.ComplexityRoot.QuoteEstimate.Currency == nil {
@@ -2508,6 +2576,24 @@ var sources = []*ast.Source{
     "` + "`" + `endCursor` + "`" + ` of the page before. One that is malformed fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
     after: String @constraint(maxLength: 200)
   ): AuditConnection! @auth(token: ADMIN, role: ADMIN) @cost(weight: 100)
+
+  "Checks that no entry of the audit was changed or removed."
+  verifyAudit(
+    "Hash that an \"audit head\" line of the log names: it must still be there."
+    head: String @constraint(maxLength: 128)
+  ): AuditReport! @auth(token: ADMIN, role: ADMIN) @cost(weight: 1000)
+}
+
+"What a check of the audit found."
+type AuditReport {
+  "Number of entries that follow one from the other."
+  entries: Int!
+  "Hash of the last one."
+  head: String!
+  "Number of the last one."
+  seq: Int!
+  "What is not as it was written; null: nothing."
+  problem: String
 }
 
 extend type Lead {
@@ -2960,6 +3046,10 @@ directive @command(
   the answer is printed as lines of a name and a value.
   """
   columns: [String!]
+  "Arguments that may be an empty text. Others are refused, so that a variable of a script that is not set selects nothing."
+  empty: [String!]
+  "Path of a field that is null, false, 0 or empty if all is well. Otherwise the exit code is 2."
+  finding: String
   "Calls that the help shows."
   examples: [String!]
   "Asked before the command runs, unless ` + "`" + `--yes` + "`" + ` is given."
@@ -3058,6 +3148,8 @@ enum LeadChangeKind {
     reference, and nothing else.
     """
     search: String @constraint(maxLength: 254)
+    "Only leads of this address, in any spelling that reaches its mailbox. Fails with ` + "`" + `FORBIDDEN` + "`" + ` for a viewer."
+    email: String @constraint(maxLength: 254)
     "Only leads in this state."
     state: LeadState
     "Only leads in this status."
@@ -3103,6 +3195,8 @@ enum LeadChangeKind {
 
   "Deliveries of leads to the systems behind the service, the newest first."
   deliveries(
+    "Only deliveries of the lead with this id or PDF reference."
+    lead: ID @constraint(maxLength: 64)
     "Only deliveries in one of these states."
     state: [DeliveryState!]
     "Only deliveries to this system."
@@ -3142,6 +3236,21 @@ extend type Mutation {
   target. Fails with ` + "`" + `NOT_FOUND` + "`" + `.
   """
   retryDelivery("Id of the delivery." id: ID! @constraint(maxLength: 20)): Delivery! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
+
+  """
+  Makes several deliveries due now, or all that have not arrived. Returns how many, without those that do not exist any
+  more.
+  """
+  retryDeliveries(
+    "True: all that have not arrived and that the other arguments leave."
+    all: Boolean! = false
+    "Only deliveries in one of these states. Left out: those that wait for an attempt, or failed."
+    state: [DeliveryState!]
+    "Only deliveries to this system."
+    target: DeliveryTarget
+    "Ids of the deliveries."
+    ids: [ID!]! = [] @constraint(maxItems: 500, maxLength: 20)
+  ): Int! @auth(token: ADMIN, role: ADMIN) @cost(weight: 1000)
 
   """
   Delivers a lead to a system once more, even if the record of its delivery was deleted. A delivery that is under way
@@ -4038,6 +4147,14 @@ type Mutation
 }
 
 extend type Mutation {
+  "Ends sessions of operators, at once and at every instance, and returns how many there were."
+  endOperatorSessions(
+    "Ids of the sessions."
+    ids: [ID!]! = [] @constraint(maxItems: 500, maxLength: 64)
+    "True: all sessions."
+    all: Boolean! = false
+  ): Int! @auth(token: ADMIN, role: ADMIN) @cost(weight: 100)
+
   "Ends the session of an operator, at once and at every instance, and returns it. Fails with ` + "`" + `NOT_FOUND` + "`" + `."
   endOperatorSession(
     "Id of the session."
@@ -4318,7 +4435,9 @@ extend type Mutation {
   """
   releaseLeads(
     "Ids of the leads, or their PDF references, at most 500."
-    ids: [ID!]! @constraint(maxItems: 500, maxLength: 64)
+    ids: [ID!]! = [] @constraint(maxItems: 500, maxLength: 64)
+    "True: all leads in review, too; for an admin."
+    all: Boolean! = false
     "State that the leads were seen in. Left out: any."
     expected: LeadState
   ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
@@ -4326,7 +4445,9 @@ extend type Mutation {
   "Rejects several leads as ` + "`" + `rejectLead` + "`" + ` does one. A lead that fails is named in the answer, and does not stop the others."
   rejectLeads(
     "Ids of the leads, or their PDF references, at most 500."
-    ids: [ID!]! @constraint(maxItems: 500, maxLength: 64)
+    ids: [ID!]! = [] @constraint(maxItems: 500, maxLength: 64)
+    "True: all leads in review, too; for an admin."
+    all: Boolean! = false
     "State that the leads were seen in. Left out: any."
     expected: LeadState
   ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
@@ -4438,6 +4559,20 @@ func (ec *executionContext) childFields_AuditEntry(ctx context.Context, field gr
 		return ec.fieldContext_AuditEntry_hash(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AuditEntry", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditReport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "entries":
+		return ec.fieldContext_AuditReport_entries(ctx, field)
+	case "head":
+		return ec.fieldContext_AuditReport_head(ctx, field)
+	case "seq":
+		return ec.fieldContext_AuditReport_seq(ctx, field)
+	case "problem":
+		return ec.fieldContext_AuditReport_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditReport", field.Name)
 }
 
 func (ec *executionContext) childFields_BusinessHours(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

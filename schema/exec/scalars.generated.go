@@ -22,6 +22,7 @@ type MutationResolver interface {
 	ClearCache(ctx context.Context, all *bool, pattern *string) (*schema.ClearCachePayload, error)
 	InvalidateCache(ctx context.Context, input schema.InvalidateCacheInput) (*schema.InvalidateCachePayload, error)
 	RetryDelivery(ctx context.Context, id string) (*schema.Delivery, error)
+	RetryDeliveries(ctx context.Context, all bool, state []schema.DeliveryState, target *schema.DeliveryTarget, ids []string) (int, error)
 	ResendLead(ctx context.Context, id string, target schema.DeliveryTarget) (*schema.Lead, error)
 	ReleaseLead(ctx context.Context, id string, expected *schema.LeadState) (*schema.Lead, error)
 	RejectLead(ctx context.Context, id string, expected *schema.LeadState) (*schema.Lead, error)
@@ -30,24 +31,26 @@ type MutationResolver interface {
 	SetLeadOutcome(ctx context.Context, id string, outcome *schema.LeadOutcomeValue, amount *float64, currency *string) (*schema.Lead, error)
 	TrackQuote(ctx context.Context, input schema.TrackQuoteInput) (*schema.TrackQuotePayload, error)
 	SubmitQuote(ctx context.Context, input schema.SubmitQuoteInput) (*schema.SubmitQuotePayload, error)
+	EndOperatorSessions(ctx context.Context, ids []string, all bool) (int, error)
 	EndOperatorSession(ctx context.Context, id string) (*schema.OperatorSession, error)
 	ReceiveCmsWebhook(ctx context.Context, payload any) (*schema.InvalidateCachePayload, error)
 	AssignLead(ctx context.Context, id string, owner *string) (*schema.Lead, error)
 	SetLeadStatus(ctx context.Context, id string, status schema.LeadStatus) (*schema.Lead, error)
 	AddLeadNote(ctx context.Context, id string, text string) (*schema.Lead, error)
-	ReleaseLeads(ctx context.Context, ids []string, expected *schema.LeadState) (*schema.LeadsChange, error)
-	RejectLeads(ctx context.Context, ids []string, expected *schema.LeadState) (*schema.LeadsChange, error)
+	ReleaseLeads(ctx context.Context, ids []string, all bool, expected *schema.LeadState) (*schema.LeadsChange, error)
+	RejectLeads(ctx context.Context, ids []string, all bool, expected *schema.LeadState) (*schema.LeadsChange, error)
 	RetryLeads(ctx context.Context, ids []string) (*schema.LeadsChange, error)
 	SetLeadStatuses(ctx context.Context, ids []string, status schema.LeadStatus) (*schema.LeadsChange, error)
 	AssignLeads(ctx context.Context, ids []string, owner *string) (*schema.LeadsChange, error)
 }
 type QueryResolver interface {
 	Audit(ctx context.Context, lead *string, first *int, after *string) (*schema.AuditConnection, error)
+	VerifyAudit(ctx context.Context, head *string) (*schema.AuditReport, error)
 	CacheStats(ctx context.Context) (*schema.CacheStatsPayload, error)
 	Content(ctx context.Context, documentType string, locale schema.Locale, id *string, slug *string) ([]*schema.ContentDocument, error)
-	Leads(ctx context.Context, search *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error)
+	Leads(ctx context.Context, search *string, email *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error)
 	Lead(ctx context.Context, id string) (*schema.Lead, error)
-	Deliveries(ctx context.Context, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) (*schema.DeliveryConnection, error)
+	Deliveries(ctx context.Context, lead *string, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) (*schema.DeliveryConnection, error)
 	Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) (*schema.Funnel, error)
 	ServiceHealth(ctx context.Context) (*schema.ServiceHealth, error)
 	QuotePDF(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePDF, error)
@@ -162,6 +165,28 @@ func (ec *executionContext) field_Mutation_endOperatorSession_args(ctx context.C
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_endOperatorSessions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "ids",
+		func(ctx context.Context, v any) ([]string, error) {
+			return ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["ids"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "all",
+		func(ctx context.Context, v any) (bool, error) {
+			return ec.unmarshalNBoolean2bool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["all"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_eraseLeads_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -245,14 +270,22 @@ func (ec *executionContext) field_Mutation_rejectLeads_args(ctx context.Context,
 		return nil, err
 	}
 	args["ids"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "expected",
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "all",
+		func(ctx context.Context, v any) (bool, error) {
+			return ec.unmarshalNBoolean2bool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["all"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "expected",
 		func(ctx context.Context, v any) (*schema.LeadState, error) {
 			return ec.unmarshalOLeadState2ᚖsiteapiᚋschemaᚐLeadState(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["expected"] = arg1
+	args["expected"] = arg2
 	return args, nil
 }
 
@@ -289,14 +322,22 @@ func (ec *executionContext) field_Mutation_releaseLeads_args(ctx context.Context
 		return nil, err
 	}
 	args["ids"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "expected",
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "all",
+		func(ctx context.Context, v any) (bool, error) {
+			return ec.unmarshalNBoolean2bool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["all"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "expected",
 		func(ctx context.Context, v any) (*schema.LeadState, error) {
 			return ec.unmarshalOLeadState2ᚖsiteapiᚋschemaᚐLeadState(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["expected"] = arg1
+	args["expected"] = arg2
 	return args, nil
 }
 
@@ -319,6 +360,44 @@ func (ec *executionContext) field_Mutation_resendLead_args(ctx context.Context, 
 		return nil, err
 	}
 	args["target"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_retryDeliveries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "all",
+		func(ctx context.Context, v any) (bool, error) {
+			return ec.unmarshalNBoolean2bool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["all"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "state",
+		func(ctx context.Context, v any) ([]schema.DeliveryState, error) {
+			return ec.unmarshalODeliveryState2ᚕsiteapiᚋschemaᚐDeliveryStateᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["state"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "target",
+		func(ctx context.Context, v any) (*schema.DeliveryTarget, error) {
+			return ec.unmarshalODeliveryTarget2ᚖsiteapiᚋschemaᚐDeliveryTarget(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["target"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "ids",
+		func(ctx context.Context, v any) ([]string, error) {
+			return ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["ids"] = arg3
 	return args, nil
 }
 
@@ -581,38 +660,46 @@ func (ec *executionContext) field_Query_content_args(ctx context.Context, rawArg
 func (ec *executionContext) field_Query_deliveries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "state",
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "lead",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["lead"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "state",
 		func(ctx context.Context, v any) ([]schema.DeliveryState, error) {
 			return ec.unmarshalODeliveryState2ᚕsiteapiᚋschemaᚐDeliveryStateᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["state"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "target",
+	args["state"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "target",
 		func(ctx context.Context, v any) (*schema.DeliveryTarget, error) {
 			return ec.unmarshalODeliveryTarget2ᚖsiteapiᚋschemaᚐDeliveryTarget(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["target"] = arg1
-	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+	args["target"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "first",
 		func(ctx context.Context, v any) (*int, error) {
 			return ec.unmarshalOInt2ᚖint(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["first"] = arg2
-	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+	args["first"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "after",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["after"] = arg3
+	args["after"] = arg4
 	return args, nil
 }
 
@@ -717,110 +804,118 @@ func (ec *executionContext) field_Query_leads_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["search"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "state",
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "email",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["email"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "state",
 		func(ctx context.Context, v any) (*schema.LeadState, error) {
 			return ec.unmarshalOLeadState2ᚖsiteapiᚋschemaᚐLeadState(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["state"] = arg1
-	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "status",
+	args["state"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "status",
 		func(ctx context.Context, v any) (*schema.LeadStatus, error) {
 			return ec.unmarshalOLeadStatus2ᚖsiteapiᚋschemaᚐLeadStatus(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["status"] = arg2
-	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "owner",
+	args["status"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "owner",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["owner"] = arg3
-	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "locale",
+	args["owner"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "locale",
 		func(ctx context.Context, v any) (*schema.Locale, error) {
 			return ec.unmarshalOLocale2ᚖsiteapiᚋschemaᚐLocale(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["locale"] = arg4
-	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "source",
+	args["locale"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "source",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["source"] = arg5
-	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "currency",
+	args["source"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "currency",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["currency"] = arg6
-	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "amountFrom",
+	args["currency"] = arg7
+	arg8, err := graphql.ProcessArgField(ctx, rawArgs, "amountFrom",
 		func(ctx context.Context, v any) (*float64, error) {
 			return ec.unmarshalOFloat2ᚖfloat64(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["amountFrom"] = arg7
-	arg8, err := graphql.ProcessArgField(ctx, rawArgs, "amountTo",
+	args["amountFrom"] = arg8
+	arg9, err := graphql.ProcessArgField(ctx, rawArgs, "amountTo",
 		func(ctx context.Context, v any) (*float64, error) {
 			return ec.unmarshalOFloat2ᚖfloat64(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["amountTo"] = arg8
-	arg9, err := graphql.ProcessArgField(ctx, rawArgs, "since",
+	args["amountTo"] = arg9
+	arg10, err := graphql.ProcessArgField(ctx, rawArgs, "since",
 		func(ctx context.Context, v any) (*time.Time, error) {
 			return ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["since"] = arg9
-	arg10, err := graphql.ProcessArgField(ctx, rawArgs, "until",
+	args["since"] = arg10
+	arg11, err := graphql.ProcessArgField(ctx, rawArgs, "until",
 		func(ctx context.Context, v any) (*time.Time, error) {
 			return ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["until"] = arg10
-	arg11, err := graphql.ProcessArgField(ctx, rawArgs, "sort",
+	args["until"] = arg11
+	arg12, err := graphql.ProcessArgField(ctx, rawArgs, "sort",
 		func(ctx context.Context, v any) (schema.LeadSort, error) {
 			return ec.unmarshalNLeadSort2siteapiᚋschemaᚐLeadSort(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["sort"] = arg11
-	arg12, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+	args["sort"] = arg12
+	arg13, err := graphql.ProcessArgField(ctx, rawArgs, "first",
 		func(ctx context.Context, v any) (*int, error) {
 			return ec.unmarshalOInt2ᚖint(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["first"] = arg12
-	arg13, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+	args["first"] = arg13
+	arg14, err := graphql.ProcessArgField(ctx, rawArgs, "after",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["after"] = arg13
+	args["after"] = arg14
 	return args, nil
 }
 
@@ -843,6 +938,20 @@ func (ec *executionContext) field_Query_quotePdf_args(ctx context.Context, rawAr
 		return nil, err
 	}
 	args["locale"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_verifyAudit_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "head",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["head"] = arg0
 	return args, nil
 }
 
@@ -1035,6 +1144,73 @@ func (ec *executionContext) fieldContext_Mutation_retryDelivery(ctx context.Cont
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_retryDelivery_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_retryDeliveries(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_retryDeliveries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RetryDeliveries(ctx, fc.Args["all"].(bool), fc.Args["state"].([]schema.DeliveryState), fc.Args["target"].(*schema.DeliveryTarget), fc.Args["ids"].([]string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal int
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal int
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal int
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_retryDeliveries(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type Int does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_retryDeliveries_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -1531,6 +1707,73 @@ func (ec *executionContext) fieldContext_Mutation_submitQuote(ctx context.Contex
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_endOperatorSessions(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_endOperatorSessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().EndOperatorSessions(ctx, fc.Args["ids"].([]string), fc.Args["all"].(bool))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal int
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal int
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal int
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_endOperatorSessions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type Int does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_endOperatorSessions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_endOperatorSession(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1877,7 +2120,7 @@ func (ec *executionContext) _Mutation_releaseLeads(ctx context.Context, field gr
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().ReleaseLeads(ctx, fc.Args["ids"].([]string), fc.Args["expected"].(*schema.LeadState))
+			return ec.Resolvers.Mutation().ReleaseLeads(ctx, fc.Args["ids"].([]string), fc.Args["all"].(bool), fc.Args["expected"].(*schema.LeadState))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -1944,7 +2187,7 @@ func (ec *executionContext) _Mutation_rejectLeads(ctx context.Context, field gra
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().RejectLeads(ctx, fc.Args["ids"].([]string), fc.Args["expected"].(*schema.LeadState))
+			return ec.Resolvers.Mutation().RejectLeads(ctx, fc.Args["ids"].([]string), fc.Args["all"].(bool), fc.Args["expected"].(*schema.LeadState))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2269,6 +2512,73 @@ func (ec *executionContext) fieldContext_Query_audit(ctx context.Context, field 
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_verifyAudit(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_verifyAudit(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().VerifyAudit(ctx, fc.Args["head"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.AuditReport
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.AuditReport
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *schema.AuditReport
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.AuditReport) graphql.Marshaler {
+			return ec.marshalNAuditReport2ᚖsiteapiᚋschemaᚐAuditReport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_verifyAudit(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AuditReport(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_verifyAudit_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_cacheStats(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2355,7 +2665,7 @@ func (ec *executionContext) _Query_leads(ctx context.Context, field graphql.Coll
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Leads(ctx, fc.Args["search"].(*string), fc.Args["state"].(*schema.LeadState), fc.Args["status"].(*schema.LeadStatus), fc.Args["owner"].(*string), fc.Args["locale"].(*schema.Locale), fc.Args["source"].(*string), fc.Args["currency"].(*string), fc.Args["amountFrom"].(*float64), fc.Args["amountTo"].(*float64), fc.Args["since"].(*time.Time), fc.Args["until"].(*time.Time), fc.Args["sort"].(schema.LeadSort), fc.Args["first"].(*int), fc.Args["after"].(*string))
+			return ec.Resolvers.Query().Leads(ctx, fc.Args["search"].(*string), fc.Args["email"].(*string), fc.Args["state"].(*schema.LeadState), fc.Args["status"].(*schema.LeadStatus), fc.Args["owner"].(*string), fc.Args["locale"].(*schema.Locale), fc.Args["source"].(*string), fc.Args["currency"].(*string), fc.Args["amountFrom"].(*float64), fc.Args["amountTo"].(*float64), fc.Args["since"].(*time.Time), fc.Args["until"].(*time.Time), fc.Args["sort"].(schema.LeadSort), fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2489,7 +2799,7 @@ func (ec *executionContext) _Query_deliveries(ctx context.Context, field graphql
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Deliveries(ctx, fc.Args["state"].([]schema.DeliveryState), fc.Args["target"].(*schema.DeliveryTarget), fc.Args["first"].(*int), fc.Args["after"].(*string))
+			return ec.Resolvers.Query().Deliveries(ctx, fc.Args["lead"].(*string), fc.Args["state"].([]schema.DeliveryState), fc.Args["target"].(*schema.DeliveryTarget), fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2983,6 +3293,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "retryDeliveries":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_retryDeliveries(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "resendLead":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_resendLead(ctx, field)
@@ -3035,6 +3352,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "submitQuote":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_submitQuote(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "endOperatorSessions":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_endOperatorSessions(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -3150,6 +3474,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				true, true,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_audit(ctx, field)
+				})
+		case "verifyAudit":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_verifyAudit(ctx, field)
 				})
 		case "cacheStats":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,

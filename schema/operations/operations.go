@@ -64,6 +64,8 @@ type Command struct {
 	Name     string   // with the groups above it, such as "leads list"
 	Args     []string // arguments that are given by their place
 	Columns  []string // paths in the answer, or in an item of the list
+	Empty    []string // arguments that may be an empty text
+	Finding  string   // path of a field that is not empty if something is wrong; empty: none
 	Examples []string
 	Confirm  string // what is asked before it runs; empty: nothing
 }
@@ -186,6 +188,8 @@ func (o *Operation) directives() error {
 			Name:     text(args["name"]),
 			Args:     Texts(args["args"]),
 			Columns:  Texts(args["columns"]),
+			Empty:    Texts(args["empty"]),
+			Finding:  text(args["finding"]),
 			Examples: Texts(args["examples"]),
 			Confirm:  text(args["confirm"]),
 		}

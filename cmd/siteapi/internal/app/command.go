@@ -24,6 +24,7 @@ import (
 	"siteapi/integrations/store"
 	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
+	documents "siteapi/schema/operations"
 )
 
 // version is stamped by the build; a plain `go build` leaves it empty.
@@ -68,7 +69,11 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 	root.PersistentFlags().String("env-file", config.DefaultEnvFile,
 		"`file` of NAME=value lines with settings; variables of the environment win")
 
-	root.AddCommand(operator.Commands(operatorDrivers(getenv))...)
+	drivers, err := operatorDrivers(getenv)
+	if err != nil {
+		root.PersistentPreRunE = func(*cobra.Command, []string) error { return err }
+	}
+	root.AddCommand(operator.Commands(drivers)...)
 	root.AddCommand(&cobra.Command{
 		Use:   "serve",
 		Short: "answer requests until it is stopped (the default)",
@@ -108,13 +113,14 @@ func readEnvFile(c *cobra.Command) error {
 
 // operatorDrivers returns the functions with which the operator's commands open the systems
 // that they work on. These log warnings only, and their metrics are not served.
-func operatorDrivers(getenv func(string) string) operator.Drivers {
+func operatorDrivers(getenv func(string) string) (d operator.Drivers, err error) {
 	log := zerolog.New(telemetry.ConsoleWriter(os.Stderr)).
 		Level(zerolog.WarnLevel).With().Timestamp().Logger()
 	metrics := telemetry.NewMetrics(versionText())
 
-	return operator.Drivers{
+	d = operator.Drivers{
 		Getenv:       getenv,
+		SettingsOf:   settingsOf,
 		CheckServing: checkServing,
 		OpenDatabase: func(ctx context.Context, s *config.Settings) (*operator.Database, error) {
 			return openDatabase(ctx, s, deliveries{}, log)
@@ -135,4 +141,11 @@ func operatorDrivers(getenv func(string) string) operator.Drivers {
 			return lockDatabase(context.Background(), s, true)
 		},
 	}
+	d.OpenOperation = func(
+		ctx context.Context, s *config.Settings, op *documents.Operation,
+	) (documents.Executor, func() error, error) {
+		return openOperation(ctx, d, s, op, log)
+	}
+	d.Operations, err = documents.All()
+	return d, err
 }

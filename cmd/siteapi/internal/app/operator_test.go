@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +22,7 @@ import (
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/sqlite"
 	"siteapi/integrations/store/storetest/pgserver"
+	"siteapi/schema"
 )
 
 // site is the binary with a data folder, and with stubs of the CMS and CRM if it has any.
@@ -133,18 +136,30 @@ type listedDelivery struct {
 	Lead, Target, State string
 	Attempts            int
 	NextAt              time.Time
-	Paused              string
-	Errors              []struct{ Error string }
+	Reason              string
+	Errors              []string
 }
 
 // deliveriesOf returns the latest deliveries of a lead, by target.
 func (s *site) deliveriesOf(id string) map[string]listedDelivery {
 	s.t.Helper()
-	var list []listedDelivery
-	s.json(&list, "deliveries", "list", "--submission", id)
+	var list []schema.Delivery
+	s.json(&list, "deliveries", "list", "--submission", id, "--state", "all")
 	byTarget := map[string]listedDelivery{}
-	for _, d := range list {
-		byTarget[d.Target] = d
+	for _, d := range slices.Backward(list) { // the oldest first
+		one := listedDelivery{
+			Lead:     d.Lead.ID,
+			Target:   strings.ToLower(string(d.Target)),
+			State:    strings.ToLower(string(d.State)),
+			Attempts: d.AttemptCount,
+			NextAt:   schema.ValueOr(d.NextAttemptAt, time.Time{}),
+			Reason:   schema.ValueOr(d.Reason, ""),
+		}
+		one.ID, _ = strconv.ParseInt(d.ID, 10, 64)
+		for _, a := range d.Attempts {
+			one.Errors = append(one.Errors, a.Error)
+		}
+		byTarget[one.Target] = one
 	}
 	return byTarget
 }

@@ -56,7 +56,7 @@ func TestCRMThatKeepsNothing(t *testing.T) {
 		{"leads erase --email ana@example.com --yes", "its driver keeps nothing", "failed"},
 		{"doctor --json", "keeps nothing", `"FAILED"`},
 	} {
-		deps := operatorDrivers(func(name string) string { return env[name] })
+		deps, _ := operatorDrivers(func(name string) string { return env[name] })
 		deps.OpenCRM = func(*config.Settings) (leads.CRM, error) { return silentCRM{}, nil }
 		if strings.HasPrefix(tt.line, "doctor") {
 			env["CRM_DRIVER"], env["HUBSPOT_TOKEN"] = "hubspot", "unused"

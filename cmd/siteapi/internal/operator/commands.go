@@ -1,16 +1,20 @@
 package operator
 
-import "github.com/spf13/cobra"
+import (
+	"maps"
+	"slices"
 
-// Commands returns all commands of this package.
+	"github.com/spf13/cobra"
+)
+
+// Commands returns all commands of this package: those of the operation documents, and those
+// that are written by hand.
 func Commands(d Drivers) []*cobra.Command {
-	return []*cobra.Command{
-		d.leadsCommands(),
-		d.deliveriesCommands(),
-		d.auditCommands(),
-		d.sessionsCommands(),
-		d.funnelCommand(),
+	commands := d.documentCommands()
+	commands["leads"] = append(commands["leads"], d.leadsCommands()...)
+	commands["deliveries"] = append(commands["deliveries"], d.verifyCommand())
 
+	list := []*cobra.Command{
 		d.doctorCommand(),
 		d.configCommand(),
 		d.readyCommand(),
@@ -26,5 +30,24 @@ func Commands(d Drivers) []*cobra.Command {
 		d.crmCommands(),
 		d.mailCommands(),
 		d.sdlCommand(),
+	}
+	for _, name := range slices.Sorted(maps.Keys(commands)) {
+		if summary := summaries()[name]; summary != "" {
+			list = append(list, group(name, summary, commands[name]...))
+		} else {
+			list = append(list, commands[name]...)
+		}
+	}
+	return list
+}
+
+// summaries say what the groups of commands are for.
+func summaries() map[string]string {
+	return map[string]string{
+		"audit":      "what operators did with leads",
+		"content":    "content of the site, as the CMS has it",
+		"deliveries": "show, retry and verify deliveries to the CMS, the CRM and the webhook",
+		"leads":      "list, show, export, decide about and erase leads, and withdraw consents",
+		"sessions":   "list and end the sessions of operators who signed in with their account",
 	}
 }

@@ -74,21 +74,24 @@ func statesVar(f *pflag.FlagSet, states *[]lead.DeliveryState) {
 
 func timeVar(f *pflag.FlagSet, value *time.Time, name, usage string) {
 	f.Func(name, usage+" `time`: 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z", func(given string) error {
-		if d, err := config.Duration(given); err == nil {
-			*value = time.Now().Add(-d)
-			return nil
-		}
-
-		for _, layout := range []string{time.DateOnly, time.RFC3339} {
-			if at, err := time.Parse(layout, given); err == nil {
-				*value = at
-				return nil
-			}
-		}
-
-		return errors.New("must be a duration such as 36h or 30d, 36500d at most, " +
-			"a day such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z")
+		at, err := parseTime(given)
+		*value = at
+		return err
 	})
+}
+
+// parseTime reads a time, or a duration before now.
+func parseTime(given string) (time.Time, error) {
+	if d, err := config.Duration(given); err == nil {
+		return time.Now().Add(-d), nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if at, err := time.Parse(layout, given); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, errors.New("must be a duration such as 36h or 30d, 36500d at most, " +
+		"a day such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z")
 }
 
 // period is a period of time; a zero time does not bound it.

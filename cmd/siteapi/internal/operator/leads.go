@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -19,55 +17,26 @@ import (
 	"siteapi/schema"
 )
 
-func (d Drivers) leadsCommands() *cobra.Command {
-	return group("leads", "list, show, export, decide about and erase leads, and withdraw consents",
-		d.onDatabase("list", "list leads, newest first", &listLeads{},
-			"siteapi leads list",
-			"siteapi leads list --state in-review --since 7d",
-			"siteapi leads list --status waiting --owner ana@example.com"),
-
-		d.onDatabase("show <id, PDF reference or e-mail address> …",
-			"show leads, or all of an address, with their deliveries", &showLeads{},
-			"siteapi leads show LR4LB5AK"),
-
+// leadsCommands returns the commands about leads that are no operation documents.
+func (d Drivers) leadsCommands() []*cobra.Command {
+	return []*cobra.Command{
 		d.onDatabase("export",
 			"write leads as CSV or NDJSON, oldest first; with --email alone everything about a person",
 			&exportLeads{},
 			"siteapi leads export --since 30d --output leads.csv",
 			"siteapi leads export --email ana@example.com --format ndjson"),
 
-		d.onDatabase("release <id or PDF reference> … | --all",
-			"deliver leads that are in review or were rejected",
-			&decideLeads{
-				do: func(
-					a store.Archive, ctx context.Context, id string, audit ...store.AuditEntry,
-				) (bool, error) {
-					return a.Release(ctx, id, false, audit...)
-				},
-				action: schema.AuditActionReleased,
-				done:   "released",
-				then:   "delivers them",
-			},
-			"siteapi leads release LR4LB5AK"),
-
-		d.onDatabase("reject <id or PDF reference> … | --all",
-			"reject leads that are in review: they are never delivered, unless released after all",
-			&decideLeads{do: store.Archive.Reject, action: schema.AuditActionRejected, done: "rejected"},
-			"siteapi leads reject LR4LB5AK"),
-
 		d.onDatabase("withdraw <id, PDF reference or e-mail address>",
 			"withdraw a consent in all leads of a person, and tell the CMS and the CRM", &withdrawConsent{},
 			"siteapi leads withdraw LR4LB5AK --purpose marketing",
 			"siteapi leads withdraw ana@example.com --purpose marketing"),
-
-		d.leadOutcomeCommand(),
 
 		d.command("erase", "erase everything that is stored about an e-mail address, everywhere",
 			append(upstreamSettings(), "LISTEN_ADDR", "CACHE_URL", "CACHE_PREFIX"), &eraseLeads{},
 			"siteapi leads erase --email ana@example.com",
 			"siteapi leads erase --email ana@example.com --yes --receipt receipt.json",
 			"siteapi leads erase --email - --yes < address.txt"),
-	)
+	}
 }
 
 // leadFilter narrows a listing of leads.
@@ -131,63 +100,6 @@ func (c *call) shown(ctx context.Context, list []lead.Lead) ([]*schema.Lead, err
 	return shown, err
 }
 
-type listLeads struct {
-	leadFilter
-	limit  limit
-	result result
-}
-
-func (cmd *listLeads) flags(f *pflag.FlagSet) {
-	cmd.leadFilter.flags(f)
-	cmd.limit.flags(f)
-	cmd.result.flags(f)
-}
-
-func (cmd *listLeads) run(ctx context.Context, c *call) error {
-	list, more, err := cmd.leads(ctx, c, store.Filter{Newest: true, Limit: cmd.limit.of(cmd.result)})
-	if err != nil {
-		return err
-	}
-
-	var f store.Filter
-	cmd.narrow(&f)
-	counts, err := c.rules.Count(ctx, f, cmd.state)
-	if err != nil {
-		return err
-	}
-	entry := c.entry(schema.AuditActionListed, "", operators.FilterDetail(f, cmd.state, store.NumberOf(counts)))
-	if err := c.record(ctx, entry); err != nil {
-		return err
-	}
-	shown, err := c.shown(ctx, list)
-	if err != nil {
-		return err
-	}
-	return cmd.result.print(c, shown, func() {
-		header := table.Row{
-			"REFERENCE", "SUBMITTED", "STATE", "ESTIMATE", "NAME", "E-MAIL", "PROJECT", "LOCALE", "STATUS", "OWNER",
-		}
-		printTable(c, "leads", shown, header, func(l *schema.Lead) table.Row {
-			return table.Row{
-				l.Reference,
-				l.SubmittedAt.Format(time.DateTime),
-				word(l.State),
-				amount(l.Estimate.Min) + "-" + amount(l.Estimate.Max) + " " + l.Estimate.Currency,
-				printable(l.Contact.FirstName + " " + l.Contact.LastName),
-				printable(l.Contact.Email),
-				l.Selections.ProjectType,
-				orEmpty(l.Locale),
-				word(l.Status),
-				orEmpty(l.Owner),
-			}
-		})
-
-		if more {
-			c.say("(the %d newest: --limit 0 lists all)", len(list))
-		}
-	})
-}
-
 func amount(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 func orEmpty[T ~string](s *T) string {
@@ -218,86 +130,6 @@ func (c *call) named(ctx context.Context, names ...string) (list []lead.Lead, er
 		list = append(list, found...)
 	}
 	return list, nil
-}
-
-type showLeads struct{ result }
-
-func (cmd *showLeads) run(ctx context.Context, c *call) error {
-	found, err := c.named(ctx, c.args...)
-	if err == nil {
-		err = c.recordOpened(ctx, found)
-	}
-	if err != nil {
-		return err
-	}
-
-	if err := c.rules.AddNotes(ctx, found); err != nil {
-		return err
-	}
-	shown, err := c.shown(ctx, found)
-	if err != nil {
-		return err
-	}
-	return cmd.print(c, shown, func() {
-		for _, l := range shown {
-			printFields(c.out, l)
-			c.say("")
-		}
-	})
-}
-
-// decideLeads releases or rejects the named leads, or all that are in review.
-type decideLeads struct {
-	do     func(a store.Archive, ctx context.Context, id string, audit ...store.AuditEntry) (bool, error)
-	action schema.AuditAction
-	done   string // past tense of the action, for the output
-	then   string // what the service does with leads afterwards; empty: nothing
-	all    bool
-}
-
-func (cmd *decideLeads) flags(f *pflag.FlagSet) {
-	f.BoolVar(&cmd.all, "all", false, "all that are in review")
-}
-
-func (cmd *decideLeads) run(ctx context.Context, c *call) error {
-	list, err := c.named(ctx, c.args...)
-	if cmd.all {
-		list, _, err = c.rules.Leads(ctx, store.Filter{}, lead.StateInReview)
-	}
-	if err != nil {
-		return err
-	}
-
-	// The settings of this command decide which deliveries are created.
-	var detail map[string]any
-	off := c.db.Queue.Off()
-	if cmd.action == schema.AuditActionReleased && len(off) > 0 {
-		detail = map[string]any{"off": off}
-	}
-
-	n := 0
-	for _, l := range list {
-		switch ok, err := cmd.do(c.db.Archive, ctx, l.ID, c.entry(cmd.action, l.ID, detail)); {
-		case err != nil:
-			return fmt.Errorf("%s: %w", l.ID, err)
-		case ok:
-			n++
-		default:
-			c.say("%s is not in review: it is %s", lead.Reference(l.ID), word(l.State()))
-		}
-	}
-
-	done := cmd.done
-	if n > 0 && cmd.then != "" {
-		done += ": " + c.service(cmd.then)
-	}
-	c.say("%d leads %s", n, done)
-	if n > 0 && detail != nil {
-		c.say("not delivered to %v: off by the settings of this command (LEAD_WEBHOOK_URL, SMTP_URL, VISITOR_MAIL).\n"+
-			"If the service has them, give them to the command too (--env-file), and deliver these leads with\n"+
-			"`siteapi deliveries resend`", off)
-	}
-	return nil
 }
 
 // withdrawConsent withdraws a consent of a person, who is named by a lead or by an address.

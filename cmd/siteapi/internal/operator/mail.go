@@ -111,7 +111,7 @@ func (cmd *previewMail) run(ctx context.Context, c *call) error {
 	return cmd.output.write(c, func(w io.Writer) (string, error) {
 		data, err := eml.Encode(m)
 		if err == nil {
-			err = c.recordOpened(ctx, found)
+			err = c.record(ctx, c.entry(schema.AuditActionOpened, found[0].ID, nil))
 		}
 		if err == nil {
 			_, err = w.Write(data)

@@ -28,6 +28,7 @@ import (
 	"siteapi/resolvers/health"
 	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
+	"siteapi/schema/operations"
 )
 
 // DatabaseFile is the name of the SQLite file in DATA_DIR.
@@ -39,6 +40,15 @@ type Drivers struct {
 
 	// CheckServing adds to the problems of settings those that keep valid ones from being served.
 	CheckServing func(s *config.Settings, wrong config.Problems) config.Problems
+
+	// Operations are the documents, of which those with @command are commands. OpenOperation
+	// opens what one needs, by these settings beside those of the database, and returns what
+	// runs it and what closes all of it.
+	Operations    []*operations.Operation
+	SettingsOf    func(op *operations.Operation) []string
+	OpenOperation func(
+		ctx context.Context, s *config.Settings, op *operations.Operation,
+	) (run operations.Executor, closing func() error, err error)
 
 	OpenDatabase func(ctx context.Context, s *config.Settings) (*Database, error)
 	Sample       []byte // documents of the sample company, as a JSON array
@@ -198,7 +208,7 @@ func (c *call) openDatabase(ctx context.Context) (err error) {
 	// This is asked before this process has the database open itself.
 	c.idle = existing(c.settings) == nil && c.drivers.databaseIdle(c.settings)
 
-	if c.db, err = c.drivers.openExisting(ctx, c.settings); err == nil {
+	if c.db, err = c.drivers.OpenExisting(ctx, c.settings); err == nil {
 		c.rules = &leads.Service{
 			Archive:    c.db.Archive,
 			Work:       c.db.Tables,
@@ -249,8 +259,8 @@ func ExitCode(err error) int {
 	return 1
 }
 
-// openExisting opens the database of a service, which must exist.
-func (d Drivers) openExisting(ctx context.Context, s *config.Settings) (*Database, error) {
+// OpenExisting opens the database of a service, which must exist.
+func (d Drivers) OpenExisting(ctx context.Context, s *config.Settings) (*Database, error) {
 	if err := existing(s); err != nil {
 		return nil, err
 	}

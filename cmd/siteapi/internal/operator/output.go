@@ -27,6 +27,15 @@ func printTable[T any](c *call, what string, list []T, header table.Row, row fun
 		return
 	}
 
+	t := newTable(header)
+	for _, entry := range list {
+		t.AppendRow(row(entry))
+	}
+	c.say("%s", t.Render())
+}
+
+// newTable returns a table with this header.
+func newTable(header table.Row) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.Style{
 		Box:     table.BoxStyle{PaddingRight: "  ", UnfinishedRow: "…"},
@@ -51,11 +60,7 @@ func printTable[T any](c *call, what string, list []T, header table.Row, row fun
 	t.SetColumnConfigs(columns)
 	t.SuppressTrailingSpaces()
 	t.AppendHeader(header)
-	for _, entry := range list {
-		t.AppendRow(row(entry))
-	}
-
-	c.say("%s", t.Render())
+	return t
 }
 
 // terminalWidth returns the width of the terminal that standard output goes to, or 0.

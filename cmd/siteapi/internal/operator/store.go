@@ -41,7 +41,7 @@ func copyStore(ctx context.Context, c *call) (err error) {
 
 	old := *c.settings
 	old.DatabaseURL = nil
-	from, err := c.drivers.openExisting(ctx, &old)
+	from, err := c.drivers.OpenExisting(ctx, &old)
 	if err != nil {
 		return err
 	}
