@@ -195,8 +195,8 @@ func TestInert(t *testing.T) {
 		"a|+1":         "a|'+1",
 		"Ș-a;-b;c-d;＠": "Ș-a;'-b;c-d;'＠",
 	} {
-		if got := inert(cell); got != want {
-			t.Errorf("inert(%q) = %q, want %q", cell, got, want)
+		if got := Inert(cell); got != want {
+			t.Errorf("Inert(%q) = %q, want %q", cell, got, want)
 		}
 	}
 }

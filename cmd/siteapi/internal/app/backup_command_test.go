@@ -21,6 +21,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/integrations/store/storetest/pgserver"
+	"siteapi/schema"
 )
 
 // contents returns the contents of every file of the data folder but the locks, by path.
@@ -133,7 +134,7 @@ func TestBackupWhileVisitorsWrite(t *testing.T) {
 		t.Errorf("the PDF of a restored lead answers %d", status)
 	}
 
-	var deliveries []listedDelivery
+	var deliveries []schema.Delivery
 	if fresh.json(&deliveries, "deliveries", "list", "--state", "all"); len(deliveries) != 4*len(held) {
 		t.Errorf("%d leads were restored with %d deliveries", len(held), len(deliveries))
 	}

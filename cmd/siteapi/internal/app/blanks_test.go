@@ -47,12 +47,11 @@ func TestBlanksAroundArguments(t *testing.T) {
 		{"leads", "list", "--owner", " ANA@example.com "},
 		{"leads", "list", "--search", " one "},
 		{"leads", "show", " " + id + " "},
-		{"leads", "show", " one@example.com"},
 		{"deliveries", "retry", " " + webhook},
 		{"deliveries", "list", "--submission", " " + lead.Reference(id) + " "},
 	} {
 		out, err := s.siteapi(args...)
-		found := strings.Contains(out, lead.Reference(id)) || strings.Contains(out, id) || strings.Contains(out, "1 deliveries are due")
+		found := strings.Contains(out, lead.Reference(id)) || strings.Contains(out, id) || out == "1\n"
 		if err != nil || !found {
 			t.Errorf("%q: %v %s", args, err, out)
 		}

@@ -120,11 +120,11 @@ func TestFunnel(t *testing.T) {
 	fields := strings.Join(strings.Fields(out), " ")
 	for _, line := range []string{
 		"visited 13",
-		"chose 9 69.2 %",
-		"3 submissions, 1 of them without a tracked session; 1 more in review",
-		"FIELD CHOICE SESSIONS SUBMITTED",
+		"chose 9 0.69",
+		"inReview 1 submissions 3 untracked 1",
+		"FIELD VALUE COUNT SUBMITTED",
 		"projectType shop 5 1",
-		"13 5 3 0.3 EUR, 500 RON 1200.5 EUR",
+		"13 5 3 EUR 0.3, RON 500 EUR 1200.5",
 	} {
 		if code != 0 || !strings.Contains(fields, line) {
 			t.Errorf("%d: %q is not in\n%s", code, line, out)

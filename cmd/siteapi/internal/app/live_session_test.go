@@ -25,7 +25,7 @@ func TestLiveEndsWithItsSession(t *testing.T) {
 		end    func(s *site, session string)
 	}{
 		"ended by an admin": {[]string{"desk"}, 401, func(s *site, session string) {
-			s.says(said{args: "sessions end " + session, want: []string{"1 sessions ended"}})
+			s.says(said{args: "sessions end " + session, want: []string{"1"}})
 		}},
 		"a lower role": {[]string{"marketing"}, 200, func(s *site, session string) {
 			s.damage(`UPDATE logins SET check_at = 1 WHERE hash LIKE '` + session + `%'`)

@@ -64,7 +64,7 @@ func TestRetryOfNoDelivery(t *testing.T) {
 		}
 		for _, id := range []string{mail, erased[0]} {
 			out, err := s.siteapi("deliveries", "retry", id)
-			if err == nil || !strings.Contains(err.Error(), "not found") {
+			if err == nil || !strings.Contains(err.Error(), "There is no delivery") {
 				t.Errorf("the command retries %s: %v %s", id, err, out)
 			}
 		}

@@ -60,10 +60,11 @@ func (d Drivers) documentCommand(op *operations.Operation) *cobra.Command {
 		use += " | --all"
 	}
 
+	short := strings.ToLower(op.Title[:1]) + op.Title[1:]
 	command := &cobra.Command{
 		Use:     use,
-		Short:   strings.ToLower(op.Title[:1]) + op.Title[1:],
-		Long:    strings.TrimSpace(op.Title + ".\n\n" + op.Description),
+		Short:   short,
+		Long:    strings.TrimSpace(short + "\n\n" + op.Description),
 		Example: "  " + strings.Join(op.Command.Examples, "\n  "),
 		Args:    run.checkArgs,
 		RunE:    func(c *cobra.Command, args []string) error { return run.run(c, d, args) },
@@ -230,8 +231,9 @@ func (r *document) parse(arg operations.Argument, given string) (any, error) {
 		}
 		return list, nil
 	}
+	place := slices.Contains(r.op.Command.Args, arg.Name)
 	switch isNone := word(given) == "none"; {
-	case isNone && arg.Definition.Kind == ast.Enum && !arg.Type.NonNull:
+	case isNone && place && !arg.Type.NonNull:
 		return nil, nil //nolint:nilnil // null is the value
 	case isNone && slices.Contains(r.op.Command.Empty, arg.Name):
 		return "", nil
@@ -252,7 +254,7 @@ func parseValue(def *ast.Definition, given string) (any, error) {
 	switch def.Name {
 	case "DateTime":
 		at, err := parseTime(given)
-		return at.UTC().Format(time.RFC3339Nano), err
+		return at.UTC().Truncate(time.Millisecond).Format("2006-01-02T15:04:05.000Z"), err
 	case "Int", "Float":
 		var n json.Number
 		if json.Unmarshal([]byte(given), &n) != nil {
@@ -270,16 +272,11 @@ func (r *document) checkArgs(c *cobra.Command, args []string) error {
 		return someArguments("<"+r.op.Command.Args[0]+"> …")(c, args)
 	}
 
-	least, most := 0, len(r.op.Command.Args)
-	for _, name := range r.op.Command.Args {
-		if r.op.Argument(name).Required() {
-			least++
-		}
+	wanted := len(r.op.Command.Args)
+	if wanted == 1 && len(args) > 1 {
+		wanted = len(args) // the command runs for each
 	}
-	if most == 1 {
-		most = len(args) // the command runs for each
-	}
-	if len(args) < least || len(args) > most {
+	if len(args) != wanted {
 		_, names, _ := strings.Cut(c.Use, " ")
 		return fmt.Errorf("give %s: see `%s --help`", names, c.CommandPath())
 	}
@@ -337,6 +334,10 @@ func (r *document) calls(args []string) ([]map[string]any, error) {
 		if *on {
 			r.given[name] = true
 		}
+	}
+	since, hasSince := r.given["since"].(string)
+	if until, hasUntil := r.given["until"].(string); hasSince && hasUntil && until <= since {
+		return nil, errors.New("--until: must be later than --since")
 	}
 
 	names := r.op.Command.Args
@@ -440,7 +441,7 @@ func (r *document) answer(
 		}
 		if json.Unmarshal(value, &page) != nil || page.PageInfo == nil {
 			if string(value) == "null" {
-				return nil, false, errors.New("there is nothing with this name")
+				return nil, false, errors.New("not found: there is nothing with this name")
 			}
 			return value, false, nil
 		}
