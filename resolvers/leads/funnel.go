@@ -13,7 +13,7 @@ import (
 
 const (
 	choicesCounted = 10_000 // values that are counted per field, since clients may send any
-	choicesShown   = 50     // values that are shown per field
+	choicesShown   = 50     // values that are shown per field, and all options of the CMS
 	others         = "(others)"
 )
 
@@ -63,6 +63,7 @@ type report struct {
 	Funnel
 	weeks   map[week]*Steps
 	choices map[string]map[string]*FunnelChoice // keys: field, value
+	options map[string]string                   // keys: slugs of the CMS's options, which are never merged
 	sources map[origin]*FunnelSource
 }
 
@@ -81,6 +82,9 @@ func (s *Service) Funnel(ctx context.Context, f store.FunnelFilter) (*Funnel, er
 		weeks:   map[week]*Steps{},
 		choices: map[string]map[string]*FunnelChoice{},
 		sources: map[origin]*FunnelSource{},
+	}
+	if s.Options != nil {
+		r.options = s.Options(ctx)
 	}
 
 	if err := s.Archive.FunnelLeads(ctx, f, r.addLeads); err != nil {
@@ -132,7 +136,7 @@ func (r *report) addSessions(c store.SessionCount) {
 	r.choose("timeline", c, c.Selections.Timeline)
 }
 
-// choose counts the values of a field. Values beyond choicesCounted are counted together.
+// choose counts the values of a field. Where they are too many the rarest are merged.
 func (r *report) choose(field string, c store.SessionCount, values ...string) {
 	counts := r.choices[field]
 	if counts == nil {
@@ -145,8 +149,8 @@ func (r *report) choose(field string, c store.SessionCount, values ...string) {
 			continue
 		}
 
-		if counts[value] == nil && len(counts) >= choicesCounted {
-			value = others
+		if counts[value] == nil && len(counts) >= 2*choicesCounted {
+			r.merge(counts)
 		}
 		if counts[value] == nil {
 			counts[value] = &FunnelChoice{Field: field, Value: value}
@@ -156,6 +160,30 @@ func (r *report) choose(field string, c store.SessionCount, values ...string) {
 		if c.Step >= store.Submitted {
 			counts[value].Submitted += c.Sessions
 		}
+	}
+}
+
+// merge counts the rarest values of a field together, until choicesCounted of those that
+// are no options of the CMS are left.
+func (r *report) merge(counts map[string]*FunnelChoice) {
+	rest := &FunnelChoice{Value: others}
+	var list []*FunnelChoice
+	for value, c := range counts {
+		if rest.Field = c.Field; value == others {
+			rest = c
+		} else if _, option := r.options[value]; !option {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(a, b *FunnelChoice) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
+	})
+
+	counts[others] = rest
+	for _, c := range list[min(len(list), choicesCounted):] {
+		rest.Count += c.Count
+		rest.Submitted += c.Submitted
+		delete(counts, c.Value)
 	}
 }
 
@@ -189,8 +217,10 @@ func (r *report) finish() {
 		list := slices.SortedFunc(maps.Values(r.choices[field]), func(a, b *FunnelChoice) int {
 			return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
 		})
-		for _, choice := range list[:min(len(list), choicesShown)] {
-			r.Choices = append(r.Choices, *choice)
+		for i, choice := range list {
+			if _, option := r.options[choice.Value]; option || i < choicesShown {
+				r.Choices = append(r.Choices, *choice)
+			}
 		}
 	}
 

@@ -30,6 +30,7 @@ import (
 	"siteapi/resolvers/quotepdf"
 	"siteapi/resolvers/quotes"
 	"siteapi/resolvers/retention"
+	"siteapi/schema"
 )
 
 // newResolver makes the resolvers of all fields, the mails about leads and the job that
@@ -66,6 +67,12 @@ func (a *app) newResolver(
 		Truncate:   a.data.Truncate,
 		ClearPDFs:  entries.Clear,
 		OutOfReach: operator.OutOfReach(s),
+		Options: func(ctx context.Context) map[string]string {
+			if snap, err := a.content.ReadSoon(ctx, schema.LocaleOrDefault("")); err == nil {
+				return snap.Labels
+			}
+			return nil
+		},
 	}
 
 	a.resolver = &resolvers.Resolver{

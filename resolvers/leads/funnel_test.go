@@ -1,0 +1,43 @@
+package leads
+
+import (
+	"fmt"
+	"testing"
+
+	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
+)
+
+// However many slugs are made up, those of the CMS and those that are often chosen are
+// counted by themselves.
+func TestMadeUpChoices(t *testing.T) {
+	t.Parallel()
+	r := report{
+		weeks:   map[week]*Steps{},
+		choices: map[string]map[string]*FunnelChoice{},
+		sources: map[origin]*FunnelSource{},
+		options: map[string]string{"web-app": "Web app"},
+	}
+	add := func(slug string, sessions int) {
+		r.addSessions(store.SessionCount{Selections: lead.Selections{ProjectType: slug}, Sessions: sessions})
+	}
+
+	for n := range 3 * choicesCounted {
+		add(fmt.Sprintf("made-up-%d", n), 1)
+	}
+	add("web-app", 1)
+	add("often", 9)
+	for n := range 3 * choicesCounted {
+		add(fmt.Sprintf("more-%d", n), 1)
+	}
+
+	total := 0
+	for _, c := range r.choices["projectType"] {
+		total += c.Count
+	}
+	counted := r.choices["projectType"]
+	if counted["web-app"] == nil || counted["often"] == nil || total != 6*choicesCounted+10 ||
+		len(counted) > 2*choicesCounted {
+		t.Errorf("%d values, %d choices", len(counted), total)
+	}
+}
