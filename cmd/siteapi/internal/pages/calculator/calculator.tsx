@@ -17,7 +17,7 @@ const emptyContact = { firstName: "", lastName: "", email: "", phone: "", compan
 
 export function Calculator({ service }: { service: Service }) {
   const [locale, setLocale] = useLocale();
-  const [site, retry] = useSite(service, locale);
+  const [site, retry, version] = useSite(service, locale);
   const [draft] = useState(readDraft);
   const [session, setSession] = useState(draft.session);
   const [selections, setSelections] = useState(draft.selections);
@@ -37,7 +37,7 @@ export function Calculator({ service }: { service: Service }) {
   const consents = site ? readConsents(site.consents, agreed) : [];
   const progress = consents.find(({ purpose }) => purpose === saveProgress);
   const picked = chosen(options, selections);
-  const price = useEstimate(service, locale, selections, picked.length > 0);
+  const price = useEstimate(service, locale, selections, picked.length > 0, version);
   const range = rangeText(price.estimate, locale) || (selections.projectType && price.estimate ? say.toAgree : "");
   const money = moneyFormat(locale, price.estimate?.currency);
   const text = (value: string) => value || undefined; // what is empty is left out
@@ -71,7 +71,7 @@ export function Calculator({ service }: { service: Service }) {
 
   async function submit(event: Event) {
     event.preventDefault();
-    if (state === "sending" || state === "retrying") return;
+    if (state === "sending" || state === "retrying" || service.preview) return;
     setState("sending");
     const estimate = await price.latest();
     const input: SubmitQuoteInput = {
@@ -200,7 +200,8 @@ export function Calculator({ service }: { service: Service }) {
                 ))}
               </ul>
               <p role="status">{price.failed && say.stale}</p>
-              <button disabled={busy}>{busy ? say.sending : say.submit}</button>
+              {service.preview && <p class="note">{say.preview}</p>}
+              <button disabled={busy || service.preview}>{busy ? say.sending : say.submit}</button>
               <p class="note">{say.processing}</p>
               <p role="status">{state === "retrying" && say.retrying}</p>
               <p role="alert">
@@ -319,11 +320,13 @@ function useSite(service: Service, locale: Locale) {
     );
     return () => void (current = false);
   }, [locale, tried]);
-  return [site, () => setTried(tried + 1)] as const;
+  const again = () => setTried((n) => n + 1);
+  useEffect(() => service.follow(again), []);
+  return [site, again, tried] as const;
 }
 
 /** The price of what is chosen. The last one stays while the next is on its way, and where that fails. */
-function useEstimate(service: Service, locale: Locale, selections: Selections, some: boolean) {
+function useEstimate(service: Service, locale: Locale, selections: Selections, some: boolean, version: number) {
   const [estimate, setEstimate] = useState<Estimate | null>(null);
   const [failed, setFailed] = useState(false);
   const asked = useRef<Promise<Estimate | null>>(Promise.resolve(null));
@@ -339,7 +342,7 @@ function useEstimate(service: Service, locale: Locale, selections: Selections, s
       () => current && setFailed(true),
     );
     return () => void (current = false);
-  }, [locale, selections, some]);
+  }, [locale, selections, some, version]);
   /** The price of what is chosen now, or the one that is shown if that can't be had. */
   const latest = () => asked.current.catch(() => estimate);
   return { estimate, failed, latest };

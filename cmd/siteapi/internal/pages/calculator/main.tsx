@@ -5,5 +5,6 @@ import { newService } from "./service.js";
 import "./calculator.css";
 
 const root = document.getElementById("calculator")!;
+const preview = new URLSearchParams(location.search).has("preview") ? root.dataset.preview : "";
 root.replaceChildren();
-render(<Calculator service={newService(root.dataset.service ?? "")} />, root);
+render(<Calculator service={newService(root.dataset.service ?? "", preview)} />, root);

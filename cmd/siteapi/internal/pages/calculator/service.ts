@@ -38,10 +38,12 @@ const debounce = 800; // milliseconds from the last change to the request that t
 const patience = 15_000; // milliseconds for one request
 const attempts = 5;
 
-/** Returns the service at an address; "" is the page's own. */
-export function newService(base: string) {
+/** Returns the service at an address; "" is the page's own. With a preview token it shows drafts, and stores nothing. */
+export function newService(base: string, preview = "") {
+  const drafts: Record<string, string> = preview ? { Authorization: `Bearer ${preview}`, "X-Preview": "drafts" } : {};
   const graphQL = new GraphQLClient(new URL(`${base}/graphql`, location.href).href, {
-    method: "GET", // so that browsers and CDNs may cache the answer
+    method: preview ? "POST" : "GET", // so that browsers and CDNs may cache the answer
+    headers: drafts,
     fetch: (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(patience) }),
   });
   const pending: { input?: TrackQuoteInput; timer?: number } = {};
@@ -61,6 +63,17 @@ export function newService(base: string) {
   document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && flush());
 
   return {
+    preview: preview !== "",
+
+    /** Calls a function when something was edited, in a preview only. Returns how to end that. */
+    follow(changed: () => void): () => void {
+      const end = new AbortController();
+      const again = () => !end.signal.aborted && setTimeout(read, 1000);
+      const read = () => void readChanges(changed, end.signal).catch(() => {}).then(again);
+      if (preview) read();
+      return () => end.abort();
+    },
+
     /** Reads the site's settings and content in a language. */
     async read(locale: Locale): Promise<Site> {
       const [site, asked] = await Promise.all([
@@ -72,7 +85,7 @@ export function newService(base: string) {
 
     /** Asks for the price of what is chosen so far. */
     async estimate(selections: EstimateSelectionsInput, locale: Locale): Promise<EstimateQuoteQuery["estimateQuote"]> {
-      const answer = await post("/api/quote/estimate", JSON.stringify({ selections, locale }));
+      const answer = await post("/api/quote/estimate", JSON.stringify({ selections, locale }), drafts);
       if (!answer.ok) throw new ServiceError((await answer.json().catch(() => null))?.code ?? "INTERNAL");
       return answer.json();
     },
@@ -80,6 +93,7 @@ export function newService(base: string) {
     /** Records what is chosen so far, once nothing has changed for a while. Losing a state is harmless. */
     track(input: TrackQuoteInput) {
       forget();
+      if (preview) return;
       pending.input = input;
       pending.timer = setTimeout(() => {
         forget();
@@ -113,6 +127,17 @@ export function newService(base: string) {
     /** The address of the PDF of an accepted request. */
     pdf: (receipt: Receipt, locale: Locale) => `${base}${receipt.pdfUrl}&locale=${locale}`,
   };
+
+  /** Reads one stream of events to its end. The first event comes at once. */
+  async function readChanges(changed: () => void, signal: AbortSignal) {
+    const headers = { "Content-Type": "application/json", Accept: "text/event-stream", ...drafts };
+    const query = "subscription { contentChanged { keys } }";
+    const answer = await fetch(`${base}/graphql`, { method: "POST", headers, body: JSON.stringify({ query }), signal });
+    const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+    for (let part = await reader.read(); answer.ok && !part.done; part = await reader.read()) {
+      if (part.value.includes("data:")) changed();
+    }
+  }
 
   function post(path: string, body: string, headers = {}) {
     return fetch(base + path, {

@@ -577,3 +577,22 @@ for (const colorScheme of ["light", "dark"]) {
     }
   });
 }
+
+test("a preview shows what is edited within a second, and sends nothing", async () => {
+  const file = join(service.folder, "content.json");
+  const content = JSON.parse(await readFile(file, "utf8"));
+  const hero = content.find(({ _type, language }) => _type === "heroSection" && language === "en");
+  const edit = (title) => writeFile(file, JSON.stringify([...content, { ...hero, _id: `drafts.${hero._id}`, title }]));
+  try {
+    await edit("The first draft");
+    const [preview, visitor] = await Promise.all([open("/calculator?preview&lang=en"), open("/calculator?lang=en")]);
+    await preview.page.getByRole("heading", { level: 1, name: "The first draft" }).waitFor();
+    await edit("The second draft");
+    await preview.page.getByRole("heading", { level: 1, name: "The second draft" }).waitFor();
+    assert.equal(await preview.page.getByRole("button", { name: "Request a quote" }).isDisabled(), true);
+    assert.equal(await visitor.page.getByRole("heading", { level: 1 }).textContent(), hero.title);
+    await Promise.all([preview.page.close(), visitor.page.close()]);
+  } finally {
+    await writeFile(file, JSON.stringify(content));
+  }
+});

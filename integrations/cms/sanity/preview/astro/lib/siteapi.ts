@@ -1,0 +1,44 @@
+import type {Cookies} from 'astro'
+
+const service = process.env.SITEAPI_URL!
+const token = process.env.SITEAPI_PREVIEW_TOKEN! // one of the service's PREVIEW_TOKENS; never PUBLIC_
+const cookie = 'preview'
+
+const headers = {Authorization: `Bearer ${token}`, 'X-Preview': 'drafts', 'Content-Type': 'application/json'}
+
+/** A value of the cookie that only this server can make. */
+async function proof() {
+  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`preview cookie ${token}`))
+  return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/** Reports whether the page is shown to an editor. */
+export const previews = async (cookies: Cookies) => cookies.get(cookie)?.value === (await proof())
+
+/** Begins a preview. The Studio shows the site in a frame, hence the options. */
+export async function begin(cookies: Cookies) {
+  cookies.set(cookie, await proof(), {path: '/', httpOnly: true, secure: true, sameSite: 'none', partitioned: true})
+}
+
+export const end = (cookies: Cookies) => cookies.delete(cookie, {path: '/'})
+
+/** Asks the service: for what is published, or in a preview for drafts. Pages that call it are rendered on demand. */
+export async function query<T>(document: string, variables: {locale: string}, cookies: Cookies): Promise<T> {
+  const answer = await fetch(`${service}/graphql`, {
+    method: 'POST',
+    headers: (await previews(cookies)) ? headers : {'Content-Type': 'application/json'},
+    body: JSON.stringify({query: document, variables}),
+  })
+  const {data, errors} = await answer.json()
+  if (errors?.length) throw new Error(errors[0].message)
+  return data
+}
+
+/** Opens the stream of what editors change. */
+export const contentChanged = (signal: AbortSignal) =>
+  fetch(`${service}/graphql`, {
+    method: 'POST',
+    headers: {...headers, Accept: 'text/event-stream'},
+    body: JSON.stringify({query: 'subscription { contentChanged { keys } }'}),
+    signal,
+  })

@@ -1,0 +1,13 @@
+import {draftMode} from 'next/headers'
+import {contentChanged} from '../../../../lib/siteapi'
+
+/** Passes the events on to an editor's browser, which has no token. */
+export async function GET(request: Request) {
+  const {isEnabled} = await draftMode()
+  if (!isEnabled) return new Response('There is no preview.', {status: 401})
+  const events = await contentChanged(request.signal)
+  return new Response(events.body, {
+    status: events.status,
+    headers: {'Content-Type': 'text/event-stream', 'Cache-Control': 'private, no-store'},
+  })
+}
