@@ -298,6 +298,7 @@ func (a *app) newServer(
 		o.MCP = mcp.NewHandler(mcp.Options{
 			Operations: list,
 			Executor:   runs,
+			Operator:   runs.Operator,
 			Version:    versionText(),
 			SiteURL:    s.SiteURL,
 			Challenge:  s.TurnstileKey != "",

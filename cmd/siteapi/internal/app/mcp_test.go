@@ -3,9 +3,12 @@ package app
 import (
 	"encoding/json"
 	"net/http"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"siteapi/cmd/siteapi/internal/config"
 )
@@ -140,4 +143,32 @@ func TestToolsByCaller(t *testing.T) {
 			t.Errorf("an assistant may %s", name)
 		}
 	}
+}
+
+// On this machine an assistant works on the database without a token, as the user of the machine.
+func TestToolsOverStandardInput(t *testing.T) {
+	t.Parallel()
+	s := newSite(t).start()
+	id := s.submit("stdio")
+
+	cmd := exec.CommandContext(t.Context(), binary, "mcp")
+	cmd.Env = s.env
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+
+	got, err := session.CallTool(t.Context(), &mcp.CallToolParams{
+		Name:      "add_lead_note",
+		Arguments: object{"id": id, "text": "Called back."},
+	})
+	if err != nil || got.IsError {
+		t.Fatalf("adding a note: %v %+v", err, got)
+	}
+	s.says(
+		said{args: "leads show " + id, want: []string{"Called back."}},
+		said{args: "audit list", want: []string{"command:"}},
+	)
 }

@@ -30,20 +30,16 @@ const Path = "/mcp"
 
 const maxBody = 64 << 10 // bytes of a request, as of a quote over REST
 
-// Executor runs operations, and knows who calls operators' fields.
-type Executor interface {
-	operations.Executor
-
-	// Operator returns who calls operators' fields. It fails without a valid token.
-	Operator(ctx context.Context) (schema.Operator, error)
-}
-
 // Options are what the tools need.
 type Options struct {
 	Operations []*operations.Operation
-	Executor   Executor
+	Executor   operations.Executor
 	Version    string
-	SiteURL    string // whose pages may call tools, besides those of this machine
+
+	// Operator returns who calls operators' fields. It fails without a valid token.
+	Operator func(ctx context.Context) (schema.Operator, error)
+
+	SiteURL string // whose pages may call tools, besides those of this machine
 
 	// Challenge hides the tool that submits quotes, where a person has to pass a bot check.
 	Challenge bool
@@ -71,7 +67,7 @@ func NewHandler(o Options) http.Handler {
 		operator := schema.Operator{}
 		var refused error
 		if caller := schema.CallerFrom(r.Context()); caller.Operators && caller.Token() != "" {
-			operator, refused = o.Executor.Operator(r.Context())
+			operator, refused = o.Operator(r.Context())
 		}
 
 		problem, _ := errors.AsType[*schema.Error](refused)

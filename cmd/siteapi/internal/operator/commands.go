@@ -29,6 +29,7 @@ func Commands(d Drivers) []*cobra.Command {
 		d.cmsCommands(),
 		d.crmCommands(),
 		d.mailCommands(),
+		d.mcpCommand(),
 		d.sdlCommand(),
 	}
 	for _, name := range slices.Sorted(maps.Keys(commands)) {
