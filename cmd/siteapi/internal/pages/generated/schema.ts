@@ -108,6 +108,18 @@ export type AuditEntry = {
   readonly hash: Scalars['String']['output'];
 };
 
+/** What a check of the audit found. */
+export type AuditReport = {
+  /** Number of entries that follow one from the other. */
+  readonly entries: Scalars['Int']['output'];
+  /** Hash of the last one. */
+  readonly head: Scalars['String']['output'];
+  /** Number of the last one. */
+  readonly seq: Scalars['Int']['output'];
+  /** What is not as it was written; null: nothing. */
+  readonly problem?: Maybe<Scalars['String']['output']>;
+};
+
 /** Opening hours, a free text for each day, such as `09:00 - 18:00`. Null: not stated. */
 export type BusinessHours = {
   /** Monday. */
@@ -953,6 +965,11 @@ export type Mutation = {
    */
   readonly retryDelivery: Delivery;
   /**
+   * Makes several deliveries due now, or all that have not arrived. Returns how many, without those that do not exist any
+   * more.
+   */
+  readonly retryDeliveries: Scalars['Int']['output'];
+  /**
    * Delivers a lead to a system once more, even if the record of its delivery was deleted. A delivery that is under way
    * stays as it is. Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` for a lead in review or rejected.
    */
@@ -997,6 +1014,8 @@ export type Mutation = {
    * `POST /api/quote/submit`.
    */
   readonly submitQuote: SubmitQuotePayload;
+  /** Ends sessions of operators, at once and at every instance, and returns how many there were. */
+  readonly endOperatorSessions: Scalars['Int']['output'];
   /** Ends the session of an operator, at once and at every instance, and returns it. Fails with `NOT_FOUND`. */
   readonly endOperatorSession: OperatorSession;
   /**
@@ -1063,6 +1082,15 @@ export type MutationRetryDeliveryArgs = {
 
 
 /** Mutations. The fields of a request run one after the other, in the order written. */
+export type MutationRetryDeliveriesArgs = {
+  all?: Scalars['Boolean']['input'];
+  state?: InputMaybe<ReadonlyArray<DeliveryState>>;
+  target?: InputMaybe<DeliveryTarget>;
+  ids?: ReadonlyArray<Scalars['ID']['input']>;
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationResendLeadArgs = {
   id: Scalars['ID']['input'];
   target: DeliveryTarget;
@@ -1119,6 +1147,13 @@ export type MutationSubmitQuoteArgs = {
 
 
 /** Mutations. The fields of a request run one after the other, in the order written. */
+export type MutationEndOperatorSessionsArgs = {
+  ids?: ReadonlyArray<Scalars['ID']['input']>;
+  all?: Scalars['Boolean']['input'];
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationEndOperatorSessionArgs = {
   id: Scalars['ID']['input'];
 };
@@ -1153,14 +1188,16 @@ export type MutationAddLeadNoteArgs = {
 
 /** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationReleaseLeadsArgs = {
-  ids: ReadonlyArray<Scalars['ID']['input']>;
+  ids?: ReadonlyArray<Scalars['ID']['input']>;
+  all?: Scalars['Boolean']['input'];
   expected?: InputMaybe<LeadState>;
 };
 
 
 /** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationRejectLeadsArgs = {
-  ids: ReadonlyArray<Scalars['ID']['input']>;
+  ids?: ReadonlyArray<Scalars['ID']['input']>;
+  all?: Scalars['Boolean']['input'];
   expected?: InputMaybe<LeadState>;
 };
 
@@ -1240,6 +1277,8 @@ export type Query = {
    * and never contact data, and outlives the erasure of a lead.
    */
   readonly audit: AuditConnection;
+  /** Checks that no entry of the audit was changed or removed. */
+  readonly verifyAudit: AuditReport;
   /**
    * State of the cache. REST: `GET /api/cache/clear`. Answers with `success` true and
    * `available` false while the backend is away.
@@ -1302,6 +1341,12 @@ export type QueryAuditArgs = {
 
 
 /** Queries. They change nothing. */
+export type QueryVerifyAuditArgs = {
+  head?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** Queries. They change nothing. */
 export type QueryContentArgs = {
   documentType: Scalars['String']['input'];
   locale?: Locale;
@@ -1313,6 +1358,7 @@ export type QueryContentArgs = {
 /** Queries. They change nothing. */
 export type QueryLeadsArgs = {
   search?: InputMaybe<Scalars['String']['input']>;
+  email?: InputMaybe<Scalars['String']['input']>;
   state?: InputMaybe<LeadState>;
   status?: InputMaybe<LeadStatus>;
   owner?: InputMaybe<Scalars['String']['input']>;
@@ -1337,6 +1383,7 @@ export type QueryLeadArgs = {
 
 /** Queries. They change nothing. */
 export type QueryDeliveriesArgs = {
+  lead?: InputMaybe<Scalars['ID']['input']>;
   state?: InputMaybe<ReadonlyArray<DeliveryState>>;
   target?: InputMaybe<DeliveryTarget>;
   first?: InputMaybe<Scalars['Int']['input']>;
