@@ -33,20 +33,20 @@ import (
 	documents "siteapi/schema/operations"
 )
 
-// app is the service with all its parts.
-type app struct {
+// App is the service with all its parts.
+type App struct {
 	settings *config.Settings
 	log      zerolog.Logger
-	server   *httpserver.Server
-	metrics  *telemetry.Metrics
-	traces   *telemetry.Traces // nil if nothing is traced
-	data     *operator.Database
+	Server   *httpserver.Server
+	Metrics  *telemetry.Metrics
+	Traces   *telemetry.Traces // nil if nothing is traced
+	Data     *operator.Database
 	content  *content.Service
-	mails    *leadmail.Service
+	Mails    *leadmail.Service
 	limiter  ratelimit.Limiter // counts clients for all instances; nil if they are not limited
 	resolver *resolvers.Resolver
 	watcher  cms.Watcher // nil: changes of the content are not noticed without the webhook
-	pull     *leads.Pull // nil: the CRM does not know what became of leads
+	Pull     *leads.Pull // nil: the CRM does not know what became of leads
 
 	retention *retention.Job
 	closers
@@ -55,13 +55,13 @@ type app struct {
 	background sync.WaitGroup
 }
 
-// newApp builds the service without starting any work. Changes replace parts that no
+// New builds the service without starting any work. Changes replace parts that no
 // setting selects, for tests.
-func newApp(
-	ctx context.Context, s *config.Settings, log zerolog.Logger, changes ...func(*deliveries),
-) (_ *app, err error) {
+func New(
+	ctx context.Context, s *config.Settings, log zerolog.Logger, changes ...func(*Deliveries),
+) (_ *App, err error) {
 	log = log.Hook(telemetry.RequestFields{})
-	a := &app{settings: s, log: log, metrics: telemetry.NewMetrics(versionText())}
+	a := &App{settings: s, log: log, Metrics: telemetry.NewMetrics(Version())}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close())
@@ -71,11 +71,11 @@ func newApp(
 	if err := os.MkdirAll(s.DataDir, 0o750); err != nil {
 		return nil, fmt.Errorf("DATA_DIR: making the folder: %w", err)
 	}
-	if a.traces, err = telemetry.OpenTraces(ctx, s, versionText(), log); err != nil {
+	if a.Traces, err = telemetry.OpenTraces(ctx, s, Version(), log); err != nil {
 		return nil, err
 	}
 
-	source, err := openCMS(s, log, a.metrics)
+	source, err := openCMS(s, log, a.Metrics)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func newApp(
 		a.watcher = source
 	}
 
-	contacts, err := openCRM(s, log, a.metrics)
+	contacts, err := openCRM(s, log, a.Metrics)
 	if err != nil {
 		return nil, fmt.Errorf("opening the CRM: %w", err)
 	}
@@ -98,7 +98,7 @@ func newApp(
 		return nil, err
 	}
 	a.closers = append(a.closers, entries.Close)
-	entries = a.metrics.Cache(entries)
+	entries = a.Metrics.Cache(entries)
 
 	if err := a.openDatabase(ctx, source, contacts, changes); err != nil {
 		return nil, err
@@ -110,23 +110,23 @@ func newApp(
 	a.newPull(contacts)
 	a.newContent(source, entries)
 	a.registerGauges()
-	if err := a.newResolver(source, contacts, entries, openChallenge(s, a.metrics)); err != nil {
+	if err := a.newResolver(source, contacts, entries, openChallenge(s, a.Metrics)); err != nil {
 		return nil, err
 	}
 
-	inFlight := httpserver.NewInFlight(s, a.metrics.Registry)
+	inFlight := httpserver.NewInFlight(s, a.Metrics.Registry)
 	return a, a.newServer(clients, operators, limits, inFlight, a.dependencies(source, contacts, entries)...)
 }
 
 // dependencies returns what the service depends on, for its readiness.
-func (a *app) dependencies(
+func (a *App) dependencies(
 	source cmsDriver, contacts crmDriver, entries cache.Cache,
 ) []*httpserver.Dependency {
 	return []*httpserver.Dependency{
 		{
 			Name:     "database",
 			Required: true,
-			Ping:     a.data.Quotes.Ping,
+			Ping:     a.Data.Quotes.Ping,
 			Interval: time.Second,
 		},
 		{Name: "cache", Ping: entries.Ping, Interval: time.Second},
@@ -139,94 +139,94 @@ func (a *app) dependencies(
 
 // openDatabase opens the database with the queue, which delivers leads to the CMS, the CRM and
 // what else the settings name.
-func (a *app) openDatabase(
-	ctx context.Context, source cmsDriver, contacts crmDriver, changes []func(*deliveries),
+func (a *App) openDatabase(
+	ctx context.Context, source cmsDriver, contacts crmDriver, changes []func(*Deliveries),
 ) error {
-	announce, err := openLeadWebhook(a.settings, a.metrics)
+	announce, err := openLeadWebhook(a.settings, a.Metrics)
 	if err != nil {
 		return err
 	}
 
-	d := deliveries{
-		senders: a.senders(source, contacts, announce),
-		observe: a.metrics.Delivery,
-		call:    a.metrics.Call,
+	d := Deliveries{
+		Senders: a.senders(source, contacts, announce),
+		observe: a.Metrics.Delivery,
+		call:    a.Metrics.Call,
 	}
 	if a.settings.Mails() {
-		d.owners = func(ctx context.Context, m queue.OwnerMail) error { return a.mails.SendOwnerMail(ctx, m) }
+		d.owners = func(ctx context.Context, m queue.OwnerMail) error { return a.Mails.SendOwnerMail(ctx, m) }
 	}
 	for _, change := range changes {
 		change(&d)
 	}
-	for target, send := range d.senders {
-		d.senders[target] = a.traces.Send(target, send)
+	for target, send := range d.Senders {
+		d.Senders[target] = a.Traces.Send(target, send)
 	}
 
-	if a.data, err = openDatabase(ctx, a.settings, d, a.log); err != nil {
+	if a.Data, err = OpenDatabase(ctx, a.settings, d, a.log); err != nil {
 		return err
 	}
-	a.closers = append(a.closers, a.data.Close)
+	a.closers = append(a.closers, a.Data.Close)
 	return nil
 }
 
 // newPull prepares asking the CRM what became of leads, if it knows that.
-func (a *app) newPull(contacts crmDriver) {
+func (a *App) newPull(contacts crmDriver) {
 	if source, ok := contacts.(crm.Outcomes); ok {
-		a.pull = &leads.Pull{
+		a.Pull = &leads.Pull{
 			CRM:      source,
-			Leases:   a.data.Tables,
-			Notes:    a.data.Tables,
-			Archive:  a.data.Archive,
-			Outcomes: a.data.Tables,
+			Leases:   a.Data.Tables,
+			Notes:    a.Data.Tables,
+			Archive:  a.Data.Archive,
+			Outcomes: a.Data.Tables,
 			Log:      a.log,
-			Count:    a.metrics.Event,
+			Count:    a.Metrics.Event,
 		}
 	}
 }
 
 // registerGauges has the metrics show what is in the database and the queue.
-func (a *app) registerGauges() {
+func (a *App) registerGauges() {
 	gauges := telemetry.Gauges{
-		Queue:   a.data.Queue,
-		Archive: a.data.Archive,
-		Load:    a.data.Load,
-		Files:   a.data.Files,
-		Sizes:   a.data.Sizes,
+		Queue:   a.Data.Queue,
+		Archive: a.Data.Archive,
+		Load:    a.Data.Load,
+		Files:   a.Data.Files,
+		Sizes:   a.Data.Sizes,
 		Watcher: a.watcher,
 
 		RulesUnusable: a.content.RulesUnusable,
 	}
-	if a.pull != nil {
-		gauges.Pulled = a.pull.LastAt
+	if a.Pull != nil {
+		gauges.Pulled = a.Pull.LastAt
 	}
-	a.metrics.Registry.MustRegister(gauges)
+	a.Metrics.Registry.MustRegister(gauges)
 }
 
 // newContent makes the content service over a CMS and a cache.
-func (a *app) newContent(source cmsDriver, entries cache.Cache) {
+func (a *App) newContent(source cmsDriver, entries cache.Cache) {
 	s := a.settings
 
 	a.content = content.New(content.Options{
 		CMS:         source,
 		Drafts:      source,
 		Cache:       entries,
-		Leases:      a.data.Tables,
-		Notes:       a.data.Tables,
-		Prices:      a.data.Tables,
+		Leases:      a.Data.Tables,
+		Notes:       a.Data.Tables,
+		Prices:      a.Data.Tables,
 		Log:         a.log,
 		Now:         time.Now,
-		Count:       a.metrics.Event,
+		Count:       a.Metrics.Event,
 		Source:      contentSource(s),
 		Types:       s.ContentTypes,
 		Life:        cache.Lifetime{Fresh: s.ContentTTL, Stale: 24 * time.Hour},
 		FallbackDir: contentDir(s),
-		Changing:    a.data.Queue.ContentChanging,
+		Changing:    a.Data.Queue.ContentChanging,
 	})
 }
 
 // newServer builds the executor, the GraphQL and REST endpoints on top of it, and the
 // HTTP server.
-func (a *app) newServer(
+func (a *App) newServer(
 	clients, operators *graphqlhttp.Documents,
 	limits *httpserver.RateLimits, inFlight *httpserver.InFlight,
 	dependencies ...*httpserver.Dependency,
@@ -247,7 +247,7 @@ func (a *app) newServer(
 		},
 		Log:         a.log,
 		Now:         time.Now,
-		Count:       a.metrics.Event,
+		Count:       a.Metrics.Event,
 		ContentSize: a.content.Size,
 		Documents:   clients,
 		Operations:  list,
@@ -260,11 +260,11 @@ func (a *app) newServer(
 	}
 
 	runs := executor.New(options)
-	if a.traces != nil {
+	if a.Traces != nil {
 		runs.AroundOperations(telemetry.Operation)
 	}
 
-	api, err := rest.New(list, runs, versionText())
+	api, err := rest.New(list, runs, Version())
 	if err != nil {
 		return err
 	}
@@ -289,8 +289,8 @@ func (a *app) newServer(
 		SignIn:       a.signIn(inFlight),
 		Settings:     s,
 		RateLimits:   limits,
-		Trace:        a.traces.Handler,
-		Metrics:      a.metrics.Registry,
+		Trace:        a.Traces.Handler,
+		Metrics:      a.Metrics.Registry,
 		Log:          a.log,
 	}
 
@@ -299,7 +299,7 @@ func (a *app) newServer(
 			Operations: list,
 			Executor:   runs,
 			Operator:   runs.Operator,
-			Version:    versionText(),
+			Version:    Version(),
 			SiteURL:    s.SiteURL,
 			Challenge:  s.TurnstileKey != "",
 		})
@@ -307,12 +307,12 @@ func (a *app) newServer(
 	if o.Pages, err = newPages(s); err != nil {
 		return err
 	}
-	a.server = httpserver.New(o)
+	a.Server = httpserver.New(o)
 	return nil
 }
 
 // signIn returns how operators sign in with their accounts, or nil without OIDC_ISSUER.
-func (a *app) signIn(inFlight *httpserver.InFlight) *inbox.SignIn {
+func (a *App) signIn(inFlight *httpserver.InFlight) *inbox.SignIn {
 	if a.settings.OIDCIssuer == "" {
 		return nil
 	}
@@ -323,7 +323,7 @@ func (a *app) signIn(inFlight *httpserver.InFlight) *inbox.SignIn {
 		RedirectURL:  a.settings.OIDCRedirectURL,
 		GroupsClaim:  a.settings.OIDCGroupsClaim,
 		Roles:        a.settings.OIDCRoles,
-		Sessions:     a.data.Tables,
+		Sessions:     a.Data.Tables,
 		Now:          time.Now,
 		Limit:        inFlight.EnterSignIn,
 		Report:       a.reportLogin,
@@ -331,8 +331,8 @@ func (a *app) signIn(inFlight *httpserver.InFlight) *inbox.SignIn {
 }
 
 // reportLogin counts a login, and logs why one was refused or a session ended.
-func (a *app) reportLogin(ctx context.Context, outcome string, err error) {
-	a.metrics.Event("login", outcome)
+func (a *App) reportLogin(ctx context.Context, outcome string, err error) {
+	a.Metrics.Event("login", outcome)
 	if err != nil {
 		a.log.Warn().Ctx(ctx).Str("outcome", outcome).Err(err).Msg("login")
 	}
@@ -361,11 +361,11 @@ func newDocuments(s *config.Settings) (clients, operators *graphqlhttp.Documents
 	return clients, operators, err
 }
 
-// start begins the background work.
-func (a *app) start(ctx context.Context) error {
+// Start begins the background work.
+func (a *App) Start(ctx context.Context) error {
 	ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 
-	if err := a.data.Queue.Start(ctx); err != nil {
+	if err := a.Data.Queue.Start(ctx); err != nil {
 		return fmt.Errorf("starting the deliveries: %w", err)
 	}
 
@@ -375,13 +375,13 @@ func (a *app) start(ctx context.Context) error {
 		a.background.Go(func() { a.content.Watch(ctx, a.watcher, shared) })
 	}
 
-	if a.pull != nil {
-		a.background.Go(func() { a.pull.Run(ctx) })
+	if a.Pull != nil {
+		a.background.Go(func() { a.Pull.Run(ctx) })
 	}
 
 	a.background.Go(func() { a.upkeep(ctx) })
 	a.content.Warm()
-	if err := operator.NoteSystems(ctx, a.data.Tables, a.settings); err != nil {
+	if err := operator.NoteSystems(ctx, a.Data.Tables, a.settings); err != nil {
 		a.log.Warn().Err(err).Msg("noting the settings: commands with others are not refused")
 	}
 	return nil
@@ -389,13 +389,13 @@ func (a *app) start(ctx context.Context) error {
 
 // shutdown ends the background work and closes everything. Unfinished deliveries
 // continue after the next start.
-func (a *app) shutdown(ctx context.Context) error {
+func (a *App) shutdown(ctx context.Context) error {
 	var err error
 	if a.stop != nil {
-		err = a.data.Queue.Stop(ctx)
+		err = a.Data.Queue.Stop(ctx)
 		a.stop()
 		a.background.Wait()
 	}
 
-	return errors.Join(err, a.content.Close(ctx), a.close(), a.traces.Close(ctx))
+	return errors.Join(err, a.content.Close(ctx), a.close(), a.Traces.Close(ctx))
 }

@@ -30,8 +30,8 @@ import (
 // version is stamped by the build; a plain `go build` leaves it empty.
 var version string //nolint:gochecknoglobals // the linker's -X needs a package variable
 
-// versionText returns the stamped version, else the one that Go recorded in the build.
-func versionText() string {
+// Version returns the stamped version, else the one that Go recorded in the build.
+func Version() string {
 	built := ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		built = info.Main.Version
@@ -55,7 +55,7 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 		Example: "  ENVIRONMENT=development siteapi\n" +
 			"  siteapi doctor\n" +
 			"  source <(siteapi completion bash)",
-		Version: versionText() + " " + runtime.Version() + " " +
+		Version: Version() + " " + runtime.Version() + " " +
 			runtime.GOOS + "/" + runtime.GOARCH,
 		Args:              operator.NoArguments,
 		RunE:              serving,
@@ -69,7 +69,7 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 	root.PersistentFlags().String("env-file", config.DefaultEnvFile,
 		"`file` of NAME=value lines with settings; variables of the environment win")
 
-	drivers, err := operatorDrivers(getenv)
+	drivers, err := OperatorDrivers(getenv)
 	if err != nil {
 		root.PersistentPreRunE = func(*cobra.Command, []string) error { return err }
 	}
@@ -111,19 +111,19 @@ func readEnvFile(c *cobra.Command) error {
 	return nil
 }
 
-// operatorDrivers returns the functions with which the operator's commands open the systems
+// OperatorDrivers returns the functions with which the operator's commands open the systems
 // that they work on. These log warnings only, and their metrics are not served.
-func operatorDrivers(getenv func(string) string) (d operator.Drivers, err error) {
+func OperatorDrivers(getenv func(string) string) (d operator.Drivers, err error) {
 	log := zerolog.New(telemetry.ConsoleWriter(os.Stderr)).
 		Level(zerolog.WarnLevel).With().Timestamp().Logger()
-	metrics := telemetry.NewMetrics(versionText())
+	metrics := telemetry.NewMetrics(Version())
 
 	d = operator.Drivers{
 		Getenv:       getenv,
 		SettingsOf:   settingsOf,
-		CheckServing: checkServing,
+		CheckServing: CheckServing,
 		OpenDatabase: func(ctx context.Context, s *config.Settings) (*operator.Database, error) {
-			return openDatabase(ctx, s, deliveries{}, log)
+			return OpenDatabase(ctx, s, Deliveries{}, log)
 		},
 		Sample:   cmsfile.Sample(),
 		OpenCMS:  func(s *config.Settings) (operator.CMS, error) { return openCMS(s, log, metrics) },

@@ -27,20 +27,20 @@ import (
 	"siteapi/schema"
 )
 
-// deliveries are what this process contributes to the queue. The zero value delivers
+// Deliveries are what this process contributes to the queue. The zero value delivers
 // nothing, which suits commands that only read.
-type deliveries struct {
-	senders  map[lead.Target]queue.Send
+type Deliveries struct {
+	Senders  map[lead.Target]queue.Send
 	owners   func(context.Context, queue.OwnerMail) error // sends the mails to owners; nil: none are sent
 	observe  func(lead.Target, queue.Outcome)
 	call     func(context.Context, upstream.Call) // observes calls to the edge
-	retryMax time.Duration                        // replaces DELIVERY_RETRY_MAX in tests, unless it is 0
+	RetryMax time.Duration                        // replaces DELIVERY_RETRY_MAX in tests, unless it is 0
 }
 
-// openDatabase opens the database that DATABASE_URL names, with the queue of deliveries on
+// OpenDatabase opens the database that DATABASE_URL names, with the queue of deliveries on
 // top of it, and brings their tables up to date. A command that only reads has no senders.
-func openDatabase(
-	ctx context.Context, s *config.Settings, d deliveries, log zerolog.Logger,
+func OpenDatabase(
+	ctx context.Context, s *config.Settings, d Deliveries, log zerolog.Logger,
 ) (*operator.Database, error) {
 	receivers, err := openReceivers(s, d.call)
 	if err != nil {
@@ -48,11 +48,11 @@ func openDatabase(
 	}
 
 	options := queue.Options{
-		Targets:       targets(s, d.senders),
+		Targets:       targets(s, d.Senders),
 		Receivers:     receivers,
 		ContentKeys:   content.Keys(schema.Locales()),
 		SendOwnerMail: d.owners,
-		RetryMax:      cmp.Or(d.retryMax, s.DeliveryRetryMax),
+		RetryMax:      cmp.Or(d.RetryMax, s.DeliveryRetryMax),
 		Observe:       d.observe,
 		Log:           log,
 	}

@@ -193,7 +193,7 @@ func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, erro
 
 // senders returns the functions that deliver a lead to each target. Mails
 // are sent by a service that is made before the first delivery begins.
-func (a *app) senders(
+func (a *App) senders(
 	leads cms.Leads, contacts crm.Contacts, announce queue.Send,
 ) map[lead.Target]queue.Send {
 	return map[lead.Target]queue.Send{
@@ -205,10 +205,10 @@ func (a *app) senders(
 			return contacts.Upsert(ctx, crm.Contact{Lead: t.Lead, PDFURL: a.settings.SiteURL + t.PDFPath()})
 		},
 		lead.VisitorMail: func(ctx context.Context, t *queue.Try) error {
-			return a.mails.SendVisitorMail(ctx, t)
+			return a.Mails.SendVisitorMail(ctx, t)
 		},
 		lead.SalesMail: func(ctx context.Context, t *queue.Try) error {
-			return a.mails.SendSalesMail(ctx, t)
+			return a.Mails.SendSalesMail(ctx, t)
 		},
 	}
 }

@@ -40,8 +40,8 @@ func settingsOf(op *documents.Operation) []string {
 func openOperation(
 	ctx context.Context, d operator.Drivers, s *config.Settings, op *documents.Operation, log zerolog.Logger,
 ) (documents.Executor, func() error, error) {
-	a := &app{settings: s, log: log, metrics: telemetry.NewMetrics(versionText())}
-	a.resolver = &resolvers.Resolver{Log: log, Version: versionText(), Count: a.metrics.Event}
+	a := &App{settings: s, log: log, Metrics: telemetry.NewMetrics(Version())}
+	a.resolver = &resolvers.Resolver{Log: log, Version: Version(), Count: a.Metrics.Event}
 	size := func() int { return 0 }
 
 	open := a.openLeads
@@ -66,27 +66,27 @@ func openOperation(
 }
 
 // openLeads opens the database for the fields of operators. Nothing is sent from it.
-func (a *app) openLeads(ctx context.Context, d operator.Drivers) (err error) {
-	if a.data, err = d.OpenExisting(ctx, a.settings); err != nil {
+func (a *App) openLeads(ctx context.Context, d operator.Drivers) (err error) {
+	if a.Data, err = d.OpenExisting(ctx, a.settings); err != nil {
 		return err
 	}
-	a.closers = append(a.closers, a.data.Close)
+	a.closers = append(a.closers, a.Data.Close)
 
-	a.mails = leadmail.New(leadmail.Deps{
-		Settings: mailSettings(a.settings, openMail(a.settings, a.metrics)),
-		Claims:   a.data.Tables,
-		Quotes:   a.data.Quotes,
-		Queue:    a.data.Queue,
+	a.Mails = leadmail.New(leadmail.Deps{
+		Settings: mailSettings(a.settings, openMail(a.settings, a.Metrics)),
+		Claims:   a.Data.Tables,
+		Quotes:   a.Data.Quotes,
+		Queue:    a.Data.Queue,
 		Log:      a.log,
 		Now:      time.Now,
 	})
 	a.resolver.Operators = a.newOperators(&leads.Service{
-		Archive:    a.data.Archive,
-		Work:       a.data.Tables,
-		Deliveries: a.data.Tables,
-		Outcomes:   a.data.Tables,
-		Queue:      a.data.Queue,
-		Truncate:   a.data.Truncate,
+		Archive:    a.Data.Archive,
+		Work:       a.Data.Tables,
+		Deliveries: a.Data.Tables,
+		Outcomes:   a.Data.Tables,
+		Queue:      a.Data.Queue,
+		Truncate:   a.Data.Truncate,
 		OutOfReach: operator.OutOfReach(a.settings),
 	})
 	a.resolver.Operators.Log = zerolog.Nop() // what is shown is in the audit
@@ -94,8 +94,8 @@ func (a *app) openLeads(ctx context.Context, d operator.Drivers) (err error) {
 }
 
 // openContent opens the CMS for the fields of visitors. Its content is cached nowhere.
-func (a *app) openContent(_ context.Context, _ operator.Drivers) error {
-	source, err := openCMS(a.settings, a.log, a.metrics)
+func (a *App) openContent(_ context.Context, _ operator.Drivers) error {
+	source, err := openCMS(a.settings, a.log, a.Metrics)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 func newPages(s *config.Settings) (map[string]http.Handler, error) {
 	hidden, address := map[bool]string{false: "hidden"}, inboxURL(s)
 	values := map[string]string{
-		"version":       versionText(),
+		"version":       Version(),
 		"environment":   s.Environment,
 		"graphql-path":  httpserver.GraphQLPath,
 		"introspection": map[bool]string{true: "on", false: "off"}[s.Introspection],

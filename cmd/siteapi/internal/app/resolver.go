@@ -35,20 +35,20 @@ import (
 
 // newResolver makes the resolvers of all fields, the mails about leads and the job that
 // deletes what is too old.
-func (a *app) newResolver(
+func (a *App) newResolver(
 	source cmsDriver, contacts crmDriver, entries cache.Cache, verifier *turnstile.Verifier,
 ) error {
 	s := a.settings
-	documents, err := newPDFs(s, a.content, entries, a.data.Quotes, a.log, a.metrics)
+	documents, err := newPDFs(s, a.content, entries, a.Data.Quotes, a.log, a.Metrics)
 	if err != nil {
 		return err
 	}
 
-	a.mails = leadmail.New(leadmail.Deps{
-		Settings: mailSettings(s, openMail(s, a.metrics)),
-		Claims:   a.data.Tables,
-		Quotes:   a.data.Quotes,
-		Queue:    a.data.Queue,
+	a.Mails = leadmail.New(leadmail.Deps{
+		Settings: mailSettings(s, openMail(s, a.Metrics)),
+		Claims:   a.Data.Tables,
+		Quotes:   a.Data.Quotes,
+		Queue:    a.Data.Queue,
 		Content:  a.content,
 		PDFs:     documents,
 		Log:      a.log,
@@ -56,15 +56,15 @@ func (a *app) newResolver(
 	})
 
 	rules := &leads.Service{
-		Archive:    a.data.Archive,
-		Work:       a.data.Tables,
-		Deliveries: a.data.Tables,
-		Outcomes:   a.data.Tables,
-		Queue:      a.data.Queue,
+		Archive:    a.Data.Archive,
+		Work:       a.Data.Tables,
+		Deliveries: a.Data.Tables,
+		Outcomes:   a.Data.Tables,
+		Queue:      a.Data.Queue,
 		CMS:        source,
 		CRM:        contacts,
 		Mails:      mailfile.Open(s.MailPath()),
-		Truncate:   a.data.Truncate,
+		Truncate:   a.Data.Truncate,
 		ClearPDFs:  entries.Clear,
 		OutOfReach: operator.OutOfReach(s),
 		Options: func(ctx context.Context) map[string]string {
@@ -82,17 +82,17 @@ func (a *app) newResolver(
 		Content:     a.content,
 		Cache:       entries,
 		Checks:      slices.Concat(operator.Checks(s), a.checks(rules, entries)),
-		Version:     versionText(),
+		Version:     Version(),
 		Log:         a.log,
 		Development: s.Environment == config.Development,
-		Count:       a.metrics.Event,
+		Count:       a.Metrics.Event,
 	}
 	a.retention = &retention.Job{
 		Sessions:   s.TrackRetention,
 		Leads:      s.LeadRetention,
 		Audit:      s.AuditRetention,
-		Archive:    a.data.Archive,
-		Tables:     a.data.Tables,
+		Archive:    a.Data.Archive,
+		Tables:     a.Data.Tables,
 		Log:        a.log,
 		ForgetPDFs: documents.Forget,
 	}
@@ -122,52 +122,52 @@ func newPDFs(
 }
 
 // newQuotes returns the resolver of what visitors do.
-func (a *app) newQuotes(verifier *turnstile.Verifier) *quotes.Resolver {
+func (a *App) newQuotes(verifier *turnstile.Verifier) *quotes.Resolver {
 	return quotes.New(quotes.Deps{
 		Content:         a.content,
-		Quotes:          a.data.Quotes,
-		Prices:          a.data.Tables,
+		Quotes:          a.Data.Quotes,
+		Prices:          a.Data.Tables,
 		Log:             a.log,
 		Now:             time.Now,
 		NewID:           func() string { return strings.ToLower(rand.Text()) },
-		Network:         a.mails.NetworkHash,
+		Network:         a.Mails.NetworkHash,
 		Limiter:         a.limiter,
 		MinTime:         a.settings.SpamMinTime,
 		TrackContact:    a.settings.TrackContact,
 		Challenge:       verifier,
-		Count:           a.metrics.Event,
-		ObserveDatabase: a.metrics.Database,
+		Count:           a.Metrics.Event,
+		ObserveDatabase: a.Metrics.Database,
 	})
 }
 
 // newOperators returns the resolver of what operators see and do.
-func (a *app) newOperators(rules *leads.Service) *operators.Resolver {
+func (a *App) newOperators(rules *leads.Service) *operators.Resolver {
 	return &operators.Resolver{Deps: operators.Deps{
 		Leads:    rules,
-		Audit:    a.data.Tables,
-		Sessions: a.data.Tables,
-		Live:     &live.Feed{Changes: a.data.Tables, Log: a.log},
-		Mails:    a.mails,
+		Audit:    a.Data.Tables,
+		Sessions: a.Data.Tables,
+		Live:     &live.Feed{Changes: a.Data.Tables, Log: a.log},
+		Mails:    a.Mails,
 		Log:      a.log,
 		Now:      time.Now,
 	}}
 }
 
 // checks returns the checks of what the service depends on, with what it has open.
-func (a *app) checks(rules *leads.Service, entries cache.Cache) []health.Check {
+func (a *App) checks(rules *leads.Service, entries cache.Cache) []health.Check {
 	d := health.Dependencies{
 		Database: func(context.Context) (store.Quotes, *leads.Service, error) {
-			return a.data.Quotes, rules, nil
+			return a.Data.Quotes, rules, nil
 		},
 		Cache:        func(context.Context) (cache.Cache, error) { return entries, nil },
 		CMS:          func() (cms.Content, cms.Eraser, error) { return a.content.CMS, rules.CMS, nil },
 		CRM:          func() (crm.Lookup, error) { return rules.CRM, nil },
-		Notes:        func(context.Context) (health.Notes, error) { return a.data.Tables, nil },
+		Notes:        func(context.Context) (health.Notes, error) { return a.Data.Tables, nil },
 		ContentTypes: a.settings.ContentTypes,
 		Preview:      len(a.settings.PreviewTokens) > 0,
 	}
 	if a.settings.SMTPURL != nil { // else mails are files, if there are any
-		d.Mail, d.Networks = a.mails.Sender, a.data.Tables.MailNetworks
+		d.Mail, d.Networks = a.Mails.Sender, a.Data.Tables.MailNetworks
 	}
 	return d.Checks()
 }

@@ -21,7 +21,7 @@ import (
 func serve(ctx context.Context, getenv func(string) string, out io.Writer) error {
 	s, err := config.Read(getenv)
 	wrong, _ := errors.AsType[config.Problems](err)
-	if wrong = checkServing(s, wrong); len(wrong) > 0 {
+	if wrong = CheckServing(s, wrong); len(wrong) > 0 {
 		return wrong
 	}
 
@@ -31,7 +31,7 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 		log.Warn().Msg(warning)
 	}
 
-	a, err := newApp(ctx, s, log)
+	a, err := New(ctx, s, log)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 		err = a.listenAdmin(ctx)
 	}
 	if err == nil {
-		err = a.start(ctx)
+		err = a.Start(ctx)
 	}
 	if err != nil {
 		return errors.Join(err, a.shutdown(ctx))
@@ -50,7 +50,7 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 	ready := log.Info().
 		Str("address", listener.Addr().String()).
 		Str("environment", s.Environment).
-		Str("version", versionText()).
+		Str("version", Version()).
 		Str("cms", s.CMSDriver).
 		Str("crm", s.CRMDriver).
 		Str("cache", s.CacheURL.Scheme)
@@ -73,7 +73,7 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 	// This does nothing unless systemd waits for it; systemd itself reports a
 	// notification that does not arrive.
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady)
-	return a.serve(ctx, listener)
+	return a.Serve(ctx, listener)
 }
 
 // collectLessOften lets the heap grow to five times what is in use, up to a limit. With
@@ -88,9 +88,9 @@ func collectLessOften(getenv func(string) string) {
 	}
 }
 
-// serve answers on a listener until ctx ends.
-func (a *app) serve(ctx context.Context, listener net.Listener) error {
-	err := a.server.Serve(ctx, listener, func() {
+// Serve answers on a listener until ctx ends.
+func (a *App) Serve(ctx context.Context, listener net.Listener) error {
+	err := a.Server.Serve(ctx, listener, func() {
 		a.log.Info().Msg("stopping")
 		_, _ = daemon.SdNotify(false, daemon.SdNotifyStopping)
 	})
@@ -106,7 +106,7 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 
 // listenAdmin opens the admin listener. In development, the service starts without it if
 // the port is taken.
-func (a *app) listenAdmin(ctx context.Context) error {
+func (a *App) listenAdmin(ctx context.Context) error {
 	if a.settings.AdminAddr == "" {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (a *app) listenAdmin(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.settings.AdminAddr)
 	switch {
 	case err == nil:
-		a.server.ServeAdmin(listener, a.metrics.Registry)
+		a.Server.ServeAdmin(listener, a.Metrics.Registry)
 	case a.settings.Environment == config.Development:
 		a.log.Warn().Err(err).Msg("cannot open the admin listener, continuing without it: " +
 			"set ADMIN_ADDR to a free address, or to off")
@@ -134,7 +134,7 @@ const (
 // upkeep deletes data that is older than its retention and reports overdue deliveries, once
 // an hour. Every instance does so; data that
 // one of them has deleted is no longer found by the others.
-func (a *app) upkeep(ctx context.Context) {
+func (a *App) upkeep(ctx context.Context) {
 	retry := upkeepRetry
 	for {
 		wait := upkeepEvery
@@ -143,7 +143,7 @@ func (a *app) upkeep(ctx context.Context) {
 		} else {
 			wait, retry = retry, min(2*retry, upkeepEvery)
 		}
-		a.data.Queue.ReportOverdue(ctx)
+		a.Data.Queue.ReportOverdue(ctx)
 
 		select {
 		case <-ctx.Done():

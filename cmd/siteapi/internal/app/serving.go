@@ -10,10 +10,10 @@ import (
 	cmsfile "siteapi/integrations/cms/file"
 )
 
-// checkServing adds to the problems of settings what keeps a service from starting, in the
+// CheckServing adds to the problems of settings what keeps a service from starting, in the
 // files that the settings name. Only serving depends on it, so that other commands work
 // without. Nothing is added if a setting that decides it cannot be used.
-func checkServing(s *config.Settings, wrong config.Problems) config.Problems {
+func CheckServing(s *config.Settings, wrong config.Problems) config.Problems {
 	if s.OperationsPath != "" && !wrong.Concern("ENVIRONMENT", "GRAPHQL_*") {
 		if _, _, err := newDocuments(s); err != nil {
 			wrong = append(wrong, config.Problem{Setting: "GRAPHQL_DOCUMENTS", Err: err})

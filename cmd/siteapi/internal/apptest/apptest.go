@@ -1,0 +1,55 @@
+// Package apptest starts the service for tests, in the process or as the binary, with stubs of
+// what it talks to.
+package apptest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/gofrs/flock"
+)
+
+// object is a JSON object.
+type object = map[string]any
+
+// Binary is the path of the service as users get it. Main builds it.
+var Binary string
+
+// Main runs the tests of a package with the binary built. It changes to the folder of the
+// command, from which tests name manuals and deployment files.
+func Main(m *testing.M) {
+	if err := build(); err != nil {
+		fmt.Fprintln(os.Stderr, "building siteapi:", err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// build builds the binary in bin/test unless it is up to date. Packages that are tested at
+// the same time share it.
+func build() error {
+	if err := os.Chdir("../../.."); err != nil {
+		return err
+	}
+	dir, err := filepath.Abs("../../bin/test")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+
+	lock := flock.New(filepath.Join(dir, "lock"))
+	if err := lock.Lock(); err != nil {
+		return err
+	}
+	defer func() { _ = lock.Unlock() }()
+
+	Binary = filepath.Join(dir, "siteapi")
+	cmd := exec.Command("go", "build", "-o", Binary, ".")
+	cmd.Stderr = os.Stderr
+	return cmd.Run()
+}

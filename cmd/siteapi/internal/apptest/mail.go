@@ -1,0 +1,54 @@
+package apptest
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/mail"
+	"testing"
+
+	"siteapi/integrations/mail/smtp/smtptest"
+)
+
+// MailServer starts a mail server, and returns the settings with which a service uses it.
+func MailServer(t *testing.T, o smtptest.Options) (*smtptest.Server, map[string]string) {
+	t.Helper()
+	server, err := smtptest.Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	return server, map[string]string{
+		"SMTP_URL":      "smtp://" + server.Addr,
+		"MAIL_FROM":     "quotes@lumen.test",
+		"SALES_MAIL_TO": "sales@lumen.test",
+		"SITE_URL":      "https://lumen.test",
+		"ADMIN_PAGE":    "on",
+	}
+}
+
+// MailsTo returns the mails that a server took for an address.
+func MailsTo(server *smtptest.Server, address string) []*mail.Message {
+	var found []*mail.Message
+	for _, m := range server.Mails() {
+		if m.To == address {
+			parsed, err := mail.ReadMessage(bytes.NewReader(m.Data))
+			if err != nil {
+				panic(err) // which no test expects
+			}
+			found = append(found, parsed)
+		}
+	}
+	return found
+}
+
+// LeadAsOperator returns fields of a lead as an operator reads them.
+func (s *Service) LeadAsOperator(id, fields string) object {
+	s.T.Helper()
+	document := `query($id: ID!) { lead(id: $id) { ` + fields + ` } }`
+	answer := s.Query(document, object{"id": id}, "Authorization: Bearer dev-admin-token")
+	var found struct{ Data struct{ Lead object } }
+	if err := json.Unmarshal(answer.Body, &found); err != nil || found.Data.Lead == nil {
+		s.T.Fatalf("reading a lead: %v %s", err, answer.Body)
+	}
+	return found.Data.Lead
+}

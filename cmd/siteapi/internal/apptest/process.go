@@ -1,0 +1,158 @@
+package apptest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	cmsfile "siteapi/integrations/cms/file"
+)
+
+// DefaultLimits returns the environment of a service with its default limits.
+func DefaultLimits(t *testing.T) []string {
+	return []string{
+		"ENVIRONMENT=production",
+		"CMS_DRIVER=file",
+		"CMS_FILE=" + OwnContent(t),
+		"RATE_LIMITS=on",
+		"CACHE_API_TOKEN=token-of-the-cache",
+		"CMS_WEBHOOK_SECRET=secret-of-the-webhook",
+	}
+}
+
+// Process is a started binary.
+type Process struct {
+	T    *testing.T
+	Cmd  *exec.Cmd
+	Base string
+	Log  *SyncBuffer // the output
+}
+
+// SkipWithout skips a test whose machine lacks something, as the error of looking for it says.
+// Where SITEAPI_TEST_SERVICES is "required", as in CI, the test fails.
+func SkipWithout(t *testing.T, err error) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case os.Getenv("SITEAPI_TEST_SERVICES") == "required":
+		t.Fatal(err)
+	default:
+		t.Skip(err)
+	}
+}
+
+// Launch starts the binary on a data folder and waits until it answers.
+func Launch(t *testing.T, dataDir string, env ...string) *Process {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), Binary, "serve")
+	cmd.Env = append([]string{
+		"ENVIRONMENT=development",
+		"LOG_FORMAT=json",
+		"RATE_LIMITS=off",
+		"ADMIN_ADDR=off",
+		"LISTEN_ADDR=127.0.0.1:0",
+		"DATA_DIR=" + dataDir,
+	}, env...)
+
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var errOut bytes.Buffer
+	cmd.Stderr = &errOut
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+
+	r := &Process{T: t, Cmd: cmd, Log: &SyncBuffer{}}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		_, _ = r.Log.Write(append(lines.Bytes(), '\n'))
+		var event struct{ Message, Address string }
+		if json.Unmarshal(lines.Bytes(), &event) == nil && event.Message == "ready" {
+			r.Base = "http://" + event.Address
+			go func() {
+				for lines.Scan() {
+					_, _ = r.Log.Write(append(lines.Bytes(), '\n'))
+				}
+			}()
+			return r
+		}
+	}
+
+	t.Fatalf("the service did not get ready: %s", errOut.String())
+	return nil
+}
+
+// Do sends a request as [service.do] does.
+func (r *Process) Do(method, path, body string, headers ...string) Response {
+	r.T.Helper()
+	return (&Service{T: r.T, Base: r.Base}).Do(method, path, body, headers...)
+}
+
+// Query runs a GraphQL operation and returns the whole answer.
+func (r *Process) Query(document string) string {
+	r.T.Helper()
+	return string((&Service{T: r.T, Base: r.Base}).Query(document, nil).Body)
+}
+
+// Post sends JSON and returns the status and the answer, which is JSON too.
+func (r *Process) Post(path string, body any) (int, map[string]any) {
+	r.T.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		r.T.Fatal(err)
+	}
+
+	got := r.Do(http.MethodPost, path, string(data))
+	var answer map[string]any
+	if err := json.Unmarshal(got.Body, &answer); err != nil {
+		r.T.Fatal(err)
+	}
+	return got.Status, answer
+}
+
+// End sends a signal and waits.
+func (r *Process) End(sig syscall.Signal) error {
+	if err := r.Cmd.Process.Signal(sig); err != nil {
+		return err
+	}
+	return r.Cmd.Wait()
+}
+
+// Command runs the binary with a few settings and returns its output and exit code.
+func Command(t *testing.T, env []string, args ...string) (string, int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+
+	cmd := exec.CommandContext(ctx, Binary, args...)
+	cmd.Env = append([]string{"DATA_DIR=" + t.TempDir(), "LISTEN_ADDR=127.0.0.1:0", "ADMIN_ADDR=off"}, env...)
+
+	out, err := cmd.CombinedOutput()
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// OwnContent returns the path of a content file that is not the sample.
+func OwnContent(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "own.json")
+	if err := os.WriteFile(path, append(cmsfile.Sample(), '\n'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,55 @@
+package apptest
+
+import (
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// DialAndSend opens a connection and sends something on it.
+func DialAndSend(t *testing.T, r *Process, text string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(r.Base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+
+	_ = c.SetDeadline(time.Now().Add(2 * time.Minute))
+	if _, err := io.WriteString(c, text); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Packaged returns the lines of a packaging file without its comments.
+func Packaged(t *testing.T, name string) []string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("deploy", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var kept []string
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			kept = append(kept, line)
+		}
+	}
+	return kept
+}
+
+// FreeAddress returns an address that is free.
+func FreeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}

@@ -1,0 +1,369 @@
+package apptest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"siteapi/cmd/siteapi/internal/app"
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/operator"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
+	"siteapi/integrations/store/sqlite"
+	"siteapi/integrations/store/storetest/pgserver"
+	"siteapi/schema"
+)
+
+// checkup is the report of the doctor.
+type checkup struct {
+	State  string
+	Checks []struct{ Name, State, Detail, Advice string }
+}
+
+// Doctor runs the command with some settings changed.
+func (s *Site) Doctor(env []string, args ...string) (c checkup, code int) {
+	s.T.Helper()
+	changed := *s
+	changed.Env = append(append([]string{}, s.Env...), env...)
+
+	out, code := changed.Run(append([]string{"doctor", "--json"}, args...)...)
+	ReadJSON(s.T, out, &c)
+
+	for _, secret := range []string{"hush", "@example.com"} {
+		if strings.Contains(out, secret) {
+			s.T.Errorf("%q is in %s", secret, out)
+		}
+	}
+	return c, code
+}
+
+// Says fails unless a check has a state and words, and gives advice if it is not OK.
+func (c checkup) Says(t *testing.T, check, state, words string) {
+	t.Helper()
+	for _, d := range c.Checks {
+		if d.Name == check && d.State == state && strings.Contains(d.Detail+" "+d.Advice, words) &&
+			(d.Advice != "") == (state != "OK") {
+			return
+		}
+	}
+	t.Errorf("%s does not say %s: %q, but\n%+v", check, state, words, c.Checks)
+}
+
+// Erased is the receipt of an erasure.
+type Erased struct {
+	Email            string
+	DryRun, Complete bool
+	Remains          []string
+	Places           []erasedPlace
+}
+
+type erasedPlace struct {
+	Place, Unit, State, Detail string
+	Found                      *int
+	Erased                     int
+}
+
+// At returns the receipt's entry for the place whose contents are counted in a unit.
+// At returns the address of a path.
+func (r Erased) At(unit string) erasedPlace {
+	for _, p := range r.Places {
+		if p.Unit == unit {
+			return p
+		}
+	}
+	return erasedPlace{}
+}
+
+// Says fails unless a receipt counts so many things as found and erased.
+func (r Erased) Says(t *testing.T, unit string, found, removed int, state string) {
+	t.Helper()
+	if p := r.At(unit); p.Found == nil || *p.Found != found || p.Erased != removed || p.State != state {
+		t.Errorf("the receipt says of %s: %+v, want %d found and %d erased, %s",
+			unit, p, found, removed, state)
+	}
+}
+
+// Odd is a lead in review with texts that need escaping.
+func Odd() lead.Lead {
+	return lead.Lead{
+		ID:        "odd1odd2odd3",
+		SessionID: "-1+1",
+		Contact: lead.Contact{
+			FirstName: `=HYPERLINK("http://evil.example","x")`,
+			LastName:  "Ionescu\x1b[31m, \"Ștefan\"\r\nX",
+			Email:     "odd@example.com",
+			Phone:     "+40 721",
+			Company:   "Țară; =cmd|' /C calc'!A0 \u202egpj.exe",
+		},
+		Selections: lead.Selections{
+			ProjectType: "web-app",
+			Features:    []string{"blog", "shop"},
+			Timeline:    "3-months",
+		},
+		Estimate:    lead.Estimate{Min: 1234.5, Max: 1e9, Currency: "EUR"},
+		SubmittedAt: time.Date(2020, 2, 3, 4, 5, 6, 789e6, time.UTC),
+		InReview:    true,
+		Signals:     []lead.Signal{lead.Honeypot},
+		Trace:       "00-trace-01",
+	}
+}
+
+// Site is the binary with a data folder, and with stubs of the CMS and CRM if it has any.
+type Site struct {
+	*Process
+	T     *testing.T
+	Dir   string
+	Env   []string
+	Stubs *Vendors
+}
+
+// NewSite returns a site that does not run yet.
+func NewSite(t *testing.T, env ...string) *Site {
+	t.Helper()
+	dir := t.TempDir()
+	return &Site{
+		T:   t,
+		Dir: dir,
+		Env: append([]string{
+			"ENVIRONMENT=development",
+			"DATA_DIR=" + dir,
+			"DELIVERY_RETRY_MAX=1s",
+		}, env...),
+	}
+}
+
+// OnBothDatabases runs a test with SQLite and with PostgreSQL. It gets the DATABASE_URL.
+func OnBothDatabases(t *testing.T, test func(t *testing.T, database string)) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, "")
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, pgserver.Start(t).NewDatabase(t))
+	})
+}
+
+// NewFarSite returns a site with remote drivers that does not run yet.
+func NewFarSite(t *testing.T, env ...string) *Site {
+	t.Helper()
+	stubs := NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	s := NewSite(t, append(stubs.Environ(), env...)...)
+	s.Stubs = stubs
+	return s
+}
+
+// Start launches the binary.
+func (s *Site) Start() *Site {
+	s.T.Helper()
+	s.Process = Launch(s.T, s.Dir, s.Env...)
+	return s
+}
+
+// Stop stops the binary as a signal would.
+func (s *Site) Stop(t *testing.T) {
+	t.Helper()
+	if err := s.End(syscall.SIGTERM); err != nil {
+		t.Errorf("stopping: %v", err)
+	}
+}
+
+// Run runs a command beside the site and returns its output, with errors, and exit code.
+func (s *Site) Run(args ...string) (string, int) {
+	s.T.Helper()
+	return Command(s.T, s.Env, args...)
+}
+
+// JSON runs a command that prints JSON.
+func (s *Site) JSON(to any, args ...string) {
+	s.T.Helper()
+	out, _ := s.Run(append(args, "--json")...)
+	ReadJSON(s.T, out, to)
+}
+
+// ReadJSON reads the JSON in a command's output, which begins a line of its own.
+func ReadJSON(t *testing.T, out string, to any) {
+	t.Helper()
+	begin := regexp.MustCompile(`(?m)^[\[{]`).FindStringIndex(out)
+	if begin == nil {
+		t.Fatalf("not JSON: %s", out)
+	}
+	if err := json.NewDecoder(strings.NewReader(out[begin[0]:])).Decode(to); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// Submit submits a lead of a session of its own, with <session>@example.com.
+func (s *Site) Submit(session string) (id string) {
+	s.T.Helper()
+	status, answer := s.Post("/api/quote/submit", NewLead(session))
+	id, _ = answer["submissionId"].(string)
+	if status != http.StatusOK || id == "" {
+		s.T.Fatalf("submitting: %d %v", status, answer)
+	}
+	return id
+}
+
+// listedDelivery is a delivery as the commands print it.
+type listedDelivery struct {
+	ID                  int64
+	Lead, Target, State string
+	Attempts            int
+	NextAt              time.Time
+	Reason              string
+	Errors              []string
+}
+
+// DeliveriesOf returns the latest deliveries of a lead, by target.
+func (s *Site) DeliveriesOf(id string) map[string]listedDelivery {
+	s.T.Helper()
+	var list []schema.Delivery
+	s.JSON(&list, "deliveries", "list", "--submission", id, "--state", "all")
+	byTarget := map[string]listedDelivery{}
+	for _, d := range slices.Backward(list) { // the oldest first
+		one := listedDelivery{
+			Lead:     d.Lead.ID,
+			Target:   strings.ToLower(string(d.Target)),
+			State:    strings.ToLower(string(d.State)),
+			Attempts: d.AttemptCount,
+			NextAt:   schema.ValueOr(d.NextAttemptAt, time.Time{}),
+			Reason:   schema.ValueOr(d.Reason, ""),
+		}
+		one.ID, _ = strconv.ParseInt(d.ID, 10, 64)
+		for _, a := range d.Attempts {
+			one.Errors = append(one.Errors, a.Error)
+		}
+		byTarget[one.Target] = one
+	}
+	return byTarget
+}
+
+// Reaches waits until the delivery of a lead to a target has a state.
+func (s *Site) Reaches(id, target, state string) {
+	s.T.Helper()
+	Eventually(s.T, fmt.Sprintf("the delivery to the %s is %s", target, state), func() bool {
+		return s.DeliveriesOf(id)[target].State == state
+	})
+}
+
+// Arrives waits until a lead has arrived everywhere.
+func (s *Site) Arrives(id string) {
+	s.T.Helper()
+	s.Reaches(id, "cms", "delivered")
+	s.Reaches(id, "crm", "delivered")
+	if _, ok := s.DeliveriesOf(id)["sales_mail"]; ok { // in development, where mails are files
+		s.Reaches(id, "sales_mail", "delivered")
+	}
+}
+
+// Damage changes the SQLite database past the service.
+func (s *Site) Damage(query string) {
+	s.T.Helper()
+	db, err := sqlite.OpenDB(s.T.Context(), s.Dir+"/"+operator.DatabaseFile)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(s.T.Context(), query); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+// Keep stores leads and tracked states as they are given, while no service runs.
+func (s *Site) Keep(visits []lead.Visit, leads ...lead.Lead) {
+	s.T.Helper()
+	settings, err := config.Read(func(name string) string {
+		return map[string]string{"ENVIRONMENT": "development", "DATA_DIR": s.Dir}[name]
+	})
+	if err != nil {
+		s.T.Fatal(err)
+	}
+
+	db, err := app.OpenDatabase(s.T.Context(), settings, app.Deliveries{}, zerolog.Nop())
+	if err != nil {
+		s.T.Fatal(err)
+	}
+
+	for _, v := range visits {
+		if err := db.Quotes.Track(s.T.Context(), v); err != nil {
+			s.T.Fatal(err)
+		}
+	}
+	for _, q := range leads {
+		if _, _, err := db.Quotes.Submit(s.T.Context(),
+			store.NewLead{Lead: q, ContentKey: q.ID}); err != nil {
+			s.T.Fatal(err)
+		}
+	}
+
+	if err := db.Close(); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+// Said is a command line with the texts that its output must have, in this order, and the
+// texts that it must not have.
+type Said struct {
+	Args string
+	Want []string
+	Not  []string
+}
+
+// Says checks commands that succeed.
+func (s *Site) Says(list ...Said) {
+	s.T.Helper()
+	for _, a := range list {
+		out, code := s.Run(strings.Fields(a.Args)...)
+		if code != 0 {
+			s.T.Errorf("%s: exit code %d, %s", a.Args, code, out)
+		}
+
+		remaining := out
+		for _, want := range a.Want {
+			_, after, ok := strings.Cut(remaining, want)
+			if remaining = after; !ok {
+				s.T.Errorf("%s does not say %q where it belongs:\n%s", a.Args, want, out)
+				break
+			}
+		}
+
+		for _, not := range a.Not {
+			if strings.Contains(out, not) {
+				s.T.Errorf("%s says %q:\n%s", a.Args, not, out)
+			}
+		}
+	}
+}
+
+// Refuses checks command lines that fail; each prints its message once.
+func (s *Site) Refuses(list map[string]string) {
+	s.T.Helper()
+	for args, want := range list {
+		if out, code := s.Run(strings.Fields(args)...); code != 1 || strings.Count(out, want) != 1 {
+			s.T.Errorf("%s: exit code %d, want %q once:\n%s", args, code, want, out)
+		}
+	}
+}
+
+// NoPersonalData fails if an output names a visitor.
+func NoPersonalData(t *testing.T, out string) {
+	t.Helper()
+	for _, part := range []string{"@", "Ana", "Ionescu", "721 000", "721000", "Țară"} {
+		if strings.Contains(out, part) {
+			t.Errorf("%q is in\n%s", part, out)
+		}
+	}
+}

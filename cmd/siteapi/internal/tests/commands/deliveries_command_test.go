@@ -1,0 +1,230 @@
+package commands
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/lead"
+	"siteapi/integrations/upstream/faulttest"
+)
+
+// troubled starts a site with a lead that arrived, one that the CMS has rejected, and one
+// that waits because the CRM is away.
+func troubled(t *testing.T) (s *apptest.Site, arrived, rejected, waiting string) {
+	t.Helper()
+	s = apptest.NewFarSite(t).Start()
+	arrived = s.Submit("arrived")
+	s.Arrives(arrived)
+
+	s.Stubs.CMS.Fail(faulttest.Answer(400).On("mutate"))
+	rejected = s.Submit("rejected")
+	s.Reaches(rejected, "cms", "failed")
+	s.Reaches(rejected, "crm", "delivered")
+
+	s.Stubs.CRM.Fail(faulttest.Answer(503).Times(-1))
+	waiting = s.Submit("waiting")
+	s.Reaches(waiting, "cms", "delivered")
+	s.Reaches(waiting, "crm", "retrying")
+
+	return s, arrived, rejected, waiting
+}
+
+func TestDeliveriesCommands(t *testing.T) {
+	t.Parallel()
+	s, arrived, rejected, waiting := troubled(t)
+	number := func(id, target string) string { return fmt.Sprint(s.DeliveriesOf(id)[target].ID) }
+	failed, done := number(rejected, "cms"), number(arrived, "crm")
+
+	for _, a := range []apptest.Said{
+		{Args: "deliveries list",
+			Want: []string{"ID", "TARGET", waiting, "HTTP 503", rejected, "HTTP 400"}, Not: []string{arrived}},
+		{Args: "deliveries list --state all", Want: []string{waiting, rejected, arrived}, Not: nil},
+		{Args: "deliveries list --state failed", Want: []string{rejected}, Not: []string{waiting, arrived}},
+		{Args: "deliveries list --state failed --state retrying,running",
+			Want: []string{waiting, rejected}, Not: []string{arrived}},
+		{Args: "deliveries list --state failed,retrying,running --target crm",
+			Want: []string{waiting}, Not: []string{rejected}},
+		{Args: "deliveries list --state delivered --limit 1", Want: []string{waiting, "--limit 0 lists all"}, Not: []string{arrived}},
+		{Args: "deliveries list --state all --submission " + arrived, Want: []string{"delivered"}, Not: []string{rejected}},
+		{Args: "deliveries list --state failed --json",
+			Want: []string{`"attemptCount": 1`, `"id": "` + rejected + `"`}, Not: []string{waiting}},
+		{Args: "deliveries list --submission none", Want: []string{"no deliveries"}, Not: nil},
+		{Args: "deliveries list --submission none --json", Want: []string{"[]"}, Not: nil},
+		{Args: "deliveries list --state all --submission " + lead.Reference(rejected), Want: []string{"crm"}, Not: []string{arrived}},
+		{Args: "leads list", Want: []string{"under-way", "failed", "delivered"}, Not: nil},
+		{Args: "deliveries", Want: []string{"list", "resend", "retry", "verify"}, Not: nil},
+	} {
+		s.Says(a)
+		if !strings.HasPrefix(a.Args, "leads") {
+			out, _ := s.Run(strings.Fields(a.Args)...)
+			apptest.NoPersonalData(t, out)
+		}
+	}
+
+	// What the list prints can be typed, and a program gets errors whole.
+	long := strings.Repeat("of a long reason ", 8) + "its end"
+	s.Stubs.CMS.Fail(faulttest.Answer(400).On("mutate").With(`{"error":{"description":"` + long + `"}}`))
+	explained := s.Submit("explained")
+	s.Reaches(explained, "cms", "failed")
+	s.Says(
+		apptest.Said{Args: "deliveries list --target cms", Want: []string{"failed", explained, "its end"}, Not: nil},
+		apptest.Said{Args: "deliveries list --target visitor_mail --state not_sent", Want: []string{"no deliveries"}, Not: nil},
+	)
+
+	s.Refuses(map[string]string{
+		"deliveries list --state lost": "must be one of pending, running, retrying, " +
+			"failed, delivered, not-sent",
+		"deliveries list --target fax":                       "must be one of cms, crm, webhook, visitor-mail, sales-mail",
+		"deliveries list failed":                             "one argument too many",
+		"deliveries retry":                                   "give <ids> …",
+		"deliveries retry one":                               "There is no delivery one",
+		"deliveries retry 123456":                            "There is no delivery 123456",
+		"deliveries retry --all " + failed:                   "give <ids> …",
+		"deliveries resend " + arrived:                       `"target" not set`,
+		"deliveries resend " + arrived + " --target webhook": "it is not set up",
+		"deliveries verify --since yesterday":                "must be a duration",
+		"deliveries verify --target fax":                     "must be one of cms, crm, webhook, visitor-mail, sales-mail",
+	})
+
+	s.Stubs.Recover()
+	s.Says(
+		apptest.Said{Args: "deliveries retry " + failed, Want: []string{"1"}, Not: nil},
+		apptest.Said{Args: "deliveries retry --all --target cms", Want: nil, Not: nil},
+		// A repeated delivery changes nothing at the CRM.
+		apptest.Said{Args: "deliveries retry " + done, Want: []string{"1"}, Not: nil},
+	)
+
+	s.Arrives(rejected)
+	s.Arrives(waiting)
+	s.Arrives(arrived)
+
+	// What is changed where no service runs is done when one starts.
+	bot := apptest.NewLead("bot")
+	bot["website"] = "https://spam.example"
+	bot["consents"] = []any{object{"purpose": "marketing", "given": true}}
+	_, answer := s.Post("/api/quote/submit", bot)
+	held, _ := answer["submissionId"].(string)
+	s.Stop(t)
+	s.Says(
+		apptest.Said{Args: "deliveries retry " + done, Want: []string{"1"}, Not: nil},
+		apptest.Said{Args: "deliveries resend " + arrived + " --target crm", Want: []string{lead.Reference(arrived)}, Not: nil},
+		apptest.Said{Args: "leads release " + held, Want: []string{"changed                    1"}, Not: nil},
+		apptest.Said{Args: "leads withdraw " + held + " --purpose marketing", Want: []string{"once the service runs, it tells the CMS and the CRM"}, Not: nil},
+	)
+	s.Start()
+	s.Arrives(arrived)
+	s.Arrives(held)
+
+	s.Stubs.CRM.Remove("arrived@example.com")
+	s.Says(apptest.Said{Args: "deliveries resend " + lead.Reference(arrived) + " --target crm",
+		Want: []string{lead.Reference(arrived)}, Not: nil})
+	apptest.Eventually(t, "it is sent again", func() bool {
+		return len(s.Stubs.Contacts("arrived@example.com")) == 1
+	})
+
+	for session, id := range map[string]string{"arrived": arrived, "rejected": rejected, "waiting": waiting} {
+		s.Stubs.CheckLead(t, session, id)
+	}
+}
+
+// verified is the report of `deliveries verify`.
+type verified struct {
+	Submissions int
+	Targets     []struct {
+		Target                             string
+		Present, UnderWay, Missing, Resent int
+		Error                              string
+	}
+}
+
+func TestDeliveriesVerify(t *testing.T) {
+	t.Parallel()
+	s, arrived, rejected, _ := troubled(t)
+	verify := func(args ...string) (v verified, code int) {
+		t.Helper()
+		out, code := s.Run(append([]string{"deliveries", "verify", "--json"}, args...)...)
+		apptest.ReadJSON(t, out, &v)
+		apptest.NoPersonalData(t, out)
+		return v, code
+	}
+
+	s.Stubs.Recover()
+	// A failed delivery is missing; a waiting one is under way or has arrived by now.
+	v, code := verify()
+	if cms, crm := v.Targets[0], v.Targets[1]; code != 2 || v.Submissions != 3 ||
+		cms.Present != 2 || cms.Missing != 1 || crm.Present+crm.UnderWay != 3 {
+		t.Errorf("%d %+v", code, v)
+	}
+
+	if v, code := verify("--target", "crm"); len(v.Targets) != 1 || code != 0 {
+		t.Errorf("the CRM alone: %d %+v", code, v)
+	}
+	if v, code := verify("--since",
+		time.Now().Add(time.Hour).UTC().Format(time.RFC3339)); v.Submissions != 0 || code != 0 {
+		t.Errorf("since later: %d %+v", code, v)
+	}
+
+	// The targets lose what had arrived. A lead that was delivered a moment ago may not
+	// be visible yet, and is not resent.
+	docs := s.Stubs.CMS.Documents()
+	delete(docs, "quoteSubmission."+arrived)
+	var left []json.RawMessage
+	for _, raw := range docs {
+		left = append(left, raw)
+	}
+	if err := s.Stubs.CMS.Replace(left...); err != nil {
+		t.Fatal(err)
+	}
+
+	apptest.Eventually(t, "it is found missing", func() bool {
+		v, code = verify()
+		return code == 2 && v.Targets[0].Missing == 2 && v.Targets[1].Present == 3
+	})
+
+	if out, code := s.Run("deliveries", "verify"); code != 2 ||
+		!strings.Contains(out, "3 submissions compared") || !strings.Contains(out, "--fix") {
+		t.Errorf("the table: %d %s", code, out)
+	}
+
+	if v, code := verify("--fix"); code != 2 || v.Targets[0].Missing != 2 || v.Targets[0].Resent != 2 {
+		t.Errorf("fixing: %d %+v", code, v)
+	}
+	for _, id := range []string{arrived, rejected} {
+		if entry := `RESENT ` + id + ` {"target":"cms"}`; !slices.Contains(s.Recorded(), entry) {
+			t.Errorf("the audit lacks %s: %q", entry, s.Recorded())
+		}
+	}
+
+	apptest.Eventually(t, "it is repaired", func() bool { _, code := verify(); return code == 0 })
+	s.Arrives(arrived)
+	s.Arrives(rejected)
+
+	// A target that can't answer is an error, not a finding, and the other target is
+	// still reported.
+	s.Stubs.CMS.Fail(faulttest.Answer(503).Times(-1))
+	if v, code := verify(); code != 1 || v.Targets[0].Error == "" || v.Targets[1].Present != 3 {
+		t.Errorf("with the CMS away: %d %+v", code, v)
+	}
+}
+
+// More leads than fit into one request to a target are compared too.
+func TestVerifyInBatches(t *testing.T) {
+	t.Parallel()
+	const leads = 230
+	s := apptest.NewSite(t).Start()
+
+	for i := range leads {
+		s.Submit(fmt.Sprintf("batch-%d", i))
+	}
+
+	files := &apptest.Service{T: t, DataDir: s.Dir}
+	apptest.Eventually(t, "all arrive", func() bool {
+		return len(files.Files("cms")) == leads && len(files.Files("crm")) == leads
+	})
+	s.Says(apptest.Said{Args: "deliveries verify", Want: []string{fmt.Sprintf("%d submissions compared", leads)}, Not: nil})
+}

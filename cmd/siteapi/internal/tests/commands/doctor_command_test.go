@@ -1,0 +1,253 @@
+package commands
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/cache/cachetest/valkeyserver"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/store/storetest/pgserver"
+	"siteapi/integrations/upstream/faulttest"
+)
+
+// strict returns settings for production in which the doctor finds nothing.
+func strict() []string {
+	return []string{
+		"ENVIRONMENT=production",
+		"CACHE_API_TOKEN=hush-0123456789-0123456789",
+		"CMS_WEBHOOK_SECRET=hush-9876543210-9876543210",
+		"CMS_WEBHOOK_SIGNING_SECRET=hush-5555555555-5555555555",
+		"ADMIN_API_TOKEN=hush-7777777777-7777777777",
+		"CONTENT_TYPES=heroSection",
+		"CORS_ALLOWED_ORIGINS=https://site.example",
+		"RATE_LIMITS=on",
+		"SITE_URL=https://api.example",
+		"TRUSTED_PROXIES=127.0.0.1",
+	}
+}
+
+func TestDoctorFindsNothing(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewFarSite(t, strict()...)
+	s.Start()
+
+	if err := os.Chmod(s.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.Arrives(s.Submit("lead"))
+	documents := len(s.Stubs.CMS.Documents())
+
+	c, code := s.Doctor(nil, "--strict", "--server", s.Base)
+	for _, d := range c.Checks {
+		// The disk of a busy machine may be slow.
+		if d.State != "OK" && !strings.Contains(d.Detail, "a commit took") {
+			t.Errorf("%d %+v", code, d)
+		}
+	}
+
+	for check, words := range map[string]string{
+		"settings":    "for production",
+		"data folder": "written and synced",
+		"deliveries":  "none is late",
+		"cache":       "in the memory",
+		"cms":         "documents in en",
+		"crm":         "answered",
+		"service":     "is ready",
+	} {
+		c.Says(t, check, "OK", words)
+	}
+
+	if len(s.Stubs.CMS.Documents()) != documents || len(s.Stubs.CRM.Contacts()) != 1 {
+		t.Error("the doctor left something at the CMS or the CRM")
+	}
+	if left, _ := filepath.Glob(filepath.Join(s.Dir, ".*")); len(left) != 0 {
+		t.Errorf("left behind: %q", left)
+	}
+
+	s.Says(apptest.Said{Args: "doctor --server " + s.Base,
+		Want: []string{"ok      settings     they can be used", "ok      cms"}, Not: []string{"\x1b"}})
+
+	c, _ = s.Doctor(nil, "--server", "http://127.0.0.1:1")
+	c.Says(t, "service", "WARNING", "a process has the database open")
+
+	// A service that does not run is a warning, unless it was never started.
+	s.Stop(t)
+	c, _ = s.Doctor(nil, "--server", "http://127.0.0.1:1")
+	c.Says(t, "service", "WARNING", "no process has the database open")
+	c, _ = apptest.NewSite(t).Doctor(nil, "--server", "http://127.0.0.1:1")
+	c.Says(t, "service", "OK", "none answers")
+}
+
+func TestDoctorOnSettings(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewSite(t, append(strict(), "CMS_DRIVER=file", "CMS_FILE="+apptest.OwnContent(t))...)
+	risky := []string{
+		"CACHE_API_TOKEN=hush",
+		"SITE_URL=http://x.example",
+		"GRAPHQL_PLAYGROUND=on",
+		"RATE_LIMITS=off",
+		"CORS_ALLOWED_ORIGINS=*",
+		"ADMIN_ADDR=:9090",
+	}
+
+	c, code := s.Doctor(risky)
+	if code != 0 || c.State != "WARNING" {
+		t.Errorf("warnings alone: %d %+v", code, c)
+	}
+
+	for _, words := range []string{
+		"short enough to be guessed",
+		"SITE_URL is not an https",
+		"GRAPHQL_PLAYGROUND",
+		"RATE_LIMITS=off",
+		"CORS_ALLOWED_ORIGINS=*",
+		"ADMIN_ADDR",
+		"CRM_DRIVER=file",
+	} {
+		c.Says(t, "settings", "WARNING", words)
+	}
+
+	if _, code := s.Doctor(risky, "--strict"); code != 2 {
+		t.Errorf("warnings, strictly: %d", code)
+	}
+
+	empty, _ := s.Doctor([]string{"CONTENT_TYPES=", "CORS_ALLOWED_ORIGINS=", "ADMIN_API_TOKEN="})
+	for _, name := range []string{"CONTENT_TYPES", "CORS_ALLOWED_ORIGINS", "ADMIN_API_TOKEN"} {
+		empty.Says(t, "settings", "WARNING", name+" is empty")
+	}
+
+	c, code = s.Doctor([]string{"TRUSTED_PROXIES=::/0"})
+	if c.Says(t, "settings", "FAILED", "pretend to be any client"); code != 2 {
+		t.Errorf("a failure: %d", code)
+	}
+
+	// Before the first start the doctor creates nothing.
+	fresh := apptest.NewSite(t)
+	fresh.Dir += "/none"
+	c, code = fresh.Doctor([]string{"DATA_DIR=" + fresh.Dir})
+	for _, check := range []string{"data folder", "database", "cms"} {
+		c.Says(t, check, "WARNING", "first start")
+	}
+	if _, err := os.Stat(fresh.Dir); code != 0 || err == nil {
+		t.Errorf("looking for a folder made it: %d", code)
+	}
+
+	s.Refuses(map[string]string{"doctor x": "one argument too many", "doctor --server ftp://x": "--server"})
+}
+
+// Wrong settings are reported one by one, and what does not depend on them is checked.
+func TestDoctorGoesOnAfterWrongSettings(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewSite(t, strict()...)
+	c, code := s.Doctor([]string{
+		"CACHE_URL=x://hush",
+		"LISTEN_ADDR=8080",
+		"CMS_DRIVER=sanity",
+		"SANITY_PROJECT_ID=hush!",
+	})
+	if code != 2 {
+		t.Errorf("exit code %d", code)
+	}
+
+	for _, words := range []string{
+		"CACHE_URL: must",
+		"LISTEN_ADDR: must",
+		"SANITY_PROJECT_ID: must",
+		"SANITY_TOKEN: is required",
+	} {
+		c.Says(t, "settings", "FAILED", words)
+	}
+	for _, check := range []string{"cache", "cms", "prices", "mail"} {
+		c.Says(t, check, "WARNING", "not checked")
+	}
+	c.Says(t, "data folder", "OK", "written and synced")
+	c.Says(t, "database", "WARNING", "first start")
+
+	c, _ = s.Doctor([]string{"DATABASE_URL=mysql://hush"})
+	c.Says(t, "settings", "FAILED", "DATABASE_URL: must")
+	c.Says(t, "settings", "FAILED", "CMS_DRIVER: is required in production")
+	c.Says(t, "database", "WARNING", "not checked")
+	c.Says(t, "cache", "OK", "in the memory")
+}
+
+func TestDoctorOnUpstreams(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewSite(t)
+	s.Stubs = apptest.NewVendors(t, sanitytest.Options{ReadToken: "hush-reader"}, hubspottest.Options{})
+	s.Env = append(s.Env, s.Stubs.Environ()...)
+
+	answers := func(status int) func() {
+		return func() {
+			s.Stubs.CMS.Fail(faulttest.Answer(status).Times(-1))
+		}
+	}
+
+	for _, tt := range []struct {
+		fail                func()
+		env                 string
+		check, state, words string
+	}{
+		{nil, "CONTENT_TYPES=herosection,heroSection", "content", "WARNING", "document of type herosection"},
+		{nil, "SANITY_API_URL=http://127.0.0.1:1", "cms", "FAILED", "are not lost"},
+		{nil, "SANITY_TOKEN=hush-reader", "cms leads", "FAILED", "role Editor"},
+		{answers(429), "A=b", "cms", "FAILED", "quota"},
+		{func() { _ = s.Stubs.CMS.Replace() }, "A=b",
+			"content", "WARNING", "no published document of type siteSettings"},
+		{nil, "HUBSPOT_API_URL=http://127.0.0.1:1", "crm", "FAILED", "are not lost"},
+		{nil, "HUBSPOT_TOKEN=hush-wrong", "crm", "FAILED", "see whether HUBSPOT_TOKEN is valid"},
+		{nil, "SANITY_DATASET=unknown", "cms", "FAILED", "see SANITY_PROJECT_ID, SANITY_DATASET"},
+		{nil, "HUBSPOT_API_VERSION=2001-01", "crm", "FAILED", "see HUBSPOT_API_VERSION"},
+	} {
+		if tt.fail != nil {
+			tt.fail()
+		}
+
+		c, _ := s.Doctor([]string{tt.env})
+		c.Says(t, tt.check, tt.state, tt.words)
+		s.Stubs.Recover()
+	}
+
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	c, code := s.Doctor(nil, "--server", other.URL)
+	if c.Says(t, "service", "FAILED", "is not this service"); code != 2 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestDoctorOnBackends(t *testing.T) {
+	t.Parallel()
+	cache, database := valkeyserver.Start(t), pgserver.Start(t)
+	s := apptest.NewSite(t, "CACHE_URL="+cache.URL(), "DATABASE_URL="+database.NewDatabase(t))
+	c, _ := s.Doctor(nil, "--server", "http://127.0.0.1:1")
+	c.Says(t, "cache", "OK", "valkey: stored, read and removed")
+	c.Says(t, "service", "WARNING", "none answers at http://127.0.0.1:1")
+
+	cache.Stop()
+	c, code := s.Doctor([]string{"DATABASE_URL=" + database.URL("nosuch")})
+	c.Says(t, "cache", "FAILED", "")
+	c.Says(t, "database", "FAILED", "nosuch")
+
+	away, _ := s.Doctor([]string{"DATABASE_URL=postgres://u@/db?host=/no/such/folder"})
+	away.Says(t, "database", "FAILED", "no such file")
+	if code != 2 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestDoctorOnDeliveries(t *testing.T) {
+	t.Parallel()
+	s, _, _, _ := troubled(t)
+	bot := apptest.NewLead("bot")
+	bot["website"] = "https://spam.example"
+	s.Post("/api/quote/submit", bot)
+	c, _ := s.Doctor(nil, "--server", s.Base)
+	c.Says(t, "deliveries", "WARNING", "1 leads were refused by the cms for good")
+	c.Says(t, "reviews", "WARNING", "1 leads are in review")
+}

@@ -1,0 +1,540 @@
+package commands
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/cache/cachetest/valkeyserver"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/lead"
+	"siteapi/integrations/store/storetest/pgserver"
+	"siteapi/integrations/upstream/faulttest"
+)
+
+// erase runs `leads erase` beside the running service.
+func erase(s *apptest.Site, args ...string) (r apptest.Erased, code int) {
+	s.T.Helper()
+	out, code := s.Run(append([]string{
+		"leads", "erase", "--json", "--email", "hers@example.com", "--server", s.Base,
+	}, args...)...)
+	apptest.ReadJSON(s.T, out, &r)
+	return r, code
+}
+
+// populate stores the data of a person everywhere: two leads, their PDFs, and a session
+// with only a hint. It also stores a lead and a session of another person.
+func populate(s *apptest.Site) (hers []string, theirs string) {
+	s.T.Helper()
+	again := apptest.NewLead("hers-2")
+	again["contact"] = object{
+		"email":     "HERS@example.com",
+		"firstName": "Hersfirst",
+		"lastName":  "Herslast",
+		"phone":     "+40 700 555 123",
+		"company":   "Herscompany",
+	}
+	again["message"] = "Write to hers@example.com,\nhersmessage."
+	again["consents"] = []any{object{"purpose": "news", "given": true, "text": "hers-wording"}}
+	again["attribution"] = object{
+		"source":      "hers-source",
+		"medium":      "hers-medium",
+		"campaign":    "hers-campaign",
+		"term":        "hers-term",
+		"content":     "hers-content",
+		"referrer":    "https://hers-referrer.example/",
+		"landingPage": "/hers-page",
+	}
+	first := s.Submit("hers")
+	_, second := s.Post("/api/quote/submit", again)
+	hers = []string{first, second["submissionId"].(string)}
+	theirs = s.Submit("theirs")
+
+	s.Post("/api/quote/track",
+		object{"sessionId": "hint", "formData": object{"email": "Hers@example.com", "firstName": "Hershint"},
+			"consents":    []any{object{"purpose": "save_progress", "given": true, "text": "hers-agreed"}},
+			"attribution": object{"source": "hers-first"}})
+	s.Post("/api/quote/track",
+		object{"sessionId": "hint-2", "formData": object{"email": "theirs@example.com", "firstName": "Ana"}})
+
+	for _, id := range append([]string{theirs}, hers...) {
+		s.Arrives(id)
+		if pdf(s, id) != http.StatusOK {
+			s.T.Error("no PDF")
+		}
+	}
+
+	return hers, theirs
+}
+
+// gone fails if the site still has data of the erased address, or lacks data of another.
+func gone(s *apptest.Site, hers []string, theirs string) {
+	s.T.Helper()
+	for _, id := range hers {
+		if status := pdf(s, id); status != http.StatusNotFound {
+			s.T.Errorf("the PDF of %s answers %d", id, status)
+		}
+		if len(s.DeliveriesOf(id)) != 0 {
+			s.T.Errorf("%s has deliveries", id)
+		}
+	}
+
+	s.Says(
+		apptest.Said{Args: "leads list", Want: []string{"theirs@example.com"}, Not: []string{"ers@example.com ", "HERS"}},
+		apptest.Said{Args: "leads show " + theirs, Want: []string{"CMS", "CRM"}, Not: nil},
+	)
+
+	if pdf(s, theirs) != http.StatusOK {
+		s.T.Error("somebody else's PDF is gone")
+	}
+	if s.Stubs != nil && (len(s.Stubs.Contacts("hers@example.com")) != 0 ||
+		len(s.Stubs.Documents("hers"))+len(s.Stubs.Documents("hers-2")) != 0) {
+		s.T.Error("the CMS or the CRM holds something still")
+	}
+}
+
+// ofHer lists what the erased person typed, and where it came from, in lower case.
+var ofHer = []string{
+	"hers@example", "hersfirst", "herslast", "700 555 123", "700555123", "herscompany", "hersmessage", "hers-wording",
+	"hers-source", "hers-medium", "hers-campaign", "hers-term", "hers-content", "hers-referrer", "hers-page",
+	"hershint", "hers-first", "hers-note", "hers-agreed",
+}
+
+// traces returns the parts of ofHer that a text holds.
+func traces(text []byte) (found []string) {
+	for _, part := range ofHer {
+		if strings.Contains(strings.ToLower(string(text)), part) {
+			found = append(found, part)
+		}
+	}
+	return found
+}
+
+// inFiles returns what the files of the data folder hold of the erased person.
+func inFiles(s *apptest.Site) (found []string) {
+	s.T.Helper()
+	err := filepath.WalkDir(s.Dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+
+		data, err := os.ReadFile(path)
+		found = append(found, traces(data)...)
+		return err
+	})
+	if err != nil {
+		s.T.Error(err)
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// inStubs returns what the documents of the CMS and the contacts of the CRM hold.
+func inStubs(s *apptest.Site) (cms, crm []string) {
+	s.T.Helper()
+	documents, err := json.Marshal(s.Stubs.CMS.Documents())
+	contacts, err2 := json.Marshal(s.Stubs.CRM.Contacts())
+	if err := errors.Join(err, err2); err != nil {
+		s.T.Error(err)
+	}
+	return traces(documents), traces(contacts)
+}
+
+// clean fails if a file in the data folder, the CMS or the CRM holds anything of the erased
+// person, byte by byte.
+func clean(s *apptest.Site) {
+	s.T.Helper()
+	if found := inFiles(s); len(found) > 0 {
+		s.T.Errorf("the data folder holds %q", found)
+	}
+	if s.Stubs == nil {
+		return
+	}
+	if cms, crm := inStubs(s); len(cms)+len(crm) > 0 {
+		s.T.Errorf("the CMS holds %q, the CRM %q", cms, crm)
+	}
+}
+
+func TestEraseEverywhere(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewFarSite(t, apptest.LiveEnv()...).Start()
+	hers, theirs := populate(s)
+	s.Operate(`mutation { addLeadNote(id: "` + hers[0] + `", text: "hers-note: wants a call") { state } }`)
+	if found := inFiles(s); len(found) < len(ofHer) {
+		t.Errorf("before it was erased the data folder has only %q", found)
+	}
+	if cms, crm := inStubs(s); len(cms) < 14 || len(crm) < 10 {
+		t.Errorf("before it was erased the CMS has only %q, the CRM %q", cms, crm)
+	}
+
+	// A dry run changes nothing.
+	r, code := erase(s, "--email", " hers@Example.com ")
+	if code != 2 || !r.DryRun || r.Complete || r.Email != "hers@example.com" {
+		t.Errorf("%d %+v", code, r)
+	}
+
+	// In development, each lead has two mails beside the deliveries to CMS and CRM.
+	counts := map[string]int{
+		"deliveries":  8,
+		"files":       4,
+		"documents":   2,
+		"contacts":    1,
+		"submissions": 2,
+		"sessions":    1,
+		"consents":    1,
+	}
+	for unit, n := range counts {
+		r.Says(t, unit, n, 0, "found")
+	}
+
+	if p := r.At("PDFs"); p.Found != nil || p.State != "unknown" {
+		t.Errorf("the receipt says of the cache: %+v", p)
+	}
+	s.Arrives(hers[0])
+
+	// This erasure brings the write-ahead log into the database's file, and forgets all
+	// PDFs.
+	erase(s, "--email", "unknown@example.com", "--yes")
+	for _, id := range hers {
+		pdf(s, id)
+	}
+
+	// The command refuses before anything is erased.
+	s.Refuses(map[string]string{
+		"leads erase --email hers@example.com --yes --receipt /nowhere/receipt.json": "writing a file",
+		"leads erase --email hers@example.com --yes --receipt " + s.Dir:              "exists",
+	})
+
+	path := filepath.Join(t.TempDir(), "receipt.json")
+	if r, code = erase(s, "--yes", "--receipt", path); code != 0 || !r.Complete || len(r.Remains) == 0 ||
+		strings.Contains(strings.Join(r.Remains, " "), "PostgreSQL") {
+		t.Errorf("%d %+v", code, r)
+	}
+
+	for unit, n := range counts {
+		r.Says(t, unit, n, n, "erased")
+	}
+	if r.At("PDFs").Erased < 2 {
+		t.Errorf("the receipt says of the cache: %+v", r.At("PDFs"))
+	}
+
+	var filed apptest.Erased
+	if data, err := os.ReadFile(path); err != nil || json.Unmarshal(data, &filed) != nil || !filed.Complete {
+		t.Errorf("the filed receipt: %v %s", err, data)
+	}
+
+	gone(s, hers, theirs)
+	s.Stubs.CheckLead(t, "theirs", theirs)
+	clean(s)
+	s.Stop(t)
+	clean(s)
+
+	// A repetition without a service finds nothing left to do.
+	if r, code = erase(s, "--yes"); code != 0 || !r.Complete {
+		t.Errorf("again: %d %+v", code, r)
+	}
+	for _, p := range r.Places {
+		r.Says(t, p.Unit, 0, 0, "nothing there")
+	}
+
+	s.Refuses(map[string]string{
+		"leads erase --yes":                           "--email: must be one e-mail address",
+		"leads erase --email a@b.co,c@d.co":           "must be one e-mail address",
+		"leads erase --email @":                       "must be one e-mail address",
+		"leads erase --email a@b.co --server ftp://x": "--server",
+		"leads erase --email a@b.co x":                "one argument too many",
+	})
+}
+
+// A failure at one place is reported, and a repetition completes the erasure.
+func TestErasePlacesThatFail(t *testing.T) {
+	t.Parallel()
+	cms := func(f faulttest.Fault) func(*apptest.Vendors) {
+		return func(stubs *apptest.Vendors) { stubs.CMS.Fail(f.Times(-1)) }
+	}
+
+	for _, tt := range []struct {
+		name         string
+		fail         func(stubs *apptest.Vendors)
+		failed, done string // units
+	}{
+		{"the CMS can't be asked",
+			cms(faulttest.Answer(401)), "documents", "contacts"},
+		{"the CMS does not delete",
+			cms(faulttest.Answer(503).On("mutate")),
+			"documents", "contacts"},
+		{"the CRM is away", func(stubs *apptest.Vendors) {
+			stubs.CRM.Fail(faulttest.Answer(503).Times(-1))
+		}, "contacts", "documents"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := apptest.NewFarSite(t).Start()
+			s.T = t
+			hers, theirs := populate(s)
+			tt.fail(s.Stubs)
+
+			r, code := erase(s, "--yes")
+			if p := r.At(tt.failed); code != 1 || r.Complete || p.State != "failed" ||
+				p.Erased != 0 || p.Detail == "" || strings.Contains(p.Detail, "hers@") {
+				t.Errorf("%d %+v", code, r)
+			}
+
+			if p := r.At(tt.done); p.State != "erased" {
+				t.Errorf("the receipt says %+v", p)
+			}
+
+			r.Says(t, "submissions", 2, 0, "kept")
+
+			s.Stubs.Recover()
+			if r, code := erase(s, "--yes"); code != 0 || !r.Complete {
+				t.Errorf("the repetition: %d %+v", code, r)
+			}
+			gone(s, hers, theirs)
+		})
+	}
+}
+
+// A receipt counts only deleted data as erased, and data out of reach as unknown.
+func TestReceiptWithTheCRMAway(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewFarSite(t).Start()
+	s.Arrives(s.Submit("hers"))
+
+	receipt := func(args ...string) (r apptest.Erased) {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "receipt.json")
+		_, code := erase(s, append(args, "--receipt", path)...)
+		if data, err := os.ReadFile(path); err != nil || json.Unmarshal(data, &r) != nil || r.Complete ||
+			code != 1 {
+			t.Fatalf("%d %v %s", code, err, data)
+		}
+		return r
+	}
+
+	s.Stubs.CRM.Fail(faulttest.Answer(503).Times(-1))
+	for _, args := range [][]string{nil, {"--yes"}} {
+		r := receipt(args...)
+		if p := r.At("contacts"); p.Found != nil || p.Erased != 0 || p.State != "failed" {
+			t.Errorf("%v: of the CRM, which can't be asked, it says %+v", args, p)
+		}
+		if p := r.At("submissions"); p.Found == nil || *p.Found != 1 || p.Erased != 0 {
+			t.Errorf("%v: of the database it says %+v", args, p)
+		}
+		if p := r.At("PDFs"); p.Found != nil || p.Erased != 0 {
+			t.Errorf("%v: of the cache, which was not asked, it says %+v", args, p)
+		}
+	}
+
+	s.Stubs.Recover()
+	s.Stubs.CRM.Fail(faulttest.Answer(403).On("POST /gdpr-delete").Times(-1))
+	receipt("--yes").Says(t, "contacts", 1, 0, "failed")
+	if len(s.Stubs.Contacts("hers@example.com")) != 1 {
+		t.Error("the CRM has lost the contact all the same")
+	}
+}
+
+// An erasure waits for a delivery that is being tried, and a delivery that waits never
+// arrives after it.
+func TestEraseBeforeDelivery(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewFarSite(t).Start()
+	s.Stubs.CRM.Fail(faulttest.Of(faulttest.Hang).Times(1))
+	id := s.Submit("hers")
+	s.Reaches(id, "crm", "running")
+
+	if r, code := erase(s, "--yes"); code != 0 || !r.Complete {
+		t.Errorf("%d %+v", code, r)
+	}
+
+	s.Stubs.Recover()
+	s.Arrives(s.Submit("later"))
+	if len(s.Stubs.Contacts("hers@example.com"))+len(s.Stubs.Documents("hers"))+len(s.DeliveriesOf(id)) != 0 {
+		t.Error("a delivery arrived after the erasure")
+	}
+}
+
+// An erasure is complete only if it reaches the memory of the running service; the other
+// places do not wait for that.
+func TestEraseWithoutTheService(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewSite(t).Start()
+	hers, theirs := populate(s)
+
+	for name, server := range map[string]http.HandlerFunc{
+		"another token": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusUnauthorized)
+		},
+		"another server": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`<html>`))
+		},
+	} {
+		other := httptest.NewServer(server)
+		r, code := erase(s, "--yes", "--server", other.URL)
+		other.Close()
+
+		if p := r.At("PDFs"); code != 1 || r.Complete || p.State != "failed" ||
+			!strings.Contains(p.Detail, other.URL) {
+			t.Errorf("%s: %d %+v", name, code, p)
+		}
+	}
+
+	if r, code := erase(s, "--yes", "--server", "http://127.0.0.1:1"); code != 1 ||
+		r.At("PDFs").State != "failed" {
+		t.Errorf("the service is away: %d %+v", code, r)
+	}
+
+	if r, code := erase(s, "--yes"); code != 0 || !r.Complete || r.At("PDFs").Erased < 2 {
+		t.Errorf("the repetition: %d %+v", code, r)
+	}
+
+	gone(s, hers, theirs)
+	clean(s)
+}
+
+// With several instances the shared cache is cleared, and the table says what was done.
+func TestEraseWithPostgresAndValkey(t *testing.T) {
+	t.Parallel()
+	database, cache := pgserver.Start(t), valkeyserver.Start(t)
+	s := apptest.NewSite(t, "DATABASE_URL="+database.NewDatabase(t), "CACHE_URL="+cache.URL()).Start()
+	hers, theirs := populate(s)
+
+	out, code := s.Run("leads", "erase", "--email", "hers@example.com", "--yes")
+	if code != 0 || !strings.Contains(out, "complete: nothing is left") || !strings.Contains(out, "VACUUM") {
+		t.Errorf("%d %s", code, out)
+	}
+
+	gone(s, hers, theirs)
+	cache.Stop()
+	if r, code := erase(s, "--yes"); code != 1 || r.At("PDFs").State != "failed" {
+		t.Errorf("with the cache away: %d %+v", code, r)
+	}
+}
+
+// The address may come by standard input, which no list of processes shows.
+func TestEraseFromStandardInput(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewSite(t).Start()
+	id := s.Submit("hers")
+
+	run := func(input string, args ...string) (string, int) {
+		cmd := exec.CommandContext(t.Context(), apptest.Binary,
+			append([]string{"leads", "erase", "--email", "-", "--server", s.Base}, args...)...)
+		cmd.Env = s.Env
+		cmd.Stdin = strings.NewReader(input)
+
+		out, _ := cmd.CombinedOutput()
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+
+	for _, tt := range []struct {
+		input, want string
+		code        int
+		args        []string
+	}{
+		{"", "must be one e-mail address", 1, nil},
+		{"hers@example.com\n", "add --yes", 2, nil},
+		{"hers@example.com", "complete", 0, []string{"--yes"}},
+	} {
+		if out, code := run(tt.input, tt.args...); code != tt.code || !strings.Contains(out, tt.want) {
+			t.Errorf("%q: %d %s", tt.input, code, out)
+		}
+	}
+
+	if status := pdf(s, id); status != http.StatusNotFound {
+		t.Errorf("the PDF answers %d", status)
+	}
+}
+
+// Every address that a visitor may submit can be erased.
+func TestEraseUnusualAddresses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := apptest.Launch(t, dir)
+	for i, email := range []string{`"a,b"@example.com`, `"a b"@example.com`, "JosÉ@example.com"} {
+		lead := apptest.NewLead(fmt.Sprint("unusual-", i))
+		lead["contact"].(map[string]any)["email"] = email
+		if status, answer := r.Post("/api/quote/submit", lead); status != http.StatusOK {
+			t.Errorf("%s: %d %v", email, status, answer)
+			continue
+		}
+
+		out, code := apptest.Command(t, []string{"ENVIRONMENT=development", "DATA_DIR=" + dir},
+			"leads", "erase", "--email", email, "--yes", "--server", r.Base)
+		if code != 0 || !regexp.MustCompile(`submissions +1 +1 +erased`).MatchString(out) {
+			t.Errorf("%s: %d %s", email, code, out)
+		}
+	}
+}
+
+// Commands with other settings than the service's would find nothing in the CMS and the CRM,
+// and report that nothing is left.
+func TestCommandsWithOtherSettings(t *testing.T) {
+	t.Parallel()
+	vendors := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	hook, _ := apptest.NewLeadReceiver(t)
+	env := vendors.Env()
+	env["LEAD_WEBHOOK_URL"], env["LEAD_WEBHOOK_SECRET"] = hook, apptest.LeadSecret
+	s := apptest.Start(t, env)
+	id := s.Submit(t, "other-settings")
+	apptest.Eventually(t, "the deliveries", func() bool {
+		for _, d := range s.Deliveries(id) {
+			if d.State != lead.Delivered {
+				return false
+			}
+		}
+		return len(s.Deliveries(id)) > 2
+	})
+	stored, err := s.App.Data.Quotes.Lead(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	right := maps.Clone(s.Env)
+	erase := []string{"leads", "erase", "--yes", "--email", stored.Contact.Email, "--server", s.Base}
+	for _, tt := range []struct {
+		command, unset, says []string
+	}{
+		{
+			erase,
+			slices.Collect(maps.Keys(env)),
+			[]string{
+				"CMS_DRIVER is sanity there and file here", "SANITY_DATASET is", "CRM_DRIVER is hubspot there and file here",
+				"LEAD_WEBHOOK_URL is set there and unset here",
+			},
+		},
+		{erase, []string{"LEAD_WEBHOOK_URL"}, []string{"LEAD_WEBHOOK_URL is set there and unset here"}},
+		{[]string{"deliveries", "verify", "--fix"}, []string{"CRM_DRIVER"}, []string{"CRM_DRIVER is hubspot there and file here"}},
+		{[]string{"crm", "pull"}, []string{"CRM_DRIVER"}, []string{"CRM_DRIVER is hubspot there and file here"}},
+		{[]string{"crm", "pull"}, []string{"HUBSPOT_API_URL"}, []string{"HUBSPOT_API_URL is http"}},
+	} {
+		s.Env = maps.Clone(right)
+		maps.DeleteFunc(s.Env, func(name, _ string) bool { return slices.Contains(tt.unset, name) })
+		out, err := s.Command(tt.command...)
+		for _, text := range tt.says {
+			if err == nil || !strings.Contains(err.Error(), text) {
+				t.Errorf("%v without %v: no %q in %v: %s", tt.command, tt.unset, text, err, out)
+			}
+		}
+	}
+
+	if _, err := s.App.Data.Quotes.Lead(t.Context(), id); err != nil {
+		t.Errorf("the lead: %v", err)
+	}
+	s.Env = right
+	if out, err := s.Command(erase...); err != nil || !strings.Contains(out, "complete") {
+		t.Errorf("with the settings of the service: %v, %s", err, out)
+	}
+}

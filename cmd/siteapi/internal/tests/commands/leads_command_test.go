@@ -1,0 +1,209 @@
+package commands
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/lead"
+)
+
+// A lead is found by its id, by the reference on its PDF, by its address and by its time.
+func TestLeadsAreFound(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewSite(t)
+	s.Keep(nil, apptest.Odd())
+	s.Start()
+	first, second := s.Submit("first"), s.Submit("second")
+	s.Arrives(first)
+	s.Arrives(second)
+	reference := lead.Reference(first)
+
+	s.Says(
+
+		apptest.Said{
+			Args: "leads list",
+			Want: []string{
+				"REFERENCE", lead.Reference(second), "delivered", "15100 20400.5 EUR", "Ana", "Ionescu",
+				"second@example.com", "web-app", "ro",
+				reference, "ODD1ODD2", "2020-02-03 04:05:06", "in-review", "1234.5 1000000000 EUR",
+			},
+			Not: []string{"\x1b", "\u202e", "newest", "\r"},
+		},
+		apptest.Said{Args: "leads list --limit 1", Want: []string{"second@example.com", "--limit 0 lists all"}, Not: []string{"first@"}},
+		apptest.Said{Args: "leads list --since 1h", Want: []string{"second@", "first@"}, Not: []string{"odd@"}},
+		apptest.Said{Args: "leads list --since 2020-02-03 --until 2020-02-04", Want: []string{"odd@"}, Not: []string{"first@"}},
+		apptest.Said{Args: "leads list --email FIRST@example.com", Want: []string{"first@"}, Not: []string{"second@"}},
+		apptest.Said{Args: "leads list --search " + strings.ToLower(reference),
+			Want: []string{"first@"}, Not: []string{"second@", "odd@"}},
+		apptest.Said{Args: "leads list --search fir", Want: []string{"first@"}, Not: []string{"second@", "odd@"}},
+		apptest.Said{Args: "leads list --state in-review", Want: []string{"odd@"}, Not: []string{"first@"}},
+		apptest.Said{Args: "leads list --state Delivered --search ana", Want: []string{"second@", "first@"}, Not: []string{"odd@"}},
+		apptest.Said{Args: "leads list --email unknown@example.com", Want: []string{"no leads"}, Not: nil},
+		apptest.Said{Args: "leads list --email unknown@example.com --json", Want: []string{"[]"}, Not: nil},
+		apptest.Said{Args: "leads list --json --limit 1",
+			Want: []string{`"id": "` + second, `"reference": "`, `"target": "CMS"`}, Not: []string{first}},
+		apptest.Said{
+			Args: "leads show " + reference,
+			Want: []string{
+				first, reference, "contact.firstName          Ana", "+40 721 000 000", "Țară SRL",
+				"selections.features.1      shop", "20400.5",
+				"deliveries.0.target        CMS", "deliveries.1.state         DELIVERED",
+				"/api/quote/pdf?id=" + first,
+			},
+			Not: []string{"second@", "IN_REVIEW"},
+		},
+		apptest.Said{Args: "leads show " + strings.ToLower(reference), Want: []string{first}, Not: nil},
+		apptest.Said{Args: "leads show " + first, Want: []string{"first@example.com"}, Not: nil},
+		apptest.Said{Args: "leads show odd1odd2odd3", Want: []string{"IN_REVIEW", "+40 721", "honeypot"},
+			Not: []string{"\x1b", "\r", "\u202e"}},
+		apptest.Said{Args: "leads show --json ODD1ODD2", Want: []string{`"firstName": "=HYPERLINK(`}, Not: []string{"00-trace"}},
+		apptest.Said{Args: "leads show --json " + reference, Want: []string{`"target": "CMS"`}, Not: nil},
+		apptest.Said{Args: "leads export --search " + reference,
+			Want: []string{"submission_id,reference", first + "," + reference}, Not: []string{second}},
+		apptest.Said{Args: "leads", Want: []string{"erase", "export", "list", "reject", "release", "show"}, Not: nil},
+	)
+
+	s.Refuses(map[string]string{
+		"leads list --since soon":     `"--since" flag: must be a duration`,
+		"leads list --since 213505d":  `"--since" flag: must be a duration`,
+		"leads list --since -213502d": `"--since" flag: must be a duration`,
+		"leads list --until tomorrow": `"--until" flag: must be a duration`,
+		"leads list --limit -1": `"-1" for "--limit" flag: ` +
+			`must be a whole number, 0: all`,
+		"leads list " + reference:   "one argument too many",
+		"leads show":                "give <id> …",
+		"leads show 12345678":       "not found",
+		"leads export --format xml": `"--format" flag: must be one of csv, ndjson`,
+		"leads list --state lost": "must be one of in-review, rejected, " +
+			"under-way, failed, delivered",
+		"leads export --output /nowhere/x/leads.csv": "--output",
+		"leads release": "give <ids> …",
+	})
+
+	for _, args := range [][]string{
+		{"leads", "export", "--email", ""},
+		{"leads", "list", "--search", " "},
+		{"deliveries", "list", "--submission", ""},
+	} {
+		if out, code := s.Run(args...); code != 1 || !strings.Contains(out, "must not be empty") {
+			t.Errorf("%q: exit code %d, %s", args, code, out)
+		}
+	}
+}
+
+// A lead in review is delivered once it is released, and only then.
+func TestLeadsRelease(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewSite(t).Start()
+	bot := apptest.NewLead("bot")
+	bot["website"] = "https://spam.example"
+	_, reply := s.Post("/api/quote/submit", bot)
+	id, _ := reply["submissionId"].(string)
+
+	if d := s.DeliveriesOf(id); len(d) != 0 {
+		t.Fatalf("a lead in review is delivered: %+v", d)
+	}
+
+	s.Refuses(map[string]string{"deliveries resend " + id + " --target cms": "release it first"})
+	s.Says(apptest.Said{Args: "deliveries verify --fix", Want: []string{"0 submissions compared"}, Not: nil})
+
+	s.Says(
+		apptest.Said{Args: "leads reject " + id, Want: []string{"changed                    1"}, Not: nil},
+		apptest.Said{Args: "leads list --state rejected", Want: []string{lead.Reference(id)}, Not: nil},
+		apptest.Said{Args: "leads release --all", Want: []string{"changed                    0"}, Not: nil},
+		apptest.Said{Args: "leads release " + lead.Reference(id), Want: []string{"changed                    1"}, Not: nil},
+	)
+
+	s.Arrives(id)
+	for _, action := range []string{"release", "reject"} {
+		if out, code := s.Run("leads", action, id); code != 2 || !strings.Contains(out, "not-in-review") {
+			t.Errorf("%s a delivered lead: %d %s", action, code, out)
+		}
+	}
+}
+
+func TestLeadsExport(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewSite(t)
+	plain := apptest.Odd()
+	plain.ID, plain.SessionID, plain.InReview, plain.Signals, plain.SubmittedAt =
+		"plain", "s", false, nil, time.Now().Add(-time.Hour).UTC()
+	s.Keep(nil, apptest.Odd(), plain)
+
+	out, code := s.Run("leads", "export")
+	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(out, "\ufeff"))).ReadAll()
+	if err != nil || code != 0 || len(rows) != 3 || strings.Count(out, "\r\n") != 5 {
+		t.Fatalf("%v, %d rows:\n%q", err, len(rows), out)
+	}
+
+	got := map[string]string{}
+	for i, name := range rows[0] {
+		got[name] = rows[1][i]
+	}
+
+	for name, want := range map[string]string{
+		"submitted_at":  "2020-02-03T04:05:06.789Z",
+		"submission_id": "odd1odd2odd3",
+		"reference":     "ODD1ODD2",
+		"session_id":    "'-1+1",
+		"email":         "odd@example.com",
+		"first_name":    `'=HYPERLINK("http://evil.example","x")`,
+		"last_name":     "Ionescu\x1b[31m, \"Ștefan\"\nX",
+		"phone":         "0040 721",
+		"locale":        "",
+		"company":       "Țară; '=cmd|' /C calc'!A0 \u202egpj.exe",
+		"project_type":  "web-app",
+		"features":      "blog;shop",
+		"complexity":    "",
+		"timeline":      "3-months",
+		"estimate_min":  "1234.5",
+		"estimate_max":  "1000000000",
+		"currency":      "EUR",
+		"pdf":           "/api/quote/pdf?id=odd1odd2odd3",
+		"state":         "in-review",
+		"signals":       "honeypot",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+
+	out, code = s.Run("leads", "export", "--format", "NDJSON", "--since", "2h")
+	var one struct{ ID, Reference, PDFURL string }
+	if code != 0 || strings.Count(out, "\n") != 1 || json.Unmarshal([]byte(out), &one) != nil ||
+		one.ID != "plain" || one.Reference != "PLAIN" || one.PDFURL != "/api/quote/pdf?id=plain" ||
+		strings.Contains(out, "trace") {
+		t.Errorf("%d %s", code, out)
+	}
+
+	path := filepath.Join(t.TempDir(), "leads.csv")
+	s.Says(apptest.Said{Args: "leads export -o " + path, Want: []string{path + ": 2 leads"}, Not: nil})
+	data, err := os.ReadFile(path)
+	if err != nil || !bytes.HasPrefix(data, []byte("\xef\xbb\xbfsubmitted_at,")) {
+		t.Errorf("%v %.40q", err, data)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+
+	s.Refuses(map[string]string{"leads export -o " + path: "--overwrite"})
+	if again, _ := os.ReadFile(path); !bytes.Equal(again, data) {
+		t.Error("the file changed")
+	}
+	s.Says(apptest.Said{Args: "leads export --overwrite --since 2h -o " + path, Want: []string{": 1 leads"}, Not: nil})
+
+	// An export that fails in the middle leaves no file, and an older one as it was.
+	s.Damage(`UPDATE leads SET body = '{"id":' WHERE id = 'plain'`)
+	s.Refuses(map[string]string{"leads export --overwrite -o " + path: "plain"})
+	entries, _ := os.ReadDir(filepath.Dir(path))
+	if now, _ := os.ReadFile(path); len(entries) != 1 || bytes.Count(now, []byte("\r\n")) != 3 {
+		t.Errorf("%d files lie in the folder, and the export holds %q", len(entries), now)
+	}
+}

@@ -1,0 +1,18 @@
+package commands
+
+import (
+	"net/http"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+)
+
+// pdf returns the status of a lead's PDF.
+func pdf(s *apptest.Site, id string) int {
+	s.T.Helper()
+	resp, err := http.Get(s.Base + "/api/quote/pdf?id=" + id)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
+}

@@ -1,0 +1,79 @@
+package commands
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"siteapi/cmd/siteapi/internal/app"
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/operator"
+	"siteapi/integrations/crm"
+	"siteapi/integrations/crm/crmtest"
+	"siteapi/integrations/upstream"
+	"siteapi/resolvers/leads"
+)
+
+// silentCRM passes leads on and keeps nothing.
+type silentCRM struct{}
+
+func (silentCRM) Upsert(ctx context.Context, c crm.Contact) error {
+	if !crm.Addressable(c.Lead.Contact.Email) {
+		return &upstream.Error{System: "silent", Kind: upstream.Rejected}
+	}
+	return silentCRM{}.Ping(ctx)
+}
+
+func (silentCRM) Ping(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return &upstream.Error{System: "silent", Kind: upstream.Unavailable, Err: err}
+	}
+	return nil
+}
+
+func (silentCRM) Missing(context.Context, []string) ([]string, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func (silentCRM) Erase(context.Context, string) error { return nil }
+
+// A CRM that keeps nothing is no failure of an erasure or a verification, and they do not
+// claim to have found anything there.
+func TestCRMThatKeepsNothing(t *testing.T) {
+	t.Parallel()
+	crmtest.Run(t, func(*testing.T) crmtest.Subject { return crmtest.Subject{Driver: silentCRM{}} })
+
+	s := apptest.NewSite(t).Start()
+	s.Arrives(s.Submit("ana"))
+	s.Stop(t)
+
+	env := map[string]string{"ENVIRONMENT": "development", "DATA_DIR": s.Dir}
+	for _, tt := range []struct{ line, want, not string }{
+		{"deliveries verify --target crm", "1 submissions compared", "could not be asked"},
+		{"leads erase --email ana@example.com --yes", "its driver keeps nothing", "failed"},
+		{"doctor --json", "keeps nothing", `"FAILED"`},
+	} {
+		deps, _ := app.OperatorDrivers(func(name string) string { return env[name] })
+		deps.OpenCRM = func(*config.Settings) (leads.CRM, error) { return silentCRM{}, nil }
+		if strings.HasPrefix(tt.line, "doctor") {
+			env["CRM_DRIVER"], env["HUBSPOT_TOKEN"] = "hubspot", "unused"
+		}
+
+		var out bytes.Buffer
+		root := &cobra.Command{SilenceErrors: true, SilenceUsage: true}
+		root.AddCommand(operator.Commands(deps)...)
+		root.SetOut(&out)
+		root.SetErr(&out)
+		root.SetArgs(strings.Fields(tt.line))
+
+		err := root.ExecuteContext(t.Context())
+		if err != nil || !strings.Contains(out.String(), tt.want) || strings.Contains(out.String(), tt.not) {
+			t.Errorf("%s: %v\n%s", tt.line, err, out.String())
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package content
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/cache/cachetest/valkeyserver"
+)
+
+// TestEveryFormOfCacheURL starts the service with each documented form of CACHE_URL.
+func TestEveryFormOfCacheURL(t *testing.T) {
+	t.Parallel()
+	server := valkeyserver.Start(t, "--user", "site", "on", ">p@ss", "~*", "&*", "+@all")
+	encrypted := tlsProxy(t, server.Addr())
+
+	for url, backend := range map[string]string{
+		"memory://":                                    "memory",
+		"valkey://" + server.Addr():                    "valkey",
+		"redis://" + server.Addr():                     "valkey",
+		"redis://site:p%40ss@" + server.Addr() + "/1":  "valkey",
+		"valkeys://" + encrypted + "?skip_verify=true": "valkey",
+		"rediss://" + encrypted + "?skip_verify=true":  "valkey",
+	} {
+		t.Run(url, func(t *testing.T) {
+			t.Parallel()
+			body := string(apptest.Launch(t, t.TempDir(), "CACHE_URL="+url).Do("GET", "/api/cache/clear", "").Body)
+			if !strings.Contains(body, `"type":"`+backend+`"`) ||
+				!strings.Contains(body, `"available":true`) {
+				t.Errorf("the cache reports %s", body)
+			}
+		})
+	}
+}
+
+// tlsProxy returns the address of a TLS listener in front of a plain server.
+func tlsProxy(t *testing.T, plain string) string {
+	t.Helper()
+	certificate := httptest.NewTLSServer(nil)
+	t.Cleanup(certificate.Close)
+
+	l, err := tls.Listen("tcp", "127.0.0.1:0",
+		&tls.Config{Certificates: certificate.TLS.Certificates, MinVersion: tls.VersionTLS12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+
+			go func() {
+				defer func() { _ = client.Close() }()
+				server, err := net.Dial("tcp", plain)
+				if err != nil {
+					return
+				}
+				defer func() { _ = server.Close() }()
+				go func() { _, _ = io.Copy(server, client) }()
+				_, _ = io.Copy(client, server)
+			}()
+		}
+	}()
+
+	return l.Addr().String()
+}

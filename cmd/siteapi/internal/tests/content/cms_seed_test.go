@@ -1,0 +1,72 @@
+package content
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+)
+
+// The sample company goes into an empty dataset, once, and a service then serves it.
+func TestSeed(t *testing.T) {
+	t.Parallel()
+	stubs := apptest.NewVendors(t, sanitytest.Options{ReadToken: "reader"}, hubspottest.Options{})
+	sample := len(stubs.CMS.Documents())
+	s := apptest.NewSite(t, append(stubs.Environ(), "CMS_WATCH=off")...)
+
+	replace := func(docs ...string) {
+		var raws []json.RawMessage
+		for _, doc := range docs {
+			raws = append(raws, json.RawMessage(doc))
+		}
+		if err := stubs.CMS.Replace(raws...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seeds := func(want string, code, documents int, args ...string) {
+		t.Helper()
+		out, got := s.Run(append([]string{"cms", "seed"}, args...)...)
+		if n := len(stubs.CMS.Documents()); got != code || n != documents || !strings.Contains(out, want) {
+			t.Errorf("exit code %d, %d documents, want %d and %d: %s", got, n, code, documents, out)
+		}
+	}
+
+	// Content of the site's own stays as it is, drafts included.
+	for _, own := range []string{
+		`{"_id":"drafts.siteSettings","_type":"siteSettings"}`,
+		`{"_id":"welcome","_type":"heroSection"}`,
+	} {
+		replace(own)
+		seeds("has content of its own", 2, 1, "--yes")
+	}
+
+	// Without a terminal the question has no answer. Leads are no content.
+	replace(`{"_id":"quoteSubmission.x","_type":"quoteSubmission"}`)
+	seeds("nothing was added", 2, 1)
+	s.Env = append(s.Env, "SANITY_TOKEN=reader")
+	seeds("refused", 1, 1, "--yes")
+	s.Env = s.Env[:len(s.Env)-1]
+
+	// What exists of the sample stays as it is.
+	replace(`{"_id":"quoteRules","_type":"quoteRules","currency":"RON"}`)
+	seeds("documents were added", 0, sample, "--yes")
+	seeds("has all documents", 0, sample, "--yes")
+	if rules := string(stubs.CMS.Documents()["quoteRules"]); !strings.Contains(rules, "RON") {
+		t.Errorf("an existing document was replaced: %s", rules)
+	}
+	if settings := string(stubs.CMS.Documents()["siteSettings"]); strings.Contains(settings, "data:image") {
+		t.Errorf("an image that Studio cannot show was stored: %s", settings)
+	}
+
+	s.Start()
+	body := s.Query(`{ SiteSettings(id: "siteSettings") { contactEmail } content(documentType: "heroSection") { id } }`)
+	if !strings.Contains(body, "hello@lumen-studio.example") || !strings.Contains(body, "heroSection-en") {
+		t.Errorf("after it is seeded the service answers %s", body)
+	}
+
+	s.Env = append(s.Env, "CMS_DRIVER=file")
+	seeds("needs no sample", 0, sample, "--yes")
+}

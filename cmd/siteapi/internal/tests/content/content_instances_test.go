@@ -1,0 +1,111 @@
+package content
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/cache/cachetest/valkeyserver"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+)
+
+// serves fails the test unless an instance serves a title at once.
+func serves(r *apptest.Process, title string) {
+	r.T.Helper()
+	if got := r.Query(apptest.AskHero); !strings.Contains(got, title) {
+		r.T.Fatalf("the answer is %s, want %q", got, title)
+	}
+}
+
+// TestFallbackCopyOfWhatWasServed starts an instance on a warm cache. The content that it
+// served from there is its fallback copy once the CMS fails, also after a restart.
+func TestFallbackCopyOfWhatWasServed(t *testing.T) {
+	t.Parallel()
+	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	stubs.Published("first title")
+	env := stubs.Environ(map[string]string{"CACHE_URL": valkey.URL()})
+	apptest.Launch(t, t.TempDir(), env...).Shows("first title")
+
+	dir := t.TempDir()
+	b := apptest.Launch(t, dir, env...)
+	serves(b, "first title")
+
+	stubs.CmsDown()
+	b.InvalidateAll()
+	for range 3 {
+		serves(b, "first title")
+	}
+	if !slices.ContainsFunc(stubs.CMS.Requests(), func(r sanitytest.Request) bool { return r.Fault != "" }) {
+		t.Error("the CMS was not asked")
+	}
+
+	_ = b.End(9)
+	serves(apptest.Launch(t, dir, env...), "first title")
+}
+
+// TestContentFileOfARestart changes the content file while the service is stopped. The cache
+// still holds the content from before.
+func TestContentFileOfARestart(t *testing.T) {
+	t.Parallel()
+	valkey, dir := valkeyserver.Start(t), t.TempDir()
+	path := filepath.Join(dir, "own.json")
+	write := func(title string) {
+		text := fmt.Sprintf(`[{"_id":"h","_type":"heroSection","language":"es","title":%q}]`, title)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := []string{"CACHE_URL=" + valkey.URL(), "CMS_FILE=" + path, "CONTENT_TTL=1d"}
+
+	write("first title")
+	first := apptest.Launch(t, dir, env...)
+	first.Shows("first title")
+	_ = first.End(syscall.SIGTERM)
+
+	write("second title")
+	apptest.Launch(t, dir, env...).Shows("second title")
+}
+
+// TestWebhooksAtEitherInstance publishes through webhooks at one or the other of two
+// instances, while the CMS works, while it fails and after that.
+func TestWebhooksAtEitherInstance(t *testing.T) {
+	t.Parallel()
+	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	stubs.Published("title 0")
+	env := stubs.Environ(map[string]string{"CACHE_URL": valkey.URL()})
+	instances := []*apptest.Process{apptest.Launch(t, t.TempDir(), env...), apptest.Launch(t, t.TempDir(), env...)}
+
+	for _, r := range instances {
+		r.Shows("title 0")
+	}
+
+	served := "title 0"
+	for i := range 6 {
+		title, down := fmt.Sprintf("title %d", i+1), i == 2 || i == 3
+		if down {
+			stubs.CmsDown()
+		}
+
+		stubs.Published(title)
+		if !down {
+			stubs.Recover()
+			served = title
+		}
+
+		got := instances[i%2].Do("POST", "/api/webhooks/cms",
+			`{"_id":"h","_type":"heroSection","language":"es"}`, apptest.HookAuth)
+		if got.Status != 200 {
+			t.Fatalf("webhook %d: %d %s", i, got.Status, got.Body)
+		}
+
+		for _, r := range instances {
+			r.Shows(served)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package content
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/cache/cachetest/valkeyserver"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+)
+
+// TestContentOfAnotherConfiguration restarts a service with another content file and
+// other document types. What the cache server and the data folder hold of the earlier
+// configuration is not served, neither while the CMS works nor while it fails.
+func TestContentOfAnotherConfiguration(t *testing.T) {
+	t.Parallel()
+	valkey, dir := valkeyserver.Start(t), t.TempDir()
+	content := func(title string) (env []string) {
+		file := &apptest.Service{T: t, DataDir: t.TempDir()}
+		file.WriteContent(`[{"_id":"h","_type":"heroSection","language":"es","title":"` + title + `"},
+			{"_id":"f","_type":"faq","language":"es","title":"a question"},
+			{"_id":"siteSettings","_type":"siteSettings","contactEmail":"` + title + `@example.com"}]`)
+		return []string{
+			"CACHE_URL=" + valkey.URL(), "CMS_FILE=" + filepath.Join(file.DataDir, "content.json"),
+		}
+	}
+
+	const settings = `{ SiteSettings(id: "siteSettings") { contactEmail } }`
+	old := content("oldtitle")
+	r := apptest.Launch(t, dir, append(old, "CONTENT_TYPES=heroSection")...)
+	r.Shows("oldtitle")
+	_ = r.End(9)
+
+	r = apptest.Launch(t, dir, append(old, "CONTENT_TYPES=heroSection,faq")...)
+	if got := r.Query(`{ content(documentType: "faq", locale: es) { fields } }`); !strings.Contains(got, "a question") {
+		t.Errorf("after a restart with another type: %s", got)
+	}
+	_ = r.End(9)
+
+	r = apptest.Launch(t, dir, append(content("newtitle"), "CONTENT_TYPES=heroSection,faq")...)
+	serves(r, "newtitle")
+	if got := r.Query(settings); !strings.Contains(got, "newtitle@") {
+		t.Errorf("after a restart with another file: %s", got)
+	}
+	_ = r.End(9)
+
+	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	stubs.CmsDown()
+	r = apptest.Launch(t, dir, stubs.Environ(map[string]string{"CACHE_URL": valkey.URL()})...)
+	if got := r.Query(settings); !strings.Contains(got, "UPSTREAM_UNAVAILABLE") {
+		t.Errorf("with another CMS, which fails: %s", got)
+	}
+}
+
+// TestInstancesOfTwoConfigurations runs two instances that make different content on one
+// cache server, as a rolling restart does. They don't keep replacing each other's
+// entries, and an invalidation at one reaches both.
+func TestInstancesOfTwoConfigurations(t *testing.T) {
+	t.Parallel()
+	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	stubs.Published("first title")
+	env := func(types string) []string {
+		return stubs.Environ(map[string]string{"CACHE_URL": valkey.URL(), "CONTENT_TYPES": types})
+	}
+	a := apptest.Launch(t, t.TempDir(), env("heroSection")...)
+	b := apptest.Launch(t, t.TempDir(), env("heroSection,faq")...)
+	a.Shows("first title")
+	b.Shows("first title")
+
+	before := len(stubs.CMS.Requests())
+	for range 200 {
+		serves(a, "first title")
+		serves(b, "first title")
+	}
+	if n := len(stubs.CMS.Requests()) - before; n > 20 {
+		t.Errorf("400 reads made %d requests of the CMS", n)
+	}
+
+	stubs.Published("second title")
+	a.InvalidateAll()
+	serves(a, "second title")
+	b.Shows("second title")
+}

@@ -1,0 +1,334 @@
+package content
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/upstream/faulttest"
+)
+
+const (
+	previewAuth = "Authorization: Bearer " + config.DevPreviewToken
+	askDrafts   = "X-Preview: drafts"
+)
+
+// edit stores a document as the CMS holds it while an editor types.
+func edit(f *apptest.Vendors, id, title string) { f.T.Helper(); publish(f, id, "es", title) }
+
+// previewing starts a service whose CMS has a published document, a draft and a release of it.
+func previewing(t *testing.T) (*apptest.Service, *apptest.Vendors) {
+	t.Helper()
+	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	stubs.Published("public-title")
+	edit(stubs, "drafts.h", "secret-draft")
+	edit(stubs, "versions.rSpring.h", "secret-release")
+	return apptest.Start(t, stubs.Env()), stubs
+}
+
+// TestPreview reads one document as each perspective shows it.
+func TestPreview(t *testing.T) {
+	t.Parallel()
+	s, _ := previewing(t)
+	for header, want := range map[string]string{
+		"X-Preview: drafts":         "secret-draft",
+		"X-Preview: rSpring,drafts": "secret-release",
+		"X-Nothing: 1":              "public-title",
+	} {
+		for method, got := range map[string]apptest.Response{
+			"POST": s.Query(apptest.AskHero, nil, previewAuth, header),
+			"GET":  s.Do("GET", "/graphql?query="+url.QueryEscape(apptest.AskHero), "", previewAuth, header),
+		} {
+			if got.Status != 200 || !bytes.Contains(got.Body, []byte(want)) {
+				t.Errorf("%s with %s: %d %s", method, header, got.Status, got.Body)
+			}
+			private := got.Header.Get("Cache-Control") == "private, no-store" &&
+				got.Header.Get("ETag")+got.Header.Get("Cache-Tag")+got.Header.Get("Surrogate-Key") == ""
+			if private == (want == "public-title") {
+				t.Errorf("%s with %s: %v", method, header, got.Header)
+			}
+		}
+	}
+
+	for header, status := range map[string]int{
+		"X-Preview: published":        400,
+		"X-Preview: raw":              400,
+		"X-Preview: drafts,rSpring":   400,
+		"X-Preview: rSpring":          400,
+		"X-Preview: rA,rB,drafts":     400,
+		"X-Preview: r../../x,drafts":  400,
+		"X-Preview: rSpring, drafts ": 400,
+	} {
+		if got := s.Do("POST", "/api/quote/estimate", `{"selections":{}}`, previewAuth, header); got.Status != status {
+			t.Errorf("%s: %d %s", header, got.Status, got.Body)
+		}
+	}
+}
+
+// TestPreviewOfPrices computes by rules that are not published, and submits nothing with them.
+func TestPreviewOfPrices(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	s.WriteContent(`[{"_id":"quoteRules","_type":"quoteRules","currency":"EUR","spreadPercent":50,"roundTo":100,"minimum":0,"validDays":30},
+		{"_id":"o","_type":"quoteOption","group":"projectType","slug":{"current":"web-app"},"price":1000},
+		{"_id":"drafts.o","_type":"quoteOption","group":"projectType","slug":{"current":"web-app"},"price":5000}]`)
+	vars := map[string]any{"selections": map[string]any{"projectType": "web-app"}}
+
+	apptest.Eventually(t, "the published price", func() bool {
+		got := s.Through("REST", "estimateQuote", vars)
+		return got.Data["min"] == 1000.0 && got.Data["revision"] != nil
+	})
+	for _, endpoint := range []string{"REST", "GraphQL"} {
+		got := s.Through(endpoint, "estimateQuote", vars, previewAuth, askDrafts)
+		if got.Data["min"] != 5000.0 || got.Data["revision"] != nil {
+			t.Errorf("%s: %s", endpoint, got.Raw)
+		}
+	}
+	if got := s.Through("REST", "estimateQuote", vars, previewAuth, askDrafts); got.Data["preview"] != true {
+		t.Errorf("it does not say that it is a preview: %s", got.Raw)
+	}
+}
+
+// TestPreviewIsNotMixedUp reads both kinds of content at once, with equal requests.
+func TestPreviewIsNotMixedUp(t *testing.T) {
+	t.Parallel()
+	s, stubs := previewing(t)
+	var readers sync.WaitGroup
+	for i := range 200 {
+		readers.Go(func() {
+			for n := range 50 {
+				want, not, headers := "public-title", "secret", []string(nil)
+				if (i+n)%2 == 0 {
+					want, not, headers = "secret-draft", "public-title", []string{previewAuth, askDrafts}
+				}
+				got := s.Query(apptest.AskHero, nil, headers...)
+				if !bytes.Contains(got.Body, []byte(want)) || bytes.Contains(got.Body, []byte(not)) {
+					t.Errorf("want %s: %d %s", want, got.Status, got.Body)
+					return
+				}
+				if n == i%50 {
+					s.Do("POST", "/api/cache/clear?all=true", "", apptest.CacheAuth)
+				}
+			}
+		})
+	}
+	readers.Wait()
+
+	// One fetch that is under way answers many; two begin in a second.
+	began := time.Now()
+	previews := func() (n int) {
+		for _, r := range stubs.CMS.Requests() {
+			if r.Params.Get("perspective") == "drafts" {
+				n++
+			}
+		}
+		return n
+	}
+	before := previews()
+	for time.Since(began) < 3*time.Second {
+		s.Query(apptest.AskHero, nil, previewAuth, askDrafts)
+	}
+	if n := previews() - before; n > 7 || n < 4 {
+		t.Errorf("%d fetches of drafts in three seconds, want two a second", n)
+	}
+}
+
+// TestPreviewWithoutAToken tries to read drafts in every way but the right one.
+func TestPreviewWithoutAToken(t *testing.T) {
+	t.Parallel()
+	s, _ := previewing(t)
+
+	// Whoever previews leaves nothing behind: neither by GET nor by a registered document.
+	hash := `"extensions":{"persistedQuery":{"version":1,"sha256Hash":"` + fmt.Sprintf("%x", sha256.Sum256([]byte(apptest.AskHero))) + `"}}`
+	get := "/graphql?query=" + url.QueryEscape(apptest.AskHero)
+	body, _ := json.Marshal(apptest.AskHero)
+	s.Do("GET", get, "", previewAuth, askDrafts)
+	s.Do("POST", "/graphql", `{"query":`+string(body)+`,`+hash+`}`, previewAuth, askDrafts)
+
+	for name, got := range map[string]apptest.Response{
+		"GET":         s.Do("GET", get, ""),
+		"a hash":      s.Do("POST", "/graphql", `{`+hash+`}`),
+		"only token":  s.Query(apptest.AskHero, nil, previewAuth),
+		"a parameter": s.Do("GET", get+"&X-Preview=drafts&perspective=drafts", "", previewAuth),
+		"an argument": s.Query(`{ content(documentType: "heroSection", locale: es, id: "drafts.h") { fields } }`, nil),
+		"an old tag":  s.Do("GET", get, "", `If-None-Match: "x"`),
+	} {
+		if bytes.Contains(got.Body, []byte("secret")) {
+			t.Errorf("%s: %s", name, got.Body)
+		}
+	}
+
+	for name, headers := range map[string][]string{
+		"no token":          {askDrafts},
+		"the cache's token": {askDrafts, apptest.CacheAuth},
+		"operator's token":  {askDrafts, "Authorization: Bearer " + config.DevAdminToken},
+		"an empty token":    {askDrafts, "Authorization: Bearer "},
+		"a part":            {askDrafts, "Authorization: Bearer " + config.DevPreviewToken[:8]},
+		"a session":         {askDrafts, "Cookie: siteapi_session=x"},
+		"a page elsewhere":  {askDrafts, "Origin: https://evil.example"},
+	} {
+		for _, got := range []apptest.Response{s.Query(apptest.AskHero, nil, headers...), s.Do("GET", get, "", headers...)} {
+			if got.Status != 401 || bytes.Contains(got.Body, []byte("title")) {
+				t.Errorf("%s: %d %s", name, got.Status, got.Body)
+			}
+		}
+	}
+
+	// The token opens nothing else.
+	if got := s.Do("POST", "/api/cache/clear?all=true", "", previewAuth); got.Status != 401 {
+		t.Errorf("clearing the cache: %d", got.Status)
+	}
+	if got := s.Query(`{ leads { totalCount } }`, nil, previewAuth, askDrafts); !bytes.Contains(got.Body, []byte("errors")) {
+		t.Errorf("leads: %s", got.Body)
+	}
+	events := s.Do("POST", "/graphql", `{"query":"subscription { contentChanged { keys } }"}`,
+		previewAuth, "Accept: text/event-stream")
+	if events.Status != 401 {
+		t.Errorf("events without the header: %d", events.Status)
+	}
+
+	// A page of another origin may not even ask to send the header.
+	preflight := s.Do("OPTIONS", "/graphql", "", "Origin: https://evil.example",
+		"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: x-preview")
+	if strings.Contains(strings.ToLower(preflight.Header.Get("Access-Control-Allow-Headers")), "x-preview") {
+		t.Errorf("CORS: %v", preflight.Header)
+	}
+}
+
+// TestPreviewWhileTheCMSFails shows no copy, and leaves the public site alone.
+func TestPreviewWhileTheCMSFails(t *testing.T) {
+	t.Parallel()
+	s, stubs := previewing(t)
+	s.Query(apptest.AskHero, nil)
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusForbidden} {
+		stubs.CMS.Recover()
+		stubs.CMS.Fail(faulttest.Answer(status).On("query").Times(-1))
+		got := s.Query(apptest.AskHero, nil, previewAuth, askDrafts)
+		if !bytes.Contains(got.Body, []byte("UPSTREAM_UNAVAILABLE")) || bytes.Contains(got.Body, []byte("title")) {
+			t.Errorf("the CMS answers %d: %s", status, got.Body)
+		}
+		if got := s.Query(apptest.AskHero, nil); !bytes.Contains(got.Body, []byte("public-title")) {
+			t.Errorf("the public site: %s", got.Body)
+		}
+	}
+}
+
+// contentEvents follows contentChanged and sends the time of each event.
+func contentEvents(s *apptest.Service) (events <-chan time.Time, leave func()) {
+	s.T.Helper()
+	req, err := http.NewRequestWithContext(s.T.Context(), http.MethodPost, s.Base+"/graphql",
+		strings.NewReader(`{"query":"subscription { contentChanged { keys } }"}`))
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"Content-Type":  "application/json",
+		"Accept":        "text/event-stream",
+		"X-Preview":     "drafts",
+		"Authorization": "Bearer " + config.DevPreviewToken,
+	} {
+		req.Header.Set(name, value)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil || resp.StatusCode != 200 {
+		s.T.Fatalf("following changes: %v %v", resp, err)
+	}
+
+	times := make(chan time.Time, 100)
+	go func() {
+		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+			if strings.HasPrefix(lines.Text(), "data:") {
+				times <- time.Now()
+			}
+		}
+	}()
+	<-times // the first one comes at once
+	return times, func() { _ = resp.Body.Close() }
+}
+
+// TestPreviewEvents edits a draft while pages show it.
+func TestPreviewEvents(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		refused bool
+		within  time.Duration
+	}{
+		"stream":  {false, time.Second},
+		"without": {true, 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, stubs := previewing(t)
+			if tc.refused {
+				stubs.CMS.Fail(faulttest.Answer(http.StatusServiceUnavailable).On("live/events").Times(-1))
+			}
+			streams := func() (n int) {
+				for _, r := range stubs.CMS.Requests() {
+					if r.Params.Get("includeDrafts") == "true" {
+						n++
+					}
+				}
+				return n
+			}
+			if streams() != 0 {
+				t.Error("drafts are followed although nobody previews")
+			}
+
+			first, leaveFirst := contentEvents(s)
+			second, leaveSecond := contentEvents(s)
+			apptest.Eventually(t, "drafts are followed", func() bool { return streams() > 0 })
+			time.Sleep(2500 * time.Millisecond) // the first question after changes
+			for len(first)+len(second) > 0 {
+				select {
+				case <-first:
+				case <-second:
+				}
+			}
+
+			var slowest time.Duration
+			for i := range 5 {
+				title, began := fmt.Sprintf("secret-%d.", i), time.Now()
+				edit(stubs, "drafts.h", title)
+				for _, events := range []<-chan time.Time{first, second} {
+					select {
+					case at := <-events:
+						slowest = max(slowest, at.Sub(began))
+					case <-time.After(time.Minute):
+						t.Fatal("no event")
+					}
+				}
+				if got := s.Query(apptest.AskHero, nil, previewAuth, askDrafts); !bytes.Contains(got.Body, []byte(title)) {
+					t.Errorf("after its event: %s", got.Body)
+				}
+			}
+			if slowest > tc.within+time.Second { // a second for a busy machine
+				t.Errorf("an event came after %v, want %v", slowest, tc.within)
+			}
+			t.Logf("%v at most", slowest)
+			if n := streams(); n != 1 && !tc.refused {
+				t.Errorf("%d streams for two pages", n)
+			}
+
+			leaveFirst()
+			leaveSecond()
+			asked := func() int { return requests(stubs, "query", "_id, _rev") + streams() }
+			apptest.Eventually(t, "nobody follows drafts", func() bool {
+				before := asked()
+				time.Sleep(2500 * time.Millisecond)
+				return asked() == before
+			})
+		})
+	}
+}

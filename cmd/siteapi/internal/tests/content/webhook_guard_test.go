@@ -1,0 +1,35 @@
+package content
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+)
+
+// The token of a guarded route is checked on the header: a client without one is refused
+// although not a byte of its body has arrived.
+func TestTokenBeforeBody(t *testing.T) {
+	t.Parallel()
+	r := apptest.Launch(t, t.TempDir(), "CMS_WEBHOOK_SIGNING_SECRET=sign")
+
+	for _, path := range []string{"/api/webhooks/cms", "/api/cache/invalidate"} {
+		c, err := net.Dial("tcp", strings.TrimPrefix(r.Base, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
+		_, _ = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\n"+
+			"Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n", path)
+
+		answer := make([]byte, 12)
+		if _, err := c.Read(answer); err != nil || string(answer) != "HTTP/1.1 401" {
+			t.Errorf("%s: %q %v", path, answer, err)
+		}
+		_ = c.Close()
+	}
+}

@@ -1,0 +1,177 @@
+package content
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+)
+
+// hookBody is a payload whose bytes no encoder would write again: a signature over
+// anything but the raw body does not fit.
+const hookBody = "{ \"_type\":\"heroSection\" ,\n\"language\" : \"es\", " +
+	"\"title\":\"\\u0218tiri \\/ €\",\"n\":1.0 }\n"
+
+func TestWebhookSignature(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"CMS_WEBHOOK_SIGNING_SECRET": "old-secret, new-secret"})
+	now := time.Now()
+
+	sign := func(secret string, at time.Time, body string) string {
+		return "sanity-webhook-signature: " + sanitytest.Signature(secret, at, []byte(body))
+	}
+	good := sign("new-secret", now, hookBody)
+
+	var again any
+	if err := json.Unmarshal([]byte(hookBody), &again); err != nil {
+		t.Fatal(err)
+	}
+	rewritten, err := json.Marshal(again)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	tests := []struct {
+		name    string
+		headers []string
+		body    string
+		status  int
+	}{
+		{"signed with the new secret", []string{apptest.HookAuth, good}, hookBody, 200},
+		{"signed with the old secret", []string{apptest.HookAuth, sign("old-secret", now, hookBody)}, hookBody, 200},
+		{"a blank between the parts",
+			[]string{apptest.HookAuth, strings.Replace(good, ",v1", ", v1", 1)}, hookBody, 200},
+		{"four minutes ago",
+			[]string{apptest.HookAuth, sign("new-secret", now.Add(-4*time.Minute), hookBody)}, hookBody, 200},
+		{"in four minutes",
+			[]string{apptest.HookAuth, sign("new-secret", now.Add(4*time.Minute), hookBody)}, hookBody, 200},
+		{"a replay after six minutes",
+			[]string{apptest.HookAuth, sign("new-secret", now.Add(-6*time.Minute), hookBody)}, hookBody, 401},
+		{"in six minutes",
+			[]string{apptest.HookAuth, sign("new-secret", now.Add(6*time.Minute), hookBody)}, hookBody, 401},
+		{"no signature", []string{apptest.HookAuth}, hookBody, 401},
+		{"another secret", []string{apptest.HookAuth, sign("secret", now, hookBody)}, hookBody, 401},
+		{"the list of secrets as one",
+			[]string{apptest.HookAuth, sign("old-secret, new-secret", now, hookBody)}, hookBody, 401},
+		{"an empty secret", []string{apptest.HookAuth, sign("", now, hookBody)}, hookBody, 401},
+		{"another body", []string{apptest.HookAuth, good}, strings.Replace(hookBody, "es", "ro", 1), 401},
+		{"the same JSON in other bytes", []string{apptest.HookAuth, good}, string(rewritten), 401},
+		{"a blank more", []string{apptest.HookAuth, good}, hookBody + " ", 401},
+		{"another time", []string{apptest.HookAuth, strings.Replace(good, "t=1", "t=2", 1)}, hookBody, 401},
+		{"seconds for milliseconds",
+			[]string{apptest.HookAuth, sign("new-secret", time.UnixMilli(now.Unix()), hookBody)}, hookBody, 401},
+		{"no time", []string{apptest.HookAuth, "sanity-webhook-signature: v1=" + good[strings.Index(good, "v1=")+3:]},
+			hookBody, 401},
+		{"not base64", []string{apptest.HookAuth, good + "!"}, hookBody, 401},
+		{"padded", []string{apptest.HookAuth, good + "="}, hookBody, 401},
+		{"a second signature", []string{apptest.HookAuth, good + ",v1=x"}, hookBody, 401},
+		{"a time out of all range",
+			[]string{apptest.HookAuth, "sanity-webhook-signature: t=99999999999999999999,v1=eA"}, hookBody, 401},
+		{"signed, without the token", []string{good}, hookBody, 401},
+		{"signed, with a wrong token", []string{"Authorization: Bearer wrong", good}, hookBody, 401},
+		{"signed, but no JSON", []string{apptest.HookAuth, sign("new-secret", now, "{")}, "{", 400},
+		{"neither signed nor JSON", []string{apptest.HookAuth}, "{", 401},
+	}
+
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := s.Do(http.MethodPost, "/api/webhooks/cms", tt.body, tt.headers...)
+			if got.Status != tt.status {
+				t.Errorf("got %d %s, want %d", got.Status, got.Body, tt.status)
+			}
+			if tt.status == 200 &&
+				string(got.Body) != `{"success":true,"invalidated":["content:locale:es"]}` {
+				t.Errorf("got %s", got.Body)
+			}
+		})
+	}
+
+	t.Run("GraphQL is signed over its own body", func(t *testing.T) {
+		body := `{"query":"mutation { receiveCmsWebhook(` +
+			`payload: {_type: \"heroSection\", language: \"es\"}) { invalidated } }"}`
+		for signature, want := range map[string]string{
+			sign("new-secret", now, body): `"content:locale:es"`,
+			good:                          "UNAUTHENTICATED",
+		} {
+			if got := s.Do(http.MethodPost, "/graphql", body, apptest.HookAuth, signature); !strings.Contains(
+				string(got.Body), want) {
+				t.Errorf("got %s, want %s", got.Body, want)
+			}
+		}
+	})
+
+	for _, reason := range []string{"token", "signature", "clock"} {
+		if !strings.Contains(s.Log.String(), `"reason":"`+reason+`"`) {
+			t.Errorf("the log does not say that a webhook was refused for its %s", reason)
+		}
+	}
+	if log := s.Log.String(); strings.Contains(log, "-secret") || strings.Contains(log, "v1=") {
+		t.Error("the log holds a secret or a signature")
+	}
+}
+
+// TestWebhookOfTheVendor has the stub send its own webhook, signed, until it is answered
+// with success.
+func TestWebhookOfTheVendor(t *testing.T) {
+	t.Parallel()
+	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	s := apptest.Start(t, stubs.Env(map[string]string{"CMS_WEBHOOK_SIGNING_SECRET": "hush"}))
+	hook := sanitytest.Webhook{
+		URL:    s.Base + "/api/webhooks/cms",
+		Token:  config.DevWebhookSecret,
+		Secret: "hush",
+		Tries:  3,
+	}
+
+	for _, tt := range []struct {
+		change func(*sanitytest.Webhook)
+		status int
+	}{
+		{func(*sanitytest.Webhook) {}, 200},
+		{func(w *sanitytest.Webhook) { w.Secret = "other" }, 401},
+		{func(w *sanitytest.Webhook) { w.Token = "other" }, 401},
+	} {
+		w := hook
+		tt.change(&w)
+
+		status, err := stubs.CMS.Publish(t.Context(),
+			json.RawMessage(`{"_id":"heroSection-es","_type":"heroSection","language":"es","title":"x"}`), w)
+		if err != nil || status != tt.status {
+			t.Errorf("%d %v, want %d", status, err, tt.status)
+		}
+	}
+
+	if status, err := stubs.CMS.Unpublish(t.Context(), "heroSection-es", hook); err != nil || status != 200 {
+		t.Errorf("unpublishing: %d %v", status, err)
+	}
+
+	const ask = `{ content(documentType: "heroSection", locale: es) { id } }`
+	if got := s.Query(ask, nil); string(got.Body) != `{"data":{"content":[]}}` {
+		t.Errorf("after unpublishing: %s", got.Body)
+	}
+}
+
+// Two notifications as aliases of one request are two notifications, and so is a
+// repetition.
+func TestWebhooksInOneRequest(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	const body = `{"query":"mutation {` +
+		` a: receiveCmsWebhook(payload: {_type: \"heroSection\", language: \"es\"}) { invalidated }` +
+		` b: receiveCmsWebhook(payload: {_type: \"heroSection\", language: \"ro\"}) { invalidated } }"}`
+	const want = `{"data":{"a":{"invalidated":["content:locale:es"]},` +
+		`"b":{"invalidated":["content:locale:ro"]}}}`
+
+	for range 2 {
+		if got := s.Do("POST", "/graphql", body, apptest.HookAuth,
+			"idempotency-key: delivery-1").Body; string(got) != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

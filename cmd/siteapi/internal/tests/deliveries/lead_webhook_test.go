@@ -1,0 +1,208 @@
+package deliveries
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/lead"
+	"siteapi/integrations/upstream/faulttest"
+)
+
+// webhookStub receives the events of new leads.
+type webhookStub struct {
+	faulttest.Injector
+	url string
+
+	mu     sync.Mutex
+	events []string // ids in the order in which they came, refused ones too
+}
+
+func newWebhookStub(t *testing.T) *webhookStub {
+	t.Helper()
+	stub := &webhookStub{}
+	verifier, err := standardwebhooks.NewWebhook(apptest.LeadSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var event struct {
+			Type string
+			Data struct{ ID string }
+		}
+
+		if err := verifier.Verify(body, r.Header); err != nil || json.Unmarshal(body, &event) != nil ||
+			event.Type != "lead.created" || r.Header.Get("Webhook-Id") != "lead_"+event.Data.ID {
+			t.Errorf("%v: %v %s", err, r.Header, body)
+		}
+
+		stub.mu.Lock()
+		stub.events = append(stub.events, event.Data.ID)
+		stub.mu.Unlock()
+
+		if f, ok := stub.Next(r); ok {
+			f.Spoil(w, r, nil, nil)
+		}
+	}))
+
+	t.Cleanup(s.Close)
+	stub.url = s.URL
+	return stub
+}
+
+// count returns how often the event of a lead came.
+func (s *webhookStub) count(id string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, got := range s.events {
+		if got == id {
+			n++
+		}
+	}
+	return n
+}
+
+// A failed announcement is repeated like any delivery, and the lead from before the
+// webhook is not announced.
+func TestNewLeadIsAnnounced(t *testing.T) {
+	t.Parallel()
+	stub := newWebhookStub(t)
+	s := apptest.Start(t, nil, apptest.Quick)
+	before := s.Submit(t, "before")
+
+	s.Stop()
+	s.Env["LEAD_WEBHOOK_URL"], s.Env["LEAD_WEBHOOK_SECRET"] = stub.url, apptest.LeadSecret
+	s.Start()
+
+	for _, row := range []struct {
+		name  string
+		fault faulttest.Fault
+		state string // state in which the delivery waits, empty if it arrives by itself
+	}{
+		{"outage", faulttest.Answer(503), ""},
+		{"asks to wait", faulttest.Answer(429).RetryAfter("1"), ""},
+		{"wrong token", faulttest.Answer(401), ""},
+		{"cut off", faulttest.Of(faulttest.Reset), ""},
+		{"rejected", faulttest.Answer(400), "failed"},
+	} {
+		stub.Fail(row.fault)
+		id := s.Submit(t, strings.ReplaceAll(row.name, " ", "-"))
+
+		if row.state != "" {
+			apptest.Eventually(t, row.name+" is kept", func() bool {
+				return s.Deliveries(id)["webhook"].State == lead.DeliveryState(row.state)
+			})
+			if out, err := s.Command("deliveries", "retry", "--all", "--target", "webhook"); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		}
+
+		apptest.Eventually(t, row.name+" is announced in the end", func() bool {
+			return s.Deliveries(id)["webhook"].State == "delivered"
+		})
+		if n := stub.count(id); n != 2 {
+			t.Errorf("%s: sent %d times, want 2", row.name, n)
+		}
+	}
+
+	if d, ok := s.Deliveries(before)["webhook"]; ok || stub.count(before) != 0 {
+		t.Errorf("the lead from before the webhook: %+v", d)
+	}
+
+	if out, err := s.Command("deliveries", "resend", before, "--target", "webhook"); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	apptest.Eventually(t, "it is announced on demand", func() bool { return stub.count(before) == 1 })
+}
+
+// TestLeadInReviewIsAnnouncedOnRelease runs the binary.
+func TestLeadInReviewIsAnnouncedOnRelease(t *testing.T) {
+	t.Parallel()
+	stub := newWebhookStub(t)
+	env := []string{"LEAD_WEBHOOK_URL=" + stub.url, "LEAD_WEBHOOK_SECRET=" + apptest.LeadSecret}
+	dir := t.TempDir()
+	r := apptest.Launch(t, dir, env...)
+
+	submit := func(session, trap string) string {
+		body := apptest.NewLead(session)
+		body["website"] = trap
+		status, answer := r.Post("/api/quote/submit", body)
+		if status != http.StatusOK {
+			t.Fatalf("%d %v", status, answer)
+		}
+		return answer["submissionId"].(string)
+	}
+
+	suspect, ordinary := submit("suspect", "https://spam.example"), submit("ordinary", "")
+	apptest.Eventually(t, "the ordinary lead is announced", func() bool { return stub.count(ordinary) == 1 })
+	if stub.count(suspect) != 0 {
+		t.Error("a lead in review was announced")
+	}
+
+	if out, code := apptest.Command(t,
+		slices.Concat(env, []string{"DATA_DIR=" + dir}), "leads", "release", suspect); code != 0 {
+		t.Fatalf("releasing: %s", out)
+	}
+	apptest.Eventually(t, "the released lead is announced", func() bool { return stub.count(suspect) == 1 })
+}
+
+// A command without the service's settings says, and records, what it does not deliver to.
+func TestReleaseWithoutTheWebhook(t *testing.T) {
+	t.Parallel()
+	stub := newWebhookStub(t)
+	dir := t.TempDir()
+	r := apptest.Launch(t, dir, "ADMIN_PAGE=on", "LEAD_WEBHOOK_URL="+stub.url, "LEAD_WEBHOOK_SECRET="+apptest.LeadSecret)
+	body := apptest.NewLead("suspect")
+	body["website"] = "https://spam.example"
+	_, answer := r.Post("/api/quote/submit", body)
+	id := answer["submissionId"].(string)
+
+	out, code := apptest.Command(t, []string{"ENVIRONMENT=development", "DATA_DIR=" + dir}, "leads", "release", id)
+	if code != 0 || !strings.Contains(out, "not delivered to [webhook]") ||
+		!strings.Contains(out, "LEAD_WEBHOOK_URL") {
+		t.Errorf("%d %s", code, out)
+	}
+	said := r.Do(http.MethodPost, "/graphql",
+		`{"query":"{ audit(first: 1) { edges { node { action detail } } } }"}`, "Authorization: Bearer dev-admin-token")
+	if !strings.Contains(string(said.Body), `\"off\":[\"webhook\"]`) {
+		t.Errorf("the audit says %s", said.Body)
+	}
+}
+
+// Deliveries that wait for a webhook fail when it is removed, and `retry` sends them to
+// the next one.
+func TestWebhookRemoved(t *testing.T) {
+	t.Parallel()
+	stub := newWebhookStub(t)
+	s := apptest.Start(t, map[string]string{
+		"LEAD_WEBHOOK_URL":    "http://127.0.0.1:1",
+		"LEAD_WEBHOOK_SECRET": apptest.LeadSecret,
+	}, apptest.Quick)
+	id := s.Submit(t, "waits")
+
+	s.Stop()
+	delete(s.Env, "LEAD_WEBHOOK_URL")
+	s.Start()
+	apptest.Eventually(t, "it has failed", func() bool { return s.Deliveries(id)["webhook"].State == "failed" })
+	if out, err := s.Command("deliveries", "resend", id, "--target", "webhook"); err == nil {
+		t.Errorf("resent to no webhook: %s", out)
+	}
+
+	s.Stop()
+	s.Env["LEAD_WEBHOOK_URL"] = stub.url
+	s.Start()
+	if out, err := s.Command("deliveries", "retry", "--all"); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	apptest.Eventually(t, "it is announced", func() bool { return stub.count(id) == 1 })
+}

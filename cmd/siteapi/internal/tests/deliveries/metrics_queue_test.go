@@ -1,0 +1,85 @@
+package deliveries
+
+import (
+	"strings"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/upstream/faulttest"
+)
+
+func TestDeliveryMetrics(t *testing.T) {
+	t.Parallel()
+	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{NoSchemas: true})
+	s := apptest.Start(t, stubs.Env(map[string]string{"DELIVERY_RETRY_MAX": "1s"}), apptest.Quick)
+
+	value := func(name string, labels ...string) float64 {
+		set := map[string]string{}
+		for _, l := range labels {
+			k, v, _ := strings.Cut(l, "=")
+			set[k] = v
+		}
+		return apptest.Counter(t, s, "siteapi_"+name, set)
+	}
+
+	for _, target := range []string{"cms", "crm"} {
+		if value("deliveries", "target="+target, "state=failed") != 0 ||
+			value("lead_undelivered_seconds", "target="+target) != 0 {
+			t.Errorf("a new service does not start its series for the %s at 0", target)
+		}
+	}
+
+	stubs.CMS.Fail(faulttest.Answer(401).On("mutate").Times(-1))
+	id := s.Submit(t, "measured")
+	apptest.Eventually(t, "the CRM has it", func() bool {
+		return value("delivery_tries_total", "target=crm", "outcome=delivered") == 1
+	})
+	if got := value("crm_gaps_total"); got != 16 {
+		t.Errorf("%v gaps, want one for each of the sixteen properties", got)
+	}
+
+	apptest.Eventually(t, "the CMS refuses it", func() bool {
+		return value("delivery_tries_total", "target=cms", "outcome=refused") > 0
+	})
+	if age := value("lead_undelivered_seconds", "target=cms"); age <= 0 || age > 60 {
+		t.Errorf("the oldest undelivered lead is %v s old", age)
+	}
+	apptest.Eventually(t, "the CRM has all", func() bool {
+		return value("lead_undelivered_seconds", "target=crm") == 0
+	})
+
+	stubs.Recover()
+	if out, err := s.Command("deliveries", "retry", "--all"); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	apptest.Eventually(t, "it arrives", func() bool { return s.Deliveries(id)["cms"].State == "delivered" })
+	apptest.Eventually(t, "the CMS has all", func() bool {
+		return value("lead_undelivered_seconds", "target=cms") == 0
+	})
+}
+
+func TestFailedLeadsCountAsUndelivered(t *testing.T) {
+	t.Parallel()
+	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	s := apptest.Start(t, stubs.Env(), apptest.Quick)
+	stubs.CMS.Fail(faulttest.Answer(422).On("mutate"))
+	id := s.Submit(t, "failed")
+	apptest.Eventually(t, "it failed", func() bool { return s.Deliveries(id)["cms"].State == "failed" })
+	apptest.Eventually(t, "it has an age", func() bool {
+		return apptest.Counter(t, s, "siteapi_lead_undelivered_seconds", map[string]string{"target": "cms"}) > 0
+	})
+}
+
+// A delivery is tried for three days; a target that refuses the token is tried again
+// within 15 minutes by default.
+func TestDeliverySettings(t *testing.T) {
+	t.Parallel()
+	for retryMax, want := range map[string]int{"1s": 6000, "": 380, "24h": 23} {
+		s := apptest.Start(t, map[string]string{"DELIVERY_RETRY_MAX": retryMax})
+		if got := s.Deliveries(s.Submit(t, "tried"))["crm"].MaxAttempts; got != want {
+			t.Errorf("%s: %d tries, want %d", retryMax, got, want)
+		}
+	}
+}

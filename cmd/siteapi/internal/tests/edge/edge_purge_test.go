@@ -1,0 +1,175 @@
+package edge
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/queue"
+)
+
+// edgeStub is a CDN and a renderer, which can be down.
+type edgeStub struct {
+	url string
+
+	mu    sync.Mutex
+	down  bool
+	purge []string // Cache-Tag of each purge
+	event []string // keys of each event
+}
+
+func newEdgeStub(t *testing.T) *edgeStub {
+	t.Helper()
+	verifier, err := standardwebhooks.NewWebhook(apptest.LeadSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	e := &edgeStub{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		body, _ := io.ReadAll(r.Body)
+		var event struct {
+			Data struct{ Keys []string }
+		}
+
+		switch {
+		case e.down:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case r.Method == "PURGE" && r.Header.Get("Authorization") == "Bearer purge-token":
+			e.purge = append(e.purge, r.Header.Get("Cache-Tag"))
+		case verifier.Verify(body, r.Header) == nil && json.Unmarshal(body, &event) == nil:
+			e.event = append(e.event, strings.Join(event.Data.Keys, " "))
+		default:
+			t.Errorf("%s %v %s", r.Method, r.Header, body)
+		}
+	}))
+	t.Cleanup(s.Close)
+	e.url = s.URL
+	return e
+}
+
+func (e *edgeStub) env() map[string]string {
+	return map[string]string{
+		"CDN_MAX_AGE":       "1h",
+		"CDN_PURGE_URL":     e.url,
+		"CDN_PURGE_KIND":    "varnish",
+		"CDN_PURGE_TOKEN":   "purge-token",
+		"REVALIDATE_URLS":   e.url + "/revalidate?at=1",
+		"REVALIDATE_SECRET": apptest.LeadSecret,
+	}
+}
+
+func (e *edgeStub) set(down bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.down = down
+}
+
+// told returns the purges and events since the last call.
+func (e *edgeStub) told() (purges, events []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	purges, events = e.purge, e.event
+	e.purge, e.event = nil, nil
+	return purges, events
+}
+
+// isTold waits until purges and events have told of all keys.
+func (e *edgeStub) isTold(t *testing.T, what string) {
+	t.Helper()
+	var purges, events []string
+	apptest.Eventually(t, what+" is told", func() bool {
+		p, v := e.told()
+		purges, events = append(purges, p...), append(events, v...)
+		return len(purges) > 0 && len(events) > 0
+	})
+	for _, told := range slices.Concat(purges, events) {
+		if told != everyKey {
+			t.Errorf("%s: told of %q, want %q", what, told, everyKey)
+		}
+	}
+}
+
+// rests waits until nothing is left to tell, and returns what was told.
+func (e *edgeStub) rests(t *testing.T, s *apptest.Service) (purges, events []string) {
+	t.Helper()
+	apptest.Eventually(t, "nothing waits", func() bool {
+		backlogs, err := s.App.Data.Queue.Backlogs(t.Context())
+		return err == nil && !slices.ContainsFunc(backlogs,
+			func(b queue.Backlog) bool { return b.Oldest > 0 })
+	})
+	return e.told()
+}
+
+const everyKey = "content:locale:en content:locale:es content:locale:ro"
+
+// TestEdgeIsToldOfChanges follows content from the CMS to the CDN and the renderer.
+func TestEdgeIsToldOfChanges(t *testing.T) {
+	t.Parallel()
+	stub, vendors := newEdgeStub(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	vendors.Published("first title")
+	env := stub.env()
+	for name, value := range vendors.Env() {
+		env[name] = value
+	}
+	s := apptest.Start(t, env)
+
+	stub.isTold(t, "the content after the first start")
+	stub.rests(t, s)
+
+	publish := func(title string) {
+		t.Helper()
+		vendors.Published(title)
+		got := s.Do("POST", "/api/webhooks/cms", `{"_id":"h","_type":"heroSection","language":"es"}`, apptest.HookAuth)
+		if got.Status != 200 {
+			t.Fatalf("webhook: %d %s", got.Status, got.Body)
+		}
+	}
+	publish("second title")
+	stub.isTold(t, "a publication")
+	if purges, _ := stub.rests(t, s); len(purges) == 0 || len(purges) > 2 {
+		t.Errorf("it is told again: %v", purges)
+	}
+
+	vendors.Published("third title")
+	if got := s.Do("POST", "/api/cache/invalidate", `{"type":"all"}`, apptest.CacheAuth); got.Status != 200 {
+		t.Fatalf("invalidating: %d %s", got.Status, got.Body)
+	}
+	stub.isTold(t, "an operator's invalidation")
+	stub.rests(t, s)
+
+	s.Stop()
+	vendors.Published("fourth title")
+	s.Start()
+	stub.isTold(t, "a publication while it was stopped")
+	stub.rests(t, s)
+
+	// A change that could not be told survives.
+	stub.set(true)
+	publish("fifth title")
+	time.Sleep(time.Second)
+	s.Stop()
+	stub.set(false)
+	s.Start()
+	stub.isTold(t, "a change from before the restart")
+	stub.rests(t, s)
+
+	out, err := s.Command("edge", "purge", "content:locale:ro")
+	if purges, events := stub.rests(t, s); err != nil || !slices.Contains(purges, "content:locale:ro") ||
+		!slices.Contains(events, "content:locale:ro") || !strings.Contains(out, "edge_cdn_1: told of content:locale:ro") {
+		t.Errorf("%v: %s %v %v", err, out, purges, events)
+	}
+}

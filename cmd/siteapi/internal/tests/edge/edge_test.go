@@ -1,0 +1,173 @@
+package edge
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+)
+
+// ask returns the path by which a document is asked for with GET.
+func ask(document string) string { return "/graphql?" + url.Values{"query": {document}}.Encode() }
+
+// edgeHeaders are the headers for shared caches.
+var edgeHeaders = []string{"Cache-Tag", "Surrogate-Key", "CDN-Cache-Control"}
+
+// told returns what an answer says to shared caches; empty: nothing.
+func told(h http.Header) string {
+	var said []string
+	for _, name := range edgeHeaders {
+		said = append(said, h.Values(name)...)
+	}
+	return strings.Join(said, "; ")
+}
+
+func TestSharedCachesAreTold(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"CDN_MAX_AGE": "45s"})
+	s.Query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil) // the content is loaded
+	s.Query(`{ content(documentType: "heroSection", locale: es) { id } }`, nil)
+
+	const maxAge = "; public, max-age=45"
+	for document, want := range map[string]string{
+		`{ SiteSettings(id: "siteSettings") { contactEmail } }`: "content:locale:en; content:locale:en" + maxAge,
+		`{ a: content(documentType: "heroSection", locale: es) { id }
+		   b: content(documentType: "heroSection") { id } }`: "content:locale:es,content:locale:en; " +
+			"content:locale:es content:locale:en" + maxAge,
+		`{ SiteSettings(id: "another") { contactEmail } }`:                  "content:locale:en; content:locale:en" + maxAge,
+		`{ cacheStats { success } }`:                                        "",
+		`{ SiteSettings(id: "siteSettings") { nothing } }`:                  "",
+		`{ content(documentType: "secret") { id } }`:                        "",
+		`{ cacheStats { success } SiteSettings(id: "x") { contactEmail } }`: "",
+		`{ quotePdf(id: "x") { fileName } }`:                                "",
+		`{ leads { edges { node { id } } } }`:                               "",
+		`mutation { trackQuote(input: {sessionId: "a"}) { success } }`:      "",
+		`{ __typename }`: "",
+		`{ __schema { queryType { name } } content(documentType: "x") { id } `: "",
+	} {
+		for range 2 { // executed, cached
+			got := s.Do("GET", ask(document), "")
+			if told(got.Header) != want {
+				t.Errorf("%s: %q, want %q: %s", document, told(got.Header), want, got.Body)
+			}
+			if want == "" {
+				continue
+			}
+			if got.Header.Get("Cache-Control") != "public, max-age=0, must-revalidate" {
+				t.Errorf("a browser is told %q", got.Header.Get("Cache-Control"))
+			}
+			same := s.Do("GET", ask(document), "", "If-None-Match: "+got.Header.Get("ETag"))
+			if same.Status != http.StatusNotModified || told(same.Header) != want {
+				t.Errorf("%s: 304 says %q", document, told(same.Header))
+			}
+		}
+		if got := s.Query(document, nil); told(got.Header) != "" {
+			t.Errorf("by POST: %v", got.Header)
+		}
+	}
+
+	// A persisted query is asked for by its hash.
+	hash := `{"persistedQuery":{"version":1,"sha256Hash":"` +
+		`92d3a4d7a8d3f2b8d4ee4ddc4a9a8f8cb1b3a8cba5d8a0e0b2d6b6a2d0c6d4aa"}}`
+	if got := s.Do("GET", "/graphql?extensions="+url.QueryEscape(hash), ""); told(got.Header) != "" ||
+		got.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("an unknown persisted query: %v", got.Header)
+	}
+
+	id := s.Submit(t, "edge")
+	for _, path := range []string{"/api/quote/pdf?id=" + id, "/api/cache/clear", "/api/openapi.json", "/", "/none"} {
+		if got := s.Do("GET", path, ""); told(got.Header) != "" {
+			t.Errorf("%s: %v", path, got.Header)
+		}
+	}
+}
+
+// TestFallbackCopyIsNotForSharedCaches lets the CMS fail after an invalidation.
+func TestFallbackCopyIsNotForSharedCaches(t *testing.T) {
+	t.Parallel()
+	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	stubs.Published("first title")
+	r := apptest.Launch(t, t.TempDir(), stubs.Environ(map[string]string{"CDN_MAX_AGE": "30s"})...)
+	r.Shows("first title")
+
+	path := ask(`{ content(documentType: "heroSection", locale: es) { fields } }`)
+	if got := r.Do("GET", path, ""); told(got.Header) == "" {
+		t.Fatalf("an answer made of current content: %v", got.Header)
+	}
+
+	stubs.CmsDown()
+	r.InvalidateAll()
+	for range 3 {
+		got := r.Do("GET", path, "")
+		if !bytes.Contains(got.Body, []byte("first title")) || told(got.Header) != "" {
+			t.Errorf("the fallback copy: %s %v", got.Body, got.Header)
+		}
+	}
+}
+
+// TestAnswersAreCompressed asks for everything that is large enough in each coding.
+func TestAnswersAreCompressed(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	hero := ask(`{ content(documentType: "heroSection") { fields } content2: content(documentType: "quoteOption") { fields } }`)
+	s.Do("GET", hero, "") // the content is loaded
+	page := string(s.Do("GET", "/calculator", "").Body)
+	_, script, _ := strings.Cut(page, `<script type="module" src="`)
+	script, _, _ = strings.Cut(script, `"`)
+
+	manyErrors := `{"sessionId":"x","contact":{},"selections":{"features":["A","B","C","D","E","F","G","H","I","J"]}}`
+	for name, c := range map[string]struct {
+		method, path, body string
+	}{
+		"content":          {"GET", hero, ""},
+		"content by POST":  {"POST", "/graphql", `{"query":"{ content(documentType: \"quoteOption\") { id fields } }"}`},
+		"problem document": {"POST", "/api/quote/submit", manyErrors},
+		"OpenAPI":          {"GET", "/api/openapi.json", ""},
+		"page":             {"GET", "/", ""},
+		"file of a page":   {"GET", script, ""},
+		"introspection":    {"POST", "/graphql", `{"query":"{ __schema { types { name fields { name } } } }"}`},
+	} {
+		plain := s.Do(c.method, c.path, c.body, "Accept-Encoding: identity", "X-Request-Id: 8e03978e-40d5-43e8-bc93-6894a57f9324")
+		got := s.Do(c.method, c.path, c.body, "Accept-Encoding: br, gzip;q=0.5", "X-Request-Id: 8e03978e-40d5-43e8-bc93-6894a57f9324")
+		reader, err := gzip.NewReader(bytes.NewReader(got.Body))
+		if err != nil {
+			t.Fatalf("%s: %v: %v %s", name, err, got.Header, got.Body)
+		}
+		text, err := io.ReadAll(reader)
+		if err != nil || len(text) != len(plain.Body) || got.Status != plain.Status ||
+			got.Header.Get("Content-Encoding") != "gzip" || len(got.Body) >= len(plain.Body) ||
+			!strings.Contains(strings.Join(got.Header.Values("Vary"), ", "), "Accept-Encoding") {
+			t.Errorf("%s: %d of %d bytes, %v %v", name, len(text), len(plain.Body), err, got.Header)
+		}
+
+		// The tag is weak, since it is that of both codings.
+		etag := plain.Header.Get("ETag")
+		if got.Header.Get("ETag") != etag || etag != "" && !strings.HasPrefix(etag, `W/"`) {
+			t.Errorf("%s: ETag %s beside %s", name, got.Header.Get("ETag"), etag)
+		}
+		if etag != "" && c.method == "GET" {
+			same := s.Do("GET", c.path, "", "Accept-Encoding: gzip", "If-None-Match: "+etag)
+			if same.Status != http.StatusNotModified || same.Header.Get("Content-Encoding") != "" {
+				t.Errorf("%s: %d %v for its own tag", name, same.Status, same.Header)
+			}
+		}
+	}
+
+	// The length of an answer to a token must not tell what is in it.
+	for _, header := range []string{"Authorization: Bearer dev-admin-token", "Accept-Encoding: br, gzip;q=0.0"} {
+		if got := s.Do("GET", hero, "", "Accept-Encoding: gzip", header); got.Header.Get("Content-Encoding") != "" {
+			t.Errorf("with %s: %v", header, got.Header)
+		}
+	}
+	if got := s.Do("GET", "/api/openapi.json", "", "Accept-Encoding: gzip",
+		"Authorization: Bearer dev-cache-token"); got.Header.Get("Content-Encoding") != "" {
+		t.Errorf("an answer to a token: %v", got.Header)
+	}
+}

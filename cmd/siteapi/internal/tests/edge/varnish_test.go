@@ -1,0 +1,374 @@
+package edge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+)
+
+// relay passes requests on, counts them, and can be slow or down.
+type relay struct {
+	url  string
+	to   atomic.Pointer[url.URL]
+	n    atomic.Int64
+	down atomic.Bool
+
+	mu   sync.Mutex
+	hold chan struct{} // an answer waits until it is closed, if it is not nil
+}
+
+func newRelay(t *testing.T) *relay {
+	t.Helper()
+	r := &relay{}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(r.to.Load()) },
+		ModifyResponse: func(*http.Response) error {
+			r.mu.Lock()
+			hold := r.hold
+			r.mu.Unlock()
+			if hold != nil {
+				<-hold
+			}
+			return nil
+		},
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.n.Add(1)
+		if r.down.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		proxy.ServeHTTP(w, req)
+	}))
+	t.Cleanup(s.Close)
+	r.url = s.URL
+	return r
+}
+
+func (r *relay) pointTo(t *testing.T, address string) {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.to.Store(u)
+}
+
+// varnish starts Varnish with the VCL of deploy in front of an address, and returns its own.
+func varnish(t *testing.T, backend string) string {
+	t.Helper()
+	program, err := exec.LookPath("varnishd")
+	apptest.SkipWithout(t, err)
+
+	vcl, err := os.ReadFile("deploy/varnish.vcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := strings.Cut(strings.TrimPrefix(backend, "http://"), ":")
+	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "siteapi.vcl")
+	text := strings.Replace(string(vcl), `.port = "8080"`, fmt.Sprintf(".port = %q", port), 1)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_ = listener.Close()
+
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "-F", "-j", "none", "-n", dir, "-a", address,
+		"-f", file, "-s", "default,32m", "-p", "thread_pools=1")
+	cmd.Env = append(os.Environ(), "CDN_PURGE_TOKEN=purge-token")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Log(out.String())
+		}
+	})
+
+	apptest.Eventually(t, "Varnish listens", func() bool {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
+	return "http://" + address
+}
+
+// edgeTrial is a service behind Varnish.
+type edgeTrial struct {
+	*apptest.Service
+	vendors *apptest.Vendors
+	edge    *apptest.Service // the same, asked through Varnish
+	reads   *relay           // between Varnish and the service
+	purges  *relay           // between the service and Varnish
+}
+
+func newEdgeTrial(t *testing.T) *edgeTrial {
+	t.Helper()
+	e := &edgeTrial{reads: newRelay(t), purges: newRelay(t)}
+	address := varnish(t, e.reads.url)
+	e.purges.pointTo(t, address)
+
+	e.vendors = apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	e.vendors.Published("title 0")
+	env := map[string]string{
+		"CDN_MAX_AGE":     "1h",
+		"CDN_PURGE_URL":   e.purges.url,
+		"CDN_PURGE_KIND":  "varnish",
+		"CDN_PURGE_TOKEN": "purge-token",
+	}
+	maps.Copy(env, e.vendors.Env())
+	e.Service = apptest.Start(t, env)
+	e.reads.pointTo(t, e.Base)
+	e.edge = &apptest.Service{T: t, Base: address}
+	e.shows("title 0")
+	return e
+}
+
+var heroPath = ask(apptest.AskHero)
+
+// publish makes a title the content, as an editor does.
+func (e *edgeTrial) publish(title string) {
+	e.T.Helper()
+	e.vendors.Published(title)
+	got := e.Do("POST", "/api/webhooks/cms", `{"_id":"h","_type":"heroSection","language":"es"}`, apptest.HookAuth)
+	if got.Status != http.StatusOK {
+		e.T.Fatalf("webhook: %d %s", got.Status, got.Body)
+	}
+}
+
+// shows waits until the edge answers with a title, and returns how long that took.
+func (e *edgeTrial) shows(title string) time.Duration {
+	e.T.Helper()
+	began := time.Now()
+	apptest.Eventually(e.T, title+" is at the edge", func() bool {
+		return bytes.Contains(e.edge.Do("GET", heroPath, "").Body, []byte(`"`+title+`"`))
+	})
+	return time.Since(began)
+}
+
+// settled waits until nothing is left to tell.
+func (e *edgeTrial) settled() {
+	e.T.Helper()
+	apptest.Eventually(e.T, "nothing waits", func() bool {
+		backlogs, err := e.App.Data.Queue.Backlogs(e.T.Context())
+		return err == nil && backlogs[0].Oldest == 0
+	})
+}
+
+// TestEdgeAnswersReaders puts real Varnish in front of the service.
+func TestEdgeAnswersReaders(t *testing.T) {
+	t.Parallel()
+	e := newEdgeTrial(t)
+	e.settled()
+	e.shows("title 0")
+
+	before := e.reads.n.Load()
+	var etag string
+	for range 1000 {
+		got := e.edge.Do("GET", heroPath, "")
+		etag = got.Header.Get("ETag")
+		if got.Status != http.StatusOK || got.Header.Get("Access-Control-Allow-Origin") != "*" || told(got.Header) != "" ||
+			got.Header.Get("Cache-Control") != "public, max-age=0, must-revalidate" || got.Header.Get("Age") != "" {
+			t.Fatalf("%d %v", got.Status, got.Header)
+		}
+	}
+	if n := e.reads.n.Load() - before; n > 10 {
+		t.Errorf("%d of 1,000 reads reached the service", n)
+	}
+	if got := e.edge.Do("GET", heroPath, "", "If-None-Match: "+etag); got.Status != http.StatusNotModified {
+		t.Errorf("a browser's copy: %d", got.Status)
+	}
+
+	// What is not public is never kept.
+	before = e.reads.n.Load()
+	for range 3 {
+		e.edge.Do("GET", heroPath, "", "Authorization: Bearer dev-admin-token")
+		e.edge.Do("GET", "/api/cache/clear", "")
+		e.edge.Query(apptest.AskHero, nil)
+	}
+	if n := e.reads.n.Load() - before; n != 9 {
+		t.Errorf("%d of 9 requests reached the service", n)
+	}
+
+	// What looks like an asset is kept only if it is one: neither what a query string names so nor a
+	// file that only another version of the service has.
+	for _, path := range []string{
+		"/api/cache/clear?x=/assets/", "/calculator/assets/missing.js", "/api/assets/missing", "/graphql/assets/?query={__typename}",
+	} {
+		before = e.reads.n.Load()
+		for range 3 {
+			e.edge.Do("GET", path, "")
+		}
+		if n := e.reads.n.Load() - before; n != 3 {
+			t.Errorf("%s: %d of 3 requests reached the service", path, n)
+		}
+	}
+	page := e.edge.Do("GET", "/calculator", "").Body
+	asset := string(regexp.MustCompile(`/calculator/assets/[^"]+\.js`).Find(page))
+	before = e.reads.n.Load()
+	for range 3 {
+		e.edge.Do("GET", asset, "")
+	}
+	if n := e.reads.n.Load() - before; n != 1 {
+		t.Errorf("%s: %d of 3 requests reached the service", asset, n)
+	}
+
+	// A publication is seen at once. A busy machine may be the reason of a single slow one.
+	fastest, kept := time.Hour, "title 0"
+	for i := range 5 {
+		e.settled()
+		time.Sleep(2 * time.Second) // so that it is not part of a burst
+		e.shows(kept)               // and is kept from now on
+		kept = fmt.Sprintf("lone %d", i)
+		e.publish(kept)
+		fastest = min(fastest, e.shows(kept))
+	}
+	if t.Logf("a lone publication is at the edge after %v", fastest); fastest > time.Second {
+		t.Errorf("a lone publication is at the edge after %v", fastest)
+	}
+
+	for _, token := range []string{"Authorization: ", "Authorization: Bearer wrong"} {
+		if got := e.edge.Do("PURGE", "/", "", token, "Cache-Tag: content:locale:es"); got.Status != http.StatusForbidden {
+			t.Errorf("a purge with %q: %d", token, got.Status)
+		}
+	}
+}
+
+// TestEdgeInBurst publishes 100 times in a minute.
+func TestEdgeInBurst(t *testing.T) {
+	t.Parallel()
+	e := newEdgeTrial(t)
+	e.settled()
+	e.purges.n.Store(0)
+
+	began := time.Now()
+	for i := range 99 {
+		e.publish(fmt.Sprintf("burst %d", i))
+		e.edge.Do("GET", heroPath, "")
+		time.Sleep(time.Until(began.Add(time.Duration(i+1) * 600 * time.Millisecond)))
+	}
+	e.publish("burst 99")
+	took := e.shows("burst 99")
+	e.settled()
+
+	n, most := e.purges.n.Load(), int64(time.Since(began)/(2*time.Second))+2
+	if t.Logf("%d purges in %v, the last publication is at the edge after %v", n, time.Since(began), took); n > most {
+		t.Errorf("%d purges, want %d at most", n, most)
+	}
+	if took > 20*time.Second { // 3 s if the machine is not busy
+		t.Errorf("the last publication is at the edge after %v", took)
+	}
+}
+
+// TestEdgeDuringOutages lets the purge, then the service be away.
+func TestEdgeDuringOutages(t *testing.T) {
+	t.Parallel()
+	e := newEdgeTrial(t)
+	e.settled()
+	e.shows("title 0") // and is kept from now on
+
+	e.purges.down.Store(true)
+	e.publish("while it was down")
+	time.Sleep(8 * time.Second)
+	if got := e.edge.Do("GET", heroPath, ""); !bytes.Contains(got.Body, []byte("title 0")) {
+		t.Errorf("without a purge: %s", got.Body)
+	}
+	e.purges.down.Store(false)
+	if took := e.shows("while it was down"); took > 30*time.Second {
+		t.Errorf("it is right %v after its return", took)
+	} else {
+		t.Logf("it is right %v after its return", took)
+	}
+	e.settled()
+	e.shows("while it was down")
+
+	e.reads.down.Store(true)
+	e.edge.Do("PURGE", "/", "", "Authorization: Bearer purge-token", "Cache-Tag: content:locale:es")
+	for range 3 {
+		if got := e.edge.Do("GET", heroPath, ""); got.Status != http.StatusOK ||
+			!bytes.Contains(got.Body, []byte("while it was down")) {
+			t.Errorf("while the service is away: %d %s", got.Status, got.Body)
+		}
+	}
+	if got := e.edge.Do("GET", ask(`{ __typename }`), ""); got.Status != http.StatusServiceUnavailable {
+		t.Errorf("what was never kept, while the service is away: %d", got.Status)
+	}
+	e.reads.down.Store(false)
+	e.publish("back again")
+	e.shows("back again")
+}
+
+// TestEdgeKeepsNoOvertakenAnswer purges while Varnish waits for an answer.
+func TestEdgeKeepsNoOvertakenAnswer(t *testing.T) {
+	t.Parallel()
+	e := newEdgeTrial(t)
+	e.settled()
+	purge := func() {
+		e.edge.Do("PURGE", "/", "", "Authorization: Bearer purge-token", "Cache-Tag: content:locale:es")
+	}
+	purge()
+
+	hold := make(chan struct{})
+	e.reads.mu.Lock()
+	e.reads.hold = hold
+	e.reads.mu.Unlock()
+	answered := make(chan error, 1)
+	before := e.reads.n.Load()
+	go func() {
+		resp, err := http.Get(e.edge.Base + heroPath)
+		if err == nil {
+			err = resp.Body.Close()
+		}
+		answered <- err
+	}()
+	apptest.Eventually(t, "the answer is under way", func() bool { return e.reads.n.Load() > before })
+
+	purge()
+	e.reads.mu.Lock()
+	e.reads.hold = nil
+	e.reads.mu.Unlock()
+	close(hold)
+	if err := errors.Join(<-answered); err != nil {
+		t.Fatal(err)
+	}
+
+	before = e.reads.n.Load()
+	if e.edge.Do("GET", heroPath, ""); e.reads.n.Load() != before+1 {
+		t.Error("an answer from before the purge was kept")
+	}
+	apptest.Eventually(t, "the next one is kept, unless the service purges once more meanwhile", func() bool {
+		before := e.reads.n.Load()
+		e.edge.Do("GET", heroPath, "")
+		return e.reads.n.Load() == before
+	})
+}

@@ -1,0 +1,214 @@
+package http
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/cmd/siteapi/internal/config"
+)
+
+// accessEvents returns the access log's events of a request id.
+func accessEvents(r *apptest.Process, id string) (found []map[string]any) {
+	for line := range strings.Lines(r.Log.String()) {
+		var event map[string]any
+		if json.Unmarshal([]byte(line), &event) == nil && event["request_id"] == id &&
+			event["message"] == "request" {
+			found = append(found, event)
+		}
+	}
+	return found
+}
+
+// Each request leaves one event with its operation, its result and the names of refused
+// fields, but no value that the client sent.
+func TestAccessLog(t *testing.T) {
+	t.Parallel()
+	r := apptest.Launch(t, t.TempDir(), "TRUSTED_PROXIES=127.0.0.1") // so that ids of any form are accepted
+
+	tests := []struct {
+		id, path, body string
+		status         float64
+		want           map[string]string // fields of the event, as JSON
+	}{
+		{
+			"graphql-invalid",
+			"/graphql",
+			`{"query":"mutation($i: SubmitQuoteInput!) { submitQuote(input: $i) { success } }",` +
+				`"variables":{"i":{"sessionId":"s","hush@example.com":1,` +
+				`"contact":{"firstName":"Hush","lastName":"Hush","email":"hush@"},` +
+				`"selections":{"projectType":"HUSH"},"estimate":{"min":1,"max":2,"currency":"EUR"}}}}`,
+			200,
+			map[string]string{
+				"operation":      `"mutation"`,
+				"root_fields":    `["submitQuote"]`,
+				"code":           `"BAD_USER_INPUT"`,
+				"invalid_fields": `["contact.email","selections.projectType","(unknown)"]`,
+			},
+		},
+		{
+			"graphql-two",
+			"/graphql",
+			`{"query":"{ a: cacheStats { success } b: SiteSettings(id: \"x\") { contactEmail } }"}`,
+			200,
+			map[string]string{
+				"operation":   `"query"`,
+				"root_fields": `["cacheStats","SiteSettings"]`,
+			},
+		},
+		{
+			"graphql-refused",
+			"/graphql",
+			`{"query":"query Hush { a: SiteSettings(id: \"x\") { hush } hushes }"}`,
+			200,
+			map[string]string{
+				"operation":      `"query"`,
+				"operation_name": `null`, // the client chose it
+				"root_fields":    `["SiteSettings"]`,
+				"code":           `"BAD_USER_INPUT"`,
+			},
+		},
+		{"graphql-syntax", "/graphql", `{"query":"{ hush"}`, 200,
+			map[string]string{"code": `"BAD_USER_INPUT"`}},
+		{"rest-invalid", "/api/quote/track", `{"sessionId":"hush hush"}`, 400, map[string]string{
+			"operation":      `"mutation"`,
+			"operation_name": `"TrackQuote"`,
+			"root_fields":    `["trackQuote"]`,
+			"code":           `"BAD_USER_INPUT"`,
+			"invalid_fields": `["sessionId"]`,
+		}},
+		{"rest-token", "/api/cache/clear?all=true", ``, 401,
+			map[string]string{"root_fields": `["clearCache"]`, "code": `"UNAUTHENTICATED"`}},
+		{"rest-route", "/api/hushed", ``, 404,
+			map[string]string{"code": `"NOT_FOUND"`, "path": `"/api/…"`, "path_length": `11`}},
+		{"rest-no-query", "/api/quote/pdf&id=hush", ``, 404, map[string]string{"path": `"/api/…"`}},
+		{"graphql-below", "/graphql/hush/0721000111", ``, 404,
+			map[string]string{"path": `"/graphql/…"`, "path_length": `24`}},
+		{"no-route", "/unsubscribe/hush@example.com/0721000111", ``, 404,
+			map[string]string{"path": `"…"`, "path_length": `40`}},
+		{
+			"graphql-executed",
+			"/graphql",
+			`{"query":"query Hush { hush: SiteSettings(id: \"x\") { contactEmail } }"}`,
+			200,
+			map[string]string{"operation_name": `null`},
+		},
+	}
+
+	for _, tt := range tests {
+		r.Do(http.MethodPost, tt.path, tt.body, "X-Request-Id: "+tt.id)
+		apptest.Eventually(t, "the request is logged", func() bool { return len(accessEvents(r, tt.id)) == 1 })
+
+		event := accessEvents(r, tt.id)[0]
+		if event["status"] != tt.status {
+			t.Errorf("%s: status %v", tt.id, event["status"])
+		}
+		for name, want := range tt.want {
+			if got, _ := json.Marshal(event[name]); string(got) != want {
+				t.Errorf("%s: %s is %s, want %s", tt.id, name, got, want)
+			}
+		}
+	}
+
+	r.Do("HUSH", "/graphql", "", "X-Request-Id: hush/0721000111")
+	r.Do(http.MethodPost, "/api/cache/clear?pattern=quote:pdf:hush:*", "",
+		"Authorization: Bearer "+config.DevCacheToken)
+	r.Do(http.MethodPost, "/api/webhooks/cms",
+		`{"_type":"quoteSubmission","_id":"drafts.quoteSubmission.hush"}`,
+		"Authorization: Bearer "+config.DevWebhookSecret)
+
+	apptest.Eventually(t, "both are logged", func() bool {
+		return strings.Contains(r.Log.String(), "cache cleared") &&
+			strings.Contains(r.Log.String(), "webhook received")
+	})
+
+	if log := strings.ToLower(r.Log.String()); strings.Contains(log, "hush") ||
+		strings.Contains(log, "0721000111") {
+		t.Errorf("the log repeats what was sent:\n%s", log)
+	}
+}
+
+// Of the requests of one client that are refused because there are too many, the first is
+// logged, and then their number once a second.
+func TestRefusalsAreLoggedOnceASecond(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"RATE_LIMITS": "on"})
+
+	began, refused := time.Now(), 0
+	for refused < 500 {
+		if s.Do("GET", "/api/none", "").Status == http.StatusTooManyRequests {
+			refused++
+		}
+	}
+	time.Sleep(2500 * time.Millisecond) // until the last of them are logged
+
+	lines, told := 0, 0
+	for line := range strings.Lines(s.Log.String()) {
+		var event struct {
+			Message string
+			Count   int
+			Code    string
+		}
+		_ = json.Unmarshal([]byte(line), &event)
+		switch {
+		case event.Message == "request" && event.Code == "RATE_LIMITED":
+			lines, told = lines+1, told+1
+		case event.Message == "more requests of one client refused":
+			lines, told = lines+1, told+event.Count
+		}
+	}
+
+	if most := 2 + 2*int(time.Since(began)/time.Second); told != refused || lines > most {
+		t.Errorf("%d refusals: %d lines tell of %d", refused, lines, told)
+	}
+}
+
+// Health checks and preflight requests leave no line at the level info, and what a client
+// may send without limit is a health check that is read.
+func TestFrequentRequestsFillNoLog(t *testing.T) {
+	t.Parallel()
+	r := apptest.Launch(t, t.TempDir(), "RATE_LIMITS=on")
+	preflight := []string{"Origin: https://site.example", "Access-Control-Request-Method: POST"}
+
+	if got := r.Do("OPTIONS", "/graphql", "", preflight...); got.Status != http.StatusNoContent {
+		t.Fatalf("a preflight request: %d", got.Status)
+	}
+	for range 300 { // more than are let through at once elsewhere
+		for _, probe := range []string{"GET /healthz", "HEAD /healthz", "GET /readyz"} {
+			method, path, _ := strings.Cut(probe, " ")
+			if got := r.Do(method, path, ""); got.Status != http.StatusOK {
+				t.Fatalf("%s: %d", probe, got.Status)
+			}
+		}
+	}
+
+	r.Do(http.MethodGet, "/api/none", "")
+	apptest.Eventually(t, "the last request is logged", func() bool {
+		return strings.Contains(r.Log.String(), `"path":"/api/…"`)
+	})
+	if log := r.Log.String(); strings.Count(log, `"message":"request"`) != 1 {
+		t.Errorf("the log has other requests than the last one:\n%s", log)
+	}
+
+	for _, tt := range []struct {
+		method, path string
+		header       []string
+	}{
+		{"PUT", "/healthz", nil},
+		{"OPTIONS", "/readyz", nil},
+		{"OPTIONS", "/graphql", preflight},
+	} {
+		var got apptest.Response
+		for range 20_000 {
+			if got = r.Do(tt.method, tt.path, "", tt.header...); got.Status == http.StatusTooManyRequests {
+				break
+			}
+		}
+		if got.Status != http.StatusTooManyRequests {
+			t.Errorf("%s %s is not limited: %d", tt.method, tt.path, got.Status)
+		}
+	}
+}

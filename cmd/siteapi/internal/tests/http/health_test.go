@@ -1,0 +1,62 @@
+package http
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+)
+
+// With all dependencies down the process lives, reports them, and serves what it can.
+func TestHealthWithDependenciesDown(t *testing.T) {
+	t.Parallel()
+	closed := "127.0.0.1:1"
+	s := apptest.Start(t, map[string]string{
+		"CMS_DRIVER":        "sanity",
+		"SANITY_PROJECT_ID": "p",
+		"SANITY_TOKEN":      "t",
+		"SANITY_API_URL":    "http://" + closed,
+		"CRM_DRIVER":        "hubspot",
+		"HUBSPOT_TOKEN":     "t",
+		"HUBSPOT_API_URL":   "http://" + closed,
+		"CACHE_URL":         "valkey://" + closed,
+	})
+
+	status, r := s.Readiness()
+	if status != 200 || r.Status != "ok" {
+		t.Errorf("without what it can do without: %d %+v", status, r)
+	}
+
+	for name, want := range map[string]string{
+		"database": "ok",
+		"cache":    "unavailable",
+		"cms":      "unavailable",
+		"crm":      "unavailable",
+	} {
+		d := r.Dependencies[name]
+		if d.Status != want || d.Required != (name == "database") || time.Since(d.AskedAt) > time.Minute {
+			t.Errorf("%s: %+v, want %s", name, d, want)
+		}
+	}
+	if len(r.Dependencies) != 4 {
+		t.Errorf("dependencies: %+v", r.Dependencies)
+	}
+
+	if err := s.App.Data.Close(); err != nil {
+		t.Fatal(err)
+	}
+	apptest.Eventually(t, "it is not ready without its database", func() bool {
+		status, r := s.Readiness()
+		return status == 503 && r.Status == "unavailable" &&
+			r.Dependencies["database"].Status == "unavailable"
+	})
+
+	if got := s.Do("GET", "/healthz", ""); got.Status != 200 || !strings.Contains(string(got.Body), `"ok"`) {
+		t.Errorf("/healthz with everything down: %d %s", got.Status, got.Body)
+	}
+	if log := s.Log.String(); strings.Count(log, `"dependency":"cms"`) != 1 ||
+		strings.Count(log, `"dependency":"database"`) != 1 {
+		t.Errorf("the log says more or less than once what is down: %s", log)
+	}
+}

@@ -1,0 +1,186 @@
+package http
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+)
+
+func TestCORS(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{
+		"CORS_ALLOWED_ORIGINS": "https://site.example, https://other.example",
+	})
+
+	preflight := s.Do("OPTIONS", "/graphql", "", "Origin: https://site.example",
+		"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type")
+	if preflight.Status != 204 ||
+		preflight.Header.Get("Access-Control-Allow-Origin") != "https://site.example" ||
+		!strings.Contains(preflight.Header.Get("Access-Control-Allow-Headers"), "Content-Type") {
+		t.Errorf("preflight: %d %v", preflight.Status, preflight.Header)
+	}
+
+	allowed := s.Do("GET", "/api/cache/clear", "", "Origin: https://other.example")
+	if allowed.Header.Get("Access-Control-Allow-Origin") != "https://other.example" ||
+		!strings.Contains(strings.Join(allowed.Header.Values("Vary"), ","), "Origin") {
+		t.Errorf("allowed origin: %v", allowed.Header)
+	}
+
+	// Tracing in browsers and clients of GraphQL add these to each request.
+	names := strings.ToLower(preflight.Header.Get("Access-Control-Allow-Headers"))
+	for _, name := range []string{
+		"traceparent", "tracestate", "baggage", "sentry-trace",
+		"apollographql-client-name", "apollographql-client-version",
+	} {
+		if !slices.Contains(strings.Split(names, ", "), name) {
+			t.Errorf("a page can't send %s: %q", name, names)
+		}
+	}
+
+	for _, origin := range []string{"https://evil.example", "https://site.example.evil.example", "null"} {
+		got := s.Do("GET", "/api/cache/clear", "", "Origin: "+origin)
+		if got.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s may read answers: %v", origin, got.Header)
+		}
+	}
+
+	if got := s.Do("GET", "/api/none", "", "Origin: https://site.example"); got.Header.Get(
+		"Access-Control-Allow-Origin") == "" {
+		t.Error("an error can't be read by an allowed page")
+	}
+
+	// Where any origin may read, a cache in front keeps one answer for all.
+	open := apptest.Start(t, nil)
+	for _, origin := range []string{"https://anything.example", ""} {
+		got := open.Do("GET", "/api/cache/clear", "", "Origin: "+origin)
+		if got.Header.Get("Access-Control-Allow-Origin") != "*" ||
+			strings.Contains(strings.Join(got.Header.Values("Vary"), ","), "Origin") {
+			t.Errorf("in development, from %q: %v", origin, got.Header)
+		}
+	}
+}
+
+// Frequent successes are logged at the debug level only.
+func TestWhatIsLoggedForDebugging(t *testing.T) {
+	t.Parallel()
+	for _, level := range []string{"info", "debug"} {
+		s := apptest.Start(t, map[string]string{"LOG_LEVEL": level, "TRUSTED_PROXIES": "127.0.0.1"})
+
+		// The first read loads the content; responses to the next ones can be cached.
+		s.Query(`{ SiteSettings(id: "siteSettings") { contactPhone } }`, nil, "X-Request-Id: first")
+
+		for i := range 5 {
+			s.Query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil,
+				fmt.Sprintf("X-Request-Id: read-%d", i))
+		}
+
+		s.Query(`{ SiteSettings(id: "none") { contactEmail } }`, nil, "X-Request-Id: missing")
+		s.Query(`{ nothing }`, nil, "X-Request-Id: wrong")
+		s.Do("POST", "/api/quote/track", `{"sessionId":"logged"}`, "X-Request-Id: rest-track")
+		s.Do("POST", "/api/quote/track", `{"sessionId":""}`, "X-Request-Id: bad-track")
+
+		const track = `mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }`
+		s.Query(track, map[string]any{"i": object{"sessionId": "logged"}}, "X-Request-Id: graphql-track")
+		s.Query(track, map[string]any{"i": object{"sessionId": ""}}, "X-Request-Id: wrong-track")
+
+		var found []string
+		for line := range strings.Lines(s.Log.String()) {
+			var event struct {
+				Level     string `json:"level"`
+				RequestID string `json:"request_id"`
+			}
+			if err := json.Unmarshal([]byte(line), &event); err != nil {
+				t.Fatal(err)
+			}
+
+			if strings.Contains(line, `"message":"request"`) &&
+				!strings.Contains(line, `"path":"/api/quote/submit"`) {
+				found = append(found, event.RequestID+" "+event.Level)
+			}
+		}
+
+		want := []string{"missing info", "wrong info", "bad-track info", "wrong-track info"}
+		if level == "debug" {
+			want = []string{
+				"first debug",
+				"read-0 debug",
+				"read-1 debug",
+				"read-2 debug",
+				"read-3 debug",
+				"read-4 debug",
+				"missing info",
+				"wrong info",
+				"rest-track debug",
+				"bad-track info",
+				"graphql-track debug",
+				"wrong-track info",
+			}
+		}
+
+		if !slices.Equal(found, want) {
+			t.Errorf("with LOG_LEVEL=%s: %q, want %q", level, found, want)
+		}
+	}
+}
+
+// A response that a browser opens by its address can do nothing there, unless it is a
+// page.
+func TestSecurityHeaders(t *testing.T) {
+	t.Parallel()
+	const noDocument = "default-src 'none'; frame-ancestors 'none'"
+	s := apptest.Start(t, nil)
+	in := s.Through("REST", "submitQuote", object{"input": apptest.ValidLead("headers")})
+
+	for path, policy := range map[string]string{
+		"/api/cache/clear":  noDocument,
+		"/api/openapi.json": noDocument,
+		"/nowhere":          noDocument,
+		"/playground":       "",
+		"/":                 "",
+		"/calculator":       "",
+		"/docs":             "",
+	} {
+		h := s.Do("GET", path, "").Header
+		got := h.Get("Content-Security-Policy")
+		if policy != "" && got != policy || policy == "" && !strings.Contains(got, "frame-ancestors 'none'") {
+			t.Errorf("%s has the policy %q", path, got)
+		}
+		if h.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s lacks headers: %v", path, h)
+		}
+	}
+
+	h := s.Do("GET", in.Data["pdfUrl"].(string), "").Header
+	if !strings.HasPrefix(h.Get("Content-Disposition"), "attachment;") ||
+		h.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("a document is opened rather than saved, or its type is guessed: %v", h)
+	}
+}
+
+// Routes of pages answer GET, HEAD and OPTIONS, and nothing else.
+func TestMethodsOfPages(t *testing.T) {
+	t.Parallel()
+	r := apptest.Launch(t, t.TempDir())
+
+	for _, path := range []string{"/", "/playground", "/healthz", "/readyz", "/api/openapi.json"} {
+		for method, want := range map[string]int{
+			"GET":     200,
+			"HEAD":    200,
+			"OPTIONS": 204,
+			"POST":    405,
+			"DELETE":  405,
+		} {
+			got := r.Do(method, path, "")
+			if got.Status != want {
+				t.Errorf("%s %s: got %d, want %d", method, path, got.Status, want)
+			}
+			if allow := got.Header.Get("Allow"); want == 405 && allow != "GET, HEAD, OPTIONS" {
+				t.Errorf("%s %s: Allow: %q", method, path, allow)
+			}
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package http
+
+import (
+	"encoding/json"
+	"net/http"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/cmd/siteapi/internal/config"
+)
+
+// toolResult is what a call of a tool gives.
+type toolResult struct {
+	IsError           bool
+	StructuredContent map[string]any
+	Content           []struct{ Text string }
+	Tools             []struct {
+		Name        string
+		Description string
+		Annotations struct{ ReadOnlyHint, DestructiveHint, IdempotentHint bool }
+	}
+}
+
+// assistant sends a request as an assistant's client does.
+func assistant(s *apptest.Service, method string, params any, headers ...string) (int, toolResult) {
+	s.T.Helper()
+	body, err := json.Marshal(object{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		s.T.Fatal(err)
+	}
+
+	got := s.Do(http.MethodPost, "/mcp", string(body),
+		append(headers, "Accept: application/json, text/event-stream")...)
+	var answer struct{ Result toolResult }
+	_ = json.Unmarshal(got.Body, &answer)
+	return got.Status, answer.Result
+}
+
+// tools returns the names of the tools that a caller is offered.
+func tools(s *apptest.Service, headers ...string) (names []string) {
+	s.T.Helper()
+	_, list := assistant(s, "tools/list", object{}, headers...)
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+// An assistant prices a project and asks for a quote for its user, by the rules of the routes.
+func TestAssistantAsksForAQuote(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	call := func(name string, arguments object) toolResult {
+		_, got := assistant(s, "tools/call", object{"name": name, "arguments": arguments})
+		return got
+	}
+
+	estimate := call("estimate_quote", object{"selections": object{"projectType": "web-app"}, "locale": "es"})
+	if estimate.IsError || estimate.StructuredContent["min"] != 12000.0 {
+		t.Errorf("the estimate: %+v", estimate)
+	}
+	settings := call("site_settings", nil).StructuredContent["result"]
+	if text, _ := json.Marshal(settings); !strings.Contains(string(text), "hello@lumen-studio.example") {
+		t.Errorf("the settings: %s", text)
+	}
+	choices, _ := call("content", object{"documentType": "quoteOption", "locale": "es"}).StructuredContent["result"].([]any)
+	if len(choices) == 0 {
+		t.Error("there are no choices")
+	}
+
+	refused := call("submit_quote", object{"sessionId": "mcp", "contact": object{"email": "half@"}})
+	if !refused.IsError || !strings.Contains(refused.Content[0].Text, `"code":"BAD_USER_INPUT"`) ||
+		!strings.Contains(refused.Content[0].Text, `"field":"contact.lastName"`) {
+		t.Errorf("an incomplete lead: %+v", refused)
+	}
+	if got := call("submit_quote", object{"sessionId": 1, "contact": []int{2}}); !got.IsError {
+		t.Errorf("wrong types: %+v", got)
+	}
+
+	for session, want := range map[string]string{"none": "mcp", "named": "partner"} {
+		lead := apptest.NewLead(session)
+		if session == "named" {
+			lead["attribution"] = object{"medium": "partner"}
+		}
+		got := call("submit_quote", lead)
+		id, _ := got.StructuredContent["submissionId"].(string)
+		if id == "" || call("submit_quote", lead).StructuredContent["submissionId"] != id {
+			t.Fatalf("submitting, twice: %+v", got)
+		}
+		stored, err := s.App.Data.Quotes.Lead(t.Context(), id)
+		if err != nil || stored.Attribution.Medium != want {
+			t.Errorf("%s: the lead came by %q, want %q: %v", session, stored.Attribution.Medium, want, err)
+		}
+	}
+}
+
+// What an assistant is offered depends on where it asks, and as whom.
+func TestToolsByCaller(t *testing.T) {
+	t.Parallel()
+	visitors := []string{"content", "estimate_quote", "site_settings", "submit_quote"}
+	token := "Authorization: Bearer " + config.DevAdminToken
+
+	s := apptest.Start(t, nil)
+	if got := tools(s, token); !slices.Equal(got, visitors) {
+		t.Errorf("operators' tools are at the public address: %v", got)
+	}
+	s.Do(http.MethodGet, "/mcp", "")
+	for origin, want := range map[string]int{
+		s.Base:                     http.StatusOK,
+		"http://evil.example":      http.StatusForbidden,
+		"null":                     http.StatusForbidden,
+		"http://127.0.0.1.evil.me": http.StatusForbidden,
+	} {
+		if status, _ := assistant(s, "tools/list", object{}, "Origin: "+origin); status != want {
+			t.Errorf("a page of %s: %d, want %d", origin, status, want)
+		}
+	}
+
+	s = apptest.Start(t, map[string]string{"TURNSTILE_SECRET": "1x0000000000000000000000000000000AA"})
+	if got := tools(s); slices.Contains(got, "submit_quote") {
+		t.Errorf("behind a bot check: %v", got)
+	}
+
+	s = apptest.Start(t, map[string]string{"MCP": "off"})
+	if got := s.Do(http.MethodPost, "/mcp", `{}`); got.Status != http.StatusNotFound {
+		t.Errorf("switched off: %d", got.Status)
+	}
+
+	s = apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"})
+	if status, _ := assistant(s, "tools/list", object{}, "Authorization: Bearer wrong"); status != http.StatusUnauthorized {
+		t.Errorf("with a wrong token: %d", status)
+	}
+	got := tools(s, token)
+	if len(got) == 0 || slices.Contains(got, "submit_quote") {
+		t.Errorf("with a token: %v", got)
+	}
+	for _, name := range got {
+		if strings.Contains(name, "erase") || strings.Contains(name, "export") {
+			t.Errorf("an assistant may %s", name)
+		}
+	}
+}
+
+// On this machine an assistant works on the database without a token, as the user of the machine.
+func TestToolsOverStandardInput(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewSite(t).Start()
+	id := s.Submit("stdio")
+
+	cmd := exec.CommandContext(t.Context(), apptest.Binary, "mcp")
+	cmd.Env = s.Env
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+
+	got, err := session.CallTool(t.Context(), &mcp.CallToolParams{
+		Name:      "add_lead_note",
+		Arguments: object{"id": id, "text": "Called back."},
+	})
+	if err != nil || got.IsError {
+		t.Fatalf("adding a note: %v %+v", err, got)
+	}
+	s.Says(
+		apptest.Said{Args: "leads show " + id, Want: []string{"Called back."}},
+		apptest.Said{Args: "audit list", Want: []string{"command:"}},
+	)
+}

@@ -1,0 +1,192 @@
+package instances
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/store/storetest/pgserver"
+)
+
+// A role that may open ten connections is enough for a service whose pool has ten: the
+// store and the queue share them.
+func TestLimitedRole(t *testing.T) {
+	t.Parallel()
+	address := pgserver.Start(t).NewDatabase(t)
+	limited := asRole(t, address, "limited", `CREATE ROLE limited LOGIN CONNECTION LIMIT 10`)
+	r := apptest.Launch(t, t.TempDir(), "DATABASE_URL="+limited+"&pool_max_conns=10")
+
+	const visitors, each = 48, 10
+	var group sync.WaitGroup
+	for v := range visitors {
+		group.Go(func() {
+			for i := range each {
+				status, answer := r.Post("/api/quote/submit", apptest.NewLead(fmt.Sprintf("limited-%d-%d", v, i)))
+				if status != 200 {
+					t.Errorf("visitor %d: %d %v", v, status, answer)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// asRole creates a role that may use the database, and returns the database's address for
+// it.
+func asRole(t *testing.T, address, role, create string) string {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+
+	for _, statement := range []string{create, `GRANT ALL ON SCHEMA public TO ` + role} {
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.User(role)
+	return u.String()
+}
+
+// Behind PgBouncer in transaction mode the service works with the settings of the manual, and
+// leaves none on the connections that others share.
+func TestPgBouncer(t *testing.T) {
+	t.Parallel()
+	address := pgserver.Start(t).NewDatabase(t)
+	pooled := asRole(t, address, "pooled", `CREATE ROLE pooled LOGIN`)
+	query(t, address, `ALTER ROLE pooled SET statement_timeout = '4s'`)
+	query(t, address, `ALTER ROLE pooled SET lock_timeout = '3s'`)
+	query(t, address, `ALTER ROLE pooled SET idle_in_transaction_session_timeout = '11s'`)
+	settled := startPgBouncer(t, pooled, "ignore_startup_parameters = "+
+		"statement_timeout,lock_timeout,idle_in_transaction_session_timeout\n")
+	ready := settled + "&default_query_exec_mode=exec"
+
+	dir := t.TempDir()
+	r := apptest.Launch(t, dir, "DATABASE_URL="+ready)
+	var group sync.WaitGroup
+	for v := range 20 {
+		group.Go(func() {
+			if status, answer := r.Post("/api/quote/submit", apptest.NewLead(fmt.Sprint("pooled-", v))); status != 200 {
+				t.Errorf("visitor %d: %d %v", v, status, answer)
+			}
+		})
+	}
+	group.Wait()
+
+	apptest.Eventually(t, "all leads are delivered", func() bool {
+		files, _ := filepath.Glob(filepath.Join(dir, "cms", "*.json"))
+		return len(files) == 20
+	})
+
+	var limit string
+	query(t, settled, `SELECT current_setting('idle_in_transaction_session_timeout')`, &limit)
+	if limit != "11s" {
+		t.Errorf("the pool's connections have a limit of %s", limit)
+	}
+}
+
+// query runs a statement and reads the first row of its result.
+func query(t *testing.T, address, statement string, into ...any) {
+	t.Helper()
+	c, err := pgx.ParseConfig(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
+
+	conn, err := pgx.ConnectConfig(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+
+	if len(into) == 0 {
+		_, err = conn.Exec(t.Context(), statement)
+	} else {
+		err = conn.QueryRow(t.Context(), statement).Scan(into...)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// startPgBouncer starts a pool in transaction mode in front of a database until the end of
+// the test, and returns the database's address there.
+func startPgBouncer(t *testing.T, database, settings string) string {
+	t.Helper()
+	program, err := exec.LookPath("pgbouncer")
+	apptest.SkipWithout(t, err)
+
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, port, err := net.SplitHostPort(u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	own := apptest.FreeAddress(t)
+	_, ownPort, _ := net.SplitHostPort(own)
+	name, role := strings.TrimPrefix(u.Path, "/"), u.User.Username()
+
+	// The program does not run as root, so every user may read its files.
+	dir, err := os.MkdirTemp("", "pgbouncer-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+
+	config := fmt.Sprintf("[databases]\n%s = host=%s port=%s dbname=%s user=%s\n"+
+		"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\nunix_socket_dir =\n"+
+		"auth_type = any\npool_mode = transaction\ndefault_pool_size = 5\n%s",
+		name, host, port, name, role, ownPort, settings)
+	path := filepath.Join(dir, "pgbouncer.ini")
+	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(path, []byte(config), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+
+	args := []string{path}
+	if os.Getuid() == 0 {
+		args = []string{"-u", "nobody", path}
+	}
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+
+	apptest.Eventually(t, "PgBouncer listens", func() bool {
+		conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(context.Background(), "tcp", own)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
+
+	u.Host = own
+	return u.String()
+}

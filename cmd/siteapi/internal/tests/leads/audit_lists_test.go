@@ -1,0 +1,101 @@
+package leads
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"siteapi/schema"
+)
+
+// Each page of leads or deliveries that shows contact data is an entry, and so is a search
+// that only counts. An entry does not say what was searched for.
+func TestAuditOfLists(t *testing.T) {
+	t.Parallel()
+	s, b := newOperatedSite(t)
+	for _, session := range []string{"one", "two", "three"} {
+		s.Arrives(s.Submit(session))
+	}
+
+	known := s.Recorded() // the test looks at deliveries with a command
+	const leads = `) { edges { node { id contact { email } } } pageInfo { endCursor } } }`
+	const deliveries = `) { edges { node { lead { contact { email } } } } pageInfo { endCursor } } }`
+	next := ""
+	for _, c := range []struct{ operation, want string }{
+		{`{ list: leads(first: 2` + leads, `LISTED  {"count":2}`},
+		{`{ list: leads(first: 2, after: "%s"` + leads, `LISTED  {"count":1}`},
+		{`{ list: leads(state: DELIVERED` + leads, `LISTED  {"count":3,"state":"DELIVERED"}`},
+		{`{ list: leads(search: "one"` + leads, `LISTED  {"count":1,"searched":true}`},
+		{`{ list: leads(search: "thr") { counts { total } pageInfo { endCursor } } }`, `LISTED  {"count":1,"searched":true}`},
+		{`{ list: leads(search: " ", locale: en) { counts { total } pageInfo { endCursor } } }`, ""},
+		{`{ list: leads(first: 2) { csv pageInfo { endCursor } } }`, `EXPORTED  {"count":2}`},
+		{`{ list: leads(first: 2, after: "%s") { csv pageInfo { endCursor } } }`, `EXPORTED  {"count":1}`},
+		{`{ list: deliveries(first: 2` + deliveries, `LISTED  {"count":2,"of":"deliveries"}`},
+	} {
+		body, _ := json.Marshal(object{"query": strings.Replace(c.operation, "%s", next, 1)})
+		_, answer := b.Send("POST", "/graphql", string(body), "Authorization: Bearer secret-of-operators")
+		var result struct {
+			Data struct {
+				List struct{ PageInfo schema.PageInfo }
+			}
+		}
+		raw, _ := json.Marshal(answer)
+		if err := json.Unmarshal(raw, &result); err != nil || answer["errors"] != nil {
+			t.Fatalf("%s: %v %s", c.operation, err, raw)
+		}
+		next = schema.ValueOr(result.Data.List.PageInfo.EndCursor, "")
+
+		all := s.Recorded()
+		if got := strings.Join(all[len(known):], ", "); got != c.want {
+			t.Errorf("%s: the audit has %q, want %q", c.operation, got, c.want)
+		}
+		known = all
+	}
+}
+
+// A stream that names leads by more than a viewer sees is an entry.
+func TestAuditOfStreams(t *testing.T) {
+	t.Parallel()
+	s, b := newOperatedSite(t)
+	stream := func(fields string) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		body := `{"query":"subscription { leadEvents { ` + fields + ` } }"}`
+		req, err := http.NewRequestWithContext(ctx, "POST", b.Base+"/graphql", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range map[string]string{
+			"Accept":        "text/event-stream",
+			"Content-Type":  "application/json",
+			"Authorization": "Bearer secret-of-operators",
+		} {
+			req.Header.Set(name, value)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		lines := bufio.NewScanner(resp.Body)
+		for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
+		}
+		if !strings.Contains(lines.Text(), `"leadEvents":{`) {
+			t.Errorf("%d %s", resp.StatusCode, lines.Text())
+		}
+	}
+
+	stream("position changes { reference kind }")
+	if got := s.Recorded(); len(got) != 0 {
+		t.Errorf("a stream without ids: %q", got)
+	}
+	stream("position changes { id reference }")
+	if got, want := s.Recorded(), []string{`LISTED  {"of":"lead events"}`}; !slices.Equal(got, want) {
+		t.Errorf("the audit has %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,199 @@
+package leads
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/lead"
+	"siteapi/schema"
+)
+
+// dayOf returns noon of a day in January 2026.
+func dayOf(n int) time.Time { return time.Date(2026, 1, n, 12, 0, 0, 0, time.UTC) }
+
+func TestFunnel(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewSite(t, "TRACK_RETENTION=0s")
+	amount := 5.0
+	estimate := lead.PartialEstimate{Min: &amount}
+	shop, app := lead.Selections{ProjectType: "shop"},
+		lead.Selections{ProjectType: "web-app", Features: []string{"blog", "seo"}}
+
+	var visits []lead.Visit
+	for i, v := range []lead.Visit{
+		{}, {}, {}, {}, // four open the calculator and go
+		{Selections: shop}, {Selections: shop}, {Selections: shop}, // three choose a project type
+		{Selections: app}, // one chooses features
+		// One sees an estimate, without features. One begins the contact form, and
+		// another without a project type.
+		{Selections: shop, Estimate: lead.PartialEstimate{Max: &amount}},
+		{Selections: app, Estimate: estimate, Hints: lead.Hints{FirstName: "Ana"}},
+		{
+			Selections: lead.Selections{Features: []string{"blog"}},
+			Hints:      lead.Hints{Email: "a@example.com"},
+		},
+		// One submits, twice, and one submits from a state that shows little.
+		{Selections: app, Estimate: estimate, Hints: lead.Hints{Email: "submits@example.com"}},
+		{Selections: shop},
+	} {
+		v.SessionID, v.At = fmt.Sprint("s", i), dayOf(10)
+		visits = append(visits, v)
+	}
+
+	for session, day := range map[string]int{"early": 1, "late": 20, "review": 20} {
+		visits = append(visits, lead.Visit{SessionID: session, At: dayOf(day), Selections: app})
+	}
+
+	ranges := map[string]lead.Estimate{
+		"l1": {Min: 0.1, Currency: "EUR"},
+		"l2": {Min: 0.2, Currency: "EUR"},
+		"l4": {Min: 500, Currency: "RON"},
+	}
+	submitted := func(id, session string, at time.Time) lead.Lead {
+		contact := lead.Contact{FirstName: "Ana", LastName: "B", Email: "a@example.com"}
+		return lead.Lead{
+			ID:          "funnel-" + id,
+			SessionID:   session,
+			Contact:     contact,
+			SubmittedAt: at,
+			Estimate:    ranges[id],
+		}
+	}
+
+	review := submitted("l6", "review", dayOf(12))
+	review.InReview = true
+	s.Keep(visits,
+		submitted("l1", "s11", dayOf(10)),
+		submitted("l2", "s11", dayOf(11)),
+		submitted("l3", "s12", dayOf(16)), // later: converted all the same
+		submitted("l4", "not-tracked", dayOf(12)),
+		submitted("l5", "early", dayOf(2)),
+		review,
+	)
+
+	s.Says(
+		apptest.Said{Args: "leads outcome funnel-l2 won --amount 1200.5 --currency EUR", Want: nil, Not: nil},
+		apptest.Said{Args: "leads outcome funnel-l1 qualified", Want: nil, Not: nil}, // its session was won with l2 all the same
+		apptest.Said{Args: "leads outcome funnel-l3 qualified", Want: nil, Not: nil},
+	)
+	out, code := s.Run("funnel", "--json", "--since", "2026-01-05", "--until", "2026-01-15")
+
+	var got, want any
+	const report = `{"submissions": 3, "inReview": 1, "untracked": 1, "steps": [
+			{"name": "VISITED", "count": 13, "conversion": null}, ` +
+		`{"name": "CHOSE", "count": 9, "conversion": 0.6923076923076923},
+			{"name": "ESTIMATED", "count": 5, "conversion": 0.5555555555555556}, ` +
+		`{"name": "TYPED", "count": 4, "conversion": 0.8},
+			{"name": "SUBMITTED", "count": 2, "conversion": 0.5}, ` +
+		`{"name": "QUALIFIED", "count": 2, "conversion": 1}, {"name": "WON", "count": 1, "conversion": 0.5}],
+		"weeks": [{"week": "2026-W02", "start": "2026-01-05T00:00:00Z", "locale": null, "steps": [
+			{"name": "VISITED", "count": 13, "conversion": null}, ` +
+		`{"name": "CHOSE", "count": 9, "conversion": 0.6923076923076923},
+			{"name": "ESTIMATED", "count": 5, "conversion": 0.5555555555555556}, ` +
+		`{"name": "TYPED", "count": 4, "conversion": 0.8},
+			{"name": "SUBMITTED", "count": 2, "conversion": 0.5}, ` +
+		`{"name": "QUALIFIED", "count": 2, "conversion": 1}, {"name": "WON", "count": 1, "conversion": 0.5}]}],
+		"choices": [{"field": "projectType", "value": "shop", "count": 5, "submitted": 1},
+			{"field": "projectType", "value": "web-app", "count": 3, "submitted": 1},
+			{"field": "features", "value": "blog", "count": 4, "submitted": 1},
+			{"field": "features", "value": "seo", "count": 3, "submitted": 1}],
+		"sources": [{"source": "", "campaign": "", "sessions": 13, "estimates": 5, "submissions": 3,
+			"sums": [{"currency": "EUR", "amount": 0.3}, {"currency": "RON", "amount": 500}],
+			"won": [{"currency": "EUR", "amount": 1200.5}]}]}`
+
+	if json.Unmarshal([]byte(out), &got) != nil || json.Unmarshal([]byte(report), &want) != nil ||
+		code != 0 || !reflect.DeepEqual(got, want) {
+		t.Errorf("%d got %s\nwant %s", code, out, report)
+	}
+
+	var all schema.Funnel
+	if s.JSON(&all, "funnel"); all.Steps[0].Count != 16 || all.Submissions != 5 ||
+		all.Untracked != 1 || all.InReview != 1 || len(all.Weeks) != 3 {
+		t.Errorf("in all: %+v", all)
+	}
+
+	out, code = s.Run("funnel", "--since", "2026-01-05", "--until", "2026-01-15")
+	fields := strings.Join(strings.Fields(out), " ")
+	for _, line := range []string{
+		"visited 13",
+		"chose 9 0.69",
+		"inReview 1 submissions 3 untracked 1",
+		"FIELD VALUE COUNT SUBMITTED",
+		"projectType shop 5 1",
+		"13 5 3 EUR 0.3, RON 500 EUR 1200.5",
+	} {
+		if code != 0 || !strings.Contains(fields, line) {
+			t.Errorf("%d: %q is not in\n%s", code, line, out)
+		}
+	}
+
+	apptest.NoPersonalData(t, out)
+	s.Says(apptest.Said{Args: "funnel --until 2020-01-01 --json", Want: []string{`"count": 0`, `"choices": []`}, Not: nil})
+	s.Refuses(map[string]string{
+		"funnel --since soon": "--since",
+		"funnel --until x":    "--until",
+		"funnel --locale xx":  "must be one of en, es, ro",
+		"funnel x":            "one argument too many",
+		"funnel --since 2026-01-02 --until 2026-01-01": "must be later than --since",
+	})
+}
+
+// A session counts by its touches, and a lead by those that came with it, on both databases.
+func TestFunnelBySource(t *testing.T) {
+	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
+		s := apptest.Start(t, map[string]string{"DATABASE_URL": database})
+
+		for i, c := range []struct {
+			endpoint, session, first, last string
+			submits                        bool
+		}{
+			{"REST", "one", "google", "mail", true},
+			{"GraphQL", "one", "google", "mail", true},
+			{"GraphQL", "two", "google", "google", true},
+			{"REST", "untracked", "", "mail", true},
+			{"REST", "visitor", "google", "google", false},
+		} {
+			if c.session != "untracked" && i != 1 {
+				s.Through(c.endpoint, "trackQuote", object{"input": object{
+					"sessionId": c.session, "attribution": object{"source": c.first, "campaign": "spring"},
+				}})
+			}
+			if c.submits {
+				sent := apptest.NewLead(c.session)
+				sent["message"] = fmt.Sprint("request ", i) // else it repeats the one before
+				sent["attribution"] = object{"source": c.last, "campaign": "spring"}
+				if o := s.Through(c.endpoint, "submitQuote", object{"input": sent}); o.Data["success"] != true {
+					t.Fatal(o)
+				}
+			}
+		}
+
+		for arguments, want := range map[string]string{
+			"touch: FIRST":                       `google spring 3 2 3 [{EUR 45300}], mail spring 0 0 1 [{EUR 15100}]`,
+			"touch: LAST":                        `mail spring 0 0 3 [{EUR 45300}], google spring 3 2 1 [{EUR 15100}]`,
+			`source: "mail", campaign: "spring"`: `mail spring 0 0 3 [{EUR 45300}]`,
+			`source: ""`:                         ``,
+		} {
+			data, code := s.Operates(schema.RoleViewer, `{ funnel(`+arguments+`) { sources {
+				source campaign sessions estimates submissions sums { currency amount } } } }`)
+
+			var got []string
+			for _, row := range data.Funnel.Sources {
+				sums := []schema.FunnelSum{}
+				for _, sum := range row.Sums {
+					sums = append(sums, *sum)
+				}
+				got = append(got, fmt.Sprint(row.Source, " ", row.Campaign, " ", row.Sessions, " ",
+					row.Estimates, " ", row.Submissions, " ", sums))
+			}
+			if text := strings.Join(got, ", "); code != "" || text != want {
+				t.Errorf("%s: %s %q, want %q", arguments, code, text, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,12 @@
+package leads
+
+import (
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+)
+
+func TestMain(m *testing.M) { apptest.Main(m) }
+
+// object is a JSON object under construction.
+type object = map[string]any

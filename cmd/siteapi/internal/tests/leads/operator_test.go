@@ -1,0 +1,15 @@
+package leads
+
+import (
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+)
+
+// newOperatedSite returns a running site, and the browser of an operator who has not signed in.
+func newOperatedSite(t *testing.T, env ...string) (*apptest.Site, *apptest.Browser) {
+	t.Helper()
+	admin := apptest.FreeAddress(t)
+	s := apptest.NewSite(t, append(env, "ADMIN_ADDR="+admin, "ADMIN_API_TOKEN=secret-of-operators")...).Start()
+	return s, &apptest.Browser{T: t, Base: "http://" + admin}
+}

@@ -1,0 +1,126 @@
+package leads
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
+)
+
+// An export by e-mail has everything that is stored about a person: leads, consents that have
+// outlived theirs, and sessions.
+func TestExportOfPerson(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"SUBMISSION_RETENTION": "2d"}, apptest.Quick)
+	submitAt(s, t, "hers", 49*time.Hour,
+		lead.Consent{Purpose: "news", Given: true, Text: "Send me news"},
+		lead.Consent{Purpose: "calls", Text: "Call me"})
+	apptest.Eventually(t, "it arrives", func() bool {
+		d := s.Deliveries("hers")
+		return d["cms"].State == "delivered" && d["crm"].State == "delivered"
+	})
+	s.Stop()
+	s.Start()
+	apptest.Eventually(t, "it is forgotten", func() bool { return !has(s, t, "hers") })
+
+	input := apptest.NewLead("later")
+	input["contact"] = object{"email": "HERS@example.com", "firstName": "Ana", "lastName": "Pop"}
+	input["consents"] = []any{object{"purpose": "calls", "given": false, "text": "Call\nme"}}
+	if got := s.Through("REST", "submitQuote", object{"input": input}); got.Data["submissionId"] == nil {
+		t.Fatal(got.Raw)
+	}
+	s.Submits("theirs")
+	for session, email := range map[string]string{"typed": "Hers@example.com", "stranger": "theirs@example.com"} {
+		input := object{
+			"sessionId":   session,
+			"locale":      "es",
+			"selections":  object{"projectType": "shop"},
+			"formData":    object{"email": email, "firstName": "Ana"},
+			"estimate":    object{"min": 10},
+			"attribution": object{"source": "ads"},
+			"consents":    []any{object{"purpose": "save_progress", "given": true, "text": "Keep it"}},
+		}
+		if got := s.Through("REST", "trackQuote", object{"input": input}); got.Data["success"] != true {
+			t.Fatal(got.Raw)
+		}
+	}
+
+	args := []string{"leads", "export", "--email", " hers@Example.com "}
+	out, err := s.Command(args...)
+	rows, csvErr := csv.NewReader(strings.NewReader(strings.TrimPrefix(out, "\ufeff"))).ReadAll()
+	if err != nil || csvErr != nil || len(rows) != 4 {
+		t.Fatalf("%v %v %s", err, csvErr, out)
+	}
+	for i, want := range []map[string]string{
+		{
+			"record": "lead", "session_id": "later", "consents": "calls: not given", "consent_texts": "calls: Call\nme", "visits": "",
+			"price_lines": "projectType web-app: 12000;features blog: 600;complexity medium: 2000;timeline 3-months: 500",
+		},
+		{
+			"record": "consent", "email": "hers@example.com", "locale": "ro", "submission_id": "", "session_id": "", "state": "",
+			"consents": "news: given, not to the site's wording", "consent_texts": "news: Send me news",
+		},
+		{
+			"record": "session", "session_id": "typed", "email": "Hers@example.com", "first_name": "Ana", "locale": "es", "project_type": "shop",
+			"estimate_min": "10", "estimate_max": "", "source": "ads", "visits": "1", "submitted_at": "", "pdf": "", "state": "",
+			"consents": "save_progress: given", "consent_texts": "save_progress: Keep it",
+		},
+	} {
+		for name, cell := range want {
+			if got := cellOf(rows, i+1, name); got != cell {
+				t.Errorf("row %d: %s is %q, want %q", i+1, name, got, cell)
+			}
+		}
+	}
+	if seen := cellOf(rows, 3, "first_seen"); seen == "" || seen != cellOf(rows, 3, "last_seen") {
+		t.Errorf("the session was seen at %q first", seen)
+	}
+
+	entries, err := s.App.Data.Tables.AuditEntries(t.Context(), store.AuditFilter{Limit: 1})
+	if err != nil || len(entries) != 1 || entries[0].Action != "EXPORTED" ||
+		entries[0].Detail != `{"consents":1,"count":1,"searched":true,"sessions":1}` {
+		t.Errorf("%v: the audit has %+v", err, entries)
+	}
+
+	out, err = s.Command(append(args, "--format", "ndjson")...)
+	var records []string
+	for line := range strings.Lines(out) {
+		var r struct {
+			Record, SessionID, Text, Locale string
+			Typed                           lead.Hints
+			Price                           lead.Price
+		}
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Error(err)
+		}
+		records = append(records, strings.Join([]string{r.Record, r.SessionID, r.Locale, r.Text, r.Typed.Email}, " "))
+		if priced := len(r.Price.Lines) == 4; priced != (r.Record == "lead") {
+			t.Errorf("the price of a %s is %+v", r.Record, r.Price)
+		}
+	}
+	if got := strings.Join(records, "; "); err != nil ||
+		got != "lead later ro  ; consent  ro Send me news ; session typed es  Hers@example.com" {
+		t.Errorf("%v: the records are %s", err, got)
+	}
+
+	// Narrowed further, it is an export of leads.
+	out, err = s.Command(append(args, "--since", "1h")...)
+	if err != nil || strings.Count(out, "later") != 1 || strings.Contains(out, "Send me news") || strings.Contains(out, "typed") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// cellOf returns the cell of a row in the column of a name.
+func cellOf(rows [][]string, row int, name string) string {
+	for i, column := range rows[0] {
+		if column == name {
+			return rows[row][i]
+		}
+	}
+	return "no such column"
+}

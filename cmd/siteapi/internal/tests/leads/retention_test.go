@@ -1,0 +1,196 @@
+package leads
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
+	"siteapi/integrations/upstream/faulttest"
+)
+
+// submitAt stores a lead that was submitted some time ago. The lead "review" is in review.
+func submitAt(s *apptest.Service, t *testing.T, id string, ago time.Duration, consents ...lead.Consent) {
+	t.Helper()
+	q := lead.Lead{
+		ID:          id,
+		SessionID:   "session-" + id,
+		Contact:     lead.Contact{FirstName: "Ana", LastName: "Pop", Email: id + "@example.com"},
+		Selections:  lead.Selections{ProjectType: "web-app", Features: []string{"blog"}},
+		Estimate:    lead.Estimate{Min: 1, Max: 2, Currency: "EUR"},
+		Locale:      "ro",
+		SubmittedAt: time.Now().Add(-ago).UTC().Truncate(time.Millisecond),
+		InReview:    id == "review",
+		Consents:    consents,
+	}
+
+	if _, _, err := s.App.Data.Quotes.Submit(t.Context(),
+		store.NewLead{Lead: q, ContentKey: id}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// has reports whether a lead is stored.
+func has(s *apptest.Service, t *testing.T, id string) bool {
+	t.Helper()
+	_, err := s.App.Data.Quotes.Lead(t.Context(), id)
+	return err == nil
+}
+
+// A lead is erased when it is old and delivered, not while it is in review, under way or
+// refused by a target.
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	s := apptest.Start(t, stubs.Env(map[string]string{
+		"SUBMISSION_RETENTION": "2d",
+		"TRACK_RETENTION":      "1d",
+	}), apptest.Quick)
+
+	submitAt(s, t, "old", 49*time.Hour)
+	submitAt(s, t, "young", 47*time.Hour)
+	submitAt(s, t, "review", 49*time.Hour)
+	for _, v := range []lead.Visit{
+		{SessionID: "old", At: time.Now().Add(-25 * time.Hour).UTC()},
+		{SessionID: "young", At: time.Now().Add(-23 * time.Hour).UTC()},
+	} {
+		if err := s.App.Data.Quotes.Track(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	for _, id := range []string{"old", "young"} {
+		apptest.Eventually(t, id+" arrives", func() bool {
+			d := s.Deliveries(id)
+			return d["cms"].State == "delivered" && d["crm"].State == "delivered" &&
+				d["sales_mail"].State == "delivered"
+		})
+	}
+
+	stubs.CRM.Fail(faulttest.Answer(400).Times(-1))
+	submitAt(s, t, "rejected", 49*time.Hour)
+	apptest.Eventually(t, "the CRM rejects one", func() bool {
+		d := s.Deliveries("rejected")
+		return d["cms"].State == "delivered" && d["crm"].State == "failed"
+	})
+
+	stubs.Recover()
+	stubs.CRM.Fail(faulttest.Answer(503).Times(-1))
+	submitAt(s, t, "stuck", 49*time.Hour)
+	apptest.Eventually(t, "the stuck one is tried", func() bool {
+		return s.Deliveries("stuck")["crm"].State == "retrying"
+	})
+
+	s.Stop()
+	s.Start()
+	apptest.Eventually(t, "the old one is forgotten", func() bool { return !has(s, t, "old") })
+	apptest.Eventually(t, "it is logged", func() bool {
+		return strings.Contains(s.Log.String(), `"submissions":1,"message":"deleted old submissions"`) &&
+			strings.Contains(s.Log.String(), `"sessions":1,"message":"deleted old sessions"`)
+	})
+
+	for _, id := range []string{"young", "review", "rejected", "stuck"} {
+		if !has(s, t, id) {
+			t.Errorf("the one that is %s was forgotten too", id)
+		}
+	}
+
+	if _, err := s.App.Data.Quotes.Session(t.Context(), "young"); err != nil {
+		t.Errorf("the young session: %v", err)
+	}
+	if n := len(s.Deliveries("old")); n != 0 {
+		t.Errorf("%d deliveries of the forgotten one are left", n)
+	}
+
+	// Retention does not erase what was delivered to the targets.
+	if len(stubs.Documents("session-old")) != 1 || len(stubs.Contacts("old@example.com")) != 1 {
+		t.Error("the CMS or the CRM lost what the database forgot")
+	}
+
+	stubs.Recover()
+	if _, err := s.App.Data.Archive.Release(t.Context(), "review", false); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, id := range []string{"stuck", "review"} {
+		apptest.Eventually(t, id+" arrives", func() bool {
+			d := s.Deliveries(id)
+			return d["cms"].State == "delivered" && d["crm"].State == "delivered"
+		})
+	}
+
+	s.Stop()
+	s.Start()
+	apptest.Eventually(t, "they are forgotten then", func() bool { return !has(s, t, "stuck") && !has(s, t, "review") })
+}
+
+// Consents that were given outlive their leads, without the address in the open, until they
+// are withdrawn or erased.
+func TestRetentionKeepsConsents(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"SUBMISSION_RETENTION": "2d"}, apptest.Quick)
+
+	people := []string{"withdraws", "erased"}
+	for _, name := range people {
+		submitAt(s, t, name, 49*time.Hour,
+			lead.Consent{Purpose: "news", Given: true, Text: "Send me news"},
+			lead.Consent{Purpose: "calls", Text: "Call me"})
+		apptest.Eventually(t, name+" arrives", func() bool {
+			for _, d := range s.Deliveries(name) {
+				if !d.State.Ended() {
+					return false
+				}
+			}
+			return true
+		})
+	}
+
+	s.Stop()
+	s.Start()
+	for _, name := range people {
+		apptest.Eventually(t, name+" is forgotten", func() bool { return !has(s, t, name) })
+		if n, err := s.App.Data.Archive.CountConsents(t.Context(), name+"@example.com"); err != nil || n != 1 {
+			t.Errorf("%s has %d consents, %v, want the one that was given", name, n, err)
+		}
+	}
+
+	withdraw := []string{"leads", "withdraw", "Withdraws@example.com", "--purpose", "news"}
+	if out, err := s.Command(withdraw...); err != nil ||
+		!strings.Contains(out, "withdrawn for 1 leads that retention had deleted") || strings.Contains(out, "service tells") {
+		t.Errorf("withdrawing: %v %s", err, out)
+	}
+	if out, err := s.Command(withdraw...); err == nil {
+		t.Errorf("a consent was withdrawn twice: %s", out)
+	}
+
+	out, err := s.Command("leads", "erase", "--json", "--yes", "--email", "erased@example.com", "--server", s.Base)
+	var receipt apptest.Erased
+	apptest.ReadJSON(t, out, &receipt)
+	receipt.Says(t, "consents", 1, 1, "erased")
+	if err != nil {
+		t.Error(err)
+	}
+
+	for _, name := range people {
+		if n, err := s.App.Data.Archive.CountConsents(t.Context(), name+"@example.com"); err != nil || n != 0 {
+			t.Errorf("%s has %d consents still, %v", name, n, err)
+		}
+	}
+}
+
+// By default leads stay.
+func TestRetentionIsOffByDefault(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	submitAt(s, t, "old", 20*365*24*time.Hour)
+	s.Stop()
+	s.Start()
+	time.Sleep(100 * time.Millisecond)
+	if !has(s, t, "old") {
+		t.Error("a submission was forgotten without SUBMISSION_RETENTION")
+	}
+}

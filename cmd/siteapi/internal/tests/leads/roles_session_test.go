@@ -1,0 +1,142 @@
+package leads
+
+import (
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/lead"
+	"siteapi/schema"
+	"siteapi/schema/exec"
+)
+
+// groupOf is a group of each role in the settings of a provider.
+var groupOf = map[schema.Role]string{
+	schema.RoleViewer: "marketing",
+	schema.RoleSales:  "desk",
+	schema.RoleAdmin:  "ops",
+}
+
+// fieldDocuments asks for each field of operatorRoles that is below the root. Aliases name the
+// way to it: row and value.
+func fieldDocuments(t *testing.T, reference string) map[string]string {
+	t.Helper()
+	parents := map[string]string{
+		"Lead":           `{ row: lead(id: "` + reference + `") { value: FIELD } }`,
+		"LeadConnection": `{ row: leads { value: FIELD } }`,
+		"LeadOutcome":    `{ row: lead(id: "` + reference + `") { value: outcome { value: FIELD } } }`,
+	}
+
+	documents := map[string]string{}
+	for path := range operatorRoles {
+		parent, name, _ := strings.Cut(path, ".")
+		if parent == "Query" || parent == "Mutation" {
+			continue
+		}
+		if parent == "Subscription" || parent == "LeadChange" {
+			continue // TestLiveRoles reads the stream of events
+		}
+		if parents[parent] == "" {
+			t.Errorf("%s: say in parents how to reach it", path)
+			continue
+		}
+
+		types := exec.AST().Types
+		field := name
+		if types[types[parent].Fields.ForName(name).Type.Name()].Kind == ast.Object {
+			field += " { __typename }"
+		}
+		documents[path] = strings.Replace(parents[parent], "FIELD", field, 1)
+	}
+	return documents
+}
+
+// Every field of operators is asked for in sessions of each role, and without one, through
+// both listeners.
+func TestRolesInSessions(t *testing.T) {
+	t.Parallel()
+	p := apptest.NewProvider(t)
+	address := apptest.FreeAddress(t)
+	s := apptest.NewSite(t, append(p.Environ(address), "ADMIN_PAGE=on")...).Start()
+	reference := lead.Reference(s.Submit("one"))
+
+	script := &apptest.Browser{T: t, Base: "http://" + address}
+	if code, _ := script.Runs("/graphql", `mutation { setLeadOutcome(id: "`+reference+`", outcome: QUALIFIED) { state } }`,
+		"Authorization: Bearer secret-of-operators"); code != "" {
+		t.Fatal(code)
+	}
+
+	documents := operatorDocuments(reference)
+	maps.Copy(documents, fieldDocuments(t, reference))
+	for role, group := range groupOf {
+		p.Set(func() { p.Groups = []string{group} })
+		in := &apptest.Browser{T: t, Base: "http://" + address}
+		if _, text := in.SignsIn(); in.Cookie == nil {
+			t.Fatal(text)
+		}
+
+		for _, base := range []string{in.Base, s.Base} {
+			in := &apptest.Browser{T: t, Base: base, Cookie: in.Cookie, CSRF: in.CSRF}
+			for name, document := range documents {
+				code, value := in.Runs("/admin/graphql", document)
+				root := strings.HasPrefix(name, "Query.") || strings.HasPrefix(name, "Mutation.")
+				switch allowed := covers(role, operatorRoles[name]); {
+				case allowed && code != "" && (code != "NOT_FOUND" || !root),
+					!allowed && root && code != "FORBIDDEN",
+					!allowed && !root && (code != "" || value != nil && value != reference):
+					t.Errorf("%s as %s at %s: %q %v", name, role, base, code, value)
+				}
+			}
+		}
+	}
+
+	for _, base := range []string{"http://" + address, s.Base} {
+		out := &apptest.Browser{T: t, Base: base}
+		for name, document := range documents {
+			for _, path := range []string{"/admin/graphql", "/graphql"} {
+				if code, _ := out.Runs(path, document); code != "UNAUTHENTICATED" {
+					t.Errorf("%s without a session at %s%s: %q", name, base, path, code)
+				}
+			}
+			if code, _ := out.Runs("/graphql", document, "Authorization: Bearer secret-of-operators"); code != "" &&
+				code != "NOT_FOUND" {
+				t.Errorf("%s with the token at %s: %q", name, base, code)
+			}
+		}
+	}
+}
+
+// Without ADMIN_PAGE the public listener answers no operator, whatever the request brings.
+func TestRolesAtThePublicListener(t *testing.T) {
+	t.Parallel()
+	p := apptest.NewProvider(t)
+	p.Groups = "ops"
+	address := apptest.FreeAddress(t)
+	s := apptest.NewSite(t, p.Environ(address)...).Start()
+	reference := lead.Reference(s.Submit("one"))
+
+	in := &apptest.Browser{T: t, Base: "http://" + address}
+	if _, text := in.SignsIn(); in.Cookie == nil {
+		t.Fatal(text)
+	}
+
+	out := &apptest.Browser{T: t, Base: s.Base, Cookie: in.Cookie, CSRF: in.CSRF}
+	for name, document := range operatorDocuments(reference) {
+		code, _ := out.Runs("/graphql", document, "Authorization: Bearer secret-of-operators")
+		if code != "UNAUTHENTICATED" {
+			t.Errorf("%s: %q", name, code)
+		}
+		if code, _ := out.Runs("/admin/graphql", document); code != "NOT_FOUND" {
+			t.Errorf("%s in the session: %q", name, code)
+		}
+	}
+	for _, path := range []string{"/admin", "/admin/login", "/admin/callback", "/admin/session"} {
+		if resp, _ := out.Send("GET", path, ""); resp.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %d", path, resp.StatusCode)
+		}
+	}
+}

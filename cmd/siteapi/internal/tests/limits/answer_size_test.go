@@ -1,0 +1,222 @@
+package limits
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/lead"
+)
+
+// aliased returns a field under so many aliases.
+func aliased(field string, n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, " a%d: %s", i, field)
+	}
+	return text.String()
+}
+
+// posts returns a content file with documents of some bytes each.
+func posts(t *testing.T, n, size int) (path string) {
+	t.Helper()
+	docs := make([]string, n)
+	for i := range docs {
+		docs[i] = fmt.Sprintf(`{"_id":"p%d","_type":"post","language":"en","body":"%s"}`,
+			i, strings.Repeat("x", size))
+	}
+
+	file := &apptest.Service{T: t, DataDir: t.TempDir()}
+	file.WriteContent("[" + strings.Join(docs, ",") + "]")
+	return filepath.Join(file.DataDir, "content.json")
+}
+
+// TestAnswersAreBoundedBeforeTheyAreMade multiplies content by aliases, in one field, over
+// several and through fragments.
+func TestAnswersAreBoundedBeforeTheyAreMade(t *testing.T) {
+	t.Parallel()
+	r := apptest.Launch(t, t.TempDir(), "CONTENT_TYPES=post", "CMS_FILE="+posts(t, 100, 12_500))
+	r.Query(`{ content(documentType: "post") { id } }`)
+	before := peakMemory(r)
+
+	const post = `content(documentType: "post") `
+	for name, query := range map[string]string{
+		"aliases of a field":  `{ ` + post + `{` + aliased("fields", 50) + `} }`,
+		"aliases of the root": `{` + aliased(post+"{ fields }", 20) + ` }`,
+		"a fragment": `{ ` + post + `{ ...f b: fields } } fragment f on ContentDocument {` +
+			aliased("fields", 49) + `}`,
+	} {
+		if answer := floodGraphQL(r, fmt.Sprintf(`{"query":%q}`, query)); !strings.Contains(
+			string(answer), `"BAD_USER_INPUT"`) || len(answer) > 9<<20 {
+			t.Errorf("%s: %d bytes, %.300s", name, len(answer), answer)
+		}
+	}
+
+	var roots, long strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&roots, " r%d: __schema { ...s }", i)
+		fmt.Fprintf(&long, " a%d%s: name", i, strings.Repeat("x", 10_000))
+	}
+	for name, query := range map[string]string{
+		"aliases of introspection": `{` + roots.String() + ` } fragment s on __Schema { types { fields {` +
+			aliased("description", 29) + ` } } }`,
+		"long names in introspection": `{ __schema { types { fields { type {` + long.String() + ` } } } } }`,
+	} {
+		if answer := floodGraphQL(r, fmt.Sprintf(`{"query":%q}`, query)); !strings.Contains(
+			string(answer), `"BAD_USER_INPUT"`) || len(answer) > 1<<10 {
+			t.Errorf("%s: %d bytes, %.300s", name, len(answer), answer)
+		}
+	}
+
+	if peak := peakMemory(r); peak > before+128 {
+		t.Errorf("it took %d MiB", peak-before)
+	}
+	if got := r.Query(`{ ` + post + `{` + aliased("fields", 5) + `} }`); len(got) < 5*1_250_000 {
+		t.Errorf("five aliases: %d bytes, %.300s", len(got), got)
+	}
+}
+
+// TestAllContentFitsOnce asks for more content than the usual limit once, and twice.
+func TestAllContentFitsOnce(t *testing.T) {
+	t.Parallel()
+	r := apptest.Launch(t, t.TempDir(), "CONTENT_TYPES=post", "CMS_FILE="+posts(t, 100, 100_000))
+	const query = `{ content(documentType: "post") { id fields%s } }`
+
+	if got := r.Query(fmt.Sprintf(query, "")); len(got) < 10_000_000 {
+		t.Errorf("once: %d bytes, %.300s", len(got), got)
+	}
+	if got := r.Query(fmt.Sprintf(query, " again: fields")); !strings.Contains(got, `"BAD_USER_INPUT"`) {
+		t.Errorf("twice: %d bytes, %.300s", len(got), got)
+	}
+}
+
+// TestContentIsChargedBySize reads content until the client is refused, which takes fewer
+// requests of large answers, and of many small documents, than the limit allows of others.
+func TestContentIsChargedBySize(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		documents, size int
+		refused         bool
+	}{
+		"5 MB":                     {5, 1_000_000, true},
+		"6,000 documents":          {6000, 100, true},
+		"as many as in the sample": {50, 1_000, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := append(apptest.DefaultLimits(t),
+				"CONTENT_TYPES=post", "CMS_DRIVER=file", "CMS_FILE="+posts(t, c.documents, c.size))
+			r := apptest.Launch(t, t.TempDir(), env...)
+
+			// They are sent together, so that the limit is not renewed meanwhile.
+			var refused atomic.Int64
+			var group sync.WaitGroup
+			for i := range 30 {
+				group.Go(func() {
+					// Each document is another one, so that no answer is kept.
+					got := r.Query(fmt.Sprintf(`query q%d { content(documentType: "post") { id fields } }`, i))
+					if strings.Contains(got, `"RATE_LIMITED"`) {
+						refused.Add(1)
+					}
+				})
+			}
+			group.Wait()
+
+			if n := refused.Load(); (n > 0) != c.refused {
+				t.Errorf("%d of 30 answers were refused", n)
+			}
+		})
+	}
+}
+
+// TestPagesOfLeadsEndEarly asks for pages of leads that are too large, once for their aliases
+// and once for the table of what visitors wrote. A page has the leads that fit, and the next
+// pages have the others.
+func TestPagesOfLeadsEndEarly(t *testing.T) {
+	t.Parallel()
+	admin := apptest.FreeAddress(t)
+	s := apptest.NewSite(t, "ADMIN_ADDR="+admin, "ADMIN_API_TOKEN=secret-of-operators")
+
+	const total = 100
+	leads := make([]lead.Lead, total)
+	for i := range leads {
+		leads[i] = apptest.Odd()
+		leads[i].ID, leads[i].SubmittedAt = fmt.Sprintf("lead-%03d", i), time.Now().Add(-time.Minute)
+		leads[i].Message = strings.Repeat("🍯", 50_000)
+		leads[i].Selections.Features = make([]string, 50)
+		for f := range leads[i].Selections.Features {
+			leads[i].Selections.Features[f] = fmt.Sprintf("%064d", f)
+		}
+	}
+	s.Keep(nil, leads...)
+	s.Start()
+
+	b := &apptest.Browser{T: t, Base: "http://" + admin}
+	for name, fields := range map[string]string{
+		"aliases": `edges { node { id selections {` + aliased("features", 45) + ` } } }`,
+		"table":   `csv edges { node { id } }`,
+	} {
+		seen, after := map[string]bool{}, ""
+		for pages := 1; pages < 10; pages++ {
+			data, code := b.Asks(`{ leads(first: 100` + after + `) { ` + fields + ` pageInfo { hasNextPage endCursor } } }`)
+			if code != "" || len(data.Leads.Edges) == 0 {
+				t.Fatalf("%s, page %d: %d leads, %s", name, pages, len(data.Leads.Edges), code)
+			}
+
+			for _, e := range data.Leads.Edges {
+				seen[e.Node.ID] = true
+			}
+			if !data.Leads.PageInfo.HasNextPage {
+				if pages == 1 {
+					t.Errorf("%s: one page has all leads", name)
+				}
+				break
+			}
+			after = `, after: "` + *data.Leads.PageInfo.EndCursor + `"`
+		}
+		if len(seen) != total {
+			t.Errorf("%s: the pages have %d leads, want %d", name, len(seen), total)
+		}
+	}
+}
+
+// TestReadersAfterAnInvalidation lets many readers wait for content of 6 MB. It is
+// fetched and decoded once, and its fallback copy is written once.
+func TestReadersAfterAnInvalidation(t *testing.T) {
+	t.Parallel()
+	file := posts(t, 600, 10_000)
+	r := apptest.Launch(t, t.TempDir(), "CONTENT_TYPES=post", "CMS_FILE="+file)
+	readers := func(round int) string {
+		return fmt.Sprintf(`{"query":"query r%d { SiteSettings(id: \"siteSettings\") { contactEmail } }"}`, round)
+	}
+	r.Do(http.MethodPost, "/graphql", readers(3))
+	before := peakMemory(r)
+
+	for round := range 3 {
+		r.InvalidateAll()
+		var group sync.WaitGroup
+		for range 200 {
+			group.Go(func() {
+				if got := r.Do(http.MethodPost, "/graphql",
+					readers(round)); got.Status != 200 {
+					t.Errorf("a reader got %d %s", got.Status, got.Body)
+				}
+			})
+		}
+		group.Wait()
+	}
+
+	// When each reader decoded the content for itself, it took over 2 GB.
+	if peak := peakMemory(r); peak > before+128 {
+		t.Errorf("reading took %d MiB", peak-before)
+	}
+	if log := r.Log.String(); strings.Contains(log, "fallback copy") {
+		t.Errorf("the copies were not written in turn: %.500s", log)
+	}
+}

@@ -1,0 +1,112 @@
+package limits
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+)
+
+// clientAt returns a client whose connections come from another address of this machine.
+func clientAt(ip string) *http.Client {
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
+	return &http.Client{
+		Timeout:   time.Minute,
+		Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 64},
+	}
+}
+
+// slowBody sends half of a body and waits for the end of the connection.
+func slowBody(address, path string) {
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		return
+	}
+	defer func() { _ = c.Close() }()
+
+	_, _ = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
+		"Content-Length: 60000\r\n\r\n{\"query\":\"", path)
+	_, _ = io.Copy(io.Discard, c)
+}
+
+// At most 64 requests of one client are in flight.
+func TestRequestsInFlightOfOneClient(t *testing.T) {
+	t.Parallel()
+	r := apptest.Launch(t, t.TempDir(), apptest.DefaultLimits(t)...)
+	address := strings.TrimPrefix(r.Base, "http://")
+
+	var slow sync.WaitGroup
+	defer slow.Wait()
+	for range 64 {
+		slow.Go(func() { slowBody(address, "/graphql") })
+	}
+	defer func() { _ = r.Cmd.Process.Kill() }()
+
+	get := func(ip string) int {
+		resp, err := clientAt(ip).Get(r.Base + "/api/cache/clear")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+
+	apptest.Eventually(t, "the client is refused", func() bool {
+		return get("127.0.0.1") == http.StatusTooManyRequests
+	})
+	if got := get("127.0.0.2"); got != http.StatusOK {
+		t.Errorf("another client gets %d", got)
+	}
+}
+
+// Bodies that strangers send halfway keep out no other request: neither the chunked webhook of
+// the CMS, nor a stranger's own request of the usual size.
+func TestHalfSentBodies(t *testing.T) {
+	t.Parallel()
+	r := apptest.Launch(t, t.TempDir(), apptest.DefaultLimits(t)...)
+	address := strings.TrimPrefix(r.Base, "http://")
+
+	for _, size := range []int{1, 70 << 10} {
+		for i := range 20 { // each counts as 16
+			dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(fmt.Sprintf("127.0.1.%d", i/4+1))}}
+			c, err := dialer.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close() })
+
+			_, _ = fmt.Fprintf(c, "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
+				"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", size, strings.Repeat(" ", size))
+		}
+
+		for path, token := range map[string]string{"/api/webhooks/cms": "secret-of-the-webhook", "/graphql": ""} {
+			body := `{"query":"{ cacheStats { success } }","_type":"post","padding":"` +
+				strings.Repeat("x", 100<<10) + `"}`
+			if token == "" {
+				body = `{"query":"{ cacheStats { success } }"}`
+			}
+
+			request, err := http.NewRequest(http.MethodPost, r.Base+path, io.MultiReader(strings.NewReader(body)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Content-Type", "application/json")
+			request.Header.Set("Authorization", "Bearer "+token)
+
+			response, err := clientAt("127.0.0.9").Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = response.Body.Close()
+			if response.StatusCode != http.StatusOK {
+				t.Errorf("beside half-sent bodies of %d bytes, %s answers %d", size, path, response.StatusCode)
+			}
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package limits
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+)
+
+func TestContractRateLimits(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"RATE_LIMITS": "on", "TRUSTED_PROXIES": "::ffff:127.0.0.1"})
+
+	from := func(address string, i int) apptest.Outcome {
+		return s.Through("REST", "submitQuote", object{"input": apptest.ValidLead(fmt.Sprintf("s-%d", i))},
+			"X-Forwarded-For: "+address)
+	}
+
+	began, accepted := time.Now(), 0
+	// The burst of 10 is accepted, and one more lead every 3 s.
+	most := func() int { return 11 + int(time.Since(began)/(3*time.Second)) }
+
+	var refused apptest.Outcome
+	for ; refused.Code == "" && accepted <= most(); accepted++ {
+		refused = from("198.51.100.1", accepted)
+	}
+	if accepted--; accepted < 10 || accepted > most() {
+		t.Errorf("%d submissions in a row were accepted, want the burst of 10", accepted)
+	}
+
+	if seconds, err := strconv.Atoi(refused.Header.Get("Retry-After")); refused.Status != 429 ||
+		refused.Code != "RATE_LIMITED" || err != nil || seconds < 1 {
+		t.Errorf("got %d %s, Retry-After %q", refused.Status, refused.Raw, refused.Header.Get("Retry-After"))
+	}
+
+	if got := from("198.51.100.2", 100); got.Status != 200 {
+		t.Errorf("another client is refused too: %s", got.Raw)
+	}
+	if got := s.Do("GET", "/api/cache/clear", "", "X-Forwarded-For: 198.51.100.1"); got.Status != 200 {
+		t.Errorf("another route is refused too: %d", got.Status)
+	}
+	if got := s.Do("GET", "/healthz", "", "X-Forwarded-For: 198.51.100.1"); got.Status != 200 {
+		t.Errorf("the health check is refused: %d", got.Status)
+	}
+
+	var group sync.WaitGroup
+	var limited atomic.Int64
+	for range 16 { // one request after the other would stay below the limit
+		group.Go(func() {
+			for i := 0; i < 200 && limited.Load() == 0; i++ {
+				got := s.Query("{ cacheStats { success } }", nil, "X-Forwarded-For: 198.51.100.3")
+				if got.Status == 429 && s.GraphQLOutcome(apptest.Operation{}, got).Code == "RATE_LIMITED" &&
+					got.Header.Get("Retry-After") != "" {
+					limited.Add(1)
+				}
+			}
+		})
+	}
+	if group.Wait(); limited.Load() == 0 {
+		t.Error("GraphQL requests are not limited")
+	}
+
+	for _, batch := range []string{"198.51.100.4", "198.51.100.5"} {
+		var refused apptest.Outcome
+		began = time.Now()
+		for i := 0; refused.Code == ""; i++ {
+			input := object{"input": apptest.ValidLead(fmt.Sprintf("g-%s-%d", batch, i))}
+			refused = s.Through("GraphQL", "submitQuote", input, "X-Forwarded-For: "+batch)
+			if i > most() {
+				t.Fatal("GraphQL is a way around the limit of submissions")
+			}
+		}
+		if refused.Code != "RATE_LIMITED" {
+			t.Errorf("got %s", refused.Raw)
+		}
+	}
+
+	for i := range 60 {
+		if got := s.Do("HEAD", "/api/quote/pdf?id=none", "",
+			"X-Forwarded-For: 198.51.100.6"); got.Status == 429 {
+			break
+		} else if i == 59 {
+			t.Error("HEAD is a way around the limit of PDFs")
+		}
+	}
+
+	twice := func() apptest.Response {
+		const document = `mutation($i: SubmitQuoteInput!) { a: submitQuote(input: $i) {success} ` +
+			`b: submitQuote(input: $i) {success} }`
+		return s.Query(document, object{"i": apptest.ValidLead("twice")}, "X-Forwarded-For: 198.51.100.7")
+	}
+
+	// A machine so slow that part of the burst is back meanwhile has less to wait: the next
+	// round begins right after one that took all.
+	for range 5 {
+		answer := twice()
+		for bytes.Contains(answer.Body, []byte("data")) {
+			answer = twice()
+		}
+
+		seconds, _ := strconv.Atoi(answer.Header.Get("Retry-After"))
+		time.Sleep(time.Duration(seconds) * time.Second)
+		if got := twice(); !bytes.Contains(got.Body, []byte("data")) {
+			t.Errorf("two at once, after %d seconds: %d %s", seconds, got.Status, got.Body)
+		}
+		if seconds >= 4 {
+			return
+		}
+	}
+	t.Error("no client is asked to wait until both are possible")
+}

@@ -1,0 +1,435 @@
+package limits
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/schema"
+	"siteapi/schema/exec"
+)
+
+// oddValues are values of each JSON type, most of which are invalid in any one place.
+var oddValues = []string{
+	`null`, `true`, `0`, `-0`, `-0.0`, `-1`, `1.5`, `1e400`, `-1e400`, `1e-400`, `99999999999999999999`,
+	`""`, `" "`, `"0"`, `"1.5"`, `"-0"`, `"1e400"`, `"NaN"`, `"-Infinity"`, `"0x10"`, `"0x1p4"`, `"1_0"`, `"true"`,
+	`"\u0000"`, `"\ud800"`, `"\u200b"`, `"\u3164"`, `"\u2028"`, `"%zz"`, `"EN"`, `"ana@example.com"`,
+	`"0000-01-01T00:00:00Z"`, `"9999-12-31T23:59:59-23:59"`, `"` + strings.Repeat("x", 5_000) + `"`,
+	`[]`, `[null]`, `["web-app",null,7]`, `[[]]`, `[{}]`, `{}`, `{"a":""}`,
+}
+
+// inputField is a value that a client can send, somewhere in the arguments of a root field.
+type inputField struct {
+	root *ast.FieldDefinition
+	path []string // the argument, then the fields of input objects
+	typ  *ast.Type
+	hint bool
+	kind string // of the operation: query, mutation or subscription
+}
+
+// inputFields returns every argument in the schema and every field below it.
+func inputFields() (list []inputField) {
+	s := exec.AST()
+	var below func(f inputField)
+	below = func(f inputField) {
+		list = append(list, f)
+		if def := s.Types[f.typ.Name()]; def.Kind == ast.InputObject {
+			for _, field := range def.Fields {
+				child := f
+				child.path = append(slices.Clone(f.path), field.Name)
+				child.typ = field.Type
+				child.hint = f.hint || field.Directives.ForName("hint") != nil
+				below(child)
+			}
+		}
+	}
+
+	for _, root := range []*ast.Definition{s.Query, s.Mutation, s.Subscription} {
+		for _, field := range root.Fields {
+			if strings.HasPrefix(field.Name, "__") {
+				continue
+			}
+			for _, arg := range field.Arguments {
+				below(inputField{
+					root: field,
+					path: []string{arg.Name},
+					typ:  arg.Type,
+					kind: strings.ToLower(root.Name),
+				})
+			}
+		}
+	}
+	return list
+}
+
+// validInput returns valid arguments of a root field: those that are required, and the
+// objects around the value at a path, which is replaced.
+func validInput(f inputField, replacement any) map[string]any {
+	args := map[string]any{}
+	for _, arg := range f.root.Arguments {
+		if arg.Type.NonNull && arg.DefaultValue == nil || arg.Name == f.path[0] {
+			args[arg.Name] = validValue(arg.Type, arg.Directives, f.path[1:])
+		}
+	}
+
+	object := args
+	for _, name := range f.path[:len(f.path)-1] {
+		object = object[name].(map[string]any)
+	}
+	object[f.path[len(f.path)-1]] = replacement
+	return args
+}
+
+func validValue(typ *ast.Type, directives ast.DirectiveList, path []string) any {
+	def := exec.AST().Types[typ.Name()]
+	switch def.Kind {
+	case ast.InputObject:
+		object := map[string]any{}
+		for _, field := range def.Fields {
+			onPath := len(path) > 1 && path[0] == field.Name
+			if field.Type.NonNull || onPath {
+				object[field.Name] = validValue(field.Type, field.Directives, path[min(1, len(path)):])
+			}
+		}
+		return object
+	case ast.Enum:
+		return def.EnumValues[0].Name
+	}
+
+	if d := directives.ForName("constraint"); d != nil {
+		if arg := d.Arguments.ForName("format"); arg != nil && arg.Value.Raw == "EMAIL" {
+			return "ana@example.com"
+		} else if arg != nil && arg.Value.Raw == "CURRENCY" {
+			return "EUR"
+		}
+	}
+	switch def.Name {
+	case "Boolean":
+		return true
+	case "Int", "Float":
+		return 1
+	case "JSON":
+		return map[string]any{"_id": "x", "_type": "post"}
+	}
+	return "web-app"
+}
+
+// literal writes a JSON value as GraphQL has it. Enum values are written as such.
+func literal(value any, typ *ast.Type) string {
+	def := exec.AST().Types[typ.Name()]
+	switch v := value.(type) {
+	case variable:
+		return "$v"
+	case json.RawMessage:
+		var odd any
+		decoder := json.NewDecoder(strings.NewReader(string(v)))
+		decoder.UseNumber()
+		_ = decoder.Decode(&odd)
+		return literal(odd, typ)
+	case map[string]any:
+		var fields []string
+		for name, field := range v {
+			fieldType := ast.NamedType("JSON", nil)
+			if known := def.Fields.ForName(name); known != nil {
+				fieldType = known.Type
+			}
+			fields = append(fields, name+": "+literal(field, fieldType))
+		}
+		return "{" + strings.Join(fields, ", ") + "}"
+	case []any:
+		items := make([]string, len(v))
+		for i, item := range v {
+			items[i] = literal(item, typ)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	case string:
+		if def.EnumValues.ForName(v) != nil {
+			return v
+		}
+	}
+	text, _ := json.Marshal(value)
+	return string(text)
+}
+
+// variable stands for the variable $v in arguments that are written into a document.
+type variable struct{}
+
+// oddRequest is a request with one odd value, in one of the ways in which a client can
+// send it.
+type oddRequest struct{ way, method, path, body string }
+
+// oddRequests returns the requests that send a value in a place.
+func oddRequests(f inputField, value string, routes map[string]string) []oddRequest {
+	var names, types, written, passed []string
+	literals, inner := validInput(f, json.RawMessage(value)), validInput(f, variable{})
+	for _, arg := range f.root.Arguments {
+		if given, ok := literals[arg.Name]; ok {
+			names = append(names, "$"+arg.Name+": "+arg.Type.String())
+			types = append(types, arg.Name+": $"+arg.Name)
+			written = append(written, arg.Name+": "+literal(given, arg.Type))
+			passed = append(passed, arg.Name+": "+literal(inner[arg.Name], arg.Type))
+		}
+	}
+
+	graphQL := func(way, variables string, args []string, vars any) oddRequest {
+		document := fmt.Sprintf("%s%s { %s(%s) { __typename } }",
+			f.kind, variables, f.root.Name, strings.Join(args, ", "))
+		body, _ := json.Marshal(map[string]any{"query": document, "variables": vars})
+		return oddRequest{way, http.MethodPost, "/graphql", string(body)}
+	}
+
+	nullable := strings.TrimSuffix(f.typ.String(), "!")
+	byDefault := literal(json.RawMessage(value), f.typ)
+	requests := []oddRequest{
+		graphQL("variables", "("+strings.Join(names, ", ")+")", types, literals),
+		graphQL("literals", "", written, nil),
+		graphQL("a variable in literals", "($v: "+f.typ.String()+")", passed,
+			map[string]any{"v": json.RawMessage(value)}),
+		graphQL("a default", "($v: "+nullable+" = "+byDefault+")", passed, nil),
+	}
+
+	route, ok := routes[f.root.Name]
+	if !ok {
+		return requests
+	}
+	method, path, _ := strings.Cut(route, " ")
+	body, values := "", url.Values{}
+	for name, given := range literals {
+		if name == "input" || name == "payload" {
+			text, _ := json.Marshal(given)
+			body = string(text)
+			continue
+		}
+		values.Set(name, fmt.Sprint(given))
+		if raw, odd := given.(json.RawMessage); odd {
+			text := string(raw)
+			_ = json.Unmarshal(raw, &text)
+			values.Set(name, text)
+		}
+	}
+	return append(requests, oddRequest{"REST", method, path + "?" + values.Encode(), body})
+}
+
+// Whatever a client puts in the place of any value, through REST, in GraphQL variables or
+// written into an operation, nothing fails with a server error. Hints in a body or in a
+// variable are never refused, and those that are dropped are named.
+func TestOddInputIsNoServerError(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on", "LOG_LEVEL": "warn"})
+
+	routes := map[string]string{}
+	for _, route := range s.App.Server.REST.Routes() {
+		routes[route.Field.Name] = route.Method + " " + route.Path
+	}
+
+	fields := make(chan inputField)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for f := range fields {
+				for _, value := range oddValues {
+					dropped := map[string]string{} // names of the dropped fields by the way
+					for _, r := range oddRequests(f, value, routes) {
+						if names, answered := checkOdd(s, f, value, r); answered {
+							dropped[r.way] = names
+						}
+					}
+
+					if different := slices.Compact(slices.Sorted(maps.Values(dropped))); len(different) > 1 {
+						s.T.Errorf("%s.%s = %.80s: %v are named as dropped",
+							f.root.Name, strings.Join(f.path, "."), value, dropped)
+					}
+				}
+			}
+		})
+	}
+
+	for _, f := range inputFields() {
+		fields <- f
+	}
+	close(fields)
+	group.Wait()
+
+	if log := s.Log.String(); strings.Contains(log, `"level":"error"`) {
+		t.Errorf("errors are logged: %.2000s", log)
+	}
+}
+
+// checkOdd sends a request with an odd value and checks the answer. It returns the names of
+// the fields that were dropped, and whether the request was answered without an error.
+func checkOdd(s *apptest.Service, f inputField, value string, r oddRequest) (dropped string, answered bool) {
+	token := map[string]string{
+		"CACHE":   config.DevCacheToken,
+		"WEBHOOK": config.DevWebhookSecret,
+		"ADMIN":   config.DevAdminToken,
+	}
+	var headers []string
+	if f.kind == "subscription" {
+		headers = append(headers, "Accept: text/event-stream")
+	}
+	if d := f.root.Directives.ForName("auth"); d != nil {
+		headers = append(headers, "Authorization: Bearer "+token[d.Arguments.ForName("token").Value.Raw])
+	}
+
+	answer := s.Do(r.method, r.path, r.body, headers...)
+	what := fmt.Sprintf("%s.%s = %.80s by %s", f.root.Name, strings.Join(f.path, "."), value, r.way)
+
+	for _, code := range []schema.Code{schema.CodeInternal, schema.CodeUpstreamUnavailable} {
+		if strings.Contains(string(answer.Body), `"`+string(code)+`"`) || answer.Status >= 500 {
+			s.T.Errorf("%s: %d %.300s", what, answer.Status, answer.Body)
+			return "", false
+		}
+	}
+
+	var result struct {
+		Errors []struct {
+			Message    string
+			Extensions struct{ Errors []struct{ Code string } }
+		}
+	}
+	_ = json.Unmarshal(answer.Body, &result)
+
+	// A field that the schema does not have is not a hint, nor is a value within a document.
+	whole := r.way == "variables" || r.way == "REST"
+	unknown := strings.Contains(string(answer.Body), `"unknown_field"`) ||
+		strings.Contains(string(answer.Body), "is not defined by type")
+	answered = answer.Status == http.StatusOK && len(result.Errors) == 0
+	if f.hint && whole && !unknown && !answered {
+		s.T.Errorf("%s: the hint is refused: %d %.300s", what, answer.Status, answer.Body)
+	}
+	return answer.Header.Get(schema.HeaderDropped), answered
+}
+
+// A subscription that does not select exactly one field is the client's mistake, whoever the
+// client is.
+func TestSubscriptionToOneField(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on", "LOG_LEVEL": "warn"})
+
+	for _, document := range []string{
+		`subscription { a: leadEvents { position } b: leadEvents { position } }`,
+		`subscription { leadEvents @skip(if: true) { position } }`,
+		`subscription($x: Boolean = false) { leadEvents @include(if: $x) { position } }`,
+		`subscription { ... @skip(if: true) { leadEvents { position } } }`,
+		`subscription { leadEvents { position } __typename }`,
+		`subscription { __typename }`,
+		`subscription { ...none } fragment none on Subscription { leadEvents @skip(if: true) { position } }`,
+	} {
+		body, _ := json.Marshal(object{"query": document})
+		for _, token := range []string{"", config.DevAdminToken} {
+			answer := s.Do(http.MethodPost, "/graphql", string(body),
+				"Accept: text/event-stream, application/graphql-response+json", "Authorization: Bearer "+token)
+			if answer.Status != http.StatusBadRequest {
+				t.Errorf("%s with the token %q: %d %s", document, token, answer.Status, answer.Body)
+			}
+		}
+	}
+
+	// The same field twice is one.
+	answer := s.Do(http.MethodPost, "/graphql", `{"query":"subscription { leadEvents { position } leadEvents { restarted } }"}`,
+		"Accept: text/event-stream", "Authorization: Bearer "+config.DevAdminToken)
+	if answer.Status != http.StatusOK {
+		t.Errorf("one field in two parts: %d %s", answer.Status, answer.Body)
+	}
+	if log := s.Log.String(); strings.Contains(log, `"level":"error"`) {
+		t.Errorf("errors are logged: %.2000s", log)
+	}
+}
+
+// What cannot be seen is cut around an e-mail address, and refused within it. The limit of
+// mails, erasures and consents take all spellings of an address for one.
+func TestSpellingsOfAnAddress(t *testing.T) {
+	t.Parallel()
+	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+		s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"}, apptest.Quick)
+		submit := func(session, email string) apptest.Outcome {
+			in := apptest.ValidLead(session)
+			in["contact"].(object)["email"] = email
+			return s.Through(endpoint, "submitQuote", object{"input": in})
+		}
+
+		for _, email := range []string{
+			"a\u202e@client.test", "a\u200b@client.test", "a@\u3164.com", "a@cli\u00adent.test", "a\u00a0b@client.test",
+		} {
+			got := submit("refused", email)
+			if want := []string{"contact.email"}; !slices.Equal(got.FieldNames(), want) {
+				t.Errorf("%q: %s", email, got.Raw)
+			}
+		}
+
+		spellings := []string{"\ufeffana@client.test\u200b\u00a0", `"a\na"@client.test`, "Ana@ｃlient.test"}
+		for i, email := range spellings {
+			got := submit(fmt.Sprint("spelled-", i), email)
+			id, _ := got.Data["submissionId"].(string)
+			if id == "" {
+				t.Fatalf("%q: %s", email, got.Raw)
+			}
+			contact := s.LeadAsOperator(id, "contact { email } sameAddress { reference }")
+			if stored := contact["contact"].(object)["email"]; i == 0 && stored != "ana@client.test" {
+				t.Errorf("%q is stored as %q", email, stored)
+			}
+			if others := contact["sameAddress"].([]any); len(others) != i {
+				t.Errorf("%q: %d other leads of the address, want %d", email, len(others), i)
+			}
+		}
+		apptest.Eventually(t, "the leads are delivered", func() bool {
+			return len(s.Files("crm")) == len(spellings) && len(s.Files("cms")) == len(spellings)
+		})
+
+		out, err := s.Command("leads", "erase", "--email", "ana@client.test", "--yes", "--server", s.Base)
+		if left := len(s.Files("crm")) + len(s.Files("cms")); err != nil || left > 0 {
+			t.Errorf("the erasure leaves %d files: %v %s", left, err, out)
+		}
+	})
+}
+
+// A name in which nothing can be seen is none, and minus zero is zero, at both endpoints.
+func TestUnseenNamesAndMinusZero(t *testing.T) {
+	t.Parallel()
+	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+		s := apptest.Start(t, nil)
+		for _, name := range []string{"\u200b", "\u3164", " \ufe0f\u2800\u00ad", "\u2060\u115f"} {
+			in := apptest.ValidLead("unseen")
+			in["contact"].(object)["firstName"] = name
+
+			got := s.Through(endpoint, "submitQuote", object{"input": in})
+			if want := []string{"contact.firstName"}; !slices.Equal(got.FieldNames(), want) {
+				t.Errorf("the name %q: %s", name, got.Raw)
+			}
+		}
+
+		in := apptest.ValidLead("zero")
+		in["contact"].(object)["company"] = "\u3164"
+		in["estimate"].(object)["min"] = json.RawMessage("-0")
+		if got := s.Through(endpoint, "submitQuote", object{"input": in}); got.Data == nil {
+			t.Fatal(got.Raw)
+		}
+
+		apptest.Eventually(t, "the lead is delivered", func() bool {
+			return len(s.Files("crm")) == 1 && len(s.Files("cms")) == 1
+		})
+		for _, folder := range []string{"crm", "cms"} {
+			file, err := os.ReadFile(filepath.Join(s.DataDir, folder, s.Files(folder)[0]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := strings.ReplaceAll(string(file), " ", "")
+			if strings.Contains(text, "company") || strings.Contains(text, `:-0`) ||
+				strings.Contains(text, `"-0`) {
+				t.Errorf("delivered to %s: %s", folder, text)
+			}
+		}
+	})
+}

@@ -1,0 +1,213 @@
+package mail
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/lead"
+	"siteapi/integrations/mail/smtp/smtptest"
+	"siteapi/schema"
+)
+
+// TestKilledInTheMiddleOfMail kills the process when the server has taken the mails and
+// has not said so. Each is sent once more, with the same id.
+func TestKilledInTheMiddleOfMail(t *testing.T) {
+	t.Parallel()
+	server, env := apptest.MailServer(t, smtptest.Options{})
+	var settings []string
+	for name, value := range env {
+		settings = append(settings, name+"="+value)
+	}
+	dir := t.TempDir()
+	first := apptest.Launch(t, dir, settings...)
+
+	server.Fail(smtptest.Fault{Step: smtptest.Taken, Mode: smtptest.Hang, Times: 2})
+	input := apptest.NewLead("killed")
+	input["contact"] = object{"firstName": "Ana", "lastName": "Pop", "email": address("killed")}
+	if status, answer := first.Post("/api/quote/submit", input); status != 200 {
+		t.Fatalf("submitting: %d %v", status, answer)
+	}
+	apptest.Eventually(t, "the server has both mails", func() bool { return len(server.Mails()) == 2 })
+	_ = first.End(syscall.SIGKILL)
+	server.Heal()
+
+	apptest.Launch(t, dir, settings...)
+	delivered := func() string {
+		out, _ := apptest.Command(t, append(settings, "ENVIRONMENT=development", "DATA_DIR="+dir),
+			"deliveries", "list", "--state", "all", "--json")
+		return out
+	}
+	apptest.Eventually(t, "every delivery is done", func() bool {
+		time.Sleep(time.Second) // a command is a process
+		return strings.Count(delivered(), `"delivered"`) == 4
+	})
+
+	for _, to := range []string{address("killed"), "sales@lumen.test"} {
+		got := apptest.MailsTo(server, to)
+		if len(got) != 2 || got[0].Header.Get("Message-ID") != got[1].Header.Get("Message-ID") {
+			t.Errorf("%s has %d mails, want one and its repetition", to, len(got))
+		}
+	}
+}
+
+// Beyond the limit of the service mails to visitors wait, and say why. Those to sales don't.
+// The doctor names the likely reason.
+func TestMailsOfOneNetwork(t *testing.T) {
+	t.Parallel()
+	server, env := apptest.MailServer(t, smtptest.Options{})
+	env["TRUSTED_PROXIES"], env["RATE_LIMITS"], env["VISITOR_MAILS_PER_HOUR"] = "127.0.0.1", "on", "6"
+	s := apptest.Start(t, env, apptest.Quick)
+
+	var ids []string
+	for i := range 8 {
+		from := fmt.Sprintf("X-Forwarded-For: 2001:db8::%d", i+1)
+		ids = append(ids, submitMailed(s, t, fmt.Sprintf("session-%d", i), from))
+	}
+	var waiting []string
+	apptest.Eventually(t, "all but two are mailed", func() bool {
+		waiting = nil
+		for _, id := range ids {
+			d := s.Deliveries(id)
+			if d[lead.SalesMail].State != lead.Delivered {
+				return false
+			}
+			if d[lead.VisitorMail].Paused != "" {
+				waiting = append(waiting, id)
+			}
+		}
+		return len(waiting) == 2 && len(server.Mails()) == 6+8
+	})
+	for _, id := range waiting {
+		if got := fmt.Sprint(s.LeadAsOperator(id, "noMailReason")); !strings.Contains(got, "VISITOR_MAILS_PER_HOUR") {
+			t.Errorf("the reason is %s", got)
+		}
+	}
+
+	const warning = "came from one network"
+	out, _ := s.Command("doctor")
+	if !strings.Contains(out, warning) || !strings.Contains(out, "TRUSTED_PROXIES") {
+		t.Errorf("the doctor says %s", out)
+	}
+	other := submitMailed(s, t, "other", "X-Forwarded-For: 2001:db8:1::1")
+	apptest.Eventually(t, "the mail to sales of another network arrives", func() bool {
+		return s.Deliveries(other)[lead.SalesMail].State == lead.Delivered
+	})
+	if out, _ = s.Command("doctor"); strings.Contains(out, warning) {
+		t.Errorf("with two networks the doctor says %s", out)
+	}
+	if n := len(server.Mails()); n != 6+9 {
+		t.Errorf("the server took %d mails, want 6 to visitors and 9 to sales", n)
+	}
+}
+
+// openSMTPD starts Debian's mail server, and returns its address and the folder to which it
+// delivers. The paths of its queue and its socket are fixed, so only one can run, as root.
+func openSMTPD(t *testing.T) (addr, folder string) {
+	t.Helper()
+	program, err := exec.LookPath("smtpd")
+	if err == nil && os.Getuid() != 0 {
+		err = fmt.Errorf("%s must be started as root", program)
+	}
+	apptest.SkipWithout(t, err)
+
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr = listener.Addr().String()
+	_ = listener.Close()
+	host, port, _ := net.SplitHostPort(addr)
+	// The server delivers as a user who may not enter the test's own folder.
+	dir, err := os.MkdirTemp("", "siteapi-smtpd-")
+	if err == nil {
+		err = os.Chmod(dir, 0o777) //nolint:gosec // see above
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	folder, file := filepath.Join(dir, "mail"), filepath.Join(dir, "smtpd.conf")
+	config := fmt.Sprintf(`table users { "@" = nobody }
+listen on %s port %s
+action "keep" maildir %q virtual <users>
+match from any for any action "keep"
+`, host, port, folder)
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	var out apptest.SyncBuffer
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "-d", "-f", file)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Log(out.String())
+		}
+	})
+	apptest.Eventually(t, "the mail server listens", func() bool {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
+	return addr, folder
+}
+
+// TestMailByOpenSMTPD delivers both mails through a mail server that others use as well.
+func TestMailByOpenSMTPD(t *testing.T) {
+	t.Parallel()
+	addr, folder := openSMTPD(t)
+	s := apptest.Start(t, map[string]string{
+		"SMTP_URL":      "smtp://" + addr,
+		"MAIL_FROM":     "quotes@lumen.test",
+		"SALES_MAIL_TO": "sales@lumen.test",
+	}, apptest.Quick)
+	if out, _ := s.Command("doctor"); !strings.Contains(out, "takes mails from") {
+		t.Errorf("the doctor says %s", out)
+	}
+
+	submitMailed(s, t, "ana")
+	found := map[string]string{} // mails by recipient
+	apptest.Eventually(t, "both mails are delivered", func() bool {
+		mails, _ := filepath.Glob(filepath.Join(folder, "new", "*"))
+		for _, path := range mails {
+			text, _ := os.ReadFile(path)
+			_, to, _ := strings.Cut(string(text), "Delivered-To: ")
+			to, _, _ = strings.Cut(to, "\n")
+			found[to] = string(text)
+		}
+		return len(mails) == 2
+	})
+	if !strings.Contains(found[address("ana")], `filename="quote-`) ||
+		!strings.Contains(found["sales@lumen.test"], "Reply-To: <"+address("ana")+">") {
+		t.Errorf("delivered are %v", found)
+	}
+}
+
+// Mails that are files have no limit to warn of: the inbox says of them what the doctor says.
+func TestHealthOfMailFiles(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"}, apptest.Quick)
+	for i := range 6 {
+		s.Submit(t, fmt.Sprint("visitor-", i))
+	}
+	got := string(s.Answer(schema.RoleAdmin, `{ serviceHealth { checks { name state detail } } }`))
+	if !strings.Contains(got, `{"name":"mail","state":"OK","detail":"no mail server is used`) {
+		t.Errorf("the inbox reads %s", got)
+	}
+}

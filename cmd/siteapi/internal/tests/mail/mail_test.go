@@ -1,0 +1,382 @@
+package mail
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/mail"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/lead"
+	"siteapi/integrations/mail/smtp/smtptest"
+)
+
+// parts returns the decoded parts of a mail by their types.
+func parts(t *testing.T, kind string, body io.Reader, into map[string]string) {
+	t.Helper()
+	media, params, err := mime.ParseMediaType(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(media, "multipart/") {
+		text, _ := io.ReadAll(body)
+		into[media] = string(text)
+		return
+	}
+	for reader := multipart.NewReader(body, params["boundary"]); ; {
+		part, err := reader.NextPart() // which decodes quoted-printable
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts(t, part.Header.Get("Content-Type"), part, into)
+	}
+}
+
+func address(session string) string { return session + "@client.test" }
+
+// submitMailed submits a lead whose mail goes to an address of its own.
+func submitMailed(s *apptest.Service, t *testing.T, session string, headers ...string) string {
+	t.Helper()
+	input := apptest.NewLead(session)
+	input["contact"] = object{"firstName": "Ana", "lastName": "Pop", "email": address(session)}
+	got := s.Through("REST", "submitQuote", object{"input": input}, headers...)
+	id, _ := got.Data["submissionId"].(string)
+	if id == "" {
+		t.Fatalf("submitting: %d %s", got.Status, got.Raw)
+	}
+	return id
+}
+
+// A lead's mails say what was chosen, in the visitor's language, with the PDF as its link
+// gives it. Neither header names the lead's id, and replies go to the company and to the
+// visitor.
+func TestLeadIsMailed(t *testing.T) {
+	t.Parallel()
+	server, env := apptest.MailServer(t, smtptest.Options{})
+	s := apptest.Start(t, env, apptest.Quick)
+	id := submitMailed(s, t, "ana")
+	apptest.Eventually(t, "both mails arrive", func() bool { return len(server.Mails()) == 2 })
+
+	pdf := s.Do(http.MethodGet, "/api/quote/pdf?id="+id, "").Body
+	visitor, sales := apptest.MailsTo(server, address("ana")), apptest.MailsTo(server, "sales@lumen.test")
+	for name, want := range map[string]struct {
+		mail    *mail.Message
+		replyTo string
+		text    string
+	}{
+		"visitor": {visitor[0], "<hello@lumen-studio.example>", "Bună ziua, Ana,"},
+		"sales":   {sales[0], "<" + address("ana") + ">", "/admin#leads?search=" + strings.ToUpper(id[:8])},
+	} {
+		found := map[string]string{}
+		parts(t, want.mail.Header.Get("Content-Type"), want.mail.Body, found)
+		if got := want.mail.Header.Get("Reply-To"); got != want.replyTo {
+			t.Errorf("%s: replies go to %s", name, got)
+		}
+		if !strings.Contains(found["text/plain"], want.text) || !strings.Contains(found["text/html"], "<table") {
+			t.Errorf("%s: %q is missing in %s", name, want.text, found["text/plain"])
+		}
+		if id := want.mail.Header.Get("Message-ID"); !strings.HasSuffix(id, "@lumen.test>") || len(id) != 45 {
+			t.Errorf("%s: the id is %s", name, id)
+		}
+		created := s.Deliveries(id)[lead.VisitorMail].CreatedAt
+		if at, err := want.mail.Header.Date(); err != nil || at.Sub(created).Abs() > time.Minute {
+			t.Errorf("%s: dated %v, created %v, %v", name, at, created, err)
+		}
+		if strings.Contains(fmt.Sprint(want.mail.Header), id) || strings.Contains(found["text/plain"], id) {
+			t.Errorf("%s: the mail tells the lead's id", name)
+		}
+		if name == "visitor" && len(found["application/pdf"])*3/4 < len(pdf)-100 {
+			t.Errorf("the PDF is missing")
+		}
+	}
+	if visitor[0].Header.Get("Message-ID") == sales[0].Header.Get("Message-ID") {
+		t.Error("both mails have one id")
+	}
+}
+
+// Every lead's mails arrive, whatever the server does, and only a lost answer repeats one,
+// with the same id.
+func TestMailsArriveDespiteFaults(t *testing.T) {
+	t.Parallel()
+	server, env := apptest.MailServer(t, smtptest.Options{})
+	s := apptest.Start(t, env, apptest.Quick)
+	faults := []smtptest.Fault{
+		{Step: smtptest.Greeting, Mode: smtptest.Later},
+		{Step: smtptest.Greeting, Mode: smtptest.Reset},
+		{Step: smtptest.Hello, Mode: smtptest.Reset},
+		{Step: smtptest.Sender, Mode: smtptest.Later},
+		{Step: smtptest.Sender, Mode: smtptest.Never},
+		{Step: smtptest.Recipient, Mode: smtptest.Later},
+		{Step: smtptest.Recipient, Mode: smtptest.Reset},
+		{Step: smtptest.Data, Mode: smtptest.Later},
+		{Step: smtptest.Data, Mode: smtptest.Reset},
+		{Step: smtptest.Taken, Mode: smtptest.Reset},
+		{Step: smtptest.Taken, Mode: smtptest.Slow},
+	}
+	for i, f := range faults {
+		name := fmt.Sprintf("fault-%d", i)
+		f.Times = 1
+		server.Fail(f)
+		id := submitMailed(s, t, name)
+		apptest.Eventually(t, fmt.Sprintf("the mails of %s %s arrive", f.Step, f.Mode), func() bool {
+			d := s.Deliveries(id)
+			return d[lead.VisitorMail].State == lead.Delivered && d[lead.SalesMail].State == lead.Delivered
+		})
+
+		got, ids := apptest.MailsTo(server, address(name)), map[string]bool{}
+		for _, m := range got {
+			ids[m.Header.Get("Message-ID")] = true
+		}
+		most := 1
+		if f.Step == smtptest.Taken && f.Mode == smtptest.Reset {
+			most = 2
+		}
+		if len(got) < 1 || len(got) > most || len(ids) != 1 {
+			t.Errorf("%s %s: %d mails with the ids %v", f.Step, f.Mode, len(got), ids)
+		}
+	}
+	if n := len(apptest.MailsTo(server, "sales@lumen.test")); n < len(faults) || n > len(faults)+1 {
+		t.Errorf("sales got %d mails about %d leads", n, len(faults))
+	}
+}
+
+// What becomes of the visitor's mail decides nothing about the lead, which says why there
+// is none. An operator's resend has another id.
+func TestVisitorMailIsNotSent(t *testing.T) {
+	t.Parallel()
+	server, env := apptest.MailServer(t, smtptest.Options{})
+	s := apptest.Start(t, env, apptest.Quick)
+	server.Fail(smtptest.Fault{
+		Step:  smtptest.Recipient,
+		Mode:  smtptest.Never,
+		To:    address("gone"),
+		Text:  "no mailbox for " + address("gone"),
+		Times: 1,
+	})
+	id := submitMailed(s, t, "gone")
+	apptest.Eventually(t, "it is not sent", func() bool { return s.Deliveries(id)[lead.VisitorMail].State == lead.NotSent })
+	apptest.Eventually(t, "the rest arrives", func() bool { return s.Deliveries(id)[lead.SalesMail].State == lead.Delivered })
+
+	shown := s.LeadAsOperator(id, "state noMailReason deliveries { target state reason }")
+	if reason, _ := shown["noMailReason"].(string); shown["state"] != "DELIVERED" ||
+		!strings.Contains(reason, "no mailbox for [") || strings.Contains(reason, "client.test") {
+		t.Errorf("the lead is %v", shown)
+	}
+
+	if out, err := s.Command("deliveries", "resend", id, "--target", "visitor-mail"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	apptest.Eventually(t, "it arrives on demand", func() bool { return len(apptest.MailsTo(server, address("gone"))) == 1 })
+	apptest.Eventually(t, "it is noted", func() bool { return s.Deliveries(id)[lead.VisitorMail].State == lead.Delivered })
+	first := apptest.MailsTo(server, address("gone"))[0].Header.Get("Message-ID")
+	if out, err := s.Command("deliveries", "resend", id, "--target", "visitor-mail"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	apptest.Eventually(t, "it is sent again", func() bool { return len(apptest.MailsTo(server, address("gone"))) == 2 })
+	if again := apptest.MailsTo(server, address("gone"))[1].Header.Get("Message-ID"); again == first {
+		t.Errorf("the operator's mail has the id of the first, %s", again)
+	}
+}
+
+// An address gets three mails a day in any spelling, and the leads after them are
+// delivered all the same.
+func TestMailsToOneAddress(t *testing.T) {
+	t.Parallel()
+	server, env := apptest.MailServer(t, smtptest.Options{})
+	s := apptest.Start(t, env, apptest.Quick)
+	spellings := []string{
+		"ana@client.test", "Ana@ｃｌｉｅｎｔ.test\u200b", `"a\na+1"@client.test`, "ana+2@client.test", "ana@client.test。",
+	}
+	for i, email := range spellings {
+		input := apptest.NewLead(fmt.Sprintf("visit-%d", i))
+		input["contact"] = object{"firstName": "Ana", "lastName": "Pop", "email": email}
+		got := s.Through("GraphQL", "submitQuote", object{"input": input})
+		id, _ := got.Data["submissionId"].(string)
+		if id == "" {
+			t.Fatalf("%q is refused: %s", email, got.Raw)
+		}
+		want := lead.Delivered
+		if i >= 3 {
+			want = lead.NotSent
+		}
+		apptest.Eventually(t, fmt.Sprint("mail ", i, " is ", want), func() bool {
+			d := s.Deliveries(id)
+			return d[lead.VisitorMail].State == want && d[lead.SalesMail].State == lead.Delivered
+		})
+	}
+	if n := len(server.Mails()); n != 3+len(spellings) {
+		t.Errorf("the server took %d mails, want 3 to the visitor and %d to sales", n, len(spellings))
+	}
+}
+
+// Several recipients of sales each get a mail of their own, and once, whatever happens to
+// the others'. The delivery fails only if all are refused.
+func TestSalesMailToSeveral(t *testing.T) {
+	t.Parallel()
+	server, env := apptest.MailServer(t, smtptest.Options{})
+	env["SALES_MAIL_TO"], env["VISITOR_MAIL"] = "one@lumen.test, Two <two@lumen.test>", "off"
+	s := apptest.Start(t, env, apptest.Quick)
+	for _, c := range []struct {
+		name     string
+		faults   []smtptest.Fault
+		state    lead.DeliveryState
+		one, two int
+	}{
+		{"both", nil, lead.Delivered, 1, 1},
+		{"later", []smtptest.Fault{{Step: smtptest.Recipient, Mode: smtptest.Later, To: "two@lumen.test", Times: 2}},
+			lead.Delivered, 1, 1},
+		{"one-refused", []smtptest.Fault{{Step: smtptest.Recipient, Mode: smtptest.Never, To: "two@lumen.test"}},
+			lead.Delivered, 1, 0},
+		{"refused", []smtptest.Fault{{Step: smtptest.Recipient, Mode: smtptest.Never}}, lead.Failed, 0, 0},
+	} {
+		server.Heal()
+		server.Forget()
+		server.Fail(c.faults...)
+		id := submitMailed(s, t, c.name)
+		apptest.Eventually(t, c.name+" is "+string(c.state), func() bool {
+			return s.Deliveries(id)[lead.SalesMail].State == c.state
+		})
+		one, two := len(apptest.MailsTo(server, "one@lumen.test")), len(apptest.MailsTo(server, "two@lumen.test"))
+		if one != c.one || two != c.two {
+			t.Errorf("%s: %d and %d mails, want %d and %d", c.name, one, two, c.one, c.two)
+		}
+		if d := s.Deliveries(id)[lead.VisitorMail]; d.State != lead.NotSent || d.Reason != "VISITOR_MAIL was off" {
+			t.Errorf("%s: the mail to the visitor, which is off: %+v", c.name, d)
+		}
+	}
+}
+
+// Leads in review and leads from before the mail server get no mail, and `verify --fix`
+// sends none. A released one gets both.
+func TestWhichLeadsAreMailed(t *testing.T) {
+	t.Parallel()
+	server, env := apptest.MailServer(t, smtptest.Options{})
+	env["VISITOR_MAIL"] = "off"
+	s := apptest.Start(t, env, apptest.Quick)
+	before := submitMailed(s, t, "before")
+	apptest.Eventually(t, "it is delivered", func() bool { return s.Deliveries(before)[lead.SalesMail].State == lead.Delivered })
+	s.Stop()
+	server.Forget()
+	delete(s.Env, "VISITOR_MAIL")
+	s.Start()
+
+	input := apptest.NewLead("suspect")
+	input["website"], input["contact"] = "https://spam.example",
+		object{"firstName": "Ana", "lastName": "Pop", "email": address("suspect")}
+	suspect := s.Through("REST", "submitQuote", object{"input": input}).Data["submissionId"].(string)
+	if out, err := s.Command("deliveries", "verify", "--fix"); err != nil && !strings.Contains(out, "missing") {
+		t.Errorf("%v: %s", err, out)
+	}
+	for id, want := range map[string]string{before: "VISITOR_MAIL was off", suspect: "in review"} {
+		if got := fmt.Sprint(s.LeadAsOperator(id, "noMailReason")); !strings.Contains(got, want) {
+			t.Errorf("the reason is %s, want %q", got, want)
+		}
+	}
+	if len(server.Mails()) > 0 {
+		t.Errorf("%d mails were sent", len(server.Mails()))
+	}
+	if out, err := s.Command("leads", "release", suspect); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	apptest.Eventually(t, "the released lead gets its mails", func() bool { return len(server.Mails()) == 2 })
+}
+
+// In development mails are files, which an erasure removes.
+func TestMailsOfDevelopment(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil, apptest.Quick)
+	id := submitMailed(s, t, "ana")
+	folder := filepath.Join(s.DataDir, "mail")
+	mails := func() []string {
+		list, _ := filepath.Glob(filepath.Join(folder, id+"-*.eml"))
+		return list
+	}
+	apptest.Eventually(t, "both mails are written", func() bool { return len(mails()) == 2 })
+
+	// A preview leaves a copy of the content that the service can use when the CMS fails.
+	origin := func() string {
+		value, err := os.ReadFile(filepath.Join(s.DataDir, "content", "content-locale-es.snapshot"))
+		if words := strings.Fields(string(value)); err == nil && len(words) > 1 {
+			return words[1]
+		}
+		return ""
+	}
+	apptest.Eventually(t, "there is a copy of the content", func() bool { return origin() != "" })
+	before := origin()
+	if out, err := s.Command("mail", "preview", "--lead", id[:8], "--locale", "es"); err != nil ||
+		!strings.Contains(out, "Content-Language: es") {
+		t.Errorf("the preview is %.300s, %v", out, err)
+	}
+	if after := origin(); after != before {
+		t.Errorf("the preview replaced the copy of the content by one of the origin %s, want %s", after, before)
+	}
+
+	if out, err := s.Command("mail", "test", "--to", "me@client.test"); err != nil || !strings.Contains(out, folder) {
+		t.Errorf("the test says %s, %v", out, err)
+	}
+	if out, err := s.Command("leads", "erase", "--email", address("ana"), "--yes", "--server", s.Base); err != nil {
+		t.Errorf("erasing: %v: %s", err, out)
+	}
+	if left := mails(); len(left) > 0 {
+		t.Errorf("after the erasure there are %v", left)
+	}
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 1 {
+		t.Errorf("the folder has %v, %v, want the test mail", entries, err)
+	}
+}
+
+// The doctor logs in and has the sender accepted, and sends nothing. `mail test` sends one.
+// Both run the binary over TLS, as in production, where a test address gets no mail.
+func TestMailInProduction(t *testing.T) {
+	t.Parallel()
+	server, env := apptest.MailServer(t, smtptest.Options{Implicit: true, Login: true})
+	certificate := filepath.Join(t.TempDir(), "mail.pem")
+	if err := os.WriteFile(certificate, server.PEM, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := strings.Cut(server.Addr, ":")
+	delete(env, "ADMIN_PAGE")
+	maps.Copy(env, map[string]string{
+		"SMTP_URL":      "smtps://siteapi:s3cret%2Fpass%3Aword@localhost:" + port,
+		"SSL_CERT_FILE": certificate,
+	})
+	dir := t.TempDir()
+	var settings []string
+	for name, value := range env {
+		settings = append(settings, name+"="+value)
+	}
+	r := apptest.Launch(t, dir, slices.Concat(settings, apptest.DefaultLimits(t))...)
+	body := apptest.NewLead("visit")
+	status, answer := r.Post("/api/quote/submit", body) // of an address in example.com
+	if status != http.StatusOK {
+		t.Fatalf("%d %v", status, answer)
+	}
+	apptest.Eventually(t, "sales are told", func() bool { return len(apptest.MailsTo(server, "sales@lumen.test")) == 1 })
+
+	all := slices.Concat(settings, apptest.DefaultLimits(t), []string{"DATA_DIR=" + dir})
+	apptest.Eventually(t, "the visitor's mail is not sent", func() bool {
+		out, _ := apptest.Command(t, all, "deliveries", "list", "--state", "not-sent")
+		return strings.Contains(out, "RFC 2606")
+	})
+	server.Forget()
+	if out, _ := apptest.Command(t, all, "doctor"); !strings.Contains(out, "logged in") || strings.Contains(out, "s3cret") ||
+		len(server.Mails()) > 0 {
+		t.Errorf("the doctor says %s", out)
+	}
+	if out, code := apptest.Command(t, all, "mail", "test", "--to", "me@client.test"); code != 0 ||
+		len(apptest.MailsTo(server, "me@client.test")) != 1 {
+		t.Errorf("mail test: %d %s", code, out)
+	}
+}

@@ -1,0 +1,280 @@
+package mail
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/lead"
+	"siteapi/integrations/mail/smtp/smtptest"
+	"siteapi/integrations/store/storetest/pgserver"
+	"siteapi/schema"
+)
+
+// An operator is told by mail which leads another one gave to it, without contact data: one
+// mail for several leads, none for those that were erased or given to another one meanwhile.
+func TestOwnerMail(t *testing.T) {
+	t.Parallel()
+	server, env := apptest.MailServer(t, smtptest.Options{})
+	env["VISITOR_MAIL"] = "off"
+	s := apptest.Start(t, env, apptest.Quick)
+	one, two, three := submitMailed(s, t, "one"), submitMailed(s, t, "two"), submitMailed(s, t, "three")
+
+	as := func(mutation string) {
+		t.Helper()
+		if _, code := s.Operates(schema.RoleSales, `mutation { `+mutation+` }`); code != "" {
+			t.Fatal(mutation, code)
+		}
+	}
+	assign := func(id, owner string) { t.Helper(); as(`assignLead(id: "` + id + `", owner: "` + owner + `") { id }`) }
+	assign(one, "Maria@lumen.test")
+	apptest.Eventually(t, "the owner is told", func() bool { return len(apptest.MailsTo(server, "maria@lumen.test")) == 1 })
+
+	told := apptest.MailsTo(server, "maria@lumen.test")[0]
+	found := map[string]string{}
+	parts(t, told.Header.Get("Content-Type"), told.Body, found)
+	reference := lead.Reference(one)
+	if !strings.Contains(found["text/plain"], "https://lumen.test/admin#leads?search="+reference) ||
+		!strings.Contains(told.Header.Get("Subject"), "=?") && !strings.Contains(told.Header.Get("Subject"), reference) {
+		t.Errorf("%v %s", told.Header, found["text/plain"])
+	}
+	for name, text := range found {
+		for _, personal := range []string{one, "Ana", "Pop", address("one")} {
+			if strings.Contains(text, personal) {
+				t.Errorf("%s has %q: %s", name, personal, text)
+			}
+		}
+	}
+
+	assign(one, "maria@lumen.test") // again: there is nothing to tell
+	assign(two, "someone@lumen.test")
+	as(`assignLeads(ids: ["` + one + `", "` + two + `", "` + three + `", "nosuch12"], owner: "paul@lumen.test") { changed }`)
+	apptest.Eventually(t, "the next owner is told", func() bool { return len(apptest.MailsTo(server, "paul@lumen.test")) == 1 })
+	all := map[string]string{}
+	told = apptest.MailsTo(server, "paul@lumen.test")[0]
+	parts(t, told.Header.Get("Content-Type"), told.Body, all)
+	for _, id := range []string{one, two, three} {
+		if !strings.Contains(all["text/plain"], lead.Reference(id)) {
+			t.Errorf("the mail lacks %s: %s", lead.Reference(id), all["text/plain"])
+		}
+	}
+
+	// While the mail server refuses, one lead is erased, and one is given to another operator.
+	server.Fail(smtptest.Fault{Step: smtptest.Sender, Mode: smtptest.Later})
+	as(`assignLeads(ids: ["` + one + `", "` + two + `", "` + three + `"], owner: "late@lumen.test") { changed }`)
+	assign(two, "maria@lumen.test")
+	assign(one, "gone@lumen.test") // the only lead of that mail
+	erase := `mutation { eraseLeads(email: "` + address("one") + `", dryRun: false) { complete } }`
+	if data, code := s.Operates(schema.RoleAdmin, erase); code != "" {
+		t.Fatal(code, data)
+	}
+	server.Heal()
+	apptest.Eventually(t, "the mail is sent after all", func() bool { return len(apptest.MailsTo(server, "late@lumen.test")) == 1 })
+	late := map[string]string{}
+	told = apptest.MailsTo(server, "late@lumen.test")[0]
+	parts(t, told.Header.Get("Content-Type"), told.Body, late)
+	for id, want := range map[string]bool{one: false, two: false, three: true} {
+		if strings.Contains(told.Header.Get("Subject")+late["text/plain"], lead.Reference(id)) != want {
+			t.Errorf("%s is in the mail, want %v: %s", lead.Reference(id), want, late["text/plain"])
+		}
+	}
+
+	apptest.Eventually(t, "the other one is told", func() bool { return len(apptest.MailsTo(server, "maria@lumen.test")) == 2 })
+	apptest.Eventually(t, "all mails are done with", func() bool { return ownerMailsDone(s) == 5 })
+
+	// The time of the request is over, or the client has hung up, once the lead has its owner.
+	over, end := context.WithCancel(t.Context())
+	end()
+	if _, err := s.App.Data.Tables.Assign(t.Context(), three, "over@lumen.test"); err != nil {
+		t.Fatal(err)
+	}
+	s.App.Mails.TellOwner(over, "over@lumen.test", []string{three})
+	apptest.Eventually(t, "the owner is told all the same", func() bool { return len(apptest.MailsTo(server, "over@lumen.test")) == 1 })
+
+	for _, address := range []string{"someone@lumen.test", "gone@lumen.test"} {
+		if len(apptest.MailsTo(server, address)) != 0 {
+			t.Errorf("%s is told", address) // the caller itself, or of a lead that was erased
+		}
+	}
+}
+
+// A mail to an owner that waits is sent with the settings of the next start, whatever mail
+// server and tokens those name.
+func TestOwnerMailWithOtherSettings(t *testing.T) {
+	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
+		server, env := apptest.MailServer(t, smtptest.Options{})
+		env["VISITOR_MAIL"], env["DATABASE_URL"], env["CACHE_API_TOKEN"] = "off", database, "former"
+		s := apptest.Start(t, env, apptest.Quick)
+		id := submitMailed(s, t, "one")
+
+		server.Fail(smtptest.Fault{Step: smtptest.Sender, Mode: smtptest.Later})
+		assign := `mutation { assignLead(id: "` + id + `", owner: "maria@lumen.test") { id } }`
+		if _, code := s.Operates(schema.RoleSales, assign); code != "" {
+			t.Fatal(code)
+		}
+		s.Stop()
+
+		next, settings := apptest.MailServer(t, smtptest.Options{})
+		s.Env["SMTP_URL"], s.Env["CACHE_API_TOKEN"] = settings["SMTP_URL"], "next,former"
+		s.Start()
+		apptest.Eventually(t, "the owner is told", func() bool { return len(apptest.MailsTo(next, "maria@lumen.test")) == 1 })
+	})
+}
+
+// The owner is told of the leads that were given to it before the client broke off.
+func TestOwnerMailOfAnEndedRequest(t *testing.T) {
+	t.Parallel()
+	server, env := apptest.MailServer(t, smtptest.Options{})
+	env["VISITOR_MAIL"], env["DATABASE_URL"] = "off", pgserver.Start(t).NewDatabase(t)
+	s := apptest.Start(t, env, apptest.Quick)
+	one, two, three := submitMailed(s, t, "one"), submitMailed(s, t, "two"), submitMailed(s, t, "three")
+
+	conn, err := pgx.Connect(t.Context(), env["DATABASE_URL"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	_, err = conn.Exec(t.Context(), `CREATE FUNCTION wait_here() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN PERFORM pg_sleep(600); RETURN NEW; END $$;
+CREATE TRIGGER wait_here BEFORE UPDATE OF owner ON leads
+FOR EACH ROW WHEN (NEW.id = '`+two+`') EXECUTE FUNCTION wait_here()`)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, breakOff := context.WithCancel(t.Context())
+	body, _ := json.Marshal(object{"query": `mutation { assignLeads(ids: ["` + one + `", "` + two + `", "` + three +
+		`"], owner: "maria@lumen.test") { changed } }`})
+	r, _ := http.NewRequestWithContext(ctx, "POST", s.Base+"/graphql", bytes.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer dev-admin-token")
+	ended := make(chan error, 1)
+	go func() {
+		response, err := http.DefaultClient.Do(r)
+		if err == nil {
+			err = response.Body.Close()
+		}
+		ended <- err
+	}()
+	apptest.Eventually(t, "the first lead has an owner", func() bool {
+		return s.LeadAsOperator(one, "owner")["owner"] == "maria@lumen.test"
+	})
+	breakOff()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the request was answered: %v", err)
+	}
+
+	apptest.Eventually(t, "the owner is told", func() bool { return len(apptest.MailsTo(server, "maria@lumen.test")) == 1 })
+	told := apptest.MailsTo(server, "maria@lumen.test")[0]
+	found := map[string]string{}
+	parts(t, told.Header.Get("Content-Type"), told.Body, found)
+	for id, want := range map[string]bool{one: true, two: false, three: false} {
+		given := s.LeadAsOperator(id, "owner")["owner"] != nil
+		if named := strings.Contains(found["text/plain"], lead.Reference(id)); given != want || named != want {
+			t.Errorf("%s was given: %v, and is in the mail: %v, want both %v", id, given, named, want)
+		}
+	}
+	if log := s.Log.String(); strings.Contains(log, "changing one of several leads") ||
+		strings.Count(log, "the request ended before all leads were changed") != 1 {
+		t.Errorf("the log has not one line about the rest: %s", log)
+	}
+}
+
+// ownerMailsDone returns how many mails to owners were sent, or are not to be sent any more.
+func ownerMailsDone(s *apptest.Service) (n float64) {
+	s.T.Helper()
+	families, err := s.App.Metrics.Registry.Gather()
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if text := m.String(); strings.Contains(text, `"owner_mail"`) && strings.Contains(text, `"delivered"`) {
+				n += m.GetCounter().GetValue()
+			}
+		}
+	}
+	return n
+}
+
+// An operator who signed in with an account gets no mail of leads that it took itself. The
+// address comes from the provider, is the session's alone, and counts only if it is verified.
+func TestOwnerMailNotToOneself(t *testing.T) {
+	t.Parallel()
+	server, settings := apptest.MailServer(t, smtptest.Options{})
+	p := apptest.NewProvider(t)
+	p.Groups = "desk"
+	address := apptest.FreeAddress(t)
+	env := p.Environ(address)
+	for name, value := range settings {
+		env = append(env, name+"="+value)
+	}
+	s := apptest.NewSite(t, append(env, "VISITOR_MAIL=off")...).Start()
+	b := &apptest.Browser{T: t, Base: "http://" + address}
+	one, two := s.Submit("one"), s.Submit("two")
+
+	signIn := func(claims map[string]any, want string) {
+		t.Helper()
+		p.Set(func() { p.Claims = claims })
+		if _, text := b.SignsIn(); b.Cookie == nil {
+			t.Fatal(text)
+		}
+		if _, answer := b.Send("GET", "/admin/session", ""); answer["email"] != want {
+			t.Errorf("%v: the session has the address %q, want %q", claims, answer["email"], want)
+		}
+	}
+	assign := func(id, owner string) {
+		t.Helper()
+		code, _ := b.Runs("/admin/graphql", `mutation { row: assignLead(id: "`+id+`", owner: "`+owner+`") { value: owner } }`)
+		if code != "" {
+			t.Fatal(owner, code)
+		}
+	}
+	told := func(owner string) {
+		t.Helper()
+		apptest.Eventually(t, owner+" is told", func() bool { return len(apptest.MailsTo(server, owner)) == 1 })
+	}
+
+	dana := "dana@lumen.test"
+	signIn(nil, "")
+	signIn(map[string]any{"email": dana}, "")
+	signIn(map[string]any{"email": dana, "email_verified": false}, "")
+	assign(one, dana)
+	told(dana)
+
+	for i, verified := range []any{true, "true"} {
+		signIn(map[string]any{"email": "Dana@Lumen.test", "email_verified": verified}, dana)
+		first, next := fmt.Sprintf("first-%d@lumen.test", i), fmt.Sprintf("next-%d@lumen.test", i)
+		assign(one, first)
+		told(first)
+		assign(one, "DANA@lumen.test")
+		assign(two, next)
+		told(next)
+	}
+	if n := len(apptest.MailsTo(server, dana)); n != 1 {
+		t.Errorf("dana is told %d times, of what she did herself", n)
+	}
+
+	// When the role is checked the address is read again.
+	p.Set(func() { p.Claims = map[string]any{"email": "new@lumen.test", "email_verified": true} })
+	s.Damage(`UPDATE logins SET check_at = 1`)
+	if _, answer := b.Send("GET", "/admin/session", ""); answer["email"] != "new@lumen.test" {
+		t.Errorf("after the check the session has the address %q", answer["email"])
+	}
+
+	out, _ := s.Run("sessions", "list")
+	text := strings.Join(s.Recorded(), "\n") + s.Log.String() + out
+	for _, address := range []string{dana, "new@lumen.test"} {
+		if strings.Contains(strings.ToLower(text), address) {
+			t.Errorf("%s is in the audit, the log, or the list of sessions", address)
+		}
+	}
+}

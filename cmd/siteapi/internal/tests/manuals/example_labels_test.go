@@ -1,0 +1,201 @@
+package manuals
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	cmsfile "siteapi/integrations/cms/file"
+	"siteapi/integrations/lead/leadtest"
+	"siteapi/schema"
+	"siteapi/schema/exec"
+)
+
+var (
+	exampleChoice = regexp.MustCompile(
+		`"?(?:projectType|features|complexity|timeline)"?: (\[[^]]*\]|"[^"]*")`)
+	exampleSlug = regexp.MustCompile(`"([a-z0-9-]+)"`)
+)
+
+// TestExamplesHaveWordsInTheSampleContent finds every choice that the examples of the
+// playground, the REST operations and the schema make: each has words in all languages.
+func TestExamplesHaveWordsInTheSampleContent(t *testing.T) {
+	t.Parallel()
+
+	var slugs []string
+	for _, pattern := range []string{
+		"../../schema/*.graphqls",
+		"internal/pages/playground/operations.js",
+		"../../schema/operations/*.graphql",
+	} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+		}
+
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			for _, choice := range exampleChoice.FindAllSubmatch(text, -1) {
+				for _, slug := range exampleSlug.FindAllSubmatch(choice[1], -1) {
+					slugs = append(slugs, string(slug[1]))
+				}
+			}
+		}
+	}
+
+	slices.Sort(slugs)
+	slugs = slices.Compact(slugs)
+	if !slices.Contains(slugs, "auth") || !slices.Contains(slugs, "3-months") {
+		t.Fatalf("the examples choose %q", slugs)
+	}
+
+	labels := map[string]map[string]string{}
+	for _, doc := range sampleDocuments(t) {
+		labels[doc.Slug.Current] = doc.Label
+	}
+
+	for _, slug := range slugs {
+		for _, locale := range schema.AllLocale {
+			if labels[slug][string(locale)] == "" {
+				t.Errorf("integrations/cms/file/sample.json has no words for %q in %s", slug, locale)
+			}
+		}
+	}
+}
+
+// sampleDocument has the fields of the sample content that the tests read.
+type sampleDocument struct {
+	ID       string `json:"_id"`
+	Type     string `json:"_type"`
+	Slug     struct{ Current string }
+	Language string
+	Label    map[string]string
+}
+
+func sampleDocuments(t *testing.T) (docs []sampleDocument) {
+	t.Helper()
+	if err := json.Unmarshal(cmsfile.Sample(), &docs); err != nil {
+		t.Fatal(err)
+	}
+	return docs
+}
+
+// TestEveryLocaleIsComplete names what a locale of the schema lacks: the words of the
+// PDF, a field of LocalizedString, the sample content, the studio.
+func TestEveryLocaleIsComplete(t *testing.T) {
+	t.Parallel()
+	studio, err := os.ReadFile("../../integrations/cms/sanity/studio/locales.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, locale := range schema.AllLocale {
+		if !strings.Contains(string(studio), "{id: '"+string(locale)+"'") {
+			t.Errorf("integrations/cms/sanity/studio/locales.ts lacks %s", locale)
+		}
+		if _, err := os.Stat("../../integrations/pdf/words/" + string(locale) + ".json"); err != nil {
+			t.Errorf("integrations/pdf/words lacks %s.json", locale)
+		}
+		if exec.AST().Types["LocalizedString"].Fields.ForName(string(locale)) == nil {
+			t.Errorf("LocalizedString in schema/site.graphqls has no field %s", locale)
+		}
+
+		hero := false
+		for _, doc := range sampleDocuments(t) {
+			hero = hero || doc.Type == "heroSection" && doc.Language == string(locale)
+			if doc.Type == "quoteOption" && doc.Label[string(locale)] == "" {
+				t.Errorf("integrations/cms/file/sample.json: %s has no label in %s", doc.ID, locale)
+			}
+		}
+		if !hero {
+			t.Errorf("integrations/cms/file/sample.json has no heroSection in %s", locale)
+		}
+	}
+}
+
+// TestEverySettingHasAValue names the fields of SiteSettings that come out as null for
+// the sample content, and those that the studio lacks.
+func TestEverySettingHasAValue(t *testing.T) {
+	t.Parallel()
+	studio, err := os.ReadFile("../../integrations/cms/sanity/studio/schemas/siteSettings.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var selection func(name string) string
+	selection = func(name string) string {
+		def := exec.AST().Types[name]
+		if def.Kind != ast.Object {
+			return ""
+		}
+
+		fields := "{"
+		for _, f := range def.Fields {
+			if name != "LocalizedString" && name != "ImageAsset" && name != "Logo" &&
+				!regexp.MustCompile(`\b`+f.Name+`\b`).Match(studio) {
+				t.Errorf("integrations/cms/sanity/studio/schemas/siteSettings.ts lacks %s of %s",
+					f.Name, name)
+			}
+			fields += " " + f.Name + selection(f.Type.Name())
+		}
+		return fields + " }"
+	}
+
+	s := apptest.Start(t, nil)
+	answer := s.GraphQLOutcome(apptest.Operation{Root: "SiteSettings"},
+		s.Query(`{ SiteSettings(id: "siteSettings") `+selection("SiteSettings")+` }`, nil))
+
+	var check func(path string, value any)
+	check = func(path string, value any) {
+		switch value := value.(type) {
+		case nil:
+			t.Errorf("%s is null: it is not in integrations/cms/file/sample.json, "+
+				"or newSettings in resolvers/content/settings.go leaves it out", path)
+		case map[string]any:
+			if len(value) == 0 {
+				t.Errorf("no settings: %s", answer.Raw)
+			}
+			for name, below := range value {
+				check(path+"."+name, below)
+			}
+		case []any:
+			for _, below := range value {
+				check(path, below)
+			}
+		}
+	}
+
+	check("SiteSettings", answer.Data)
+}
+
+// TestStudioShowsEveryFieldOfALead fails for a field of a lead that the studio's
+// quoteSubmission lacks.
+func TestStudioShowsEveryFieldOfALead(t *testing.T) {
+	t.Parallel()
+	studio, err := os.ReadFile("../../integrations/cms/sanity/studio/schemas/quoteSubmission.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, path := range leadtest.Fields() {
+		name := path[strings.LastIndex(path, ".")+1:]
+		if name == "id" {
+			name = "submissionId"
+		}
+
+		if !strings.Contains(string(studio), "'"+name+"'") && !strings.Contains(string(studio), name+": '") {
+			t.Errorf("integrations/cms/sanity/studio/schemas/quoteSubmission.ts lacks %s", path)
+		}
+	}
+}

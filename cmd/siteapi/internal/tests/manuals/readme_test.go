@@ -1,0 +1,91 @@
+package manuals
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+)
+
+// manual reads pages of the documentation, named from the project's root.
+func manual(t *testing.T, pages ...string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, page := range pages {
+		text, err := os.ReadFile(filepath.Join("../..", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	return all.String()
+}
+
+// example is a command of the README with the answer it promises.
+type example struct{ command, answer string }
+
+// examples reads the blocks marked `console`.
+func examples(text string) []example {
+	var list []example
+	for _, block := range regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		for line := range strings.Lines(block[1]) {
+			line = strings.TrimRight(line, "\n")
+			if command, ok := strings.CutPrefix(line, "$ "); ok {
+				list = append(list, example{command: command})
+				continue
+			}
+
+			last := &list[len(list)-1]
+			last.answer = strings.TrimPrefix(last.answer+"\n"+line, "\n")
+		}
+	}
+	return list
+}
+
+// like turns a promised answer, where … stands for anything, into a pattern.
+func like(answer string) *regexp.Regexp {
+	parts := strings.Split(answer, "…")
+	for i, part := range parts {
+		parts[i] = regexp.QuoteMeta(part)
+	}
+	return regexp.MustCompile(`(?s)^` + strings.Join(parts, ".*") + `$`)
+}
+
+func TestReadmeCommandsAnswerAsWritten(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"bash", "curl"} {
+		_, err := exec.LookPath(tool)
+		apptest.SkipWithout(t, err)
+	}
+
+	text := manual(t, "README.md")
+	list := examples(text)
+	if len(list) < 14 {
+		t.Fatalf("the README has %d examples, the routes alone need 14", len(list))
+	}
+
+	dir := t.TempDir()
+	base := strings.TrimPrefix(apptest.Launch(t, filepath.Join(dir, "data")).Base, "http://")
+	for _, e := range list {
+		command := strings.NewReplacer("localhost:8080", base, "/tmp/", dir+"/").Replace(e.command)
+		cmd := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", command)
+		out, err := cmd.CombinedOutput()
+		if got := strings.TrimRight(string(out), "\n"); err != nil || !like(e.answer).MatchString(got) {
+			t.Errorf("%s\nanswers %s %v\nwant    %s", e.command, got, err, e.answer)
+		}
+	}
+}
+
+func TestManualsNameEveryPage(t *testing.T) {
+	t.Parallel()
+	text := manual(t, "cmd/siteapi/README.md", "rest/README.md")
+	for _, path := range []string{"/graphql", "/playground", "/healthz", "/readyz", "/api/openapi.json"} {
+		if !strings.Contains(text, path) {
+			t.Errorf("%s is missing", path)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package quotes
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/lead"
+	"siteapi/schema"
+)
+
+// White space around an argument or the value of a flag changes nothing: neither what a field
+// answers, nor what a command finds.
+func TestBlanksAroundArguments(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"LEAD_WEBHOOK_URL": "http://127.0.0.1:1", "LEAD_WEBHOOK_SECRET": apptest.LeadSecret}, apptest.Quick)
+	input := apptest.NewLead("one")
+	input["attribution"] = object{"source": "ads", "campaign": "spring"}
+	got := s.Through("REST", "submitQuote", object{"input": input})
+	id, _ := got.Data["submissionId"].(string)
+	apptest.Eventually(t, "the webhook is tried", func() bool { return s.Deliveries(id)["webhook"].State == "retrying" })
+	webhook := strconv.FormatInt(s.Deliveries(id)["webhook"].ID, 10)
+
+	for _, operation := range []string{
+		`mutation { changed: assignLead(id: " ` + id + ` ", owner: " Ana@Example.com ") { id } }`,
+		`mutation { changed: setLeadOutcome(id: " ` + lead.Reference(id) + ` ", outcome: WON, amount: 1, currency: " EUR ") { id } }`,
+		`{ lead(id: " ` + lead.Reference(id) + ` ") { id } }`,
+		`{ leads(owner: " ana@example.com ", after: " ") { edges { node { id } } } }`,
+		`{ leads(source: " ads ", currency: " ` + s.Shown(id).Estimate.Currency + ` ") { edges { node { id } } } }`,
+		`{ audit(lead: " ` + id + ` ") { edges { node { lead } } } }`,
+		`mutation { retryDelivery(id: " ` + webhook + ` ") { id lead { id } } }`,
+		`mutation { releaseLeads(ids: [" ` + id + ` "]) { failed { id reason } } }`,
+		`{ quotePdf(id: " ` + id + ` ") { fileName } }`,
+		`{ funnel(source: " ads ", campaign: " spring ") { sources { source campaign submissions } } }`,
+	} {
+		text := string(s.Answer(schema.RoleAdmin, operation))
+		found := strings.Contains(text, id) || strings.Contains(text, `"submissions":1`) ||
+			strings.Contains(text, `"fileName":"quote-`)
+		if !found || strings.Contains(text, `"errors"`) || strings.Contains(text, "NOT_FOUND") {
+			t.Errorf("%s: %s", operation, text)
+		}
+	}
+
+	for _, args := range [][]string{
+		{"leads", "list", "--email", " One@example.com "},
+		{"leads", "export", "--email", "\tone@example.com"},
+		{"leads", "list", "--owner", " ANA@example.com "},
+		{"leads", "list", "--search", " one "},
+		{"leads", "show", " " + id + " "},
+		{"deliveries", "retry", " " + webhook},
+		{"deliveries", "list", "--submission", " " + lead.Reference(id) + " "},
+	} {
+		out, err := s.Command(args...)
+		found := strings.Contains(out, lead.Reference(id)) || strings.Contains(out, id) || out == "1\n"
+		if err != nil || !found {
+			t.Errorf("%q: %v %s", args, err, out)
+		}
+	}
+	if out, err := s.Command("leads", "list", "--owner", " None "); err != nil || !strings.Contains(out, "no leads") {
+		t.Errorf("without an owner: %v %s", err, out)
+	}
+}
+
+// A text in which nothing can be seen is an empty one, in every argument.
+func TestInvisibleArguments(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	for _, source := range []string{"ads", ""} {
+		input := apptest.NewLead("from" + source)
+		if source != "" {
+			input["attribution"] = object{"source": source, "campaign": "spring"}
+		}
+		s.Through("REST", "submitQuote", object{"input": input})
+	}
+
+	const list = `) { counts { total } edges { node { reference owner } } } }`
+	for _, role := range []schema.Role{schema.RoleViewer, schema.RoleAdmin} {
+		for _, argument := range []string{`search`, `owner`, `source`, `currency`} {
+			want := string(s.Answer(role, `{ leads(`+argument+`: ""`+list))
+			for _, blank := range []string{" ", `\u200b`, `\u3164`, `\u0301`, `\ufffe`} {
+				got := string(s.Answer(role, `{ leads(`+argument+`: "`+blank+`"`+list))
+				if got != want || strings.Contains(got, `"errors"`) {
+					t.Errorf("%s for %s, %q: %s, want %s", argument, role, blank, got, want)
+				}
+			}
+		}
+		for _, argument := range []string{`source`, `campaign`} {
+			const funnel = `) { submissions sources { source submissions } } }`
+			want := string(s.Answer(role, `{ funnel(`+argument+`: ""`+funnel))
+			for _, blank := range []string{" ", `\u200b`} {
+				if got := string(s.Answer(role, `{ funnel(`+argument+`: "`+blank+`"`+funnel)); got != want {
+					t.Errorf("%s for %s, %q: %s, want %s", argument, role, blank, got, want)
+				}
+			}
+		}
+	}
+
+	id := s.Submit(t, "owned")
+	for _, blank := range []string{`\u200b`, `\u3164`, `\u0301`, `\ufffe`} {
+		for _, mutation := range []string{
+			`assignLead(id: "` + id + `", owner: "` + blank + `") { owner }`,
+			`assignLeads(ids: ["` + id + `"], owner: "` + blank + `") { changed }`,
+		} {
+			if got := string(s.Answer(schema.RoleAdmin, `mutation { `+mutation+` }`)); strings.Contains(got, `"errors"`) {
+				t.Errorf("%s: %s", mutation, got)
+			}
+			if owner := s.Shown(id).Owner; owner != nil {
+				t.Errorf("%s: the owner is %q", mutation, *owner)
+			}
+		}
+	}
+}

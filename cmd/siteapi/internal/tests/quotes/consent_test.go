@@ -1,0 +1,175 @@
+package quotes
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/upstream/faulttest"
+)
+
+// TestConsents: what was agreed to is recorded with the lead, and a withdrawal reaches the
+// CMS and the CRM.
+func TestConsents(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil, apptest.Quick)
+	s.WriteContent(`[{"_id":"consent","_type":"consentText","language":"ro","purpose":"news","text":"Știri\r\npe e-mail."},` +
+		`{"_id":"siteSettings","_type":"siteSettings"}]`)
+	s.Do("POST", "/api/cache/clear?all=true", "", apptest.CacheAuth)
+
+	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+		session := strings.ToLower(endpoint)
+		input := apptest.NewLead(session)
+		input["consents"] = []any{
+			object{"purpose": "news", "given": false},
+			object{"purpose": "news", "given": true, "text": " Știri\r\npe e-mail. "},
+			object{"purpose": "terms", "given": true, "text": "Terms of a stranger"},
+		}
+		got := s.Through(endpoint, "submitQuote", object{"input": input})
+		id, _ := got.Data["submissionId"].(string)
+		if id == "" {
+			t.Fatal(got.Raw)
+		}
+
+		answers := func() string {
+			text, err := json.Marshal(s.Shown(id).Consents)
+			if err != nil {
+				t.Error(err)
+			}
+			return string(text)
+		}
+		if text := answers(); text != `[{"purpose":"news","given":true,"text":"Știri\npe e-mail.","siteWording":true,`+
+			`"withdrawnAt":null},{"purpose":"terms","given":true,"text":"Terms of a stranger","siteWording":false,`+
+			`"withdrawnAt":null}]` {
+			t.Errorf("the lead has %s", text)
+		}
+
+		holds := func(folder, want string) func() bool {
+			return func() bool {
+				for _, name := range s.Files(folder) {
+					data, err := os.ReadFile(filepath.Join(s.Env["DATA_DIR"], folder, name))
+					if err == nil && strings.Contains(string(data), session+"@") && strings.Contains(string(data), want) {
+						return true
+					}
+				}
+				return false
+			}
+		}
+		apptest.Eventually(t, "the CMS has the consents", holds("cms", "Terms of a stranger"))
+		apptest.Eventually(t, "the CRM has the consents", holds("crm", "news: given; terms: given, not to"))
+
+		if out, err := s.Command("leads", "withdraw", id, "--purpose", "news"); err != nil || !strings.Contains(out, "withdrawn in 1 lead") {
+			t.Errorf("withdrawing: %v %s", err, out)
+		}
+		apptest.Eventually(t, "the CMS is told", holds("cms", "withdrawnAt"))
+		apptest.Eventually(t, "the CRM is told", holds("crm", "news: withdrawn "+time.Now().UTC().Format(time.DateOnly)))
+		if _, err := s.Command("leads", "withdraw", session+"@example.com", "--purpose", "news"); err == nil {
+			t.Error("a consent was withdrawn twice")
+		}
+
+		refused := apptest.NewLead(session + "-refused")
+		refused["consents"] = []any{object{"purpose": "news", "given": false}}
+		if got := s.Through(endpoint, "submitQuote", object{"input": refused}); got.Data == nil {
+			t.Fatal(got.Raw)
+		}
+		if out, err := s.Command("leads", "withdraw", session+"-refused@example.com", "--purpose", "news"); err == nil {
+			t.Errorf("a consent that was not given is withdrawn: %s", out)
+		}
+
+		for field, consents := range map[string]any{
+			"consents":            []any{object{}, object{}, object{}, object{}},
+			"consents[0].purpose": []any{object{"purpose": "A b", "given": true}},
+			"consents[0].given":   []any{object{"purpose": "a"}},
+			"consents[0].text":    []any{object{"purpose": "a", "given": true, "text": strings.Repeat("a", 1001)}},
+		} {
+			input["consents"] = consents
+			if got := s.Through(endpoint, "submitQuote", object{"input": input}); got.Fields[field] == "" {
+				t.Errorf("%s: %s", field, got.Raw)
+			}
+		}
+	})
+}
+
+// TestConsentsDoNotWaitForTheCMS: where it hangs, wordings are compared with the latest
+// content that is known.
+func TestConsentsDoNotWaitForTheCMS(t *testing.T) {
+	t.Parallel()
+	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	err := stubs.CMS.Replace(json.RawMessage(
+		`{"_id":"consent","_type":"consentText","language":"ro","purpose":"news","text":"Știri"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := apptest.Start(t, stubs.Env(map[string]string{"CMS_WATCH": "off"}))
+	submit := func(session string) string {
+		t.Helper()
+		input := apptest.NewLead(session)
+		input["consents"] = []any{object{"purpose": "news", "given": true, "text": "Știri"}}
+		got := s.Through("REST", "submitQuote", object{"input": input})
+		id, _ := got.Data["submissionId"].(string)
+		if id == "" {
+			t.Fatal(got.Raw)
+		}
+		return id
+	}
+	attempt := 0
+	apptest.Eventually(t, "the content is known", func() bool {
+		attempt++
+		return s.Shown(submit("known-" + strconv.Itoa(attempt))).Consents[0].SiteWording
+	})
+
+	stubs.CMS.Fail(faulttest.Of(faulttest.Hang).On("query").Times(-1))
+	s.Do("POST", "/api/cache/clear?all=true", "", apptest.CacheAuth)
+	id := submit("hanging")
+	if strings.Contains(s.Log.String(), "fetching content from the CMS") {
+		t.Error("the lead was stored after the CMS had failed to answer")
+	}
+	if !s.Shown(id).Consents[0].SiteWording {
+		t.Error("the wording is not compared with the latest content")
+	}
+}
+
+// TestTrackContact: contact hints are kept as the setting says, whatever the client sends.
+func TestTrackContact(t *testing.T) {
+	t.Parallel()
+	for setting, kept := range map[string][2]bool{ // without and with the consent
+		"on":      {true, true},
+		"consent": {false, true},
+		"off":     {false, false},
+	} {
+		s := apptest.Start(t, map[string]string{"TRACK_CONTACT": setting})
+		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+			for i, consents := range []any{
+				[]any{
+					object{"purpose": "save_progress", "given": true},
+					object{"purpose": "save_progress", "given": false},
+					object{"purpose": "news", "given": true}, nil, 7,
+				},
+				[]any{object{"purpose": "save_progress", "given": true, "text": "Keep it"}},
+			} {
+				session := endpoint + "-" + []string{"without", "with"}[i]
+				input := object{
+					"sessionId": session,
+					"formData":  object{"email": "ana@example.com"},
+					"consents":  consents,
+				}
+				if got := s.Through(endpoint, "trackQuote", object{"input": input}); got.Data["success"] != true {
+					t.Error(got.Raw)
+				}
+				stored, err := s.App.Data.Quotes.Session(t.Context(), session)
+				if err != nil || (stored.Hints.Email != "") != kept[i] ||
+					(stored.Hints.Consent != "") != (kept[i] && i == 1) ||
+					stored.Hints.Agreed != (kept[i] && i == 1) {
+					t.Errorf("%s: %s keeps %+v (%v)", setting, session, stored.Hints, err)
+				}
+			}
+		})
+	}
+}

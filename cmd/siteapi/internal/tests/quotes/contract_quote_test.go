@@ -1,0 +1,573 @@
+package quotes
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+)
+
+func TestContractTrack(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		input  object
+		fields []string // refused fields, nil if the input is accepted
+	}{
+		{"everything", object{
+			"sessionId":  "s:1",
+			"selections": object{"projectType": "web-app", "features": []any{"a"}},
+			"estimate":   object{"min": 1, "max": 2, "currency": "EUR"},
+			"formData":   object{"email": "a@b.co", "firstName": "A"},
+		}, nil},
+		{"session only", object{"sessionId": "A-Z_a.z:0-9"}, nil},
+		{"parts missing", object{
+			"sessionId":  "s",
+			"selections": object{},
+			"estimate":   object{"min": 1},
+			"formData":   object{},
+		}, nil},
+		{"parts null", object{
+			"sessionId":  "s",
+			"selections": nil,
+			"estimate":   object{"min": nil},
+			"formData":   nil,
+		}, nil},
+		{"half an address",
+			object{"sessionId": "s", "formData": object{"email": "ana@", "firstName": "A"}}, nil},
+		{"values that are not usable yet", object{
+			"sessionId":  "s",
+			"selections": object{"projectType": "", "features": []any{"Not A Slug", nil}},
+			"estimate":   object{"min": -5, "max": 1e12, "currency": "?"},
+		}, nil},
+		{"session of 128", object{"sessionId": strings.Repeat("s", 128)}, nil},
+		{"session of 129", object{"sessionId": strings.Repeat("s", 129)}, []string{"sessionId"}},
+		{"empty session", object{"sessionId": ""}, []string{"sessionId"}},
+		{"session with a space", object{"sessionId": "a b"}, []string{"sessionId"}},
+		{"no session", object{"selections": object{"projectType": "x"}}, []string{"sessionId"}},
+		{"another type", object{"sessionId": 5}, []string{"sessionId"}},
+		{"hints of other types", object{
+			"sessionId":  "s",
+			"selections": 5,
+			"estimate":   object{"min": object{}},
+			"formData":   []any{1},
+		}, nil},
+	}
+
+	s := apptest.Start(t, nil)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+				got := s.Through(endpoint, "trackQuote", object{"input": tt.input})
+
+				if tt.fields != nil {
+					if got.Code != "BAD_USER_INPUT" || !slices.Equal(got.FieldNames(), tt.fields) ||
+						endpoint == "REST" && got.Status != 400 {
+						t.Errorf("got %d %s", got.Status, got.Raw)
+					}
+					return
+				}
+
+				if want := (object{"success": true, "sessionId": tt.input["sessionId"]}); !reflect.DeepEqual(
+					got.Data, want) {
+					t.Errorf("got %s", got.Raw)
+				}
+			})
+		})
+	}
+}
+
+func TestContractTrackKeepsTheLatestState(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+
+	for _, state := range []object{
+		{
+			"sessionId":  "v-1",
+			"selections": object{"projectType": "web-app"},
+			"formData":   object{"email": "ana@", "firstName": "Ana"},
+		},
+		{
+			"sessionId":  "v-1",
+			"selections": object{"projectType": "shop", "features": []any{"blog", "Bad One", "blog"}},
+			"estimate":   object{"min": 10, "currency": "EUR"},
+			"formData":   object{"email": "ana@example.com"},
+		},
+	} {
+		s.Through("REST", "trackQuote", object{"input": state})
+	}
+
+	got, err := s.App.Data.Quotes.Session(t.Context(), "v-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if got.Visits != 2 || got.Selections.ProjectType != "shop" ||
+		!slices.Equal(got.Selections.Features, []string{"blog"}) ||
+		got.Estimate.Min == nil || *got.Estimate.Min != 10 || got.Estimate.Max != nil ||
+		got.Hints.Email != "ana@example.com" || got.LastSeen.Before(got.FirstSeen) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+var leadIDForm = regexp.MustCompile(`^[a-z0-9]{26}$`)
+
+func TestContractSubmit(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+
+	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+		got := s.Through(endpoint, "submitQuote", object{"input": apptest.ValidLead("s-" + endpoint)})
+		id, _ := got.Data["submissionId"].(string)
+		want := object{"success": true, "submissionId": id, "pdfUrl": "/api/quote/pdf?id=" + id}
+		if !leadIDForm.MatchString(id) || !reflect.DeepEqual(got.Data, want) {
+			t.Fatalf("got %s", got.Raw)
+		}
+
+		apptest.Eventually(t, "both deliveries arrive", func() bool {
+			return slices.Contains(s.Files("cms"), "quoteSubmission."+id+".json") && len(s.Files("crm")) == 1
+		})
+
+		stored, err := os.ReadFile(filepath.Join(s.DataDir, "cms", "quoteSubmission."+id+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{
+			`"_type"`, `quoteSubmission`, id, "Ionescu", "ana@example.com", "Țară SRL", "3-months", "20400.5",
+		} {
+			if !bytes.Contains(stored, []byte(part)) {
+				t.Errorf("the stored document lacks %s: %s", part, stored)
+			}
+		}
+	})
+}
+
+func TestContractSubmitReportsEveryField(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+
+	cases := map[string]struct {
+		input  object
+		fields []string
+	}{
+		"nothing": {object{}, []string{
+			"contact.email",
+			"contact.firstName",
+			"contact.lastName",
+			"estimate.currency",
+			"estimate.max",
+			"estimate.min",
+			"selections.projectType",
+			"sessionId",
+		}},
+		"empty objects": {
+			object{"sessionId": "s", "contact": object{}, "selections": object{}, "estimate": object{}},
+			[]string{
+				"contact.email",
+				"contact.firstName",
+				"contact.lastName",
+				"estimate.currency",
+				"estimate.max",
+				"estimate.min",
+				"selections.projectType",
+			},
+		},
+		"all wrong": {object{
+			"sessionId": "a b",
+			"locale":    "xx",
+			"contact": object{
+				"firstName": strings.Repeat("x", 101),
+				"lastName":  " ",
+				"email":     "ana@",
+				"phone":     "1234",
+				"company":   strings.Repeat("x", 101),
+			},
+			"selections": object{
+				"projectType": "Web App",
+				"features":    []any{"ok", "Bad"},
+				"complexity":  "-x",
+				"timeline":    strings.Repeat("a", 65),
+			},
+			"estimate": object{"min": 10, "max": 5, "currency": "euro"},
+		}, []string{
+			"contact.company",
+			"contact.email",
+			"contact.firstName",
+			"contact.lastName",
+			"contact.phone",
+			"estimate.currency",
+			"estimate.min",
+			"locale",
+			"selections.complexity",
+			"selections.features[1]",
+			"selections.projectType",
+			"selections.timeline",
+			"sessionId",
+		}},
+	}
+
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+				got := s.Through(endpoint, "submitQuote", object{"input": c.input})
+				if got.Code != "BAD_USER_INPUT" || !slices.Equal(got.FieldNames(), c.fields) ||
+					got.RequestID == "" || endpoint == "REST" && got.Status != 400 {
+					t.Errorf("got %d %s\nwant %v", got.Status, got.Raw, c.fields)
+				}
+			})
+		})
+	}
+
+	if n, err := s.App.Data.Archive.CountLeads(t.Context()); err != nil || n != 0 {
+		t.Errorf("%d submissions are stored after refused requests, %v", n, err)
+	}
+}
+
+func TestContractSubmitIgnoresUnknownFieldsOverREST(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	input := apptest.ValidLead("s")
+	input["utm"], input["contact"].(object)["nickname"] = object{"source": "x"}, "A"
+
+	if got := s.Through("REST", "submitQuote", object{"input": input}); got.Status != 200 {
+		t.Errorf("REST: %d %s", got.Status, got.Raw)
+	}
+	if got := s.Through("GraphQL", "submitQuote", object{"input": input}); strings.Count(
+		got.Raw, `"code":"unknown_field"`) != 2 {
+		t.Errorf("GraphQL: %s", got.Raw)
+	}
+}
+
+func TestContractSubmitTwiceIsOneLead(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+
+	submit := func(endpoint string, change func(object), headers ...string) string {
+		t.Helper()
+		input := apptest.ValidLead("same")
+		change(input)
+		got := s.Through(endpoint, "submitQuote", object{"input": input}, headers...)
+		id, _ := got.Data["submissionId"].(string)
+		if id == "" {
+			t.Fatalf("got %s", got.Raw)
+		}
+		return id
+	}
+
+	same := func(object) {}
+	other := func(o object) { o["estimate"].(object)["max"] = 21000 }
+
+	first := submit("REST", same)
+	if again := submit("GraphQL", same); again != first {
+		t.Errorf("the same content again got %s, want %s", again, first)
+	}
+
+	second := submit("REST", other)
+	if second == first {
+		t.Error("other content got the same id")
+	}
+
+	third := submit("REST", func(o object) { o["locale"] = "en" }, `Idempotency-Key: "key-1"`)
+	if again := submit("GraphQL", func(o object) { o["locale"] = "en" },
+		"Idempotency-Key: key-1"); again != third {
+		t.Error("a repeated Idempotency-Key with the same content got another id")
+	}
+
+	spanish := apptest.ValidLead("same")
+	spanish["locale"] = "es"
+	for _, endpoint := range []string{"GraphQL", "REST"} {
+		got := s.Through(endpoint, "submitQuote", object{"input": spanish}, "Idempotency-Key: key-1")
+		if got.Code != "IDEMPOTENCY_KEY_REUSED" ||
+			!strings.Contains(got.Raw, "Send a new key for a new attempt") ||
+			endpoint == "REST" && got.Status != 422 {
+			t.Errorf("%s: the key with other content: %d %s", endpoint, got.Status, got.Raw)
+		}
+	}
+
+	if elsewhere := submit("REST", func(o object) { o["sessionId"] = "else" },
+		`Idempotency-Key: "key-1"`); elsewhere == third {
+		t.Error("the lead of another session with the same key was lost")
+	}
+	if n, err := s.App.Data.Archive.CountLeads(t.Context()); err != nil || n != 4 {
+		t.Errorf("%d submissions are stored, want 4, %v", n, err)
+	}
+
+	if got := s.Through("REST", "submitQuote", object{"input": apptest.ValidLead("x")},
+		"Idempotency-Key: "+strings.Repeat("k", 256)); got.Fields["Idempotency-Key"] == "" {
+		t.Errorf("a key of 256 characters: %s", got.Raw)
+	}
+}
+
+func TestContractPDF(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	id := s.Through("REST", "submitQuote", object{"input": apptest.ValidLead("s")}).
+		Data["submissionId"].(string)
+	path := "/api/quote/pdf?id=" + id
+
+	got := s.Do("GET", path, "", "Accept-Language: es")
+	if got.Status != 200 || got.Header.Get("Content-Type") != "application/pdf" ||
+		!bytes.HasPrefix(got.Body, []byte("%PDF-")) {
+		t.Fatalf("got %d %s %.40q", got.Status, got.Header.Get("Content-Type"), got.Body)
+	}
+
+	if name := "quote-" + id[:8] + ".pdf"; !strings.Contains(got.Header.Get("Content-Disposition"), name) ||
+		!strings.HasPrefix(got.Header.Get("Content-Disposition"), "attachment") {
+		t.Errorf("Content-Disposition is %q, want an attachment named %s",
+			got.Header.Get("Content-Disposition"), name)
+	}
+	if got.Header.Get("Content-Language") != "ro" {
+		t.Errorf("the language is %q, want the submission's", got.Header.Get("Content-Language"))
+	}
+
+	for header, want := range map[string]string{
+		"X-Robots-Tag":   "noindex",
+		"Content-Length": fmt.Sprint(len(got.Body)),
+		"Cache-Control":  "private, no-cache",
+		"Vary":           "Accept-Language",
+	} {
+		if !slices.Contains(got.Header.Values(header), want) {
+			t.Errorf("%s is %q, want %q", header, got.Header.Values(header), want)
+		}
+	}
+
+	etag := got.Header.Get("ETag")
+	if again := s.Do("GET", path, "", "If-None-Match: "+etag); etag == "" || again.Status != 304 ||
+		len(again.Body) != 0 {
+		t.Errorf("If-None-Match %s: %d with %d bytes", etag, again.Status, len(again.Body))
+	}
+
+	if head := s.Do("HEAD", path, ""); head.Status != 200 || len(head.Body) != 0 ||
+		head.Header.Get("Content-Length") != got.Header.Get("Content-Length") {
+		t.Errorf("HEAD: %d, %d bytes, Content-Length %s",
+			head.Status, len(head.Body), head.Header.Get("Content-Length"))
+	}
+
+	if es := s.Do("GET", path+"&locale=es", ""); es.Header.Get("Content-Language") != "es" ||
+		bytes.Equal(es.Body, got.Body) {
+		t.Error("locale=es is not another document")
+	}
+
+	answer := s.Query(
+		`query($id: ID!) { quotePdf(id: $id) { fileName contentType size etag locale content } }`,
+		object{"id": id},
+	)
+
+	var decoded struct {
+		Data struct {
+			QuotePdf struct {
+				FileName, ContentType, Etag, Locale string
+				Size                                int
+				Content                             []byte
+			}
+		}
+	}
+	if err := json.Unmarshal(answer.Body, &decoded); err != nil {
+		t.Fatal(err)
+	}
+
+	if q := decoded.Data.QuotePdf; !bytes.Equal(q.Content, got.Body) || q.Size != len(got.Body) ||
+		q.Etag != etag || q.Locale != "ro" || q.ContentType != "application/pdf" {
+		t.Error("the GraphQL field does not give the same document")
+	}
+
+	s.WriteContent("[]")
+	apptest.Eventually(t, "a document without the site settings", func() bool {
+		return s.Do("GET", path, "").Header.Get("ETag") != etag
+	})
+}
+
+func TestContractPDFErrors(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+
+	tests := []struct {
+		path   string
+		status int
+		code   string
+		field  string
+	}{
+		{"/api/quote/pdf", 400, "BAD_USER_INPUT", "id"},
+		{"/api/quote/pdf?id=", 400, "BAD_USER_INPUT", "id"},
+		{"/api/quote/pdf?id=&locale=", 400, "BAD_USER_INPUT", "id"},
+		{"/api/quote/pdf?locale=ro", 400, "BAD_USER_INPUT", "id"},
+		{"/api/quote/pdf?id=unknown", 404, "NOT_FOUND", ""},
+		{"/api/quote/pdf?id=unknown&locale=", 404, "NOT_FOUND", ""},
+		{"/api/quote/pdf?id=" + strings.Repeat("x", 129), 400, "BAD_USER_INPUT", "id"},
+		{"/api/quote/pdf?id=x&locale=xx", 400, "BAD_USER_INPUT", "locale"},
+		{"/api/quote/pdf?id=%00", 400, "BAD_USER_INPUT", "id"},
+	}
+
+	for _, tt := range tests {
+		got := s.RESTOutcome(s.Do("GET", tt.path, ""))
+		if got.Status != tt.status || got.Code != tt.code || strings.Join(got.FieldNames(), " ") != tt.field {
+			t.Errorf("%s: %d %s", tt.path, got.Status, got.Raw)
+		}
+	}
+
+	if got := s.GraphQLOutcome(apptest.Operation{},
+		s.Query(`{ quotePdf(id: "unknown") { size } }`, nil)); got.Code != "NOT_FOUND" {
+		t.Errorf("GraphQL: %s", got.Raw)
+	}
+}
+
+func TestContractPDFLanguage(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	input := apptest.ValidLead("s")
+	delete(input, "locale")
+	id := s.Through("REST", "submitQuote", object{"input": input}).Data["submissionId"].(string)
+
+	for accept, want := range map[string]string{
+		"":                        "en",
+		"es-MX,es;q=0.9,en;q=0.8": "es",
+		"tlh, ro;q=0.3":           "ro",
+		"ro-MD":                   "ro",
+		"zh":                      "en",
+		"*":                       "en",
+		";;;=q":                   "en",
+	} {
+		got := s.Do("GET", "/api/quote/pdf?id="+id, "", "Accept-Language: "+accept).Header
+		if got.Get("Content-Language") != want || !slices.Contains(got.Values("Vary"), "Accept-Language") {
+			t.Errorf("Accept-Language %q: %v, want %s", accept, got, want)
+		}
+
+		got = s.Do("GET", "/api/quote/pdf?locale=es&id="+id, "", "Accept-Language: "+accept).Header
+		if got.Get("Content-Language") != "es" {
+			t.Errorf("asked for es, Accept-Language %q: %v", accept, got)
+		}
+	}
+}
+
+func TestContractMethods(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	allow := map[string][]string{
+		"/api/cache/clear":      {"GET", "HEAD", "OPTIONS", "POST"},
+		"/api/cache/invalidate": {"OPTIONS", "POST"},
+		"/api/webhooks/cms":     {"OPTIONS", "POST"},
+		"/api/quote/track":      {"OPTIONS", "POST"},
+		"/api/quote/submit":     {"OPTIONS", "POST"},
+		"/api/quote/pdf":        {"GET", "HEAD", "OPTIONS"},
+		"/api/openapi.json":     {"GET", "HEAD", "OPTIONS"},
+	}
+
+	for _, path := range slices.Sorted(maps.Keys(allow)) {
+		for _, method := range []string{
+			http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch,
+		} {
+			if slices.Contains(allow[path], method) {
+				continue
+			}
+
+			got := s.RESTOutcome(s.Do(method, path, ""))
+			if got.Status != 405 || got.Code != "METHOD_NOT_ALLOWED" ||
+				!sameSet(got.Header.Get("Allow"), allow[path]) {
+				t.Errorf("%s %s: %d %s, Allow %q",
+					method, path, got.Status, got.Code, got.Header.Get("Allow"))
+			}
+		}
+
+		if got := s.Do(http.MethodOptions, path, ""); got.Status != 204 ||
+			!sameSet(got.Header.Get("Allow"), allow[path]) {
+			t.Errorf("OPTIONS %s: %d, Allow %q", path, got.Status, got.Header.Get("Allow"))
+		}
+	}
+}
+
+func sameSet(header string, want []string) bool {
+	got := strings.Split(header, ", ")
+	slices.Sort(got)
+	return slices.Equal(got, want)
+}
+
+func TestContractNothingPersonalIsLogged(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{
+		"LOG_LEVEL":          "trace",
+		"CACHE_API_TOKEN":    "sekret-cache",
+		"CMS_WEBHOOK_SECRET": "sekret-hook",
+	})
+
+	id := s.Through("REST", "submitQuote", object{"input": apptest.ValidLead("s")}).
+		Data["submissionId"].(string)
+	s.Through("REST", "trackQuote", object{"input": object{
+		"sessionId": "s",
+		"formData":  object{"email": "ana@example.com", "firstName": "Ana"},
+	}})
+	s.Through("GraphQL", "submitQuote",
+		object{"input": object{"contact": object{"email": "ana@", "lastName": "Ionescu"}}})
+	s.Do("POST", "/api/cache/clear?all=true", "", "Authorization: Bearer sekret-cache")
+	s.Do("POST", "/api/cache/clear?all=true", "", "Authorization: Bearer sekret-wrong")
+	s.Do("GET", "/api/quote/pdf?id="+id+"&email=ana@example.com", "")
+
+	apptest.Eventually(t, "both deliveries arrive", func() bool {
+		return len(s.Files("cms")) == 1 && len(s.Files("crm")) == 1
+	})
+
+	log := s.Log.String()
+	if !strings.Contains(log, `"path":"/api/quote/submit"`) {
+		t.Fatal("the requests are not in the log")
+	}
+
+	// The id of a lead is all it takes to read its PDF.
+	for _, secret := range []string{"ana@", "Ana\"", "Ionescu", "721 000", "Țară", "sekret", id} {
+		if i := strings.Index(log, secret); i >= 0 {
+			t.Errorf("the log holds %q: …%s…", secret, log[max(0, i-80):min(len(log), i+80)])
+		}
+	}
+}
+
+// A request id in one of the usual forms is taken from every client, and any other only from a
+// trusted proxy, since it is logged.
+func TestContractRequestIDs(t *testing.T) {
+	t.Parallel()
+	const (
+		uuid  = "0193a5c7-6b1e-7c3a-9f00-1234567890ab"
+		ulid  = "01JD8ZK3Q5X9V7T2B4N6M8R0CF"
+		trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	)
+	direct := apptest.Start(t, nil)
+	behind := apptest.Start(t, map[string]string{"TRUSTED_PROXIES": "127.0.0.1"})
+
+	for id, taken := range map[string]struct{ direct, behind bool }{
+		uuid:                    {true, true},
+		ulid:                    {true, true},
+		trace:                   {true, true},
+		"0721000111":            {false, true},
+		"my-id.1":               {false, true},
+		"ana@example.com":       {false, false},
+		`bad id"`:               {false, false},
+		strings.Repeat("7", 65): {false, false},
+	} {
+		for s, want := range map[*apptest.Service]bool{direct: taken.direct, behind: taken.behind} {
+			got := s.Do("GET", "/api/cache/clear", "", "X-Request-Id: "+id).Header.Get("X-Request-Id")
+			if (got == id) != want || got == "" {
+				t.Errorf("the id %q came back as %q, want it taken: %v", id, got, want)
+			}
+		}
+	}
+
+	if got := direct.RESTOutcome(
+		direct.Do("GET", "/api/none", "", "X-Request-Id: "+uuid)); got.RequestID != uuid {
+		t.Errorf("the problem has the id %q", got.RequestID)
+	}
+	if got := direct.GraphQLOutcome(apptest.Operation{},
+		direct.Query(`{ nothing }`, nil, "X-Request-Id: "+trace)); got.RequestID != trace {
+		t.Errorf("the GraphQL error has the id %q: %s", got.RequestID, got.Raw)
+	}
+
+	if n := strings.Count(direct.Log.String(), `"request_id":"`+ulid+`"`); n != 1 {
+		t.Errorf("a request made %d log events, want 1", n)
+	}
+}

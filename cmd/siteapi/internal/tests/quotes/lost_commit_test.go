@@ -1,0 +1,141 @@
+package quotes
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/store/storetest/pgserver"
+)
+
+// proxy stands between a service and PostgreSQL. It closes the next connection that
+// commits after it sent the statement in `after`: PostgreSQL gets the COMMIT, and its
+// answer is lost. What contains the text in `drop` never arrives.
+type proxy struct {
+	net.Listener
+	server  string
+	after   atomic.Value // string
+	drop    atomic.Pointer[string]
+	dropped atomic.Int64
+}
+
+// newProxy starts a proxy for a database, and returns the address of the database behind it.
+func newProxy(t *testing.T, database string) (p *proxy, address string) {
+	t.Helper()
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	p = &proxy{server: u.Host}
+	p.after.Store("")
+	if p.Listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	go p.serve()
+
+	u.Host = p.Addr().String()
+	return p, u.String()
+}
+
+func (p *proxy) serve() {
+	for {
+		c, err := p.Accept()
+		if err != nil {
+			return
+		}
+		go p.forward(c)
+	}
+}
+
+func (p *proxy) forward(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", p.server)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+
+	go func() {
+		_, _ = io.Copy(client, server)
+		client.Close()
+	}()
+
+	buffer, armed := make([]byte, 64<<10), ""
+	for {
+		n, err := client.Read(buffer)
+		if err != nil {
+			return
+		}
+
+		if drop := p.drop.Load(); drop != nil && bytes.Contains(buffer[:n], []byte(*drop)) {
+			p.dropped.Add(1)
+			client.Close()
+			return
+		}
+
+		if after := p.after.Load().(string); after != "" && bytes.Contains(buffer[:n], []byte(after)) {
+			armed = after
+		}
+
+		lost := armed != "" && bytes.Contains(buffer[:n], []byte("commit")) &&
+			p.after.CompareAndSwap(armed, "")
+		if lost {
+			client.Close()
+		}
+
+		if _, err := server.Write(buffer[:n]); err != nil {
+			return
+		}
+		if lost {
+			_, _ = server.Read(buffer) // the lost answer
+			return
+		}
+	}
+}
+
+// TestLostCommit loses PostgreSQL's answer to a COMMIT: the lead is stored with its
+// deliveries, but the request is refused with an error that says so. Sent again it finds
+// the stored lead and makes no second one.
+func TestLostCommit(t *testing.T) {
+	t.Parallel()
+	p, address := newProxy(t, pgserver.Start(t).NewDatabase(t))
+	s := apptest.Start(t, map[string]string{"DATABASE_URL": address})
+
+	p.after.Store("INSERT INTO leads")
+	input := object{"input": apptest.ValidLead("s")}
+	refused := s.Through("REST", "submitQuote", input)
+	if refused.Status != 503 || refused.Code != "UPSTREAM_UNAVAILABLE" ||
+		!strings.Contains(refused.Raw, "may have been") ||
+		!strings.Contains(refused.Raw, "send the same again") {
+		t.Errorf("without the answer: %d %s", refused.Status, refused.Raw)
+	}
+
+	apptest.Eventually(t, "the lead is delivered", func() bool { return len(s.Files("cms")) == 1 })
+	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+		id, _ := s.Through(endpoint, "submitQuote", input).Data["submissionId"].(string)
+		if delivered := s.Files("cms"); id == "" || len(delivered) != 1 ||
+			!strings.Contains(delivered[0], id) {
+			t.Errorf("sent again: %q, delivered were %q", id, delivered)
+		}
+	})
+
+	if n, err := s.App.Data.Archive.CountLeads(t.Context()); err != nil || n != 1 {
+		t.Errorf("%d leads are stored, %v; want 1", n, err)
+	}
+
+	p.after.Store("DELETE FROM leads")
+	env := []string{"ENVIRONMENT=development", "DATA_DIR=" + s.DataDir, "DATABASE_URL=" + address}
+	for _, want := range []int{1, 0} {
+		if out, code := apptest.Command(t, env,
+			"leads", "erase", "--email", "ana@example.com", "--yes", "--server", s.Base); code != want {
+			t.Errorf("erasing, without the answer and again: exit code %d, want %d: %s", code, want, out)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package quotes
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+)
+
+// TestAttribution: what a client says is cut and cleaned, and never refused.
+func TestAttribution(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+		session := "from-" + endpoint
+		for _, said := range []any{
+			object{
+				"source":      " news\u202eletter ",
+				"medium":      7,
+				"campaign":    strings.Repeat("ș", 300),
+				"term":        "ana@example.com",
+				"content":     "ana%2540example.com",
+				"referrer":    "https://news.example/a?email=ana@example.com#b",
+				"landingPage": "https://ana@site.example/",
+			},
+			object{"source": "ads", "campaign": "https://x.example/?q=ana@example.com"},
+			object{"source": "", "referrer": "https://other.example"},
+			"a text", []any{object{}}, 7, nil,
+		} {
+			input := object{"sessionId": session, "attribution": said}
+			if got := s.Through(endpoint, "trackQuote", object{"input": input}); got.Data["success"] != true {
+				t.Errorf("%v: %s", said, got.Raw)
+			}
+		}
+
+		input := apptest.ValidLead(session)
+		input["attribution"] = object{"medium": "social"}
+		id, _ := s.Through(endpoint, "submitQuote", object{"input": input}).Data["submissionId"].(string)
+		l := s.Shown(id)
+		got, err := json.Marshal([]any{l.FirstAttribution, l.Attribution})
+		want := `[{"source":"news letter","medium":null,"campaign":"` + strings.Repeat("ș", 200) +
+			`","term":null,"content":null,"referrer":"https://news.example/a","landingPage":null},` +
+			`{"source":"ads","medium":null,"campaign":"https://x.example/","term":null,"content":null,` +
+			`"referrer":null,"landingPage":null}]`
+		if err != nil || string(got) != want {
+			t.Errorf("the lead came from %s\nwant %s", got, want)
+		}
+
+		// The visitor sends it again, from another page.
+		input["attribution"] = object{"source": "other"}
+		again := s.Through(endpoint, "submitQuote", object{"input": input})
+		if again.Data["submissionId"] != id {
+			t.Errorf("a repetition from elsewhere is another lead: %s", again.Raw)
+		}
+	})
+}
+
+func TestMessageOfALead(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+		submit := func(session string, message any) apptest.Outcome {
+			input := apptest.ValidLead(session + endpoint)
+			input["message"] = message
+			return s.Through(endpoint, "submitQuote", object{"input": input})
+		}
+
+		for _, tt := range []struct {
+			sent any
+			want string // empty: the lead has none
+		}{
+			{" Hello,\r\n\tȘtefania\r\r=1+1 <b>&\u2028\u202e ", "Hello,\n\tȘtefania\n\n=1+1 <b>&\u2028\u202e"},
+			{strings.Repeat("😀", 2000), strings.Repeat("😀", 2000)}, // one long word, which no index takes whole
+			{strings.Repeat("word ", 400), strings.TrimSpace(strings.Repeat("word ", 400))},
+			{" \n\u200b", ""},
+			{nil, ""},
+		} {
+			id, _ := submit("m", tt.sent).Data["submissionId"].(string)
+			if got := s.Shown(id).Message; tt.want != "" && (got == nil || *got != tt.want) || tt.want == "" && got != nil {
+				t.Errorf("%.40q is kept as %v", tt.sent, got)
+			}
+		}
+
+		for _, sent := range []any{strings.Repeat("a", 2001), "bell\x07", "\x00", 7, []any{"a", "b"}} {
+			if got := submit("m", sent); got.Code != "BAD_USER_INPUT" || got.Fields["message"] == "" {
+				t.Errorf("%.40q gives %s", sent, got.Raw)
+			}
+		}
+	})
+
+	if out, err := s.Command("leads", "list", "--search", "stefania hello"); err != nil || !strings.Contains(out, "Ionescu") {
+		t.Errorf("a lead is not found by its message: %v %s", err, out)
+	}
+}

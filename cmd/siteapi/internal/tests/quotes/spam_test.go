@@ -1,0 +1,207 @@
+package quotes
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/lead"
+)
+
+// vendor starts a stub of the bot check, which accepts the token "good".
+func vendor(t *testing.T) (url string, asked *atomic.Int64) {
+	t.Helper()
+	asked = new(atomic.Int64)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		var in struct{ Secret, Response string }
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Secret != "hush" {
+			t.Errorf("the vendor was sent %+v, %v", in, err)
+		}
+
+		if in.Response == "good" {
+			_, _ = io.WriteString(w, `{"success":true}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"success":false,"error-codes":["invalid-input-response"]}`)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, asked
+}
+
+// arrives fails unless a lead gets to both targets, or to neither within a moment.
+func arrives(s *apptest.Service, id string, want bool) {
+	s.T.Helper()
+	there := func() bool {
+		_, err := os.Stat(filepath.Join(s.DataDir, "cms", "quoteSubmission."+id+".json"))
+		return err == nil && len(s.Deliveries(id)) == 4 // with the mails of development
+	}
+
+	if want {
+		apptest.Eventually(s.T, "the lead "+id+" is delivered", there)
+		return
+	}
+
+	time.Sleep(300 * time.Millisecond)
+	if there() || len(s.Deliveries(id)) != 0 {
+		s.T.Errorf("the lead in review %s was delivered: %v", id, s.Deliveries(id))
+	}
+}
+
+func TestSuspiciousLeadsAreReviewed(t *testing.T) {
+	t.Parallel()
+	url, _ := vendor(t)
+
+	tests := []struct {
+		name     string
+		env      map[string]string
+		track    bool // the session is tracked just before
+		change   object
+		headers  []string
+		want     []lead.Signal
+		inReview bool
+	}{
+		{name: "nothing odd", env: map[string]string{"SPAM_MIN_TIME": "1ms"}, track: true},
+		{name: "an empty trap", change: object{"website": "  "}},
+		{
+			name:     "the trap",
+			change:   object{"website": "https://spam.example"},
+			want:     []lead.Signal{lead.Honeypot},
+			inReview: true,
+		},
+		{
+			name: "never tracked",
+			env:  map[string]string{"SPAM_MIN_TIME": "1h"},
+			want: []lead.Signal{lead.Untracked},
+		},
+		{
+			name:     "too fast",
+			env:      map[string]string{"SPAM_MIN_TIME": "1h"},
+			track:    true,
+			want:     []lead.Signal{lead.TooFast},
+			inReview: true,
+		},
+		{
+			name:   "a good token",
+			env:    map[string]string{"TURNSTILE_SECRET": "hush"},
+			change: object{"challengeToken": "good"},
+		},
+		{
+			name:    "a good token in the header",
+			env:     map[string]string{"TURNSTILE_SECRET": "hush"},
+			headers: []string{"CF-Turnstile-Response: good"},
+		},
+		{
+			name:     "a bad token",
+			env:      map[string]string{"TURNSTILE_SECRET": "hush"},
+			change:   object{"challengeToken": "bad"},
+			want:     []lead.Signal{lead.NoChallenge},
+			inReview: true,
+		},
+		{
+			name:     "no token",
+			env:      map[string]string{"TURNSTILE_SECRET": "hush"},
+			want:     []lead.Signal{lead.NoChallenge},
+			inReview: true,
+		},
+		{
+			name:   "the vendor is away",
+			env:    map[string]string{"TURNSTILE_SECRET": "hush", "TURNSTILE_API_URL": "http://127.0.0.1:1"},
+			change: object{"challengeToken": "good"},
+			want:   []lead.Signal{lead.Unchecked},
+		},
+		{
+			name:     "everything",
+			env:      map[string]string{"SPAM_MIN_TIME": "1h", "TURNSTILE_SECRET": "hush"},
+			track:    true,
+			change:   object{"website": "x", "challengeToken": "bad"},
+			want:     []lead.Signal{lead.Honeypot, lead.TooFast, lead.NoChallenge},
+			inReview: true,
+		},
+	}
+
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			env := map[string]string{"TURNSTILE_API_URL": url}
+			maps.Copy(env, tt.env)
+			s := apptest.Start(t, env, apptest.Quick)
+
+			apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+				session := "spam-" + endpoint
+				if tt.track {
+					s.Through(endpoint, "trackQuote", object{"input": object{"sessionId": session}})
+					time.Sleep(5 * time.Millisecond)
+				}
+
+				in := apptest.ValidLead(session)
+				in["selections"].(object)["features"] = []any{"blog"} // which has a price
+				maps.Copy(in, tt.change)
+				got := s.Through(endpoint, "submitQuote", object{"input": in}, tt.headers...)
+				if got.Data["success"] != true {
+					t.Fatalf("the answer is %s", got.Raw)
+				}
+
+				id := got.Data["submissionId"].(string)
+				stored, err := s.App.Data.Quotes.Lead(t.Context(), id)
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				if !reflect.DeepEqual(stored.Signals, tt.want) || stored.InReview != tt.inReview {
+					t.Errorf("stored with %v, in review %v; want %v, %v",
+						stored.Signals, stored.InReview, tt.want, tt.inReview)
+				}
+
+				arrives(s, id, !tt.inReview)
+				if pdf := s.Do("GET", "/api/quote/pdf?id="+id, ""); pdf.Status != 200 {
+					t.Errorf("the visitor's PDF answers %d", pdf.Status)
+				}
+			})
+		})
+	}
+}
+
+// The answer does not show whether a lead is in review.
+func TestLeadsInReviewLookLikeOthers(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+
+	shape := func(in object) string {
+		got := s.Through("REST", "submitQuote", object{"input": in})
+		return strings.ReplaceAll(got.Raw, got.Data["submissionId"].(string), "ID")
+	}
+
+	trapped := apptest.ValidLead("looks-2")
+	trapped["website"] = "x"
+	if a, b := shape(apptest.ValidLead("looks-1")), shape(trapped); a != b {
+		t.Errorf("answers differ:\n%s\n%s", a, b)
+	}
+}
+
+// A retry of a lead in review gets the same id and does not have it delivered; the
+// same content without the trap is not another lead either.
+func TestLeadsInReviewStayThereWhenRepeated(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil, apptest.Quick)
+	in := apptest.ValidLead("again")
+	in["website"] = "x"
+	first := s.Through("REST", "submitQuote", object{"input": in}).Data["submissionId"].(string)
+
+	delete(in, "website")
+	if again := s.Through("GraphQL", "submitQuote",
+		object{"input": in}).Data["submissionId"]; again != first {
+		t.Errorf("the repetition got %v, want %s", again, first)
+	}
+	arrives(s, first, false)
+}

@@ -1,0 +1,176 @@
+package quotes
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/cmd/siteapi/internal/operator"
+	"siteapi/integrations/store/sqlite"
+)
+
+// sessionRows returns how many sessions are stored, and the bytes of the largest one.
+func sessionRows(s *apptest.Service) (rows, largest int) {
+	s.T.Helper()
+	db, err := sqlite.OpenDB(s.T.Context(), filepath.Join(s.DataDir, operator.DatabaseFile))
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	defer db.Close()
+
+	found, err := db.QueryContext(s.T.Context(), `SELECT * FROM sessions`)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	defer found.Close()
+	columns, err := found.Columns()
+	if err != nil {
+		s.T.Fatal(err)
+	}
+
+	for ; found.Next(); rows++ {
+		values, into := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := found.Scan(into...); err != nil {
+			s.T.Fatal(err)
+		}
+
+		size := 0
+		for _, value := range values {
+			if text, ok := value.(string); ok {
+				size += len(text)
+			} else {
+				size += 8
+			}
+		}
+		largest = max(largest, size)
+	}
+	return rows, largest
+}
+
+// TestSizeOfASession: whatever is tracked, a session takes at most 4 KB, and the address, the
+// answer to the question whether it may be kept, and the project type are not what goes.
+func TestSizeOfASession(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+
+	features := make([]any, 50)
+	for i := range features {
+		features[i] = fmt.Sprintf("%062d%02d", 0, i)
+	}
+	long := strings.Repeat("<", 200)
+	from := object{
+		"source": strings.Repeat("s", 200), "medium": long, "campaign": long, "term": long, "content": long,
+		"referrer": "https://a.example/" + long, "landingPage": "https://b.example/" + long,
+	}
+	person := object{
+		"email":     strings.Repeat("a", 60) + "@" + strings.Repeat(strings.Repeat("b", 60)+".", 3) + "example",
+		"firstName": strings.Repeat("ș", 100),
+	}
+	consents := []any{object{"purpose": "save_progress", "given": true, "text": strings.Repeat("<😀", 500)}}
+
+	id := strings.Repeat("x", 128)
+	for _, input := range []object{
+		{"sessionId": id, "attribution": from},
+		{
+			"sessionId": id, "attribution": from, "consents": consents, "formData": person,
+			"selections": object{
+				"projectType": strings.Repeat("p", 64),
+				"features":    features,
+				"complexity":  strings.Repeat("c", 64),
+				"timeline":    strings.Repeat("t", 64),
+			},
+			"estimate": object{"min": 123456789.123, "max": 123456789.123, "currency": "EUR"},
+		},
+	} {
+		if got := s.Through("REST", "trackQuote", object{"input": input}); got.Status != 200 {
+			t.Fatal(got.Raw)
+		}
+	}
+
+	if rows, largest := sessionRows(s); rows != 1 || largest > 4096 {
+		t.Errorf("%d sessions, the largest has %d bytes", rows, largest)
+	}
+	if n := apptest.Counter(t, s, "siteapi_events_total", map[string]string{"event": "track", "detail": "cut"}); n != 2 {
+		t.Errorf("%v cuts were counted", n)
+	}
+
+	stored, err := s.App.Data.Quotes.Session(t.Context(), id)
+	if err != nil || stored.Hints.Email != person["email"] || !stored.Hints.Agreed ||
+		stored.Selections.ProjectType != strings.Repeat("p", 64) || stored.FirstTouch.Source == "" {
+		t.Errorf("the session is %+v, %v", stored, err)
+	}
+}
+
+// TestNewSessionsOfANetwork: beyond 200 in an hour new sessions are answered and not stored,
+// and those that are known go on.
+func TestNewSessionsOfANetwork(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"RATE_LIMITS": "on"})
+	track := func(id string) {
+		t.Helper()
+		for {
+			got := s.Through("REST", "trackQuote", object{"input": object{"sessionId": id}})
+			if got.Status == 200 && got.Data["sessionId"] == id {
+				return
+			}
+			if got.Status != 429 {
+				t.Fatal(got.Raw)
+			}
+			time.Sleep(200 * time.Millisecond)
+		}
+	}
+
+	hour := time.Now().Hour()
+	for i := range 210 {
+		track(fmt.Sprintf("new-%d", i))
+	}
+	track("new-0")
+
+	rows, _ := sessionRows(s)
+	if again := time.Now().Hour() != hour; rows != 200 && !again {
+		t.Errorf("%d sessions are stored", rows)
+	}
+	if stored, err := s.App.Data.Quotes.Session(t.Context(), "new-0"); err != nil || stored.Visits != 2 {
+		t.Errorf("the first session has %d visits, %v", stored.Visits, err)
+	}
+}
+
+// TestBurst: an hour's leads of one /48 beyond 60 go into review, whatever their /64s. The
+// /56s and the /48 have rate limits, too.
+func TestBurst(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"RATE_LIMITS": "on", "TRUSTED_PROXIES": "127.0.0.1", "SPAM_MIN_TIME": "0"})
+
+	hour, accepted, inReview, limited := time.Now().Hour(), 0, 0, 0
+	for i := range 70 {
+		from := fmt.Sprintf("X-Forwarded-For: 2001:db8:0:%x::1", i<<8)
+		got := s.Through("REST", "submitQuote", object{"input": apptest.NewLead(fmt.Sprintf("burst-%d", i))}, from)
+		id, _ := got.Data["submissionId"].(string)
+		if l, err := s.App.Data.Quotes.Lead(t.Context(), id); err != nil {
+			t.Fatal(got.Raw)
+		} else if l.InReview {
+			inReview++
+		} else {
+			accepted++
+		}
+	}
+	if time.Now().Hour() == hour && (accepted != 60 || inReview != 10) {
+		t.Errorf("%d leads were accepted, %d are in review", accepted, inReview)
+	}
+
+	for i := range 60 {
+		from := fmt.Sprintf("X-Forwarded-For: 2001:db8:1:%x::1", i)
+		if got := s.Through("REST", "submitQuote", object{"input": apptest.NewLead(fmt.Sprintf("limit-%d", i))}, from); got.Status == 429 {
+			limited++
+		}
+	}
+	if limited == 0 {
+		t.Error("a /56 has no rate limit")
+	}
+}
