@@ -60,7 +60,7 @@ func newRoute(op *operations.Operation) (*route, error) {
 	if strings.Count(rt.path, "/") < 2 || !strings.HasPrefix(rt.path, "/api/") {
 		return rt, rt.Errorf(op.Rest.Position, "the path %q does not begin with /api/: put the route below it", rt.path)
 	}
-	if rt.method == http.MethodGet && op.OperationDefinition.Operation != ast.Query {
+	if rt.method == http.MethodGet && op.Operation != ast.Query {
 		return rt, rt.Errorf(op.Rest.Position, "GET has to be safe to repeat, but this is a mutation: use POST")
 	}
 

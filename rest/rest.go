@@ -31,7 +31,7 @@ type API struct {
 	routes  []*route
 	mux     *http.ServeMux // finds the routes
 	openapi []byte
-	etag    string       // entity tag of openapi
+	etag    string // entity tag of openapi
 }
 
 // New returns the API of the operations that have @rest. The error lists every problem in any

@@ -262,11 +262,11 @@ type Price struct {
 
 // ToBeAgreed reports whether the lead has no price: its range is nothing, or none of its
 // choices has one.
-func (l *Lead) ToBeAgreed() bool {
-	p := l.Price
+func (s *Lead) ToBeAgreed() bool {
+	p := s.Price
 	unpriced := p != nil && len(p.Unpriced) > 0 &&
 		!slices.ContainsFunc(p.Lines, func(line PriceLine) bool { return line.Slug != "" })
-	return l.Estimate.Max == 0 || unpriced
+	return s.Estimate.Max == 0 || unpriced
 }
 
 // Has reports whether a choice has a price. A nil Price has none.

@@ -21,15 +21,18 @@ var served = func() *ast.Schema {
 	return &s
 }()
 
-// SDL returns the schema as text, without @rest, which has a meaning only in the service's own
-// operation documents.
+// SDL returns the schema as text, without @rest, @command and @tool, which have a meaning only
+// in the service's own operation documents.
 func SDL() string {
 	public := *served
 	public.Types, public.Directives = maps.Clone(public.Types), maps.Clone(public.Directives)
 
-	delete(public.Types, "RestMethod")
-	delete(public.Types, "RestAnswer")
-	delete(public.Directives, "rest")
+	for _, name := range []string{"RestMethod", "RestAnswer", "ToolAudience"} {
+		delete(public.Types, name)
+	}
+	for _, name := range []string{"rest", "command", "tool"} {
+		delete(public.Directives, name)
+	}
 
 	var text strings.Builder
 	formatter.NewFormatter(&text, formatter.WithIndent("  ")).FormatSchema(&public)

@@ -104,7 +104,7 @@ func (c *Cache) fillLeased(ctx context.Context, key, token string, fill cache.Fi
 		token, text, milliseconds(life.Fresh+life.Stale))
 	stored, _ := reply.AsBool()
 	entry.Overtaken = err != nil || !stored
-	return entry, nil
+	return entry, nil //nolint:nilerr // the value is good, it is only not kept
 }
 
 // run runs a script for key.

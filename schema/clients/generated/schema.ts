@@ -1643,13 +1643,6 @@ export type TokenKind =
   /** The setting `PREVIEW_TOKENS`, together with the header `X-Preview`. */
   | 'PREVIEW';
 
-/** Who sees a tool. */
-export type ToolAudience =
-  /** Assistants of visitors, at the public address. */
-  | 'VISITOR'
-  /** Assistants of operators, with a token. */
-  | 'OPERATOR';
-
 /** A consent while a visitor is choosing. */
 export type TrackConsentInput = {
   /** What for, a slug. Only `save_progress` has a meaning here: to keep the contact hints. The last one counts. */

@@ -116,7 +116,7 @@ func NewServer(o Options, role schema.Role) *mcp.Server {
 			InputSchema:  input(op),
 			OutputSchema: op.Output(),
 			Annotations: &mcp.ToolAnnotations{
-				ReadOnlyHint:    op.OperationDefinition.Operation == ast.Query,
+				ReadOnlyHint:    op.Operation == ast.Query,
 				DestructiveHint: &op.Tool.Destructive,
 				IdempotentHint:  op.Tool.Idempotent,
 			},
@@ -148,7 +148,7 @@ func input(op *operations.Operation) *jsonschema.Schema {
 func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 	return func(ctx context.Context, call *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		schema.RecorderFrom(ctx).Operation(schema.Operation{
-			Type:       string(op.OperationDefinition.Operation),
+			Type:       string(op.Operation),
 			Name:       op.Name,
 			RootFields: []string{op.Root.Name},
 		})

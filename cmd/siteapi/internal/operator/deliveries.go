@@ -91,7 +91,3 @@ func (cmd *verifyDeliveries) run(ctx context.Context, c *call) error {
 	return finding(fmt.Sprintf("%d deliveries are missing: "+
 		"`siteapi deliveries verify --fix` sends them again", missing))
 }
-
-// seconds formats a duration without fractions of a second. A negative one, of something
-// overdue, becomes 0s.
-func seconds(d time.Duration) string { return max(d, 0).Round(time.Second).String() }

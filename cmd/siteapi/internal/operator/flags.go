@@ -4,15 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"net"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/integrations/lead"
 )
 
 // textVar takes a text without the white space around it.
@@ -53,25 +50,6 @@ func (s *server) base(c *call) string {
 	return cmp.Or(s.address, "http://"+net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port))
 }
 
-func statesVar(f *pflag.FlagSet, states *[]lead.DeliveryState) {
-	values := append(lead.DeliveryStates(), "all")
-
-	f.Func("state", "only these `states`, separated by commas: "+words(values), func(given string) error {
-		for typed := range strings.SplitSeq(given, ",") {
-			state, err := parse(typed, values)
-			if err != nil {
-				return err
-			}
-			*states = append(*states, state)
-		}
-
-		if slices.Contains(*states, "all") {
-			*states = lead.DeliveryStates()
-		}
-		return nil
-	})
-}
-
 func timeVar(f *pflag.FlagSet, value *time.Time, name, usage string) {
 	f.Func(name, usage+" `time`: 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z", func(given string) error {
 		at, err := parseTime(given)
@@ -108,30 +86,6 @@ func (p *period) valid() error {
 		return errors.New("--until: must be later than --since")
 	}
 	return nil
-}
-
-// limit is how many entries a command lists.
-type limit struct {
-	most  int
-	given bool
-}
-
-func (l *limit) flags(f *pflag.FlagSet) {
-	f.Func("limit", "how `many` at most, 0: all; left out: 100, with --json all", func(given string) (err error) {
-		if l.most, err = strconv.Atoi(given); err != nil || l.most < 0 {
-			return errors.New("must be a whole number, 0: all")
-		}
-		l.given = true
-		return nil
-	})
-}
-
-// of returns the limit of a listing, 0 if there is none.
-func (l *limit) of(result result) int {
-	if l.given || result.json {
-		return l.most
-	}
-	return 100
 }
 
 // words lists the values of an enum in the form in which they are typed and printed, such

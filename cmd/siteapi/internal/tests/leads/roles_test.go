@@ -26,6 +26,7 @@ var operatorRoles = map[string]schema.Role{
 	"Query.deliveries":         schema.RoleSales,
 	"Query.serviceHealth":      schema.RoleAdmin,
 	"Query.audit":              schema.RoleAdmin,
+	"Query.verifyAudit":        schema.RoleAdmin,
 	"Query.operatorSessions":   schema.RoleAdmin,
 	"Mutation.retryDelivery":   schema.RoleSales,
 	"Mutation.resendLead":      schema.RoleSales,
@@ -43,7 +44,9 @@ var operatorRoles = map[string]schema.Role{
 	"Mutation.assignLeads":     schema.RoleSales,
 	"Mutation.setLeadStatuses": schema.RoleSales,
 
-	"Mutation.endOperatorSession": schema.RoleAdmin,
+	"Mutation.endOperatorSession":  schema.RoleAdmin,
+	"Mutation.endOperatorSessions": schema.RoleAdmin,
+	"Mutation.retryDeliveries":     schema.RoleAdmin,
 
 	"Subscription.leadEvents": schema.RoleViewer,
 
@@ -145,6 +148,7 @@ func operatorDocuments(reference string) map[string]string {
 		"Query.funnel":             `{ funnel { submissions } }`,
 		"Query.deliveries":         `{ deliveries { edges { node { id } } } }`,
 		"Query.audit":              `{ audit { edges { node { id } } } }`,
+		"Query.verifyAudit":        `{ verifyAudit { entries } }`,
 		"Query.operatorSessions":   `{ operatorSessions { id } }`,
 		"Query.serviceHealth":      `{ serviceHealth { version } }`,
 		"Mutation.retryDelivery":   `mutation { retryDelivery(id: "999") { id } }`,
@@ -163,7 +167,9 @@ func operatorDocuments(reference string) map[string]string {
 		"Mutation.setLeadStatuses": `mutation { setLeadStatuses(ids: ["none-such"], status: NEW) { changed } }`,
 		"Mutation.eraseLeads":      `mutation { eraseLeads(email: "nobody@example.com") { complete } }`,
 
-		"Mutation.endOperatorSession": `mutation { endOperatorSession(id: "none-such") { id } }`,
+		"Mutation.endOperatorSession":  `mutation { endOperatorSession(id: "none-such") { id } }`,
+		"Mutation.endOperatorSessions": `mutation { endOperatorSessions }`,
+		"Mutation.retryDeliveries":     `mutation { retryDeliveries }`,
 	}
 }
 
