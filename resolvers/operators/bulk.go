@@ -80,7 +80,7 @@ func (r *Resolver) ReleaseLeads(
 		if l.Released() && (expected == "" || expected == l.State()) {
 			return false, leads.ErrNotInReview
 		}
-		err := r.Leads.Release(ctx, l, expected, r.done(ctx, schema.AuditActionReleased, l.ID, nil))
+		err := r.Leads.Release(ctx, l, expected, r.released(ctx, l.ID))
 		return err == nil, err
 	})
 }

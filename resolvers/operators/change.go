@@ -55,8 +55,17 @@ func (r *Resolver) ResendLead(ctx context.Context, id string, target lead.Target
 // ReleaseLead resolves the root field of that name.
 func (r *Resolver) ReleaseLead(ctx context.Context, id string, expected lead.State) (*schema.Lead, error) {
 	return r.changeLead(ctx, "releaseLead", id, func(l lead.Lead) error {
-		return r.Leads.Release(ctx, l, expected, r.done(ctx, schema.AuditActionReleased, l.ID, nil))
+		return r.Leads.Release(ctx, l, expected, r.released(ctx, l.ID))
 	})
+}
+
+// released is the entry of a released lead. It names the targets that the settings leave out.
+func (r *Resolver) released(ctx context.Context, id string) store.AuditEntry {
+	var detail map[string]any
+	if off := r.Leads.Queue.Off(); len(off) > 0 {
+		detail = map[string]any{"off": off}
+	}
+	return r.done(ctx, schema.AuditActionReleased, id, detail)
 }
 
 // RejectLead resolves the root field of that name.

@@ -20,10 +20,7 @@ func TestExportOfPerson(t *testing.T) {
 	submitAt(s, t, "hers", 49*time.Hour,
 		lead.Consent{Purpose: "news", Given: true, Text: "Send me news"},
 		lead.Consent{Purpose: "calls", Text: "Call me"})
-	apptest.Eventually(t, "it arrives", func() bool {
-		d := s.Deliveries("hers")
-		return d["cms"].State == "delivered" && d["crm"].State == "delivered"
-	})
+	apptest.Eventually(t, "it arrives", func() bool { return ended(s, "hers") })
 	s.Stop()
 	s.Start()
 	apptest.Eventually(t, "it is forgotten", func() bool { return !has(s, t, "hers") })

@@ -117,10 +117,7 @@ func TestRetention(t *testing.T) {
 	}
 
 	for _, id := range []string{"stuck", "review"} {
-		apptest.Eventually(t, id+" arrives", func() bool {
-			d := s.Deliveries(id)
-			return d["cms"].State == "delivered" && d["crm"].State == "delivered"
-		})
+		apptest.Eventually(t, id+" arrives", func() bool { return ended(s, id) })
 	}
 
 	s.Stop()
@@ -193,4 +190,15 @@ func TestRetentionIsOffByDefault(t *testing.T) {
 	if !has(s, t, "old") {
 		t.Error("a submission was forgotten without SUBMISSION_RETENTION")
 	}
+}
+
+// ended reports whether each delivery of a lead, mails included, has arrived or is not to be made.
+func ended(s *apptest.Service, id string) bool {
+	deliveries := s.Deliveries(id)
+	for _, d := range deliveries {
+		if d.State != lead.Delivered && d.State != lead.NotSent {
+			return false
+		}
+	}
+	return len(deliveries) > 0
 }
