@@ -285,6 +285,7 @@ func newPdfResolver(t *testing.T, logo LogoLoader) (*Resolver, *oneQuote, *blank
 
 	quotes, page := &oneQuote{}, &blank{}
 	return New(Deps{
+		TimeZone:        time.UTC,
 		Content:         source,
 		Cache:           entries,
 		Quotes:          quotes,

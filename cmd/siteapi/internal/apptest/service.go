@@ -281,7 +281,7 @@ var operations = map[string]Operation{
 		Root:   "estimateQuote",
 		document: `query($selections: EstimateSelectionsInput!, $locale: Locale) {
 			estimateQuote(selections: $selections, locale: $locale) {
-				min max currency lines { field slug label amount } unpriced validUntil revision
+				min max currency lines { field slug label amount } unpriced validUntil revision preview
 			}
 		}`,
 	},

@@ -48,7 +48,7 @@ func TestKilledInTheMiddleOfMail(t *testing.T) {
 	}
 	apptest.Eventually(t, "every delivery is done", func() bool {
 		time.Sleep(time.Second) // a command is a process
-		return strings.Count(delivered(), `"delivered"`) == 4
+		return strings.Count(delivered(), `"DELIVERED"`) == 4
 	})
 
 	for _, to := range []string{address("killed"), "sales@lumen.test"} {

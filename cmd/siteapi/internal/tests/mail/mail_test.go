@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -307,11 +308,12 @@ func TestMailsOfDevelopment(t *testing.T) {
 
 	// A preview leaves a copy of the content that the service can use when the CMS fails.
 	origin := func() string {
-		value, err := os.ReadFile(filepath.Join(s.DataDir, "content", "content-locale-es.snapshot"))
-		if words := strings.Fields(string(value)); err == nil && len(words) > 1 {
-			return words[1]
+		var copied struct{ Origin string }
+		value, err := os.ReadFile(filepath.Join(s.DataDir, "content", "content-locale-es.json"))
+		if err != nil || json.Unmarshal(value, &copied) != nil {
+			return ""
 		}
-		return ""
+		return copied.Origin
 	}
 	apptest.Eventually(t, "there is a copy of the content", func() bool { return origin() != "" })
 	before := origin()

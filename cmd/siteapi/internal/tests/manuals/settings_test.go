@@ -88,7 +88,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"DELIVERY_RETRY_MAX":   {"100ms", "25h"},
 		"DELIVERY_RATE":        {"NaN", "-1", "+Inf", "x"},
 		"ADMIN_PAGE":           {"x"},
-		"ADMIN_TOKENS":         {"0123456789abcdef", "ana:boss:0123456789abcdef", "Ana:sales:0123456789abcdef", "ana:sales:short"},
+		"ADMIN_TOKENS":         {"0123456789abcdef", "ana:boss:0123456789abcdef", "Ana:sales:0123456789abcdef"},
 		"FRONT_PAGE":           {"x"},
 		"LEAD_WEBHOOK_URL": {
 			"x",
@@ -398,6 +398,7 @@ func TestDocumentedSettings(t *testing.T) {
 		"DELIVERY_RETRY_MAX":         {"1s", "15m", "24h", "1d"},
 		"ADMIN_API_TOKEN":            {"0123456789abcdef,fedcba9876543210"},
 		"ADMIN_PAGE":                 {"on", "off"},
+		"PREVIEW_TOKENS":             {"2123456789abcdef,3123456789abcdef"},
 		"ADMIN_TOKENS":               {"ana:sales:1123456789abcdef,bo-2:viewer:fedcba9876543210"},
 		"FRONT_PAGE":                 {"on", "off"},
 		"LEAD_WEBHOOK_URL":           {"https://hooks.example/x?sig=y", "http://10.0.0.5:5678/leads"},

@@ -147,7 +147,7 @@ func TestContractEstimate(t *testing.T) {
 
 				want := object{
 					"min": tt.min, "max": tt.max, "currency": nil, "lines": tt.lines, "unpriced": tt.unpriced,
-					"validUntil": nil, "revision": nil,
+					"validUntil": nil, "revision": nil, "preview": false,
 				}
 				if tt.min != nil {
 					want["currency"], want["validUntil"], want["revision"] = "EUR", until, got.Data["revision"]
@@ -248,7 +248,7 @@ func TestEstimateWithoutRules(t *testing.T) {
 				got := s.Through(endpoint, "estimateQuote", object{"selections": object{"projectType": "web-app"}})
 				want := object{
 					"min": nil, "max": nil, "currency": nil, "lines": []any{}, "unpriced": []any{},
-					"validUntil": nil, "revision": nil,
+					"validUntil": nil, "revision": nil, "preview": false,
 				}
 				if !reflect.DeepEqual(got.Data, want) {
 					t.Errorf("got %s", got.Raw)
