@@ -183,6 +183,7 @@ test("a lead that arrives while one filters is announced, and nothing moves unti
     dispatchEvent(new Event(value ? "focus" : "blur"));
   }, focus);
 
+  await page.waitForTimeout(1500); // the page is told of the first one, too, up to half a second later
   await looks(false);
   await submit(service, person("Second", "Arrival"));
   await submit(service, person("Unrelated", "Person"));

@@ -182,6 +182,7 @@ test("a person is erased after the receipt of a rehearsal", async (t) => {
   await submit({ firstName: "Forget", lastName: "Me", email: "forget@example.com" });
   const { page, faults } = await open(t);
   await row(page, "Forget").click();
+  await page.getByText("The CMS has it.").waitFor();
   await page.getByText("The CRM has it.").waitFor();
   await button(page, "Erase this person").click();
   const dialog = page.getByRole("dialog");
@@ -205,7 +206,7 @@ test("a lead says why its visitor got no mail", async (t) => {
   await submit(contact, {}, quiet);
   await submit({ ...contact, lastName: "Bot", email: "bot@example.com" }, { website: "x" }, quiet);
   for (const [name, why] of Object.entries({
-    "No Mail": "The visitor got none: SMTP_URL was not set, or VISITOR_MAIL was off, when the lead was accepted.",
+    "No Mail": "The visitor got none: VISITOR_MAIL was off.",
     "No Bot": "The visitor got none: the lead is in review.",
   })) {
     await page.reload();
