@@ -168,8 +168,8 @@ func operatorDocuments(reference string) map[string]string {
 		"Mutation.eraseLeads":      `mutation { eraseLeads(email: "nobody@example.com") { complete } }`,
 
 		"Mutation.endOperatorSession":  `mutation { endOperatorSession(id: "none-such") { id } }`,
-		"Mutation.endOperatorSessions": `mutation { endOperatorSessions }`,
-		"Mutation.retryDeliveries":     `mutation { retryDeliveries }`,
+		"Mutation.endOperatorSessions": `mutation { endOperatorSessions(all: true) }`,
+		"Mutation.retryDeliveries":     `mutation { retryDeliveries(all: true) }`,
 	}
 }
 
