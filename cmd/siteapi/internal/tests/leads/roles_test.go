@@ -168,7 +168,7 @@ func operatorDocuments(reference string) map[string]string {
 		"Mutation.eraseLeads":      `mutation { eraseLeads(email: "nobody@example.com") { complete } }`,
 
 		"Mutation.endOperatorSession":  `mutation { endOperatorSession(id: "none-such") { id } }`,
-		"Mutation.endOperatorSessions": `mutation { endOperatorSessions(all: true) }`,
+		"Mutation.endOperatorSessions": `mutation { endOperatorSessions(ids: ["none-such"]) }`,
 		"Mutation.retryDeliveries":     `mutation { retryDeliveries(all: true) }`,
 	}
 }
