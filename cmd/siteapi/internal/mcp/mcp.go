@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -157,13 +156,12 @@ func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 		if raw := call.Params.Arguments; len(raw) > 0 {
 			decoded, err := strictjson.Decode(raw)
 			object, ok := decoded.(map[string]any)
-			if err != nil || !ok && decoded != nil {
-				return failed(ctx, &schema.Error{
-					Code:    schema.CodeBadUserInput,
-					Message: fmt.Sprintf("The arguments are no JSON object: %v.", err),
-				}), nil
-			}
-			if ok {
+			switch {
+			case err != nil:
+				return failed(ctx, badArguments("The arguments can't be read: "+err.Error()+".")), nil
+			case !ok && decoded != nil:
+				return failed(ctx, badArguments("The arguments must be a JSON object.")), nil
+			case ok:
 				arguments = object
 			}
 		}
@@ -180,6 +178,10 @@ func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 			StructuredContent: answer,
 		}, nil
 	}
+}
+
+func badArguments(message string) *schema.Error {
+	return &schema.Error{Code: schema.CodeBadUserInput, Message: message}
 }
 
 // failed returns an error as the result that an assistant reads: the problem document that the

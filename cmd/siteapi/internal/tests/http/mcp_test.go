@@ -78,6 +78,10 @@ func TestAssistantAsksForAQuote(t *testing.T) {
 		!strings.Contains(refused.Content[0].Text, `"field":"contact.lastName"`) {
 		t.Errorf("an incomplete lead: %+v", refused)
 	}
+	if _, got := assistant(s, "tools/call", object{"name": "submit_quote", "arguments": []int{1}}); !got.IsError ||
+		!strings.Contains(got.Content[0].Text, "must be a JSON object") {
+		t.Errorf("a list of arguments: %+v", got)
+	}
 	if got := call("submit_quote", object{"sessionId": 1, "contact": []int{2}}); !got.IsError {
 		t.Errorf("wrong types: %+v", got)
 	}
