@@ -158,7 +158,8 @@ func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 			object, ok := decoded.(map[string]any)
 			switch {
 			case err != nil:
-				return failed(ctx, badArguments("The arguments can't be read: "+err.Error()+".")), nil
+				// A failed call is a result.
+				return failed(ctx, badArguments("The arguments can't be read: "+err.Error()+".")), nil //nolint:nilerr
 			case !ok && decoded != nil:
 				return failed(ctx, badArguments("The arguments must be a JSON object.")), nil
 			case ok:
