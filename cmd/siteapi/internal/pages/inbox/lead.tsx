@@ -31,9 +31,19 @@ interface Props {
   erased: () => void;
 }
 
-export function LeadDetail({ id, close, update, erased }: Props) {
+/** A lead, and the dialog that erases its person. The dialog stays when the lead is gone: the receipt is in it. */
+export function LeadDetail({ erased, ...props }: Props) {
+  const [erasing, setErasing] = useState<string>();
+  return (
+    <>
+      <WholeLead {...props} erase={setErasing} />
+      {erasing && <Erase email={erasing} close={() => setErasing(undefined)} erased={erased} />}
+    </>
+  );
+}
+
+function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase: (email: string) => void }) {
   const query = useQuery(LeadDocument, { id });
-  const [erasing, setErasing] = useState(false);
   const now = useNow();
   const label = useLabel();
   const heading = useRef<HTMLHeadingElement>(null);
@@ -212,10 +222,9 @@ export function LeadDetail({ id, close, update, erased }: Props) {
       {!!lead.sameAddress?.length && <Others leads={lead.sameAddress} now={now} />}
       {!!lead.audit?.length && <Card title={words.lead.history}><History entries={lead.audit} /></Card>}
 
-      {may("ADMIN") && (
-        <button type="button" class="plain danger" onClick={() => setErasing(true)}>{words.erase.open}</button>
+      {may("ADMIN") && contact && (
+        <button type="button" class="plain danger" onClick={() => erase(contact.email)}>{words.erase.open}</button>
       )}
-      {erasing && contact && <Erase email={contact.email} close={() => setErasing(false)} erased={erased} />}
     </article>
   );
 }

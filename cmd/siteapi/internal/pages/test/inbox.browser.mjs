@@ -193,6 +193,7 @@ test("a person is erased after the receipt of a rehearsal", async (t) => {
   assert.ok((await picture(page, "inbox-erase")).colours > blank);
   await dialog.getByRole("button", { name: "Erase for good" }).click();
   await dialog.getByRole("heading", { name: "Erased" }).waitFor();
+  await page.getByText("There is no such lead").waitFor(); // the receipt outlives what it is about
   await dialog.getByRole("button", { name: "Close" }).click();
   await row(page, "Forget").waitFor({ state: "detached" });
   assert.deepEqual(faults, []);
