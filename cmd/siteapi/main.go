@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"siteapi/cmd/siteapi/internal/app"
-	"siteapi/cmd/siteapi/internal/operator"
+	"siteapi/cmd/siteapi/internal/command"
 )
 
 func main() {
@@ -20,6 +20,6 @@ func main() {
 
 	if err := app.NewCommand(os.Getenv, os.Stdout).ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "siteapi:", err)
-		os.Exit(operator.ExitCode(err))
+		os.Exit(command.ExitCode(err))
 	}
 }

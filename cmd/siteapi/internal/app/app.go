@@ -10,11 +10,11 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/cmd/siteapi/internal/mcp"
-	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
@@ -40,7 +40,7 @@ type App struct {
 	Server   *httpserver.Server
 	Metrics  *telemetry.Metrics
 	Traces   *telemetry.Traces // nil if nothing is traced
-	Data     *operator.Database
+	Data     *command.Database
 	content  *content.Service
 	Mails    *leadmail.Service
 	limiter  ratelimit.Limiter // counts clients for all instances; nil if they are not limited
@@ -381,7 +381,7 @@ func (a *App) Start(ctx context.Context) error {
 
 	a.background.Go(func() { a.upkeep(ctx) })
 	a.content.Warm()
-	if err := operator.NoteSystems(ctx, a.Data.Tables, a.settings); err != nil {
+	if err := command.NoteSystems(ctx, a.Data.Tables, a.settings); err != nil {
 		a.log.Warn().Err(err).Msg("noting the settings: commands with others are not refused")
 	}
 	return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
 	cmsfile "siteapi/integrations/cms/file"
@@ -57,7 +57,7 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 			"  source <(siteapi completion bash)",
 		Version: Version() + " " + runtime.Version() + " " +
 			runtime.GOOS + "/" + runtime.GOARCH,
-		Args:              operator.NoArguments,
+		Args:              command.NoArguments,
 		RunE:              serving,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return readEnvFile(c) },
 		SilenceErrors:     true,
@@ -65,7 +65,7 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 	}
 
 	root.SetOut(out)
-	root.SetFlagErrorFunc(operator.UsageError)
+	root.SetFlagErrorFunc(command.UsageError)
 	root.PersistentFlags().String("env-file", config.DefaultEnvFile,
 		"`file` of NAME=value lines with settings; variables of the environment win")
 
@@ -73,7 +73,7 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 	if err != nil {
 		root.PersistentPreRunE = func(*cobra.Command, []string) error { return err }
 	}
-	root.AddCommand(operator.Commands(drivers)...)
+	root.AddCommand(command.Commands(drivers)...)
 	root.AddCommand(&cobra.Command{
 		Use:   "serve",
 		Short: "answer requests until it is stopped (the default)",
@@ -81,7 +81,7 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 			"SIGTERM or SIGINT finishes what is under way;\n" +
 			"a second one ends it at once.",
 		Example: "  siteapi serve",
-		Args:    operator.NoArguments,
+		Args:    command.NoArguments,
 		RunE:    serving,
 	})
 
@@ -89,7 +89,7 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 		Use:     "version",
 		Short:   "print the version of the service, of Go and of the system",
 		Example: "  siteapi version",
-		Args:    operator.NoArguments,
+		Args:    command.NoArguments,
 		Run:     func(c *cobra.Command, _ []string) { c.Println("siteapi version " + root.Version) },
 	})
 
@@ -113,20 +113,20 @@ func readEnvFile(c *cobra.Command) error {
 
 // OperatorDrivers returns the functions with which the operator's commands open the systems
 // that they work on. These log warnings only, and their metrics are not served.
-func OperatorDrivers(getenv func(string) string) (d operator.Drivers, err error) {
+func OperatorDrivers(getenv func(string) string) (d command.Drivers, err error) {
 	log := zerolog.New(telemetry.ConsoleWriter(os.Stderr)).
 		Level(zerolog.WarnLevel).With().Timestamp().Logger()
 	metrics := telemetry.NewMetrics(Version())
 
-	d = operator.Drivers{
+	d = command.Drivers{
 		Getenv:       getenv,
 		SettingsOf:   settingsOf,
 		CheckServing: CheckServing,
-		OpenDatabase: func(ctx context.Context, s *config.Settings) (*operator.Database, error) {
+		OpenDatabase: func(ctx context.Context, s *config.Settings) (*command.Database, error) {
 			return OpenDatabase(ctx, s, Deliveries{}, log)
 		},
 		Sample:   cmsfile.Sample(),
-		OpenCMS:  func(s *config.Settings) (operator.CMS, error) { return openCMS(s, log, metrics) },
+		OpenCMS:  func(s *config.Settings) (command.CMS, error) { return openCMS(s, log, metrics) },
 		OpenCRM:  func(s *config.Settings) (leads.CRM, error) { return openCRM(s, log, metrics) },
 		OpenMail: func(s *config.Settings) mail.Sender { return openMail(s, metrics) },
 		OpenMailer: func(s *config.Settings, quotes store.Quotes) (*leadmail.Service, error) {

@@ -16,8 +16,8 @@ import (
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/rs/zerolog"
 
+	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store/postgres"
@@ -41,7 +41,7 @@ type Deliveries struct {
 // top of it, and brings their tables up to date. A command that only reads has no senders.
 func OpenDatabase(
 	ctx context.Context, s *config.Settings, d Deliveries, log zerolog.Logger,
-) (*operator.Database, error) {
+) (*command.Database, error) {
 	receivers, err := openReceivers(s, d.call)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func OpenDatabase(
 }
 
 // openPostgres opens the store and the queue on one pool of connections.
-func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*operator.Database, error) {
+func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*command.Database, error) {
 	url := s.DatabaseURL.String()
 	pool, err := postgres.OpenPool(ctx, url)
 	if err != nil {
@@ -95,7 +95,7 @@ func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*op
 		return nil, errors.Join(err, tables.Close())
 	}
 
-	return &operator.Database{
+	return &command.Database{
 		Quotes:   tables,
 		Archive:  tables,
 		Queue:    jobs,
@@ -121,7 +121,7 @@ func migrateQueue(ctx context.Context, url string, log zerolog.Logger) error {
 // openSQLite opens the store and the queue on one file, which the process holds a lock of.
 func openSQLite(
 	ctx context.Context, s *config.Settings, o queue.Options,
-) (_ *operator.Database, err error) {
+) (_ *command.Database, err error) {
 	opened := &closers{}
 	defer func() {
 		if err != nil {
@@ -135,7 +135,7 @@ func openSQLite(
 	}
 	opened.add(lock.Close)
 
-	path := filepath.Join(s.DataDir, operator.DatabaseFile)
+	path := filepath.Join(s.DataDir, command.DatabaseFile)
 	pool, err := sqlite.OpenDB(ctx, path)
 	if err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func openSQLite(
 	}
 	tables.UseQueue(inTransaction)
 
-	return &operator.Database{
+	return &command.Database{
 		Quotes:   tables,
 		Archive:  tables,
 		Queue:    jobs,

@@ -8,8 +8,8 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/memory"
@@ -38,7 +38,7 @@ func settingsOf(op *documents.Operation) []string {
 // openOperation opens what the command of an operation needs, and returns the executor that
 // runs it.
 func openOperation(
-	ctx context.Context, d operator.Drivers, s *config.Settings, op *documents.Operation, log zerolog.Logger,
+	ctx context.Context, d command.Drivers, s *config.Settings, op *documents.Operation, log zerolog.Logger,
 ) (documents.Executor, func() error, error) {
 	a := &App{settings: s, log: log, Metrics: telemetry.NewMetrics(Version())}
 	a.resolver = &resolvers.Resolver{Log: log, Version: Version(), Count: a.Metrics.Event}
@@ -66,7 +66,7 @@ func openOperation(
 }
 
 // openLeads opens the database for the fields of operators. Nothing is sent from it.
-func (a *App) openLeads(ctx context.Context, d operator.Drivers) (err error) {
+func (a *App) openLeads(ctx context.Context, d command.Drivers) (err error) {
 	if a.Data, err = d.OpenExisting(ctx, a.settings); err != nil {
 		return err
 	}
@@ -87,14 +87,14 @@ func (a *App) openLeads(ctx context.Context, d operator.Drivers) (err error) {
 		Outcomes:   a.Data.Tables,
 		Queue:      a.Data.Queue,
 		Truncate:   a.Data.Truncate,
-		OutOfReach: operator.OutOfReach(a.settings),
+		OutOfReach: command.OutOfReach(a.settings),
 	})
 	a.resolver.Operators.Log = zerolog.Nop() // what is shown is in the audit
 	return nil
 }
 
 // openContent opens the CMS for the fields of visitors. Its content is cached nowhere.
-func (a *App) openContent(_ context.Context, _ operator.Drivers) error {
+func (a *App) openContent(_ context.Context, _ command.Drivers) error {
 	source, err := openCMS(a.settings, a.log, a.Metrics)
 	if err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
@@ -66,7 +66,7 @@ func (a *App) newResolver(
 		Mails:      mailfile.Open(s.MailPath()),
 		Truncate:   a.Data.Truncate,
 		ClearPDFs:  entries.Clear,
-		OutOfReach: operator.OutOfReach(s),
+		OutOfReach: command.OutOfReach(s),
 		Options: func(ctx context.Context) map[string]string {
 			if snap, err := a.content.ReadSoon(ctx, schema.LocaleOrDefault("")); err == nil {
 				return snap.Labels
@@ -81,7 +81,7 @@ func (a *App) newResolver(
 		Operators:   a.newOperators(rules),
 		Content:     a.content,
 		Cache:       entries,
-		Checks:      slices.Concat(operator.Checks(s), a.checks(rules, entries)),
+		Checks:      slices.Concat(command.Checks(s), a.checks(rules, entries)),
 		Version:     Version(),
 		Log:         a.log,
 		Development: s.Environment == config.Development,

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"siteapi/cmd/siteapi/internal/operator"
+	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/integrations/store/sqlite"
 	"siteapi/schema"
 )
@@ -61,7 +61,7 @@ func (s *Site) HasAudit(head string) {
 // Recorded returns the entries of the audit in SQLite, each as "action lead detail".
 func (s *Site) Recorded() (entries []string) {
 	s.T.Helper()
-	db, err := sqlite.OpenDB(s.T.Context(), filepath.Join(s.Dir, operator.DatabaseFile))
+	db, err := sqlite.OpenDB(s.T.Context(), filepath.Join(s.Dir, command.DatabaseFile))
 	if err != nil {
 		s.T.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"siteapi/cmd/siteapi/internal/app"
+	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/lead"
@@ -272,7 +272,7 @@ func (s *Site) Arrives(id string) {
 // Damage changes the SQLite database past the service.
 func (s *Site) Damage(query string) {
 	s.T.Helper()
-	db, err := sqlite.OpenDB(s.T.Context(), s.Dir+"/"+operator.DatabaseFile)
+	db, err := sqlite.OpenDB(s.T.Context(), s.Dir+"/"+command.DatabaseFile)
 	if err != nil {
 		s.T.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/cmd/siteapi/internal/operator"
+	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/integrations/store/storetest/pgserver"
 	"siteapi/schema"
 )
@@ -344,13 +344,13 @@ func TestRestoreRefusesDamage(t *testing.T) {
 		"cut in the middle":      {good[:len(good)/2], "damaged or cut short"},
 		"cut at the end":         {good[:len(good)-4], "damaged or cut short"},
 		"a byte of the archive":  {flip(len(good) / 2)(bytes.Clone(good)), ""},
-		"a byte of the database": {edited(operator.DatabaseFile, flip(8192)), "can't be used"},
-		"no database":            {edited(operator.DatabaseFile, drop), "can't be used"},
+		"a byte of the database": {edited(command.DatabaseFile, flip(8192)), "can't be used"},
+		"no database":            {edited(command.DatabaseFile, drop), "can't be used"},
 		"a way out":              {extra("../x.json", tar.TypeReg), "not a backup"},
 		"a folder in a folder":   {extra("cms/a/b.json", tar.TypeReg), "not a backup"},
 		"another file":           {extra("run.sh", tar.TypeReg), "not a backup"},
 		"a link":                 {extra("cms/x.json", tar.TypeSymlink), "not a backup"},
-		"a second database":      {extra(operator.DatabaseFile, tar.TypeReg), "damaged"},
+		"a second database":      {extra(command.DatabaseFile, tar.TypeReg), "damaged"},
 	} {
 		bad := filepath.Join(t.TempDir(), "bad.tar.gz")
 		if err := os.WriteFile(bad, c.archive, 0o600); err != nil {
@@ -390,7 +390,7 @@ func TestRestoreOverARuin(t *testing.T) {
 	}
 
 	ruin := strings.Repeat("not a database ", 1000)
-	if err := os.WriteFile(filepath.Join(s.Dir, operator.DatabaseFile), []byte(ruin), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.Dir, command.DatabaseFile), []byte(ruin), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
@@ -401,7 +401,7 @@ func TestRestoreOverARuin(t *testing.T) {
 	s.Says(apptest.Said{Args: "restore --from " + path, Want: []string{"1 submissions"}, Not: nil})
 	s.Says(apptest.Said{Args: "doctor", Want: []string{"1 folders before-restore-"}, Not: nil})
 
-	kept, _ := filepath.Glob(filepath.Join(s.Dir, "before-restore-*", operator.DatabaseFile))
+	kept, _ := filepath.Glob(filepath.Join(s.Dir, "before-restore-*", command.DatabaseFile))
 	if len(kept) != 1 {
 		t.Fatalf("kept aside: %q", kept)
 	}

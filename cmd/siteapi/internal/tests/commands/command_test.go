@@ -19,7 +19,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/app"
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/cmd/siteapi/internal/operator"
+	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/upstream/faulttest"
@@ -167,8 +167,8 @@ func TestOutputIsLost(t *testing.T) {
 
 	c.SetArgs([]string{"ready", "--server", "http://127.0.0.1:1"})
 	found := c.ExecuteContext(t.Context())
-	if code, lost := operator.ExitCode(found),
-		operator.ExitCode(errors.Join(found, io.ErrClosedPipe)); code != 2 || lost != 1 {
+	if code, lost := command.ExitCode(found),
+		command.ExitCode(errors.Join(found, io.ErrClosedPipe)); code != 2 || lost != 1 {
 		t.Errorf("exit codes %d and, with the output lost, %d for %v", code, lost, found)
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 	"siteapi/cmd/siteapi/internal/app"
 	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/crm/crmtest"
 	"siteapi/integrations/upstream"
@@ -66,7 +66,7 @@ func TestCRMThatKeepsNothing(t *testing.T) {
 
 		var out bytes.Buffer
 		root := &cobra.Command{SilenceErrors: true, SilenceUsage: true}
-		root.AddCommand(operator.Commands(deps)...)
+		root.AddCommand(command.Commands(deps)...)
 		root.SetOut(&out)
 		root.SetErr(&out)
 		root.SetArgs(strings.Fields(tt.line))

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/cmd/siteapi/internal/operator"
+	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/integrations/mail/smtp/smtptest"
 	"siteapi/integrations/store/sqlite"
 	"siteapi/schema"
@@ -128,7 +128,7 @@ func changeData(s *apptest.Service, query string) {
 		return
 	}
 
-	db, err := sqlite.OpenDB(s.T.Context(), filepath.Join(s.DataDir, operator.DatabaseFile))
+	db, err := sqlite.OpenDB(s.T.Context(), filepath.Join(s.DataDir, command.DatabaseFile))
 	if err != nil {
 		s.T.Fatal(err)
 	}

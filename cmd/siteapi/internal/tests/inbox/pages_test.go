@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/cmd/siteapi/internal/operator"
 )
 
 // The pages name the tokens of development where these are in use, and no others.
@@ -128,7 +128,7 @@ func TestWhatAnErasureLeavesIsTranslated(t *testing.T) {
 	}
 
 	address := &url.URL{Scheme: "memory"}
-	for _, copies := range operator.OutOfReach(&config.Settings{
+	for _, copies := range command.OutOfReach(&config.Settings{
 		LeadWebhookURL: "https://example.com",
 		CMSDriver:      "sanity",
 		DatabaseURL:    address,

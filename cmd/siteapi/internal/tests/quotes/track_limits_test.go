@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/cmd/siteapi/internal/operator"
+	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/integrations/store/sqlite"
 )
 
 // sessionRows returns how many sessions are stored, and the bytes of the largest one.
 func sessionRows(s *apptest.Service) (rows, largest int) {
 	s.T.Helper()
-	db, err := sqlite.OpenDB(s.T.Context(), filepath.Join(s.DataDir, operator.DatabaseFile))
+	db, err := sqlite.OpenDB(s.T.Context(), filepath.Join(s.DataDir, command.DatabaseFile))
 	if err != nil {
 		s.T.Fatal(err)
 	}

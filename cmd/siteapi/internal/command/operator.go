@@ -1,7 +1,7 @@
-// Package operator implements the commands that inspect or repair a service: leads,
+// Package command implements the commands that inspect or repair a service: leads,
 // deliveries, the funnel, backup and restore, and the doctor. They run beside a running
 // service, with its settings.
-package operator
+package command
 
 import (
 	"bufio"
