@@ -36,12 +36,8 @@ func (r *mutationResolver) RejectLead(ctx context.Context, id string, expected *
 	return r.Operators.RejectLead(ctx, id, stateOf(expected))
 }
 
-func (r *mutationResolver) WithdrawConsent(ctx context.Context, id string, purpose string) (*schema.Lead, error) {
-	return r.Operators.WithdrawConsent(ctx, id, purpose)
-}
-
-func (r *mutationResolver) EraseLeads(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
-	return r.Operators.EraseLeads(ctx, email, dryRun)
+func (r *mutationResolver) VerifyDeliveries(ctx context.Context, since *time.Time, target *schema.DeliveryTarget, fix bool) (*schema.DeliveryVerification, error) {
+	return r.Operators.VerifyDeliveries(ctx, schema.ValueOr(since, time.Time{}), targetOf(schema.ValueOr(target, "")), fix)
 }
 
 func (r *queryResolver) Leads(ctx context.Context, search *string, email *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error) {

@@ -219,6 +219,18 @@ type DeliveryEdge struct {
 	Node *Delivery `json:"node"`
 }
 
+// What the CMS and the CRM have of the leads.
+type DeliveryVerification struct {
+	// Number of leads that were compared.
+	Leads int `json:"leads"`
+	// Number of deliveries that the CMS or the CRM lacks.
+	Missing int `json:"missing"`
+	// Number of systems that could not be asked.
+	Failed int `json:"failed"`
+	// The systems.
+	Targets []*VerifiedTarget `json:"targets"`
+}
+
 // A place where personal data may be stored.
 type ErasurePlace struct {
 	// The place: `deliveries`, `cms`, `crm`, `mail` (files of development), `database` or `cache`.
@@ -243,6 +255,12 @@ type ErasureReceipt struct {
 	DryRun bool `json:"dryRun"`
 	// True: everything that was found is erased.
 	Complete bool `json:"complete"`
+	// When it ended.
+	FinishedAt time.Time `json:"finishedAt"`
+	// Number of places where something was found that is not erased.
+	Left int `json:"left"`
+	// Number of places that could not be searched or erased.
+	Failed int `json:"failed"`
 	// The places that were searched.
 	Places []*ErasurePlace `json:"places"`
 	// What the service cannot erase, in words.
@@ -482,7 +500,8 @@ type LeadConnection struct {
 	// Whether there are more.
 	PageInfo *PageInfo `json:"pageInfo"`
 	// The leads of the page as CSV, with the columns of `siteapi leads export`. The names of the columns come first on the
-	// first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Null for a viewer.
+	// first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Of an `email` without
+	// other filters, everything else that is stored about the person comes last. Null for a viewer.
 	CSV *string `json:"csv"`
 	// How many leads the filter selects, on all pages. They are counted only where this field is asked for.
 	Counts *LeadCounts `json:"counts"`
@@ -634,6 +653,22 @@ type LocalizedString struct {
 	Ro *string `json:"ro"`
 }
 
+// The time during which an operator is signed in to the inbox with an account.
+type Login struct {
+	// Names the login. It opens nothing.
+	ID string `json:"id"`
+	// Whose it is, as the audit names the actor: `oidc:` and the subject of the account.
+	Actor string `json:"actor"`
+	// What the operator may do.
+	Role Role `json:"role"`
+	// When it began.
+	StartedAt time.Time `json:"startedAt"`
+	// When the role is due to be checked with the provider of accounts.
+	CheckAt time.Time `json:"checkAt"`
+	// When it ends, whatever the provider says.
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
 // The company's logo.
 type Logo struct {
 	// The picture; null until an editor chooses one.
@@ -646,28 +681,66 @@ type Logo struct {
 type Mutation struct {
 }
 
-// A session of the inbox that an account opened.
-type OperatorSession struct {
-	// Names the session. It opens nothing.
-	ID string `json:"id"`
-	// Whose it is, as the audit names the actor: `oidc:` and the subject of the account.
-	Actor string `json:"actor"`
-	// What the operator may do in it.
-	Role Role `json:"role"`
-	// When it began.
-	StartedAt time.Time `json:"startedAt"`
-	// When the role is due to be checked with the provider of accounts.
-	CheckAt time.Time `json:"checkAt"`
-	// When it ends, whatever the provider says.
-	ExpiresAt time.Time `json:"expiresAt"`
-}
-
 // What comes after a page.
 type PageInfo struct {
 	// Whether there is another page.
 	HasNextPage bool `json:"hasNextPage"`
 	// The argument `after` of the next page; null where this one is empty.
 	EndCursor *string `json:"endCursor"`
+}
+
+// What is stored about an e-mail address. It is personal data.
+type Person struct {
+	// The address, in lower case.
+	Email string `json:"email"`
+	// Its leads, the newest first, at most 500.
+	Leads []*Lead `json:"leads"`
+	// Consents that have outlived their leads, the oldest first.
+	Consents []*PersonConsent `json:"consents"`
+	// Sessions of the calculator in which the address was typed, and those of its leads, in the order in which they began.
+	Sessions []*PersonSession `json:"sessions"`
+}
+
+// A consent whose lead was deleted after `SUBMISSION_RETENTION`.
+type PersonConsent struct {
+	// When the lead was submitted.
+	At time.Time `json:"at"`
+	// Language of the lead; null: not given.
+	Locale *Locale `json:"locale"`
+	// What was agreed to.
+	Consent *LeadConsent `json:"consent"`
+}
+
+// The latest state of a visitor's calculator.
+type PersonSession struct {
+	// Id of the session.
+	ID string `json:"id"`
+	// When it was tracked first.
+	FirstSeen time.Time `json:"firstSeen"`
+	// When it was tracked last.
+	LastSeen time.Time `json:"lastSeen"`
+	// Number of states that were tracked.
+	Count int `json:"count"`
+	// Language of the visitor; null: not given.
+	Locale *Locale `json:"locale"`
+	// The first name that was typed; null: none.
+	FirstName *string `json:"firstName"`
+	// The address that was typed; null: none.
+	Email *string `json:"email"`
+	// The consent to keeping what is typed; null: it was not given.
+	Consent *LeadConsent `json:"consent"`
+	// What was chosen; `projectType` is empty where nothing was.
+	Selections *LeadSelections `json:"selections"`
+	// Lower bound of the range that was shown, in units of the currency; null: none.
+	Min *float64 `json:"min"`
+	// Upper bound of that range; null: none.
+	Max *float64 `json:"max"`
+	// Its currency, ISO 4217; null: not given.
+	Currency *string `json:"currency"`
+	// Where the visitor came from at last.
+	Attribution *LeadAttribution `json:"attribution"`
+	// Where the visitor came from at first.
+	FirstAttribution *LeadAttribution `json:"firstAttribution"`
 }
 
 // A postal address, each part as the editor wrote it.
@@ -923,6 +996,36 @@ type TrackSelectionsInput struct {
 	Timeline *string `json:"timeline"`
 }
 
+// What one system has of the leads.
+type VerifiedTarget struct {
+	// The system.
+	Target DeliveryTarget `json:"target"`
+	// Number of leads that it has.
+	Present int `json:"present"`
+	// Number of leads that it lacks, whose delivery is under way.
+	UnderWay int `json:"underWay"`
+	// Number of leads that it lacks, and that nothing will deliver. Of a system that can't be asked: failed deliveries.
+	Missing int `json:"missing"`
+	// Number of missing leads that are sent again.
+	Resent int `json:"resent"`
+	// Number of mails that are not sent, for a reason that the delivery names.
+	NotSent int `json:"notSent"`
+	// Why it could not be asked.
+	Error *string `json:"error"`
+}
+
+// What a withdrawal changed.
+type Withdrawal struct {
+	// Number of leads in which the consent is withdrawn; CMS and CRM are notified.
+	Leads int `json:"leads"`
+	// Number of leads that retention had deleted, so that CMS and CRM are not notified of them: change these there by hand.
+	DeletedLeads int `json:"deletedLeads"`
+	// Number of sessions in which what was typed is erased.
+	Sessions int `json:"sessions"`
+	// The lead that was named; null where an address was.
+	Lead *Lead `json:"lead"`
+}
+
 // What operators do.
 type AuditAction string
 
@@ -954,8 +1057,8 @@ const (
 	AuditActionNote AuditAction = "NOTE"
 	// A lead was erased, or an erasure found none.
 	AuditActionErased AuditAction = "ERASED"
-	// A session of an operator was ended for its owner.
-	AuditActionSessionEnded AuditAction = "SESSION_ENDED"
+	// The login of an operator was ended by another one.
+	AuditActionLoginEnded AuditAction = "LOGIN_ENDED"
 	// The service deleted old entries. The detail has the last one of them, and the retention.
 	AuditActionPruned AuditAction = "PRUNED"
 )
@@ -974,13 +1077,13 @@ var AllAuditAction = []AuditAction{
 	AuditActionStatus,
 	AuditActionNote,
 	AuditActionErased,
-	AuditActionSessionEnded,
+	AuditActionLoginEnded,
 	AuditActionPruned,
 }
 
 func (e AuditAction) IsValid() bool {
 	switch e {
-	case AuditActionOpened, AuditActionListed, AuditActionExported, AuditActionReleased, AuditActionRejected, AuditActionRetried, AuditActionResent, AuditActionWithdrawn, AuditActionOutcome, AuditActionAssigned, AuditActionStatus, AuditActionNote, AuditActionErased, AuditActionSessionEnded, AuditActionPruned:
+	case AuditActionOpened, AuditActionListed, AuditActionExported, AuditActionReleased, AuditActionRejected, AuditActionRetried, AuditActionResent, AuditActionWithdrawn, AuditActionOutcome, AuditActionAssigned, AuditActionStatus, AuditActionNote, AuditActionErased, AuditActionLoginEnded, AuditActionPruned:
 		return true
 	}
 	return false

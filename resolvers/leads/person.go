@@ -3,7 +3,7 @@ package leads
 import (
 	"context"
 	"strconv"
-	"time"
+	"strings"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
@@ -26,19 +26,17 @@ func FindPerson(ctx context.Context, from store.Persons, email string) (Person, 
 	return p, err
 }
 
-// Person writes what is stored about a person apart from leads.
-func (t *Table) Person(p Person) error {
+// CSV returns rows of an export of leads, without its heading.
+func (p Person) CSV() string {
+	var text strings.Builder
+	t := NewTable(&text, false)
 	for _, c := range p.Consents {
-		if err := t.row(consentCells(p.Email, c)); err != nil {
-			return err
-		}
+		_ = t.row(consentCells(p.Email, c)) // a Builder takes everything
 	}
 	for _, s := range p.Sessions {
-		if err := t.row(sessionCells(s)); err != nil {
-			return err
-		}
+		_ = t.row(sessionCells(s))
 	}
-	return nil
+	return text.String()
 }
 
 // consentCells returns the cells of a consent that has outlived its lead, in the columns that
@@ -106,52 +104,4 @@ func optional(f *float64) string {
 		return ""
 	}
 	return amount(*f)
-}
-
-// ConsentRecord is a consent that has outlived its lead, as an export in JSON has it.
-type ConsentRecord struct {
-	Record string    `json:"record"`
-	Email  string    `json:"email"`
-	At     time.Time `json:"at"`
-	Locale string    `json:"locale,omitempty"`
-	lead.Consent
-}
-
-// SessionRecord is a session as an export in JSON has it.
-type SessionRecord struct {
-	Record           string               `json:"record"`
-	SessionID        string               `json:"sessionId"`
-	FirstSeen        time.Time            `json:"firstSeen"`
-	LastSeen         time.Time            `json:"lastSeen"`
-	Visits           int64                `json:"visits"`
-	Locale           string               `json:"locale,omitempty"`
-	Typed            lead.Hints           `json:"typed,omitzero"`
-	Selections       lead.Selections      `json:"selections,omitzero"`
-	Estimate         lead.PartialEstimate `json:"estimate,omitzero"`
-	Attribution      lead.Attribution     `json:"attribution,omitzero"`
-	FirstAttribution lead.Attribution     `json:"firstAttribution,omitzero"`
-}
-
-// Records returns the records of a person for an export in JSON.
-func (p Person) Records() (list []any) {
-	for _, c := range p.Consents {
-		list = append(list, ConsentRecord{RecordConsent, p.Email, c.At, c.Locale, c.Consent})
-	}
-
-	for _, s := range p.Sessions {
-		list = append(list, SessionRecord{
-			Record:           RecordSession,
-			SessionID:        s.ID,
-			FirstSeen:        s.FirstSeen,
-			LastSeen:         s.LastSeen,
-			Visits:           s.Visits,
-			Locale:           s.Locale,
-			Typed:            s.Hints,
-			Selections:       s.Selections,
-			Estimate:         s.Estimate,
-			Attribution:      s.LastTouch,
-			FirstAttribution: s.FirstTouch,
-		})
-	}
-	return list
 }

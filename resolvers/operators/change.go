@@ -75,15 +75,6 @@ func (r *Resolver) RejectLead(ctx context.Context, id string, expected lead.Stat
 	})
 }
 
-// WithdrawConsent resolves the root field of that name.
-func (r *Resolver) WithdrawConsent(ctx context.Context, id, purpose string) (*schema.Lead, error) {
-	return r.changeLead(ctx, "withdrawConsent", id, func(l lead.Lead) error {
-		entry := r.done(ctx, schema.AuditActionWithdrawn, l.ID, map[string]any{"purpose": purpose})
-		_, err := r.Leads.Withdraw(ctx, l.Contact.Email, purpose, entry)
-		return err
-	})
-}
-
 // AssignLead resolves the root field of that name.
 func (r *Resolver) AssignLead(ctx context.Context, id, owner string) (*schema.Lead, error) {
 	owner = crm.Address(owner)

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/executor"
+	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
@@ -121,6 +123,43 @@ func (r *Resolver) RetryDeliveries(
 		}
 	}
 	return n, nil
+}
+
+// VerifyDeliveries resolves the root field of that name.
+func (r *Resolver) VerifyDeliveries(
+	ctx context.Context, since time.Time, target lead.Target, fix bool,
+) (*schema.DeliveryVerification, error) {
+	var resend leads.Fix
+	if fix {
+		resend = func(ctx context.Context, leadID string, to lead.Target) error {
+			detail := map[string]any{"target": newTarget(to)}
+			return r.record(ctx, r.done(ctx, schema.AuditActionResent, leadID, detail))
+		}
+	}
+	v, err := r.Leads.Verify(ctx, since, target, resend)
+	if err != nil {
+		return nil, coded(err)
+	}
+
+	shown := &schema.DeliveryVerification{Leads: v.Leads}
+	for _, t := range v.Targets {
+		if t.Asked() {
+			shown.Missing += t.Missing
+		}
+		if t.Error != "" {
+			shown.Failed++
+		}
+		shown.Targets = append(shown.Targets, &schema.VerifiedTarget{
+			Target:   newTarget(t.Target),
+			Present:  t.Present,
+			UnderWay: t.UnderWay,
+			Missing:  t.Missing,
+			Resent:   t.Resent,
+			NotSent:  t.NotSent,
+			Error:    schema.Optional(t.Error),
+		})
+	}
+	return shown, nil
 }
 
 // retried returns the entry of the audit for a delivery that is tried by hand.

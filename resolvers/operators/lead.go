@@ -22,12 +22,8 @@ func NewLead(l lead.Lead, deliveries []lead.Delivery) *schema.Lead {
 			Phone:     schema.Optional(l.Contact.Phone),
 			Company:   schema.Optional(l.Contact.Company),
 		},
-		Selections: &schema.LeadSelections{
-			ProjectType: l.Selections.ProjectType,
-			Features:    append([]string{}, l.Selections.Features...),
-			Complexity:  schema.Optional(l.Selections.Complexity),
-			Timeline:    schema.Optional(l.Selections.Timeline),
-		},
+		Locale:     newLocale(l.Locale),
+		Selections: newSelections(l.Selections),
 		Estimate: &schema.LeadEstimate{
 			Min:      l.Estimate.Min,
 			Max:      l.Estimate.Max,
@@ -46,9 +42,6 @@ func NewLead(l lead.Lead, deliveries []lead.Delivery) *schema.Lead {
 		Outcome:          newOutcome(l.Outcome),
 	}
 
-	if locale, ok := schema.ParseLocale(l.Locale); ok {
-		shown.Locale = &locale
-	}
 	if status := schema.PriceStatus(l.PriceStatus); status != "" {
 		shown.PriceStatus = &status
 	}
@@ -57,13 +50,7 @@ func NewLead(l lead.Lead, deliveries []lead.Delivery) *schema.Lead {
 	}
 
 	for _, c := range l.Consents {
-		shown.Consents = append(shown.Consents, &schema.LeadConsent{
-			Purpose:     c.Purpose,
-			Given:       c.Given,
-			Text:        schema.Optional(c.Text),
-			SiteWording: c.SiteWording,
-			WithdrawnAt: c.WithdrawnAt,
-		})
+		shown.Consents = append(shown.Consents, newConsent(c))
 	}
 	for _, signal := range l.Signals {
 		shown.Signals = append(shown.Signals, schema.LeadSignal(signal))
@@ -76,6 +63,33 @@ func NewLead(l lead.Lead, deliveries []lead.Delivery) *schema.Lead {
 	}
 
 	return shown
+}
+
+// newLocale returns a language, nil if it is none of the site's.
+func newLocale(name string) *schema.Locale {
+	if locale, ok := schema.ParseLocale(name); ok {
+		return &locale
+	}
+	return nil
+}
+
+func newSelections(s lead.Selections) *schema.LeadSelections {
+	return &schema.LeadSelections{
+		ProjectType: s.ProjectType,
+		Features:    append([]string{}, s.Features...),
+		Complexity:  schema.Optional(s.Complexity),
+		Timeline:    schema.Optional(s.Timeline),
+	}
+}
+
+func newConsent(c lead.Consent) *schema.LeadConsent {
+	return &schema.LeadConsent{
+		Purpose:     c.Purpose,
+		Given:       c.Given,
+		Text:        schema.Optional(c.Text),
+		SiteWording: c.SiteWording,
+		WithdrawnAt: c.WithdrawnAt,
+	}
 }
 
 func newLeadAttribution(a lead.Attribution) *schema.LeadAttribution {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -61,16 +62,24 @@ func (r *Resolver) LeadPage(
 	n := executor.Fitting(ctx, edges, map[string]func(int) string{
 		"csv": func(i int) string { return *table(found[i:i+1], i == 0 && after == "") },
 	})
+	page.Edges, page.PageInfo.HasNextPage = edges[:n], more || n < len(edges)
 	r.logAudit(ctx, "leads", leadIDs(found[:n])...)
-	action := schema.AuditActionListed
+
+	action, detail := schema.AuditActionListed, FilterDetail(f, state, n)
 	if asks(ctx, "csv") {
-		action = schema.AuditActionExported
+		action, page.CSV = schema.AuditActionExported, table(found[:n], after == "")
+		if onlyEmail(f, state) && !page.PageInfo.HasNextPage {
+			person, err := leads.FindPerson(ctx, r.Persons, f.Email)
+			if err != nil {
+				return nil, coded(err)
+			}
+			*page.CSV += person.CSV()
+			personDetail(detail, person)
+		}
 	}
-	if err := r.recordShown(ctx, action, "", FilterDetail(f, state, n)); err != nil {
+	if err := r.recordShown(ctx, action, "", detail); err != nil {
 		return nil, err
 	}
-
-	page.Edges, page.PageInfo.HasNextPage = edges[:n], more || n < len(edges)
 	if n > 0 {
 		page.PageInfo.EndCursor = &edges[n-1].Cursor
 	}
@@ -81,10 +90,14 @@ func (r *Resolver) LeadPage(
 		}
 		page.Counts = newLeadCounts(counts)
 	}
-	if asks(ctx, "csv") {
-		page.CSV = table(found[:n], after == "")
-	}
 	return page, nil
+}
+
+// onlyEmail reports whether leads are selected by their address and nothing else: the leads of
+// one person.
+func onlyEmail(f store.Filter, state lead.State) bool {
+	f.Limit, f.After, f.Newest, f.ByAmount = 0, nil, false, false
+	return f.Email != "" && state == "" && reflect.DeepEqual(f, store.Filter{Email: f.Email})
 }
 
 // table returns leads as a table for a spreadsheet.

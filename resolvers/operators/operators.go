@@ -1,5 +1,5 @@
 // Package operators resolves the fields of operators: leads and their deliveries, the audit,
-// the funnel, and the sessions of operators themselves. The rules are those of package
+// the funnel, and the logins of operators themselves. The rules are those of package
 // leads. Each field asks it, records in the audit what was shown or done, and maps the
 // result to the types of the schema. A viewer never learns the id of a lead. The commands
 // use the same mappings and entries.
@@ -20,13 +20,14 @@ import (
 
 // Deps are the dependencies of a [Resolver].
 type Deps struct {
-	Leads    *leads.Service
-	Audit    store.Audit
-	Sessions store.Logins
-	Live     *live.Feed
-	Mails    *leadmail.Service
-	Log      zerolog.Logger
-	Now      func() time.Time
+	Leads   *leads.Service
+	Persons store.Persons
+	Audit   store.Audit
+	Logins  store.Logins
+	Live    *live.Feed
+	Mails   *leadmail.Service
+	Log     zerolog.Logger
+	Now     func() time.Time
 }
 
 // Resolver resolves the fields of operators.

@@ -536,85 +536,16 @@ func (ec *executionContext) fieldContext_DeliveryEdge_node(_ context.Context, fi
 	return fc, nil
 }
 
-func (ec *executionContext) _ErasurePlace_place(ctx context.Context, field graphql.CollectedField, obj *schema.ErasurePlace) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeliveryVerification_leads(ctx context.Context, field graphql.CollectedField, obj *schema.DeliveryVerification) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ErasurePlace_place(ctx, field)
+			return ec.fieldContext_DeliveryVerification_leads(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Place, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_ErasurePlace_place(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, "String")
-}
-
-func (ec *executionContext) _ErasurePlace_unit(ctx context.Context, field graphql.CollectedField, obj *schema.ErasurePlace) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ErasurePlace_unit(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Unit, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_ErasurePlace_unit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, "String")
-}
-
-func (ec *executionContext) _ErasurePlace_found(ctx context.Context, field graphql.CollectedField, obj *schema.ErasurePlace) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ErasurePlace_found(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Found, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
-			return ec.marshalOInt2ᚖint(ctx, selections, v)
-		},
-		true,
-		false,
-	)
-}
-func (ec *executionContext) fieldContext_ErasurePlace_found(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, "Int")
-}
-
-func (ec *executionContext) _ErasurePlace_erased(ctx context.Context, field graphql.CollectedField, obj *schema.ErasurePlace) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ErasurePlace_erased(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Erased, nil
+			return obj.Leads, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
@@ -624,178 +555,86 @@ func (ec *executionContext) _ErasurePlace_erased(ctx context.Context, field grap
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_ErasurePlace_erased(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, "Int")
+func (ec *executionContext) fieldContext_DeliveryVerification_leads(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeliveryVerification", field, false, false, "Int")
 }
 
-func (ec *executionContext) _ErasurePlace_state(ctx context.Context, field graphql.CollectedField, obj *schema.ErasurePlace) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeliveryVerification_missing(ctx context.Context, field graphql.CollectedField, obj *schema.DeliveryVerification) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ErasurePlace_state(ctx, field)
+			return ec.fieldContext_DeliveryVerification_missing(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.State, nil
+			return obj.Missing, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_ErasurePlace_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, "String")
+func (ec *executionContext) fieldContext_DeliveryVerification_missing(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeliveryVerification", field, false, false, "Int")
 }
 
-func (ec *executionContext) _ErasurePlace_detail(ctx context.Context, field graphql.CollectedField, obj *schema.ErasurePlace) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeliveryVerification_failed(ctx context.Context, field graphql.CollectedField, obj *schema.DeliveryVerification) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ErasurePlace_detail(ctx, field)
+			return ec.fieldContext_DeliveryVerification_failed(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Detail, nil
+			return obj.Failed, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
 		},
 		true,
-		false,
+		true,
 	)
 }
-func (ec *executionContext) fieldContext_ErasurePlace_detail(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, "String")
+func (ec *executionContext) fieldContext_DeliveryVerification_failed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeliveryVerification", field, false, false, "Int")
 }
 
-func (ec *executionContext) _ErasureReceipt_email(ctx context.Context, field graphql.CollectedField, obj *schema.ErasureReceipt) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeliveryVerification_targets(ctx context.Context, field graphql.CollectedField, obj *schema.DeliveryVerification) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ErasureReceipt_email(ctx, field)
+			return ec.fieldContext_DeliveryVerification_targets(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Email, nil
+			return obj.Targets, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.VerifiedTarget) graphql.Marshaler {
+			return ec.marshalNVerifiedTarget2ᚕᚖsiteapiᚋschemaᚐVerifiedTargetᚄ(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_ErasureReceipt_email(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasureReceipt", field, false, false, "String")
-}
-
-func (ec *executionContext) _ErasureReceipt_dryRun(ctx context.Context, field graphql.CollectedField, obj *schema.ErasureReceipt) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ErasureReceipt_dryRun(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.DryRun, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
-			return ec.marshalNBoolean2bool(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_ErasureReceipt_dryRun(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasureReceipt", field, false, false, "Boolean")
-}
-
-func (ec *executionContext) _ErasureReceipt_complete(ctx context.Context, field graphql.CollectedField, obj *schema.ErasureReceipt) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ErasureReceipt_complete(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Complete, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
-			return ec.marshalNBoolean2bool(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_ErasureReceipt_complete(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasureReceipt", field, false, false, "Boolean")
-}
-
-func (ec *executionContext) _ErasureReceipt_places(ctx context.Context, field graphql.CollectedField, obj *schema.ErasureReceipt) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ErasureReceipt_places(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Places, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*schema.ErasurePlace) graphql.Marshaler {
-			return ec.marshalNErasurePlace2ᚕᚖsiteapiᚋschemaᚐErasurePlaceᚄ(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_ErasureReceipt_places(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_DeliveryVerification_targets(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
-		Object:     "ErasureReceipt",
+		Object:     "DeliveryVerification",
 		Field:      field,
 		IsMethod:   false,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_ErasurePlace(ctx, field)
+			return ec.childFields_VerifiedTarget(ctx, field)
 		},
 	}
 	return fc, nil
-}
-
-func (ec *executionContext) _ErasureReceipt_remains(ctx context.Context, field graphql.CollectedField, obj *schema.ErasureReceipt) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ErasureReceipt_remains(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Remains, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
-			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_ErasureReceipt_remains(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasureReceipt", field, false, false, "String")
 }
 
 func (ec *executionContext) _Funnel_steps(ctx context.Context, field graphql.CollectedField, obj *schema.Funnel) (ret graphql.Marshaler) {
@@ -3470,6 +3309,167 @@ func (ec *executionContext) fieldContext_ServiceHealth_version(_ context.Context
 	return graphql.NewScalarFieldContext("ServiceHealth", field, false, false, "String")
 }
 
+func (ec *executionContext) _VerifiedTarget_target(ctx context.Context, field graphql.CollectedField, obj *schema.VerifiedTarget) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_VerifiedTarget_target(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Target, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v schema.DeliveryTarget) graphql.Marshaler {
+			return ec.marshalNDeliveryTarget2siteapiᚋschemaᚐDeliveryTarget(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_VerifiedTarget_target(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("VerifiedTarget", field, false, false, "DeliveryTarget")
+}
+
+func (ec *executionContext) _VerifiedTarget_present(ctx context.Context, field graphql.CollectedField, obj *schema.VerifiedTarget) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_VerifiedTarget_present(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Present, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_VerifiedTarget_present(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("VerifiedTarget", field, false, false, "Int")
+}
+
+func (ec *executionContext) _VerifiedTarget_underWay(ctx context.Context, field graphql.CollectedField, obj *schema.VerifiedTarget) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_VerifiedTarget_underWay(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UnderWay, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_VerifiedTarget_underWay(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("VerifiedTarget", field, false, false, "Int")
+}
+
+func (ec *executionContext) _VerifiedTarget_missing(ctx context.Context, field graphql.CollectedField, obj *schema.VerifiedTarget) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_VerifiedTarget_missing(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Missing, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_VerifiedTarget_missing(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("VerifiedTarget", field, false, false, "Int")
+}
+
+func (ec *executionContext) _VerifiedTarget_resent(ctx context.Context, field graphql.CollectedField, obj *schema.VerifiedTarget) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_VerifiedTarget_resent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Resent, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_VerifiedTarget_resent(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("VerifiedTarget", field, false, false, "Int")
+}
+
+func (ec *executionContext) _VerifiedTarget_notSent(ctx context.Context, field graphql.CollectedField, obj *schema.VerifiedTarget) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_VerifiedTarget_notSent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.NotSent, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_VerifiedTarget_notSent(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("VerifiedTarget", field, false, false, "Int")
+}
+
+func (ec *executionContext) _VerifiedTarget_error(ctx context.Context, field graphql.CollectedField, obj *schema.VerifiedTarget) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_VerifiedTarget_error(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Error, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_VerifiedTarget_error(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("VerifiedTarget", field, false, false, "String")
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -3722,97 +3722,34 @@ func (ec *executionContext) _DeliveryEdge(ctx context.Context, sel ast.Selection
 	return out
 }
 
-var erasurePlaceImplementors = []string{"ErasurePlace"}
+var deliveryVerificationImplementors = []string{"DeliveryVerification"}
 
-func (ec *executionContext) _ErasurePlace(ctx context.Context, sel ast.SelectionSet, obj *schema.ErasurePlace) graphql.Marshaler {
-	fields := graphql.CollectFields(ec.OperationContext, sel, erasurePlaceImplementors)
-
-	out := graphql.NewFieldSet(fields)
-	deferred := graphql.NewDeferredGroup(ctx)
-	for i, field := range fields {
-		switch field.Name {
-		case "__typename":
-			out.Values[i] = graphql.MarshalString("ErasurePlace")
-		case "place":
-			out.Values[i] = ec._ErasurePlace_place(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "unit":
-			out.Values[i] = ec._ErasurePlace_unit(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "found":
-			out.Values[i] = ec._ErasurePlace_found(ctx, field, obj)
-			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
-			}
-		case "erased":
-			out.Values[i] = ec._ErasurePlace_erased(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "state":
-			out.Values[i] = ec._ErasurePlace_state(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "detail":
-			out.Values[i] = ec._ErasurePlace_detail(ctx, field, obj)
-			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
-			}
-		default:
-			panic("unknown field " + strconv.Quote(field.Name))
-		}
-	}
-	out.Dispatch(ctx)
-	if out.Invalids > 0 {
-		return graphql.Null
-	}
-
-	if n := len(deferred.Defers); n > 0 {
-		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
-		ec.ProcessDeferredGroup(deferred)
-	}
-
-	return out
-}
-
-var erasureReceiptImplementors = []string{"ErasureReceipt"}
-
-func (ec *executionContext) _ErasureReceipt(ctx context.Context, sel ast.SelectionSet, obj *schema.ErasureReceipt) graphql.Marshaler {
-	fields := graphql.CollectFields(ec.OperationContext, sel, erasureReceiptImplementors)
+func (ec *executionContext) _DeliveryVerification(ctx context.Context, sel ast.SelectionSet, obj *schema.DeliveryVerification) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deliveryVerificationImplementors)
 
 	out := graphql.NewFieldSet(fields)
 	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
-			out.Values[i] = graphql.MarshalString("ErasureReceipt")
-		case "email":
-			out.Values[i] = ec._ErasureReceipt_email(ctx, field, obj)
+			out.Values[i] = graphql.MarshalString("DeliveryVerification")
+		case "leads":
+			out.Values[i] = ec._DeliveryVerification_leads(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "dryRun":
-			out.Values[i] = ec._ErasureReceipt_dryRun(ctx, field, obj)
+		case "missing":
+			out.Values[i] = ec._DeliveryVerification_missing(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "complete":
-			out.Values[i] = ec._ErasureReceipt_complete(ctx, field, obj)
+		case "failed":
+			out.Values[i] = ec._DeliveryVerification_failed(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "places":
-			out.Values[i] = ec._ErasureReceipt_places(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "remains":
-			out.Values[i] = ec._ErasureReceipt_remains(ctx, field, obj)
+		case "targets":
+			out.Values[i] = ec._DeliveryVerification_targets(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -4771,6 +4708,69 @@ func (ec *executionContext) _ServiceHealth(ctx context.Context, sel ast.Selectio
 	return out
 }
 
+var verifiedTargetImplementors = []string{"VerifiedTarget"}
+
+func (ec *executionContext) _VerifiedTarget(ctx context.Context, sel ast.SelectionSet, obj *schema.VerifiedTarget) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, verifiedTargetImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("VerifiedTarget")
+		case "target":
+			out.Values[i] = ec._VerifiedTarget_target(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "present":
+			out.Values[i] = ec._VerifiedTarget_present(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "underWay":
+			out.Values[i] = ec._VerifiedTarget_underWay(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "missing":
+			out.Values[i] = ec._VerifiedTarget_missing(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "resent":
+			out.Values[i] = ec._VerifiedTarget_resent(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "notSent":
+			out.Values[i] = ec._VerifiedTarget_notSent(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "error":
+			out.Values[i] = ec._VerifiedTarget_error(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
@@ -4883,36 +4883,12 @@ func (ec *executionContext) marshalNDeliveryTarget2siteapiᚋschemaᚐDeliveryTa
 	return v
 }
 
-func (ec *executionContext) marshalNErasurePlace2ᚕᚖsiteapiᚋschemaᚐErasurePlaceᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.ErasurePlace) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalNErasurePlace2ᚖsiteapiᚋschemaᚐErasurePlace(ctx, sel, v[i])
-	})
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
-	}
-
-	return ret
-}
-
-func (ec *executionContext) marshalNErasurePlace2ᚖsiteapiᚋschemaᚐErasurePlace(ctx context.Context, sel ast.SelectionSet, v *schema.ErasurePlace) graphql.Marshaler {
+func (ec *executionContext) marshalNDeliveryVerification2ᚖsiteapiᚋschemaᚐDeliveryVerification(ctx context.Context, sel ast.SelectionSet, v *schema.DeliveryVerification) graphql.Marshaler {
 	if v == nil {
-		graphql.AddInvalidNullError(ctx, "ErasurePlace!")
+		graphql.AddInvalidNullError(ctx, "DeliveryVerification!")
 		return graphql.Null
 	}
-	return ec._ErasurePlace(ctx, sel, v)
-}
-
-func (ec *executionContext) marshalNErasureReceipt2ᚖsiteapiᚋschemaᚐErasureReceipt(ctx context.Context, sel ast.SelectionSet, v *schema.ErasureReceipt) graphql.Marshaler {
-	if v == nil {
-		graphql.AddInvalidNullError(ctx, "ErasureReceipt!")
-		return graphql.Null
-	}
-	return ec._ErasureReceipt(ctx, sel, v)
+	return ec._DeliveryVerification(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNFunnel2ᚖsiteapiᚋschemaᚐFunnel(ctx context.Context, sel ast.SelectionSet, v *schema.Funnel) graphql.Marshaler {
@@ -5097,6 +5073,22 @@ func (ec *executionContext) marshalNHealthState2siteapiᚋschemaᚐHealthState(c
 	return v
 }
 
+func (ec *executionContext) marshalNLead2ᚕᚖsiteapiᚋschemaᚐLeadᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.Lead) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNLead2ᚖsiteapiᚋschemaᚐLead(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNLead2ᚖsiteapiᚋschemaᚐLead(ctx context.Context, sel ast.SelectionSet, v *schema.Lead) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "Lead!")
@@ -5227,6 +5219,30 @@ func (ec *executionContext) marshalNServiceHealth2ᚖsiteapiᚋschemaᚐServiceH
 	return ec._ServiceHealth(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNVerifiedTarget2ᚕᚖsiteapiᚋschemaᚐVerifiedTargetᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.VerifiedTarget) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNVerifiedTarget2ᚖsiteapiᚋschemaᚐVerifiedTarget(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNVerifiedTarget2ᚖsiteapiᚋschemaᚐVerifiedTarget(ctx context.Context, sel ast.SelectionSet, v *schema.VerifiedTarget) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "VerifiedTarget!")
+		return graphql.Null
+	}
+	return ec._VerifiedTarget(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalODelivery2ᚕᚖsiteapiᚋschemaᚐDeliveryᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.Delivery) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -5348,6 +5364,13 @@ func (ec *executionContext) marshalOLeadConsent2ᚕᚖsiteapiᚋschemaᚐLeadCon
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalOLeadConsent2ᚖsiteapiᚋschemaᚐLeadConsent(ctx context.Context, sel ast.SelectionSet, v *schema.LeadConsent) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._LeadConsent(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOLeadContact2ᚖsiteapiᚋschemaᚐLeadContact(ctx context.Context, sel ast.SelectionSet, v *schema.LeadContact) graphql.Marshaler {

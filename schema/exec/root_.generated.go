@@ -140,6 +140,13 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	DeliveryVerification struct {
+		Failed  func(childComplexity int) int
+		Leads   func(childComplexity int) int
+		Missing func(childComplexity int) int
+		Targets func(childComplexity int) int
+	}
+
 	ErasurePlace struct {
 		Detail func(childComplexity int) int
 		Erased func(childComplexity int) int
@@ -150,11 +157,14 @@ type ComplexityRoot struct {
 	}
 
 	ErasureReceipt struct {
-		Complete func(childComplexity int) int
-		DryRun   func(childComplexity int) int
-		Email    func(childComplexity int) int
-		Places   func(childComplexity int) int
-		Remains  func(childComplexity int) int
+		Complete   func(childComplexity int) int
+		DryRun     func(childComplexity int) int
+		Email      func(childComplexity int) int
+		Failed     func(childComplexity int) int
+		FinishedAt func(childComplexity int) int
+		Left       func(childComplexity int) int
+		Places     func(childComplexity int) int
+		Remains    func(childComplexity int) int
 	}
 
 	EstimateLine struct {
@@ -365,38 +375,7 @@ type ComplexityRoot struct {
 		Ro func(childComplexity int) int
 	}
 
-	Logo struct {
-		Alt   func(childComplexity int) int
-		Asset func(childComplexity int) int
-	}
-
-	Mutation struct {
-		AddLeadNote         func(childComplexity int, id string, text string) int
-		AssignLead          func(childComplexity int, id string, owner *string) int
-		AssignLeads         func(childComplexity int, ids []string, owner *string) int
-		ClearCache          func(childComplexity int, all *bool, pattern *string) int
-		EndOperatorSession  func(childComplexity int, id string) int
-		EndOperatorSessions func(childComplexity int, ids []string, all bool) int
-		EraseLeads          func(childComplexity int, email string, dryRun bool) int
-		InvalidateCache     func(childComplexity int, input schema.InvalidateCacheInput) int
-		ReceiveCmsWebhook   func(childComplexity int, payload any) int
-		RejectLead          func(childComplexity int, id string, expected *schema.LeadState) int
-		RejectLeads         func(childComplexity int, ids []string, all bool, expected *schema.LeadState) int
-		ReleaseLead         func(childComplexity int, id string, expected *schema.LeadState) int
-		ReleaseLeads        func(childComplexity int, ids []string, all bool, expected *schema.LeadState) int
-		ResendLead          func(childComplexity int, id string, target schema.DeliveryTarget) int
-		RetryDeliveries     func(childComplexity int, all bool, state []schema.DeliveryState, target *schema.DeliveryTarget, ids []string) int
-		RetryDelivery       func(childComplexity int, id string) int
-		RetryLeads          func(childComplexity int, ids []string) int
-		SetLeadOutcome      func(childComplexity int, id string, outcome *schema.LeadOutcomeValue, amount *float64, currency *string) int
-		SetLeadStatus       func(childComplexity int, id string, status schema.LeadStatus) int
-		SetLeadStatuses     func(childComplexity int, ids []string, status schema.LeadStatus) int
-		SubmitQuote         func(childComplexity int, input schema.SubmitQuoteInput) int
-		TrackQuote          func(childComplexity int, input schema.TrackQuoteInput) int
-		WithdrawConsent     func(childComplexity int, id string, purpose string) int
-	}
-
-	OperatorSession struct {
+	Login struct {
 		Actor     func(childComplexity int) int
 		CheckAt   func(childComplexity int) int
 		ExpiresAt func(childComplexity int) int
@@ -405,9 +384,71 @@ type ComplexityRoot struct {
 		StartedAt func(childComplexity int) int
 	}
 
+	Logo struct {
+		Alt   func(childComplexity int) int
+		Asset func(childComplexity int) int
+	}
+
+	Mutation struct {
+		AddLeadNote       func(childComplexity int, id string, text string) int
+		AssignLead        func(childComplexity int, id string, owner *string) int
+		AssignLeads       func(childComplexity int, ids []string, owner *string) int
+		ClearCache        func(childComplexity int, all *bool, pattern *string) int
+		EndLogin          func(childComplexity int, id string) int
+		EndLogins         func(childComplexity int, ids []string, all bool) int
+		EraseLeads        func(childComplexity int, email string, dryRun bool) int
+		InvalidateCache   func(childComplexity int, input schema.InvalidateCacheInput) int
+		ReceiveCmsWebhook func(childComplexity int, payload any) int
+		RejectLead        func(childComplexity int, id string, expected *schema.LeadState) int
+		RejectLeads       func(childComplexity int, ids []string, all bool, expected *schema.LeadState) int
+		ReleaseLead       func(childComplexity int, id string, expected *schema.LeadState) int
+		ReleaseLeads      func(childComplexity int, ids []string, all bool, expected *schema.LeadState) int
+		ResendLead        func(childComplexity int, id string, target schema.DeliveryTarget) int
+		RetryDeliveries   func(childComplexity int, all bool, state []schema.DeliveryState, target *schema.DeliveryTarget, ids []string) int
+		RetryDelivery     func(childComplexity int, id string) int
+		RetryLeads        func(childComplexity int, ids []string) int
+		SetLeadOutcome    func(childComplexity int, id string, outcome *schema.LeadOutcomeValue, amount *float64, currency *string) int
+		SetLeadStatus     func(childComplexity int, id string, status schema.LeadStatus) int
+		SetLeadStatuses   func(childComplexity int, ids []string, status schema.LeadStatus) int
+		SubmitQuote       func(childComplexity int, input schema.SubmitQuoteInput) int
+		TrackQuote        func(childComplexity int, input schema.TrackQuoteInput) int
+		VerifyDeliveries  func(childComplexity int, since *time.Time, target *schema.DeliveryTarget, fix bool) int
+		WithdrawConsent   func(childComplexity int, id string, purpose string) int
+	}
+
 	PageInfo struct {
 		EndCursor   func(childComplexity int) int
 		HasNextPage func(childComplexity int) int
+	}
+
+	Person struct {
+		Consents func(childComplexity int) int
+		Email    func(childComplexity int) int
+		Leads    func(childComplexity int) int
+		Sessions func(childComplexity int) int
+	}
+
+	PersonConsent struct {
+		At      func(childComplexity int) int
+		Consent func(childComplexity int) int
+		Locale  func(childComplexity int) int
+	}
+
+	PersonSession struct {
+		Attribution      func(childComplexity int) int
+		Consent          func(childComplexity int) int
+		Count            func(childComplexity int) int
+		Currency         func(childComplexity int) int
+		Email            func(childComplexity int) int
+		FirstAttribution func(childComplexity int) int
+		FirstName        func(childComplexity int) int
+		FirstSeen        func(childComplexity int) int
+		ID               func(childComplexity int) int
+		LastSeen         func(childComplexity int) int
+		Locale           func(childComplexity int) int
+		Max              func(childComplexity int) int
+		Min              func(childComplexity int) int
+		Selections       func(childComplexity int) int
 	}
 
 	PostalAddress struct {
@@ -419,19 +460,20 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		Audit            func(childComplexity int, lead *string, first *int, after *string) int
-		CacheStats       func(childComplexity int) int
-		Content          func(childComplexity int, documentType string, locale schema.Locale, id *string, slug *string) int
-		Deliveries       func(childComplexity int, lead *string, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) int
-		EstimateQuote    func(childComplexity int, selections schema.EstimateSelectionsInput, locale *schema.Locale) int
-		Funnel           func(childComplexity int, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) int
-		Lead             func(childComplexity int, id string) int
-		Leads            func(childComplexity int, search *string, email *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) int
-		OperatorSessions func(childComplexity int) int
-		QuotePDF         func(childComplexity int, id string, locale *schema.Locale) int
-		ServiceHealth    func(childComplexity int) int
-		SiteSettings     func(childComplexity int, id string) int
-		VerifyAudit      func(childComplexity int, head *string) int
+		Audit         func(childComplexity int, lead *string, first *int, after *string) int
+		CacheStats    func(childComplexity int) int
+		Content       func(childComplexity int, documentType string, locale schema.Locale, id *string, slug *string) int
+		Deliveries    func(childComplexity int, lead *string, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) int
+		EstimateQuote func(childComplexity int, selections schema.EstimateSelectionsInput, locale *schema.Locale) int
+		Funnel        func(childComplexity int, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) int
+		Lead          func(childComplexity int, id string) int
+		Leads         func(childComplexity int, search *string, email *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) int
+		Logins        func(childComplexity int) int
+		Person        func(childComplexity int, email string) int
+		QuotePDF      func(childComplexity int, id string, locale *schema.Locale) int
+		ServiceHealth func(childComplexity int) int
+		SiteSettings  func(childComplexity int, id string) int
+		VerifyAudit   func(childComplexity int, head *string) int
 	}
 
 	QuoteEstimate struct {
@@ -496,6 +538,23 @@ type ComplexityRoot struct {
 	TrackQuotePayload struct {
 		SessionID func(childComplexity int) int
 		Success   func(childComplexity int) int
+	}
+
+	VerifiedTarget struct {
+		Error    func(childComplexity int) int
+		Missing  func(childComplexity int) int
+		NotSent  func(childComplexity int) int
+		Present  func(childComplexity int) int
+		Resent   func(childComplexity int) int
+		Target   func(childComplexity int) int
+		UnderWay func(childComplexity int) int
+	}
+
+	Withdrawal struct {
+		DeletedLeads func(childComplexity int) int
+		Lead         func(childComplexity int) int
+		Leads        func(childComplexity int) int
+		Sessions     func(childComplexity int) int
 	}
 }
 
@@ -877,6 +936,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DeliveryEdge.Node(childComplexity), true
 
+	case "DeliveryVerification.failed":
+		if e.ComplexityRoot.DeliveryVerification.Failed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryVerification.Failed(childComplexity), true
+	case "DeliveryVerification.leads":
+		if e.ComplexityRoot.DeliveryVerification.Leads == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryVerification.Leads(childComplexity), true
+	case "DeliveryVerification.missing":
+		if e.ComplexityRoot.DeliveryVerification.Missing == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryVerification.Missing(childComplexity), true
+	case "DeliveryVerification.targets":
+		if e.ComplexityRoot.DeliveryVerification.Targets == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryVerification.Targets(childComplexity), true
+
 	case "ErasurePlace.detail":
 		if e.ComplexityRoot.ErasurePlace.Detail == nil {
 			break
@@ -932,6 +1016,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ErasureReceipt.Email(childComplexity), true
+	case "ErasureReceipt.failed":
+		if e.ComplexityRoot.ErasureReceipt.Failed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ErasureReceipt.Failed(childComplexity), true
+	case "ErasureReceipt.finishedAt":
+		if e.ComplexityRoot.ErasureReceipt.FinishedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ErasureReceipt.FinishedAt(childComplexity), true
+	case "ErasureReceipt.left":
+		if e.ComplexityRoot.ErasureReceipt.Left == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ErasureReceipt.Left(childComplexity), true
 	case "ErasureReceipt.places":
 		if e.ComplexityRoot.ErasureReceipt.Places == nil {
 			break
@@ -1717,6 +1819,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.LocalizedString.Ro(childComplexity), true
 
+	case "Login.actor":
+		if e.ComplexityRoot.Login.Actor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Login.Actor(childComplexity), true
+	case "Login.checkAt":
+		if e.ComplexityRoot.Login.CheckAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Login.CheckAt(childComplexity), true
+	case "Login.expiresAt":
+		if e.ComplexityRoot.Login.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Login.ExpiresAt(childComplexity), true
+	case "Login.id":
+		if e.ComplexityRoot.Login.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Login.ID(childComplexity), true
+	case "Login.role":
+		if e.ComplexityRoot.Login.Role == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Login.Role(childComplexity), true
+	case "Login.startedAt":
+		if e.ComplexityRoot.Login.StartedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Login.StartedAt(childComplexity), true
+
 	case "Logo.alt":
 		if e.ComplexityRoot.Logo.Alt == nil {
 			break
@@ -1774,28 +1913,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ClearCache(childComplexity, args["all"].(*bool), args["pattern"].(*string)), true
-	case "Mutation.endOperatorSession":
-		if e.ComplexityRoot.Mutation.EndOperatorSession == nil {
+	case "Mutation.endLogin":
+		if e.ComplexityRoot.Mutation.EndLogin == nil {
 			break
 		}
 
-		args, err := ec.field_Mutation_endOperatorSession_args(ctx, rawArgs)
+		args, err := ec.field_Mutation_endLogin_args(ctx, rawArgs)
 		if err != nil {
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.EndOperatorSession(childComplexity, args["id"].(string)), true
-	case "Mutation.endOperatorSessions":
-		if e.ComplexityRoot.Mutation.EndOperatorSessions == nil {
+		return e.ComplexityRoot.Mutation.EndLogin(childComplexity, args["id"].(string)), true
+	case "Mutation.endLogins":
+		if e.ComplexityRoot.Mutation.EndLogins == nil {
 			break
 		}
 
-		args, err := ec.field_Mutation_endOperatorSessions_args(ctx, rawArgs)
+		args, err := ec.field_Mutation_endLogins_args(ctx, rawArgs)
 		if err != nil {
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.EndOperatorSessions(childComplexity, args["ids"].([]string), args["all"].(bool)), true
+		return e.ComplexityRoot.Mutation.EndLogins(childComplexity, args["ids"].([]string), args["all"].(bool)), true
 	case "Mutation.eraseLeads":
 		if e.ComplexityRoot.Mutation.EraseLeads == nil {
 			break
@@ -1972,6 +2111,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.TrackQuote(childComplexity, args["input"].(schema.TrackQuoteInput)), true
+	case "Mutation.verifyDeliveries":
+		if e.ComplexityRoot.Mutation.VerifyDeliveries == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_verifyDeliveries_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.VerifyDeliveries(childComplexity, args["since"].(*time.Time), args["target"].(*schema.DeliveryTarget), args["fix"].(bool)), true
 	case "Mutation.withdrawConsent":
 		if e.ComplexityRoot.Mutation.WithdrawConsent == nil {
 			break
@@ -1983,43 +2133,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.WithdrawConsent(childComplexity, args["id"].(string), args["purpose"].(string)), true
-
-	case "OperatorSession.actor":
-		if e.ComplexityRoot.OperatorSession.Actor == nil {
-			break
-		}
-
-		return e.ComplexityRoot.OperatorSession.Actor(childComplexity), true
-	case "OperatorSession.checkAt":
-		if e.ComplexityRoot.OperatorSession.CheckAt == nil {
-			break
-		}
-
-		return e.ComplexityRoot.OperatorSession.CheckAt(childComplexity), true
-	case "OperatorSession.expiresAt":
-		if e.ComplexityRoot.OperatorSession.ExpiresAt == nil {
-			break
-		}
-
-		return e.ComplexityRoot.OperatorSession.ExpiresAt(childComplexity), true
-	case "OperatorSession.id":
-		if e.ComplexityRoot.OperatorSession.ID == nil {
-			break
-		}
-
-		return e.ComplexityRoot.OperatorSession.ID(childComplexity), true
-	case "OperatorSession.role":
-		if e.ComplexityRoot.OperatorSession.Role == nil {
-			break
-		}
-
-		return e.ComplexityRoot.OperatorSession.Role(childComplexity), true
-	case "OperatorSession.startedAt":
-		if e.ComplexityRoot.OperatorSession.StartedAt == nil {
-			break
-		}
-
-		return e.ComplexityRoot.OperatorSession.StartedAt(childComplexity), true
 
 	case "PageInfo.endCursor":
 		if e.ComplexityRoot.PageInfo.EndCursor == nil {
@@ -2033,6 +2146,135 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PageInfo.HasNextPage(childComplexity), true
+
+	case "Person.consents":
+		if e.ComplexityRoot.Person.Consents == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Person.Consents(childComplexity), true
+	case "Person.email":
+		if e.ComplexityRoot.Person.Email == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Person.Email(childComplexity), true
+	case "Person.leads":
+		if e.ComplexityRoot.Person.Leads == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Person.Leads(childComplexity), true
+	case "Person.sessions":
+		if e.ComplexityRoot.Person.Sessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Person.Sessions(childComplexity), true
+
+	case "PersonConsent.at":
+		if e.ComplexityRoot.PersonConsent.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonConsent.At(childComplexity), true
+	case "PersonConsent.consent":
+		if e.ComplexityRoot.PersonConsent.Consent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonConsent.Consent(childComplexity), true
+	case "PersonConsent.locale":
+		if e.ComplexityRoot.PersonConsent.Locale == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonConsent.Locale(childComplexity), true
+
+	case "PersonSession.attribution":
+		if e.ComplexityRoot.PersonSession.Attribution == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonSession.Attribution(childComplexity), true
+	case "PersonSession.consent":
+		if e.ComplexityRoot.PersonSession.Consent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonSession.Consent(childComplexity), true
+	case "PersonSession.count":
+		if e.ComplexityRoot.PersonSession.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonSession.Count(childComplexity), true
+	case "PersonSession.currency":
+		if e.ComplexityRoot.PersonSession.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonSession.Currency(childComplexity), true
+	case "PersonSession.email":
+		if e.ComplexityRoot.PersonSession.Email == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonSession.Email(childComplexity), true
+	case "PersonSession.firstAttribution":
+		if e.ComplexityRoot.PersonSession.FirstAttribution == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonSession.FirstAttribution(childComplexity), true
+	case "PersonSession.firstName":
+		if e.ComplexityRoot.PersonSession.FirstName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonSession.FirstName(childComplexity), true
+	case "PersonSession.firstSeen":
+		if e.ComplexityRoot.PersonSession.FirstSeen == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonSession.FirstSeen(childComplexity), true
+	case "PersonSession.id":
+		if e.ComplexityRoot.PersonSession.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonSession.ID(childComplexity), true
+	case "PersonSession.lastSeen":
+		if e.ComplexityRoot.PersonSession.LastSeen == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonSession.LastSeen(childComplexity), true
+	case "PersonSession.locale":
+		if e.ComplexityRoot.PersonSession.Locale == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonSession.Locale(childComplexity), true
+	case "PersonSession.max":
+		if e.ComplexityRoot.PersonSession.Max == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonSession.Max(childComplexity), true
+	case "PersonSession.min":
+		if e.ComplexityRoot.PersonSession.Min == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonSession.Min(childComplexity), true
+	case "PersonSession.selections":
+		if e.ComplexityRoot.PersonSession.Selections == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonSession.Selections(childComplexity), true
 
 	case "PostalAddress.city":
 		if e.ComplexityRoot.PostalAddress.City == nil {
@@ -2149,12 +2391,23 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Leads(childComplexity, args["search"].(*string), args["email"].(*string), args["state"].(*schema.LeadState), args["status"].(*schema.LeadStatus), args["owner"].(*string), args["locale"].(*schema.Locale), args["source"].(*string), args["currency"].(*string), args["amountFrom"].(*float64), args["amountTo"].(*float64), args["since"].(*time.Time), args["until"].(*time.Time), args["sort"].(schema.LeadSort), args["first"].(*int), args["after"].(*string)), true
-	case "Query.operatorSessions":
-		if e.ComplexityRoot.Query.OperatorSessions == nil {
+	case "Query.logins":
+		if e.ComplexityRoot.Query.Logins == nil {
 			break
 		}
 
-		return e.ComplexityRoot.Query.OperatorSessions(childComplexity), true
+		return e.ComplexityRoot.Query.Logins(childComplexity), true
+	case "Query.person":
+		if e.ComplexityRoot.Query.Person == nil {
+			break
+		}
+
+		args, err := ec.field_Query_person_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Person(childComplexity, args["email"].(string)), true
 	case "Query.quotePdf":
 		if e.ComplexityRoot.Query.QuotePDF == nil {
 			break
@@ -2448,6 +2701,74 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.TrackQuotePayload.Success(childComplexity), true
 
+	case "VerifiedTarget.error":
+		if e.ComplexityRoot.VerifiedTarget.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.VerifiedTarget.Error(childComplexity), true
+	case "VerifiedTarget.missing":
+		if e.ComplexityRoot.VerifiedTarget.Missing == nil {
+			break
+		}
+
+		return e.ComplexityRoot.VerifiedTarget.Missing(childComplexity), true
+	case "VerifiedTarget.notSent":
+		if e.ComplexityRoot.VerifiedTarget.NotSent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.VerifiedTarget.NotSent(childComplexity), true
+	case "VerifiedTarget.present":
+		if e.ComplexityRoot.VerifiedTarget.Present == nil {
+			break
+		}
+
+		return e.ComplexityRoot.VerifiedTarget.Present(childComplexity), true
+	case "VerifiedTarget.resent":
+		if e.ComplexityRoot.VerifiedTarget.Resent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.VerifiedTarget.Resent(childComplexity), true
+	case "VerifiedTarget.target":
+		if e.ComplexityRoot.VerifiedTarget.Target == nil {
+			break
+		}
+
+		return e.ComplexityRoot.VerifiedTarget.Target(childComplexity), true
+	case "VerifiedTarget.underWay":
+		if e.ComplexityRoot.VerifiedTarget.UnderWay == nil {
+			break
+		}
+
+		return e.ComplexityRoot.VerifiedTarget.UnderWay(childComplexity), true
+
+	case "Withdrawal.deletedLeads":
+		if e.ComplexityRoot.Withdrawal.DeletedLeads == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Withdrawal.DeletedLeads(childComplexity), true
+	case "Withdrawal.lead":
+		if e.ComplexityRoot.Withdrawal.Lead == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Withdrawal.Lead(childComplexity), true
+	case "Withdrawal.leads":
+		if e.ComplexityRoot.Withdrawal.Leads == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Withdrawal.Leads(childComplexity), true
+	case "Withdrawal.sessions":
+		if e.ComplexityRoot.Withdrawal.Sessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Withdrawal.Sessions(childComplexity), true
+
 	}
 	return 0, false
 }
@@ -2666,8 +2987,8 @@ enum AuditAction {
   NOTE
   "A lead was erased, or an erasure found none."
   ERASED
-  "A session of an operator was ended for its owner."
-  SESSION_ENDED
+  "The login of an operator was ended by another one."
+  LOGIN_ENDED
   "The service deleted old entries. The detail has the last one of them, and the retention."
   PRUNED
 }
@@ -3046,10 +3367,14 @@ directive @command(
   the answer is printed as lines of a name and a value.
   """
   columns: [String!]
+  "Field of the answer that is printed as it is, and of a connection that of each page: a file for other programs."
+  text: String
   "Arguments that may be an empty text. Others are refused, so that a variable of a script that is not set selects nothing."
   empty: [String!]
   "Path of a field that is null, false, 0 or empty if all is well. Otherwise the exit code is 2."
   finding: String
+  "Path of a field that is not null, false, 0 or empty if a part failed. The exit code is 1 then."
+  failure: String
   "Calls that the help shows."
   examples: [String!]
   "Asked before the command runs, unless ` + "`" + `--yes` + "`" + ` is given."
@@ -3132,6 +3457,46 @@ enum LeadChangeKind {
   CHANGED
   "It was erased, or deleted because of its age."
   ERASED
+}
+`, BuiltIn: false},
+	{Name: "../logins.graphqls", Input: `extend type Query {
+  """
+  Logins of operators who signed in with an account, the newest first. Those with a token are not stored: they end when
+  it is removed from the settings.
+  """
+  logins: [Login!]! @auth(token: ADMIN, role: ADMIN) @cost(weight: 20)
+}
+
+extend type Mutation {
+  "Ends logins of operators, at once and at every instance, and returns how many there were."
+  endLogins(
+    "Ids of the logins."
+    ids: [ID!]! = [] @constraint(maxItems: 500, maxLength: 64)
+    "True: all logins."
+    all: Boolean! = false
+  ): Int! @auth(token: ADMIN, role: ADMIN) @cost(weight: 100)
+
+  "Ends the login of an operator, at once and at every instance, and returns it. Fails with ` + "`" + `NOT_FOUND` + "`" + `."
+  endLogin(
+    "Id of the login."
+    id: ID! @constraint(maxLength: 64)
+  ): Login! @auth(token: ADMIN, role: ADMIN) @cost(weight: 20)
+}
+
+"The time during which an operator is signed in to the inbox with an account."
+type Login {
+  "Names the login. It opens nothing."
+  id: ID!
+  "Whose it is, as the audit names the actor: ` + "`" + `oidc:` + "`" + ` and the subject of the account."
+  actor: String!
+  "What the operator may do."
+  role: Role!
+  "When it began."
+  startedAt: DateTime!
+  "When the role is due to be checked with the provider of accounts."
+  checkAt: DateTime!
+  "When it ends, whatever the provider says."
+  expiresAt: DateTime!
 }
 `, BuiltIn: false},
 	{Name: "../operator.graphqls", Input: `extend type Query {
@@ -3287,28 +3652,17 @@ extend type Mutation {
   ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
-  Withdraws a consent that a person gave, in this lead and in every other of the same address. CMS and CRM are told by
-  new deliveries, but not of leads that were deleted after ` + "`" + `SUBMISSION_RETENTION` + "`" + `: change these there by hand.
-  With ` + "`" + `save_progress` + "`" + `, what was typed into sessions without being submitted is erased, too.
-  Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` if the address has not given the consent and nothing was erased.
+  Compares leads with what the CMS and the CRM have, and sends what is missing again if asked to. A system that can't be
+  asked, such as a mailbox, is judged by the deliveries to it.
   """
-  withdrawConsent(
-    "Id of the lead, or its PDF reference."
-    id: ID! @constraint(maxLength: 64)
-    "What for."
-    purpose: String! @constraint(maxLength: 64, format: SLUG)
-  ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
-
-  """
-  Erases everything that is stored about an e-mail address: deliveries, the CMS's documents, the CRM's contact, leads,
-  contact hints in sessions, PDFs. Failures are in the receipt; erasing again completes it.
-  """
-  eraseLeads(
-    "The address, in any spelling that reaches its mailbox: letter case, quotes and the form of the domain do not matter."
-    email: String! @constraint(format: EMAIL, maxLength: 254)
-    "True: only report what is stored."
-    dryRun: Boolean! = true
-  ): ErasureReceipt! @auth(token: ADMIN, role: ADMIN) @cost(weight: 1000)
+  verifyDeliveries(
+    "Only leads submitted at this time or later."
+    since: DateTime
+    "Only this system."
+    target: DeliveryTarget
+    "True: send again what the CMS or the CRM lacks."
+    fix: Boolean! = false
+  ): DeliveryVerification! @auth(token: ADMIN, role: ADMIN) @cost(weight: 1000)
 }
 
 "State of a lead."
@@ -3363,7 +3717,8 @@ type LeadConnection {
   pageInfo: PageInfo!
   """
   The leads of the page as CSV, with the columns of ` + "`" + `siteapi leads export` + "`" + `. The names of the columns come first on the
-  first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Null for a viewer.
+  first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Of an ` + "`" + `email` + "`" + ` without
+  other filters, everything else that is stored about the person comes last. Null for a viewer.
   """
   csv: String @auth(token: ADMIN, role: SALES)
 }
@@ -3579,6 +3934,36 @@ type DeliveryAttempt {
   error: String!
 }
 
+"What the CMS and the CRM have of the leads."
+type DeliveryVerification {
+  "Number of leads that were compared."
+  leads: Int!
+  "Number of deliveries that the CMS or the CRM lacks."
+  missing: Int!
+  "Number of systems that could not be asked."
+  failed: Int!
+  "The systems."
+  targets: [VerifiedTarget!]!
+}
+
+"What one system has of the leads."
+type VerifiedTarget {
+  "The system."
+  target: DeliveryTarget!
+  "Number of leads that it has."
+  present: Int!
+  "Number of leads that it lacks, whose delivery is under way."
+  underWay: Int!
+  "Number of leads that it lacks, and that nothing will deliver. Of a system that can't be asked: failed deliveries."
+  missing: Int!
+  "Number of missing leads that are sent again."
+  resent: Int!
+  "Number of mails that are not sent, for a reason that the delivery names."
+  notSent: Int!
+  "Why it could not be asked."
+  error: String
+}
+
 "How far visitors get in the calculator, and what they choose."
 type Funnel {
   "The steps, in their order."
@@ -3732,36 +4117,6 @@ type ContentHealth {
   "Number of documents."
   documents: Int!
 }
-
-"What an erasure found and removed. It contains no personal data but the address."
-type ErasureReceipt {
-  "The address, in lower case."
-  email: String!
-  "True: nothing was changed."
-  dryRun: Boolean!
-  "True: everything that was found is erased."
-  complete: Boolean!
-  "The places that were searched."
-  places: [ErasurePlace!]!
-  "What the service cannot erase, in words."
-  remains: [String!]!
-}
-
-"A place where personal data may be stored."
-type ErasurePlace {
-  "The place: ` + "`" + `deliveries` + "`" + `, ` + "`" + `cms` + "`" + `, ` + "`" + `crm` + "`" + `, ` + "`" + `mail` + "`" + ` (files of development), ` + "`" + `database` + "`" + ` or ` + "`" + `cache` + "`" + `."
-  place: String!
-  "What is counted there, such as ` + "`" + `documents` + "`" + `."
-  unit: String!
-  "How much was found; null if that is not known."
-  found: Int
-  "How much was erased."
-  erased: Int!
-  "` + "`" + `unknown` + "`" + `, ` + "`" + `nothing there` + "`" + `, ` + "`" + `found` + "`" + `, ` + "`" + `erased` + "`" + `, ` + "`" + `failed` + "`" + `, or ` + "`" + `kept` + "`" + ` because another place failed."
-  state: String!
-  "What failed."
-  detail: String
-}
 `, BuiltIn: false},
 	{Name: "../outcome.graphqls", Input: `extend type Mutation {
   """
@@ -3817,6 +4172,145 @@ enum LeadOutcomeSource {
   OPERATOR
   "The CRM, which is asked every hour where it is HubSpot."
   CRM
+}
+`, BuiltIn: false},
+	{Name: "../person.graphqls", Input: `extend type Query {
+  """
+  What is stored about an e-mail address, with a lead or without one, for a person who asks. ` + "`" + `leads` + "`" + ` with the same ` + "`" + `email` + "`" + `
+  and no other filter writes it to a file (` + "`" + `csv` + "`" + `), ` + "`" + `withdrawConsent` + "`" + ` and ` + "`" + `eraseLeads` + "`" + ` take the address, too.
+  """
+  person(
+    "The address, in any spelling that reaches its mailbox."
+    email: String! @constraint(format: EMAIL, maxLength: 254)
+  ): Person! @auth(token: ADMIN, role: SALES) @cost(weight: 200)
+}
+
+extend type Mutation {
+  """
+  Withdraws a consent that a person gave, in all leads of the address. CMS and CRM are notified by new deliveries, but not
+  of leads that were deleted after ` + "`" + `SUBMISSION_RETENTION` + "`" + `: change these there by hand.
+  With ` + "`" + `save_progress` + "`" + `, what was typed into sessions without being submitted is erased, too.
+  Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` if the address has not given the consent and nothing was erased.
+  """
+  withdrawConsent(
+    "Id of a lead of the person, its PDF reference, or the e-mail address in any spelling."
+    id: ID! @constraint(maxLength: 254)
+    "What for."
+    purpose: String! @constraint(maxLength: 64, format: SLUG)
+  ): Withdrawal! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
+
+  """
+  Erases everything that is stored about an e-mail address: deliveries, the CMS's documents, the CRM's contact, leads,
+  contact hints in sessions, PDFs. Failures are in the receipt; erasing again completes it.
+  """
+  eraseLeads(
+    "The address, in any spelling that reaches its mailbox: letter case, quotes and the form of the domain do not matter."
+    email: String! @constraint(format: EMAIL, maxLength: 254)
+    "True: only report what is stored."
+    dryRun: Boolean! = true
+  ): ErasureReceipt! @auth(token: ADMIN, role: ADMIN) @cost(weight: 1000)
+}
+
+"What is stored about an e-mail address. It is personal data."
+type Person {
+  "The address, in lower case."
+  email: String!
+  "Its leads, the newest first, at most 500."
+  leads: [Lead!]!
+  "Consents that have outlived their leads, the oldest first."
+  consents: [PersonConsent!]!
+  "Sessions of the calculator in which the address was typed, and those of its leads, in the order in which they began."
+  sessions: [PersonSession!]!
+}
+
+"A consent whose lead was deleted after ` + "`" + `SUBMISSION_RETENTION` + "`" + `."
+type PersonConsent {
+  "When the lead was submitted."
+  at: DateTime!
+  "Language of the lead; null: not given."
+  locale: Locale
+  "What was agreed to."
+  consent: LeadConsent!
+}
+
+"The latest state of a visitor's calculator."
+type PersonSession {
+  "Id of the session."
+  id: ID!
+  "When it was tracked first."
+  firstSeen: DateTime!
+  "When it was tracked last."
+  lastSeen: DateTime!
+  "Number of states that were tracked."
+  count: Int!
+  "Language of the visitor; null: not given."
+  locale: Locale
+  "The first name that was typed; null: none."
+  firstName: String
+  "The address that was typed; null: none."
+  email: String
+  "The consent to keeping what is typed; null: it was not given."
+  consent: LeadConsent
+  "What was chosen; ` + "`" + `projectType` + "`" + ` is empty where nothing was."
+  selections: LeadSelections!
+  "Lower bound of the range that was shown, in units of the currency; null: none."
+  min: Float
+  "Upper bound of that range; null: none."
+  max: Float
+  "Its currency, ISO 4217; null: not given."
+  currency: String
+  "Where the visitor came from at last."
+  attribution: LeadAttribution
+  "Where the visitor came from at first."
+  firstAttribution: LeadAttribution
+}
+
+"What a withdrawal changed."
+type Withdrawal {
+  "Number of leads in which the consent is withdrawn; CMS and CRM are notified."
+  leads: Int!
+  "Number of leads that retention had deleted, so that CMS and CRM are not notified of them: change these there by hand."
+  deletedLeads: Int!
+  "Number of sessions in which what was typed is erased."
+  sessions: Int!
+  "The lead that was named; null where an address was."
+  lead: Lead
+}
+
+"What an erasure found and removed. It contains no personal data but the address."
+type ErasureReceipt {
+  "The address, in lower case."
+  email: String!
+  "True: nothing was changed."
+  dryRun: Boolean!
+  "True: everything that was found is erased."
+  complete: Boolean!
+  "When it ended."
+  finishedAt: DateTime!
+  "Number of places where something was found that is not erased."
+  left: Int!
+  "Number of places that could not be searched or erased."
+  failed: Int!
+  "The places that were searched."
+  places: [ErasurePlace!]!
+  "What the service cannot erase, in words."
+  remains: [String!]!
+}
+
+"A place where personal data may be stored."
+type ErasurePlace {
+  "The place: ` + "`" + `deliveries` + "`" + `, ` + "`" + `cms` + "`" + `, ` + "`" + `crm` + "`" + `, ` + "`" + `mail` + "`" + ` (files of development), ` + "`" + `database` + "`" + ` or ` + "`" + `cache` + "`" + `."
+  place: String!
+  "What is counted there, such as ` + "`" + `documents` + "`" + `."
+  unit: String!
+  "How much was found; null if that is not known."
+  found: Int
+  "How much was erased."
+  erased: Int!
+  "` + "`" + `unknown` + "`" + `, ` + "`" + `nothing there` + "`" + `, ` + "`" + `found` + "`" + `, ` + "`" + `erased` + "`" + `, ` + "`" + `failed` + "`" + `, or ` + "`" + `kept` + "`" + ` because another place failed."
+  state: String!
+  "What failed."
+  detail: String
 }
 `, BuiltIn: false},
 	{Name: "../quote.graphqls", Input: `extend type Query {
@@ -4137,46 +4631,6 @@ type Query
 
 "Mutations. The fields of a request run one after the other, in the order written."
 type Mutation
-`, BuiltIn: false},
-	{Name: "../sessions.graphqls", Input: `extend type Query {
-  """
-  Sessions of operators who signed in with an account, the newest first. Those of a token are not stored: they end when
-  it is removed from ` + "`" + `ADMIN_API_TOKEN` + "`" + `.
-  """
-  operatorSessions: [OperatorSession!]! @auth(token: ADMIN, role: ADMIN) @cost(weight: 20)
-}
-
-extend type Mutation {
-  "Ends sessions of operators, at once and at every instance, and returns how many there were."
-  endOperatorSessions(
-    "Ids of the sessions."
-    ids: [ID!]! = [] @constraint(maxItems: 500, maxLength: 64)
-    "True: all sessions."
-    all: Boolean! = false
-  ): Int! @auth(token: ADMIN, role: ADMIN) @cost(weight: 100)
-
-  "Ends the session of an operator, at once and at every instance, and returns it. Fails with ` + "`" + `NOT_FOUND` + "`" + `."
-  endOperatorSession(
-    "Id of the session."
-    id: ID! @constraint(maxLength: 64)
-  ): OperatorSession! @auth(token: ADMIN, role: ADMIN) @cost(weight: 20)
-}
-
-"A session of the inbox that an account opened."
-type OperatorSession {
-  "Names the session. It opens nothing."
-  id: ID!
-  "Whose it is, as the audit names the actor: ` + "`" + `oidc:` + "`" + ` and the subject of the account."
-  actor: String!
-  "What the operator may do in it."
-  role: Role!
-  "When it began."
-  startedAt: DateTime!
-  "When the role is due to be checked with the provider of accounts."
-  checkAt: DateTime!
-  "When it ends, whatever the provider says."
-  expiresAt: DateTime!
-}
 `, BuiltIn: false},
 	{Name: "../site.graphqls", Input: `extend type Query {
   """
@@ -4733,6 +5187,20 @@ func (ec *executionContext) childFields_DeliveryEdge(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type DeliveryEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_DeliveryVerification(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "leads":
+		return ec.fieldContext_DeliveryVerification_leads(ctx, field)
+	case "missing":
+		return ec.fieldContext_DeliveryVerification_missing(ctx, field)
+	case "failed":
+		return ec.fieldContext_DeliveryVerification_failed(ctx, field)
+	case "targets":
+		return ec.fieldContext_DeliveryVerification_targets(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeliveryVerification", field.Name)
+}
+
 func (ec *executionContext) childFields_ErasurePlace(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "place":
@@ -4759,6 +5227,12 @@ func (ec *executionContext) childFields_ErasureReceipt(ctx context.Context, fiel
 		return ec.fieldContext_ErasureReceipt_dryRun(ctx, field)
 	case "complete":
 		return ec.fieldContext_ErasureReceipt_complete(ctx, field)
+	case "finishedAt":
+		return ec.fieldContext_ErasureReceipt_finishedAt(ctx, field)
+	case "left":
+		return ec.fieldContext_ErasureReceipt_left(ctx, field)
+	case "failed":
+		return ec.fieldContext_ErasureReceipt_failed(ctx, field)
 	case "places":
 		return ec.fieldContext_ErasureReceipt_places(ctx, field)
 	case "remains":
@@ -5183,6 +5657,24 @@ func (ec *executionContext) childFields_LocalizedString(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type LocalizedString", field.Name)
 }
 
+func (ec *executionContext) childFields_Login(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Login_id(ctx, field)
+	case "actor":
+		return ec.fieldContext_Login_actor(ctx, field)
+	case "role":
+		return ec.fieldContext_Login_role(ctx, field)
+	case "startedAt":
+		return ec.fieldContext_Login_startedAt(ctx, field)
+	case "checkAt":
+		return ec.fieldContext_Login_checkAt(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_Login_expiresAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Login", field.Name)
+}
+
 func (ec *executionContext) childFields_Logo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "asset":
@@ -5193,24 +5685,6 @@ func (ec *executionContext) childFields_Logo(ctx context.Context, field graphql.
 	return nil, fmt.Errorf("no field named %q was found under type Logo", field.Name)
 }
 
-func (ec *executionContext) childFields_OperatorSession(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-	switch field.Name {
-	case "id":
-		return ec.fieldContext_OperatorSession_id(ctx, field)
-	case "actor":
-		return ec.fieldContext_OperatorSession_actor(ctx, field)
-	case "role":
-		return ec.fieldContext_OperatorSession_role(ctx, field)
-	case "startedAt":
-		return ec.fieldContext_OperatorSession_startedAt(ctx, field)
-	case "checkAt":
-		return ec.fieldContext_OperatorSession_checkAt(ctx, field)
-	case "expiresAt":
-		return ec.fieldContext_OperatorSession_expiresAt(ctx, field)
-	}
-	return nil, fmt.Errorf("no field named %q was found under type OperatorSession", field.Name)
-}
-
 func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "hasNextPage":
@@ -5219,6 +5693,66 @@ func (ec *executionContext) childFields_PageInfo(ctx context.Context, field grap
 		return ec.fieldContext_PageInfo_endCursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PageInfo", field.Name)
+}
+
+func (ec *executionContext) childFields_Person(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "email":
+		return ec.fieldContext_Person_email(ctx, field)
+	case "leads":
+		return ec.fieldContext_Person_leads(ctx, field)
+	case "consents":
+		return ec.fieldContext_Person_consents(ctx, field)
+	case "sessions":
+		return ec.fieldContext_Person_sessions(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Person", field.Name)
+}
+
+func (ec *executionContext) childFields_PersonConsent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_PersonConsent_at(ctx, field)
+	case "locale":
+		return ec.fieldContext_PersonConsent_locale(ctx, field)
+	case "consent":
+		return ec.fieldContext_PersonConsent_consent(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PersonConsent", field.Name)
+}
+
+func (ec *executionContext) childFields_PersonSession(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_PersonSession_id(ctx, field)
+	case "firstSeen":
+		return ec.fieldContext_PersonSession_firstSeen(ctx, field)
+	case "lastSeen":
+		return ec.fieldContext_PersonSession_lastSeen(ctx, field)
+	case "count":
+		return ec.fieldContext_PersonSession_count(ctx, field)
+	case "locale":
+		return ec.fieldContext_PersonSession_locale(ctx, field)
+	case "firstName":
+		return ec.fieldContext_PersonSession_firstName(ctx, field)
+	case "email":
+		return ec.fieldContext_PersonSession_email(ctx, field)
+	case "consent":
+		return ec.fieldContext_PersonSession_consent(ctx, field)
+	case "selections":
+		return ec.fieldContext_PersonSession_selections(ctx, field)
+	case "min":
+		return ec.fieldContext_PersonSession_min(ctx, field)
+	case "max":
+		return ec.fieldContext_PersonSession_max(ctx, field)
+	case "currency":
+		return ec.fieldContext_PersonSession_currency(ctx, field)
+	case "attribution":
+		return ec.fieldContext_PersonSession_attribution(ctx, field)
+	case "firstAttribution":
+		return ec.fieldContext_PersonSession_firstAttribution(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PersonSession", field.Name)
 }
 
 func (ec *executionContext) childFields_PostalAddress(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5353,6 +5887,40 @@ func (ec *executionContext) childFields_TrackQuotePayload(ctx context.Context, f
 		return ec.fieldContext_TrackQuotePayload_sessionId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type TrackQuotePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_VerifiedTarget(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "target":
+		return ec.fieldContext_VerifiedTarget_target(ctx, field)
+	case "present":
+		return ec.fieldContext_VerifiedTarget_present(ctx, field)
+	case "underWay":
+		return ec.fieldContext_VerifiedTarget_underWay(ctx, field)
+	case "missing":
+		return ec.fieldContext_VerifiedTarget_missing(ctx, field)
+	case "resent":
+		return ec.fieldContext_VerifiedTarget_resent(ctx, field)
+	case "notSent":
+		return ec.fieldContext_VerifiedTarget_notSent(ctx, field)
+	case "error":
+		return ec.fieldContext_VerifiedTarget_error(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type VerifiedTarget", field.Name)
+}
+
+func (ec *executionContext) childFields_Withdrawal(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "leads":
+		return ec.fieldContext_Withdrawal_leads(ctx, field)
+	case "deletedLeads":
+		return ec.fieldContext_Withdrawal_deletedLeads(ctx, field)
+	case "sessions":
+		return ec.fieldContext_Withdrawal_sessions(ctx, field)
+	case "lead":
+		return ec.fieldContext_Withdrawal_lead(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Withdrawal", field.Name)
 }
 
 func (ec *executionContext) childFields___Directive(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -64,8 +64,10 @@ type Command struct {
 	Name     string   // with the groups above it, such as "leads list"
 	Args     []string // arguments that are given by their place
 	Columns  []string // paths in the answer, or in an item of the list
+	Text     string   // field of the answer that is printed as it is; empty: none
 	Empty    []string // arguments that may be an empty text
 	Finding  string   // path of a field that is not empty if something is wrong; empty: none
+	Failure  string   // path of a field that is not empty if a part failed; empty: none
 	Examples []string
 	Confirm  string // what is asked before it runs; empty: nothing
 }
@@ -188,8 +190,10 @@ func (o *Operation) directives() error {
 			Name:     text(args["name"]),
 			Args:     Texts(args["args"]),
 			Columns:  Texts(args["columns"]),
+			Text:     text(args["text"]),
 			Empty:    Texts(args["empty"]),
 			Finding:  text(args["finding"]),
+			Failure:  text(args["failure"]),
 			Examples: Texts(args["examples"]),
 			Confirm:  text(args["confirm"]),
 		}

@@ -143,13 +143,14 @@ func (a *App) newQuotes(verifier *turnstile.Verifier) *quotes.Resolver {
 // newOperators returns the resolver of what operators see and do.
 func (a *App) newOperators(rules *leads.Service) *operators.Resolver {
 	return &operators.Resolver{Deps: operators.Deps{
-		Leads:    rules,
-		Audit:    a.Data.Tables,
-		Sessions: a.Data.Tables,
-		Live:     &live.Feed{Changes: a.Data.Tables, Log: a.log},
-		Mails:    a.Mails,
-		Log:      a.log,
-		Now:      time.Now,
+		Leads:   rules,
+		Persons: a.Data.Tables,
+		Audit:   a.Data.Tables,
+		Logins:  a.Data.Tables,
+		Live:    &live.Feed{Changes: a.Data.Tables, Log: a.log},
+		Mails:   a.Mails,
+		Log:     a.log,
+		Now:     time.Now,
 	}}
 }
 

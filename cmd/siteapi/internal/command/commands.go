@@ -49,6 +49,6 @@ func summaries() map[string]string {
 		"content":    "content of the site, as the CMS has it",
 		"deliveries": "show, retry and verify deliveries to the CMS, the CRM and the webhook",
 		"leads":      "list, show, export, decide about and erase leads, and withdraw consents",
-		"sessions":   "list and end the sessions of operators who signed in with their account",
+		"logins":     "list and end logins of operators who signed in with their account",
 	}
 }

@@ -90,7 +90,9 @@ type document struct {
 // flags adds a flag for each argument that has no place of its own.
 func (r *document) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.BoolVar(&r.json, "json", false, "print JSON, for other programs")
+	if r.op.Command.Text == "" {
+		f.BoolVar(&r.json, "json", false, "print JSON, for other programs")
+	}
 	if len(r.op.Command.Columns) > 0 {
 		f.BoolVar(&r.csv, "csv", false, "print CSV, for spreadsheets")
 	}
@@ -103,6 +105,9 @@ func (r *document) flags(c *cobra.Command) {
 		switch {
 		case slices.Contains(r.op.Command.Args, arg.Name), arg.Name == argAfter, arg.Name == argDryRun:
 			// It is given by its place, or by the commands themselves.
+
+		case arg.Name == argFirst && r.op.Command.Text != "":
+			// All of it is printed, page by page.
 
 		case arg.Name == argFirst:
 			f.Var(flagValue{"many", r.setLimit}, "limit",
@@ -308,6 +313,9 @@ func (r *document) run(c *cobra.Command, d Drivers, args []string) error {
 		var values []json.RawMessage
 		more := false
 		for _, arguments := range calls {
+			if r.op.Command.Text != "" {
+				return "written", r.writeText(asCommand(c.Context()), exec, arguments, w)
+			}
 			value, isMore, err := r.answer(asCommand(c.Context()), exec, arguments)
 			if err != nil {
 				return "", err
@@ -432,29 +440,54 @@ func (r *document) answer(
 			return nil, false, r.refusal(problem)
 		}
 
-		var page struct {
-			Edges    []struct{ Node json.RawMessage }
-			PageInfo *struct {
-				HasNextPage bool
-				EndCursor   string
-			}
-		}
-		if json.Unmarshal(value, &page) != nil || page.PageInfo == nil {
+		var p page
+		if json.Unmarshal(value, &p) != nil || p.PageInfo == nil {
 			if string(value) == "null" {
 				return nil, false, errors.New("not found: there is nothing with this name")
 			}
 			return value, false, nil
 		}
 
-		for _, edge := range page.Edges {
+		for _, edge := range p.Edges {
 			nodes = append(nodes, edge.Node)
 		}
-		more := page.PageInfo.HasNextPage
+		more := p.PageInfo.HasNextPage
 		if !more || limit > 0 && len(nodes) >= limit {
 			list, err := json.Marshal(nodes)
 			return list, more, err
 		}
-		arguments[argAfter] = page.PageInfo.EndCursor
+		arguments[argAfter] = p.PageInfo.EndCursor
+	}
+}
+
+// page is the part of a connection that says what comes after it.
+type page struct {
+	Edges    []struct{ Node json.RawMessage }
+	PageInfo *struct {
+		HasNextPage bool
+		EndCursor   string
+	}
+}
+
+// writeText runs the operation and writes the text in its answer, page by page.
+func (r *document) writeText(
+	ctx context.Context, exec operations.Executor, arguments map[string]any, w io.Writer,
+) error {
+	for {
+		value, _, problem := r.op.Run(ctx, exec, r.op.Bind(arguments), http.Header{})
+		if problem != nil {
+			return r.refusal(problem)
+		}
+
+		var fields map[string]any
+		var p page
+		if err := errors.Join(json.Unmarshal(value, &fields), json.Unmarshal(value, &p)); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprint(w, fields[r.op.Command.Text]); err != nil || p.PageInfo == nil || !p.PageInfo.HasNextPage {
+			return err
+		}
+		arguments[argAfter] = p.PageInfo.EndCursor
 	}
 }
 

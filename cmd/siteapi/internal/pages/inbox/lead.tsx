@@ -172,7 +172,13 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
               {consent.given && !consent.withdrawnAt && (
                 <Action
                   done={words.consents.done}
-                  run={() => change(ask(WithdrawConsentDocument, { id: lead.id, purpose: consent.purpose }))}
+                  run={() =>
+                    change(
+                      ask(WithdrawConsentDocument, { id: lead.id, purpose: consent.purpose }).then(
+                        ({ withdrawConsent }) => ({ lead: withdrawConsent.lead! }),
+                      ),
+                    )
+                  }
                 >
                   {words.consents.withdraw}
                 </Action>

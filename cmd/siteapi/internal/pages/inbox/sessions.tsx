@@ -1,15 +1,15 @@
 // Who is signed in with an account, for admins.
-import { EndSessionDocument, SessionsDocument } from "../generated/inbox";
+import { EndLoginDocument, LoginsDocument } from "../generated/inbox";
 import { clock, exact } from "./format";
 import { Action, Empty, Pending } from "./parts";
 import { ask, useQuery } from "./service";
 import { words } from "./words";
 
 export function Sessions() {
-  const query = useQuery(SessionsDocument, {});
-  const sessions = query.data?.operatorSessions;
+  const query = useQuery(LoginsDocument, {});
+  const sessions = query.data?.logins;
   const end = async (id: string) => {
-    await ask(EndSessionDocument, { id });
+    await ask(EndLoginDocument, { id });
     query.reload();
   };
   return (

@@ -47,7 +47,7 @@ test("an operator signs in, arrives where the link led, and stays there when the
 
   const silently = page.waitForRequest((request) => request.url().includes("prompt=none"));
   const env = { ENVIRONMENT: "development", DATA_DIR: service.folder };
-  await promisify(execFile)(binary, ["sessions", "end", "--all"], { env });
+  await promisify(execFile)(binary, ["logins", "end", "--all"], { env });
   await page.getByRole("link", { name: "Funnel" }).click();
   await silently;
   await page.waitForURL(`${service.base}/admin#funnel`);

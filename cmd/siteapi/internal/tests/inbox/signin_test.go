@@ -75,7 +75,7 @@ func TestSignIn(t *testing.T) {
 	s.End(9)
 	s.Start()
 	b.Want("after a restart", reads(b, "/admin/graphql"), "OK")
-	out, _ := s.Run("sessions", "list")
+	out, _ := s.Run("logins", "list")
 	if strings.Count(out, "person-1") != 3 || strings.Contains(out, b.Cookie.Value) {
 		t.Errorf("the sessions: %s", out)
 	}
@@ -83,7 +83,7 @@ func TestSignIn(t *testing.T) {
 	if len(entries) == 0 || !strings.HasPrefix(entries[len(entries)-1], "oidc:person-1 LISTED") {
 		t.Errorf("the audit: %v", entries)
 	}
-	s.Says(apptest.Said{Args: "sessions end --all", Want: []string{"3"}})
+	s.Says(apptest.Said{Args: "logins end --all", Want: []string{"3"}})
 	b.Want("after it was ended", reads(b, "/admin/graphql"), "UNAUTHENTICATED")
 
 	for _, secret := range []string{"client-secret", "refresh-secret", b.Cookie.Value, lead.Reference(id) + "x"} {
@@ -177,7 +177,7 @@ func TestSignInTwoInstances(t *testing.T) {
 	out, code := apptest.Command(
 		t,
 		[]string{"ENVIRONMENT=development", database, "DATA_DIR=" + t.TempDir()},
-		"sessions",
+		"logins",
 		"list",
 	)
 	if code != 0 || strings.Count(out, "person-1") != 1 {
@@ -343,7 +343,7 @@ func TestSignInRenews(t *testing.T) {
 }
 
 // Admins see who is signed in, and end the sessions of others.
-func TestOperatorSessions(t *testing.T) {
+func TestLogins(t *testing.T) {
 	t.Parallel()
 	p := apptest.NewProvider(t)
 	address := apptest.FreeAddress(t)
@@ -363,8 +363,8 @@ func TestOperatorSessions(t *testing.T) {
 	type session struct{ ID, Actor, Role, StartedAt, CheckAt, ExpiresAt string }
 	var answer struct {
 		Data struct {
-			OperatorSessions   []session
-			EndOperatorSession *session
+			Logins   []session
+			EndLogin *session
 		}
 	}
 	ask := func(b *apptest.Browser, operation string) string {
@@ -377,14 +377,14 @@ func TestOperatorSessions(t *testing.T) {
 		return string(text)
 	}
 
-	text := ask(admin, `{ operatorSessions { id actor role startedAt checkAt expiresAt } }`)
-	list := answer.Data.OperatorSessions
+	text := ask(admin, `{ logins { id actor role startedAt checkAt expiresAt } }`)
+	list := answer.Data.Logins
 	if len(list) != 2 || list[0].Actor != "oidc:of-ops" || list[0].Role != "ADMIN" ||
 		list[1].Actor != "oidc:of-sales" || list[1].CheckAt <= list[1].StartedAt ||
 		list[1].ExpiresAt <= list[1].CheckAt {
 		t.Fatalf("the sessions: %s", text)
 	}
-	if out, _ := s.Run("sessions", "list"); !strings.Contains(out, list[1].ID) {
+	if out, _ := s.Run("logins", "list"); !strings.Contains(out, list[1].ID) {
 		t.Errorf("the command names %s otherwise: %s", list[1].ID, out)
 	}
 
@@ -392,12 +392,12 @@ func TestOperatorSessions(t *testing.T) {
 	opened := reads((&apptest.Browser{T: t, Base: sales.Base, Cookie: thief}), "/admin/graphql")
 	sales.Want("the id as a cookie", opened, "UNAUTHENTICATED")
 
-	end := `mutation { endOperatorSession(id: \"` + list[1].ID + `\") { actor } }`
+	end := `mutation { endLogin(id: \"` + list[1].ID + `\") { actor } }`
 	if text := ask(sales, end); !strings.Contains(text, "FORBIDDEN") {
 		t.Errorf("sales ends a session: %s", text)
 	}
 	sales.Want("before it is ended", reads(sales, "/admin/graphql"), "OK")
-	if text := ask(admin, end); answer.Data.EndOperatorSession == nil {
+	if text := ask(admin, end); answer.Data.EndLogin == nil {
 		t.Errorf("ending it: %s", text)
 	}
 	sales.Want("after it was ended", reads(sales, "/admin/graphql"), "UNAUTHENTICATED")
@@ -405,9 +405,9 @@ func TestOperatorSessions(t *testing.T) {
 		t.Errorf("ending it again: %s", text)
 	}
 
-	s.Says(apptest.Said{Args: "sessions end " + list[0].ID, Want: []string{"1"}})
+	s.Says(apptest.Said{Args: "logins end " + list[0].ID, Want: []string{"1"}})
 	entries, details := admin.Audited()
-	want := []string{"oidc:of-ops SESSION_ENDED -", "command:"}
+	want := []string{"oidc:of-ops LOGIN_ENDED -", "command:"}
 	if len(entries) != 2 || entries[0] != want[0] || !strings.HasPrefix(entries[1], want[1]) ||
 		details[0].Detail != `{"of":"oidc:of-sales","session":"`+list[1].ID+`"}` {
 		t.Errorf("the audit: %v", entries)

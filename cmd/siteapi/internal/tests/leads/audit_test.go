@@ -34,7 +34,7 @@ func TestAudit(t *testing.T) {
 		`mutation { releaseLead(id: \"` + shown + `\") { contact { email } } }`, // changes nothing
 		`mutation { rejectLead(id: \"` + spam + `\") { state } }`,
 		`mutation { rejectLead(id: \"nosuch12\") { state } }`,
-		`mutation { withdrawConsent(id: \"` + id + `\", purpose: \"news\") { state } }`, // was never given
+		`mutation { withdrawConsent(id: \"` + id + `\", purpose: \"news\") { lead { state } } }`, // was never given
 		`mutation { releaseLead(id: \"` + spam + `\") { state } }`,
 		`mutation { resendLead(id: \"` + id + `\", target: CRM) { state } }`,
 	} {

@@ -10,6 +10,7 @@ import (
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
+	"siteapi/schema"
 )
 
 // An export by e-mail has everything that is stored about a person: leads, consents that have
@@ -84,25 +85,16 @@ func TestExportOfPerson(t *testing.T) {
 		t.Errorf("%v: the audit has %+v", err, entries)
 	}
 
-	out, err = s.Command(append(args, "--format", "ndjson")...)
-	var records []string
-	for line := range strings.Lines(out) {
-		var r struct {
-			Record, SessionID, Text, Locale string
-			Typed                           lead.Hints
-			Price                           lead.Price
-		}
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			t.Error(err)
-		}
-		records = append(records, strings.Join([]string{r.Record, r.SessionID, r.Locale, r.Text, r.Typed.Email}, " "))
-		if priced := len(r.Price.Lines) == 4; priced != (r.Record == "lead") {
-			t.Errorf("the price of a %s is %+v", r.Record, r.Price)
-		}
+	out, err = s.Command("leads", "person", "HERS@example.com", "--json")
+	var shown []schema.Person
+	if jsonErr := json.Unmarshal([]byte(out), &shown); err != nil || jsonErr != nil || len(shown) != 1 {
+		t.Fatalf("%v %v %s", err, jsonErr, out)
 	}
-	if got := strings.Join(records, "; "); err != nil ||
-		got != "lead later ro  ; consent  ro Send me news ; session typed es  Hers@example.com" {
-		t.Errorf("%v: the records are %s", err, got)
+	person := shown[0]
+	if len(person.Leads) != 1 || person.Leads[0].Contact.FirstName != "Ana" ||
+		len(person.Consents) != 1 || *person.Consents[0].Consent.Text != "Send me news" ||
+		len(person.Sessions) != 1 || *person.Sessions[0].Email != "Hers@example.com" || *person.Sessions[0].Min != 10 {
+		t.Errorf("the person is %s", out)
 	}
 
 	// Narrowed further, it is an export of leads.

@@ -27,7 +27,8 @@ var operatorRoles = map[string]schema.Role{
 	"Query.serviceHealth":      schema.RoleAdmin,
 	"Query.audit":              schema.RoleAdmin,
 	"Query.verifyAudit":        schema.RoleAdmin,
-	"Query.operatorSessions":   schema.RoleAdmin,
+	"Query.logins":             schema.RoleAdmin,
+	"Query.person":             schema.RoleSales,
 	"Mutation.retryDelivery":   schema.RoleSales,
 	"Mutation.resendLead":      schema.RoleSales,
 	"Mutation.releaseLead":     schema.RoleSales,
@@ -44,9 +45,10 @@ var operatorRoles = map[string]schema.Role{
 	"Mutation.assignLeads":     schema.RoleSales,
 	"Mutation.setLeadStatuses": schema.RoleSales,
 
-	"Mutation.endOperatorSession":  schema.RoleAdmin,
-	"Mutation.endOperatorSessions": schema.RoleAdmin,
-	"Mutation.retryDeliveries":     schema.RoleAdmin,
+	"Mutation.endLogin":         schema.RoleAdmin,
+	"Mutation.endLogins":        schema.RoleAdmin,
+	"Mutation.retryDeliveries":  schema.RoleAdmin,
+	"Mutation.verifyDeliveries": schema.RoleAdmin,
 
 	"Subscription.leadEvents": schema.RoleViewer,
 
@@ -149,13 +151,14 @@ func operatorDocuments(reference string) map[string]string {
 		"Query.deliveries":         `{ deliveries { edges { node { id } } } }`,
 		"Query.audit":              `{ audit { edges { node { id } } } }`,
 		"Query.verifyAudit":        `{ verifyAudit { entries } }`,
-		"Query.operatorSessions":   `{ operatorSessions { id } }`,
+		"Query.logins":             `{ logins { id } }`,
+		"Query.person":             `{ person(email: "nobody@example.com") { email } }`,
 		"Query.serviceHealth":      `{ serviceHealth { version } }`,
 		"Mutation.retryDelivery":   `mutation { retryDelivery(id: "999") { id } }`,
 		"Mutation.resendLead":      `mutation { resendLead(id: "none-such", target: CMS) { state } }`,
 		"Mutation.releaseLead":     `mutation { releaseLead(id: "none-such") { state } }`,
 		"Mutation.rejectLead":      `mutation { rejectLead(id: "none-such") { state } }`,
-		"Mutation.withdrawConsent": `mutation { withdrawConsent(id: "none-such", purpose: "news") { state } }`,
+		"Mutation.withdrawConsent": `mutation { withdrawConsent(id: "none-such", purpose: "news") { lead { state } } }`,
 		"Mutation.setLeadOutcome":  `mutation { setLeadOutcome(id: "none-such", outcome: WON) { state } }`,
 		"Mutation.assignLead":      `mutation { assignLead(id: "none-such", owner: "a@b.co") { state } }`,
 		"Mutation.setLeadStatus":   `mutation { setLeadStatus(id: "none-such", status: CLOSED) { state } }`,
@@ -167,9 +170,10 @@ func operatorDocuments(reference string) map[string]string {
 		"Mutation.setLeadStatuses": `mutation { setLeadStatuses(ids: ["none-such"], status: NEW) { changed } }`,
 		"Mutation.eraseLeads":      `mutation { eraseLeads(email: "nobody@example.com") { complete } }`,
 
-		"Mutation.endOperatorSession":  `mutation { endOperatorSession(id: "none-such") { id } }`,
-		"Mutation.endOperatorSessions": `mutation { endOperatorSessions(ids: ["none-such"]) }`,
-		"Mutation.retryDeliveries":     `mutation { retryDeliveries(all: true) }`,
+		"Mutation.endLogin":         `mutation { endLogin(id: "none-such") { id } }`,
+		"Mutation.endLogins":        `mutation { endLogins(ids: ["none-such"]) }`,
+		"Mutation.retryDeliveries":  `mutation { retryDeliveries(all: true) }`,
+		"Mutation.verifyDeliveries": `mutation { verifyDeliveries { leads } }`,
 	}
 }
 
@@ -320,7 +324,7 @@ func TestTokensOfOperators(t *testing.T) {
 		body, _ := json.Marshal(map[string]string{"query": query})
 		return string(s.Do("POST", "/graphql", string(body), "Authorization: Bearer "+token).Body)
 	}
-	const list, sessions = `{ leads { edges { node { contact { email } } } } }`, `{ operatorSessions { id } }`
+	const list, sessions = `{ leads { edges { node { contact { email } } } } }`, `{ logins { id } }`
 	if got := ask("ana-0123456789abcdef", list); !strings.Contains(got, "@example.com") {
 		t.Errorf("ana sees %s", got)
 	}

@@ -463,7 +463,7 @@ export const en = {
       STATUS: "set the status of",
       NOTE: "noted on",
       ERASED: "erased",
-      SESSION_ENDED: "ended a session",
+      LOGIN_ENDED: "ended a session",
       PRUNED: "deleted old entries",
     } as Record<AuditAction, string>,
   },

@@ -441,7 +441,7 @@ export const es: Words = {
       STATUS: "cambió la gestión de",
       NOTE: "anotó en",
       ERASED: "borró",
-      SESSION_ENDED: "terminó una sesión",
+      LOGIN_ENDED: "terminó una sesión",
       PRUNED: "borró entradas antiguas",
     },
   },

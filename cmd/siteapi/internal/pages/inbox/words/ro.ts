@@ -441,7 +441,7 @@ export const ro: Words = {
       STATUS: "a schimbat etapa pentru",
       NOTE: "a notat la",
       ERASED: "a șters",
-      SESSION_ENDED: "a încheiat o sesiune",
+      LOGIN_ENDED: "a încheiat o sesiune",
       PRUNED: "a șters intrări vechi",
     },
   },

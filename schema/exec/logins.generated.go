@@ -24,13 +24,13 @@ import (
 
 // region    **************************** field.gotpl *****************************
 
-func (ec *executionContext) _OperatorSession_id(ctx context.Context, field graphql.CollectedField, obj *schema.OperatorSession) (ret graphql.Marshaler) {
+func (ec *executionContext) _Login_id(ctx context.Context, field graphql.CollectedField, obj *schema.Login) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_OperatorSession_id(ctx, field)
+			return ec.fieldContext_Login_id(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.ID, nil
@@ -43,17 +43,17 @@ func (ec *executionContext) _OperatorSession_id(ctx context.Context, field graph
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_OperatorSession_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperatorSession", field, false, false, "ID")
+func (ec *executionContext) fieldContext_Login_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Login", field, false, false, "ID")
 }
 
-func (ec *executionContext) _OperatorSession_actor(ctx context.Context, field graphql.CollectedField, obj *schema.OperatorSession) (ret graphql.Marshaler) {
+func (ec *executionContext) _Login_actor(ctx context.Context, field graphql.CollectedField, obj *schema.Login) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_OperatorSession_actor(ctx, field)
+			return ec.fieldContext_Login_actor(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.Actor, nil
@@ -66,17 +66,17 @@ func (ec *executionContext) _OperatorSession_actor(ctx context.Context, field gr
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_OperatorSession_actor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperatorSession", field, false, false, "String")
+func (ec *executionContext) fieldContext_Login_actor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Login", field, false, false, "String")
 }
 
-func (ec *executionContext) _OperatorSession_role(ctx context.Context, field graphql.CollectedField, obj *schema.OperatorSession) (ret graphql.Marshaler) {
+func (ec *executionContext) _Login_role(ctx context.Context, field graphql.CollectedField, obj *schema.Login) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_OperatorSession_role(ctx, field)
+			return ec.fieldContext_Login_role(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.Role, nil
@@ -89,17 +89,17 @@ func (ec *executionContext) _OperatorSession_role(ctx context.Context, field gra
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_OperatorSession_role(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperatorSession", field, false, false, "Role")
+func (ec *executionContext) fieldContext_Login_role(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Login", field, false, false, "Role")
 }
 
-func (ec *executionContext) _OperatorSession_startedAt(ctx context.Context, field graphql.CollectedField, obj *schema.OperatorSession) (ret graphql.Marshaler) {
+func (ec *executionContext) _Login_startedAt(ctx context.Context, field graphql.CollectedField, obj *schema.Login) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_OperatorSession_startedAt(ctx, field)
+			return ec.fieldContext_Login_startedAt(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.StartedAt, nil
@@ -112,17 +112,17 @@ func (ec *executionContext) _OperatorSession_startedAt(ctx context.Context, fiel
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_OperatorSession_startedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperatorSession", field, false, false, "DateTime")
+func (ec *executionContext) fieldContext_Login_startedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Login", field, false, false, "DateTime")
 }
 
-func (ec *executionContext) _OperatorSession_checkAt(ctx context.Context, field graphql.CollectedField, obj *schema.OperatorSession) (ret graphql.Marshaler) {
+func (ec *executionContext) _Login_checkAt(ctx context.Context, field graphql.CollectedField, obj *schema.Login) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_OperatorSession_checkAt(ctx, field)
+			return ec.fieldContext_Login_checkAt(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.CheckAt, nil
@@ -135,17 +135,17 @@ func (ec *executionContext) _OperatorSession_checkAt(ctx context.Context, field 
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_OperatorSession_checkAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperatorSession", field, false, false, "DateTime")
+func (ec *executionContext) fieldContext_Login_checkAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Login", field, false, false, "DateTime")
 }
 
-func (ec *executionContext) _OperatorSession_expiresAt(ctx context.Context, field graphql.CollectedField, obj *schema.OperatorSession) (ret graphql.Marshaler) {
+func (ec *executionContext) _Login_expiresAt(ctx context.Context, field graphql.CollectedField, obj *schema.Login) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_OperatorSession_expiresAt(ctx, field)
+			return ec.fieldContext_Login_expiresAt(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.ExpiresAt, nil
@@ -158,8 +158,8 @@ func (ec *executionContext) _OperatorSession_expiresAt(ctx context.Context, fiel
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_OperatorSession_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperatorSession", field, false, false, "DateTime")
+func (ec *executionContext) fieldContext_Login_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Login", field, false, false, "DateTime")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -174,44 +174,44 @@ func (ec *executionContext) fieldContext_OperatorSession_expiresAt(_ context.Con
 
 // region    **************************** object.gotpl ****************************
 
-var operatorSessionImplementors = []string{"OperatorSession"}
+var loginImplementors = []string{"Login"}
 
-func (ec *executionContext) _OperatorSession(ctx context.Context, sel ast.SelectionSet, obj *schema.OperatorSession) graphql.Marshaler {
-	fields := graphql.CollectFields(ec.OperationContext, sel, operatorSessionImplementors)
+func (ec *executionContext) _Login(ctx context.Context, sel ast.SelectionSet, obj *schema.Login) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, loginImplementors)
 
 	out := graphql.NewFieldSet(fields)
 	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
-			out.Values[i] = graphql.MarshalString("OperatorSession")
+			out.Values[i] = graphql.MarshalString("Login")
 		case "id":
-			out.Values[i] = ec._OperatorSession_id(ctx, field, obj)
+			out.Values[i] = ec._Login_id(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		case "actor":
-			out.Values[i] = ec._OperatorSession_actor(ctx, field, obj)
+			out.Values[i] = ec._Login_actor(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		case "role":
-			out.Values[i] = ec._OperatorSession_role(ctx, field, obj)
+			out.Values[i] = ec._Login_role(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		case "startedAt":
-			out.Values[i] = ec._OperatorSession_startedAt(ctx, field, obj)
+			out.Values[i] = ec._Login_startedAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		case "checkAt":
-			out.Values[i] = ec._OperatorSession_checkAt(ctx, field, obj)
+			out.Values[i] = ec._Login_checkAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		case "expiresAt":
-			out.Values[i] = ec._OperatorSession_expiresAt(ctx, field, obj)
+			out.Values[i] = ec._Login_expiresAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -236,11 +236,11 @@ func (ec *executionContext) _OperatorSession(ctx context.Context, sel ast.Select
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) marshalNOperatorSession2ᚕᚖsiteapiᚋschemaᚐOperatorSessionᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.OperatorSession) graphql.Marshaler {
+func (ec *executionContext) marshalNLogin2ᚕᚖsiteapiᚋschemaᚐLoginᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.Login) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNOperatorSession2ᚖsiteapiᚋschemaᚐOperatorSession(ctx, sel, v[i])
+		return ec.marshalNLogin2ᚖsiteapiᚋschemaᚐLogin(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -252,12 +252,12 @@ func (ec *executionContext) marshalNOperatorSession2ᚕᚖsiteapiᚋschemaᚐOpe
 	return ret
 }
 
-func (ec *executionContext) marshalNOperatorSession2ᚖsiteapiᚋschemaᚐOperatorSession(ctx context.Context, sel ast.SelectionSet, v *schema.OperatorSession) graphql.Marshaler {
+func (ec *executionContext) marshalNLogin2ᚖsiteapiᚋschemaᚐLogin(ctx context.Context, sel ast.SelectionSet, v *schema.Login) graphql.Marshaler {
 	if v == nil {
-		graphql.AddInvalidNullError(ctx, "OperatorSession!")
+		graphql.AddInvalidNullError(ctx, "Login!")
 		return graphql.Null
 	}
-	return ec._OperatorSession(ctx, sel, v)
+	return ec._Login(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

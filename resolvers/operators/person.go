@@ -1,0 +1,164 @@
+package operators
+
+import (
+	"context"
+
+	"siteapi/integrations/crm"
+	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
+	"siteapi/resolvers/leads"
+	"siteapi/schema"
+)
+
+// mostOfPerson is how many leads of one address are shown.
+const mostOfPerson = 500
+
+// Person resolves the root field of that name.
+func (r *Resolver) Person(ctx context.Context, email string) (*schema.Person, error) {
+	email = crm.Address(schema.TrimEmail(email))
+	f := store.Filter{Email: email, Newest: true, Limit: mostOfPerson}
+	found, _, err := r.Leads.Leads(ctx, f, "")
+	if err != nil {
+		return nil, coded(err)
+	}
+	other, err := leads.FindPerson(ctx, r.Persons, email)
+	if err != nil {
+		return nil, coded(err)
+	}
+
+	r.logAudit(ctx, "person", leadIDs(found)...)
+	detail := personDetail(FilterDetail(f, "", len(found)), other)
+	if err := r.record(ctx, r.done(ctx, schema.AuditActionListed, "", detail)); err != nil {
+		return nil, err
+	}
+
+	shown, err := r.shownLeads(ctx, found...)
+	if err != nil {
+		return nil, err
+	}
+	person := &schema.Person{
+		Email:    email,
+		Leads:    shown,
+		Consents: make([]*schema.PersonConsent, len(other.Consents)),
+		Sessions: make([]*schema.PersonSession, len(other.Sessions)),
+	}
+	for i, c := range other.Consents {
+		person.Consents[i] = &schema.PersonConsent{At: c.At, Locale: newLocale(c.Locale), Consent: newConsent(c.Consent)}
+	}
+	for i, s := range other.Sessions {
+		person.Sessions[i] = newPersonSession(s)
+	}
+	return person, nil
+}
+
+// personDetail adds to the detail of an entry what is shown of a person apart from leads.
+func personDetail(detail map[string]any, p leads.Person) map[string]any {
+	detail["consents"], detail["sessions"] = len(p.Consents), len(p.Sessions)
+	return detail
+}
+
+func newPersonSession(s lead.Session) *schema.PersonSession {
+	shown := &schema.PersonSession{
+		ID:               s.ID,
+		FirstSeen:        s.FirstSeen,
+		LastSeen:         s.LastSeen,
+		Count:            int(s.Visits),
+		Locale:           newLocale(s.Locale),
+		FirstName:        schema.Optional(s.Hints.FirstName),
+		Email:            schema.Optional(s.Hints.Email),
+		Selections:       newSelections(s.Selections),
+		Min:              s.Estimate.Min,
+		Max:              s.Estimate.Max,
+		Currency:         schema.Optional(s.Estimate.Currency),
+		Attribution:      newLeadAttribution(s.LastTouch),
+		FirstAttribution: newLeadAttribution(s.FirstTouch),
+	}
+	if s.Hints.Agreed {
+		shown.Consent = newConsent(lead.Consent{Purpose: lead.SaveProgress, Given: true, Text: s.Hints.Consent})
+	}
+	return shown
+}
+
+// WithdrawConsent resolves the root field of that name.
+func (r *Resolver) WithdrawConsent(ctx context.Context, id, purpose string) (*schema.Withdrawal, error) {
+	email, named := crm.Address(id), ""
+	if !crm.Addressable(id) {
+		l, err := r.Leads.Find(ctx, id)
+		if err != nil {
+			return nil, coded(err)
+		}
+		email, named = l.Contact.Email, l.ID
+		r.logAudit(ctx, "withdrawConsent", named)
+	}
+
+	entry := r.done(ctx, schema.AuditActionWithdrawn, named, map[string]any{"purpose": purpose})
+	w, err := r.Leads.Withdraw(ctx, crm.Address(email), purpose, entry)
+	if err != nil {
+		return nil, coded(err)
+	}
+
+	withdrawn := &schema.Withdrawal{Leads: w.Leads, DeletedLeads: w.Deleted, Sessions: w.Sessions}
+	if named != "" && asks(ctx, "lead") {
+		withdrawn.Lead, err = r.Lead(ctx, named)
+	}
+	return withdrawn, err
+}
+
+// EraseLeads resolves the root field of that name.
+func (r *Resolver) EraseLeads(
+	ctx context.Context, email string, dryRun bool,
+) (*schema.ErasureReceipt, error) {
+	found, _, err := r.Leads.Leads(ctx, store.Filter{Email: email}, "")
+	if err != nil {
+		return nil, coded(err)
+	}
+
+	// A preview erases nothing, and reads what `leads` would show.
+	field := "eraseLeads"
+	if dryRun {
+		field = "leads"
+		detail := FilterDetail(store.Filter{Email: email}, "", len(found))
+		err = r.record(ctx, r.done(ctx, schema.AuditActionListed, "", detail))
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.logAudit(ctx, field, leadIDs(found)...)
+
+	entry := r.done(ctx, schema.AuditActionErased, "", nil)
+	receipt, err := r.Leads.Erase(ctx, email, dryRun, r.Audit, entry)
+	if err != nil {
+		return nil, coded(err)
+	}
+	shown := NewReceipt(receipt)
+	shown.FinishedAt = r.Now().UTC()
+	return shown, nil
+}
+
+// NewReceipt returns the receipt of an erasure as operators see it.
+func NewReceipt(r *leads.Receipt) *schema.ErasureReceipt {
+	shown := &schema.ErasureReceipt{
+		Email:    r.Email,
+		DryRun:   r.DryRun,
+		Complete: r.Complete,
+		Remains:  r.Remains,
+	}
+
+	for _, p := range r.Places {
+		switch p.State {
+		case leads.PlaceFound, leads.PlaceKept:
+			shown.Left++
+		case leads.PlaceFailed:
+			shown.Failed++
+		}
+		shown.Places = append(shown.Places, &schema.ErasurePlace{
+			Place:  p.Name,
+			Unit:   p.Unit,
+			Found:  p.Found,
+			Erased: p.Erased,
+			State:  string(p.State),
+			Detail: schema.Optional(p.Detail),
+		})
+	}
+	return shown
+}
