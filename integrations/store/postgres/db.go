@@ -9,6 +9,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/georgysavva/scany/v2/pgxscan"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -125,24 +126,17 @@ type session struct {
 
 // Exec runs a statement, or several if there are no arguments.
 func (s session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
-	tag, err := s.c.Exec(ctx, query, args...)
+	tag, err := s.c.Exec(ctx, query, sqlstore.Args(args)...)
 	return tag.RowsAffected(), err
 }
 
 // Query runs a statement and calls row for each row of its result.
 func (s session) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
-	rows, err := s.c.Query(ctx, query, args...)
+	rows, err := s.c.Query(ctx, query, sqlstore.Args(args)...)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-
-	for rows.Next() {
-		if err := row(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return sqlstore.EachRow(pgxscan.NewRowsAdapter(rows), row)
 }
 
 // Translate marks transient errors as [store.ErrUnavailable].

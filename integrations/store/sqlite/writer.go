@@ -53,8 +53,7 @@ type request struct {
 
 // Query runs a statement that reads.
 func (d *database) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
-	rows, err := d.reads.QueryContext(ctx, query, args...)
-	return Translate(eachRow(rows, err, row))
+	return Translate(runQuery(ctx, d.reads, query, args, row))
 }
 
 // Exec runs a statement that writes.
@@ -213,7 +212,7 @@ type transaction struct{ tx *sql.Tx }
 
 // Exec runs a statement or a script and returns the number of rows it changed.
 func (t transaction) Exec(ctx context.Context, query string, args ...any) (int64, error) {
-	result, err := t.tx.ExecContext(ctx, query, args...)
+	result, err := t.tx.ExecContext(ctx, query, sqlstore.Args(args)...)
 	if err != nil {
 		return 0, err
 	}
@@ -224,19 +223,22 @@ func (t transaction) Exec(ctx context.Context, query string, args ...any) (int64
 func (t transaction) Query(
 	ctx context.Context, query string, args []any, row func(sqlstore.Scan) error,
 ) error {
-	rows, err := t.tx.QueryContext(ctx, query, args...)
-	return eachRow(rows, err, row)
+	return runQuery(ctx, t.tx, query, args, row)
 }
 
-// eachRow hands over the rows of a query's result.
-func eachRow(rows *sql.Rows, err error, row func(sqlstore.Scan) error) error {
+// runQuery runs a statement and hands over the rows of its result.
+func runQuery(
+	ctx context.Context,
+	db interface {
+		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	},
+	query string,
+	args []any,
+	row func(sqlstore.Scan) error,
+) error {
+	rows, err := db.QueryContext(ctx, query, sqlstore.Args(args)...)
 	if err != nil {
 		return err
 	}
-	for rows.Next() {
-		if err := row(rows.Scan); err != nil {
-			return errors.Join(err, rows.Close())
-		}
-	}
-	return errors.Join(rows.Err(), rows.Close())
+	return sqlstore.EachRow(rows, row)
 }

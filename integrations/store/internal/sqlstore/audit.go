@@ -14,8 +14,6 @@ import (
 
 const (
 	auditColumns = `seq, at, actor, action, lead, detail, hash`
-	insertAudit  = `INSERT INTO audit (` + auditColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7)`
-	setAuditEnd  = `UPDATE audit_ends SET seq = $1, hash = $2 WHERE name = $3`
 
 	// lockAudit makes the transactions that append take turns, on PostgreSQL as well.
 	lockAudit = `UPDATE audit_ends SET seq = seq WHERE name = 'head' RETURNING seq, hash`
@@ -29,8 +27,8 @@ const (
 
 // auditEnd is one of the ends of the chain.
 type auditEnd struct {
-	seq  int64
-	hash string
+	Seq  int64
+	Hash string
 }
 
 // Record implements [store.Audit].
@@ -46,31 +44,26 @@ func appendAudit(ctx context.Context, tx Tx, entries []store.AuditEntry) error {
 		return nil
 	}
 
-	var head auditEnd
-	if err := one(ctx, tx, lockAudit, nil, &head.seq, &head.hash); err != nil {
-		return fmt.Errorf("locking the audit: %w", err)
+	head, err := one[auditEnd](ctx, tx, "locking the audit", lockAudit)
+	if err != nil {
+		return err
 	}
+
+	var values []any
 	for _, e := range entries {
-		e.Seq = head.seq + 1
-		e.Hash = auditHash(head.hash, e)
-		if err := insertEntry(ctx, tx, e); err != nil {
-			return err
-		}
+		e.Seq = head.Seq + 1
+		e.Hash = auditHash(head.Hash, e)
+		values = append(values, e.Seq, e.At, e.Actor, e.Action, e.Lead, e.Detail, e.Hash)
 		head = auditEnd{e.Seq, e.Hash}
+	}
+	if err := insertRows(ctx, tx, "audit", auditColumns, values, ""); err != nil {
+		return fmt.Errorf("appending to the audit: %w", err)
 	}
 	return setEnd(ctx, tx, auditHead, head)
 }
 
-func insertEntry(ctx context.Context, tx Tx, e store.AuditEntry) error {
-	_, err := tx.Exec(ctx, insertAudit, e.Seq, e.At.UnixMilli(), e.Actor, e.Action, e.Lead, e.Detail, e.Hash)
-	if err != nil {
-		return fmt.Errorf("appending to the audit: %w", err)
-	}
-	return nil
-}
-
 func setEnd(ctx context.Context, tx Tx, name string, end auditEnd) error {
-	_, err := tx.Exec(ctx, setAuditEnd, end.seq, end.hash, name)
+	_, err := tx.Exec(ctx, `UPDATE audit_ends SET seq = $1, hash = $2 WHERE name = $3`, end.Seq, end.Hash, name)
 	return err
 }
 
@@ -94,19 +87,8 @@ func (s *Store) AuditEntries(ctx context.Context, f store.AuditFilter) ([]store.
 	return readAudit(ctx, s.db, fmt.Sprintf("%s ORDER BY seq DESC LIMIT %d", c.where(), f.Limit), c.args...)
 }
 
-func readAudit(ctx context.Context, db DB, which string, args ...any) (entries []store.AuditEntry, err error) {
-	err = db.Query(ctx, `SELECT `+auditColumns+` FROM audit`+which, args, func(scan Scan) error {
-		var e store.AuditEntry
-		var at int64
-		err := scan(&e.Seq, &at, &e.Actor, &e.Action, &e.Lead, &e.Detail, &e.Hash)
-		e.At = time.UnixMilli(at).UTC()
-		entries = append(entries, e)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading the audit: %w", err)
-	}
-	return entries, nil
+func readAudit(ctx context.Context, db DB, which string, args ...any) ([]store.AuditEntry, error) {
+	return all[store.AuditEntry](ctx, db, "reading the audit", `SELECT `+auditColumns+` FROM audit`+which, args...)
 }
 
 // auditChain yields all entries, the oldest first.
@@ -120,18 +102,14 @@ func (s *Store) auditChain(ctx context.Context) iter.Seq2[store.AuditEntry, erro
 	})
 }
 
-func readEnd(ctx context.Context, db DB, name string) (end auditEnd, err error) {
-	err = one(ctx, db, `SELECT seq, hash FROM audit_ends WHERE name = $1`, []any{name}, &end.seq, &end.hash)
-	if err != nil {
-		return auditEnd{}, fmt.Errorf("reading the %s of the audit: %w", name, err)
-	}
-	return end, nil
+func readEnd(ctx context.Context, db DB, name string) (auditEnd, error) {
+	return one[auditEnd](ctx, db, "reading an end of the audit", `SELECT seq, hash FROM audit_ends WHERE name = $1`, name)
 }
 
 // AuditHead implements [store.Audit].
 func (s *Store) AuditHead(ctx context.Context) (seq int64, hash string, err error) {
 	head, err := readEnd(ctx, s.db, auditHead)
-	return head.seq, head.hash, err
+	return head.Seq, head.Hash, err
 }
 
 // VerifyAudit implements [store.Audit]. It begins anew if old entries were removed meanwhile.
@@ -161,18 +139,18 @@ func (s *Store) verifyFrom(ctx context.Context, anchor auditEnd, head string) (r
 		return r, err
 	}
 
-	found := head == "" || head == last.hash
-	anchored := last.seq == 0
+	found := head == "" || head == last.Hash
+	anchored := last.Seq == 0
 	for e, err := range s.auditChain(ctx) {
 		if err != nil {
 			return r, err
 		}
 
 		switch {
-		case e.Seq != last.seq+1:
-			r.Problem = fmt.Sprintf("entry %d is missing", last.seq+1)
+		case e.Seq != last.Seq+1:
+			r.Problem = fmt.Sprintf("entry %d is missing", last.Seq+1)
 			return r, nil
-		case e.Hash != auditHash(last.hash, e):
+		case e.Hash != auditHash(last.Hash, e):
 			r.Problem = fmt.Sprintf("entry %d was changed, or one before it", e.Seq)
 			return r, nil
 		}
@@ -184,14 +162,14 @@ func (s *Store) verifyFrom(ctx context.Context, anchor auditEnd, head string) (r
 		r.Entries++
 	}
 
-	r.Seq, r.Head = last.seq, last.hash
+	r.Seq, r.Head = last.Seq, last.Hash
 	switch {
 	case !anchored:
-		r.Problem = fmt.Sprintf("the entries up to %d are missing, and no entry says that they were too old", anchor.seq)
-	case last.seq < stored.seq: // there may be more than that: entries that were made meanwhile
-		r.Problem = fmt.Sprintf("the entries after %d are missing", last.seq)
-	case last.seq == stored.seq && last.hash != stored.hash:
-		r.Problem = fmt.Sprintf("entry %d is not the one that was recorded last", last.seq)
+		r.Problem = fmt.Sprintf("the entries up to %d are missing, and no entry says that they were too old", anchor.Seq)
+	case last.Seq < stored.Seq: // there may be more than that: entries that were made meanwhile
+		r.Problem = fmt.Sprintf("the entries after %d are missing", last.Seq)
+	case last.Seq == stored.Seq && last.Hash != stored.Hash:
+		r.Problem = fmt.Sprintf("entry %d is not the one that was recorded last", last.Seq)
 	case !found:
 		r.Problem = "no entry has the hash that was given as the head: entries were cut off or replaced, " +
 			"or it is older than AUDIT_RETENTION"
@@ -217,13 +195,13 @@ func (s *Store) PruneAudit(
 ) (anchor store.AuditEntry, err error) {
 	err = s.write(ctx, "removing old entries of the audit", func(ctx context.Context, tx Tx) error {
 		anchor = store.AuditEntry{}
-		if err := one(ctx, tx, lockAudit, nil, new(int64), new(string)); err != nil {
+		if _, err := one[auditEnd](ctx, tx, "locking it", lockAudit); err != nil {
 			return err
 		}
 
 		old, err := readAudit(ctx, tx, ` WHERE seq <
 coalesce((SELECT min(seq) FROM audit WHERE at >= $1), (SELECT seq + 1 FROM audit_ends WHERE name = 'head'))
-ORDER BY seq DESC LIMIT 1`, now.Add(-retention).UnixMilli())
+ORDER BY seq DESC LIMIT 1`, now.Add(-retention))
 		if err != nil || len(old) == 0 {
 			return err
 		}

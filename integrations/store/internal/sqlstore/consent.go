@@ -15,40 +15,22 @@ import (
 	"siteapi/integrations/store"
 )
 
-const consentColumns = `lead_id, purpose, given, at, locale, text_hash, site_wording, address, withdrawn_at`
-
-// ConsentRow is a consent as it is stored, with its wording.
-type ConsentRow struct {
-	LeadID      string // hashed once the lead is forgotten
+// consentRow is what is read of a consent.
+type consentRow struct {
 	Purpose     string
-	Given       int64
-	At          int64 // milliseconds
+	Given       bool
+	Text        string // its wording; empty if the client did not say
+	SiteWording bool
+	WithdrawnAt time.Time // zero: it was not
+	At          time.Time
 	Locale      string
-	TextHash    string // empty if the client did not say
-	SiteWording int64
-	Address     string // keyed hash
-	WithdrawnAt int64  // milliseconds; 0: not
-	Text        string
-}
-
-func (r *ConsentRow) columns() []any {
-	return []any{
-		&r.LeadID, &r.Purpose, &r.Given, &r.At, &r.Locale,
-		&r.TextHash, &r.SiteWording, &r.Address, &r.WithdrawnAt, &r.Text,
-	}
 }
 
 // consent returns the consent of a row.
-func (r *ConsentRow) consent() lead.Consent {
-	c := lead.Consent{
-		Purpose:     r.Purpose,
-		Given:       r.Given == 1,
-		Text:        r.Text,
-		SiteWording: r.SiteWording == 1,
-	}
-	if r.WithdrawnAt > 0 {
-		at := time.UnixMilli(r.WithdrawnAt).UTC()
-		c.WithdrawnAt = &at
+func (r *consentRow) consent() lead.Consent {
+	c := lead.Consent{Purpose: r.Purpose, Given: r.Given, Text: r.Text, SiteWording: r.SiteWording}
+	if !r.WithdrawnAt.IsZero() {
+		c.WithdrawnAt = &r.WithdrawnAt
 	}
 	return c
 }
@@ -62,11 +44,8 @@ func digest(text string) string {
 func (s *Store) HashKey(ctx context.Context) ([]byte, error) { return hashKey(ctx, s.db) }
 
 func hashKey(ctx context.Context, db DB) ([]byte, error) {
-	var key string
-	if err := one(ctx, db, `SELECT key FROM hash_key WHERE id = 1`, nil, &key); err != nil {
-		return nil, fmt.Errorf("reading the key of addresses: %w", err)
-	}
-	return []byte(key), nil
+	key, err := one[string](ctx, db, "reading the key of addresses", `SELECT key FROM hash_key WHERE id = 1`)
+	return []byte(key), err
 }
 
 // addressHash returns the keyed hash of an address, which all its spellings share.
@@ -91,63 +70,30 @@ func addConsents(ctx context.Context, tx Tx, l *lead.Lead) error {
 	}
 
 	for _, c := range l.Consents {
-		row := ConsentRow{
-			LeadID:  l.ID,
-			Purpose: c.Purpose,
-			Given:   number(c.Given),
-			At:      l.SubmittedAt.UnixMilli(),
-			Locale:  l.Locale,
-			Address: address,
-			Text:    c.Text,
-		}
-		row.SiteWording = number(c.SiteWording)
+		hash := ""
 		if c.Text != "" {
-			row.TextHash = digest(c.Text)
+			hash = digest(c.Text)
+			_, err := tx.Exec(ctx, `INSERT INTO consent_texts (hash, text) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+				hash, c.Text)
+			if err != nil {
+				return fmt.Errorf("storing the wording of a consent: %w", err)
+			}
 		}
-		if err := addConsent(ctx, tx, row); err != nil {
-			return err
+
+		_, err := tx.Exec(ctx, `INSERT INTO consents
+(lead_id, purpose, given, at, locale, text_hash, site_wording, address) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT DO NOTHING`, l.ID, c.Purpose, c.Given, l.SubmittedAt, l.Locale, hash, c.SiteWording, address)
+		if err != nil {
+			return fmt.Errorf("storing a consent: %w", err)
 		}
 	}
 	return nil
 }
 
-func number(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// addConsent stores a consent with its wording, unless it is there already.
-func addConsent(ctx context.Context, tx Tx, r ConsentRow) error {
-	if r.TextHash != "" {
-		if _, err := tx.Exec(ctx, `INSERT INTO consent_texts (hash, text) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
-			r.TextHash, r.Text); err != nil {
-			return fmt.Errorf("storing the wording of a consent: %w", err)
-		}
-	}
-	_, err := tx.Exec(ctx, `INSERT INTO consents (`+consentColumns+`)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
-		r.LeadID, r.Purpose, r.Given, r.At, r.Locale, r.TextHash, r.SiteWording, r.Address, r.WithdrawnAt)
-	if err != nil {
-		return fmt.Errorf("storing a consent: %w", err)
-	}
-	return nil
-}
-
-// consents yields the rows that fulfil a condition.
-func consents(ctx context.Context, db DB, where string, args ...any) (rows []ConsentRow, err error) {
-	err = db.Query(ctx, `SELECT `+consentColumns+`, coalesce(text, '') FROM consents
-LEFT JOIN consent_texts ON hash = text_hash`+where, args, func(scan Scan) error {
-		var r ConsentRow
-		err := scan(r.columns()...)
-		rows = append(rows, r)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading the consents: %w", err)
-	}
-	return rows, nil
+// consents returns the rows that fulfil a condition.
+func consents(ctx context.Context, db DB, where string, args ...any) ([]consentRow, error) {
+	return all[consentRow](ctx, db, "reading the consents", `SELECT purpose, given, coalesce(text, '') AS text,
+site_wording, withdrawn_at, at, locale FROM consents LEFT JOIN consent_texts ON hash = text_hash`+where, args...)
 }
 
 // fillConsents completes the consents of a lead, of which its row has the purposes.
@@ -157,16 +103,13 @@ func fillConsents(ctx context.Context, db DB, l *lead.Lead) error {
 	}
 
 	rows, err := consents(ctx, db, ` WHERE lead_id = $1`, l.ID)
-	for i := range l.Consents {
-		c := &l.Consents[i]
-		for _, r := range rows {
-			if r.Purpose != c.Purpose {
-				continue
+	for _, r := range rows {
+		for i := range l.Consents {
+			if l.Consents[i].Purpose == r.Purpose {
+				l.Consents[i] = r.consent()
 			}
-			*c = r.consent()
 		}
 	}
-
 	return err
 }
 
@@ -175,7 +118,12 @@ func (s *Store) WithdrawConsent(
 	ctx context.Context, email, purpose string, at time.Time, audit ...store.AuditEntry,
 ) (w store.Withdrawal, err error) {
 	err = s.write(ctx, "withdrawing a consent", func(ctx context.Context, tx Tx) error {
-		ids, address, err := withdraw(ctx, tx, email, purpose, at)
+		address, err := addressHash(ctx, tx, email)
+		if err != nil {
+			return err
+		}
+		ids, err := all[string](ctx, tx, "marking consents", `UPDATE consents SET withdrawn_at = $1
+WHERE address = $2 AND purpose = $3 AND given = 1 AND withdrawn_at = 0 RETURNING lead_id`, at, address, purpose)
 		if err != nil {
 			return err
 		}
@@ -207,49 +155,33 @@ AND lead_id NOT IN (SELECT id FROM leads)`, address)
 	return w, nil
 }
 
-// withdraw marks the consents of an address as withdrawn, and returns their leads, also
-// those that are forgotten, with the hash of the address.
-func withdraw(
-	ctx context.Context, tx Tx, email, purpose string, at time.Time,
-) (ids []string, address string, err error) {
-	address, err = addressHash(ctx, tx, email)
-	if err != nil {
-		return nil, "", err
-	}
-	err = tx.Query(ctx, `UPDATE consents SET withdrawn_at = $1
-WHERE address = $2 AND purpose = $3 AND given = 1 AND withdrawn_at = 0 RETURNING lead_id`,
-		[]any{at.UnixMilli(), address, purpose}, func(scan Scan) error {
-			var id string
-			err := scan(&id)
-			ids = append(ids, id)
-			return err
-		})
-	return ids, address, err
-}
-
 // resendChanged delivers leads to the CMS and the CRM again, but for those in review and
-// those that were rejected. It returns how many of the leads are stored.
+// those that were rejected. It returns how many of the leads are stored. Where an attempt is
+// running, which may have read the lead as it was, the new job waits for its end.
 func resendChanged(ctx context.Context, tx Tx, ids []string) (stored int, err error) {
+	type row struct {
+		ID     string
+		Review int64
+	}
 	for some := range slices.Chunk(ids, chunk) {
 		var c conditions
-		var released []string
 		c.in("id", some)
-		err := tx.Query(ctx, `SELECT id, review FROM leads`+c.where(), c.args, func(scan Scan) error {
-			var id string
-			var review int64
-			err := scan(&id, &review)
-			if stored++; review == 0 {
-				released = append(released, id)
-			}
-			return err
-		})
+		rows, err := all[row](ctx, tx, "looking for leads that have changed",
+			`SELECT id, review FROM leads`+c.where(), c.args...)
 		if err != nil {
-			return 0, fmt.Errorf("looking for leads that have changed: %w", err)
-		}
-
-		if err := enqueueChanged(ctx, tx, released); err != nil {
 			return 0, err
 		}
+
+		var released []string
+		for _, r := range rows {
+			if r.Review == 0 {
+				released = append(released, r.ID)
+			}
+		}
+		if err := enqueue(ctx, tx, released, lead.CMS, lead.CRM); err != nil {
+			return 0, err
+		}
+		stored += len(rows)
 	}
 	return stored, nil
 }
@@ -260,8 +192,7 @@ func (s *Store) CountConsents(ctx context.Context, email string) (n int64, err e
 	if err != nil {
 		return 0, err
 	}
-	err = one(ctx, s.db, `SELECT count(*) FROM consents WHERE address = $1`, []any{address}, &n)
-	return n, err
+	return one[int64](ctx, s.db, "counting consents", `SELECT count(*) FROM consents WHERE address = $1`, address)
 }
 
 // EraseConsents removes the consents of an address, and returns their number.

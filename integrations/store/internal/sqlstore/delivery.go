@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,97 +40,102 @@ func stateOf(progress int64) lead.DeliveryState {
 	return []lead.DeliveryState{lead.Delivered, lead.Failed, lead.Retrying, lead.Pending}[progress]
 }
 
+// deliveryRow is what is read of a delivery.
+type deliveryRow struct {
+	ID          int64
+	LeadID      string
+	Target      lead.Target
+	Job         int64
+	Progress    int64
+	Attempts    int
+	MaxAttempts int
+	CreatedAt   time.Time
+	NextAt      time.Time // zero: at once, whether its target is paused or not
+	StartedAt   time.Time // zero: no attempt is running
+	FinishedAt  time.Time
+	Reason      string // why it was not sent or, as long as it has not ended, why it waits
+	Errors      document[[]lead.Attempt]
+	Sending     int64
+	Arrived     string // parts, with blanks between them
+}
+
 const (
 	deliveryColumns = `id, lead_id, target, job, progress, attempts, max_attempts,
 created_at, next_at, started_at, finished_at, reason, errors, sending, arrived`
 
-	// A delivery that has ended begins anew, with its next sending. A next_at of 0 stands for
-	// a try that does not wait for the end of its target's pause.
-	newDeliveries = `INSERT INTO deliveries
-(lead_id, target, job, max_attempts, created_at, next_at, progress, finished_at, reason) VALUES `
+	newColumns = `lead_id, target, job, max_attempts, created_at, next_at, progress, finished_at, reason`
+
+	// A delivery that has ended begins anew, with its next sending.
 	renewDeliveries = ` ON CONFLICT (lead_id, target) DO UPDATE SET
 job = excluded.job, max_attempts = excluded.max_attempts, next_at = 0, finished_at = 0, reason = '',
 progress = CASE WHEN deliveries.progress > 1 THEN deliveries.progress ELSE 3 END,
 attempts = CASE WHEN deliveries.progress > 1 THEN deliveries.attempts ELSE 0 END,
 sending = CASE WHEN deliveries.progress > 1 THEN deliveries.sending ELSE deliveries.sending + 1 END,
 arrived = CASE WHEN deliveries.progress > 1 THEN deliveries.arrived ELSE '' END`
-
-	beginAttempt = `UPDATE deliveries SET started_at = $4, attempts = attempts + 1
-WHERE lead_id = $1 AND target = $2 AND job = $3 AND progress > 1 AND started_at <= $5
-RETURNING `
-
-	endAttempt = `UPDATE deliveries SET started_at = 0, progress = $4, attempts = $5, next_at = $6,
-finished_at = $7, reason = $8, errors = $9 WHERE lead_id = $1 AND target = $2 AND job = $3`
 )
 
-// lost returns the time, in milliseconds, before which an attempt has begun that is over
-// although it never reported back.
-func lost(now time.Time) int64 { return now.Add(-store.AttemptLost).UnixMilli() }
+// lost returns the time before which an attempt has begun that is over although it never
+// reported back.
+func lost() time.Time { return time.Now().Add(-store.AttemptLost) }
 
-// scanDelivery reads the columns of a delivery.
-func scanDelivery(scan Scan) (d lead.Delivery, err error) {
-	var progress, createdAt, nextAt, startedAt, finishedAt int64
-	var reason, failures, arrived string
-	err = scan(&d.ID, &d.LeadID, &d.Target, &d.Job, &progress, &d.Attempts, &d.MaxAttempts,
-		&createdAt, &nextAt, &startedAt, &finishedAt, &reason, &failures, &d.Sending, &arrived)
-	if err != nil {
-		return d, err
+// delivery returns the delivery of a row.
+func (r *deliveryRow) delivery() lead.Delivery {
+	d := lead.Delivery{
+		ID:          r.ID,
+		LeadID:      r.LeadID,
+		Target:      r.Target,
+		State:       stateOf(r.Progress),
+		Job:         r.Job,
+		Attempts:    r.Attempts,
+		MaxAttempts: r.MaxAttempts,
+		CreatedAt:   r.CreatedAt,
+		Errors:      r.Errors.value,
+		Sending:     r.Sending,
+		Arrived:     strings.Fields(r.Arrived),
 	}
-
-	d.State, d.CreatedAt = stateOf(progress), time.UnixMilli(createdAt).UTC()
-	d.Arrived = strings.Fields(arrived)
-	d.Errors = []lead.Attempt{}
-	if failures != "" {
-		err = json.Unmarshal([]byte(failures), &d.Errors)
+	if d.Errors == nil {
+		d.Errors = []lead.Attempt{}
 	}
 
 	switch {
 	case d.State.Ended():
-		d.FinishedAt, d.Reason = time.UnixMilli(finishedAt).UTC(), reason
-		if d.State == lead.Delivered && reason != "" {
+		d.FinishedAt, d.Reason = r.FinishedAt, r.Reason
+		if d.State == lead.Delivered && r.Reason != "" {
 			d.State = lead.NotSent
 		}
-	case startedAt > lost(time.Now()):
+	case r.StartedAt.After(lost()):
 		d.State = lead.Running
-	case nextAt > 0:
-		d.NextAt, d.Paused = time.UnixMilli(nextAt).UTC(), reason
+	case !r.NextAt.IsZero():
+		d.NextAt, d.Paused = r.NextAt, r.Reason
 	}
-	return d, err
+	return d
 }
 
 // enqueue creates the deliveries of leads, and those to some targets again if there are
 // any.
 func enqueue(ctx context.Context, tx Tx, leadIDs []string, targets ...lead.Target) error {
+	if len(leadIDs) == 0 {
+		return nil
+	}
 	list, err := tx.Enqueue(ctx, leadIDs, targets...)
-	if err != nil || len(list) == 0 {
+	if err != nil {
 		return err
 	}
 
 	for len(list) > 0 { // those of a lead each time, by statements of few lengths
-		n := 1
-		for n < len(list) && list[n].LeadID == list[0].LeadID {
-			n++
+		var values []any
+		id := list[0].LeadID
+		for len(list) > 0 && list[0].LeadID == id {
+			d := list[0]
+			values = append(values, d.LeadID, string(d.Target), d.Job, d.MaxAttempts, d.CreatedAt, d.CreatedAt,
+				progressOf(d.State), d.FinishedAt, d.Reason)
+			list = list[1:]
 		}
-		if err := insertDeliveries(ctx, tx, list[:n]); err != nil {
+		if err := insertRows(ctx, tx, "deliveries", newColumns, values, renewDeliveries); err != nil {
 			return fmt.Errorf("storing the deliveries of a lead: %w", err)
 		}
-		list = list[n:]
 	}
 	return nil
-}
-
-func insertDeliveries(ctx context.Context, tx Tx, list []lead.Delivery) error {
-	var rows []string
-	var args []any
-	for _, d := range list {
-		n := len(args)
-		rows = append(rows, fmt.Sprintf("($%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d)",
-			n+1, n+2, n+3, n+4, n+5, n+6, n+7, n+8, n+9))
-		args = append(args, d.LeadID, string(d.Target), d.Job, d.MaxAttempts, d.CreatedAt.UnixMilli(),
-			d.CreatedAt.UnixMilli(), progressOf(d.State), milliseconds(d.FinishedAt), d.Reason)
-	}
-	_, err := tx.Exec(ctx, newDeliveries+strings.Join(rows, ", ")+renewDeliveries, args...)
-	return err
 }
 
 // ListDeliveries implements [store.Deliveries].
@@ -168,16 +172,12 @@ func readDeliveries(ctx context.Context, db DB, f store.DeliveryFilter) (list []
 		order += " LIMIT " + strconv.Itoa(f.Limit)
 	}
 
-	err = db.Query(ctx, "SELECT "+deliveryColumns+" FROM deliveries"+c.where()+order, c.args,
-		func(scan Scan) error {
-			d, err := scanDelivery(scan)
-			list = append(list, d)
-			return err
-		})
-	if err != nil {
-		return nil, fmt.Errorf("listing deliveries: %w", err)
+	rows, err := all[deliveryRow](ctx, db, "listing deliveries",
+		"SELECT "+deliveryColumns+" FROM deliveries"+c.where()+order, c.args...)
+	for _, r := range rows {
+		list = append(list, r.delivery())
 	}
-	return list, nil
+	return list, err
 }
 
 // inStates adds the condition that a delivery is in one of some states.
@@ -191,9 +191,9 @@ func (c *conditions) inStates(states []lead.DeliveryState) {
 		case lead.NotSent:
 			term += " AND reason <> ''"
 		case lead.Running:
-			term = fmt.Sprintf("progress > 1 AND started_at > %d", lost(time.Now()))
+			term = fmt.Sprintf("progress > 1 AND started_at > %d", lost().UnixMilli())
 		case lead.Pending, lead.Retrying:
-			term += fmt.Sprintf(" AND started_at <= %d", lost(time.Now()))
+			term += fmt.Sprintf(" AND started_at <= %d", lost().UnixMilli())
 		}
 		any = append(any, term)
 	}
@@ -208,24 +208,22 @@ func (s *Store) CountDeliveries(ctx context.Context) (counts []store.DeliveryCou
 		}
 	}
 
-	err = s.db.Query(ctx,
-		`SELECT target, progress, count(*), min(created_at) FROM deliveries WHERE progress > 0
-GROUP BY progress, target`, nil,
-		func(scan Scan) error {
-			var target lead.Target
-			var progress, number, oldest int64
-			err := scan(&target, &progress, &number, &oldest)
-			for i := range counts {
-				if c := &counts[i]; c.Target == target && c.State == stateOf(progress) {
-					c.Number, c.Oldest = number, time.UnixMilli(oldest).UTC()
-				}
-			}
-			return err
-		})
-	if err != nil {
-		return nil, fmt.Errorf("counting deliveries: %w", err)
+	type row struct {
+		Target           lead.Target
+		Progress, Number int64
+		Oldest           time.Time
 	}
-	return counts, nil
+	rows, err := all[row](ctx, s.db, "counting deliveries",
+		`SELECT target, progress, count(*) AS number, min(created_at) AS oldest FROM deliveries
+WHERE progress > 0 GROUP BY progress, target`)
+	for _, r := range rows {
+		for i := range counts {
+			if c := &counts[i]; c.Target == r.Target && c.State == stateOf(r.Progress) {
+				c.Number, c.Oldest = r.Number, r.Oldest
+			}
+		}
+	}
+	return counts, err
 }
 
 // RetryDelivery implements [store.Deliveries].
@@ -249,10 +247,14 @@ func (s *Store) ResendLead(ctx context.Context, leadID string, target lead.Targe
 	underWay := false
 	err := s.write(ctx, "resending a lead", func(ctx context.Context, tx Tx) error {
 		list, err := readDeliveries(ctx, tx, store.DeliveryFilter{Leads: []string{leadID}, Target: target})
-		if underWay = len(list) > 0 && !list[0].State.Ended(); err != nil || underWay {
+		if err != nil {
 			return err
 		}
-		if err := one(ctx, tx, `SELECT id FROM leads WHERE id = $1`, []any{leadID}, new(string)); err != nil {
+		if underWay = len(list) > 0 && !list[0].State.Ended(); underWay {
+			return nil
+		}
+
+		if _, err := one[string](ctx, tx, "looking for it", `SELECT id FROM leads WHERE id = $1`, leadID); err != nil {
 			return err
 		}
 		return enqueue(ctx, tx, []string{leadID}, target)
@@ -263,16 +265,6 @@ func (s *Store) ResendLead(ctx context.Context, leadID string, target lead.Targe
 	return err
 }
 
-// enqueueChanged delivers leads that have changed to the CMS and the CRM again. Where an
-// attempt is running, which may have read the lead as it was, the new job waits for its
-// end.
-func enqueueChanged(ctx context.Context, tx Tx, leadIDs []string) error {
-	if len(leadIDs) == 0 {
-		return nil
-	}
-	return enqueue(ctx, tx, leadIDs, lead.CMS, lead.CRM)
-}
-
 // RemoveDeliveries implements [store.Deliveries].
 func (s *Store) RemoveDeliveries(
 	ctx context.Context, leadIDs []string,
@@ -280,7 +272,7 @@ func (s *Store) RemoveDeliveries(
 	err = s.write(ctx, "removing deliveries", func(ctx context.Context, tx Tx) error {
 		var c conditions
 		c.in("lead_id", leadIDs)
-		c.add("(progress < 2 OR started_at <= ?)", lost(time.Now()))
+		c.add("(progress < 2 OR started_at <= ?)", lost())
 		n, err := tx.Exec(ctx, "DELETE FROM deliveries"+c.where(), c.args...)
 		if err != nil {
 			return err
@@ -297,47 +289,42 @@ func (s *Store) RemoveDeliveries(
 func (s *Store) BeginAttempt(
 	ctx context.Context, leadID string, target lead.Target, job int64,
 ) (l lead.Lead, d lead.Delivery, err error) {
-	now := time.Now()
-	err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
-		found := false
-		columns := strings.Replace(deliveryColumns, "started_at", "0", 1) // the state before the attempt
-		args := []any{leadID, string(target), job, now.UnixMilli(), lost(now)}
-		err := tx.Query(ctx, beginAttempt+columns, args, func(scan Scan) (err error) {
-			found = true
-			d, err = scanDelivery(scan)
-			return err
-		})
-		if err == nil && !found {
-			err = store.ErrNotFound
-		}
+	err = s.write(ctx, "beginning an attempt", func(ctx context.Context, tx Tx) error {
+		columns := strings.Replace(deliveryColumns, "started_at", "0 AS started_at", 1) // the state before the attempt
+		r, err := one[deliveryRow](ctx, tx, "marking it", `UPDATE deliveries SET started_at = $4, attempts = attempts + 1
+WHERE lead_id = $1 AND target = $2 AND job = $3 AND progress > 1 AND started_at <= $5 RETURNING `+columns,
+			leadID, string(target), job, time.Now(), lost())
+		d = r.delivery()
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) {
-		list, err := s.ListDeliveries(ctx, store.DeliveryFilter{Leads: []string{leadID}, Target: target})
-		mine := len(list) > 0 && list[0].Job == job && !list[0].State.Ended()
-		if err == nil && mine {
-			err = store.ErrUnderWay
-		} else if err == nil {
-			err = store.ErrNotFound
-		}
-		return l, d, err
+		return l, d, s.whyNot(ctx, leadID, target, job)
 	}
 	if err != nil {
-		return l, d, fmt.Errorf("beginning an attempt: %w", err)
+		return l, d, err
 	}
 
 	l, err = s.Lead(ctx, leadID)
 	return l, d, err
 }
 
+// whyNot returns why an attempt did not begin.
+func (s *Store) whyNot(ctx context.Context, leadID string, target lead.Target, job int64) error {
+	list, err := s.ListDeliveries(ctx, store.DeliveryFilter{Leads: []string{leadID}, Target: target})
+	switch {
+	case err != nil:
+		return err
+	case len(list) > 0 && list[0].Job == job && !list[0].State.Ended():
+		return store.ErrUnderWay
+	}
+	return store.ErrNotFound
+}
+
 // NoteArrived implements [store.Attempts].
 func (s *Store) NoteArrived(ctx context.Context, d lead.Delivery) error {
-	_, err := s.db.Exec(ctx, `UPDATE deliveries SET arrived = $1 WHERE id = $2 AND job = $3`,
+	_, err := s.exec(ctx, "noting what has arrived", `UPDATE deliveries SET arrived = $1 WHERE id = $2 AND job = $3`,
 		strings.Join(d.Arrived, " "), d.ID, d.Job)
-	if err != nil {
-		return fmt.Errorf("noting what has arrived: %w", err)
-	}
-	return nil
+	return err
 }
 
 // EndAttempt implements [store.Attempts].
@@ -352,8 +339,10 @@ func (s *Store) EndAttempt(ctx context.Context, d lead.Delivery) error {
 		reason = d.Reason
 	}
 	return s.write(ctx, "storing what became of an attempt", func(inner context.Context, tx Tx) error {
-		n, err := tx.Exec(inner, endAttempt, d.LeadID, string(d.Target), d.Job, progressOf(d.State),
-			d.Attempts, milliseconds(d.NextAt), milliseconds(d.FinishedAt), reason, string(failures))
+		n, err := tx.Exec(inner, `UPDATE deliveries SET started_at = 0, progress = $4, attempts = $5, next_at = $6,
+finished_at = $7, reason = $8, errors = $9 WHERE lead_id = $1 AND target = $2 AND job = $3`,
+			d.LeadID, string(d.Target), d.Job, progressOf(d.State), d.Attempts, d.NextAt, d.FinishedAt, reason,
+			string(failures))
 		switch {
 		case err != nil:
 			return err
@@ -365,34 +354,4 @@ func (s *Store) EndAttempt(ctx context.Context, d lead.Delivery) error {
 		}
 		return tx.Complete(ctx, d.Job)
 	})
-}
-
-// milliseconds returns a time as it is stored.
-func milliseconds(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
-// in adds the condition that a column is one of some values.
-func (c *conditions) in(column string, values []string) {
-	args := make([]any, len(values))
-	for i, v := range values {
-		args[i] = v
-	}
-	c.add(column+" IN ("+strings.TrimSuffix(strings.Repeat("?, ", len(args)), ", ")+")", args...)
-}
-
-// inProgress adds the condition that the Progress of a released lead is one of some values.
-func (c *conditions) inProgress(of []lead.DeliveryState) {
-	var values []string
-	for _, s := range of {
-		values = append(values, strconv.FormatInt(progressOf(s), 10))
-	}
-	c.add("review = 0 AND progress IN (" + strings.Join(values, ", ") + ")")
-
-	if !slices.Contains(of, lead.Delivered) {
-		c.add("progress > 0") // there are few, which an index of their own finds
-	}
 }

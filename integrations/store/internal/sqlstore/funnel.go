@@ -58,23 +58,26 @@ func (s *Store) FunnelSessions(
 ) error {
 	query, args := sessionsOfFunnel(f)
 	err := s.db.Query(ctx, query, args, func(scan Scan) error {
-		var c store.SessionCount
-		var choices string
-		var number int64
-		var locale *string
-		var reached *int64 // nil: they have no lead
-		err := scan(&choices, &c.Campaign, &c.Source, &number, &locale, &reached, &c.Sessions)
+		var row struct {
+			store.SessionCount
+			Choices string
+			Number  int64  // of the week
+			Spoken  string // locale of the latest lead
+			Reached int64  // step of the leads; 0: there are none
+		}
+		err := scan(&row)
 		if err != nil {
 			return err
 		}
 
-		if c.Step, c.Selections, err = chosen(choices); err != nil {
+		c := row.SessionCount
+		if c.Step, c.Selections, err = chosen(row.Choices); err != nil {
 			return err
 		}
-		if reached != nil {
-			c.Step, c.Locale = store.FunnelStep(*reached), *locale
+		if row.Reached > 0 {
+			c.Step, c.Locale = store.FunnelStep(row.Reached), row.Spoken
 		}
-		c.Week = time.UnixMilli(number*week.Milliseconds() + firstMonday.Milliseconds()).UTC()
+		c.Week = time.UnixMilli(row.Number*week.Milliseconds() + firstMonday.Milliseconds()).UTC()
 		counted(c)
 		return nil
 	})
@@ -112,7 +115,8 @@ func sessionsOfFunnel(f store.FunnelFilter) (query string, args []any) {
     max(CASE outcome WHEN 'WON' THEN %[1]d WHEN 'QUALIFIED' THEN %[2]d ELSE %[3]d END) AS reached
   FROM leads%[4]s GROUP BY session_id
 )
-SELECT choices, %[5]scampaign, %[5]ssource, (last_seen - %[6]d) / %[7]d AS week, locale, reached, count(*)
+SELECT choices, %[5]scampaign AS campaign, %[5]ssource AS source, (last_seen - %[6]d) / %[7]d AS number,
+  coalesce(locale, '') AS spoken, coalesce(reached, 0) AS reached, count(*) AS sessions
 FROM sessions %[8]s converted ON session_id = id%[9]s
 GROUP BY 1, 2, 3, 4, 5, 6`,
 		store.Won, store.Qualified, store.Submitted, leads.where(),
@@ -135,36 +139,31 @@ func (s *Store) FunnelLeads(
 	}
 	c.ofFunnel(f, "submitted_at", touch)
 
-	query := fmt.Sprintf(`SELECT %[1]ssource, %[1]scampaign, review, currency, won_currency,
-  count(*), sum(amount), coalesce(sum(won_amount), 0),
-  sum(CASE WHEN EXISTS (SELECT 1 FROM sessions WHERE sessions.id = session_id) THEN 0 ELSE 1 END)
+	query := fmt.Sprintf(`SELECT %[1]ssource AS source, %[1]scampaign AS campaign, review, currency, won_currency,
+  count(*) AS leads, sum(amount) AS amount, coalesce(sum(won_amount), 0) AS won_amount,
+  sum(CASE WHEN EXISTS (SELECT 1 FROM sessions WHERE sessions.id = session_id) THEN 0 ELSE 1 END) AS untracked
 FROM leads%[2]s GROUP BY 1, 2, 3, 4, 5`, touch, c.where())
 
-	err := s.db.Query(ctx, query, c.args, func(scan Scan) error {
-		var n store.LeadCount
-		var review int64
-		err := scan(&n.Source, &n.Campaign, &review, &n.Currency, &n.WonCurrency,
-			&n.Leads, &n.Amount, &n.WonAmount, &n.Untracked)
-		if err == nil {
-			n.InReview = review == inReview
-			counted(n)
-		}
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("counting the leads: %w", err)
+	type row struct {
+		store.LeadCount
+		Review int64
 	}
-	return nil
+	rows, err := all[row](ctx, s.db, "counting the leads", query, c.args...)
+	for _, r := range rows {
+		r.InReview = r.Review == inReview
+		counted(r.LeadCount)
+	}
+	return err
 }
 
 // ofFunnel adds the conditions of a filter on time and touch, given the name of the column
 // with the time, and the beginning of the names of those with the touch.
 func (c *conditions) ofFunnel(f store.FunnelFilter, at, touch string) {
 	if !f.Since.IsZero() {
-		c.add(at+" >= ?", f.Since.UnixMilli())
+		c.add(at+" >= ?", f.Since)
 	}
 	if !f.Until.IsZero() {
-		c.add(at+" < ?", f.Until.UnixMilli())
+		c.add(at+" < ?", f.Until)
 	}
 	if f.Source != nil {
 		c.add(touch+"source = ?", *f.Source)

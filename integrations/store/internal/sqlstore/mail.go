@@ -10,12 +10,12 @@ import (
 )
 
 // saveNetwork keeps the network that a lead came from until its mail is sent, if it is known.
-func saveNetwork(ctx context.Context, tx Tx, leadID, network string, at int64) error {
-	if network == "" {
+func saveNetwork(ctx context.Context, tx Tx, n store.NewLead) error {
+	if n.Network == "" {
 		return nil
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO visitor_mails (lead_id, sending, network, needed_at)
-VALUES ($1, 0, $2, $3)`, leadID, network, at)
+VALUES ($1, 0, $2, $3)`, n.Lead.ID, n.Network, n.Lead.SubmittedAt)
 	if err != nil {
 		return fmt.Errorf("storing the network of a lead: %w", err)
 	}
@@ -28,7 +28,7 @@ func (s *Store) ClaimMail(
 ) (over store.MailLimit, until time.Time, err error) {
 	err = s.write(ctx, "counting a mail", func(ctx context.Context, tx Tx) (err error) {
 		// One claim at a time: two that count at the same time would both pass.
-		if _, err := tx.Exec(ctx, `UPDATE visitor_mails_turn SET at = $1 WHERE id = 1`, c.Now.UnixMilli()); err != nil {
+		if _, err := tx.Exec(ctx, `UPDATE visitor_mails_turn SET at = $1 WHERE id = 1`, c.Now); err != nil {
 			return err
 		}
 		over, until, err = claimMail(ctx, tx, c)
@@ -38,36 +38,38 @@ func (s *Store) ClaimMail(
 }
 
 func claimMail(ctx context.Context, tx Tx, c store.MailClaim) (over store.MailLimit, until time.Time, err error) {
-	var network, address string
-	var sentAt int64
-	now := c.Now.UnixMilli()
-	err = one(ctx, tx, `SELECT network, address, sent_at FROM visitor_mails WHERE lead_id = $1 AND sending = $2`,
-		[]any{c.LeadID, c.Sending}, &network, &address, &sentAt)
-	if err != nil && !errors.Is(err, store.ErrNotFound) || sentAt > 0 {
+	type row struct {
+		Network, Address string
+		SentAt           time.Time
+	}
+	mail, err := one[row](ctx, tx, "looking for the mail",
+		`SELECT network, address, sent_at FROM visitor_mails WHERE lead_id = $1 AND sending = $2`, c.LeadID, c.Sending)
+	if err != nil && !errors.Is(err, store.ErrNotFound) || !mail.SentAt.IsZero() {
 		return "", time.Time{}, err
 	}
 
-	var sent int
-	err = one(ctx, tx, `SELECT count(*) FROM visitor_mails WHERE address = $1 AND sent_at > $2`,
-		[]any{c.Address, now - store.AddressWindow.Milliseconds()}, &sent)
+	sent, err := one[int](ctx, tx, "counting the mails to an address",
+		`SELECT count(*) FROM visitor_mails WHERE address = $1 AND sent_at > $2`,
+		c.Address, c.Now.Add(-store.AddressWindow))
 	if err != nil || sent >= store.MailsPerAddress {
 		return store.AddressLimit, time.Time{}, err
 	}
 
 	if c.PerHour > 0 {
-		over, until, err = mailSlot(ctx, tx, c, network, address != "")
+		over, until, err = mailSlot(ctx, tx, c, mail.Network, mail.Address != "")
 	}
 	if err != nil || over == store.WaitingLimit {
 		return over, time.Time{}, err
 	}
 
-	if sentAt = now; over != "" {
-		sentAt = 0 // it waits, and its network stays known
+	sentAt := c.Now
+	if over != "" {
+		sentAt = time.Time{} // it waits, and its network stays known
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO visitor_mails (lead_id, sending, network, address, sent_at, needed_at)
 VALUES ($1, $2, '', $3, $4, $5) ON CONFLICT (lead_id, sending)
 DO UPDATE SET address = excluded.address, sent_at = excluded.sent_at, needed_at = excluded.needed_at`,
-		c.LeadID, c.Sending, c.Address, sentAt, now)
+		c.LeadID, c.Sending, c.Address, sentAt, c.Now)
 	return over, until, err
 }
 
@@ -76,7 +78,7 @@ DO UPDATE SET address = excluded.address, sent_at = excluded.sent_at, needed_at 
 func mailSlot(
 	ctx context.Context, tx Tx, c store.MailClaim, network string, waits bool,
 ) (store.MailLimit, time.Time, error) {
-	since := c.Now.Add(-store.MailWindow).UnixMilli()
+	since := c.Now.Add(-store.MailWindow)
 	for _, limit := range []struct {
 		name      store.MailLimit
 		condition string
@@ -90,15 +92,9 @@ func mailSlot(
 			continue
 		}
 
-		var sent []int64 // newest first
 		query := fmt.Sprintf(`SELECT sent_at FROM visitor_mails WHERE sent_at > $1%s
 ORDER BY sent_at DESC LIMIT %d`, limit.condition, limit.most)
-		err := tx.Query(ctx, query, append([]any{since}, limit.args...), func(scan Scan) error {
-			var at int64
-			err := scan(&at)
-			sent = append(sent, at)
-			return err
-		})
+		sent, err := all[int64](ctx, tx, "reading when mails were sent", query, append([]any{since}, limit.args...)...)
 		if err != nil {
 			return "", time.Time{}, err
 		}
@@ -106,9 +102,9 @@ ORDER BY sent_at DESC LIMIT %d`, limit.condition, limit.most)
 			continue
 		}
 
-		var waiting int
 		query = `SELECT count(*) FROM visitor_mails WHERE sent_at = $1 AND address <> ''` + limit.condition
-		if err := one(ctx, tx, query, append([]any{0}, limit.args...), &waiting); err != nil {
+		waiting, err := one[int](ctx, tx, "counting the mails that wait", query, append([]any{0}, limit.args...)...)
+		if err != nil {
 			return "", time.Time{}, err
 		}
 		if waits {
@@ -125,12 +121,13 @@ ORDER BY sent_at DESC LIMIT %d`, limit.condition, limit.most)
 
 // PruneMails removes the hashes that were last needed before a time.
 func (s *Store) PruneMails(ctx context.Context, before time.Time) (int64, error) {
-	return s.db.Exec(ctx, `DELETE FROM visitor_mails WHERE needed_at < $1`, before.UnixMilli())
+	return s.exec(ctx, "removing hashes", `DELETE FROM visitor_mails WHERE needed_at < $1`, before)
 }
 
 // MailNetworks counts the leads whose network is known, and their networks.
 func (s *Store) MailNetworks(ctx context.Context) (leads, networks int64, err error) {
-	err = one(ctx, s.db, `SELECT count(*), count(DISTINCT network) FROM visitor_mails WHERE network <> ''`,
-		nil, &leads, &networks)
-	return leads, networks, err
+	type row struct{ Leads, Networks int64 }
+	r, err := one[row](ctx, s.db, "counting networks",
+		`SELECT count(*) AS leads, count(DISTINCT network) AS networks FROM visitor_mails WHERE network <> ''`)
+	return r.Leads, r.Networks, err
 }

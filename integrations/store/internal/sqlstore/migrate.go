@@ -3,13 +3,10 @@ package sqlstore
 import (
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"path"
-
-	"siteapi/integrations/store"
 )
 
 //go:embed migrations
@@ -24,9 +21,9 @@ var migrations embed.FS
 // newer program are left alone: during a rolling restart the older program goes on working
 // with them.
 func Migrate(ctx context.Context, tx DB, log *slog.Logger, folder, exists string) error {
-	var tables int
-	if err := one(ctx, tx, exists, nil, &tables); err != nil {
-		return fmt.Errorf("looking for the table of migrations: %w", err)
+	tables, err := one[int](ctx, tx, "looking for the table of migrations", exists)
+	if err != nil {
+		return err
 	}
 	if tables == 0 {
 		_, err := tx.Exec(ctx, `CREATE TABLE store_migrations (
@@ -55,22 +52,23 @@ func Migrate(ctx context.Context, tx DB, log *slog.Logger, folder, exists string
 
 // apply runs a migration unless that was done before.
 func apply(ctx context.Context, tx DB, log *slog.Logger, version int, name, text string) error {
-	recorded, checksum := "", ""
-	err := one(ctx, tx, `SELECT name FROM store_migrations WHERE version = $1`, []any{version}, &recorded)
-	if err == nil && recorded == name { // a table without checksums has other names
-		err = one(ctx, tx, `SELECT checksum FROM store_migrations WHERE version = $1`, []any{version}, &checksum)
+	recorded, err := all[string](ctx, tx, "reading the migrations",
+		`SELECT name FROM store_migrations WHERE version = $1`, version)
+	if err != nil {
+		return err
 	}
-
-	switch {
-	case err == nil && checksum == digest(text):
-		return nil
-	case err == nil:
+	if len(recorded) > 0 && recorded[0] == name { // a table without checksums has other names
+		same, err := all[string](ctx, tx, "reading the migrations",
+			`SELECT name FROM store_migrations WHERE version = $1 AND checksum = $2`, version, digest(text))
+		if err != nil || len(same) > 0 {
+			return err
+		}
+	}
+	if len(recorded) > 0 {
 		return fmt.Errorf("the database was made by another, unreleased version of siteapi (its first tables are "+
 			"those of %s), which this one cannot read. Nothing was changed. To keep its leads, run `siteapi leads "+
 			"export` of that version; then start this one with an empty DATA_DIR, or an empty database at DATABASE_URL",
-			recorded)
-	case !errors.Is(err, store.ErrNotFound):
-		return err
+			recorded[0])
 	}
 
 	log.Info("applying a migration", "migration", name)

@@ -2,58 +2,17 @@ package sqlstore
 
 import (
 	"context"
-	"time"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/mailbox"
 	"siteapi/integrations/store"
 )
 
-// OutcomeRow is what became of a lead, as it is stored.
-type OutcomeRow struct {
-	Value    string   // empty: not known
-	Amount   *float64 // nil: not known
-	Currency string
-	At       int64  // milliseconds; 0: no outcome was ever said
-	By       string // empty: the CRM said it, or there is no outcome
-}
-
-const (
-	outcomeColumns = `outcome, won_amount, won_currency, outcome_at, outcome_by`
-	setOutcome     = `UPDATE leads
+const setOutcome = `UPDATE leads
 SET outcome = $1, won_amount = $2, won_currency = $3, outcome_at = $4, outcome_by = $5`
-)
 
-func (r *OutcomeRow) columns() []any {
-	return []any{&r.Value, &r.Amount, &r.Currency, &r.At, &r.By}
-}
-
-func (r *OutcomeRow) values() []any {
-	return []any{r.Value, r.Amount, r.Currency, r.At, r.By}
-}
-
-func newOutcomeRow(o lead.Outcome) OutcomeRow {
-	return OutcomeRow{
-		Value:    string(o.Value),
-		Amount:   o.Amount,
-		Currency: o.Currency,
-		At:       o.At.UnixMilli(),
-		By:       o.By,
-	}
-}
-
-// outcome returns what became of the lead; the zero value if it is not known.
-func (r *OutcomeRow) outcome() lead.Outcome {
-	if r.Value == "" {
-		return lead.Outcome{}
-	}
-	return lead.Outcome{
-		Value:    lead.OutcomeValue(r.Value),
-		Amount:   r.Amount,
-		Currency: r.Currency,
-		At:       time.UnixMilli(r.At).UTC(),
-		By:       r.By,
-	}
+func outcomeValues(o lead.Outcome) []any {
+	return []any{string(o.Value), o.Amount, o.Currency, o.At, o.By}
 }
 
 // SetOutcome implements [store.Outcomes]. The time at which an outcome was taken back
@@ -61,13 +20,12 @@ func (r *OutcomeRow) outcome() lead.Outcome {
 func (s *Store) SetOutcome(
 	ctx context.Context, id string, o lead.Outcome, audit ...store.AuditEntry,
 ) error {
-	row := newOutcomeRow(o)
 	if o.Value == "" {
-		row = OutcomeRow{At: row.At}
+		o = lead.Outcome{At: o.At}
 	}
 
 	return s.write(ctx, "storing an outcome", func(ctx context.Context, tx Tx) error {
-		n, err := tx.Exec(ctx, setOutcome+` WHERE id = $6`, append(row.values(), id)...)
+		n, err := tx.Exec(ctx, setOutcome+` WHERE id = $6`, append(outcomeValues(o), id)...)
 		if err != nil {
 			return err
 		}
@@ -90,19 +48,19 @@ func (s *Store) SetContactOutcome(
 		return "", store.ErrNotFound
 	}
 
-	row := newOutcomeRow(o)
-	newest := conditions{args: row.values()}
+	newest := conditions{args: outcomeValues(o)}
 	newest.in("mailbox", keys)
 	newest.add("review = 0")
 
 	update := conditions{args: newest.args}
 	update.add("id = (SELECT id FROM leads" + newest.where() + " ORDER BY submitted_at DESC, id DESC LIMIT 1)")
-	update.add("submitted_at < ?", row.At)
-	update.add("outcome_at < ?", row.At)
+	update.add("submitted_at < ?", o.At)
+	update.add("outcome_at < ?", o.At)
 	update.add("outcome_by = ''")
 
 	err = s.write(ctx, "storing an outcome of the CRM", func(ctx context.Context, tx Tx) error {
-		return one(ctx, tx, setOutcome+update.where()+" RETURNING id", update.args, &leadID)
+		leadID, err = one[string](ctx, tx, "in the newest lead", setOutcome+update.where()+" RETURNING id", update.args...)
+		return err
 	})
 	return leadID, err
 }

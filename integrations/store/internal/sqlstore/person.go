@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"time"
 
 	"siteapi/integrations/store"
 )
@@ -18,11 +17,7 @@ func (s *Store) KeptConsents(ctx context.Context, email string) ([]store.KeptCon
 AND NOT EXISTS (SELECT 1 FROM leads WHERE leads.id = lead_id) ORDER BY at, purpose`, address)
 	kept := make([]store.KeptConsent, len(rows))
 	for i, r := range rows {
-		kept[i] = store.KeptConsent{
-			Consent: r.consent(),
-			At:      time.UnixMilli(r.At).UTC(),
-			Locale:  r.Locale,
-		}
+		kept[i] = store.KeptConsent{Consent: r.consent(), At: r.At, Locale: r.Locale}
 	}
 	return kept, err
 }

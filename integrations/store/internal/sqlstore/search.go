@@ -98,26 +98,16 @@ func messageTerms(message string) (words []string) {
 	return words
 }
 
-// addTerms makes leads searchable.
-func addTerms(ctx context.Context, tx Tx, leads ...lead.Lead) error {
-	var args []any
-	for _, s := range leads {
-		for _, term := range searchTerms(s) {
-			args = append(args, term, s.ID)
-		}
+// addTerms makes a lead searchable.
+func addTerms(ctx context.Context, tx Tx, l lead.Lead) error {
+	var values []any
+	for _, term := range searchTerms(l) {
+		values = append(values, term, l.ID)
 	}
 
 	const most = 200 // SQLite looks each argument up among all of its statement.
-	for part := range slices.Chunk(args, most) {
-		marks := make([]string, len(part)/2)
-		for i := range marks {
-			marks[i] = fmt.Sprintf("($%d, $%d)", 2*i+1, 2*i+2)
-		}
-
-		_, err := tx.Exec(ctx,
-			`INSERT INTO search_terms (term, lead_id) VALUES `+strings.Join(marks, ", ")+
-				` ON CONFLICT DO NOTHING`, part...)
-		if err != nil {
+	for part := range slices.Chunk(values, most) {
+		if err := insertRows(ctx, tx, "search_terms", "term, lead_id", part, ""); err != nil {
 			return fmt.Errorf("storing the search terms: %w", err)
 		}
 	}

@@ -16,7 +16,8 @@ import (
 	"siteapi/integrations/store"
 )
 
-// DB runs single statements.
+// DB runs single statements. Times are stored as milliseconds since 1970, and 0 for none;
+// false and true as 0 and 1. Drivers convert them with [Args] and [EachRow].
 type DB interface {
 	// Exec runs a statement and returns the number of rows it changed.
 	Exec(ctx context.Context, query string, args ...any) (int64, error)
@@ -25,9 +26,6 @@ type DB interface {
 	// returns an error, Query ends and returns that error.
 	Query(ctx context.Context, query string, args []any, row func(Scan) error) error
 }
-
-// Scan copies the columns of the current row.
-type Scan func(dest ...any) error
 
 // Tx is a transaction, with the queue in it.
 type Tx struct {
@@ -64,13 +62,22 @@ type Store struct{ db Database }
 // New returns the store over a database whose tables are up to date.
 func New(db Database) *Store { return &Store{db} }
 
-// write runs fn in a transaction that may change leads. Its error begins with the action
-// that failed.
+// write runs fn in a transaction. Its error begins with the action that failed.
 func (s *Store) write(ctx context.Context, doing string, fn func(context.Context, Tx) error) error {
 	if err := s.db.Write(ctx, fn); err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	return nil
+}
+
+// exec runs a statement in a transaction of its own, and returns the number of rows it
+// changed. Its error begins with the action that failed.
+func (s *Store) exec(ctx context.Context, doing, query string, args ...any) (int64, error) {
+	n, err := s.db.Exec(ctx, query, args...)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", doing, err)
+	}
+	return n, nil
 }
 
 // Ping writes a time stamp, to prove that the database takes writes. It returns when ctx
@@ -88,19 +95,6 @@ func (s *Store) Ping(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// one reads the single row of a result, or returns [store.ErrNotFound].
-func one(ctx context.Context, db DB, query string, args []any, dest ...any) error {
-	found := false
-	err := db.Query(ctx, query, args, func(scan Scan) error {
-		found = true
-		return scan(dest...)
-	})
-	if err == nil && !found {
-		return store.ErrNotFound
-	}
-	return err
 }
 
 // pageSize is how many rows a listing reads at once. No transaction stays open while the
@@ -134,47 +128,9 @@ func pages[T any](next func(after *T) ([]T, error)) iter.Seq2[T, error] {
 	}
 }
 
-// decoded decodes the rows of a listing and ends with the first error.
-func decoded[R, T any](rows iter.Seq2[R, error], decode func(R) (T, error)) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for r, err := range rows {
-			var v T
-			if err == nil {
-				v, err = decode(r)
-			}
-
-			if !yield(v, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
 // chunk is the most rows written in one transaction, so that other writers get their
 // turn.
 const chunk = 100
-
-// InChunks calls do with up to a hundred rows at a time.
-func InChunks[T any](rows iter.Seq2[T, error], do func([]T) error) error {
-	var some []T
-	for row, err := range rows {
-		if err != nil {
-			return err
-		}
-
-		if some = append(some, row); len(some) == chunk {
-			if err := do(some); err != nil {
-				return err
-			}
-			some = some[:0]
-		}
-	}
-
-	if len(some) == 0 {
-		return nil
-	}
-	return do(some)
-}
 
 // conditions collects the terms of a WHERE clause with their arguments.
 type conditions struct {
@@ -197,4 +153,28 @@ func (c *conditions) where() string {
 		return ""
 	}
 	return " WHERE " + strings.Join(c.terms, " AND ")
+}
+
+// in adds the condition that a column is one of some values.
+func (c *conditions) in(column string, values []string) {
+	args := make([]any, len(values))
+	for i, v := range values {
+		args[i] = v
+	}
+	c.add(column+" IN ("+strings.TrimSuffix(strings.Repeat("?, ", len(args)), ", ")+")", args...)
+}
+
+// insertRows inserts rows, whose values follow each other.
+func insertRows(ctx context.Context, db DB, table, columns string, values []any, conflict string) error {
+	width := strings.Count(columns, ",") + 1
+	var rows []string
+	for n := 0; n < len(values); n += width {
+		places := make([]string, width)
+		for i := range places {
+			places[i] = "$" + strconv.Itoa(n+i+1)
+		}
+		rows = append(rows, "("+strings.Join(places, ", ")+")")
+	}
+	_, err := db.Exec(ctx, "INSERT INTO "+table+" ("+columns+") VALUES "+strings.Join(rows, ", ")+conflict, values...)
+	return err
 }
