@@ -129,7 +129,7 @@ func openPostgres(url string, o queue.Options) (*subject, error) {
 // open opens the queue until the end of the test.
 func (db database) open(t *testing.T, o queue.Options) *subject {
 	t.Helper()
-	if testing.Verbose() {
+	if testing.Verbose() && o.Log.GetLevel() == zerolog.Disabled {
 		o.Log = zerolog.New(zerolog.NewTestWriter(t))
 	}
 	q, err := db(o)

@@ -52,10 +52,16 @@ type edge struct {
 	stop   context.CancelFunc
 	calls  sync.WaitGroup
 	untold []atomic.Int64 // changes for each receiver
+
+	away []atomic.Bool // for each receiver: the last call failed
 }
 
 func newEdge(receivers int) *edge {
-	e := &edge{process: rand.Text(), untold: make([]atomic.Int64, receivers)}
+	e := &edge{
+		process: rand.Text(),
+		untold:  make([]atomic.Int64, receivers),
+		away:    make([]atomic.Bool, receivers),
+	}
 	e.ctx, e.stop = context.WithCancel(context.Background())
 	return e
 }
@@ -76,9 +82,9 @@ func (q *Queue) ContentChanging(ctx context.Context) (changed func()) {
 		}
 
 		q.Log.Warn().Err(err).Msg("receivers are told of changed content without the database")
-		for i, r := range q.Receivers {
+		for i := range q.Receivers {
 			if q.edge.untold[i].Add(1) == 1 {
-				q.edge.calls.Go(func() { q.call(r, &q.edge.untold[i]) })
+				q.edge.calls.Go(func() { q.call(i) })
 			}
 		}
 	})
@@ -114,17 +120,31 @@ func (q *Queue) enqueueChange(ctx context.Context) error {
 	return nil
 }
 
+// tell calls a receiver. The log has one line when it is away, and one when it is back.
+func (q *Queue) tell(ctx context.Context, receiver int) error {
+	r, away := q.Receivers[receiver], &q.edge.away[receiver]
+	err := r.Tell(ctx, q.ContentKeys)
+
+	switch was := away.Swap(err != nil); {
+	case err != nil && !was:
+		q.Log.Warn().Str("receiver", r.Name).Str("reason", describe(err)).
+			Msg("a receiver can't be told of changed content: it is called again until it answers")
+	case err == nil && was:
+		q.Log.Info().Str("receiver", r.Name).Msg("the receiver is told of changed content again")
+	}
+	return err
+}
+
 // call tells a receiver of changes without the database, twice of the last one.
-func (q *Queue) call(r Receiver, untold *atomic.Int64) {
+func (q *Queue) call(receiver int) {
+	untold := &q.edge.untold[receiver]
 	for times, known := 0, int64(0); times < 2 || !untold.CompareAndSwap(known, 0); times++ {
 		if now := untold.Load(); now != known {
 			times, known = 0, now
 		}
 
-		wait := max(changeSettles, r.Every)
-		if err := r.Tell(q.edge.ctx, q.ContentKeys); err != nil {
-			q.Log.Warn().Str("receiver", r.Name).Str("reason", describe(err)).
-				Msg("a receiver was not told of changed content")
+		wait := max(changeSettles, q.Receivers[receiver].Every)
+		if err := q.tell(q.edge.ctx, receiver); err != nil {
 			times, wait = -1, changeRetry
 		}
 		if !pause(q.edge.ctx, wait) {
@@ -158,7 +178,8 @@ func (w *changeWorker) NextRetry(*river.Job[changeArgs]) time.Time {
 // Work tells a receiver of a change. A failed try is repeated without end, by the jobs of the
 // latest change only.
 func (w *changeWorker) Work(ctx context.Context, job *river.Job[changeArgs]) error {
-	r := w.Receivers[slices.IndexFunc(w.Receivers, func(r Receiver) bool { return r.Name == job.Queue })]
+	receiver := slices.IndexFunc(w.Receivers, func(r Receiver) bool { return r.Name == job.Queue })
+	r := w.Receivers[receiver]
 	if left := changeSettles - time.Since(job.CreatedAt); job.Args.Again && left > 0 {
 		return river.JobSnooze(left)
 	}
@@ -179,12 +200,7 @@ func (w *changeWorker) Work(ctx context.Context, job *river.Job[changeArgs]) err
 	if rest > 0 {
 		return river.JobSnooze(rest)
 	}
-	if err := r.Tell(ctx, w.ContentKeys); err != nil {
-		w.Log.Warn().
-			Str("receiver", r.Name).
-			Dur("behind_ms", time.Since(job.CreatedAt)).
-			Str("reason", describe(err)).
-			Msg("a receiver was not told of changed content")
+	if err := w.tell(ctx, receiver); err != nil {
 		if latest > job.Args.Number {
 			return nil
 		}

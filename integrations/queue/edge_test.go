@@ -1,12 +1,15 @@
 package queue_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"siteapi/integrations/queue"
 )
@@ -70,11 +73,14 @@ func (s *subject) behind(t *testing.T, name string) bool {
 }
 
 // A receiver is told as soon as the cache was invalidated, and again for what was fetched in
-// between. One that is down does not keep another from being told, and is told later.
+// between. One that is down does not keep another from being told, and is told later; the log
+// has one line of that, and one when it is back.
 func TestChangeIsToldTwice(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		up, down := &cdn{}, &cdn{down: true}
-		q := db.open(t, tells(map[string]*cdn{"edge_up": up, "edge_down": down}))
+		o, log := tells(map[string]*cdn{"edge_up": up, "edge_down": down}), &bytes.Buffer{}
+		o.Log = zerolog.New(zerolog.SyncWriter(log))
+		q := db.open(t, o)
 		q.start(t)
 
 		changed := q.ContentChanging(t.Context())
@@ -96,8 +102,16 @@ func TestChangeIsToldTwice(t *testing.T) {
 		if _, told := down.count(); told > 0 || !q.behind(t, "edge_down") {
 			t.Error("the other one was told")
 		}
+		eventually(t, "the other one is called again", func() bool { tried, _ := down.count(); return tried > 1 })
 		down.set(false)
 		eventually(t, "the other one is told, too", func() bool { return !q.behind(t, "edge_down") })
+
+		q.stop(t, time.Minute)
+		for _, line := range []string{"can't be told of changed content", "told of changed content again"} {
+			if n := strings.Count(log.String(), line); n != 1 {
+				t.Errorf("%q is logged %d times:\n%s", line, n, log)
+			}
+		}
 	})
 }
 

@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
@@ -169,6 +172,38 @@ func TestFaults(t *testing.T) {
 	defer mu.Unlock()
 	if fmt.Sprint(observed) != fmt.Sprint(want) {
 		t.Errorf("observed %v, want %v", observed, want)
+	}
+}
+
+// A target that is away is one line of the log, however many leads wait, and so is its return.
+func TestTargetAwayIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	var away atomic.Bool
+	away.Store(true)
+	tg := newFake(func(context.Context, string, int) error {
+		if away.Load() {
+			return trouble(upstream.Unavailable)
+		}
+		return nil
+	})
+
+	o, log := options(tg.send), &bytes.Buffer{}
+	o.Targets[0].MaxWorkers = 1
+	o.Log = zerolog.New(zerolog.SyncWriter(log)).Level(zerolog.InfoLevel)
+	q := onSQLite(t).open(t, o)
+	q.add(t, ids(5)...)
+	q.start(t)
+	eventually(t, "all are tried more than once", func() bool { calls, _ := tg.total(); return calls > 12 })
+	away.Store(false)
+	for _, id := range ids(5) {
+		q.becomes(t, id, lead.Delivered)
+	}
+
+	q.stop(t, time.Minute)
+	for _, line := range []string{"the target is away", "the target is back"} {
+		if n := strings.Count(log.String(), line); n != 1 || strings.Contains(log.String(), "delivery failed") {
+			t.Errorf("%q is logged %d times:\n%s", line, n, log)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -17,6 +18,8 @@ type target struct {
 	pausedAt time.Time
 	until    time.Time // zero if it is not paused
 	reason   string    // redacted
+
+	away atomic.Bool // it was unavailable at the last try
 }
 
 func newTarget(c TargetConfig, retryMax time.Duration) *target {

@@ -38,12 +38,12 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	case errors.Is(err, store.ErrUnderWay):
 		return river.JobSnooze(time.Second)
 	case err != nil:
-		return fmt.Errorf("beginning an attempt: %w", err)
+		return fmt.Errorf("beginning to deliver %s to the %s: %w", lead.Reference(job.Args.Lead), t.Name, err)
 	}
 
 	interrupted := w.attempt(ctx, t, &l, &d)
 	if err := w.end(ctx, d); err != nil {
-		return err
+		return fmt.Errorf("storing what became of delivery %d: %w", d.ID, err)
 	}
 	switch {
 	case d.State.Ended():
@@ -84,7 +84,7 @@ func (w *worker) attempt(ctx context.Context, t *target, l *lead.Lead, d *lead.D
 	if w.Observe != nil {
 		w.Observe(t.Name, outcome)
 	}
-	w.log(d, outcome, err, began)
+	w.log(t, d, outcome, err, began)
 	return outcome == OutcomeInterrupted
 }
 
@@ -250,10 +250,18 @@ func describe(err error) string {
 }
 
 // log writes a line for each try. It contains the id of the delivery rather than that of
-// the lead, because the latter gives access to its PDF.
-func (w *worker) log(d *lead.Delivery, outcome Outcome, err error, began time.Time) {
+// the lead, because the latter gives access to its PDF. A target that is away is one warning,
+// and a line when it is back.
+func (w *worker) log(t *target, d *lead.Delivery, outcome Outcome, err error, began time.Time) {
+	isAway, wasAway := outcome == Outcome(upstream.Unavailable), false
+	if isAway || outcome == OutcomeDelivered {
+		wasAway = t.away.Swap(isAway)
+	}
+
 	line, message := w.Log.Debug().Dur("took_ms", time.Since(began)), "delivered"
 	switch {
+	case outcome == OutcomeDelivered && wasAway:
+		line, message = w.Log.Info(), "delivered: the target is back"
 	case outcome == OutcomeDelivered:
 	case outcome == OutcomeNotSent:
 		line, message = w.Log.Info().Str("reason", describe(err)), "not sent"
@@ -261,6 +269,10 @@ func (w *worker) log(d *lead.Delivery, outcome Outcome, err error, began time.Ti
 		line, message = w.Log.Info().Str("reason", describe(err)), "delivery postponed"
 	case d.State == lead.Failed:
 		line, message = w.Log.Error().Str("reason", describe(err)), "delivery failed for good"
+	case isAway && wasAway:
+		line, message = w.Log.Debug().Str("reason", describe(err)), "delivery failed"
+	case isAway:
+		line, message = w.Log.Warn().Str("reason", describe(err)), "the target is away: its deliveries wait"
 	default:
 		line, message = w.Log.Warn().Str("reason", describe(err)), "delivery failed"
 	}

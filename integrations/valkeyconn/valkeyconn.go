@@ -32,6 +32,7 @@ type Conn struct {
 	prepare  Prepare
 	onState  func(up bool, err error)
 	client   atomic.Pointer[valkey.Client] // nil while the server is away
+	reason   atomic.Pointer[error]         // why it is away
 	stop     context.CancelFunc
 	watching sync.WaitGroup
 }
@@ -62,7 +63,7 @@ func Open(
 		return nil, fmt.Errorf("connecting to Valkey: %w", err)
 	}
 
-	onState(err == nil, err)
+	onState(err == nil, c.explain(err))
 	c.watching.Go(func() { c.watch(watch) })
 	return c, nil
 }
@@ -92,31 +93,43 @@ func parse(text string) (valkey.ClientOption, error) {
 	return o, nil
 }
 
-// Client returns the client, and false while the server is away. A command needs no
-// context of its own, because it fails within a second if it gets no reply.
-func (c *Conn) Client() (valkey.Client, bool) {
+// Client returns the client or, while the server is away, its address and the reason. A
+// command needs no context of its own, because it fails within a second if it gets no reply.
+func (c *Conn) Client() (valkey.Client, error) {
 	if client := c.client.Load(); client != nil {
-		return *client, true
+		return *client, nil
 	}
-	return nil, false
+	return nil, *c.reason.Load()
 }
 
-// Failed reports the error of a command. If the error means that the server is away,
-// Client returns false until the server responds again.
-func (c *Conn) Failed(err error) {
-	if !meansAway(err) {
-		return
+// explain adds the address to the reason why the server is away, which Client returns then.
+func (c *Conn) explain(err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", c.settings.InitAddress[0], err)
+		c.reason.Store(&err)
 	}
+	return err
+}
+
+// Failed reports the error of a command, and returns it. If the error means that the server
+// is away, it gets the address, and Client returns it until the server responds again.
+func (c *Conn) Failed(err error) error {
+	if !meansAway(err) {
+		return err
+	}
+	err = c.explain(err)
 	if client := c.client.Swap(nil); client != nil {
 		c.onState(false, err)
 		go (*client).Close()
 	}
+	return err
 }
 
 // Close ends the connection.
 func (c *Conn) Close() {
 	c.stop()
 	c.watching.Wait()
+	_ = c.explain(errors.New("the connection is closed"))
 	if client := c.client.Swap(nil); client != nil {
 		(*client).Close()
 	}
@@ -125,9 +138,9 @@ func (c *Conn) Close() {
 // watch pings the server with every heartbeat, and connects again while it is away.
 func (c *Conn) watch(ctx context.Context) {
 	for {
-		client, up := c.Client()
+		client, away := c.Client()
 		pause := retry
-		if up {
+		if away == nil {
 			pause = heartbeat
 		}
 
@@ -137,8 +150,8 @@ func (c *Conn) watch(ctx context.Context) {
 		case <-time.After(pause):
 		}
 
-		if up {
-			c.Failed(ping(ctx, client))
+		if away == nil {
+			_ = c.Failed(ping(ctx, client))
 		} else if c.connect(ctx) == nil {
 			c.onState(true, nil)
 		}

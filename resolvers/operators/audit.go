@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -86,7 +87,8 @@ func (r *Resolver) record(ctx context.Context, entries ...store.AuditEntry) erro
 const openedAgain = 15 * time.Minute
 
 // recordShown stores that a lead, or a page of several, was read, if the answer shows personal
-// data. A lead that the same operator read just before has its entry.
+// data. A lead that the same operator read just before has its entry. Reading goes on while
+// the database can't be written to, as on a full disk: the entry is in the log then.
 func (r *Resolver) recordShown(
 	ctx context.Context, action schema.AuditAction, leadID string, detail map[string]any,
 ) error {
@@ -106,7 +108,24 @@ func (r *Resolver) recordShown(
 			}
 		}
 	}
-	return r.record(ctx, entry)
+
+	err := r.Audit.Record(ctx, entry)
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, store.ErrUnavailable) {
+		return coded(err)
+	}
+	r.Log.Error().
+		Err(err).
+		Ctx(ctx).
+		Time("at", entry.At).
+		Str("actor", loggedActor(entry.Actor)).
+		Str("action", entry.Action).
+		Str("lead", lead.Reference(entry.Lead)).
+		RawJSON("detail", []byte(entry.Detail)).
+		Msg("an entry of the audit is in the log only")
+	return nil
 }
 
 // FilterDetail describes a listing of leads. It says that something was searched for, and

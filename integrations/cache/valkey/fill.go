@@ -109,9 +109,9 @@ func (c *Cache) fillLeased(ctx context.Context, key, token string, fill cache.Fi
 
 // run runs a script for key.
 func (c *Cache) run(op string, script *valkey.Lua, key string, args ...string) (valkey.ValkeyMessage, error) {
-	client, up := c.conn.Client()
-	if !up {
-		return valkey.ValkeyMessage{}, fmt.Errorf("%s: %w", op, cache.ErrUnavailable)
+	client, away := c.conn.Client()
+	if away != nil {
+		return valkey.ValkeyMessage{}, fmt.Errorf("%s: %w: %w", op, cache.ErrUnavailable, away)
 	}
 
 	reply, err := script.

@@ -89,8 +89,9 @@ func TestServerAway(t *testing.T) {
 			eventually(t, "statistics say that it is away", func() bool {
 				return !a.Stats(t.Context()).Available
 			})
-			if err := a.Invalidate(t.Context(), "k"); !errors.Is(err, cache.ErrUnavailable) {
-				t.Errorf("Invalidate while away: %v", err)
+			if err := a.Invalidate(t.Context(), "k"); !errors.Is(err, cache.ErrUnavailable) ||
+				!strings.Contains(err.Error(), server.Addr()+": ") {
+				t.Errorf("Invalidate while away: %v, want the address and why", err)
 			}
 			if _, err := a.Clear(t.Context(), cache.Pattern("*")); !errors.Is(err, cache.ErrUnavailable) {
 				t.Errorf("Clear while away: %v", err)

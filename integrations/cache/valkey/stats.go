@@ -25,9 +25,9 @@ type count struct {
 
 // Ping implements [cache.Cache].
 func (c *Cache) Ping(context.Context) error {
-	client, up := c.conn.Client()
-	if !up {
-		return fmt.Errorf("asking the cache: %w", cache.ErrUnavailable)
+	client, away := c.conn.Client()
+	if away != nil {
+		return fmt.Errorf("asking the cache: %w: %w", cache.ErrUnavailable, away)
 	}
 	return c.failed("asking the cache", client.Do(context.Background(), client.B().Ping().Build()).Error())
 }

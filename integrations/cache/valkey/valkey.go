@@ -97,9 +97,9 @@ func (c *Cache) Peek(ctx context.Context, key string) (cache.Entry, bool) {
 
 // read returns the record under key if there is one, preferably from the client's copy.
 func (c *Cache) read(key string) (r record, found bool, err error) {
-	client, up := c.conn.Client()
-	if !up {
-		return record{}, false, cache.ErrUnavailable
+	client, away := c.conn.Client()
+	if away != nil {
+		return record{}, false, away
 	}
 
 	// Other requests may wait for the same reply, so it must not end with the first one.
@@ -126,8 +126,7 @@ func (c *Cache) failed(op string, err error) error {
 	if err == nil || errors.Is(err, cache.ErrUnavailable) {
 		return err
 	}
-	c.conn.Failed(err)
-	return fmt.Errorf("%s: %w: %w", op, cache.ErrUnavailable, err)
+	return fmt.Errorf("%s: %w: %w", op, cache.ErrUnavailable, c.conn.Failed(err))
 }
 
 // Invalidate implements [cache.Cache].
@@ -140,9 +139,9 @@ func (c *Cache) Invalidate(ctx context.Context, keys ...string) error {
 // goes first: a fill under way either finds it gone, or has stored the entry
 // that is removed next.
 func (c *Cache) remove(op string, keys []string) (int, error) {
-	client, up := c.conn.Client()
-	if !up {
-		return 0, fmt.Errorf("%s: %w", op, cache.ErrUnavailable)
+	client, away := c.conn.Client()
+	if away != nil {
+		return 0, fmt.Errorf("%s: %w: %w", op, cache.ErrUnavailable, away)
 	}
 
 	commands := make(valkey.Commands, 0, 2*len(keys)+1)
@@ -204,9 +203,9 @@ func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (int, error) {
 
 // walk calls found with the keys whose names begin with a prefix, in batches.
 func (c *Cache) walk(ctx context.Context, op, prefix string, found func(keys []string) error) error {
-	client, up := c.conn.Client()
-	if !up {
-		return fmt.Errorf("%s: %w", op, cache.ErrUnavailable)
+	client, away := c.conn.Client()
+	if away != nil {
+		return fmt.Errorf("%s: %w: %w", op, cache.ErrUnavailable, away)
 	}
 	return c.failed(op, scan(ctx, client, prefix, found))
 }

@@ -41,8 +41,8 @@ return 0`)
 
 // Allow implements [ratelimit.Limiter].
 func (l *Limiter) Allow(ctx context.Context, key string, n int, rule ratelimit.Rule) (bool, time.Duration) {
-	client, up := l.conn.Client()
-	if !up {
+	client, away := l.conn.Client()
+	if away != nil {
 		return l.alone.Allow(ctx, key, n, rule)
 	}
 
@@ -53,7 +53,7 @@ func (l *Limiter) Allow(ctx context.Context, key string, n int, rule ratelimit.R
 	).AsInt64()
 
 	if err != nil {
-		l.conn.Failed(err)
+		_ = l.conn.Failed(err)
 		return l.alone.Allow(ctx, key, n, rule)
 	}
 	return wait == 0, time.Duration(wait) * time.Microsecond

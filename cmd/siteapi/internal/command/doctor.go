@@ -180,8 +180,12 @@ func (c *call) withoutWrong(checks []health.Check) []health.Check {
 
 	var found []health.Check
 	for _, problem := range wrong {
+		name := "settings"
+		if problem.Setting == "CMS_FILE" {
+			name = "content"
+		}
 		found = append(found, health.Check{
-			Name:   "settings",
+			Name:   name,
 			Advice: "correct it: until then no start is possible",
 			Run: func(context.Context, health.Warn) (string, error) {
 				return "", fmt.Errorf("%s: %w", problem.Setting, problem.Err)
@@ -221,7 +225,7 @@ func settingsOf(check string) []string {
 	case "outcomes":
 		return append(databaseSettings(), "CRM_DRIVER", "HUBSPOT_*")
 	case "mail":
-		return append(databaseSettings(), mailSettings()...)
+		return []string{"SMTP_URL", "MAIL_FROM"}
 	case "sign-in":
 		return []string{"OIDC_*"}
 	}

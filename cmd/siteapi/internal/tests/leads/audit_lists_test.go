@@ -5,10 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/cmd/siteapi/internal/command"
+	"siteapi/integrations/store/sqlite"
 	"siteapi/schema"
 )
 
@@ -97,5 +102,33 @@ func TestAuditOfStreams(t *testing.T) {
 	stream("position changes { id reference }")
 	if got, want := s.Recorded(), []string{`LISTED  {"of":"lead events"}`}; !slices.Equal(got, want) {
 		t.Errorf("the audit has %q, want %q", got, want)
+	}
+}
+
+// While the database takes no writes, as on a full disk, leads are read: the entries of
+// the audit are in the log.
+func TestReadingWithoutWrites(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	s.Submit(t, "read-only")
+
+	db, err := sqlite.OpenDB(t.Context(), filepath.Join(s.DataDir, command.DatabaseFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if _, err := db.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+
+	data, code := s.Operates(schema.RoleSales, `{ leads(search: "ana") { edges { node { contact { email } } } } }`)
+	if code != "" || len(data.Leads.Edges) != 1 {
+		t.Errorf("listing leads: %s %+v", code, data.Leads)
+	}
+	for _, want := range []string{`"level":"error"`, `"action":"LISTED"`, `"detail":{"count":1,"searched":true}`, `"actor":"oidc:`} {
+		line := regexp.MustCompile(`.*the audit is in the log only.*`).FindString(s.Log.String())
+		if !strings.Contains(line, want) || strings.Contains(line, "@") {
+			t.Errorf("the log has %q, want %s", line, want)
+		}
 	}
 }

@@ -248,6 +248,10 @@ func TestUnusableFilesAreNamed(t *testing.T) {
 				t.Errorf("%s: exit code %d, want %q once: %s", args, code, want, out)
 			}
 		}
+		if args == "doctor" && (!regexp.MustCompile(`(?m)^failed +content `).MatchString(out) ||
+			!regexp.MustCompile(`(?m)^ok +mail `).MatchString(out)) {
+			t.Errorf("content is what fails, and mail does not: %s", out)
+		}
 	}
 }
 
