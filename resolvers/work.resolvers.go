@@ -45,3 +45,7 @@ func (r *mutationResolver) SetLeadStatuses(ctx context.Context, ids []string, st
 func (r *mutationResolver) AssignLeads(ctx context.Context, ids []string, owner *string) (*schema.LeadsChange, error) {
 	return r.Operators.AssignLeads(ctx, ids, schema.ValueOr(trimmed(owner), ""))
 }
+
+func (r *queryResolver) OperatorNames(ctx context.Context) ([]string, error) {
+	return r.Operators.Names(ctx)
+}

@@ -44,6 +44,15 @@ type Operator struct {
 	Email string
 }
 
+// Name returns how other operators see the operator: by the verified address, or the name of
+// the token's holder. It is empty if neither is known.
+func (o Operator) Name() string {
+	if name, ok := strings.CutPrefix(o.Actor, TokenPrefix); ok {
+		return name
+	}
+	return o.Email
+}
+
 // OperatorToken is a token of operators, and who holds it.
 type OperatorToken struct {
 	Token string

@@ -53,6 +53,8 @@ type AuditEntry struct {
 	At time.Time `json:"at"`
 	// Who did it: `oidc:` and the subject of an account, `token`, `command:` and a user of the system, or `service`.
 	Actor string `json:"actor"`
+	// How the actor is shown: by the verified address of the account, or the name of the token; else as `actor`.
+	Name string `json:"name"`
 	// What was done.
 	Action AuditAction `json:"action"`
 	// Id of the lead; null if it was about none, or about several.
@@ -583,7 +585,7 @@ type LeadFailure struct {
 
 // What an operator wrote about a lead.
 type LeadNote struct {
-	// Who wrote it, named as in the audit.
+	// Who wrote it, as `operatorNames` lists it.
 	Author string `json:"author"`
 	// When, in UTC, to the millisecond.
 	At time.Time `json:"at"`
@@ -603,7 +605,7 @@ type LeadOutcome struct {
 	At time.Time `json:"at"`
 	// Who said so.
 	Source LeadOutcomeSource `json:"source"`
-	// The operator who said so, as in the audit. Null if the CRM did, and for a viewer.
+	// The operator who said so, as `operatorNames` lists it. Null if the CRM did, and for a viewer.
 	By *string `json:"by"`
 }
 

@@ -234,7 +234,7 @@ func Statuses() []Status {
 
 // Note is what an operator wrote about a lead. Its lines end with a line feed.
 type Note struct {
-	Author string // who wrote it, named as in the audit
+	Author string // who wrote it: stored as the audit names it, and read as it is shown
 	At     time.Time
 	Text   string
 }

@@ -13,7 +13,8 @@ type Outcome struct {
 
 	At time.Time `json:"at"` // UTC, in whole milliseconds
 
-	// By is the operator who said so, named as in the audit. It is empty if the CRM said so.
+	// By is the operator who said so: stored as the audit names it, and read as it is shown.
+	// It is empty if the CRM said so.
 	By string `json:"by,omitempty"`
 }
 

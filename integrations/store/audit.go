@@ -15,6 +15,10 @@ type AuditEntry struct {
 	Lead   string // id of the lead; empty: none, or several
 	Detail string // JSON
 	Hash   string // hash of the entry before together with this one
+
+	// Name is how the actor is shown, such as by a verified address. It is kept beside the
+	// audit, as the latest that an entry came with; without one it is the actor.
+	Name string
 }
 
 // Pruned is the action of an entry about entries that were removed because of their age.
@@ -52,6 +56,9 @@ type Audit interface {
 
 	// AuditEntries returns a page of the audit.
 	AuditEntries(ctx context.Context, f AuditFilter) ([]AuditEntry, error)
+
+	// Operators returns the names that entries came with, in alphabetical order.
+	Operators(ctx context.Context) ([]string, error)
 
 	// AuditHead returns number and hash of the last entry; number 0 if there is none.
 	AuditHead(ctx context.Context) (seq int64, hash string, err error)

@@ -52,7 +52,10 @@ func loggedActor(actor string) string {
 func (r *Resolver) done(
 	ctx context.Context, action schema.AuditAction, leadID string, detail map[string]any,
 ) store.AuditEntry {
-	return AuditEntry(schema.CallerFrom(ctx).Operator.Actor, action, leadID, detail, r.Now())
+	operator := schema.CallerFrom(ctx).Operator
+	entry := AuditEntry(operator.Actor, action, leadID, detail, r.Now())
+	entry.Name = operator.Name()
+	return entry
 }
 
 // AuditEntry returns an entry of the audit. It must hold no contact data.
@@ -210,6 +213,7 @@ func newAuditEntry(e store.AuditEntry) *schema.AuditEntry {
 		ID:     strconv.FormatInt(e.Seq, 10),
 		At:     e.At,
 		Actor:  e.Actor,
+		Name:   e.Name,
 		Action: schema.AuditAction(e.Action),
 		Detail: e.Detail,
 		Hash:   e.Hash,

@@ -46,3 +46,9 @@ func needsAdmin(ctx context.Context) error {
 	}
 	return &schema.Error{Code: schema.CodeForbidden, Message: "This needs the role ADMIN."}
 }
+
+// Names resolves the root field `operatorNames`.
+func (r *Resolver) Names(ctx context.Context) ([]string, error) {
+	names, err := r.Audit.Operators(ctx)
+	return append([]string{}, names...), coded(err)
+}

@@ -52,6 +52,7 @@ type ComplexityRoot struct {
 		Hash   func(childComplexity int) int
 		ID     func(childComplexity int) int
 		Lead   func(childComplexity int) int
+		Name   func(childComplexity int) int
 	}
 
 	AuditReport struct {
@@ -469,6 +470,7 @@ type ComplexityRoot struct {
 		Lead          func(childComplexity int, id string) int
 		Leads         func(childComplexity int, search *string, email *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) int
 		Logins        func(childComplexity int) int
+		OperatorNames func(childComplexity int) int
 		Person        func(childComplexity int, email string) int
 		QuotePDF      func(childComplexity int, id string, locale *schema.Locale) int
 		ServiceHealth func(childComplexity int) int
@@ -640,6 +642,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AuditEntry.Lead(childComplexity), true
+	case "AuditEntry.name":
+		if e.ComplexityRoot.AuditEntry.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Name(childComplexity), true
 
 	case "AuditReport.entries":
 		if e.ComplexityRoot.AuditReport.Entries == nil {
@@ -2397,6 +2405,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Logins(childComplexity), true
+	case "Query.operatorNames":
+		if e.ComplexityRoot.Query.OperatorNames == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.OperatorNames(childComplexity), true
 	case "Query.person":
 		if e.ComplexityRoot.Query.Person == nil {
 			break
@@ -2946,6 +2960,8 @@ type AuditEntry {
   at: DateTime!
   "Who did it: ` + "`" + `oidc:` + "`" + ` and the subject of an account, ` + "`" + `token` + "`" + `, ` + "`" + `command:` + "`" + ` and a user of the system, or ` + "`" + `service` + "`" + `."
   actor: String!
+  "How the actor is shown: by the verified address of the account, or the name of the token; else as ` + "`" + `actor` + "`" + `."
+  name: String!
   "What was done."
   action: AuditAction!
   "Id of the lead; null if it was about none, or about several."
@@ -4152,7 +4168,7 @@ type LeadOutcome {
   at: DateTime!
   "Who said so."
   source: LeadOutcomeSource!
-  "The operator who said so, as in the audit. Null if the CRM did, and for a viewer."
+  "The operator who said so, as ` + "`" + `operatorNames` + "`" + ` lists it. Null if the CRM did, and for a viewer."
   by: String @auth(token: ADMIN, role: SALES)
 }
 
@@ -4771,7 +4787,15 @@ type BusinessHours {
   ): InvalidateCachePayload! @auth(token: WEBHOOK) @cost(weight: 200)
 }
 `, BuiltIn: false},
-	{Name: "../work.graphqls", Input: `extend type Mutation {
+	{Name: "../work.graphqls", Input: `extend type Query {
+  """
+  The operators who have worked here, in alphabetical order, as notes and the history show them: by the verified address
+  of the account, or the name of the token.
+  """
+  operatorNames: [String!]! @auth(token: ADMIN, role: VIEWER) @cost(weight: 20)
+}
+
+extend type Mutation {
   """
   Gives a lead to an operator, who gets a mail if mails are set up, unless the caller is the same. Fails with
   ` + "`" + `NOT_FOUND` + "`" + `.
@@ -4826,7 +4850,7 @@ enum LeadStatus {
 
 "What an operator wrote about a lead."
 type LeadNote {
-  "Who wrote it, named as in the audit."
+  "Who wrote it, as ` + "`" + `operatorNames` + "`" + ` lists it."
   author: String!
   "When, in UTC, to the millisecond."
   at: DateTime!
@@ -5003,6 +5027,8 @@ func (ec *executionContext) childFields_AuditEntry(ctx context.Context, field gr
 		return ec.fieldContext_AuditEntry_at(ctx, field)
 	case "actor":
 		return ec.fieldContext_AuditEntry_actor(ctx, field)
+	case "name":
+		return ec.fieldContext_AuditEntry_name(ctx, field)
 	case "action":
 		return ec.fieldContext_AuditEntry_action(ctx, field)
 	case "lead":

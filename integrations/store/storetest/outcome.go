@@ -70,10 +70,11 @@ func outcomes(t *testing.T, s Subject) {
 		At:       When().Add(4 * time.Hour),
 		By:       "ana",
 	}
-	entry := store.AuditEntry{At: When(), Actor: "ana", Action: "OUTCOME", Lead: newest, Detail: "{}"}
+	entry := store.AuditEntry{At: When(), Actor: "ana", Name: "Ana", Action: "OUTCOME", Lead: newest, Detail: "{}"}
 	if err := db.SetOutcome(t.Context(), newest, said, entry); err != nil {
 		t.Error(err)
 	}
+	said.By = entry.Name
 	crm(lead.Lost, 5*time.Hour, "", "ana@example.com")
 	expect(newest, said)
 	if err := db.SetOutcome(t.Context(), "none", said, entry); !errors.Is(err, store.ErrNotFound) {

@@ -53,14 +53,23 @@ func work(t *testing.T, s Subject) {
 		t.Errorf("%+v, %v", got, err)
 	}
 
+	named := entry(0, id)
+	named.Actor, named.Name = "oidc:7", "ana@example.com"
 	notes := []lead.Note{
-		{Author: "ana", At: When(), Text: "asked for\nmore \"€\" 😀"},
+		{Author: "oidc:7", At: When(), Text: "asked for\nmore \"€\" 😀"},
 		{Author: "token", At: When(), Text: "again"},
 	}
 	for _, n := range notes {
-		if err := db.AddNote(t.Context(), id, n, entry(0, id)); err != nil {
+		if err := db.AddNote(t.Context(), id, n, named); err != nil {
 			t.Fatal(err)
 		}
+	}
+	notes[0].Author = named.Name
+	if list, err := db.Operators(t.Context()); err != nil || !slices.Equal(list, []string{named.Name}) {
+		t.Errorf("the operators: %v, %v", list, err)
+	}
+	if list, _ := db.AuditEntries(t.Context(), store.AuditFilter{Limit: 1}); list[0].Actor != "oidc:7" || list[0].Name != named.Name {
+		t.Errorf("the audit shows %+v", list)
 	}
 	if got, err := db.Notes(t.Context(), []string{"none", id}); err != nil || !reflect.DeepEqual(got[id], notes) {
 		t.Errorf("%+v, %v, want %+v", got, err, notes)

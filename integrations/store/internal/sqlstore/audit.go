@@ -14,6 +14,9 @@ import (
 
 const (
 	auditColumns = `seq, at, actor, action, lead, detail, hash`
+	selectAudit  = `SELECT ` + auditColumns + `,
+coalesce((SELECT name FROM operators WHERE operators.actor = audit.actor), actor) AS name FROM audit`
+	nameOperator = ` ON CONFLICT (actor) DO UPDATE SET name = excluded.name WHERE operators.name <> excluded.name`
 
 	// lockAudit makes the transactions that append take turns, on PostgreSQL as well.
 	lockAudit = `UPDATE audit_ends SET seq = seq WHERE name = 'head' RETURNING seq, hash`
@@ -54,6 +57,11 @@ func appendAudit(ctx context.Context, tx Tx, entries []store.AuditEntry) error {
 		e.Seq = head.Seq + 1
 		e.Hash = auditHash(head.Hash, e)
 		values = append(values, e.Seq, e.At, e.Actor, e.Action, e.Lead, e.Detail, e.Hash)
+		if e.Name != "" {
+			if err := insertRows(ctx, tx, "operators", "actor, name", []any{e.Actor, e.Name}, nameOperator); err != nil {
+				return fmt.Errorf("naming the operator: %w", err)
+			}
+		}
 		head = auditEnd{e.Seq, e.Hash}
 	}
 	if err := insertRows(ctx, tx, "audit", auditColumns, values, ""); err != nil {
@@ -65,6 +73,11 @@ func appendAudit(ctx context.Context, tx Tx, entries []store.AuditEntry) error {
 func setEnd(ctx context.Context, tx Tx, name string, end auditEnd) error {
 	_, err := tx.Exec(ctx, `UPDATE audit_ends SET seq = $1, hash = $2 WHERE name = $3`, end.Seq, end.Hash, name)
 	return err
+}
+
+// Operators implements [store.Audit].
+func (s *Store) Operators(ctx context.Context) ([]string, error) {
+	return all[string](ctx, s.db, "reading the operators", `SELECT DISTINCT name FROM operators ORDER BY name`)
 }
 
 // auditHash returns the hash of an entry that follows one with the hash previous.
@@ -88,7 +101,7 @@ func (s *Store) AuditEntries(ctx context.Context, f store.AuditFilter) ([]store.
 }
 
 func readAudit(ctx context.Context, db DB, which string, args ...any) ([]store.AuditEntry, error) {
-	return all[store.AuditEntry](ctx, db, "reading the audit", `SELECT `+auditColumns+` FROM audit`+which, args...)
+	return all[store.AuditEntry](ctx, db, "reading the audit", selectAudit+which, args...)
 }
 
 // auditChain yields all entries, the oldest first.

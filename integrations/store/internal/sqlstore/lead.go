@@ -27,7 +27,7 @@ type leadRow struct {
 	WonAmount   *float64
 	WonCurrency string
 	OutcomeAt   time.Time
-	OutcomeBy   string
+	OutcomeBy   string // as the operator is shown
 }
 
 // Values of leadRow.Review. It is 0 for leads that were released, or never in review.
@@ -38,7 +38,8 @@ const (
 
 const (
 	selectLead = `SELECT body, content_key, submitted_at, review, progress, owner, status,
-outcome, won_amount, won_currency, outcome_at, outcome_by FROM leads`
+outcome, won_amount, won_currency, outcome_at,
+coalesce((SELECT name FROM operators WHERE actor = outcome_by), outcome_by) AS outcome_by FROM leads`
 
 	insertLead = `INSERT INTO leads (id, session_id, mailbox, body, content_key, submitted_at, review,
 locale, source, campaign, first_source, first_campaign, currency, amount)

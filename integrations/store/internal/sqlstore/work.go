@@ -66,6 +66,9 @@ func change(
 	return true, appendAudit(ctx, tx, audit)
 }
 
+const selectNotes = `SELECT lead_id, at,
+coalesce((SELECT name FROM operators WHERE actor = author), author) AS author, text FROM lead_notes`
+
 // Notes implements [store.Work].
 func (s *Store) Notes(ctx context.Context, leadIDs []string) (map[string][]lead.Note, error) {
 	notes := map[string][]lead.Note{}
@@ -80,7 +83,7 @@ func (s *Store) Notes(ctx context.Context, leadIDs []string) (map[string][]lead.
 	var c conditions
 	c.in("lead_id", leadIDs)
 	list, err := all[row](ctx, s.db, "reading notes",
-		"SELECT lead_id, at, author, text FROM lead_notes"+c.where()+" ORDER BY id", c.args...)
+		selectNotes+c.where()+" ORDER BY id", c.args...)
 	for _, r := range list {
 		notes[r.LeadID] = append(notes[r.LeadID], r.Note)
 	}

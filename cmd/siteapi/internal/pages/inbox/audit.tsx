@@ -38,7 +38,7 @@ export const History = ({ entries }: { entries: readonly Entry[] }) => (
   <ol class="reasons">
     {entries.map((entry) => (
       <li key={entry.id}>
-        <time dateTime={entry.at}>{exact(entry.at)}</time> <bdi>{entry.actor}</bdi>{" "}
+        <time dateTime={entry.at}>{exact(entry.at)}</time> <bdi>{entry.name}</bdi>{" "}
         {words.audit.actions[entry.action]}
         {entry.lead && ` ${entry.lead.slice(0, 8).toUpperCase()}`}
         <Detail text={entry.detail} />

@@ -5,13 +5,14 @@ import {
   AssignLeadDocument,
   type LeadOutcomeValue,
   type LeadStatus,
+  OperatorNamesDocument,
   SetLeadOutcomeDocument,
   SetLeadStatusDocument,
   type WholeLeadFragment as Lead,
 } from "../generated/inbox";
 import { amount, exact } from "./format";
 import { Action, Card, Fact, toast, useAction } from "./parts";
-import { ask, type Failure, may, ownAddress } from "./service";
+import { ask, type Failure, may, ownAddress, useQuery } from "./service";
 import { words } from "./words";
 
 interface Props {
@@ -20,14 +21,16 @@ interface Props {
   change: (operation: Promise<{ lead: Lead }>) => Promise<void>;
 }
 
-/** The addresses of owners that were seen, to choose from. */
+/** The addresses of owners that were seen, to choose from beside those of operators. */
 const owners = new Set<string>();
 
 export function Owners() {
+  const names = useQuery(OperatorNamesDocument, {}).data?.operatorNames ?? [];
+  const operators = names.filter((name) => name.includes("@"));
   remember(ownAddress());
   return (
     <datalist id="owners">
-      {[...owners].sort().map((address) => (
+      {[...new Set([...owners, ...operators])].sort().map((address) => (
         <option key={address} value={address} />
       ))}
     </datalist>

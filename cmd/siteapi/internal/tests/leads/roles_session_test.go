@@ -1,8 +1,11 @@
 package leads
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -138,5 +141,57 @@ func TestRolesAtThePublicListener(t *testing.T) {
 		if resp, _ := out.Send("GET", path, ""); resp.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %d", path, resp.StatusCode)
 		}
+	}
+}
+
+// Notes, outcomes and the history show the verified address of an account, or the name of a
+// token. The audit keeps the subject.
+func TestOperatorsAreNamed(t *testing.T) {
+	t.Parallel()
+	p := apptest.NewProvider(t)
+	p.Groups, p.Claims = "desk", map[string]any{"email": "Dana@Lumen.test", "email_verified": true}
+	address := apptest.FreeAddress(t)
+	s := apptest.NewSite(t, append(p.Environ(address), "ADMIN_TOKENS=bo:sales:bo-0123456789abcdef")...).Start()
+	id := s.Submit("one")
+
+	dana := &apptest.Browser{T: t, Base: "http://" + address}
+	if _, text := dana.SignsIn(); dana.Cookie == nil {
+		t.Fatal(text)
+	}
+	acts := func(path, mutation string, headers ...string) any {
+		t.Helper()
+		code, shown := dana.Runs(path, `mutation { row: `+mutation+
+			` { value: notes { author } outcome { by } audit { actor name action } } }`, headers...)
+		if code != "" {
+			t.Fatal(code)
+		}
+		return shown
+	}
+	acts("/admin/graphql", `addLeadNote(id: "`+id+`", text: "called")`)
+	acts("/admin/graphql", `setLeadOutcome(id: "`+id+`", outcome: WON)`)
+	notes := acts("/graphql", `addLeadNote(id: "`+id+`", text: "again")`, "Authorization: Bearer bo-0123456789abcdef")
+	if got := fmt.Sprint(notes); got != "[map[author:dana@lumen.test] map[author:bo]]" {
+		t.Errorf("the notes are from %s", got)
+	}
+
+	for query, want := range map[string]string{
+		`{ row: lead(id: "` + id + `") { value: outcome { by } } }`: "map[by:dana@lumen.test]",
+		`{ row: lead(id: "` + id + `") { value: audit { actor name action } } }`: "[map[action:NOTE actor:token:bo name:bo] " +
+			"map[action:OPENED actor:token:bo name:bo] " +
+			"map[action:OUTCOME actor:oidc:person-1 name:dana@lumen.test] " +
+			"map[action:NOTE actor:oidc:person-1 name:dana@lumen.test] " +
+			"map[action:OPENED actor:oidc:person-1 name:dana@lumen.test]]",
+	} {
+		if _, got := dana.Runs("/admin/graphql", query); fmt.Sprint(got) != want {
+			t.Errorf("%s: %v, want %s", query, got, want)
+		}
+	}
+	var names struct {
+		Data struct{ OperatorNames []string }
+	}
+	resp, answer := dana.Send("POST", "/admin/graphql", `{"query":"{ operatorNames }"}`)
+	raw, _ := json.Marshal(answer)
+	if err := json.Unmarshal(raw, &names); err != nil || !slices.Equal(names.Data.OperatorNames, []string{"bo", "dana@lumen.test"}) {
+		t.Errorf("%v %d: the operators are %s", err, resp.StatusCode, raw)
 	}
 }

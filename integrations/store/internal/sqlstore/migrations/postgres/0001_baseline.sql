@@ -272,6 +272,12 @@ CREATE TABLE audit (
 );
 CREATE INDEX audit_by_lead ON audit (lead, seq);
 
+-- How operators are shown: by the verified address of the account, or the name of the token.
+CREATE TABLE operators (
+  actor text COLLATE "C" PRIMARY KEY, -- named as in the audit
+  name  text NOT NULL
+);
+
 -- The last row of the audit, and the last one that was deleted because of its age.
 CREATE TABLE audit_ends (
   name text COLLATE "C" PRIMARY KEY,
