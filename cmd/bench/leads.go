@@ -109,20 +109,27 @@ const worked = `UPDATE leads SET status = submitted_at % 4,
 func fillSQLite(ctx context.Context, path string) {
 	pool := harness.Must(sqlite.OpenDB(ctx, path))
 	defer func() { _ = pool.Close() }()
-	db := harness.Must(sqlite.Open(ctx, sqlite.Options{Path: path, Pool: pool, Log: slog.New(slog.DiscardHandler)}))
+	db := harness.Must(sqlite.Open(ctx, sqlite.Options{
+		Path:  path,
+		Pool:  pool,
+		Log:   slog.New(slog.DiscardHandler),
+		Queue: func(*sql.Tx) store.Jobs { return noQueue{} },
+	}))
 	defer func() { _ = db.Close() }()
 
-	db.UseQueue(func(*sql.Tx) store.Jobs { return noQueue{} })
 	fill(ctx, db)
 	harness.Must(pool.ExecContext(ctx, worked))
 }
 
 func fillPostgres(ctx context.Context, url string) {
 	pool := harness.Must(postgres.OpenPool(ctx, url))
-	db := harness.Must(postgres.Open(ctx, postgres.Options{Pool: pool, Log: slog.New(slog.DiscardHandler)}))
+	db := harness.Must(postgres.Open(ctx, postgres.Options{
+		Pool:  pool,
+		Log:   slog.New(slog.DiscardHandler),
+		Queue: func(pgx.Tx) store.Jobs { return noQueue{} },
+	}))
 	defer func() { _ = db.Close() }()
 
-	db.UseQueue(func(pgx.Tx) store.Jobs { return noQueue{} })
 	fill(ctx, db)
 	harness.Must(pool.Exec(ctx, worked))
 	harness.Must(pool.Exec(ctx, "VACUUM ANALYZE")) // as PostgreSQL does within a minute

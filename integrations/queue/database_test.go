@@ -34,7 +34,7 @@ func onBoth(t *testing.T, run func(t *testing.T, db database)) {
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
 		url := server(t).NewDatabase(t)
-		run(t, func(o queue.Options) (*subject, error) { return openPostgres(url, o) })
+		run(t, func(o setup) (*subject, error) { return openPostgres(url, o) })
 	})
 }
 
@@ -64,11 +64,18 @@ func server(t *testing.T) *pgserver.Server {
 }
 
 // database opens the store and the queue as several processes would.
-type database func(o queue.Options) (*subject, error)
+type database func(o setup) (*subject, error)
+
+// setup are the options of a queue, with what its targets do.
+type setup struct {
+	queue.Options
+	send map[lead.Target]queue.Send
+}
 
 // subject is a queue with its store.
 type subject struct {
 	*queue.Queue
+	send  map[lead.Target]queue.Send
 	store *storecopy.Store
 	close func() error
 }
@@ -77,10 +84,10 @@ type subject struct {
 func onSQLite(t *testing.T) database {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "site.db")
-	return func(o queue.Options) (*subject, error) { return openSQLite(path, o) }
+	return func(o setup) (*subject, error) { return openSQLite(path, o) }
 }
 
-func openSQLite(path string, o queue.Options) (*subject, error) {
+func openSQLite(path string, o setup) (*subject, error) {
 	ctx := context.Background()
 	pool, err := sqlite.OpenDB(ctx, path)
 	if err != nil {
@@ -89,21 +96,29 @@ func openSQLite(path string, o queue.Options) (*subject, error) {
 	if err := queue.Migrate(ctx, riversqlite.New(pool), o.Log); err != nil {
 		return nil, err
 	}
-	tables, err := sqlite.Open(ctx, sqlite.Options{Path: path, Pool: pool, Log: slog.New(slog.DiscardHandler)})
+	inTransaction, err := queue.InTransactions(riversqlite.New(pool), o.Options)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := sqlite.Open(ctx, sqlite.Options{
+		Path:  path,
+		Pool:  pool,
+		Log:   slog.New(slog.DiscardHandler),
+		Queue: inTransaction,
+	})
 	if err != nil {
 		return nil, err
 	}
 
 	o.Store = tables
-	q, inTransaction, err := queue.New(riversqlite.New(pool), o)
+	q, err := queue.New(riversqlite.New(pool), o.Options)
 	if err != nil {
 		return nil, err
 	}
-	tables.UseQueue(inTransaction)
-	return &subject{q, tables.Store, func() error { return errors.Join(tables.Close(), pool.Close()) }}, nil
+	return &subject{q, o.send, tables.Store, func() error { return errors.Join(tables.Close(), pool.Close()) }}, nil
 }
 
-func openPostgres(url string, o queue.Options) (*subject, error) {
+func openPostgres(url string, o setup) (*subject, error) {
 	ctx := context.Background()
 	pool, err := postgres.OpenPool(ctx, url+"&pool_max_conns=4")
 	if err != nil {
@@ -112,22 +127,29 @@ func openPostgres(url string, o queue.Options) (*subject, error) {
 	if err := queue.Migrate(ctx, riverpgxv5.New(pool), o.Log); err != nil {
 		return nil, err
 	}
-	tables, err := postgres.Open(ctx, postgres.Options{Pool: pool, Log: slog.New(slog.DiscardHandler)})
+	inTransaction, err := queue.InTransactions(riverpgxv5.New(pool), o.Options)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := postgres.Open(ctx, postgres.Options{
+		Pool:  pool,
+		Log:   slog.New(slog.DiscardHandler),
+		Queue: inTransaction,
+	})
 	if err != nil {
 		return nil, err
 	}
 
 	o.Store = tables
-	q, inTransaction, err := queue.New(riverpgxv5.New(pool), o)
+	q, err := queue.New(riverpgxv5.New(pool), o.Options)
 	if err != nil {
 		return nil, err
 	}
-	tables.UseQueue(inTransaction)
-	return &subject{q, tables.Store, tables.Close}, nil
+	return &subject{q, o.send, tables.Store, tables.Close}, nil
 }
 
 // open opens the queue until the end of the test.
-func (db database) open(t *testing.T, o queue.Options) *subject {
+func (db database) open(t *testing.T, o setup) *subject {
 	t.Helper()
 	if testing.Verbose() && o.Log.GetLevel() == zerolog.Disabled {
 		o.Log = zerolog.New(zerolog.NewTestWriter(t))
@@ -146,12 +168,19 @@ func (db database) open(t *testing.T, o queue.Options) *subject {
 
 // options returns a queue's options that deliver to the CMS only, with pauses of up to a
 // twentieth of a second.
-func options(send queue.Send) queue.Options {
-	return queue.Options{
-		Targets:  []queue.TargetConfig{{Name: lead.CMS, Send: send, MaxAttempts: 1000, MaxWorkers: 4}},
-		RetryMax: 50 * time.Millisecond,
-		Log:      zerolog.Nop(),
+func options(send queue.Send) setup {
+	o := setup{Options: queue.Options{RetryMax: 50 * time.Millisecond, Log: zerolog.Nop()}}
+	o.deliver(send, queue.TargetConfig{Name: lead.CMS, MaxAttempts: 1000, MaxWorkers: 4})
+	return o
+}
+
+// deliver adds a target.
+func (o *setup) deliver(send queue.Send, c queue.TargetConfig) {
+	if o.send == nil {
+		o.send = map[lead.Target]queue.Send{}
 	}
+	o.Targets = append(o.Targets, c)
+	o.send[c.Name] = send
 }
 
 // newLead returns a lead that has an id and a consent.
@@ -176,7 +205,7 @@ func (s *subject) add(t *testing.T, ids ...string) {
 
 func (s *subject) start(t *testing.T) {
 	t.Helper()
-	if err := s.Start(t.Context()); err != nil {
+	if err := s.Start(t.Context(), queue.Handlers{Send: s.send}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.stop(t, time.Minute) })

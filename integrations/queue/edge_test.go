@@ -48,7 +48,7 @@ func (c *cdn) count() (tried, told int) {
 }
 
 // tells returns options of a queue that tells receivers and delivers nothing.
-func tells(receivers map[string]*cdn) queue.Options {
+func tells(receivers map[string]*cdn) setup {
 	o := options(nil)
 	o.ContentKeys = []string{"a", "b"}
 	for name, c := range receivers {

@@ -21,10 +21,11 @@ import (
 func ExampleQueue() {
 	ctx := context.Background()
 	delivered := make(chan string, 2)
-	tables, jobs, closeAll := open(ctx, func(_ context.Context, t *queue.Try) error {
+	toCRM := func(_ context.Context, t *queue.Try) error {
 		delivered <- t.Contact.FirstName
 		return nil
-	})
+	}
+	tables, jobs, closeAll := open(ctx)
 	defer closeAll()
 
 	for range 2 {
@@ -35,7 +36,7 @@ func ExampleQueue() {
 		fmt.Println(created, err)
 	}
 
-	if err := jobs.Start(ctx); err != nil {
+	if err := jobs.Start(ctx, queue.Handlers{Send: map[lead.Target]queue.Send{lead.CRM: toCRM}}); err != nil {
 		panic(err)
 	}
 	fmt.Println(<-delivered, "reached the CRM")
@@ -49,7 +50,7 @@ func ExampleQueue() {
 }
 
 // open opens a store on SQLite, and a queue that delivers its leads to the CRM.
-func open(ctx context.Context, send queue.Send) (store.Quotes, *queue.Queue, func()) {
+func open(ctx context.Context) (store.Quotes, *queue.Queue, func()) {
 	dir, err := os.MkdirTemp("", "queue")
 	if err != nil {
 		panic(err)
@@ -60,21 +61,29 @@ func open(ctx context.Context, send queue.Send) (store.Quotes, *queue.Queue, fun
 	if err != nil {
 		panic(err)
 	}
-	o := queue.Options{Targets: []queue.TargetConfig{{Name: lead.CRM, Send: send, MaxWorkers: 1}}, RetryMax: time.Minute}
+	o := queue.Options{Targets: []queue.TargetConfig{{Name: lead.CRM, MaxWorkers: 1}}, RetryMax: time.Minute}
 	if err := queue.Migrate(ctx, riversqlite.New(pool), o.Log); err != nil {
 		panic(err)
 	}
 
-	tables, err := sqlite.Open(ctx, sqlite.Options{Path: path, Pool: pool, Log: slog.New(slog.DiscardHandler)})
+	inTransaction, err := queue.InTransactions(riversqlite.New(pool), o)
+	if err != nil {
+		panic(err)
+	}
+	tables, err := sqlite.Open(ctx, sqlite.Options{
+		Path:  path,
+		Pool:  pool,
+		Log:   slog.New(slog.DiscardHandler),
+		Queue: inTransaction,
+	})
 	if err != nil {
 		panic(err)
 	}
 	o.Store = tables
-	jobs, inTransaction, err := queue.New(riversqlite.New(pool), o)
+	jobs, err := queue.New(riversqlite.New(pool), o)
 	if err != nil {
 		panic(err)
 	}
-	tables.UseQueue(inTransaction)
 
 	return tables, jobs, func() {
 		_ = tables.Close()

@@ -1,16 +1,21 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/rivertype"
+	"github.com/rs/zerolog"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
 )
 
 // args are the arguments of a delivery's job, whose queue is named like the target. River's
@@ -22,9 +27,19 @@ type args struct {
 // Kind is River's name for deliveries.
 func (args) Kind() string { return "delivery" }
 
+// InTransactions returns the queue as it takes part in the transactions of a store. It inserts
+// jobs of deliveries; a [Queue] with the same options works on them.
+func InTransactions[TDriver riverdriver.Driver[TTx], TTx any](driver TDriver, o Options) (store.Queue[TTx], error) {
+	c, err := river.NewClient(driver, &river.Config{Logger: slog.New(zerolog.NewSlogHandler(riverLog(o.Log)))})
+	if err != nil {
+		return nil, fmt.Errorf("setting up the queue: %w", err)
+	}
+	return func(tx TTx) store.Jobs { return inTx[TDriver, TTx]{o, c, tx} }, nil
+}
+
 // inTx is the queue within a transaction of the store.
 type inTx[TDriver riverdriver.Driver[TTx], TTx any] struct {
-	queue  *Queue
+	Options
 	client *river.Client[TTx]
 	tx     TTx
 }
@@ -37,15 +52,15 @@ func (h inTx[TDriver, TTx]) Enqueue(
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	var notSent []lead.Delivery
 	if len(targets) == 0 {
-		targets = h.queue.newTargets()
-		notSent = h.queue.notSent(leadIDs, now)
+		targets = h.newTargets()
+		notSent = h.notSent(leadIDs, now)
 	}
 
 	var jobs []river.InsertManyParams
 	for _, id := range leadIDs {
 		for _, target := range targets {
-			t, known := h.queue.targets[target]
-			if !known {
+			i := slices.IndexFunc(h.Targets, func(c TargetConfig) bool { return c.Name == target })
+			if i < 0 {
 				continue
 			}
 			jobs = append(jobs, river.InsertManyParams{
@@ -56,7 +71,7 @@ func (h inTx[TDriver, TTx]) Enqueue(
 				LeadID:      id,
 				Target:      target,
 				State:       lead.Pending,
-				MaxAttempts: t.MaxAttempts,
+				MaxAttempts: cmp.Or(h.Targets[i].MaxAttempts, attempts(h.RetryMax)),
 				CreatedAt:   now,
 			})
 		}
@@ -85,8 +100,8 @@ func (h inTx[TDriver, TTx]) Complete(ctx context.Context, job int64) error {
 }
 
 // notSent returns the mails of new leads that visitors don't get, with the reason.
-func (q *Queue) notSent(leadIDs []string, now time.Time) (list []lead.Delivery) {
-	for _, c := range q.Targets {
+func (o Options) notSent(leadIDs []string, now time.Time) (list []lead.Delivery) {
+	for _, c := range o.Targets {
 		if c.Off == "" || !c.Name.BestEffort() {
 			continue
 		}
@@ -105,8 +120,8 @@ func (q *Queue) notSent(leadIDs []string, now time.Time) (list []lead.Delivery) 
 }
 
 // newTargets lists the targets that new leads are delivered to.
-func (q *Queue) newTargets() (list []lead.Target) {
-	for _, c := range q.Targets {
+func (o Options) newTargets() (list []lead.Target) {
+	for _, c := range o.Targets {
 		if c.Off == "" {
 			list = append(list, c.Name)
 		}

@@ -37,7 +37,7 @@ func victim(path string) error {
 		select {}
 	}))
 	if err == nil {
-		err = q.Start(context.Background())
+		err = q.Start(context.Background(), queue.Handlers{Send: q.send})
 	}
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func TestKilled(t *testing.T) {
 
 	path := filepath.Join(t.TempDir(), "site.db")
 	tg := newFake(nil)
-	q := database(func(o queue.Options) (*subject, error) { return openSQLite(path, o) }).open(t, options(tg.send))
+	q := database(func(o setup) (*subject, error) { return openSQLite(path, o) }).open(t, options(tg.send))
 	q.add(t, "lead")
 
 	cmd := exec.CommandContext(t.Context(), os.Args[0])

@@ -40,12 +40,11 @@ func (m *mails) seen() []int64 {
 }
 
 // mailOptions deliver mails only.
-func mailOptions(visitor, sales *mails, attempts int) queue.Options {
+func mailOptions(visitor, sales *mails, attempts int) setup {
 	o := options(nil)
-	o.Targets = []queue.TargetConfig{
-		{Name: lead.VisitorMail, Send: visitor.try, MaxWorkers: 4, MaxAttempts: attempts},
-		{Name: lead.SalesMail, Send: sales.try, MaxWorkers: 4, MaxAttempts: attempts},
-	}
+	o.Targets = nil
+	o.deliver(visitor.try, queue.TargetConfig{Name: lead.VisitorMail, MaxWorkers: 4, MaxAttempts: attempts})
+	o.deliver(sales.try, queue.TargetConfig{Name: lead.SalesMail, MaxWorkers: 4, MaxAttempts: attempts})
 	return o
 }
 

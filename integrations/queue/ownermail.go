@@ -53,7 +53,7 @@ type ownerWorker struct {
 
 // Work sends a mail. One that the server rejects, or that failed often enough, is dropped.
 func (w *ownerWorker) Work(ctx context.Context, job *river.Job[ownerArgs]) error {
-	err := w.SendOwnerMail(ctx, OwnerMail{
+	err := w.handlers.OwnerMail(ctx, OwnerMail{
 		ID:        job.ID,
 		CreatedAt: job.CreatedAt,
 		Leads:     job.Args.Leads,

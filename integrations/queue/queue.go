@@ -56,13 +56,10 @@ type Options struct {
 	Store Store
 	// Targets are the systems that each lead is delivered to.
 	Targets []TargetConfig
-	// Receivers are told of changed content, none in a process that only lists.
+	// Receivers are told of changed content.
 	Receivers []Receiver
 	// ContentKeys are all keys that can change.
 	ContentKeys []string
-	// SendOwnerMail tells an operator of leads. It returns nil, too, if there is nothing to
-	// tell any more. nil: this process sends no such mails.
-	SendOwnerMail func(ctx context.Context, m OwnerMail) error
 	// RetryMax is the longest wait between two tries, unless the target asks for a longer
 	// one.
 	RetryMax time.Duration
@@ -81,11 +78,19 @@ type Store interface {
 // TargetConfig says how leads are delivered to one target.
 type TargetConfig struct {
 	Name        lead.Target
-	Send        Send    // nil in a process that only enqueues and lists
 	Off         string  // why it gets no new deliveries; existing ones are still tried
 	MaxAttempts int     // tries until a delivery has failed; 0: enough for three days
 	MaxWorkers  int     // simultaneous tries
 	PerSecond   float64 // tries per second; 0: no limit
+}
+
+// Handlers do the work of a queue's jobs.
+type Handlers struct {
+	Send map[lead.Target]Send // one for each target
+
+	// OwnerMail tells an operator of leads. It returns nil, too, if there is nothing to tell
+	// any more. nil: this process sends no such mails.
+	OwnerMail func(ctx context.Context, m OwnerMail) error
 }
 
 // Send delivers a lead to a target, which may have it already. The kind of an
@@ -106,12 +111,13 @@ const (
 	OutcomeRejected            = Outcome(upstream.Rejected)
 )
 
-// Queue delivers leads. What becomes of the deliveries is in the store.
+// Queue delivers leads once it is started. What becomes of the deliveries is in the store.
 type Queue struct {
 	Options
-	targets map[lead.Target]*target
-	edge    *edge
-	client  client
+	targets  map[lead.Target]*target
+	edge     *edge
+	client   client
+	handlers Handlers // given when it is started
 }
 
 // client has the methods of a [river.Client] that don't depend on the database.
@@ -119,6 +125,7 @@ type client interface {
 	Start(ctx context.Context) error
 	Stop(ctx context.Context) error
 	StopAndCancel(ctx context.Context) error
+	Queues() *river.QueueBundle
 
 	Insert(
 		ctx context.Context, args river.JobArgs, opts *river.InsertOpts,
@@ -128,52 +135,43 @@ type client interface {
 	) ([]*rivertype.JobInsertResult, error)
 }
 
-// New builds a queue on the driver of a database. It also returns the function with which
-// the store of that database lets the queue take part in its transactions. The driver's
-// pool must outlive the queue.
-func New[TDriver riverdriver.Driver[TTx], TTx any](driver TDriver, o Options) (*Queue, store.Queue[TTx], error) {
+// New builds a queue on the driver of a database, whose pool must outlive it. It inserts and
+// lists jobs; [Queue.Start] has them worked on.
+func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, error) {
 	q := &Queue{Options: o, targets: map[lead.Target]*target{}, edge: newEdge(len(o.Receivers))}
 	queues := map[string]river.QueueConfig{}
 	for _, c := range o.Targets {
-		t := newTarget(c, o.RetryMax)
+		t := newTarget(c)
 		q.targets[c.Name] = t
-		if c.Send != nil {
-			queues[string(c.Name)] = river.QueueConfig{MaxWorkers: t.MaxWorkers}
-		}
+		queues[string(c.Name)] = river.QueueConfig{MaxWorkers: t.MaxWorkers}
 	}
-
 	for _, r := range o.Receivers {
 		queues[r.Name] = river.QueueConfig{MaxWorkers: 2}
 	}
 
-	if o.SendOwnerMail != nil {
-		queues[ownerMail] = river.QueueConfig{MaxWorkers: 1}
-	}
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &worker{Queue: q})
+	river.AddWorker(workers, &changeWorker{Queue: q})
+	river.AddWorker(workers, &ownerWorker{Queue: q})
 
-	config := &river.Config{
+	c, err := river.NewClient(driver, &river.Config{
 		JobStuckHandler: q.replaceStuckWorker,
 		JobTimeout:      tryTimeout,
 		Logger:          slog.New(zerolog.NewSlogHandler(riverLog(o.Log))),
 		PollOnly:        true,
+		Queues:          queues,
+		Workers:         workers,
 		// Rebuilding an index blocks SQLite's writers, and on PostgreSQL only owners may
 		// do it.
 		ReindexerIndexNames:  []string{},
 		RescueStuckJobsAfter: store.AttemptLost,
-	}
-	if len(queues) > 0 {
-		config.Queues, config.Workers = queues, river.NewWorkers()
-		river.AddWorker(config.Workers, &worker{Queue: q})
-		river.AddWorker(config.Workers, &changeWorker{Queue: q})
-		river.AddWorker(config.Workers, &ownerWorker{Queue: q})
-	}
-
-	c, err := river.NewClient(driver, config)
+	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("setting up the queue: %w", err)
+		return nil, fmt.Errorf("setting up the queue: %w", err)
 	}
 
 	q.client = c
-	return q, func(tx TTx) store.Jobs { return inTx[TDriver, TTx]{q, c, tx} }, nil
+	return q, nil
 }
 
 // riverLog passes River's warnings on, a few at a time while the database is not
@@ -218,7 +216,13 @@ func Migrate[TTx any](ctx context.Context, driver riverdriver.Driver[TTx], log z
 }
 
 // Start delivers in the background until Stop is called.
-func (q *Queue) Start(ctx context.Context) error {
+func (q *Queue) Start(ctx context.Context, h Handlers) error {
+	q.handlers = h
+	if h.OwnerMail != nil {
+		if err := q.client.Queues().Add(ownerMail, river.QueueConfig{MaxWorkers: 1}); err != nil {
+			return fmt.Errorf("adding the queue of mails to owners: %w", err)
+		}
+	}
 	if err := q.client.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("starting the queue: %w", err)
 	}

@@ -46,14 +46,14 @@ func TestTwoProcesses(t *testing.T) {
 		}
 
 		a, b, crm := newFake(meet()), newFake(meet()), newFake(nil)
-		withCRM := func(cms *fake) queue.Options {
+		withCRM := func(cms *fake) setup {
 			o := options(func(ctx context.Context, s *queue.Try) error {
 				if d, ok := ctx.Deadline(); !ok || time.Until(d) > 25*time.Second || s.Contact.Email != s.ID+"@example.org" {
 					t.Errorf("sent %+v with a deadline in %v", s, time.Until(d))
 				}
 				return cms.send(ctx, s)
 			})
-			o.Targets = append(o.Targets, queue.TargetConfig{Name: lead.CRM, Send: crm.send, MaxAttempts: 9, MaxWorkers: 1})
+			o.deliver(crm.send, queue.TargetConfig{Name: lead.CRM, MaxAttempts: 9, MaxWorkers: 1})
 			return o
 		}
 
@@ -365,7 +365,7 @@ func TestStop(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}))
-		if err := q.Start(t.Context()); err != nil {
+		if err := q.Start(t.Context(), queue.Handlers{Send: q.send}); err != nil {
 			t.Fatal(err)
 		}
 		q.add(t, "lead")
@@ -405,9 +405,8 @@ func TestChangedLead(t *testing.T) {
 		})
 		o.Targets[0].MaxWorkers = 1
 		crm, webhook := newFake(nil), newFake(nil)
-		o.Targets = append(o.Targets,
-			queue.TargetConfig{Name: lead.CRM, Send: crm.send, MaxWorkers: 1},
-			queue.TargetConfig{Name: lead.Webhook, Send: webhook.send, MaxWorkers: 1})
+		o.deliver(crm.send, queue.TargetConfig{Name: lead.CRM, MaxWorkers: 1})
+		o.deliver(webhook.send, queue.TargetConfig{Name: lead.Webhook, MaxWorkers: 1})
 		q := db.open(t, o)
 		q.start(t)
 		q.add(t, "one")

@@ -22,12 +22,8 @@ type target struct {
 	away atomic.Bool // it was unavailable at the last try
 }
 
-func newTarget(c TargetConfig, retryMax time.Duration) *target {
+func newTarget(c TargetConfig) *target {
 	t := &target{TargetConfig: c, limiter: rate.NewLimiter(rate.Inf, 1)}
-	if c.MaxAttempts == 0 {
-		t.MaxAttempts = attempts(retryMax)
-	}
-
 	if c.PerSecond > 0 {
 		t.limiter = rate.NewLimiter(rate.Limit(c.PerSecond), max(1, int(c.PerSecond/4)))
 		// More workers than the rate can keep busy would only wait.

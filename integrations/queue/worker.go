@@ -107,7 +107,7 @@ func (w *worker) send(ctx context.Context, t *target, try *Try) (err error) {
 				Msg("a delivery panicked")
 		}
 	}()
-	return t.Send(ctx, try)
+	return w.handlers.Send[t.Name](ctx, try)
 }
 
 // settle records the outcome of an attempt in its delivery, and pauses the target if it

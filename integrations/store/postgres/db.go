@@ -24,8 +24,7 @@ const tries = 4
 // database is a [sqlstore.Database] with bounded waits.
 type database struct {
 	pool  *pgxpool.Pool
-	queue store.Queue[pgx.Tx] // nil until the queue is there
-
+	queue store.Queue[pgx.Tx]
 }
 
 // Exec runs a statement that is safe to run twice.
@@ -54,11 +53,7 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 			return err
 		}
 
-		in := sqlstore.Tx{DB: session{tx}, Submitted: new([]string)}
-		if d.queue != nil {
-			in.Jobs = d.queue(tx)
-		}
-
+		in := sqlstore.Tx{DB: session{tx}, Jobs: d.queue(tx), Submitted: new([]string)}
 		err = fn(ctx, in)
 		if err == nil {
 			err = in.End(ctx)

@@ -24,6 +24,9 @@ import (
 type Options struct {
 	Pool *pgxpool.Pool // made by [OpenPool]; the store closes it
 	Log  *slog.Logger  // receives a line for each migration that is applied
+
+	// Queue creates deliveries in the store's transactions.
+	Queue store.Queue[pgx.Tx]
 }
 
 // Store is a [store.Quotes] and a [store.Archive] in PostgreSQL.
@@ -38,13 +41,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, Translate(fmt.Errorf("bringing the tables up to date: %w", err))
 	}
 
-	db := &database{pool: o.Pool}
+	db := &database{pool: o.Pool, queue: o.Queue}
 	return &Store{sqlstore.New(db), db}, nil
 }
-
-// UseQueue has the queue create deliveries in the store's transactions. It is called
-// before the first lead.
-func (s *Store) UseQueue(q store.Queue[pgx.Tx]) { s.db.queue = q }
 
 // migrationLock is the key of the advisory lock under which tables are changed.
 const migrationLock = 0x73697465617069 // "siteapi"

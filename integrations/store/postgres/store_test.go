@@ -38,14 +38,14 @@ func subject(url string) storetest.Subject {
 				return nil, err
 			}
 			s, err := postgres.Open(ctx, postgres.Options{
-				Pool: pool,
-				Log:  slog.New(slog.DiscardHandler),
+				Pool:  pool,
+				Log:   slog.New(slog.DiscardHandler),
+				Queue: func(pgx.Tx) store.Jobs { return storetest.Queue{Jobs: jobs} },
 			})
 			if err != nil {
 				pool.Close()
 				return nil, err
 			}
-			s.UseQueue(func(pgx.Tx) store.Jobs { return storetest.Queue{Jobs: jobs} })
 			return s, nil
 		},
 		Exec: func(t testing.TB, query string) {

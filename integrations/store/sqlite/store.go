@@ -26,6 +26,9 @@ type Options struct {
 	Path string       // the database file
 	Pool *sql.DB      // the pool that [OpenDB] made for it, which the delivery queue shares
 	Log  *slog.Logger // receives a line for each migration that is applied
+
+	// Queue creates deliveries in the store's transactions.
+	Queue store.Queue[*sql.Tx]
 }
 
 // Store is a [store.Quotes] and a [store.Archive] in one SQLite file.
@@ -57,6 +60,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		path:     o.Path,
 		file:     file,
 		pool:     o.Pool,
+		queue:    o.Queue,
 		reads:    reads,
 		requests: make(chan *request, queueLimit),
 		closing:  make(chan struct{}),
@@ -66,10 +70,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	go db.run()
 	return &Store{sqlstore.New(db), db}, nil
 }
-
-// UseQueue has the queue create deliveries in the store's transactions. It is called
-// before the first lead.
-func (s *Store) UseQueue(q store.Queue[*sql.Tx]) { s.db.queue = q }
 
 // migrate holds SQLite's write lock while it reads and changes the tables, so that
 // processes that start at once do it one after the other.

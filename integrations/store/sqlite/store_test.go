@@ -74,14 +74,14 @@ func openWith(ctx context.Context, path string, queue store.Queue[*sql.Tx]) (*op
 	}
 
 	s, err := sqlite.Open(ctx, sqlite.Options{
-		Path: path,
-		Pool: pool,
-		Log:  slog.New(slog.DiscardHandler),
+		Path:  path,
+		Pool:  pool,
+		Log:   slog.New(slog.DiscardHandler),
+		Queue: queue,
 	})
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
-	s.UseQueue(queue)
 	return &opened{s, pool}, nil
 }
 

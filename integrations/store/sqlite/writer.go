@@ -31,7 +31,7 @@ type database struct {
 	file  os.FileInfo // the file at path when it was opened
 	pool  *sql.DB     // has the one connection that writes
 	reads *sql.DB
-	queue store.Queue[*sql.Tx] // nil until the queue is there
+	queue store.Queue[*sql.Tx]
 
 	requests chan *request
 	closing  chan struct{}
@@ -182,11 +182,7 @@ func (d *database) commit(batch []*request) (err error) {
 	// process would hang rather than end.
 	defer func() { _ = tx.Rollback() }()
 
-	in := sqlstore.Tx{DB: transaction{tx}, Submitted: new([]string)}
-	if d.queue != nil {
-		in.Jobs = d.queue(tx)
-	}
-
+	in := sqlstore.Tx{DB: transaction{tx}, Jobs: d.queue(tx), Submitted: new([]string)}
 	for _, r := range batch {
 		err := r.fn(ctx, in)
 		r.refused = nil

@@ -27,13 +27,16 @@ func openSQLite(t *testing.T) *storecopy.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Pool: pool, Log: slog.New(slog.DiscardHandler)})
+	s, err := sqlite.Open(t.Context(), sqlite.Options{
+		Path:  path,
+		Pool:  pool,
+		Log:   slog.New(slog.DiscardHandler),
+		Queue: func(*sql.Tx) store.Jobs { return storetest.Queue{Jobs: &storetest.Jobs{}} },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	jobs := &storetest.Jobs{}
-	s.UseQueue(func(*sql.Tx) store.Jobs { return storetest.Queue{Jobs: jobs} })
 	t.Cleanup(func() {
 		if err := errors.Join(s.Close(), pool.Close()); err != nil {
 			t.Error(err)
@@ -48,12 +51,15 @@ func openPostgres(t *testing.T, jobs *storetest.Jobs) *storecopy.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := postgres.Open(t.Context(), postgres.Options{Pool: pool, Log: slog.New(slog.DiscardHandler)})
+	s, err := postgres.Open(t.Context(), postgres.Options{
+		Pool:  pool,
+		Log:   slog.New(slog.DiscardHandler),
+		Queue: func(pgx.Tx) store.Jobs { return storetest.Queue{Jobs: jobs} },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	s.UseQueue(func(pgx.Tx) store.Jobs { return storetest.Queue{Jobs: jobs} })
 	t.Cleanup(func() { _ = s.Close() })
 	return s.Store
 }
