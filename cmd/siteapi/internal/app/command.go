@@ -123,7 +123,7 @@ func OperatorDrivers(getenv func(string) string) (d command.Drivers, err error) 
 		SettingsOf:   settingsOf,
 		CheckServing: CheckServing,
 		OpenDatabase: func(ctx context.Context, s *config.Settings) (*command.Database, error) {
-			return OpenDatabase(ctx, s, Deliveries{}, log)
+			return OpenDatabase(ctx, s, log, metrics)
 		},
 		Sample:   cmsfile.Sample(),
 		OpenCMS:  func(s *config.Settings) (command.CMS, error) { return openCMS(s, log, metrics) },

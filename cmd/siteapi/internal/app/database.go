@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,43 +17,31 @@ import (
 
 	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/integrations/lead"
+	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store/postgres"
 	"siteapi/integrations/store/sqlite"
-	"siteapi/integrations/upstream"
 	"siteapi/resolvers/content"
 	"siteapi/schema"
 )
 
-// Deliveries are what this process contributes to the queue. The zero value delivers
-// nothing, which suits commands that only read.
-type Deliveries struct {
-	Senders  map[lead.Target]queue.Send
-	owners   func(context.Context, queue.OwnerMail) error // sends the mails to owners; nil: none are sent
-	observe  func(lead.Target, queue.Outcome)
-	call     func(context.Context, upstream.Call) // observes calls to the edge
-	RetryMax time.Duration                        // replaces DELIVERY_RETRY_MAX in tests, unless it is 0
-}
-
 // OpenDatabase opens the database that DATABASE_URL names, with the queue of deliveries on
-// top of it, and brings their tables up to date. A command that only reads has no senders.
+// top of it, and brings their tables up to date.
 func OpenDatabase(
-	ctx context.Context, s *config.Settings, d Deliveries, log zerolog.Logger,
+	ctx context.Context, s *config.Settings, log zerolog.Logger, m *telemetry.Metrics,
 ) (*command.Database, error) {
-	receivers, err := openReceivers(s, d.call)
+	receivers, err := openReceivers(s, m.Call)
 	if err != nil {
 		return nil, err
 	}
 
 	options := queue.Options{
-		Targets:       targets(s, d.Senders),
-		Receivers:     receivers,
-		ContentKeys:   content.Keys(schema.Locales()),
-		SendOwnerMail: d.owners,
-		RetryMax:      cmp.Or(d.RetryMax, s.DeliveryRetryMax),
-		Observe:       d.observe,
-		Log:           log,
+		Targets:     targets(s),
+		Receivers:   receivers,
+		ContentKeys: content.Keys(schema.Locales()),
+		RetryMax:    s.DeliveryRetryMax,
+		Observe:     m.Delivery,
+		Log:         log,
 	}
 
 	open := openSQLite
@@ -77,7 +64,17 @@ func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*co
 		return nil, err
 	}
 
-	tables, err := postgres.Open(ctx, postgres.Options{Pool: pool, Log: slog.New(zerolog.NewSlogHandler(o.Log))})
+	river := riverpgxv5.New(pool)
+	inTransaction, err := queue.InTransactions(river, o)
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	tables, err := postgres.Open(ctx, postgres.Options{
+		Pool:  pool,
+		Log:   slog.New(zerolog.NewSlogHandler(o.Log)),
+		Queue: inTransaction,
+	})
 	if err != nil {
 		pool.Close()
 		return nil, err
@@ -87,10 +84,7 @@ func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*co
 	}
 
 	o.Store = tables
-	jobs, inTransaction, err := queue.New(riverpgxv5.New(pool), o)
-	if err == nil {
-		tables.UseQueue(inTransaction)
-	}
+	jobs, err := queue.New(river, o)
 	if err != nil {
 		return nil, errors.Join(err, tables.Close())
 	}
@@ -142,25 +136,30 @@ func openSQLite(
 	}
 	opened.add(pool.Close)
 
+	river := riversqlite.New(pool)
+	inTransaction, err := queue.InTransactions(river, o)
+	if err != nil {
+		return nil, err
+	}
 	tables, err := sqlite.Open(ctx, sqlite.Options{
-		Path: path,
-		Pool: pool,
-		Log:  slog.New(zerolog.NewSlogHandler(o.Log)),
+		Path:  path,
+		Pool:  pool,
+		Log:   slog.New(zerolog.NewSlogHandler(o.Log)),
+		Queue: inTransaction,
 	})
 	if err != nil {
 		return nil, err
 	}
 	opened.add(tables.Close)
-	if err := queue.Migrate(ctx, riversqlite.New(pool), o.Log); err != nil {
+	if err := queue.Migrate(ctx, river, o.Log); err != nil {
 		return nil, err
 	}
 
 	o.Store = tables
-	jobs, inTransaction, err := queue.New(riversqlite.New(pool), o)
+	jobs, err := queue.New(river, o)
 	if err != nil {
 		return nil, err
 	}
-	tables.UseQueue(inTransaction)
 
 	return &command.Database{
 		Quotes:   tables,

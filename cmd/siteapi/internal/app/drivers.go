@@ -3,13 +3,16 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/telemetry"
@@ -47,6 +50,51 @@ type cmsDriver interface {
 type crmDriver interface {
 	crm.Contacts
 	leads.CRM
+}
+
+// systems are what the service works with, as its settings name them.
+type systems struct {
+	cms    cmsDriver
+	crm    crmDriver
+	cache  cache.Cache
+	valkey *valkeyconn.Conn // nil: this process caches and counts alone
+	data   *command.Database
+	closers
+}
+
+// openSystems opens all of them.
+func openSystems(
+	ctx context.Context, s *config.Settings, log zerolog.Logger, m *telemetry.Metrics,
+) (_ *systems, err error) {
+	sys := &systems{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, sys.close())
+		}
+	}()
+
+	if err := os.MkdirAll(s.DataDir, 0o750); err != nil {
+		return nil, fmt.Errorf("DATA_DIR: making the folder: %w", err)
+	}
+	if sys.cms, err = openCMS(s, log, m); err != nil {
+		return nil, err
+	}
+	if sys.crm, err = openCRM(s, log, m); err != nil {
+		return nil, fmt.Errorf("opening the CRM: %w", err)
+	}
+
+	entries, conn, err := openCache(ctx, s, log)
+	if err != nil {
+		return nil, err
+	}
+	sys.cache, sys.valkey = m.Cache(entries), conn
+	sys.add(entries.Close)
+
+	if sys.data, err = OpenDatabase(ctx, s, log, m); err != nil {
+		return nil, err
+	}
+	sys.add(sys.data.Close)
+	return sys, nil
 }
 
 // openCMS opens the driver that CMS_DRIVER names.
@@ -191,56 +239,53 @@ func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, erro
 	}, nil
 }
 
-// senders returns the functions that deliver a lead to each target. Mails
-// are sent by a service that is made before the first delivery begins.
-func (a *App) senders(
-	leads cms.Leads, contacts crm.Contacts, announce queue.Send,
-) map[lead.Target]queue.Send {
-	return map[lead.Target]queue.Send{
-		lead.Webhook: announce,
+// newHandlers returns how leads get to each target, and operators to their mails.
+func newHandlers(
+	s *config.Settings, m *telemetry.Metrics, traces *telemetry.Traces, sys *systems, mails *leadmail.Service,
+) (h queue.Handlers, err error) {
+	h.Send = map[lead.Target]queue.Send{
 		lead.CMS: func(ctx context.Context, t *queue.Try) error {
-			return leads.Put(ctx, t.Lead)
+			return sys.cms.Put(ctx, t.Lead)
 		},
 		lead.CRM: func(ctx context.Context, t *queue.Try) error {
-			return contacts.Upsert(ctx, crm.Contact{Lead: t.Lead, PDFURL: a.settings.SiteURL + t.PDFPath()})
+			return sys.crm.Upsert(ctx, crm.Contact{Lead: t.Lead, PDFURL: s.SiteURL + t.PDFPath()})
 		},
-		lead.VisitorMail: func(ctx context.Context, t *queue.Try) error {
-			return a.Mails.SendVisitorMail(ctx, t)
-		},
-		lead.SalesMail: func(ctx context.Context, t *queue.Try) error {
-			return a.Mails.SendSalesMail(ctx, t)
-		},
+		lead.VisitorMail: mails.SendVisitorMail,
+		lead.SalesMail:   mails.SendSalesMail,
 	}
+	if h.Send[lead.Webhook], err = openLeadWebhook(s, m); err != nil {
+		return h, err
+	}
+	for target, send := range h.Send {
+		h.Send[target] = traces.Send(target, send)
+	}
+
+	if s.Mails() {
+		h.OwnerMail = mails.SendOwnerMail
+	}
+	return h, nil
 }
 
-// targets returns how leads are delivered to each target. A command that only lists
-// deliveries has no senders.
-func targets(s *config.Settings, senders map[lead.Target]queue.Send) []queue.TargetConfig {
+// targets returns how fast leads are delivered to each target, and which get none.
+func targets(s *config.Settings) []queue.TargetConfig {
 	return []queue.TargetConfig{
-		{Name: lead.CMS, Send: senders[lead.CMS], MaxWorkers: 8, PerSecond: s.CMSRate},
-		{Name: lead.CRM, Send: senders[lead.CRM], MaxWorkers: 4, PerSecond: s.CRMRate},
+		{Name: lead.CMS, MaxWorkers: 8, PerSecond: s.CMSRate},
+		{Name: lead.CRM, MaxWorkers: 4, PerSecond: s.CRMRate},
 
 		// Receivers of webhooks usually accept five requests a second.
 		{
 			Name:       lead.Webhook,
-			Send:       senders[lead.Webhook],
 			MaxWorkers: 4,
 			PerSecond:  5,
 			Off:        unless(s.LeadWebhookURL != "", "LEAD_WEBHOOK_URL was not set"),
 		},
 		{
 			Name:       lead.VisitorMail,
-			Send:       senders[lead.VisitorMail],
 			MaxWorkers: 4,
 			Off: cmp.Or(unless(s.Mails(), leadmail.NoMailServer),
 				unless(s.VisitorMail, leadmail.VisitorsOff)),
 		},
-		{
-			Name:       lead.SalesMail,
-			Send:       senders[lead.SalesMail],
-			MaxWorkers: 4,
-			Off:        unless(s.Mails(), leadmail.NoMailServer),
-		},
+		{Name: lead.SalesMail, MaxWorkers: 4, Off: unless(s.Mails(), leadmail.NoMailServer)},
 	}
 }
 

@@ -7,17 +7,17 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/cmd/siteapi/internal/telemetry"
-	"siteapi/integrations/cache"
-	"siteapi/integrations/cache/memory"
 	"siteapi/integrations/mail"
 	mailfile "siteapi/integrations/mail/file"
 	"siteapi/integrations/mail/smtp"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/leadmail"
+	"siteapi/resolvers/quotepdf"
 )
 
 // openMail returns the driver that takes the mails, or nil if none are sent.
@@ -63,28 +63,32 @@ func mailSettings(s *config.Settings, sender mail.Sender) leadmail.Settings {
 	}
 }
 
+// newMails returns what writes and sends the mails about leads.
+func newMails(
+	s *config.Settings, log zerolog.Logger, m *telemetry.Metrics,
+	data *command.Database, site *content.Service, pdfs *quotepdf.Resolver,
+) *leadmail.Service {
+	return leadmail.New(leadmail.Deps{
+		Settings: mailSettings(s, openMail(s, m)),
+		Claims:   data.Tables,
+		Quotes:   data.Quotes,
+		Queue:    data.Queue,
+		Content:  site,
+		PDFs:     pdfs,
+		Log:      log,
+		Now:      time.Now,
+	})
+}
+
 // newMailer returns a service that writes mails, for the commands. It sends none.
 func newMailer(
 	s *config.Settings, log zerolog.Logger, m *telemetry.Metrics, quotes store.Quotes,
 ) (*leadmail.Service, error) {
-	source, err := openCMS(s, log, m)
+	site, err := openContent(s, log, m)
 	if err != nil {
 		return nil, err
 	}
-
-	entries := memory.New()
-	site := content.New(content.Options{
-		CMS:         source,
-		Cache:       entries,
-		Log:         log,
-		Now:         time.Now,
-		Source:      contentSource(s),
-		Types:       s.ContentTypes,
-		Life:        cache.Lifetime{Fresh: s.ContentTTL},
-		FallbackDir: contentDir(s),
-	})
-
-	documents, err := newPDFs(s, site, entries, quotes, log, m)
+	documents, err := newPDFs(s, log, m, site, site.Cache, quotes)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -16,8 +15,8 @@ import (
 	"siteapi/resolvers"
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/executor"
-	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
+	"siteapi/resolvers/operators"
 	documents "siteapi/schema/operations"
 )
 
@@ -40,78 +39,65 @@ func settingsOf(op *documents.Operation) []string {
 func openOperation(
 	ctx context.Context, d command.Drivers, s *config.Settings, op *documents.Operation, log zerolog.Logger,
 ) (documents.Executor, func() error, error) {
-	a := &App{settings: s, log: log, Metrics: telemetry.NewMetrics(Version())}
-	a.resolver = &resolvers.Resolver{Log: log, Version: Version(), Count: a.Metrics.Event}
-	size := func() int { return 0 }
+	m := telemetry.NewMetrics(Version())
+	resolver := &resolvers.Resolver{Log: log, Version: Version(), Count: m.Event}
+	size, closing := func() int { return 0 }, func() error { return nil }
 
-	open := a.openLeads
 	if ofContent(op) {
-		open = a.openContent
-	}
-	if err := open(ctx, d); err != nil {
-		return nil, nil, errors.Join(err, a.close())
-	}
-	if a.content != nil {
-		size = a.content.Size
-		a.closers = append(a.closers, func() error { return a.content.Close(ctx) })
+		site, err := openContent(s, log, m)
+		if err != nil {
+			return nil, nil, err
+		}
+		resolver.Content, size = site, site.Size
+		closing = func() error { return site.Close(ctx) }
+	} else {
+		data, err := d.OpenExisting(ctx, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		resolver.Operators, closing = newCommandOperators(s, log, m, data), data.Close
 	}
 
 	return executor.New(executor.Options{
-		Resolvers:   a.resolver,
+		Resolvers:   resolver,
 		Log:         log,
 		Now:         time.Now,
 		ContentSize: size,
 		Operations:  d.Operations,
-	}), a.close, nil
+	}), closing, nil
 }
 
-// openLeads opens the database for the fields of operators. Nothing is sent from it.
-func (a *App) openLeads(ctx context.Context, d command.Drivers) (err error) {
-	if a.Data, err = d.OpenExisting(ctx, a.settings); err != nil {
-		return err
+// newCommandOperators returns the resolver of the fields of operators. It sends nothing, and
+// logs nothing: what is shown is in the audit.
+func newCommandOperators(
+	s *config.Settings, log zerolog.Logger, m *telemetry.Metrics, data *command.Database,
+) *operators.Resolver {
+	rules := &leads.Service{
+		Archive:    data.Archive,
+		Work:       data.Tables,
+		Deliveries: data.Tables,
+		Outcomes:   data.Tables,
+		Queue:      data.Queue,
+		Truncate:   data.Truncate,
+		OutOfReach: command.OutOfReach(s),
 	}
-	a.closers = append(a.closers, a.Data.Close)
-
-	a.Mails = leadmail.New(leadmail.Deps{
-		Settings: mailSettings(a.settings, openMail(a.settings, a.Metrics)),
-		Claims:   a.Data.Tables,
-		Quotes:   a.Data.Quotes,
-		Queue:    a.Data.Queue,
-		Log:      a.log,
-		Now:      time.Now,
-	})
-	a.resolver.Operators = a.newOperators(&leads.Service{
-		Archive:    a.Data.Archive,
-		Work:       a.Data.Tables,
-		Deliveries: a.Data.Tables,
-		Outcomes:   a.Data.Tables,
-		Queue:      a.Data.Queue,
-		Truncate:   a.Data.Truncate,
-		OutOfReach: command.OutOfReach(a.settings),
-	})
-	a.resolver.Operators.Log = zerolog.Nop() // what is shown is in the audit
-	return nil
+	return newOperators(zerolog.Nop(), data, rules, newMails(s, log, m, data, nil, nil))
 }
 
 // openContent opens the CMS for the fields of visitors. Its content is cached nowhere.
-func (a *App) openContent(_ context.Context, _ command.Drivers) error {
-	source, err := openCMS(a.settings, a.log, a.Metrics)
+func openContent(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (*content.Service, error) {
+	source, err := openCMS(s, log, m)
 	if err != nil {
-		return err
+		return nil, err
 	}
-
-	entries := memory.New()
-	a.closers = append(a.closers, entries.Close)
-	a.content = content.New(content.Options{
+	return content.New(content.Options{
 		CMS:         source,
-		Cache:       entries,
-		Log:         a.log,
+		Cache:       memory.New(),
+		Log:         log,
 		Now:         time.Now,
-		Source:      contentSource(a.settings),
-		Types:       a.settings.ContentTypes,
-		Life:        cache.Lifetime{Fresh: a.settings.ContentTTL},
-		FallbackDir: contentDir(a.settings),
-	})
-	a.resolver.Content = a.content
-	return nil
+		Source:      contentSource(s),
+		Types:       s.ContentTypes,
+		Life:        cache.Lifetime{Fresh: s.ContentTTL},
+		FallbackDir: contentDir(s),
+	}), nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
@@ -19,7 +20,6 @@ import (
 	mailfile "siteapi/integrations/mail/file"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/store"
-	"siteapi/integrations/turnstile"
 	"siteapi/resolvers"
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/health"
@@ -33,76 +33,32 @@ import (
 	"siteapi/schema"
 )
 
-// newResolver makes the resolvers of all fields, the mails about leads and the job that
-// deletes what is too old.
-func (a *App) newResolver(
-	source cmsDriver, contacts crmDriver, entries cache.Cache, verifier *turnstile.Verifier,
-) error {
-	s := a.settings
-	documents, err := newPDFs(s, a.content, entries, a.Data.Quotes, a.log, a.Metrics)
-	if err != nil {
-		return err
-	}
-
-	a.Mails = leadmail.New(leadmail.Deps{
-		Settings: mailSettings(s, openMail(s, a.Metrics)),
-		Claims:   a.Data.Tables,
-		Quotes:   a.Data.Quotes,
-		Queue:    a.Data.Queue,
-		Content:  a.content,
-		PDFs:     documents,
-		Log:      a.log,
-		Now:      time.Now,
+// newContent returns the content service.
+func newContent(
+	s *config.Settings, log zerolog.Logger, m *telemetry.Metrics, sys *systems,
+) *content.Service {
+	return content.New(content.Options{
+		CMS:         sys.cms,
+		Drafts:      sys.cms,
+		Cache:       sys.cache,
+		Leases:      sys.data.Tables,
+		Notes:       sys.data.Tables,
+		Prices:      sys.data.Tables,
+		Log:         log,
+		Now:         time.Now,
+		Count:       m.Event,
+		Source:      contentSource(s),
+		Types:       s.ContentTypes,
+		Life:        cache.Lifetime{Fresh: s.ContentTTL, Stale: 24 * time.Hour},
+		FallbackDir: contentDir(s),
+		Changing:    sys.data.Queue.ContentChanging,
 	})
-
-	rules := &leads.Service{
-		Archive:    a.Data.Archive,
-		Work:       a.Data.Tables,
-		Deliveries: a.Data.Tables,
-		Outcomes:   a.Data.Tables,
-		Queue:      a.Data.Queue,
-		CMS:        source,
-		CRM:        contacts,
-		Mails:      mailfile.Open(s.MailPath()),
-		Truncate:   a.Data.Truncate,
-		ClearPDFs:  entries.Clear,
-		OutOfReach: command.OutOfReach(s),
-		Options: func(ctx context.Context) map[string]string {
-			if snap, err := a.content.ReadSoon(ctx, schema.LocaleOrDefault("")); err == nil {
-				return snap.Labels
-			}
-			return nil
-		},
-	}
-
-	a.resolver = &resolvers.Resolver{
-		Quotes:      a.newQuotes(verifier),
-		PDFs:        documents,
-		Operators:   a.newOperators(rules),
-		Content:     a.content,
-		Cache:       entries,
-		Checks:      slices.Concat(command.Checks(s), a.checks(rules, entries)),
-		Version:     Version(),
-		Log:         a.log,
-		Development: s.Environment == config.Development,
-		Count:       a.Metrics.Event,
-	}
-	a.retention = &retention.Job{
-		Sessions:   s.TrackRetention,
-		Leads:      s.LeadRetention,
-		Audit:      s.AuditRetention,
-		Archive:    a.Data.Archive,
-		Tables:     a.Data.Tables,
-		Log:        a.log,
-		ForgetPDFs: documents.Forget,
-	}
-	return nil
 }
 
 // newPDFs returns what draws the PDFs of leads.
 func newPDFs(
-	s *config.Settings, site *content.Service, entries cache.Cache, stored store.Quotes,
-	log zerolog.Logger, m *telemetry.Metrics,
+	s *config.Settings, log zerolog.Logger, m *telemetry.Metrics,
+	site *content.Service, entries cache.Cache, stored store.Quotes,
 ) (*quotepdf.Resolver, error) {
 	logo, err := pdf.NewLogoLoader(pdf.LogoOptions{AllowedHosts: s.LogoHosts})
 	if err != nil {
@@ -121,54 +77,157 @@ func newPDFs(
 	}), nil
 }
 
+// newPull returns what asks the CRM what became of leads, or nil if it does not know that.
+func newPull(log zerolog.Logger, m *telemetry.Metrics, sys *systems) *leads.Pull {
+	source, ok := sys.crm.(crm.Outcomes)
+	if !ok {
+		return nil
+	}
+	return &leads.Pull{
+		CRM:      source,
+		Leases:   sys.data.Tables,
+		Notes:    sys.data.Tables,
+		Archive:  sys.data.Archive,
+		Outcomes: sys.data.Tables,
+		Log:      log,
+		Count:    m.Event,
+	}
+}
+
+// newGauges returns the metrics of what is in the database and the queue.
+func newGauges(
+	s *config.Settings, sys *systems, site *content.Service, pull *leads.Pull,
+) telemetry.Gauges {
+	g := telemetry.Gauges{
+		Queue:   sys.data.Queue,
+		Archive: sys.data.Archive,
+		Load:    sys.data.Load,
+		Files:   sys.data.Files,
+		Sizes:   sys.data.Sizes,
+
+		RulesUnusable: site.RulesUnusable,
+	}
+	if s.CMSWatch {
+		g.Watcher = sys.cms
+	}
+	if pull != nil {
+		g.Pulled = pull.LastAt
+	}
+	return g
+}
+
+// newRetention returns the job that deletes what is too old.
+func newRetention(
+	s *config.Settings, log zerolog.Logger, data *command.Database, pdfs *quotepdf.Resolver,
+) *retention.Job {
+	return &retention.Job{
+		Sessions:   s.TrackRetention,
+		Leads:      s.LeadRetention,
+		Audit:      s.AuditRetention,
+		Archive:    data.Archive,
+		Tables:     data.Tables,
+		Log:        log,
+		ForgetPDFs: pdfs.Forget,
+	}
+}
+
+// newResolver returns the resolvers of all fields.
+func newResolver(
+	s *config.Settings, log zerolog.Logger, m *telemetry.Metrics, sys *systems, limits *httpserver.RateLimits,
+	site *content.Service, pdfs *quotepdf.Resolver, mails *leadmail.Service,
+) *resolvers.Resolver {
+	rules := &leads.Service{
+		Archive:    sys.data.Archive,
+		Work:       sys.data.Tables,
+		Deliveries: sys.data.Tables,
+		Outcomes:   sys.data.Tables,
+		Queue:      sys.data.Queue,
+		CMS:        sys.cms,
+		CRM:        sys.crm,
+		Mails:      mailfile.Open(s.MailPath()),
+		Truncate:   sys.data.Truncate,
+		ClearPDFs:  sys.cache.Clear,
+		OutOfReach: command.OutOfReach(s),
+		Options: func(ctx context.Context) map[string]string {
+			if snap, err := site.ReadSoon(ctx, schema.LocaleOrDefault("")); err == nil {
+				return snap.Labels
+			}
+			return nil
+		},
+	}
+
+	return &resolvers.Resolver{
+		Quotes:      newQuotes(s, log, m, sys.data, site, limits, mails),
+		PDFs:        pdfs,
+		Operators:   newOperators(log, sys.data, rules, mails),
+		Content:     site,
+		Cache:       sys.cache,
+		Checks:      slices.Concat(command.Checks(s), newChecks(s, sys, rules, mails)),
+		Version:     Version(),
+		Log:         log,
+		Development: s.Environment == config.Development,
+		Count:       m.Event,
+	}
+}
+
 // newQuotes returns the resolver of what visitors do.
-func (a *App) newQuotes(verifier *turnstile.Verifier) *quotes.Resolver {
-	return quotes.New(quotes.Deps{
-		Content:         a.content,
-		Quotes:          a.Data.Quotes,
-		Prices:          a.Data.Tables,
-		Log:             a.log,
+func newQuotes(
+	s *config.Settings, log zerolog.Logger, m *telemetry.Metrics, data *command.Database,
+	site *content.Service, limits *httpserver.RateLimits, mails *leadmail.Service,
+) *quotes.Resolver {
+	d := quotes.Deps{
+		Content:         site,
+		Quotes:          data.Quotes,
+		Prices:          data.Tables,
+		Log:             log,
 		Now:             time.Now,
 		NewID:           func() string { return strings.ToLower(rand.Text()) },
-		Network:         a.Mails.NetworkHash,
-		Limiter:         a.limiter,
-		MinTime:         a.settings.SpamMinTime,
-		TrackContact:    a.settings.TrackContact,
-		Challenge:       verifier,
-		Count:           a.Metrics.Event,
-		ObserveDatabase: a.Metrics.Database,
-	})
+		Network:         mails.NetworkHash,
+		MinTime:         s.SpamMinTime,
+		TrackContact:    s.TrackContact,
+		Challenge:       openChallenge(s, m),
+		Count:           m.Event,
+		ObserveDatabase: m.Database,
+	}
+	if limits != nil {
+		d.Limiter = limits.Shared
+	}
+	return quotes.New(d)
 }
 
 // newOperators returns the resolver of what operators see and do.
-func (a *App) newOperators(rules *leads.Service) *operators.Resolver {
+func newOperators(
+	log zerolog.Logger, data *command.Database, rules *leads.Service, mails *leadmail.Service,
+) *operators.Resolver {
 	return &operators.Resolver{Deps: operators.Deps{
 		Leads:   rules,
-		Persons: a.Data.Tables,
-		Audit:   a.Data.Tables,
-		Logins:  a.Data.Tables,
-		Live:    &live.Feed{Changes: a.Data.Tables, Log: a.log},
-		Mails:   a.Mails,
-		Log:     a.log,
+		Persons: data.Tables,
+		Audit:   data.Tables,
+		Logins:  data.Tables,
+		Live:    &live.Feed{Changes: data.Tables, Log: log},
+		Mails:   mails,
+		Log:     log,
 		Now:     time.Now,
 	}}
 }
 
-// checks returns the checks of what the service depends on, with what it has open.
-func (a *App) checks(rules *leads.Service, entries cache.Cache) []health.Check {
+// newChecks returns the checks of what the service depends on, with what it has open.
+func newChecks(
+	s *config.Settings, sys *systems, rules *leads.Service, mails *leadmail.Service,
+) []health.Check {
 	d := health.Dependencies{
 		Database: func(context.Context) (store.Quotes, *leads.Service, error) {
-			return a.Data.Quotes, rules, nil
+			return sys.data.Quotes, rules, nil
 		},
-		Cache:        func(context.Context) (cache.Cache, error) { return entries, nil },
-		CMS:          func() (cms.Content, cms.Eraser, error) { return a.content.CMS, rules.CMS, nil },
+		Cache:        func(context.Context) (cache.Cache, error) { return sys.cache, nil },
+		CMS:          func() (cms.Content, cms.Eraser, error) { return sys.cms, rules.CMS, nil },
 		CRM:          func() (crm.Lookup, error) { return rules.CRM, nil },
-		Notes:        func(context.Context) (health.Notes, error) { return a.Data.Tables, nil },
-		ContentTypes: a.settings.ContentTypes,
-		Preview:      len(a.settings.PreviewTokens) > 0,
+		Notes:        func(context.Context) (health.Notes, error) { return sys.data.Tables, nil },
+		ContentTypes: s.ContentTypes,
+		Preview:      len(s.PreviewTokens) > 0,
 	}
-	if a.settings.SMTPURL != nil { // else mails are files, if there are any
-		d.Mail, d.Networks = a.Mails.Sender, a.Data.Tables.MailNetworks
+	if s.SMTPURL != nil { // else mails are files, if there are any
+		d.Mail, d.Networks = mails.Sender, sys.data.Tables.MailNetworks
 	}
 	return d.Checks()
 }

@@ -96,18 +96,16 @@ type Service struct {
 	DataDir string
 	Env     map[string]string
 	Log     *SyncBuffer
-	changes []func(*app.Deliveries)
 	halt    func()
 }
 
 // Start starts a service in development with the given settings on top.
-func Start(t *testing.T, env map[string]string, changes ...func(*app.Deliveries)) *Service {
+func Start(t *testing.T, env map[string]string, changes ...func(*Service)) *Service {
 	t.Helper()
 	s := &Service{
 		T:       t,
 		DataDir: t.TempDir(),
 		Log:     &SyncBuffer{},
-		changes: changes,
 		Env: map[string]string{
 			"ENVIRONMENT": "development",
 			"LOG_FORMAT":  "json",
@@ -118,6 +116,9 @@ func Start(t *testing.T, env map[string]string, changes ...func(*app.Deliveries)
 
 	s.Env["DATA_DIR"] = s.DataDir
 	maps.Copy(s.Env, env)
+	for _, change := range changes {
+		change(s)
+	}
 	s.Start()
 	return s
 }
@@ -130,7 +131,7 @@ func (s *Service) Start() {
 		s.T.Fatal(err)
 	}
 
-	a, err := app.New(s.T.Context(), settings, zerolog.New(s.Log).Level(settings.LogLevel), s.changes...)
+	a, err := app.New(s.T.Context(), settings, zerolog.New(s.Log).Level(settings.LogLevel))
 	if err != nil {
 		s.T.Fatal(err)
 	}

@@ -15,8 +15,9 @@ import (
 	"github.com/rs/zerolog"
 
 	"siteapi/cmd/siteapi/internal/app"
-	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/command"
+	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/lead"
@@ -292,7 +293,7 @@ func (s *Site) Keep(visits []lead.Visit, leads ...lead.Lead) {
 		s.T.Fatal(err)
 	}
 
-	db, err := app.OpenDatabase(s.T.Context(), settings, app.Deliveries{}, zerolog.Nop())
+	db, err := app.OpenDatabase(s.T.Context(), settings, zerolog.Nop(), telemetry.NewMetrics(""))
 	if err != nil {
 		s.T.Fatal(err)
 	}

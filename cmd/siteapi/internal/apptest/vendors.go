@@ -7,7 +7,6 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"time"
 
 	"siteapi/cmd/siteapi/internal/app"
 	"siteapi/integrations/cms"
@@ -175,8 +174,8 @@ func (f *Vendors) CheckLead(t *testing.T, session, id string) {
 	}
 }
 
-// Quick shortens the pauses of the queue below what DELIVERY_RETRY_MAX may be.
-func Quick(d *app.Deliveries) { d.RetryMax = 200 * time.Millisecond }
+// Quick shortens the pauses of the queue.
+func Quick(s *Service) { s.Env["DELIVERY_RETRY_MAX"] = "200ms" }
 
 // Command runs a command in this process beside the service, with its settings.
 func (s *Service) Command(args ...string) (string, error) {

@@ -170,7 +170,7 @@ func (s *Settings) table() []Setting {
 		{
 			Name:    "DELIVERY_RETRY_MAX",
 			Default: "15m",
-			set:     into(&s.DeliveryRetryMax, duration(time.Second, 24*time.Hour)),
+			set:     into(&s.DeliveryRetryMax, duration(100*time.Millisecond, 24*time.Hour)),
 		},
 		{Name: "DELIVERY_RATE", set: s.deliveryRates},
 

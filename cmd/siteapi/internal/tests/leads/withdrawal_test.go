@@ -1,21 +1,24 @@
 package leads
 
 import (
-	"context"
-	"os"
-	"path/filepath"
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"siteapi/cmd/siteapi/internal/app"
 	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/lead"
-	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/storetest/pgserver"
-	"siteapi/integrations/upstream"
+	"siteapi/integrations/upstream/faulttest"
 	"siteapi/schema"
 )
 
@@ -23,42 +26,70 @@ import (
 // reaches CMS and CRM after that, also if the service ends in between.
 func TestWithdrawalDuringDelivery(t *testing.T) {
 	t.Parallel()
-	for _, target := range []lead.Target{lead.CMS, lead.CRM} {
-		reading, end, slow := firstAttempt(t, target)
-		s := apptest.Start(t, nil, apptest.Quick, slow)
+	for _, setting := range []string{"SANITY_API_URL", "HUBSPOT_API_URL"} {
+		vendors := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+		env := vendors.Env()
+		reading, end := make(chan struct{}), make(chan struct{})
+		env[setting] = slowFirst(t, env[setting], "ana-maria", reading, end)
+		s := apptest.Start(t, env, apptest.Quick)
 		submitAt(s, t, "ana-maria", time.Hour, lead.Consent{Purpose: "news", Given: true, SiteWording: true})
 		<-reading
 
 		_, code := s.Operates(schema.RoleSales, `mutation { withdrawConsent(id: "ana-maria", purpose: "news") { lead { state } } }`)
 		close(end)
 		if code != "" {
-			t.Errorf("%s: withdrawing: %s", target, code)
+			t.Errorf("%s: withdrawing: %s", setting, code)
 		}
 		s.Stop()
 		s.Start()
-		apptest.Eventually(t, "the CMS is told", func() bool { return fileHas(s, "cms", "withdrawnAt") })
-		apptest.Eventually(t, "the CRM is told", func() bool { return fileHas(s, "crm", "news: withdrawn") })
+		apptest.Eventually(t, "the CMS is told", func() bool {
+			return strings.Contains(string(vendors.CMS.Documents()["quoteSubmission.ana-maria"]), "withdrawnAt")
+		})
+		apptest.Eventually(t, "the CRM is told", func() bool { return inCRM(vendors, "news: withdrawn") })
 	}
 }
 
-// firstAttempt has the first delivery to a target wait for end once it has read its lead.
-func firstAttempt(t *testing.T, target lead.Target) (reading, end chan struct{}, slow func(*app.Deliveries)) {
-	reading, end = make(chan struct{}), make(chan struct{})
+// slowFirst passes requests on to a server. The first one that mentions a text waits for end.
+func slowFirst(t *testing.T, server, text string, reading, end chan struct{}) string {
+	t.Helper()
+	target, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass := httputil.NewSingleHostReverseProxy(target)
+
 	var first sync.Once
-	return reading, end, func(d *app.Deliveries) {
-		send := d.Senders[target]
-		d.Senders[target] = func(ctx context.Context, try *queue.Try) error {
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if bytes.Contains(body, []byte(text)) {
 			first.Do(func() {
 				close(reading)
 				select {
 				case <-end:
-				case <-ctx.Done():
-					t.Errorf("%s: the withdrawal waited for the attempt", target)
+				case <-r.Context().Done():
+					t.Error("the withdrawal waited for the attempt")
 				}
 			})
-			return send(ctx, try)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		pass.ServeHTTP(w, r)
+	}))
+	t.Cleanup(proxy.Close)
+	return proxy.URL
+}
+
+// inCRM reports whether a property of the lead's contact contains a text.
+func inCRM(vendors *apptest.Vendors, text string) bool {
+	contact, _ := vendors.CRM.Contact("ana-maria@example.com")
+	for _, value := range contact.Properties {
+		if strings.Contains(value, text) {
+			return true
 		}
 	}
+	return false
 }
 
 // A copy that is made while the CRM is down, of a lead that changed meanwhile, delivers it as
@@ -66,11 +97,9 @@ func firstAttempt(t *testing.T, target lead.Target) (reading, end chan struct{},
 func TestCopyDelivers(t *testing.T) {
 	t.Parallel()
 	url := pgserver.Start(t).NewDatabase(t)
-	s := apptest.Start(t, nil, apptest.Quick, func(d *app.Deliveries) {
-		d.Senders[lead.CRM] = func(context.Context, *queue.Try) error {
-			return &upstream.Error{System: "crm", Op: "writing", Kind: upstream.Unavailable}
-		}
-	})
+	vendors := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	vendors.CRM.Fail(faulttest.Answer(503).Times(-1))
+	s := apptest.Start(t, vendors.Env(), apptest.Quick)
 	submitAt(s, t, "ana-maria", time.Hour,
 		lead.Consent{Purpose: "news", Given: true, SiteWording: true},
 		lead.Consent{Purpose: "calls", Given: true, SiteWording: true})
@@ -80,6 +109,9 @@ func TestCopyDelivers(t *testing.T) {
 	s.Stop()
 
 	env := []string{"ENVIRONMENT=development", "DATA_DIR=" + s.DataDir}
+	for name, value := range vendors.Env() {
+		env = append(env, name+"="+value)
+	}
 	for _, purpose := range []string{"news", "calls"} {
 		if out, code := apptest.Command(t, env, "leads", "withdraw", "ana-maria", "--purpose", purpose); code != 0 {
 			t.Fatal(out)
@@ -88,19 +120,9 @@ func TestCopyDelivers(t *testing.T) {
 	if out, code := apptest.Command(t, append(env, "DATABASE_URL="+url), "store", "copy"); code != 0 {
 		t.Fatal(out)
 	}
-	moved := apptest.Start(t, map[string]string{"DATABASE_URL": url})
-	apptest.Eventually(t, "the CRM is told", func() bool { return fileHas(moved, "crm", "calls: withdrawn") })
-}
-
-// fileHas reports whether a file that a driver wrote contains a text.
-func fileHas(s *apptest.Service, dir, text string) bool {
-	for _, name := range s.Files(dir) {
-		data, err := os.ReadFile(filepath.Join(s.DataDir, dir, name))
-		if err == nil && strings.Contains(string(data), text) {
-			return true
-		}
-	}
-	return false
+	vendors.CRM.Recover()
+	apptest.Start(t, vendors.Env(map[string]string{"DATABASE_URL": url}))
+	apptest.Eventually(t, "the CRM is told", func() bool { return inCRM(vendors, "calls: withdrawn") })
 }
 
 // The consent to keep what is typed can be withdrawn by somebody who gave it while typing, with

@@ -14,8 +14,10 @@ import (
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/integrations/lead"
+	mailfile "siteapi/integrations/mail/file"
 	"siteapi/integrations/mail/smtp/smtptest"
 	"siteapi/integrations/store/storetest/pgserver"
+	"siteapi/resolvers/leadmail"
 	"siteapi/schema"
 )
 
@@ -96,7 +98,12 @@ func TestOwnerMail(t *testing.T) {
 	if _, err := s.App.Data.Tables.Assign(t.Context(), three, "over@lumen.test"); err != nil {
 		t.Fatal(err)
 	}
-	s.App.Mails.TellOwner(over, "over@lumen.test", []string{three})
+	mails := leadmail.New(leadmail.Deps{
+		Settings: leadmail.Settings{Sender: mailfile.Open(t.TempDir())},
+		Claims:   s.App.Data.Tables,
+		Queue:    s.App.Data.Queue,
+	})
+	mails.TellOwner(over, "over@lumen.test", []string{three})
 	apptest.Eventually(t, "the owner is told all the same", func() bool { return len(apptest.MailsTo(server, "over@lumen.test")) == 1 })
 
 	for _, address := range []string{"someone@lumen.test", "gone@lumen.test"} {
