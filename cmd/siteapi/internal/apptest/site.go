@@ -15,8 +15,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"siteapi/cmd/siteapi/internal/app"
-	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/command"
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
