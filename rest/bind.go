@@ -14,6 +14,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
+	"siteapi/schema/operations"
 	"siteapi/schema/strictjson"
 )
 
@@ -110,10 +111,10 @@ func (rt *route) bindQuery(r *http.Request, vars map[string]any) *schema.Error {
 // bind returns the operation's variables, and its context, whose caller has the body. It
 // checks the token before the body is read, and a signature before the body is decoded.
 func (rt *route) bind(
-	w http.ResponseWriter, r *http.Request,
+	w http.ResponseWriter, r *http.Request, executor operations.Executor,
 ) (context.Context, map[string]any, *schema.Error) {
 	ctx, vars := r.Context(), map[string]any{}
-	if problem := codedError(rt.executor.CheckToken(ctx, rt.Root.Definition)); problem != nil {
+	if problem := codedError(executor.CheckToken(ctx, rt.Root.Definition)); problem != nil {
 		return ctx, nil, problem
 	}
 
@@ -124,7 +125,7 @@ func (rt *route) bind(
 		}
 
 		ctx = schema.WithBody(ctx, raw)
-		if problem := codedError(rt.executor.Authorize(ctx, rt.Root.Definition)); problem != nil {
+		if problem := codedError(executor.Authorize(ctx, rt.Root.Definition)); problem != nil {
 			return ctx, nil, problem
 		}
 

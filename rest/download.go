@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"context"
 	"encoding/json"
 	"mime"
 	"net/http"
@@ -20,8 +19,13 @@ type download struct {
 	again func() (content []byte, same bool)
 }
 
-// downloadKey holds the parts of the request on which a download depends.
+// downloadKey holds the parts of the request on which a download depends. A body is not among
+// them.
 type downloadKey struct{ path, query, acceptLanguage string }
+
+func keyOf(r *http.Request) downloadKey {
+	return downloadKey{r.URL.Path, r.URL.RawQuery, strings.Join(r.Header["Accept-Language"], ",")}
+}
 
 // The service remembers downloads without their files. Sending a remembered one again
 // spares running its operation, which takes a third of pdf-cached-vs-nethttp.
@@ -39,40 +43,22 @@ func newDownloads() downloads {
 	return downloads{otter.Must(&otter.Options[downloadKey, *download]{MaximumSize: maxDownloads})}
 }
 
-// serve sends the file that the operation's root field describes and attaches.
-func (d downloads) serve(
-	ctx context.Context, w http.ResponseWriter, r *http.Request, rt *route, vars map[string]any,
-) {
-	key := downloadKey{r.URL.Path, r.URL.RawQuery, strings.Join(r.Header["Accept-Language"], ",")}
-	repeatable := rt.body == nil // The key covers the whole request.
-	if repeatable && d.repeat(w, r, key) {
-		return
-	}
-
-	value, file, problem := rt.run(ctx, vars, r.Header)
-	if problem == nil && file == nil {
-		problem = &schema.Error{Code: schema.CodeInternal}
-	}
-	if problem != nil {
-		WriteProblem(w, r, problem)
+// serve sends the file that the operation's root field describes and attaches, and remembers
+// it, so that the next request for it is answered without running the operation.
+func (d downloads) serve(w http.ResponseWriter, r *http.Request, value []byte, file *schema.File) {
+	if file == nil {
+		WriteProblem(w, r, &schema.Error{Code: schema.CodeInternal})
 		return
 	}
 
 	sent := &download{again: file.Again}
 	if err := json.Unmarshal(value, sent); err != nil {
-		panic(err) // compile has checked the fields
+		panic(err) // the schema has these fields
 	}
-
 	sent.write(w, r, file.Content)
-	if repeatable {
-		d.remember(key, sent)
-	}
-}
 
-// remember keeps a download, so that the next request for it is answered without running
-// the operation.
-func (d downloads) remember(key downloadKey, sent *download) {
-	if sent.again != nil && len(key.path)+len(key.query)+len(key.acceptLanguage) <= maxDownloadKey {
+	key := keyOf(r)
+	if sent.again != nil && r.Method != http.MethodPost && len(key.path)+len(key.query)+len(key.acceptLanguage) <= maxDownloadKey {
 		// The copies do not retain the rest of the request line.
 		key.path, key.query = strings.Clone(key.path), strings.Clone(key.query)
 		d.cache.Set(key, sent)
@@ -81,15 +67,18 @@ func (d downloads) remember(key downloadKey, sent *download) {
 
 // repeat sends a remembered download, unless its operation could have a different result
 // now.
-func (d downloads) repeat(w http.ResponseWriter, r *http.Request, key downloadKey) bool {
-	if sent, known := d.cache.GetIfPresent(key); known {
-		if content, same := sent.again(); same {
-			sent.write(w, r, content)
-			return true
-		}
-		d.cache.Invalidate(key)
+func (d downloads) repeat(w http.ResponseWriter, r *http.Request) bool {
+	sent, known := d.cache.GetIfPresent(keyOf(r))
+	if !known || r.Method == http.MethodPost {
+		return false
 	}
-	return false
+	content, same := sent.again()
+	if same {
+		sent.write(w, r, content)
+	} else {
+		d.cache.Invalidate(keyOf(r))
+	}
+	return same
 }
 
 // write sends the file. Ranges are not supported because files are small.

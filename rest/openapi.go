@@ -110,7 +110,7 @@ func (d *describer) schemas() object {
 
 // operation describes one route.
 func (d *describer) operation(rt *route) object {
-	tag := strings.Split(rt.path, "/")[2]
+	tag, _, _ := strings.Cut(strings.TrimPrefix(rt.path, "/api/"), "/")
 	d.tags[tag] = true
 
 	// An empty list declares that no token is needed. Without the list nothing would be

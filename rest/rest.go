@@ -11,7 +11,6 @@
 package rest
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -28,10 +27,13 @@ import (
 
 // API serves every path below /api/. It is safe for concurrent use.
 type API struct {
-	routes  []*route
-	mux     *http.ServeMux // finds the routes
-	openapi []byte
-	etag    string // entity tag of openapi
+	executor  operations.Executor
+	routes    []*route
+	mux       *http.ServeMux // finds the pattern of a route
+	byPattern map[string]*route
+	downloads downloads
+	openapi   []byte
+	etag      string // entity tag of openapi
 }
 
 // New returns the API of the operations that have @rest. The error lists every problem in any
@@ -42,12 +44,16 @@ func New(list []*operations.Operation, executor operations.Executor, version str
 		return nil, fmt.Errorf("compiling the REST routes:\n%w", err)
 	}
 
-	remembered := newDownloads()
-	for _, rt := range routes {
-		rt.executor, rt.downloads = executor, remembered
+	a := &API{
+		executor:  executor,
+		routes:    routes,
+		mux:       mux,
+		byPattern: map[string]*route{},
+		downloads: newDownloads(),
 	}
-
-	a := &API{routes: routes, mux: mux}
+	for _, rt := range routes {
+		a.byPattern[rt.pattern()] = rt
+	}
 	if a.openapi, err = describe(exec.AST(), routes, version); err != nil {
 		return nil, err
 	}
@@ -91,65 +97,48 @@ func (a *API) Pattern(path string) string {
 // route returns the route that a method and a path mean, or nil if there is none. A path
 // spelt differently, with repeated slashes, is a different path.
 func (a *API) route(method, path string) *route {
-	handler, _ := a.mux.Handler(&http.Request{Method: method, URL: &url.URL{Path: path}})
-	rt, _ := handler.(*route)
-	return rt
+	_, pattern := a.mux.Handler(&http.Request{Method: method, URL: &url.URL{Path: path}})
+	return a.byPattern[pattern]
 }
 
-// ServeHTTP serves the route that a request means.
+// ServeHTTP binds a request to the operation of its route, runs it, and sends the value of its
+// root field as JSON or as a download.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if rt := a.route(r.Method, r.URL.Path); rt != nil && r.URL.RawPath == "" {
-		rt.ServeHTTP(w, r)
+	rt := a.route(r.Method, r.URL.Path)
+	if rt == nil || r.URL.RawPath != "" {
+		a.serveOther(w, r)
 		return
 	}
-	a.serveOther(w, r)
-}
-
-// ServeHTTP binds a request to the route's operation, runs it, and sends the value of its
-// root field as JSON or as a download.
-func (rt *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	schema.RecorderFrom(r.Context()).Operation(schema.Operation{
 		Type:       string(rt.OperationDefinition.Operation),
 		Name:       rt.Name,
 		RootFields: []string{rt.Root.Name},
 	})
 
-	ctx, vars, problem := rt.bind(w, r)
-	if problem == nil && rt.produces != "" {
-		rt.downloads.serve(ctx, w, r, rt, vars)
-		return
-	}
-
-	var value []byte
-	if problem == nil {
-		value, _, problem = rt.run(ctx, vars, r.Header)
-	}
+	ctx, vars, problem := rt.bind(w, r, a.executor)
 	if problem != nil {
 		WriteProblem(w, r, problem)
 		return
 	}
+	if rt.produces != "" && a.downloads.repeat(w, r) {
+		return
+	}
 
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	schema.WriteBody(w, r, http.StatusOK, value)
-}
-
-// run runs the operation. A value that is null is not found.
-func (rt *route) run(
-	ctx context.Context, vars map[string]any, h http.Header,
-) ([]byte, *schema.File, *schema.Error) {
-	value, file, problem := rt.Run(ctx, rt.executor, vars, h)
-	if problem != nil {
+	value, file, problem := rt.Run(ctx, a.executor, vars, r.Header)
+	if problem == nil && string(value) == "null" {
+		problem = schema.NotFound("Nothing was found with these parameters.")
+	}
+	switch {
+	case problem != nil:
 		problem.Fields = rt.sentNames(problem.Fields)
-		return nil, nil, problem
+		WriteProblem(w, r, problem)
+	case rt.produces != "":
+		a.downloads.serve(w, r, value, file)
+	default:
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		schema.WriteBody(w, r, http.StatusOK, value)
 	}
-	if string(value) == "null" {
-		return nil, nil, &schema.Error{
-			Code:    schema.CodeNotFound,
-			Message: "Nothing was found with these parameters.",
-		}
-	}
-	return value, file, nil
 }
 
 // serveOther answers a request that asks for no operation: with the description, with the

@@ -15,9 +15,6 @@ const DescriptionPath = "/api/openapi.json"
 // route is an operation with @rest.
 type route struct {
 	*operations.Operation
-	executor  operations.Executor
-	downloads downloads
-
 	method, path string                // segments {name} of the path are variables
 	segments     []operations.Argument // variables from the path
 	params       []operations.Argument // variables from the query string
@@ -31,6 +28,9 @@ type route struct {
 	codes    []string // errors that only this route returns
 	produces string   // media type of a download, empty for JSON
 }
+
+// pattern is what the mux finds the route by.
+func (rt *route) pattern() string { return rt.method + " " + rt.path }
 
 // guarded reports whether the schema restricts the root field to holders of a token.
 func (rt *route) guarded() bool { return rt.Root.Definition.Directives.ForName("auth") != nil }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -44,9 +45,13 @@ type answerBound struct {
 
 // operation gives an operation its budget.
 func (a answerBound) operation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-	graphql.GetOperationContext(ctx).Stats.SetExtension(budgetKey, &budget{contentSize: a.contentSize})
+	op, answer := graphql.GetOperationContext(ctx), &budget{contentSize: a.contentSize}
+	op.Stats.SetExtension(budgetKey, answer)
 
-	answer, run := budgetOf(ctx), next(ctx)
+	run := next(ctx)
+	if !slices.ContainsFunc(schema.Fields(op.Operation.SelectionSet), introspects) {
+		return run
+	}
 	return func(ctx context.Context) *graphql.Response {
 		response := run(ctx)
 		if response == nil || !answer.exceeded.Load() {
@@ -55,6 +60,9 @@ func (a answerBound) operation(ctx context.Context, next graphql.OperationHandle
 		return &graphql.Response{Errors: gqlerror.List{a.present(ctx, tooLarge(answer.limit()))}}
 	}
 }
+
+// introspects reports whether a root field asks for the schema.
+func introspects(root *ast.Field) bool { return root.Name == "__schema" || root.Name == "__type" }
 
 func tooLarge(limit int) *schema.Error {
 	return &schema.Error{

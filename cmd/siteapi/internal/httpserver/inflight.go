@@ -187,9 +187,10 @@ func (f *InFlight) Begin(r *http.Request) (ctx context.Context, end func(), refu
 	}, nil
 }
 
-// limitRequests answers 429 if a client uses a route too often or has too many requests in
-// flight, and 503 if all clients together have too many.
-func (s *Server) limitRequests(next http.Handler) http.Handler {
+// admit answers preflight requests, and refuses a request if its client uses the route too
+// often or has too many requests in flight, if all clients together have too many, or if it
+// asks for a preview without a token.
+func (s *Server) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := recordOf(r.Context())
 		if isProbe(r) {
@@ -199,10 +200,21 @@ func (s *Server) limitRequests(next http.Handler) http.Handler {
 		}
 
 		defer s.InFlight.leave(rec)
-		if refused := s.admit(r, rec); refused != nil {
-			if r.ContentLength != 0 {
-				w.Header().Set("Connection", "close") // The body is not waited for.
-			}
+		refused := s.limit(r, rec)
+		if refused != nil && r.ContentLength != 0 {
+			w.Header().Set("Connection", "close") // The body is not waited for.
+		}
+		if refused == nil && isPreflight(r, w.Header()) {
+			rec.routine = true
+			allowMethods(w.Header())
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+
+		if refused == nil && r.Header[headerPreview] != nil {
+			r, refused = s.preview(r, rec)
+		}
+		if refused != nil {
 			WriteError(w, r, refused)
 			return
 		}
@@ -210,8 +222,8 @@ func (s *Server) limitRequests(next http.Handler) http.Handler {
 	})
 }
 
-// admit counts a request, or returns why it is refused.
-func (s *Server) admit(r *http.Request, rec *record) *schema.Error {
+// limit counts a request, or returns why it is refused.
+func (s *Server) limit(r *http.Request, rec *record) *schema.Error {
 	weight := 1
 	if r.ContentLength < 0 || r.ContentLength > largeBody {
 		weight = largeWeight

@@ -49,7 +49,7 @@ func TestInFlight(t *testing.T) {
 				r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 				r = r.WithContext(schema.WithRecorder(r.Context(), &record{}))
 				w := httptest.NewRecorder()
-				s.limitRequests(h).ServeHTTP(w, r)
+				s.admit(h).ServeHTTP(w, r)
 				return w.Code
 			}
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/resolvers/graphqlhttp"
 	"siteapi/rest"
 	"siteapi/schema"
@@ -24,59 +25,61 @@ func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	rest.WriteProblem(w, r, e)
 }
 
-// withCaller puts the caller and the record of a request into the context, and the request
-// id into the response. It names the route for metrics and traces.
-func (s *Server) withCaller(operators, admin bool, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		caller := proxies(s.Settings.TrustedProxies).caller(r)
-		caller.Operators = operators
-		caller.Local = admin && isLocal(r)
-		w.Header().Set("X-Request-Id", caller.RequestID)
+// listener is what the requests of one of the two listeners may do.
+type listener struct {
+	operators bool     // fields of operators are served
+	admin     bool     // it is the admin listener
+	origins   []string // pages of these origins may read responses
+}
 
-		rec := &record{namesDropped: s.Settings.Environment == config.Development}
-		r = r.WithContext(schema.WithRecorder(schema.WithCaller(r.Context(), caller), rec))
+// observe puts the caller and the record of a request into its context, and counts and logs
+// the request at its end. It names the route for metrics and traces.
+func (s *Server) observe(l listener, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began, rec := time.Now(), &record{namesDropped: s.Settings.Environment == config.Development}
+		caller := proxies(s.Settings.TrustedProxies).caller(r)
+		caller.Operators = l.operators
+		caller.Local = l.admin && isLocal(r)
 
 		r.Pattern = s.pattern(r.URL.Path)
-		next.ServeHTTP(w, r)
+		r = r.WithContext(schema.WithRecorder(schema.WithCaller(r.Context(), caller), rec))
+		telemetry.DescribeRequest(r)
+
+		s.setHeaders(w.Header(), r, l.origins)
+		response := &recordingWriter{w, rec}
+		defer s.finish(response, r, began)
+		next.ServeHTTP(response, r)
 	})
 }
 
-// logAccess counts and logs each request, and answers 500 if a handler panicked. If the
-// response has begun by then, it ends the connection.
-func (s *Server) logAccess(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began, rec := time.Now(), recordOf(r.Context())
-		response := &recordingWriter{w, rec}
-		defer func() {
-			failure := recover()
-			begun := rec.status != 0
-			cause, _ := failure.(error)
-			if failure != nil && !errors.Is(cause, http.ErrAbortHandler) {
-				s.Log.Error().Ctx(r.Context()).
-					Str("panic", fmt.Sprint(failure)).
-					Bytes("stack", debug.Stack()).
-					Msg("a handler panicked")
+// finish counts and logs a request, and answers 500 if its handler panicked. If the response
+// has begun by then, it ends the connection.
+func (s *Server) finish(w *recordingWriter, r *http.Request, began time.Time) {
+	failure := recover()
+	begun := w.status != 0
+	cause, _ := failure.(error)
+	if failure != nil && !errors.Is(cause, http.ErrAbortHandler) {
+		s.Log.Error().Ctx(r.Context()).
+			Str("panic", fmt.Sprint(failure)).
+			Bytes("stack", debug.Stack()).
+			Msg("a handler panicked")
 
-				if !begun {
-					WriteError(response, r, &schema.Error{
-						Code: schema.CodeInternal,
-						Message: "Something went wrong on our side. Request id: " +
-							schema.CallerFrom(r.Context()).RequestID,
-					})
-				}
-			}
+		if !begun {
+			WriteError(w, r, &schema.Error{
+				Code: schema.CodeInternal,
+				Message: "Something went wrong on our side. Request id: " +
+					schema.CallerFrom(r.Context()).RequestID,
+			})
+		}
+	}
 
-			took := time.Since(began)
-			s.metrics.request(r, rec, took)
-			s.logRequest(r, rec, took)
+	took := time.Since(began)
+	s.metrics.request(r, w.record, took)
+	s.logRequest(r, w.record, took)
 
-			if failure != nil && begun {
-				panic(http.ErrAbortHandler)
-			}
-		}()
-
-		next.ServeHTTP(response, r)
-	})
+	if failure != nil && begun {
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // logRequest leaves the query string out: it may contain the id of a lead, which
@@ -130,23 +133,19 @@ func (s *Server) routedSegment(path string) string {
 	return ""
 }
 
-// setHeaders adds headers against type sniffing, and a policy under which nothing is
-// loaded or framed; pages replace it. Pages of the origins may read responses. While the
-// service drains, each connection is closed with its next response.
-func (s *Server) setHeaders(origins []string, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		if r.Method != http.MethodPost {
-			h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-		}
-		if s.draining.Load() {
-			h.Set("Connection", "close")
-		}
-
-		allowOrigin(h, origins, r.Header.Get("Origin"))
-		next.ServeHTTP(w, r)
-	})
+// setHeaders adds the request id, headers against type sniffing, and a policy under which
+// nothing is loaded or framed; pages replace it. Pages of the origins may read responses.
+// While the service drains, each connection is closed with its next response.
+func (s *Server) setHeaders(h http.Header, r *http.Request, origins []string) {
+	h.Set("X-Request-Id", schema.CallerFrom(r.Context()).RequestID)
+	h.Set("X-Content-Type-Options", "nosniff")
+	if r.Method != http.MethodPost {
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	}
+	if s.draining.Load() {
+		h.Set("Connection", "close")
+	}
+	allowOrigin(h, origins, r.Header.Get("Origin"))
 }
 
 // allowOrigin lets a page of one of the origins read the response. Where any origin may,
@@ -167,19 +166,11 @@ func allowOrigin(h http.Header, origins []string, origin string) {
 		"X-Request-Id, ETag, Retry-After, Content-Disposition, "+schema.HeaderDropped)
 }
 
-// answerPreflights answers the preflight requests of pages that may read the response.
-func answerPreflights(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" ||
-			w.Header().Get("Access-Control-Allow-Origin") == "" {
-			next.ServeHTTP(w, r)
-			return
-		}
-
-		recordOf(r.Context()).routine = true
-		allowMethods(w.Header())
-		w.WriteHeader(http.StatusNoContent)
-	})
+// isPreflight reports whether a request is the preflight request of a page that may read the
+// response.
+func isPreflight(r *http.Request, answer http.Header) bool {
+	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" &&
+		answer.Get("Access-Control-Allow-Origin") != ""
 }
 
 // allowMethods names the methods and headers that pages may send.

@@ -21,14 +21,14 @@ func TestRecoverPanics(t *testing.T) {
 	s.routes = map[string]http.Handler{"/early": http.NotFoundHandler(), "/late": http.NotFoundHandler()}
 	s.metrics = newMetrics(prometheus.NewRegistry(), newConnections(1, nil))
 
-	server := httptest.NewServer(s.withCaller(false, false, s.logAccess(
+	server := httptest.NewServer(s.observe(listener{},
 		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/late" {
 				_, _ = w.Write([]byte("half"))
 			}
 			panic("boom")
 		}),
-	)))
+	))
 	t.Cleanup(server.Close)
 
 	s.newHTTPServer(nil).ErrorLog.Print("of net/http")

@@ -14,33 +14,26 @@ const headerPreview = "X-Preview"
 // perspectives are what a preview may ask for: drafts, or a release over drafts.
 var perspectives = regexp.MustCompile(`^(r[A-Za-z0-9_-]{1,63},)?drafts$`)
 
-// withPreview lets the holders of a preview token read what is not published, and refuses
-// the header from everybody else. No response to it is kept anywhere.
-func (s *Server) withPreview(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked, caller := r.Header.Values(headerPreview), schema.CallerFrom(r.Context())
-		if len(asked) == 0 {
-			next.ServeHTTP(w, r)
-			return
+// preview lets the holder of a preview token read what is not published, and refuses the
+// header from everybody else. No response to it is kept anywhere.
+func (s *Server) preview(r *http.Request, rec *record) (*http.Request, *schema.Error) {
+	rec.preview = true
+	asked, caller := r.Header[headerPreview], schema.CallerFrom(r.Context())
+	if !holdsToken(caller.Token(), s.Settings.PreviewTokens) {
+		return r, &schema.Error{
+			Code:    schema.CodeUnauthenticated,
+			Message: headerPreview + " needs a token of PREVIEW_TOKENS: Authorization: Bearer <token>.",
 		}
+	}
+	if len(asked) > 1 || !perspectives.MatchString(asked[0]) {
+		return r, &schema.Error{
+			Code:    schema.CodeBadUserInput,
+			Message: headerPreview + " must be drafts, or a release and drafts, such as rSpring,drafts.",
+		}
+	}
 
-		recordOf(r.Context()).preview = true
-		switch {
-		case !holdsToken(caller.Token(), s.Settings.PreviewTokens):
-			WriteError(w, r, &schema.Error{
-				Code:    schema.CodeUnauthenticated,
-				Message: headerPreview + " needs a token of PREVIEW_TOKENS: Authorization: Bearer <token>.",
-			})
-		case len(asked) > 1 || !perspectives.MatchString(asked[0]):
-			WriteError(w, r, &schema.Error{
-				Code:    schema.CodeBadUserInput,
-				Message: headerPreview + " must be drafts, or a release and drafts, such as rSpring,drafts.",
-			})
-		default:
-			caller.Preview = asked[0]
-			next.ServeHTTP(w, r.WithContext(schema.WithCaller(r.Context(), caller)))
-		}
-	})
+	caller.Preview = asked[0]
+	return r.WithContext(schema.WithCaller(r.Context(), caller)), nil
 }
 
 // holdsToken compares a token with all that are accepted, in constant time.

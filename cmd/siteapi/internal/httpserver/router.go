@@ -61,10 +61,6 @@ func (s *Server) newRoutes() map[string]http.Handler {
 	if s.MCP != nil {
 		routes[mcp.Path] = s.MCP
 	}
-	if s.Pages[pages.PlaygroundPath] != nil {
-		routes[GraphQLPath] = redirectBrowsers(s.GraphQL)
-	}
-
 	return routes
 }
 
@@ -83,6 +79,11 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		WriteError(w, r, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such route."})
 		return
 	}
+	if s.opensPlayground(r) {
+		w.Header().Add("Vary", "Accept")
+		http.Redirect(w, r, pages.PlaygroundPath, http.StatusFound)
+		return
+	}
 
 	h.ServeHTTP(w, r)
 }
@@ -96,17 +97,12 @@ func (s *Server) pattern(path string) string {
 	return s.REST.Pattern(path)
 }
 
-// redirectBrowsers sends a browser that opens the GraphQL endpoint to the playground.
-func redirectBrowsers(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet && r.URL.RawQuery == "" &&
-			strings.Contains(r.Header.Get("Accept"), "text/html") {
-			w.Header().Add("Vary", "Accept")
-			http.Redirect(w, r, pages.PlaygroundPath, http.StatusFound)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+// opensPlayground reports whether a browser opens the GraphQL endpoint of a service that has
+// a playground.
+func (s *Server) opensPlayground(r *http.Request) bool {
+	return s.Pages[pages.PlaygroundPath] != nil && r.URL.Path == GraphQLPath &&
+		r.Method == http.MethodGet && r.URL.RawQuery == "" &&
+		strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 // readOnly answers OPTIONS, and 405 to every method but GET and HEAD.

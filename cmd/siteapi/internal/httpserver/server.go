@@ -70,11 +70,10 @@ func New(o Options) *Server {
 
 	s.routes, s.metrics = s.newRoutes(), newMetrics(o.Metrics, s.connections)
 
-	limited := s.limitRequests(answerPreflights(s.withPreview(compress(http.HandlerFunc(s.route)))))
-	s.public = s.newHTTPServer(s.withCaller(o.Settings.AdminPage, false,
-		o.Trace(s.logAccess(s.setHeaders(o.Settings.CORSOrigins, limited)))))
-	s.admin = s.newHTTPServer(s.withCaller(true, true,
-		o.Trace(s.logAccess(s.setHeaders(nil, limited)))))
+	admitted := s.admit(compress(http.HandlerFunc(s.route)))
+	public := listener{operators: o.Settings.AdminPage, origins: o.Settings.CORSOrigins}
+	s.public = s.newHTTPServer(o.Trace(s.observe(public, admitted)))
+	s.admin = s.newHTTPServer(o.Trace(s.observe(listener{operators: true, admin: true}, admitted)))
 	return s
 }
 

@@ -93,32 +93,36 @@ func (t *Traces) Handler(next http.Handler) http.Handler {
 	if t == nil {
 		return next
 	}
-
-	described := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		span := trace.SpanFromContext(r.Context())
-
-		// Values that may identify a person are redacted.
-		for _, name := range []string{
-			"url.path",
-			"client.address",
-			"network.peer.address",
-			"user_agent.original",
-			"http.request.method_original",
-		} {
-			span.SetAttributes(attribute.String(name, "redacted"))
-		}
-
-		span.SetAttributes(attribute.String("siteapi.request_id", schema.CallerFrom(r.Context()).RequestID))
-		next.ServeHTTP(w, r)
-	})
-
-	return otelhttp.NewHandler(described, "",
+	return otelhttp.NewHandler(next, "",
 		otelhttp.WithTracerProvider(t.provider),
 		otelhttp.WithPropagators(propagation.TraceContext{}),
 		otelhttp.WithFilter(func(r *http.Request) bool {
 			return r.URL.Path != "/healthz" && r.URL.Path != "/readyz"
 		}),
 	)
+}
+
+// DescribeRequest adds the route and the request id to the span of a request, and redacts
+// values that may identify a person.
+func DescribeRequest(r *http.Request) {
+	span := trace.SpanFromContext(r.Context())
+	if !span.IsRecording() {
+		return
+	}
+
+	for _, name := range []string{
+		"url.path",
+		"client.address",
+		"network.peer.address",
+		"user_agent.original",
+		"http.request.method_original",
+	} {
+		span.SetAttributes(attribute.String(name, "redacted"))
+	}
+	if r.Pattern != "" {
+		span.SetAttributes(attribute.String("http.route", r.Pattern))
+	}
+	span.SetAttributes(attribute.String("siteapi.request_id", schema.CallerFrom(r.Context()).RequestID))
 }
 
 // Operation makes a span of a GraphQL operation. The span's name comes from the schema
