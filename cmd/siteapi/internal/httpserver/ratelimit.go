@@ -11,39 +11,48 @@ import (
 	"siteapi/schema"
 )
 
-// routeLimit limits one route together with its root field in GraphQL. Instances that use
-// the same Valkey count together.
-type routeLimit struct {
+// limit bounds how often a client may use a route, and its root field in GraphQL. A test
+// compares the table with the manual.
+type limit struct {
 	route, field string
-	rule         ratelimit.Rule
+	ratelimit.Rule
+
+	// local: each instance counts for itself, since a round trip to a server would cost more
+	// than the answer. Otherwise instances that use the same Valkey count together.
+	local bool
 }
 
-var routeLimits = []routeLimit{ //nolint:gochecknoglobals // a table that never changes
-	{"POST /api/quote/track", "trackQuote", ratelimit.Rule{Limit: 10, Period: time.Second, Burst: 40}},
-	{"POST /api/quote/estimate", "estimateQuote", ratelimit.Rule{Limit: 10, Period: time.Second, Burst: 40}},
-	{"POST /api/quote/submit", "submitQuote", ratelimit.Rule{Limit: 20, Period: time.Minute, Burst: 10}},
-	{"GET /api/quote/pdf", "quotePdf", ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 20}},
-	{"GET /api/cache/clear", "cacheStats", ratelimit.Rule{Limit: 10, Period: time.Second, Burst: 40}},
-	{"POST /api/cache/clear", "clearCache", ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 30}},
-	{
-		"POST /api/cache/invalidate", "invalidateCache",
-		ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 30},
-	},
-	{"POST " + inbox.SessionPath, "", ratelimit.Rule{Limit: 10, Period: 15 * time.Minute, Burst: 10}},
-	{"GET " + inbox.LoginPath, "", ratelimit.Rule{Limit: 10, Period: 15 * time.Minute, Burst: 10}},
-	{"GET " + inbox.CallbackPath, "", ratelimit.Rule{Limit: 10, Period: 15 * time.Minute, Burst: 10}},
-	{
-		"POST /api/webhooks/cms", "receiveCmsWebhook",
-		ratelimit.Rule{Limit: 25, Period: time.Second, Burst: 100},
-	},
+// otherRoutes stands for all routes that have no limit of their own.
+const otherRoutes = "everything else"
+
+func rule(number int, period time.Duration, burst int) ratelimit.Rule {
+	return ratelimit.Rule{Limit: number, Period: period, Burst: burst}
 }
 
-// otherLimit limits GraphQL requests, and separately all other requests. Each instance
-// counts for itself: a round trip to a server would cost more than the answer.
-var otherLimit = ratelimit.Rule{ //nolint:gochecknoglobals // never changes
-	Limit:  50,
-	Period: time.Second,
-	Burst:  200,
+var routeLimits = []limit{ //nolint:gochecknoglobals // a table that never changes
+	{route: "POST /api/quote/track", field: "trackQuote", Rule: rule(10, time.Second, 40)},
+	{route: "POST /api/quote/estimate", field: "estimateQuote", Rule: rule(10, time.Second, 40)},
+	{route: "POST /api/quote/submit", field: "submitQuote", Rule: rule(20, time.Minute, 10)},
+	{route: "GET /api/quote/pdf", field: "quotePdf", Rule: rule(60, time.Minute, 20)},
+	{route: "GET /api/cache/clear", field: "cacheStats", Rule: rule(10, time.Second, 40)},
+	{route: "POST /api/cache/clear", field: "clearCache", Rule: rule(60, time.Minute, 30)},
+	{route: "POST /api/cache/invalidate", field: "invalidateCache", Rule: rule(60, time.Minute, 30)},
+	{route: "POST /api/webhooks/cms", field: "receiveCmsWebhook", Rule: rule(25, time.Second, 100)},
+	{route: "POST " + inbox.SessionPath, Rule: rule(10, 15*time.Minute, 10)},
+	{route: "GET " + inbox.LoginPath, Rule: rule(10, 15*time.Minute, 10)},
+	{route: "GET " + inbox.CallbackPath, Rule: rule(10, 15*time.Minute, 10)},
+	{route: "POST " + GraphQLPath, Rule: rule(50, time.Second, 200), local: true},
+	{route: otherRoutes, Rule: rule(50, time.Second, 200), local: true},
+}
+
+// limitOf returns the limit of a route.
+func limitOf(route string) limit {
+	for _, l := range routeLimits {
+		if l.route == route {
+			return l
+		}
+	}
+	return limitOf(otherRoutes)
 }
 
 // RateLimits limit how often one client may use a route. Nil ones limit nothing.
@@ -59,19 +68,9 @@ func (l *RateLimits) check(r *http.Request) *schema.Error {
 		method = http.MethodGet
 	}
 
-	route := method + " " + cmp.Or(r.Pattern, r.URL.Path)
-	for _, limit := range routeLimits {
-		if limit.route == route {
-			recordOf(r.Context()).charged = true
-			return allow(r.Context(), l.Shared, route, 1, limit.rule)
-		}
-	}
-
-	if route != "POST "+GraphQLPath {
-		route = "other" // one counter for all other paths
-	}
-
-	return allow(r.Context(), l.Local, route, 1, otherLimit)
+	limit := limitOf(method + " " + cmp.Or(r.Pattern, r.URL.Path))
+	recordOf(r.Context()).charged = limit.field != ""
+	return l.allow(r.Context(), limit, 1)
 }
 
 // Charge counts n uses of a root field in GraphQL like as many requests to its route. A
@@ -83,7 +82,7 @@ func (l *RateLimits) Charge(ctx context.Context, field string, n int) *schema.Er
 
 	for _, limit := range routeLimits {
 		if limit.field == field {
-			return allow(ctx, l.Shared, limit.route, n, limit.rule)
+			return l.allow(ctx, limit, n)
 		}
 	}
 	return nil
@@ -99,17 +98,20 @@ const (
 // ChargeAnswer counts each full answerUnit and objectsUnit of an answer like one more GraphQL
 // request. The largest answer takes half of what a client may have at once.
 func (l *RateLimits) ChargeAnswer(ctx context.Context, size, objects int) *schema.Error {
-	n := min(size/answerUnit+objects/objectsUnit, otherLimit.Burst/2)
+	limit := limitOf("POST " + GraphQLPath)
+	n := min(size/answerUnit+objects/objectsUnit, limit.Burst/2)
 	if l == nil || n == 0 {
 		return nil
 	}
-	return allow(ctx, l.Local, "POST "+GraphQLPath, n, otherLimit)
+	return l.allow(ctx, limit, n)
 }
 
-func allow(
-	ctx context.Context, limiter ratelimit.Limiter, route string, n int, rule ratelimit.Rule,
-) *schema.Error {
-	ok, retryAfter := ratelimit.AllowClient(ctx, limiter, route, schema.CallerFrom(ctx).Address, n, rule)
+func (l *RateLimits) allow(ctx context.Context, limit limit, n int) *schema.Error {
+	limiter := l.Shared
+	if limit.local {
+		limiter = l.Local
+	}
+	ok, retryAfter := ratelimit.AllowClient(ctx, limiter, limit.route, schema.CallerFrom(ctx).Address, n, limit.Rule)
 	if ok {
 		return nil
 	}
