@@ -40,7 +40,7 @@ func (r *mutationResolver) VerifyDeliveries(ctx context.Context, since *time.Tim
 	return r.Operators.VerifyDeliveries(ctx, schema.ValueOr(since, time.Time{}), targetOf(schema.ValueOr(target, "")), fix)
 }
 
-func (r *queryResolver) Leads(ctx context.Context, search *string, email *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error) {
+func (r *queryResolver) Leads(ctx context.Context, search *string, email *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, campaign *string, projectType *string, consent *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error) {
 	f := store.Filter{
 		Limit: schema.ValueOr(first, operators.DefaultPage),
 		Since: schema.ValueOr(since, time.Time{}),
@@ -49,6 +49,8 @@ func (r *queryResolver) Leads(ctx context.Context, search *string, email *string
 	f.Email = crm.Address(schema.ValueOr(trimmed(email), ""))
 	f.Search, f.Locale = schema.ValueOr(trimmed(search), ""), string(schema.ValueOr(locale, ""))
 	f.Owner, f.Source, f.Currency = trimmed(owner), trimmed(source), schema.ValueOr(trimmed(currency), "")
+	f.Campaign, f.ProjectType = schema.ValueOr(trimmed(campaign), ""), schema.ValueOr(projectType, "")
+	f.Consent = schema.ValueOr(consent, "")
 	f.AtLeast, f.AtMost = amountFrom, amountTo
 	f.Status = lead.Status(schema.ValueOr(status, ""))
 	f.ByAmount, f.Newest = orderOf(sort)

@@ -78,8 +78,12 @@ type Filter struct {
 	// the e-mail address, its domain, the message or the id. A telephone number is one word.
 	Search string
 
-	Locale string      // only leads in this language
-	Source *string     // only leads of visitors who came from there at last; empty: of those who did not say
+	Locale      string  // only leads in this language
+	Source      *string // only leads of visitors who came from there at last; empty: of those who did not say
+	Campaign    string  // only leads of visitors who came by it at last
+	ProjectType string  // only leads with this project
+	Consent     string  // only leads whose visitors agreed to this purpose and have not withdrawn it
+
 	Owner  *string     // only leads of this owner, letter case ignored; empty: of none
 	Status lead.Status // only leads in this status
 	IDs    []string    // only these leads

@@ -136,7 +136,7 @@ func (r *Resolver) recordShown(
 func FilterDetail(f store.Filter, state lead.State, n int) map[string]any {
 	detail := map[string]any{"count": n}
 
-	if f.Search != "" || f.Email != "" || f.Source != nil || f.Owner != nil {
+	if f.Search != "" || f.Email != "" || f.Campaign != "" || f.Source != nil || f.Owner != nil {
 		detail["searched"] = true
 	}
 	if state != "" {
@@ -147,6 +147,12 @@ func FilterDetail(f store.Filter, state lead.State, n int) map[string]any {
 	}
 	if f.Locale != "" {
 		detail["locale"] = f.Locale
+	}
+	if f.ProjectType != "" {
+		detail["project"] = f.ProjectType
+	}
+	if f.Consent != "" {
+		detail["consent"] = f.Consent
 	}
 	if !f.Since.IsZero() {
 		detail["since"] = f.Since

@@ -34,7 +34,7 @@ func (r *Resolver) LeadPage(
 	// letter.
 	page := &schema.LeadConnection{Edges: []*schema.LeadEdge{}, PageInfo: &schema.PageInfo{}}
 	if isViewer(ctx) {
-		if f.Email != "" {
+		if f.Email != "" || f.Campaign != "" || f.Consent != "" {
 			return nil, &schema.Error{Code: schema.CodeForbidden, Message: "This needs the role SALES."}
 		}
 		f.Reference, f.Search = f.Search, ""

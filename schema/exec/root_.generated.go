@@ -468,7 +468,7 @@ type ComplexityRoot struct {
 		EstimateQuote func(childComplexity int, selections schema.EstimateSelectionsInput, locale *schema.Locale) int
 		Funnel        func(childComplexity int, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) int
 		Lead          func(childComplexity int, id string) int
-		Leads         func(childComplexity int, search *string, email *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) int
+		Leads         func(childComplexity int, search *string, email *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, campaign *string, projectType *string, consent *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) int
 		Logins        func(childComplexity int) int
 		OperatorNames func(childComplexity int) int
 		Person        func(childComplexity int, email string) int
@@ -2398,7 +2398,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Leads(childComplexity, args["search"].(*string), args["email"].(*string), args["state"].(*schema.LeadState), args["status"].(*schema.LeadStatus), args["owner"].(*string), args["locale"].(*schema.Locale), args["source"].(*string), args["currency"].(*string), args["amountFrom"].(*float64), args["amountTo"].(*float64), args["since"].(*time.Time), args["until"].(*time.Time), args["sort"].(schema.LeadSort), args["first"].(*int), args["after"].(*string)), true
+		return e.ComplexityRoot.Query.Leads(childComplexity, args["search"].(*string), args["email"].(*string), args["state"].(*schema.LeadState), args["status"].(*schema.LeadStatus), args["owner"].(*string), args["locale"].(*schema.Locale), args["source"].(*string), args["campaign"].(*string), args["projectType"].(*string), args["consent"].(*string), args["currency"].(*string), args["amountFrom"].(*float64), args["amountTo"].(*float64), args["since"].(*time.Time), args["until"].(*time.Time), args["sort"].(schema.LeadSort), args["first"].(*int), args["after"].(*string)), true
 	case "Query.logins":
 		if e.ComplexityRoot.Query.Logins == nil {
 			break
@@ -3547,6 +3547,15 @@ type Login {
     too: it names a medium, such as ` + "`" + `newsletter` + "`" + `, and no person.
     """
     source: String @constraint(maxLength: 200)
+    "Only leads of visitors who came by this campaign at last. Fails with ` + "`" + `FORBIDDEN` + "`" + ` for a viewer."
+    campaign: String @constraint(maxLength: 200)
+    "Only leads with this project."
+    projectType: String @constraint(maxLength: 64, format: SLUG)
+    """
+    Only leads whose visitors agreed to this purpose, such as ` + "`" + `marketing` + "`" + `, and have not withdrawn it. Fails with ` + "`" + `FORBIDDEN` + "`" + `
+    for a viewer.
+    """
+    consent: String @constraint(maxLength: 64, format: SLUG)
     "Only leads whose range is in this currency."
     currency: String @constraint(format: CURRENCY)
     "Only leads with this lower bound of the range or a larger one. Amounts are not converted."

@@ -50,7 +50,7 @@ type QueryResolver interface {
 	CacheStats(ctx context.Context) (*schema.CacheStatsPayload, error)
 	Content(ctx context.Context, documentType string, locale schema.Locale, id *string, slug *string) ([]*schema.ContentDocument, error)
 	Logins(ctx context.Context) ([]*schema.Login, error)
-	Leads(ctx context.Context, search *string, email *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error)
+	Leads(ctx context.Context, search *string, email *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, campaign *string, projectType *string, consent *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error)
 	Lead(ctx context.Context, id string) (*schema.Lead, error)
 	Deliveries(ctx context.Context, lead *string, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) (*schema.DeliveryConnection, error)
 	Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) (*schema.Funnel, error)
@@ -885,70 +885,94 @@ func (ec *executionContext) field_Query_leads_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["source"] = arg6
-	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "currency",
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "campaign",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["currency"] = arg7
-	arg8, err := graphql.ProcessArgField(ctx, rawArgs, "amountFrom",
+	args["campaign"] = arg7
+	arg8, err := graphql.ProcessArgField(ctx, rawArgs, "projectType",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["projectType"] = arg8
+	arg9, err := graphql.ProcessArgField(ctx, rawArgs, "consent",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["consent"] = arg9
+	arg10, err := graphql.ProcessArgField(ctx, rawArgs, "currency",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["currency"] = arg10
+	arg11, err := graphql.ProcessArgField(ctx, rawArgs, "amountFrom",
 		func(ctx context.Context, v any) (*float64, error) {
 			return ec.unmarshalOFloat2ᚖfloat64(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["amountFrom"] = arg8
-	arg9, err := graphql.ProcessArgField(ctx, rawArgs, "amountTo",
+	args["amountFrom"] = arg11
+	arg12, err := graphql.ProcessArgField(ctx, rawArgs, "amountTo",
 		func(ctx context.Context, v any) (*float64, error) {
 			return ec.unmarshalOFloat2ᚖfloat64(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["amountTo"] = arg9
-	arg10, err := graphql.ProcessArgField(ctx, rawArgs, "since",
+	args["amountTo"] = arg12
+	arg13, err := graphql.ProcessArgField(ctx, rawArgs, "since",
 		func(ctx context.Context, v any) (*time.Time, error) {
 			return ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["since"] = arg10
-	arg11, err := graphql.ProcessArgField(ctx, rawArgs, "until",
+	args["since"] = arg13
+	arg14, err := graphql.ProcessArgField(ctx, rawArgs, "until",
 		func(ctx context.Context, v any) (*time.Time, error) {
 			return ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["until"] = arg11
-	arg12, err := graphql.ProcessArgField(ctx, rawArgs, "sort",
+	args["until"] = arg14
+	arg15, err := graphql.ProcessArgField(ctx, rawArgs, "sort",
 		func(ctx context.Context, v any) (schema.LeadSort, error) {
 			return ec.unmarshalNLeadSort2siteapiᚋschemaᚐLeadSort(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["sort"] = arg12
-	arg13, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+	args["sort"] = arg15
+	arg16, err := graphql.ProcessArgField(ctx, rawArgs, "first",
 		func(ctx context.Context, v any) (*int, error) {
 			return ec.unmarshalOInt2ᚖint(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["first"] = arg13
-	arg14, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+	args["first"] = arg16
+	arg17, err := graphql.ProcessArgField(ctx, rawArgs, "after",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["after"] = arg14
+	args["after"] = arg17
 	return args, nil
 }
 
@@ -2834,7 +2858,7 @@ func (ec *executionContext) _Query_leads(ctx context.Context, field graphql.Coll
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Leads(ctx, fc.Args["search"].(*string), fc.Args["email"].(*string), fc.Args["state"].(*schema.LeadState), fc.Args["status"].(*schema.LeadStatus), fc.Args["owner"].(*string), fc.Args["locale"].(*schema.Locale), fc.Args["source"].(*string), fc.Args["currency"].(*string), fc.Args["amountFrom"].(*float64), fc.Args["amountTo"].(*float64), fc.Args["since"].(*time.Time), fc.Args["until"].(*time.Time), fc.Args["sort"].(schema.LeadSort), fc.Args["first"].(*int), fc.Args["after"].(*string))
+			return ec.Resolvers.Query().Leads(ctx, fc.Args["search"].(*string), fc.Args["email"].(*string), fc.Args["state"].(*schema.LeadState), fc.Args["status"].(*schema.LeadStatus), fc.Args["owner"].(*string), fc.Args["locale"].(*schema.Locale), fc.Args["source"].(*string), fc.Args["campaign"].(*string), fc.Args["projectType"].(*string), fc.Args["consent"].(*string), fc.Args["currency"].(*string), fc.Args["amountFrom"].(*float64), fc.Args["amountTo"].(*float64), fc.Args["since"].(*time.Time), fc.Args["until"].(*time.Time), fc.Args["sort"].(schema.LeadSort), fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next

@@ -109,6 +109,9 @@ func workFilters(t *testing.T, s Subject) {
 		sub.Lead.SubmittedAt = When().Add(time.Duration(i) * time.Second)
 		sub.Lead.Estimate = lead.Estimate{Min: float64(i % 7 * 1000), Max: 9000, Currency: []string{"EUR", "RON"}[i%2]}
 		sub.Lead.Attribution.Source = []string{"", "ads", "Newsletter"}[i%3]
+		sub.Lead.Attribution.Campaign = []string{"", "spring"}[i%2]
+		sub.Lead.Selections.ProjectType = []string{"web-app", "web_app", "shop"}[i%3]
+		sub.Lead.Consents = []lead.Consent{{Purpose: "marketing", Given: i%4 == 0}, {Purpose: "news", Given: true}}
 		sub.Lead.Locale = []string{"en", "ro"}[i%2]
 		sub.Lead.InReview = i%10 == 0
 		if _, _, err := db.Submit(t.Context(), sub); err != nil {
@@ -129,6 +132,11 @@ func workFilters(t *testing.T, s Subject) {
 		}
 	}
 
+	withdrawn := Lead(8).Lead.Contact.Email
+	if _, err := db.WithdrawConsent(t.Context(), withdrawn, "marketing", When()); err != nil {
+		t.Fatal(err)
+	}
+
 	none, ads, ana := "", "ads", "ANA@example.com"
 	low, high := 2000.0, 4000.0
 	for name, tt := range map[string]struct {
@@ -141,6 +149,9 @@ func workFilters(t *testing.T, s Subject) {
 		"status":    {store.Filter{Status: lead.StatusClosed}, func(i int) bool { return i%4 == 3 }},
 		"source":    {store.Filter{Source: &ads}, func(i int) bool { return i%3 == 1 }},
 		"no source": {store.Filter{Source: &none}, func(i int) bool { return i%3 == 0 }},
+		"campaign":  {store.Filter{Campaign: "spring"}, func(i int) bool { return i%2 == 1 }},
+		"project":   {store.Filter{ProjectType: "web_app"}, func(i int) bool { return i%3 == 1 }},
+		"consent":   {store.Filter{Consent: "marketing"}, func(i int) bool { return i%4 == 0 && i != 8 }},
 		"locale":    {store.Filter{Locale: "ro"}, func(i int) bool { return i%2 == 1 }},
 		"amount": {
 			store.Filter{Currency: "RON", AtLeast: &low, AtMost: &high},

@@ -125,6 +125,17 @@ func (c *conditions) match(f store.Filter) {
 		c.add("source = ?", *f.Source)
 	}
 
+	if f.Campaign != "" {
+		c.add("campaign = ?", f.Campaign)
+	}
+	if f.ProjectType != "" {
+		slug := strings.ReplaceAll(f.ProjectType, "_", `\_`)
+		c.add(`body LIKE ? ESCAPE '\'`, `%"projectType":"`+slug+`"%`)
+	}
+	if f.Consent != "" {
+		c.add(`id IN (SELECT lead_id FROM consents WHERE purpose = ? AND given = 1 AND withdrawn_at = 0)`, f.Consent)
+	}
+
 	if f.Currency != "" {
 		c.add("currency = ?", f.Currency)
 	}

@@ -42,7 +42,11 @@ func testWork(t *testing.T, s *apptest.Site, b *apptest.Browser) {
 	for i, session := range []string{"zero", "one", "two", "three", "four", "five"} {
 		in := apptest.NewLead(session)
 		in["estimate"] = object{"min": 1000 * (i % 3), "max": 9000, "currency": []string{"EUR", "RON"}[i%2]}
-		in["attribution"] = object{"source": []string{"ads", "newsletter"}[i/4]}
+		in["attribution"] = object{
+			"source":   []string{"ads", "newsletter"}[i/4],
+			"campaign": []string{"spring", "autumn"}[i%2],
+		}
+		in["consents"] = []object{{"purpose": "marketing", "given": i == 2}}
 		if i == 5 {
 			in["website"] = "https://spam.example"
 		}
@@ -175,6 +179,10 @@ func finds(t *testing.T, b *apptest.Browser, ids []string) {
 		`state: IN_REVIEW`:                        {5},
 		`state: DELIVERED, sort: LARGEST`:         {2, 4, 1, 3, 0},
 		`source: "newsletter"`:                    {5, 4},
+		`campaign: "autumn"`:                      {5, 3, 1},
+		`projectType: "web-app", sort: OLDEST`:    {0, 1, 2, 3, 4, 5},
+		`projectType: "web"`:                      nil,
+		`consent: "marketing"`:                    {2},
 		`currency: "RON"`:                         {5, 3, 1},
 		`amountFrom: 1000, amountTo: 1000`:        {4, 1},
 		`search: "example.com", sort: SMALLEST`:   {0, 3, 1, 4, 2, 5},
