@@ -48,7 +48,7 @@ func serve(ctx context.Context, role, dir string) {
 	case "estimate":
 		h = bareEstimate(harness.Must(os.ReadFile(filepath.Join(dir, pageFile))))
 	case "json":
-		h = bareTrack(func(trackState) error { return nil })
+		h = bareTrack(func(trackState) {})
 	case "track-bare":
 		h = bareTrack(groupCommit(ctx, filepath.Join(dir, "bare.db"), 256))
 	case "track-single":
@@ -126,7 +126,7 @@ type trackState struct {
 }
 
 // bareTrack decodes, stores and encodes, without middleware or validation.
-func bareTrack(put func(trackState) error) http.Handler {
+func bareTrack(put func(trackState)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var state trackState
 		if err := json.NewDecoder(r.Body).Decode(&state); err != nil {
@@ -134,11 +134,7 @@ func bareTrack(put func(trackState) error) http.Handler {
 			return
 		}
 
-		if err := put(state); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-
+		put(state)
 		answer, _ := json.Marshal(map[string]any{"success": true, "sessionId": state.SessionID})
 		writeJSON(w, answer)
 	})
@@ -156,19 +152,18 @@ const (
 type visit struct {
 	session, state string
 	at             int64
-	done           chan error
+	done           chan struct{}
 }
 
 // groupCommit is a minimal group commit: a channel and one goroutine with a connection as
-// durable as the service's, without deadlines or recovery. With a limit of 1 each state
-// is a transaction of its own.
-func groupCommit(ctx context.Context, path string, limit int) func(trackState) error {
+// durable as the service's. An error ends the program. With a limit of 1 each state is a
+// transaction of its own.
+func groupCommit(ctx context.Context, path string, limit int) func(trackState) {
 	db := harness.Must(sql.Open("sqlite",
 		"file:"+path+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"))
-
-	conn := harness.Must(db.Conn(ctx))
-	harness.Must(conn.ExecContext(ctx, table))
-	stmt := harness.Must(conn.PrepareContext(ctx, upsert))
+	db.SetMaxOpenConns(1)
+	harness.Must(db.ExecContext(ctx, table))
+	stmt := harness.Must(db.PrepareContext(ctx, upsert))
 
 	queue := make(chan visit, 1024)
 	go func() {
@@ -178,34 +173,23 @@ func groupCommit(ctx context.Context, path string, limit int) func(trackState) e
 				batch = append(batch, <-queue)
 			}
 
-			err := commit(ctx, conn, stmt, batch)
+			tx := harness.Must(db.BeginTx(ctx, nil))
 			for _, v := range batch {
-				v.done <- err
+				harness.Must(tx.StmtContext(ctx, stmt).ExecContext(ctx, v.session, v.state, v.at))
+			}
+			harness.Check(tx.Commit())
+			for _, v := range batch {
+				close(v.done)
 			}
 		}
 	}()
 
-	return func(s trackState) error {
+	return func(s trackState) {
 		state, _ := json.Marshal(s) // cannot fail: it was decoded from JSON
-		v := visit{s.SessionID, string(state), time.Now().UnixMilli(), make(chan error, 1)}
+		v := visit{s.SessionID, string(state), time.Now().UnixMilli(), make(chan struct{})}
 		queue <- v
-		return <-v.done
+		<-v.done
 	}
-}
-
-func commit(ctx context.Context, conn *sql.Conn, stmt *sql.Stmt, batch []visit) error {
-	tx, err := conn.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }()
-
-	for _, v := range batch {
-		if _, err := stmt.ExecContext(ctx, v.session, v.state, v.at); err != nil {
-			return err
-		}
-	}
-	return tx.Commit()
 }
 
 // newResolver returns the service's resolvers over content in memory and a store that

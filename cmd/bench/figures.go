@@ -211,7 +211,7 @@ func start(ctx context.Context, b *bench) {
 // full speed; a run with fewer or shorter rounds loads it for proportionally less time.
 func residentMemory(ctx context.Context, b *bench) {
 	s := b.service(ctx, b.dir)
-	idle := s.Memory("VmRSS")
+	idle, _ := s.Memory()
 
 	var requests [][]byte
 	for i := range 32_000 {
@@ -219,5 +219,6 @@ func residentMemory(ctx context.Context, b *bench) {
 	}
 
 	load(ctx, s.Base, time.Duration(b.rounds)*b.each*60/9, cycle(requests...))
-	report("memory-loaded-vs-idle", "MiB", "value < 80 MiB", [2][]float64{{idle}, {s.Memory("VmRSS")}})
+	loaded, _ := s.Memory()
+	report("memory-loaded-vs-idle", "MiB", "value < 80 MiB", [2][]float64{{idle}, {loaded}})
 }

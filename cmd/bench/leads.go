@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,9 +22,8 @@ import (
 
 // Sizes of the database that the inbox is measured on.
 const (
-	storedLeads    = 100_000
-	storedSessions = 100_000
-	freshLeads     = 200 // leads that are submitted to the service itself
+	stored     = 100_000 // leads, and as many sessions
+	freshLeads = 200     // leads that are submitted to the service itself
 )
 
 // people makes visitors who differ in what leads are selected, searched and counted by.
@@ -53,7 +51,7 @@ func (p people) lead(n int) lead.Lead {
 
 	l := lead.Lead{
 		ID:        fmt.Sprintf("%08x-0000-4000-8000-%012x", p.Uint32(), n),
-		SessionID: fmt.Sprint("session-", 5*n), // a fifth of the leads has one that is still stored
+		SessionID: fmt.Sprint("session-", n),
 		Contact: lead.Contact{
 			FirstName: p.pick("Ana Ștefania Mihai Andrei Elena Ioana Cristina Paul Lucía Jorge Marta David Emma Tom"),
 			LastName:  last,
@@ -61,9 +59,19 @@ func (p people) lead(n int) lead.Lead {
 			Phone:     fmt.Sprintf("+407%08d", p.IntN(1e8)),
 			Company:   company + " " + p.pick("SRL SRL SRL SA GmbH Ltd"),
 		},
-		Selections:  p.selections(),
-		Estimate:    lead.Estimate{Min: float64(100 * (5 + p.IntN(400))), Max: 50_000, Currency: p.pick("EUR EUR RON")},
-		Attribution: p.attribution(),
+		Selections: lead.Selections{
+			ProjectType: p.pick("web-app shop landing cms mobile other"),
+			Features:    strings.Fields("blog multilingual payments seo crm booking analytics")[:p.IntN(7)],
+			Complexity:  p.pick("simple medium complex"),
+			Timeline:    p.pick("asap 1-3-months 3-6-months flexible"),
+		},
+		Estimate: lead.Estimate{Min: float64(100 * (5 + p.IntN(400))), Max: 50_000, Currency: p.pick("EUR EUR RON")},
+		Attribution: lead.Attribution{
+			Source:      p.pick("google google facebook newsletter instagram partner"),
+			Medium:      "cpc",
+			Campaign:    fmt.Sprint("campaign-", p.IntN(20)),
+			LandingPage: "https://www.example.com/ro/servicii",
+		},
 		Message:     strings.Join(message, " "),
 		Locale:      p.pick("ro ro ro es en"),
 		SubmittedAt: time.UnixMilli(time.Now().UnixMilli() - p.Int64N(60_000_000_000)).UTC(), // in two years
@@ -72,34 +80,14 @@ func (p people) lead(n int) lead.Lead {
 	return l
 }
 
-func (p people) selections() lead.Selections {
-	features := strings.Fields("blog multilingual payments seo crm booking analytics")
-	return lead.Selections{
-		ProjectType: p.pick("web-app shop landing cms mobile other"),
-		Features:    slices.DeleteFunc(features, func(string) bool { return p.IntN(3) > 0 }),
-		Complexity:  p.pick("simple medium complex"),
-		Timeline:    p.pick("asap 1-3-months 3-6-months flexible"),
-	}
-}
-
-func (p people) attribution() lead.Attribution {
-	return lead.Attribution{
-		Source:      p.pick("google google facebook newsletter instagram partner"),
-		Medium:      "cpc",
-		Campaign:    fmt.Sprint("campaign-", p.IntN(20)),
-		LandingPage: "https://www.example.com/ro/servicii",
-	}
-}
-
 // submitLeads submits leads to the service itself, which delivers them.
 func submitLeads(ctx context.Context, base string) {
 	p := people{rand.New(rand.NewPCG(1, 1))}
 	for n := range freshLeads {
-		ask(ctx, base, post("/api/quote/submit", jsonOf(p.lead(n))))
+		body := harness.Must(json.Marshal(p.lead(n)))
+		ask(ctx, base, post("/api/quote/submit", string(body)))
 	}
 }
-
-func jsonOf(value any) string { return string(harness.Must(json.Marshal(value))) }
 
 // worked makes operators have worked on the leads.
 const worked = `UPDATE leads SET status = submitted_at % 4,
@@ -135,18 +123,29 @@ func fillPostgres(ctx context.Context, url string) {
 	harness.Must(pool.Exec(ctx, "VACUUM ANALYZE")) // as PostgreSQL does within a minute
 }
 
-// fill stores leads, which get no deliveries, and sessions. Many writers share transactions.
+// fill stores leads, which get no deliveries, and sessions of others. Many writers share
+// transactions.
 func fill(ctx context.Context, db store.Quotes) {
 	const writers = 200
 	var writing sync.WaitGroup
 	for w := range uint64(writers) {
 		writing.Go(func() {
 			p := people{rand.New(rand.NewPCG(2, w))}
-			for n := int(w); n < storedLeads; n += writers {
-				storeLead(ctx, db, p, n)
-			}
-			for n := int(w); n < storedSessions; n += writers {
-				storeSession(ctx, db, p, n)
+			for n := int(w); n < stored; n += writers {
+				l := p.lead(n)
+				l.InReview = p.IntN(50) > 47
+				_, _, err := db.Submit(ctx, store.NewLead{Lead: l, ContentKey: l.ID})
+				harness.Check(err)
+
+				v := lead.Visit{
+					SessionID:   fmt.Sprint("session-", n+4*stored/5), // a fifth became leads
+					Attribution: l.Attribution,
+					At:          time.UnixMilli(time.Now().UnixMilli() - p.Int64N(7_000_000_000)).UTC(), // in 81 days
+				}
+				if p.IntN(3) > 0 { // the others opened the calculator only
+					v.Selections, v.Estimate.Min = l.Selections, &l.Estimate.Min
+				}
+				harness.Check(db.Track(ctx, v))
 			}
 		})
 	}
@@ -159,24 +158,4 @@ type noQueue struct{ store.Jobs }
 // Enqueue creates nothing.
 func (noQueue) Enqueue(context.Context, []string, ...lead.Target) ([]lead.Delivery, error) {
 	return nil, nil
-}
-
-func storeLead(ctx context.Context, db store.Quotes, p people, n int) {
-	l := p.lead(n)
-	l.InReview = p.IntN(50) > 47
-	_, _, err := db.Submit(ctx, store.NewLead{Lead: l, ContentKey: l.ID})
-	harness.Check(err)
-}
-
-func storeSession(ctx context.Context, db store.Quotes, p people, n int) {
-	v := lead.Visit{
-		SessionID:   fmt.Sprint("session-", n),
-		Attribution: p.attribution(),
-		At:          time.UnixMilli(time.Now().UnixMilli() - p.Int64N(7_000_000_000)).UTC(), // in 81 days
-	}
-	if p.IntN(3) > 0 { // the others opened the calculator only
-		low := 18100.0
-		v.Selections, v.Estimate.Min = p.selections(), &low
-	}
-	harness.Check(db.Track(ctx, v))
 }

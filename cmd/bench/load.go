@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -44,21 +45,16 @@ func load(
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range times {
 		group.Go(func() error {
-			conn, in, err := dial(ctx, base)
+			c, err := dial(ctx, base)
 			if err != nil {
 				return err
 			}
-			defer func() { _ = conn.Close() }()
+			defer func() { _ = c.Close() }()
 
 			for sent := time.Now(); sent.Sub(began) < duration && ctx.Err() == nil; sent = time.Now() {
-				length, err := roundTrip(conn, in, next())
-				if err != nil {
+				if err := c.send(next(), io.Discard); err != nil {
 					return err
 				}
-				if _, err := in.Discard(int(length)); err != nil {
-					return err
-				}
-
 				times[i] = append(times[i], time.Since(sent))
 			}
 			return ctx.Err()
@@ -75,33 +71,40 @@ func load(
 
 // ask returns the body of the answer to one request.
 func ask(ctx context.Context, base string, request []byte) []byte {
-	conn, in, err := dial(ctx, base)
-	harness.Check(err)
-	defer func() { _ = conn.Close() }()
-	return harness.Must(io.ReadAll(io.LimitReader(in, harness.Must(roundTrip(conn, in, request)))))
+	c := harness.Must(dial(ctx, base))
+	defer func() { _ = c.Close() }()
+
+	var body bytes.Buffer
+	harness.Check(c.send(request, &body))
+	return body.Bytes()
 }
 
-func dial(ctx context.Context, base string) (net.Conn, *bufio.Reader, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(base, "http://"))
-	if err != nil {
-		return nil, nil, err
-	}
-	return conn, bufio.NewReaderSize(conn, 64<<10), nil
+// conn is a connection to a server.
+type conn struct {
+	net.Conn
+	in *bufio.Reader
 }
 
-// roundTrip sends a request, which has to succeed, and reads the answer up to its body.
-func roundTrip(conn net.Conn, in *bufio.Reader, request []byte) (length int64, err error) {
-	if _, err := conn.Write(request); err != nil {
-		return 0, err
+func dial(ctx context.Context, base string) (*conn, error) {
+	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(base, "http://"))
+	return &conn{c, bufio.NewReaderSize(c, 64<<10)}, err
+}
+
+// send sends a request, which has to succeed, and copies the body of the answer.
+func (c *conn) send(request []byte, body io.Writer) error {
+	if _, err := c.Write(request); err != nil {
+		return err
 	}
 
-	resp, err := http.ReadResponse(in, nil) //nolint:bodyclose // the caller reads it from in
+	resp, err := http.ReadResponse(c.in, nil)
 	if err != nil {
-		return 0, err
+		return err
 	}
+	defer func() { _ = resp.Body.Close() }()
 
 	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusNotModified {
-		return 0, fmt.Errorf("the answer to %.40q is %s", request, resp.Status)
+		return fmt.Errorf("the answer to %.40q is %s", request, resp.Status)
 	}
-	return resp.ContentLength, nil
+	_, err = io.Copy(body, resp.Body)
+	return err
 }

@@ -9,8 +9,8 @@
 //
 //	name p50 value p95 value ms (goal)
 //
-// The ratio is value to baseline, the median of the rounds. For reads each server has
-// one processor to itself and the load comes from the other, over 32 connections;
+// The ratio is value to baseline, the median of the rounds. For reads each server uses
+// one processor and the load, over 32 connections, the other;
 // figures that wait for the disk use both. Data is written to the folder for temporary
 // files; for track-vs-single both sides' flushes are slowed by a millisecond with strace.
 // Absolute values say something about the machine; the ratios should hold on any.
@@ -103,10 +103,8 @@ func run(ctx context.Context) {
 		}
 
 		b.prefix, b.dir = f.prefix, harness.Must(os.MkdirTemp("", "siteapi-bench-"))
-		useProcessors(f.prefix == alone)
 		err := harness.Run(func() { f.measure(ctx, &b) })
 		b.stop()
-		useProcessors(false)
 		_ = os.RemoveAll(b.dir)
 
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, valkeyserver.ErrNoBinary) || errors.Is(err, pgserver.ErrNoBinaries) {

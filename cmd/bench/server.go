@@ -3,41 +3,26 @@ package main
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/prometheus/procfs"
 
 	"siteapi/cmd/internal/harness"
 )
 
 // Prefixes of the commands that start servers.
 const (
-	// alone pins the server to the first processor.
-	alone = "taskset -c 0"
+	// alone gives the server one processor, so that the load has the other.
+	alone = "env GOMAXPROCS=1"
 
 	// slowDisk adds a millisecond to each flush, the latency of most cloud disks, since
 	// local flushes may be almost free.
 	slowDisk = "strace -D -f -qq --seccomp-bpf -o /dev/null " +
 		"-e trace=fsync,fdatasync -e inject=fsync,fdatasync:delay_exit=1ms"
 )
-
-// useProcessors keeps this process off the first processor, or lets it use all of them.
-func useProcessors(allButFirst bool) {
-	first, number := 0, runtime.NumCPU()
-	if allButFirst && number > 1 {
-		first, number = 1, 1
-	}
-	processors := fmt.Sprintf("%d-%d", first, first+number-1)
-
-	cmd := exec.Command( //nolint:noctx // returns at once
-		"taskset", "-a", "-p", "-c", processors, strconv.Itoa(os.Getpid()))
-	harness.Check(cmd.Run())
-	runtime.GOMAXPROCS(number)
-}
 
 // service starts the service on a data folder.
 func (b *bench) service(ctx context.Context, dir string, env ...string) *harness.Service {
@@ -67,10 +52,7 @@ func (b *bench) baseline(ctx context.Context, role string) string {
 // processorTime returns the time that a server has spent on processors, in µs. The kernel
 // counts it in hundredths of a second.
 func (b *bench) processorTime(base string) float64 {
-	stat := string(harness.Must(os.ReadFile(fmt.Sprintf("/proc/%d/stat", b.pids[base]))))
-	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:]) // from the third on
-	user, system := harness.Must(strconv.Atoi(fields[11])), harness.Must(strconv.Atoi(fields[12]))
-	return float64(user+system) * 10_000
+	return 1e6 * harness.Must(harness.Must(procfs.NewProc(b.pids[base])).Stat()).CPUTime()
 }
 
 // result is what was measured of a pair: of each side, by rounds.
@@ -88,9 +70,7 @@ func (r *result) report(name, goal string) {
 }
 
 // pair loads a baseline and the service in turn, after both are warm.
-func (b *bench) pair(
-	ctx context.Context, baseline, service string, next func() []byte,
-) *result {
+func (b *bench) pair(ctx context.Context, baseline, service string, next func() []byte) *result {
 	r := &result{}
 	for round := range b.rounds + 1 {
 		for side, server := range []string{baseline, service} {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+
 	"siteapi/cmd/internal/harness"
 )
 
@@ -23,18 +25,19 @@ func attacks(ctx context.Context, t *trial) string {
 	s.Run(ctx)
 	defer s.Stop(syscall.SIGKILL)
 
-	running, stop := context.WithTimeout(ctx, time.Duration(t.times(30, 10))*time.Second)
+	length := time.Duration(t.times(30, 10)) * time.Second
+	running, stop := context.WithTimeout(ctx, length)
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer stop()
 
-	for range 30 {
-		group.Go(func() { repeat(running, s.Base+"/graphql", invalidInput()) })
-		group.Go(func() {
-			repeat(running, s.Base+"/api/webhooks/cms", "["+strings.Repeat(`{"":0},`, 140_000)+"0]")
-		})
+	for _, target := range []vegeta.Target{
+		post(s.Base+"/graphql", "", invalidInput()),
+		post(s.Base+"/api/webhooks/cms", "", "["+strings.Repeat(`{"":0},`, 140_000)+"0]"),
+	} {
+		// The service may refuse the request or cut it off.
+		group.Go(func() { attack(running, vegeta.NewStaticTargeter(target), 30, 1000, length) })
 	}
-
 	for range 1290 {
 		group.Go(func() { halfBody(running, s.Base) })
 	}
@@ -54,10 +57,11 @@ func attacks(ctx context.Context, t *trial) string {
 		_, _ = io.Copy(io.Discard, resp.Body)
 		_ = resp.Body.Close()
 
-		most = max(most, s.Memory("VmRSS"))
+		now, _ := s.Memory()
+		most = max(most, now)
 		if resp.StatusCode != http.StatusOK || most > 256 {
-			harness.Check(fmt.Errorf("visit %d got %s, the service takes %.0f MiB",
-				visits, resp.Status, most))
+			harness.Failf("visit %d got %s, the service takes %.0f MiB",
+				visits, resp.Status, most)
 		}
 		sleep(running, 50*time.Millisecond)
 	}
@@ -78,14 +82,6 @@ func invalidInput() string {
 		`{"query":%s,"variables":{"i":{"sessionId":"x","contact":{"firstName":"","lastName":"","email":""},
 		"selections":{"projectType":"","features":[%s]},"estimate":{"min":0,"max":0,"currency":""}}}}`,
 		query, features)
-}
-
-// repeat posts the same body again and again.
-func repeat(ctx context.Context, url, body string) {
-	for ; ctx.Err() == nil; sleep(ctx, 20*time.Millisecond) {
-		// The service may refuse the request or cut it off.
-		_, _, _ = harness.Do(ctx, http.MethodPost, url, "", body)
-	}
 }
 
 // halfBody sends half of a body over a connection, again whenever the service ends it.

@@ -53,7 +53,7 @@ func readOnly(ctx context.Context, t *trial) string {
 	case <-s.Ended:
 	case <-time.After(time.Minute):
 		s.Stop(syscall.SIGKILL)
-		harness.Check(errors.New("the service started on a folder that it can't write to"))
+		harness.Failf("the service started on a folder that it can't write to")
 	}
 	return summary + "; a start says so and ends"
 }

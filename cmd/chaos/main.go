@@ -42,7 +42,7 @@ var errNotRun = errors.New("not run")
 // needs ends the scenario as one that this machine cannot run, unless err is nil.
 func needs(err error) {
 	if err != nil {
-		harness.Check(fmt.Errorf("%w: %w", errNotRun, err))
+		harness.Failf("%w: %w", errNotRun, err)
 	}
 }
 
@@ -79,7 +79,7 @@ func run(ctx context.Context) {
 	for _, name := range names {
 		scenario := scenarios[name]
 		if scenario == nil {
-			harness.Check(fmt.Errorf("there is no scenario %q", name))
+			harness.Failf("there is no scenario %q", name)
 		}
 
 		t.dir = filepath.Join(dir, name)
@@ -99,7 +99,7 @@ func run(ctx context.Context) {
 		harness.Check(ctx.Err())
 	}
 	if failed != nil {
-		harness.Check(fmt.Errorf("%v failed: data and logs are in %s", failed, dir))
+		harness.Failf("%v failed: data and logs are in %s", failed, dir)
 	}
 	harness.Check(os.RemoveAll(dir))
 }

@@ -41,7 +41,7 @@ func readers(ctx context.Context, t *trial) string {
 			a.megabytes, a.document/1000, herd, worst.Round(time.Millisecond), memory-base)
 		most := memoryFactor*a.megabytes + memorySlack + a.documents()*perDocument>>20
 		if worst > slowest || memory-base > float64(most) {
-			harness.Check(errors.New(took))
+			harness.Failf("%s", took)
 		}
 		summary = append(summary, took)
 	}
@@ -74,14 +74,10 @@ func list(int) string {
 // after an invalidation and the most memory that the service took.
 func (t *trial) herd(ctx context.Context, a amount) (worst time.Duration, memory float64) {
 	dir := filepath.Join(t.dir, fmt.Sprintf("%d-%d", a.megabytes, a.document))
-	harness.Check(os.MkdirAll(dir, 0o750))
-	path := filepath.Join(dir, "content.json")
-	harness.Check(os.WriteFile(path, contentOf(a), 0o600))
-
 	// By itself the service lets garbage grow towards 128 MiB, which would hide what the
 	// readers need.
-	s := harness.New(t.binary, dir, "GOGC=100", "GOMEMLIMIT=off",
-		"CONTENT_TYPES=post", "CMS_DRIVER=file", "CMS_FILE="+path)
+	s := harness.New(t.binary, dir, "GOGC=100", "GOMEMLIMIT=off", "CONTENT_TYPES=post")
+	harness.Check(os.WriteFile(s.Content, contentOf(a), 0o600))
 	s.Run(ctx)
 	defer s.Stop(syscall.SIGKILL)
 	readAtOnce(ctx, s, a) // waits for the start, which reads the content of all languages
@@ -91,11 +87,12 @@ func (t *trial) herd(ctx context.Context, a amount) (worst time.Duration, memory
 			ctx, http.MethodPost, s.Base+"/api/cache/invalidate", harness.CacheToken, `{"type":"all"}`)
 		harness.Check(err)
 		if status != http.StatusOK {
-			harness.Check(fmt.Errorf("invalidating: %d %s", status, answer))
+			harness.Failf("invalidating: %d %s", status, answer)
 		}
 		worst = max(worst, readAtOnce(ctx, s, a))
 	}
-	return worst, s.Memory("VmHWM")
+	_, memory = s.Memory()
+	return worst, memory
 }
 
 // contentOf returns site settings and documents, in turn in each language.

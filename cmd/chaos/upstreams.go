@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"net/mail"
-	"slices"
 	"strings"
 
 	"siteapi/cmd/internal/harness"
@@ -95,9 +94,8 @@ func (u *upstreams) failRandomly() {
 	)
 }
 
-// check compares the contents of the stubs with the leads, given as email
-// addresses by lead id: each must have one document, one contact, and a mail to visitor
-// and sales, with no others.
+// check compares what the stubs hold with the leads, given as email addresses by lead id:
+// each must have one document, one contact, and a mail to visitor and sales, with no others.
 func (u *upstreams) check(submitted map[string]string) error {
 	documents, contacts := map[string]string{}, map[string]string{}
 	for id, raw := range u.cms.Documents() {
@@ -120,33 +118,29 @@ func (u *upstreams) check(submitted map[string]string) error {
 	if u.mail == nil {
 		return nil
 	}
-	return u.checkMails(slices.Collect(maps.Values(submitted)))
-}
 
-// checkMails compares the mails with the visitors' addresses. One whose answer was lost may
-// have come twice, as the same message.
-func (u *upstreams) checkMails(addresses []string) error {
-	messages, visitors, sales := map[string]bool{}, []string{}, []string{}
+	// A mail whose answer was lost may have come twice, as the same message.
+	messages, visitors, sales := map[string]bool{}, map[string]int{}, map[string]int{}
 	for _, m := range u.mail.Mails() {
-		read := harness.Must(mail.ReadMessage(bytes.NewReader(m.Data)))
-		id := read.Header.Get("Message-ID")
+		header := harness.Must(mail.ReadMessage(bytes.NewReader(m.Data))).Header
+		id := header.Get("Message-ID")
 		switch {
 		case messages[id]:
 		case strings.HasPrefix(m.To, "sales@"):
-			visitor := harness.Must(mail.ParseAddress(read.Header.Get("Reply-To")))
-			sales = append(sales, visitor.Address)
+			sales[harness.Must(mail.ParseAddress(header.Get("Reply-To"))).Address]++
 		default:
-			visitors = append(visitors, m.To)
+			visitors[m.To]++
 		}
 		messages[id] = true
 	}
 
-	for _, list := range [][]string{addresses, visitors, sales} {
-		slices.Sort(list)
+	once := map[string]int{}
+	for _, address := range submitted {
+		once[address] = 1
 	}
-	if !slices.Equal(visitors, addresses) || !slices.Equal(sales, addresses) {
+	if !maps.Equal(visitors, once) || !maps.Equal(sales, once) {
 		return fmt.Errorf("of %d leads, %d visitors got a mail, and sales got %d",
-			len(addresses), len(visitors), len(sales))
+			len(once), len(visitors), len(sales))
 	}
 	return nil
 }

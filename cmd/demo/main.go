@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"net/http"
@@ -19,7 +18,6 @@ import (
 	"time"
 
 	"siteapi/cmd/internal/harness"
-	cmsfile "siteapi/integrations/cms/file"
 )
 
 func main() { harness.Main("demo", play) }
@@ -29,11 +27,7 @@ func play(ctx context.Context) {
 	flag.Parse()
 
 	dir := harness.Must(os.MkdirTemp("", "siteapi-demo-"))
-	content := filepath.Join(dir, "content.json")
-	// Production serves no sample as it is shipped.
-	harness.Check(os.WriteFile(content, append(cmsfile.Sample(), '\n'), 0o600))
-
-	s := harness.New(*binary, dir, "CONTENT_TYPES=heroSection", "CMS_FILE="+content)
+	s := harness.New(*binary, dir, "CONTENT_TYPES=heroSection")
 	s.Run(ctx)
 	defer s.Stop(syscall.SIGTERM)
 
@@ -63,27 +57,28 @@ func play(ctx context.Context) {
 	}
 
 	fmt.Println("\n== An editor changes a title, and the CMS calls the webhook")
-	harness.Check(os.WriteFile(content+".new",
-		bytes.ReplaceAll(cmsfile.Sample(), []byte("Sitios web"), []byte("Páginas")), 0o600))
-	harness.Check(os.Rename(content+".new", content))
+	edited := bytes.ReplaceAll(harness.Must(os.ReadFile(s.Content)), []byte("Sitios web"), []byte("Páginas"))
+	harness.Check(os.WriteFile(s.Content+".new", edited, 0o600))
+	harness.Check(os.Rename(s.Content+".new", s.Content))
 	send(ctx, http.MethodPost, s.Base+"/api/webhooks/cms", harness.WebhookToken,
 		`{"_type":"heroSection","language":"es"}`)
 
 	const query = `{"query":"{ content(documentType: \"heroSection\", locale: es) { fields } }"}`
 	if !bytes.Contains(send(ctx, http.MethodPost, s.Base+"/graphql", "", query), []byte("Páginas")) {
-		harness.Check(errors.New("the new title is not in the first answer after the webhook"))
+		harness.Failf("the new title is not in the first answer after the webhook")
 	}
 
 	fmt.Println("\n== An operator clears the cache, and the leads arrive")
 	send(ctx, http.MethodPost, s.Base+"/api/cache/clear?pattern=content:*", harness.CacheToken, "")
 
-	left := "?"
-	for deadline := time.Now().Add(time.Minute); left != "[]" &&
-		time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		left = strings.TrimSpace(string(s.Command(ctx, "deliveries", "list", "--json")))
-	}
-	if left != "[]" {
-		harness.Check(fmt.Errorf("not every lead was delivered: %s", left))
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		left := s.Command(ctx, "deliveries", "list", "--json")
+		if strings.TrimSpace(string(left)) == "[]" {
+			break
+		}
+		if time.Now().After(deadline) {
+			harness.Failf("not every lead was delivered: %s", left)
+		}
 	}
 
 	fmt.Printf("\nevery lead is stored and delivered to the CMS and the CRM: see %s\n", dir)
@@ -101,7 +96,7 @@ func send(ctx context.Context, method, url, token, body string) []byte {
 
 	fmt.Printf("\n→ %s %s\n  %s\n← %d  %.600s\n", method, url, body, status, shown)
 	if status != http.StatusOK {
-		harness.Check(fmt.Errorf("%s %s answered %d", method, url, status))
+		harness.Failf("%s %s answered %d", method, url, status)
 	}
 	return answer
 }

@@ -19,6 +19,9 @@ func Check(err error) {
 	}
 }
 
+// Failf ends the run with an error, as [Check] does.
+func Failf(format string, args ...any) { Check(fmt.Errorf(format, args...)) }
+
 // Must returns a value, or ends the run as [Check] does.
 func Must[T any](value T, err error) T {
 	Check(err)

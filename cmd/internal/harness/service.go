@@ -5,7 +5,6 @@ package harness
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -16,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	cmsfile "siteapi/integrations/cms/file"
 )
@@ -31,6 +32,7 @@ const (
 type Service struct {
 	Base, Admin string          // URLs of the service and of its metrics, http://127.0.0.1:<port>
 	Dir         string          // has the folder "data" and the log
+	Content     string          // file of the CMS
 	Ended       <-chan struct{} // closed when the process has ended
 
 	binary string
@@ -42,7 +44,7 @@ type Service struct {
 func New(binary, dir string, env ...string) *Service {
 	path := Must(filepath.Abs(binary))
 	if _, err := os.Stat(path); err != nil {
-		Check(fmt.Errorf("the service is not built, run `make build` first: %w", err))
+		Failf("the service is not built, run `make build` first: %w", err)
 	}
 
 	Check(os.MkdirAll(filepath.Join(dir, "data"), 0o750))
@@ -53,10 +55,11 @@ func New(binary, dir string, env ...string) *Service {
 	Check(os.WriteFile(content, append(cmsfile.Sample(), '\n'), 0o600))
 
 	return &Service{
-		binary: path,
-		Dir:    dir,
-		Base:   "http://" + addr,
-		Admin:  "http://" + admin,
+		binary:  path,
+		Dir:     dir,
+		Content: content,
+		Base:    "http://" + addr,
+		Admin:   "http://" + admin,
 		env: append([]string{
 			"LISTEN_ADDR=" + addr,
 			"ADMIN_ADDR=" + admin,
@@ -107,9 +110,9 @@ func (s *Service) Ready(ctx context.Context) {
 
 		select {
 		case <-s.Ended:
-			Check(fmt.Errorf("the service ended by itself: see %s", filepath.Join(s.Dir, "siteapi.log")))
+			Failf("the service ended by itself: see %s", filepath.Join(s.Dir, "siteapi.log"))
 		case <-ctx.Done():
-			Check(fmt.Errorf("waiting for the service: %w", ctx.Err()))
+			Failf("waiting for the service: %w", ctx.Err())
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
@@ -168,7 +171,7 @@ func (s *Service) Command(ctx context.Context, args ...string) []byte {
 
 	out, err := cmd.Output()
 	if err != nil && cmd.ProcessState.ExitCode() != 2 {
-		Check(fmt.Errorf("siteapi %s: %w", strings.Join(args, " "), err))
+		Failf("siteapi %s: %w", strings.Join(args, " "), err)
 	}
 	return out
 }
@@ -176,12 +179,8 @@ func (s *Service) Command(ctx context.Context, args ...string) []byte {
 // Pid is the id of the process.
 func (s *Service) Pid() int { return s.cmd.Process.Pid }
 
-// Memory returns a line of the process's status, such as VmRSS or VmHWM, in MiB.
-func (s *Service) Memory(line string) float64 {
-	status := Must(os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid)))
-	_, value, _ := strings.Cut(string(status), line+":")
-
-	var kib float64
-	Must(fmt.Sscan(value, &kib))
-	return kib / 1024
+// Memory returns the resident memory of the process and the most that it had, in MiB.
+func (s *Service) Memory() (now, most float64) {
+	status := Must(Must(procfs.NewProc(s.Pid())).NewStatus())
+	return float64(status.VmRSS) / (1 << 20), float64(status.VmHWM) / (1 << 20)
 }
