@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Login is the session of an operator who signed in with an account.
+// Login is that of an operator who signed in with an account.
 type Login struct {
 	Hash      string // hash of the cookie
 	Subject   string
@@ -17,32 +17,32 @@ type Login struct {
 	ExpiresAt time.Time
 }
 
-// LoginIDLength is how much of a session's hash is its id.
+// LoginIDLength is how much of a login's hash is its id.
 const LoginIDLength = 12
 
-// ID names the session for operators. It opens nothing.
-func (s Login) ID() string { return s.Hash[:LoginIDLength] }
+// ID names the login for operators. It opens nothing.
+func (l Login) ID() string { return l.Hash[:LoginIDLength] }
 
-// Logins keeps the sessions of operators, for all instances and across restarts.
+// Logins keeps who is signed in, for all instances and across restarts.
 type Logins interface {
-	// StartLogin stores a session, and removes those that have expired.
-	StartLogin(ctx context.Context, s Login) error
+	// StartLogin stores a login, and removes those that have expired.
+	StartLogin(ctx context.Context, l Login) error
 
-	// Login returns the session with a hash, or [ErrNotFound].
+	// Login returns the login with a hash, or [ErrNotFound].
 	Login(ctx context.Context, hash string) (Login, error)
 
-	// ClaimCheck claims the check of a session's role until a time, and reports whether the
+	// ClaimCheck claims the check of a login's role until a time, and reports whether the
 	// check was due and not claimed by another request.
 	ClaimCheck(ctx context.Context, hash string, now, until time.Time) (bool, error)
 
 	// RenewLogin stores address, role, refresh token and time of the next check, and gives
 	// up the claim.
-	RenewLogin(ctx context.Context, s Login) error
+	RenewLogin(ctx context.Context, l Login) error
 
-	// EndLogins removes the sessions whose hash begins with a text and returns their
+	// EndLogins removes the logins whose hash begins with a text and returns their
 	// number.
 	EndLogins(ctx context.Context, hash string) (int64, error)
 
-	// ListLogins returns the sessions that have not expired, the newest first.
+	// ListLogins returns the logins that have not expired, the newest first.
 	ListLogins(ctx context.Context, now time.Time) ([]Login, error)
 }

@@ -113,13 +113,6 @@ type Archive interface {
 	// Leads yields stored leads in the order that the filter asks for.
 	Leads(ctx context.Context, f Filter) iter.Seq2[lead.Lead, error]
 
-	// Sessions yields the latest state of each session, in no particular order. Sessions
-	// that appear or change meanwhile may or may not be seen.
-	Sessions(ctx context.Context) iter.Seq2[lead.Session, error]
-
-	// CountLeads returns the number of stored leads.
-	CountLeads(ctx context.Context) (int64, error)
-
 	// InReview returns the number of leads in review and the time the oldest of
 	// them was submitted, or the zero time if there are none.
 	InReview(ctx context.Context) (number int64, oldest time.Time, err error)
@@ -155,20 +148,14 @@ type Archive interface {
 		ctx context.Context, email, purpose string, at time.Time, audit ...AuditEntry,
 	) (Withdrawal, error)
 
-	// CountConsents returns the number of consents that are stored about an address,
-	// those of leads that PruneLeads erased too.
-	CountConsents(ctx context.Context, email string) (int64, error)
+	// CountAddress returns the number of consents that are stored about an address, those of
+	// leads that PruneLeads erased too, and of sessions in which it was typed, in any
+	// spelling.
+	CountAddress(ctx context.Context, email string) (consents, sessions int64, err error)
 
-	// EraseConsents removes them, and returns their number.
-	EraseConsents(ctx context.Context, email string) (int64, error)
-
-	// CountHints returns the number of sessions in which an e-mail address was typed,
-	// in any spelling.
-	CountHints(ctx context.Context, email string) (int64, error)
-
-	// EraseHints removes the contact form entries from the sessions that CountHints
-	// counts, and returns their number.
-	EraseHints(ctx context.Context, email string) (int64, error)
+	// EraseAddress removes these consents, and the contact form entries from these sessions,
+	// in one transaction, and returns their numbers.
+	EraseAddress(ctx context.Context, email string) (consents, sessions int64, err error)
 }
 
 // Withdrawal counts what the withdrawal of a consent has changed.

@@ -129,14 +129,12 @@ func (e *erasure) look(ctx context.Context) (err error) {
 	})
 	e.leads = e.search(ctx, "database", "submissions",
 		func(context.Context) (int, error) { return len(e.stored), nil })
-	e.sessions = e.search(ctx, "database", "sessions", func(ctx context.Context) (int, error) {
-		n, err := e.Archive.CountHints(ctx, e.email)
-		return int(n), err
-	})
-	e.consents = e.search(ctx, "database", "consents", func(ctx context.Context) (int, error) {
-		n, err := e.Archive.CountConsents(ctx, e.email)
-		return int(n), err
-	})
+
+	consents, sessions, err := e.Archive.CountAddress(ctx, e.email)
+	e.sessions = e.search(ctx, "database", "sessions",
+		func(context.Context) (int, error) { return int(sessions), err })
+	e.consents = e.search(ctx, "database", "consents",
+		func(context.Context) (int, error) { return int(consents), err })
 	e.pdfs = e.search(ctx, "cache", "PDFs", nil) // a cache can't be searched
 	return nil
 }
@@ -163,13 +161,12 @@ func (e *erasure) eraseInside(ctx context.Context) {
 	err := e.eraseLeads(ctx, &e.leads.Erased)
 	e.erased(e.leads, e.leads.Erased, err)
 
-	n, err := e.Archive.EraseConsents(ctx, e.email)
-	e.erased(e.consents, max(int(n), *e.consents.Found), err) // some went with their leads
-
-	// The log of the database holds the erased data until it is truncated.
-	n, err = e.Archive.EraseHints(ctx, e.email)
+	// The log of the database holds the erased data until it is truncated. Some went with
+	// their leads.
+	consents, sessions, err := e.Archive.EraseAddress(ctx, e.email)
 	err = errors.Join(err, e.Truncate(ctx))
-	e.erased(e.sessions, max(int(n), *e.sessions.Found), err) // some went with their leads
+	e.erased(e.consents, max(int(consents), *e.consents.Found), err)
+	e.erased(e.sessions, max(int(sessions), *e.sessions.Found), err)
 
 	removed, err := e.ClearPDFs(ctx, pdfPattern(e.known))
 	e.erased(e.pdfs, removed, err)

@@ -120,7 +120,8 @@ func childOutOfRoom(ctx context.Context, path, _ string) error {
 	}
 
 	counted := func() error {
-		if n, err := s.CountLeads(ctx); err != nil || n != int64(acknowledged) {
+		counts, err := s.CountWork(ctx, store.Filter{})
+		if n := store.NumberOf(counts); err != nil || n != acknowledged {
 			return fmt.Errorf("%d submissions are stored, %d were acknowledged (%w)", n, acknowledged, err)
 		}
 		return nil

@@ -212,7 +212,8 @@ func TestTrouble(t *testing.T) {
 
 func wantCount(t *testing.T, db *opened, want int64) {
 	t.Helper()
-	if n, err := db.CountLeads(t.Context()); err != nil || n != want {
+	counts, err := db.CountWork(t.Context(), store.Filter{})
+	if n := int64(store.NumberOf(counts)); err != nil || n != want {
 		t.Errorf("%d submissions, %v, want %d", n, err, want)
 	}
 }

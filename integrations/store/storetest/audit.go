@@ -34,9 +34,7 @@ func audit(t *testing.T, s Subject) {
 	verify("", "")
 
 	together(20, func(i int) {
-		if err := []Store{db, other}[i%2].Record(t.Context(), entry(1, fmt.Sprint("lead-", i%3))); err != nil {
-			t.Error(err)
-		}
+		ok(t, []Store{db, other}[i%2].Record(t.Context(), entry(1, fmt.Sprint("lead-", i%3))))
 	})
 	if r := verify("", ""); r.Entries != 20 || r.Seq != 20 {
 		t.Errorf("%+v, want 20 entries", r)
@@ -47,9 +45,7 @@ func audit(t *testing.T, s Subject) {
 	if err := db.Erase(t.Context(), "nosuch", entry(2, "nosuch")); err == nil {
 		t.Error("what is not there was erased")
 	}
-	if err := db.Erase(t.Context(), Lead(1).Lead.ID, entry(2, Lead(1).Lead.ID)); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, db.Erase(t.Context(), Lead(1).Lead.ID, entry(2, Lead(1).Lead.ID)))
 	list, err := db.AuditEntries(t.Context(), store.AuditFilter{Lead: Lead(1).Lead.ID, Limit: 5})
 	if err != nil || len(list) != 1 || list[0].Seq != 21 || !list[0].At.Equal(When().Add(2*time.Hour)) {
 		t.Fatalf("the entry of the erasure: %+v, %v", list, err)
@@ -77,9 +73,7 @@ DELETE FROM audit WHERE seq = 21`)
 	verify("", "the entries up to 21 are missing")
 	prune(24*time.Hour, 22)
 	prune(24*time.Hour, 0)
-	if err := db.Record(t.Context(), entry(30, "")); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, db.Record(t.Context(), entry(30, "")))
 	if r := verify("", ""); r.Seq != 24 || r.Entries != 2 {
 		t.Errorf("after pruning: %+v", r)
 	}

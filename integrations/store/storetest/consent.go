@@ -18,9 +18,7 @@ func withdrawals(t *testing.T, s Subject) {
 		n := Lead(i)
 		n.Lead.Contact.Email, n.Lead.InReview = email, i == 3
 		n.Lead.Consents = []lead.Consent{{Purpose: "news", Given: i > 0}, {Purpose: "calls", Given: i == 1}}
-		if _, _, err := db.Submit(t.Context(), n); err != nil {
-			t.Fatal(err)
-		}
+		submit(t, db, n)
 	}
 	for i := range 3 {
 		end(t, db, Lead(i).Lead.ID, lead.Delivered)

@@ -25,9 +25,7 @@ func endAt(t *testing.T, db Store, id string, target lead.Target, state lead.Del
 	if d.State, d.FinishedAt = state, When(); state == lead.NotSent {
 		d.Reason = "no mail server"
 	}
-	if err := db.EndAttempt(t.Context(), d); err != nil {
-		t.Error(err)
-	}
+	ok(t, db.EndAttempt(t.Context(), d))
 }
 
 // theDelivery returns the delivery of a lead to a target.
@@ -55,9 +53,7 @@ func deliveries(t *testing.T, s Subject) {
 
 	// Further deliveries are of the lead 5.
 	for _, target := range []lead.Target{lead.VisitorMail, lead.CRM} {
-		if err := db.ResendLead(t.Context(), "id-000005", target); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, db.ResendLead(t.Context(), "id-000005", target))
 	}
 	endAt(t, db, "id-000005", lead.VisitorMail, lead.Failed)
 	progress["id-000005"] = lead.Pending
@@ -148,12 +144,6 @@ func attempts(t *testing.T, s Subject) {
 		}
 		return d
 	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	is := func(state lead.DeliveryState) lead.Delivery {
 		t.Helper()
 		d := theDelivery(t, db, id, lead.CMS)
@@ -167,7 +157,7 @@ func attempts(t *testing.T, s Subject) {
 	d := begin(first.Job, nil)
 	is(lead.Running)
 	begin(first.Job, store.ErrUnderWay)
-	must(db.RetryDelivery(t.Context(), d.ID)) // it is left alone
+	ok(t, db.RetryDelivery(t.Context(), d.ID)) // it is left alone
 	if err := db.ResendLead(t.Context(), id, lead.CMS); !errors.Is(err, store.ErrUnderWay) {
 		t.Errorf("resending what is under way: %v", err)
 	}
@@ -176,16 +166,16 @@ func attempts(t *testing.T, s Subject) {
 	}
 
 	d.Arrived = append(d.Arrived, "a")
-	must(db.NoteArrived(t.Context(), d))
+	ok(t, db.NoteArrived(t.Context(), d))
 	d.State, d.NextAt = lead.Retrying, time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
 	d.Errors = append(d.Errors, lead.Attempt{Number: 1, At: When(), Error: "away"})
-	must(db.EndAttempt(t.Context(), d))
+	ok(t, db.EndAttempt(t.Context(), d))
 	if got := is(lead.Retrying); !reflect.DeepEqual(got, d) {
 		t.Errorf("it is %+v, want %+v", got, d)
 	}
 
 	// A person wants it now. The job that waits finds nothing to do.
-	must(db.RetryDelivery(t.Context(), d.ID))
+	ok(t, db.RetryDelivery(t.Context(), d.ID))
 	begin(d.Job, store.ErrNotFound)
 	d = begin(is(lead.Retrying).Job, nil)
 	if !d.NextAt.IsZero() || d.Attempts != 2 || len(d.Arrived) != 1 || len(d.Errors) != 1 {
@@ -197,11 +187,11 @@ func attempts(t *testing.T, s Subject) {
 	is(lead.Retrying)
 	d = begin(d.Job, nil)
 	d.State, d.FinishedAt = lead.Delivered, When()
-	must(db.EndAttempt(t.Context(), d))
+	ok(t, db.EndAttempt(t.Context(), d))
 	is(lead.Delivered)
 	begin(d.Job, store.ErrNotFound)
 
-	must(db.ResendLead(t.Context(), id, lead.CMS))
+	ok(t, db.ResendLead(t.Context(), id, lead.CMS))
 	d = begin(is(lead.Pending).Job, nil)
 	if d.Attempts != 1 || d.Sending != 1 || len(d.Arrived) != 0 {
 		t.Errorf("it is sent again as %+v", d)
@@ -217,7 +207,7 @@ func attempts(t *testing.T, s Subject) {
 	}
 
 	// Nothing is stored of an attempt whose lead was erased meanwhile.
-	must(db.Erase(t.Context(), id))
-	must(db.EndAttempt(t.Context(), d))
+	ok(t, db.Erase(t.Context(), id))
+	ok(t, db.EndAttempt(t.Context(), d))
 	begin(d.Job, store.ErrNotFound)
 }

@@ -1,10 +1,9 @@
 package storetest
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
-	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,174 +11,117 @@ import (
 	"siteapi/integrations/store"
 )
 
-// one returns one of some values.
-func one[T any](random *rand.Rand, of ...T) T { return of[random.IntN(len(of))] }
-
-// The database counts its rows, those of an earlier release as well.
+// Sessions and leads are counted by where the visitor came from, and sessions by their week,
+// what was chosen and the step that they or their leads have reached.
 func funnel(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
-	random := rand.New(rand.NewPCG(1, 2))
-	touch := func() lead.Attribution {
-		return lead.Attribution{Source: one(random, "", "ads", "mail"), Campaign: one(random, "", "spring")}
-	}
-
-	for i := range 400 {
-		v := lead.Visit{SessionID: fmt.Sprint("s", i%300), Attribution: touch()}
-		v.At = When().Add(time.Duration(random.IntN(40*24)) * time.Hour)
-		v.Selections = one(random, lead.Selections{}, Visit("", When()).Selections, lead.Selections{
-			ProjectType: "web-app",
-			Features:    []string{"blog", "seo"},
-		}, lead.Selections{Timeline: "asap"})
-		v.Estimate = one(random, lead.PartialEstimate{}, Visit("", When()).Estimate)
-		v.Hints = one(random, lead.Hints{}, lead.Hints{Email: "a|b,c@example.com"})
-		mustTrack(t, db, v)
-	}
+	sunday, monday := When(), When().Truncate(24*time.Hour).Add(24*time.Hour)
+	ads, mail := lead.Attribution{Source: "ads", Campaign: "spring"}, lead.Attribution{Source: "mail"}
+	shop := lead.Selections{ProjectType: "shop"}
+	app := lead.Selections{ProjectType: "app", Features: []string{"blog", "seo"}}
+	mustTrack(t, db,
+		lead.Visit{SessionID: "s0", At: sunday, Attribution: ads},
+		lead.Visit{SessionID: "s1", At: sunday, Attribution: ads, Selections: shop},
+		lead.Visit{SessionID: "s2", At: sunday, Attribution: ads, Selections: shop},
+		lead.Visit{SessionID: "s3", At: monday, Selections: app, Estimate: Visit("", sunday).Estimate},
+		lead.Visit{SessionID: "s4", At: sunday, Attribution: ads},
+		lead.Visit{SessionID: "s4", At: monday, Attribution: mail, Selections: app, Hints: lead.Hints{Email: "a|b@example.com"}},
+		lead.Visit{SessionID: "s5", At: sunday, Attribution: mail, Selections: shop},
+		lead.Visit{SessionID: "s6", At: sunday, Attribution: mail, Selections: shop},
+		lead.Visit{SessionID: "s7", At: sunday},
+		lead.Visit{SessionID: "s8", At: sunday},
+	)
 
 	brings := 2.5
-	outcomes := []lead.Outcome{
-		{},
-		{Value: lead.Qualified, At: When()},
-		{Value: lead.Won, Amount: &brings, Currency: "EUR", At: When()},
-		{Value: lead.Won, At: When()},
-		{},
-		{Value: lead.Lost, At: When()},
-		{},
-	}
-	for i := range 100 {
-		n := Lead(i)
-		n.Lead.SessionID = fmt.Sprint("s", random.IntN(400)) // some are not tracked
-		n.Lead.SubmittedAt = When().Add(time.Duration(random.IntN(40)) * 24 * time.Hour)
-		n.Lead.Locale = one(random, "", "ro", "en")
-		n.Lead.Estimate.Currency, n.Lead.Estimate.Min = one(random, "EUR", "RON"), float64(i)/2
-		n.Lead.FirstAttribution, n.Lead.Attribution = touch(), touch()
-		n.Lead.InReview = i%5 == 0
-		if _, _, err := db.Submit(t.Context(), n); err != nil {
-			t.Fatal(err)
-		}
-		if o := outcomes[i%len(outcomes)]; !n.Lead.InReview && o.Value != "" {
-			if err := db.SetOutcome(t.Context(), n.Lead.ID, o); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if i%10 == 0 {
-			if _, err := db.Reject(t.Context(), n.Lead.ID); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	wantCounted(t, db)
-}
-
-// wantCounted compares the counts of some funnels with those of the rows.
-func wantCounted(t *testing.T, db Store) {
-	t.Helper()
-	ads, none := "ads", ""
-	week := When().Add(10 * 24 * time.Hour)
-	for _, f := range []store.FunnelFilter{
-		{},
-		{FirstTouch: true},
-		{Locale: "ro"},
-		{Since: week, Until: week.Add(20 * 24 * time.Hour)},
-		{Source: &ads},
-		{Source: &ads, Campaign: &none, FirstTouch: true, Locale: "en", Since: week},
+	for i, l := range []lead.Lead{
+		{SessionID: "s5", Locale: "ro", Attribution: mail},
+		{SessionID: "s6", Locale: "ro", Attribution: mail, Outcome: lead.Outcome{Value: lead.Qualified}},
+		{SessionID: "s6", Locale: "en", Attribution: mail, Outcome: lead.Outcome{Value: lead.Lost}},
+		{SessionID: "s7", Locale: "ro", InReview: true},
+		{SessionID: "s8", Locale: "ro", InReview: true}, // rejected below
+		{
+			SessionID:        "s9", // it is not stored
+			Locale:           "en",
+			FirstAttribution: ads,
+			Attribution:      mail,
+			Outcome:          lead.Outcome{Value: lead.Won, Amount: &brings, Currency: "EUR"},
+		},
 	} {
-		got := map[string]int{}
-		err := db.FunnelSessions(t.Context(), f, func(c store.SessionCount) {
-			n := c.Sessions
-			c.Sessions = 0
-			got[fmt.Sprint(c)] += n
-		})
-		if err != nil {
-			t.Fatal(err)
+		n := Lead(i)
+		l.ID, l.SubmittedAt = n.Lead.ID, n.Lead.SubmittedAt
+		l.Estimate = lead.Estimate{Min: 100, Max: 200, Currency: "EUR"}
+		outcome := l.Outcome
+		n.Lead = l
+		submit(t, db, n)
+		if outcome.At = sunday; outcome.Value != "" {
+			ok(t, db.SetOutcome(t.Context(), l.ID, outcome))
 		}
-		err = db.FunnelLeads(t.Context(), f, func(c store.LeadCount) {
-			key := fmt.Sprint(c.Source, c.Campaign, c.InReview, c.Currency)
-			got[key+" leads"] += c.Leads
-			got[key+" untracked"] += c.Untracked
-			got[key+" halves"] += int(c.Amount * 2)
-			got[key+" won halves"] += int(c.WonAmount * 2)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+	}
+	_, err := db.Reject(t.Context(), "id-000004")
+	ok(t, err)
 
-		maps.DeleteFunc(got, func(_ string, n int) bool { return n == 0 })
-		if want := countRows(t, db, f); !maps.Equal(got, want) {
-			t.Errorf("%+v: counted are\n%v\nwant\n%v", f, got, want)
+	inMail := []string{"02-23 mail/ shop[] 4 ro: 1", "02-23 mail/ shop[] 5 en: 1"}
+	inAds := []string{"02-23 ads/spring [] 0 : 1", "02-23 ads/spring shop[] 1 : 2"}
+	none, source := "", "ads"
+	for name, tt := range map[string]struct {
+		filter          store.FunnelFilter
+		sessions, leads []string
+	}{
+		"all": {
+			store.FunnelFilter{},
+			slices.Concat(inMail, inAds, []string{"02-23 / [] 0 : 2", "03-02 / app[blog seo] 2 : 1", "03-02 mail/ app[blog seo] 3 : 1"}),
+			[]string{"/ true: 1 of 100, 0 untracked, won 0", "mail/ false: 4 of 400, 1 untracked, won 2.5"},
+		},
+		"first touch": {
+			store.FunnelFilter{FirstTouch: true, Source: &source},
+			append(inAds, "03-02 ads/spring app[blog seo] 3 : 1"),
+			[]string{"ads/spring false: 1 of 100, 1 untracked, won 2.5"},
+		},
+		"language": {
+			store.FunnelFilter{Locale: "ro"},
+			[]string{inMail[0], "02-23 mail/ shop[] 5 ro: 1"},
+			[]string{"/ true: 1 of 100, 0 untracked, won 0", "mail/ false: 2 of 200, 0 untracked, won 0"},
+		},
+		"since": {
+			store.FunnelFilter{Since: monday, Campaign: &none},
+			[]string{"03-02 / app[blog seo] 2 : 1", "03-02 mail/ app[blog seo] 3 : 1"},
+			nil,
+		},
+		"until":  {store.FunnelFilter{Until: sunday}, nil, nil},
+		"source": {store.FunnelFilter{Source: &source}, inAds, nil},
+	} {
+		sessions, leads := countFunnel(t, db, tt.filter)
+		slices.Sort(tt.sessions)
+		if !slices.Equal(sessions, tt.sessions) || !slices.Equal(leads, tt.leads) {
+			t.Errorf("%s: counted\n%q\n%q\nwant\n%q\n%q", name, sessions, leads, tt.sessions, tt.leads)
 		}
 	}
 }
 
-// countRows counts the rows one by one.
-func countRows(t *testing.T, db Store, f store.FunnelFilter) map[string]int {
+// countFunnel returns what is counted, a line for each kind of sessions and of leads.
+func countFunnel(t *testing.T, db Store, f store.FunnelFilter) (sessions, leads []string) {
 	t.Helper()
-	counts := map[string]int{}
-	selects := func(at time.Time, first, last lead.Attribution) (touch lead.Attribution, within bool) {
-		if touch = last; f.FirstTouch {
-			touch = first
-		}
-		return touch, !at.Before(f.Since) && (f.Until.IsZero() || at.Before(f.Until)) &&
-			(f.Source == nil || *f.Source == touch.Source) &&
-			(f.Campaign == nil || *f.Campaign == touch.Campaign)
+	numbers := map[string]int{}
+	ok(t, db.FunnelSessions(t.Context(), f, func(c store.SessionCount) {
+		numbers[fmt.Sprintf("%s %s/%s %s%v %d %s", c.Week.Format("01-02"), c.Source, c.Campaign,
+			c.Selections.ProjectType, c.Selections.Features, c.Step, c.Locale)] += c.Sessions
+	}))
+	for key, n := range numbers {
+		sessions = append(sessions, fmt.Sprintf("%s: %d", key, n))
 	}
 
-	tracked := map[string]bool{}
-	for _, session := range all(t, db.Sessions(t.Context())) {
-		tracked[session.ID] = true
+	sums := map[string]store.LeadCount{}
+	ok(t, db.FunnelLeads(t.Context(), f, func(c store.LeadCount) {
+		key := fmt.Sprintf("%s/%s %v", c.Source, c.Campaign, c.InReview)
+		sum := sums[key]
+		sum.Leads, sum.Untracked = sum.Leads+c.Leads, sum.Untracked+c.Untracked
+		sum.Amount, sum.WonAmount = sum.Amount+c.Amount, sum.WonAmount+c.WonAmount
+		sums[key] = sum
+	}))
+	for _, key := range slices.Sorted(maps.Keys(sums)) {
+		c := sums[key]
+		leads = append(leads, fmt.Sprintf("%s: %d of %v, %d untracked, won %v", key, c.Leads, c.Amount, c.Untracked, c.WonAmount))
 	}
-
-	latest := map[string]string{} // languages of leads, by their sessions
-	reached := map[string]store.FunnelStep{}
-	for _, l := range all(t, db.Leads(t.Context(), store.Filter{Locale: f.Locale})) {
-		if !l.InReview && !l.Rejected {
-			latest[l.SessionID] = l.Locale
-			step := map[lead.OutcomeValue]store.FunnelStep{lead.Qualified: store.Qualified, lead.Won: store.Won}
-			reached[l.SessionID] = max(reached[l.SessionID], store.Submitted, step[l.Outcome.Value])
-		}
-
-		touch, within := selects(l.SubmittedAt, l.FirstAttribution, l.Attribution)
-		if l.Rejected || !within {
-			continue
-		}
-		key := fmt.Sprint(touch.Source, touch.Campaign, l.InReview, l.Estimate.Currency)
-		counts[key+" leads"]++
-		if !tracked[l.SessionID] {
-			counts[key+" untracked"]++
-		}
-		if brings := l.Outcome.Amount; brings != nil {
-			counts[key+" won halves"] += int(*brings * 2)
-		}
-		if halves := int(l.Estimate.Min * 2); halves > 0 {
-			counts[key+" halves"] += halves
-		}
-	}
-
-	for _, session := range all(t, db.Sessions(t.Context())) {
-		locale, converted := latest[session.ID]
-		touch, within := selects(session.LastSeen, session.FirstTouch, session.LastTouch)
-		if !within || f.Locale != "" && !converted {
-			continue
-		}
-
-		seen := session.LastSeen.Truncate(24 * time.Hour)
-		c := store.SessionCount{
-			Week:       seen.AddDate(0, 0, -(int(seen.Weekday())+6)%7),
-			Source:     touch.Source,
-			Campaign:   touch.Campaign,
-			Selections: session.Selections,
-			Locale:     locale,
-		}
-		switch {
-		case converted:
-			c.Step = reached[session.ID]
-		case session.Hints != lead.Hints{}:
-			c.Step = store.Typed
-		case cmp.Or(session.Estimate.Min, session.Estimate.Max) != nil:
-			c.Step = store.Estimated
-		case session.Selections.ProjectType != "":
-			c.Step = store.Chose
-		}
-		counts[fmt.Sprint(c)]++
-	}
-	return counts
+	slices.Sort(sessions)
+	return sessions, leads
 }

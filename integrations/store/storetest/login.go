@@ -33,9 +33,7 @@ func logins(t *testing.T, s Subject) {
 			CheckAt:   minute(at + 15),
 			ExpiresAt: minute(until),
 		}
-		if err := db.StartLogin(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, db.StartLogin(t.Context(), o))
 		return o
 	}
 	first, second := start("aa11", 0, 60), start("aa22", 1, 90)
@@ -68,9 +66,7 @@ func logins(t *testing.T, s Subject) {
 
 	first.Role, first.Refresh, first.CheckAt = "VIEWER", "sealed again", minute(20)
 	first.Email = ""
-	if err := db.RenewLogin(t.Context(), first); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, db.RenewLogin(t.Context(), first))
 	want("aa11", first)
 	want("aa22", second)
 	claims(19, 0)
@@ -78,9 +74,7 @@ func logins(t *testing.T, s Subject) {
 
 	// A new session removes those that have expired. What has ended is not renewed.
 	third := start("bb33", 60, 120)
-	if err := db.RenewLogin(t.Context(), first); err != nil {
-		t.Error(err)
-	}
+	ok(t, db.RenewLogin(t.Context(), first))
 	for now, want := range map[int][]store.Login{60: {third, second}, 90: {third}, 120: nil} {
 		if list, err := other.ListLogins(t.Context(), minute(now)); err != nil || !slices.Equal(list, want) {
 			t.Errorf("the sessions at minute %d are %+v, %v", now, list, err)

@@ -65,9 +65,7 @@ func mailsPerNetwork(t *testing.T, s Subject) {
 		t.Helper()
 		c := store.MailClaim{LeadID: id, Address: id, PerHour: perHour, Now: at}
 		over, until, err := db.ClaimMail(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		return over, until
 	}
 
@@ -127,9 +125,7 @@ func mailsForgotten(t *testing.T, s Subject) {
 	for n := range 3 {
 		fromNetwork(t, db, n, "office")
 	}
-	if err := db.Erase(t.Context(), "id-000000"); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, db.Erase(t.Context(), "id-000000"))
 	later := When().Add(25 * time.Hour)
 	claim := store.MailClaim{LeadID: "id-000001", Address: "ana", Now: later}
 	if _, _, err := db.ClaimMail(t.Context(), claim); err != nil {

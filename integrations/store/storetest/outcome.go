@@ -18,9 +18,7 @@ func outcomes(t *testing.T, s Subject) {
 		n := Lead(i)
 		n.Lead.Contact.Email, n.Lead.InReview = "Ana@Example.com", held
 		n.Lead.SubmittedAt = When().Add(time.Duration(i) * time.Hour)
-		if _, _, err := db.Submit(t.Context(), n); err != nil {
-			t.Fatal(err)
-		}
+		submit(t, db, n)
 	}
 
 	const older, newest, inReview = "id-000000", "id-000001", "id-000002"
@@ -71,9 +69,7 @@ func outcomes(t *testing.T, s Subject) {
 		By:       "ana",
 	}
 	entry := store.AuditEntry{At: When(), Actor: "ana", Name: "Ana", Action: "OUTCOME", Lead: newest, Detail: "{}"}
-	if err := db.SetOutcome(t.Context(), newest, said, entry); err != nil {
-		t.Error(err)
-	}
+	ok(t, db.SetOutcome(t.Context(), newest, said, entry))
 	said.By = entry.Name
 	crm(lead.Lost, 5*time.Hour, "", "ana@example.com")
 	expect(newest, said)
@@ -83,9 +79,7 @@ func outcomes(t *testing.T, s Subject) {
 
 	// After it is taken back, the CRM is heard again, about later changes.
 	back := lead.Outcome{At: When().Add(6 * time.Hour), By: "ana"}
-	if err := db.SetOutcome(t.Context(), newest, back, entry); err != nil {
-		t.Error(err)
-	}
+	ok(t, db.SetOutcome(t.Context(), newest, back, entry))
 	expect(newest, lead.Outcome{})
 	crm(lead.Lost, 5*time.Hour, "", "ana@example.com")
 	crm(lead.Lost, 7*time.Hour, newest, "ana@example.com")

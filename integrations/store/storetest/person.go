@@ -20,9 +20,7 @@ func persons(t *testing.T, s Subject) {
 			{Purpose: "calls", Text: "Call me"},
 			{Purpose: "news", Given: true, Text: "Send me news", SiteWording: true},
 		}
-		if _, _, err := db.Submit(t.Context(), l); err != nil {
-			t.Fatal(err)
-		}
+		submit(t, db, l)
 		return l
 	}
 	old := asked(0, "Hers@Example.com")

@@ -16,9 +16,7 @@ func prices(t *testing.T, s Subject) {
 	use := func(db Store, revision, locale string, after time.Duration) {
 		t.Helper()
 		p := store.PriceRules{Revision: revision, Locale: locale, Rules: `{"of":"` + revision + `"}`}
-		if err := db.UsePriceRules(t.Context(), p, When().Add(after)); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, db.UsePriceRules(t.Context(), p, When().Add(after)))
 	}
 	want := func(revision, locale string, replaced time.Time) {
 		t.Helper()
@@ -59,9 +57,7 @@ func prices(t *testing.T, s Subject) {
 	want("b", "en", When().Add(3*time.Hour))
 
 	none := store.PriceRules{Locale: "ro"} // they are unpublished, and published again
-	if err := db.UsePriceRules(t.Context(), none, When().Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, db.UsePriceRules(t.Context(), none, When().Add(time.Hour)))
 	want("z", "ro", When().Add(time.Hour))
 	want("a", "en", time.Time{})
 	gone("")

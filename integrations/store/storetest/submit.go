@@ -122,9 +122,7 @@ func submitFailing(t *testing.T, s Subject) {
 	}})
 
 	together(40, func(i int) {
-		if err := db.Track(t.Context(), Visit(fmt.Sprint(i), When())); err != nil {
-			t.Error(err)
-		}
+		ok(t, db.Track(t.Context(), Visit(fmt.Sprint(i), When())))
 		if _, _, err := db.Submit(t.Context(), Lead(i)); errors.Is(err, broken) != (i%10 == 7) {
 			t.Errorf("submission %d: %v", i, err)
 		}
@@ -148,7 +146,7 @@ func review(t *testing.T, s Subject) {
 	jobs := &Jobs{}
 	db := s.MustOpen(t, jobs)
 	wantInReview(t, db, 0, time.Time{})
-	wantSubmit(t, db, Lead(1), Lead(1), true)
+	submit(t, db, Lead(1))
 	for _, n := range []int{3, 2} {
 		wantSubmit(t, db, Suspicious(n), Suspicious(n), true)
 	}
@@ -161,33 +159,26 @@ func review(t *testing.T, s Subject) {
 	wantInReview(t, db, 2, Suspicious(2).Lead.SubmittedAt)
 
 	want := []lead.Lead{Suspicious(2).Lead, Suspicious(3).Lead}
-	if got := all(t,
-		db.Leads(t.Context(), store.Filter{InReview: true})); !reflect.DeepEqual(got, want) {
+	if got := all(t, db.Leads(t.Context(), store.Filter{InReview: true})); !reflect.DeepEqual(got, want) {
 		t.Errorf("in review are\n%+v\nwant\n%+v", got, want)
 	}
 
 	broken := errors.New("no queue")
 	jobs.Fail = func(string) error { return broken }
-	if ok, err := db.Release(t.Context(), "id-000002", false); ok || !errors.Is(err, broken) {
-		t.Errorf("releasing without a queue: %v, %v", ok, err)
+	if done, err := db.Release(t.Context(), "id-000002", false); done || !errors.Is(err, broken) {
+		t.Errorf("releasing without a queue: %v, %v", done, err)
 	}
 	jobs.Fail = nil
-	if _, err := db.Release(t.Context(), "unknown", false); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("releasing an unknown one gives %v, want ErrNotFound", err)
-	}
 
 	instances := []Store{db, s.MustOpen(t, jobs)}
 	var released atomic.Int64
 	together(8, func(i int) {
-		ok, err := instances[i%2].Release(t.Context(), "id-000002", false)
-		if err != nil {
-			t.Error(err)
-		}
-		if ok {
+		done, err := instances[i%2].Release(t.Context(), "id-000002", false)
+		ok(t, err)
+		if done {
 			released.Add(1)
 		}
 	})
-
 	if released.Load() != 1 {
 		t.Errorf("%d of eight say that they released it, want 1", released.Load())
 	}
@@ -204,41 +195,41 @@ func review(t *testing.T, s Subject) {
 // released after all.
 func reject(t *testing.T, s Subject) {
 	db := s.MustOpen(t, &Jobs{})
-	wantSubmit(t, db, Lead(1), Lead(1), true)
-	wantSubmit(t, db, Suspicious(2), Suspicious(2), true)
-
-	for _, tt := range []struct {
-		id   string
-		want bool
-	}{
-		{"id-000001", false}, // it never was in review
-		{"id-000002", true},
-		{"id-000002", false}, // it is not any more
-	} {
-		if ok, err := db.Reject(t.Context(), tt.id); err != nil || ok != tt.want {
-			t.Errorf("rejecting %s: %v, %v, want %v", tt.id, ok, err, tt.want)
+	submit(t, db, Lead(1))
+	submit(t, db, Suspicious(2))
+	rejected := func(id string, want bool) {
+		t.Helper()
+		if done, err := db.Reject(t.Context(), id); err != nil || done != want {
+			t.Errorf("rejecting %s: %v, %v, want %v", id, done, err, want)
 		}
 	}
-	if _, err := db.Reject(t.Context(), "unknown"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("rejecting an unknown one gives %v, want ErrNotFound", err)
+	released := func(undecided, want bool) {
+		t.Helper()
+		if done, err := db.Release(t.Context(), "id-000002", undecided); err != nil || done != want {
+			t.Errorf("releasing, only if undecided %v: %v, %v, want %v", undecided, done, err, want)
+		}
+	}
+
+	rejected("id-000001", false) // it never was in review
+	rejected("id-000002", true)
+	rejected("id-000002", false) // it is not any more
+	_, rejectErr := db.Reject(t.Context(), "unknown")
+	_, releaseErr := db.Release(t.Context(), "unknown", false)
+	if !errors.Is(rejectErr, store.ErrNotFound) || !errors.Is(releaseErr, store.ErrNotFound) {
+		t.Errorf("an unknown one: %v, %v, want ErrNotFound", rejectErr, releaseErr)
 	}
 
 	wantInReview(t, db, 0, time.Time{})
 	want := Suspicious(2)
 	want.Lead.InReview, want.Lead.Rejected = false, true
-	got := all(t, db.Leads(t.Context(), store.Filter{Rejected: true}))
-	if !reflect.DeepEqual(got, []lead.Lead{want.Lead}) {
+	if got := all(t, db.Leads(t.Context(), store.Filter{Rejected: true})); !reflect.DeepEqual(got, []lead.Lead{want.Lead}) {
 		t.Errorf("rejected are %+v", got)
 	}
 
 	wantSubmit(t, db, Suspicious(2), want, false)
 	s.WantWaiting(t, "id-000001")
-	if ok, err := db.Release(t.Context(), "id-000002", true); err != nil || ok {
-		t.Errorf("releasing a rejected one as if it were undecided: %v, %v", ok, err)
-	}
-	if ok, err := db.Release(t.Context(), "id-000002", false); err != nil || !ok {
-		t.Errorf("releasing a rejected one: %v, %v", ok, err)
-	}
+	released(true, false)
+	released(false, true)
 	s.WantWaiting(t, "id-000001", "id-000002")
 }
 

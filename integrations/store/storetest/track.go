@@ -139,9 +139,7 @@ func requestEnded(t *testing.T, s Subject) {
 // Closing lets waiting requests be written and refuses the ones that come later.
 func closing(t *testing.T, s Subject) {
 	db, err := s.Open(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 
 	const n = 100
 	var answers [n]error

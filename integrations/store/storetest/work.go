@@ -60,9 +60,7 @@ func work(t *testing.T, s Subject) {
 		{Author: "token", At: When(), Text: "again"},
 	}
 	for _, n := range notes {
-		if err := db.AddNote(t.Context(), id, n, named); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, db.AddNote(t.Context(), id, n, named))
 	}
 	notes[0].Author = named.Name
 	if list, err := db.Operators(t.Context()); err != nil || !slices.Equal(list, []string{named.Name}) {
@@ -76,17 +74,13 @@ func work(t *testing.T, s Subject) {
 	}
 
 	for range store.MostNotes - len(notes) {
-		if err := db.AddNote(t.Context(), id, notes[0]); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, db.AddNote(t.Context(), id, notes[0]))
 	}
 	if err := db.AddNote(t.Context(), id, notes[0], entry(0, id)); !errors.Is(err, store.ErrTooManyNotes) {
 		t.Errorf("one note too many: %v", err)
 	}
 
-	if err := db.Erase(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, db.Erase(t.Context(), id))
 	if left := s.Strings(t, `SELECT text FROM lead_notes`); len(left) != 0 {
 		t.Errorf("%d notes are left of an erased lead", len(left))
 	}
@@ -100,13 +94,12 @@ func work(t *testing.T, s Subject) {
 }
 
 // workFilters selects, sorts and counts leads by what they repeat of the body and by how
-// operators work on them, also those that another release stored.
+// operators work on them.
 func workFilters(t *testing.T, s Subject) {
 	db := s.MustOpen(t, &Jobs{})
 	const n = 60
 	for i := range n {
 		sub := Lead(i)
-		sub.Lead.SubmittedAt = When().Add(time.Duration(i) * time.Second)
 		sub.Lead.Estimate = lead.Estimate{Min: float64(i % 7 * 1000), Max: 9000, Currency: []string{"EUR", "RON"}[i%2]}
 		sub.Lead.Attribution.Source = []string{"", "ads", "Newsletter"}[i%3]
 		sub.Lead.Attribution.Campaign = []string{"", "spring"}[i%2]
@@ -114,9 +107,7 @@ func workFilters(t *testing.T, s Subject) {
 		sub.Lead.Consents = []lead.Consent{{Purpose: "marketing", Given: i%4 == 0}, {Purpose: "news", Given: true}}
 		sub.Lead.Locale = []string{"en", "ro"}[i%2]
 		sub.Lead.InReview = i%10 == 0
-		if _, _, err := db.Submit(t.Context(), sub); err != nil {
-			t.Fatal(err)
-		}
+		submit(t, db, sub)
 	}
 
 	for i := range n {
@@ -124,12 +115,10 @@ func workFilters(t *testing.T, s Subject) {
 		if i%4 == 1 {
 			end(t, db, id, lead.Delivered)
 		}
-		if _, err := db.Assign(t.Context(), id, []string{"", "Ana@example.com"}[i%5/4]); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := db.SetStatus(t.Context(), id, lead.Statuses()[i%4]); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.Assign(t.Context(), id, []string{"", "Ana@example.com"}[i%5/4])
+		ok(t, err)
+		_, err = db.SetStatus(t.Context(), id, lead.Statuses()[i%4])
+		ok(t, err)
 	}
 
 	withdrawn := Lead(8).Lead.Contact.Email
@@ -144,6 +133,14 @@ func workFilters(t *testing.T, s Subject) {
 		want   func(i int) bool
 	}{
 		"all":       {store.Filter{}, func(int) bool { return true }},
+		"e-mail":    {store.Filter{Email: "aNA.7@example.COM"}, func(i int) bool { return i == 7 }},
+		"unknown":   {store.Filter{Email: "ana@example.com"}, func(int) bool { return false }},
+		"reference": {store.Filter{Reference: "ID-00002"}, func(i int) bool { return i/10 == 2 }},
+		"ids":       {store.Filter{IDs: []string{"id-000007", "none"}}, func(i int) bool { return i == 7 }},
+		"between": {
+			store.Filter{Since: When().Add(5 * time.Second), Until: When().Add(50 * time.Second)},
+			func(i int) bool { return i >= 5 && i < 50 },
+		},
 		"owner":     {store.Filter{Owner: &ana}, func(i int) bool { return i%5 == 4 }},
 		"no owner":  {store.Filter{Owner: &none}, func(i int) bool { return i%5 != 4 }},
 		"status":    {store.Filter{Status: lead.StatusClosed}, func(i int) bool { return i%4 == 3 }},
@@ -215,9 +212,7 @@ func pageByPage(t *testing.T, db Store, f store.Filter) (got []int) {
 		more = false
 		n := 0
 		for l, err := range db.Leads(t.Context(), f) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			if more = n == f.Limit; more {
 				break
 			}

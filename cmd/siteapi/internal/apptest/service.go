@@ -22,6 +22,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/app"
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/store"
 )
 
 // readiness is the answer of /readyz.
@@ -431,6 +432,16 @@ func Eventually(t *testing.T, what string, ok func() bool) {
 		}
 	}
 	t.Fatalf("%s: it did not happen within three minutes", what)
+}
+
+// StoredLeads returns the number of leads in the database.
+func (s *Service) StoredLeads() int {
+	s.T.Helper()
+	counts, err := s.App.Data.Tables.CountWork(s.T.Context(), store.Filter{})
+	if err != nil {
+		s.T.Error(err)
+	}
+	return store.NumberOf(counts)
 }
 
 // Files returns the names in a folder of the service's data.

@@ -186,30 +186,6 @@ func resendChanged(ctx context.Context, tx Tx, ids []string) (stored int, err er
 	return stored, nil
 }
 
-// CountConsents returns the number of consents that are stored about an address.
-func (s *Store) CountConsents(ctx context.Context, email string) (n int64, err error) {
-	address, err := addressHash(ctx, s.db, email)
-	if err != nil {
-		return 0, err
-	}
-	return one[int64](ctx, s.db, "counting consents", `SELECT count(*) FROM consents WHERE address = $1`, address)
-}
-
-// EraseConsents removes the consents of an address, and returns their number.
-func (s *Store) EraseConsents(ctx context.Context, email string) (n int64, err error) {
-	err = s.write(ctx, "erasing consents", func(ctx context.Context, tx Tx) error {
-		address, err := addressHash(ctx, tx, email)
-		if err != nil {
-			return err
-		}
-		if n, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1`, address); err != nil || n == 0 {
-			return err
-		}
-		return removeUnusedTexts(ctx, tx)
-	})
-	return n, err
-}
-
 // removeUnusedTexts removes the wordings of consents that are gone. A client may have sent
 // anything as a wording.
 func removeUnusedTexts(ctx context.Context, tx Tx) error {

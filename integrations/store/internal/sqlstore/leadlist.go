@@ -170,8 +170,3 @@ func (c *conditions) inProgress(of []lead.DeliveryState) {
 		c.add("progress > 0") // there are few, which an index of their own finds
 	}
 }
-
-// CountLeads returns the number of stored leads.
-func (s *Store) CountLeads(ctx context.Context) (int64, error) {
-	return one[int64](ctx, s.db, "counting the leads", `SELECT count(*) FROM leads`)
-}

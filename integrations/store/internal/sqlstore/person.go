@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 
+	"siteapi/integrations/mail/mailbox"
 	"siteapi/integrations/store"
 )
 
@@ -20,4 +21,40 @@ AND NOT EXISTS (SELECT 1 FROM leads WHERE leads.id = lead_id) ORDER BY at, purpo
 		kept[i] = store.KeptConsent{Consent: r.consent(), At: r.At, Locale: r.Locale}
 	}
 	return kept, err
+}
+
+// CountAddress implements [store.Archive].
+func (s *Store) CountAddress(ctx context.Context, email string) (consents, sessions int64, err error) {
+	address, err := addressHash(ctx, s.db, email)
+	if err != nil {
+		return 0, 0, err
+	}
+
+	type row struct{ Consents, Sessions int64 }
+	r, err := one[row](ctx, s.db, "looking for an address",
+		`SELECT (SELECT count(*) FROM consents WHERE address = $2) AS consents,
+(SELECT count(*) FROM sessions`+ofMailbox+`) AS sessions`, mailbox.Key(email), address)
+	return r.Consents, r.Sessions, err
+}
+
+// EraseAddress implements [store.Archive].
+func (s *Store) EraseAddress(ctx context.Context, email string) (consents, sessions int64, err error) {
+	err = s.write(ctx, "erasing an address", func(ctx context.Context, tx Tx) error {
+		address, err := addressHash(ctx, tx, email)
+		if err != nil {
+			return err
+		}
+
+		if consents, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1`, address); err != nil {
+			return err
+		}
+		if sessions, err = tx.Exec(ctx, eraseHints+ofMailbox, mailbox.Key(email)); err != nil {
+			return err
+		}
+		if consents == 0 {
+			return nil
+		}
+		return removeUnusedTexts(ctx, tx)
+	})
+	return consents, sessions, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"time"
 
 	"siteapi/integrations/lead"
@@ -124,21 +123,6 @@ func (s *Store) Session(ctx context.Context, id string) (lead.Session, error) {
 	return r.session(), err
 }
 
-// Sessions yields the latest state of each session, in the order of their ids.
-func (s *Store) Sessions(ctx context.Context) iter.Seq2[lead.Session, error] {
-	return pages(func(after *lead.Session) (page []lead.Session, err error) {
-		if after == nil {
-			after = &lead.Session{}
-		}
-		rows, err := all[sessionRow](ctx, s.db, "listing the sessions",
-			selectSession+` WHERE id > $1 ORDER BY id LIMIT $2`, after.ID, pageSize)
-		for _, r := range rows {
-			page = append(page, r.session())
-		}
-		return page, err
-	})
-}
-
 // PruneSessions removes sessions last seen before a time, up to [pageSize] in each
 // transaction.
 func (s *Store) PruneSessions(ctx context.Context, before time.Time) (removed int64, err error) {
@@ -150,18 +134,6 @@ func (s *Store) PruneSessions(ctx context.Context, before time.Time) (removed in
 			return removed, err
 		}
 	}
-}
-
-// CountHints returns the number of sessions in which an e-mail address was typed.
-func (s *Store) CountHints(ctx context.Context, email string) (int64, error) {
-	return one[int64](ctx, s.db, "looking for contact hints",
-		`SELECT count(*) FROM sessions`+ofMailbox, mailbox.Key(email))
-}
-
-// EraseHints removes the contact form entries from the sessions in which an e-mail
-// address was typed.
-func (s *Store) EraseHints(ctx context.Context, email string) (int64, error) {
-	return s.exec(ctx, "erasing contact hints", eraseHints+ofMailbox, mailbox.Key(email))
 }
 
 // SessionsOf implements [store.Persons].
