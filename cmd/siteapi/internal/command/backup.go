@@ -33,16 +33,13 @@ func (d Drivers) backupCommand() *cobra.Command {
 }
 
 func (d Drivers) restoreCommand() *cobra.Command {
-	return d.command("restore", "replace the contents of DATA_DIR by a backup, and move them aside",
+	return d.command("restore", "put the files of a backup into an empty DATA_DIR",
 		databaseSettings(), &restoreBackup{},
 		"siteapi restore --from siteapi-2026-01-31.tar.gz")
 }
 
 // stagingPrefix begins the names of folders that hold unfinished work.
 const stagingPrefix = ".siteapi-backup-"
-
-// asidePrefix begins the names of folders that hold what restores have replaced.
-const asidePrefix = "before-restore-"
 
 // backupParts returns the patterns of the files in a backup by their paths in DATA_DIR. A
 // backup is a gzipped tar file.
@@ -84,7 +81,7 @@ func (cmd *writeBackup) run(ctx context.Context, c *call) error {
 	}
 
 	return cmd.output.write(c, func(w io.Writer) (string, error) {
-		return fmt.Sprintf("%d submissions, %d sessions", leads, sessions),
+		return fmt.Sprintf("%d leads, %d sessions", leads, sessions),
 			writeArchive(w, staging, s.DataDir)
 	})
 }
@@ -234,19 +231,20 @@ func (cmd *restoreBackup) run(ctx context.Context, c *call) (err error) {
 	}
 	defer func() { _ = lock.Close() }()
 
-	if err := giveToOwner(s.DataDir, staging, filepath.Join(s.DataDir, "run")); err != nil {
-		return fmt.Errorf("nothing was restored: %w", err)
+	for _, name := range backupNames() {
+		if !missing(filepath.Join(s.DataDir, name)) {
+			return fmt.Errorf("DATA_DIR has %s already: nothing was restored. Move what is in it away first", name)
+		}
 	}
-	aside, err := swap(staging, s.DataDir)
+	err = giveToOwner(s.DataDir, staging, filepath.Join(s.DataDir, "run"))
+	if err == nil {
+		err = place(staging, s.DataDir)
+	}
 	if err != nil {
-		return fmt.Errorf("nothing was restored: %w", err)
+		return fmt.Errorf("not all was restored: empty DATA_DIR, and restore again: %w", err)
 	}
 
-	c.say("restored the backup of %s: %d submissions, %d sessions",
-		made.UTC().Format(time.RFC3339), leads, sessions)
-	if os.Remove(aside) != nil { // it is not empty
-		c.say("what was there is in %s: remove it once you are sure, it holds personal data", aside)
-	}
+	c.say("restored the backup of %s: %d leads, %d sessions", made.UTC().Format(time.RFC3339), leads, sessions)
 	c.say("what was erased after the backup is back: repeat those erasures\n" +
 		"then start the service; `siteapi deliveries verify` finds what the CMS or the CRM lack")
 	return nil
@@ -267,9 +265,8 @@ func unpack(r io.Reader, folder string) (made time.Time, err error) {
 		if header, err = archive.Next(); err != nil {
 			break
 		}
-		parts := append(backupParts(), "manifest.json") // earlier releases wrote a manifest
 
-		known := slices.ContainsFunc(parts, func(pattern string) bool {
+		known := slices.ContainsFunc(backupParts(), func(pattern string) bool {
 			ok, _ := path.Match(pattern, header.Name)
 			return ok && header.Typeflag == tar.TypeReg
 		})
@@ -333,42 +330,21 @@ func giveToOwner(folder string, paths ...string) error {
 	return err
 }
 
-// swap moves the contents of dataDir aside and the unpacked backup into their place, the
-// database last. It does all of this or nothing.
-func swap(staging, dataDir string) (aside string, err error) {
-	aside = filepath.Join(dataDir, asidePrefix+time.Now().UTC().Format("20060102T150405.000Z"))
-	if err := errors.Join(os.Mkdir(aside, 0o700), giveToOwner(dataDir, aside)); err != nil {
-		return "", err
-	}
+// backupNames lists what a backup has in DATA_DIR, the database last.
+func backupNames() []string {
+	return []string{"content.json", "cms", "crm", DatabaseFile + "-wal", DatabaseFile}
+}
 
-	type move struct{ from, to string }
-	var done []move
-	try := func(m move) {
-		if err == nil && !missing(m.from) {
-			if err = os.Rename(m.from, m.to); err == nil {
-				done = append(done, m)
-			}
+// place moves an unpacked backup into DATA_DIR.
+func place(staging, dataDir string) error {
+	for _, name := range backupNames() {
+		from := filepath.Join(staging, name)
+		if missing(from) {
+			continue
+		}
+		if err := os.Rename(from, filepath.Join(dataDir, name)); err != nil {
+			return err
 		}
 	}
-
-	for _, name := range []string{
-		"content.json", "cms", "crm", DatabaseFile + "-wal", DatabaseFile + "-shm", DatabaseFile,
-	} {
-		current := filepath.Join(dataDir, name)
-		try(move{current, filepath.Join(aside, name)})
-		try(move{filepath.Join(staging, name), current})
-	}
-
-	if err == nil {
-		err = atomicfile.SyncDir(dataDir) // the new names are on disk
-	}
-	if err == nil {
-		return aside, nil
-	}
-
-	for _, m := range slices.Backward(done) {
-		err = errors.Join(err, os.Rename(m.to, m.from))
-	}
-	_ = os.Remove(aside) // it is empty, unless something could not be moved back
-	return "", err
+	return atomicfile.SyncDir(dataDir) // the new names are on disk
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -358,11 +357,5 @@ func checkFolder(path string, warn health.Warn) (string, error) {
 	}
 
 	_, err = f.WriteString("written by a check\n")
-	if left, _ := filepath.Glob(filepath.Join(path, asidePrefix+"*")); len(left) > 0 {
-		warn(fmt.Sprintf("%d folders %s… hold what restores have replaced, personal data too",
-			len(left), asidePrefix),
-			"remove them once you are sure")
-	}
-
 	return path + ", written and synced", errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name()))
 }

@@ -308,8 +308,7 @@ func missing(path string) bool {
 // OutOfReach names the copies of a lead that an erasure leaves, with these settings.
 func OutOfReach(s *config.Settings) []string {
 	list := []string{
-		"backups and folders before-restore-…: they keep it until they are removed; " +
-			"after a restore, erase again",
+		"backups: they keep it until they are removed; after a restore, erase again",
 		"copies that people made: exports, downloaded PDFs, e-mails",
 	}
 

@@ -190,7 +190,7 @@ func TestCommandsNeedFewSettings(t *testing.T) {
 		apptest.Said{Args: "leads list", Want: []string{"lead@example.com"}, Not: nil},
 		apptest.Said{Args: "deliveries list", Want: []string{"no deliveries"}, Not: nil},
 		apptest.Said{Args: "funnel", Want: []string{"visited    0"}, Not: nil},
-		apptest.Said{Args: "backup -o " + filepath.Join(t.TempDir(), "b"), Want: []string{"1 submissions"}, Not: nil},
+		apptest.Said{Args: "backup -o " + filepath.Join(t.TempDir(), "b"), Want: []string{"1 leads"}, Not: nil},
 		apptest.Said{Args: "deliveries verify", Want: []string{"1 submissions compared"}, Not: nil},
 		apptest.Said{Args: "leads erase --email unknown@example.com", Want: []string{"out of reach"}, Not: nil},
 		apptest.Said{Args: "crm setup", Want: []string{"needs no preparation"}, Not: nil},

@@ -111,7 +111,7 @@ func TestAuditTravels(t *testing.T) {
 	head := s.AuditHead()
 
 	file := filepath.Join(t.TempDir(), "backup.tar.gz")
-	s.Says(apptest.Said{Args: "backup --output " + file, Want: []string{"1 submissions"}})
+	s.Says(apptest.Said{Args: "backup --output " + file, Want: []string{"1 leads"}})
 	restored := apptest.NewSite(t)
 	restored.Says(apptest.Said{Args: "restore --from " + file, Want: []string{"restored"}})
 	restored.HasAudit(head)
