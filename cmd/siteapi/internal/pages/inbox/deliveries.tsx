@@ -3,12 +3,13 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import {
   DeliveriesDocument,
+  type DeliveriesQuery,
   type DeliveryState,
   type OneDeliveryFragment as Delivery,
   RetryDeliveryDocument,
 } from "../generated/inbox";
 import { useChanges } from "./changes";
-import { count, exact, plural } from "./format";
+import { clock, count, day, exact, plural } from "./format";
 import { Action, Chip, Empty, FullName, More, nameOf, Pending, Select, Time, useNow } from "./parts";
 import { address } from "./route";
 import { ask, useList } from "./service";
@@ -29,6 +30,28 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
   const retry = (id: string) => async () => {
     list.replace((await ask(RetryDeliveryDocument, { id })).retryDelivery);
   };
+  const nodes = list.nodes ?? [];
+  const targets = [...new Set(nodes.filter(isAway).map((delivery) => delivery.target))];
+  const away = targets
+    .map((of) => [of, nodes.filter((delivery) => delivery.target === of && isAway(delivery))] as const)
+    .filter(([, waiting]) => waiting.length > 1);
+  const card = (delivery: Listed) => (
+    <section class="card" key={delivery.id}>
+      <h2>
+        {delivery.lead ? (
+          <a href={address("leads", { lead: delivery.lead.reference })}><FullName of={nameOf(delivery.lead)} /></a>
+        ) : (
+          words.deliveries.erased
+        )}
+        {delivery.lead?.contact?.company && <bdi class="muted"> {delivery.lead.contact.company}</bdi>}
+      </h2>
+      <DeliveryCard delivery={delivery} now={now}>
+        {delivery.state !== "DELIVERED" && delivery.state !== "NOT_SENT" && delivery.state !== "RUNNING" && (
+          <Action done={words.delivery.trying} run={retry(delivery.id)}>{words.delivery.tryNow}</Action>
+        )}
+      </DeliveryCard>
+    </section>
+  );
   return (
     <main class="page">
       <div class="heading">
@@ -63,30 +86,33 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
         </Empty>
       )}
       <div class="stack" aria-busy={list.loading}>
-        {list.nodes?.map((delivery) => (
-          <section class="card" key={delivery.id}>
-            <h2>
-              {delivery.lead ? (
-                <a href={address("leads", { lead: delivery.lead.reference })}>
-                  <FullName of={nameOf(delivery.lead)} />
-                </a>
-              ) : (
-                words.deliveries.erased
-              )}
-              {delivery.lead?.contact?.company && <bdi class="muted"> {delivery.lead.contact.company}</bdi>}
-            </h2>
-            <DeliveryCard delivery={delivery} now={now}>
-              {delivery.state !== "DELIVERED" && delivery.state !== "NOT_SENT" && delivery.state !== "RUNNING" && (
-                <Action done={words.delivery.trying} run={retry(delivery.id)}>{words.delivery.tryNow}</Action>
-              )}
-            </DeliveryCard>
-          </section>
+        {away.map(([of, waiting]) => (
+          <details class="card away" key={of}>
+            <summary>
+              {words.deliveries.away(words.targets[of], since(waiting, now), atLeast(waiting.length, list.hasMore))}
+            </summary>
+            {waiting.map(card)}
+          </details>
         ))}
+        {nodes.filter((delivery) => !away.some(([of]) => of === delivery.target && isAway(delivery))).map(card)}
       </div>
       {list.hasMore && <More load={list.more} />}
     </main>
   );
 }
+
+type Listed = DeliveriesQuery["deliveries"]["edges"][number]["node"];
+
+/** Whether a delivery waits because its target could not be reached. Those of one target are one line. */
+const isAway = ({ state, reason }: Delivery) => state === "RETRYING" && /\bunavailable\b/.test(reason ?? "");
+
+/** When the first of some deliveries failed. */
+function since(waiting: readonly Delivery[], now: number): string {
+  const first = waiting.flatMap(({ attempts }) => attempts.map(({ at }) => at)).sort()[0] ?? "";
+  return day(first, now) === words.today ? clock(first) : exact(first);
+}
+
+const atLeast = (n: number, hasMore: boolean) => `${hasMore ? "≥ " : ""}${plural(n, words.nouns.leads)}`;
 
 /** A delivery in words, with the attempts that failed and what can be done. */
 export function DeliveryCard({ delivery, now, children }: { delivery: Delivery; now: number; children: ComponentChildren }) {

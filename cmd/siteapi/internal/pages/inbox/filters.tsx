@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { LeadCountsQuery, LeadCountsQueryVariables, LeadSort } from "../generated/inbox";
 import { count, languages, midnightOf, periodStart, periods } from "./format";
+import { useChoices } from "./labels";
 import { Icon, Select } from "./parts";
 import { setParams } from "./route";
 import { may } from "./service";
@@ -14,11 +15,11 @@ type Counts = LeadCountsQuery["leads"]["counts"];
 
 /** The parameters that narrow the list. */
 const narrowing = [
-  "search", "state", "status", "owner", "free", "locale", "source", "since", "start", "end", "from", "to", "currency",
+  "search", "state", "status", "owner", "free", "locale", "source", "campaign", "project", "consent", "since", "start", "end", "from", "to", "currency",
 ] as const;
 
 /** Those behind "More filters". */
-const hidden = ["owner", "free", "locale", "source", "start", "end", "from", "to", "currency"] as const;
+const hidden = ["owner", "free", "locale", "source", "campaign", "project", "consent", "start", "end", "from", "to", "currency"] as const;
 
 /** Shows all leads. */
 export const clearFilters = () => setParams(Object.fromEntries(narrowing.map((name) => [name, ""])));
@@ -32,6 +33,9 @@ export function filterOf(params: Params): Filter {
     owner: params.free ? "" : params.owner?.trim() || null,
     locale: known(languages(), params.locale),
     source: params.source?.trim() || null,
+    campaign: params.campaign?.trim() || null,
+    projectType: slugOf(params.project),
+    consent: slugOf(params.consent),
     currency: currencies.includes(params.currency ?? "") ? (params.currency ?? null) : null,
     amountFrom: amountOf(params.from),
     amountTo: amountOf(params.to),
@@ -46,6 +50,9 @@ export const sortOf = (params: Params): LeadSort => known(words.sorts, params.so
 export const narrows = (filter: Filter) => Object.values(filter).some((value) => value !== null);
 
 const currencies = Intl.supportedValuesOf("currency");
+
+/** A slug from the address of the page; null: it is none. */
+const slugOf = (text: string | undefined) => /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/.exec(text?.trim() ?? "")?.[0] ?? null;
 
 function amountOf(text: string | undefined): number | null {
   const amount = Number(text || NaN);
@@ -107,6 +114,19 @@ export function Filters({ params, counts }: { params: Params; counts: Counts | u
             {list.free}
           </label>
           <Field name="source" label={words.origin.source} params={params} />
+          {may("SALES") && (
+            <>
+              <Field name="campaign" label={words.origin.campaign} params={params} />
+              <Field name="consent" label={list.consent} params={params} />
+            </>
+          )}
+          <Select
+            name="project"
+            label={words.lead.fields.projectType}
+            all={list.anyProject}
+            options={useChoices("projectType")}
+            params={params}
+          />
           <Field name="currency" label={words.outcome.currency} params={params} options="currencies" />
           <datalist id="currencies">
             {currencies.map((code) => (

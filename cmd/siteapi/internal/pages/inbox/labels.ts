@@ -2,24 +2,33 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { fieldOf, readOptions } from "../calculator/quote";
-import { LabelsDocument, type LabelsQuery } from "../generated/inbox";
+import { LabelsDocument } from "../generated/inbox";
 import { slugWords } from "./format";
 import { useQuery } from "./service";
 import { language } from "./words";
 
-/** Names a choice of a field; one that the CMS does not have by the words of its slug. */
-export type Label = (field: string, slug: string) => string;
+/** The names by slug, for each field. */
+type Names = ReadonlyMap<string, Record<string, string>>;
 
-const Labels = createContext<Label>((_, slug) => slugWords(slug));
+const Labels = createContext<Names>(new Map());
 export const LabelsProvider = Labels.Provider;
-export const useLabel = () => useContext(Labels);
 
-/** Asks for the labels. Without an answer, as where the site serves no options, slugs stand for them. */
-export function useLabels(): Label {
-  const { data } = useQuery(LabelsDocument, { locale: language });
-  const labels = new Map<string, string>(data && entries(data));
-  return (field, slug) => labels.get(`${field} ${slug}`) ?? slugWords(slug);
+/** Names a choice of a field; one that the CMS does not have by the words of its slug. */
+export function useLabel(): (field: string, slug: string) => string {
+  const names = useContext(Labels);
+  return (field, slug) => names.get(field)?.[slug] ?? slugWords(slug);
 }
 
-const entries = ({ options }: LabelsQuery) =>
-  readOptions(options, language).map(({ group, slug, label }) => [`${fieldOf[group]} ${slug}`, label] as const);
+/** The names of all choices of a field, by slug. */
+export const useChoices = (field: string) => useContext(Labels).get(field) ?? {};
+
+/** Asks for the names. Without an answer, as where the site serves no options, slugs stand for them. */
+export function useLabels(): Names {
+  const { data } = useQuery(LabelsDocument, { locale: language });
+  const names = new Map<string, Record<string, string>>();
+  for (const { group, slug, label } of data ? readOptions(data.options, language) : []) {
+    const field = fieldOf[group];
+    names.set(field, { ...names.get(field), [slug]: label });
+  }
+  return names;
+}

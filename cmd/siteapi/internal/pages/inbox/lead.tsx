@@ -169,7 +169,7 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
             <Fact key={consent.purpose} name={consent.purpose}>
               {answerOf(consent)}
               {consent.text && <bdi class="muted small message"> {consent.text}</bdi>}
-              {consent.given && !consent.withdrawnAt && (
+              {isOpen(consent) && (
                 <Action
                   done={words.consents.done}
                   run={() =>
@@ -225,7 +225,9 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
         <Card title={words.lead.noticed}><Reasons lead={lead} /></Card>
       )}
 
-      {!!lead.sameAddress?.length && <Others leads={lead.sameAddress} now={now} />}
+      {!!lead.sameAddress?.length && (
+        <Others title={words.lead.others} leads={lead.sameAddress} now={now} />
+      )}
       {!!lead.audit?.length && <Card title={words.lead.history}><History entries={lead.audit} /></Card>}
 
       {may("ADMIN") && contact && (
@@ -239,12 +241,20 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
 const workOf = ({ state, owner, status, notes, outcome }: Lead) =>
   JSON.stringify([state, owner, status, notes?.length, outcome]);
 
+type Consent = NonNullable<Lead["consents"]>[number];
+
+/** Whether a consent was given and is not withdrawn. */
+export const isOpen = ({ given, withdrawnAt }: Consent) => given && !withdrawnAt;
+
 /** Whether a consent was given, and in whose wording. */
-function answerOf({ given, siteWording, withdrawnAt }: NonNullable<Lead["consents"]>[number]): string {
+export function answerOf({ given, siteWording, withdrawnAt }: Consent): string {
   const { consents } = words;
   const answer = withdrawnAt ? consents.withdrawnOn(exact(withdrawnAt)) : given ? consents.given : consents.notGiven;
   return given && !siteWording ? `${answer}, ${consents.otherWording}` : answer;
 }
+
+/** The filters of the list that is shown beside a lead. */
+const leadParams = () => (readRoute().view === "leads" ? readRoute().params : {});
 
 const touchFields = ["source", "medium", "campaign", "term", "content", "referrer", "landingPage"] as const;
 
@@ -260,15 +270,21 @@ function Touch({ touch, first }: { touch: Lead["attribution"]; first?: boolean }
   );
 }
 
-/** The other leads of an address, the newest first. */
-function Others({ leads, now }: { leads: NonNullable<Lead["sameAddress"]>; now: number }) {
+interface OthersProps {
+  title: string;
+  leads: NonNullable<Lead["sameAddress"]>;
+  now: number;
+}
+
+/** Leads of an address, the newest first. */
+export function Others({ title, leads, now }: OthersProps) {
   const label = useLabel();
   return (
-    <Card title={words.lead.others}>
+    <Card title={title}>
       <ul class="others">
         {leads.map((lead) => (
           <li key={lead.id}>
-            <a href={address("leads", { ...readRoute().params, lead: lead.reference })}>
+            <a href={address("leads", { ...leadParams(), lead: lead.reference })}>
               {label("projectType", lead.selections.projectType)}, {estimateText(lead.estimate)}
             </a>{" "}
             <span class="muted"><Time at={lead.submittedAt} now={now} /></span> <Chip {...leadMark(lead.state)} />

@@ -12,6 +12,7 @@ import { Leads } from "./leads";
 import { Closed, LogIn } from "./login";
 import { Navigation, type Waiting } from "./navigation";
 import { Toasts } from "./parts";
+import { People } from "./people";
 import { useRoute } from "./route";
 import { Sessions } from "./sessions";
 import { may, useQuery, useSession } from "./service";
@@ -45,6 +46,7 @@ function Frame() {
         {view === "deliveries" && <Deliveries params={params} />}
         {view === "funnel" && <Funnel params={params} />}
         {view === "health" && <Health />}
+        {view === "people" && <People params={params} />}
         {view === "audit" && <Audit />}
         {view === "sessions" && <Sessions />}
       </LabelsProvider>

@@ -11,6 +11,7 @@ const needs: Record<View, Role> = {
   deliveries: "SALES",
   funnel: "VIEWER",
   health: "ADMIN",
+  people: "SALES",
   audit: "ADMIN",
   sessions: "ADMIN",
 };

@@ -2,7 +2,7 @@
 // a link shows a colleague the same. Fragments are not sent to any server.
 import { useEffect, useState } from "preact/hooks";
 
-export const views = ["leads", "deliveries", "funnel", "health", "audit", "sessions"] as const;
+export const views = ["leads", "deliveries", "funnel", "health", "people", "audit", "sessions"] as const;
 export type View = (typeof views)[number];
 
 export interface Route {

@@ -130,13 +130,15 @@ test("the other requests of an address are one click away", async (t) => {
   assert.deepEqual(faults, []);
 });
 
-test("a delivery that waits says why, and is retried", async (t) => {
+test("deliveries that wait for one target are one line; each says why, and is retried", async (t) => {
   const crm = join(service.folder, "crm");
   await rename(crm, `${crm}.away`);
   await writeFile(crm, "not a folder");
   await submit({ firstName: "Late", lastName: "Arrival", email: "late@example.com" });
+  await submit({ firstName: "Later", lastName: "Still", email: "later@example.com" });
   const { page, faults } = await open(t, "#deliveries");
-  const card = page.locator(".card", { hasText: "Late Arrival" }).filter({ hasText: "CRM" });
+  await page.getByText(/^CRM: out of reach since .*, 2 leads waiting$/).click();
+  const card = page.locator("section.card", { hasText: "Late Arrival" }).filter({ hasText: "CRM" });
   await card.getByText(/Waiting for the CRM: .*next try/).waitFor();
   assert.ok((await picture(page, "inbox-deliveries")).colours > blank);
   await card.getByRole("button", { name: "Try now" }).click();
@@ -196,6 +198,57 @@ test("a person is erased after the receipt of a rehearsal", async (t) => {
   await page.getByText("There is no such lead").waitFor(); // the receipt outlives what it is about
   await dialog.getByRole("button", { name: "Close" }).click();
   await row(page, "Forget").waitFor({ state: "detached" });
+  assert.deepEqual(faults, []);
+});
+
+test("a person who only typed an address is found, saved, withdrawn and erased", async (t) => {
+  const email = "typed.only@example.com";
+  const formData = { firstName: "Typed", email };
+  const consents = [{ purpose: "save_progress", given: true }];
+  await send(service, "track", { sessionId: "visit-typed", selections: { projectType: "web-app" }, formData, consents });
+  await submit({ firstName: "Both", lastName: "Ways", email: "both@example.com" }, { consents: [{ purpose: "marketing", given: true }] });
+
+  const { page, faults } = await open(t, "#people");
+  const find = async (address) => {
+    await page.getByLabel("E-mail").fill(address);
+    await button(page, "Find").click();
+  };
+  await find(email);
+  await page.getByText(`typed: Typed, ${email}`).waitFor();
+  const [download] = await Promise.all([page.waitForEvent("download"), button(page, "Save all of it").click()]);
+  assert.match((await readFile(await download.path())).toString(), /,Typed,,typed\.only@example\.com,/);
+  assert.ok((await picture(page, "inbox-people")).colours > blank);
+  await button(page, "Withdraw").click();
+  await page.getByText("Nothing is stored here about this address").waitFor(); // the consent was all that it was kept by
+
+  await find("both@example.com");
+  await page.getByRole("link", { name: "Web application" }).waitFor();
+  await button(page, "Withdraw").click();
+  await page.getByText(/^Withdrawn .*/).first().waitFor();
+  await button(page, "Erase this person").click();
+  await button(page, "Erase for good").click();
+  await page.getByRole("heading", { name: "Erased" }).waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+  await page.getByText("Nothing is stored here about this address").waitFor();
+  assert.deepEqual(faults, []);
+});
+
+test("leads are narrowed by consent, campaign and project, and exported so", async (t) => {
+  const consents = [{ purpose: "marketing", given: true }];
+  const more = { consents, attribution: { source: "mail", campaign: "spring" }, selections: { projectType: "website" } };
+  await submit({ firstName: "Agrees", lastName: "Once", email: "agrees@example.com" }, more);
+  const { page, faults } = await open(t);
+  for (const hash of ["consent=marketing", "campaign=spring", "project=website&search=agrees"]) {
+    await page.goto(`${service.base}/admin#leads?${hash}`);
+    await row(page, "Agrees").waitFor();
+    await row(page, "<img").waitFor({ state: "detached" });
+  }
+  assert.equal(await page.getByLabel("Project", { exact: true }).inputValue(), "website");
+  await page.goto(`${service.base}/admin#leads?consent=marketing`);
+  await row(page, "Agrees").waitFor();
+  const [download] = await Promise.all([page.waitForEvent("download"), button(page, "Export").click()]);
+  const lines = (await readFile(await download.path())).toString().trim().split("\r\n");
+  assert.ok(lines.slice(1).every((line) => line.includes("marketing: given")), lines.join("\n"));
   assert.deepEqual(faults, []);
 });
 

@@ -45,6 +45,7 @@ export const en = {
     deliveries: "Deliveries",
     funnel: "Funnel",
     health: "Health",
+    people: "People",
     audit: "Audit",
     sessions: "Sessions",
   } satisfies Record<View, string> as Record<View, string>,
@@ -88,6 +89,7 @@ export const en = {
     documents: { one: "document", other: "documents" } as Forms,
     entries: { one: "entry", other: "entries" } as Forms,
     attempts: { one: "failed attempt", other: "failed attempts" } as Forms,
+    states: { one: "step tracked", other: "steps tracked" } as Forms,
   },
   periods: {
     "1d": "Today",
@@ -172,6 +174,8 @@ export const en = {
     submittedUntil: "Submitted until",
     amountFrom: "Amount from",
     amountTo: "Amount to",
+    consent: "Agreed to, such as marketing",
+    anyProject: "Any project",
     news: (leads: string) => `${leads}. Show`,
     search: "Search leads",
     searchHint: "Name, company, e-mail, phone, reference",
@@ -342,6 +346,7 @@ export const en = {
     intro: "Every lead goes to the CMS and the CRM. What has not arrived yet is here.",
     notArrived: "Not arrived",
     news: (n: string) => `${n} more. Show`,
+    away: (target: string, since: string, leads: string) => `${target}: out of reach since ${since}, ${leads} waiting`,
     target: "Target",
     anyTarget: "Any target",
     noneFits: "No delivery fits",
@@ -440,6 +445,16 @@ export const en = {
     fetched: "fetched",
     notFetched: "not fetched yet",
     cache: "Cache",
+  },
+
+  people: {
+    intro: "Find what is stored about an address, with a lead or only typed: to save it, to withdraw a consent, or to erase it.",
+    find: "Find",
+    nothing: "Nothing is stored here about this address",
+    nothingHint: "Erasing looks for it in the CMS and the CRM, too.",
+    sessions: "Visits of the calculator",
+    typed: (text: string) => `typed: ${text}`,
+    save: "Save all of it",
   },
 
   audit: {

@@ -23,6 +23,7 @@ export const es: Words = {
     deliveries: "Envíos",
     funnel: "Embudo",
     health: "Estado",
+    people: "Personas",
     audit: "Auditoría",
     sessions: "Sesiones",
   },
@@ -66,6 +67,7 @@ export const es: Words = {
     documents: { one: "documento", other: "documentos" },
     entries: { one: "entrada", other: "entradas" },
     attempts: { one: "intento fallido", other: "intentos fallidos" },
+    states: { one: "paso registrado", other: "pasos registrados" },
   },
   periods: {
     "1d": "Hoy",
@@ -150,6 +152,8 @@ export const es: Words = {
     submittedUntil: "Recibidos hasta",
     amountFrom: "Importe desde",
     amountTo: "Importe hasta",
+    consent: "Aceptó, p. ej. marketing",
+    anyProject: "Cualquier proyecto",
     news: (leads) => `${leads}. Mostrar`,
     search: "Buscar leads",
     searchHint: "Nombre, empresa, correo, tel., referencia",
@@ -320,6 +324,7 @@ export const es: Words = {
     intro: "Cada lead va al CMS y al CRM. Aquí está lo que aún no ha llegado.",
     notArrived: "Sin llegar",
     news: (n) => `${n} más. Mostrar`,
+    away: (target, since, leads) => `${target}: sin respuesta desde ${since}; en espera: ${leads}`,
     target: "Destino",
     anyTarget: "Todos los destinos",
     noneFits: "Ningún envío coincide",
@@ -418,6 +423,16 @@ export const es: Words = {
     fetched: "obtenido",
     notFetched: "aún no obtenido",
     cache: "Caché",
+  },
+
+  people: {
+    intro: "Busque lo que se guarda sobre una dirección, con un lead o solo escrita: para guardarlo, retirar un consentimiento o borrarlo.",
+    find: "Buscar",
+    nothing: "Aquí no se guarda nada sobre esta dirección",
+    nothingHint: "Al borrar se busca también en el CMS y en el CRM.",
+    sessions: "Visitas a la calculadora",
+    typed: (text) => `escrito: ${text}`,
+    save: "Guardar todo",
   },
 
   audit: {

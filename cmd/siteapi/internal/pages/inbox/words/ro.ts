@@ -23,6 +23,7 @@ export const ro: Words = {
     deliveries: "Livrări",
     funnel: "Pâlnie",
     health: "Stare",
+    people: "Persoane",
     audit: "Audit",
     sessions: "Sesiuni",
   },
@@ -66,6 +67,7 @@ export const ro: Words = {
     documents: { one: "document", few: "documente", other: "de documente" },
     entries: { one: "intrare", few: "intrări", other: "de intrări" },
     attempts: { one: "încercare eșuată", few: "încercări eșuate", other: "de încercări eșuate" },
+    states: { one: "pas înregistrat", few: "pași înregistrați", other: "de pași înregistrați" },
   },
   periods: {
     "1d": "Azi",
@@ -150,6 +152,8 @@ export const ro: Words = {
     submittedUntil: "Primite până la",
     amountFrom: "Sumă de la",
     amountTo: "Sumă până la",
+    consent: "A acceptat, de ex. marketing",
+    anyProject: "Orice proiect",
     news: (leads) => `${leads}. Arată`,
     search: "Caută lead-uri",
     searchHint: "Nume, companie, e-mail, telefon, referință",
@@ -320,6 +324,7 @@ export const ro: Words = {
     intro: "Fiecare lead ajunge în CMS și în CRM. Aici este ce nu a ajuns încă.",
     notArrived: "Neajunse",
     news: (n) => `Încă ${n}. Arată`,
+    away: (target, since, leads) => `${target}: nu răspunde din ${since}; în așteptare: ${leads}`,
     target: "Destinație",
     anyTarget: "Orice destinație",
     noneFits: "Nicio livrare nu se potrivește",
@@ -418,6 +423,16 @@ export const ro: Words = {
     fetched: "preluat",
     notFetched: "încă nepreluat",
     cache: "Cache",
+  },
+
+  people: {
+    intro: "Găsește ce este stocat despre o adresă, cu un lead sau doar tastată: pentru a salva datele, a retrage un acord sau a le șterge.",
+    find: "Caută",
+    nothing: "Aici nu este stocat nimic despre această adresă",
+    nothingHint: "La ștergere se caută și în CMS și în CRM.",
+    sessions: "Vizite în calculator",
+    typed: (text) => `tastat: ${text}`,
+    save: "Salvează tot",
   },
 
   audit: {

@@ -1,0 +1,106 @@
+// All that is stored about one person, with a lead or without one: found by the address, saved, withdrawn, erased.
+import { useState } from "preact/hooks";
+import { PersonDocument, WithdrawConsentDocument } from "../generated/inbox";
+import { Erase } from "./erase";
+import { exportLeads } from "./export";
+import type { Params } from "./filters";
+import { exact, plural } from "./format";
+import { answerOf, isOpen, Others } from "./lead";
+import { Action, Card, Empty, Fact, Icon, Pending, useNow } from "./parts";
+import { setParams } from "./route";
+import { ask, may, useQuery } from "./service";
+import { words } from "./words";
+
+export function People({ params: { email } }: { params: Params }) {
+  const find = (event: SubmitEvent) => {
+    event.preventDefault();
+    const data = new FormData(event.currentTarget as HTMLFormElement);
+    setParams({ email: String(data.get("email")).trim() });
+  };
+  return (
+    <main class="page">
+      <h1>{words.views.people}</h1>
+      <p class="muted">{words.people.intro}</p>
+      <form class="inline" onSubmit={find}>
+        <input
+          type="email"
+          name="email"
+          required
+          maxLength={254}
+          aria-label={words.lead.email}
+          placeholder={words.lead.email}
+          key={email}
+          defaultValue={email}
+        />
+        <button type="submit" class="primary">{words.people.find}</button>
+      </form>
+      {email && <Found key={email} email={email} />}
+    </main>
+  );
+}
+
+function Found({ email }: { email: string }) {
+  const query = useQuery(PersonDocument, { email });
+  const [erasing, setErasing] = useState(false);
+  const now = useNow();
+  const person = query.data?.person;
+  if (!person) return <Pending query={query} rows={4} />;
+
+  const { leads, consents, sessions } = person;
+  const answers = [
+    ...leads.flatMap((lead) => lead.consents ?? []),
+    ...consents.map(({ consent }) => consent),
+    ...sessions.flatMap(({ consent }) => consent ?? []),
+  ];
+  // Of several answers to one question, one that was given and not withdrawn is what still counts.
+  const purposes = new Map(answers.map((answer) => [answer.purpose, answer]));
+  for (const answer of answers.filter(isOpen)) purposes.set(answer.purpose, answer);
+  const withdraw = async (purpose: string) => {
+    await ask(WithdrawConsentDocument, { id: email, purpose });
+    query.reload();
+  };
+  const nothing = leads.length + consents.length + sessions.length === 0;
+  return (
+    <div class="stack">
+      {nothing && (
+        <Empty title={words.people.nothing}>
+          <p class="muted">{words.people.nothingHint}</p>
+        </Empty>
+      )}
+      {leads.length > 0 && <Others title={words.views.leads} leads={leads} now={now} />}
+      {purposes.size > 0 && (
+        <Card title={words.consents.title}>
+          {[...purposes].map(([purpose, answer]) => (
+            <Fact key={purpose} name={purpose}>
+              {answerOf(answer)}{" "}
+              {isOpen(answer) && (
+                <Action done={words.consents.done} run={() => withdraw(purpose)}>{words.consents.withdraw}</Action>
+              )}
+            </Fact>
+          ))}
+        </Card>
+      )}
+      {sessions.length > 0 && (
+        <Card title={words.people.sessions}>
+          {sessions.map((session) => (
+            <Fact key={session.id} name={exact(session.lastSeen)}>
+              {plural(session.count, words.nouns.states)}
+              {session.email && `, ${words.people.typed([session.firstName, session.email].filter(Boolean).join(", "))}`}
+            </Fact>
+          ))}
+        </Card>
+      )}
+      <div class="actions">
+        {!nothing && (
+          <button type="button" onClick={() => exportLeads({ email, sort: "OLDEST" })}>
+            <Icon name="save" /> {words.people.save}
+          </button>
+        )}
+        {may("ADMIN") && (
+          <button type="button" class="plain danger" onClick={() => setErasing(true)}>{words.erase.open}</button>
+        )}
+      </div>
+      {erasing && <Erase email={email} close={() => setErasing(false)} erased={query.reload} />}
+    </div>
+  );
+}
