@@ -24,8 +24,8 @@ func (r *mutationResolver) RetryDeliveries(ctx context.Context, all bool, state 
 	return r.Operators.RetryDeliveries(ctx, all, deliveryFilter(state, target), ids)
 }
 
-func (r *mutationResolver) ResendLead(ctx context.Context, id string, target schema.DeliveryTarget) (*schema.Lead, error) {
-	return r.Operators.ResendLead(ctx, id, targetOf(target))
+func (r *mutationResolver) ResendLead(ctx context.Context, id string, target schema.DeliveryTarget, email *string) (*schema.Lead, error) {
+	return r.Operators.ResendLead(ctx, id, targetOf(target), schema.TrimEmail(schema.ValueOr(email, "")))
 }
 
 func (r *mutationResolver) ReleaseLead(ctx context.Context, id string, expected *schema.LeadState) (*schema.Lead, error) {

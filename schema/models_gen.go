@@ -193,6 +193,8 @@ type Delivery struct {
 	MaxAttempts int `json:"maxAttempts"`
 	// Why it has not arrived: the last failure, why its target is paused, or why it was not sent. Without personal data.
 	Reason *string `json:"reason"`
+	// Address that an operator corrected the one of the lead to, for the mail to the visitor; null: none, or for a viewer.
+	Email *string `json:"email"`
 	// The lead; null if it was erased.
 	Lead *Lead `json:"lead"`
 }
@@ -563,6 +565,8 @@ type LeadEstimate struct {
 	Max float64 `json:"max"`
 	// Currency, ISO 4217, such as `EUR`.
 	Currency string `json:"currency"`
+	// Whether there is no price: the range is nothing, or none of the choices has one.
+	ToBeAgreed bool `json:"toBeAgreed"`
 }
 
 // What changed of leads since the event before.

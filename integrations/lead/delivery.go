@@ -80,6 +80,9 @@ type Delivery struct {
 	// Arrived names the parts of the sending that have arrived, such as the recipients of a
 	// mail. A part's name contains no personal data.
 	Arrived []string `json:"-"`
+
+	// Recipient is the address that an operator corrected the lead's to. Empty: none did.
+	Recipient string `json:"-"`
 }
 
 // Attempt is one failed try.

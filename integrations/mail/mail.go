@@ -10,6 +10,7 @@ package mail
 
 import (
 	"context"
+	"errors"
 	"net/mail"
 	"strings"
 	"time"
@@ -43,6 +44,9 @@ type Attachment struct {
 
 // LogoID is the content id of a message's logo.
 const LogoID = "logo@mail"
+
+// ErrNoMailbox is the cause of a rejected mail whose recipient the server does not know.
+var ErrNoMailbox = errors.New("there is no such mailbox")
 
 // Sender hands mails to a mail server.
 type Sender interface {

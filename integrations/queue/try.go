@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -39,6 +40,9 @@ func (t *Try) Arrive(ctx context.Context, part string) error {
 	t.delivery.Arrived = append(t.delivery.Arrived, part)
 	return t.store.NoteArrived(context.WithoutCancel(ctx), t.delivery)
 }
+
+// VisitorAddress returns where the mail to the visitor goes.
+func (t *Try) VisitorAddress() string { return cmp.Or(t.delivery.Recipient, t.Contact.Email) }
 
 // NotSentError ends a delivery as [lead.NotSent].
 type NotSentError struct{ Reason string } // free of personal data

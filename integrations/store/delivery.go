@@ -29,8 +29,9 @@ type Deliveries interface {
 	RetryDelivery(ctx context.Context, id int64) error
 
 	// ResendLead delivers a stored lead to a target again. It returns ErrUnderWay if a
-	// delivery to it has not ended, and ErrNotFound if the lead is unknown.
-	ResendLead(ctx context.Context, leadID string, target lead.Target) error
+	// delivery to it has not ended, and ErrNotFound if the lead is unknown. From now on the
+	// delivery is for a corrected address, unless that is empty.
+	ResendLead(ctx context.Context, leadID string, target lead.Target, corrected string) error
 
 	// RemoveDeliveries removes the deliveries of leads, except for those that are running.
 	RemoveDeliveries(ctx context.Context, leadIDs []string) (removed, running int, err error)

@@ -27,6 +27,7 @@ const (
 	NoMailServer = "SMTP_URL was not set"
 	VisitorsOff  = "VISITOR_MAIL was off"
 
+	noMailbox    = "there is no such mailbox"
 	testAddress  = "the address is in a domain for tests and examples (RFC 2606)"
 	addressLimit = "the address got 3 mails within a day"
 	networkLimit = "20 mails within an hour went to visitors of one network"
@@ -37,7 +38,7 @@ const (
 // SendVisitorMail thanks a visitor. What becomes of this mail decides nothing about the
 // lead.
 func (s *Service) SendVisitorMail(ctx context.Context, t *queue.Try) error {
-	to := t.Contact.Email
+	to := t.VisitorAddress()
 	switch {
 	case t.Arrived(partOf(to)):
 		return nil
@@ -74,7 +75,11 @@ func (s *Service) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 		return composing(err)
 	}
 	s.address(m, t, lead.VisitorMail, to)
-	return s.sendPart(ctx, t, m)
+	err = s.sendPart(ctx, t, m)
+	if errors.Is(err, mail.ErrNoMailbox) {
+		return &queue.NotSentError{Reason: noMailbox}
+	}
+	return err
 }
 
 // SendSalesMail tells sales of a lead, each recipient by a mail of its own. It is

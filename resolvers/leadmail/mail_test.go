@@ -23,7 +23,7 @@ func TestReasonsAreTranslated(t *testing.T) {
 	}
 
 	for _, reason := range []string{
-		NoMailServer, VisitorsOff, testAddress, addressLimit, networkLimit, waitingLimit, serviceLimit,
+		NoMailServer, VisitorsOff, noMailbox, testAddress, addressLimit, networkLimit, waitingLimit, serviceLimit,
 		leads.NoMailReason(lead.Lead{InReview: true}, nil),
 		leads.NoMailReason(lead.Lead{Rejected: true}, nil),
 	} {

@@ -211,13 +211,15 @@ func (s *Service) CanResend(l lead.Lead, target lead.Target) error {
 	return nil
 }
 
-// Resend delivers a lead to a target once more, unless a delivery to it is under way.
-func (s *Service) Resend(ctx context.Context, l lead.Lead, target lead.Target) error {
+// Resend delivers a lead to a target once more, unless a delivery to it is under way. The
+// visitor's mail goes to a corrected address unless that is empty; while it is under way, the
+// address can't be corrected: [store.ErrUnderWay].
+func (s *Service) Resend(ctx context.Context, l lead.Lead, target lead.Target, corrected string) error {
 	if !l.Released() {
 		return ErrUnreleased
 	}
-	err := s.Deliveries.ResendLead(ctx, l.ID, target)
-	if errors.Is(err, store.ErrUnderWay) {
+	err := s.Deliveries.ResendLead(ctx, l.ID, target, corrected)
+	if errors.Is(err, store.ErrUnderWay) && corrected == "" {
 		return nil
 	}
 	return err

@@ -201,7 +201,7 @@ func (v *Verification) absent(
 	if failed != 0 {
 		err = v.rules.Deliveries.RetryDelivery(ctx, failed)
 	} else {
-		err = v.rules.Deliveries.ResendLead(ctx, leadID, t.Target)
+		err = v.rules.Deliveries.ResendLead(ctx, leadID, t.Target, "")
 	}
 
 	switch {

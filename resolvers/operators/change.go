@@ -39,16 +39,22 @@ func (r *Resolver) changeLead(
 }
 
 // ResendLead resolves the root field of that name.
-func (r *Resolver) ResendLead(ctx context.Context, id string, target lead.Target) (*schema.Lead, error) {
+func (r *Resolver) ResendLead(ctx context.Context, id string, target lead.Target, email string) (*schema.Lead, error) {
+	if email != "" && target != lead.VisitorMail {
+		return nil, schema.BadInput(schema.Conflict("email", "target", "can only be given with VISITOR_MAIL"))
+	}
 	return r.changeLead(ctx, "resendLead", id, func(l lead.Lead) error {
 		if err := r.Leads.CanResend(l, target); err != nil {
 			return err
 		}
 		detail := map[string]any{"target": strings.ToUpper(string(target))}
+		if email != "" {
+			detail["corrected"] = true
+		}
 		if err := r.record(ctx, r.done(ctx, schema.AuditActionResent, l.ID, detail)); err != nil {
 			return err
 		}
-		return r.Leads.Resend(ctx, l, target)
+		return r.Leads.Resend(ctx, l, target, email)
 	})
 }
 

@@ -216,6 +216,7 @@ func newDelivery(d lead.Delivery, of *schema.Lead) *schema.Delivery {
 		AttemptCount: d.Attempts,
 		MaxAttempts:  d.MaxAttempts,
 		Reason:       schema.Optional(d.Why()),
+		Email:        schema.Optional(d.Recipient),
 		Lead:         of,
 	}
 

@@ -20,6 +20,11 @@ func coded(err error) error {
 			Code:    schema.CodeConflict,
 			Message: "Somebody was faster: the lead is in another state now.",
 		}
+	case errors.Is(err, store.ErrUnderWay):
+		return &schema.Error{
+			Code:    schema.CodeConflict,
+			Message: "The mail is under way: correct its address when that has ended.",
+		}
 	case errors.Is(err, leads.ErrNotInReview):
 		return &schema.Error{Code: schema.CodeBadUserInput, Message: "The lead is not in review."}
 	case errors.Is(err, leads.ErrNotGiven):

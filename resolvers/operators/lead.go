@@ -25,9 +25,10 @@ func NewLead(l lead.Lead, deliveries []lead.Delivery) *schema.Lead {
 		Locale:     newLocale(l.Locale),
 		Selections: newSelections(l.Selections),
 		Estimate: &schema.LeadEstimate{
-			Min:      l.Estimate.Min,
-			Max:      l.Estimate.Max,
-			Currency: l.Estimate.Currency,
+			Min:        l.Estimate.Min,
+			Max:        l.Estimate.Max,
+			Currency:   l.Estimate.Currency,
+			ToBeAgreed: l.ToBeAgreed(),
 		},
 		Message:          schema.Optional(l.Message),
 		Attribution:      newLeadAttribution(l.Attribution),
@@ -46,7 +47,12 @@ func NewLead(l lead.Lead, deliveries []lead.Delivery) *schema.Lead {
 		shown.PriceStatus = &status
 	}
 	if sent := l.SentEstimate; sent != nil {
-		shown.SentEstimate = &schema.LeadEstimate{Min: sent.Min, Max: sent.Max, Currency: sent.Currency}
+		shown.SentEstimate = &schema.LeadEstimate{
+			Min:        sent.Min,
+			Max:        sent.Max,
+			Currency:   sent.Currency,
+			ToBeAgreed: sent.Max == 0,
+		}
 	}
 
 	for _, c := range l.Consents {

@@ -339,6 +339,52 @@ func (ec *executionContext) fieldContext_Delivery_reason(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Delivery", field, false, false, "String")
 }
 
+func (ec *executionContext) _Delivery_email(ctx context.Context, field graphql.CollectedField, obj *schema.Delivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Delivery_email(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Email, nil
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *string
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *string
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *string
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Delivery_email(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Delivery", field, false, false, "String")
+}
+
 func (ec *executionContext) _Delivery_lead(ctx context.Context, field graphql.CollectedField, obj *schema.Delivery) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3052,6 +3098,29 @@ func (ec *executionContext) fieldContext_LeadEstimate_currency(_ context.Context
 	return graphql.NewScalarFieldContext("LeadEstimate", field, false, false, "String")
 }
 
+func (ec *executionContext) _LeadEstimate_toBeAgreed(ctx context.Context, field graphql.CollectedField, obj *schema.LeadEstimate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadEstimate_toBeAgreed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ToBeAgreed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadEstimate_toBeAgreed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadEstimate", field, false, false, "Boolean")
+}
+
 func (ec *executionContext) _LeadSelections_projectType(ctx context.Context, field graphql.CollectedField, obj *schema.LeadSelections) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3583,6 +3652,11 @@ func (ec *executionContext) _Delivery(ctx context.Context, sel ast.SelectionSet,
 			}
 		case "reason":
 			out.Values[i] = ec._Delivery_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "email":
+			out.Values[i] = ec._Delivery_email(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -4554,6 +4628,11 @@ func (ec *executionContext) _LeadEstimate(ctx context.Context, sel ast.Selection
 			}
 		case "currency":
 			out.Values[i] = ec._LeadEstimate_currency(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "toBeAgreed":
+			out.Values[i] = ec._LeadEstimate_toBeAgreed(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

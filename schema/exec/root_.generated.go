@@ -117,6 +117,7 @@ type ComplexityRoot struct {
 		Attempts      func(childComplexity int) int
 		CreatedAt     func(childComplexity int) int
 		DeliveredAt   func(childComplexity int) int
+		Email         func(childComplexity int) int
 		ID            func(childComplexity int) int
 		Lead          func(childComplexity int) int
 		MaxAttempts   func(childComplexity int) int
@@ -317,9 +318,10 @@ type ComplexityRoot struct {
 	}
 
 	LeadEstimate struct {
-		Currency func(childComplexity int) int
-		Max      func(childComplexity int) int
-		Min      func(childComplexity int) int
+		Currency   func(childComplexity int) int
+		Max        func(childComplexity int) int
+		Min        func(childComplexity int) int
+		ToBeAgreed func(childComplexity int) int
 	}
 
 	LeadEvent struct {
@@ -404,7 +406,7 @@ type ComplexityRoot struct {
 		RejectLeads       func(childComplexity int, ids []string, all bool, expected *schema.LeadState) int
 		ReleaseLead       func(childComplexity int, id string, expected *schema.LeadState) int
 		ReleaseLeads      func(childComplexity int, ids []string, all bool, expected *schema.LeadState) int
-		ResendLead        func(childComplexity int, id string, target schema.DeliveryTarget) int
+		ResendLead        func(childComplexity int, id string, target schema.DeliveryTarget, email *string) int
 		RetryDeliveries   func(childComplexity int, all bool, state []schema.DeliveryState, target *schema.DeliveryTarget, ids []string) int
 		RetryDelivery     func(childComplexity int, id string) int
 		RetryLeads        func(childComplexity int, ids []string) int
@@ -862,6 +864,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Delivery.DeliveredAt(childComplexity), true
+	case "Delivery.email":
+		if e.ComplexityRoot.Delivery.Email == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.Email(childComplexity), true
 	case "Delivery.id":
 		if e.ComplexityRoot.Delivery.ID == nil {
 			break
@@ -1655,6 +1663,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.LeadEstimate.Min(childComplexity), true
+	case "LeadEstimate.toBeAgreed":
+		if e.ComplexityRoot.LeadEstimate.ToBeAgreed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadEstimate.ToBeAgreed(childComplexity), true
 
 	case "LeadEvent.changes":
 		if e.ComplexityRoot.LeadEvent.Changes == nil {
@@ -2030,7 +2044,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.ResendLead(childComplexity, args["id"].(string), args["target"].(schema.DeliveryTarget)), true
+		return e.ComplexityRoot.Mutation.ResendLead(childComplexity, args["id"].(string), args["target"].(schema.DeliveryTarget), args["email"].(*string)), true
 	case "Mutation.retryDeliveries":
 		if e.ComplexityRoot.Mutation.RetryDeliveries == nil {
 			break
@@ -3644,13 +3658,16 @@ extend type Mutation {
 
   """
   Delivers a lead to a system once more, even if the record of its delivery was deleted. A delivery that is under way
-  stays as it is. Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` for a lead in review or rejected.
+  stays as it is, and with a corrected address fails with ` + "`" + `CONFLICT` + "`" + `. Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` for
+  a lead in review or rejected.
   """
   resendLead(
     "Id of the lead, or its PDF reference."
     id: ID! @constraint(maxLength: 64)
     "The system."
     target: DeliveryTarget!
+    "Address that the mail to the visitor goes to from now on, if the one of the lead is wrong. Only with ` + "`" + `VISITOR_MAIL` + "`" + `."
+    email: String @constraint(format: EMAIL, maxLength: 254)
   ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
@@ -3875,6 +3892,8 @@ type LeadEstimate {
   max: Float!
   "Currency, ISO 4217, such as ` + "`" + `EUR` + "`" + `."
   currency: String!
+  "Whether there is no price: the range is nothing, or none of the choices has one."
+  toBeAgreed: Boolean!
 }
 
 "Whose price the range of a lead is."
@@ -3947,6 +3966,8 @@ type Delivery {
   maxAttempts: Int!
   "Why it has not arrived: the last failure, why its target is paused, or why it was not sent. Without personal data."
   reason: String
+  "Address that an operator corrected the one of the lead to, for the mail to the visitor; null: none, or for a viewer."
+  email: String @auth(token: ADMIN, role: SALES)
   "The lead; null if it was erased."
   lead: Lead
 }
@@ -5186,6 +5207,8 @@ func (ec *executionContext) childFields_Delivery(ctx context.Context, field grap
 		return ec.fieldContext_Delivery_maxAttempts(ctx, field)
 	case "reason":
 		return ec.fieldContext_Delivery_reason(ctx, field)
+	case "email":
+		return ec.fieldContext_Delivery_email(ctx, field)
 	case "lead":
 		return ec.fieldContext_Delivery_lead(ctx, field)
 	}
@@ -5580,6 +5603,8 @@ func (ec *executionContext) childFields_LeadEstimate(ctx context.Context, field 
 		return ec.fieldContext_LeadEstimate_max(ctx, field)
 	case "currency":
 		return ec.fieldContext_LeadEstimate_currency(ctx, field)
+	case "toBeAgreed":
+		return ec.fieldContext_LeadEstimate_toBeAgreed(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type LeadEstimate", field.Name)
 }

@@ -25,7 +25,7 @@ type MutationResolver interface {
 	EndLogin(ctx context.Context, id string) (*schema.Login, error)
 	RetryDelivery(ctx context.Context, id string) (*schema.Delivery, error)
 	RetryDeliveries(ctx context.Context, all bool, state []schema.DeliveryState, target *schema.DeliveryTarget, ids []string) (int, error)
-	ResendLead(ctx context.Context, id string, target schema.DeliveryTarget) (*schema.Lead, error)
+	ResendLead(ctx context.Context, id string, target schema.DeliveryTarget, email *string) (*schema.Lead, error)
 	ReleaseLead(ctx context.Context, id string, expected *schema.LeadState) (*schema.Lead, error)
 	RejectLead(ctx context.Context, id string, expected *schema.LeadState) (*schema.Lead, error)
 	VerifyDeliveries(ctx context.Context, since *time.Time, target *schema.DeliveryTarget, fix bool) (*schema.DeliveryVerification, error)
@@ -363,6 +363,14 @@ func (ec *executionContext) field_Mutation_resendLead_args(ctx context.Context, 
 		return nil, err
 	}
 	args["target"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "email",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["email"] = arg2
 	return args, nil
 }
 
@@ -1432,7 +1440,7 @@ func (ec *executionContext) _Mutation_resendLead(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().ResendLead(ctx, fc.Args["id"].(string), fc.Args["target"].(schema.DeliveryTarget))
+			return ec.Resolvers.Mutation().ResendLead(ctx, fc.Args["id"].(string), fc.Args["target"].(schema.DeliveryTarget), fc.Args["email"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next

@@ -16,6 +16,7 @@ import (
 	"net"
 	"net/textproto"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -346,6 +347,10 @@ func broken(err error) bool {
 	return slices.ContainsFunc(ends, func(end error) bool { return errors.Is(err, end) })
 }
 
+// noMailbox matches the answers that say that a recipient does not exist: by the enhanced code
+// if there is one (RFC 3463), else by the code.
+var noMailbox = regexp.MustCompile(`^(\d+ 5\.1\.|55[013] (?:[^5]|5[^.]))`)
+
 // failure returns the error of a conversation, with the server's words redacted.
 func (s *Sender) failure(ctx context.Context, op, to string, f *failed) error {
 	e := &upstream.Error{System: system, Op: op, Kind: f.kind()}
@@ -358,6 +363,9 @@ func (s *Sender) failure(ctx context.Context, op, to string, f *failed) error {
 		private = append(private, user)
 	}
 	e.Detail = upstream.Redact(f.err.Error(), private...)
+	if f.step == recipient && e.Kind == upstream.Rejected && noMailbox.MatchString(f.err.Error()) {
+		e.Err = mail.ErrNoMailbox
+	}
 	if err := ctx.Err(); err != nil && e.Kind == upstream.Unavailable {
 		e.Detail, e.Err = "the conversation was not finished in time", err
 	}

@@ -41,7 +41,7 @@ func leadChanges(t *testing.T, s Subject) {
 	want("submitted", first.Lead.ID, store.LeadCreated, store.LeadChanged)
 	end(t, db, first.Lead.ID, lead.Failed)
 	want("failed", first.Lead.ID, store.LeadChanged)
-	ok(t, db.ResendLead(t.Context(), first.Lead.ID, lead.CRM))
+	ok(t, db.ResendLead(t.Context(), first.Lead.ID, lead.CRM, ""))
 	want("sent again", first.Lead.ID, store.LeadChanged)
 	_, err := db.Assign(t.Context(), first.Lead.ID, "ana@example.com")
 	ok(t, err)

@@ -53,7 +53,7 @@ func deliveries(t *testing.T, s Subject) {
 
 	// Further deliveries are of the lead 5.
 	for _, target := range []lead.Target{lead.VisitorMail, lead.CRM} {
-		ok(t, db.ResendLead(t.Context(), "id-000005", target))
+		ok(t, db.ResendLead(t.Context(), "id-000005", target, ""))
 	}
 	endAt(t, db, "id-000005", lead.VisitorMail, lead.Failed)
 	progress["id-000005"] = lead.Pending
@@ -158,7 +158,7 @@ func attempts(t *testing.T, s Subject) {
 	is(lead.Running)
 	begin(first.Job, store.ErrUnderWay)
 	ok(t, db.RetryDelivery(t.Context(), d.ID)) // it is left alone
-	if err := db.ResendLead(t.Context(), id, lead.CMS); !errors.Is(err, store.ErrUnderWay) {
+	if err := db.ResendLead(t.Context(), id, lead.CMS, ""); !errors.Is(err, store.ErrUnderWay) {
 		t.Errorf("resending what is under way: %v", err)
 	}
 	if _, running, err := db.RemoveDeliveries(t.Context(), []string{id}); running != 1 || err != nil {
@@ -191,7 +191,7 @@ func attempts(t *testing.T, s Subject) {
 	is(lead.Delivered)
 	begin(d.Job, store.ErrNotFound)
 
-	ok(t, db.ResendLead(t.Context(), id, lead.CMS))
+	ok(t, db.ResendLead(t.Context(), id, lead.CMS, ""))
 	d = begin(is(lead.Pending).Job, nil)
 	if d.Attempts != 1 || d.Sending != 1 || len(d.Arrived) != 0 {
 		t.Errorf("it is sent again as %+v", d)
@@ -199,7 +199,7 @@ func attempts(t *testing.T, s Subject) {
 
 	for _, err := range []error{
 		db.RetryDelivery(t.Context(), 4711),
-		db.ResendLead(t.Context(), "unknown", lead.CMS),
+		db.ResendLead(t.Context(), "unknown", lead.CMS, ""),
 	} {
 		if !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("of a lead that is unknown: %v", err)

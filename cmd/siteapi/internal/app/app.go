@@ -114,6 +114,11 @@ func (a *App) Start(ctx context.Context) error {
 		a.background.Go(func() { a.Pull.Run(ctx) })
 	}
 
+	a.background.Go(func() {
+		if err := a.retryChanged(ctx); err != nil && ctx.Err() == nil {
+			a.log.Warn().Err(err).Msg("cannot make deliveries due whose target has other settings: they wait for their next try")
+		}
+	})
 	a.background.Go(func() { a.upkeep(ctx) })
 	a.content.Warm()
 	if err := command.NoteSystems(ctx, a.Data.Tables, a.settings); err != nil {

@@ -3,6 +3,9 @@ package app
 import (
 	"cmp"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -30,6 +33,7 @@ import (
 	"siteapi/integrations/queue"
 	limitmemory "siteapi/integrations/ratelimit/memory"
 	limitvalkey "siteapi/integrations/ratelimit/valkey"
+	"siteapi/integrations/store"
 	"siteapi/integrations/turnstile"
 	"siteapi/integrations/upstream"
 	"siteapi/integrations/valkeyconn"
@@ -295,4 +299,56 @@ func unless(ok bool, reason string) string {
 		return ""
 	}
 	return reason
+}
+
+// targetSettings returns the settings by which each target is reached.
+func targetSettings(s *config.Settings) map[lead.Target]string {
+	mails := fmt.Sprint(s.SMTPURL, s.MailFrom)
+	return map[lead.Target]string{
+		lead.CMS:         contentSource(s) + " " + s.SanityToken,
+		lead.CRM:         fmt.Sprint(s.CRMDriver, s.HubSpotAPIURL, s.HubSpotVersion, s.HubSpotToken),
+		lead.Webhook:     fmt.Sprint(s.LeadWebhookURL, s.LeadWebhookFormat, s.LeadWebhookSecrets),
+		lead.VisitorMail: mails,
+		lead.SalesMail:   fmt.Sprint(mails, s.SalesMailTo),
+	}
+}
+
+// retryChanged makes the deliveries due that wait for a target whose settings are not those of
+// the last start.
+func (a *App) retryChanged(ctx context.Context) error {
+	key, err := a.Data.Tables.HashKey(ctx)
+	if err != nil {
+		return err
+	}
+
+	for target, settings := range targetSettings(a.settings) {
+		mac := hmac.New(sha256.New, key) // since the settings have secrets
+		mac.Write([]byte(settings))
+		name, hash := "settings of "+string(target), hex.EncodeToString(mac.Sum(nil))
+
+		former, err := a.Data.Tables.Note(ctx, name)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if former == hash {
+			continue
+		}
+
+		waiting, err := a.Data.Tables.ListDeliveries(ctx, store.DeliveryFilter{
+			Target: target,
+			States: []lead.DeliveryState{lead.Pending, lead.Retrying},
+		})
+		if err != nil {
+			return err
+		}
+		for _, d := range waiting {
+			if err := a.Data.Tables.RetryDelivery(ctx, d.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
+				return err
+			}
+		}
+		if err := a.Data.Tables.SetNote(ctx, name, hash); err != nil {
+			return err
+		}
+	}
+	return nil
 }

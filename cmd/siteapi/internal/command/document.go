@@ -85,6 +85,7 @@ type document struct {
 
 	json, csv, yes bool
 	output         output
+	zone           *time.Location // of the times in tables
 }
 
 // flags adds a flag for each argument that has no place of its own.
@@ -298,10 +299,11 @@ func (r *document) run(c *cobra.Command, d Drivers, args []string) error {
 		return err
 	}
 
-	s, err := config.Read(d.Getenv, append(databaseSettings(), d.SettingsOf(r.op)...)...)
+	s, err := config.Read(d.Getenv, append(append(databaseSettings(), "TIME_ZONE"), d.SettingsOf(r.op)...)...)
 	if err != nil {
 		return err
 	}
+	r.zone = s.TimeZone
 	exec, closing, err := d.OpenOperation(c.Context(), s, r.op)
 	if err != nil {
 		return err

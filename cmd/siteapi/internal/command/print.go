@@ -178,8 +178,8 @@ func (r *document) table(name string, paths []string, items []any, set ast.Selec
 	return t
 }
 
-// cellText returns a value as a cell shows it: an enum as a word, a time in UTC, the members
-// of an object one after the other.
+// cellText returns a value as a cell shows it: an enum as a word, a time in TIME_ZONE, the
+// members of an object one after the other, and of an estimate without a price that.
 func (r *document) cellText(field *ast.Field, value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -195,9 +195,14 @@ func (r *document) cellText(field *ast.Field, value any) string {
 			text, _ := json.Marshal(v) // any JSON
 			return string(text)
 		}
+		if v["toBeAgreed"] == true {
+			return "to be agreed"
+		}
 		var texts []string
 		for _, f := range schema.Fields(field.SelectionSet) {
-			texts = append(texts, r.cellText(f, v[f.Alias]))
+			if f.Name != "toBeAgreed" {
+				texts = append(texts, r.cellText(f, v[f.Alias]))
+			}
 		}
 		return strings.Join(texts, " ")
 	case float64:
@@ -216,7 +221,7 @@ func (r *document) textOf(field *ast.Field, s string) string {
 	}
 	typ := r.op.Schema.Types[field.Definition.Type.Name()]
 	if at, err := time.Parse(time.RFC3339, s); typ.Name == "DateTime" && err == nil {
-		return at.Format(time.DateTime)
+		return at.In(r.zone).Format(time.DateTime)
 	}
 	if typ.Kind == ast.Enum {
 		return word(s)

@@ -98,7 +98,7 @@ type Settings struct {
 	SalesMailTo []string // bare addresses
 	VisitorMail bool
 	SalesLocale schema.Locale  // language of mails to sales
-	TimeZone    *time.Location // of times in mails and of dates in PDFs
+	TimeZone    *time.Location // of times in mails and tables, and of dates in PDFs
 
 	VisitorMailsPerHour int // most mails to visitors of the service
 

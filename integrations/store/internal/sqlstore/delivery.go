@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/mail/mailbox"
 	"siteapi/integrations/store"
 )
 
@@ -57,11 +58,12 @@ type deliveryRow struct {
 	Errors      document[[]lead.Attempt]
 	Sending     int64
 	Arrived     string // parts, with blanks between them
+	Recipient   string // empty: the lead's address
 }
 
 const (
 	deliveryColumns = `id, lead_id, target, job, progress, attempts, max_attempts,
-created_at, next_at, started_at, finished_at, reason, errors, sending, arrived`
+created_at, next_at, started_at, finished_at, reason, errors, sending, arrived, recipient`
 
 	newColumns = `lead_id, target, job, max_attempts, created_at, next_at, progress, finished_at, reason`
 
@@ -92,6 +94,7 @@ func (r *deliveryRow) delivery() lead.Delivery {
 		Errors:      r.Errors.value,
 		Sending:     r.Sending,
 		Arrived:     strings.Fields(r.Arrived),
+		Recipient:   r.Recipient,
 	}
 	if d.Errors == nil {
 		d.Errors = []lead.Attempt{}
@@ -243,7 +246,7 @@ func (s *Store) RetryDelivery(ctx context.Context, id int64) error {
 }
 
 // ResendLead implements [store.Deliveries].
-func (s *Store) ResendLead(ctx context.Context, leadID string, target lead.Target) error {
+func (s *Store) ResendLead(ctx context.Context, leadID string, target lead.Target, corrected string) error {
 	underWay := false
 	err := s.write(ctx, "resending a lead", func(ctx context.Context, tx Tx) error {
 		list, err := readDeliveries(ctx, tx, store.DeliveryFilter{Leads: []string{leadID}, Target: target})
@@ -257,7 +260,12 @@ func (s *Store) ResendLead(ctx context.Context, leadID string, target lead.Targe
 		if _, err := one[string](ctx, tx, "looking for it", `SELECT id FROM leads WHERE id = $1`, leadID); err != nil {
 			return err
 		}
-		return enqueue(ctx, tx, []string{leadID}, target)
+		if err := enqueue(ctx, tx, []string{leadID}, target); err != nil || corrected == "" {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE deliveries SET recipient = $1 WHERE lead_id = $2 AND target = $3`,
+			mailbox.Key(corrected), leadID, string(target))
+		return err
 	})
 	if err == nil && underWay {
 		return store.ErrUnderWay

@@ -95,7 +95,9 @@ func (s *Store) readPage(ctx context.Context, f store.Filter, c conditions) ([]l
 // match adds the conditions of a filter except for its search.
 func (c *conditions) match(f store.Filter) {
 	if f.Email != "" {
-		c.add("mailbox = ?", mailbox.Key(f.Email))
+		c.add("id IN (SELECT id FROM leads WHERE mailbox = ? "+
+			"UNION SELECT lead_id FROM deliveries WHERE recipient = ? AND recipient <> '')",
+			mailbox.Key(f.Email), mailbox.Key(f.Email))
 	}
 	if f.Reference != "" {
 		reference := strings.ToLower(f.Reference)

@@ -49,11 +49,12 @@ export const History = ({ entries }: { entries: readonly Entry[] }) => (
 
 /** What an entry says beside its action, in words where it is one change of a lead. */
 function Detail({ text }: { text: string }) {
-  const { owned, status, target, outcome, purpose, ...others } = JSON.parse(text);
+  const { owned, status, target, corrected, outcome, purpose, ...others } = JSON.parse(text);
   const said = [
     owned !== undefined && (owned ? words.audit.toSomebody : words.audit.toNobody),
     words.statuses[status as LeadStatus],
     words.targets[target as DeliveryTarget],
+    corrected && words.audit.corrected,
     words.outcomes[outcome as LeadOutcomeValue],
     purpose,
   ].filter(Boolean);

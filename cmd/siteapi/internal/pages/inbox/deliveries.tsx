@@ -114,8 +114,16 @@ function since(waiting: readonly Delivery[], now: number): string {
 
 const atLeast = (n: number, hasMore: boolean) => `${hasMore ? "≥ " : ""}${plural(n, words.nouns.leads)}`;
 
+interface CardProps {
+  delivery: Delivery;
+  now: number;
+  /** Whether the page says elsewhere why it has not arrived. */
+  explained?: boolean;
+  children: ComponentChildren;
+}
+
 /** A delivery in words, with the attempts that failed and what can be done. */
-export function DeliveryCard({ delivery, now, children }: { delivery: Delivery; now: number; children: ComponentChildren }) {
+export function DeliveryCard({ delivery, now, explained, children }: CardProps) {
   const [open, setOpen] = useState(false);
   const { attempts } = delivery;
   return (
@@ -126,7 +134,7 @@ export function DeliveryCard({ delivery, now, children }: { delivery: Delivery; 
         <span class="muted"><Time at={delivery.deliveredAt ?? delivery.createdAt} now={now} /></span>
         {children}
       </div>
-      <p>{deliverySentence(delivery, now)}</p>
+      {!explained && <p>{deliverySentence(delivery, now)}</p>}
       {attempts.length > 0 && (
         <details open={open} onToggle={(e) => setOpen(e.currentTarget.open)}>
           <summary>{plural(attempts.length, words.nouns.attempts)}</summary>

@@ -51,8 +51,9 @@ export function items(n: number | null, unit: string): string {
 export const percent = (share: number) =>
   numberFormat({ style: "percent", maximumFractionDigits: share < 0.1 ? 1 : 0 }).format(share);
 
-/** The range of an estimate; 0 stands for a price that is still to be agreed. */
-export const estimateText = (estimate: Range) => (estimate.max ? money(estimate) : words.toAgree);
+/** The range of an estimate, or that the price is still to be agreed. */
+export const estimateText = (estimate: Range & { toBeAgreed: boolean }) =>
+  estimate.toBeAgreed ? words.toAgree : money(estimate);
 
 interface Range {
   min: number;

@@ -15,7 +15,7 @@ import { Erase } from "./erase";
 import { save } from "./export";
 import { estimateText, exact, languageName } from "./format";
 import { useLabel } from "./labels";
-import { Action, Avatar, Card, Chip, Empty, Fact, FullName, Icon, nameOf, Pending, Time, useNow } from "./parts";
+import { Action, Avatar, Card, Chip, Empty, Fact, FullName, Icon, nameOf, Pending, Time, useAction, useNow } from "./parts";
 import { Reasons, Review } from "./review";
 import { address, readRoute } from "./route";
 import { ask, may, useQuery } from "./service";
@@ -90,6 +90,8 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
   }
   const { contact, selections } = lead;
   const { fields } = words.lead;
+  const mail = lead.deliveries?.find(({ target }) => target === "VISITOR_MAIL");
+  const mailTo = mail?.email ?? contact?.email;
   const name = nameOf(lead);
   const subject = encodeURIComponent(`${mailSubject[lead.locale ?? "en"]} ${lead.reference}`);
   return (
@@ -136,8 +138,18 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
         )}
         <Fact name={words.lead.language}>{languageName(lead.locale)}</Fact>
         {contact && <p class="muted">{words.lead.inCRM}</p>}
+        {mail?.email && <Fact name={words.lead.mailTo}><bdi>{mail.email}</bdi></Fact>}
         {lead.noMailReason && (
-          <Fact name={words.lead.noMail}>{words.lead.noMailBecause(said(lead.noMailReason))}</Fact>
+          <Fact name={words.lead.noMail}>
+            {words.lead.noMailBecause(noMailWords(lead.noMailReason, mailTo))}
+            {mail?.state === "NOT_SENT" && mailTo && (
+              <Correct
+                key={mailTo}
+                address={mailTo}
+                send={(email) => change(ask(ResendLeadDocument, { id: lead.id, target: mail.target, email }))}
+              />
+            )}
+          </Fact>
         )}
       </Card>
 
@@ -199,7 +211,7 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
       {!!lead.deliveries?.length && (
         <Card title={words.lead.deliveries}>
           {lead.deliveries.map((delivery) => (
-            <DeliveryCard key={delivery.id} delivery={delivery} now={now}>
+            <DeliveryCard key={delivery.id} delivery={delivery} now={now} explained={delivery === mail && !!lead.noMailReason}>
               {delivery.state === "DELIVERED" || delivery.state === "NOT_SENT" ? (
                 <Action
                   done={words.delivery.sending}
@@ -234,6 +246,35 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
         <button type="button" class="plain danger" onClick={() => erase(contact.email)}>{words.erase.open}</button>
       )}
     </article>
+  );
+}
+
+/** Why there is no mail, in words; a mailbox that does not exist with its domain. */
+const noMailWords = (reason: string, address: string | undefined) =>
+  reason === "there is no such mailbox" && address
+    ? words.lead.noMailbox(address.slice(address.lastIndexOf("@") + 1))
+    : said(reason);
+
+/** Corrects the address of the mail to the visitor, and sends it again. */
+function Correct({ address, send }: { address: string; send: (email: string) => Promise<void> }) {
+  const [email, setEmail] = useState(address);
+  const { busy, act } = useAction(() => send(email.trim()), words.delivery.sending);
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    void act();
+  };
+  return (
+    <form class="inline" onSubmit={submit}>
+      <input
+        type="email"
+        required
+        aria-label={words.lead.email}
+        maxLength={254}
+        value={email}
+        onInput={(e) => setEmail(e.currentTarget.value)}
+      />
+      <button type="submit" disabled={busy || email.trim() === address}>{words.lead.correct}</button>
+    </form>
   );
 }
 

@@ -82,7 +82,7 @@ var viewerFields = map[string]string{
 		"signals outcome owner status",
 	"LeadOutcome":     "value amount currency at source",
 	"LeadSelections":  "projectType features complexity timeline",
-	"LeadEstimate":    "min max currency",
+	"LeadEstimate":    "min max currency toBeAgreed",
 	"LeadCounts":      "total states statuses",
 	"LeadStateCount":  "state count",
 	"LeadStatusCount": "status count",

@@ -51,7 +51,12 @@ func address(session string) string { return session + "@client.test" }
 func submitMailed(s *apptest.Service, t *testing.T, session string, headers ...string) string {
 	t.Helper()
 	input := apptest.NewLead(session)
-	input["contact"] = object{"firstName": "Ana", "lastName": "Pop", "email": address(session)}
+	input["contact"] = object{
+		"firstName": "Ana",
+		"lastName":  "Pop",
+		"email":     address(session),
+		"phone":     "+40 (721) 000-000",
+	}
 	got := s.Through("REST", "submitQuote", object{"input": input}, headers...)
 	id, _ := got.Data["submissionId"].(string)
 	if id == "" {
@@ -60,33 +65,45 @@ func submitMailed(s *apptest.Service, t *testing.T, session string, headers ...s
 	return id
 }
 
-// A lead's mails say what was chosen, in the visitor's language, with the PDF as its link
-// gives it. Neither header names the lead's id, and replies go to the company and to the
-// visitor.
+// A lead's mails say what was chosen, in the visitor's language and in that of sales, with
+// times in TIME_ZONE, as commands print them, and with the PDF as its link gives it. Neither
+// header names the lead's id, and replies go to the company and to the visitor.
 func TestLeadIsMailed(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
+	env["SALES_LOCALE"], env["TIME_ZONE"] = "es", "Pacific/Kiritimati"
 	s := apptest.Start(t, env, apptest.Quick)
 	id := submitMailed(s, t, "ana")
 	apptest.Eventually(t, "both mails arrive", func() bool { return len(server.Mails()) == 2 })
+	submitted := s.Shown(id).SubmittedAt.In(time.FixedZone("+14", 14*60*60))
+	if out, _ := s.Command("leads", "list"); !strings.Contains(out, submitted.Format(time.DateTime)) {
+		t.Errorf("submitted at %v, listed as %s", submitted, out)
+	}
 
 	pdf := s.Do(http.MethodGet, "/api/quote/pdf?id="+id, "").Body
 	visitor, sales := apptest.MailsTo(server, address("ana")), apptest.MailsTo(server, "sales@lumen.test")
 	for name, want := range map[string]struct {
 		mail    *mail.Message
 		replyTo string
-		text    string
+		texts   []string
 	}{
-		"visitor": {visitor[0], "<hello@lumen-studio.example>", "Bună ziua, Ana,"},
-		"sales":   {sales[0], "<" + address("ana") + ">", "/admin#leads?search=" + strings.ToUpper(id[:8])},
+		"visitor": {visitor[0], "<hello@lumen-studio.example>", []string{
+			"Bună ziua, Ana,", fmt.Sprintf("\nData: %d ", submitted.Day()),
+		}},
+		"sales": {sales[0], "<" + address("ana") + ">", []string{
+			"/admin#leads?search=" + strings.ToUpper(id[:8]), "\nTipo de proyecto: ",
+			submitted.Format(" de 2006, 15:04 -07"), `href="tel:+40721000000"`,
+		}},
 	} {
 		found := map[string]string{}
 		parts(t, want.mail.Header.Get("Content-Type"), want.mail.Body, found)
 		if got := want.mail.Header.Get("Reply-To"); got != want.replyTo {
 			t.Errorf("%s: replies go to %s", name, got)
 		}
-		if !strings.Contains(found["text/plain"], want.text) || !strings.Contains(found["text/html"], "<table") {
-			t.Errorf("%s: %q is missing in %s", name, want.text, found["text/plain"])
+		for _, text := range want.texts {
+			if !strings.Contains(found["text/plain"]+found["text/html"], text) {
+				t.Errorf("%s: %q is missing in %s", name, text, found["text/plain"])
+			}
 		}
 		if id := want.mail.Header.Get("Message-ID"); !strings.HasSuffix(id, "@lumen.test>") || len(id) != 45 {
 			t.Errorf("%s: the id is %s", name, id)
@@ -381,4 +398,170 @@ func TestMailInProduction(t *testing.T) {
 		len(apptest.MailsTo(server, "me@client.test")) != 1 {
 		t.Errorf("mail test: %d %s", code, out)
 	}
+}
+
+// A bounce is explained in few words, and an operator corrects the address of this mail alone:
+// the mail goes there now and later, the lead keeps what was typed and is found by both
+// addresses, and neither the audit nor the log names them.
+func TestCorrectedAddress(t *testing.T) {
+	t.Parallel()
+	server, env := apptest.MailServer(t, smtptest.Options{})
+	s := apptest.Start(t, env, apptest.Quick)
+	const typed, right = "ana@gmial.test", "Ana@gmail.test"
+	server.Fail(smtptest.Fault{
+		Step: smtptest.Recipient, Mode: smtptest.Never, To: typed, Text: "5.1.1 " + typed + ": user unknown",
+	})
+	input := apptest.NewLead("typo")
+	input["contact"] = object{"firstName": "Ana", "lastName": "Pop", "email": typed}
+	id, _ := s.Through("REST", "submitQuote", object{"input": input}).Data["submissionId"].(string)
+	state := func() lead.DeliveryState { return s.Deliveries(id)[lead.VisitorMail].State }
+	apptest.Eventually(t, "the mail is not sent", func() bool { return state() == lead.NotSent })
+	if got := s.LeadAsOperator(id, "noMailReason")["noMailReason"]; got != "there is no such mailbox" {
+		t.Errorf("the reason is %v", got)
+	}
+
+	if out, err := s.Command("deliveries", "resend", id, "--target", "crm", "--email", right); err == nil {
+		t.Errorf("the address of another target is corrected: %s", out)
+	}
+	for i := 1; i <= 2; i++ {
+		args := []string{"deliveries", "resend", id, "--target", "visitor-mail"}
+		if i == 1 {
+			args = append(args, "--email", right)
+		}
+		if out, err := s.Command(args...); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		apptest.Eventually(t, "it arrives", func() bool { return len(apptest.MailsTo(server, "ana@gmail.test")) == i })
+		apptest.Eventually(t, "it is noted", func() bool { return state() == lead.Delivered })
+	}
+
+	shown := fmt.Sprint(s.LeadAsOperator(id, "contact { email } deliveries { email } audit { action detail }"))
+	if !strings.Contains(shown, "email:"+typed) || !strings.Contains(shown, "email:ana@gmail.test") ||
+		!strings.Contains(shown, `"corrected":true`) {
+		t.Errorf("the lead is %s", shown)
+	}
+	for _, address := range []string{typed, right} {
+		if out, err := s.Command("leads", "list", "--email", address); err != nil || !strings.Contains(out, lead.Reference(id)) {
+			t.Errorf("by %s the lead is not found: %v %s", address, err, out)
+		}
+	}
+	audit, err := s.Command("audit", "list", "--json")
+	if err != nil || strings.Contains(audit+s.Log.String(), "gmial") || strings.Contains(audit+s.Log.String(), "gmail") {
+		t.Errorf("the audit or the log names an address: %v %s", err, audit)
+	}
+	if out, err := s.Command("leads", "erase", "--email", right, "--yes", "--server", s.Base); err != nil {
+		t.Errorf("erasing by the corrected address: %v %s", err, out)
+	}
+	if out, _ := s.Command("leads", "list"); !strings.Contains(out, "no leads") {
+		t.Errorf("after the erasure there is %s", out)
+	}
+}
+
+// Deliveries that wait for a target are due at once after a start with other settings of it.
+func TestOtherSettingsMakeMailsDue(t *testing.T) {
+	t.Parallel()
+	refuses, env := apptest.MailServer(t, smtptest.Options{})
+	refuses.Fail(smtptest.Fault{Step: smtptest.Sender, Mode: smtptest.Never})
+	s := apptest.Start(t, env)
+	id := submitMailed(s, t, "waits")
+	apptest.Eventually(t, "both mails wait for a quarter of an hour", func() bool {
+		d := s.Deliveries(id)
+		return time.Until(d[lead.VisitorMail].NextAt) > time.Minute && time.Until(d[lead.SalesMail].NextAt) > time.Minute
+	})
+
+	s.Stop()
+	s.Start()
+	time.Sleep(500 * time.Millisecond)
+	if d := s.Deliveries(id)[lead.SalesMail]; time.Until(d.NextAt) < time.Minute {
+		t.Errorf("with the same settings the mail is %+v", d)
+	}
+
+	s.Stop()
+	takes, other := apptest.MailServer(t, smtptest.Options{})
+	s.Env["SMTP_URL"] = other["SMTP_URL"]
+	s.Start()
+	apptest.Eventually(t, "both arrive", func() bool { return len(takes.Mails()) == 2 })
+}
+
+// A bounce is explained in few words, and an operator corrects the address of this mail alone:
+// the mail goes there now and later, the lead keeps what was typed and is found by both
+// addresses, and neither the audit nor the log names them.
+func TestCorrectedAddress(t *testing.T) {
+	t.Parallel()
+	server, env := apptest.MailServer(t, smtptest.Options{})
+	s := apptest.Start(t, env, apptest.Quick)
+	const typed, right = "ana@gmial.test", "Ana@gmail.test"
+	server.Fail(smtptest.Fault{
+		Step: smtptest.Recipient,
+		Mode: smtptest.Never,
+		To:   typed,
+		Text: "5.1.1 " + typed + ": user unknown",
+	})
+	input := apptest.NewLead("typo")
+	input["contact"] = object{"firstName": "Ana", "lastName": "Pop", "email": typed}
+	id, _ := s.Through("REST", "submitQuote", object{"input": input}).Data["submissionId"].(string)
+	state := func() lead.DeliveryState { return s.Deliveries(id)[lead.VisitorMail].State }
+	apptest.Eventually(t, "the mail is not sent", func() bool { return state() == lead.NotSent })
+	if got := s.LeadAsOperator(id, "noMailReason")["noMailReason"]; got != "there is no such mailbox" {
+		t.Errorf("the reason is %v", got)
+	}
+
+	if out, err := s.Command("deliveries", "resend", id, "--target", "crm", "--email", right); err == nil {
+		t.Errorf("the address of another target is corrected: %s", out)
+	}
+	resend := []string{"deliveries", "resend", id, "--target", "visitor-mail"}
+	for i, args := range [][]string{append(resend, "--email", right), resend} {
+		if out, err := s.Command(args...); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		apptest.Eventually(t, "it arrives", func() bool { return len(apptest.MailsTo(server, "ana@gmail.test")) == i+1 })
+		apptest.Eventually(t, "it is noted", func() bool { return state() == lead.Delivered })
+	}
+
+	shown := fmt.Sprint(s.LeadAsOperator(id, "contact { email } deliveries { email } audit { action detail }"))
+	if !strings.Contains(shown, "email:"+typed) || !strings.Contains(shown, "email:ana@gmail.test") ||
+		!strings.Contains(shown, `"corrected":true`) {
+		t.Errorf("the lead is %s", shown)
+	}
+	for _, address := range []string{typed, right} {
+		if out, err := s.Command("leads", "list", "--email", address); err != nil || !strings.Contains(out, lead.Reference(id)) {
+			t.Errorf("by %s the lead is not found: %v %s", address, err, out)
+		}
+	}
+	if audit, err := s.Command("audit", "list", "--json"); err != nil ||
+		strings.Contains(audit+s.Log.String(), "gmial") || strings.Contains(audit+s.Log.String(), "gmail") {
+		t.Errorf("the audit or the log names an address: %v %s", err, audit)
+	}
+	if out, err := s.Command("leads", "erase", "--email", right, "--yes", "--server", s.Base); err != nil {
+		t.Errorf("erasing by the corrected address: %v %s", err, out)
+	}
+	if out, _ := s.Command("leads", "list"); !strings.Contains(out, "no leads") {
+		t.Errorf("after the erasure there is %s", out)
+	}
+}
+
+// Deliveries that wait for a target are due at once after a start with other settings of it.
+func TestOtherSettingsMakeMailsDue(t *testing.T) {
+	t.Parallel()
+	refuses, env := apptest.MailServer(t, smtptest.Options{})
+	refuses.Fail(smtptest.Fault{Step: smtptest.Sender, Mode: smtptest.Never})
+	s := apptest.Start(t, env)
+	id := submitMailed(s, t, "waits")
+	waits := func() bool {
+		d := s.Deliveries(id)
+		return time.Until(d[lead.VisitorMail].NextAt) > time.Minute && time.Until(d[lead.SalesMail].NextAt) > time.Minute
+	}
+	apptest.Eventually(t, "both mails wait for minutes", waits)
+
+	s.Stop()
+	s.Start()
+	if time.Sleep(500 * time.Millisecond); !waits() {
+		t.Errorf("with the same settings the mails are %+v", s.Deliveries(id))
+	}
+
+	s.Stop()
+	takes, other := apptest.MailServer(t, smtptest.Options{})
+	s.Env["SMTP_URL"] = other["SMTP_URL"]
+	s.Start()
+	apptest.Eventually(t, "both arrive", func() bool { return len(takes.Mails()) == 2 })
 }

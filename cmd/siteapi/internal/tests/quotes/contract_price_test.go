@@ -22,6 +22,7 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/storetest/pgserver"
+	"siteapi/schema"
 )
 
 // priceContent is a calculator with prices and percents. The rules are in it as they are
@@ -567,6 +568,12 @@ func TestUnusableRulesLeaveTheLastInForce(t *testing.T) {
 	text := pdfText(t, s.Do("GET", "/api/quote/pdf?id="+id, "").Body)
 	if !strings.Contains(text, "To be agreed") || strings.Contains(text, "€") {
 		t.Errorf("%+v reads %s", stored.Estimate, text)
+	}
+	out, err := s.Command("leads", "list")
+	shown := string(s.Answer(schema.RoleViewer, `{ leads { edges { node { estimate { toBeAgreed } } } } }`))
+	if err != nil || strings.Count(out, "to be agreed") != 1 || strings.Contains(out, " 0 EUR") ||
+		strings.Count(shown, "true") != 1 {
+		t.Errorf("%v: listed as %s, shown as %s", err, out, shown)
 	}
 }
 

@@ -253,6 +253,9 @@ export const en = {
     inCRM: "As typed. In the CRM it is in the quote properties: a contact that was there before keeps its own name, phone and company.",
     noMail: "No mail",
     noMailBecause: (reason: string) => `The visitor got none: ${reason}.`,
+    noMailbox: (domain: string) => `no such mailbox at ${domain}`,
+    correct: "Correct the address and send again",
+    mailTo: "Mail goes to",
     request: "Request",
     price: "Price",
     sentAs: "Sent as",
@@ -464,6 +467,7 @@ export const en = {
     none: "Nothing was done yet",
     toSomebody: "to an operator",
     toNobody: "to nobody",
+    corrected: "to a corrected address",
     actions: {
       OPENED: "opened",
       LISTED: "listed leads",
@@ -499,6 +503,7 @@ export const en = {
     "the lead was rejected": "the lead was rejected",
     "SMTP_URL was not set": "SMTP_URL was not set",
     "VISITOR_MAIL was off": "VISITOR_MAIL was off",
+    "there is no such mailbox": "there is no such mailbox",
     "the address is in a domain for tests and examples (RFC 2606)":
       "the address is in a domain for tests and examples (RFC 2606)",
     "the address got 3 mails within a day": "the address got 3 mails within a day",

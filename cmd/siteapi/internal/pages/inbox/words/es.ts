@@ -231,6 +231,9 @@ export const es: Words = {
     inCRM: "Tal como se escribió. En el CRM está en las propiedades del presupuesto: un contacto que ya existía conserva su nombre, teléfono y empresa.",
     noMail: "Sin correo",
     noMailBecause: (reason) => `El visitante no recibió ninguno: ${reason}.`,
+    noMailbox: (domain) => `no existe ese buzón en ${domain}`,
+    correct: "Corregir la dirección y enviar de nuevo",
+    mailTo: "El correo va a",
     request: "Solicitud",
     price: "Precio",
     sentAs: "Enviado como",
@@ -442,6 +445,7 @@ export const es: Words = {
     none: "Aún no se ha hecho nada",
     toSomebody: "a un operador",
     toNobody: "a nadie",
+    corrected: "a una dirección corregida",
     actions: {
       OPENED: "abrió",
       LISTED: "listó leads",
@@ -476,6 +480,7 @@ export const es: Words = {
     "the lead was rejected": "el lead se rechazó",
     "SMTP_URL was not set": "SMTP_URL no estaba configurado",
     "VISITOR_MAIL was off": "VISITOR_MAIL estaba desactivado",
+    "there is no such mailbox": "no existe ese buzón",
     "the address is in a domain for tests and examples (RFC 2606)":
       "la dirección es de un dominio para pruebas y ejemplos (RFC 2606)",
     "the address got 3 mails within a day": "la dirección recibió 3 correos en un día",

@@ -231,6 +231,9 @@ export const ro: Words = {
     inCRM: "Așa cum s-a scris. În CRM se află în proprietățile de ofertă: un contact care exista deja își păstrează numele, telefonul și compania.",
     noMail: "Fără e-mail",
     noMailBecause: (reason) => `Vizitatorul nu a primit niciunul: ${reason}.`,
+    noMailbox: (domain) => `nu există această căsuță la ${domain}`,
+    correct: "Corectează adresa și trimite din nou",
+    mailTo: "E-mailul merge la",
     request: "Cerere",
     price: "Preț",
     sentAs: "Trimis ca",
@@ -442,6 +445,7 @@ export const ro: Words = {
     none: "Încă nu s-a făcut nimic",
     toSomebody: "unui operator",
     toNobody: "nimănui",
+    corrected: "la o adresă corectată",
     actions: {
       OPENED: "a deschis",
       LISTED: "a listat lead-uri",
@@ -476,6 +480,7 @@ export const ro: Words = {
     "the lead was rejected": "lead-ul a fost respins",
     "SMTP_URL was not set": "SMTP_URL nu era setat",
     "VISITOR_MAIL was off": "VISITOR_MAIL era oprit",
+    "there is no such mailbox": "nu există această căsuță",
     "the address is in a domain for tests and examples (RFC 2606)":
       "adresa este într-un domeniu pentru teste și exemple (RFC 2606)",
     "the address got 3 mails within a day": "adresa a primit 3 e-mailuri într-o zi",

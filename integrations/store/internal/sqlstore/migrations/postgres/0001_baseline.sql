@@ -111,8 +111,10 @@ CREATE TABLE deliveries (
   errors       text NOT NULL DEFAULT '', -- JSON: the last tries that failed
   sending      bigint NOT NULL DEFAULT 0, -- number of the operator's repetition
   arrived      text NOT NULL DEFAULT '', -- the parts of the sending that arrived, with blanks between them
+  recipient    text NOT NULL DEFAULT '', -- key of the mailbox of a corrected address; empty: the lead's
   UNIQUE (lead_id, target)
 );
+CREATE INDEX deliveries_by_recipient ON deliveries (recipient) WHERE recipient <> '';
 CREATE INDEX deliveries_unended ON deliveries (progress, target, created_at, lead_id) WHERE progress > 0;
 
 -- The lock makes changes of two deliveries of one lead take turns: what follows sees both.

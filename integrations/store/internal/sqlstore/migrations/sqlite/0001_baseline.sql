@@ -110,8 +110,10 @@ CREATE TABLE deliveries (
   errors       TEXT NOT NULL DEFAULT '', -- JSON: the last tries that failed
   sending      INTEGER NOT NULL DEFAULT 0, -- number of the operator's repetition
   arrived      TEXT NOT NULL DEFAULT '', -- the parts of the sending that arrived, with blanks between them
+  recipient    TEXT NOT NULL DEFAULT '', -- key of the mailbox of a corrected address; empty: the lead's
   UNIQUE (lead_id, target)
 );
+CREATE INDEX deliveries_by_recipient ON deliveries (recipient) WHERE recipient <> '';
 CREATE INDEX deliveries_unended ON deliveries (progress, target, created_at, lead_id) WHERE progress > 0;
 
 CREATE TRIGGER deliveries_inserted AFTER INSERT ON deliveries
