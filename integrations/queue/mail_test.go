@@ -89,7 +89,7 @@ func TestVisitorMailNeverFails(t *testing.T) {
 
 	visitor.become(taken)
 	for range 2 {
-		if err := q.store.ResendLead(t.Context(), "chosen", lead.VisitorMail); err != nil {
+		if err := q.store.ResendLead(t.Context(), "chosen", lead.VisitorMail, ""); err != nil {
 			t.Fatal(err)
 		}
 		q.becomesAt(t, "chosen", lead.VisitorMail, lead.Delivered)

@@ -349,7 +349,7 @@ func broken(err error) bool {
 
 // noMailbox matches the answers that say that a recipient does not exist: by the enhanced code
 // if there is one (RFC 3463), else by the code.
-var noMailbox = regexp.MustCompile(`^(\d+ 5\.1\.|55[013] (?:[^5]|5[^.]))`)
+var noMailbox = regexp.MustCompile(`^(5\d+ 5\.1\.|55[013] (?:[^5]|5[^.]))`)
 
 // failure returns the error of a conversation, with the server's words redacted.
 func (s *Sender) failure(ctx context.Context, op, to string, f *failed) error {
@@ -363,7 +363,8 @@ func (s *Sender) failure(ctx context.Context, op, to string, f *failed) error {
 		private = append(private, user)
 	}
 	e.Detail = upstream.Redact(f.err.Error(), private...)
-	if f.step == recipient && e.Kind == upstream.Rejected && noMailbox.MatchString(f.err.Error()) {
+	answer, ok := errors.AsType[*textproto.Error](f.err)
+	if ok && f.step == recipient && noMailbox.MatchString(fmt.Sprint(answer.Code, " ", answer.Msg)) {
 		e.Err = mail.ErrNoMailbox
 	}
 	if err := ctx.Err(); err != nil && e.Kind == upstream.Unavailable {
