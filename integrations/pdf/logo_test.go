@@ -169,16 +169,12 @@ func TestUnusableLogos(t *testing.T) {
 
 	for name, raw := range map[string][]byte{
 		"nothing":          nil,
-		"text":             []byte("hello"),
 		"a page":           []byte("<html><body>Not found</body></html>"),
 		"GIF":              animated.Bytes(),
 		"a cut PNG":        good[:len(good)/2],
 		"a huge PNG":       bomb,
-		"a cut JPEG":       asJPEG(t, drawn(50, 50, color.White, color.Black))[:200],
 		"a white image":    asPNG(t, drawn(50, 50, color.White, color.White)),
-		"a clear image":    asPNG(t, drawn(50, 50, color.Transparent, color.Transparent)),
 		"an empty SVG":     svg(""),
-		"no view box":      []byte(`<svg><path d="M0 0h9v9z"/></svg>`),
 		"a cut SVG":        []byte(plainSVG[:len(plainSVG)-8]),
 		"text in SVG":      svg(`<path d="M0 0h9v9z"/><text>Nord</text>`),
 		"an image in SVG":  svg(`<image href="x.png"/>`),
@@ -193,20 +189,15 @@ func TestUnusableLogos(t *testing.T) {
 		"many uses": svg(`<defs><g id="a">` + strings.Repeat(`<path d="M0 0h9v9z"/>`, 2000) + `</g></defs>` +
 			strings.Repeat(`<use href="#a"/>`, 2000)),
 		"a thread": asPNG(t, drawn(1, maxSide+1, color.White, color.Black)),
-		"many stops": svg(`<defs><linearGradient id="g">` +
-			strings.Repeat(`<stop offset=".5" stop-color="red"/>`, 1600) +
-			`</linearGradient></defs><rect width="90" height="9" fill="url(#g)"/>`),
 		"many small uses": svg(`<defs><path id="a" d="M0 0h9v9z"/></defs>` +
 			strings.Repeat(`<use href="#a"/>`, 3300)),
 		"long lines":    svg(strings.Repeat(`<path d="M0 -9e8 L5 2 L0 2Z"/>`, 20_000)),
-		"many shapes":   svg(strings.Repeat(`<rect x="1" y="1" width="3" height="3"/>`, 40_000)),
 		"scaled lines":  svg(`<g transform="matrix(4 0 0 4 0 0)"><path d="M0 0h2" stroke="navy"/></g>`),
 		"use of itself": svg(`<defs><g id="a"><use href="#a"/></g></defs><use href="#a"/>`),
 		"broken path":   svg(`<path d="M0 0 L 5"/>`),
 		"entities": []byte(`<!DOCTYPE svg [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>` +
 			`<svg viewBox="0 0 9 9">&b;</svg>`),
 		"a needle":           []byte(`<svg viewBox="0 0 100000 1"><path d="M0 0h9v9z"/></svg>`),
-		"a negative SVG":     []byte(`<svg viewBox="0 0 -5 5"><path d="M0 0h9v9z"/></svg>`),
 		"not a number's SVG": []byte(`<svg viewBox="0 0 NaN NaN"><path d="M0 0h9v9z"/></svg>`),
 	} {
 		t.Run(name, func(t *testing.T) {
