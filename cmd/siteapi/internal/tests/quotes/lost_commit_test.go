@@ -15,13 +15,11 @@ import (
 
 // proxy stands between a service and PostgreSQL. It closes the next connection that
 // commits after it sent the statement in `after`: PostgreSQL gets the COMMIT, and its
-// answer is lost. What contains the text in `drop` never arrives.
+// answer is lost.
 type proxy struct {
 	net.Listener
-	server  string
-	after   atomic.Value // string
-	drop    atomic.Pointer[string]
-	dropped atomic.Int64
+	server string
+	after  atomic.Value // string
 }
 
 // newProxy starts a proxy for a database, and returns the address of the database behind it.
@@ -71,12 +69,6 @@ func (p *proxy) forward(client net.Conn) {
 	for {
 		n, err := client.Read(buffer)
 		if err != nil {
-			return
-		}
-
-		if drop := p.drop.Load(); drop != nil && bytes.Contains(buffer[:n], []byte(*drop)) {
-			p.dropped.Add(1)
-			client.Close()
 			return
 		}
 

@@ -72,7 +72,6 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 		inReview bool
 	}{
 		{name: "nothing odd", env: map[string]string{"SPAM_MIN_TIME": "1ms"}, track: true},
-		{name: "an empty trap", change: object{"website": "  "}},
 		{
 			name:     "the trap",
 			change:   object{"website": "https://spam.example"},
@@ -105,12 +104,6 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 			name:     "a bad token",
 			env:      map[string]string{"TURNSTILE_SECRET": "hush"},
 			change:   object{"challengeToken": "bad"},
-			want:     []lead.Signal{lead.NoChallenge},
-			inReview: true,
-		},
-		{
-			name:     "no token",
-			env:      map[string]string{"TURNSTILE_SECRET": "hush"},
 			want:     []lead.Signal{lead.NoChallenge},
 			inReview: true,
 		},
@@ -172,36 +165,23 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 	}
 }
 
-// The answer does not show whether a lead is in review.
-func TestLeadsInReviewLookLikeOthers(t *testing.T) {
-	t.Parallel()
-	s := apptest.Start(t, nil)
-
-	shape := func(in object) string {
-		got := s.Through("REST", "submitQuote", object{"input": in})
-		return strings.ReplaceAll(got.Raw, got.Data["submissionId"].(string), "ID")
-	}
-
-	trapped := apptest.ValidLead("looks-2")
-	trapped["website"] = "x"
-	if a, b := shape(apptest.ValidLead("looks-1")), shape(trapped); a != b {
-		t.Errorf("answers differ:\n%s\n%s", a, b)
-	}
-}
-
-// A retry of a lead in review gets the same id and does not have it delivered; the
-// same content without the trap is not another lead either.
-func TestLeadsInReviewStayThereWhenRepeated(t *testing.T) {
+// The answer does not show whether a lead is in review. A retry of it gets the same id and does
+// not have it delivered, and the same content without the trap is not another lead either.
+func TestLeadsInReviewWhenRepeated(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil, apptest.Quick)
+	other := s.Through("REST", "submitQuote", object{"input": apptest.ValidLead("other")})
 	in := apptest.ValidLead("again")
 	in["website"] = "x"
-	first := s.Through("REST", "submitQuote", object{"input": in}).Data["submissionId"].(string)
+	first := s.Through("REST", "submitQuote", object{"input": in})
+	id := first.Data["submissionId"].(string)
+	if looks := strings.ReplaceAll(first.Raw, id, other.Data["submissionId"].(string)); looks != other.Raw {
+		t.Errorf("answers differ:\n%s\n%s", looks, other.Raw)
+	}
 
 	delete(in, "website")
-	if again := s.Through("GraphQL", "submitQuote",
-		object{"input": in}).Data["submissionId"]; again != first {
-		t.Errorf("the repetition got %v, want %s", again, first)
+	if again := s.Through("GraphQL", "submitQuote", object{"input": in}).Data["submissionId"]; again != id {
+		t.Errorf("the repetition got %v, want %s", again, id)
 	}
-	arrives(s, first, false)
+	arrives(s, id, false)
 }
