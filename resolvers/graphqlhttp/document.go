@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"unicode/utf8"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/parser"
 	"github.com/vektah/gqlparser/v2/validator"
-	"github.com/vektah/gqlparser/v2/validator/core"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"siteapi/schema"
@@ -46,7 +44,6 @@ type DocumentOptions struct {
 	Introspection bool              // clients may ask for the schema
 	Trusted       []TrustedDocument // documents that clients may name by their id
 	TrustedOnly   bool              // every other document is refused
-	Suggest       bool              // errors about unknown fields name similar ones
 }
 
 // Documents parses, checks and caches documents. It is the executor's query cache.
@@ -144,9 +141,6 @@ func (d *Documents) parse(text string) (*document, *gqlerror.Error) {
 func (d *Documents) check(doc *document) gqlerror.List {
 	errs := validator.ValidateWithRules(d.Schema, doc.ast, Rules())
 	if len(errs) > 0 && !onlyValues(errs) {
-		if d.Suggest {
-			d.suggest(errs)
-		}
 		return errs
 	}
 
@@ -178,36 +172,6 @@ func Rules() *rules.Rules {
 	set.ReplaceRule("ScalarLeafs", rules.ScalarLeafsRuleWithoutSuggestions.RuleFunc)
 	set.ReplaceRule("ValuesOfCorrectType", rules.ValuesOfCorrectTypeRuleWithoutSuggestions.RuleFunc)
 	return set
-}
-
-// Limits on suggestions, whose search takes time by the length of a name.
-const (
-	maxSuggestions   = 10 // errors of a document that get one
-	maxSuggestedName = 60 // characters of a name
-)
-
-var unknownField = regexp.MustCompile(`^Cannot query field "(\w+)" on type "(\w+)"\.$`)
-
-// suggest adds fields with similar names to errors about unknown fields. The message stays
-// as it is, since clients may compare it.
-func (d *Documents) suggest(errs gqlerror.List) {
-	searched := 0
-	for _, err := range errs {
-		m := unknownField.FindStringSubmatch(err.Message)
-		if m == nil || len(m[1]) > maxSuggestedName || searched == maxSuggestions || d.Schema.Types[m[2]] == nil {
-			continue
-		}
-
-		var names []string
-		for _, field := range d.Schema.Types[m[2]].Fields {
-			names = append(names, field.Name)
-		}
-		searched++
-		if similar := core.SuggestionList(m[1], names); len(similar) > 0 {
-			suggestion := "Did you mean " + core.QuotedOrList(similar...) + "?"
-			err.Extensions = map[string]any{"suggestion": suggestion}
-		}
-	}
 }
 
 // canonical returns a document as the formatter writes it, which does not depend on white

@@ -98,7 +98,6 @@ func newDocuments(s *config.Settings) (clients, operators *graphqlhttp.Documents
 	o := graphqlhttp.DocumentOptions{
 		Schema:        exec.AST(),
 		Introspection: s.Introspection,
-		Suggest:       s.Environment == config.Development,
 	}
 	if s.OperationsPath != "" {
 		if o.Trusted, err = graphqlhttp.ReadTrusted(s.OperationsPath); err != nil {

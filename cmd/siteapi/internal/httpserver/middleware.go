@@ -86,11 +86,11 @@ func (s *Server) finish(w *recordingWriter, r *http.Request, began time.Time) {
 // gives access to its PDF. Of a method or a path that the service does not have, it leaves
 // out what the client chose.
 func (s *Server) logRequest(r *http.Request, rec *record, took time.Duration) {
-	if rec.limited && !s.refusals.first(clientKey(schema.CallerFrom(r.Context()).Address)) {
-		return
+	log := s.Log
+	if rec.limited {
+		log = s.refusedLog
 	}
-
-	event := s.Log.WithLevel(rec.level())
+	event := log.WithLevel(rec.level())
 	if !event.Enabled() {
 		return
 	}
@@ -102,7 +102,7 @@ func (s *Server) logRequest(r *http.Request, rec *record, took time.Duration) {
 	path := s.pattern(r.URL.Path)
 	if path == "" {
 		event.Int("path_length", len(r.URL.Path))
-		path = s.routedSegment(r.URL.Path) + "…"
+		path = "…"
 	}
 
 	event.Ctx(r.Context()).
@@ -119,18 +119,6 @@ func (s *Server) logRequest(r *http.Request, rec *record, took time.Duration) {
 var methods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
 	http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace,
-}
-
-// routedSegment returns the first segment of a path between its slashes, or an empty text
-// if no route begins with it.
-func (s *Server) routedSegment(path string) string {
-	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	for route := range s.routes {
-		if segment := "/" + first + "/"; first != "" && strings.HasPrefix(route+"/", segment) {
-			return segment
-		}
-	}
-	return ""
 }
 
 // setHeaders adds the request id, headers against type sniffing, and a policy under which

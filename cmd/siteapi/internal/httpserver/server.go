@@ -52,7 +52,7 @@ type Server struct {
 	routes      map[string]http.Handler
 	metrics     *metrics
 	connections *connections
-	refusals    *refusals
+	refusedLog  zerolog.Logger // of requests that were too many, which could fill a disk
 	draining    atomic.Bool
 }
 
@@ -61,7 +61,7 @@ func New(o Options) *Server {
 	s := &Server{
 		Options:     o,
 		connections: newConnections(o.Settings.MaxConns, o.Settings.TrustedProxies),
-		refusals:    &refusals{log: o.Log, counts: map[string]int{}},
+		refusedLog:  o.Log.Sample(&zerolog.BurstSampler{Burst: 10, Period: time.Second}),
 	}
 
 	for _, d := range o.Dependencies {

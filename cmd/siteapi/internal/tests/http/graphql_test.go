@@ -60,29 +60,16 @@ func TestGraphQLInProduction(t *testing.T) {
 	}
 }
 
-// In development a mistake in a query is answered or logged with what may have been meant,
-// within bounds.
+// A mistake is answered without a look at the other names of the schema, which is hidden and
+// takes time; in development a wrong id is logged with the right one.
 func TestHintsInDevelopment(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
 
-	got := s.Query(`{ SiteSettings(id: "settings") { contactEmial x } cacheStat { success } }`, nil)
-	for _, want := range []string{
-		`Cannot query field \"contactEmial\" on type \"SiteSettings\"."`,
-		`"suggestion":"Did you mean \"contactEmail\"`,
-		`Cannot query field \"x\" on type \"SiteSettings\"."`,
-		`Did you mean \"cacheStats\"`,
-	} {
-		if !bytes.Contains(got.Body, []byte(want)) {
-			t.Errorf("it does not say %s: %s", want, got.Body)
-		}
-	}
-
-	long := s.Query(`{ SiteSettings(id: "s") { contactEmail`+strings.Repeat("l", 60)+` } }`, nil)
-	many := s.Query(`{ SiteSettings(id: "s") { `+strings.Repeat("contactEmial ", 15)+` } }`, nil)
-	if bytes.Contains(long.Body, []byte("Did you mean")) ||
-		bytes.Count(many.Body, []byte("Did you mean")) > 10 {
-		t.Errorf("more is looked for than allowed: %s %s", long.Body, many.Body)
+	got := s.Query(`{ SiteSettings(id: "settings") { contactEmial } cacheStat { success } }`, nil)
+	if !bytes.Contains(got.Body, []byte(`Cannot query field \"contactEmial\" on type \"SiteSettings\"."`)) ||
+		bytes.Contains(got.Body, []byte("Did you mean")) {
+		t.Errorf("got %s", got.Body)
 	}
 
 	s.Query(`{ SiteSettings(id: "settings") { contactEmail } }`, nil)
