@@ -27,27 +27,13 @@ func TestHostileBodies(t *testing.T) {
 		{"array", `[]`, 400, "has to be a JSON object"},
 		{"null", `null`, 400, "has to be a JSON object"},
 		{"name twice", `{"sessionId":"a","sessionId":"b"}`, 400, "the same name twice"},
-		{"two values", `{"sessionId":"s"} {}`, 400, "something follows the value"},
 		{"invalid UTF-8", "{\"sessionId\":\"s\xff\"}", 400, "not UTF-8"},
-		{"60 KB of one field", `{"sessionId":"` + strings.Repeat("s", 60_000) + `"}`, 400, "invalid fields"},
 		{"name in another letter case", `{"SESSIONID":"a"}`, 400, "invalid fields"},
-		{"half a surrogate", `{"sessionId":"\ud800"}`, 400, "invalid fields"},
-		{"escaped NUL", `{"sessionId":"a\u0000"}`, 400, "invalid fields"},
 		{"deep list", `{"sessionId":` + deep(65) + `}`, 400, "deeper than 64 levels"},
-		{"bottomless unknown field", `{"x":` + strings.Repeat(`[`, 60000), 400, "deeper than 64 levels"},
-		{"wrong types", `{"sessionId":{},"selections":7,"estimate":"x","formData":[]}`, 400,
-			"invalid fields"},
-		{"hints that are not usable", `{"sessionId":"a","selections":7,"estimate":{"min":1e999}}`, 200,
-			"true"},
-		{"no field at all", `{}`, 400, "invalid fields"},
 		{"64 KiB and a byte", `{"sessionId":"s-1"` + strings.Repeat(" ", 65536-18) + `}`, 413,
 			"at most 65536 bytes"},
-		{"10 MB", `{"sessionId":"` + strings.Repeat("a", 10e6) + `"}`, 413, "at most 65536 bytes"},
 		{"64 KiB", `{"sessionId":"s-1"` + strings.Repeat(" ", 65536-19) + `}`, 200, ""},
 		{"unknown fields", `{"x":{"y":[1,{"z":"\u0000"}]},"sessionId":"s-1","selections":{"x":1}}`, 200, ""},
-		{"escaped name", `{"session\u0049d":"s-1"}`, 200, ""},
-		{"one for a list", `{"sessionId":"s-1","selections":{"features":"auth"}}`, 200, ""},
-		{"nulls", `{"sessionId":"s-1","selections":null,"estimate":{"min":null}}`, 200, ""},
 	}
 
 	srv, stub := newServer(t)
@@ -155,12 +141,6 @@ func TestAnyJSONIsNotPruned(t *testing.T) {
 			want != "" && (len(p.Errors) != 1 || p.Errors[0].Field+" "+string(p.Errors[0].Code) != want) {
 			t.Errorf("%s: got %d %s", body, got.status, got.body)
 		}
-	}
-
-	brackets := `{"_type":"x","a":"` + strings.Repeat(`[,\"`, 20_000) + `"}`
-	if got := send(t, srv, "POST", "/api/webhooks/cms", brackets,
-		"Authorization", bearerHeader); got.status != 200 {
-		t.Errorf("brackets in a text: got %d", got.status)
 	}
 
 	large := `{"a":"` + strings.Repeat("a", 1<<20-8) + `"}`

@@ -11,16 +11,13 @@ func TestConditionalDownload(t *testing.T) {
 	srv, _ := newServer(t)
 
 	for header, status := range map[string]int{
-		`"v1"`:              304,
-		`W/"v1"`:            304,
-		`*`:                 304,
-		`"v0", "v1"`:        304,
-		`"a" ,W/"v0",,"v1"`: 304,
-		`"v2"`:              200,
-		`v1`:                200,
-		`"v1`:               200,
-		`W/`:                200,
-		``:                  200,
+		`"v1"`:       304,
+		`W/"v1"`:     304,
+		`*`:          304,
+		`"v0", "v1"`: 304,
+		`"v2"`:       200,
+		`v1`:         200,
+		``:           200,
 	} {
 		for _, method := range []string{"GET", "HEAD"} {
 			got := send(t, srv, method, "/api/quote/pdf?id=abc", "", "If-None-Match", header)
@@ -56,16 +53,5 @@ func TestDownloadWithoutAnEntityTag(t *testing.T) {
 	got := send(t, srv, "GET", "/api/quote/pdf?id=abc", "", "If-None-Match", "*")
 	if got.status != 200 || got.body != "x" || got.header.Get("ETag") != "" {
 		t.Errorf("got %d %q %v", got.status, got.body, got.header)
-	}
-}
-
-func TestDownloadWithoutAFile(t *testing.T) {
-	t.Parallel()
-	srv, stub := newServer(t)
-	stub.reply = func(string) (any, error) { return &schema.QuotePDF{FileName: "f", Locale: "en"}, nil }
-
-	got := send(t, srv, "GET", "/api/quote/pdf?id=abc", "")
-	if got.status != 500 || got.problem(t).Code != schema.CodeInternal {
-		t.Errorf("got %d %s", got.status, got.body)
 	}
 }

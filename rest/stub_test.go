@@ -12,19 +12,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/99designs/gqlgen/graphql"
-	"github.com/99designs/gqlgen/graphql/executor"
-	"github.com/vektah/gqlparser/v2/ast"
-	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/rs/zerolog"
 
+	"siteapi/resolvers/executor"
 	"siteapi/schema"
 	"siteapi/schema/exec"
 	"siteapi/schema/operations"
 )
 
-// stub is the smallest executor that keeps the contract's rules: it is gqlgen's own over
-// the real generated schema, reports all invalid fields at once, and requires a token
-// before anything else. Its resolvers store nothing and record their arguments.
+// stub is the service's executor over resolvers that store nothing and record their arguments.
 type stub struct {
 	*executor.Executor
 
@@ -33,100 +29,32 @@ type stub struct {
 	exec.QueryResolver
 	exec.MutationResolver
 
-	input *schema.InputChecker
-
-	mu      sync.Mutex
-	calls   int
-	args    []any
-	callers []schema.Caller
-	reply   func(field string) (any, error) // nil for the usual values
+	mu    sync.Mutex
+	calls int
+	args  []any
+	reply func(field string) (any, error) // nil for the usual values
 }
 
 const testToken = "right"
 
 func newStub(tb testing.TB) *stub {
 	tb.Helper()
-	s := &stub{input: schema.NewInputChecker(exec.AST())}
-	s.Executor = executor.New(exec.NewExecutableSchema(exec.Config{
-		Resolvers:  roots{s},
-		Directives: exec.DirectiveRoot{Auth: s.auth},
-	}))
-	s.SetErrorPresenter(present)
+	s := &stub{}
+	s.Executor = executor.New(executor.Options{
+		Resolvers:   roots{s},
+		Secrets:     executor.Secrets{Cache: []string{testToken}, Webhook: []string{testToken}},
+		Log:         zerolog.Nop(),
+		Now:         time.Now,
+		ContentSize: func() int { return 0 },
+	})
 	return s
 }
 
-func (s *stub) auth(
-	ctx context.Context, _ any, next graphql.Resolver, _ schema.TokenKind, _ *schema.Role,
-) (any, error) {
-	if err := s.allow(ctx); err != nil {
-		return nil, err
-	}
-	return next(ctx)
-}
-
-func (s *stub) allow(ctx context.Context) error {
-	if schema.CallerFrom(ctx).Header.Get("Authorization") != "Bearer "+testToken {
-		return &schema.Error{Code: schema.CodeUnauthenticated, Message: "A valid token is required."}
-	}
-	return nil
-}
-
-// CheckToken implements Executor.
-func (s *stub) CheckToken(ctx context.Context, f *ast.FieldDefinition) error {
-	return s.Authorize(ctx, f)
-}
-
-// Authorize implements Executor.
-func (s *stub) Authorize(ctx context.Context, f *ast.FieldDefinition) error {
-	if f.Directives.ForName("auth") == nil {
-		return nil
-	}
-	return s.allow(ctx)
-}
-
-// Admit reports all invalid fields, but only to callers with a token if one is needed.
-func (s *stub) Admit(
-	ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool,
-) error {
-	fields, _ := s.input.Check(op, variables, ignoreUnknown)
-	if len(fields) == 0 {
-		return nil
-	}
-
-	if err := s.Authorize(ctx, op.SelectionSet[0].(*ast.Field).Definition); err != nil {
-		return err
-	}
-
-	return &schema.Error{
-		Code:    schema.CodeBadUserInput,
-		Message: "The request has invalid fields.",
-		Fields:  fields,
-	}
-}
-
-func present(ctx context.Context, err error) *gqlerror.Error {
-	shown := graphql.DefaultErrorPresenter(ctx, err)
-	if known, ok := errors.AsType[*schema.Error](err); ok {
-		ext := map[string]any{schema.ExtensionCode: string(known.Code)}
-		if known.Fields != nil {
-			ext[schema.ExtensionErrors] = known.Fields
-		}
-
-		if known.RetryAfter > 0 {
-			ext[schema.ExtensionRetryAfter] = int(known.RetryAfter / time.Second)
-		}
-
-		return &gqlerror.Error{Message: known.Message, Path: shown.Path, Extensions: ext}
-	}
-	return shown
-}
-
-func (s *stub) note(ctx context.Context, args ...any) {
+func (s *stub) note(args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
 	s.args = args
-	s.callers = append(s.callers, schema.CallerFrom(ctx))
 }
 
 // ran counts the operations that reached a resolver.
@@ -161,14 +89,14 @@ func (r roots) Subscription() exec.SubscriptionResolver { return nil }
 func (s *stub) ClearCache(
 	ctx context.Context, all *bool, pattern *string,
 ) (*schema.ClearCachePayload, error) {
-	s.note(ctx, all, pattern)
+	s.note(all, pattern)
 	return replied(s, "clearCache", &schema.ClearCachePayload{Success: true, Cleared: 3})
 }
 
 func (s *stub) InvalidateCache(
 	ctx context.Context, in schema.InvalidateCacheInput,
 ) (*schema.InvalidateCachePayload, error) {
-	s.note(ctx, in)
+	s.note(in)
 	return replied(s, "invalidateCache", &schema.InvalidateCachePayload{
 		Success:     true,
 		Invalidated: []string{"content:locale:en"},
@@ -176,14 +104,14 @@ func (s *stub) InvalidateCache(
 }
 
 func (s *stub) TrackQuote(ctx context.Context, in schema.TrackQuoteInput) (*schema.TrackQuotePayload, error) {
-	s.note(ctx, in)
+	s.note(in)
 	return replied(s, "trackQuote", &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID})
 }
 
 func (s *stub) SubmitQuote(
 	ctx context.Context, in schema.SubmitQuoteInput,
 ) (*schema.SubmitQuotePayload, error) {
-	s.note(ctx, in)
+	s.note(in)
 	return replied(s, "submitQuote", &schema.SubmitQuotePayload{
 		Success:      true,
 		SubmissionID: "abc",
@@ -196,7 +124,7 @@ func (s *stub) EstimateQuote(
 	selections schema.EstimateSelectionsInput,
 	locale *schema.Locale,
 ) (*schema.QuoteEstimate, error) {
-	s.note(ctx, selections, locale)
+	s.note(selections, locale)
 	return replied(s, "estimateQuote", &schema.QuoteEstimate{
 		Lines:    []*schema.EstimateLine{{Field: "features"}},
 		Unpriced: []string{},
@@ -204,7 +132,7 @@ func (s *stub) EstimateQuote(
 }
 
 func (s *stub) ReceiveCmsWebhook(ctx context.Context, payload any) (*schema.InvalidateCachePayload, error) {
-	s.note(ctx, payload)
+	s.note(payload)
 	return replied(s, "receiveCmsWebhook", &schema.InvalidateCachePayload{
 		Success:     true,
 		Invalidated: []string{},
@@ -212,7 +140,7 @@ func (s *stub) ReceiveCmsWebhook(ctx context.Context, payload any) (*schema.Inva
 }
 
 func (s *stub) CacheStats(ctx context.Context) (*schema.CacheStatsPayload, error) {
-	s.note(ctx)
+	s.note()
 	return replied(s, "cacheStats", &schema.CacheStatsPayload{
 		Success: true,
 		Stats:   &schema.CacheStats{Type: "memory", Size: 2, Available: true},
@@ -234,7 +162,7 @@ func (s *stub) SiteSettings(context.Context, string) (*schema.SiteSettings, erro
 var testPDF = []byte("%PDF-1.7 not really\x00\xff")
 
 func (s *stub) QuotePDF(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePDF, error) {
-	s.note(ctx, id, locale)
+	s.note(id, locale)
 	file, err := replied(s, "quotePdf", &schema.QuotePDF{
 		FileName:    "quote-abc.pdf",
 		ContentType: "application/pdf",

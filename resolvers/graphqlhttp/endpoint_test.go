@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,13 +13,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
-	"github.com/99designs/gqlgen/graphql"
-	"github.com/99designs/gqlgen/graphql/executor"
-	"github.com/99designs/gqlgen/graphql/handler/extension"
-	"github.com/vektah/gqlparser/v2/ast"
-	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/rs/zerolog"
 
+	"siteapi/resolvers/executor"
 	"siteapi/resolvers/graphqlhttp"
 	"siteapi/schema"
 	"siteapi/schema/exec"
@@ -159,50 +156,6 @@ func (roots) Lead() exec.LeadResolver { return nil }
 
 func (roots) Subscription() exec.SubscriptionResolver { return nil }
 
-// executable is the real schema over a site, with a guard that lets one token in.
-func (s *site) executable() graphql.ExecutableSchema {
-	return exec.NewExecutableSchema(exec.Config{
-		Resolvers: roots{s},
-		Directives: exec.DirectiveRoot{
-			Auth: func(
-				ctx context.Context, _ any, next graphql.Resolver, _ schema.TokenKind, _ *schema.Role,
-			) (any, error) {
-				if schema.CallerFrom(ctx).Header.Get("Authorization") != "Bearer secret" {
-					return nil, &schema.Error{Code: schema.CodeUnauthenticated, Message: "A token is needed."}
-				}
-				return next(ctx)
-			},
-		},
-	})
-}
-
-// present is an error presenter like the service's.
-func present(ctx context.Context, err error) *gqlerror.Error {
-	shown := graphql.DefaultErrorPresenter(ctx, err)
-	known, isKnown := errors.AsType[*schema.Error](err)
-	plain, isPlain := errors.AsType[*gqlerror.Error](err)
-	code, message := schema.CodeInternal, "Something went wrong on our side."
-
-	switch {
-	case isKnown:
-		code, message = known.Code, known.Message
-	case errors.Is(err, context.DeadlineExceeded):
-		code, message = schema.CodeUpstreamUnavailable, "The request took too long."
-	case isPlain && plain.Err == nil:
-		code, message = schema.CodeBadUserInput, plain.Message
-	}
-
-	return &gqlerror.Error{
-		Message:   message,
-		Path:      shown.Path,
-		Locations: shown.Locations,
-		Extensions: map[string]any{
-			"code":      code,
-			"requestId": schema.CallerFrom(ctx).RequestID,
-		},
-	}
-}
-
 // endpoint is a running server.
 type endpoint struct {
 	*site
@@ -215,13 +168,6 @@ type setup struct {
 	documents graphqlhttp.DocumentOptions
 	options   graphqlhttp.Options
 	site      *site
-}
-
-// admitting is an executor that lets every operation run.
-type admitting struct{ *executor.Executor }
-
-func (admitting) Admit(context.Context, *ast.OperationDefinition, map[string]any, bool) error {
-	return nil
 }
 
 // recorded is what the endpoint records of a request.
@@ -245,11 +191,16 @@ func (s *setup) handler(t testing.TB, said chan recorded) http.Handler {
 		t.Fatal(err)
 	}
 
-	exec := executor.New(s.site.executable())
-	exec.Use(extension.Introspection{})
-	exec.SetQueryCache(docs)
-	exec.SetErrorPresenter(present)
-	s.options.Executor, s.options.Documents = admitting{exec}, docs
+	s.options.Documents = docs
+	s.options.Executor = executor.New(executor.Options{
+		Resolvers:   roots{s.site},
+		Secrets:     executor.Secrets{Cache: []string{"secret"}},
+		Log:         zerolog.Nop(),
+		Now:         time.Now,
+		ContentSize: func() int { return 0 },
+		Documents:   docs,
+		Rules:       graphqlhttp.Rules,
+	})
 	handler := graphqlhttp.New(s.options)
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
