@@ -83,7 +83,7 @@ func (r *Resolver) receiveCmsWebhook(
 		return nil, apierror.From(err)
 	}
 
-	r.Content.FollowChange(locales)
+	r.Content.Renew(locales)
 	r.Count("webhook", "ok")
 
 	r.Log.Info().Ctx(ctx).

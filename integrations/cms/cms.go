@@ -22,8 +22,6 @@ type Document struct {
 	Language string
 	// UpdatedAt is the field _updatedAt. It is zero if the CMS does not state it.
 	UpdatedAt time.Time
-	// Rev is the field _rev, which changes with the document. Caches do not keep it.
-	Rev string `json:"-"`
 	// Fields is the whole document as a JSON object, in which image assets have their
 	// url.
 	Fields json.RawMessage

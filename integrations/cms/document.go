@@ -43,7 +43,6 @@ func Decode(raw json.RawMessage, assetURL func(ref string) string) (Document, er
 		return Document{}, fmt.Errorf("document %q: _type is missing", d.ID)
 	}
 
-	_ = text(fields, "_rev", &d.Rev)
 	if text(fields, "_updatedAt", &updated) == nil {
 		if at, err := time.Parse(time.RFC3339, updated); err == nil {
 			d.UpdatedAt = at.UTC()

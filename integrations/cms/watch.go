@@ -5,33 +5,20 @@ import (
 	"time"
 )
 
-// Watcher is a driver that notices changes of the content by itself.
+// Watcher is a driver that notices changes of the content by itself. Every driver implements
+// it.
 type Watcher interface {
-	// Watch calls changed with the locales whose content may have changed until ctx ends.
-	// It may name more locales than have changed, and calls changed from several
-	// goroutines. A change from before it began, or that it misses while the CMS is away, is
-	// reported later.
-	Watch(ctx context.Context, scope Scope, changed func(locales []string)) error
-	// Watching returns how the driver notices changes at the moment.
+	// Watch calls changed after each change of published documents of some types, and once
+	// when it begins, until ctx ends. It may call it more often. A change that it misses while
+	// the CMS is away is reported later.
+	Watch(ctx context.Context, types []string, changed func())
+
+	// WatchDrafts is Watch for documents that are published or not.
+	WatchDrafts(ctx context.Context, types []string, changed func())
+
+	// Watching returns how Watch notices changes at the moment.
 	Watching() Watching
 }
-
-// DraftWatcher is a driver that notices changes of drafts and releases, too. Every driver
-// implements it.
-type DraftWatcher interface {
-	// WatchDrafts calls changed after each change of documents of these types, published or
-	// not, until ctx ends. It may call it more often, from several goroutines.
-	WatchDrafts(ctx context.Context, types []string, changed func()) error
-}
-
-// Scope is the content that is watched.
-type Scope struct {
-	Types   []string // document types
-	Locales []string
-}
-
-// Query returns the query for the content of one locale.
-func (s Scope) Query(locale string) Query { return Query{Types: s.Types, Locale: locale} }
 
 // The ways in which changes are noticed.
 const (

@@ -223,9 +223,9 @@ func TestConcurrentMissesAskTheCMSOnce(t *testing.T) {
 	}
 }
 
-// TestFollowChange follows a change until the CMS serves it. A later change takes over the
+// TestRenew renews after a change until the CMS serves it. A later change takes over the
 // repetitions of the earlier one.
-func TestFollowChange(t *testing.T) {
+func TestRenew(t *testing.T) {
 	t.Parallel()
 	source, c := &scriptedCMS{}, &clock{}
 	source.set("lagging", nil)
@@ -236,7 +236,7 @@ func TestFollowChange(t *testing.T) {
 		if keys, err := s.Invalidate(t.Context(), changed); err != nil || !slices.Equal(keys, Keys(changed)) {
 			t.Fatalf("got %q, %v", keys, err)
 		}
-		s.FollowChange(changed)
+		s.Renew(changed)
 		eventually(t, func() bool { return source.calls.Load() == int64(i+1) })
 	}
 

@@ -128,7 +128,7 @@ func (c *Service) FollowDrafts(ctx context.Context) <-chan []string {
 	if len(p.followers) == 1 {
 		watch, stop := context.WithCancel(c.closing)
 		p.stop = stop
-		c.start(func(context.Context) { _ = c.Drafts.WatchDrafts(watch, c.types, c.draftsChanged) })
+		c.start(func(context.Context) { c.Watcher.WatchDrafts(watch, c.types, c.draftsChanged) })
 	}
 
 	context.AfterFunc(ctx, func() {

@@ -67,7 +67,7 @@ func (c *Service) keepLastPrices(ctx context.Context, locale schema.Locale, snap
 // RulesUnusable reports whether the published rules of prices of any locale can't be used.
 func (c *Service) RulesUnusable() bool {
 	for _, l := range c.locales {
-		if latest := l.latest.Load(); latest != nil && latest.RulesUnusable {
+		if latest := l.current(); latest != nil && latest.RulesUnusable {
 			return true
 		}
 	}

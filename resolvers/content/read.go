@@ -15,22 +15,6 @@ import (
 	"siteapi/schema"
 )
 
-// loadedContent is a snapshot, and the entry of the cache that it stands for.
-type loadedContent struct {
-	*Snapshot
-	entry entryID
-}
-
-// entryID tells entries of one key apart.
-type entryID struct {
-	revision string
-	storedAt int64
-}
-
-func idOf(e cache.Entry) entryID { return entryID{e.Revision, e.StoredAt.UnixMilli()} }
-
-func (c *loadedContent) isOf(e cache.Entry) bool { return c != nil && c.entry == idOf(e) }
-
 // Read returns the content of a locale. It is not older than the last invalidation before
 // the read began.
 func (c *Service) Read(ctx context.Context, locale schema.Locale) (*Snapshot, error) {
@@ -76,7 +60,7 @@ func (c *Service) Revision(locale string) (string, bool) {
 	}
 
 	entry, ok := c.Cache.Peek(context.Background(), l.key)
-	if latest := l.latest.Load(); ok && latest.isOf(entry) {
+	if latest := l.current(); ok && latest.isOf(entry) {
 		return latest.Revision, true
 	}
 	return "", false
@@ -93,19 +77,11 @@ func (c *Service) Load(ctx context.Context, locale string) {
 // open returns the content of an entry, decoded once while other readers of the locale
 // wait. It becomes the latest content, and with a new revision the fallback copy.
 func (c *Service) open(ctx context.Context, l *localeContent, entry cache.Entry) (*Snapshot, error) {
-	if latest := l.latest.Load(); latest.isOf(entry) {
-		return latest.Snapshot, nil
-	}
-
-	l.opening.Lock()
-	defer l.opening.Unlock()
-	latest := l.latest.Load()
-	switch {
-	case latest.isOf(entry):
-		return latest.Snapshot, nil
-	case latest != nil && latest.Revision == entry.Revision:
-		l.latest.Store(&loadedContent{latest.Snapshot, idOf(entry)})
-		return latest.Snapshot, nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	latest := l.latest
+	if latest.isOf(entry) {
+		return latest, nil
 	}
 
 	snap, value, err := c.decode(ctx, l, entry)
@@ -117,9 +93,10 @@ func (c *Service) open(ctx context.Context, l *localeContent, entry cache.Entry)
 		return snap, nil
 	}
 
-	l.latest.Store(&loadedContent{snap, idOf(entry)})
+	snap.entry = idOf(entry)
+	l.latest = snap
 	if latest == nil || latest.Revision != snap.Revision {
-		c.adopt(ctx, l, value)
+		c.adopt(ctx, l, snap, value)
 	}
 	return snap, nil
 }
@@ -150,10 +127,9 @@ func (c *Service) decode(
 
 // adopt does what a new revision asks for: its prices are stored, and it becomes the copy
 // that a later process serves while the CMS fails.
-func (c *Service) adopt(ctx context.Context, l *localeContent, value []byte) {
-	latest := l.latest.Load()
-	if latest.Prices != nil || !latest.RulesUnusable {
-		c.storePrices(l, latest.Prices)
+func (c *Service) adopt(ctx context.Context, l *localeContent, snap *Snapshot, value []byte) {
+	if snap.Prices != nil || !snap.RulesUnusable {
+		c.storePrices(l, snap.Prices)
 	}
 
 	err := os.MkdirAll(c.FallbackDir, 0o750)
@@ -172,8 +148,20 @@ const cmsPause = 3 * time.Second
 // errPaused is returned instead of fetching during cmsPause.
 var errPaused = errors.New("the CMS failed a moment ago")
 
-// fill returns the function that fetches a locale's content from the CMS for the cache.
+// fill returns the function that fetches a locale's content for the cache.
 func (c *Service) fill(l *localeContent) cache.Fill {
+	fetch := c.fetch(l)
+	return func(ctx context.Context) ([]byte, cache.Lifetime, error) {
+		value, life, err := fetch(ctx)
+		if err == nil {
+			c.announce(ctx, l, cache.RevisionOf(value))
+		}
+		return value, life, err
+	}
+}
+
+// fetch returns the function that fetches a locale's content from the CMS.
+func (c *Service) fetch(l *localeContent) cache.Fill {
 	return func(ctx context.Context) ([]byte, cache.Lifetime, error) {
 		if c.Now().Before(c.state(l, nil).paused) {
 			return nil, cache.Lifetime{}, errPaused
@@ -195,24 +183,23 @@ func (c *Service) fill(l *localeContent) cache.Fill {
 		now := c.Now().UTC()
 		c.state(l, func(s *localeState) { s.fetchedAt = &now })
 		c.Count("content_fill", "ok")
-		c.announce(ctx, l, cache.RevisionOf(value))
 		return value, c.Life, nil
 	}
 }
 
 // fallBack serves the fallback copy while the CMS fails.
 func (c *Service) fallBack(ctx context.Context, l *localeContent, cause error) (*Snapshot, error) {
-	if l.latest.Load() == nil {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.latest == nil {
 		copied, err := c.loadFallback(ctx, l)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			c.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
 				Msg("reading the fallback copy of the content")
 		}
-		l.latest.CompareAndSwap(nil, copied)
+		l.latest = copied
 	}
-
-	latest := l.latest.Load()
-	if latest == nil {
+	if l.latest == nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, cause)
 	}
 
@@ -221,7 +208,7 @@ func (c *Service) fallBack(ctx context.Context, l *localeContent, cause error) (
 		c.Log.Warn().Ctx(ctx).Err(cause).Str("locale", string(l.locale)).
 			Msg("serving the fallback copy of the content")
 	}
-	return latest.Snapshot, nil
+	return l.latest, nil
 }
 
 func (c *Service) fallbackPath(l *localeContent) string {
@@ -230,7 +217,7 @@ func (c *Service) fallbackPath(l *localeContent) string {
 
 // loadFallback reads a copy. One that was made from another source, or for other document
 // types, counts as missing.
-func (c *Service) loadFallback(ctx context.Context, l *localeContent) (*loadedContent, error) {
+func (c *Service) loadFallback(ctx context.Context, l *localeContent) (*Snapshot, error) {
 	value, err := os.ReadFile(c.fallbackPath(l))
 	if err != nil {
 		return nil, err
@@ -245,5 +232,5 @@ func (c *Service) loadFallback(ctx context.Context, l *localeContent) (*loadedCo
 		return nil, err
 	}
 	c.keepLastPrices(ctx, l.locale, snap)
-	return &loadedContent{Snapshot: snap}, nil
+	return snap, nil
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -24,15 +23,14 @@ var ErrUnavailable = errors.New("there is no content, and no copy of it")
 // Options are what a [Service] works with. A field is required unless its comment says
 // otherwise.
 type Options struct {
-	CMS    cms.Content
-	Drafts cms.DraftWatcher // only FollowDrafts needs it
-	Cache  cache.Cache
+	CMS     cms.Content
+	Watcher cms.Watcher // only Watch and FollowDrafts need it
+	Cache   cache.Cache
 
-	Leases store.Leases // only Watch needs it, and Notes
-	Notes  store.Notes
-	Log    zerolog.Logger
-	Now    func() time.Time
-	Count  func(event, detail string) // optional: counts events
+	Notes store.Notes // only Watch needs it
+	Log   zerolog.Logger
+	Now   func() time.Time
+	Count func(event, detail string) // optional: counts events
 
 	Source string         // identifies where content comes from, such as driver and dataset
 	Types  []string       // document types of the site
@@ -71,21 +69,28 @@ type Service struct {
 
 // localeContent is the content of one locale as this process knows it.
 type localeContent struct {
-	locale schema.Locale
-	key    string
+	locale  schema.Locale
+	key     string
+	changes chan struct{} // signals that the CMS has changed the content
 
-	latest  atomic.Pointer[loadedContent] // also served while the CMS fails
-	opening sync.Mutex                    // held while an entry is decoded
+	mu     sync.Mutex // guards latest, and is held while an entry is decoded
+	latest *Snapshot  // also served while the CMS fails
 
 	state localeState
+}
+
+// current returns the latest content, or nil if there is none yet.
+func (l *localeContent) current() *Snapshot {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.latest
 }
 
 // localeState is what happened to the content of a locale. The service's mutex guards it.
 type localeState struct {
 	fetchedAt *time.Time // when this process last fetched; nil: never
 	paused    time.Time  // earliest time of the next fetch
-	refetch   int        // number of the latest refetch
-	announced *string    // revision that was fetched last; empty after an invalidation
+	announced *string    // revision that was cached last; empty after an invalidation
 
 	// prices is the revision of the rules of prices that this process last stored, empty
 	// where it stored that there are none.
@@ -117,11 +122,12 @@ func New(o Options) *Service {
 	}
 	c.origin = originOf(o.Source, c.types)
 
-	for _, locale := range schema.Locales() {
-		c.locales[locale] = &localeContent{locale: locale, key: Key(string(locale))}
-	}
-
 	c.closing, c.close = context.WithCancel(context.Background())
+	for _, locale := range schema.Locales() {
+		l := &localeContent{locale: locale, key: Key(string(locale)), changes: make(chan struct{}, 1)}
+		c.locales[locale] = l
+		c.start(func(ctx context.Context) { c.keepFresh(ctx, l) })
+	}
 	return c
 }
 
@@ -173,7 +179,7 @@ func (c *Service) start(f func(ctx context.Context)) {
 func (c *Service) Size() int {
 	size := 0
 	for _, l := range c.locales {
-		if latest := l.latest.Load(); latest != nil {
+		if latest := l.current(); latest != nil {
 			size += latest.size
 		}
 	}
@@ -185,7 +191,7 @@ func (c *Service) Health() (all []*schema.ContentHealth) {
 	for _, locale := range schema.Locales() {
 		l := c.locales[locale]
 		h := &schema.ContentHealth{Locale: locale, FetchedAt: c.state(l, nil).fetchedAt}
-		if latest := l.latest.Load(); latest != nil {
+		if latest := l.current(); latest != nil {
 			for _, documents := range latest.documents {
 				h.Documents += len(documents)
 			}

@@ -26,9 +26,20 @@ type Snapshot struct {
 	// Prices are then the last usable ones, if there are any.
 	RulesUnusable bool
 
-	size      int // bytes of the encoded form
+	entry     entryID // the entry of the cache that it stands for
+	size      int     // bytes of the encoded form
 	documents map[string][]*schema.ContentDocument
 }
+
+// entryID tells entries of one key apart.
+type entryID struct {
+	revision string
+	storedAt int64
+}
+
+func idOf(e cache.Entry) entryID { return entryID{e.Revision, e.StoredAt.UnixMilli()} }
+
+func (s *Snapshot) isOf(e cache.Entry) bool { return s != nil && s.entry == idOf(e) }
 
 // Documents returns the documents of a type.
 func (s *Snapshot) Documents(documentType string) []*schema.ContentDocument {

@@ -20,12 +20,6 @@ import (
 	"siteapi/schema"
 )
 
-// Notes is what instances of the service note in the database.
-type Notes interface {
-	store.Leases
-	store.Notes
-}
-
 // Dependencies gives access to the systems that the service depends on. What its
 // functions return is open.
 type Dependencies struct {
@@ -33,7 +27,7 @@ type Dependencies struct {
 	Cache    func(ctx context.Context) (cache.Cache, error) // nil: the cache is in memory
 	CMS      func() (cms.Content, cms.Eraser, error)
 	CRM      func() (crm.Lookup, error) // nil: the CRM is in files
-	Notes    func(ctx context.Context) (Notes, error)
+	Notes    func(ctx context.Context) (store.Notes, error)
 
 	Mail     mail.Sender // nil: no mail server is used
 	Networks func(ctx context.Context) (leads, networks int64, err error)
@@ -241,28 +235,27 @@ func (d Dependencies) checkCRM(ctx context.Context, warn Warn) (string, error) {
 	return "answered", err
 }
 
-// checkWatch reports how changes of the content are noticed, by the note of the instance
-// that watches.
+// checkWatch reports how changes of the content are noticed, by the latest note of an instance.
 func (d Dependencies) checkWatch(ctx context.Context, warn Warn) (string, error) {
+	const none = "none: changes are noticed by the webhook, or after CONTENT_TTL"
 	notes, err := d.Notes(ctx)
 	if err != nil {
 		return notChecked, nil //nolint:nilerr // the check of the database reports it
 	}
-	active, err := notes.LeaseTaken(ctx, content.WatchLease)
-	if err == nil && !active {
-		return "none: changes are noticed by the webhook, or after CONTENT_TTL", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	note, err := notes.Note(ctx, content.WatchLease)
-	if err != nil {
-		return "", err
+	note, err := notes.Note(ctx, content.WatchNote)
+	if errors.Is(err, store.ErrNotFound) {
+		return none, nil
 	}
 
-	var now cms.Watching
-	if err := json.Unmarshal([]byte(note), &now); err != nil {
-		return "", fmt.Errorf("reading the note of the instance that watches: %w", err)
+	var now content.Watched
+	if err == nil {
+		err = json.Unmarshal([]byte(note), &now)
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading how an instance watches the CMS: %w", err)
+	}
+	if time.Since(now.At) > 6*content.WatchNoted {
+		return none, nil
 	}
 
 	since := time.Since(now.Since).Round(time.Second)

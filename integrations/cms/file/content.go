@@ -159,7 +159,7 @@ func (d *Driver) readLocked() error {
 
 // Watch implements [cms.Watcher]. A file is read once its size and time have stayed the
 // same for one interval.
-func (d *Driver) Watch(ctx context.Context, scope cms.Scope, changed func(locales []string)) error {
+func (d *Driver) Watch(ctx context.Context, _ []string, changed func()) {
 	// What is stored elsewhere may be from before the process began, so the first content
 	// is announced, too.
 	var announced [sha256.Size]byte
@@ -170,7 +170,7 @@ func (d *Driver) Watch(ctx context.Context, scope cms.Scope, changed func(locale
 	for {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return
 		case <-tick.C:
 		}
 
@@ -189,14 +189,14 @@ func (d *Driver) Watch(ctx context.Context, scope cms.Scope, changed func(locale
 		// already.
 		if sum := d.current(); sum != announced {
 			announced = sum
-			changed(scope.Locales)
+			changed()
 		}
 	}
 }
 
-// WatchDrafts implements [cms.DraftWatcher]: drafts are in the same file.
-func (d *Driver) WatchDrafts(ctx context.Context, types []string, changed func()) error {
-	return d.Watch(ctx, cms.Scope{Types: types}, func([]string) { changed() })
+// WatchDrafts implements [cms.Watcher]: drafts are in the same file.
+func (d *Driver) WatchDrafts(ctx context.Context, types []string, changed func()) {
+	d.Watch(ctx, types, changed)
 }
 
 // Watching implements [cms.Watcher].

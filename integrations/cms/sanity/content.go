@@ -34,9 +34,8 @@ type groqQuery struct {
 	text        string
 	params      map[string]any
 	perspective string
-	anonymous   bool      // true if it is sent without the token
-	event       string    // the answer must not be older than this live event; empty: any may be
-	tags        *[]string // gets the tags of the answer; nil: they are not needed
+	anonymous   bool   // true if it is sent without the token
+	event       string // the answer must not be older than this live event; empty: any may be
 }
 
 // Fetch returns the documents of a locale. If Sanity refuses the token, a public dataset
@@ -56,16 +55,11 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 	}
 
 	// A perspective other than the published one needs the token, without a way around it.
-	began := d.known.begin()
-	var raws []json.RawMessage
-	var tags []string
-	var err error
+	query.event = d.liveDocuments.recentEvent()
 	if q.Perspective != "" {
-		query.anonymous, query.event = false, d.drafts.recentEvent()
-		err = d.query(ctx, query, &raws)
-	} else {
-		raws, tags, err = d.documents(ctx, query)
+		query.anonymous, query.event = false, d.liveDrafts.recentEvent()
 	}
+	raws, err := d.documents(ctx, query)
 	if err != nil {
 		return nil, err
 	}
@@ -88,27 +82,23 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 	}
 
 	slices.SortFunc(docs, func(a, b cms.Document) int { return strings.Compare(a.ID, b.ID) })
-	if q.Perspective == "" {
-		d.known.remember(q, fetched{number: began, tags: tags, digest: digest(docs)})
-	}
 	return docs, nil
 }
 
-// documents runs a query for published documents and returns them with the answer's tags.
-// Where Sanity refuses the token, a public dataset is read without it.
-func (d *Driver) documents(ctx context.Context, query groqQuery) (docs []json.RawMessage, tags []string, err error) {
-	query.tags, query.event = &tags, d.known.recentEvent()
+// documents runs a query. Where Sanity refuses the token for published documents, those of a
+// public dataset are read without it.
+func (d *Driver) documents(ctx context.Context, query groqQuery) (docs []json.RawMessage, err error) {
 	err = d.query(ctx, query, &docs)
 
-	if refused, ok := errors.AsType[*upstream.Error](err); ok && d.token &&
+	if refused, ok := errors.AsType[*upstream.Error](err); ok && d.token && query.perspective == published &&
 		(refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden) {
 		query.anonymous = true
 		var public []json.RawMessage
 		if d.query(ctx, query, &public) == nil && len(public) > 0 {
-			return public, tags, nil
+			return public, nil
 		}
 	}
-	return docs, tags, err
+	return docs, err
 }
 
 // Ping counts the site settings, with the token if there is one: Sanity refuses a wrong
@@ -129,8 +119,7 @@ func (d *Driver) Ping(ctx context.Context) error {
 func (d *Driver) query(ctx context.Context, q groqQuery, v any) error {
 	email, _ := q.params["email"].(string)
 	var answer struct {
-		Result   json.RawMessage `json:"result"`
-		SyncTags []string        `json:"syncTags"`
+		Result json.RawMessage `json:"result"`
 	}
 	options := url.Values{"perspective": {q.perspective}, "returnQuery": {"false"}}
 	if q.event != "" {
@@ -154,9 +143,6 @@ func (d *Driver) query(ctx context.Context, q groqQuery, v any) error {
 		return unavailable(q.op, "the answer has no result")
 	case json.Unmarshal(answer.Result, v) != nil:
 		return unavailable(q.op, "the result has another shape than was asked for")
-	}
-	if q.tags != nil {
-		*q.tags = answer.SyncTags
 	}
 	return nil
 }

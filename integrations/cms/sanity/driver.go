@@ -62,16 +62,14 @@ type Options struct {
 
 // Driver implements every interface of package cms.
 type Driver struct {
-	client  *upstream.Client
-	project string
-	dataset string
-	version string // the API version, with a leading v
-	token   bool   // true if a token is configured
-	log     zerolog.Logger
-	pace    pace
-	known   knowledge
-	drafts  knowledge // what events told of drafts
-	state   state     // how changes are noticed
+	client                    *upstream.Client
+	project                   string
+	dataset                   string
+	version                   string // the API version, with a leading v
+	token                     bool   // true if a token is configured
+	log                       zerolog.Logger
+	pace                      pace
+	liveDocuments, liveDrafts live // the event streams of published documents, and of all
 }
 
 // New returns a driver. It does no I/O; the settings have checked the form of the names.
@@ -93,7 +91,6 @@ func New(opts Options) *Driver {
 		token:   opts.Token != "",
 		log:     opts.Log,
 		pace:    usualPace,
-		known:   knowledge{locales: map[string]fetched{}},
 	}
 }
 

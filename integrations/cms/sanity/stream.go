@@ -2,13 +2,11 @@ package sanity
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -56,8 +54,9 @@ func (w *watch) follow(ctx context.Context) {
 
 		// A stream that is merely cut is expected back at once.
 		lost := !welcomed || errors.Is(err, errAway) || errors.Is(err, errSilent)
-		if lost && w.state.become(cms.WatchAsking, err.Error()) {
+		if lost && w.live.become(cms.WatchAsking, err.Error()) {
 			w.log.Warn().Err(err).Msg("no event stream of the CMS, asking for changes at intervals")
+			w.due()
 		}
 
 		select {
@@ -76,8 +75,9 @@ func (w *watch) stream(ctx context.Context) (welcomed bool, err error) {
 	silence := time.AfterFunc(w.pace.silence, func() { stop(errSilent) })
 	defer silence.Stop()
 
-	request := upstream.Request{Op: "following events", Path: w.path("live/events"), Anonymous: !w.drafts}
-	if w.drafts {
+	request := upstream.Request{Op: "following events", Path: w.path("live/events"), Anonymous: true}
+	if w.perspective == raw {
+		request.Anonymous = false
 		request.Query = url.Values{"includeDrafts": {"true"}}
 	}
 	if w.position != "" {
@@ -93,7 +93,7 @@ func (w *watch) stream(ctx context.Context) (welcomed bool, err error) {
 	alive := &signs{body, func() {
 		silence.Reset(w.pace.silence)
 		if welcomed {
-			w.state.heard()
+			w.live.heard()
 		}
 	}}
 	for event, failure := range sse.Read(alive, &sse.ReadConfig{MaxEventSize: maxEvent}) {
@@ -115,36 +115,26 @@ func (w *watch) handle(event sse.Event) error {
 	resumed := w.position != ""
 	if isHeaderValue(event.LastEventID) {
 		w.position = event.LastEventID
-		w.known.happened(event.LastEventID)
+		w.live.happened(event.LastEventID)
 	}
 
 	switch event.Type {
 	case "welcome":
-		if !resumed {
-			w.owe()
+		if !resumed { // what happened before is not in the stream
+			time.AfterFunc(w.pace.settle, w.due)
 		}
-		w.state.heard()
-		if w.state.become(cms.WatchStream, "") {
+		w.live.heard()
+		if w.live.become(cms.WatchStream, "") {
 			w.log.Info().Msg("following the event stream of the CMS")
 		}
-	case "", "message":
-		var data struct{ Tags []string }
-		_ = json.Unmarshal([]byte(event.Data), &data) // an event without tags may concern everything
-		w.report(func(_ cms.Query, f fetched) bool { return meet(data.Tags, f.tags) })
-	case "restart": // events before this one are lost
-		w.changed(w.scope.Locales)
+	case "", "message", "restart": // events before a restart are lost
+		w.due()
 	case "reconnect":
 		return errReconnect
 	case "goaway":
 		return errAway
 	}
 	return nil
-}
-
-// meet reports whether an event concerns an answer. If either has no tags, it may.
-func meet(event, answer []string) bool {
-	return len(event) == 0 || len(answer) == 0 ||
-		slices.ContainsFunc(event, func(tag string) bool { return slices.Contains(answer, tag) })
 }
 
 // isHeaderValue reports whether the id of an event can be sent back.

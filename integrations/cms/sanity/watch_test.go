@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +16,8 @@ import (
 	"siteapi/integrations/upstream/faulttest"
 )
 
-var watched = cms.Scope{Types: []string{"page"}, Locales: []string{"en", "es"}}
+// types are the document types that are watched.
+var types = []string{"page"}
 
 // watcher is a driver that watches a stub, and a reader that fetches what is reported.
 type watcher struct {
@@ -28,56 +28,47 @@ type watcher struct {
 
 	mu       sync.Mutex
 	reported int
-	titles   map[string]string // by locale, of all documents
+	titles   string // of all documents
 }
 
-// watch watches a hundred times as fast as the service does.
-func watch(t *testing.T, opts sanitytest.Options, faults ...faulttest.Fault) *watcher {
+// watch watches a hundred times as fast as the service does, or as fast.
+func watch(t *testing.T, opts sanitytest.Options, usual bool, faults ...faulttest.Fault) *watcher {
 	t.Helper()
 	stub := start(t, opts, page("a", "", "first"))
-	d := driver(t, stub, sanity.Options{})
-	d.Hurry()
-	return watchWith(t, stub, d, faults...)
-}
-
-func watchWith(
-	t *testing.T, stub *sanitytest.Server, d *sanity.Driver, faults ...faulttest.Fault,
-) *watcher {
-	t.Helper()
-	w := &watcher{t: t, stub: stub, driver: d, titles: map[string]string{}}
-	w.changed(watched.Locales) // the service fetches before it watches
-	w.reported = 0
+	w := &watcher{t: t, stub: stub, driver: driver(t, stub, sanity.Options{})}
+	if !usual {
+		w.driver.Hurry()
+	}
 	w.stub.Fail(faults...)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
-		_ = w.driver.Watch(ctx, watched, w.changed)
+		w.driver.Watch(ctx, types, w.changed)
 		close(ended)
 	}()
 	w.stop = func() { cancel(); <-ended }
 	t.Cleanup(w.stop)
+	w.shows("first") // changes from before it began are reported
 	return w
 }
 
-// changed fetches the locales that the driver reports.
-func (w *watcher) changed(locales []string) {
-	for _, locale := range locales {
-		docs, err := w.driver.Fetch(w.t.Context(), watched.Query(locale))
-		if err != nil {
-			continue
-		}
-		var titles []string
-		for _, doc := range docs {
-			var fields struct{ Title string }
-			_ = json.Unmarshal(doc.Fields, &fields)
-			titles = append(titles, fields.Title)
-		}
-		w.mu.Lock()
-		w.reported++
-		w.titles[locale] = strings.Join(titles, " ")
-		w.mu.Unlock()
+// changed fetches what the driver reports.
+func (w *watcher) changed() {
+	docs, err := w.driver.Fetch(w.t.Context(), cms.Query{Types: types, Locale: "en"})
+	if err != nil {
+		return
 	}
+	var titles []string
+	for _, doc := range docs {
+		var fields struct{ Title string }
+		_ = json.Unmarshal(doc.Fields, &fields)
+		titles = append(titles, fields.Title)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reported++
+	w.titles = strings.Join(titles, " ")
 }
 
 func page(id, language, title string) string {
@@ -104,13 +95,13 @@ func (w *watcher) unpublish(id string) {
 	}
 }
 
-// shows waits until the reader has the titles of a locale.
-func (w *watcher) shows(locale, titles string) {
+// shows waits until the reader has some titles.
+func (w *watcher) shows(titles string) {
 	w.t.Helper()
-	w.until(fmt.Sprintf("%s: %q", locale, titles), func() bool {
+	w.until(titles, func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		return w.titles[locale] == titles
+		return w.titles == titles
 	})
 }
 
@@ -128,8 +119,8 @@ func (w *watcher) until(what string, ok func() bool) {
 	}
 }
 
-// fetches returns how many locales were fetched because they were reported.
-func (w *watcher) fetches() int {
+// reports returns how often the driver reported a change.
+func (w *watcher) reports() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.reported
@@ -146,46 +137,44 @@ func (w *watcher) requests(text string) (n int) {
 }
 
 const (
-	streams = "live/events"
-	checks  = "_id, _type, _rev"
+	streams   = "live/events"
+	questions = "{_id, _rev}"
 )
 
-// The counts are exact only at the usual pace, at which the checks after the start are over
-// before the first change, and no other is due.
-func TestStreamReportsTheLocalesConcerned(t *testing.T) {
+// A change that the stream reports is asked for, and reported if it concerns the types.
+func TestStreamReportsChanges(t *testing.T) {
 	t.Parallel()
-	stub := start(t, sanitytest.Options{}, page("a", "", "first"))
-	w := watchWith(t, stub, driver(t, stub, sanity.Options{}))
+	w := watch(t, sanitytest.Options{}, true)
 	w.mode(cms.WatchStream)
-	w.until("the check of the start", func() bool { return w.requests(checks) > 0 })
-	time.Sleep(time.Second) // until that of the connection is over too, unless one was for both
-	settled := w.requests(checks)
+	time.Sleep(4 * time.Second) // until the question of the connection is over
+	before, asked := w.reports(), w.requests(questions)
 
-	w.publish("b", "es", "hola")
-	w.shows("es", "first hola")
-	w.publish("b", "es", "adiós")
-	w.shows("es", "first adiós")
-	if n := w.fetches(); n != 2 {
-		t.Errorf("%d fetches for two changes in one language, want 2", n)
+	for i := range 3 {
+		began := time.Now()
+		w.publish("a", "", fmt.Sprint("title ", i))
+		w.shows(fmt.Sprint("title ", i))
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("a change was reported after %v", took)
+		}
 	}
-
-	w.publish("a", "", "second")
-	w.shows("en", "second")
-	w.shows("es", "second adiós")
 	w.unpublish("a")
-	w.shows("en", "")
-	w.shows("es", "adiós")
-
-	before := w.fetches()
-	w.publish("c", "ro", "salut") // in a language that is not watched
-	w.publish("drafts.a", "", "draft")
-	w.publish("b", "es", "last")
-	w.shows("es", "last")
-	if n := w.fetches() - before; n != 1 {
-		t.Errorf("%d fetches, want 1 for the one change that concerns the site", n)
+	w.shows("")
+	if n := w.reports() - before; n != 4 {
+		t.Errorf("%d reports of four changes", n)
 	}
-	if n := w.requests(checks) - settled; n != 0 || settled > 2 {
-		t.Errorf("%d checks, and %d more on one connection, want none", settled, n)
+
+	before = w.reports()
+	w.publish("drafts.a", "", "draft")
+	doc := json.RawMessage(`{"_id":"other","_type":"other"}`)
+	if _, err := w.stub.Publish(t.Context(), doc, sanitytest.Webhook{}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Second)
+	if n := w.reports() - before; n != 0 {
+		t.Errorf("%d reports of what does not concern the site", n)
+	}
+	if n := w.requests(questions) - asked; n > 5 {
+		t.Errorf("%d questions about five events", n)
 	}
 }
 
@@ -204,21 +193,14 @@ func TestStreamResumes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := watch(t, sanitytest.Options{})
+			w := watch(t, sanitytest.Options{}, false)
 			w.mode(cms.WatchStream)
-			w.publish("a", "", "second")
-			w.shows("en", "second")
-			w.until("the check of the connection", func() bool { return w.requests(checks) >= 1 })
-
 			for i := range 5 {
 				end(w.stub)
 				w.publish("a", "", fmt.Sprint("title ", i))
-				w.shows("en", fmt.Sprint("title ", i))
+				w.shows(fmt.Sprint("title ", i))
 			}
-			w.until("a connection", func() bool {
-				w.publish("a", "", time.Now().String())
-				return w.driver.Watching().Mode == cms.WatchStream
-			})
+			w.mode(cms.WatchStream)
 		})
 	}
 }
@@ -227,41 +209,33 @@ func TestStreamResumes(t *testing.T) {
 func TestWatchWithoutAStream(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]faulttest.Fault{
-		"refused":   faulttest.Answer(http.StatusInternalServerError),
-		"forbidden": faulttest.Answer(http.StatusForbidden),
-		"missing":   faulttest.Answer(http.StatusNotFound),
-		"a page":    faulttest.Page(http.StatusOK),
-		"hanging":   faulttest.Of(faulttest.Hang),
-		"dripping":  faulttest.Of(faulttest.Drip),
-		"reset":     faulttest.Of(faulttest.Reset),
+		"refused": faulttest.Answer(http.StatusInternalServerError),
+		"missing": faulttest.Answer(http.StatusNotFound),
+		"a page":  faulttest.Page(http.StatusOK),
+		"hanging": faulttest.Of(faulttest.Hang),
+		"reset":   faulttest.Of(faulttest.Reset),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := watch(t, sanitytest.Options{}, fault.On(streams).Times(-1))
+			w := watch(t, sanitytest.Options{}, false, fault.On(streams).Times(-1))
 			w.publish("a", "", "second")
-			w.shows("en", "second")
-			w.publish("b", "es", "hola")
-			w.shows("es", "second hola")
+			w.shows("second")
+			w.until("a reason", func() bool { return w.driver.Watching().Reason != "connecting" })
 			w.mode(cms.WatchAsking)
-			if w.driver.Watching().Reason == "" {
-				t.Error("the state gives no reason")
-			}
 
 			// A deletion leaves no newer document behind.
 			w.unpublish("a")
-			w.shows("en", "")
-			w.shows("es", "hola")
+			w.shows("")
 
-			before := w.fetches()
-			asked := w.requests(checks)
-			w.until("more checks", func() bool { return w.requests(checks) > asked+2 })
-			if n := w.fetches() - before; n != 0 {
-				t.Errorf("%d fetches without a change", n)
+			before, asked := w.reports(), w.requests(questions)
+			w.until("more questions", func() bool { return w.requests(questions) > asked+2 })
+			if n := w.reports() - before; n != 0 {
+				t.Errorf("%d reports without a change", n)
 			}
 
 			w.stub.Recover()
 			w.stub.CutStreams()
-			if name != "hanging" && name != "dripping" {
+			if name != "hanging" {
 				w.mode(cms.WatchStream)
 			}
 		})
@@ -271,14 +245,14 @@ func TestWatchWithoutAStream(t *testing.T) {
 // A stream that falls silent is noticed, and what it did not say is asked for.
 func TestSilentStream(t *testing.T) {
 	t.Parallel()
-	w := watch(t, sanitytest.Options{})
+	w := watch(t, sanitytest.Options{}, false)
 	w.mode(cms.WatchStream)
 	w.stub.Silence(true)
 	w.publish("a", "", "second")
-	w.shows("en", "second")
+	w.shows("second")
 	w.mode(cms.WatchAsking)
 	w.publish("a", "", "third")
-	w.shows("en", "third")
+	w.shows("third")
 	w.stub.Silence(false)
 	w.mode(cms.WatchStream)
 }
@@ -286,20 +260,20 @@ func TestSilentStream(t *testing.T) {
 // Queries show a change later than its event, unless they name the event.
 func TestIndexThatLagsBehind(t *testing.T) {
 	t.Parallel()
-	w := watch(t, sanitytest.Options{IndexLag: time.Hour})
+	w := watch(t, sanitytest.Options{IndexLag: time.Hour}, false)
 	w.mode(cms.WatchStream)
 	for i := range 3 {
 		w.publish("a", "", fmt.Sprint("title ", i))
-		w.shows("en", fmt.Sprint("title ", i))
+		w.shows(fmt.Sprint("title ", i))
 	}
 	w.unpublish("a")
-	w.shows("en", "")
+	w.shows("")
 }
 
 // Many changes at once, failing requests and cut streams lose nothing.
 func TestBurstOverAnUnreliableStream(t *testing.T) {
 	t.Parallel()
-	w := watch(t, sanitytest.Options{})
+	w := watch(t, sanitytest.Options{}, false)
 	w.mode(cms.WatchStream)
 	w.stub.FailRandomly(0.2, 1, faulttest.Of(faulttest.Reset).On(streams))
 	var want []string
@@ -315,14 +289,14 @@ func TestBurstOverAnUnreliableStream(t *testing.T) {
 		}
 	}
 	w.unpublish("a")
-	w.shows("en", strings.Join(want, " "))
+	w.shows(strings.Join(want, " "))
 
 	for _, r := range w.stub.Requests() {
 		if r.API == streams && r.Auth != "none" {
 			t.Fatal("the stream was asked for with the token")
 		}
 	}
-	if w.stop(); !slices.Equal([]string{w.driver.Watching().Mode}, []string{""}) {
+	if w.stop(); w.driver.Watching().Mode != "" {
 		t.Errorf("after the end the state is %+v", w.driver.Watching())
 	}
 }

@@ -105,9 +105,7 @@ func (a *App) Start(ctx context.Context) error {
 	}
 
 	if a.settings.CMSWatch {
-		// Each instance has a file of its own, and with memory:// a cache of its own.
-		shared := a.settings.CMSDriver != "file" && a.systems.valkey != nil
-		a.background.Go(func() { a.content.Watch(ctx, a.systems.cms, shared) })
+		a.background.Go(func() { a.content.Watch(ctx) })
 	}
 
 	if a.Pull != nil {

@@ -46,7 +46,6 @@ type cmsDriver interface {
 	cms.Content
 	cms.Leads
 	cms.Watcher
-	cms.DraftWatcher
 	leads.CMS
 }
 

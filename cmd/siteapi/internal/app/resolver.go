@@ -39,9 +39,8 @@ func newContent(
 ) *content.Service {
 	return content.New(content.Options{
 		CMS:         sys.cms,
-		Drafts:      sys.cms,
+		Watcher:     sys.cms,
 		Cache:       sys.cache,
-		Leases:      sys.data.Tables,
 		Notes:       sys.data.Tables,
 		Prices:      sys.data.Tables,
 		Log:         log,
@@ -222,7 +221,7 @@ func newChecks(
 		Cache:        func(context.Context) (cache.Cache, error) { return sys.cache, nil },
 		CMS:          func() (cms.Content, cms.Eraser, error) { return sys.cms, rules.CMS, nil },
 		CRM:          func() (crm.Lookup, error) { return rules.CRM, nil },
-		Notes:        func(context.Context) (health.Notes, error) { return sys.data.Tables, nil },
+		Notes:        func(context.Context) (store.Notes, error) { return sys.data.Tables, nil },
 		ContentTypes: s.ContentTypes,
 		Preview:      len(s.PreviewTokens) > 0,
 	}

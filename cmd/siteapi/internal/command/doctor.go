@@ -105,7 +105,7 @@ func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
 	d := health.Dependencies{
 		ContentTypes: s.ContentTypes,
 		Preview:      len(s.PreviewTokens) > 0,
-		Notes: func(context.Context) (health.Notes, error) {
+		Notes: func(context.Context) (store.Notes, error) {
 			if err := open(); err != nil {
 				return nil, err
 			}

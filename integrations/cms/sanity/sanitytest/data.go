@@ -20,7 +20,6 @@ const perspectiveSince = "2025-02-19"
 // params are the parameters of a query. A missing one is null to the filter.
 type params struct {
 	Types, IDs, Names       []string
-	Locales                 []string
 	Locale, Type, Email, ID string
 }
 
@@ -38,21 +37,6 @@ var queries = map[string]struct {
 				(language == nil || language == any(p.Locale))
 		},
 		func(d document) any { return d.raw },
-	},
-	`*[_type in $types && !(_id in path("drafts.**")) && !(_id in path("versions.**"))` +
-		` && (language in $locales || !defined(language))]{_id, _type, _rev, language}`: {
-		func(d document, p params) bool {
-			language, _ := d.fields["language"].(string)
-			return slices.Contains(p.Types, d.typ) && isPublished(d.id) &&
-				(d.fields["language"] == nil || slices.Contains(p.Locales, language))
-		},
-		func(d document) any {
-			shown := map[string]any{}
-			for _, name := range []string{"_id", "_type", "_rev", "language"} {
-				shown[name] = d.fields[name]
-			}
-			return shown
-		},
 	},
 	`*[_type in $types]{_id, _rev} | order(_id asc)`: {
 		func(d document, p params) bool { return slices.Contains(p.Types, d.typ) },
@@ -139,11 +123,7 @@ func (s *Server) query(seen Request, version string) answer {
 		result = len(found)
 	}
 
-	return answer{http.StatusOK, encode(map[string]any{
-		"ms":       1,
-		"result":   result,
-		"syncTags": []string{tag(nil), tag(sent.Params.Locale)},
-	})}
+	return answer{http.StatusOK, encode(map[string]any{"ms": 1, "result": result})}
 }
 
 // visible returns the documents that a reader sees, by id, once an event has happened.

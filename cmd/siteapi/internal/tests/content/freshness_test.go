@@ -7,16 +7,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/integrations/cache/cachetest/valkeyserver"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
-	"siteapi/integrations/store/storetest/pgserver"
 	"siteapi/integrations/upstream/faulttest"
 )
 
@@ -49,7 +46,7 @@ func requests(f *apptest.Vendors, api, text string) (n int) {
 
 const (
 	fetchOfContent = "language == $locale"
-	askForChanges  = "_id, _type, _rev"
+	askForChanges  = "{_id, _rev}"
 )
 
 // watches waits until a stream was opened and its check was made.
@@ -100,89 +97,84 @@ func TestPublishWithoutAWebhook(t *testing.T) {
 	}
 }
 
-// TestEqualContentChangesNothing lets the CMS report changes that leave the content as it was.
-func TestEqualContentChangesNothing(t *testing.T) {
+// rested waits until the service has the content, and nothing of the start is left to do. It
+// returns the number of fetches.
+func rested(f *apptest.Vendors) (fetches int) {
+	f.T.Helper()
+	watches(f)
+	apptest.Eventually(f.T, "the content is fetched", func() bool {
+		before := fetches
+		time.Sleep(3500 * time.Millisecond)
+		fetches = requests(f, "query", fetchOfContent)
+		return fetches >= 3 && fetches == before
+	})
+	return fetches
+}
+
+// TestEventWithoutAChange stores a lead, which is an event of the CMS: the content is neither
+// fetched nor invalidated.
+func TestEventWithoutAChange(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
 	s := apptest.Start(t, stubs.Env())
-	watches(stubs)
-	fetches := requests(stubs, "query", fetchOfContent)
+	fetches, asked := rested(stubs), requests(stubs, "query", askForChanges)
 
-	apptest.Eventually(t, "the content is in the cache", func() bool {
-		return requests(stubs, "query", fetchOfContent) >= 3
-	})
-	size := func() int {
-		var answer struct{ Stats struct{ Size int } }
-		if err := json.Unmarshal(s.Do("GET", "/api/cache/clear", "").Body, &answer); err != nil {
-			t.Fatal(err)
-		}
-		return answer.Stats.Size
-	}
-	before := size()
-
-	// Storing a lead is such an event, since its document has no language.
 	if got := s.Through("REST", "submitQuote", map[string]any{"input": apptest.ValidLead("equal")}); got.Status != 200 {
 		t.Fatalf("submit: %s", got.Raw)
 	}
-	apptest.Eventually(t, "the content is compared", func() bool {
-		return requests(stubs, "query", fetchOfContent) >= fetches+3
+	apptest.Eventually(t, "the CMS is asked for changes", func() bool {
+		return requests(stubs, "query", askForChanges) > asked
 	})
-
-	time.Sleep(4 * time.Second) // a change would be fetched again after 1 s and 3 s
-	if n := requests(stubs, "query", fetchOfContent) - fetches; n != 3 {
-		t.Errorf("%d fetches for an event without a change, want one for each of three languages", n)
+	if n := rested(stubs) - fetches; n != 0 {
+		t.Errorf("%d fetches for an event without a change", n)
 	}
-	unchanged := func(when string) {
-		if log := s.Log.String(); strings.Contains(log, "content changed in the CMS") {
-			t.Errorf("%s a change is logged: %s", when, log)
-		}
+	if log := s.Log.String(); strings.Contains(log, "content changed in the CMS") {
+		t.Errorf("a change is logged: %s", log)
 	}
-	unchanged("after a lead")
-	// The lead's own mails add entries, such as its PDF; none of the content's is gone.
-	if after := size(); after < before {
-		t.Errorf("the cache has %d entries, had %d", after, before)
-	}
-
-	fetches = requests(stubs, "query", fetchOfContent)
-	s.Do("POST", "/api/cache/clear?all=true", "", apptest.CacheAuth)
-	if got := s.Through("REST", "submitQuote", map[string]any{"input": apptest.ValidLead("empty")}); got.Status != 200 {
-		t.Fatalf("submit: %s", got.Raw)
-	}
-	apptest.Eventually(t, "the content is compared, and in the cache again", func() bool {
-		return requests(stubs, "query", fetchOfContent) >= fetches+6
-	})
-	time.Sleep(time.Second) // a change is logged when it is in the cache
-	unchanged("with an empty cache")
 }
 
-// TestWatchWithoutAChange lets a service watch for some time: it fetches nothing.
-func TestWatchWithoutAChange(t *testing.T) {
+// TestEqualContentInvalidatesNothing publishes a document as it is already.
+func TestEqualContentInvalidatesNothing(t *testing.T) {
 	t.Parallel()
-	for name, refused := range map[string]bool{"stream": false, "asking": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
-			if refused {
-				stubs.CMS.Fail(faulttest.Answer(http.StatusServiceUnavailable).On("live/events").Times(-1))
-			}
-			s := apptest.Start(t, stubs.Env())
-			watches(stubs)
-			time.Sleep(2 * time.Second)
-			if n := requests(stubs, "query", fetchOfContent); n != 3 {
-				t.Errorf("%d fetches, want the three of the start", n)
-			}
+	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	stubs.Published("same")
+	s := apptest.Start(t, stubs.Env())
+	fetches := rested(stubs)
+	tag := s.Query(apptest.AskHero, nil).Header.Get("ETag")
 
-			if refused {
-				publish(stubs, "h", "es", "asked for")
-				began := time.Now()
-				apptest.Eventually(t, "a change without a stream", func() bool {
-					return bytes.Contains(s.Query(apptest.AskHero, nil).Body, []byte("asked for"))
-				})
-				if took := time.Since(began); took > time.Minute {
-					t.Errorf("a change is seen after %v, want 45s at most", took)
-				}
-			}
-		})
+	raw := json.RawMessage(`{"_id":"h","_type":"heroSection","language":"es","title":"same","_rev":"2"}`)
+	if _, err := stubs.CMS.Publish(t.Context(), raw, sanitytest.Webhook{}); err != nil {
+		t.Fatal(err)
+	}
+	apptest.Eventually(t, "the content is compared, and compared again", func() bool {
+		return requests(stubs, "query", fetchOfContent) >= fetches+9
+	})
+	if n := rested(stubs) - fetches; n != 9 {
+		t.Errorf("%d fetches, want three for each language and none into the cache", n)
+	}
+	if log := s.Log.String(); strings.Contains(log, "content changed in the CMS") {
+		t.Errorf("a change is logged: %s", log)
+	}
+	if again := s.Query(apptest.AskHero, nil).Header.Get("ETag"); again != tag {
+		t.Errorf("the answer is %s, was %s", again, tag)
+	}
+}
+
+// TestWatchWithoutAStream asks at intervals, and fetches only what has changed.
+func TestWatchWithoutAStream(t *testing.T) {
+	t.Parallel()
+	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	stubs.CMS.Fail(faulttest.Answer(http.StatusServiceUnavailable).On("live/events").Times(-1))
+	s := apptest.Start(t, stubs.Env())
+	rested(stubs)
+
+	publish(stubs, "h", "es", "asked for")
+	began := time.Now()
+	apptest.Eventually(t, "a change without a stream", func() bool {
+		return bytes.Contains(s.Query(apptest.AskHero, nil).Body, []byte("asked for"))
+	})
+	if took := time.Since(began); took > time.Minute {
+		t.Errorf("a change is seen after %v, want 45s at most", took)
 	}
 }
 
@@ -200,51 +192,6 @@ func TestWatchOff(t *testing.T) {
 	if got := s.Query(apptest.AskHero, nil); bytes.Contains(got.Body, []byte("unnoticed")) {
 		t.Error("the change was noticed")
 	}
-}
-
-// TestOneInstanceWatches kills the instance that watches: the other takes over, and misses
-// nothing.
-func TestOneInstanceWatches(t *testing.T) {
-	t.Parallel()
-	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
-	stubs.Published("title-0")
-	env := stubs.Environ(map[string]string{
-		"CACHE_URL":    valkeyserver.Start(t).URL(),
-		"DATABASE_URL": pgserver.Start(t).URL("postgres"),
-	})
-
-	first := apptest.Launch(t, t.TempDir(), env...)
-	watches(stubs)
-	second := apptest.Launch(t, t.TempDir(), env...)
-	for i := range 5 {
-		title := fmt.Sprintf("both-%d.", i)
-		publish(stubs, "h", "es", title)
-		first.Shows(title)
-		second.Shows(title)
-	}
-	if n := requests(stubs, "live/events", ""); n != 1 {
-		t.Errorf("%d streams are open, want 1", n)
-	}
-
-	if err := first.End(syscall.SIGKILL); err == nil {
-		t.Fatal("the process was not killed")
-	}
-	publish(stubs, "h", "es", "unattended")
-	began := time.Now()
-	second.Shows("unattended")
-	if took := time.Since(began); took > time.Minute {
-		t.Errorf("a change is seen after %v, want 45s at most", took)
-	}
-	publish(stubs, "h", "es", "attended")
-	second.Shows("attended")
-
-	third := apptest.Launch(t, t.TempDir(), env...)
-	third.Shows("attended")
-	if err := second.End(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	publish(stubs, "h", "es", "handed over")
-	third.Shows("handed over")
 }
 
 // TestWatchIsVisible looks for the state of the watch where operators look.

@@ -1,0 +1,218 @@
+package content
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"siteapi/integrations/cache"
+	"siteapi/integrations/cms"
+	"siteapi/schema"
+)
+
+// An entry of the cache is old when Invalidate or Clear removes it, when it has served its
+// lifetime, or when the cache server was started anew. These call Invalidate: the webhook
+// and operators at once, and renew when the CMS has other content.
+
+// settling are the pauses between renewals after a change, since the CMS announces it before
+// all its servers have it.
+var settling = []time.Duration{time.Second, 2 * time.Second}
+
+// renewRetry is the time from a failed renewal to the next.
+const renewRetry = 3 * time.Second
+
+// Invalidate removes the content of locales from the cache and returns its keys.
+func (c *Service) Invalidate(ctx context.Context, locales []schema.Locale) ([]string, error) {
+	keys := Keys(locales)
+	if len(keys) == 0 {
+		return keys, nil
+	}
+
+	defer c.changing(ctx, locales)()
+	err := c.Cache.Invalidate(ctx, keys...)
+	c.endPauses(locales)
+	c.draftsChanged()
+	if err != nil {
+		return nil, err
+	}
+	return keys, nil
+}
+
+// Clear removes the entries that match a pattern, and returns their number.
+func (c *Service) Clear(ctx context.Context, pattern cache.Pattern) (cleared int, err error) {
+	var locales []schema.Locale
+	for _, locale := range schema.Locales() {
+		if pattern.Match(Key(string(locale))) {
+			locales = append(locales, locale)
+		}
+	}
+
+	defer c.changing(ctx, locales)()
+	cleared, err = c.Cache.Clear(ctx, pattern)
+	c.endPauses(locales)
+	return cleared, err
+}
+
+// endPauses lets content be fetched at once although the CMS failed a moment ago.
+func (c *Service) endPauses(locales []schema.Locale) {
+	for _, locale := range locales {
+		c.state(c.locales[locale], func(s *localeState) { s.paused = time.Time{} })
+	}
+}
+
+// changing has the edge told of locales whose content is about to be invalidated. The caller
+// calls changed when that has happened.
+func (c *Service) changing(ctx context.Context, locales []schema.Locale) (changed func()) {
+	if c.Changing == nil || len(locales) == 0 {
+		return func() {}
+	}
+	for _, locale := range locales {
+		c.state(c.locales[locale], func(s *localeState) { s.announced = new(string) })
+	}
+	return c.Changing(ctx)
+}
+
+// announce has the edge told of a revision that goes into the cache, unless this process
+// fetched the same one before, or has just had it told: the content may have changed
+// unnoticed, also before the process started.
+func (c *Service) announce(ctx context.Context, l *localeContent, revision string) {
+	var last *string
+	c.state(l, func(s *localeState) { last, s.announced = s.announced, &revision })
+	if last != nil && (*last == revision || *last == "") {
+		return
+	}
+
+	c.Count("content_changed", string(l.locale))
+	if c.Changing != nil {
+		c.Changing(ctx)()
+	}
+}
+
+// Warm fetches the content of all locales in the background, so that the first visitor
+// does not wait.
+func (c *Service) Warm() {
+	for _, locale := range schema.Locales() {
+		c.start(func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, cache.FillTimeout)
+			defer cancel()
+			if _, err := c.Read(ctx, locale); err != nil {
+				c.Log.Warn().Err(err).Str("locale", string(locale)).Msg("fetching content for the first time")
+			}
+		})
+	}
+}
+
+// Renew fetches content that the CMS has changed, in the background, until all servers of
+// the CMS have the change.
+func (c *Service) Renew(locales []schema.Locale) {
+	for _, locale := range locales {
+		select {
+		case c.locales[locale].changes <- struct{}{}:
+		default: // a renewal that has not begun is enough for both
+		}
+	}
+}
+
+// keepFresh renews the content of a locale after each change, one renewal at a time. A later
+// change begins the repetitions anew. A failed renewal is repeated until it succeeds.
+func (c *Service) keepFresh(ctx context.Context, l *localeContent) {
+	var next <-chan time.Time // nil: nothing is to be repeated
+	var pauses []time.Duration
+
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.changes:
+			pauses = settling
+		case <-next:
+		}
+
+		changed, err := c.renew(ctx, l)
+		switch {
+		case err != nil:
+			c.Count("content_watch", "error")
+			next = time.After(renewRetry)
+			continue
+		case changed:
+			c.Count("content_watch", "changed")
+			c.Log.Info().Str("locale", string(l.locale)).Msg("content changed in the CMS")
+		default:
+			c.Count("content_watch", "equal")
+		}
+
+		next = nil
+		if len(pauses) > 0 {
+			next, pauses = time.After(pauses[0]), pauses[1:]
+		}
+	}
+}
+
+// renew fetches the content of a locale. If it differs from what is cached it is fetched
+// into the cache; other instances see that as they see any invalidation. It reports whether
+// this process has new content.
+func (c *Service) renew(ctx context.Context, l *localeContent) (changed bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*cache.FillTimeout)
+	defer cancel()
+
+	before := l.current()
+	fetchedAt := c.state(l, nil).fetchedAt
+	now, err := c.Read(ctx, l.locale)
+	if err != nil {
+		return false, err
+	}
+
+	if c.state(l, nil).fetchedAt == fetchedAt { // it was in the cache
+		fetched, _, err := cache.Run(ctx, c.fetch(l))
+		if err != nil {
+			return false, err
+		}
+		if fetched.Revision != now.Revision {
+			// The value is not stored itself: content that was published after it was
+			// fetched may be in the cache already.
+			if _, err := c.Invalidate(ctx, []schema.Locale{l.locale}); err != nil {
+				return false, fmt.Errorf("invalidating content that has changed: %w", err)
+			}
+			if now, err = c.Read(ctx, l.locale); err != nil {
+				return false, err
+			}
+		}
+	}
+	return before != nil && before.Revision != now.Revision, nil
+}
+
+const (
+	// WatchNote is the name of the note that says how an instance notices changes, a
+	// [Watched] as JSON.
+	WatchNote = "watch"
+	// WatchNoted is the longest time between two of these notes.
+	WatchNoted = 5 * time.Second
+)
+
+// Watched is how changes of the content were noticed at a time.
+type Watched struct {
+	cms.Watching
+	At time.Time `json:"at"`
+}
+
+// Watch renews the content after each change that the CMS's driver notices, until ctx ends.
+func (c *Service) Watch(ctx context.Context) {
+	var notes sync.WaitGroup
+	notes.Go(func() {
+		for ctx.Err() == nil {
+			note, _ := json.Marshal(Watched{c.Watcher.Watching(), time.Now()})
+			if err := c.Notes.SetNote(ctx, WatchNote, string(note)); err != nil {
+				c.Log.Debug().Err(err).Msg("noting how the CMS is watched")
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(WatchNoted):
+			}
+		}
+	})
+
+	c.Watcher.Watch(ctx, c.types, func() { c.Renew(schema.Locales()) })
+	notes.Wait()
+}
