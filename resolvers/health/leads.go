@@ -89,9 +89,6 @@ func (d Dependencies) checkEdge(ctx context.Context, warn Warn) (string, error) 
 	return fmt.Sprintf("%d receivers, none is late", len(backlogs)), err
 }
 
-// tooLarge is said of rules whose prices no lead can have.
-const tooLarge = "the dearest choices together cost more than 1,000,000,000 units of the currency"
-
 // checkPrices reads the rules of prices in each locale.
 func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error) {
 	source, _, err := d.CMS()
@@ -120,13 +117,8 @@ func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error
 					"and an option that can't be used prices nothing")
 			}
 		}
-		if rules == nil {
-			continue
-		}
-		if current = rules; rules.CanExceed() && !slices.Contains(seen, tooLarge) {
-			seen = append(seen, tooLarge)
-			warn(tooLarge, "lower the prices, percents or the minimum: a range above that is not shown, "+
-				"and is cut there where it is enforced")
+		if rules != nil {
+			current = rules
 		}
 	}
 

@@ -181,25 +181,15 @@ func TestRangesNoRequestCarries(t *testing.T) {
 	rules, problems := read(t, texts...)
 	const most = 1_000_000_000_00
 	q := rules.Quote(chosen)
-	if !q.TooLarge || q.Min != most || q.Max != most || q.Lines != nil || !rules.CanExceed() || problems != "" {
+	if !q.TooLarge || q.Min != most || q.Max != most || q.Lines != nil || problems != "" {
 		t.Errorf("got %+v, %s", q, problems)
 	}
 
 	// Only the upper bound is too large.
 	rules, _ = read(t, euroRules, option("a", "feature", "a", `,"price":999999900`))
 	q = rules.Quote(chosen[:1])
-	if !q.TooLarge || q.Min != 999_999_900_00 || q.Max != most || !rules.CanExceed() {
+	if !q.TooLarge || q.Min != 999_999_900_00 || q.Max != most {
 		t.Errorf("got %+v", q)
-	}
-
-	// Of two options for one field only one is chosen.
-	two := []string{
-		euroRules,
-		option("a", "complexity", "a", `,"price":600000000`),
-		option("b", "complexity", "b", `,"price":600000000`),
-	}
-	if rules, _ = read(t, two...); rules.CanExceed() {
-		t.Error("one of two options is too dear")
 	}
 }
 

@@ -124,27 +124,6 @@ func (r *Rules) Quote(choices []Choice) Quote {
 	return q
 }
 
-// CanExceed reports whether choices may cost more than an estimate may be. It supposes
-// that the dearest option of a field may also be the one with the highest percent.
-func (r *Rules) CanExceed() bool {
-	var sum, percents int64
-	dearest := map[string]Option{}
-	for _, o := range r.Options {
-		if o.Field == fieldFeatures {
-			sum, percents = sum+o.Price, percents+max(o.Percent, 0)
-			continue
-		}
-		d := dearest[o.Field]
-		dearest[o.Field] = Option{Price: max(d.Price, o.Price), Percent: max(d.Percent, o.Percent)}
-	}
-
-	for _, o := range dearest {
-		sum, percents = sum+o.Price, percents+o.Percent
-	}
-	_, high, _ := r.bounds(sum, percents)
-	return high.Cmp(r.most()) > 0
-}
-
 // most is the most that an estimate may be.
 func (r *Rules) most() *big.Int { return product(maxUnits, scale(r.Currency)) }
 

@@ -6,8 +6,11 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +18,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/cache/cachetest/valkeyserver"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/upstream/faulttest"
@@ -29,13 +33,13 @@ const (
 func edit(f *apptest.Vendors, id, title string) { f.T.Helper(); publish(f, id, "es", title) }
 
 // previewing starts a service whose CMS has a published document, a draft and a release of it.
-func previewing(t *testing.T) (*apptest.Service, *apptest.Vendors) {
+func previewing(t *testing.T, more ...map[string]string) (*apptest.Service, *apptest.Vendors) {
 	t.Helper()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
 	stubs.Published("public-title")
 	edit(stubs, "drafts.h", "secret-draft")
 	edit(stubs, "versions.rSpring.h", "secret-release")
-	return apptest.Start(t, stubs.Env()), stubs
+	return apptest.Start(t, stubs.Env(more...)), stubs
 }
 
 // TestPreview reads one document as each perspective shows it.
@@ -99,6 +103,12 @@ func TestPreviewOfPrices(t *testing.T) {
 	if got := s.Through("REST", "estimateQuote", vars, previewAuth, askDrafts); got.Data["preview"] != true {
 		t.Errorf("it does not say that it is a preview: %s", got.Raw)
 	}
+
+	// So that nothing can be submitted with them, rules of drafts are stored nowhere.
+	stored, err := s.App.Data.Tables.CurrentPriceRules(t.Context(), "en")
+	if err != nil || !strings.Contains(stored.Rules, `"price":100000`) || strings.Contains(stored.Rules, "500000") {
+		t.Errorf("stored rules: %+v, %v", stored, err)
+	}
 }
 
 // TestPreviewIsNotMixedUp reads both kinds of content at once, with equal requests.
@@ -148,10 +158,12 @@ func TestPreviewIsNotMixedUp(t *testing.T) {
 // TestPreviewWithoutAToken tries to read drafts in every way but the right one.
 func TestPreviewWithoutAToken(t *testing.T) {
 	t.Parallel()
-	s, _ := previewing(t)
+	server := valkeyserver.Start(t)
+	s, _ := previewing(t, map[string]string{"CACHE_URL": server.URL(), "CDN_MAX_AGE": "1h"})
 
 	// Whoever previews leaves nothing behind: neither by GET nor by a registered document.
-	hash := `"extensions":{"persistedQuery":{"version":1,"sha256Hash":"` + fmt.Sprintf("%x", sha256.Sum256([]byte(apptest.AskHero))) + `"}}`
+	apq := fmt.Sprintf(`{"persistedQuery":{"version":1,"sha256Hash":"%x"}}`, sha256.Sum256([]byte(apptest.AskHero)))
+	hash := `"extensions":` + apq
 	get := "/graphql?query=" + url.QueryEscape(apptest.AskHero)
 	body, _ := json.Marshal(apptest.AskHero)
 	s.Do("GET", get, "", previewAuth, askDrafts)
@@ -160,6 +172,7 @@ func TestPreviewWithoutAToken(t *testing.T) {
 	for name, got := range map[string]apptest.Response{
 		"GET":         s.Do("GET", get, ""),
 		"a hash":      s.Do("POST", "/graphql", `{`+hash+`}`),
+		"GET a hash":  s.Do("GET", "/graphql?"+url.Values{"extensions": {apq}}.Encode(), ""),
 		"only token":  s.Query(apptest.AskHero, nil, previewAuth),
 		"a parameter": s.Do("GET", get+"&X-Preview=drafts&perspective=drafts", "", previewAuth),
 		"an argument": s.Query(`{ content(documentType: "heroSection", locale: es, id: "drafts.h") { fields } }`, nil),
@@ -176,7 +189,6 @@ func TestPreviewWithoutAToken(t *testing.T) {
 		"operator's token":  {askDrafts, "Authorization: Bearer " + config.DevAdminToken},
 		"an empty token":    {askDrafts, "Authorization: Bearer "},
 		"a part":            {askDrafts, "Authorization: Bearer " + config.DevPreviewToken[:8]},
-		"a session":         {askDrafts, "Cookie: siteapi_session=x"},
 		"a page elsewhere":  {askDrafts, "Origin: https://evil.example"},
 	} {
 		for _, got := range []apptest.Response{s.Query(apptest.AskHero, nil, headers...), s.Do("GET", get, "", headers...)} {
@@ -184,6 +196,26 @@ func TestPreviewWithoutAToken(t *testing.T) {
 				t.Errorf("%s: %d %s", name, got.Status, got.Body)
 			}
 		}
+	}
+
+	// Neither the cache server nor a file has anything of it.
+	values, err := server.Do("EVAL", `local all = {} for _, key in ipairs(redis.call('KEYS', '*')) do
+		all[#all + 1] = key .. tostring(redis.pcall('GET', key)) end return table.concat(all)`, "0")
+	if text := fmt.Sprint(values); err != nil || !strings.Contains(text, "public-title") || strings.Contains(text, "secret") {
+		t.Errorf("the cache server has %s, %v", text, err)
+	}
+	err = filepath.WalkDir(s.DataDir, func(path string, file fs.DirEntry, err error) error {
+		if err != nil || file.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte("secret-draft")) {
+			t.Errorf("%s has a draft", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 
 	// The token opens nothing else.
@@ -204,6 +236,30 @@ func TestPreviewWithoutAToken(t *testing.T) {
 		"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: x-preview")
 	if strings.Contains(strings.ToLower(preflight.Header.Get("Access-Control-Allow-Headers")), "x-preview") {
 		t.Errorf("CORS: %v", preflight.Header)
+	}
+}
+
+// TestPreviewWithALogin shows drafts neither to an operator nor by the token of development.
+func TestPreviewWithALogin(t *testing.T) {
+	t.Parallel()
+	p := apptest.NewProvider(t)
+	p.Set(func() { p.Groups = []string{"ops"} })
+	address := apptest.FreeAddress(t)
+	site := apptest.NewSite(t, append(p.Environ(address), "PREVIEW_TOKENS=another-token-of-previews")...).Start()
+	b := &apptest.Browser{T: t, Base: "http://" + address}
+	if b.SignsIn(); b.Cookie == nil {
+		t.Fatal("there is no login")
+	}
+
+	ask := `{"query":"{ content(documentType: \"heroSection\") { id } }"}`
+	for _, token := range []string{"X-Nothing: 1", "Authorization: Bearer " + config.DevPreviewToken} {
+		resp, answer := b.Send("POST", "/admin/graphql", ask, askDrafts, token)
+		if resp.StatusCode != 401 {
+			t.Errorf("in the inbox, with %q: %d %v", token, resp.StatusCode, answer)
+		}
+		if got := site.Do("POST", "/graphql", ask, askDrafts, "Cookie: "+b.Cookie.String(), token); got.Status != 401 {
+			t.Errorf("at the site, with %q: %d %s", token, got.Status, got.Body)
+		}
 	}
 }
 
@@ -289,7 +345,7 @@ func TestPreviewEvents(t *testing.T) {
 			first, leaveFirst := contentEvents(s)
 			second, leaveSecond := contentEvents(s)
 			apptest.Eventually(t, "drafts are followed", func() bool { return streams() > 0 })
-			time.Sleep(2500 * time.Millisecond) // the first question after changes
+			time.Sleep(4 * time.Second) // the first questions about changes
 			for len(first)+len(second) > 0 {
 				select {
 				case <-first:
