@@ -30,16 +30,6 @@ func TestParsePattern(t *testing.T) {
 	}
 }
 
-func TestZeroPatternMatchesNothing(t *testing.T) {
-	t.Parallel()
-	if cache.Pattern("").Match("") || cache.Pattern("").Match("k") {
-		t.Error("the zero Pattern matches")
-	}
-	if !cache.Pattern("*").Match("") || !cache.Pattern("*").Match("k") {
-		t.Error("\"*\" doesn't match all")
-	}
-}
-
 func TestMatch(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -95,6 +85,9 @@ func TestMatchIsQuick(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	if cache.Pattern("").Match("") {
+		t.Error("the zero Pattern matches something")
+	}
 	key := strings.Repeat("a", 100_000)
 	begin := time.Now()
 

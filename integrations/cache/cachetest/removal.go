@@ -73,32 +73,6 @@ func overtakenFill(t *testing.T, a, b cache.Cache, remove removal) {
 	}
 }
 
-func overtakenRefresh(t *testing.T, a, b cache.Cache, remove removal) {
-	for _, at := range []cache.Cache{a, b} {
-		expired(t, a, "k", "first")
-
-		old, fresh := blocked("old"), newSource("new")
-		get(t, a, "k", old, "first")
-		old.began(t)
-
-		if err := remove(t.Context(), at); err != nil {
-			t.Fatal(err)
-		}
-		get(t, at, "k", fresh, "new")
-
-		close(old.hold)
-		time.Sleep(20 * time.Millisecond) // the old fill ends
-
-		serves(t, a, fresh, "new")
-		serves(t, b, fresh, "new")
-		fresh.wantOneFill(t)
-
-		if err := remove(t.Context(), a); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // neverThePast changes a source, removes its key and reads it back at the same instance:
 // the answer must be at least as new. Readers keep both instances filling all the while.
 func neverThePast(t *testing.T, a, b cache.Cache, remove removal) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/valkey-io/valkey-go"
@@ -12,23 +13,17 @@ import (
 )
 
 // record is an entry as it is stored at the server: two times in milliseconds and the
-// revision, each followed by a space, and then the value. Reading it copies nothing.
+// revision, each followed by a space, and then the value.
 type record struct {
 	cache.Entry
 	until time.Time // the end of its freshness
 }
 
-const (
-	timeLength     = 13
-	revisionLength = 22
-	headerLength   = 2*timeLength + revisionLength + 3
-)
-
 func (r record) fresh() bool { return time.Now().Before(r.until) }
 
 // times returns the beginning of the stored form: both times, each followed by a space.
 func (r record) times() string {
-	return fmt.Sprintf("%0*d %0*d ", timeLength, r.StoredAt.UnixMilli(), timeLength, r.until.UnixMilli())
+	return fmt.Sprintf("%d %d ", r.StoredAt.UnixMilli(), r.until.UnixMilli())
 }
 
 func encode(r record) string { return r.times() + r.Revision + " " + string(r.Value) }
@@ -38,24 +33,22 @@ func decode(m *valkey.ValkeyMessage) (record, error) {
 	if err != nil {
 		return record{}, err
 	}
-	if len(text) < headerLength {
+	fields := strings.SplitN(text, " ", 4)
+	if len(fields) < 4 {
 		return record{}, errors.New("the server holds something that is not an entry")
 	}
 
-	value, err := m.AsBytes() // the same memory as text
-	storedAt, storedErr := strconv.ParseInt(text[:timeLength], 10, 64)
-	until, untilErr := strconv.ParseInt(text[timeLength+1:2*timeLength+1], 10, 64)
+	bytes, err := m.AsBytes() // the same memory as text: large values are not copied
+	storedAt, storedErr := strconv.ParseInt(fields[0], 10, 64)
+	until, untilErr := strconv.ParseInt(fields[1], 10, 64)
 	if err := errors.Join(err, storedErr, untilErr); err != nil {
 		return record{}, fmt.Errorf("reading an entry: %w", err)
 	}
 
-	revision := text[2*timeLength+2 : headerLength-1]
-	return record{
-		cache.Entry{
-			Value:    value[headerLength:],
-			Revision: revision,
-			StoredAt: time.UnixMilli(storedAt),
-		},
-		time.UnixMilli(until),
-	}, nil
+	entry := cache.Entry{
+		Value:    bytes[len(text)-len(fields[3]):],
+		Revision: fields[2],
+		StoredAt: time.UnixMilli(storedAt),
+	}
+	return record{entry, time.UnixMilli(until)}, nil
 }

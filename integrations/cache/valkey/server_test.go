@@ -11,7 +11,6 @@ import (
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/cachetest/valkeyserver"
-	"siteapi/integrations/cache/valkey"
 	"siteapi/integrations/valkeyconn"
 )
 
@@ -235,36 +234,6 @@ func TestServerWithoutMemory(t *testing.T) {
 	}
 }
 
-// TestLeaseOfADeadInstance waits for the end of a lease whose owner has died.
-func TestLeaseOfADeadInstance(t *testing.T) {
-	t.Parallel()
-	server := valkeyserver.Start(t)
-	c := open(t, server.URL(), "p:")
-
-	ask(t, server, "SET", "p:lease:k", "someone", "PX", "300")
-
-	began := time.Now()
-	read(t, c, "k", newContent("v"), "v")
-	if took := time.Since(began); took < 200*time.Millisecond {
-		t.Errorf("it took %v, want what was left of the lease", took)
-	}
-}
-
-// TestChangesByHand checks that an operator's commands reach the copies too.
-func TestChangesByHand(t *testing.T) {
-	t.Parallel()
-	server := valkeyserver.Start(t)
-	c, s := open(t, server.URL(), "p:"), newContent("v")
-	for _, command := range [][]string{{"FLUSHALL"}, {"DEL", "p:entry:k"}, {"PEXPIRE", "p:entry:k", "1"}} {
-		read(t, c, "k", s, "v")
-		ask(t, server, command...)
-		eventually(t, "the copy goes with "+command[0], func() bool {
-			_, ok := c.Peek(t.Context(), "k")
-			return !ok
-		})
-	}
-}
-
 // TestLeastPrivileges uses an account with only the privileges that the manual lists,
 // among the keys of other services.
 func TestLeastPrivileges(t *testing.T) {
@@ -319,22 +288,6 @@ func TestAddresses(t *testing.T) {
 
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
-		}
-	}
-}
-
-func BenchmarkRead(b *testing.B) {
-	conn, err := valkeyconn.Open(b.Context(), valkeyserver.Start(b).URL(), valkey.DropRestored("p:"), func(bool, error) {})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer conn.Close()
-
-	c, s := valkey.New(conn, "p:"), newContent(strings.Repeat("x", 20_000))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := c.Get(b.Context(), "content:locale:en", s.fill); err != nil {
-			b.Fatal(err)
 		}
 	}
 }

@@ -10,9 +10,8 @@ import (
 )
 
 const (
-	countPause = time.Second            // shortest time from one count of the entries to the next
-	countLimit = 500 * time.Millisecond // longest time of one count
-	countShare = 20                     // a count is followed by a pause of so many times its length
+	countLimit = 500 * time.Millisecond // longest time of one count of the entries
+	countPause = 20                     // a count is followed by a pause of so many times its length
 )
 
 // count is the latest number of entries. Counting walks over all keys of the database,
@@ -64,7 +63,6 @@ func (c *Cache) size() int {
 		c.counted.size = size
 	}
 
-	took := time.Since(began)
-	c.counted.next = began.Add(max(countPause, countShare*took))
+	c.counted.next = began.Add(max(time.Second, countPause*time.Since(began)))
 	return c.counted.size
 }
