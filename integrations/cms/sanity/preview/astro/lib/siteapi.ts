@@ -1,4 +1,4 @@
-import type {Cookies} from 'astro'
+import type {AstroCookies} from 'astro'
 
 const service = process.env.SITEAPI_URL!
 const token = process.env.SITEAPI_PREVIEW_TOKEN! // one of the service's PREVIEW_TOKENS; never PUBLIC_
@@ -13,17 +13,17 @@ async function proof() {
 }
 
 /** Reports whether the page is shown to an editor. */
-export const previews = async (cookies: Cookies) => cookies.get(cookie)?.value === (await proof())
+export const previews = async (cookies: AstroCookies) => cookies.get(cookie)?.value === (await proof())
 
 /** Begins a preview. The Studio shows the site in a frame, hence the options. */
-export async function begin(cookies: Cookies) {
+export async function begin(cookies: AstroCookies) {
   cookies.set(cookie, await proof(), {path: '/', httpOnly: true, secure: true, sameSite: 'none', partitioned: true})
 }
 
-export const end = (cookies: Cookies) => cookies.delete(cookie, {path: '/'})
+export const end = (cookies: AstroCookies) => cookies.delete(cookie, {path: '/'})
 
 /** Asks the service: for what is published, or in a preview for drafts. Pages that call it are rendered on demand. */
-export async function query<T>(document: string, variables: {locale: string}, cookies: Cookies): Promise<T> {
+export async function query<T>(document: string, variables: {locale: string}, cookies: AstroCookies): Promise<T> {
   const answer = await fetch(`${service}/graphql`, {
     method: 'POST',
     headers: (await previews(cookies)) ? headers : {'Content-Type': 'application/json'},
