@@ -181,13 +181,13 @@ func (e *editor) change(ctx context.Context) (waiting []change) {
 	e.latest[c.document] = c.number
 	if present && rand.N(4) == 0 {
 		e.unpublished[c.document] = c.number
-		harness.Must(e.cms.Unpublish(ctx, c.document, sanitytest.Webhook{}))
+		e.cms.Unpublish(c.document)
 		return waiting
 	}
 
 	doc := fmt.Sprintf(`{"_id":%q,"_type":"heroSection","language":%q,"title":"%d"}`,
 		c.document, []string{"en", "es", "ro"}[n%3], c.number)
-	harness.Must(e.cms.Publish(ctx, json.RawMessage(doc), sanitytest.Webhook{}))
+	harness.Check(e.cms.Publish(json.RawMessage(doc)))
 	return waiting
 }
 

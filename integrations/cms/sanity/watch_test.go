@@ -83,16 +83,14 @@ func page(id, language, title string) string {
 func (w *watcher) publish(id, language, title string) {
 	w.t.Helper()
 	doc := json.RawMessage(page(id, language, title))
-	if _, err := w.stub.Publish(w.t.Context(), doc, sanitytest.Webhook{}); err != nil {
+	if err := w.stub.Publish(doc); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 func (w *watcher) unpublish(id string) {
 	w.t.Helper()
-	if _, err := w.stub.Unpublish(w.t.Context(), id, sanitytest.Webhook{}); err != nil {
-		w.t.Fatal(err)
-	}
+	w.stub.Unpublish(id)
 }
 
 // shows waits until the reader has some titles.
@@ -166,7 +164,7 @@ func TestStreamReportsChanges(t *testing.T) {
 	before = w.reports()
 	w.publish("drafts.a", "", "draft")
 	doc := json.RawMessage(`{"_id":"other","_type":"other"}`)
-	if _, err := w.stub.Publish(t.Context(), doc, sanitytest.Webhook{}); err != nil {
+	if err := w.stub.Publish(doc); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(time.Second)

@@ -62,7 +62,7 @@ func TestInstancesOfTwoConfigurations(t *testing.T) {
 	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
 	stubs.Published("first title")
 	env := func(types string) []string {
-		return stubs.Environ(map[string]string{"CACHE_URL": valkey.URL(), "CONTENT_TYPES": types})
+		return stubs.Environ(map[string]string{"CACHE_URL": valkey.URL(), "CONTENT_TYPES": types, "CMS_WATCH": "off"})
 	}
 	a := apptest.Launch(t, t.TempDir(), env("heroSection")...)
 	b := apptest.Launch(t, t.TempDir(), env("heroSection,faq")...)

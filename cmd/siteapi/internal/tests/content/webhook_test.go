@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cms/sanity/sanitytest"
-	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
 // hookBody is a payload whose bytes no encoder would write again: a signature over
@@ -113,65 +111,5 @@ func TestWebhookSignature(t *testing.T) {
 	}
 	if log := s.Log.String(); strings.Contains(log, "-secret") || strings.Contains(log, "v1=") {
 		t.Error("the log holds a secret or a signature")
-	}
-}
-
-// TestWebhookOfTheVendor has the stub send its own webhook, signed, until it is answered
-// with success.
-func TestWebhookOfTheVendor(t *testing.T) {
-	t.Parallel()
-	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
-	s := apptest.Start(t, stubs.Env(map[string]string{"CMS_WEBHOOK_SIGNING_SECRET": "hush"}))
-	hook := sanitytest.Webhook{
-		URL:    s.Base + "/api/webhooks/cms",
-		Token:  config.DevWebhookSecret,
-		Secret: "hush",
-		Tries:  3,
-	}
-
-	for _, tt := range []struct {
-		change func(*sanitytest.Webhook)
-		status int
-	}{
-		{func(*sanitytest.Webhook) {}, 200},
-		{func(w *sanitytest.Webhook) { w.Secret = "other" }, 401},
-		{func(w *sanitytest.Webhook) { w.Token = "other" }, 401},
-	} {
-		w := hook
-		tt.change(&w)
-
-		status, err := stubs.CMS.Publish(t.Context(),
-			json.RawMessage(`{"_id":"heroSection-es","_type":"heroSection","language":"es","title":"x"}`), w)
-		if err != nil || status != tt.status {
-			t.Errorf("%d %v, want %d", status, err, tt.status)
-		}
-	}
-
-	if status, err := stubs.CMS.Unpublish(t.Context(), "heroSection-es", hook); err != nil || status != 200 {
-		t.Errorf("unpublishing: %d %v", status, err)
-	}
-
-	const ask = `{ content(documentType: "heroSection", locale: es) { id } }`
-	if got := s.Query(ask, nil); string(got.Body) != `{"data":{"content":[]}}` {
-		t.Errorf("after unpublishing: %s", got.Body)
-	}
-}
-
-// Two notifications as aliases of one request are two notifications, and so is a
-// repetition.
-func TestWebhooksInOneRequest(t *testing.T) {
-	t.Parallel()
-	s := apptest.Start(t, nil)
-	const body = `{"query":"mutation {` +
-		` a: receiveCmsWebhook(payload: {_type: \"heroSection\", language: \"es\"}) { invalidated }` +
-		` b: receiveCmsWebhook(payload: {_type: \"heroSection\", language: \"ro\"}) { invalidated } }"}`
-	const want = `{"data":{"a":{"invalidated":["content:locale:es"]},` +
-		`"b":{"invalidated":["content:locale:ro"]}}}`
-
-	for range 2 {
-		if got := s.Do("POST", "/graphql", body, apptest.HookAuth,
-			"idempotency-key: delivery-1").Body; string(got) != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
 	}
 }
