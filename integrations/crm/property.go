@@ -152,12 +152,12 @@ func contactProperties() []Property {
 		{
 			"quote_min", "estimate.min", Number,
 			"Quote: estimate from", "Lower bound of the estimate, in the quote's currency.",
-			func(l Contact) string { return decimal(l.Lead.Estimate.Min) },
+			func(l Contact) string { return bound(l, l.Lead.Estimate.Min) },
 		},
 		{
 			"quote_max", "estimate.max", Number,
 			"Quote: estimate to", "Upper bound of the estimate, in the quote's currency.",
-			func(l Contact) string { return decimal(l.Lead.Estimate.Max) },
+			func(l Contact) string { return bound(l, l.Lead.Estimate.Max) },
 		},
 		{
 			"quote_currency", "estimate.currency", Text,
@@ -238,8 +238,13 @@ func supersedes(l Contact, current map[string]string) bool {
 	return l.Lead.ID >= current[PropLeadID]
 }
 
-// decimal formats a number for a CRM: without an exponent or trailing zeros.
-func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+// bound returns a bound of the estimate; nothing where there is no price.
+func bound(l Contact, f float64) string {
+	if l.Lead.ToBeAgreed() {
+		return ""
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
 
 // same reports whether two values mean the same. A CRM may return a time or a number in
 // another notation than it was given.

@@ -104,6 +104,11 @@ func TestChanges(t *testing.T) {
 				"quote_submitted_at": "2026-01-31T09:30:00.001Z",
 			},
 		},
+		"a price to be agreed is no number": {
+			func(s *lead.Lead) { s.SubmittedAt, s.Estimate.Max = s.SubmittedAt.Add(time.Millisecond), 0 },
+			complete,
+			map[string]string{"quote_min": "", "quote_max": "", "quote_submitted_at": "2026-01-31T09:30:00.001Z"},
+		},
 		"an older one clears nothing": {
 			func(s *lead.Lead) { s.SubmittedAt = s.SubmittedAt.Add(-time.Millisecond) },
 			with("quote_message", "Hello"),

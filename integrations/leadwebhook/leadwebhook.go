@@ -146,9 +146,13 @@ func message(lead *Announcement) string {
 		}
 	}
 
+	price := amount(e.Min) + " to " + amount(e.Max) + " " + e.Currency
+	if lead.ToBeAgreed() {
+		price = "to be agreed"
+	}
 	choices := append([]string{s.ProjectType}, s.Features...)
-	text := fmt.Sprintf("New lead %s: %s\n%s, %s to %s %s", lead.Reference, strings.Join(who, ", "),
-		strings.Join(choices, ", "), amount(e.Min), amount(e.Max), e.Currency)
+	text := fmt.Sprintf("New lead %s: %s\n%s, %s", lead.Reference, strings.Join(who, ", "),
+		strings.Join(choices, ", "), price)
 	if status := string(lead.PriceStatus); status != "" {
 		text += ", price " + strings.ToLower(strings.ReplaceAll(status, "_", " "))
 	}

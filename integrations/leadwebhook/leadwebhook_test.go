@@ -170,6 +170,19 @@ func TestMessage(t *testing.T) {
 	}
 }
 
+func TestMessageWithoutAPrice(t *testing.T) {
+	t.Parallel()
+	lead := newLead()
+	lead.Estimate.Min, lead.Estimate.Max = 0, 0
+	address, got := receiver(t)
+	if err := webhook(t, leadwebhook.Options{URL: address, Slack: true}).Announce(t.Context(), lead); err != nil {
+		t.Fatal(err)
+	}
+	if text := (<-got).body; !strings.Contains(text, `blog, to be agreed\n`) {
+		t.Errorf("sent %s", text)
+	}
+}
+
 // TestMessageHasEveryField fails if a field of a lead does not reach Slack.
 func TestMessageHasEveryField(t *testing.T) {
 	t.Parallel()
