@@ -2,6 +2,7 @@ package operators
 
 import (
 	"context"
+	"time"
 
 	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
@@ -131,7 +132,7 @@ func (r *Resolver) EraseLeads(
 		return nil, coded(err)
 	}
 	shown := NewReceipt(receipt)
-	shown.FinishedAt = r.Now().UTC()
+	shown.FinishedAt = r.Now().UTC().Truncate(time.Second)
 	return shown, nil
 }
 

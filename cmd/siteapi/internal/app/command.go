@@ -120,7 +120,6 @@ func OperatorDrivers(getenv func(string) string) (d command.Drivers, err error) 
 
 	d = command.Drivers{
 		Getenv:       getenv,
-		SettingsOf:   settingsOf,
 		CheckServing: CheckServing,
 		OpenDatabase: func(ctx context.Context, s *config.Settings) (*command.Database, error) {
 			return OpenDatabase(ctx, s, log, metrics)
@@ -141,10 +140,10 @@ func OperatorDrivers(getenv func(string) string) (d command.Drivers, err error) 
 			return lockDatabase(context.Background(), s, true)
 		},
 	}
-	d.OpenOperation = func(
-		ctx context.Context, s *config.Settings, op *documents.Operation,
+	d.OpenExecutor = func(
+		ctx context.Context, d command.Drivers, s *config.Settings, service command.Service, op *documents.Operation,
 	) (documents.Executor, func() error, error) {
-		return openOperation(ctx, d, s, op, log)
+		return openExecutor(ctx, d, s, service, op, log)
 	}
 	d.Operations, err = documents.All()
 	return d, err

@@ -2,6 +2,10 @@ package app
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
 	"slices"
 	"time"
 
@@ -12,50 +16,55 @@ import (
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/memory"
+	mailfile "siteapi/integrations/mail/file"
 	"siteapi/resolvers"
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/executor"
 	"siteapi/resolvers/leads"
-	"siteapi/resolvers/operators"
+	"siteapi/resolvers/quotes"
 	documents "siteapi/schema/operations"
 )
 
-// ofContent reports whether an operation reads the content of the CMS, and not the database.
-func ofContent(op *documents.Operation) bool {
-	return slices.Contains([]string{"content", "SiteSettings"}, op.Root.Name)
-}
-
-// settingsOf lists the settings that the command of an operation needs, beside those of the
-// database.
-func settingsOf(op *documents.Operation) []string {
-	if ofContent(op) {
-		return []string{"CMS_DRIVER", "CMS_FILE", "SANITY_*", "CONTENT_TYPES", "CONTENT_TTL"}
-	}
-	return nil
-}
-
-// openOperation opens what the command of an operation needs, and returns the executor that
-// runs it.
-func openOperation(
-	ctx context.Context, d command.Drivers, s *config.Settings, op *documents.Operation, log zerolog.Logger,
-) (documents.Executor, func() error, error) {
+// openExecutor opens what the command of an operation needs, and nothing else. It returns the
+// executor that runs the operation, with the resolvers that the service uses.
+func openExecutor(
+	ctx context.Context, d command.Drivers, s *config.Settings, service command.Service,
+	op *documents.Operation, log zerolog.Logger,
+) (_ documents.Executor, closing func() error, err error) {
 	m := telemetry.NewMetrics(Version())
 	resolver := &resolvers.Resolver{Log: log, Version: Version(), Count: m.Event}
-	size, closing := func() int { return 0 }, func() error { return nil }
+	size := func() int { return 0 }
 
-	if ofContent(op) {
+	needs := command.NeedsOf(op)
+	if needs.System == command.OnContent {
 		site, err := openContent(s, log, m)
 		if err != nil {
 			return nil, nil, err
 		}
 		resolver.Content, size = site, site.Size
+		resolver.Quotes = quotes.New(quotes.Deps{Content: site, Log: log, Now: time.Now})
 		closing = func() error { return site.Close(ctx) }
 	} else {
+		// This process opens the database next, and file drivers create their folders only in
+		// a DATA_DIR that has one.
+		idle := d.DatabaseIdle(s)
 		data, err := d.OpenExisting(ctx, s)
 		if err != nil {
 			return nil, nil, err
 		}
-		resolver.Operators, closing = newCommandOperators(s, log, m, data), data.Close
+
+		rules := newCommandRules(s, data)
+		if needs.System == command.OnLeads {
+			if err := openUpstreams(ctx, d, s, data, rules); err != nil {
+				return nil, nil, errors.Join(err, data.Close())
+			}
+			rules.ClearPDFs = func(ctx context.Context, pattern cache.Pattern) (int, error) {
+				return clearPDFs(ctx, d, s, service, pattern, idle)
+			}
+		}
+		// Nothing is sent, and nothing is logged: what is shown is in the audit.
+		resolver.Operators = newOperators(zerolog.Nop(), data, rules, newMails(s, log, m, data, nil, nil))
+		closing = data.Close
 	}
 
 	return executor.New(executor.Options{
@@ -67,12 +76,9 @@ func openOperation(
 	}), closing, nil
 }
 
-// newCommandOperators returns the resolver of the fields of operators. It sends nothing, and
-// logs nothing: what is shown is in the audit.
-func newCommandOperators(
-	s *config.Settings, log zerolog.Logger, m *telemetry.Metrics, data *command.Database,
-) *operators.Resolver {
-	rules := &leads.Service{
+// newCommandRules returns the rules of leads on a database.
+func newCommandRules(s *config.Settings, data *command.Database) *leads.Service {
+	return &leads.Service{
 		Archive:    data.Archive,
 		Work:       data.Tables,
 		Deliveries: data.Tables,
@@ -81,7 +87,57 @@ func newCommandOperators(
 		Truncate:   data.Truncate,
 		OutOfReach: command.OutOfReach(s),
 	}
-	return newOperators(zerolog.Nop(), data, rules, newMails(s, log, m, data, nil, nil))
+}
+
+// openUpstreams opens the CMS and the CRM for the rules of leads. The settings must be those of
+// the service: with others, a command would look for leads in the wrong place and find none.
+func openUpstreams(
+	ctx context.Context, d command.Drivers, s *config.Settings, data *command.Database, rules *leads.Service,
+) error {
+	if err := command.CheckSystems(ctx, data.Tables, s); err != nil {
+		return err
+	}
+
+	source, err := d.OpenCMS(s)
+	if err != nil {
+		return err
+	}
+	contacts, err := d.OpenCRM(s)
+	if err != nil {
+		return err
+	}
+	rules.CMS, rules.CRM, rules.Mails = source, contacts, mailfile.Open(s.MailPath())
+	return nil
+}
+
+// clearPDFs clears PDFs from the cache. One in memory is that of the running service; if the
+// database is idle, no service is running, and there are none.
+func clearPDFs(
+	ctx context.Context, d command.Drivers, s *config.Settings, service command.Service,
+	pattern cache.Pattern, idle bool,
+) (int, error) {
+	if s.CacheURL.Scheme != "memory" {
+		shared, err := d.OpenCache(ctx, s)
+		if err != nil {
+			return 0, err
+		}
+		n, err := shared.Clear(ctx, pattern)
+		return n, errors.Join(err, shared.Close())
+	}
+
+	i := slices.IndexFunc(d.Operations, func(op *documents.Operation) bool { return op.Root.Name == "clearCache" })
+	answer, problem := service.Run(ctx, d.Operations[i], map[string]any{"pattern": string(pattern)})
+	if problem != nil {
+		if _, dialing := errors.AsType[*net.OpError](problem.Err); dialing && idle {
+			return 0, nil
+		}
+		return 0, fmt.Errorf("%s PDFs stay in the memory of a running service for an hour: "+
+			"add --server, or restart the service", problem.Message)
+	}
+
+	var cleared struct{ Cleared int }
+	err := json.Unmarshal(answer, &cleared)
+	return cleared.Cleared, err
 }
 
 // openContent opens the CMS for the fields of visitors. Its content is cached nowhere.

@@ -24,7 +24,7 @@ func (d Drivers) crmCommands() *cobra.Command {
 }
 
 func pullOutcomes(ctx context.Context, c *call) error {
-	if err := c.sameSystems(ctx, "CRM_DRIVER", "HUBSPOT_API_URL"); err != nil {
+	if err := CheckSystems(ctx, c.db.Tables, c.settings, "CRM_DRIVER", "HUBSPOT_API_URL"); err != nil {
 		return err
 	}
 	contacts, err := c.drivers.OpenCRM(c.settings)

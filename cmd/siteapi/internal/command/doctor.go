@@ -94,12 +94,9 @@ func (cmd *examine) run(ctx context.Context, c *call) error {
 }
 
 func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
-	service := cmd.server.base(c)
 	s := c.settings
-	stored, idle := existing(s) == nil, false
-	if stored {
-		idle = c.drivers.databaseIdle(s)
-	}
+	service := serviceAt(cmd.server.address, s).Address
+	stored, idle := existing(s) == nil, c.drivers.DatabaseIdle(s)
 	open := sync.OnceValue(func() error { return c.openDatabase(ctx) })
 
 	d := health.Dependencies{
@@ -148,7 +145,7 @@ func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
 		Name:   "service",
 		Advice: "name the service's address with --server if it is another; its log says why it is not ready",
 		Run: func(ctx context.Context, warn health.Warn) (string, error) {
-			answer, err := ask(ctx, http.MethodGet, service+"/readyz", "")
+			answer, err := ask(ctx, http.MethodGet, service+"/readyz", "", nil)
 			switch {
 			case err != nil && idle:
 				warn("none runs: no process has the database open, and leads that it holds are not delivered",

@@ -1,9 +1,7 @@
 package command
 
 import (
-	"cmp"
 	"errors"
-	"net"
 	"strings"
 	"time"
 
@@ -40,24 +38,6 @@ func (s *server) flags(f *pflag.FlagSet) {
 	})
 }
 
-// base returns the value of --server, or else the address on this machine that
-// LISTEN_ADDR names.
-func (s *server) base(c *call) string {
-	host, port, _ := net.SplitHostPort(c.settings.ListenAddr)
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = ""
-	}
-	return cmp.Or(s.address, "http://"+net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port))
-}
-
-func timeVar(f *pflag.FlagSet, value *time.Time, name, usage string) {
-	f.Func(name, usage+" `time`: 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z", func(given string) error {
-		at, err := parseTime(given)
-		*value = at
-		return err
-	})
-}
-
 // parseTime reads a time, or a duration before now.
 func parseTime(given string) (time.Time, error) {
 	if d, err := config.Duration(given); err == nil {
@@ -70,22 +50,6 @@ func parseTime(given string) (time.Time, error) {
 	}
 	return time.Time{}, errors.New("must be a duration such as 36h or 30d, 36500d at most, " +
 		"a day such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z")
-}
-
-// period is a period of time; a zero time does not bound it.
-type period struct{ since, until time.Time }
-
-func (p *period) flags(f *pflag.FlagSet, what string) {
-	timeVar(f, &p.since, "since", "only "+what+" since that")
-	timeVar(f, &p.until, "until", "only "+what+" before that")
-}
-
-// valid returns an error if nothing can be in the period.
-func (p *period) valid() error {
-	if !p.until.IsZero() && !p.since.Before(p.until) {
-		return errors.New("--until: must be later than --since")
-	}
-	return nil
 }
 
 // words lists the values of an enum in the form in which they are typed and printed, such

@@ -17,6 +17,7 @@ import (
 	"siteapi/integrations/mail/eml"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/leadmail"
+	"siteapi/resolvers/operators"
 	"siteapi/schema"
 )
 
@@ -88,12 +89,10 @@ func (cmd *previewMail) flags(f *pflag.FlagSet) {
 }
 
 func (cmd *previewMail) run(ctx context.Context, c *call) error {
-	found, err := c.named(ctx, cmd.lead)
-	if err != nil {
-		return err
+	l, err := c.rules.Find(ctx, cmd.lead)
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("%s: there is no such lead: `siteapi leads list` lists them", cmd.lead)
 	}
-
-	l, err := c.db.Quotes.Lead(ctx, found[0].ID)
 	if err != nil {
 		return err
 	}
@@ -111,7 +110,8 @@ func (cmd *previewMail) run(ctx context.Context, c *call) error {
 	return cmd.output.write(c, func(w io.Writer) (string, error) {
 		data, err := eml.Encode(m)
 		if err == nil {
-			err = c.record(ctx, c.entry(schema.AuditActionOpened, found[0].ID, nil))
+			opened := operators.AuditEntry(actor(), schema.AuditActionOpened, l.ID, nil, time.Now())
+			err = c.db.Tables.Record(ctx, opened)
 		}
 		if err == nil {
 			_, err = w.Write(data)

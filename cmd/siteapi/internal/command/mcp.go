@@ -33,7 +33,7 @@ func (d Drivers) mcpCommand() *cobra.Command {
 			tools := slices.DeleteFunc(slices.Clone(d.Operations), func(op *operations.Operation) bool {
 				return op.Tool == nil || op.Tool.Audience != operations.Operator || op.Root.Name == "serviceHealth"
 			})
-			exec, closing, err := d.OpenOperation(c.Context(), s, tools[0])
+			exec, closing, err := d.OpenExecutor(c.Context(), d, s, Service{}, tools[0])
 			if err != nil {
 				return err
 			}

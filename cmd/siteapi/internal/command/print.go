@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,10 +22,10 @@ import (
 // lines of a name and a value.
 func (r *document) print(w io.Writer, values []json.RawMessage, more bool) error {
 	if r.json {
-		if names := r.op.Command.Args; len(names) != 1 || r.op.Argument(names[0]).Type.Elem != nil {
-			return printJSON(w, values[0])
+		if r.repeats() {
+			return printJSON(w, values)
 		}
-		return printJSON(w, values)
+		return printJSON(w, values[0])
 	}
 
 	for i, raw := range values {
@@ -59,13 +60,7 @@ func (r *document) printText(w io.Writer, raw json.RawMessage, value any) {
 	case len(r.op.Command.Columns) == 0:
 		_, _ = fmt.Fprintln(w, r.cellText(nil, value))
 	case isObject:
-		rest := map[string]any{}
-		for name, member := range object {
-			if _, isList := member.([]any); !isList {
-				rest[name] = member
-			}
-		}
-		printFields(w, rest)
+		r.printRest(w, object)
 	}
 
 	for _, t := range r.tables(value) {
@@ -89,6 +84,18 @@ func (r *document) printText(w io.Writer, raw json.RawMessage, value any) {
 			lines.AppendRow(cells)
 		}
 		_, _ = fmt.Fprintln(w, lines.Render())
+	}
+}
+
+// printRest prints the fields of an object that are no tables, in the order of the document.
+func (r *document) printRest(w io.Writer, object map[string]any) {
+	for _, f := range schema.Fields(r.op.Root.SelectionSet) {
+		isTable := slices.ContainsFunc(r.op.Command.Columns, func(path string) bool {
+			return strings.HasPrefix(path, f.Alias+".")
+		})
+		if !isTable {
+			printFields(w, map[string]any{f.Alias: object[f.Alias]})
+		}
 	}
 }
 
@@ -206,7 +213,7 @@ func (r *document) cellText(field *ast.Field, value any) string {
 		}
 		return strings.Join(texts, " ")
 	case float64:
-		return amount(v)
+		return strconv.FormatFloat(v, 'f', -1, 64)
 	case string:
 		return r.textOf(field, v)
 	default:
@@ -229,8 +236,16 @@ func (r *document) textOf(field *ast.Field, s string) string {
 	return s
 }
 
-// notEmpty reports whether the value at a path in an answer says that something is wrong.
+// notEmpty reports whether there is a value at a path in an answer, or none if a ! precedes the
+// path. It is false without a path.
 func notEmpty(raw json.RawMessage, path string) bool {
+	if path == "" {
+		return false
+	}
+	if below, empty := strings.CutPrefix(path, "!"); empty {
+		return !notEmpty(raw, below)
+	}
+
 	var value any
 	_ = json.Unmarshal(raw, &value)
 	for part := range strings.SplitSeq(path, ".") {

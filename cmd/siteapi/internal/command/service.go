@@ -1,10 +1,14 @@
 package command
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -12,7 +16,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/rest"
+	"siteapi/schema"
 	"siteapi/schema/exec"
+	"siteapi/schema/operations"
 )
 
 func (d Drivers) configCommand() *cobra.Command {
@@ -36,7 +44,7 @@ func (d Drivers) sdlCommand() *cobra.Command {
 type isReady struct{ server }
 
 func (cmd *isReady) run(ctx context.Context, c *call) error {
-	answer, err := ask(ctx, http.MethodGet, cmd.base(c)+"/readyz", "")
+	answer, err := ask(ctx, http.MethodGet, serviceAt(cmd.address, c.settings).Address+"/readyz", "", nil)
 	if err != nil {
 		return finding(fmt.Sprintf("the service does not answer: %v", err))
 	}
@@ -71,14 +79,67 @@ func (*printConfig) run(_ context.Context, c *call) error {
 	return nil
 }
 
-// ask sends a request to a service, with a token unless that is empty. It reads at most
-// 64 KiB of the response.
-func ask(ctx context.Context, method, address, token string) (*resty.Response, error) {
+// Service is a running service, and the token that its cache's fields want.
+type Service struct {
+	Address string
+	token   string
+}
+
+// serviceAt returns the service at an address, or else at the one on this machine that
+// LISTEN_ADDR names.
+func serviceAt(address string, s *config.Settings) Service {
+	host, port, _ := net.SplitHostPort(s.ListenAddr)
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = ""
+	}
+	local := "http://" + net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port)
+	return Service{cmp.Or(address, local), first(s.CacheTokens)}
+}
+
+// Run runs an operation by its route.
+func (s Service) Run(
+	ctx context.Context, op *operations.Operation, variables map[string]any,
+) (json.RawMessage, *schema.Error) {
+	failed := func(err error) (json.RawMessage, *schema.Error) {
+		return nil, schema.Unavailable(fmt.Sprintf("The service at %s does not answer: %v.", s.Address, err), err)
+	}
+
+	route := op.Rest.ArgumentMap(nil)
+	query := url.Values{}
+	for _, name := range operations.Texts(route["query"]) {
+		if value, given := variables[name]; given {
+			query.Set(name, fmt.Sprint(value))
+		}
+	}
+	var body any
+	if name, ok := route["body"].(string); ok {
+		body = variables[name]
+	}
+
+	address := fmt.Sprint(s.Address, route["path"], "?", query.Encode())
+	resp, err := ask(ctx, fmt.Sprint(route["method"]), address, s.token, body)
+	if err != nil {
+		return failed(err)
+	}
+	if resp.StatusCode() == http.StatusOK && json.Valid(resp.Body()) {
+		return resp.Body(), nil
+	}
+
+	var p rest.Problem
+	if json.Unmarshal(resp.Body(), &p) != nil || p.Code == "" || p.Code == schema.CodeUnauthenticated {
+		return failed(fmt.Errorf("it says %s to CACHE_API_TOKEN", resp.Status()))
+	}
+	return nil, &schema.Error{Code: p.Code, Message: p.Detail, Fields: p.Errors}
+}
+
+// ask sends a request to a service, with a token and a JSON body unless they are empty. It
+// reads at most 64 KiB of the response.
+func ask(ctx context.Context, method, address, token string, body any) (*resty.Response, error) {
 	client := resty.New().
 		SetTimeout(10 * time.Second).
 		SetResponseBodyLimit(64 << 10).
 		SetCloseConnection(true)
-	return client.R().SetContext(ctx).SetAuthToken(token).Execute(method, address)
+	return client.R().SetContext(ctx).SetAuthToken(token).SetBody(body).Execute(method, address)
 }
 
 func printSDL(_ context.Context, c *call) error {

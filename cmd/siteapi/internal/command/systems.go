@@ -55,10 +55,10 @@ func NoteSystems(ctx context.Context, notes store.Notes, s *config.Settings) err
 	return notes.SetNote(ctx, systemsNote, string(note))
 }
 
-// sameSystems returns an error if the service that was started last on the database works
-// with other systems than this command. All are compared if none is named.
-func (c *call) sameSystems(ctx context.Context, settings ...string) error {
-	note, err := c.db.Tables.Note(ctx, systemsNote)
+// CheckSystems returns an error if the service that was started last on the database works
+// with other systems than these settings. All are compared if no setting is named.
+func CheckSystems(ctx context.Context, notes store.Notes, s *config.Settings, settings ...string) error {
+	note, err := notes.Note(ctx, systemsNote)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil // it was never started
 	}
@@ -71,7 +71,7 @@ func (c *call) sameSystems(ctx context.Context, settings ...string) error {
 		return fmt.Errorf("reading the settings of the service: %w", err)
 	}
 	here := map[string]string{}
-	for _, system := range systems(c.settings) {
+	for _, system := range systems(s) {
 		here[system.Setting] = system.Value
 	}
 

@@ -3,7 +3,6 @@ package commands
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,8 +44,8 @@ func TestLeadsAreFound(t *testing.T) {
 		apptest.Said{Args: "leads list --search fir", Want: []string{"first@"}, Not: []string{"second@", "odd@"}},
 		apptest.Said{Args: "leads list --state in-review", Want: []string{"odd@"}, Not: []string{"first@"}},
 		apptest.Said{Args: "leads list --state Delivered --search ana", Want: []string{"second@", "first@"}, Not: []string{"odd@"}},
-		apptest.Said{Args: "leads list --email unknown@example.com", Want: []string{"no leads"}, Not: nil},
-		apptest.Said{Args: "leads list --email unknown@example.com --json", Want: []string{"[]"}, Not: nil},
+		apptest.Said{Args: "leads list --email unknown@example.com", Want: []string{"no leads"}},
+		apptest.Said{Args: "leads list --email unknown@example.com --json", Want: []string{"[]"}},
 		apptest.Said{Args: "leads list --json --limit 1",
 			Want: []string{`"id": "` + second, `"reference": "`, `"target": "CMS"`}, Not: []string{first}},
 		apptest.Said{
@@ -59,15 +58,15 @@ func TestLeadsAreFound(t *testing.T) {
 			},
 			Not: []string{"second@", "IN_REVIEW"},
 		},
-		apptest.Said{Args: "leads show " + strings.ToLower(reference), Want: []string{first}, Not: nil},
-		apptest.Said{Args: "leads show " + first, Want: []string{"first@example.com"}, Not: nil},
+		apptest.Said{Args: "leads show " + strings.ToLower(reference), Want: []string{first}},
+		apptest.Said{Args: "leads show " + first, Want: []string{"first@example.com"}},
 		apptest.Said{Args: "leads show odd1odd2odd3", Want: []string{"IN_REVIEW", "+40 721", "honeypot"},
 			Not: []string{"\x1b", "\r", "\u202e"}},
 		apptest.Said{Args: "leads show --json ODD1ODD2", Want: []string{`"firstName": "=HYPERLINK(`}, Not: []string{"00-trace"}},
-		apptest.Said{Args: "leads show --json " + reference, Want: []string{`"target": "CMS"`}, Not: nil},
+		apptest.Said{Args: "leads show --json " + reference, Want: []string{`"target": "CMS"`}},
 		apptest.Said{Args: "leads export --search " + reference,
 			Want: []string{"submission_id,reference", first + "," + reference}, Not: []string{second}},
-		apptest.Said{Args: "leads", Want: []string{"erase", "export", "list", "reject", "release", "show"}, Not: nil},
+		apptest.Said{Args: "leads", Want: []string{"erase", "export", "list", "reject", "release", "show"}},
 	)
 
 	s.Refuses(map[string]string{
@@ -77,10 +76,9 @@ func TestLeadsAreFound(t *testing.T) {
 		"leads list --until tomorrow": `"--until" flag: must be a duration`,
 		"leads list --limit -1": `"-1" for "--limit" flag: ` +
 			`must be a whole number, 0: all`,
-		"leads list " + reference:   "one argument too many",
-		"leads show":                "give <id> …",
-		"leads show 12345678":       "not found",
-		"leads export --format xml": `"--format" flag: must be one of csv, ndjson`,
+		"leads list " + reference: "one argument too many",
+		"leads show":              "give <id> …",
+		"leads show 12345678":     "not found",
 		"leads list --state lost": "must be one of in-review, rejected, " +
 			"under-way, failed, delivered",
 		"leads export --output /nowhere/x/leads.csv": "--output",
@@ -112,13 +110,13 @@ func TestLeadsRelease(t *testing.T) {
 	}
 
 	s.Refuses(map[string]string{"deliveries resend " + id + " --target cms": "release it first"})
-	s.Says(apptest.Said{Args: "deliveries verify --fix", Want: []string{"0 submissions compared"}, Not: nil})
+	s.Says(apptest.Said{Args: "deliveries verify --fix", Want: []string{"leads                      0"}})
 
 	s.Says(
-		apptest.Said{Args: "leads reject " + id, Want: []string{"changed                    1"}, Not: nil},
-		apptest.Said{Args: "leads list --state rejected", Want: []string{lead.Reference(id)}, Not: nil},
-		apptest.Said{Args: "leads release --all", Want: []string{"changed                    0"}, Not: nil},
-		apptest.Said{Args: "leads release " + lead.Reference(id), Want: []string{"changed                    1"}, Not: nil},
+		apptest.Said{Args: "leads reject " + id, Want: []string{"changed                    1"}},
+		apptest.Said{Args: "leads list --state rejected", Want: []string{lead.Reference(id)}},
+		apptest.Said{Args: "leads release --all", Want: []string{"changed                    0"}},
+		apptest.Said{Args: "leads release " + lead.Reference(id), Want: []string{"changed                    1"}},
 	)
 
 	s.Arrives(id)
@@ -175,16 +173,8 @@ func TestLeadsExport(t *testing.T) {
 		}
 	}
 
-	out, code = s.Run("leads", "export", "--format", "NDJSON", "--since", "2h")
-	var one struct{ ID, Reference, PDFURL string }
-	if code != 0 || strings.Count(out, "\n") != 1 || json.Unmarshal([]byte(out), &one) != nil ||
-		one.ID != "plain" || one.Reference != "PLAIN" || one.PDFURL != "/api/quote/pdf?id=plain" ||
-		strings.Contains(out, "trace") {
-		t.Errorf("%d %s", code, out)
-	}
-
 	path := filepath.Join(t.TempDir(), "leads.csv")
-	s.Says(apptest.Said{Args: "leads export -o " + path, Want: []string{path + ": 2 leads"}, Not: nil})
+	s.Says(apptest.Said{Args: "leads export -o " + path, Want: []string{path + ": written"}})
 	data, err := os.ReadFile(path)
 	if err != nil || !bytes.HasPrefix(data, []byte("\xef\xbb\xbfsubmitted_at,")) {
 		t.Errorf("%v %.40q", err, data)
@@ -197,11 +187,11 @@ func TestLeadsExport(t *testing.T) {
 	if again, _ := os.ReadFile(path); !bytes.Equal(again, data) {
 		t.Error("the file changed")
 	}
-	s.Says(apptest.Said{Args: "leads export --overwrite --since 2h -o " + path, Want: []string{": 1 leads"}, Not: nil})
+	s.Says(apptest.Said{Args: "leads export --overwrite --since 2h -o " + path})
 
 	// An export that fails in the middle leaves no file, and an older one as it was.
 	s.Damage(`UPDATE leads SET body = '{"id":' WHERE id = 'plain'`)
-	s.Refuses(map[string]string{"leads export --overwrite -o " + path: "plain"})
+	s.Refuses(map[string]string{"leads export --overwrite -o " + path: "went wrong"})
 	entries, _ := os.ReadDir(filepath.Dir(path))
 	if now, _ := os.ReadFile(path); len(entries) != 1 || bytes.Count(now, []byte("\r\n")) != 3 {
 		t.Errorf("%d files lie in the folder, and the export holds %q", len(entries), now)

@@ -1,17 +1,20 @@
-// Package command implements the commands that inspect or repair a service: leads,
-// deliveries, the funnel, backup and restore, and the doctor. They run beside a running
-// service, with its settings.
+// Package command makes commands of the operation documents that have @command, and has the
+// few that are written by hand, such as backup and doctor. They run beside a running service,
+// with its settings.
 package command
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,7 +24,6 @@ import (
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/mail"
-	mailfile "siteapi/integrations/mail/file"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/storecopy"
@@ -41,13 +43,11 @@ type Drivers struct {
 	// CheckServing adds to the problems of settings those that keep valid ones from being served.
 	CheckServing func(s *config.Settings, wrong config.Problems) config.Problems
 
-	// Operations are the documents, of which those with @command are commands. OpenOperation
-	// opens what one needs, by these settings beside those of the database, and returns what
-	// runs it and what closes all of it.
-	Operations    []*operations.Operation
-	SettingsOf    func(op *operations.Operation) []string
-	OpenOperation func(
-		ctx context.Context, s *config.Settings, op *operations.Operation,
+	// Operations are the documents, of which those with @command are commands. OpenExecutor
+	// opens what an operation needs, and returns what runs it and what closes all of it.
+	Operations   []*operations.Operation
+	OpenExecutor func(
+		ctx context.Context, d Drivers, s *config.Settings, service Service, op *operations.Operation,
 	) (run operations.Executor, closing func() error, err error)
 
 	OpenDatabase func(ctx context.Context, s *config.Settings) (*Database, error)
@@ -86,13 +86,55 @@ type CMS interface {
 	leads.CMS
 }
 
-// databaseSettings are the settings that locate the database.
-func databaseSettings() []string { return []string{"ENVIRONMENT", "DATA_DIR", "DATABASE_URL"} }
+// Commands returns all commands of this package: those of the operation documents, and those
+// that are written by hand.
+func Commands(d Drivers) []*cobra.Command {
+	list := []*cobra.Command{
+		d.doctorCommand(),
+		d.configCommand(),
+		d.readyCommand(),
 
-// upstreamSettings are the settings of the CMS and the CRM, and those that locate the
-// database.
-func upstreamSettings() []string {
-	return append(databaseSettings(), "CMS_DRIVER", "CMS_FILE", "SANITY_*", "CRM_DRIVER", "HUBSPOT_*")
+		d.backupCommand(),
+		d.restoreCommand(),
+		d.migrateCommand(),
+
+		d.edgeCommands(),
+		d.storeCommands(),
+		d.cmsCommands(),
+		d.crmCommands(),
+		d.mailCommands(),
+		d.mcpCommand(),
+		d.sdlCommand(),
+	}
+
+	groups := map[string][]*cobra.Command{}
+	for _, op := range d.Operations {
+		if op.Command == nil {
+			continue
+		}
+		name, _, inGroup := strings.Cut(op.Command.Name, " ")
+		if !inGroup {
+			list = append(list, d.documentCommand(op))
+			continue
+		}
+		groups[name] = append(groups[name], d.documentCommand(op))
+	}
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		list = append(list, group(name, cmp.Or(summaries()[name], "commands about "+name), groups[name]...))
+	}
+	return list
+}
+
+// summaries say what the groups of the documents' commands are for.
+func summaries() map[string]string {
+	return map[string]string{
+		"audit":      "what operators did with leads",
+		"cache":      "the cache of the running service",
+		"content":    "content of the site, as the CMS has it",
+		"deliveries": "show, retry and verify deliveries to the CMS, the CRM and the webhook",
+		"leads":      "list, show, export, decide about and erase leads, and withdraw consents",
+		"logins":     "list and end logins of operators who signed in with their account",
+	}
 }
 
 // action is what a command does. Its fields hold the values of the command's flags.
@@ -136,7 +178,6 @@ type call struct {
 	wrong    config.Problems // settings that cannot be used; none but for tolerant actions
 	db       *Database       // nil unless the command works on the database
 	rules    *leads.Service  // the rules of leads on that database
-	idle     bool            // no service runs on that database; false with PostgreSQL, where that is not known
 }
 
 func (c *call) say(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
@@ -205,44 +246,10 @@ func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
 
 // openDatabase opens the database for the rest of the call.
 func (c *call) openDatabase(ctx context.Context) (err error) {
-	// This is asked before this process has the database open itself.
-	c.idle = existing(c.settings) == nil && c.drivers.databaseIdle(c.settings)
-
 	if c.db, err = c.drivers.OpenExisting(ctx, c.settings); err == nil {
-		c.rules = &leads.Service{
-			Archive:    c.db.Archive,
-			Work:       c.db.Tables,
-			Deliveries: c.db.Tables,
-			Outcomes:   c.db.Tables,
-			Queue:      c.db.Queue,
-			Truncate:   c.db.Truncate,
-			Mails:      mailfile.Open(c.settings.MailPath()),
-			OutOfReach: OutOfReach(c.settings),
-		}
+		c.rules = &leads.Service{Archive: c.db.Archive, Deliveries: c.db.Tables, Outcomes: c.db.Tables, Queue: c.db.Queue}
 	}
 	return err
-}
-
-// service says that the service acts on what was changed in the database, and when.
-func (c *call) service(acts string) string {
-	if c.idle {
-		return "once the service runs, it " + acts + " (it does not run now)"
-	}
-	return "the running service " + acts
-}
-
-// openAll opens the database, the CMS and the CRM.
-func (c *call) openAll(ctx context.Context) error {
-	// The database comes first: file drivers create their folders even if DATA_DIR is
-	// mistyped.
-	if err := c.openDatabase(ctx); err != nil {
-		return err
-	}
-
-	documents, cmsErr := c.drivers.OpenCMS(c.settings)
-	contacts, crmErr := c.drivers.OpenCRM(c.settings)
-	c.rules.CMS, c.rules.CRM = documents, contacts
-	return errors.Join(cmsErr, crmErr)
 }
 
 // finding is the result of a command that did its work and found something wrong.
@@ -288,10 +295,10 @@ func existing(s *config.Settings) error {
 
 func databasePath(s *config.Settings) string { return filepath.Join(s.DataDir, DatabaseFile) }
 
-// databaseIdle reports whether no other process has the SQLite database open. It is false
-// with PostgreSQL, where that is not known.
-func (d Drivers) databaseIdle(s *config.Settings) bool {
-	if s.DatabaseURL != nil {
+// DatabaseIdle reports whether no process has the SQLite database open, and so no service
+// runs. It is false with PostgreSQL, where that is not known.
+func (d Drivers) DatabaseIdle(s *config.Settings) bool {
+	if s.DatabaseURL != nil || existing(s) != nil {
 		return false
 	}
 	lock, err := d.LockSQLite(s)
