@@ -9,7 +9,7 @@ import (
 )
 
 // stateOf returns the state that an argument names; an empty one is any.
-func stateOf(s *schema.LeadState) lead.State { return lead.State(schema.ValueOr(s, "")) }
+func stateOf(s *lead.State) lead.State { return schema.ValueOr(s, "") }
 
 // deliveryFilter returns the filter for arguments about deliveries.
 func deliveryFilter(states []schema.DeliveryState, target *schema.DeliveryTarget) store.DeliveryFilter {

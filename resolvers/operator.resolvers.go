@@ -28,11 +28,11 @@ func (r *mutationResolver) ResendLead(ctx context.Context, id string, target sch
 	return r.Operators.ResendLead(ctx, id, targetOf(target), schema.TrimEmail(schema.ValueOr(email, "")))
 }
 
-func (r *mutationResolver) ReleaseLead(ctx context.Context, id string, expected *schema.LeadState) (*schema.Lead, error) {
+func (r *mutationResolver) ReleaseLead(ctx context.Context, id string, expected *lead.State) (*schema.Lead, error) {
 	return r.Operators.ReleaseLead(ctx, id, stateOf(expected))
 }
 
-func (r *mutationResolver) RejectLead(ctx context.Context, id string, expected *schema.LeadState) (*schema.Lead, error) {
+func (r *mutationResolver) RejectLead(ctx context.Context, id string, expected *lead.State) (*schema.Lead, error) {
 	return r.Operators.RejectLead(ctx, id, stateOf(expected))
 }
 
@@ -40,7 +40,7 @@ func (r *mutationResolver) VerifyDeliveries(ctx context.Context, since *time.Tim
 	return r.Operators.VerifyDeliveries(ctx, schema.ValueOr(since, time.Time{}), targetOf(schema.ValueOr(target, "")), fix)
 }
 
-func (r *queryResolver) Leads(ctx context.Context, search *string, email *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, campaign *string, projectType *string, consent *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error) {
+func (r *queryResolver) Leads(ctx context.Context, search *string, email *string, state *lead.State, status *lead.Status, owner *string, locale *schema.Locale, source *string, campaign *string, projectType *string, consent *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error) {
 	f := store.Filter{
 		Limit: schema.ValueOr(first, operators.DefaultPage),
 		Since: schema.ValueOr(since, time.Time{}),
@@ -52,7 +52,7 @@ func (r *queryResolver) Leads(ctx context.Context, search *string, email *string
 	f.Campaign, f.ProjectType = schema.ValueOr(trimmed(campaign), ""), schema.ValueOr(projectType, "")
 	f.Consent = schema.ValueOr(consent, "")
 	f.AtLeast, f.AtMost = amountFrom, amountTo
-	f.Status = lead.Status(schema.ValueOr(status, ""))
+	f.Status = schema.ValueOr(status, "")
 	f.ByAmount, f.Newest = orderOf(sort)
 	return r.Operators.LeadPage(ctx, f, stateOf(state), schema.ValueOr(trimmed(after), ""))
 }

@@ -11,7 +11,7 @@ import (
 	"siteapi/schema"
 )
 
-func (r *mutationResolver) SetLeadOutcome(ctx context.Context, id string, outcome *schema.LeadOutcomeValue, amount *float64, currency *string) (*schema.Lead, error) {
-	value := lead.OutcomeValue(schema.ValueOr(outcome, ""))
+func (r *mutationResolver) SetLeadOutcome(ctx context.Context, id string, outcome *lead.OutcomeValue, amount *float64, currency *string) (*schema.Lead, error) {
+	value := schema.ValueOr(outcome, "")
 	return r.Operators.SetLeadOutcome(ctx, id, value, amount, schema.Trim(schema.ValueOr(currency, "")))
 }

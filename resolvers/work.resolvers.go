@@ -7,6 +7,7 @@ package resolvers
 
 import (
 	"context"
+	"siteapi/integrations/lead"
 	"siteapi/schema"
 )
 
@@ -18,7 +19,7 @@ func (r *mutationResolver) AssignLead(ctx context.Context, id string, owner *str
 	return r.Operators.AssignLead(ctx, id, schema.ValueOr(trimmed(owner), ""))
 }
 
-func (r *mutationResolver) SetLeadStatus(ctx context.Context, id string, status schema.LeadStatus) (*schema.Lead, error) {
+func (r *mutationResolver) SetLeadStatus(ctx context.Context, id string, status lead.Status) (*schema.Lead, error) {
 	return r.Operators.SetLeadStatus(ctx, id, status)
 }
 
@@ -26,11 +27,11 @@ func (r *mutationResolver) AddLeadNote(ctx context.Context, id string, text stri
 	return r.Operators.AddLeadNote(ctx, id, text)
 }
 
-func (r *mutationResolver) ReleaseLeads(ctx context.Context, ids []string, all bool, expected *schema.LeadState) (*schema.LeadsChange, error) {
+func (r *mutationResolver) ReleaseLeads(ctx context.Context, ids []string, all bool, expected *lead.State) (*schema.LeadsChange, error) {
 	return r.Operators.ReleaseLeads(ctx, ids, all, stateOf(expected))
 }
 
-func (r *mutationResolver) RejectLeads(ctx context.Context, ids []string, all bool, expected *schema.LeadState) (*schema.LeadsChange, error) {
+func (r *mutationResolver) RejectLeads(ctx context.Context, ids []string, all bool, expected *lead.State) (*schema.LeadsChange, error) {
 	return r.Operators.RejectLeads(ctx, ids, all, stateOf(expected))
 }
 
@@ -38,7 +39,7 @@ func (r *mutationResolver) RetryLeads(ctx context.Context, ids []string) (*schem
 	return r.Operators.RetryLeads(ctx, ids)
 }
 
-func (r *mutationResolver) SetLeadStatuses(ctx context.Context, ids []string, status schema.LeadStatus) (*schema.LeadsChange, error) {
+func (r *mutationResolver) SetLeadStatuses(ctx context.Context, ids []string, status lead.Status) (*schema.LeadsChange, error) {
 	return r.Operators.SetLeadStatuses(ctx, ids, status)
 }
 

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"siteapi/integrations/lead"
 	"strconv"
 	"time"
 )
@@ -186,7 +187,7 @@ type Delivery struct {
 	// When it arrived; null if it has not.
 	DeliveredAt *time.Time `json:"deliveredAt"`
 	// The last 20 failed attempts, the oldest first.
-	Attempts []*DeliveryAttempt `json:"attempts"`
+	Attempts []*lead.Attempt `json:"attempts"`
 	// Number of attempts so far, including one that is being made.
 	AttemptCount int `json:"attemptCount"`
 	// Number of attempts after which it has failed.
@@ -197,14 +198,6 @@ type Delivery struct {
 	Email *string `json:"email"`
 	// The lead; null if it was erased.
 	Lead *Lead `json:"lead"`
-}
-
-// A failed attempt.
-type DeliveryAttempt struct {
-	// When it was made.
-	At time.Time `json:"at"`
-	// The error, without personal data.
-	Error string `json:"error"`
 }
 
 // A page of deliveries. There is no total, since counting would read all deliveries.
@@ -425,7 +418,7 @@ type Lead struct {
 	// What is printed on the PDF: the first eight letters and digits of the id, in capitals.
 	Reference string `json:"reference"`
 	// Its state.
-	State LeadState `json:"state"`
+	State lead.State `json:"state"`
 	// When the service accepted it, in UTC, to the millisecond.
 	SubmittedAt time.Time `json:"submittedAt"`
 	// Language of the visitor; null: not given.
@@ -433,25 +426,25 @@ type Lead struct {
 	// Session of the visitor; null for a viewer.
 	SessionID *string `json:"sessionId"`
 	// Who asks; null for a viewer.
-	Contact *LeadContact `json:"contact"`
+	Contact *lead.Contact `json:"contact"`
 	// What was chosen.
-	Selections *LeadSelections `json:"selections"`
+	Selections *lead.Selections `json:"selections"`
 	// Estimated range: the service's, or as `priceStatus` says.
 	Estimate *LeadEstimate `json:"estimate"`
 	// Whose price the range is; null: the site had no rules for prices.
-	PriceStatus *PriceStatus `json:"priceStatus"`
+	PriceStatus *lead.PriceStatus `json:"priceStatus"`
 	// Range that the client sent; null: the site had no rules for prices.
 	SentEstimate *LeadEstimate `json:"sentEstimate"`
 	// What the visitor added in words, on as many lines; null for a viewer.
 	Message *string `json:"message"`
 	// Where the visitor came from at last: the newest with a source. Null for a viewer, who may filter by the source alone.
-	Attribution *LeadAttribution `json:"attribution"`
+	Attribution *lead.Attribution `json:"attribution"`
 	// Where the visitor came from at first; null for a viewer.
-	FirstAttribution *LeadAttribution `json:"firstAttribution"`
+	FirstAttribution *lead.Attribution `json:"firstAttribution"`
 	// What the visitor was asked to agree to, when the lead was submitted; null for a viewer.
-	Consents []*LeadConsent `json:"consents"`
+	Consents []*lead.Consent `json:"consents"`
 	// What is unusual about it.
-	Signals []LeadSignal `json:"signals"`
+	Signals []lead.Signal `json:"signals"`
 	// Path of the PDF on the public address; null for a viewer.
 	PDFURL *string `json:"pdfUrl"`
 	// Its deliveries, the oldest first. Null for a viewer.
@@ -464,27 +457,9 @@ type Lead struct {
 	// Address of the operator whom it was given to, in lower case; null: none.
 	Owner *string `json:"owner"`
 	// How far operators are with it.
-	Status LeadStatus `json:"status"`
+	Status lead.Status `json:"status"`
 	// What operators noted about it, the oldest first, at most 200. Null for a viewer.
-	Notes []*LeadNote `json:"notes"`
-}
-
-// Where a visitor came from, as the client said.
-type LeadAttribution struct {
-	// Who sent the visitor, such as `newsletter`.
-	Source *string `json:"source"`
-	// How, such as `email`.
-	Medium *string `json:"medium"`
-	// Campaign.
-	Campaign *string `json:"campaign"`
-	// Search term.
-	Term *string `json:"term"`
-	// Variant of an advertisement.
-	Content *string `json:"content"`
-	// Page that linked to the site, without its query.
-	Referrer *string `json:"referrer"`
-	// Page that the visitor saw first, without its query.
-	LandingPage *string `json:"landingPage"`
+	Notes []*lead.Note `json:"notes"`
 }
 
 // A lead that changed, or whose deliveries did.
@@ -509,34 +484,6 @@ type LeadConnection struct {
 	CSV *string `json:"csv"`
 	// How many leads the filter selects, on all pages. They are counted only where this field is asked for.
 	Counts *LeadCounts `json:"counts"`
-}
-
-// What a visitor was asked to agree to, and the answer.
-type LeadConsent struct {
-	// What for, a slug such as `marketing`.
-	Purpose string `json:"purpose"`
-	// Whether the visitor agreed.
-	Given bool `json:"given"`
-	// The wording that the visitor saw; null: the client did not say.
-	Text *string `json:"text"`
-	// Whether that was the wording that the CMS had for the purpose and the language at that moment.
-	SiteWording bool `json:"siteWording"`
-	// When the consent was withdrawn; null: it was not.
-	WithdrawnAt *time.Time `json:"withdrawnAt"`
-}
-
-// Who asks for a quote.
-type LeadContact struct {
-	// First name.
-	FirstName string `json:"firstName"`
-	// Last name.
-	LastName string `json:"lastName"`
-	// E-mail address.
-	Email string `json:"email"`
-	// Telephone number, as it was typed.
-	Phone *string `json:"phone"`
-	// Company.
-	Company *string `json:"company"`
 }
 
 // How many leads a filter selects.
@@ -587,20 +534,10 @@ type LeadFailure struct {
 	Reason LeadFailureReason `json:"reason"`
 }
 
-// What an operator wrote about a lead.
-type LeadNote struct {
-	// Who wrote it, as `operatorNames` lists it.
-	Author string `json:"author"`
-	// When, in UTC, to the millisecond.
-	At time.Time `json:"at"`
-	// The text. Its lines end with a line feed.
-	Text string `json:"text"`
-}
-
 // What became of a lead.
 type LeadOutcome struct {
 	// What became of it.
-	Value LeadOutcomeValue `json:"value"`
+	Value lead.OutcomeValue `json:"value"`
 	// What it brings, in units of the currency, 0 to 1,000,000,000; null: not known, or it was not won.
 	Amount *float64 `json:"amount"`
 	// Currency of the amount, ISO 4217, such as `EUR`; null without an amount.
@@ -613,22 +550,10 @@ type LeadOutcome struct {
 	By *string `json:"by"`
 }
 
-// What was chosen, as slugs.
-type LeadSelections struct {
-	// Project type, such as `web-app`.
-	ProjectType string `json:"projectType"`
-	// Features, each once.
-	Features []string `json:"features"`
-	// Complexity, such as `medium`.
-	Complexity *string `json:"complexity"`
-	// Timeline, such as `3-months`.
-	Timeline *string `json:"timeline"`
-}
-
 // Number of leads in a state.
 type LeadStateCount struct {
 	// The state.
-	State LeadState `json:"state"`
+	State lead.State `json:"state"`
 	// How many leads are in it.
 	Count int `json:"count"`
 }
@@ -636,7 +561,7 @@ type LeadStateCount struct {
 // Number of leads in a status.
 type LeadStatusCount struct {
 	// The status.
-	Status LeadStatus `json:"status"`
+	Status lead.Status `json:"status"`
 	// How many leads are in it.
 	Count int `json:"count"`
 }
@@ -714,7 +639,7 @@ type PersonConsent struct {
 	// Language of the lead; null: not given.
 	Locale *Locale `json:"locale"`
 	// What was agreed to.
-	Consent *LeadConsent `json:"consent"`
+	Consent *lead.Consent `json:"consent"`
 }
 
 // The latest state of a visitor's calculator.
@@ -734,9 +659,9 @@ type PersonSession struct {
 	// The address that was typed; null: none.
 	Email *string `json:"email"`
 	// The consent to keeping what is typed; null: it was not given.
-	Consent *LeadConsent `json:"consent"`
+	Consent *lead.Consent `json:"consent"`
 	// What was chosen; `projectType` is empty where nothing was.
-	Selections *LeadSelections `json:"selections"`
+	Selections *lead.Selections `json:"selections"`
 	// Lower bound of the range that was shown, in units of the currency; null: none.
 	Min *float64 `json:"min"`
 	// Upper bound of that range; null: none.
@@ -744,9 +669,9 @@ type PersonSession struct {
 	// Its currency, ISO 4217; null: not given.
 	Currency *string `json:"currency"`
 	// Where the visitor came from at last.
-	Attribution *LeadAttribution `json:"attribution"`
+	Attribution *lead.Attribution `json:"attribution"`
 	// Where the visitor came from at first.
-	FirstAttribution *LeadAttribution `json:"firstAttribution"`
+	FirstAttribution *lead.Attribution `json:"firstAttribution"`
 }
 
 // A postal address, each part as the editor wrote it.
@@ -1945,143 +1870,6 @@ func (e LeadOutcomeSource) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What can become of a lead.
-type LeadOutcomeValue string
-
-const (
-	// Sales took it up: it is worth an offer.
-	LeadOutcomeValueQualified LeadOutcomeValue = "QUALIFIED"
-	// It became a customer.
-	LeadOutcomeValueWon LeadOutcomeValue = "WON"
-	// It will not become a customer.
-	LeadOutcomeValueLost LeadOutcomeValue = "LOST"
-)
-
-var AllLeadOutcomeValue = []LeadOutcomeValue{
-	LeadOutcomeValueQualified,
-	LeadOutcomeValueWon,
-	LeadOutcomeValueLost,
-}
-
-func (e LeadOutcomeValue) IsValid() bool {
-	switch e {
-	case LeadOutcomeValueQualified, LeadOutcomeValueWon, LeadOutcomeValueLost:
-		return true
-	}
-	return false
-}
-
-func (e LeadOutcomeValue) String() string {
-	return string(e)
-}
-
-func (e *LeadOutcomeValue) UnmarshalGQL(v any) error {
-	str, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("enums must be strings")
-	}
-
-	*e = LeadOutcomeValue(str)
-	if !e.IsValid() {
-		return fmt.Errorf("%s is not a valid LeadOutcomeValue", str)
-	}
-	return nil
-}
-
-func (e LeadOutcomeValue) MarshalGQL(w io.Writer) {
-	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
-}
-
-func (e *LeadOutcomeValue) UnmarshalJSON(b []byte) error {
-	s, err := strconv.Unquote(string(b))
-	if err != nil {
-		return err
-	}
-	return e.UnmarshalGQL(s)
-}
-
-func (e LeadOutcomeValue) MarshalJSON() ([]byte, error) {
-	var buf bytes.Buffer
-	e.MarshalGQL(&buf)
-	return buf.Bytes(), nil
-}
-
-// What is unusual about a lead. Signs that a program may have filled in the form lead to a review, unless they are weak.
-type LeadSignal string
-
-const (
-	// A field that is hidden from people was filled in.
-	LeadSignalHoneypot LeadSignal = "honeypot"
-	// It came within `SPAM_MIN_TIME` of the session's first tracked state.
-	LeadSignalTooFast LeadSignal = "too_fast"
-	// More than 60 leads came from its network within an hour.
-	LeadSignalBurst LeadSignal = "burst"
-	// The token of the bot check is missing or was refused.
-	LeadSignalNoChallenge LeadSignal = "no_challenge"
-	// The session was never tracked. Not a reason for a review by itself.
-	LeadSignalUntracked LeadSignal = "untracked"
-	// The bot check did not answer. Not a reason for a review by itself.
-	LeadSignalUnchecked LeadSignal = "unchecked"
-	// The range that was sent is not the price of the choices. Not a reason for a review.
-	LeadSignalEstimateMismatch LeadSignal = "estimate_mismatch"
-	// A choice has no price, or all together exceed 1e9. Not a reason for a review.
-	LeadSignalUnpriced LeadSignal = "unpriced"
-)
-
-var AllLeadSignal = []LeadSignal{
-	LeadSignalHoneypot,
-	LeadSignalTooFast,
-	LeadSignalBurst,
-	LeadSignalNoChallenge,
-	LeadSignalUntracked,
-	LeadSignalUnchecked,
-	LeadSignalEstimateMismatch,
-	LeadSignalUnpriced,
-}
-
-func (e LeadSignal) IsValid() bool {
-	switch e {
-	case LeadSignalHoneypot, LeadSignalTooFast, LeadSignalBurst, LeadSignalNoChallenge, LeadSignalUntracked, LeadSignalUnchecked, LeadSignalEstimateMismatch, LeadSignalUnpriced:
-		return true
-	}
-	return false
-}
-
-func (e LeadSignal) String() string {
-	return string(e)
-}
-
-func (e *LeadSignal) UnmarshalGQL(v any) error {
-	str, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("enums must be strings")
-	}
-
-	*e = LeadSignal(str)
-	if !e.IsValid() {
-		return fmt.Errorf("%s is not a valid LeadSignal", str)
-	}
-	return nil
-}
-
-func (e LeadSignal) MarshalGQL(w io.Writer) {
-	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
-}
-
-func (e *LeadSignal) UnmarshalJSON(b []byte) error {
-	s, err := strconv.Unquote(string(b))
-	if err != nil {
-		return err
-	}
-	return e.UnmarshalGQL(s)
-}
-
-func (e LeadSignal) MarshalJSON() ([]byte, error) {
-	var buf bytes.Buffer
-	e.MarshalGQL(&buf)
-	return buf.Bytes(), nil
-}
-
 // The order of a list of leads. Amounts are compared as numbers, whatever their currency.
 type LeadSort string
 
@@ -2146,137 +1934,6 @@ func (e LeadSort) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// State of a lead.
-type LeadState string
-
-const (
-	// It shows signs of a bot, and waits for an operator to release or reject it.
-	LeadStateInReview LeadState = "IN_REVIEW"
-	// An operator rejected it.
-	LeadStateRejected LeadState = "REJECTED"
-	// A delivery has not arrived yet.
-	LeadStateUnderWay LeadState = "UNDER_WAY"
-	// A delivery was rejected by its target, or failed too often.
-	LeadStateFailed LeadState = "FAILED"
-	// All its deliveries arrived.
-	LeadStateDelivered LeadState = "DELIVERED"
-)
-
-var AllLeadState = []LeadState{
-	LeadStateInReview,
-	LeadStateRejected,
-	LeadStateUnderWay,
-	LeadStateFailed,
-	LeadStateDelivered,
-}
-
-func (e LeadState) IsValid() bool {
-	switch e {
-	case LeadStateInReview, LeadStateRejected, LeadStateUnderWay, LeadStateFailed, LeadStateDelivered:
-		return true
-	}
-	return false
-}
-
-func (e LeadState) String() string {
-	return string(e)
-}
-
-func (e *LeadState) UnmarshalGQL(v any) error {
-	str, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("enums must be strings")
-	}
-
-	*e = LeadState(str)
-	if !e.IsValid() {
-		return fmt.Errorf("%s is not a valid LeadState", str)
-	}
-	return nil
-}
-
-func (e LeadState) MarshalGQL(w io.Writer) {
-	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
-}
-
-func (e *LeadState) UnmarshalJSON(b []byte) error {
-	s, err := strconv.Unquote(string(b))
-	if err != nil {
-		return err
-	}
-	return e.UnmarshalGQL(s)
-}
-
-func (e LeadState) MarshalJSON() ([]byte, error) {
-	var buf bytes.Buffer
-	e.MarshalGQL(&buf)
-	return buf.Bytes(), nil
-}
-
-// How far operators are with a lead. It decides nothing about deliveries.
-type LeadStatus string
-
-const (
-	// Work on it has not begun.
-	LeadStatusNew LeadStatus = "NEW"
-	// The visitor was contacted.
-	LeadStatusContacted LeadStatus = "CONTACTED"
-	// It waits for the visitor's answer.
-	LeadStatusWaiting LeadStatus = "WAITING"
-	// Nothing is left to do.
-	LeadStatusClosed LeadStatus = "CLOSED"
-)
-
-var AllLeadStatus = []LeadStatus{
-	LeadStatusNew,
-	LeadStatusContacted,
-	LeadStatusWaiting,
-	LeadStatusClosed,
-}
-
-func (e LeadStatus) IsValid() bool {
-	switch e {
-	case LeadStatusNew, LeadStatusContacted, LeadStatusWaiting, LeadStatusClosed:
-		return true
-	}
-	return false
-}
-
-func (e LeadStatus) String() string {
-	return string(e)
-}
-
-func (e *LeadStatus) UnmarshalGQL(v any) error {
-	str, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("enums must be strings")
-	}
-
-	*e = LeadStatus(str)
-	if !e.IsValid() {
-		return fmt.Errorf("%s is not a valid LeadStatus", str)
-	}
-	return nil
-}
-
-func (e LeadStatus) MarshalGQL(w io.Writer) {
-	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
-}
-
-func (e *LeadStatus) UnmarshalJSON(b []byte) error {
-	s, err := strconv.Unquote(string(b))
-	if err != nil {
-		return err
-	}
-	return e.UnmarshalGQL(s)
-}
-
-func (e LeadStatus) MarshalJSON() ([]byte, error) {
-	var buf bytes.Buffer
-	e.MarshalGQL(&buf)
-	return buf.Bytes(), nil
-}
-
 // A language of the site, as its ISO 639-1 code.
 type Locale string
 
@@ -2333,70 +1990,6 @@ func (e *Locale) UnmarshalJSON(b []byte) error {
 }
 
 func (e Locale) MarshalJSON() ([]byte, error) {
-	var buf bytes.Buffer
-	e.MarshalGQL(&buf)
-	return buf.Bytes(), nil
-}
-
-// Whose price the range of a lead is.
-type PriceStatus string
-
-const (
-	// The service's, by the rules at that time.
-	PriceStatusVerified PriceStatus = "VERIFIED"
-	// The service's, by the rules that the visitor saw, which had been replaced less than 24 hours before.
-	PriceStatusHonoured PriceStatus = "HONOURED"
-	// To be confirmed: some of the choices have no price, or the price exceeds 1e9, where the stored range ends.
-	PriceStatusUnpriced PriceStatus = "UNPRICED"
-	// The client's: the rules are not enforced, or the content was not available.
-	PriceStatusNotVerified PriceStatus = "NOT_VERIFIED"
-)
-
-var AllPriceStatus = []PriceStatus{
-	PriceStatusVerified,
-	PriceStatusHonoured,
-	PriceStatusUnpriced,
-	PriceStatusNotVerified,
-}
-
-func (e PriceStatus) IsValid() bool {
-	switch e {
-	case PriceStatusVerified, PriceStatusHonoured, PriceStatusUnpriced, PriceStatusNotVerified:
-		return true
-	}
-	return false
-}
-
-func (e PriceStatus) String() string {
-	return string(e)
-}
-
-func (e *PriceStatus) UnmarshalGQL(v any) error {
-	str, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("enums must be strings")
-	}
-
-	*e = PriceStatus(str)
-	if !e.IsValid() {
-		return fmt.Errorf("%s is not a valid PriceStatus", str)
-	}
-	return nil
-}
-
-func (e PriceStatus) MarshalGQL(w io.Writer) {
-	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
-}
-
-func (e *PriceStatus) UnmarshalJSON(b []byte) error {
-	s, err := strconv.Unquote(string(b))
-	if err != nil {
-		return err
-	}
-	return e.UnmarshalGQL(s)
-}
-
-func (e PriceStatus) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

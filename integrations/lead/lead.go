@@ -234,9 +234,9 @@ func Statuses() []Status {
 
 // Note is what an operator wrote about a lead. Its lines end with a line feed.
 type Note struct {
-	Author string // who wrote it: stored as the audit names it, and read as it is shown
-	At     time.Time
-	Text   string
+	Author string    `json:"author"` // who wrote it: stored as the audit names it, and read as it is shown
+	At     time.Time `json:"at"`
+	Text   string    `json:"text"`
 }
 
 // PriceStatus says whose price a range is.

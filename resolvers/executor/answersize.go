@@ -120,7 +120,7 @@ func (a answerBound) field(ctx context.Context, next graphql.Resolver) (any, err
 		return introspected(ctx, value), nil
 	}
 	if err != nil || !field.IsResolver {
-		return value, err
+		return nullable(field, value), err
 	}
 
 	answer := budgetOf(ctx)
@@ -142,6 +142,15 @@ func (a answerBound) field(ctx context.Context, next graphql.Resolver) (any, err
 		}
 	}
 	return value, nil
+}
+
+// nullable returns null for an empty text where the schema allows that: a string in Go has no
+// other value for it.
+func nullable(field *graphql.FieldContext, value any) any {
+	if text, ok := value.(string); ok && text == "" && !field.Field.Definition.Type.NonNull {
+		return nil
+	}
+	return value
 }
 
 // Fitting returns how many of the edges of a page, the value of the current field, fit into

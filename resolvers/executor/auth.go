@@ -67,10 +67,9 @@ func digests(tokens []string) [][sha256.Size]byte {
 	return sums
 }
 
-// directive implements @auth. A field that an operator's role does not reach is null below
-// the root, and the id of a lead is its reference.
+// directive implements @auth.
 func (g *guard) directive(
-	ctx context.Context, parent any, next graphql.Resolver, kind schema.TokenKind, role *schema.Role,
+	ctx context.Context, _ any, next graphql.Resolver, kind schema.TokenKind, role *schema.Role,
 ) (any, error) {
 	caller := schema.CallerFrom(ctx)
 	operator, err := g.authorize(caller, kind)
@@ -86,15 +85,23 @@ func (g *guard) directive(
 		return next(schema.WithCaller(ctx, caller))
 	}
 
-	field := graphql.GetFieldContext(ctx)
-	lead, ofLead := parent.(*schema.Lead)
-	switch {
-	case field.Object == "Query", field.Object == "Mutation", field.Object == "Subscription":
-		return nil, &schema.Error{
-			Code:    schema.CodeForbidden,
-			Message: fmt.Sprintf("This needs the role %s.", schema.ValueOr(role, schema.RoleAdmin)),
-		}
-	case ofLead && field.Field.Name == "id":
+	return nil, &schema.Error{
+		Code:    schema.CodeForbidden,
+		Message: fmt.Sprintf("This needs the role %s.", schema.ValueOr(role, schema.RoleAdmin)),
+	}
+}
+
+// personal implements @personal: a viewer gets null, and the reference for the id of a lead.
+func (g *guard) personal(ctx context.Context, parent any, next graphql.Resolver) (any, error) {
+	caller := schema.CallerFrom(ctx)
+	operator, err := g.authorize(caller, schema.TokenKindAdmin)
+	if err != nil {
+		return nil, err
+	}
+	if caller.Operator = operator; operator.Role.AtLeast(schema.RoleSales) {
+		return next(schema.WithCaller(ctx, caller))
+	}
+	if lead, ok := parent.(*schema.Lead); ok && graphql.GetFieldContext(ctx).Field.Name == "id" {
 		return lead.Reference, nil
 	}
 	return nil, nil //nolint:nilnil // null is the value

@@ -88,7 +88,7 @@ func New(o Options) *Executor {
 	e.Executor = gqlgen.New(exec.NewExecutableSchema(exec.Config{
 		Schema:     exec.AST(),
 		Resolvers:  o.Resolvers,
-		Directives: exec.DirectiveRoot{Auth: e.guard.directive},
+		Directives: exec.DirectiveRoot{Auth: e.guard.directive, Personal: e.guard.personal},
 	}))
 
 	// Introspection is always on here: whether clients may ask for the schema is decided

@@ -136,11 +136,11 @@ func (r *Resolver) RetryLeads(ctx context.Context, ids []string) (*schema.LeadsC
 
 // SetLeadStatuses resolves the root field of that name.
 func (r *Resolver) SetLeadStatuses(
-	ctx context.Context, ids []string, status schema.LeadStatus,
+	ctx context.Context, ids []string, status lead.Status,
 ) (*schema.LeadsChange, error) {
 	return r.eachLead(ctx, "setLeadStatuses", ids, func(l lead.Lead) (bool, error) {
 		entry := r.done(ctx, schema.AuditActionStatus, l.ID, map[string]any{"status": status})
-		return r.Leads.Work.SetStatus(ctx, l.ID, lead.Status(status), entry)
+		return r.Leads.Work.SetStatus(ctx, l.ID, status, entry)
 	})
 }
 

@@ -100,11 +100,11 @@ func (r *Resolver) assigned(ctx context.Context, id, owner string) store.AuditEn
 
 // SetLeadStatus resolves the root field of that name.
 func (r *Resolver) SetLeadStatus(
-	ctx context.Context, id string, status schema.LeadStatus,
+	ctx context.Context, id string, status lead.Status,
 ) (*schema.Lead, error) {
 	return r.changeLead(ctx, "setLeadStatus", id, func(l lead.Lead) error {
 		entry := r.done(ctx, schema.AuditActionStatus, l.ID, map[string]any{"status": status})
-		_, err := r.Leads.Work.SetStatus(ctx, l.ID, lead.Status(status), entry)
+		_, err := r.Leads.Work.SetStatus(ctx, l.ID, status, entry)
 		return err
 	})
 }

@@ -212,7 +212,7 @@ func newDelivery(d lead.Delivery, of *schema.Lead) *schema.Delivery {
 		Target:       newTarget(d.Target),
 		State:        schema.DeliveryState(strings.ToUpper(string(d.State))),
 		CreatedAt:    d.CreatedAt,
-		Attempts:     []*schema.DeliveryAttempt{},
+		Attempts:     pointers(d.Errors),
 		AttemptCount: d.Attempts,
 		MaxAttempts:  d.MaxAttempts,
 		Reason:       schema.Optional(d.Why()),
@@ -220,9 +220,6 @@ func newDelivery(d lead.Delivery, of *schema.Lead) *schema.Delivery {
 		Lead:         of,
 	}
 
-	for _, e := range d.Errors {
-		shown.Attempts = append(shown.Attempts, &schema.DeliveryAttempt{At: e.At, Error: e.Error})
-	}
 	if !d.NextAt.IsZero() {
 		shown.NextAttemptAt = &d.NextAt
 	}

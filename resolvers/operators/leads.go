@@ -121,12 +121,12 @@ func newLeadCounts(counts []store.WorkCount) *schema.LeadCounts {
 
 	for _, state := range lead.States() {
 		if n := states[state]; n > 0 {
-			sum.States = append(sum.States, &schema.LeadStateCount{State: schema.LeadState(state), Count: n})
+			sum.States = append(sum.States, &schema.LeadStateCount{State: state, Count: n})
 		}
 	}
 	for _, status := range lead.Statuses() {
 		if n := statuses[status]; n > 0 {
-			sum.Statuses = append(sum.Statuses, &schema.LeadStatusCount{Status: schema.LeadStatus(status), Count: n})
+			sum.Statuses = append(sum.Statuses, &schema.LeadStatusCount{Status: status, Count: n})
 		}
 	}
 	return sum
@@ -258,7 +258,7 @@ func (r *Resolver) shownLeads(ctx context.Context, found ...lead.Lead) ([]*schem
 
 	list := make([]*schema.Lead, len(found))
 	for i, l := range found {
-		list[i] = NewLead(l, deliveries[l.ID])
+		list[i] = newLead(l, deliveries[l.ID])
 	}
 	return list, nil
 }

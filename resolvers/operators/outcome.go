@@ -41,7 +41,7 @@ func newOutcome(o lead.Outcome) *schema.LeadOutcome {
 	}
 
 	shown := &schema.LeadOutcome{
-		Value:    schema.LeadOutcomeValue(o.Value),
+		Value:    o.Value,
 		Amount:   o.Amount,
 		Currency: schema.Optional(o.Currency),
 		At:       o.At,

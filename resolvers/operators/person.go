@@ -44,7 +44,7 @@ func (r *Resolver) Person(ctx context.Context, email string) (*schema.Person, er
 		Sessions: make([]*schema.PersonSession, len(other.Sessions)),
 	}
 	for i, c := range other.Consents {
-		person.Consents[i] = &schema.PersonConsent{At: c.At, Locale: newLocale(c.Locale), Consent: newConsent(c.Consent)}
+		person.Consents[i] = &schema.PersonConsent{At: c.At, Locale: newLocale(c.Locale), Consent: &c.Consent}
 	}
 	for i, s := range other.Sessions {
 		person.Sessions[i] = newPersonSession(s)
@@ -67,15 +67,15 @@ func newPersonSession(s lead.Session) *schema.PersonSession {
 		Locale:           newLocale(s.Locale),
 		FirstName:        schema.Optional(s.Hints.FirstName),
 		Email:            schema.Optional(s.Hints.Email),
-		Selections:       newSelections(s.Selections),
+		Selections:       &s.Selections,
 		Min:              s.Estimate.Min,
 		Max:              s.Estimate.Max,
 		Currency:         schema.Optional(s.Estimate.Currency),
-		Attribution:      newLeadAttribution(s.LastTouch),
-		FirstAttribution: newLeadAttribution(s.FirstTouch),
+		Attribution:      newAttribution(s.LastTouch),
+		FirstAttribution: newAttribution(s.FirstTouch),
 	}
 	if s.Hints.Agreed {
-		shown.Consent = newConsent(lead.Consent{Purpose: lead.SaveProgress, Given: true, Text: s.Hints.Consent})
+		shown.Consent = &lead.Consent{Purpose: lead.SaveProgress, Given: true, Text: s.Hints.Consent}
 	}
 	return shown
 }

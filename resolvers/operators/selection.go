@@ -11,8 +11,8 @@ import (
 	"siteapi/schema"
 )
 
-// showsPersonal reports whether an operation selects a field below the current one that is
-// not for viewers, and the caller is none: a viewer gets null there. It is true of a search as
+// showsPersonal reports whether an operation selects a @personal field below the current one,
+// and the caller is no viewer, who gets null there. It is true of a search as
 // well, whose text is contact data even if leads are only counted.
 func showsPersonal(ctx context.Context) bool {
 	if isViewer(ctx) {
@@ -26,7 +26,7 @@ func showsPersonal(ctx context.Context) bool {
 	var below func(set ast.SelectionSet) bool
 	below = func(set ast.SelectionSet) bool {
 		for _, f := range graphql.CollectFields(op, set, nil) {
-			if f.Definition.Directives.ForName("auth") != nil || below(f.Selections) {
+			if f.Definition.Directives.ForName("personal") != nil || below(f.Selections) {
 				return true
 			}
 		}

@@ -81,21 +81,11 @@ func (ec *executionContext) _LeadChange_id(ctx context.Context, field graphql.Co
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
+				if ec.Directives.Personal == nil {
 					var zeroVal *string
-					return zeroVal, err
+					return zeroVal, errors.New("directive personal is not implemented")
 				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal *string
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal *string
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+				return ec.Directives.Personal(ctx, obj, directive0)
 			}
 
 			next = directive1

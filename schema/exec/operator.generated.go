@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"siteapi/integrations/lead"
 	"siteapi/schema"
 	"strconv"
 	"sync/atomic"
@@ -250,8 +251,8 @@ func (ec *executionContext) _Delivery_attempts(ctx context.Context, field graphq
 			return obj.Attempts, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*schema.DeliveryAttempt) graphql.Marshaler {
-			return ec.marshalNDeliveryAttempt2ᚕᚖsiteapiᚋschemaᚐDeliveryAttemptᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*lead.Attempt) graphql.Marshaler {
+			return ec.marshalNDeliveryAttempt2ᚕᚖsiteapiᚋintegrationsᚋleadᚐAttemptᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -417,7 +418,7 @@ func (ec *executionContext) fieldContext_Delivery_lead(_ context.Context, field 
 	return fc, nil
 }
 
-func (ec *executionContext) _DeliveryAttempt_at(ctx context.Context, field graphql.CollectedField, obj *schema.DeliveryAttempt) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeliveryAttempt_at(ctx context.Context, field graphql.CollectedField, obj *lead.Attempt) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -440,7 +441,7 @@ func (ec *executionContext) fieldContext_DeliveryAttempt_at(_ context.Context, f
 	return graphql.NewScalarFieldContext("DeliveryAttempt", field, false, false, "DateTime")
 }
 
-func (ec *executionContext) _DeliveryAttempt_error(ctx context.Context, field graphql.CollectedField, obj *schema.DeliveryAttempt) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeliveryAttempt_error(ctx context.Context, field graphql.CollectedField, obj *lead.Attempt) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1474,21 +1475,11 @@ func (ec *executionContext) _Lead_id(ctx context.Context, field graphql.Collecte
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
+				if ec.Directives.Personal == nil {
 					var zeroVal string
-					return zeroVal, err
+					return zeroVal, errors.New("directive personal is not implemented")
 				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal string
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal string
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+				return ec.Directives.Personal(ctx, obj, directive0)
 			}
 
 			next = directive1
@@ -1540,8 +1531,8 @@ func (ec *executionContext) _Lead_state(ctx context.Context, field graphql.Colle
 			return obj.State, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v schema.LeadState) graphql.Marshaler {
-			return ec.marshalNLeadState2siteapiᚋschemaᚐLeadState(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v lead.State) graphql.Marshaler {
+			return ec.marshalNLeadState2siteapiᚋintegrationsᚋleadᚐState(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1612,21 +1603,11 @@ func (ec *executionContext) _Lead_sessionId(ctx context.Context, field graphql.C
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
+				if ec.Directives.Personal == nil {
 					var zeroVal *string
-					return zeroVal, err
+					return zeroVal, errors.New("directive personal is not implemented")
 				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal *string
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal *string
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+				return ec.Directives.Personal(ctx, obj, directive0)
 			}
 
 			next = directive1
@@ -1658,28 +1639,18 @@ func (ec *executionContext) _Lead_contact(ctx context.Context, field graphql.Col
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
-					var zeroVal *schema.LeadContact
-					return zeroVal, err
+				if ec.Directives.Personal == nil {
+					var zeroVal *lead.Contact
+					return zeroVal, errors.New("directive personal is not implemented")
 				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal *schema.LeadContact
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal *schema.LeadContact
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+				return ec.Directives.Personal(ctx, obj, directive0)
 			}
 
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadContact) graphql.Marshaler {
-			return ec.marshalOLeadContact2ᚖsiteapiᚋschemaᚐLeadContact(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *lead.Contact) graphql.Marshaler {
+			return ec.marshalOLeadContact2ᚖsiteapiᚋintegrationsᚋleadᚐContact(ctx, selections, v)
 		},
 		true,
 		false,
@@ -1710,8 +1681,8 @@ func (ec *executionContext) _Lead_selections(ctx context.Context, field graphql.
 			return obj.Selections, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadSelections) graphql.Marshaler {
-			return ec.marshalNLeadSelections2ᚖsiteapiᚋschemaᚐLeadSelections(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *lead.Selections) graphql.Marshaler {
+			return ec.marshalNLeadSelections2ᚖsiteapiᚋintegrationsᚋleadᚐSelections(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1774,8 +1745,8 @@ func (ec *executionContext) _Lead_priceStatus(ctx context.Context, field graphql
 			return obj.PriceStatus, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.PriceStatus) graphql.Marshaler {
-			return ec.marshalOPriceStatus2ᚖsiteapiᚋschemaᚐPriceStatus(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *lead.PriceStatus) graphql.Marshaler {
+			return ec.marshalOPriceStatus2ᚖsiteapiᚋintegrationsᚋleadᚐPriceStatus(ctx, selections, v)
 		},
 		true,
 		false,
@@ -1832,21 +1803,11 @@ func (ec *executionContext) _Lead_message(ctx context.Context, field graphql.Col
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
+				if ec.Directives.Personal == nil {
 					var zeroVal *string
-					return zeroVal, err
+					return zeroVal, errors.New("directive personal is not implemented")
 				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal *string
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal *string
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+				return ec.Directives.Personal(ctx, obj, directive0)
 			}
 
 			next = directive1
@@ -1878,28 +1839,18 @@ func (ec *executionContext) _Lead_attribution(ctx context.Context, field graphql
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
-					var zeroVal *schema.LeadAttribution
-					return zeroVal, err
+				if ec.Directives.Personal == nil {
+					var zeroVal *lead.Attribution
+					return zeroVal, errors.New("directive personal is not implemented")
 				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal *schema.LeadAttribution
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal *schema.LeadAttribution
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+				return ec.Directives.Personal(ctx, obj, directive0)
 			}
 
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadAttribution) graphql.Marshaler {
-			return ec.marshalOLeadAttribution2ᚖsiteapiᚋschemaᚐLeadAttribution(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *lead.Attribution) graphql.Marshaler {
+			return ec.marshalOLeadAttribution2ᚖsiteapiᚋintegrationsᚋleadᚐAttribution(ctx, selections, v)
 		},
 		true,
 		false,
@@ -1933,28 +1884,18 @@ func (ec *executionContext) _Lead_firstAttribution(ctx context.Context, field gr
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
-					var zeroVal *schema.LeadAttribution
-					return zeroVal, err
+				if ec.Directives.Personal == nil {
+					var zeroVal *lead.Attribution
+					return zeroVal, errors.New("directive personal is not implemented")
 				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal *schema.LeadAttribution
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal *schema.LeadAttribution
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+				return ec.Directives.Personal(ctx, obj, directive0)
 			}
 
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadAttribution) graphql.Marshaler {
-			return ec.marshalOLeadAttribution2ᚖsiteapiᚋschemaᚐLeadAttribution(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *lead.Attribution) graphql.Marshaler {
+			return ec.marshalOLeadAttribution2ᚖsiteapiᚋintegrationsᚋleadᚐAttribution(ctx, selections, v)
 		},
 		true,
 		false,
@@ -1988,28 +1929,18 @@ func (ec *executionContext) _Lead_consents(ctx context.Context, field graphql.Co
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
-					var zeroVal []*schema.LeadConsent
-					return zeroVal, err
+				if ec.Directives.Personal == nil {
+					var zeroVal []*lead.Consent
+					return zeroVal, errors.New("directive personal is not implemented")
 				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal []*schema.LeadConsent
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal []*schema.LeadConsent
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+				return ec.Directives.Personal(ctx, obj, directive0)
 			}
 
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v []*schema.LeadConsent) graphql.Marshaler {
-			return ec.marshalOLeadConsent2ᚕᚖsiteapiᚋschemaᚐLeadConsentᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*lead.Consent) graphql.Marshaler {
+			return ec.marshalOLeadConsent2ᚕᚖsiteapiᚋintegrationsᚋleadᚐConsentᚄ(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2040,8 +1971,8 @@ func (ec *executionContext) _Lead_signals(ctx context.Context, field graphql.Col
 			return obj.Signals, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []schema.LeadSignal) graphql.Marshaler {
-			return ec.marshalNLeadSignal2ᚕsiteapiᚋschemaᚐLeadSignalᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []lead.Signal) graphql.Marshaler {
+			return ec.marshalNLeadSignal2ᚕsiteapiᚋintegrationsᚋleadᚐSignalᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2066,21 +1997,11 @@ func (ec *executionContext) _Lead_pdfUrl(ctx context.Context, field graphql.Coll
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
+				if ec.Directives.Personal == nil {
 					var zeroVal *string
-					return zeroVal, err
+					return zeroVal, errors.New("directive personal is not implemented")
 				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal *string
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal *string
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+				return ec.Directives.Personal(ctx, obj, directive0)
 			}
 
 			next = directive1
@@ -2112,21 +2033,11 @@ func (ec *executionContext) _Lead_deliveries(ctx context.Context, field graphql.
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
+				if ec.Directives.Personal == nil {
 					var zeroVal []*schema.Delivery
-					return zeroVal, err
+					return zeroVal, errors.New("directive personal is not implemented")
 				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal []*schema.Delivery
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal []*schema.Delivery
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+				return ec.Directives.Personal(ctx, obj, directive0)
 			}
 
 			next = directive1
@@ -2167,21 +2078,11 @@ func (ec *executionContext) _Lead_noMailReason(ctx context.Context, field graphq
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
+				if ec.Directives.Personal == nil {
 					var zeroVal *string
-					return zeroVal, err
+					return zeroVal, errors.New("directive personal is not implemented")
 				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal *string
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal *string
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+				return ec.Directives.Personal(ctx, obj, directive0)
 			}
 
 			next = directive1
@@ -2213,21 +2114,11 @@ func (ec *executionContext) _Lead_audit(ctx context.Context, field graphql.Colle
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
+				if ec.Directives.Personal == nil {
 					var zeroVal []*schema.AuditEntry
-					return zeroVal, err
+					return zeroVal, errors.New("directive personal is not implemented")
 				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal []*schema.AuditEntry
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal []*schema.AuditEntry
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+				return ec.Directives.Personal(ctx, obj, directive0)
 			}
 
 			next = directive1
@@ -2320,8 +2211,8 @@ func (ec *executionContext) _Lead_status(ctx context.Context, field graphql.Coll
 			return obj.Status, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v schema.LeadStatus) graphql.Marshaler {
-			return ec.marshalNLeadStatus2siteapiᚋschemaᚐLeadStatus(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v lead.Status) graphql.Marshaler {
+			return ec.marshalNLeadStatus2siteapiᚋintegrationsᚋleadᚐStatus(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2346,28 +2237,18 @@ func (ec *executionContext) _Lead_notes(ctx context.Context, field graphql.Colle
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
-					var zeroVal []*schema.LeadNote
-					return zeroVal, err
+				if ec.Directives.Personal == nil {
+					var zeroVal []*lead.Note
+					return zeroVal, errors.New("directive personal is not implemented")
 				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal []*schema.LeadNote
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal []*schema.LeadNote
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+				return ec.Directives.Personal(ctx, obj, directive0)
 			}
 
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v []*schema.LeadNote) graphql.Marshaler {
-			return ec.marshalOLeadNote2ᚕᚖsiteapiᚋschemaᚐLeadNoteᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*lead.Note) graphql.Marshaler {
+			return ec.marshalOLeadNote2ᚕᚖsiteapiᚋintegrationsᚋleadᚐNoteᚄ(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2401,21 +2282,11 @@ func (ec *executionContext) _Lead_sameAddress(ctx context.Context, field graphql
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
+				if ec.Directives.Personal == nil {
 					var zeroVal []*schema.Lead
-					return zeroVal, err
+					return zeroVal, errors.New("directive personal is not implemented")
 				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal []*schema.Lead
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal []*schema.Lead
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+				return ec.Directives.Personal(ctx, obj, directive0)
 			}
 
 			next = directive1
@@ -2441,7 +2312,7 @@ func (ec *executionContext) fieldContext_Lead_sameAddress(_ context.Context, fie
 	return fc, nil
 }
 
-func (ec *executionContext) _LeadAttribution_source(ctx context.Context, field graphql.CollectedField, obj *schema.LeadAttribution) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadAttribution_source(ctx context.Context, field graphql.CollectedField, obj *lead.Attribution) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2453,8 +2324,8 @@ func (ec *executionContext) _LeadAttribution_source(ctx context.Context, field g
 			return obj.Source, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalOString2string(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2464,7 +2335,7 @@ func (ec *executionContext) fieldContext_LeadAttribution_source(_ context.Contex
 	return graphql.NewScalarFieldContext("LeadAttribution", field, false, false, "String")
 }
 
-func (ec *executionContext) _LeadAttribution_medium(ctx context.Context, field graphql.CollectedField, obj *schema.LeadAttribution) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadAttribution_medium(ctx context.Context, field graphql.CollectedField, obj *lead.Attribution) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2476,8 +2347,8 @@ func (ec *executionContext) _LeadAttribution_medium(ctx context.Context, field g
 			return obj.Medium, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalOString2string(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2487,7 +2358,7 @@ func (ec *executionContext) fieldContext_LeadAttribution_medium(_ context.Contex
 	return graphql.NewScalarFieldContext("LeadAttribution", field, false, false, "String")
 }
 
-func (ec *executionContext) _LeadAttribution_campaign(ctx context.Context, field graphql.CollectedField, obj *schema.LeadAttribution) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadAttribution_campaign(ctx context.Context, field graphql.CollectedField, obj *lead.Attribution) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2499,8 +2370,8 @@ func (ec *executionContext) _LeadAttribution_campaign(ctx context.Context, field
 			return obj.Campaign, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalOString2string(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2510,7 +2381,7 @@ func (ec *executionContext) fieldContext_LeadAttribution_campaign(_ context.Cont
 	return graphql.NewScalarFieldContext("LeadAttribution", field, false, false, "String")
 }
 
-func (ec *executionContext) _LeadAttribution_term(ctx context.Context, field graphql.CollectedField, obj *schema.LeadAttribution) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadAttribution_term(ctx context.Context, field graphql.CollectedField, obj *lead.Attribution) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2522,8 +2393,8 @@ func (ec *executionContext) _LeadAttribution_term(ctx context.Context, field gra
 			return obj.Term, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalOString2string(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2533,7 +2404,7 @@ func (ec *executionContext) fieldContext_LeadAttribution_term(_ context.Context,
 	return graphql.NewScalarFieldContext("LeadAttribution", field, false, false, "String")
 }
 
-func (ec *executionContext) _LeadAttribution_content(ctx context.Context, field graphql.CollectedField, obj *schema.LeadAttribution) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadAttribution_content(ctx context.Context, field graphql.CollectedField, obj *lead.Attribution) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2545,8 +2416,8 @@ func (ec *executionContext) _LeadAttribution_content(ctx context.Context, field 
 			return obj.Content, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalOString2string(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2556,7 +2427,7 @@ func (ec *executionContext) fieldContext_LeadAttribution_content(_ context.Conte
 	return graphql.NewScalarFieldContext("LeadAttribution", field, false, false, "String")
 }
 
-func (ec *executionContext) _LeadAttribution_referrer(ctx context.Context, field graphql.CollectedField, obj *schema.LeadAttribution) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadAttribution_referrer(ctx context.Context, field graphql.CollectedField, obj *lead.Attribution) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2568,8 +2439,8 @@ func (ec *executionContext) _LeadAttribution_referrer(ctx context.Context, field
 			return obj.Referrer, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalOString2string(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2579,7 +2450,7 @@ func (ec *executionContext) fieldContext_LeadAttribution_referrer(_ context.Cont
 	return graphql.NewScalarFieldContext("LeadAttribution", field, false, false, "String")
 }
 
-func (ec *executionContext) _LeadAttribution_landingPage(ctx context.Context, field graphql.CollectedField, obj *schema.LeadAttribution) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadAttribution_landingPage(ctx context.Context, field graphql.CollectedField, obj *lead.Attribution) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2591,8 +2462,8 @@ func (ec *executionContext) _LeadAttribution_landingPage(ctx context.Context, fi
 			return obj.LandingPage, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalOString2string(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2681,21 +2552,11 @@ func (ec *executionContext) _LeadConnection_csv(ctx context.Context, field graph
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
+				if ec.Directives.Personal == nil {
 					var zeroVal *string
-					return zeroVal, err
+					return zeroVal, errors.New("directive personal is not implemented")
 				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal *string
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal *string
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+				return ec.Directives.Personal(ctx, obj, directive0)
 			}
 
 			next = directive1
@@ -2744,7 +2605,7 @@ func (ec *executionContext) fieldContext_LeadConnection_counts(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _LeadConsent_purpose(ctx context.Context, field graphql.CollectedField, obj *schema.LeadConsent) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadConsent_purpose(ctx context.Context, field graphql.CollectedField, obj *lead.Consent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2767,7 +2628,7 @@ func (ec *executionContext) fieldContext_LeadConsent_purpose(_ context.Context, 
 	return graphql.NewScalarFieldContext("LeadConsent", field, false, false, "String")
 }
 
-func (ec *executionContext) _LeadConsent_given(ctx context.Context, field graphql.CollectedField, obj *schema.LeadConsent) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadConsent_given(ctx context.Context, field graphql.CollectedField, obj *lead.Consent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2790,7 +2651,7 @@ func (ec *executionContext) fieldContext_LeadConsent_given(_ context.Context, fi
 	return graphql.NewScalarFieldContext("LeadConsent", field, false, false, "Boolean")
 }
 
-func (ec *executionContext) _LeadConsent_text(ctx context.Context, field graphql.CollectedField, obj *schema.LeadConsent) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadConsent_text(ctx context.Context, field graphql.CollectedField, obj *lead.Consent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2802,8 +2663,8 @@ func (ec *executionContext) _LeadConsent_text(ctx context.Context, field graphql
 			return obj.Text, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalOString2string(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2813,7 +2674,7 @@ func (ec *executionContext) fieldContext_LeadConsent_text(_ context.Context, fie
 	return graphql.NewScalarFieldContext("LeadConsent", field, false, false, "String")
 }
 
-func (ec *executionContext) _LeadConsent_siteWording(ctx context.Context, field graphql.CollectedField, obj *schema.LeadConsent) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadConsent_siteWording(ctx context.Context, field graphql.CollectedField, obj *lead.Consent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2836,7 +2697,7 @@ func (ec *executionContext) fieldContext_LeadConsent_siteWording(_ context.Conte
 	return graphql.NewScalarFieldContext("LeadConsent", field, false, false, "Boolean")
 }
 
-func (ec *executionContext) _LeadConsent_withdrawnAt(ctx context.Context, field graphql.CollectedField, obj *schema.LeadConsent) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadConsent_withdrawnAt(ctx context.Context, field graphql.CollectedField, obj *lead.Consent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2859,7 +2720,7 @@ func (ec *executionContext) fieldContext_LeadConsent_withdrawnAt(_ context.Conte
 	return graphql.NewScalarFieldContext("LeadConsent", field, false, false, "DateTime")
 }
 
-func (ec *executionContext) _LeadContact_firstName(ctx context.Context, field graphql.CollectedField, obj *schema.LeadContact) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadContact_firstName(ctx context.Context, field graphql.CollectedField, obj *lead.Contact) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2882,7 +2743,7 @@ func (ec *executionContext) fieldContext_LeadContact_firstName(_ context.Context
 	return graphql.NewScalarFieldContext("LeadContact", field, false, false, "String")
 }
 
-func (ec *executionContext) _LeadContact_lastName(ctx context.Context, field graphql.CollectedField, obj *schema.LeadContact) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadContact_lastName(ctx context.Context, field graphql.CollectedField, obj *lead.Contact) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2905,7 +2766,7 @@ func (ec *executionContext) fieldContext_LeadContact_lastName(_ context.Context,
 	return graphql.NewScalarFieldContext("LeadContact", field, false, false, "String")
 }
 
-func (ec *executionContext) _LeadContact_email(ctx context.Context, field graphql.CollectedField, obj *schema.LeadContact) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadContact_email(ctx context.Context, field graphql.CollectedField, obj *lead.Contact) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2928,7 +2789,7 @@ func (ec *executionContext) fieldContext_LeadContact_email(_ context.Context, fi
 	return graphql.NewScalarFieldContext("LeadContact", field, false, false, "String")
 }
 
-func (ec *executionContext) _LeadContact_phone(ctx context.Context, field graphql.CollectedField, obj *schema.LeadContact) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadContact_phone(ctx context.Context, field graphql.CollectedField, obj *lead.Contact) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2940,8 +2801,8 @@ func (ec *executionContext) _LeadContact_phone(ctx context.Context, field graphq
 			return obj.Phone, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalOString2string(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2951,7 +2812,7 @@ func (ec *executionContext) fieldContext_LeadContact_phone(_ context.Context, fi
 	return graphql.NewScalarFieldContext("LeadContact", field, false, false, "String")
 }
 
-func (ec *executionContext) _LeadContact_company(ctx context.Context, field graphql.CollectedField, obj *schema.LeadContact) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadContact_company(ctx context.Context, field graphql.CollectedField, obj *lead.Contact) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2963,8 +2824,8 @@ func (ec *executionContext) _LeadContact_company(ctx context.Context, field grap
 			return obj.Company, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalOString2string(ctx, selections, v)
 		},
 		true,
 		false,
@@ -3121,7 +2982,7 @@ func (ec *executionContext) fieldContext_LeadEstimate_toBeAgreed(_ context.Conte
 	return graphql.NewScalarFieldContext("LeadEstimate", field, false, false, "Boolean")
 }
 
-func (ec *executionContext) _LeadSelections_projectType(ctx context.Context, field graphql.CollectedField, obj *schema.LeadSelections) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadSelections_projectType(ctx context.Context, field graphql.CollectedField, obj *lead.Selections) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3144,7 +3005,7 @@ func (ec *executionContext) fieldContext_LeadSelections_projectType(_ context.Co
 	return graphql.NewScalarFieldContext("LeadSelections", field, false, false, "String")
 }
 
-func (ec *executionContext) _LeadSelections_features(ctx context.Context, field graphql.CollectedField, obj *schema.LeadSelections) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadSelections_features(ctx context.Context, field graphql.CollectedField, obj *lead.Selections) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3167,7 +3028,7 @@ func (ec *executionContext) fieldContext_LeadSelections_features(_ context.Conte
 	return graphql.NewScalarFieldContext("LeadSelections", field, false, false, "String")
 }
 
-func (ec *executionContext) _LeadSelections_complexity(ctx context.Context, field graphql.CollectedField, obj *schema.LeadSelections) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadSelections_complexity(ctx context.Context, field graphql.CollectedField, obj *lead.Selections) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3179,8 +3040,8 @@ func (ec *executionContext) _LeadSelections_complexity(ctx context.Context, fiel
 			return obj.Complexity, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalOString2string(ctx, selections, v)
 		},
 		true,
 		false,
@@ -3190,7 +3051,7 @@ func (ec *executionContext) fieldContext_LeadSelections_complexity(_ context.Con
 	return graphql.NewScalarFieldContext("LeadSelections", field, false, false, "String")
 }
 
-func (ec *executionContext) _LeadSelections_timeline(ctx context.Context, field graphql.CollectedField, obj *schema.LeadSelections) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadSelections_timeline(ctx context.Context, field graphql.CollectedField, obj *lead.Selections) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3202,8 +3063,8 @@ func (ec *executionContext) _LeadSelections_timeline(ctx context.Context, field 
 			return obj.Timeline, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalOString2string(ctx, selections, v)
 		},
 		true,
 		false,
@@ -3684,7 +3545,7 @@ func (ec *executionContext) _Delivery(ctx context.Context, sel ast.SelectionSet,
 
 var deliveryAttemptImplementors = []string{"DeliveryAttempt"}
 
-func (ec *executionContext) _DeliveryAttempt(ctx context.Context, sel ast.SelectionSet, obj *schema.DeliveryAttempt) graphql.Marshaler {
+func (ec *executionContext) _DeliveryAttempt(ctx context.Context, sel ast.SelectionSet, obj *lead.Attempt) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, deliveryAttemptImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -4352,7 +4213,7 @@ func (ec *executionContext) _Lead(ctx context.Context, sel ast.SelectionSet, obj
 
 var leadAttributionImplementors = []string{"LeadAttribution"}
 
-func (ec *executionContext) _LeadAttribution(ctx context.Context, sel ast.SelectionSet, obj *schema.LeadAttribution) graphql.Marshaler {
+func (ec *executionContext) _LeadAttribution(ctx context.Context, sel ast.SelectionSet, obj *lead.Attribution) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, leadAttributionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -4463,7 +4324,7 @@ func (ec *executionContext) _LeadConnection(ctx context.Context, sel ast.Selecti
 
 var leadConsentImplementors = []string{"LeadConsent"}
 
-func (ec *executionContext) _LeadConsent(ctx context.Context, sel ast.SelectionSet, obj *schema.LeadConsent) graphql.Marshaler {
+func (ec *executionContext) _LeadConsent(ctx context.Context, sel ast.SelectionSet, obj *lead.Consent) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, leadConsentImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -4516,7 +4377,7 @@ func (ec *executionContext) _LeadConsent(ctx context.Context, sel ast.SelectionS
 
 var leadContactImplementors = []string{"LeadContact"}
 
-func (ec *executionContext) _LeadContact(ctx context.Context, sel ast.SelectionSet, obj *schema.LeadContact) graphql.Marshaler {
+func (ec *executionContext) _LeadContact(ctx context.Context, sel ast.SelectionSet, obj *lead.Contact) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, leadContactImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -4655,7 +4516,7 @@ func (ec *executionContext) _LeadEstimate(ctx context.Context, sel ast.Selection
 
 var leadSelectionsImplementors = []string{"LeadSelections"}
 
-func (ec *executionContext) _LeadSelections(ctx context.Context, sel ast.SelectionSet, obj *schema.LeadSelections) graphql.Marshaler {
+func (ec *executionContext) _LeadSelections(ctx context.Context, sel ast.SelectionSet, obj *lead.Selections) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, leadSelectionsImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -4886,11 +4747,11 @@ func (ec *executionContext) marshalNDelivery2ᚖsiteapiᚋschemaᚐDelivery(ctx 
 	return ec._Delivery(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNDeliveryAttempt2ᚕᚖsiteapiᚋschemaᚐDeliveryAttemptᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.DeliveryAttempt) graphql.Marshaler {
+func (ec *executionContext) marshalNDeliveryAttempt2ᚕᚖsiteapiᚋintegrationsᚋleadᚐAttemptᚄ(ctx context.Context, sel ast.SelectionSet, v []*lead.Attempt) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNDeliveryAttempt2ᚖsiteapiᚋschemaᚐDeliveryAttempt(ctx, sel, v[i])
+		return ec.marshalNDeliveryAttempt2ᚖsiteapiᚋintegrationsᚋleadᚐAttempt(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -4902,7 +4763,7 @@ func (ec *executionContext) marshalNDeliveryAttempt2ᚕᚖsiteapiᚋschemaᚐDel
 	return ret
 }
 
-func (ec *executionContext) marshalNDeliveryAttempt2ᚖsiteapiᚋschemaᚐDeliveryAttempt(ctx context.Context, sel ast.SelectionSet, v *schema.DeliveryAttempt) graphql.Marshaler {
+func (ec *executionContext) marshalNDeliveryAttempt2ᚖsiteapiᚋintegrationsᚋleadᚐAttempt(ctx context.Context, sel ast.SelectionSet, v *lead.Attempt) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "DeliveryAttempt!")
 		return graphql.Null
@@ -5184,7 +5045,7 @@ func (ec *executionContext) marshalNLeadConnection2ᚖsiteapiᚋschemaᚐLeadCon
 	return ec._LeadConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNLeadConsent2ᚖsiteapiᚋschemaᚐLeadConsent(ctx context.Context, sel ast.SelectionSet, v *schema.LeadConsent) graphql.Marshaler {
+func (ec *executionContext) marshalNLeadConsent2ᚖsiteapiᚋintegrationsᚋleadᚐConsent(ctx context.Context, sel ast.SelectionSet, v *lead.Consent) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "LeadConsent!")
 		return graphql.Null
@@ -5224,7 +5085,7 @@ func (ec *executionContext) marshalNLeadEstimate2ᚖsiteapiᚋschemaᚐLeadEstim
 	return ec._LeadEstimate(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNLeadSelections2ᚖsiteapiᚋschemaᚐLeadSelections(ctx context.Context, sel ast.SelectionSet, v *schema.LeadSelections) graphql.Marshaler {
+func (ec *executionContext) marshalNLeadSelections2ᚖsiteapiᚋintegrationsᚋleadᚐSelections(ctx context.Context, sel ast.SelectionSet, v *lead.Selections) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "LeadSelections!")
 		return graphql.Null
@@ -5232,23 +5093,28 @@ func (ec *executionContext) marshalNLeadSelections2ᚖsiteapiᚋschemaᚐLeadSel
 	return ec._LeadSelections(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNLeadSignal2siteapiᚋschemaᚐLeadSignal(ctx context.Context, v any) (schema.LeadSignal, error) {
-	var res schema.LeadSignal
-	err := res.UnmarshalGQL(v)
+func (ec *executionContext) unmarshalNLeadSignal2siteapiᚋintegrationsᚋleadᚐSignal(ctx context.Context, v any) (lead.Signal, error) {
+	tmp, err := graphql.UnmarshalString(v)
+	res := lead.Signal(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNLeadSignal2siteapiᚋschemaᚐLeadSignal(ctx context.Context, sel ast.SelectionSet, v schema.LeadSignal) graphql.Marshaler {
-	return v
+func (ec *executionContext) marshalNLeadSignal2siteapiᚋintegrationsᚋleadᚐSignal(ctx context.Context, sel ast.SelectionSet, v lead.Signal) graphql.Marshaler {
+	_ = sel
+	res := graphql.MarshalString(string(v))
+	if res == graphql.Null {
+		graphql.AddInvalidNullFromMarshaler(ctx, "LeadSignal!")
+	}
+	return res
 }
 
-func (ec *executionContext) unmarshalNLeadSignal2ᚕsiteapiᚋschemaᚐLeadSignalᚄ(ctx context.Context, v any) ([]schema.LeadSignal, error) {
+func (ec *executionContext) unmarshalNLeadSignal2ᚕsiteapiᚋintegrationsᚋleadᚐSignalᚄ(ctx context.Context, v any) ([]lead.Signal, error) {
 	vSlice := graphql.CoerceList(v)
 	var err error
-	res := make([]schema.LeadSignal, len(vSlice))
+	res := make([]lead.Signal, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNLeadSignal2siteapiᚋschemaᚐLeadSignal(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNLeadSignal2siteapiᚋintegrationsᚋleadᚐSignal(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -5256,11 +5122,11 @@ func (ec *executionContext) unmarshalNLeadSignal2ᚕsiteapiᚋschemaᚐLeadSigna
 	return res, nil
 }
 
-func (ec *executionContext) marshalNLeadSignal2ᚕsiteapiᚋschemaᚐLeadSignalᚄ(ctx context.Context, sel ast.SelectionSet, v []schema.LeadSignal) graphql.Marshaler {
+func (ec *executionContext) marshalNLeadSignal2ᚕsiteapiᚋintegrationsᚋleadᚐSignalᚄ(ctx context.Context, sel ast.SelectionSet, v []lead.Signal) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNLeadSignal2siteapiᚋschemaᚐLeadSignal(ctx, sel, v[i])
+		return ec.marshalNLeadSignal2siteapiᚋintegrationsᚋleadᚐSignal(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -5272,14 +5138,19 @@ func (ec *executionContext) marshalNLeadSignal2ᚕsiteapiᚋschemaᚐLeadSignal�
 	return ret
 }
 
-func (ec *executionContext) unmarshalNLeadState2siteapiᚋschemaᚐLeadState(ctx context.Context, v any) (schema.LeadState, error) {
-	var res schema.LeadState
-	err := res.UnmarshalGQL(v)
+func (ec *executionContext) unmarshalNLeadState2siteapiᚋintegrationsᚋleadᚐState(ctx context.Context, v any) (lead.State, error) {
+	tmp, err := graphql.UnmarshalString(v)
+	res := lead.State(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNLeadState2siteapiᚋschemaᚐLeadState(ctx context.Context, sel ast.SelectionSet, v schema.LeadState) graphql.Marshaler {
-	return v
+func (ec *executionContext) marshalNLeadState2siteapiᚋintegrationsᚋleadᚐState(ctx context.Context, sel ast.SelectionSet, v lead.State) graphql.Marshaler {
+	_ = sel
+	res := graphql.MarshalString(string(v))
+	if res == graphql.Null {
+		graphql.AddInvalidNullFromMarshaler(ctx, "LeadState!")
+	}
+	return res
 }
 
 func (ec *executionContext) marshalNPageInfo2ᚖsiteapiᚋschemaᚐPageInfo(ctx context.Context, sel ast.SelectionSet, v *schema.PageInfo) graphql.Marshaler {
@@ -5419,21 +5290,21 @@ func (ec *executionContext) marshalOLead2ᚖsiteapiᚋschemaᚐLead(ctx context.
 	return ec._Lead(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOLeadAttribution2ᚖsiteapiᚋschemaᚐLeadAttribution(ctx context.Context, sel ast.SelectionSet, v *schema.LeadAttribution) graphql.Marshaler {
+func (ec *executionContext) marshalOLeadAttribution2ᚖsiteapiᚋintegrationsᚋleadᚐAttribution(ctx context.Context, sel ast.SelectionSet, v *lead.Attribution) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._LeadAttribution(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOLeadConsent2ᚕᚖsiteapiᚋschemaᚐLeadConsentᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.LeadConsent) graphql.Marshaler {
+func (ec *executionContext) marshalOLeadConsent2ᚕᚖsiteapiᚋintegrationsᚋleadᚐConsentᚄ(ctx context.Context, sel ast.SelectionSet, v []*lead.Consent) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNLeadConsent2ᚖsiteapiᚋschemaᚐLeadConsent(ctx, sel, v[i])
+		return ec.marshalNLeadConsent2ᚖsiteapiᚋintegrationsᚋleadᚐConsent(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -5445,14 +5316,14 @@ func (ec *executionContext) marshalOLeadConsent2ᚕᚖsiteapiᚋschemaᚐLeadCon
 	return ret
 }
 
-func (ec *executionContext) marshalOLeadConsent2ᚖsiteapiᚋschemaᚐLeadConsent(ctx context.Context, sel ast.SelectionSet, v *schema.LeadConsent) graphql.Marshaler {
+func (ec *executionContext) marshalOLeadConsent2ᚖsiteapiᚋintegrationsᚋleadᚐConsent(ctx context.Context, sel ast.SelectionSet, v *lead.Consent) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._LeadConsent(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOLeadContact2ᚖsiteapiᚋschemaᚐLeadContact(ctx context.Context, sel ast.SelectionSet, v *schema.LeadContact) graphql.Marshaler {
+func (ec *executionContext) marshalOLeadContact2ᚖsiteapiᚋintegrationsᚋleadᚐContact(ctx context.Context, sel ast.SelectionSet, v *lead.Contact) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
@@ -5466,36 +5337,42 @@ func (ec *executionContext) marshalOLeadEstimate2ᚖsiteapiᚋschemaᚐLeadEstim
 	return ec._LeadEstimate(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOLeadState2ᚖsiteapiᚋschemaᚐLeadState(ctx context.Context, v any) (*schema.LeadState, error) {
+func (ec *executionContext) unmarshalOLeadState2ᚖsiteapiᚋintegrationsᚋleadᚐState(ctx context.Context, v any) (*lead.State, error) {
 	if v == nil {
 		return nil, nil
 	}
-	var res = new(schema.LeadState)
-	err := res.UnmarshalGQL(v)
-	return res, graphql.ErrorOnPath(ctx, err)
+	tmp, err := graphql.UnmarshalString(v)
+	res := lead.State(tmp)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOLeadState2ᚖsiteapiᚋschemaᚐLeadState(ctx context.Context, sel ast.SelectionSet, v *schema.LeadState) graphql.Marshaler {
+func (ec *executionContext) marshalOLeadState2ᚖsiteapiᚋintegrationsᚋleadᚐState(ctx context.Context, sel ast.SelectionSet, v *lead.State) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
-	return v
+	_ = sel
+	_ = ctx
+	res := graphql.MarshalString(string(*v))
+	return res
 }
 
-func (ec *executionContext) unmarshalOPriceStatus2ᚖsiteapiᚋschemaᚐPriceStatus(ctx context.Context, v any) (*schema.PriceStatus, error) {
+func (ec *executionContext) unmarshalOPriceStatus2ᚖsiteapiᚋintegrationsᚋleadᚐPriceStatus(ctx context.Context, v any) (*lead.PriceStatus, error) {
 	if v == nil {
 		return nil, nil
 	}
-	var res = new(schema.PriceStatus)
-	err := res.UnmarshalGQL(v)
-	return res, graphql.ErrorOnPath(ctx, err)
+	tmp, err := graphql.UnmarshalString(v)
+	res := lead.PriceStatus(tmp)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOPriceStatus2ᚖsiteapiᚋschemaᚐPriceStatus(ctx context.Context, sel ast.SelectionSet, v *schema.PriceStatus) graphql.Marshaler {
+func (ec *executionContext) marshalOPriceStatus2ᚖsiteapiᚋintegrationsᚋleadᚐPriceStatus(ctx context.Context, sel ast.SelectionSet, v *lead.PriceStatus) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
-	return v
+	_ = sel
+	_ = ctx
+	res := graphql.MarshalString(string(*v))
+	return res
 }
 
 // endregion ***************************** type.gotpl *****************************

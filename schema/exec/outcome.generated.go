@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"siteapi/integrations/lead"
 	"siteapi/schema"
 	"strconv"
 	"sync/atomic"
@@ -37,8 +38,8 @@ func (ec *executionContext) _LeadOutcome_value(ctx context.Context, field graphq
 			return obj.Value, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v schema.LeadOutcomeValue) graphql.Marshaler {
-			return ec.marshalNLeadOutcomeValue2siteapiᚋschemaᚐLeadOutcomeValue(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v lead.OutcomeValue) graphql.Marshaler {
+			return ec.marshalNLeadOutcomeValue2siteapiᚋintegrationsᚋleadᚐOutcomeValue(ctx, selections, v)
 		},
 		true,
 		true,
@@ -155,21 +156,11 @@ func (ec *executionContext) _LeadOutcome_by(ctx context.Context, field graphql.C
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
+				if ec.Directives.Personal == nil {
 					var zeroVal *string
-					return zeroVal, err
+					return zeroVal, errors.New("directive personal is not implemented")
 				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal *string
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal *string
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+				return ec.Directives.Personal(ctx, obj, directive0)
 			}
 
 			next = directive1
@@ -270,14 +261,19 @@ func (ec *executionContext) marshalNLeadOutcomeSource2siteapiᚋschemaᚐLeadOut
 	return v
 }
 
-func (ec *executionContext) unmarshalNLeadOutcomeValue2siteapiᚋschemaᚐLeadOutcomeValue(ctx context.Context, v any) (schema.LeadOutcomeValue, error) {
-	var res schema.LeadOutcomeValue
-	err := res.UnmarshalGQL(v)
+func (ec *executionContext) unmarshalNLeadOutcomeValue2siteapiᚋintegrationsᚋleadᚐOutcomeValue(ctx context.Context, v any) (lead.OutcomeValue, error) {
+	tmp, err := graphql.UnmarshalString(v)
+	res := lead.OutcomeValue(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNLeadOutcomeValue2siteapiᚋschemaᚐLeadOutcomeValue(ctx context.Context, sel ast.SelectionSet, v schema.LeadOutcomeValue) graphql.Marshaler {
-	return v
+func (ec *executionContext) marshalNLeadOutcomeValue2siteapiᚋintegrationsᚋleadᚐOutcomeValue(ctx context.Context, sel ast.SelectionSet, v lead.OutcomeValue) graphql.Marshaler {
+	_ = sel
+	res := graphql.MarshalString(string(v))
+	if res == graphql.Null {
+		graphql.AddInvalidNullFromMarshaler(ctx, "LeadOutcomeValue!")
+	}
+	return res
 }
 
 func (ec *executionContext) marshalOLeadOutcome2ᚖsiteapiᚋschemaᚐLeadOutcome(ctx context.Context, sel ast.SelectionSet, v *schema.LeadOutcome) graphql.Marshaler {
@@ -287,20 +283,23 @@ func (ec *executionContext) marshalOLeadOutcome2ᚖsiteapiᚋschemaᚐLeadOutcom
 	return ec._LeadOutcome(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOLeadOutcomeValue2ᚖsiteapiᚋschemaᚐLeadOutcomeValue(ctx context.Context, v any) (*schema.LeadOutcomeValue, error) {
+func (ec *executionContext) unmarshalOLeadOutcomeValue2ᚖsiteapiᚋintegrationsᚋleadᚐOutcomeValue(ctx context.Context, v any) (*lead.OutcomeValue, error) {
 	if v == nil {
 		return nil, nil
 	}
-	var res = new(schema.LeadOutcomeValue)
-	err := res.UnmarshalGQL(v)
-	return res, graphql.ErrorOnPath(ctx, err)
+	tmp, err := graphql.UnmarshalString(v)
+	res := lead.OutcomeValue(tmp)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOLeadOutcomeValue2ᚖsiteapiᚋschemaᚐLeadOutcomeValue(ctx context.Context, sel ast.SelectionSet, v *schema.LeadOutcomeValue) graphql.Marshaler {
+func (ec *executionContext) marshalOLeadOutcomeValue2ᚖsiteapiᚋintegrationsᚋleadᚐOutcomeValue(ctx context.Context, sel ast.SelectionSet, v *lead.OutcomeValue) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
-	return v
+	_ = sel
+	_ = ctx
+	res := graphql.MarshalString(string(*v))
+	return res
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -5,6 +5,7 @@ package exec
 import (
 	"context"
 	"math"
+	"siteapi/integrations/lead"
 	"siteapi/schema"
 	"strconv"
 	"sync/atomic"
@@ -532,8 +533,8 @@ func (ec *executionContext) _PersonConsent_consent(ctx context.Context, field gr
 			return obj.Consent, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadConsent) graphql.Marshaler {
-			return ec.marshalNLeadConsent2ᚖsiteapiᚋschemaᚐLeadConsent(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *lead.Consent) graphql.Marshaler {
+			return ec.marshalNLeadConsent2ᚖsiteapiᚋintegrationsᚋleadᚐConsent(ctx, selections, v)
 		},
 		true,
 		true,
@@ -725,8 +726,8 @@ func (ec *executionContext) _PersonSession_consent(ctx context.Context, field gr
 			return obj.Consent, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadConsent) graphql.Marshaler {
-			return ec.marshalOLeadConsent2ᚖsiteapiᚋschemaᚐLeadConsent(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *lead.Consent) graphql.Marshaler {
+			return ec.marshalOLeadConsent2ᚖsiteapiᚋintegrationsᚋleadᚐConsent(ctx, selections, v)
 		},
 		true,
 		false,
@@ -757,8 +758,8 @@ func (ec *executionContext) _PersonSession_selections(ctx context.Context, field
 			return obj.Selections, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadSelections) graphql.Marshaler {
-			return ec.marshalNLeadSelections2ᚖsiteapiᚋschemaᚐLeadSelections(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *lead.Selections) graphql.Marshaler {
+			return ec.marshalNLeadSelections2ᚖsiteapiᚋintegrationsᚋleadᚐSelections(ctx, selections, v)
 		},
 		true,
 		true,
@@ -858,8 +859,8 @@ func (ec *executionContext) _PersonSession_attribution(ctx context.Context, fiel
 			return obj.Attribution, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadAttribution) graphql.Marshaler {
-			return ec.marshalOLeadAttribution2ᚖsiteapiᚋschemaᚐLeadAttribution(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *lead.Attribution) graphql.Marshaler {
+			return ec.marshalOLeadAttribution2ᚖsiteapiᚋintegrationsᚋleadᚐAttribution(ctx, selections, v)
 		},
 		true,
 		false,
@@ -890,8 +891,8 @@ func (ec *executionContext) _PersonSession_firstAttribution(ctx context.Context,
 			return obj.FirstAttribution, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadAttribution) graphql.Marshaler {
-			return ec.marshalOLeadAttribution2ᚖsiteapiᚋschemaᚐLeadAttribution(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *lead.Attribution) graphql.Marshaler {
+			return ec.marshalOLeadAttribution2ᚖsiteapiᚋintegrationsᚋleadᚐAttribution(ctx, selections, v)
 		},
 		true,
 		false,

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"siteapi/integrations/lead"
 	"siteapi/schema"
 	"sync/atomic"
 	"time"
@@ -30,7 +31,8 @@ type ResolverRoot interface {
 }
 
 type DirectiveRoot struct {
-	Auth func(ctx context.Context, obj any, next graphql.Resolver, token schema.TokenKind, role *schema.Role) (res any, err error)
+	Auth     func(ctx context.Context, obj any, next graphql.Resolver, token schema.TokenKind, role *schema.Role) (res any, err error)
+	Personal func(ctx context.Context, obj any, next graphql.Resolver) (res any, err error)
 }
 
 type ComplexityRoot struct {
@@ -402,17 +404,17 @@ type ComplexityRoot struct {
 		EraseLeads        func(childComplexity int, email string, dryRun bool) int
 		InvalidateCache   func(childComplexity int, input schema.InvalidateCacheInput) int
 		ReceiveCmsWebhook func(childComplexity int, payload any) int
-		RejectLead        func(childComplexity int, id string, expected *schema.LeadState) int
-		RejectLeads       func(childComplexity int, ids []string, all bool, expected *schema.LeadState) int
-		ReleaseLead       func(childComplexity int, id string, expected *schema.LeadState) int
-		ReleaseLeads      func(childComplexity int, ids []string, all bool, expected *schema.LeadState) int
+		RejectLead        func(childComplexity int, id string, expected *lead.State) int
+		RejectLeads       func(childComplexity int, ids []string, all bool, expected *lead.State) int
+		ReleaseLead       func(childComplexity int, id string, expected *lead.State) int
+		ReleaseLeads      func(childComplexity int, ids []string, all bool, expected *lead.State) int
 		ResendLead        func(childComplexity int, id string, target schema.DeliveryTarget, email *string) int
 		RetryDeliveries   func(childComplexity int, all bool, state []schema.DeliveryState, target *schema.DeliveryTarget, ids []string) int
 		RetryDelivery     func(childComplexity int, id string) int
 		RetryLeads        func(childComplexity int, ids []string) int
-		SetLeadOutcome    func(childComplexity int, id string, outcome *schema.LeadOutcomeValue, amount *float64, currency *string) int
-		SetLeadStatus     func(childComplexity int, id string, status schema.LeadStatus) int
-		SetLeadStatuses   func(childComplexity int, ids []string, status schema.LeadStatus) int
+		SetLeadOutcome    func(childComplexity int, id string, outcome *lead.OutcomeValue, amount *float64, currency *string) int
+		SetLeadStatus     func(childComplexity int, id string, status lead.Status) int
+		SetLeadStatuses   func(childComplexity int, ids []string, status lead.Status) int
 		SubmitQuote       func(childComplexity int, input schema.SubmitQuoteInput) int
 		TrackQuote        func(childComplexity int, input schema.TrackQuoteInput) int
 		VerifyDeliveries  func(childComplexity int, since *time.Time, target *schema.DeliveryTarget, fix bool) int
@@ -470,7 +472,7 @@ type ComplexityRoot struct {
 		EstimateQuote func(childComplexity int, selections schema.EstimateSelectionsInput, locale *schema.Locale) int
 		Funnel        func(childComplexity int, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) int
 		Lead          func(childComplexity int, id string) int
-		Leads         func(childComplexity int, search *string, email *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, campaign *string, projectType *string, consent *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) int
+		Leads         func(childComplexity int, search *string, email *string, state *lead.State, status *lead.Status, owner *string, locale *schema.Locale, source *string, campaign *string, projectType *string, consent *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) int
 		Logins        func(childComplexity int) int
 		OperatorNames func(childComplexity int) int
 		Person        func(childComplexity int, email string) int
@@ -2000,7 +2002,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.RejectLead(childComplexity, args["id"].(string), args["expected"].(*schema.LeadState)), true
+		return e.ComplexityRoot.Mutation.RejectLead(childComplexity, args["id"].(string), args["expected"].(*lead.State)), true
 	case "Mutation.rejectLeads":
 		if e.ComplexityRoot.Mutation.RejectLeads == nil {
 			break
@@ -2011,7 +2013,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.RejectLeads(childComplexity, args["ids"].([]string), args["all"].(bool), args["expected"].(*schema.LeadState)), true
+		return e.ComplexityRoot.Mutation.RejectLeads(childComplexity, args["ids"].([]string), args["all"].(bool), args["expected"].(*lead.State)), true
 	case "Mutation.releaseLead":
 		if e.ComplexityRoot.Mutation.ReleaseLead == nil {
 			break
@@ -2022,7 +2024,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.ReleaseLead(childComplexity, args["id"].(string), args["expected"].(*schema.LeadState)), true
+		return e.ComplexityRoot.Mutation.ReleaseLead(childComplexity, args["id"].(string), args["expected"].(*lead.State)), true
 	case "Mutation.releaseLeads":
 		if e.ComplexityRoot.Mutation.ReleaseLeads == nil {
 			break
@@ -2033,7 +2035,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.ReleaseLeads(childComplexity, args["ids"].([]string), args["all"].(bool), args["expected"].(*schema.LeadState)), true
+		return e.ComplexityRoot.Mutation.ReleaseLeads(childComplexity, args["ids"].([]string), args["all"].(bool), args["expected"].(*lead.State)), true
 	case "Mutation.resendLead":
 		if e.ComplexityRoot.Mutation.ResendLead == nil {
 			break
@@ -2088,7 +2090,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.SetLeadOutcome(childComplexity, args["id"].(string), args["outcome"].(*schema.LeadOutcomeValue), args["amount"].(*float64), args["currency"].(*string)), true
+		return e.ComplexityRoot.Mutation.SetLeadOutcome(childComplexity, args["id"].(string), args["outcome"].(*lead.OutcomeValue), args["amount"].(*float64), args["currency"].(*string)), true
 	case "Mutation.setLeadStatus":
 		if e.ComplexityRoot.Mutation.SetLeadStatus == nil {
 			break
@@ -2099,7 +2101,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.SetLeadStatus(childComplexity, args["id"].(string), args["status"].(schema.LeadStatus)), true
+		return e.ComplexityRoot.Mutation.SetLeadStatus(childComplexity, args["id"].(string), args["status"].(lead.Status)), true
 	case "Mutation.setLeadStatuses":
 		if e.ComplexityRoot.Mutation.SetLeadStatuses == nil {
 			break
@@ -2110,7 +2112,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.SetLeadStatuses(childComplexity, args["ids"].([]string), args["status"].(schema.LeadStatus)), true
+		return e.ComplexityRoot.Mutation.SetLeadStatuses(childComplexity, args["ids"].([]string), args["status"].(lead.Status)), true
 	case "Mutation.submitQuote":
 		if e.ComplexityRoot.Mutation.SubmitQuote == nil {
 			break
@@ -2412,7 +2414,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Leads(childComplexity, args["search"].(*string), args["email"].(*string), args["state"].(*schema.LeadState), args["status"].(*schema.LeadStatus), args["owner"].(*string), args["locale"].(*schema.Locale), args["source"].(*string), args["campaign"].(*string), args["projectType"].(*string), args["consent"].(*string), args["currency"].(*string), args["amountFrom"].(*float64), args["amountTo"].(*float64), args["since"].(*time.Time), args["until"].(*time.Time), args["sort"].(schema.LeadSort), args["first"].(*int), args["after"].(*string)), true
+		return e.ComplexityRoot.Query.Leads(childComplexity, args["search"].(*string), args["email"].(*string), args["state"].(*lead.State), args["status"].(*lead.Status), args["owner"].(*string), args["locale"].(*schema.Locale), args["source"].(*string), args["campaign"].(*string), args["projectType"].(*string), args["consent"].(*string), args["currency"].(*string), args["amountFrom"].(*float64), args["amountTo"].(*float64), args["since"].(*time.Time), args["until"].(*time.Time), args["sort"].(schema.LeadSort), args["first"].(*int), args["after"].(*string)), true
 	case "Query.logins":
 		if e.ComplexityRoot.Query.Logins == nil {
 			break
@@ -2947,7 +2949,7 @@ type AuditReport {
 
 extend type Lead {
   "What operators did with it, the newest first, at most 50 entries. Null for a viewer."
-  audit: [AuditEntry!] @auth(token: ADMIN, role: SALES) @cost(weight: 20)
+  audit: [AuditEntry!] @personal @cost(weight: 20)
 }
 
 "A page of the audit."
@@ -3173,11 +3175,16 @@ directive @auth(
   "Which setting holds the accepted tokens."
   token: TokenKind!
   """
-  The least role of an operator. Beyond it a root field fails with ` + "`" + `FORBIDDEN` + "`" + `; another field is null, or the
-  ` + "`" + `reference` + "`" + ` where it is the ` + "`" + `id` + "`" + `. Left out: ` + "`" + `ADMIN` + "`" + `.
+  The least role of an operator. Beyond it the field fails with ` + "`" + `FORBIDDEN` + "`" + `. Left out: ` + "`" + `ADMIN` + "`" + `.
   """
   role: Role
 ) on FIELD_DEFINITION
+
+"""
+Marks what a viewer does not see of a lead, such as contact data: below the role ` + "`" + `SALES` + "`" + ` it is null, or the ` + "`" + `reference` + "`" + ` where
+it is the ` + "`" + `id` + "`" + `. Reading it is recorded in the audit. It takes a token as ` + "`" + `@auth` + "`" + ` does.
+"""
+directive @personal on FIELD_DEFINITION
 
 "What an operator may do. Each role may do all that the ones before it may. A token of ` + "`" + `ADMIN_API_TOKEN` + "`" + ` is ` + "`" + `ADMIN` + "`" + `."
 enum Role {
@@ -3474,7 +3481,7 @@ type LeadChange {
   "Its reference."
   reference: String!
   "Its id; null for a viewer."
-  id: ID @auth(token: ADMIN, role: SALES)
+  id: ID @personal
   "What became of it."
   kind: LeadChangeKind!
 }
@@ -3762,7 +3769,7 @@ type LeadConnection {
   first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Of an ` + "`" + `email` + "`" + ` without
   other filters, everything else that is stored about the person comes last. Null for a viewer.
   """
-  csv: String @auth(token: ADMIN, role: SALES)
+  csv: String @personal
 }
 
 "A lead in a page."
@@ -3784,7 +3791,7 @@ type PageInfo {
 "A submitted quote, as operators see it. It is personal data, but for what a viewer sees."
 type Lead {
   "The ` + "`" + `submissionId` + "`" + `, which alone opens the PDF; for a viewer the reference."
-  id: ID! @auth(token: ADMIN, role: SALES)
+  id: ID! @personal
   "What is printed on the PDF: the first eight letters and digits of the id, in capitals."
   reference: String!
   "Its state."
@@ -3794,9 +3801,9 @@ type Lead {
   "Language of the visitor; null: not given."
   locale: Locale
   "Session of the visitor; null for a viewer."
-  sessionId: String @auth(token: ADMIN, role: SALES)
+  sessionId: String @personal
   "Who asks; null for a viewer."
-  contact: LeadContact @auth(token: ADMIN, role: SALES)
+  contact: LeadContact @personal
   "What was chosen."
   selections: LeadSelections!
   "Estimated range: the service's, or as ` + "`" + `priceStatus` + "`" + ` says."
@@ -3806,24 +3813,24 @@ type Lead {
   "Range that the client sent; null: the site had no rules for prices."
   sentEstimate: LeadEstimate
   "What the visitor added in words, on as many lines; null for a viewer."
-  message: String @auth(token: ADMIN, role: SALES)
+  message: String @personal
   "Where the visitor came from at last: the newest with a source. Null for a viewer, who may filter by the source alone."
-  attribution: LeadAttribution @auth(token: ADMIN, role: SALES)
+  attribution: LeadAttribution @personal
   "Where the visitor came from at first; null for a viewer."
-  firstAttribution: LeadAttribution @auth(token: ADMIN, role: SALES)
+  firstAttribution: LeadAttribution @personal
   "What the visitor was asked to agree to, when the lead was submitted; null for a viewer."
-  consents: [LeadConsent!] @auth(token: ADMIN, role: SALES)
+  consents: [LeadConsent!] @personal
   "What is unusual about it."
   signals: [LeadSignal!]!
   "Path of the PDF on the public address; null for a viewer."
-  pdfUrl: String @auth(token: ADMIN, role: SALES)
+  pdfUrl: String @personal
   "Its deliveries, the oldest first. Null for a viewer."
-  deliveries: [Delivery!] @auth(token: ADMIN, role: SALES)
+  deliveries: [Delivery!] @personal
   """
   Why the visitor got no mail, or not yet: a limit, or the failure of the last try. It is null if the mail was sent or is
   under way, and for a viewer.
   """
-  noMailReason: String @auth(token: ADMIN, role: SALES)
+  noMailReason: String @personal
 }
 
 "Who asks for a quote."
@@ -4199,7 +4206,7 @@ type LeadOutcome {
   "Who said so."
   source: LeadOutcomeSource!
   "The operator who said so, as ` + "`" + `operatorNames` + "`" + ` lists it. Null if the CRM did, and for a viewer."
-  by: String @auth(token: ADMIN, role: SALES)
+  by: String @personal
 }
 
 "What can become of a lead."
@@ -4863,7 +4870,7 @@ extend type Lead {
   "How far operators are with it."
   status: LeadStatus!
   "What operators noted about it, the oldest first, at most 200. Null for a viewer."
-  notes: [LeadNote!] @auth(token: ADMIN, role: SALES)
+  notes: [LeadNote!] @personal
 }
 
 "How far operators are with a lead. It decides nothing about deliveries."
@@ -4933,7 +4940,7 @@ type LeadStatusCount {
 
 extend type Lead {
   "Other leads of the same e-mail address, the newest first, at most 20. Null for a viewer."
-  sameAddress: [Lead!] @auth(token: ADMIN, role: SALES) @cost(weight: 20)
+  sameAddress: [Lead!] @personal @cost(weight: 20)
 }
 
 extend type Mutation {

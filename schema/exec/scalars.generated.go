@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"siteapi/integrations/lead"
 	"siteapi/schema"
 	"strconv"
 	"sync/atomic"
@@ -26,22 +27,22 @@ type MutationResolver interface {
 	RetryDelivery(ctx context.Context, id string) (*schema.Delivery, error)
 	RetryDeliveries(ctx context.Context, all bool, state []schema.DeliveryState, target *schema.DeliveryTarget, ids []string) (int, error)
 	ResendLead(ctx context.Context, id string, target schema.DeliveryTarget, email *string) (*schema.Lead, error)
-	ReleaseLead(ctx context.Context, id string, expected *schema.LeadState) (*schema.Lead, error)
-	RejectLead(ctx context.Context, id string, expected *schema.LeadState) (*schema.Lead, error)
+	ReleaseLead(ctx context.Context, id string, expected *lead.State) (*schema.Lead, error)
+	RejectLead(ctx context.Context, id string, expected *lead.State) (*schema.Lead, error)
 	VerifyDeliveries(ctx context.Context, since *time.Time, target *schema.DeliveryTarget, fix bool) (*schema.DeliveryVerification, error)
-	SetLeadOutcome(ctx context.Context, id string, outcome *schema.LeadOutcomeValue, amount *float64, currency *string) (*schema.Lead, error)
+	SetLeadOutcome(ctx context.Context, id string, outcome *lead.OutcomeValue, amount *float64, currency *string) (*schema.Lead, error)
 	WithdrawConsent(ctx context.Context, id string, purpose string) (*schema.Withdrawal, error)
 	EraseLeads(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error)
 	TrackQuote(ctx context.Context, input schema.TrackQuoteInput) (*schema.TrackQuotePayload, error)
 	SubmitQuote(ctx context.Context, input schema.SubmitQuoteInput) (*schema.SubmitQuotePayload, error)
 	ReceiveCmsWebhook(ctx context.Context, payload any) (*schema.InvalidateCachePayload, error)
 	AssignLead(ctx context.Context, id string, owner *string) (*schema.Lead, error)
-	SetLeadStatus(ctx context.Context, id string, status schema.LeadStatus) (*schema.Lead, error)
+	SetLeadStatus(ctx context.Context, id string, status lead.Status) (*schema.Lead, error)
 	AddLeadNote(ctx context.Context, id string, text string) (*schema.Lead, error)
-	ReleaseLeads(ctx context.Context, ids []string, all bool, expected *schema.LeadState) (*schema.LeadsChange, error)
-	RejectLeads(ctx context.Context, ids []string, all bool, expected *schema.LeadState) (*schema.LeadsChange, error)
+	ReleaseLeads(ctx context.Context, ids []string, all bool, expected *lead.State) (*schema.LeadsChange, error)
+	RejectLeads(ctx context.Context, ids []string, all bool, expected *lead.State) (*schema.LeadsChange, error)
 	RetryLeads(ctx context.Context, ids []string) (*schema.LeadsChange, error)
-	SetLeadStatuses(ctx context.Context, ids []string, status schema.LeadStatus) (*schema.LeadsChange, error)
+	SetLeadStatuses(ctx context.Context, ids []string, status lead.Status) (*schema.LeadsChange, error)
 	AssignLeads(ctx context.Context, ids []string, owner *string) (*schema.LeadsChange, error)
 }
 type QueryResolver interface {
@@ -50,7 +51,7 @@ type QueryResolver interface {
 	CacheStats(ctx context.Context) (*schema.CacheStatsPayload, error)
 	Content(ctx context.Context, documentType string, locale schema.Locale, id *string, slug *string) ([]*schema.ContentDocument, error)
 	Logins(ctx context.Context) ([]*schema.Login, error)
-	Leads(ctx context.Context, search *string, email *string, state *schema.LeadState, status *schema.LeadStatus, owner *string, locale *schema.Locale, source *string, campaign *string, projectType *string, consent *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error)
+	Leads(ctx context.Context, search *string, email *string, state *lead.State, status *lead.Status, owner *string, locale *schema.Locale, source *string, campaign *string, projectType *string, consent *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error)
 	Lead(ctx context.Context, id string) (*schema.Lead, error)
 	Deliveries(ctx context.Context, lead *string, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) (*schema.DeliveryConnection, error)
 	Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) (*schema.Funnel, error)
@@ -252,8 +253,8 @@ func (ec *executionContext) field_Mutation_rejectLead_args(ctx context.Context, 
 	}
 	args["id"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "expected",
-		func(ctx context.Context, v any) (*schema.LeadState, error) {
-			return ec.unmarshalOLeadState2ᚖsiteapiᚋschemaᚐLeadState(ctx, v)
+		func(ctx context.Context, v any) (*lead.State, error) {
+			return ec.unmarshalOLeadState2ᚖsiteapiᚋintegrationsᚋleadᚐState(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -282,8 +283,8 @@ func (ec *executionContext) field_Mutation_rejectLeads_args(ctx context.Context,
 	}
 	args["all"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "expected",
-		func(ctx context.Context, v any) (*schema.LeadState, error) {
-			return ec.unmarshalOLeadState2ᚖsiteapiᚋschemaᚐLeadState(ctx, v)
+		func(ctx context.Context, v any) (*lead.State, error) {
+			return ec.unmarshalOLeadState2ᚖsiteapiᚋintegrationsᚋleadᚐState(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -304,8 +305,8 @@ func (ec *executionContext) field_Mutation_releaseLead_args(ctx context.Context,
 	}
 	args["id"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "expected",
-		func(ctx context.Context, v any) (*schema.LeadState, error) {
-			return ec.unmarshalOLeadState2ᚖsiteapiᚋschemaᚐLeadState(ctx, v)
+		func(ctx context.Context, v any) (*lead.State, error) {
+			return ec.unmarshalOLeadState2ᚖsiteapiᚋintegrationsᚋleadᚐState(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -334,8 +335,8 @@ func (ec *executionContext) field_Mutation_releaseLeads_args(ctx context.Context
 	}
 	args["all"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "expected",
-		func(ctx context.Context, v any) (*schema.LeadState, error) {
-			return ec.unmarshalOLeadState2ᚖsiteapiᚋschemaᚐLeadState(ctx, v)
+		func(ctx context.Context, v any) (*lead.State, error) {
+			return ec.unmarshalOLeadState2ᚖsiteapiᚋintegrationsᚋleadᚐState(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -452,8 +453,8 @@ func (ec *executionContext) field_Mutation_setLeadOutcome_args(ctx context.Conte
 	}
 	args["id"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "outcome",
-		func(ctx context.Context, v any) (*schema.LeadOutcomeValue, error) {
-			return ec.unmarshalOLeadOutcomeValue2ᚖsiteapiᚋschemaᚐLeadOutcomeValue(ctx, v)
+		func(ctx context.Context, v any) (*lead.OutcomeValue, error) {
+			return ec.unmarshalOLeadOutcomeValue2ᚖsiteapiᚋintegrationsᚋleadᚐOutcomeValue(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -490,8 +491,8 @@ func (ec *executionContext) field_Mutation_setLeadStatus_args(ctx context.Contex
 	}
 	args["id"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "status",
-		func(ctx context.Context, v any) (schema.LeadStatus, error) {
-			return ec.unmarshalNLeadStatus2siteapiᚋschemaᚐLeadStatus(ctx, v)
+		func(ctx context.Context, v any) (lead.Status, error) {
+			return ec.unmarshalNLeadStatus2siteapiᚋintegrationsᚋleadᚐStatus(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -512,8 +513,8 @@ func (ec *executionContext) field_Mutation_setLeadStatuses_args(ctx context.Cont
 	}
 	args["ids"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "status",
-		func(ctx context.Context, v any) (schema.LeadStatus, error) {
-			return ec.unmarshalNLeadStatus2siteapiᚋschemaᚐLeadStatus(ctx, v)
+		func(ctx context.Context, v any) (lead.Status, error) {
+			return ec.unmarshalNLeadStatus2siteapiᚋintegrationsᚋleadᚐStatus(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -854,16 +855,16 @@ func (ec *executionContext) field_Query_leads_args(ctx context.Context, rawArgs 
 	}
 	args["email"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "state",
-		func(ctx context.Context, v any) (*schema.LeadState, error) {
-			return ec.unmarshalOLeadState2ᚖsiteapiᚋschemaᚐLeadState(ctx, v)
+		func(ctx context.Context, v any) (*lead.State, error) {
+			return ec.unmarshalOLeadState2ᚖsiteapiᚋintegrationsᚋleadᚐState(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
 	args["state"] = arg2
 	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "status",
-		func(ctx context.Context, v any) (*schema.LeadStatus, error) {
-			return ec.unmarshalOLeadStatus2ᚖsiteapiᚋschemaᚐLeadStatus(ctx, v)
+		func(ctx context.Context, v any) (*lead.Status, error) {
+			return ec.unmarshalOLeadStatus2ᚖsiteapiᚋintegrationsᚋleadᚐStatus(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1507,7 +1508,7 @@ func (ec *executionContext) _Mutation_releaseLead(ctx context.Context, field gra
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().ReleaseLead(ctx, fc.Args["id"].(string), fc.Args["expected"].(*schema.LeadState))
+			return ec.Resolvers.Mutation().ReleaseLead(ctx, fc.Args["id"].(string), fc.Args["expected"].(*lead.State))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -1574,7 +1575,7 @@ func (ec *executionContext) _Mutation_rejectLead(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().RejectLead(ctx, fc.Args["id"].(string), fc.Args["expected"].(*schema.LeadState))
+			return ec.Resolvers.Mutation().RejectLead(ctx, fc.Args["id"].(string), fc.Args["expected"].(*lead.State))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -1708,7 +1709,7 @@ func (ec *executionContext) _Mutation_setLeadOutcome(ctx context.Context, field 
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().SetLeadOutcome(ctx, fc.Args["id"].(string), fc.Args["outcome"].(*schema.LeadOutcomeValue), fc.Args["amount"].(*float64), fc.Args["currency"].(*string))
+			return ec.Resolvers.Mutation().SetLeadOutcome(ctx, fc.Args["id"].(string), fc.Args["outcome"].(*lead.OutcomeValue), fc.Args["amount"].(*float64), fc.Args["currency"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2132,7 +2133,7 @@ func (ec *executionContext) _Mutation_setLeadStatus(ctx context.Context, field g
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().SetLeadStatus(ctx, fc.Args["id"].(string), fc.Args["status"].(schema.LeadStatus))
+			return ec.Resolvers.Mutation().SetLeadStatus(ctx, fc.Args["id"].(string), fc.Args["status"].(lead.Status))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2266,7 +2267,7 @@ func (ec *executionContext) _Mutation_releaseLeads(ctx context.Context, field gr
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().ReleaseLeads(ctx, fc.Args["ids"].([]string), fc.Args["all"].(bool), fc.Args["expected"].(*schema.LeadState))
+			return ec.Resolvers.Mutation().ReleaseLeads(ctx, fc.Args["ids"].([]string), fc.Args["all"].(bool), fc.Args["expected"].(*lead.State))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2333,7 +2334,7 @@ func (ec *executionContext) _Mutation_rejectLeads(ctx context.Context, field gra
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().RejectLeads(ctx, fc.Args["ids"].([]string), fc.Args["all"].(bool), fc.Args["expected"].(*schema.LeadState))
+			return ec.Resolvers.Mutation().RejectLeads(ctx, fc.Args["ids"].([]string), fc.Args["all"].(bool), fc.Args["expected"].(*lead.State))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2467,7 +2468,7 @@ func (ec *executionContext) _Mutation_setLeadStatuses(ctx context.Context, field
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().SetLeadStatuses(ctx, fc.Args["ids"].([]string), fc.Args["status"].(schema.LeadStatus))
+			return ec.Resolvers.Mutation().SetLeadStatuses(ctx, fc.Args["ids"].([]string), fc.Args["status"].(lead.Status))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2866,7 +2867,7 @@ func (ec *executionContext) _Query_leads(ctx context.Context, field graphql.Coll
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Leads(ctx, fc.Args["search"].(*string), fc.Args["email"].(*string), fc.Args["state"].(*schema.LeadState), fc.Args["status"].(*schema.LeadStatus), fc.Args["owner"].(*string), fc.Args["locale"].(*schema.Locale), fc.Args["source"].(*string), fc.Args["campaign"].(*string), fc.Args["projectType"].(*string), fc.Args["consent"].(*string), fc.Args["currency"].(*string), fc.Args["amountFrom"].(*float64), fc.Args["amountTo"].(*float64), fc.Args["since"].(*time.Time), fc.Args["until"].(*time.Time), fc.Args["sort"].(schema.LeadSort), fc.Args["first"].(*int), fc.Args["after"].(*string))
+			return ec.Resolvers.Query().Leads(ctx, fc.Args["search"].(*string), fc.Args["email"].(*string), fc.Args["state"].(*lead.State), fc.Args["status"].(*lead.Status), fc.Args["owner"].(*string), fc.Args["locale"].(*schema.Locale), fc.Args["source"].(*string), fc.Args["campaign"].(*string), fc.Args["projectType"].(*string), fc.Args["consent"].(*string), fc.Args["currency"].(*string), fc.Args["amountFrom"].(*float64), fc.Args["amountTo"].(*float64), fc.Args["since"].(*time.Time), fc.Args["until"].(*time.Time), fc.Args["sort"].(schema.LeadSort), fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next

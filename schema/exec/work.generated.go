@@ -5,6 +5,7 @@ package exec
 import (
 	"context"
 	"math"
+	"siteapi/integrations/lead"
 	"siteapi/schema"
 	"strconv"
 	"sync/atomic"
@@ -157,7 +158,7 @@ func (ec *executionContext) fieldContext_LeadFailure_reason(_ context.Context, f
 	return graphql.NewScalarFieldContext("LeadFailure", field, false, false, "LeadFailureReason")
 }
 
-func (ec *executionContext) _LeadNote_author(ctx context.Context, field graphql.CollectedField, obj *schema.LeadNote) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadNote_author(ctx context.Context, field graphql.CollectedField, obj *lead.Note) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -180,7 +181,7 @@ func (ec *executionContext) fieldContext_LeadNote_author(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("LeadNote", field, false, false, "String")
 }
 
-func (ec *executionContext) _LeadNote_at(ctx context.Context, field graphql.CollectedField, obj *schema.LeadNote) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadNote_at(ctx context.Context, field graphql.CollectedField, obj *lead.Note) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -203,7 +204,7 @@ func (ec *executionContext) fieldContext_LeadNote_at(_ context.Context, field gr
 	return graphql.NewScalarFieldContext("LeadNote", field, false, false, "DateTime")
 }
 
-func (ec *executionContext) _LeadNote_text(ctx context.Context, field graphql.CollectedField, obj *schema.LeadNote) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadNote_text(ctx context.Context, field graphql.CollectedField, obj *lead.Note) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -238,8 +239,8 @@ func (ec *executionContext) _LeadStateCount_state(ctx context.Context, field gra
 			return obj.State, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v schema.LeadState) graphql.Marshaler {
-			return ec.marshalNLeadState2siteapiᚋschemaᚐLeadState(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v lead.State) graphql.Marshaler {
+			return ec.marshalNLeadState2siteapiᚋintegrationsᚋleadᚐState(ctx, selections, v)
 		},
 		true,
 		true,
@@ -284,8 +285,8 @@ func (ec *executionContext) _LeadStatusCount_status(ctx context.Context, field g
 			return obj.Status, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v schema.LeadStatus) graphql.Marshaler {
-			return ec.marshalNLeadStatus2siteapiᚋschemaᚐLeadStatus(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v lead.Status) graphql.Marshaler {
+			return ec.marshalNLeadStatus2siteapiᚋintegrationsᚋleadᚐStatus(ctx, selections, v)
 		},
 		true,
 		true,
@@ -468,7 +469,7 @@ func (ec *executionContext) _LeadFailure(ctx context.Context, sel ast.SelectionS
 
 var leadNoteImplementors = []string{"LeadNote"}
 
-func (ec *executionContext) _LeadNote(ctx context.Context, sel ast.SelectionSet, obj *schema.LeadNote) graphql.Marshaler {
+func (ec *executionContext) _LeadNote(ctx context.Context, sel ast.SelectionSet, obj *lead.Note) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, leadNoteImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -669,7 +670,7 @@ func (ec *executionContext) marshalNLeadFailureReason2siteapiᚋschemaᚐLeadFai
 	return v
 }
 
-func (ec *executionContext) marshalNLeadNote2ᚖsiteapiᚋschemaᚐLeadNote(ctx context.Context, sel ast.SelectionSet, v *schema.LeadNote) graphql.Marshaler {
+func (ec *executionContext) marshalNLeadNote2ᚖsiteapiᚋintegrationsᚋleadᚐNote(ctx context.Context, sel ast.SelectionSet, v *lead.Note) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "LeadNote!")
 		return graphql.Null
@@ -711,14 +712,19 @@ func (ec *executionContext) marshalNLeadStateCount2ᚖsiteapiᚋschemaᚐLeadSta
 	return ec._LeadStateCount(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNLeadStatus2siteapiᚋschemaᚐLeadStatus(ctx context.Context, v any) (schema.LeadStatus, error) {
-	var res schema.LeadStatus
-	err := res.UnmarshalGQL(v)
+func (ec *executionContext) unmarshalNLeadStatus2siteapiᚋintegrationsᚋleadᚐStatus(ctx context.Context, v any) (lead.Status, error) {
+	tmp, err := graphql.UnmarshalString(v)
+	res := lead.Status(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNLeadStatus2siteapiᚋschemaᚐLeadStatus(ctx context.Context, sel ast.SelectionSet, v schema.LeadStatus) graphql.Marshaler {
-	return v
+func (ec *executionContext) marshalNLeadStatus2siteapiᚋintegrationsᚋleadᚐStatus(ctx context.Context, sel ast.SelectionSet, v lead.Status) graphql.Marshaler {
+	_ = sel
+	res := graphql.MarshalString(string(v))
+	if res == graphql.Null {
+		graphql.AddInvalidNullFromMarshaler(ctx, "LeadStatus!")
+	}
+	return res
 }
 
 func (ec *executionContext) marshalNLeadStatusCount2ᚕᚖsiteapiᚋschemaᚐLeadStatusCountᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.LeadStatusCount) graphql.Marshaler {
@@ -753,14 +759,14 @@ func (ec *executionContext) marshalNLeadsChange2ᚖsiteapiᚋschemaᚐLeadsChang
 	return ec._LeadsChange(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOLeadNote2ᚕᚖsiteapiᚋschemaᚐLeadNoteᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.LeadNote) graphql.Marshaler {
+func (ec *executionContext) marshalOLeadNote2ᚕᚖsiteapiᚋintegrationsᚋleadᚐNoteᚄ(ctx context.Context, sel ast.SelectionSet, v []*lead.Note) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNLeadNote2ᚖsiteapiᚋschemaᚐLeadNote(ctx, sel, v[i])
+		return ec.marshalNLeadNote2ᚖsiteapiᚋintegrationsᚋleadᚐNote(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -772,20 +778,23 @@ func (ec *executionContext) marshalOLeadNote2ᚕᚖsiteapiᚋschemaᚐLeadNote�
 	return ret
 }
 
-func (ec *executionContext) unmarshalOLeadStatus2ᚖsiteapiᚋschemaᚐLeadStatus(ctx context.Context, v any) (*schema.LeadStatus, error) {
+func (ec *executionContext) unmarshalOLeadStatus2ᚖsiteapiᚋintegrationsᚋleadᚐStatus(ctx context.Context, v any) (*lead.Status, error) {
 	if v == nil {
 		return nil, nil
 	}
-	var res = new(schema.LeadStatus)
-	err := res.UnmarshalGQL(v)
-	return res, graphql.ErrorOnPath(ctx, err)
+	tmp, err := graphql.UnmarshalString(v)
+	res := lead.Status(tmp)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOLeadStatus2ᚖsiteapiᚋschemaᚐLeadStatus(ctx context.Context, sel ast.SelectionSet, v *schema.LeadStatus) graphql.Marshaler {
+func (ec *executionContext) marshalOLeadStatus2ᚖsiteapiᚋintegrationsᚋleadᚐStatus(ctx context.Context, sel ast.SelectionSet, v *lead.Status) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
-	return v
+	_ = sel
+	_ = ctx
+	res := graphql.MarshalString(string(*v))
+	return res
 }
 
 // endregion ***************************** type.gotpl *****************************

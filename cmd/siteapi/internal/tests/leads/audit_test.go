@@ -180,7 +180,7 @@ func TestAuditOfRefusedOutput(t *testing.T) {
 	}
 
 	s.Says(
-		apptest.Said{Args: "leads export --overwrite --output " + taken, Want: []string{"1 leads"}, Not: nil},
+		apptest.Said{Args: "leads export --overwrite --output " + taken, Want: []string{"written"}, Not: nil},
 		apptest.Said{Args: "mail preview --overwrite --output " + taken + " --lead " + id, Want: []string{"a mail"}, Not: nil},
 	)
 	if added := s.Recorded()[len(before):]; len(added) != 2 ||

@@ -82,7 +82,7 @@ func testOperatorFields(t *testing.T, s *apptest.Site, b *apptest.Browser) {
 		t.Errorf("an unknown lead: %s %+v", code, data.Lead)
 	}
 
-	change := func(field, id, wantCode string, want schema.LeadState) {
+	change := func(field, id, wantCode string, want lead.State) {
 		t.Helper()
 		data, code := b.Asks(`mutation { changed: ` + field + `(id: "` + id + `") { state } }`)
 		if code != wantCode || code == "" && data.Changed.State != want {
@@ -90,7 +90,7 @@ func testOperatorFields(t *testing.T, s *apptest.Site, b *apptest.Browser) {
 		}
 	}
 
-	expecting := func(field, id string, state schema.LeadState) string {
+	expecting := func(field, id string, state lead.State) string {
 		t.Helper()
 		_, code := b.Asks(`mutation { changed: ` + field + `(id: "` + id + `", expected: ` +
 			string(state) + `) { state } }`)
@@ -99,12 +99,12 @@ func testOperatorFields(t *testing.T, s *apptest.Site, b *apptest.Browser) {
 
 	change("rejectLead", stefania, "BAD_USER_INPUT", "")
 	change("rejectLead", "nosuch12", "NOT_FOUND", "")
-	change("rejectLead", spam, "", schema.LeadStateRejected)
+	change("rejectLead", spam, "", lead.StateRejected)
 
 	// Of two who decide about what they saw in review, the second is told.
 	for _, field := range []string{"releaseLead", "rejectLead"} {
 		for _, id := range []string{spam, stefania} {
-			if code := expecting(field, id, schema.LeadStateInReview); code != "CONFLICT" {
+			if code := expecting(field, id, lead.StateInReview); code != "CONFLICT" {
 				t.Errorf("%s, although somebody was faster: %q", field, code)
 			}
 		}
@@ -116,7 +116,7 @@ func testOperatorFields(t *testing.T, s *apptest.Site, b *apptest.Browser) {
 		t.Errorf("sending a rejected lead: %q", code)
 	}
 	if data, code := b.Asks(`mutation { changed: releaseLead(id: "` + spam + `") { state } }`); code != "" ||
-		data.Changed.State == schema.LeadStateRejected {
+		data.Changed.State == lead.StateRejected {
 		t.Errorf("releasing it after all: %q %+v", code, data.Changed)
 	}
 
@@ -204,7 +204,7 @@ func testOperatorFields(t *testing.T, s *apptest.Site, b *apptest.Browser) {
 
 // decideAtOnce lets four release a lead and four reject it at the same time: one wins, and
 // the others are told.
-func decideAtOnce(t *testing.T, s *apptest.Site, expecting func(field, id string, state schema.LeadState) string) {
+func decideAtOnce(t *testing.T, s *apptest.Site, expecting func(field, id string, state lead.State) string) {
 	t.Helper()
 	bot := apptest.NewLead("decided-at-once")
 	bot["website"] = "https://spam.example"
@@ -214,7 +214,7 @@ func decideAtOnce(t *testing.T, s *apptest.Site, expecting func(field, id string
 	codes := make(chan string, 8)
 	for i := range cap(codes) {
 		go func() {
-			codes <- expecting([]string{"releaseLead", "rejectLead"}[i%2], id, schema.LeadStateInReview)
+			codes <- expecting([]string{"releaseLead", "rejectLead"}[i%2], id, lead.StateInReview)
 		}()
 	}
 

@@ -92,7 +92,7 @@ func TestExportOfPerson(t *testing.T) {
 	}
 	person := shown[0]
 	if len(person.Leads) != 1 || person.Leads[0].Contact.FirstName != "Ana" ||
-		len(person.Consents) != 1 || *person.Consents[0].Consent.Text != "Send me news" ||
+		len(person.Consents) != 1 || person.Consents[0].Consent.Text != "Send me news" ||
 		len(person.Sessions) != 1 || *person.Sessions[0].Email != "Hers@example.com" || *person.Sessions[0].Min != 10 {
 		t.Errorf("the person is %s", out)
 	}

@@ -119,6 +119,10 @@ func TestEveryOperatorFieldNamesItsRole(t *testing.T) {
 			path := name + "." + field.Name
 			auth := field.Directives.ForName("auth")
 			switch {
+			case field.Directives.ForName("personal") != nil:
+				if want := operatorRoles[path]; want != schema.RoleSales {
+					t.Errorf("%s is @personal, operatorRoles says %q", path, want)
+				}
 			case auth == nil && name != "Query" && name != "Mutation" && name != "Subscription":
 				if !slices.Contains(strings.Fields(viewerFields[name]), field.Name) {
 					t.Errorf("%s is open to viewers: name its role in the schema, or add it to viewerFields", path)

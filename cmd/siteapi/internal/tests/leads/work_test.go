@@ -74,7 +74,7 @@ func testWork(t *testing.T, s *apptest.Site, b *apptest.Browser) {
 	if l := change(`assignLead(id: "` + ids[3] + `")`); l.Owner != nil {
 		t.Errorf("it has an owner: %s", *l.Owner)
 	}
-	if l := change(`setLeadStatus(id: "` + ids[1] + `", status: WAITING)`); l.Status != schema.LeadStatusWaiting {
+	if l := change(`setLeadStatus(id: "` + ids[1] + `", status: WAITING)`); l.Status != lead.StatusWaiting {
 		t.Error(l.Status)
 	}
 	change(`addLeadNote(id: "` + ids[1] + `", text: "  called,\r\nno answer  ")`)

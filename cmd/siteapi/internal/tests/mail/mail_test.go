@@ -19,7 +19,6 @@ import (
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/smtp/smtptest"
-	"siteapi/schema"
 )
 
 // parts returns the decoded parts of a mail by their types.
@@ -380,7 +379,7 @@ func TestCorrectedAddress(t *testing.T) {
 	id, _ := s.Through("REST", "submitQuote", object{"input": input}).Data["submissionId"].(string)
 	state := func() lead.DeliveryState { return s.Deliveries(id)[lead.VisitorMail].State }
 	apptest.Eventually(t, "the mail is not sent", func() bool { return state() == lead.NotSent })
-	apptest.Eventually(t, "the rest arrives", func() bool { return s.Shown(id).State == schema.LeadStateDelivered })
+	apptest.Eventually(t, "the rest arrives", func() bool { return s.Shown(id).State == lead.StateDelivered })
 	if got := s.LeadAsOperator(id, "noMailReason")["noMailReason"]; got != "there is no such mailbox" {
 		t.Errorf("the reason is %v", got)
 	}
