@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X siteapi/cmd/siteapi/internal/app.version=$(VERSION)
 BINARY  := bin/siteapi
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo chaos fuzz soak test test-race build reproducible release generate lint sdl pages types browser-test clients audit breaking openapi-lint studio snippets bench clean
+.PHONY: help run demo chaos fuzz soak test race test-race build reproducible release generate lint sdl pages types browser-test clients audit breaking openapi-lint studio snippets bench clean
 
 help: ## list what can be done
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -31,8 +31,13 @@ test: ## run the tests; those that need a server are skipped where it is not ins
 
 # The detector is not built into SQLite, translated from C, where it would take most of the time. (It has to be in
 # every package that uses generic types of the standard library: the linker keeps one copy of those.)
+RACE := -race '-gcflags=modernc.org/sqlite/lib=-race=false -d=checkptr=0'
+
+race: ## compile all that test-race needs of the service
+	$(GO) build $(RACE) ./cmd/siteapi/internal/... ./integrations/... ./resolvers/... ./rest/... ./schema/...
+
 test-race: ## run the tests with the race detector, PACKAGES="./rest" or all; those of PDFs take minutes
-	$(GO) test -race '-gcflags=modernc.org/sqlite/lib=-race=false -d=checkptr=0' $(TESTFLAGS) $(or $(PACKAGES),./...)
+	$(GO) test $(RACE) $(TESTFLAGS) $(or $(PACKAGES),./...)
 
 build: ## build bin/siteapi
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)" -o $(BINARY) ./cmd/siteapi
