@@ -90,13 +90,13 @@ func varnish(t *testing.T, backend string) string {
 		t.Fatal(err)
 	}
 
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	// Without its modules Varnish cannot compile the file.
+	compile := exec.CommandContext(t.Context(), program, "-C", "-j", "none", "-n", dir, "-f", file)
+	if out, err := compile.CombinedOutput(); err != nil {
+		apptest.SkipWithout(t, fmt.Errorf("varnishd with its modules: %w: %.600s", err, out))
 	}
-	address := listener.Addr().String()
-	_ = listener.Close()
 
+	address := apptest.FreeAddress(t)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "-F", "-j", "none", "-n", dir, "-a", address,
 		"-f", file, "-s", "default,32m", "-p", "thread_pools=1")
 	cmd.Env = append(os.Environ(), "CDN_PURGE_TOKEN=purge-token")
@@ -105,15 +105,26 @@ func varnish(t *testing.T, backend string) string {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(os.Interrupt)
-		_ = cmd.Wait()
+		<-ended
 		if t.Failed() {
 			t.Log(out.String())
 		}
 	})
 
 	apptest.Eventually(t, "Varnish listens", func() bool {
+		select {
+		case <-ended:
+			t.Fatal("Varnish ended by itself")
+		default:
+		}
+
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
 		if err == nil {
 			_ = conn.Close()
