@@ -78,6 +78,10 @@ func (r *queryResolver) Funnel(ctx context.Context, since *time.Time, until *tim
 	})
 }
 
+func (r *queryResolver) ContentHealth(ctx context.Context) ([]*schema.ContentHealth, error) {
+	return r.Resolver.Content.Health(), nil
+}
+
 func (r *queryResolver) ServiceHealth(ctx context.Context) (*schema.ServiceHealth, error) {
 	return r.serviceHealth(ctx), nil
 }

@@ -170,6 +170,18 @@ type ContentHealth struct {
 	FetchedAt *time.Time `json:"fetchedAt"`
 	// Number of documents.
 	Documents int `json:"documents"`
+	// The types of documents of which there are some, in alphabetical order.
+	Types []*ContentTypeHealth `json:"types"`
+}
+
+// The served documents of one type, in one language.
+type ContentTypeHealth struct {
+	// The type, such as `heroSection`.
+	Type string `json:"type"`
+	// Number of documents.
+	Documents int `json:"documents"`
+	// When one of them was last changed in the CMS; null if the CMS does not say.
+	UpdatedAt *time.Time `json:"updatedAt"`
 }
 
 // A lead on its way to one system.

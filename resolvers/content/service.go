@@ -5,6 +5,7 @@ package content
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -186,14 +187,25 @@ func (c *Service) Size() int {
 	return size
 }
 
-// Health reports for each locale when its content was fetched and how many documents it has.
+// Health reports for each locale when its content was fetched, and what documents it has.
 func (c *Service) Health() (all []*schema.ContentHealth) {
 	for _, locale := range schema.Locales() {
 		l := c.locales[locale]
-		h := &schema.ContentHealth{Locale: locale, FetchedAt: c.state(l, nil).fetchedAt}
+		h := &schema.ContentHealth{
+			Locale:    locale,
+			FetchedAt: c.state(l, nil).fetchedAt,
+			Types:     []*schema.ContentTypeHealth{},
+		}
 		if latest := l.current(); latest != nil {
-			for _, documents := range latest.documents {
-				h.Documents += len(documents)
+			for _, name := range slices.Sorted(maps.Keys(latest.documents)) {
+				of := &schema.ContentTypeHealth{Type: name, Documents: len(latest.documents[name])}
+				for _, doc := range latest.documents[name] {
+					if doc.UpdatedAt != nil && (of.UpdatedAt == nil || doc.UpdatedAt.After(*of.UpdatedAt)) {
+						of.UpdatedAt = doc.UpdatedAt
+					}
+				}
+				h.Documents += of.Documents
+				h.Types = append(h.Types, of)
 			}
 		}
 		all = append(all, h)

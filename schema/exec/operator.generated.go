@@ -101,6 +101,107 @@ func (ec *executionContext) fieldContext_ContentHealth_documents(_ context.Conte
 	return graphql.NewScalarFieldContext("ContentHealth", field, false, false, "Int")
 }
 
+func (ec *executionContext) _ContentHealth_types(ctx context.Context, field graphql.CollectedField, obj *schema.ContentHealth) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ContentHealth_types(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Types, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.ContentTypeHealth) graphql.Marshaler {
+			return ec.marshalNContentTypeHealth2ᚕᚖsiteapiᚋschemaᚐContentTypeHealthᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ContentHealth_types(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ContentHealth",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ContentTypeHealth(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ContentTypeHealth_type(ctx context.Context, field graphql.CollectedField, obj *schema.ContentTypeHealth) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ContentTypeHealth_type(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Type, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ContentTypeHealth_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ContentTypeHealth", field, false, false, "String")
+}
+
+func (ec *executionContext) _ContentTypeHealth_documents(ctx context.Context, field graphql.CollectedField, obj *schema.ContentTypeHealth) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ContentTypeHealth_documents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Documents, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ContentTypeHealth_documents(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ContentTypeHealth", field, false, false, "Int")
+}
+
+func (ec *executionContext) _ContentTypeHealth_updatedAt(ctx context.Context, field graphql.CollectedField, obj *schema.ContentTypeHealth) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ContentTypeHealth_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ContentTypeHealth_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ContentTypeHealth", field, false, false, "DateTime")
+}
+
 func (ec *executionContext) _Delivery_id(ctx context.Context, field graphql.CollectedField, obj *schema.Delivery) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3438,6 +3539,54 @@ func (ec *executionContext) _ContentHealth(ctx context.Context, sel ast.Selectio
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "types":
+			out.Values[i] = ec._ContentHealth_types(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var contentTypeHealthImplementors = []string{"ContentTypeHealth"}
+
+func (ec *executionContext) _ContentTypeHealth(ctx context.Context, sel ast.SelectionSet, obj *schema.ContentTypeHealth) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, contentTypeHealthImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ContentTypeHealth")
+		case "type":
+			out.Values[i] = ec._ContentTypeHealth_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "documents":
+			out.Values[i] = ec._ContentTypeHealth_documents(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updatedAt":
+			out.Values[i] = ec._ContentTypeHealth_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -4737,6 +4886,30 @@ func (ec *executionContext) marshalNContentHealth2ᚖsiteapiᚋschemaᚐContentH
 		return graphql.Null
 	}
 	return ec._ContentHealth(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNContentTypeHealth2ᚕᚖsiteapiᚋschemaᚐContentTypeHealthᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.ContentTypeHealth) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNContentTypeHealth2ᚖsiteapiᚋschemaᚐContentTypeHealth(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNContentTypeHealth2ᚖsiteapiᚋschemaᚐContentTypeHealth(ctx context.Context, sel ast.SelectionSet, v *schema.ContentTypeHealth) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "ContentTypeHealth!")
+		return graphql.Null
+	}
+	return ec._ContentTypeHealth(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNDelivery2ᚖsiteapiᚋschemaᚐDelivery(ctx context.Context, sel ast.SelectionSet, v *schema.Delivery) graphql.Marshaler {

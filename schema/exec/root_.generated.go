@@ -112,6 +112,13 @@ type ComplexityRoot struct {
 		Documents func(childComplexity int) int
 		FetchedAt func(childComplexity int) int
 		Locale    func(childComplexity int) int
+		Types     func(childComplexity int) int
+	}
+
+	ContentTypeHealth struct {
+		Documents func(childComplexity int) int
+		Type      func(childComplexity int) int
+		UpdatedAt func(childComplexity int) int
 	}
 
 	Delivery struct {
@@ -468,6 +475,7 @@ type ComplexityRoot struct {
 		Audit         func(childComplexity int, lead *string, first *int, after *string) int
 		CacheStats    func(childComplexity int) int
 		Content       func(childComplexity int, documentType string, locale schema.Locale, id *string, slug *string) int
+		ContentHealth func(childComplexity int) int
 		Deliveries    func(childComplexity int, lead *string, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) int
 		EstimateQuote func(childComplexity int, selections schema.EstimateSelectionsInput, locale *schema.Locale) int
 		Funnel        func(childComplexity int, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) int
@@ -841,6 +849,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ContentHealth.Locale(childComplexity), true
+	case "ContentHealth.types":
+		if e.ComplexityRoot.ContentHealth.Types == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContentHealth.Types(childComplexity), true
+
+	case "ContentTypeHealth.documents":
+		if e.ComplexityRoot.ContentTypeHealth.Documents == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContentTypeHealth.Documents(childComplexity), true
+	case "ContentTypeHealth.type":
+		if e.ComplexityRoot.ContentTypeHealth.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContentTypeHealth.Type(childComplexity), true
+	case "ContentTypeHealth.updatedAt":
+		if e.ComplexityRoot.ContentTypeHealth.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContentTypeHealth.UpdatedAt(childComplexity), true
 
 	case "Delivery.attemptCount":
 		if e.ComplexityRoot.Delivery.AttemptCount == nil {
@@ -2359,6 +2392,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Content(childComplexity, args["documentType"].(string), args["locale"].(schema.Locale), args["id"].(*string), args["slug"].(*string)), true
+	case "Query.contentHealth":
+		if e.ComplexityRoot.Query.ContentHealth == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.ContentHealth(childComplexity), true
 	case "Query.deliveries":
 		if e.ComplexityRoot.Query.Deliveries == nil {
 			break
@@ -3637,6 +3676,9 @@ type Login {
     touch: FunnelTouch! = LAST
   ): Funnel! @auth(token: ADMIN, role: VIEWER) @cost(weight: 1000)
 
+  "The content that is served, for editors: when it was fetched, and when each type of document was last changed."
+  contentHealth: [ContentHealth!]! @auth(token: ADMIN, role: VIEWER) @cost(weight: 20)
+
   "Checks of everything the service depends on, made now, as by ` + "`" + `siteapi doctor` + "`" + `. Each is limited to 8 seconds."
   serviceHealth: ServiceHealth! @auth(token: ADMIN, role: ADMIN) @cost(weight: 500)
 }
@@ -4169,6 +4211,18 @@ type ContentHealth {
   fetchedAt: DateTime
   "Number of documents."
   documents: Int!
+  "The types of documents of which there are some, in alphabetical order."
+  types: [ContentTypeHealth!]!
+}
+
+"The served documents of one type, in one language."
+type ContentTypeHealth {
+  "The type, such as ` + "`" + `heroSection` + "`" + `."
+  type: String!
+  "Number of documents."
+  documents: Int!
+  "When one of them was last changed in the CMS; null if the CMS does not say."
+  updatedAt: DateTime
 }
 `, BuiltIn: false},
 	{Name: "../outcome.graphqls", Input: `extend type Mutation {
@@ -5188,8 +5242,22 @@ func (ec *executionContext) childFields_ContentHealth(ctx context.Context, field
 		return ec.fieldContext_ContentHealth_fetchedAt(ctx, field)
 	case "documents":
 		return ec.fieldContext_ContentHealth_documents(ctx, field)
+	case "types":
+		return ec.fieldContext_ContentHealth_types(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ContentHealth", field.Name)
+}
+
+func (ec *executionContext) childFields_ContentTypeHealth(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "type":
+		return ec.fieldContext_ContentTypeHealth_type(ctx, field)
+	case "documents":
+		return ec.fieldContext_ContentTypeHealth_documents(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_ContentTypeHealth_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ContentTypeHealth", field.Name)
 }
 
 func (ec *executionContext) childFields_Delivery(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

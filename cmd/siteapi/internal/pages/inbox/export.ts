@@ -23,7 +23,7 @@ export async function exportLeads(filter: Omit<LeadExportQueryVariables, "first"
       after = page.pageInfo.endCursor;
       if (!page.pageInfo.hasNextPage) {
         save(new Blob(parts, { type: "text/csv;charset=utf-8" }), `leads-${new Date().toISOString().slice(0, 10)}.csv`);
-        toast({ text: words.exporting.done(leads()), tone: "good" });
+        toast({ text: filter.email ? words.people.saved : words.exporting.done(leads()), tone: "good" });
         return;
       }
       if (!abort.signal.aborted) progress();

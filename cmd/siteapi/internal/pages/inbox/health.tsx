@@ -1,61 +1,102 @@
-// What `siteapi doctor` says, how old the content is, and the cache.
+// How old the content is, for editors; what `siteapi doctor` says, and the cache.
 import type { ComponentChildren } from "preact";
-import { HealthDocument } from "../generated/inbox";
+import { useState } from "preact/hooks";
+import { ContentHealthDocument, type ContentHealthQuery, HealthDocument } from "../generated/inbox";
 import { languageName, plural, slugWords } from "./format";
 import { Chip, Commands, Pending, Time, useNow } from "./parts";
-import { useQuery } from "./service";
+import { may, useQuery } from "./service";
 import { healthMark, healthTones } from "./states";
 import { words } from "./words";
 
 export function Health() {
-  const query = useQuery(HealthDocument, {});
-  const now = useNow();
-  const health = query.data?.serviceHealth;
-  const found = health?.checks.map((check) => check.state) ?? [];
-  const worst = (["FAILED", "WARNING"] as const).find((state) => found.includes(state)) ?? "OK";
+  const content = useQuery(ContentHealthDocument, {});
+  const [round, setRound] = useState(0);
+  const again = () => {
+    content.reload();
+    setRound(round + 1);
+  };
   return (
     <main class="page">
       <div class="heading">
-        <div>
-          <h1>{words.views.health}</h1>
-          <p class="muted">{health ? words.health.version(health.version) : words.health.looking}</p>
-        </div>
-        <button type="button" onClick={query.reload} disabled={query.loading}>{words.health.again}</button>
+        <h1>{words.views.health}</h1>
+        <button type="button" onClick={again} disabled={content.loading}>{words.health.again}</button>
       </div>
-      <Pending query={query} rows={6} />
-      {health && (
-        <div class="charts" aria-busy={query.loading}>
-          <section class={`card headline ${healthTones[worst]}`}>
-            <h2>{words.health.headlines[worst]}</h2>
-          </section>
-          <Lines title={words.health.checks}>
-            {health.checks.map((check, i) => (
-              <Line key={i} name={check.name} mark={<Chip {...healthMark(check.state)} />}>
-                <Commands text={check.detail ?? ""} />
-                {check.advice && (
-                  <p>
-                    → <Commands text={check.advice} />
-                  </p>
-                )}
-              </Line>
-            ))}
-          </Lines>
-          <Lines title={words.health.content}>
-            {health.content.map(({ locale, documents, fetchedAt }) => (
-              <Line key={locale} name={languageName(locale)} mark={plural(documents, words.nouns.documents)}>
-                {fetchedAt ? `${words.health.fetched} ` : words.health.notFetched}
-                {fetchedAt && <Time at={fetchedAt} now={now} />}
-              </Line>
-            ))}
-          </Lines>
-          <Lines title={words.health.cache}>
-            <Line name={health.cache.type} mark={<Chip {...healthMark(health.cache.available ? "OK" : "FAILED")} />}>
-              {plural(health.cache.size, words.nouns.entries)}
-            </Line>
-          </Lines>
-        </div>
-      )}
+      <div class="charts">
+        <Pending query={content} rows={6} />
+        {content.data && <Content health={content.data.contentHealth} />}
+        {may("ADMIN") && <Checks key={round} />}
+      </div>
     </main>
+  );
+}
+
+/** When each type of document was last changed, and whether that is what visitors get. */
+function Content({ health }: { health: ContentHealthQuery["contentHealth"] }) {
+  const now = useNow();
+  const types = new Map<string, { at: string | null; live: boolean }>();
+  for (const { fetchedAt, types: found } of health) {
+    for (const { type, updatedAt } of found) {
+      const { at, live } = types.get(type) ?? { at: null, live: true };
+      types.set(type, { at: [at ?? "", updatedAt ?? ""].sort().at(-1) || null, live: live && fetchedAt !== null });
+    }
+  }
+  return (
+    <Lines title={words.health.content}>
+      {[...types].map(([type, { at, live }]) => (
+        <Line
+          key={type}
+          name={type}
+          mark={<Chip text={live ? words.health.live : words.health.copy} tone={live ? "good" : "warn"} />}
+        >
+          {at && (
+            <>
+              {words.health.changed} <Time at={at} now={now} />
+            </>
+          )}
+        </Line>
+      ))}
+      {health.map(({ locale, documents, fetchedAt }) => (
+        <Line key={locale} name={languageName(locale)} mark={plural(documents, words.nouns.documents)}>
+          {fetchedAt ? `${words.health.fetched} ` : words.health.notFetched}
+          {fetchedAt && <Time at={fetchedAt} now={now} />}
+        </Line>
+      ))}
+    </Lines>
+  );
+}
+
+/** What `siteapi doctor` says, for admins. */
+function Checks() {
+  const query = useQuery(HealthDocument, {});
+  const health = query.data?.serviceHealth;
+  if (!health) return <Pending query={query} rows={6} />;
+
+  const found = health.checks.map((check) => check.state);
+  const worst = (["FAILED", "WARNING"] as const).find((state) => found.includes(state)) ?? "OK";
+  return (
+    <>
+      <section class={`card headline ${healthTones[worst]}`}>
+        <h2>{words.health.headlines[worst]}</h2>
+        <p class="muted">{words.health.version(health.version)}</p>
+      </section>
+      <Lines title={words.health.checks}>
+        {health.checks.map((check, i) => (
+          <Line key={i} name={check.name} mark={<Chip {...healthMark(check.state)} />}>
+            <Commands text={check.detail ?? ""} />
+            {check.advice && (
+              <p>
+                → <Commands text={check.advice} />
+              </p>
+            )}
+          </Line>
+        ))}
+      </Lines>
+      <Lines title={words.health.cache}>
+        <Line name={health.cache.type} mark={<Chip {...healthMark(health.cache.available ? "OK" : "FAILED")} />}>
+          {plural(health.cache.size, words.nouns.entries)}
+        </Line>
+      </Lines>
+    </>
   );
 }
 

@@ -10,7 +10,7 @@ const needs: Record<View, Role> = {
   leads: "VIEWER",
   deliveries: "SALES",
   funnel: "VIEWER",
-  health: "ADMIN",
+  health: "VIEWER",
   people: "SALES",
   audit: "ADMIN",
   sessions: "ADMIN",

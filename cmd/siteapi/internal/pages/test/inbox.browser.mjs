@@ -291,6 +291,10 @@ test("the funnel and the health of the service are shown", async (t) => {
   await page.getByRole("heading", { name: "By week" }).waitFor();
   await page.getByRole("link", { name: "Health" }).click();
   await page.getByText("fetched").first().waitFor();
+  const settings = page.getByRole("listitem").filter({ hasText: "SiteSettings" }); // of the sample, with its time
+  await settings.getByText(/^last changed \d+ days ago$/).waitFor();
+  await settings.getByText("Live").waitFor();
+  await page.getByText("written and committed").waitFor();
   assert.deepEqual(faults, []);
 });
 

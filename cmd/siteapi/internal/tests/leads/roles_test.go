@@ -25,6 +25,7 @@ var operatorRoles = map[string]schema.Role{
 	"Query.funnel":             schema.RoleViewer,
 	"Query.deliveries":         schema.RoleSales,
 	"Query.serviceHealth":      schema.RoleAdmin,
+	"Query.contentHealth":      schema.RoleViewer,
 	"Query.audit":              schema.RoleAdmin,
 	"Query.verifyAudit":        schema.RoleAdmin,
 	"Query.logins":             schema.RoleAdmin,
@@ -92,6 +93,9 @@ var viewerFields = map[string]string{
 	"FunnelChoice":    "field value count submitted",
 	"FunnelSource":    "source campaign sessions estimates submissions sums won",
 	"FunnelSum":       "currency amount",
+
+	"ContentHealth":     "locale fetchedAt documents types",
+	"ContentTypeHealth": "type documents updatedAt",
 }
 
 // covers reports whether a role may do what needs at least another one. It has a list of its
@@ -160,6 +164,7 @@ func operatorDocuments(reference string) map[string]string {
 		"Query.person":             `{ person(email: "nobody@example.com") { email } }`,
 		"Query.operatorNames":      `{ operatorNames }`,
 		"Query.serviceHealth":      `{ serviceHealth { version } }`,
+		"Query.contentHealth":      `{ contentHealth { locale } }`,
 		"Mutation.retryDelivery":   `mutation { retryDelivery(id: "999") { id } }`,
 		"Mutation.resendLead":      `mutation { resendLead(id: "none-such", target: CMS) { state } }`,
 		"Mutation.releaseLead":     `mutation { releaseLead(id: "none-such") { state } }`,

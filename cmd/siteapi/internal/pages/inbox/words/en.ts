@@ -441,10 +441,12 @@ export const en = {
       FAILED: "Something is broken",
     } as Record<HealthState, string>,
     version: (version: string) => `Version ${version}`,
-    looking: "Looking at every part of the service …",
     again: "Check again",
     checks: "Checks",
     content: "Content of the site",
+    changed: "last changed",
+    live: "Live",
+    copy: "Old copy",
     fetched: "fetched",
     notFetched: "not fetched yet",
     cache: "Cache",
@@ -458,6 +460,7 @@ export const en = {
     sessions: "Visits of the calculator",
     typed: (text: string) => `typed: ${text}`,
     save: "Save all of it",
+    saved: "All of it is saved.",
   },
 
   audit: {

@@ -419,10 +419,12 @@ export const es: Words = {
       FAILED: "Algo no funciona",
     },
     version: (version) => `Versión ${version}`,
-    looking: "Revisando cada parte del servicio…",
     again: "Revisar de nuevo",
     checks: "Comprobaciones",
     content: "Contenido del sitio",
+    changed: "último cambio",
+    live: "En línea",
+    copy: "Copia antigua",
     fetched: "obtenido",
     notFetched: "aún no obtenido",
     cache: "Caché",
@@ -436,6 +438,7 @@ export const es: Words = {
     sessions: "Visitas a la calculadora",
     typed: (text) => `escrito: ${text}`,
     save: "Guardar todo",
+    saved: "Todo está guardado.",
   },
 
   audit: {

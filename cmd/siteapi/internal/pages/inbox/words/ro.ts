@@ -419,10 +419,12 @@ export const ro: Words = {
       FAILED: "Ceva nu funcționează",
     },
     version: (version) => `Versiunea ${version}`,
-    looking: "Se verifică fiecare parte a serviciului…",
     again: "Verifică din nou",
     checks: "Verificări",
     content: "Conținutul site-ului",
+    changed: "ultima modificare",
+    live: "Live",
+    copy: "Copie veche",
     fetched: "preluat",
     notFetched: "încă nepreluat",
     cache: "Cache",
@@ -436,6 +438,7 @@ export const ro: Words = {
     sessions: "Vizite în calculator",
     typed: (text) => `tastat: ${text}`,
     save: "Salvează tot",
+    saved: "Totul este salvat.",
   },
 
   audit: {
