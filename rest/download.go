@@ -58,7 +58,8 @@ func (d downloads) serve(w http.ResponseWriter, r *http.Request, value []byte, f
 	sent.write(w, r, file.Content)
 
 	key := keyOf(r)
-	if sent.again != nil && r.Method != http.MethodPost && len(key.path)+len(key.query)+len(key.acceptLanguage) <= maxDownloadKey {
+	short := len(key.path)+len(key.query)+len(key.acceptLanguage) <= maxDownloadKey
+	if sent.again != nil && r.Method != http.MethodPost && short {
 		// The copies do not retain the rest of the request line.
 		key.path, key.query = strings.Clone(key.path), strings.Clone(key.query)
 		d.cache.Set(key, sent)

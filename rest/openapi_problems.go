@@ -98,15 +98,16 @@ func problemContent(example any) object {
 	}
 }
 
+// text describes a string.
+func text(description string) object {
+	return object{{"type", "string"}, {"description", description}}
+}
+
 // problemSchemas describes Problem and schema.FieldError.
 func problemSchemas() object {
 	codes := []any{}
 	for _, code := range schema.Codes() {
 		codes = append(codes, code)
-	}
-
-	text := func(description string) object {
-		return object{{"type", "string"}, {"description", description}}
 	}
 
 	return object{
@@ -142,37 +143,41 @@ func problemSchemas() object {
 				{"requestId", text("Under this id the service's log has more.")},
 			}},
 		}},
+		{"FieldError", fieldErrorSchema()},
+	}
+}
 
-		{"FieldError", object{
-			{"type", "object"},
-			{"description", "One invalid field."},
-			{"required", []any{"field", "code", "message"}},
-			{"properties", object{
-				{"field", text(
-					"Path of the field, such as `contact.email` or `selections.features[2]`; " +
-						"`body` for the body as a whole.",
-				)},
-				{"code", ref("schemas", "FieldCode")},
-				{"params", object{
-					{"type", "object"},
-					{"description", "The bounds that the code speaks of, such as `{\"max\": 100}`."},
-					{"properties", object{
-						{"max", object{
-							{"type", "number"},
-							{"description", "Most characters or different items, or the largest number."},
-						}},
-						{"min", object{{"type", "number"}, {"description", "Smallest number."}}},
-						{"field", text("The other field that the code speaks of.")},
-						{"allowed", object{
-							{"type", "array"},
-							{"items", object{{"type", "string"}}},
-							{"description", "The values that are allowed."},
-						}},
-						{"type", text("The type that the value must have: string, number, integer, boolean or object.")},
+// fieldErrorSchema describes schema.FieldError.
+func fieldErrorSchema() object {
+	return object{
+		{"type", "object"},
+		{"description", "One invalid field."},
+		{"required", []any{"field", "code", "message"}},
+		{"properties", object{
+			{"field", text(
+				"Path of the field, such as `contact.email` or `selections.features[2]`; " +
+					"`body` for the body as a whole.",
+			)},
+			{"code", ref("schemas", "FieldCode")},
+			{"params", object{
+				{"type", "object"},
+				{"description", "The bounds that the code speaks of, such as `{\"max\": 100}`."},
+				{"properties", object{
+					{"max", object{
+						{"type", "number"},
+						{"description", "Most characters or different items, or the largest number."},
 					}},
+					{"min", object{{"type", "number"}, {"description", "Smallest number."}}},
+					{"field", text("The other field that the code speaks of.")},
+					{"allowed", object{
+						{"type", "array"},
+						{"items", object{{"type", "string"}}},
+						{"description", "The values that are allowed."},
+					}},
+					{"type", text("The type that the value must have: string, number, integer, boolean or object.")},
 				}},
-				{"message", text("What is wrong with it, in English.")},
 			}},
+			{"message", text("What is wrong with it, in English.")},
 		}},
 	}
 }

@@ -65,17 +65,16 @@ func New(list []*operations.Operation, executor operations.Executor, version str
 
 // Route describes a route for limits and metrics.
 type Route struct {
-	Method    string // GET or POST
-	Path      string // such as /api/quote/track; a segment {name} is a variable
-	Operation string // name of the operation, such as TrackQuote
-	Field     *ast.FieldDefinition
+	Method string // GET or POST
+	Path   string // such as /api/quote/track; a segment {name} is a variable
+	Field  *ast.FieldDefinition
 }
 
 // Routes lists the routes by path and method.
 func (a *API) Routes() []Route {
 	list := make([]Route, len(a.routes))
 	for i, rt := range a.routes {
-		list[i] = Route{Method: rt.method, Path: rt.path, Operation: rt.Name, Field: rt.Root.Definition}
+		list[i] = Route{rt.method, rt.path, rt.Root.Definition}
 	}
 	return list
 }

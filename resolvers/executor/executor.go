@@ -53,9 +53,6 @@ type Options struct {
 	// ChargeAnswer counts the bytes of a root field's value, and the objects if it is a list,
 	// against the rate limit of GraphQL. nil: they are not counted.
 	ChargeAnswer func(ctx context.Context, size, objects int) *schema.Error
-
-	// Rules returns the rules of validation. nil: gqlparser's defaults.
-	Rules func() *rules.Rules
 }
 
 // Executor is gqlgen's executor for both endpoints. It adds checks before an operation
@@ -102,10 +99,22 @@ func New(o Options) *Executor {
 	e.AroundOperations(bound.operation)
 	e.AroundFields(bound.field)
 	e.SetQueryCache(newDocuments(o.Operations, o.Documents))
-	e.SetDefaultRulesFn(o.Rules)
+	e.SetDefaultRulesFn(Rules)
 	e.SetErrorPresenter(presenter{o.Log}.present)
 	e.SetRecoverFunc(recoverPanic)
 	return e
+}
+
+// Rules returns gqlparser's rules without suggestions ("Did you mean …"). To find them, a
+// long name is compared with each name in the schema, which takes seconds.
+func Rules() *rules.Rules {
+	set := rules.NewDefaultRules()
+	set.ReplaceRule("FieldsOnCorrectType", rules.FieldsOnCorrectTypeRuleWithoutSuggestions.RuleFunc)
+	set.ReplaceRule("KnownArgumentNames", rules.KnownArgumentNamesRuleWithoutSuggestions.RuleFunc)
+	set.ReplaceRule("KnownTypeNames", rules.KnownTypeNamesRuleWithoutSuggestions.RuleFunc)
+	set.ReplaceRule("ScalarLeafs", rules.ScalarLeafsRuleWithoutSuggestions.RuleFunc)
+	set.ReplaceRule("ValuesOfCorrectType", rules.ValuesOfCorrectTypeRuleWithoutSuggestions.RuleFunc)
+	return set
 }
 
 // documents finds the service's own documents, and those that clients sent.

@@ -14,8 +14,8 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/parser"
 	"github.com/vektah/gqlparser/v2/validator"
-	"github.com/vektah/gqlparser/v2/validator/rules"
 
+	"siteapi/resolvers/executor"
 	"siteapi/schema"
 )
 
@@ -139,7 +139,7 @@ func (d *Documents) parse(text string) (*document, *gqlerror.Error) {
 // check validates a parsed document. It adds the operations even if values written into
 // the document are wrong, but nothing else is.
 func (d *Documents) check(doc *document) gqlerror.List {
-	errs := validator.ValidateWithRules(d.Schema, doc.ast, Rules())
+	errs := validator.ValidateWithRules(d.Schema, doc.ast, executor.Rules())
 	if len(errs) > 0 && !onlyValues(errs) {
 		return errs
 	}
@@ -149,7 +149,9 @@ func (d *Documents) check(doc *document) gqlerror.List {
 		op := newOperation(d.Schema, def)
 		switch {
 		case op.introspects && !d.Introspection:
-			return gqlerror.List{gqlerror.ErrorPosf(op.Position, "Introspection is off. The command `siteapi sdl` prints the schema.")}
+			return gqlerror.List{
+				gqlerror.ErrorPosf(op.Position, "Introspection is off. The command `siteapi sdl` prints the schema."),
+			}
 		case op.cost > maxCost:
 			return gqlerror.List{
 				gqlerror.ErrorPosf(op.Position, "The operation costs %d; the limit is %d.", op.cost, maxCost),
@@ -160,18 +162,6 @@ func (d *Documents) check(doc *document) gqlerror.List {
 
 	doc.operations = operations
 	return errs
-}
-
-// Rules returns gqlparser's rules without suggestions ("Did you mean …"). To find them, a
-// long name is compared with each name in the schema, which takes seconds.
-func Rules() *rules.Rules {
-	set := rules.NewDefaultRules()
-	set.ReplaceRule("FieldsOnCorrectType", rules.FieldsOnCorrectTypeRuleWithoutSuggestions.RuleFunc)
-	set.ReplaceRule("KnownArgumentNames", rules.KnownArgumentNamesRuleWithoutSuggestions.RuleFunc)
-	set.ReplaceRule("KnownTypeNames", rules.KnownTypeNamesRuleWithoutSuggestions.RuleFunc)
-	set.ReplaceRule("ScalarLeafs", rules.ScalarLeafsRuleWithoutSuggestions.RuleFunc)
-	set.ReplaceRule("ValuesOfCorrectType", rules.ValuesOfCorrectTypeRuleWithoutSuggestions.RuleFunc)
-	return set
 }
 
 // canonical returns a document as the formatter writes it, which does not depend on white

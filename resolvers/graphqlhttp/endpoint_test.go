@@ -199,7 +199,6 @@ func (s *setup) handler(t testing.TB, said chan recorded) http.Handler {
 		Now:         time.Now,
 		ContentSize: func() int { return 0 },
 		Documents:   docs,
-		Rules:       graphqlhttp.Rules,
 	})
 	handler := graphqlhttp.New(s.options)
 

@@ -17,18 +17,9 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"siteapi/resolvers/executor"
 	"siteapi/schema"
 )
-
-// Executor runs operations.
-type Executor interface {
-	graphql.GraphExecutor
-
-	// Admit returns why an operation may not run. It adds defaults to the variables.
-	Admit(
-		ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool,
-	) error
-}
 
 // Streams admits streams of events, which last longer than other requests.
 type Streams interface {
@@ -44,7 +35,7 @@ const statusClientLeft = 499
 // Options configures a handler.
 type Options struct {
 	// Executor runs the operations. Its query cache is Documents.
-	Executor  Executor
+	Executor  *executor.Executor
 	Documents *Documents
 
 	// Revision identifies the current content of a locale. It returns false if none is
@@ -67,7 +58,7 @@ type Options struct {
 // Handler is the GraphQL endpoint, at any path. It finds the caller and the recorder in
 // the context of a request.
 type Handler struct {
-	exec      Executor
+	exec      *executor.Executor
 	documents *Documents
 	responses *responseCache
 	streams   Streams
@@ -173,12 +164,21 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 	result, res := h.responses.once(ctx, key, op, opCtx.Variables,
 		func(ctx context.Context) (*graphql.Response, *cachedResponse) { return h.run(ctx, m, op, opCtx) })
 
-	switch {
-	case res != nil:
+	if res != nil {
 		asked := res.operation
 		asked.Cached = result == nil // It is the response to another request.
 		recorder.Operation(asked)
 		res.write(w, r)
+		return
+	}
+	h.writeResult(w, r, m, op, result)
+}
+
+// writeResult answers with a result that is not cached. It is nil if the time was over.
+func (h *Handler) writeResult(
+	w http.ResponseWriter, r *http.Request, m mediaType, op *operation, result *graphql.Response,
+) {
+	switch {
 	case result == nil && r.Context().Err() != nil: // nobody reads an answer
 		w.WriteHeader(statusClientLeft)
 	case result == nil:

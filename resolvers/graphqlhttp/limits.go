@@ -64,23 +64,7 @@ func checkSize(doc *ast.QueryDocument) *gqlerror.Error {
 		m.fragments[f.Name] = f
 	}
 
-	var total size
-	roots := 0
-	for _, op := range doc.Operations {
-		m.directives += len(op.Directives)
-		for _, variable := range op.VariableDefinitions {
-			m.directives += len(variable.Directives)
-		}
-		one := m.selection(op.SelectionSet)
-		total.add(one)
-		roots = max(roots, one.roots)
-	}
-
-	// Validation visits each fragment on its own as well.
-	for _, f := range doc.Fragments {
-		total.add(m.fragment(f))
-	}
-
+	total, roots := m.document(doc)
 	switch {
 	case m.cycle != nil:
 		return gqlerror.ErrorPosf(m.cycle.Position,
@@ -109,6 +93,26 @@ func checkSize(doc *ast.QueryDocument) *gqlerror.Error {
 			"The document repeats fields too often: merging them takes more than %d steps.", maxMergeSteps)
 	}
 	return nil
+}
+
+// document measures all operations and fragments together, and returns the most root fields
+// that an operation has.
+func (m *measurement) document(doc *ast.QueryDocument) (total size, roots int) {
+	for _, op := range doc.Operations {
+		m.directives += len(op.Directives)
+		for _, variable := range op.VariableDefinitions {
+			m.directives += len(variable.Directives)
+		}
+		one := m.selection(op.SelectionSet)
+		total.add(one)
+		roots = max(roots, one.roots)
+	}
+
+	// Validation visits each fragment on its own as well.
+	for _, f := range doc.Fragments {
+		total.add(m.fragment(f))
+	}
+	return total, roots
 }
 
 func tooMany(what string, limit int) *gqlerror.Error {

@@ -25,8 +25,9 @@ import (
 // newServer builds the executor of operations, the endpoints on top of it, and the server that
 // they stand behind.
 func newServer(
-	s *config.Settings, log zerolog.Logger, metrics *telemetry.Metrics, traces *telemetry.Traces, sys *systems,
-	limits *httpserver.RateLimits, inFlight *httpserver.InFlight, site *content.Service, resolver *resolvers.Resolver,
+	s *config.Settings, log zerolog.Logger, metrics *telemetry.Metrics, traces *telemetry.Traces,
+	sys *systems, limits *httpserver.RateLimits, inFlight *httpserver.InFlight,
+	site *content.Service, resolver *resolvers.Resolver,
 ) (*httpserver.Server, error) {
 	own, err := operations.All()
 	if err != nil {
@@ -46,7 +47,6 @@ func newServer(
 		ContentSize:   site.Size,
 		Documents:     clients,
 		Operations:    own,
-		Rules:         graphqlhttp.Rules,
 		Charge:        limits.Charge,
 		ChargeAnswer:  limits.ChargeAnswer,
 		EnterDatabase: inFlight.EnterDatabase,
@@ -167,7 +167,8 @@ func newDependencies(sys *systems) []*httpserver.Dependency {
 
 // newSignIn returns how operators sign in with their accounts, or nil without OIDC_ISSUER.
 func newSignIn(
-	s *config.Settings, log zerolog.Logger, metrics *telemetry.Metrics, inFlight *httpserver.InFlight, sys *systems,
+	s *config.Settings, log zerolog.Logger, metrics *telemetry.Metrics,
+	inFlight *httpserver.InFlight, sys *systems,
 ) *inbox.SignIn {
 	if s.OIDCIssuer == "" {
 		return nil

@@ -111,7 +111,8 @@ func (l *RateLimits) allow(ctx context.Context, limit limit, n int) *schema.Erro
 	if limit.local {
 		limiter = l.Local
 	}
-	ok, retryAfter := ratelimit.AllowClient(ctx, limiter, limit.route, schema.CallerFrom(ctx).Address, n, limit.Rule)
+	address := schema.CallerFrom(ctx).Address
+	ok, retryAfter := ratelimit.AllowClient(ctx, limiter, limit.route, address, n, limit.Rule)
 	if ok {
 		return nil
 	}

@@ -1,5 +1,15 @@
 // Package httpserver serves the endpoints over HTTP: one router behind one chain of
 // middleware, with limits on connections, on requests in flight and on their rate.
+//
+// A request passes four functions to its endpoint. observe puts the caller and the record of
+// the request into its context, sets headers, and logs and counts it at its end. admit refuses
+// what is too much: a client that sends a thousand requests at once has 64 of them in flight
+// ([InFlight]) and a rate for each route ([RateLimits]). compress decides the coding of the
+// answer, and route finds the endpoint. How large an answer may be is decided where it is made,
+// in package executor.
+//
+// A read whose response is cached goes on in the ServeHTTP of package graphqlhttp, which finds
+// the finished bytes by those of the request and writes them with schema.WriteBody.
 package httpserver
 
 import (
@@ -52,7 +62,7 @@ type Server struct {
 	routes      map[string]http.Handler
 	metrics     *metrics
 	connections *connections
-	refusedLog  zerolog.Logger // of requests that were too many, which could fill a disk
+	refusedLog  zerolog.Logger // takes requests that were too many, a few a second
 	draining    atomic.Bool
 }
 

@@ -196,11 +196,19 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 
+	g.collectLeads(ctx, set)
+}
+
+// collectLeads sets the metrics of leads, deliveries and receivers. Without the database it
+// sets none: siteapi_dependency_up reports that it is down.
+func (g Gauges) collectLeads(
+	ctx context.Context, set func(name, help string, value float64, labels prometheus.Labels),
+) {
 	number, oldest, err := g.Archive.InReview(ctx)
 	counts, failed := g.Queue.Store.CountDeliveries(ctx)
 	backlogs, unknown := g.Queue.Backlogs(ctx)
 	if err != nil || failed != nil || unknown != nil {
-		return // siteapi_dependency_up reports that the database is down
+		return
 	}
 
 	set("leads_in_review", "Leads in review.", float64(number), nil)
