@@ -88,10 +88,12 @@ func newMailer(
 	if err != nil {
 		return nil, err
 	}
+
 	documents, err := newPDFs(s, log, m, site, site.Cache, quotes)
 	if err != nil {
 		return nil, err
 	}
+
 	return leadmail.New(leadmail.Deps{
 		Settings: mailSettings(s, nil),
 		Quotes:   quotes,

@@ -38,19 +38,21 @@ func newContent(
 	s *config.Settings, log zerolog.Logger, m *telemetry.Metrics, sys *systems,
 ) *content.Service {
 	return content.New(content.Options{
-		CMS:         sys.cms,
-		Watcher:     sys.cms,
-		Cache:       sys.cache,
-		Notes:       sys.data.Tables,
-		Prices:      sys.data.Tables,
-		Log:         log,
-		Now:         time.Now,
-		Count:       m.Event,
+		CMS:      sys.cms,
+		Watcher:  sys.cms,
+		Cache:    sys.cache,
+		Notes:    sys.data.Tables,
+		Prices:   sys.data.Tables,
+		Changing: sys.data.Queue.ContentChanging,
+
+		Log:   log,
+		Now:   time.Now,
+		Count: m.Event,
+
 		Source:      contentSource(s),
 		Types:       s.ContentTypes,
 		Life:        cache.Lifetime{Fresh: s.ContentTTL, Stale: 24 * time.Hour},
 		FallbackDir: contentDir(s),
-		Changing:    sys.data.Queue.ContentChanging,
 	})
 }
 
@@ -188,6 +190,7 @@ func newQuotes(
 		Count:           m.Event,
 		ObserveDatabase: m.Database,
 	}
+
 	if limits != nil {
 		d.Limiter = limits.Shared
 	}
