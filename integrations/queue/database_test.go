@@ -3,8 +3,10 @@ package queue_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -61,6 +63,18 @@ func server(t *testing.T) *pgserver.Server {
 		return pgserver.Start(t) // It skips the test or fails, as it should.
 	}
 	return one.Server
+}
+
+// TestMain has more tests run at once than there are processors: most of them wait.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if one.Server != nil {
+		_ = one.Remove()
+	}
+	os.Exit(code)
 }
 
 // database opens the store and the queue as several processes would.

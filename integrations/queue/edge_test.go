@@ -115,58 +115,6 @@ func TestChangeIsToldTwice(t *testing.T) {
 	})
 }
 
-// Two processes with one database keep to the interval of a receiver together, and the last
-// change of a burst is told twice.
-func TestManyChanges(t *testing.T) {
-	onBoth(t, func(t *testing.T, db database) {
-		c := &cdn{}
-		processes := []*subject{
-			db.open(t, tells(map[string]*cdn{"edge": c})),
-			db.open(t, tells(map[string]*cdn{"edge": c})),
-		}
-		for _, q := range processes {
-			q.start(t)
-		}
-
-		began := time.Now()
-		for i := range 40 {
-			processes[i%2].ContentChanging(t.Context())()
-			time.Sleep(100 * time.Millisecond)
-		}
-		last := time.Now()
-		eventually(t, "all is told", func() bool { return !processes[0].behind(t, "edge") })
-
-		_, told := c.count()
-		most := int(time.Since(began)/(2*time.Second)) + 1
-		if t.Logf("%d calls in %v", told, time.Since(began)); told > most || c.calls[told-1].Sub(last) < 1500*time.Millisecond {
-			t.Errorf("%d calls in %v, want %d at most, the last one at %v", told, time.Since(began), most, c.calls[told-1])
-		}
-	})
-}
-
-// A process that ends before it has invalidated the cache, or while the receiver is down,
-// leaves the calls to others. However many changes wait, one call is enough.
-func TestChangeSurvivesProcess(t *testing.T) {
-	onBoth(t, func(t *testing.T, db database) {
-		c := &cdn{down: true}
-		q := db.open(t, tells(map[string]*cdn{"edge": c}))
-		q.start(t)
-		for range 5 {
-			q.ContentChanging(t.Context())
-		}
-		eventually(t, "it is tried", func() bool { tried, _ := c.count(); return tried > 0 })
-		q.stop(t, time.Minute)
-
-		c.set(false)
-		other := db.open(t, tells(map[string]*cdn{"edge": c}))
-		other.start(t)
-		eventually(t, "it is told", func() bool { return !other.behind(t, "edge") })
-		if _, told := c.count(); told > 2 {
-			t.Errorf("it is told %d times", told)
-		}
-	})
-}
-
 // Without the database a process calls by itself, twice of the last of several changes.
 func TestChangeWithoutDatabase(t *testing.T) {
 	t.Parallel()

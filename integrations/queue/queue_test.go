@@ -16,7 +16,6 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
-	"siteapi/integrations/store"
 	"siteapi/integrations/upstream"
 )
 
@@ -84,53 +83,18 @@ func TestTwoProcesses(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	const secret = "ana@example.org"
+	rejection := &upstream.Error{System: "crm", Op: "storing", Kind: upstream.Rejected, Detail: "no\x00such\xffthing " + secret}
 	faults := map[string]struct {
 		err     error
-		state   lead.DeliveryState
 		outcome queue.Outcome
 		text    string // beginning of the first error
 	}{
-		"unavailable": {
-			trouble(upstream.Unavailable),
-			lead.Delivered,
-			queue.Outcome(upstream.Unavailable),
-			"fake: storing: unavailable (HTTP 500)",
-		},
-		"refused": {
-			trouble(upstream.Refused),
-			lead.Delivered,
-			queue.Outcome(upstream.Refused),
-			"fake: storing: refused",
-		},
-		"foreign": {
-			errors.New(secret),
-			lead.Delivered,
-			queue.OutcomeUnexpected,
-			"unexpected error of type *errors.errorString",
-		},
-		"panic": {
-			nil,
-			lead.Delivered,
-			queue.Outcome(upstream.Unavailable),
-			"cms: delivering: unavailable: panic with a value of type string",
-		},
-		"late": {
-			context.DeadlineExceeded,
-			lead.Delivered,
-			queue.OutcomeUnexpected,
-			"context deadline exceeded",
-		},
-		"rejected": {
-			fmt.Errorf("of %s: %w", secret, &upstream.Error{
-				System: "crm",
-				Op:     "storing",
-				Kind:   upstream.Rejected,
-				Detail: "no\x00such\xffthing " + secret,
-			}),
-			lead.Failed,
-			queue.OutcomeRejected,
-			"crm: storing: rejected: no such thing [e-mail]",
-		},
+		"unavailable": {trouble(upstream.Unavailable), "unavailable", "fake: storing: unavailable (HTTP 500)"},
+		"refused":     {trouble(upstream.Refused), "refused", "fake: storing: refused"},
+		"foreign":     {errors.New(secret), queue.OutcomeUnexpected, "unexpected error of type *errors.errorString"},
+		"panic":       {nil, "unavailable", "cms: delivering: unavailable: panic with a value of type string"},
+		"late":        {context.DeadlineExceeded, queue.OutcomeUnexpected, "context deadline exceeded"},
+		"rejected":    {fmt.Errorf("of %s: %w", secret, rejection), queue.OutcomeRejected, "crm: storing: rejected: no such thing [e-mail]"},
 	}
 
 	tg := newFake(func(_ context.Context, id string, call int) error {
@@ -161,7 +125,11 @@ func TestFaults(t *testing.T) {
 	q.start(t)
 
 	for id, f := range faults {
-		d := q.becomes(t, id, f.state)
+		state := lead.Delivered
+		if f.outcome == queue.OutcomeRejected {
+			state = lead.Failed
+		}
+		d := q.becomes(t, id, state)
 		if len(d.Errors) != 1 || !strings.HasPrefix(d.Errors[0].Error, f.text) ||
 			strings.Contains(d.Errors[0].Error, secret) {
 			t.Errorf("%s: kept %+v", id, d.Errors)
@@ -246,84 +214,73 @@ func TestPoisonedLead(t *testing.T) {
 	q.becomes(t, "lead-000", lead.Delivered)
 }
 
-// A target that asks for a pause gets one, for all its deliveries. The pause counts as no
-// try. A limit of unknown length pauses it, too.
-func TestPauses(t *testing.T) {
+// A target that asks for a pause gets one, for all its deliveries. The pause counts as no try.
+func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	asked := trouble(upstream.Limited)
-	asked.RetryAfter = 3 * time.Second
-	for name, tt := range map[string]struct {
-		err   error
-		pause time.Duration
-	}{
-		"Retry-After":    {asked, 3 * time.Second},
-		"unknown length": {trouble(upstream.Limited), time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			tg := newFake(func(_ context.Context, id string, call int) error {
-				if id == "first" && call == 1 {
-					return tt.err
-				}
-				return nil
-			})
-			o := options(tg.send)
-			o.RetryMax = time.Second
-			q := onSQLite(t).open(t, o)
-			q.start(t)
-
-			q.add(t, "first")
-			eventually(t, "the pause is shown", func() bool {
-				d := q.the(t, "first", lead.CMS)
-				return strings.HasPrefix(d.Paused, "fake: storing: limited") && d.NextAt.After(time.Now()) &&
-					d.Attempts == 0 && d.State == lead.Pending
-			})
-			q.add(t, ids(10)...)
-
-			eventually(t, "all arrive", func() bool { _, taken := tg.total(); return taken == 11 })
-			if pause := tg.times[1].Sub(tg.times[0]); pause < tt.pause-200*time.Millisecond {
-				t.Errorf("it was called again after %v", pause)
-			}
-			if d := q.becomes(t, "first", lead.Delivered); d.Attempts != 1 || len(d.Errors) != 0 || d.Paused != "" {
-				t.Errorf("the pause was counted: %+v", d)
-			}
-		})
-	}
-}
-
-// A pause that a driver assumes is bounded by RetryMax, and an operator's retry ends it
-// early.
-func TestRetryDuringPause(t *testing.T) {
-	t.Parallel()
-	daily := trouble(upstream.Limited)
-	daily.Pause = 24 * time.Hour
-	tg := newFake(times(1<<30, daily))
-
-	o := options(tg.send)
-	o.RetryMax = time.Minute
-	q := onSQLite(t).open(t, o)
+	asked.RetryAfter = 2 * time.Second
+	tg := newFake(times(1, asked))
+	q := onSQLite(t).open(t, options(tg.send))
 	q.start(t)
 
 	q.add(t, "first")
-	eventually(t, "the target is paused", func() bool { return q.the(t, "first", lead.CMS).Paused != "" })
-	q.add(t, "second")
-	eventually(t, "so is the next", func() bool { return q.the(t, "second", lead.CMS).Paused != "" })
-	if d := q.the(t, "first", lead.CMS); time.Until(d.NextAt) > 75*time.Second {
-		t.Errorf("paused until %v", time.Until(d.NextAt))
-	}
-	if calls, _ := tg.count("second"); calls != 0 {
-		t.Errorf("it was called %d times during its pause", calls)
-	}
-
+	eventually(t, "the pause is shown", func() bool {
+		d := q.the(t, "first", lead.CMS)
+		return strings.HasPrefix(d.Paused, "fake: storing: limited") && d.NextAt.After(time.Now()) &&
+			d.Attempts == 0 && d.State == lead.Pending
+	})
 	tg.become(nil)
-	for _, id := range []string{"second", "first"} {
-		if err := q.store.RetryDelivery(t.Context(), q.the(t, id, lead.CMS).ID); err != nil {
-			t.Fatal(err)
-		}
-		q.becomes(t, id, lead.Delivered)
+	q.add(t, ids(10)...)
+
+	eventually(t, "all arrive", func() bool { _, taken := tg.total(); return taken == 11 })
+	if pause := tg.times[1].Sub(tg.times[0]); pause < asked.RetryAfter-200*time.Millisecond {
+		t.Errorf("it was called again after %v", pause)
 	}
-	q.add(t, "third")
-	q.becomes(t, "third", lead.Delivered)
+	if d := q.becomes(t, "first", lead.Delivered); d.Attempts != 1 || len(d.Errors) != 0 || d.Paused != "" {
+		t.Errorf("the pause was counted: %+v", d)
+	}
+}
+
+// A pause that a driver assumes, or that no one knows the length of, is bounded by RetryMax,
+// and an operator's retry ends it early.
+func TestRetryDuringPause(t *testing.T) {
+	t.Parallel()
+	for name, pause := range map[string]time.Duration{"assumed": 24 * time.Hour, "unknown": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			limited := trouble(upstream.Limited)
+			limited.Pause = pause
+			tg := newFake(times(1<<30, limited))
+			o := options(tg.send)
+			o.RetryMax = time.Minute
+			q := onSQLite(t).open(t, o)
+			q.start(t)
+
+			paused := func(id string) {
+				t.Helper()
+				q.add(t, id)
+				eventually(t, id+" is paused", func() bool { return q.the(t, id, lead.CMS).Paused != "" })
+			}
+			paused("first")
+			paused("second")
+			if d := q.the(t, "first", lead.CMS); time.Until(d.NextAt) > 75*time.Second {
+				t.Errorf("paused until %v", time.Until(d.NextAt))
+			}
+			if calls, _ := tg.count("second"); calls != 0 {
+				t.Errorf("it was called %d times during its pause", calls)
+			}
+
+			tg.become(nil)
+			for _, id := range []string{"second", "first"} {
+				if err := q.store.RetryDelivery(t.Context(), q.the(t, id, lead.CMS).ID); err != nil {
+					t.Fatal(err)
+				}
+				q.becomes(t, id, lead.Delivered)
+			}
+			q.add(t, "third")
+			q.becomes(t, "third", lead.Delivered)
+		})
+	}
 }
 
 // A target is called at its pace and by no more than its number of workers at a time.
@@ -430,45 +387,27 @@ func TestChangedLead(t *testing.T) {
 	})
 }
 
-// Of a lead that is erased nothing is sent any more. A delivery that is running ends with
-// its try.
-func TestErase(t *testing.T) {
+// A send that ignores its deadline does not block other deliveries, and its own delivery
+// is sent again.
+func TestHangingSend(t *testing.T) {
 	t.Parallel()
-	release := make(chan struct{})
-	tg := newFake(func(_ context.Context, id string, _ int) error {
-		if id == "running" {
-			<-release
+	hang := make(chan struct{})
+	defer close(hang)
+	tg := newFake(func(_ context.Context, id string, call int) error {
+		if id == "hangs" && call == 1 {
+			<-hang
 		}
-		return trouble(upstream.Unavailable)
+		return nil
 	})
 
-	q := onSQLite(t).open(t, options(tg.send))
-	q.add(t, "running", "waiting", "other")
+	o := options(tg.send)
+	o.Targets[0].MaxWorkers = 1
+	q := onSQLite(t).open(t, o)
 	q.start(t)
-	q.becomes(t, "running", lead.Running)
-	q.becomes(t, "waiting", lead.Retrying)
 
-	erased := []string{"running", "waiting"}
-	removed, running, err := q.store.RemoveDeliveries(t.Context(), erased)
-	if removed != 1 || running != 1 || err != nil {
-		t.Errorf("removing a running and a waiting one: %d, %d, %v", removed, running, err)
-	}
-	for _, id := range erased {
-		if err := q.store.Erase(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
-	}
-	before, _ := tg.count("waiting")
-	close(release)
-
-	tg.become(nil)
+	q.add(t, "hangs")
+	eventually(t, "it is sent", func() bool { calls, _ := tg.count("hangs"); return calls == 1 })
+	q.add(t, "other")
 	q.becomes(t, "other", lead.Delivered)
-	q.stop(t, time.Minute)
-	ran, _ := tg.count("running")
-	if waited, _ := tg.count("waiting"); ran != 1 || waited > before+1 {
-		t.Errorf("they were sent %d and %d times, the second %d times before", ran, waited, before)
-	}
-	if list, err := q.store.ListDeliveries(t.Context(), store.DeliveryFilter{}); err != nil || len(list) != 1 {
-		t.Errorf("left: %+v, %v", list, err)
-	}
+	q.becomes(t, "hangs", lead.Delivered)
 }
