@@ -644,7 +644,7 @@ type Person struct {
 	Sessions []*PersonSession `json:"sessions"`
 }
 
-// A consent whose lead was deleted after `SUBMISSION_RETENTION`.
+// A consent whose lead was deleted after `LEAD_RETENTION`.
 type PersonConsent struct {
 	// When the lead was submitted.
 	At time.Time `json:"at"`

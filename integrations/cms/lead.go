@@ -81,7 +81,7 @@ func NewLeadDocument(s *lead.Lead) LeadDocument {
 func CheckLeadID(id string) error {
 	if id == "" || strings.HasPrefix(id, ".") || strings.Contains(id, "..") ||
 		!validID.MatchString(LeadDocumentID(id)) {
-		return errors.New("the id is not one of a submission")
+		return errors.New("the id is not that of a lead")
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ func TestError(t *testing.T) {
 
 	e := &upstream.Error{
 		System:     "sanity",
-		Op:         "storing a submission",
+		Op:         "storing a lead",
 		Kind:       upstream.Limited,
 		Status:     429,
 		RetryAfter: time.Minute,
@@ -24,7 +24,7 @@ func TestError(t *testing.T) {
 	}
 
 	wrapped := fmt.Errorf("delivering: %w", e)
-	want := "delivering: sanity: storing a submission: limited (HTTP 429): slow down: " +
+	want := "delivering: sanity: storing a lead: limited (HTTP 429): slow down: " +
 		"context deadline exceeded"
 	if wrapped.Error() != want {
 		t.Errorf("%q, want %q", wrapped, want)

@@ -127,7 +127,7 @@ func (e *erasure) look(ctx context.Context) (err error) {
 	e.mails = e.search(ctx, "mail", "files", func(context.Context) (int, error) {
 		return e.Mails.Count(e.known)
 	})
-	e.leads = e.search(ctx, "database", "submissions",
+	e.leads = e.search(ctx, "database", "leads",
 		func(context.Context) (int, error) { return len(e.stored), nil })
 
 	consents, sessions, err := e.Archive.CountAddress(ctx, e.email)
@@ -222,7 +222,7 @@ func fail(p *Place, err error) {
 func (e *erasure) findLeads(ctx context.Context) (ids []string, err error) {
 	for s, err := range e.Archive.Leads(ctx, store.Filter{Email: e.email}) {
 		if err != nil {
-			return nil, fmt.Errorf("looking for submissions: %w", err)
+			return nil, fmt.Errorf("looking for leads: %w", err)
 		}
 		ids = append(ids, s.ID)
 		e.spelled = append(e.spelled, crm.Address(s.Contact.Email))
@@ -323,7 +323,7 @@ func (e *erasure) eraseLeads(ctx context.Context, erased *int) error {
 
 	left, err := e.findLeads(ctx)
 	if err == nil && len(left) > 0 {
-		err = errors.New("a submission arrived in the meantime: erase again")
+		err = errors.New("a lead arrived in the meantime: erase again")
 	}
 	return err
 }

@@ -19,7 +19,7 @@ const (
 
 // Verification compares stored leads with what the CMS and the CRM hold.
 type Verification struct {
-	Leads   int               `json:"submissions"` // number of leads compared
+	Leads   int               `json:"leads"` // number of leads compared
 	Targets []*VerifiedTarget `json:"targets"`
 
 	rules *Service
@@ -88,7 +88,7 @@ func (s *Service) Verify(
 
 	for l, err := range s.Archive.Leads(ctx, store.Filter{Since: since}) {
 		if err != nil {
-			return nil, fmt.Errorf("reading the submissions: %w", err)
+			return nil, fmt.Errorf("reading the leads: %w", err)
 		}
 		if l.InReview || l.Rejected {
 			continue // it has no deliveries until it is released

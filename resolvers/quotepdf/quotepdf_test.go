@@ -79,7 +79,7 @@ func TestPdf(t *testing.T) {
 		{"another's were cleared", func(t *testing.T, r *Resolver) {
 			clearAll(t, r, "quote:pdf:two:*")
 		}, 1},
-		{"old submissions were deleted", func(t *testing.T, r *Resolver) {
+		{"old leads were deleted", func(t *testing.T, r *Resolver) {
 			if err := r.Forget(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -45,7 +45,7 @@ type Job struct {
 func (j *Job) Run(ctx context.Context) (complete bool) {
 	results := []bool{
 		j.deleteOld(ctx, "sessions", j.Sessions, j.Archive.PruneSessions),
-		j.deleteOld(ctx, "submissions", j.Leads, j.Archive.PruneLeads),
+		j.deleteOld(ctx, "leads", j.Leads, j.Archive.PruneLeads),
 		j.pruneAudit(ctx),
 		j.logHead(ctx),
 	}

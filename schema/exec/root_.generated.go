@@ -3731,7 +3731,7 @@ extend type Mutation {
   ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
-  Rejects a lead in review: it is never delivered, and is deleted after ` + "`" + `SUBMISSION_RETENTION` + "`" + `. ` + "`" + `releaseLead` + "`" + ` undoes it.
+  Rejects a lead in review: it is never delivered, and is deleted after ` + "`" + `LEAD_RETENTION` + "`" + `. ` + "`" + `releaseLead` + "`" + ` undoes it.
   Fails with ` + "`" + `NOT_FOUND` + "`" + `, with ` + "`" + `BAD_USER_INPUT` + "`" + ` for a lead that was not in review, and with ` + "`" + `CONFLICT` + "`" + ` for one that is not
   in the expected state.
   """
@@ -4295,7 +4295,7 @@ enum LeadOutcomeSource {
 extend type Mutation {
   """
   Withdraws a consent that a person gave, in all leads of the address. CMS and CRM are notified by new deliveries, but not
-  of leads that were deleted after ` + "`" + `SUBMISSION_RETENTION` + "`" + `: change these there by hand.
+  of leads that were deleted after ` + "`" + `LEAD_RETENTION` + "`" + `: change these there by hand.
   With ` + "`" + `save_progress` + "`" + `, what was typed into sessions without being submitted is erased, too.
   Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` if the address has not given the consent and nothing was erased.
   """
@@ -4330,7 +4330,7 @@ type Person {
   sessions: [PersonSession!]!
 }
 
-"A consent whose lead was deleted after ` + "`" + `SUBMISSION_RETENTION` + "`" + `."
+"A consent whose lead was deleted after ` + "`" + `LEAD_RETENTION` + "`" + `."
 type PersonConsent {
   "When the lead was submitted."
   at: DateTime!

@@ -126,7 +126,7 @@ func fetch(t *testing.T, s Subject) {
 			cms.Query{Types: []string{`"] || true || _type in ["`}, Locale: `" || true || "`},
 			[]string{},
 		},
-		"submissions asked for": {
+		"leads asked for": {
 			cms.Query{Types: []string{cms.LeadType, "siteSettings"}, Locale: "en"},
 			[]string{"siteSettings"},
 		},
@@ -134,11 +134,11 @@ func fetch(t *testing.T, s Subject) {
 			cms.Query{Types: []string{"heroSection"}, Locale: "en", Perspective: "drafts"},
 			[]string{"hero-common", "hero-en", "hero-new"},
 		},
-		"submissions among drafts": {
+		"leads among drafts": {
 			cms.Query{Types: []string{cms.LeadType}, Locale: "en", Perspective: "drafts"},
 			[]string{},
 		},
-		"only submissions": {cms.Query{Types: []string{cms.LeadType}, Locale: "en"}, []string{}},
+		"only leads": {cms.Query{Types: []string{cms.LeadType}, Locale: "en"}, []string{}},
 	} {
 		docs, err := s.Fetch(t.Context(), tc.q)
 		ok(t, name, err)

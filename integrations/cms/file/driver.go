@@ -58,7 +58,7 @@ func Open(opts Options) (*Driver, error) {
 	}
 	d := &Driver{path: opts.Path, dir: filepath.Join(opts.Dir, "cms"), log: opts.Log}
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the folder of submissions: %w", err)
+		return nil, fmt.Errorf("making the folder of leads: %w", err)
 	}
 
 	if opts.Sample {

@@ -19,7 +19,7 @@ import (
 // Put stores a lead as <Dir>/cms/<_id>.json. When it returns nil the file is on
 // disk.
 func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
-	const op = "storing a submission"
+	const op = "storing a lead"
 	path, err := d.file(ctx, op, s.ID)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
 
 	data, err := json.MarshalIndent(document, "", "  ")
 	if err != nil {
-		return rejected(op, errors.New("the submission cannot be written as JSON"))
+		return rejected(op, errors.New("the lead cannot be written as JSON"))
 	}
 
 	return fail(op, atomicfile.WriteFile(path, append(data, '\n')))
@@ -59,7 +59,7 @@ func replaceConsents(path string, stored []byte, consents []cms.Consent) error {
 
 // Missing returns the ids that have no file.
 func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
-	const op = "looking for submissions"
+	const op = "looking for leads"
 	missing := []string{}
 	for _, id := range ids {
 		path, err := d.file(ctx, op, id)
@@ -81,7 +81,7 @@ func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
 // Find reads all files. A damaged one counts as found if the address occurs in it, so
 // that it is erased like the others.
 func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
-	const op = "looking for submissions of an address"
+	const op = "looking for leads of an address"
 	found := []string{}
 
 	if err := ctx.Err(); err != nil {
@@ -124,7 +124,7 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 
 // Erase removes the files of the ids.
 func (d *Driver) Erase(ctx context.Context, ids []string) error {
-	const op = "erasing submissions"
+	const op = "erasing leads"
 	for _, id := range ids {
 		path, err := d.file(ctx, op, id)
 		if err != nil {

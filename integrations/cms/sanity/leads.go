@@ -33,7 +33,7 @@ type mutation map[string]any
 // Put stores a lead's document unless it exists already: an editor's changes stay, except
 // in the consents once one was withdrawn.
 func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
-	const op = "storing a submission"
+	const op = "storing a lead"
 	if err := d.ready(op, s.ID); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
 // Missing returns the ids that have no document. A document that an editor
 // unpublished counts as missing.
 func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
-	const op = "looking for submissions"
+	const op = "looking for leads"
 	if err := d.ready(op, ids...); err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
 // Find returns the ids of the leads made with an address. It is an error if an
 // editor removed the submissionId of a document, which can then only be erased by hand.
 func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
-	const op = "looking for submissions of an address"
+	const op = "looking for leads of an address"
 	if err := d.ready(op); err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 // Erase removes the documents of the ids with all their drafts and versions, and checks
 // that they are gone.
 func (d *Driver) Erase(ctx context.Context, ids []string) error {
-	const op = "erasing submissions"
+	const op = "erasing leads"
 	if err := d.ready(op, ids...); err != nil {
 		return err
 	}

@@ -271,7 +271,7 @@ func concurrent(t *testing.T, s Subject) {
 
 	all.Wait()
 	if got, _ := s.Contact(Ana); got["quote_submission_id"] != "id-19" || got["quote_min"] != "19" {
-		t.Errorf("the newest submission did not win: %v", got)
+		t.Errorf("the newest lead did not win: %v", got)
 	}
 
 	for i := range 20 {

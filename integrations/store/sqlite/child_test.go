@@ -111,7 +111,7 @@ func childOutOfRoom(ctx context.Context, path, _ string) error {
 	submit := func() error {
 		_, created, err := s.Submit(ctx, storetest.Lead(acknowledged))
 		if err == nil && !created {
-			return errors.New("a refused submission was stored after all")
+			return errors.New("a refused lead was stored after all")
 		}
 		if err == nil {
 			acknowledged++
@@ -122,7 +122,7 @@ func childOutOfRoom(ctx context.Context, path, _ string) error {
 	counted := func() error {
 		counts, err := s.CountWork(ctx, store.Filter{})
 		if n := store.NumberOf(counts); err != nil || n != acknowledged {
-			return fmt.Errorf("%d submissions are stored, %d were acknowledged (%w)", n, acknowledged, err)
+			return fmt.Errorf("%d leads are stored, %d were acknowledged (%w)", n, acknowledged, err)
 		}
 		return nil
 	}
@@ -143,7 +143,7 @@ func childOutOfRoom(ctx context.Context, path, _ string) error {
 			err = write()
 		}
 		if !errors.Is(err, store.ErrUnavailable) {
-			return fmt.Errorf("without room, after %d submissions: want ErrUnavailable, got %w",
+			return fmt.Errorf("without room, after %d leads: want ErrUnavailable, got %w",
 				acknowledged, err)
 		}
 	}

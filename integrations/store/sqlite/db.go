@@ -32,7 +32,7 @@ const BusyTimeout = 5 * time.Second
 // they wait rather than fail halfway.
 //
 // What a statement needs to undo itself is kept in memory: in a file it takes two writes for
-// each page that a submission changes.
+// each page that a new lead changes.
 func OpenDB(ctx context.Context, path string) (*sql.DB, error) {
 	return open(ctx, path, 1, "temp_store(memory)")
 }

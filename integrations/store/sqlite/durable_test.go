@@ -78,7 +78,7 @@ func check(t *testing.T, path string, acknowledged map[string]bool) {
 		`PRAGMA integrity_check`:                                "ok",
 	} {
 		if got := strings.Join(column(t, db, query), " "); got != want {
-			t.Errorf("%s does not give what belongs to %d submissions", query, len(leads))
+			t.Errorf("%s does not give what belongs to %d leads", query, len(leads))
 		}
 	}
 }

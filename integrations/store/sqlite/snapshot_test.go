@@ -52,7 +52,7 @@ func TestSnapshotBesideAWriter(t *testing.T) {
 		most := acknowledged.Load() + 1
 
 		if n, _, err := sqlite.Check(t.Context(), to); err != nil || n < least || n > most {
-			t.Errorf("the copy holds %d submissions, %v, want %d to %d", n, err, least, most)
+			t.Errorf("the copy holds %d leads, %v, want %d to %d", n, err, least, most)
 		}
 		if info, err := os.Stat(to); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v %v", info, err)

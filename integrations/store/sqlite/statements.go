@@ -11,7 +11,7 @@ import (
 const mostStatements = 256
 
 // connector opens connections that keep the statements they have prepared. Without that,
-// parsing takes a third of the processor time of a submission, since the statements of
+// parsing takes a third of the processor time of storing a lead, since the statements of
 // triggers are parsed each time as well.
 type connector struct{ driver.Connector }
 

@@ -214,7 +214,7 @@ func wantCount(t *testing.T, db *opened, want int64) {
 	t.Helper()
 	counts, err := db.CountWork(t.Context(), store.Filter{})
 	if n := int64(store.NumberOf(counts)); err != nil || n != want {
-		t.Errorf("%d submissions, %v, want %d", n, err, want)
+		t.Errorf("%d leads, %v, want %d", n, err, want)
 	}
 }
 

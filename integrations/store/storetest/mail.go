@@ -104,7 +104,7 @@ func mailsPerNetwork(t *testing.T, s Subject) {
 		t.Errorf("in its slot it waits until %v", until)
 	}
 	if n, networks, err := db.MailNetworks(t.Context()); err != nil || n != 72 || networks != 2 {
-		t.Errorf("%d submissions of %d networks, %v", n, networks, err)
+		t.Errorf("%d leads of %d networks, %v", n, networks, err)
 	}
 
 	perHour = 3
@@ -135,6 +135,6 @@ func mailsForgotten(t *testing.T, s Subject) {
 		t.Errorf("%d rows were removed, %v, want that of the one that nothing needed", n, err)
 	}
 	if n, _, err := db.MailNetworks(t.Context()); err != nil || n != 1 {
-		t.Errorf("%d submissions are left, %v", n, err)
+		t.Errorf("%d leads are left, %v", n, err)
 	}
 }

@@ -25,12 +25,12 @@ func submitRoundTrip(t *testing.T, s Subject) {
 		wantSubmit(t, db, n, n, true)
 		if got, err := db.Lead(t.Context(), n.Lead.ID); err != nil ||
 			!reflect.DeepEqual(got, n.Lead) {
-			t.Errorf("submission, %v\n got %+v\nwant %+v", err, got, n.Lead)
+			t.Errorf("the lead, %v\n got %+v\nwant %+v", err, got, n.Lead)
 		}
 	}
 
 	if _, err := db.Lead(t.Context(), "unknown"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("an unknown submission gives %v, want ErrNotFound", err)
+		t.Errorf("an unknown lead gives %v, want ErrNotFound", err)
 	}
 	wantCount(t, db, 3)
 	if err := db.Ping(t.Context()); err != nil ||
@@ -124,7 +124,7 @@ func submitFailing(t *testing.T, s Subject) {
 	together(40, func(i int) {
 		ok(t, db.Track(t.Context(), Visit(fmt.Sprint(i), When())))
 		if _, _, err := db.Submit(t.Context(), Lead(i)); errors.Is(err, broken) != (i%10 == 7) {
-			t.Errorf("submission %d: %v", i, err)
+			t.Errorf("lead %d: %v", i, err)
 		}
 	})
 

@@ -980,14 +980,14 @@ export type Mutation = {
    */
   readonly releaseLead: Lead;
   /**
-   * Rejects a lead in review: it is never delivered, and is deleted after `SUBMISSION_RETENTION`. `releaseLead` undoes it.
+   * Rejects a lead in review: it is never delivered, and is deleted after `LEAD_RETENTION`. `releaseLead` undoes it.
    * Fails with `NOT_FOUND`, with `BAD_USER_INPUT` for a lead that was not in review, and with `CONFLICT` for one that is not
    * in the expected state.
    */
   readonly rejectLead: Lead;
   /**
    * Withdraws a consent that a person gave, in this lead and in every other of the same address. CMS and CRM are told by
-   * new deliveries, but not of leads that were deleted after `SUBMISSION_RETENTION`: change these there by hand.
+   * new deliveries, but not of leads that were deleted after `LEAD_RETENTION`: change these there by hand.
    * With `save_progress`, what was typed into sessions without being submitted is erased, too.
    * Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` if the address has not given the consent and nothing was erased.
    */

@@ -157,7 +157,7 @@ func (s *Settings) table() []Setting {
 		{Name: "TRACK_RETENTION", Default: "90d", set: into(&s.TrackRetention, Duration)},
 		{Name: "AUDIT_RETENTION", Default: "730d", set: into(&s.AuditRetention, Duration)},
 		{Name: "TRACK_CONTACT", Default: "on", set: into(&s.TrackContact, oneOf("on", "consent", "off"))},
-		{Name: "SUBMISSION_RETENTION", Default: "0s", set: into(&s.LeadRetention, leadRetention)},
+		{Name: "LEAD_RETENTION", Default: "0s", set: into(&s.LeadRetention, leadRetention)},
 
 		{Name: "SPAM_MIN_TIME", Default: "0s", set: into(&s.SpamMinTime, Duration)},
 		{Name: "TURNSTILE_SECRET", Secret: true, set: into(&s.TurnstileKey, text)},

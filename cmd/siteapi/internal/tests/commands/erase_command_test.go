@@ -191,13 +191,13 @@ func TestEraseEverywhere(t *testing.T) {
 
 	// In development, each lead has two mails beside the deliveries to CMS and CRM.
 	counts := map[string]int{
-		"deliveries":  8,
-		"files":       4,
-		"documents":   2,
-		"contacts":    1,
-		"submissions": 2,
-		"sessions":    1,
-		"consents":    1,
+		"deliveries": 8,
+		"files":      4,
+		"documents":  2,
+		"contacts":   1,
+		"leads":      2,
+		"sessions":   1,
+		"consents":   1,
 	}
 	for unit, n := range counts {
 		r.Says(t, unit, n, 0, "found")
@@ -294,7 +294,7 @@ func TestErasePlacesThatFail(t *testing.T) {
 				t.Errorf("the receipt says %+v", p)
 			}
 
-			r.Says(t, "submissions", 2, 0, "kept")
+			r.Says(t, "leads", 2, 0, "kept")
 
 			s.Stubs.Recover()
 			if r, code := erase(s, "--yes"); code != 0 || !r.Complete {
@@ -326,7 +326,7 @@ func TestReceiptWithTheCRMAway(t *testing.T) {
 		if p := r.At("contacts"); p.Found != nil || p.Erased != 0 || p.State != "failed" {
 			t.Errorf("%v: of the CRM, which can't be asked, it says %+v", args, p)
 		}
-		if p := r.At("submissions"); p.Found == nil || *p.Found != 1 || p.Erased != 0 {
+		if p := r.At("leads"); p.Found == nil || *p.Found != 1 || p.Erased != 0 {
 			t.Errorf("%v: of the database it says %+v", args, p)
 		}
 		if p := r.At("PDFs"); p.Found != nil || p.Erased != 0 {
@@ -469,7 +469,7 @@ func TestEraseUnusualAddresses(t *testing.T) {
 
 		out, code := apptest.Command(t, []string{"ENVIRONMENT=development", "DATA_DIR=" + dir},
 			"leads", "erase", "--email", email, "--yes", "--server", r.Base)
-		if code != 0 || !regexp.MustCompile(`submissions +1 +1 +erased`).MatchString(out) {
+		if code != 0 || !regexp.MustCompile(`leads +1 +1 +erased`).MatchString(out) {
 			t.Errorf("%s: %d %s", email, code, out)
 		}
 	}

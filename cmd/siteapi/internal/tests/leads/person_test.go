@@ -17,7 +17,7 @@ import (
 // outlived theirs, and sessions.
 func TestExportOfPerson(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"SUBMISSION_RETENTION": "2d"}, apptest.Quick)
+	s := apptest.Start(t, map[string]string{"LEAD_RETENTION": "2d"}, apptest.Quick)
 	submitAt(s, t, "hers", 49*time.Hour,
 		lead.Consent{Purpose: "news", Given: true, Text: "Send me news"},
 		lead.Consent{Purpose: "calls", Text: "Call me"})

@@ -48,8 +48,8 @@ func TestRetention(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
 	s := apptest.Start(t, stubs.Env(map[string]string{
-		"SUBMISSION_RETENTION": "2d",
-		"TRACK_RETENTION":      "1d",
+		"LEAD_RETENTION":  "2d",
+		"TRACK_RETENTION": "1d",
 	}), apptest.Quick)
 
 	submitAt(s, t, "old", 49*time.Hour)
@@ -90,7 +90,7 @@ func TestRetention(t *testing.T) {
 	s.Start()
 	apptest.Eventually(t, "the old one is forgotten", func() bool { return !has(s, t, "old") })
 	apptest.Eventually(t, "it is logged", func() bool {
-		return strings.Contains(s.Log.String(), `"submissions":1,"message":"deleted old submissions"`) &&
+		return strings.Contains(s.Log.String(), `"leads":1,"message":"deleted old leads"`) &&
 			strings.Contains(s.Log.String(), `"sessions":1,"message":"deleted old sessions"`)
 	})
 
@@ -130,7 +130,7 @@ func TestRetention(t *testing.T) {
 // are withdrawn or erased.
 func TestRetentionKeepsConsents(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"SUBMISSION_RETENTION": "2d"}, apptest.Quick)
+	s := apptest.Start(t, map[string]string{"LEAD_RETENTION": "2d"}, apptest.Quick)
 
 	people := []string{"withdraws", "erased"}
 	for _, name := range people {
@@ -189,7 +189,7 @@ func TestRetentionIsOffByDefault(t *testing.T) {
 	s.Start()
 	time.Sleep(100 * time.Millisecond)
 	if !has(s, t, "old") {
-		t.Error("a submission was forgotten without SUBMISSION_RETENTION")
+		t.Error("a submission was forgotten without LEAD_RETENTION")
 	}
 }
 

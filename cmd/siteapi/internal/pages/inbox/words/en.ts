@@ -386,7 +386,7 @@ export const en = {
       documents: { one: "document", other: "documents" },
       contacts: { one: "contact", other: "contacts" },
       files: { one: "file", other: "files" },
-      submissions: { one: "submission", other: "submissions" },
+      leads: { one: "lead", other: "leads" },
       sessions: { one: "session", other: "sessions" },
       consents: { one: "consent", other: "consents" },
       PDFs: { one: "PDF", other: "PDFs" },

@@ -364,7 +364,7 @@ export const es: Words = {
       documents: { one: "documento", other: "documentos" },
       contacts: { one: "contacto", other: "contactos" },
       files: { one: "archivo", other: "archivos" },
-      submissions: { one: "solicitud", other: "solicitudes" },
+      leads: { one: "solicitud", other: "solicitudes" },
       sessions: { one: "sesión", other: "sesiones" },
       consents: { one: "consentimiento", other: "consentimientos" },
       PDFs: { one: "PDF", other: "PDF" },

@@ -364,7 +364,7 @@ export const ro: Words = {
       documents: { one: "document", few: "documente", other: "de documente" },
       contacts: { one: "contact", few: "contacte", other: "de contacte" },
       files: { one: "fișier", few: "fișiere", other: "de fișiere" },
-      submissions: { one: "cerere", few: "cereri", other: "de cereri" },
+      leads: { one: "cerere", few: "cereri", other: "de cereri" },
       sessions: { one: "sesiune", few: "sesiuni", other: "de sesiuni" },
       consents: { one: "consimțământ", few: "consimțăminte", other: "de consimțăminte" },
       PDFs: { one: "PDF", few: "PDF-uri", other: "de PDF-uri" },
