@@ -14,7 +14,8 @@ import (
 
 // An entry of the cache is old when Invalidate or Clear removes it, when it has served its
 // lifetime, or when the cache server was started anew. These call Invalidate: the webhook
-// and operators at once, and renew when the CMS has other content.
+// and operators at once, and renew when the CMS has other content. A Varnish learns of it
+// from changing, which queues purges before the entry goes: see integrations/queue/edge.go.
 
 // settling are the pauses between renewals after a change, since the CMS announces it before
 // all its servers have it.

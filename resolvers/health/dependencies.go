@@ -63,6 +63,7 @@ func (d Dependencies) Checks() []Check {
 		{"crm", d.checkCRM, "see the settings of the CRM" + wait},
 		{"outcomes", d.checkOutcomes, "see the database"},
 		{"watch", d.checkWatch, "see the database"},
+		{"webhook", d.checkWebhook, "see the database"},
 		{"prices", d.checkPrices, "see the CMS"},
 		{
 			"mail",

@@ -157,6 +157,7 @@ func newResolver(
 		},
 	}
 
+	webhooks := &health.Webhooks{Notes: sys.data.Tables, Log: log}
 	return &resolvers.Resolver{
 		Quotes:      newQuotes(s, log, m, sys.data, site, limits, mails),
 		PDFs:        pdfs,
@@ -167,7 +168,12 @@ func newResolver(
 		Version:     Version(),
 		Log:         log,
 		Development: s.Environment == config.Development,
-		Count:       m.Event,
+		Count: func(event, detail string) {
+			m.Event(event, detail)
+			if event == "webhook" {
+				webhooks.Note(detail)
+			}
+		},
 	}
 }
 

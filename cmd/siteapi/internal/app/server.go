@@ -43,7 +43,7 @@ func newServer(
 		Secrets:       secrets(s),
 		Log:           log,
 		Now:           time.Now,
-		Count:         metrics.Event,
+		Count:         resolver.Count,
 		ContentSize:   site.Size,
 		Documents:     clients,
 		Operations:    own,

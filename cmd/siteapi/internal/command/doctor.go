@@ -208,7 +208,7 @@ func settingsOf(check string) []string {
 	switch check {
 	case "data folder":
 		return []string{"DATA_DIR"}
-	case "database", "deliveries", "reviews", "edge", "watch", "networks":
+	case "database", "deliveries", "reviews", "edge", "watch", "webhook", "networks":
 		return databaseSettings()
 	case "cache":
 		return []string{"CACHE_URL", "CACHE_PREFIX"}

@@ -26,6 +26,7 @@ type Metrics struct {
 	Registry *prometheus.Registry
 	reads    *prometheus.CounterVec
 	events   *prometheus.CounterVec
+	webhooks *prometheus.GaugeVec // when webhooks of the CMS last came, by outcome
 	calls    *prometheus.HistogramVec
 	database *prometheus.HistogramVec
 	tries    *prometheus.CounterVec
@@ -56,6 +57,10 @@ func NewMetrics(version string) *Metrics {
 		reads: counter("cache_reads_total", "Reads of the cache; a miss waits for a fill.",
 			"family", "outcome"),
 		events: counter("events_total", "Things that happened in the resolvers.", "event", "detail"),
+		webhooks: factory.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "siteapi_webhook_timestamp_seconds",
+			Help: "Time at which this instance last got a webhook of the CMS, by its outcome.",
+		}, []string{"outcome"}),
 
 		calls: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "siteapi_upstream_call_seconds",
@@ -78,7 +83,12 @@ func NewMetrics(version string) *Metrics {
 }
 
 // Event counts an event that the resolvers report.
-func (m *Metrics) Event(event, detail string) { m.events.WithLabelValues(event, detail).Inc() }
+func (m *Metrics) Event(event, detail string) {
+	m.events.WithLabelValues(event, detail).Inc()
+	if event == "webhook" {
+		m.webhooks.WithLabelValues(detail).SetToCurrentTime()
+	}
+}
 
 // Call times a call to a remote system.
 func (m *Metrics) Call(_ context.Context, c upstream.Call) {

@@ -3,11 +3,13 @@ package content
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cms/sanity/sanitytest"
 )
 
@@ -18,7 +20,7 @@ const hookBody = "{ \"_type\":\"heroSection\" ,\n\"language\" : \"es\", " +
 
 func TestWebhookSignature(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"CMS_WEBHOOK_SIGNING_SECRET": "old-secret, new-secret"})
+	s := apptest.Start(t, map[string]string{"CMS_WEBHOOK_SIGNING_SECRET": "old-secret, new-secret", "ADMIN_PAGE": "on"})
 	now := time.Now()
 
 	sign := func(secret string, at time.Time, body string) string {
@@ -108,6 +110,14 @@ func TestWebhookSignature(t *testing.T) {
 		if !strings.Contains(s.Log.String(), `"reason":"`+reason+`"`) {
 			t.Errorf("the log does not say that a webhook was refused for its %s", reason)
 		}
+	}
+	apptest.Eventually(t, "doctor says when the last was taken, and refused for what", func() bool {
+		got := s.Query(`{ serviceHealth { checks { name detail } } }`, nil, "Authorization: Bearer "+config.DevAdminToken)
+		return regexp.MustCompile(`"webhook","detail":"the last was refused \d+s ago for its \w+; the last was taken \d+s ago`).
+			Match(got.Body)
+	})
+	if at := apptest.Counter(t, s, "siteapi_webhook_timestamp_seconds", map[string]string{"outcome": "ok"}); at < 1e9 {
+		t.Errorf("the last good webhook came at %v", at)
 	}
 	if log := s.Log.String(); strings.Contains(log, "-secret") || strings.Contains(log, "v1=") {
 		t.Error("the log holds a secret or a signature")
