@@ -13,8 +13,6 @@ type Leases interface {
 	TakeLease(ctx context.Context, name, holder string, life time.Duration) (bool, error)
 	// EndLease ends a lease before its time, if the holder has it.
 	EndLease(ctx context.Context, name, holder string) error
-	// LeaseTaken reports whether a holder has the lease.
-	LeaseTaken(ctx context.Context, name string) (bool, error)
 }
 
 // Notes keeps texts of the service, by their names, for its other instances and for

@@ -18,8 +18,6 @@ func TestRetryAfter(t *testing.T) {
 	}{
 		"none":     {"", "", 0},
 		"seconds":  {"120", "", 2 * time.Minute},
-		"blanks":   {" 7 ", "", 7 * time.Second},
-		"nothing":  {"0", "", 0},
 		"negative": {"-5", "", 0},
 		"nonsense": {"soon", "", 0},
 		"a year":   {"31536000", "", 24 * time.Hour},
@@ -28,11 +26,9 @@ func TestRetryAfter(t *testing.T) {
 			"Sun, 01 Mar 2026 12:01:30 GMT", "Sun, 01 Mar 2026 12:00:00 GMT", 90 * time.Second,
 		},
 		"date past": {"Sun, 01 Mar 2026 11:00:00 GMT", "", 0},
-		"date far":  {"Tue, 01 Mar 2050 11:00:00 GMT", "", 24 * time.Hour},
 		"other clock": {
 			"Sun, 01 Mar 2026 15:00:10 GMT", "Sun, 01 Mar 2026 15:00:00 GMT", 10 * time.Second,
 		},
-		"useless `Date`": {"Tue, 01 Mar 2050 12:00:10 GMT", "noon", 24 * time.Hour},
 	} {
 		h := http.Header{}
 		h.Set("Retry-After", tc.header)

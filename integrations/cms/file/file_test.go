@@ -6,12 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,7 +18,6 @@ import (
 	"siteapi/integrations/cms"
 	"siteapi/integrations/cms/cmstest"
 	"siteapi/integrations/cms/file"
-	"siteapi/integrations/upstream"
 )
 
 func TestConformance(t *testing.T) {
@@ -311,27 +308,6 @@ func TestLeadFiles(t *testing.T) {
 	if entries, err := os.ReadDir(filepath.Join(dir, "cms")); err != nil || len(entries) != 1 {
 		t.Errorf("%d entries left, %v", len(entries), err)
 	}
-
-	// No restart is needed when the folder is lost and comes back.
-	if err := os.RemoveAll(filepath.Join(dir, "cms")); err != nil {
-		t.Fatal(err)
-	}
-	for what, err := range map[string]error{
-		"Put":   d.Put(t.Context(), cmstest.Lead("abc")),
-		"Erase": d.Erase(t.Context(), []string{"abc"}),
-		"Ping":  d.Ping(t.Context()),
-	} {
-		if err == nil || upstream.KindOf(err) != upstream.Unavailable {
-			t.Errorf("%s: %v, want unavailable", what, err)
-		}
-	}
-
-	if err := os.Mkdir(filepath.Join(dir, "cms"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Put(t.Context(), cmstest.Lead("abc")); err != nil {
-		t.Error(err)
-	}
 }
 
 // TestErasureOfDamagedFiles checks that a damaged file is found by the address in it.
@@ -389,39 +365,5 @@ func TestSample(t *testing.T) {
 	text := string(file.Sample())
 	if strings.ContainsAny(text, "şţŞŢ") || strings.Contains(text, `"http://`) {
 		t.Error("the sample has letters with a cedilla, or an address without TLS")
-	}
-}
-
-// A sample that cannot be written whole leaves no content file, which the next start would
-// refuse. The test does not run in parallel: for a moment files of the process may have
-// 1,000 bytes at most, as on a disk that is nearly full.
-func TestSampleIsWrittenWholeOrNotAtAll(t *testing.T) {
-	dir := t.TempDir()
-	opts := file.Options{Path: filepath.Join(dir, "content.json"), Sample: true, Dir: dir}
-
-	var usual syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &usual); err != nil {
-		t.Fatal(err)
-	}
-	signal.Ignore(syscall.SIGXFSZ) // a write beyond the limit fails instead
-	defer signal.Reset(syscall.SIGXFSZ)
-	limited := syscall.Rlimit{Cur: 1000, Max: usual.Max}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limited); err != nil {
-		t.Fatal(err)
-	}
-
-	_, failed := file.Open(opts)
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &usual); err != nil {
-		t.Fatal(err)
-	}
-	if failed == nil {
-		t.Fatal("the limit of files has no effect")
-	}
-
-	if _, err := file.Open(opts); err != nil {
-		t.Errorf("the next start: %v", err)
-	}
-	if text, err := os.ReadFile(opts.Path); err != nil || !bytes.Equal(text, file.Sample()) {
-		t.Errorf("%d bytes, %v", len(text), err)
 	}
 }

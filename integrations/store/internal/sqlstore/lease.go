@@ -21,13 +21,6 @@ func (s *Store) EndLease(ctx context.Context, name, holder string) error {
 	return err
 }
 
-// LeaseTaken implements [store.Leases].
-func (s *Store) LeaseTaken(ctx context.Context, name string) (bool, error) {
-	n, err := one[int](ctx, s.db, "reading a lease",
-		`SELECT count(*) FROM leases WHERE name = $1 AND expires_at > (SELECT now FROM clock)`, name)
-	return n > 0, err
-}
-
 // SetNote implements [store.Notes].
 func (s *Store) SetNote(ctx context.Context, name, text string) error {
 	_, err := s.exec(ctx, "storing a note", `INSERT INTO service_notes (name, text) VALUES ($1, $2)

@@ -110,27 +110,6 @@ func newEdgeOfTwo(t *testing.T) (*edgeStub, *apptest.Vendors, both) {
 	return stub, vendors, instances
 }
 
-// TestEdgeBurstOfTwoInstances publishes 100 times in a minute at two instances, which share
-// the window of the CDN.
-func TestEdgeBurstOfTwoInstances(t *testing.T) {
-	t.Parallel()
-	stub, vendors, instances := newEdgeOfTwo(t)
-
-	began := time.Now()
-	for i := range 100 {
-		publishAt(instances[i%2], vendors, fmt.Sprintf("burst %d", i))
-		time.Sleep(time.Until(began.Add(time.Duration(i+1) * 600 * time.Millisecond)))
-	}
-	took := time.Since(began)
-	instances.show("burst 99")
-
-	// The last publications are told, and told again, within some windows more.
-	n, most := len(stub.quiet()), int(took/(2*time.Second))+4
-	if t.Logf("%d purges for 100 publications in %v", n, took); n > most || n < 2 {
-		t.Errorf("%d purges, want %d at most", n, most)
-	}
-}
-
 // TestEdgeOfTwoInstances publishes at either of two instances, which share a CDN.
 func TestEdgeOfTwoInstances(t *testing.T) {
 	t.Parallel()

@@ -275,32 +275,6 @@ func TestEdgeAnswersReaders(t *testing.T) {
 	}
 }
 
-// TestEdgeInBurst publishes 100 times in a minute.
-func TestEdgeInBurst(t *testing.T) {
-	t.Parallel()
-	e := newEdgeTrial(t)
-	e.settled()
-	e.purges.n.Store(0)
-
-	began := time.Now()
-	for i := range 99 {
-		e.publish(fmt.Sprintf("burst %d", i))
-		e.edge.Do("GET", heroPath, "")
-		time.Sleep(time.Until(began.Add(time.Duration(i+1) * 600 * time.Millisecond)))
-	}
-	e.publish("burst 99")
-	took := e.shows("burst 99")
-	e.settled()
-
-	n, most := e.purges.n.Load(), int64(time.Since(began)/(2*time.Second))+2
-	if t.Logf("%d purges in %v, the last publication is at the edge after %v", n, time.Since(began), took); n > most {
-		t.Errorf("%d purges, want %d at most", n, most)
-	}
-	if took > 20*time.Second { // 3 s if the machine is not busy
-		t.Errorf("the last publication is at the edge after %v", took)
-	}
-}
-
 // TestEdgeDuringOutages lets the purge, then the service be away.
 func TestEdgeDuringOutages(t *testing.T) {
 	t.Parallel()
