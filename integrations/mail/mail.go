@@ -14,6 +14,7 @@ import (
 	"net/mail"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Message is one mail to one recipient.
@@ -54,6 +55,13 @@ type Sender interface {
 	Send(ctx context.Context, m *Message) error
 	// Check proves that mails could be sent, without sending one, and says what was found.
 	Check(ctx context.Context) (string, error)
+}
+
+// OneLine returns what was typed on one line, without control and direction characters.
+func OneLine(typed string) string {
+	return strings.Join(strings.FieldsFunc(typed, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.Is(unicode.C, r)
+	}), " ")
 }
 
 // Domain returns the domain of a bare address.

@@ -25,11 +25,6 @@ type money struct {
 	signFirst bool
 }
 
-// money returns how amounts of a currency are written with the letters of the typeface.
-func (s *sheet) money(code string, amounts ...float64) money {
-	return s.words.money(s.print(code), s.family.Has, amounts...)
-}
-
 // money returns how amounts of a currency are written, with cents only where one of them
 // has some. shown reports which letters can be shown.
 func (w *Words) money(code string, shown func(rune) bool, amounts ...float64) money {
@@ -112,7 +107,8 @@ func (s *sheet) amounts() map[[2]string]string {
 		values = append(values, line.Amount)
 	}
 
-	m, texts := s.money(s.doc.Lead.Estimate.Currency, values...), map[[2]string]string{}
+	m := s.words.money(s.print(s.doc.Lead.Estimate.Currency), s.family.Has, values...)
+	texts := map[[2]string]string{}
 	for _, line := range price.Lines {
 		texts[[2]string{line.Field, line.Slug}] = m.text(line.Amount)
 		if line.Amount == 0 {

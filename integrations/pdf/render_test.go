@@ -196,25 +196,6 @@ func checkPlaces(t *testing.T, file []byte) {
 	}
 }
 
-func TestRomanianExtractsWithCommaBelow(t *testing.T) {
-	t.Parallel()
-	text := tool(t, render(t, renderer(t), pdftest.Sample("ro", "typical")),
-		"pdftotext", "-layout", "FILE", "-")
-
-	for _, want := range []string{
-		"Estimare de preț",
-		"Ștefania Núñez Țurcanu",
-		"București",
-		"Funcționalități",
-		"Pașii următori",
-		"Între trei și șase luni",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the text lacks %q", want)
-		}
-	}
-}
-
 // TestEveryFieldOfALeadIsPrinted reports a field of the lead that the document
 // lacks.
 func TestEveryFieldOfALeadIsPrinted(t *testing.T) {

@@ -305,11 +305,11 @@ func companyLines(settings *content.Settings, locale schema.Locale) []pdf.Line {
 
 	for _, p := range s.ContactPhones {
 		if slices.Contains(p.DisplayLocation, content.DisplayContact) {
-			add(": ", telephoneLink(p.Number), p.Label.In(locale), &p.Number)
+			add(": ", pdf.TelephoneLink(p.Number), p.Label.In(locale), &p.Number)
 		}
 	}
 	if len(s.ContactPhones) == 0 && s.ContactPhone != nil {
-		add("", telephoneLink(*s.ContactPhone), s.ContactPhone)
+		add("", pdf.TelephoneLink(*s.ContactPhone), s.ContactPhone)
 	}
 
 	if s.ContactEmail != nil {
@@ -319,14 +319,4 @@ func companyLines(settings *content.Settings, locale schema.Locale) []pdf.Line {
 		add("", settings.Website, &u.Host)
 	}
 	return lines
-}
-
-// telephoneLink returns the tel: address of a number.
-func telephoneLink(number string) string {
-	return "tel:" + strings.Map(func(r rune) rune {
-		if r == '+' || r >= '0' && r <= '9' {
-			return r
-		}
-		return -1
-	}, number)
 }

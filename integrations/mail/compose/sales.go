@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"unicode"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail"
@@ -20,7 +19,7 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 		return mail.Message{}, err
 	}
 	submitted, w, words := &d.Lead, l.Words, &l.Words.Mail.Sales
-	name := shown(submitted.Contact.FirstName + " " + submitted.Contact.LastName)
+	name := mail.OneLine(submitted.Contact.FirstName + " " + submitted.Contact.LastName)
 	project := pdf.Label(submitted.Selections.ProjectType, d.Labels)
 
 	l.Subject = fmt.Sprintf(words.Subject, name) + " · " + project
@@ -33,9 +32,9 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 	email := submitted.Contact.Email
 	l.Contact = facts(
 		fact{Label: words.Name, Value: name},
-		fact{Label: words.Company, Value: shown(submitted.Contact.Company)},
-		fact{words.Email, shown(email), "mailto:" + url.PathEscape(email)},
-		fact{words.Phone, shown(submitted.Contact.Phone), "tel:" + dialled(submitted.Contact.Phone)},
+		fact{Label: words.Company, Value: mail.OneLine(submitted.Contact.Company)},
+		fact{words.Email, mail.OneLine(email), "mailto:" + url.PathEscape(email)},
+		fact{words.Phone, mail.OneLine(submitted.Contact.Phone), pdf.TelephoneLink(submitted.Contact.Phone)},
 		fact{Label: words.Language, Value: cmp.Or(w.Mail.Languages[submitted.Locale], submitted.Locale)},
 	)
 
@@ -49,7 +48,7 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 	}
 	firstFrom := ""
 	if submitted.FirstAttribution != submitted.Attribution {
-		firstFrom = shown(submitted.FirstAttribution.String())
+		firstFrom = mail.OneLine(submitted.FirstAttribution.String())
 	}
 	l.Facts = facts(
 		fact{Label: words.Seen, Value: seen},
@@ -58,7 +57,7 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 		fact{Label: w.Timeline, Value: pdf.Label(submitted.Selections.Timeline, d.Labels)},
 		fact{Label: w.Features, Value: strings.Join(features, ", ")},
 		fact{Label: w.Reference, Value: lead.Reference(submitted.ID)},
-		fact{Label: words.From, Value: shown(submitted.Attribution.String())},
+		fact{Label: words.From, Value: mail.OneLine(submitted.Attribution.String())},
 		fact{Label: words.FirstFrom, Value: firstFrom},
 		fact{Label: words.Received, Value: w.DateOf(d.CreatedAt) + d.CreatedAt.Format(", 15:04 MST")},
 	)
@@ -79,7 +78,7 @@ func consentFacts(d *pdf.Document, w *pdf.Words) []fact {
 			answer += ", " + words.OtherWording
 		}
 
-		if wording := shown(c.Text); wording != "" {
+		if wording := mail.OneLine(c.Text); wording != "" {
 			answer += " · " + wording
 		}
 		facts[i] = fact{Label: pdf.Label(c.Purpose, d.Labels), Value: answer}
@@ -87,28 +86,11 @@ func consentFacts(d *pdf.Document, w *pdf.Words) []fact {
 	return facts
 }
 
-// dialled returns the digits of a telephone number as they are dialled.
-func dialled(typed string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r == '+' {
-			return r
-		}
-		return -1
-	}, typed)
-}
-
-// lines returns what a visitor typed on several lines, each as shown returns it.
+// lines returns what a visitor typed on several lines, each without control and direction characters.
 func lines(typed string) string {
 	list := strings.Split(typed, "\n")
 	for i, line := range list {
-		list[i] = shown(line)
+		list[i] = mail.OneLine(line)
 	}
 	return strings.Join(list, "\n")
-}
-
-// shown returns what a visitor typed on one line, without control and direction characters.
-func shown(typed string) string {
-	return strings.Join(strings.FieldsFunc(typed, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.Is(unicode.C, r)
-	}), " ")
 }

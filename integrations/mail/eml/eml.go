@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"net/mail"
-	"strings"
-	"unicode"
 
 	gomail "github.com/wneessen/go-mail"
 
@@ -21,13 +19,13 @@ func Encode(m *contract.Message) ([]byte, error) {
 	msg.SetDateWithValue(m.Date)
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
 	msg.SetGenHeader("Content-Language", m.Locale)
-	msg.Subject(oneLine(m.Subject))
+	msg.Subject(contract.OneLine(m.Subject))
 
 	from, err := Address(m.From.Address)
 	if err != nil {
 		return nil, fmt.Errorf("the sender: %w", err)
 	}
-	from.Name = oneLine(m.From.Name)
+	from.Name = contract.OneLine(m.From.Name)
 	msg.FromMailAddress(from)
 	to, err := Address(m.To)
 	if err != nil {
@@ -64,13 +62,6 @@ func Address(bare string) (*mail.Address, error) {
 		return nil, err
 	}
 	return &mail.Address{Address: local + "@" + domain}, nil
-}
-
-// oneLine joins the words of a text with single spaces, without control and direction characters.
-func oneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.Is(unicode.C, r)
-	}), " ")
 }
 
 func imageType(image []byte) gomail.ContentType {

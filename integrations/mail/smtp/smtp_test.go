@@ -245,8 +245,6 @@ func TestHeaders(t *testing.T) {
 	for _, text := range []string{
 		`"Ana" <x@evil.test>,`,
 		"Ana\r\nBcc: x@evil.test\r\n\r\n<b>",
-		strings.Repeat("Wörter ", 60),
-		"🚀 Ștefania 🎉",
 		"\u202egnp.exe",
 	} {
 		t.Run(text[:4], func(t *testing.T) {
