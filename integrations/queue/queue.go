@@ -16,8 +16,14 @@
 //     failed, until an operator retries it. A mail to a visitor is recorded as not sent
 //     instead, and decides nothing about its lead.
 //
-// A process that is killed leaves jobs running; River rescues them after
-// [store.AttemptLost]. A clock that jumps makes deliveries early or late.
+// A process that is killed in the middle of an attempt leaves a row that says when the attempt
+// began, and a running job. After [store.AttemptLost] the attempt no longer counts as running,
+// and River makes the job due again, in any process: BeginAttempt counts it as one more, with
+// the parts that NoteArrived has stored. What the target had accepted before the kill it gets
+// once more. How an attempt ended, and the end of its job, are one transaction of EndAttempt:
+// a delivery that has ended is not called again, whatever becomes of its job.
+//
+// A clock that jumps makes deliveries early or late.
 package queue
 
 import (

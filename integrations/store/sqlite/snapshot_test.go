@@ -61,9 +61,6 @@ func TestSnapshotBesideAWriter(t *testing.T) {
 
 	close(stop)
 	<-ended
-	if err := db.Close(); err != nil {
-		t.Error(err)
-	}
 }
 
 // Snapshot and Check overwrite no file, create none by opening it, and refuse a file that

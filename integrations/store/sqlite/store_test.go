@@ -85,13 +85,18 @@ func openWith(ctx context.Context, path string, queue store.Queue[*sql.Tx]) (*op
 	return &opened{s, pool}, nil
 }
 
-// mustOpen opens a store that the test closes.
+// mustOpen opens a store until the end of the test.
 func mustOpen(t *testing.T, path string, queue store.Queue[*sql.Tx]) *opened {
 	t.Helper()
 	db, err := openWith(t.Context(), path, queue)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return db
 }
 

@@ -115,10 +115,6 @@ func TestGroupCommit(t *testing.T) {
 	if _, err := db.Lead(t.Context(), "id-000001"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("what was cancelled is stored: %v", err)
 	}
-
-	if err := db.Close(); err != nil {
-		t.Error(err)
-	}
 }
 
 func waitFor(t *testing.T, db *opened, waiting int) {
@@ -139,7 +135,7 @@ func TestTrouble(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := errors.Join(db.Close(), other.Close()); err != nil {
+		if err := other.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -294,10 +290,6 @@ func TestConstantLoad(t *testing.T) {
 	if longest > 64<<20 || turns < 20 {
 		t.Errorf("the log grew to %d MiB, another user got %d turns", longest>>20, turns)
 	}
-
-	if err := db.Close(); err != nil {
-		t.Error(err)
-	}
 }
 
 // Erased data is not left behind in the free parts of the files.
@@ -344,9 +336,5 @@ func TestErasedForGood(t *testing.T) {
 	}
 	if n := found(); before < 2*leads || n > 0 {
 		t.Errorf("the files hold the name %d times before and %d times after", before, n)
-	}
-
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
 	}
 }
