@@ -1,0 +1,182 @@
+package commands
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/lead"
+	"siteapi/schema/operations"
+)
+
+// Every document answers through every door that it names: as a route with its example, as a
+// command with each of its examples, and as a tool, whose answer is as its schema says.
+func TestEveryDocumentThroughEveryDoor(t *testing.T) {
+	t.Parallel()
+	list, err := operations.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortStableFunc(list, func(a, b *operations.Operation) int { // an erasure comes last
+		return cmp.Compare(strings.Index(a.Name, "EraseLeads"), strings.Index(b.Name, "EraseLeads"))
+	})
+
+	s := apptest.NewSite(t, "ADMIN_PAGE=on").Start()
+	input := apptest.NewLead("ana")
+	input["consents"] = []any{object{"purpose": "marketing", "given": true}}
+	_, answer := s.Post("/api/quote/submit", input)
+	id, _ := answer["submissionId"].(string)
+	s.Arrives(id)
+	known := strings.NewReplacer(
+		"LR4LB5AK", lead.Reference(id),
+		"4711", fmt.Sprint(s.DeliveriesOf(id)["crm"].ID),
+		"lqrsz6cc4wu2hcpvga5pqfpvuz", id,
+		"3f5a…", s.AuditHead(),
+	)
+
+	dir := t.TempDir()
+	visitors, operators := assistant(t, s, ""), assistant(t, s, config.DevAdminToken)
+	for _, op := range list {
+		if op.Rest != nil {
+			if got := request(s, op, known); got.Status != http.StatusOK {
+				t.Errorf("%s as a route: %d %s", op.Name, got.Status, got.Body)
+			}
+		}
+
+		if op.Command != nil && len(op.Command.Examples) == 0 {
+			t.Errorf("%s has no example", op.Command.Name)
+		}
+		if op.Command != nil {
+			for _, example := range op.Command.Examples {
+				cmd := exec.CommandContext(t.Context(), "sh", "-c", `echo ana@example.com > address.txt; `+known.Replace(example))
+				cmd.Dir = dir
+				cmd.Env = append(slices.Clone(s.Env), "PATH=/bin:"+filepath.Dir(apptest.Binary),
+					"LISTEN_ADDR="+strings.TrimPrefix(s.Base, "http://"))
+				out, err := cmd.CombinedOutput()
+				if code := cmd.ProcessState.ExitCode(); code == 1 && !strings.Contains(string(out), "has withdrawn it") || code > 2 {
+					t.Errorf("%s: %v %s", example, err, out)
+				}
+			}
+		}
+
+		if op.Tool != nil {
+			session := visitors
+			if op.Tool.Audience == operations.Operator {
+				session = operators
+			}
+			callTool(t, session, op, known)
+		}
+	}
+}
+
+// assistant connects to the tools of visitors, or with a token to those of operators.
+func assistant(t *testing.T, s *apptest.Site, token string) *mcp.ClientSession {
+	t.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
+		Endpoint:             s.Base + "/mcp",
+		HTTPClient:           &http.Client{Transport: bearer(token)},
+		DisableStandaloneSSE: true,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	return session
+}
+
+// bearer adds a token to requests.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	if b != "" {
+		r.Header.Set("Authorization", "Bearer "+string(b))
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// example returns the values of the variables in the example of a document's route.
+func example(op *operations.Operation, known *strings.Replacer) (values map[string]any) {
+	if op.Rest != nil {
+		text, _ := json.Marshal(op.Rest.ArgumentMap(nil)["example"])
+		_ = json.Unmarshal([]byte(known.Replace(string(text))), &values)
+	}
+	return values
+}
+
+// request sends the example of a document's route.
+func request(s *apptest.Site, op *operations.Operation, known *strings.Replacer) apptest.Response {
+	s.T.Helper()
+	route, values, query := op.Rest.ArgumentMap(nil), example(op, known), url.Values{}
+	for _, name := range operations.Texts(route["query"]) {
+		if values[name] != nil {
+			query.Set(name, fmt.Sprint(values[name]))
+			delete(values, name)
+		}
+	}
+
+	var sent any = values
+	if name, ok := route["body"].(string); ok {
+		sent = values[name]
+	}
+	body := ""
+	if route["method"] == "POST" {
+		data, _ := json.Marshal(sent)
+		body = string(data)
+	}
+
+	token := config.DevCacheToken
+	if auth := op.Root.Definition.Directives.ForName("auth"); auth != nil && auth.Arguments.ForName("token").Value.Raw == "WEBHOOK" {
+		token = config.DevWebhookSecret
+	}
+	return s.Do(fmt.Sprint(route["method"]), fmt.Sprint(route["path"], "?", query.Encode()), body, "Authorization: Bearer "+token)
+}
+
+// callTool calls a tool with what it requires, and compares its answer with its schema.
+func callTool(t *testing.T, session *mcp.ClientSession, op *operations.Operation, known *strings.Replacer) {
+	t.Helper()
+	arguments := map[string]any{
+		"id": known.Replace("LR4LB5AK"), "text": "Called.", "status": "CONTACTED", "owner": "ben@example.com", "locale": "es",
+	}
+	if op.Name == "RetryDelivery" {
+		arguments["id"] = known.Replace("4711")
+	}
+	for name, value := range example(op, known) {
+		if inner, isInput := value.(map[string]any); isInput && op.Argument(name) == nil {
+			arguments = inner
+			continue
+		}
+		arguments[name] = value
+	}
+	for name := range arguments {
+		if op.Argument(name) == nil || name == "status" && op.Operation == "query" || name == "owner" && op.Operation == "query" {
+			delete(arguments, name)
+		}
+	}
+
+	got, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: op.Tool.Name, Arguments: arguments})
+	if err != nil || got.IsError {
+		text, _ := json.Marshal(got)
+		t.Errorf("the tool %s with %v: %v %s", op.Tool.Name, arguments, err, text)
+		return
+	}
+	output := op.Output()
+	resolved, err := output.Resolve(nil)
+	if err == nil {
+		err = resolved.Validate(got.StructuredContent)
+	}
+	if err != nil || output.Type != "object" {
+		t.Errorf("the answer of the tool %s, an %s: %v", op.Tool.Name, output.Type, err)
+	}
+}
