@@ -225,11 +225,6 @@ func (d Drivers) command(use, short string, settings []string, do action, exampl
 	return command
 }
 
-// onDatabase returns a command that works on the database and nothing else.
-func (d Drivers) onDatabase(use, short string, do action, examples ...string) *cobra.Command {
-	return d.command(use, short, databaseSettings(), opened{do}, examples...)
-}
-
 // group returns a command that holds other commands and does nothing itself.
 func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
 	help := func(c *cobra.Command, _ []string) error { return c.Help() }

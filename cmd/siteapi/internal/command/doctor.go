@@ -40,13 +40,13 @@ func (d Drivers) doctorCommand() *cobra.Command {
 type examine struct {
 	server server
 	strict bool
-	result result
+	json   bool
 }
 
 func (cmd *examine) flags(f *pflag.FlagSet) {
 	f.BoolVar(&cmd.strict, "strict", false, "exit code 2 for warnings too")
 	cmd.server.flags(f)
-	cmd.result.flags(f)
+	f.BoolVar(&cmd.json, "json", false, "print JSON, for other programs")
 }
 
 func (*examine) tolerant() {}
@@ -62,25 +62,12 @@ func (cmd *examine) run(ctx context.Context, c *call) error {
 		}
 	}
 
-	err := cmd.result.print(c, map[string]any{"state": worst, "checks": found}, func() {
-		colours := map[schema.HealthState]text.Color{
-			schema.HealthStateOk:      text.FgGreen,
-			schema.HealthStateWarning: text.FgYellow,
-			schema.HealthStateFailed:  text.FgRed,
-		}
-
-		for _, f := range found {
-			state := fmt.Sprintf("%-7s", word(f.State))
-			if terminalWidth() > 0 {
-				state = colours[f.State].Sprint(state)
-			}
-
-			c.say("%s %-12s %s", state, f.Name, *f.Detail)
-			if f.Advice != nil {
-				c.say("%21s-> %s", "", *f.Advice)
-			}
-		}
-	})
+	var err error
+	if cmd.json {
+		err = printJSON(c.out, map[string]any{"state": worst, "checks": found})
+	} else {
+		c.sayChecks(found)
+	}
 
 	switch {
 	case err != nil:
@@ -91,6 +78,27 @@ func (cmd *examine) run(ctx context.Context, c *call) error {
 		return finding("there are warnings")
 	}
 	return nil
+}
+
+// sayChecks prints a line for each check, and what to do about it.
+func (c *call) sayChecks(found []*schema.HealthCheck) {
+	colours := map[schema.HealthState]text.Color{
+		schema.HealthStateOk:      text.FgGreen,
+		schema.HealthStateWarning: text.FgYellow,
+		schema.HealthStateFailed:  text.FgRed,
+	}
+
+	for _, f := range found {
+		state := fmt.Sprintf("%-7s", word(f.State))
+		if terminalWidth() > 0 {
+			state = colours[f.State].Sprint(state)
+		}
+
+		c.say("%s %-12s %s", state, f.Name, *f.Detail)
+		if f.Advice != nil {
+			c.say("%21s-> %s", "", *f.Advice)
+		}
+	}
 }
 
 func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {

@@ -262,12 +262,11 @@ func (r *document) parse(arg operations.Argument, given string) (any, error) {
 
 func parseValue(def *ast.Definition, given string) (any, error) {
 	if def.Kind == ast.Enum {
-		for _, v := range def.EnumValues {
-			if word(v.Name) == word(given) {
-				return v.Name, nil
-			}
+		names := make([]string, len(def.EnumValues))
+		for i, v := range def.EnumValues {
+			names[i] = v.Name
 		}
-		return nil, errors.New("must be one of " + strings.Join(valuesOf(def), ", "))
+		return parse(given, names)
 	}
 
 	switch def.Name {

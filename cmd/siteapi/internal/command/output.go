@@ -19,22 +19,7 @@ import (
 	"siteapi/integrations/atomicfile"
 )
 
-// printTable prints a line for each entry of a list. On a terminal it uses colours, and
-// lines are at most as wide as the terminal.
-func printTable[T any](c *call, what string, list []T, header table.Row, row func(T) table.Row) {
-	if len(list) == 0 {
-		c.say("no %s", what)
-		return
-	}
-
-	t := newTable(header)
-	for _, entry := range list {
-		t.AppendRow(row(entry))
-	}
-	c.say("%s", t.Render())
-}
-
-// newTable returns a table with this header.
+// newTable returns a table with this header. On a terminal it is at most as wide as that.
 func newTable(header table.Row) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.Style{
@@ -72,22 +57,6 @@ func terminalWidth() int {
 // shortened makes a text one line of at most so many characters.
 func shortened(line string, most int) string {
 	return text.Snip(strings.Join(strings.Fields(line), " "), most, "…")
-}
-
-// result is the form in which a command prints its result.
-type result struct{ json bool }
-
-func (r *result) flags(f *pflag.FlagSet) {
-	f.BoolVar(&r.json, "json", false, "print JSON, for other programs")
-}
-
-// print prints a result as JSON if --json is given, else as text.
-func (r *result) print(c *call, v any, asText func()) error {
-	if r.json {
-		return printJSON(c.out, v)
-	}
-	asText()
-	return nil
 }
 
 // printJSON prints a value for other programs.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -252,18 +251,6 @@ func notEmpty(raw json.RawMessage, path string) bool {
 		object, _ := value.(map[string]any)
 		value = object[part]
 	}
-	switch v := value.(type) {
-	case nil:
-		return false
-	case bool:
-		return v
-	case float64:
-		return math.Abs(v) > 0
-	case string:
-		return v != ""
-	case []any:
-		return len(v) > 0
-	default:
-		return true
-	}
+	list, isList := value.([]any)
+	return value != nil && value != false && value != 0.0 && value != "" && (!isList || len(list) > 0)
 }

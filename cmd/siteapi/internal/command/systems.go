@@ -1,10 +1,12 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,32 +19,24 @@ import (
 // would find nothing there, and report success.
 const systemsNote = "systems"
 
-// system is a setting that decides where leads are.
-type system struct {
-	Setting string `json:"setting"`
-	Value   string `json:"value"`
-}
-
-func systems(s *config.Settings) []system {
-	list := []system{{"CMS_DRIVER", s.CMSDriver}, {"CRM_DRIVER", s.CRMDriver}}
+func systems(s *config.Settings) map[string]string {
+	list := map[string]string{"CMS_DRIVER": s.CMSDriver, "CRM_DRIVER": s.CRMDriver}
 	if s.CMSDriver == "sanity" {
-		list = append(list, system{"SANITY_PROJECT_ID", s.SanityProjectID}, system{"SANITY_DATASET", s.SanityDataset})
+		list["SANITY_PROJECT_ID"], list["SANITY_DATASET"] = s.SanityProjectID, s.SanityDataset
 	}
-
 	if s.CRMDriver == "hubspot" {
-		list = append(list, system{"HUBSPOT_API_URL", s.HubSpotAPIURL})
+		list["HUBSPOT_API_URL"] = s.HubSpotAPIURL
 	}
 
-	given := func(setting string, isGiven bool) {
-		value := "unset"
-		if isGiven {
-			value = "set"
+	for setting, given := range map[string]bool{
+		"CACHE_URL":        s.CacheURL.Scheme != "memory",
+		"LEAD_WEBHOOK_URL": s.LeadWebhookURL != "",
+		"SMTP_URL":         s.SMTPURL != nil,
+	} {
+		if list[setting] = "unset"; given {
+			list[setting] = "set"
 		}
-		list = append(list, system{setting, value})
 	}
-	given("CACHE_URL", s.CacheURL.Scheme != "memory")
-	given("LEAD_WEBHOOK_URL", s.LeadWebhookURL != "")
-	given("SMTP_URL", s.SMTPURL != nil)
 	return list
 }
 
@@ -66,23 +60,18 @@ func CheckSystems(ctx context.Context, notes store.Notes, s *config.Settings, se
 		return err
 	}
 
-	var service []system
+	var service map[string]string
 	if err := json.Unmarshal([]byte(note), &service); err != nil {
 		return fmt.Errorf("reading the settings of the service: %w", err)
 	}
-	here := map[string]string{}
-	for _, system := range systems(s) {
-		here[system.Setting] = system.Value
-	}
 
 	var differences []string
-	for _, system := range service {
-		if value := here[system.Setting]; value != system.Value &&
-			(len(settings) == 0 || slices.Contains(settings, system.Setting)) {
-			if value == "" {
-				value = "unset"
-			}
-			differences = append(differences, fmt.Sprintf("%s is %s there and %s here", system.Setting, system.Value, value))
+	here := systems(s)
+	for _, setting := range slices.Sorted(maps.Keys(service)) {
+		concerned := len(settings) == 0 || slices.Contains(settings, setting)
+		if concerned && here[setting] != service[setting] {
+			differences = append(differences, fmt.Sprintf("%s is %s there and %s here",
+				setting, service[setting], cmp.Or(here[setting], "unset")))
 		}
 	}
 	if len(differences) == 0 {

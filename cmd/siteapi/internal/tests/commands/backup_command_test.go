@@ -119,8 +119,7 @@ func TestBackupWhileVisitorsWrite(t *testing.T) {
 
 	s.Stop(t)
 	fresh := apptest.NewSite(t)
-	fresh.Says(apptest.Said{Args: "restore --from " + path,
-		Want: []string{"restored the backup of 20", "deliveries verify"}})
+	says(fresh, said{"restore --from " + path, "restored the backup of 20 | deliveries verify", ""})
 
 	held := stored(fresh)
 	for _, id := range before {
@@ -151,7 +150,7 @@ func TestRestoreIntoAnEmptyFolder(t *testing.T) {
 	first := s.Submit("first")
 	arrived(s, 1)
 	path := filepath.Join(t.TempDir(), "b.tar.gz")
-	s.Says(apptest.Said{Args: "backup -o " + path, Want: []string{": 1 leads, 0 sessions"}})
+	says(s, said{"backup -o " + path, ": 1 leads, 0 sessions", ""})
 	s.Refuses(map[string]string{"backup -o " + path: "--overwrite"})
 	s.Submit("second")
 	arrived(s, 2)
@@ -194,13 +193,13 @@ func TestRestoreByRoot(t *testing.T) {
 	arrived(s, 1)
 	s.Stop(t)
 	path := filepath.Join(t.TempDir(), "b.tar.gz")
-	s.Says(apptest.Said{Args: "backup -o " + path, Want: nil})
+	says(s, said{"backup -o " + path, "", ""})
 
 	fresh := apptest.NewSite(t)
 	if err := os.Chown(fresh.Dir, owner, group); err != nil {
 		t.Fatal(err)
 	}
-	fresh.Says(apptest.Said{Args: "restore --from " + path, Want: []string{"1 leads"}})
+	says(fresh, said{"restore --from " + path, "1 leads", ""})
 
 	found := 0
 	err := filepath.WalkDir(fresh.Dir, func(path string, d fs.DirEntry, err error) error {
@@ -276,7 +275,7 @@ func TestRestoreRefusesDamage(t *testing.T) {
 	s.Stop(t)
 
 	path := filepath.Join(t.TempDir(), "b.tar.gz")
-	s.Says(apptest.Said{Args: "backup -o " + path, Want: nil})
+	says(s, said{"backup -o " + path, "", ""})
 	good, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -430,7 +429,7 @@ func TestBackupRefuses(t *testing.T) {
 		}
 	}
 
-	s.Says(apptest.Said{Args: "migrate", Want: []string{"up to date"}})
+	says(s, said{"migrate", "up to date", ""})
 
 	s.Refuses(map[string]string{
 		"backup":                    "--output: name the file",

@@ -62,11 +62,10 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	}
 
 	s := apptest.NewSite(t)
-	s.Says(
-		apptest.Said{Args: "--help", Want: []string{"completion ", "leads"}},
-		apptest.Said{Args: "leads list --help", Want: []string{"list leads, newest first", "Examples:", "--since"}},
-		apptest.Said{Args: "--version", Want: []string{"siteapi", "go1."}},
-		apptest.Said{Args: "version", Want: []string{"siteapi version", "go1."}},
+	says(s, said{"--help", "completion  | leads", ""},
+		said{"leads list --help", "list leads, newest first | Examples: | --since", ""},
+		said{"--version", "siteapi | go1.", ""},
+		said{"version", "siteapi version | go1.", ""},
 	)
 }
 
@@ -186,15 +185,14 @@ func TestCommandsNeedFewSettings(t *testing.T) {
 		"DELIVERY_RETRY_MAX=nonsense",
 	}
 
-	s.Says(
-		apptest.Said{Args: "leads list", Want: []string{"lead@example.com"}},
-		apptest.Said{Args: "deliveries list", Want: []string{"no deliveries"}},
-		apptest.Said{Args: "funnel", Want: []string{"visited    0"}},
-		apptest.Said{Args: "backup -o " + filepath.Join(t.TempDir(), "b"), Want: []string{"1 leads"}},
-		apptest.Said{Args: "deliveries verify", Want: []string{"leads                      1"}},
-		apptest.Said{Args: "leads erase --email unknown@example.com", Want: []string{"remains.0"}},
-		apptest.Said{Args: "crm setup", Want: []string{"needs no preparation"}},
-		apptest.Said{Args: "cms setup", Want: []string{"needs no webhook"}},
+	says(s, said{"leads list", "lead@example.com", ""},
+		said{"deliveries list", "no deliveries", ""},
+		said{"funnel", "visited    0", ""},
+		said{"backup -o " + filepath.Join(t.TempDir(), "b"), "1 leads", ""},
+		said{"deliveries verify", "leads                      1", ""},
+		said{"leads erase --email unknown@example.com", "remains.0", ""},
+		said{"crm setup", "needs no preparation", ""},
+		said{"cms setup", "needs no webhook", ""},
 	)
 
 	if out, code := s.Run("doctor"); code != 2 || !strings.Contains(out, "CONTENT_TTL: must be") {
@@ -240,7 +238,7 @@ func TestTablesOnATerminal(t *testing.T) {
 		t.Errorf("on a terminal the doctor says %q", out)
 	}
 
-	s.Says(apptest.Said{Args: "leads list", Want: []string{"odd@example.com"}, Not: []string{"\x1b"}})
+	says(s, said{"leads list", "odd@example.com", "\x1b"})
 }
 
 // bash completes commands, their commands and their flags, without a service or settings.

@@ -41,28 +41,24 @@ func TestDeliveriesCommands(t *testing.T) {
 	failed, done := number(rejected, "cms"), number(arrived, "crm")
 
 	good, bad, late := lead.Reference(arrived), lead.Reference(rejected), lead.Reference(waiting)
-	for _, a := range []apptest.Said{
-		{Args: "deliveries list",
-			Want: []string{"ID", "TARGET", late, "HTTP 503", bad, "HTTP 400"}, Not: []string{good}},
-		{Args: "deliveries list --state all", Want: []string{late, bad, good}},
-		{Args: "deliveries list --state failed", Want: []string{bad}, Not: []string{late, good}},
-		{Args: "deliveries list --state failed --state retrying,running",
-			Want: []string{late, bad}, Not: []string{good}},
-		{Args: "deliveries list --state failed,retrying,running --target crm",
-			Want: []string{late}, Not: []string{bad}},
-		{Args: "deliveries list --state delivered --limit 1", Want: []string{late, "--limit 0 lists all"}, Not: []string{good}},
-		{Args: "deliveries list --state all --submission " + arrived, Want: []string{"delivered"}, Not: []string{bad}},
-		{Args: "deliveries list --state failed --json",
-			Want: []string{`"attemptCount": 1`, `"id": "` + rejected + `"`}, Not: []string{waiting}},
-		{Args: "deliveries list --submission none", Want: []string{"no deliveries"}},
-		{Args: "deliveries list --submission none --json", Want: []string{"[]"}},
-		{Args: "deliveries list --state all --submission " + lead.Reference(rejected), Want: []string{"crm"}, Not: []string{good}},
-		{Args: "leads list", Want: []string{"under-way", "failed", "delivered"}},
-		{Args: "deliveries", Want: []string{"list", "resend", "retry", "verify"}},
+	for _, a := range []said{
+		{"deliveries list", "ID | TARGET | " + late + " | HTTP 503 | " + bad + " | HTTP 400", good},
+		{"deliveries list --state all", late + " | " + bad + " | " + good, ""},
+		{"deliveries list --state failed", bad, late + " | " + good},
+		{"deliveries list --state failed --state retrying,running", late + " | " + bad, good},
+		{"deliveries list --state failed,retrying,running --target crm", late, bad},
+		{"deliveries list --state delivered --limit 1", late + " | --limit 0 lists all", good},
+		{"deliveries list --state all --submission " + arrived, "delivered", bad},
+		{"deliveries list --state failed --json", `"attemptCount": 1 | "id": "` + rejected + `"`, waiting},
+		{"deliveries list --submission none", "no deliveries", ""},
+		{"deliveries list --submission none --json", "[]", ""},
+		{"deliveries list --state all --submission " + lead.Reference(rejected), "crm", good},
+		{"leads list", "under-way | failed | delivered", ""},
+		{"deliveries", "list | resend | retry | verify", ""},
 	} {
-		s.Says(a)
-		if !strings.HasPrefix(a.Args, "leads") {
-			out, _ := s.Run(strings.Fields(a.Args)...)
+		says(s, a)
+		if !strings.HasPrefix(a.args, "leads") {
+			out, _ := s.Run(strings.Fields(a.args)...)
 			apptest.NoPersonalData(t, out)
 		}
 	}
@@ -72,9 +68,8 @@ func TestDeliveriesCommands(t *testing.T) {
 	s.Stubs.CMS.Fail(faulttest.Answer(400).On("mutate").With(`{"error":{"description":"` + long + `"}}`))
 	explained := s.Submit("explained")
 	s.Reaches(explained, "cms", "failed")
-	s.Says(
-		apptest.Said{Args: "deliveries list --target cms", Want: []string{"failed", lead.Reference(explained), "its end"}},
-		apptest.Said{Args: "deliveries list --target visitor_mail --state not_sent", Want: []string{"no deliveries"}},
+	says(s, said{"deliveries list --target cms", "failed | " + lead.Reference(explained) + " | its end", ""},
+		said{"deliveries list --target visitor_mail --state not_sent", "no deliveries", ""},
 	)
 
 	s.Refuses(map[string]string{
@@ -93,11 +88,10 @@ func TestDeliveriesCommands(t *testing.T) {
 	})
 
 	s.Stubs.Recover()
-	s.Says(
-		apptest.Said{Args: "deliveries retry " + failed, Want: []string{"1"}},
-		apptest.Said{Args: "deliveries retry --all --target cms", Want: nil},
+	says(s, said{"deliveries retry " + failed, "1", ""},
+		said{"deliveries retry --all --target cms", "", ""},
 		// A repeated delivery changes nothing at the CRM.
-		apptest.Said{Args: "deliveries retry " + done, Want: []string{"1"}},
+		said{"deliveries retry " + done, "1", ""},
 	)
 
 	s.Arrives(rejected)
@@ -111,19 +105,17 @@ func TestDeliveriesCommands(t *testing.T) {
 	_, answer := s.Post("/api/quote/submit", bot)
 	held, _ := answer["submissionId"].(string)
 	s.Stop(t)
-	s.Says(
-		apptest.Said{Args: "deliveries retry " + done, Want: []string{"1"}},
-		apptest.Said{Args: "deliveries resend " + arrived + " --target crm", Want: []string{lead.Reference(arrived)}},
-		apptest.Said{Args: "leads release " + held, Want: []string{"changed                    1"}},
-		apptest.Said{Args: "leads withdraw " + held + " --purpose marketing", Want: []string{"leads                      1"}},
+	says(s, said{"deliveries retry " + done, "1", ""},
+		said{"deliveries resend " + arrived + " --target crm", lead.Reference(arrived), ""},
+		said{"leads release " + held, "changed                    1", ""},
+		said{"leads withdraw " + held + " --purpose marketing", "leads                      1", ""},
 	)
 	s.Start()
 	s.Arrives(arrived)
 	s.Arrives(held)
 
 	s.Stubs.CRM.Remove("arrived@example.com")
-	s.Says(apptest.Said{Args: "deliveries resend " + lead.Reference(arrived) + " --target crm",
-		Want: []string{lead.Reference(arrived)}})
+	says(s, said{"deliveries resend " + lead.Reference(arrived) + " --target crm", lead.Reference(arrived), ""})
 	apptest.Eventually(t, "it is sent again", func() bool {
 		return len(s.Stubs.Contacts("arrived@example.com")) == 1
 	})
@@ -227,5 +219,5 @@ func TestVerifyInBatches(t *testing.T) {
 	apptest.Eventually(t, "all arrive", func() bool {
 		return len(files.Files("cms")) == leads && len(files.Files("crm")) == leads
 	})
-	s.Says(apptest.Said{Args: "deliveries verify", Want: []string{fmt.Sprintf("leads                      %d", leads)}})
+	says(s, said{"deliveries verify", fmt.Sprintf("leads                      %d", leads), ""})
 }

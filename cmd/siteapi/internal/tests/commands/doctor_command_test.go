@@ -70,8 +70,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 		t.Errorf("left behind: %q", left)
 	}
 
-	s.Says(apptest.Said{Args: "doctor --server " + s.Base,
-		Want: []string{"ok      settings     they can be used", "ok      cms"}, Not: []string{"\x1b"}})
+	says(s, said{"doctor --server " + s.Base, "ok      settings     they can be used | ok      cms", "\x1b"})
 
 	c, _ = s.Doctor(nil, "--server", "http://127.0.0.1:1")
 	c.Says(t, "service", "WARNING", "a process has the database open")

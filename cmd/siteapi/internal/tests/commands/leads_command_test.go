@@ -24,49 +24,26 @@ func TestLeadsAreFound(t *testing.T) {
 	s.Arrives(second)
 	reference := lead.Reference(first)
 
-	s.Says(
-
-		apptest.Said{
-			Args: "leads list",
-			Want: []string{
-				"REFERENCE", lead.Reference(second), "delivered", "15100 20400.5 EUR", "Ana", "Ionescu",
-				"second@example.com", "web-app", "ro",
-				reference, "ODD1ODD2", "2020-02-03 04:05:06", "in-review", "1234.5 1000000000 EUR",
-			},
-			Not: []string{"\x1b", "\u202e", "newest", "\r"},
-		},
-		apptest.Said{Args: "leads list --limit 1", Want: []string{"second@example.com", "--limit 0 lists all"}, Not: []string{"first@"}},
-		apptest.Said{Args: "leads list --since 1h", Want: []string{"second@", "first@"}, Not: []string{"odd@"}},
-		apptest.Said{Args: "leads list --since 2020-02-03 --until 2020-02-04", Want: []string{"odd@"}, Not: []string{"first@"}},
-		apptest.Said{Args: "leads list --email FIRST@example.com", Want: []string{"first@"}, Not: []string{"second@"}},
-		apptest.Said{Args: "leads list --search " + strings.ToLower(reference),
-			Want: []string{"first@"}, Not: []string{"second@", "odd@"}},
-		apptest.Said{Args: "leads list --search fir", Want: []string{"first@"}, Not: []string{"second@", "odd@"}},
-		apptest.Said{Args: "leads list --state in-review", Want: []string{"odd@"}, Not: []string{"first@"}},
-		apptest.Said{Args: "leads list --state Delivered --search ana", Want: []string{"second@", "first@"}, Not: []string{"odd@"}},
-		apptest.Said{Args: "leads list --email unknown@example.com", Want: []string{"no leads"}},
-		apptest.Said{Args: "leads list --email unknown@example.com --json", Want: []string{"[]"}},
-		apptest.Said{Args: "leads list --json --limit 1",
-			Want: []string{`"id": "` + second, `"reference": "`, `"target": "CMS"`}, Not: []string{first}},
-		apptest.Said{
-			Args: "leads show " + reference,
-			Want: []string{
-				first, reference, "contact.firstName          Ana", "+40 721 000 000", "Țară SRL",
-				"selections.features.1      shop", "20400.5",
-				"deliveries.0.target        CMS", "deliveries.1.state         DELIVERED",
-				"/api/quote/pdf?id=" + first,
-			},
-			Not: []string{"second@", "IN_REVIEW"},
-		},
-		apptest.Said{Args: "leads show " + strings.ToLower(reference), Want: []string{first}},
-		apptest.Said{Args: "leads show " + first, Want: []string{"first@example.com"}},
-		apptest.Said{Args: "leads show odd1odd2odd3", Want: []string{"IN_REVIEW", "+40 721", "honeypot"},
-			Not: []string{"\x1b", "\r", "\u202e"}},
-		apptest.Said{Args: "leads show --json ODD1ODD2", Want: []string{`"firstName": "=HYPERLINK(`}, Not: []string{"00-trace"}},
-		apptest.Said{Args: "leads show --json " + reference, Want: []string{`"target": "CMS"`}},
-		apptest.Said{Args: "leads export --search " + reference,
-			Want: []string{"submission_id,reference", first + "," + reference}, Not: []string{second}},
-		apptest.Said{Args: "leads", Want: []string{"erase", "export", "list", "reject", "release", "show"}},
+	says(s, said{"leads list", "REFERENCE | " + lead.Reference(second) + " | delivered | 15100 20400.5 EUR | Ana | Ionescu | second@example.com | web-app | ro | " + reference + " | ODD1ODD2 | 2020-02-03 04:05:06 | in-review | 1234.5 1000000000 EUR", "\x1b | \u202e | newest | \r"},
+		said{"leads list --limit 1", "second@example.com | --limit 0 lists all", "first@"},
+		said{"leads list --since 1h", "second@ | first@", "odd@"},
+		said{"leads list --since 2020-02-03 --until 2020-02-04", "odd@", "first@"},
+		said{"leads list --email FIRST@example.com", "first@", "second@"},
+		said{"leads list --search " + strings.ToLower(reference), "first@", "second@ | odd@"},
+		said{"leads list --search fir", "first@", "second@ | odd@"},
+		said{"leads list --state in-review", "odd@", "first@"},
+		said{"leads list --state Delivered --search ana", "second@ | first@", "odd@"},
+		said{"leads list --email unknown@example.com", "no leads", ""},
+		said{"leads list --email unknown@example.com --json", "[]", ""},
+		said{"leads list --json --limit 1", `"id": "` + second + ` | "reference": " | "target": "CMS"`, first},
+		said{"leads show " + reference, first + " | " + reference + " | contact.firstName          Ana | +40 721 000 000 | Țară SRL | selections.features.1      shop | 20400.5 | deliveries.0.target        CMS | deliveries.1.state         DELIVERED | /api/quote/pdf?id=" + first, "second@ | IN_REVIEW"},
+		said{"leads show " + strings.ToLower(reference), first, ""},
+		said{"leads show " + first, "first@example.com", ""},
+		said{"leads show odd1odd2odd3", "IN_REVIEW | +40 721 | honeypot", "\x1b | \r | \u202e"},
+		said{"leads show --json ODD1ODD2", `"firstName": "=HYPERLINK(`, "00-trace"},
+		said{"leads show --json " + reference, `"target": "CMS"`, ""},
+		said{"leads export --search " + reference, "submission_id,reference | " + first + "," + reference, second},
+		said{"leads", "erase | export | list | reject | release | show", ""},
 	)
 
 	s.Refuses(map[string]string{
@@ -110,13 +87,12 @@ func TestLeadsRelease(t *testing.T) {
 	}
 
 	s.Refuses(map[string]string{"deliveries resend " + id + " --target cms": "release it first"})
-	s.Says(apptest.Said{Args: "deliveries verify --fix", Want: []string{"leads                      0"}})
+	says(s, said{"deliveries verify --fix", "leads                      0", ""})
 
-	s.Says(
-		apptest.Said{Args: "leads reject " + id, Want: []string{"changed                    1"}},
-		apptest.Said{Args: "leads list --state rejected", Want: []string{lead.Reference(id)}},
-		apptest.Said{Args: "leads release --all", Want: []string{"changed                    0"}},
-		apptest.Said{Args: "leads release " + lead.Reference(id), Want: []string{"changed                    1"}},
+	says(s, said{"leads reject " + id, "changed                    1", ""},
+		said{"leads list --state rejected", lead.Reference(id), ""},
+		said{"leads release --all", "changed                    0", ""},
+		said{"leads release " + lead.Reference(id), "changed                    1", ""},
 	)
 
 	s.Arrives(id)
@@ -174,7 +150,7 @@ func TestLeadsExport(t *testing.T) {
 	}
 
 	path := filepath.Join(t.TempDir(), "leads.csv")
-	s.Says(apptest.Said{Args: "leads export -o " + path, Want: []string{path + ": written"}})
+	says(s, said{"leads export -o " + path, path + ": written", ""})
 	data, err := os.ReadFile(path)
 	if err != nil || !bytes.HasPrefix(data, []byte("\xef\xbb\xbfsubmitted_at,")) {
 		t.Errorf("%v %.40q", err, data)
@@ -187,7 +163,7 @@ func TestLeadsExport(t *testing.T) {
 	if again, _ := os.ReadFile(path); !bytes.Equal(again, data) {
 		t.Error("the file changed")
 	}
-	s.Says(apptest.Said{Args: "leads export --overwrite --since 2h -o " + path})
+	says(s, said{"leads export --overwrite --since 2h -o " + path, "", ""})
 
 	// An export that fails in the middle leaves no file, and an older one as it was.
 	s.Damage(`UPDATE leads SET body = '{"id":' WHERE id = 'plain'`)

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"strings"
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/apptest"
@@ -10,3 +11,21 @@ func TestMain(m *testing.M) { apptest.Main(m) }
 
 // object is a JSON object under construction.
 type object = map[string]any
+
+// said is a command line with the texts that its output must have, in this order, and those
+// that it must not have, separated by " | ".
+type said struct{ args, want, not string }
+
+// says checks commands that succeed.
+func says(s *apptest.Site, list ...said) {
+	s.T.Helper()
+	texts := func(text string) []string {
+		if text == "" {
+			return nil
+		}
+		return strings.Split(text, " | ")
+	}
+	for _, a := range list {
+		s.Says(apptest.Said{Args: a.args, Want: texts(a.want), Not: texts(a.not)})
+	}
+}
