@@ -232,7 +232,7 @@ func runQuery(
 	args []any,
 	row func(sqlstore.Scan) error,
 ) error {
-	rows, err := db.QueryContext(ctx, query, sqlstore.Args(args)...)
+	rows, err := db.QueryContext(ctx, query, sqlstore.Args(args)...) //nolint:rowserrcheck // EachRow does
 	if err != nil {
 		return err
 	}
