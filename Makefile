@@ -62,8 +62,9 @@ release: ## build the files of a release into bin/release: binaries, bills of ma
 generate: ## regenerate code from the schema
 	$(GO) tool gqlgen generate
 
-lint: ## check the code, with golangci-lint
+lint: ## check the code, with golangci-lint, and the workflows
 	golangci-lint run ./...
+	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.9
 
 sdl: ## print the schema for other tools
 	@$(GO) run ./cmd/siteapi sdl

@@ -184,11 +184,14 @@ func (h *handler) describe(w http.ResponseWriter, r *http.Request) {
 }
 
 func writeError(w http.ResponseWriter, r *http.Request, err error) {
-	coded, ok := errors.AsType[*schema.Error](err)
-	if !ok {
-		coded = &schema.Error{Code: schema.CodeInternal, Message: "Something went wrong on our side.", Err: err}
+	rest.WriteProblem(w, r, codedError(err))
+}
+
+func codedError(err error) *schema.Error {
+	if coded, ok := errors.AsType[*schema.Error](err); ok {
+		return coded
 	}
-	rest.WriteProblem(w, r, coded)
+	return &schema.Error{Code: schema.CodeInternal, Message: "Something went wrong on our side.", Err: err}
 }
 
 // end ends the session, and removes its cookie from the browser.
@@ -258,8 +261,8 @@ func keyOf(token string) []byte {
 	return key[:]
 }
 
-// verify returns the key with which a session was signed, or nil if there is none or the
-// session has expired.
+// verify returns the index of the key with which a session was signed, or -1 if there is none
+// or the session has expired.
 func (h *handler) verify(session string) int {
 	end := strings.LastIndexByte(session, '.')
 	expires, _, _ := strings.Cut(session, ".")

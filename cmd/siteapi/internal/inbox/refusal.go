@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"html"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -85,11 +84,7 @@ func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	s.Report(r.Context(), outcome, err)
 
-	coded, ok := errors.AsType[*schema.Error](err)
-	if !ok {
-		coded = &schema.Error{Code: schema.CodeInternal, Message: "Something went wrong on our side.", Err: err}
-	}
-
+	coded := codedError(err)
 	locale, words := wordsFor(r)
 	why := reasonFor(err)
 	message := cmp.Or(strings.ReplaceAll(words.Reasons[why.reason], "{{claim}}", why.claim), coded.Message)
@@ -120,17 +115,6 @@ func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		"{{login}}", LoginPath,
 		"{{inbox}}", Path,
 	).WriteString(w, refusedPage)
-}
-
-// needsPerson reports whether a provider has to ask the person something, after it was told
-// to ask nothing. The codes are those of OpenID Connect.
-func needsPerson(code string) bool {
-	return slices.Contains([]string{
-		"login_required",
-		"interaction_required",
-		"consent_required",
-		"account_selection_required",
-	}, code)
 }
 
 // providerError returns the error of a login that the provider ended with a code of OAuth 2.

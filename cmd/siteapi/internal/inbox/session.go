@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/oauth2"
+
 	"siteapi/integrations/store"
 	"siteapi/schema"
 )
@@ -103,7 +105,9 @@ func (s *SignIn) renew(ctx context.Context, cookie string, session store.Login) 
 		return s.end(ctx, session, noSession())
 	}
 
-	a, err := s.refresh(ctx, refresh)
+	a, err := s.redeem(ctx, "", func(ctx context.Context, c *oauth2.Config) (*oauth2.Token, error) {
+		return c.TokenSource(ctx, &oauth2.Token{RefreshToken: refresh}).Token()
+	})
 	if err == nil && a.subject != session.Subject {
 		err = errors.New("the token is of another subject")
 	}

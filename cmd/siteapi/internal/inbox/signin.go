@@ -40,7 +40,7 @@ const (
 
 // SignIn lets operators sign in with their account at an OpenID Connect provider.
 //
-// A login needs no storage: state, nonce and the PKCE verifier are made from a random
+// A login needs no storage: state, nonce and the PKCE verifier are derived from a random
 // cookie, so any instance can finish it, and only in the browser that began it. A session is a
 // row in the database, found by a hash of its cookie. The provider is asked every
 // [roleTime] whether the role is still right: with the refresh token, or else by signing in
@@ -150,15 +150,15 @@ func (s *SignIn) login(w http.ResponseWriter, r *http.Request) {
 	}
 	s.setCookie(w, loginCookie, secret, int(loginTime/time.Second), http.SameSiteLaxMode)
 	options := []oauth2.AuthCodeOption{
-		oidc.Nonce(made(secret, "nonce")),
-		oauth2.S256ChallengeOption(made(secret, "verifier")),
+		oidc.Nonce(derive(secret, "nonce")),
+		oauth2.S256ChallengeOption(derive(secret, "verifier")),
 	}
 	if silent {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "none"))
 	}
 
 	w.Header().Set("Cache-Control", "no-store")
-	http.Redirect(w, r, s.config(provider).AuthCodeURL(made(secret, "state"), options...), http.StatusSeeOther)
+	http.Redirect(w, r, s.config(provider).AuthCodeURL(derive(secret, "state"), options...), http.StatusSeeOther)
 }
 
 // callback finishes a login that the same browser began, and starts a session.
@@ -166,7 +166,7 @@ func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	cookie, err := r.Cookie(loginCookie)
 	query := r.URL.Query()
-	if err != nil || !hmac.Equal([]byte(query.Get("state")), []byte(made(cookie.Value, "state"))) {
+	if err != nil || !hmac.Equal([]byte(query.Get("state")), []byte(derive(cookie.Value, "state"))) {
 		s.refuse(w, r, &schema.Error{
 			Code:    schema.CodeForbidden,
 			Message: "This login was not begun in this browser, or more than 10 minutes ago. Please open the inbox again.",
@@ -180,17 +180,20 @@ func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
 	}
 	s.setCookie(w, loginCookie, "", -1, http.SameSiteLaxMode)
 
-	code := query.Get("error")
+	// A provider that refuses a login that asks nothing may ask in the next one.
 	switch {
-	case needsPerson(code) && strings.HasSuffix(cookie.Value, silentMark):
+	case query.Has("error") && strings.HasSuffix(cookie.Value, silentMark):
 		http.Redirect(w, r, LoginPath, http.StatusSeeOther)
 		return
 	case query.Has("error"):
-		s.refuse(w, r, providerError(code))
+		s.refuse(w, r, providerError(query.Get("error")))
 		return
 	}
 
-	session, err := s.exchange(r.Context(), query.Get("code"), cookie.Value)
+	session, err := s.redeem(r.Context(), derive(cookie.Value, "nonce"),
+		func(ctx context.Context, c *oauth2.Config) (*oauth2.Token, error) {
+			return c.Exchange(ctx, query.Get("code"), oauth2.VerifierOption(derive(cookie.Value, "verifier")))
+		})
 	if err == nil {
 		err = s.start(w, r, session)
 	}
@@ -211,22 +214,25 @@ type account struct {
 	refresh string
 }
 
-// exchange redeems the code of a login.
-func (s *SignIn) exchange(ctx context.Context, code, secret string) (account, error) {
+// redeem asks the provider for the tokens of a code or of a refresh token, and verifies them. The
+// nonce is that of the login; empty: it is not compared.
+func (s *SignIn) redeem(
+	ctx context.Context, nonce string, ask func(context.Context, *oauth2.Config) (*oauth2.Token, error),
+) (account, error) {
 	provider, err := s.open(ctx)
 	if err != nil {
 		return account{}, unavailable(err)
 	}
 
 	ctx = oidc.ClientContext(ctx, &http.Client{Timeout: providerTime})
-	token, err := s.config(provider).Exchange(ctx, code, oauth2.VerifierOption(made(secret, "verifier")))
+	token, err := ask(ctx, s.config(provider))
 	if err != nil {
 		return account{}, tokenError(err)
 	}
-	return s.account(ctx, provider, token, made(secret, "nonce"))
+	return s.account(ctx, provider, token, nonce)
 }
 
-// account verifies an ID token. The nonce is that of the login; empty: it is not compared.
+// account verifies an ID token.
 func (s *SignIn) account(
 	ctx context.Context, provider *oidc.Provider, token *oauth2.Token, nonce string,
 ) (account, error) {
@@ -298,21 +304,6 @@ func (s *SignIn) roleOf(claim json.RawMessage) (highest schema.Role) {
 	return highest
 }
 
-// refresh redeems a refresh token.
-func (s *SignIn) refresh(ctx context.Context, refresh string) (account, error) {
-	provider, err := s.open(ctx)
-	if err != nil {
-		return account{}, unavailable(err)
-	}
-
-	ctx = oidc.ClientContext(ctx, &http.Client{Timeout: providerTime})
-	token, err := s.config(provider).TokenSource(ctx, &oauth2.Token{RefreshToken: refresh}).Token()
-	if err != nil {
-		return account{}, tokenError(err)
-	}
-	return s.account(ctx, provider, token, "")
-}
-
 // refused is the error of a login that the provider does not confirm.
 func refused(err error) error {
 	return &schema.Error{
@@ -356,5 +347,5 @@ func unavailable(err error) error {
 	}
 }
 
-// made returns a text that only those who know a secret can make, another for each purpose.
-func made(secret, purpose string) string { return sign([]byte(secret), purpose, "") }
+// derive returns a text that only those who know a secret can derive, another for each purpose.
+func derive(secret, purpose string) string { return sign([]byte(secret), purpose, "") }

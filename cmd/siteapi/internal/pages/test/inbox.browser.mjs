@@ -131,12 +131,13 @@ test("the other requests of an address are one click away", async (t) => {
 });
 
 test("deliveries that wait for one target are one line; each says why, and is retried", async (t) => {
+  const { page, faults } = await open(t, "#deliveries");
+  await page.getByText("Everything has arrived").waitFor();
   const crm = join(service.folder, "crm");
   await rename(crm, `${crm}.away`);
   await writeFile(crm, "not a folder");
   await submit({ firstName: "Late", lastName: "Arrival", email: "late@example.com" });
   await submit({ firstName: "Later", lastName: "Still", email: "later@example.com" });
-  const { page, faults } = await open(t, "#deliveries");
   await page.getByText(/^CRM: out of reach since .*, 2 leads waiting$/).click();
   const card = page.locator("section.card", { hasText: "Late Arrival" }).filter({ hasText: "CRM" });
   await card.getByText(/Waiting for the CRM: .*next try/).waitFor();

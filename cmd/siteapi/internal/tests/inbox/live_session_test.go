@@ -48,7 +48,7 @@ func TestLiveEndsWithItsSession(t *testing.T) {
 			if _, text := b.SignsIn(); b.Cookie == nil {
 				t.Fatal(text)
 			}
-			out, _ := s.Run("sessions", "list")
+			out, _ := s.Run("logins", "list")
 			session := regexp.MustCompile(`\b[0-9a-f]{12}\b`).FindString(out)
 			if session == "" {
 				t.Fatalf("the sessions: %s", out)

@@ -409,7 +409,7 @@ func TestLogins(t *testing.T) {
 	entries, details := admin.Audited()
 	want := []string{"oidc:of-ops LOGIN_ENDED -", "command:"}
 	if len(entries) != 2 || entries[0] != want[0] || !strings.HasPrefix(entries[1], want[1]) ||
-		details[0].Detail != `{"of":"oidc:of-sales","session":"`+list[1].ID+`"}` {
+		details[0].Detail != `{"login":"`+list[1].ID+`","of":"oidc:of-sales"}` {
 		t.Errorf("the audit: %v", entries)
 	}
 }

@@ -170,17 +170,9 @@ func TestCompose(t *testing.T) {
 		t.Errorf("the instances are not what they should be: %+v", file.Services["siteapi-2"])
 	}
 
-	proxy := strings.Join(apptest.Packaged(t, "Caddyfile"), "\n")
-	for _, want := range []string{
-		"siteapi-1:8080 siteapi-2:8080",
-		"health_uri /healthz",
-		"lb_try_duration 5s",
-		"fail_duration 1s",
-		"Strict-Transport-Security",
-	} {
-		if !strings.Contains(proxy, want) {
-			t.Errorf("the proxy lacks %q", want)
-		}
+	// That it goes on when an instance dies is tried with Caddy itself.
+	if !strings.Contains(strings.Join(apptest.Packaged(t, "Caddyfile"), "\n"), "Strict-Transport-Security") {
+		t.Error("the proxy does not insist on HTTPS")
 	}
 }
 

@@ -516,8 +516,8 @@ export const en = {
       "50 mails to visitors of one network wait already",
     "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows":
       "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows",
-    "backups and folders before-restore-…: they keep it until they are removed; after a restore, erase again":
-      "backups and folders before-restore-…: they keep it until they are removed; after a restore, erase again",
+    "backups: they keep it until they are removed; after a restore, erase again":
+      "backups: they keep it until they are removed; after a restore, erase again",
     "copies that people made: exports, downloaded PDFs, e-mails":
       "copies that people made: exports, downloaded PDFs, e-mails",
     "what the receiver at LEAD_WEBHOOK_URL keeps": "what the receiver at LEAD_WEBHOOK_URL keeps",

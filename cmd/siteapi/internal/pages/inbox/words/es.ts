@@ -493,8 +493,8 @@ export const es: Words = {
       "ya esperan 50 correos a visitantes de una misma red",
     "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows":
       "en una hora se enviaron a visitantes tantos correos como permite VISITOR_MAILS_PER_HOUR",
-    "backups and folders before-restore-…: they keep it until they are removed; after a restore, erase again":
-      "copias de seguridad y carpetas before-restore-…: lo conservan hasta que se eliminen; tras restaurar una copia, borrar otra vez",
+    "backups: they keep it until they are removed; after a restore, erase again":
+      "copias de seguridad: lo conservan hasta que se eliminen; tras restaurar una copia, borrar otra vez",
     "copies that people made: exports, downloaded PDFs, e-mails":
       "copias hechas por personas: exportaciones, PDF descargados, correos",
     "what the receiver at LEAD_WEBHOOK_URL keeps": "lo que guarda el receptor de LEAD_WEBHOOK_URL",

@@ -493,8 +493,8 @@ export const ro: Words = {
       "50 de e-mailuri către vizitatori din aceeași rețea așteaptă deja",
     "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows":
       "într-o oră s-au trimis vizitatorilor atâtea e-mailuri câte permite VISITOR_MAILS_PER_HOUR",
-    "backups and folders before-restore-…: they keep it until they are removed; after a restore, erase again":
-      "copiile de siguranță și folderele before-restore-…: păstrează datele până sunt eliminate; după o restaurare, șterge din nou",
+    "backups: they keep it until they are removed; after a restore, erase again":
+      "copiile de siguranță: păstrează datele până sunt eliminate; după o restaurare, șterge din nou",
     "copies that people made: exports, downloaded PDFs, e-mails":
       "copiile făcute de oameni: exporturi, PDF-uri descărcate, e-mailuri",
     "what the receiver at LEAD_WEBHOOK_URL keeps": "ce păstrează destinatarul de la LEAD_WEBHOOK_URL",
