@@ -57,7 +57,7 @@ func TestDeliveriesCommands(t *testing.T) {
 		{"deliveries", "list | resend | retry | verify", ""},
 	} {
 		says(s, a)
-		if !strings.HasPrefix(a.args, "leads") {
+		if strings.HasPrefix(a.args, "deliveries list") {
 			out, _ := s.Run(strings.Fields(a.args)...)
 			apptest.NoPersonalData(t, out)
 		}

@@ -162,7 +162,7 @@ func TestDoctorGoesOnAfterWrongSettings(t *testing.T) {
 	} {
 		c.Says(t, "settings", "FAILED", words)
 	}
-	for _, check := range []string{"cache", "cms", "prices", "mail"} {
+	for _, check := range []string{"cache", "cms", "prices"} {
 		c.Says(t, check, "WARNING", "not checked")
 	}
 	c.Says(t, "data folder", "OK", "written and synced")
