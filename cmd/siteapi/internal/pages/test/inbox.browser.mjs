@@ -138,6 +138,7 @@ test("deliveries that wait for one target are one line; each says why, and is re
   await writeFile(crm, "not a folder");
   await submit({ firstName: "Late", lastName: "Arrival", email: "late@example.com" });
   await submit({ firstName: "Later", lastName: "Still", email: "later@example.com" });
+  await page.reload();
   await page.getByText(/^CRM: out of reach since .*, 2 leads waiting$/).click();
   const card = page.locator("section.card", { hasText: "Late Arrival" }).filter({ hasText: "CRM" });
   await card.getByText(/Waiting for the CRM: .*next try/).waitFor();
