@@ -9,7 +9,7 @@ func ValueOr[T any](given *T, otherwise T) T {
 }
 
 // Optional returns a text that is not empty, or null.
-func Optional(text string) *string {
+func Optional[T ~string](text T) *T {
 	if text == "" {
 		return nil
 	}

@@ -40,7 +40,7 @@ type Property struct {
 	// Label is empty for a property that every CRM has.
 	Label       string
 	Description string
-	value       func(Contact) string
+	value       string
 }
 
 // Quote reports whether the property belongs to the latest quote rather
@@ -49,15 +49,17 @@ func (p Property) Quote() bool { return p.Label != "" }
 
 // Properties lists the properties of a contact that a lead fills. A test compares it with
 // the fields of a lead.
-func Properties() []Property {
-	return slices.Concat(contactProperties(), touchProperties("quote_", "attribution.", "Quote: ",
-		func(l Contact) lead.Attribution { return l.Lead.Attribution }),
-		touchProperties("quote_first_", "firstAttribution.", "Quote: first ",
-			func(l Contact) lead.Attribution { return l.Lead.FirstAttribution }))
+func Properties() []Property { return properties(Contact{Lead: &lead.Lead{}}) }
+
+// properties lists the properties with the values that they have for a lead.
+func properties(c Contact) []Property {
+	return slices.Concat(contactProperties(c),
+		touchProperties("quote_", "attribution.", "Quote: ", c.Lead.Attribution),
+		touchProperties("quote_first_", "firstAttribution.", "Quote: first ", c.Lead.FirstAttribution))
 }
 
 // touchProperties lists the properties of an attribution.
-func touchProperties(name, field, label string, touch func(Contact) lead.Attribution) (all []Property) {
+func touchProperties(name, field, label string, touch lead.Attribution) (all []Property) {
 	for i, p := range [][3]string{
 		{"source", "source", "Who sent the visitor, such as newsletter."},
 		{"medium", "medium", "How the visitor came, such as email."},
@@ -72,7 +74,7 @@ func touchProperties(name, field, label string, touch func(Contact) lead.Attribu
 			Field:       field + p[1],
 			Label:       label + strings.ReplaceAll(p[0], "_", " "),
 			Description: p[2],
-			value:       func(l Contact) string { return touch(l).Values()[i] },
+			value:       touch.Values()[i],
 		})
 	}
 
@@ -80,121 +82,120 @@ func touchProperties(name, field, label string, touch func(Contact) lead.Attribu
 }
 
 // contactProperties lists the properties of the person and of what was chosen.
-func contactProperties() []Property {
+func contactProperties(c Contact) []Property {
+	l := c.Lead
 	return []Property{
 		{
 			PropEmail, "contact.email", Text, "", "",
-			func(l Contact) string { return Address(l.Lead.Contact.Email) },
+			Address(l.Contact.Email),
 		},
 		{
 			"firstname", "contact.firstName", Text, "", "",
-			func(l Contact) string { return l.Lead.Contact.FirstName },
+			l.Contact.FirstName,
 		},
 		{
 			"lastname", "contact.lastName", Text, "", "",
-			func(l Contact) string { return l.Lead.Contact.LastName },
+			l.Contact.LastName,
 		},
 		{
 			"phone", "contact.phone", Text, "", "",
-			func(l Contact) string { return l.Lead.Contact.Phone },
+			l.Contact.Phone,
 		},
 		{
 			"company", "contact.company", Text, "", "",
-			func(l Contact) string { return l.Lead.Contact.Company },
+			l.Contact.Company,
 		},
 
 		{
 			propCreated, "", Text,
 			"Quote: contact created", "true if a quote request created the contact.",
-			func(Contact) string { return "true" },
+			"true",
 		},
 		{
 			"quote_contact_firstname", "contact.firstName", Text,
 			"Quote: first name", "First name that was typed with the latest quote request.",
-			func(l Contact) string { return l.Lead.Contact.FirstName },
+			l.Contact.FirstName,
 		},
 		{
 			"quote_contact_lastname", "contact.lastName", Text,
 			"Quote: last name", "Last name that was typed with the latest quote request.",
-			func(l Contact) string { return l.Lead.Contact.LastName },
+			l.Contact.LastName,
 		},
 		{
 			"quote_contact_phone", "contact.phone", Text,
 			"Quote: telephone", "Telephone number that was typed with the latest quote request.",
-			func(l Contact) string { return l.Lead.Contact.Phone },
+			l.Contact.Phone,
 		},
 		{
 			"quote_contact_company", "contact.company", Text,
 			"Quote: company", "Company that was typed with the latest quote request.",
-			func(l Contact) string { return l.Lead.Contact.Company },
+			l.Contact.Company,
 		},
 
 		{
 			"quote_project_type", "selections.projectType", Text,
 			"Quote: project type", "Project type chosen in the calculator, as a slug.",
-			func(l Contact) string { return l.Lead.Selections.ProjectType },
+			l.Selections.ProjectType,
 		},
 		{
 			"quote_features", "selections.features", LongText,
 			"Quote: features", "Features chosen, as slugs joined by semicolons.",
-			func(l Contact) string { return strings.Join(l.Lead.Selections.Features, ";") },
+			strings.Join(l.Selections.Features, ";"),
 		},
 		{
 			"quote_complexity", "selections.complexity", Text,
 			"Quote: complexity", "Complexity chosen, as a slug.",
-			func(l Contact) string { return l.Lead.Selections.Complexity },
+			l.Selections.Complexity,
 		},
 		{
 			"quote_timeline", "selections.timeline", Text,
 			"Quote: timeline", "Timeline chosen, as a slug.",
-			func(l Contact) string { return l.Lead.Selections.Timeline },
+			l.Selections.Timeline,
 		},
 		{
 			"quote_min", "estimate.min", Number,
 			"Quote: estimate from", "Lower bound of the estimate, in the quote's currency.",
-			func(l Contact) string { return bound(l, l.Lead.Estimate.Min) },
+			bound(l, l.Estimate.Min),
 		},
 		{
 			"quote_max", "estimate.max", Number,
 			"Quote: estimate to", "Upper bound of the estimate, in the quote's currency.",
-			func(l Contact) string { return bound(l, l.Lead.Estimate.Max) },
+			bound(l, l.Estimate.Max),
 		},
 		{
 			"quote_currency", "estimate.currency", Text,
 			"Quote: currency", "Currency of the estimate (ISO 4217).",
-			func(l Contact) string { return l.Lead.Estimate.Currency },
+			l.Estimate.Currency,
 		},
 		{
 			"quote_price_status", "priceStatus", Text,
 			"Quote: price status", "Whose price the estimate is: VERIFIED, HONOURED, UNPRICED or NOT_VERIFIED.",
-			func(l Contact) string { return string(l.Lead.PriceStatus) },
+			string(l.PriceStatus),
 		},
 		{
 			"quote_message", "message", LongText,
 			"Quote: message", "What the visitor added in words.",
-			func(l Contact) string { return l.Lead.Message },
+			l.Message,
 		},
 		{
 			"quote_consents", "consents.purpose", LongText,
 			"Quote: consents", "What the person was asked to agree to, and the answers.",
-			func(l Contact) string { return lead.ConsentText(l.Lead.Consents) },
+			lead.ConsentText(l.Consents),
 		},
 		{
 			PropLeadID, "id", Text,
 			"Quote: reference", "Identifier of the latest quote request.",
-			func(l Contact) string { return l.Lead.ID },
+			l.ID,
 		},
 		{
 			PropSubmittedAt, "submittedAt", Time,
 			"Quote: submitted at", "When the latest quote was requested.",
-			func(l Contact) string {
-				return l.Lead.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00")
-			},
+			l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
 		},
 		{
 			"quote_pdf_url", "", Text,
 			"Quote: PDF", "Address of the quote's PDF summary.",
-			func(l Contact) string { return l.PDFURL },
+			c.PDFURL,
 		},
 	}
 }
@@ -209,8 +210,8 @@ func contactProperties() []Property {
 func Changes(l Contact, current map[string]string) map[string]string {
 	changes := map[string]string{}
 	newer := supersedes(l, current)
-	for _, p := range Properties() {
-		value, had := strings.TrimSpace(p.value(l)), current[p.Name]
+	for _, p := range properties(l) {
+		value, had := strings.TrimSpace(p.value), current[p.Name]
 		switch {
 		case p.same(had, value):
 		case current == nil,
@@ -239,8 +240,8 @@ func supersedes(l Contact, current map[string]string) bool {
 }
 
 // bound returns a bound of the estimate; nothing where there is no price.
-func bound(l Contact, f float64) string {
-	if l.Lead.ToBeAgreed() {
+func bound(l *lead.Lead, f float64) string {
+	if l.ToBeAgreed() {
 		return ""
 	}
 	return strconv.FormatFloat(f, 'f', -1, 64)

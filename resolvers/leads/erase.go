@@ -19,43 +19,15 @@ import (
 // leadsAtOnce is the number of leads whose deliveries are removed in one transaction.
 const leadsAtOnce = 100
 
-// Receipt is what an erasure found and removed. It contains no personal data but the
-// address.
-type Receipt struct {
-	Email    string
-	DryRun   bool // nothing was changed
-	Complete bool // everything that was found is erased
-	Places   []*Place
-	Remains  []string // copies that the service cannot erase, in words
-}
-
-// Place is a place where personal data may be stored.
-type Place struct {
-	Name   string
-	Unit   string // the things that are counted there
-	Found  *int   // nil: not known
-	Erased int
-	State  PlaceState
-	Detail string // the failure
-}
-
-// PlaceState says what became of the data in a place.
-type PlaceState string
-
-// The states of places.
+// The states of the places of a receipt.
 const (
-	PlaceUnknown PlaceState = "unknown"
-	PlaceEmpty   PlaceState = "nothing there"
-	PlaceFound   PlaceState = "found" // something is there and was not erased
-	PlaceErased  PlaceState = "erased"
-	PlaceFailed  PlaceState = "failed" // searching or erasing failed
-	PlaceKept    PlaceState = "kept"   // kept for a repetition, because another place failed
+	placeUnknown = "unknown"
+	placeEmpty   = "nothing there"
+	placeFound   = "found" // something is there and was not erased
+	placeErased  = "erased"
+	placeFailed  = "failed" // searching or erasing failed
+	placeKept    = "kept"   // kept for a repetition, because another place failed
 )
-
-// Has reports whether a place is in a state.
-func (r *Receipt) Has(state PlaceState) bool {
-	return slices.ContainsFunc(r.Places, func(p *Place) bool { return p.State == state })
-}
 
 // erasure removes everything that is stored about an address.
 type erasure struct {
@@ -63,12 +35,12 @@ type erasure struct {
 	email   string   // the given spelling
 	spelled []string // the address as the CMS and the CRM may have it
 	entry   store.AuditEntry
-	receipt *Receipt
+	receipt *schema.ErasureReceipt
 	stored  []string // ids of the leads in the database
 	known   []string // ids of the leads in the database or the CMS
 
 	// The entries of the receipt, in its order.
-	deliveries, documents, contact, mails, leads, sessions, consents, pdfs *Place
+	deliveries, documents, contact, mails, leads, sessions, consents, pdfs *schema.ErasurePlace
 }
 
 // Erase looks everywhere for data about an e-mail address and, unless this is a dry run,
@@ -82,33 +54,46 @@ type erasure struct {
 // none is stored that entry is recorded itself.
 func (s *Service) Erase(
 	ctx context.Context, email string, dryRun bool, audit store.Audit, entry store.AuditEntry,
-) (*Receipt, error) {
+) (*schema.ErasureReceipt, error) {
 	e := &erasure{Service: s, email: crm.Address(schema.TrimEmail(email)), entry: entry}
-	e.receipt = &Receipt{Email: e.email, DryRun: dryRun, Remains: s.OutOfReach}
+	e.receipt = &schema.ErasureReceipt{Email: e.email, DryRun: dryRun, Remains: s.OutOfReach}
 
 	if err := e.look(ctx); err != nil {
 		return nil, err
 	}
-	if dryRun {
-		return e.receipt, nil
-	}
-	if len(e.stored) == 0 {
-		if err := audit.Record(ctx, entry); err != nil {
-			return nil, err
+	if !dryRun {
+		if len(e.stored) == 0 {
+			if err := audit.Record(ctx, entry); err != nil {
+				return nil, err
+			}
 		}
+		e.erase(ctx)
 	}
 
-	e.eraseOutside(ctx)
-	if e.receipt.Has(PlaceFailed) {
-		for _, inside := range []*Place{e.leads, e.sessions, e.consents, e.pdfs} {
-			inside.State = PlaceKept
+	for _, p := range e.receipt.Places {
+		switch p.State {
+		case placeFound, placeKept:
+			e.receipt.Left++
+		case placeFailed:
+			e.receipt.Failed++
 		}
-		return e.receipt, nil
 	}
-
-	e.eraseInside(ctx)
-	e.receipt.Complete = !e.receipt.Has(PlaceFailed)
+	e.receipt.Complete = !dryRun && e.receipt.Failed == 0
+	e.receipt.FinishedAt = time.Now().UTC().Truncate(time.Second)
 	return e.receipt, nil
+}
+
+// erase erases what was found. The leads stay if data outside could not be erased.
+func (e *erasure) erase(ctx context.Context) {
+	e.eraseOutside(ctx)
+	failed := func(p *schema.ErasurePlace) bool { return p.State == placeFailed }
+	if !slices.ContainsFunc(e.receipt.Places, failed) {
+		e.eraseInside(ctx)
+		return
+	}
+	for _, inside := range []*schema.ErasurePlace{e.leads, e.sessions, e.consents, e.pdfs} {
+		inside.State = placeKept
+	}
 }
 
 // look counts what there is. It fails if the database cannot tell the leads.
@@ -144,13 +129,13 @@ func (e *erasure) eraseOutside(ctx context.Context) {
 	err := e.withdraw(ctx, &e.deliveries.Erased)
 	e.erased(e.deliveries, e.deliveries.Erased, err)
 
-	if e.documents.State != PlaceFailed {
+	if e.documents.State != placeFailed {
 		e.erased(e.documents, *e.documents.Found, e.CMS.Erase(ctx, e.known))
 	}
-	if e.contact.State != PlaceFailed {
+	if e.contact.State != placeFailed {
 		e.erased(e.contact, *e.contact.Found, e.eraseContacts(ctx))
 	}
-	if e.mails.State != PlaceFailed {
+	if e.mails.State != placeFailed {
 		removed, err := e.Mails.Erase(e.known)
 		e.erased(e.mails, removed, err)
 	}
@@ -176,8 +161,8 @@ func (e *erasure) eraseInside(ctx context.Context) {
 // counts there. The state remains unknown if find is nil.
 func (e *erasure) search(
 	ctx context.Context, name, unit string, find func(context.Context) (int, error),
-) *Place {
-	p := &Place{Name: name, Unit: unit, State: PlaceUnknown}
+) *schema.ErasurePlace {
+	p := &schema.ErasurePlace{Place: name, Unit: unit, State: placeUnknown}
 	e.receipt.Places = append(e.receipt.Places, p)
 	if find == nil {
 		return p
@@ -186,15 +171,15 @@ func (e *erasure) search(
 	n, err := find(ctx)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		n, p.State = 0, PlaceEmpty
-		p.Detail = "its driver keeps nothing: what it has passed on is not erased"
+		n, p.State = 0, placeEmpty
+		p.Detail = schema.Optional("its driver keeps nothing: what it has passed on is not erased")
 	case err != nil:
 		fail(p, err)
 		return p
 	case n == 0:
-		p.State = PlaceEmpty
+		p.State = placeEmpty
 	default:
-		p.State = PlaceFound
+		p.State = placeFound
 	}
 	p.Found = &n
 	return p
@@ -202,7 +187,7 @@ func (e *erasure) search(
 
 // erased records in an entry of the receipt how many items were removed, or why removing
 // them failed.
-func (e *erasure) erased(p *Place, n int, err error) {
+func (e *erasure) erased(p *schema.ErasurePlace, n int, err error) {
 	if err != nil {
 		fail(p, err)
 		return
@@ -210,13 +195,13 @@ func (e *erasure) erased(p *Place, n int, err error) {
 	if p.Found == nil || *p.Found < n {
 		p.Found = &n
 	}
-	if p.State, p.Erased = PlaceErased, n; *p.Found == 0 {
-		p.State = PlaceEmpty
+	if p.State, p.Erased = placeErased, n; *p.Found == 0 {
+		p.State = placeEmpty
 	}
 }
 
-func fail(p *Place, err error) {
-	p.State, p.Detail = PlaceFailed, strings.Join(strings.Fields(err.Error()), " ")
+func fail(p *schema.ErasurePlace, err error) {
+	p.State, p.Detail = placeFailed, schema.Optional(strings.Join(strings.Fields(err.Error()), " "))
 }
 
 func (e *erasure) findLeads(ctx context.Context) (ids []string, err error) {

@@ -3,12 +3,15 @@ package leads
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"siteapi/integrations/store"
+	"siteapi/schema"
 )
 
 const (
@@ -17,71 +20,43 @@ const (
 	others         = "(others)"
 )
 
-// Steps are the numbers of sessions that reached each step of the calculator, in the order
+// steps are the numbers of sessions that reached each step of the calculator, in the order
 // of the schema's FunnelStepName. A session reaches a step if its state shows that step or a
 // later one.
-type Steps [store.FunnelSteps]int
-
-// Funnel is how far visitors get in the calculator, and what they choose.
-type Funnel struct {
-	Steps   Steps
-	Weeks   []FunnelWeek
-	Choices []FunnelChoice
-	Sources []FunnelSource
-
-	Submissions int // leads without those in review or rejected
-	Untracked   int // number of them whose session is not among the tracked ones
-	InReview    int
-}
-
-// FunnelWeek counts the sessions that were last seen in one week, in one language.
-type FunnelWeek struct {
-	Start  time.Time // the Monday, 00:00 UTC
-	Locale string    // language of the leads; empty: none, or not known
-	Steps  Steps
-}
-
-// FunnelChoice is how often a value was chosen.
-type FunnelChoice struct {
-	Field, Value     string
-	Count, Submitted int // sessions, and those of them that submitted
-}
-
-// FunnelSource is what came of a source and a campaign.
-type FunnelSource struct {
-	Source, Campaign string
-
-	Sessions    int
-	Estimates   int // sessions that saw an estimate, or went further
-	Submissions int
-	Sums        map[string]float64 // lower ends of the leads' ranges by currency
-	Won         map[string]float64 // amounts of the leads that were won, by currency
-}
+type steps [store.FunnelSteps]int
 
 // report adds up what the database has counted.
 type report struct {
-	Funnel
-	weeks   map[week]*Steps
-	choices map[string]map[string]*FunnelChoice // keys: field, value
-	options map[string]string                   // keys: slugs of the CMS's options, which are never merged
-	sources map[origin]*FunnelSource
+	schema.Funnel
+	steps   steps
+	weeks   map[week]*steps
+	choices map[string]map[string]*schema.FunnelChoice // keys: field, value
+	options map[string]string                          // keys: slugs of the CMS's options, which are never merged
+	sources map[origin]*source
 }
 
 // origin is a source and a campaign.
 type origin struct{ source, campaign string }
 
-// week identifies a week by its Monday and the locale of the leads.
+// source is what came of an origin, with amounts by currency.
+type source struct {
+	schema.FunnelSource
+	sums, won map[string]float64
+}
+
+// week identifies a week by its Monday, 00:00 UTC, and the language of the leads; empty: none,
+// or not known.
 type week struct {
 	start  time.Time
 	locale string
 }
 
 // Funnel reports how far visitors get in the calculator, and what they choose.
-func (s *Service) Funnel(ctx context.Context, f store.FunnelFilter) (*Funnel, error) {
+func (s *Service) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Funnel, error) {
 	r := &report{
-		weeks:   map[week]*Steps{},
-		choices: map[string]map[string]*FunnelChoice{},
-		sources: map[origin]*FunnelSource{},
+		weeks:   map[week]*steps{},
+		choices: map[string]map[string]*schema.FunnelChoice{},
+		sources: map[origin]*source{},
 	}
 	if s.Options != nil {
 		r.options = s.Options(ctx)
@@ -106,28 +81,28 @@ func (r *report) addLeads(c store.LeadCount) {
 	r.Submissions += c.Leads
 	r.Untracked += c.Untracked
 
-	source := r.source(c.Source, c.Campaign)
-	source.Submissions += c.Leads
-	source.Sums[c.Currency] += c.Amount
+	from := r.source(c.Source, c.Campaign)
+	from.Submissions += c.Leads
+	from.sums[c.Currency] += c.Amount
 	if c.WonCurrency != "" {
-		source.Won[c.WonCurrency] += c.WonAmount
+		from.won[c.WonCurrency] += c.WonAmount
 	}
 }
 
 func (r *report) addSessions(c store.SessionCount) {
 	key := week{c.Week, c.Locale}
 	if r.weeks[key] == nil {
-		r.weeks[key] = new(Steps)
+		r.weeks[key] = new(steps)
 	}
 	for i := range c.Step + 1 {
-		r.Steps[i] += c.Sessions
+		r.steps[i] += c.Sessions
 		r.weeks[key][i] += c.Sessions
 	}
 
-	source := r.source(c.Source, c.Campaign)
-	source.Sessions += c.Sessions
+	from := r.source(c.Source, c.Campaign)
+	from.Sessions += c.Sessions
 	if c.Step >= store.Estimated {
-		source.Estimates += c.Sessions
+		from.Estimates += c.Sessions
 	}
 
 	r.choose("projectType", c, c.Selections.ProjectType)
@@ -140,7 +115,7 @@ func (r *report) addSessions(c store.SessionCount) {
 func (r *report) choose(field string, c store.SessionCount, values ...string) {
 	counts := r.choices[field]
 	if counts == nil {
-		counts = map[string]*FunnelChoice{}
+		counts = map[string]*schema.FunnelChoice{}
 		r.choices[field] = counts
 	}
 
@@ -153,7 +128,7 @@ func (r *report) choose(field string, c store.SessionCount, values ...string) {
 			r.merge(counts)
 		}
 		if counts[value] == nil {
-			counts[value] = &FunnelChoice{Field: field, Value: value}
+			counts[value] = &schema.FunnelChoice{Field: field, Value: value}
 		}
 
 		counts[value].Count += c.Sessions
@@ -165,9 +140,9 @@ func (r *report) choose(field string, c store.SessionCount, values ...string) {
 
 // merge counts the rarest values of a field together, until choicesCounted of those that
 // are no options of the CMS are left.
-func (r *report) merge(counts map[string]*FunnelChoice) {
-	rest := &FunnelChoice{Value: others}
-	var list []*FunnelChoice
+func (r *report) merge(counts map[string]*schema.FunnelChoice) {
+	rest := &schema.FunnelChoice{Value: others}
+	var list []*schema.FunnelChoice
 	for value, c := range counts {
 		if rest.Field = c.Field; value == others {
 			rest = c
@@ -175,9 +150,7 @@ func (r *report) merge(counts map[string]*FunnelChoice) {
 			list = append(list, c)
 		}
 	}
-	slices.SortFunc(list, func(a, b *FunnelChoice) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
-	})
+	slices.SortFunc(list, byCount)
 
 	counts[others] = rest
 	for _, c := range list[min(len(list), choicesCounted):] {
@@ -188,17 +161,16 @@ func (r *report) merge(counts map[string]*FunnelChoice) {
 }
 
 // source returns the counts of a touch. Sources beyond choicesCounted are counted together.
-func (r *report) source(source, campaign string) *FunnelSource {
-	key := origin{source, campaign}
+func (r *report) source(name, campaign string) *source {
+	key := origin{name, campaign}
 	if r.sources[key] == nil && len(r.sources) >= choicesCounted {
 		key = origin{others, ""}
 	}
 	if r.sources[key] == nil {
-		r.sources[key] = &FunnelSource{
-			Source:   key.source,
-			Campaign: key.campaign,
-			Sums:     map[string]float64{},
-			Won:      map[string]float64{},
+		r.sources[key] = &source{
+			FunnelSource: schema.FunnelSource{Source: key.source, Campaign: key.campaign},
+			sums:         map[string]float64{},
+			won:          map[string]float64{},
 		}
 	}
 	return r.sources[key]
@@ -206,25 +178,34 @@ func (r *report) source(source, campaign string) *FunnelSource {
 
 // finish lists what was counted in the order of the report.
 func (r *report) finish() {
-	for key, steps := range r.weeks {
-		r.Weeks = append(r.Weeks, FunnelWeek{Start: key.start, Locale: key.locale, Steps: *steps})
+	r.Steps = r.steps.list()
+	r.Weeks, r.Choices, r.Sources = []*schema.FunnelWeek{}, []*schema.FunnelChoice{}, []*schema.FunnelSource{}
+
+	for key, reached := range r.weeks {
+		year, number := key.start.ISOWeek()
+		r.Weeks = append(r.Weeks, &schema.FunnelWeek{
+			Week:   fmt.Sprintf("%d-W%02d", year, number),
+			Start:  key.start,
+			Locale: schema.Optional(schema.Locale(key.locale)),
+			Steps:  reached.list(),
+		})
 	}
-	slices.SortFunc(r.Weeks, func(a, b FunnelWeek) int {
-		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.Locale, b.Locale))
+	slices.SortFunc(r.Weeks, func(a, b *schema.FunnelWeek) int {
+		return cmp.Or(
+			a.Start.Compare(b.Start),
+			cmp.Compare(schema.ValueOr(a.Locale, ""), schema.ValueOr(b.Locale, "")),
+		)
 	})
 
 	for _, field := range []string{"projectType", "features", "complexity", "timeline"} {
-		list := slices.SortedFunc(maps.Values(r.choices[field]), func(a, b *FunnelChoice) int {
-			return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
-		})
-		for i, choice := range list {
+		for i, choice := range slices.SortedFunc(maps.Values(r.choices[field]), byCount) {
 			if _, option := r.options[choice.Value]; option || i < choicesShown {
-				r.Choices = append(r.Choices, *choice)
+				r.Choices = append(r.Choices, choice)
 			}
 		}
 	}
 
-	sources := slices.SortedFunc(maps.Values(r.sources), func(a, b *FunnelSource) int {
+	sources := slices.SortedFunc(maps.Values(r.sources), func(a, b *source) int {
 		return cmp.Or(
 			cmp.Compare(b.Submissions, a.Submissions),
 			cmp.Compare(b.Sessions, a.Sessions),
@@ -232,7 +213,38 @@ func (r *report) finish() {
 			strings.Compare(a.Campaign, b.Campaign),
 		)
 	})
-	for _, source := range sources[:min(len(sources), choicesShown)] {
-		r.Sources = append(r.Sources, *source)
+	for _, s := range sources[:min(len(sources), choicesShown)] {
+		s.Sums, s.Won = amounts(s.sums), amounts(s.won)
+		r.Sources = append(r.Sources, &s.FunnelSource)
 	}
+}
+
+// byCount orders choices: the most frequent first.
+func byCount(a, b *schema.FunnelChoice) int {
+	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
+}
+
+// list names the numbers of sessions that reached each step.
+func (reached *steps) list() []*schema.FunnelStep {
+	list := make([]*schema.FunnelStep, len(reached))
+	for i, name := range schema.AllFunnelStepName {
+		list[i] = &schema.FunnelStep{Name: name, Count: reached[i]}
+		if i > 0 && reached[i-1] > 0 {
+			conversion := float64(reached[i]) / float64(reached[i-1])
+			list[i].Conversion = &conversion
+		}
+	}
+	return list
+}
+
+// amounts lists amounts by currency.
+func amounts(byCurrency map[string]float64) []*schema.FunnelSum {
+	sums := []*schema.FunnelSum{}
+	for _, currency := range slices.Sorted(maps.Keys(byCurrency)) {
+		sums = append(sums, &schema.FunnelSum{
+			Currency: currency,
+			Amount:   math.Round(byCurrency[currency]*100) / 100, // adding up leaves traces
+		})
+	}
+	return sums
 }

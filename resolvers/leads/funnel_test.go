@@ -6,6 +6,7 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
+	"siteapi/schema"
 )
 
 // However many slugs are made up, those of the CMS and those that are often chosen are
@@ -13,9 +14,9 @@ import (
 func TestMadeUpChoices(t *testing.T) {
 	t.Parallel()
 	r := report{
-		weeks:   map[week]*Steps{},
-		choices: map[string]map[string]*FunnelChoice{},
-		sources: map[origin]*FunnelSource{},
+		weeks:   map[week]*steps{},
+		choices: map[string]map[string]*schema.FunnelChoice{},
+		sources: map[origin]*source{},
 		options: map[string]string{"web-app": "Web app"},
 	}
 	add := func(slug string, sessions int) {

@@ -52,3 +52,9 @@ func (r *Resolver) Names(ctx context.Context) ([]string, error) {
 	names, err := r.Audit.Operators(ctx)
 	return append([]string{}, names...), coded(err)
 }
+
+// Funnel resolves the root field of that name.
+func (r *Resolver) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Funnel, error) {
+	funnel, err := r.Leads.Funnel(ctx, f)
+	return funnel, coded(err)
+}

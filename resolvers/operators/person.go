@@ -2,7 +2,6 @@ package operators
 
 import (
 	"context"
-	"time"
 
 	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
@@ -128,38 +127,5 @@ func (r *Resolver) EraseLeads(
 
 	entry := r.done(ctx, schema.AuditActionErased, "", nil)
 	receipt, err := r.Leads.Erase(ctx, email, dryRun, r.Audit, entry)
-	if err != nil {
-		return nil, coded(err)
-	}
-	shown := NewReceipt(receipt)
-	shown.FinishedAt = r.Now().UTC().Truncate(time.Second)
-	return shown, nil
-}
-
-// NewReceipt returns the receipt of an erasure as operators see it.
-func NewReceipt(r *leads.Receipt) *schema.ErasureReceipt {
-	shown := &schema.ErasureReceipt{
-		Email:    r.Email,
-		DryRun:   r.DryRun,
-		Complete: r.Complete,
-		Remains:  r.Remains,
-	}
-
-	for _, p := range r.Places {
-		switch p.State {
-		case leads.PlaceFound, leads.PlaceKept:
-			shown.Left++
-		case leads.PlaceFailed:
-			shown.Failed++
-		}
-		shown.Places = append(shown.Places, &schema.ErasurePlace{
-			Place:  p.Name,
-			Unit:   p.Unit,
-			Found:  p.Found,
-			Erased: p.Erased,
-			State:  string(p.State),
-			Detail: schema.Optional(p.Detail),
-		})
-	}
-	return shown
+	return receipt, coded(err)
 }
