@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/rs/zerolog"
 
 	"siteapi/integrations/lead"
@@ -131,45 +133,31 @@ func (r *Resolver) recordShown(
 	return nil
 }
 
-// FilterDetail describes a listing of leads. It says that something was searched for, and
-// not what: that may be a name or an address.
-func FilterDetail(f store.Filter, state lead.State, n int) map[string]any {
+// listDetail describes a listing of leads by the arguments of the field. It says that something
+// was searched for, and not what: that may be a name or an address.
+func listDetail(ctx context.Context, n int) map[string]any {
 	detail := map[string]any{"count": n}
+	for name, argument := range graphql.GetFieldContext(ctx).Args {
+		value := reflect.Indirect(reflect.ValueOf(argument))
+		if !value.IsValid() {
+			continue // null
+		}
 
-	if f.Search != "" || f.Email != "" || f.Campaign != "" || f.Source != nil || f.Owner != nil {
-		detail["searched"] = true
+		blank := value.Kind() == reflect.String && schema.Trim(value.String()) == ""
+		switch name {
+		case "first", "after", "sort", "dryRun":
+		case "owner", "source":
+			detail["searched"] = true // an empty one, too: leads without any
+		case "search", "email", "campaign":
+			if !blank {
+				detail["searched"] = true
+			}
+		default:
+			if !blank {
+				detail[name] = value.Interface()
+			}
+		}
 	}
-	if state != "" {
-		detail["state"] = state
-	}
-	if f.Status != "" {
-		detail["status"] = f.Status
-	}
-	if f.Locale != "" {
-		detail["locale"] = f.Locale
-	}
-	if f.ProjectType != "" {
-		detail["project"] = f.ProjectType
-	}
-	if f.Consent != "" {
-		detail["consent"] = f.Consent
-	}
-	if !f.Since.IsZero() {
-		detail["since"] = f.Since
-	}
-	if !f.Until.IsZero() {
-		detail["until"] = f.Until
-	}
-	if f.Currency != "" {
-		detail["currency"] = f.Currency
-	}
-	if f.AtLeast != nil {
-		detail["amountFrom"] = *f.AtLeast
-	}
-	if f.AtMost != nil {
-		detail["amountTo"] = *f.AtMost
-	}
-
 	return detail
 }
 

@@ -18,7 +18,7 @@ var errNothingToRetry = errors.New("nothing to retry")
 // What fails for one does not stop the others; the end of the request does. A repeated id
 // counts once.
 func (r *Resolver) eachLead(
-	ctx context.Context, field string, ids []string, change func(lead.Lead) (changed bool, err error),
+	ctx context.Context, field string, ids []string, change leadChange,
 ) (*schema.LeadsChange, error) {
 	sum := &schema.LeadsChange{Failed: []*schema.LeadFailure{}}
 	seen := map[string]bool{}
@@ -80,8 +80,7 @@ func (r *Resolver) ReleaseLeads(
 		if l.Released() && (expected == "" || expected == l.State()) {
 			return false, leads.ErrNotInReview
 		}
-		err := r.Leads.Release(ctx, l, expected, r.released(ctx, l.ID))
-		return err == nil, err
+		return r.release(ctx, expected)(l)
 	})
 }
 
@@ -105,10 +104,7 @@ func (r *Resolver) RejectLeads(
 	if err != nil {
 		return nil, err
 	}
-	return r.eachLead(ctx, "rejectLeads", ids, func(l lead.Lead) (bool, error) {
-		err := r.Leads.Reject(ctx, l, expected, r.done(ctx, schema.AuditActionRejected, l.ID, nil))
-		return err == nil, err
-	})
+	return r.eachLead(ctx, "rejectLeads", ids, r.reject(ctx, expected))
 }
 
 // RetryLeads resolves the root field of that name.
@@ -138,23 +134,14 @@ func (r *Resolver) RetryLeads(ctx context.Context, ids []string) (*schema.LeadsC
 func (r *Resolver) SetLeadStatuses(
 	ctx context.Context, ids []string, status lead.Status,
 ) (*schema.LeadsChange, error) {
-	return r.eachLead(ctx, "setLeadStatuses", ids, func(l lead.Lead) (bool, error) {
-		entry := r.done(ctx, schema.AuditActionStatus, l.ID, map[string]any{"status": status})
-		return r.Leads.Work.SetStatus(ctx, l.ID, status, entry)
-	})
+	return r.eachLead(ctx, "setLeadStatuses", ids, r.setStatus(ctx, status))
 }
 
 // AssignLeads resolves the root field of that name.
 func (r *Resolver) AssignLeads(ctx context.Context, ids []string, owner string) (*schema.LeadsChange, error) {
 	owner = crm.Address(owner)
 	var given []string
-	sum, err := r.eachLead(ctx, "assignLeads", ids, func(l lead.Lead) (bool, error) {
-		changed, err := r.Leads.Work.Assign(ctx, l.ID, owner, r.assigned(ctx, l.ID, owner))
-		if changed {
-			given = append(given, l.ID)
-		}
-		return changed, err
-	})
+	sum, err := r.eachLead(ctx, "assignLeads", ids, r.assign(ctx, owner, &given))
 	r.Mails.TellOwner(ctx, owner, given)
 	return sum, err
 }

@@ -65,7 +65,7 @@ func (r *Resolver) LeadPage(
 	page.Edges, page.PageInfo.HasNextPage = edges[:n], more || n < len(edges)
 	r.logAudit(ctx, "leads", leadIDs(found[:n])...)
 
-	action, detail := schema.AuditActionListed, FilterDetail(f, state, n)
+	action, detail := schema.AuditActionListed, listDetail(ctx, n)
 	if asks(ctx, "csv") {
 		action, page.CSV = schema.AuditActionExported, table(found[:n], after == "")
 		if onlyEmail(f, state) && !page.PageInfo.HasNextPage {

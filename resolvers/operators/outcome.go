@@ -12,8 +12,8 @@ import (
 func (r *Resolver) SetLeadOutcome(
 	ctx context.Context, id string, value lead.OutcomeValue, amount *float64, currency string,
 ) (*schema.Lead, error) {
-	return r.changeLead(ctx, "setLeadOutcome", id, func(l lead.Lead) error {
-		entry := r.done(ctx, schema.AuditActionOutcome, l.ID, OutcomeDetail(value))
+	return r.changeLead(ctx, "setLeadOutcome", id, func(l lead.Lead) (bool, error) {
+		entry := r.done(ctx, schema.AuditActionOutcome, l.ID, outcomeDetail(value))
 		outcome := lead.Outcome{
 			Value:    value,
 			Amount:   amount,
@@ -21,13 +21,13 @@ func (r *Resolver) SetLeadOutcome(
 			At:       r.Now().UTC().Truncate(time.Millisecond),
 			By:       entry.Actor,
 		}
-		return r.Leads.SetOutcome(ctx, l, outcome, entry)
+		return true, r.Leads.SetOutcome(ctx, l, outcome, entry)
 	})
 }
 
-// OutcomeDetail describes an outcome for the audit, without its amount. It is nil if the
+// outcomeDetail describes an outcome for the audit, without its amount. It is nil if the
 // outcome was taken back.
-func OutcomeDetail(value lead.OutcomeValue) map[string]any {
+func outcomeDetail(value lead.OutcomeValue) map[string]any {
 	if value == "" {
 		return nil
 	}

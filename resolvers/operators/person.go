@@ -27,7 +27,7 @@ func (r *Resolver) Person(ctx context.Context, email string) (*schema.Person, er
 	}
 
 	r.logAudit(ctx, "person", leadIDs(found)...)
-	detail := personDetail(FilterDetail(f, "", len(found)), other)
+	detail := personDetail(listDetail(ctx, len(found)), other)
 	if err := r.record(ctx, r.done(ctx, schema.AuditActionListed, "", detail)); err != nil {
 		return nil, err
 	}
@@ -117,8 +117,7 @@ func (r *Resolver) EraseLeads(
 	field := "eraseLeads"
 	if dryRun {
 		field = "leads"
-		detail := FilterDetail(store.Filter{Email: email}, "", len(found))
-		err = r.record(ctx, r.done(ctx, schema.AuditActionListed, "", detail))
+		err = r.record(ctx, r.done(ctx, schema.AuditActionListed, "", listDetail(ctx, len(found))))
 	}
 	if err != nil {
 		return nil, err
