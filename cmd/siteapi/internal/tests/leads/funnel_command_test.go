@@ -122,7 +122,7 @@ func TestFunnel(t *testing.T) {
 	for _, line := range []string{
 		"visited 13",
 		"chose 9 0.69",
-		"inReview 1 submissions 3 untracked 1",
+		"submissions 3 untracked 1 inReview 1",
 		"FIELD VALUE COUNT SUBMITTED",
 		"projectType shop 5 1",
 		"13 5 3 EUR 0.3, RON 500 EUR 1200.5",
