@@ -2,6 +2,7 @@ package leads
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -179,8 +180,11 @@ func TestAuditOfRefusedOutput(t *testing.T) {
 		t.Errorf("the audit has %q", after[len(before):])
 	}
 
+	s.Says(apptest.Said{Args: "leads export --overwrite --output " + taken, Want: []string{"written"}})
+	if text, err := os.ReadFile(taken); err != nil || strings.Count(string(text), "\r\n") != 2 || !strings.Contains(string(text), id) {
+		t.Errorf("the export is not a heading and the lead: %v %s", err, text)
+	}
 	s.Says(
-		apptest.Said{Args: "leads export --overwrite --output " + taken, Want: []string{"written"}, Not: nil},
 		apptest.Said{Args: "mail preview --overwrite --output " + taken + " --lead " + id, Want: []string{"a mail"}, Not: nil},
 	)
 	if added := s.Recorded()[len(before):]; len(added) != 2 ||

@@ -1,7 +1,6 @@
 package leads
 
 import (
-	"encoding/base64"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -200,25 +199,12 @@ func finds(t *testing.T, b *apptest.Browser, ids []string) {
 		`"statuses":[{"status":"NEW","count":5},{"status":"WAITING","count":1}]}` {
 		t.Errorf("the counts are %s", text)
 	}
-
-	// A cursor of one order is none of another.
-	data, _ := b.Asks(`{ leads(first: 1) { pageInfo { endCursor } } }`)
-	if _, code := b.Asks(`{ leads(sort: LARGEST, after: "` + *data.Leads.PageInfo.EndCursor +
-		`") { pageInfo { hasNextPage } } }`); code != "BAD_USER_INPUT" {
-		t.Errorf("a cursor of another order: %q", code)
-	}
-
-	// Nor is one that this service did not return.
-	forged := base64.RawURLEncoding.EncodeToString([]byte("NaN 0 " + ids[0]))
-	if _, code := b.Asks(`{ leads(sort: LARGEST, after: "` + forged + `") { pageInfo { hasNextPage } } }`); code != "BAD_USER_INPUT" {
-		t.Errorf("a forged cursor: %q", code)
-	}
 }
 
-// changesSeveral changes leads in one request, of which some fail, also eight at once.
+// changesSeveral changes leads in one request, of which some fail.
 func changesSeveral(t *testing.T, s *apptest.Site, b *apptest.Browser) {
 	t.Helper()
-	several := func(mutation string) (schema.LeadsChange, string) {
+	several := func(mutation string) string {
 		_, answer := b.Send("POST", "/graphql", `{"query":`+strconv.Quote(
 			`mutation { sum: `+mutation+` { changed failed { id reason } } }`)+`}`,
 			"Authorization: Bearer secret-of-operators")
@@ -234,7 +220,7 @@ func changesSeveral(t *testing.T, s *apptest.Site, b *apptest.Browser) {
 		for _, f := range sum.Failed {
 			text += fmt.Sprint(" ", f.ID, ":", f.Reason)
 		}
-		return sum, text
+		return text
 	}
 
 	var spam []string
@@ -258,34 +244,16 @@ func changesSeveral(t *testing.T, s *apptest.Site, b *apptest.Browser) {
 		{`releaseLeads(` + list + `, expected: REJECTED)`, "1 " + rest},
 		{`releaseLeads(ids: ["` + spam[0] + `"])`, "0 " + spam[0] + ":NOT_IN_REVIEW"},
 	} {
-		if _, got := several(step.mutation); got != step.want {
+		if got := several(step.mutation); got != step.want {
 			t.Errorf("%.60s: %s, want %s", step.mutation, got, step.want)
 		}
 	}
 
 	// A lead that was delivered meanwhile is not counted, whatever state it was seen in.
 	s.Arrives(spam[0])
-	_, got := several(`releaseLeads(ids: ["` + spam[0] + `"], expected: DELIVERED)`)
+	got := several(`releaseLeads(ids: ["` + spam[0] + `"], expected: DELIVERED)`)
 	if got != "0 "+spam[0]+":NOT_IN_REVIEW" {
 		t.Errorf("releasing a delivered lead: %s", got)
-	}
-
-	// Of eight at once, each lead is changed by one.
-	sums := make(chan schema.LeadsChange, 8)
-	for i := range cap(sums) {
-		field := []string{"releaseLeads", "rejectLeads"}[i%2]
-		go func() {
-			sum, _ := several(field + `(ids: ["` + strings.Join(spam[1:], `", "`) + `"], expected: IN_REVIEW)`)
-			sums <- sum
-		}()
-	}
-	changed, failed := 0, 0
-	for range cap(sums) {
-		sum := <-sums
-		changed, failed = changed+sum.Changed, failed+len(sum.Failed)
-	}
-	if changed != 3 || failed != 21 {
-		t.Errorf("eight at once changed %d, and %d failed", changed, failed)
 	}
 
 	_, code := b.Asks(`mutation { retryLeads(ids: [` + strings.Repeat(`"x",`, 501) + `]) { changed } }`)
