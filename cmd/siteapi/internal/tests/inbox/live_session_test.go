@@ -27,7 +27,7 @@ func TestLiveEndsWithItsSession(t *testing.T) {
 		end    func(s *apptest.Site, session string)
 	}{
 		"ended by an admin": {[]string{"desk"}, 401, func(s *apptest.Site, session string) {
-			s.Says(apptest.Said{Args: "sessions end " + session, Want: []string{"1"}})
+			s.Says(apptest.Said{Args: "logins end " + session, Want: []string{"1"}})
 		}},
 		"a lower role": {[]string{"marketing"}, 200, func(s *apptest.Site, session string) {
 			s.Damage(`UPDATE logins SET check_at = 1 WHERE hash LIKE '` + session + `%'`)
