@@ -69,8 +69,8 @@ export type AuditAction =
   | 'NOTE'
   /** A lead was erased, or an erasure found none. */
   | 'ERASED'
-  /** A session of an operator was ended for its owner. */
-  | 'SESSION_ENDED'
+  /** The login of an operator was ended by another one. */
+  | 'LOGIN_ENDED'
   /** The service deleted old entries. The detail has the last one of them, and the retention. */
   | 'PRUNED';
 
@@ -98,6 +98,8 @@ export type AuditEntry = {
   readonly at: Scalars['DateTime']['output'];
   /** Who did it: `oidc:` and the subject of an account, `token`, `command:` and a user of the system, or `service`. */
   readonly actor: Scalars['String']['output'];
+  /** How the actor is shown: by the verified address of the account, or the name of the token; else as `actor`. */
+  readonly name: Scalars['String']['output'];
   /** What was done. */
   readonly action: AuditAction;
   /** Id of the lead; null if it was about none, or about several. */
@@ -235,6 +237,18 @@ export type ContentHealth = {
   readonly fetchedAt?: Maybe<Scalars['DateTime']['output']>;
   /** Number of documents. */
   readonly documents: Scalars['Int']['output'];
+  /** The types of documents of which there are some, in alphabetical order. */
+  readonly types: ReadonlyArray<ContentTypeHealth>;
+};
+
+/** The served documents of one type, in one language. */
+export type ContentTypeHealth = {
+  /** The type, such as `heroSection`. */
+  readonly type: Scalars['String']['output'];
+  /** Number of documents. */
+  readonly documents: Scalars['Int']['output'];
+  /** When one of them was last changed in the CMS; null if the CMS does not say. */
+  readonly updatedAt?: Maybe<Scalars['DateTime']['output']>;
 };
 
 /** A lead on its way to one system. */
@@ -259,6 +273,8 @@ export type Delivery = {
   readonly maxAttempts: Scalars['Int']['output'];
   /** Why it has not arrived: the last failure, why its target is paused, or why it was not sent. Without personal data. */
   readonly reason?: Maybe<Scalars['String']['output']>;
+  /** Address that an operator corrected the one of the lead to, for the mail to the visitor; null: none, or for a viewer. */
+  readonly email?: Maybe<Scalars['String']['output']>;
   /** The lead; null if it was erased. */
   readonly lead?: Maybe<Lead>;
 };
@@ -315,6 +331,18 @@ export type DeliveryTarget =
   /** The mails to the addresses of the setting `SALES_MAIL_TO`. */
   | 'SALES_MAIL';
 
+/** What the CMS and the CRM have of the leads. */
+export type DeliveryVerification = {
+  /** Number of leads that were compared. */
+  readonly leads: Scalars['Int']['output'];
+  /** Number of deliveries that the CMS or the CRM lacks. */
+  readonly missing: Scalars['Int']['output'];
+  /** Number of systems that could not be asked. */
+  readonly failed: Scalars['Int']['output'];
+  /** The systems. */
+  readonly targets: ReadonlyArray<VerifiedTarget>;
+};
+
 /** A place where personal data may be stored. */
 export type ErasurePlace = {
   /** The place: `deliveries`, `cms`, `crm`, `mail` (files of development), `database` or `cache`. */
@@ -339,6 +367,12 @@ export type ErasureReceipt = {
   readonly dryRun: Scalars['Boolean']['output'];
   /** True: everything that was found is erased. */
   readonly complete: Scalars['Boolean']['output'];
+  /** When it ended. */
+  readonly finishedAt: Scalars['DateTime']['output'];
+  /** Number of places where something was found that is not erased. */
+  readonly left: Scalars['Int']['output'];
+  /** Number of places that could not be searched or erased. */
+  readonly failed: Scalars['Int']['output'];
   /** The places that were searched. */
   readonly places: ReadonlyArray<ErasurePlace>;
   /** What the service cannot erase, in words. */
@@ -692,7 +726,8 @@ export type LeadConnection = {
   readonly pageInfo: PageInfo;
   /**
    * The leads of the page as CSV, with the columns of `siteapi leads export`. The names of the columns come first on the
-   * first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Null for a viewer.
+   * first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Of an `email` without
+   * other filters, everything else that is stored about the person comes last. Null for a viewer.
    */
   readonly csv?: Maybe<Scalars['String']['output']>;
   /** How many leads the filter selects, on all pages. They are counted only where this field is asked for. */
@@ -753,6 +788,8 @@ export type LeadEstimate = {
   readonly max: Scalars['Float']['output'];
   /** Currency, ISO 4217, such as `EUR`. */
   readonly currency: Scalars['String']['output'];
+  /** Whether there is no price: the range is nothing, or none of the choices has one. */
+  readonly toBeAgreed: Scalars['Boolean']['output'];
 };
 
 /** What changed of leads since the event before. */
@@ -788,7 +825,7 @@ export type LeadFailureReason =
 
 /** What an operator wrote about a lead. */
 export type LeadNote = {
-  /** Who wrote it, named as in the audit. */
+  /** Who wrote it, as `operatorNames` lists it. */
   readonly author: Scalars['String']['output'];
   /** When, in UTC, to the millisecond. */
   readonly at: Scalars['DateTime']['output'];
@@ -808,7 +845,7 @@ export type LeadOutcome = {
   readonly at: Scalars['DateTime']['output'];
   /** Who said so. */
   readonly source: LeadOutcomeSource;
-  /** The operator who said so, as in the audit. Null if the CRM did, and for a viewer. */
+  /** The operator who said so, as `operatorNames` lists it. Null if the CRM did, and for a viewer. */
   readonly by?: Maybe<Scalars['String']['output']>;
 };
 
@@ -937,6 +974,22 @@ export type LocalizedString = {
   readonly ro?: Maybe<Scalars['String']['output']>;
 };
 
+/** The time during which an operator is signed in to the inbox with an account. */
+export type Login = {
+  /** Names the login. It opens nothing. */
+  readonly id: Scalars['ID']['output'];
+  /** Whose it is, as the audit names the actor: `oidc:` and the subject of the account. */
+  readonly actor: Scalars['String']['output'];
+  /** What the operator may do. */
+  readonly role: Role;
+  /** When it began. */
+  readonly startedAt: Scalars['DateTime']['output'];
+  /** When the role is due to be checked with the provider of accounts. */
+  readonly checkAt: Scalars['DateTime']['output'];
+  /** When it ends, whatever the provider says. */
+  readonly expiresAt: Scalars['DateTime']['output'];
+};
+
 /** The company's logo. */
 export type Logo = {
   /** The picture; null until an editor chooses one. */
@@ -959,6 +1012,10 @@ export type Mutation = {
    * backend is away.
    */
   readonly invalidateCache: InvalidateCachePayload;
+  /** Ends logins of operators, at once and at every instance, and returns how many there were. */
+  readonly endLogins: Scalars['Int']['output'];
+  /** Ends the login of an operator, at once and at every instance, and returns it. Fails with `NOT_FOUND`. */
+  readonly endLogin: Login;
   /**
    * Makes a delivery due now, in whatever state; one that was delivered is sent again, which changes nothing at its
    * target. Fails with `NOT_FOUND`.
@@ -971,7 +1028,8 @@ export type Mutation = {
   readonly retryDeliveries: Scalars['Int']['output'];
   /**
    * Delivers a lead to a system once more, even if the record of its delivery was deleted. A delivery that is under way
-   * stays as it is. Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` for a lead in review or rejected.
+   * stays as it is, and with a corrected address fails with `CONFLICT`. Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` for
+   * a lead in review or rejected.
    */
   readonly resendLead: Lead;
   /**
@@ -986,22 +1044,27 @@ export type Mutation = {
    */
   readonly rejectLead: Lead;
   /**
-   * Withdraws a consent that a person gave, in this lead and in every other of the same address. CMS and CRM are told by
-   * new deliveries, but not of leads that were deleted after `LEAD_RETENTION`: change these there by hand.
-   * With `save_progress`, what was typed into sessions without being submitted is erased, too.
-   * Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` if the address has not given the consent and nothing was erased.
+   * Compares leads with what the CMS and the CRM have, and sends what is missing again if asked to. A system that can't be
+   * asked, such as a mailbox, is judged by the deliveries to it.
    */
-  readonly withdrawConsent: Lead;
-  /**
-   * Erases everything that is stored about an e-mail address: deliveries, the CMS's documents, the CRM's contact, leads,
-   * contact hints in sessions, PDFs. Failures are in the receipt; erasing again completes it.
-   */
-  readonly eraseLeads: ErasureReceipt;
+  readonly verifyDeliveries: DeliveryVerification;
   /**
    * Says what became of a lead, in place of anything that an operator or the CRM said before. The CRM does not change it
    * afterwards. Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` for a lead in review or rejected.
    */
   readonly setLeadOutcome: Lead;
+  /**
+   * Withdraws a consent that a person gave, in all leads of the address. CMS and CRM are notified by new deliveries, but not
+   * of leads that were deleted after `LEAD_RETENTION`: change these there by hand.
+   * With `save_progress`, what was typed into sessions without being submitted is erased, too.
+   * Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` if the address has not given the consent and nothing was erased.
+   */
+  readonly withdrawConsent: Withdrawal;
+  /**
+   * Erases everything that is stored about an e-mail address: deliveries, the CMS's documents, the CRM's contact, leads,
+   * contact hints in sessions, PDFs. Failures are in the receipt; erasing again completes it.
+   */
+  readonly eraseLeads: ErasureReceipt;
   /**
    * Records what a visitor has chosen so far. May be sent at any time while the visitor is choosing: values that are
    * missing or not usable yet are left out. Answers once the state is durable. REST: `POST /api/quote/track`.
@@ -1014,10 +1077,6 @@ export type Mutation = {
    * `POST /api/quote/submit`.
    */
   readonly submitQuote: SubmitQuotePayload;
-  /** Ends sessions of operators, at once and at every instance, and returns how many there were. */
-  readonly endOperatorSessions: Scalars['Int']['output'];
-  /** Ends the session of an operator, at once and at every instance, and returns it. Fails with `NOT_FOUND`. */
-  readonly endOperatorSession: OperatorSession;
   /**
    * Receives the CMS's notification that a document was published, changed or deleted,
    * invalidates the content that includes it and refetches it in the background. Repeated deliveries
@@ -1076,6 +1135,19 @@ export type MutationInvalidateCacheArgs = {
 
 
 /** Mutations. The fields of a request run one after the other, in the order written. */
+export type MutationEndLoginsArgs = {
+  ids?: ReadonlyArray<Scalars['ID']['input']>;
+  all?: Scalars['Boolean']['input'];
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order written. */
+export type MutationEndLoginArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationRetryDeliveryArgs = {
   id: Scalars['ID']['input'];
 };
@@ -1094,6 +1166,7 @@ export type MutationRetryDeliveriesArgs = {
 export type MutationResendLeadArgs = {
   id: Scalars['ID']['input'];
   target: DeliveryTarget;
+  email?: InputMaybe<Scalars['String']['input']>;
 };
 
 
@@ -1112,6 +1185,23 @@ export type MutationRejectLeadArgs = {
 
 
 /** Mutations. The fields of a request run one after the other, in the order written. */
+export type MutationVerifyDeliveriesArgs = {
+  since?: InputMaybe<Scalars['DateTime']['input']>;
+  target?: InputMaybe<DeliveryTarget>;
+  fix?: Scalars['Boolean']['input'];
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order written. */
+export type MutationSetLeadOutcomeArgs = {
+  id: Scalars['ID']['input'];
+  outcome?: InputMaybe<LeadOutcomeValue>;
+  amount?: InputMaybe<Scalars['Float']['input']>;
+  currency?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationWithdrawConsentArgs = {
   id: Scalars['ID']['input'];
   purpose: Scalars['String']['input'];
@@ -1126,15 +1216,6 @@ export type MutationEraseLeadsArgs = {
 
 
 /** Mutations. The fields of a request run one after the other, in the order written. */
-export type MutationSetLeadOutcomeArgs = {
-  id: Scalars['ID']['input'];
-  outcome?: InputMaybe<LeadOutcomeValue>;
-  amount?: InputMaybe<Scalars['Float']['input']>;
-  currency?: InputMaybe<Scalars['String']['input']>;
-};
-
-
-/** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationTrackQuoteArgs = {
   input: TrackQuoteInput;
 };
@@ -1143,19 +1224,6 @@ export type MutationTrackQuoteArgs = {
 /** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationSubmitQuoteArgs = {
   input: SubmitQuoteInput;
-};
-
-
-/** Mutations. The fields of a request run one after the other, in the order written. */
-export type MutationEndOperatorSessionsArgs = {
-  ids?: ReadonlyArray<Scalars['ID']['input']>;
-  all?: Scalars['Boolean']['input'];
-};
-
-
-/** Mutations. The fields of a request run one after the other, in the order written. */
-export type MutationEndOperatorSessionArgs = {
-  id: Scalars['ID']['input'];
 };
 
 
@@ -1221,28 +1289,66 @@ export type MutationAssignLeadsArgs = {
   owner?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** A session of the inbox that an account opened. */
-export type OperatorSession = {
-  /** Names the session. It opens nothing. */
-  readonly id: Scalars['ID']['output'];
-  /** Whose it is, as the audit names the actor: `oidc:` and the subject of the account. */
-  readonly actor: Scalars['String']['output'];
-  /** What the operator may do in it. */
-  readonly role: Role;
-  /** When it began. */
-  readonly startedAt: Scalars['DateTime']['output'];
-  /** When the role is due to be checked with the provider of accounts. */
-  readonly checkAt: Scalars['DateTime']['output'];
-  /** When it ends, whatever the provider says. */
-  readonly expiresAt: Scalars['DateTime']['output'];
-};
-
 /** What comes after a page. */
 export type PageInfo = {
   /** Whether there is another page. */
   readonly hasNextPage: Scalars['Boolean']['output'];
   /** The argument `after` of the next page; null where this one is empty. */
   readonly endCursor?: Maybe<Scalars['String']['output']>;
+};
+
+/** What is stored about an e-mail address. It is personal data. */
+export type Person = {
+  /** The address, in lower case. */
+  readonly email: Scalars['String']['output'];
+  /** Its leads, the newest first, at most 500. */
+  readonly leads: ReadonlyArray<Lead>;
+  /** Consents that have outlived their leads, the oldest first. */
+  readonly consents: ReadonlyArray<PersonConsent>;
+  /** Sessions of the calculator in which the address was typed, and those of its leads, in the order in which they began. */
+  readonly sessions: ReadonlyArray<PersonSession>;
+};
+
+/** A consent whose lead was deleted after `LEAD_RETENTION`. */
+export type PersonConsent = {
+  /** When the lead was submitted. */
+  readonly at: Scalars['DateTime']['output'];
+  /** Language of the lead; null: not given. */
+  readonly locale?: Maybe<Locale>;
+  /** What was agreed to. */
+  readonly consent: LeadConsent;
+};
+
+/** The latest state of a visitor's calculator. */
+export type PersonSession = {
+  /** Id of the session. */
+  readonly id: Scalars['ID']['output'];
+  /** When it was tracked first. */
+  readonly firstSeen: Scalars['DateTime']['output'];
+  /** When it was tracked last. */
+  readonly lastSeen: Scalars['DateTime']['output'];
+  /** Number of states that were tracked. */
+  readonly count: Scalars['Int']['output'];
+  /** Language of the visitor; null: not given. */
+  readonly locale?: Maybe<Locale>;
+  /** The first name that was typed; null: none. */
+  readonly firstName?: Maybe<Scalars['String']['output']>;
+  /** The address that was typed; null: none. */
+  readonly email?: Maybe<Scalars['String']['output']>;
+  /** The consent to keeping what is typed; null: it was not given. */
+  readonly consent?: Maybe<LeadConsent>;
+  /** What was chosen; `projectType` is empty where nothing was. */
+  readonly selections: LeadSelections;
+  /** Lower bound of the range that was shown, in units of the currency; null: none. */
+  readonly min?: Maybe<Scalars['Float']['output']>;
+  /** Upper bound of that range; null: none. */
+  readonly max?: Maybe<Scalars['Float']['output']>;
+  /** Its currency, ISO 4217; null: not given. */
+  readonly currency?: Maybe<Scalars['String']['output']>;
+  /** Where the visitor came from at last. */
+  readonly attribution?: Maybe<LeadAttribution>;
+  /** Where the visitor came from at first. */
+  readonly firstAttribution?: Maybe<LeadAttribution>;
 };
 
 /** A postal address, each part as the editor wrote it. */
@@ -1291,6 +1397,11 @@ export type Query = {
    */
   readonly content: ReadonlyArray<ContentDocument>;
   /**
+   * Logins of operators who signed in with an account, the newest first. Those with a token are not stored: they end when
+   * it is removed from the settings.
+   */
+  readonly logins: ReadonlyArray<Login>;
+  /**
    * Leads from the database. New leads do not shift the pages. Like all operator fields it is answered
    * on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`; elsewhere, or without a token, it fails with `UNAUTHENTICATED`. Answers
    * are never cached (`no-store`).
@@ -1305,8 +1416,15 @@ export type Query = {
    * choice that was taken back is not counted. Sessions are deleted after `TRACK_RETENTION`.
    */
   readonly funnel: Funnel;
+  /** The content that is served, for editors: when it was fetched, and when each type of document was last changed. */
+  readonly contentHealth: ReadonlyArray<ContentHealth>;
   /** Checks of everything the service depends on, made now, as by `siteapi doctor`. Each is limited to 8 seconds. */
   readonly serviceHealth: ServiceHealth;
+  /**
+   * What is stored about an e-mail address, with a lead or without one, for a person who asks. `leads` with the same `email`
+   * and no other filter writes it to a file (`csv`), `withdrawConsent` and `eraseLeads` take the address, too.
+   */
+  readonly person: Person;
   /**
    * PDF summary of a submitted quote. REST: `GET /api/quote/pdf`. Fails with `NOT_FOUND`
    * for an unknown id. No token is needed, since ids can't be guessed.
@@ -1319,16 +1437,16 @@ export type Query = {
    */
   readonly estimateQuote: QuoteEstimate;
   /**
-   * Sessions of operators who signed in with an account, the newest first. Those of a token are not stored: they end when
-   * it is removed from `ADMIN_API_TOKEN`.
-   */
-  readonly operatorSessions: ReadonlyArray<OperatorSession>;
-  /**
    * The site's global settings: a singleton document of the CMS, served from the
    * cache. Null if the CMS has no such document, or for any other `id`. Fails with
    * `UPSTREAM_UNAVAILABLE` only while the CMS is away and there is no earlier copy.
    */
   readonly SiteSettings?: Maybe<SiteSettings>;
+  /**
+   * The operators who have worked here, in alphabetical order, as notes and the history show them: by the verified address
+   * of the account, or the name of the token.
+   */
+  readonly operatorNames: ReadonlyArray<Scalars['String']['output']>;
 };
 
 
@@ -1364,6 +1482,9 @@ export type QueryLeadsArgs = {
   owner?: InputMaybe<Scalars['String']['input']>;
   locale?: InputMaybe<Locale>;
   source?: InputMaybe<Scalars['String']['input']>;
+  campaign?: InputMaybe<Scalars['String']['input']>;
+  projectType?: InputMaybe<Scalars['String']['input']>;
+  consent?: InputMaybe<Scalars['String']['input']>;
   currency?: InputMaybe<Scalars['String']['input']>;
   amountFrom?: InputMaybe<Scalars['Float']['input']>;
   amountTo?: InputMaybe<Scalars['Float']['input']>;
@@ -1399,6 +1520,12 @@ export type QueryFunnelArgs = {
   source?: InputMaybe<Scalars['String']['input']>;
   campaign?: InputMaybe<Scalars['String']['input']>;
   touch?: FunnelTouch;
+};
+
+
+/** Queries. They change nothing. */
+export type QueryPersonArgs = {
+  email: Scalars['String']['input'];
 };
 
 
@@ -1711,4 +1838,34 @@ export type TrackSelectionsInput = {
   readonly complexity?: InputMaybe<Scalars['String']['input']>;
   /** Timeline, a slug such as `3-months`. */
   readonly timeline?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** What one system has of the leads. */
+export type VerifiedTarget = {
+  /** The system. */
+  readonly target: DeliveryTarget;
+  /** Number of leads that it has. */
+  readonly present: Scalars['Int']['output'];
+  /** Number of leads that it lacks, whose delivery is under way. */
+  readonly underWay: Scalars['Int']['output'];
+  /** Number of leads that it lacks, and that nothing will deliver. Of a system that can't be asked: failed deliveries. */
+  readonly missing: Scalars['Int']['output'];
+  /** Number of missing leads that are sent again. */
+  readonly resent: Scalars['Int']['output'];
+  /** Number of mails that are not sent, for a reason that the delivery names. */
+  readonly notSent: Scalars['Int']['output'];
+  /** Why it could not be asked. */
+  readonly error?: Maybe<Scalars['String']['output']>;
+};
+
+/** What a withdrawal changed. */
+export type Withdrawal = {
+  /** Number of leads in which the consent is withdrawn; CMS and CRM are notified. */
+  readonly leads: Scalars['Int']['output'];
+  /** Number of leads that retention had deleted, so that CMS and CRM are not notified of them: change these there by hand. */
+  readonly deletedLeads: Scalars['Int']['output'];
+  /** Number of sessions in which what was typed is erased. */
+  readonly sessions: Scalars['Int']['output'];
+  /** The lead that was named; null where an address was. */
+  readonly lead?: Maybe<Lead>;
 };

@@ -36,8 +36,8 @@ export type AuditAction =
   | 'NOTE'
   /** A lead was erased, or an erasure found none. */
   | 'ERASED'
-  /** A session of an operator was ended for its owner. */
-  | 'SESSION_ENDED'
+  /** The login of an operator was ended by another one. */
+  | 'LOGIN_ENDED'
   /** The service deleted old entries. The detail has the last one of them, and the retention. */
   | 'PRUNED';
 
@@ -230,6 +230,9 @@ export type LeadsQueryVariables = Exact<{
   owner?: string | null | undefined;
   locale?: Locale | null | undefined;
   source?: string | null | undefined;
+  campaign?: string | null | undefined;
+  projectType?: string | null | undefined;
+  consent?: string | null | undefined;
   currency?: string | null | undefined;
   amountFrom?: number | null | undefined;
   amountTo?: number | null | undefined;
@@ -241,9 +244,9 @@ export type LeadsQueryVariables = Exact<{
 }>;
 
 
-export type LeadsQuery = { readonly leads: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly company: string | null } | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type LeadsQuery = { readonly leads: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly company: string | null } | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
-export type ListedLeadFragment = { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly company: string | null } | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } };
+export type ListedLeadFragment = { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly company: string | null } | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } };
 
 export type LeadCountsQueryVariables = Exact<{
   search?: string | null | undefined;
@@ -252,6 +255,9 @@ export type LeadCountsQueryVariables = Exact<{
   owner?: string | null | undefined;
   locale?: Locale | null | undefined;
   source?: string | null | undefined;
+  campaign?: string | null | undefined;
+  projectType?: string | null | undefined;
+  consent?: string | null | undefined;
   currency?: string | null | undefined;
   amountFrom?: number | null | undefined;
   amountTo?: number | null | undefined;
@@ -274,11 +280,22 @@ export type LeadQueryVariables = Exact<{
 }>;
 
 
-export type LeadQuery = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } | null };
+export type LeadQuery = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } | null };
 
-export type WholeLeadFragment = { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null };
+export type WholeLeadFragment = { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null };
 
-export type OneEntryFragment = { readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string };
+export type BriefLeadFragment = { readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } };
+
+export type PersonQueryVariables = Exact<{
+  email: string;
+}>;
+
+
+export type PersonQuery = { readonly person: { readonly leads: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }>, readonly consents: ReadonlyArray<{ readonly consent: { readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null } }>, readonly sessions: ReadonlyArray<{ readonly id: string, readonly lastSeen: string, readonly count: number, readonly firstName: string | null, readonly email: string | null, readonly consent: { readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null } | null }> } };
+
+export type AnswerFragment = { readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null };
+
+export type OneEntryFragment = { readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string };
 
 export type AuditQueryVariables = Exact<{
   first: number;
@@ -286,31 +303,40 @@ export type AuditQueryVariables = Exact<{
 }>;
 
 
-export type AuditQuery = { readonly audit: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type AuditQuery = { readonly audit: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
-export type SessionsQueryVariables = Exact<{ [key: string]: never; }>;
+export type OperatorNamesQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type SessionsQuery = { readonly operatorSessions: ReadonlyArray<{ readonly id: string, readonly actor: string, readonly role: Role, readonly startedAt: string, readonly expiresAt: string }> };
+export type OperatorNamesQuery = { readonly operatorNames: ReadonlyArray<string> };
 
-export type EndSessionMutationVariables = Exact<{
+export type LoginsQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type LoginsQuery = { readonly logins: ReadonlyArray<{ readonly id: string, readonly actor: string, readonly role: Role, readonly startedAt: string, readonly expiresAt: string }> };
+
+export type EndLoginMutationVariables = Exact<{
   id: string | number;
 }>;
 
 
-export type EndSessionMutation = { readonly endOperatorSession: { readonly id: string } };
+export type EndLoginMutation = { readonly endLogin: { readonly id: string } };
 
 export type TouchFragment = { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null };
 
-export type OneDeliveryFragment = { readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> };
+export type OneDeliveryFragment = { readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> };
 
 export type LeadExportQueryVariables = Exact<{
   search?: string | null | undefined;
+  email?: string | null | undefined;
   state?: LeadState | null | undefined;
   status?: LeadStatus | null | undefined;
   owner?: string | null | undefined;
   locale?: Locale | null | undefined;
   source?: string | null | undefined;
+  campaign?: string | null | undefined;
+  projectType?: string | null | undefined;
+  consent?: string | null | undefined;
   currency?: string | null | undefined;
   amountFrom?: number | null | undefined;
   amountTo?: number | null | undefined;
@@ -339,7 +365,7 @@ export type DeliveriesQueryVariables = Exact<{
 }>;
 
 
-export type DeliveriesQuery = { readonly deliveries: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly lead: { readonly reference: string, readonly contact: { readonly firstName: string, readonly lastName: string, readonly company: string | null } | null } | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type DeliveriesQuery = { readonly deliveries: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly email: string | null, readonly lead: { readonly reference: string, readonly contact: { readonly firstName: string, readonly lastName: string, readonly company: string | null } | null } | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export type FunnelQueryVariables = Exact<{
   since?: string | null | undefined;
@@ -353,7 +379,12 @@ export type FunnelQuery = { readonly funnel: { readonly steps: ReadonlyArray<{ r
 export type HealthQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type HealthQuery = { readonly serviceHealth: { readonly version: string, readonly checks: ReadonlyArray<{ readonly name: string, readonly state: HealthState, readonly detail: string | null, readonly advice: string | null }>, readonly content: ReadonlyArray<{ readonly locale: Locale, readonly fetchedAt: string | null, readonly documents: number }>, readonly cache: { readonly type: string, readonly size: number, readonly available: boolean } } };
+export type HealthQuery = { readonly serviceHealth: { readonly version: string, readonly checks: ReadonlyArray<{ readonly name: string, readonly state: HealthState, readonly detail: string | null, readonly advice: string | null }>, readonly cache: { readonly type: string, readonly size: number, readonly available: boolean } } };
+
+export type ContentHealthQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type ContentHealthQuery = { readonly contentHealth: ReadonlyArray<{ readonly locale: Locale, readonly fetchedAt: string | null, readonly documents: number, readonly types: ReadonlyArray<{ readonly type: string, readonly updatedAt: string | null }> }> };
 
 export type AttentionQueryVariables = Exact<{
   sales: boolean;
@@ -367,15 +398,16 @@ export type RetryDeliveryMutationVariables = Exact<{
 }>;
 
 
-export type RetryDeliveryMutation = { readonly retryDelivery: { readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> } };
+export type RetryDeliveryMutation = { readonly retryDelivery: { readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> } };
 
 export type ResendLeadMutationVariables = Exact<{
   id: string | number;
   target: DeliveryTarget;
+  email?: string | null | undefined;
 }>;
 
 
-export type ResendLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+export type ResendLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
 
 export type ReleaseLeadMutationVariables = Exact<{
   id: string | number;
@@ -383,7 +415,7 @@ export type ReleaseLeadMutationVariables = Exact<{
 }>;
 
 
-export type ReleaseLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+export type ReleaseLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
 
 export type RejectLeadMutationVariables = Exact<{
   id: string | number;
@@ -391,7 +423,7 @@ export type RejectLeadMutationVariables = Exact<{
 }>;
 
 
-export type RejectLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+export type RejectLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
 
 export type AssignLeadMutationVariables = Exact<{
   id: string | number;
@@ -399,7 +431,7 @@ export type AssignLeadMutationVariables = Exact<{
 }>;
 
 
-export type AssignLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+export type AssignLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
 
 export type SetLeadStatusMutationVariables = Exact<{
   id: string | number;
@@ -407,7 +439,7 @@ export type SetLeadStatusMutationVariables = Exact<{
 }>;
 
 
-export type SetLeadStatusMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+export type SetLeadStatusMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
 
 export type AddLeadNoteMutationVariables = Exact<{
   id: string | number;
@@ -415,7 +447,7 @@ export type AddLeadNoteMutationVariables = Exact<{
 }>;
 
 
-export type AddLeadNoteMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+export type AddLeadNoteMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
 
 export type SetLeadOutcomeMutationVariables = Exact<{
   id: string | number;
@@ -425,7 +457,7 @@ export type SetLeadOutcomeMutationVariables = Exact<{
 }>;
 
 
-export type SetLeadOutcomeMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+export type SetLeadOutcomeMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
 
 export type WithdrawConsentMutationVariables = Exact<{
   id: string | number;
@@ -433,7 +465,7 @@ export type WithdrawConsentMutationVariables = Exact<{
 }>;
 
 
-export type WithdrawConsentMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+export type WithdrawConsentMutation = { readonly withdrawConsent: { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } | null } };
 
 export type EraseLeadsMutationVariables = Exact<{
   email: string;
@@ -530,6 +562,7 @@ export const ListedLeadFragmentDoc = new TypedDocumentString(`
     min
     max
     currency
+    toBeAgreed
   }
 }
     `, {"fragmentName":"ListedLead"}) as unknown as TypedDocumentString<ListedLeadFragment, unknown>;
@@ -544,6 +577,32 @@ export const TouchFragmentDoc = new TypedDocumentString(`
   landingPage
 }
     `, {"fragmentName":"Touch"}) as unknown as TypedDocumentString<TouchFragment, unknown>;
+export const AnswerFragmentDoc = new TypedDocumentString(`
+    fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}
+    `, {"fragmentName":"Answer"}) as unknown as TypedDocumentString<AnswerFragment, unknown>;
+export const BriefLeadFragmentDoc = new TypedDocumentString(`
+    fragment BriefLead on Lead {
+  id
+  reference
+  submittedAt
+  state
+  selections {
+    projectType
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+}
+    `, {"fragmentName":"BriefLead"}) as unknown as TypedDocumentString<BriefLeadFragment, unknown>;
 export const OneDeliveryFragmentDoc = new TypedDocumentString(`
     fragment OneDelivery on Delivery {
   id
@@ -555,6 +614,7 @@ export const OneDeliveryFragmentDoc = new TypedDocumentString(`
   attemptCount
   maxAttempts
   reason
+  email
   attempts {
     at
     error
@@ -565,7 +625,7 @@ export const OneEntryFragmentDoc = new TypedDocumentString(`
     fragment OneEntry on AuditEntry {
   id
   at
-  actor
+  name
   action
   lead
   detail
@@ -596,12 +656,14 @@ export const WholeLeadFragmentDoc = new TypedDocumentString(`
     min
     max
     currency
+    toBeAgreed
   }
   priceStatus
   sentEstimate {
     min
     max
     currency
+    toBeAgreed
   }
   message
   attribution {
@@ -611,26 +673,11 @@ export const WholeLeadFragmentDoc = new TypedDocumentString(`
     ...Touch
   }
   consents {
-    purpose
-    given
-    text
-    siteWording
-    withdrawnAt
+    ...Answer
   }
   noMailReason
   sameAddress {
-    id
-    reference
-    submittedAt
-    state
-    selections {
-      projectType
-    }
-    estimate {
-      min
-      max
-      currency
-    }
+    ...BriefLead
   }
   owner
   status
@@ -654,10 +701,32 @@ export const WholeLeadFragmentDoc = new TypedDocumentString(`
     ...OneEntry
   }
 }
-    fragment OneEntry on AuditEntry {
+    fragment BriefLead on Lead {
+  id
+  reference
+  submittedAt
+  state
+  selections {
+    projectType
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+}
+fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}
+fragment OneEntry on AuditEntry {
   id
   at
-  actor
+  name
   action
   lead
   detail
@@ -681,6 +750,7 @@ fragment OneDelivery on Delivery {
   attemptCount
   maxAttempts
   reason
+  email
   attempts {
     at
     error
@@ -696,7 +766,7 @@ export const OutcomeFragmentDoc = new TypedDocumentString(`
 }
     `, {"fragmentName":"Outcome"}) as unknown as TypedDocumentString<OutcomeFragment, unknown>;
 export const LeadsDocument = new TypedDocumentString(`
-    query Leads($search: String, $state: LeadState, $status: LeadStatus, $owner: String, $locale: Locale, $source: String, $currency: String, $amountFrom: Float, $amountTo: Float, $since: DateTime, $until: DateTime, $sort: LeadSort!, $first: Int!, $after: String) {
+    query Leads($search: String, $state: LeadState, $status: LeadStatus, $owner: String, $locale: Locale, $source: String, $campaign: String, $projectType: String, $consent: String, $currency: String, $amountFrom: Float, $amountTo: Float, $since: DateTime, $until: DateTime, $sort: LeadSort!, $first: Int!, $after: String) {
   leads(
     search: $search
     state: $state
@@ -704,6 +774,9 @@ export const LeadsDocument = new TypedDocumentString(`
     owner: $owner
     locale: $locale
     source: $source
+    campaign: $campaign
+    projectType: $projectType
+    consent: $consent
     currency: $currency
     amountFrom: $amountFrom
     amountTo: $amountTo
@@ -744,10 +817,11 @@ export const LeadsDocument = new TypedDocumentString(`
     min
     max
     currency
+    toBeAgreed
   }
 }`) as unknown as TypedDocumentString<LeadsQuery, LeadsQueryVariables>;
 export const LeadCountsDocument = new TypedDocumentString(`
-    query LeadCounts($search: String, $state: LeadState, $status: LeadStatus, $owner: String, $locale: Locale, $source: String, $currency: String, $amountFrom: Float, $amountTo: Float, $since: DateTime, $until: DateTime) {
+    query LeadCounts($search: String, $state: LeadState, $status: LeadStatus, $owner: String, $locale: Locale, $source: String, $campaign: String, $projectType: String, $consent: String, $currency: String, $amountFrom: Float, $amountTo: Float, $since: DateTime, $until: DateTime) {
   leads(
     search: $search
     state: $state
@@ -755,6 +829,9 @@ export const LeadCountsDocument = new TypedDocumentString(`
     owner: $owner
     locale: $locale
     source: $source
+    campaign: $campaign
+    projectType: $projectType
+    consent: $consent
     currency: $currency
     amountFrom: $amountFrom
     amountTo: $amountTo
@@ -813,12 +890,14 @@ export const LeadDocument = new TypedDocumentString(`
     min
     max
     currency
+    toBeAgreed
   }
   priceStatus
   sentEstimate {
     min
     max
     currency
+    toBeAgreed
   }
   message
   attribution {
@@ -828,26 +907,11 @@ export const LeadDocument = new TypedDocumentString(`
     ...Touch
   }
   consents {
-    purpose
-    given
-    text
-    siteWording
-    withdrawnAt
+    ...Answer
   }
   noMailReason
   sameAddress {
-    id
-    reference
-    submittedAt
-    state
-    selections {
-      projectType
-    }
-    estimate {
-      min
-      max
-      currency
-    }
+    ...BriefLead
   }
   owner
   status
@@ -871,10 +935,32 @@ export const LeadDocument = new TypedDocumentString(`
     ...OneEntry
   }
 }
+fragment BriefLead on Lead {
+  id
+  reference
+  submittedAt
+  state
+  selections {
+    projectType
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+}
+fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}
 fragment OneEntry on AuditEntry {
   id
   at
-  actor
+  name
   action
   lead
   detail
@@ -898,11 +984,60 @@ fragment OneDelivery on Delivery {
   attemptCount
   maxAttempts
   reason
+  email
   attempts {
     at
     error
   }
 }`) as unknown as TypedDocumentString<LeadQuery, LeadQueryVariables>;
+export const PersonDocument = new TypedDocumentString(`
+    query Person($email: String!) {
+  person(email: $email) {
+    leads {
+      ...BriefLead
+      consents {
+        ...Answer
+      }
+    }
+    consents {
+      consent {
+        ...Answer
+      }
+    }
+    sessions {
+      id
+      lastSeen
+      count
+      firstName
+      email
+      consent {
+        ...Answer
+      }
+    }
+  }
+}
+    fragment BriefLead on Lead {
+  id
+  reference
+  submittedAt
+  state
+  selections {
+    projectType
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+}
+fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}`) as unknown as TypedDocumentString<PersonQuery, PersonQueryVariables>;
 export const AuditDocument = new TypedDocumentString(`
     query Audit($first: Int!, $after: String) {
   audit(first: $first, after: $after) {
@@ -920,14 +1055,19 @@ export const AuditDocument = new TypedDocumentString(`
     fragment OneEntry on AuditEntry {
   id
   at
-  actor
+  name
   action
   lead
   detail
 }`) as unknown as TypedDocumentString<AuditQuery, AuditQueryVariables>;
-export const SessionsDocument = new TypedDocumentString(`
-    query Sessions {
-  operatorSessions {
+export const OperatorNamesDocument = new TypedDocumentString(`
+    query OperatorNames {
+  operatorNames
+}
+    `) as unknown as TypedDocumentString<OperatorNamesQuery, OperatorNamesQueryVariables>;
+export const LoginsDocument = new TypedDocumentString(`
+    query Logins {
+  logins {
     id
     actor
     role
@@ -935,23 +1075,27 @@ export const SessionsDocument = new TypedDocumentString(`
     expiresAt
   }
 }
-    `) as unknown as TypedDocumentString<SessionsQuery, SessionsQueryVariables>;
-export const EndSessionDocument = new TypedDocumentString(`
-    mutation EndSession($id: ID!) {
-  endOperatorSession(id: $id) {
+    `) as unknown as TypedDocumentString<LoginsQuery, LoginsQueryVariables>;
+export const EndLoginDocument = new TypedDocumentString(`
+    mutation EndLogin($id: ID!) {
+  endLogin(id: $id) {
     id
   }
 }
-    `) as unknown as TypedDocumentString<EndSessionMutation, EndSessionMutationVariables>;
+    `) as unknown as TypedDocumentString<EndLoginMutation, EndLoginMutationVariables>;
 export const LeadExportDocument = new TypedDocumentString(`
-    query LeadExport($search: String, $state: LeadState, $status: LeadStatus, $owner: String, $locale: Locale, $source: String, $currency: String, $amountFrom: Float, $amountTo: Float, $since: DateTime, $until: DateTime, $sort: LeadSort!, $first: Int!, $after: String) {
+    query LeadExport($search: String, $email: String, $state: LeadState, $status: LeadStatus, $owner: String, $locale: Locale, $source: String, $campaign: String, $projectType: String, $consent: String, $currency: String, $amountFrom: Float, $amountTo: Float, $since: DateTime, $until: DateTime, $sort: LeadSort!, $first: Int!, $after: String) {
   leads(
     search: $search
+    email: $email
     state: $state
     status: $status
     owner: $owner
     locale: $locale
     source: $source
+    campaign: $campaign
+    projectType: $projectType
+    consent: $consent
     currency: $currency
     amountFrom: $amountFrom
     amountTo: $amountTo
@@ -1013,6 +1157,7 @@ export const DeliveriesDocument = new TypedDocumentString(`
   attemptCount
   maxAttempts
   reason
+  email
   attempts {
     at
     error
@@ -1068,11 +1213,6 @@ export const HealthDocument = new TypedDocumentString(`
       detail
       advice
     }
-    content {
-      locale
-      fetchedAt
-      documents
-    }
     cache {
       type
       size
@@ -1081,6 +1221,19 @@ export const HealthDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<HealthQuery, HealthQueryVariables>;
+export const ContentHealthDocument = new TypedDocumentString(`
+    query ContentHealth {
+  contentHealth {
+    locale
+    fetchedAt
+    documents
+    types {
+      type
+      updatedAt
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ContentHealthQuery, ContentHealthQueryVariables>;
 export const AttentionDocument = new TypedDocumentString(`
     query Attention($sales: Boolean!) {
   inReview: leads(state: IN_REVIEW, first: 10) {
@@ -1115,14 +1268,15 @@ export const RetryDeliveryDocument = new TypedDocumentString(`
   attemptCount
   maxAttempts
   reason
+  email
   attempts {
     at
     error
   }
 }`) as unknown as TypedDocumentString<RetryDeliveryMutation, RetryDeliveryMutationVariables>;
 export const ResendLeadDocument = new TypedDocumentString(`
-    mutation ResendLead($id: ID!, $target: DeliveryTarget!) {
-  lead: resendLead(id: $id, target: $target) {
+    mutation ResendLead($id: ID!, $target: DeliveryTarget!, $email: String) {
+  lead: resendLead(id: $id, target: $target, email: $email) {
     ...WholeLead
   }
 }
@@ -1150,12 +1304,14 @@ export const ResendLeadDocument = new TypedDocumentString(`
     min
     max
     currency
+    toBeAgreed
   }
   priceStatus
   sentEstimate {
     min
     max
     currency
+    toBeAgreed
   }
   message
   attribution {
@@ -1165,26 +1321,11 @@ export const ResendLeadDocument = new TypedDocumentString(`
     ...Touch
   }
   consents {
-    purpose
-    given
-    text
-    siteWording
-    withdrawnAt
+    ...Answer
   }
   noMailReason
   sameAddress {
-    id
-    reference
-    submittedAt
-    state
-    selections {
-      projectType
-    }
-    estimate {
-      min
-      max
-      currency
-    }
+    ...BriefLead
   }
   owner
   status
@@ -1208,10 +1349,32 @@ export const ResendLeadDocument = new TypedDocumentString(`
     ...OneEntry
   }
 }
+fragment BriefLead on Lead {
+  id
+  reference
+  submittedAt
+  state
+  selections {
+    projectType
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+}
+fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}
 fragment OneEntry on AuditEntry {
   id
   at
-  actor
+  name
   action
   lead
   detail
@@ -1235,6 +1398,7 @@ fragment OneDelivery on Delivery {
   attemptCount
   maxAttempts
   reason
+  email
   attempts {
     at
     error
@@ -1270,12 +1434,14 @@ export const ReleaseLeadDocument = new TypedDocumentString(`
     min
     max
     currency
+    toBeAgreed
   }
   priceStatus
   sentEstimate {
     min
     max
     currency
+    toBeAgreed
   }
   message
   attribution {
@@ -1285,26 +1451,11 @@ export const ReleaseLeadDocument = new TypedDocumentString(`
     ...Touch
   }
   consents {
-    purpose
-    given
-    text
-    siteWording
-    withdrawnAt
+    ...Answer
   }
   noMailReason
   sameAddress {
-    id
-    reference
-    submittedAt
-    state
-    selections {
-      projectType
-    }
-    estimate {
-      min
-      max
-      currency
-    }
+    ...BriefLead
   }
   owner
   status
@@ -1328,10 +1479,32 @@ export const ReleaseLeadDocument = new TypedDocumentString(`
     ...OneEntry
   }
 }
+fragment BriefLead on Lead {
+  id
+  reference
+  submittedAt
+  state
+  selections {
+    projectType
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+}
+fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}
 fragment OneEntry on AuditEntry {
   id
   at
-  actor
+  name
   action
   lead
   detail
@@ -1355,6 +1528,7 @@ fragment OneDelivery on Delivery {
   attemptCount
   maxAttempts
   reason
+  email
   attempts {
     at
     error
@@ -1390,12 +1564,14 @@ export const RejectLeadDocument = new TypedDocumentString(`
     min
     max
     currency
+    toBeAgreed
   }
   priceStatus
   sentEstimate {
     min
     max
     currency
+    toBeAgreed
   }
   message
   attribution {
@@ -1405,26 +1581,11 @@ export const RejectLeadDocument = new TypedDocumentString(`
     ...Touch
   }
   consents {
-    purpose
-    given
-    text
-    siteWording
-    withdrawnAt
+    ...Answer
   }
   noMailReason
   sameAddress {
-    id
-    reference
-    submittedAt
-    state
-    selections {
-      projectType
-    }
-    estimate {
-      min
-      max
-      currency
-    }
+    ...BriefLead
   }
   owner
   status
@@ -1448,10 +1609,32 @@ export const RejectLeadDocument = new TypedDocumentString(`
     ...OneEntry
   }
 }
+fragment BriefLead on Lead {
+  id
+  reference
+  submittedAt
+  state
+  selections {
+    projectType
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+}
+fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}
 fragment OneEntry on AuditEntry {
   id
   at
-  actor
+  name
   action
   lead
   detail
@@ -1475,6 +1658,7 @@ fragment OneDelivery on Delivery {
   attemptCount
   maxAttempts
   reason
+  email
   attempts {
     at
     error
@@ -1510,12 +1694,14 @@ export const AssignLeadDocument = new TypedDocumentString(`
     min
     max
     currency
+    toBeAgreed
   }
   priceStatus
   sentEstimate {
     min
     max
     currency
+    toBeAgreed
   }
   message
   attribution {
@@ -1525,26 +1711,11 @@ export const AssignLeadDocument = new TypedDocumentString(`
     ...Touch
   }
   consents {
-    purpose
-    given
-    text
-    siteWording
-    withdrawnAt
+    ...Answer
   }
   noMailReason
   sameAddress {
-    id
-    reference
-    submittedAt
-    state
-    selections {
-      projectType
-    }
-    estimate {
-      min
-      max
-      currency
-    }
+    ...BriefLead
   }
   owner
   status
@@ -1568,10 +1739,32 @@ export const AssignLeadDocument = new TypedDocumentString(`
     ...OneEntry
   }
 }
+fragment BriefLead on Lead {
+  id
+  reference
+  submittedAt
+  state
+  selections {
+    projectType
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+}
+fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}
 fragment OneEntry on AuditEntry {
   id
   at
-  actor
+  name
   action
   lead
   detail
@@ -1595,6 +1788,7 @@ fragment OneDelivery on Delivery {
   attemptCount
   maxAttempts
   reason
+  email
   attempts {
     at
     error
@@ -1630,12 +1824,14 @@ export const SetLeadStatusDocument = new TypedDocumentString(`
     min
     max
     currency
+    toBeAgreed
   }
   priceStatus
   sentEstimate {
     min
     max
     currency
+    toBeAgreed
   }
   message
   attribution {
@@ -1645,26 +1841,11 @@ export const SetLeadStatusDocument = new TypedDocumentString(`
     ...Touch
   }
   consents {
-    purpose
-    given
-    text
-    siteWording
-    withdrawnAt
+    ...Answer
   }
   noMailReason
   sameAddress {
-    id
-    reference
-    submittedAt
-    state
-    selections {
-      projectType
-    }
-    estimate {
-      min
-      max
-      currency
-    }
+    ...BriefLead
   }
   owner
   status
@@ -1688,10 +1869,32 @@ export const SetLeadStatusDocument = new TypedDocumentString(`
     ...OneEntry
   }
 }
+fragment BriefLead on Lead {
+  id
+  reference
+  submittedAt
+  state
+  selections {
+    projectType
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+}
+fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}
 fragment OneEntry on AuditEntry {
   id
   at
-  actor
+  name
   action
   lead
   detail
@@ -1715,6 +1918,7 @@ fragment OneDelivery on Delivery {
   attemptCount
   maxAttempts
   reason
+  email
   attempts {
     at
     error
@@ -1750,12 +1954,14 @@ export const AddLeadNoteDocument = new TypedDocumentString(`
     min
     max
     currency
+    toBeAgreed
   }
   priceStatus
   sentEstimate {
     min
     max
     currency
+    toBeAgreed
   }
   message
   attribution {
@@ -1765,26 +1971,11 @@ export const AddLeadNoteDocument = new TypedDocumentString(`
     ...Touch
   }
   consents {
-    purpose
-    given
-    text
-    siteWording
-    withdrawnAt
+    ...Answer
   }
   noMailReason
   sameAddress {
-    id
-    reference
-    submittedAt
-    state
-    selections {
-      projectType
-    }
-    estimate {
-      min
-      max
-      currency
-    }
+    ...BriefLead
   }
   owner
   status
@@ -1808,10 +1999,32 @@ export const AddLeadNoteDocument = new TypedDocumentString(`
     ...OneEntry
   }
 }
+fragment BriefLead on Lead {
+  id
+  reference
+  submittedAt
+  state
+  selections {
+    projectType
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+}
+fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}
 fragment OneEntry on AuditEntry {
   id
   at
-  actor
+  name
   action
   lead
   detail
@@ -1835,6 +2048,7 @@ fragment OneDelivery on Delivery {
   attemptCount
   maxAttempts
   reason
+  email
   attempts {
     at
     error
@@ -1875,12 +2089,14 @@ export const SetLeadOutcomeDocument = new TypedDocumentString(`
     min
     max
     currency
+    toBeAgreed
   }
   priceStatus
   sentEstimate {
     min
     max
     currency
+    toBeAgreed
   }
   message
   attribution {
@@ -1890,26 +2106,11 @@ export const SetLeadOutcomeDocument = new TypedDocumentString(`
     ...Touch
   }
   consents {
-    purpose
-    given
-    text
-    siteWording
-    withdrawnAt
+    ...Answer
   }
   noMailReason
   sameAddress {
-    id
-    reference
-    submittedAt
-    state
-    selections {
-      projectType
-    }
-    estimate {
-      min
-      max
-      currency
-    }
+    ...BriefLead
   }
   owner
   status
@@ -1933,10 +2134,32 @@ export const SetLeadOutcomeDocument = new TypedDocumentString(`
     ...OneEntry
   }
 }
+fragment BriefLead on Lead {
+  id
+  reference
+  submittedAt
+  state
+  selections {
+    projectType
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+}
+fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}
 fragment OneEntry on AuditEntry {
   id
   at
-  actor
+  name
   action
   lead
   detail
@@ -1960,6 +2183,7 @@ fragment OneDelivery on Delivery {
   attemptCount
   maxAttempts
   reason
+  email
   attempts {
     at
     error
@@ -1967,8 +2191,10 @@ fragment OneDelivery on Delivery {
 }`) as unknown as TypedDocumentString<SetLeadOutcomeMutation, SetLeadOutcomeMutationVariables>;
 export const WithdrawConsentDocument = new TypedDocumentString(`
     mutation WithdrawConsent($id: ID!, $purpose: String!) {
-  lead: withdrawConsent(id: $id, purpose: $purpose) {
-    ...WholeLead
+  withdrawConsent(id: $id, purpose: $purpose) {
+    lead {
+      ...WholeLead
+    }
   }
 }
     fragment WholeLead on Lead {
@@ -1995,12 +2221,14 @@ export const WithdrawConsentDocument = new TypedDocumentString(`
     min
     max
     currency
+    toBeAgreed
   }
   priceStatus
   sentEstimate {
     min
     max
     currency
+    toBeAgreed
   }
   message
   attribution {
@@ -2010,26 +2238,11 @@ export const WithdrawConsentDocument = new TypedDocumentString(`
     ...Touch
   }
   consents {
-    purpose
-    given
-    text
-    siteWording
-    withdrawnAt
+    ...Answer
   }
   noMailReason
   sameAddress {
-    id
-    reference
-    submittedAt
-    state
-    selections {
-      projectType
-    }
-    estimate {
-      min
-      max
-      currency
-    }
+    ...BriefLead
   }
   owner
   status
@@ -2053,10 +2266,32 @@ export const WithdrawConsentDocument = new TypedDocumentString(`
     ...OneEntry
   }
 }
+fragment BriefLead on Lead {
+  id
+  reference
+  submittedAt
+  state
+  selections {
+    projectType
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+}
+fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}
 fragment OneEntry on AuditEntry {
   id
   at
-  actor
+  name
   action
   lead
   detail
@@ -2080,6 +2315,7 @@ fragment OneDelivery on Delivery {
   attemptCount
   maxAttempts
   reason
+  email
   attempts {
     at
     error
