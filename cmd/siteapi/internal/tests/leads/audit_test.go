@@ -18,10 +18,7 @@ func TestAudit(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t)
 
-	bot := apptest.NewLead("bot")
-	bot["website"] = "https://spam.example"
-	_, answer := s.Post("/api/quote/submit", bot)
-	spam, _ := answer["submissionId"].(string)
+	spam := submitSpam(s, "bot")
 	id := s.Submit("one")
 	s.Arrives(id)
 	shown := s.Submit("shown")
@@ -215,10 +212,7 @@ func TestAuditOfWhatIsRefused(t *testing.T) {
 	s, b := newOperatedSite(t)
 	id := s.Submit("one")
 	s.Arrives(id)
-	bot := apptest.NewLead("bot")
-	bot["website"] = "https://spam.example"
-	_, answer := s.Post("/api/quote/submit", bot)
-	spam, _ := answer["submissionId"].(string)
+	spam := submitSpam(s, "bot")
 
 	for operation, want := range map[string]string{
 		`resendLead(id: "` + id + `", target: WEBHOOK) { id }`: "BAD_USER_INPUT",

@@ -35,10 +35,7 @@ func testOperatorFields(t *testing.T, s *apptest.Site, b *apptest.Browser) {
 
 	stefania := person("one", "Ștefania", "Țurcanu")
 	person("two", "Ana", "Núñez")
-	bot := apptest.NewLead("bot")
-	bot["website"] = "https://spam.example"
-	_, answer := s.Post("/api/quote/submit", bot)
-	spam, _ := answer["submissionId"].(string)
+	spam := submitSpam(s, "bot")
 	s.Arrives(stefania)
 
 	found := func(arguments string) (ids []string) {
@@ -205,10 +202,7 @@ func testOperatorFields(t *testing.T, s *apptest.Site, b *apptest.Browser) {
 // the others are told.
 func decideAtOnce(t *testing.T, s *apptest.Site, expecting func(field, id string, state lead.State) string) {
 	t.Helper()
-	bot := apptest.NewLead("decided-at-once")
-	bot["website"] = "https://spam.example"
-	_, answer := s.Post("/api/quote/submit", bot)
-	id, _ := answer["submissionId"].(string)
+	id := submitSpam(s, "decided-at-once")
 
 	codes := make(chan string, 8)
 	for i := range cap(codes) {

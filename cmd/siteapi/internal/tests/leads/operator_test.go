@@ -13,3 +13,13 @@ func newOperatedSite(t *testing.T, env ...string) (*apptest.Site, *apptest.Brows
 	s := apptest.NewSite(t, append(env, "ADMIN_ADDR="+admin, "ADMIN_API_TOKEN=secret-of-operators")...).Start()
 	return s, &apptest.Browser{T: t, Base: "http://" + admin}
 }
+
+// submitSpam submits a lead that goes into review, and returns its id.
+func submitSpam(s *apptest.Site, session string) string {
+	s.T.Helper()
+	bot := apptest.NewLead(session)
+	bot["website"] = "https://spam.example"
+	_, answer := s.Post("/api/quote/submit", bot)
+	id, _ := answer["submissionId"].(string)
+	return id
+}

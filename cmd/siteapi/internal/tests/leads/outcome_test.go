@@ -23,10 +23,7 @@ func TestOutcomes(t *testing.T) {
 func testOutcomes(t *testing.T, s *apptest.Site, b *apptest.Browser) {
 	id := s.Submit("one")
 	s.Arrives(id)
-	bot := apptest.NewLead("bot")
-	bot["website"] = "https://spam.example"
-	_, answer := s.Post("/api/quote/submit", bot)
-	inReview, _ := answer["submissionId"].(string)
+	inReview := submitSpam(s, "bot")
 
 	set := func(id, arguments string) (outcome, code string) {
 		t.Helper()

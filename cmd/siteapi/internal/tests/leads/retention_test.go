@@ -137,14 +137,7 @@ func TestRetentionKeepsConsents(t *testing.T) {
 		submitAt(s, t, name, 49*time.Hour,
 			lead.Consent{Purpose: "news", Given: true, Text: "Send me news"},
 			lead.Consent{Purpose: "calls", Text: "Call me"})
-		apptest.Eventually(t, name+" arrives", func() bool {
-			for _, d := range s.Deliveries(name) {
-				if !d.State.Ended() {
-					return false
-				}
-			}
-			return true
-		})
+		apptest.Eventually(t, name+" arrives", func() bool { return ended(s, name) })
 	}
 
 	s.Stop()

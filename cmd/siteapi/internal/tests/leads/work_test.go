@@ -225,10 +225,7 @@ func changesSeveral(t *testing.T, s *apptest.Site, b *apptest.Browser) {
 
 	var spam []string
 	for i := range 4 {
-		bot := apptest.NewLead(fmt.Sprint("several-", i))
-		bot["website"] = "https://spam.example"
-		_, answer := s.Post("/api/quote/submit", bot)
-		spam = append(spam, answer["submissionId"].(string))
+		spam = append(spam, submitSpam(s, fmt.Sprint("several-", i)))
 	}
 	list := `ids: ["` + strings.Join(spam, `", "`) + `", "nosuch12", "` + spam[0] + `"]`
 	rest := strings.Join(spam[1:], ":CONFLICT ") + ":CONFLICT nosuch12:NOT_FOUND"
