@@ -15,6 +15,7 @@ import (
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/memory"
 	"siteapi/integrations/cms"
+	"siteapi/integrations/store"
 	"siteapi/schema"
 )
 
@@ -253,4 +254,42 @@ func eventually(t *testing.T, ok func() bool) {
 		}
 	}
 	t.Fatal("it did not happen within a minute")
+}
+
+// brokenRules is a CMS whose rules of prices can't be used.
+type brokenRules struct{ scriptedCMS }
+
+func (*brokenRules) Fetch(context.Context, cms.Query) ([]cms.Document, error) {
+	return []cms.Document{{ID: cms.RulesType, Type: cms.RulesType, Fields: json.RawMessage(`{"roundTo":0}`)}}, nil
+}
+
+// noPrices is a database that can't be read, and counts what it is to store.
+type noPrices struct {
+	store.Prices
+	stored atomic.Int64
+}
+
+func (*noPrices) CurrentPriceRules(context.Context, string) (store.PriceRules, error) {
+	return store.PriceRules{}, store.ErrUnavailable
+}
+
+func (p *noPrices) UsePriceRules(context.Context, store.PriceRules, time.Time) error {
+	p.stored.Add(1)
+	return nil
+}
+
+// While the last usable rules can't be read, unusable ones don't replace them.
+func TestUnusableRulesReplaceNone(t *testing.T) {
+	t.Parallel()
+	prices := &noPrices{}
+	s := newService(t, &brokenRules{}, t.TempDir(), &clock{})
+	s.Prices = prices
+
+	snap, err := s.Read(t.Context(), schema.LocaleEn)
+	if err != nil || !snap.RulesUnusable {
+		t.Fatalf("read %+v, %v", snap, err)
+	}
+	if err := s.Close(t.Context()); err != nil || prices.stored.Load() != 0 {
+		t.Errorf("rules were replaced %d times, %v", prices.stored.Load(), err)
+	}
 }

@@ -66,6 +66,11 @@ func TestPreview(t *testing.T) {
 		}
 	}
 
+	pdf := s.Do("GET", "/api/quote/pdf?id="+s.Submit(t, "preview"), "", previewAuth, askDrafts)
+	if pdf.Status != 200 || pdf.Header.Get("Cache-Control") != "private, no-store" || pdf.Header.Get("ETag") != "" {
+		t.Errorf("a document: %d %v", pdf.Status, pdf.Header)
+	}
+
 	for header, status := range map[string]int{
 		"X-Preview: published":        400,
 		"X-Preview: raw":              400,

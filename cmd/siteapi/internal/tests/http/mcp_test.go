@@ -148,6 +148,12 @@ func TestToolsByCaller(t *testing.T) {
 			t.Errorf("an assistant may %s", name)
 		}
 	}
+
+	s = apptest.Start(t, map[string]string{"ADMIN_PAGE": "on", "ADMIN_TOKENS": "bo:viewer:bo-0123456789abcdef"})
+	got = tools(s, "Authorization: Bearer bo-0123456789abcdef")
+	if !slices.Contains(got, "leads") || slices.Contains(got, "add_lead_note") {
+		t.Errorf("a viewer is offered %v", got)
+	}
 }
 
 // On this machine an assistant works on the database without a token, as the user of the machine.

@@ -18,7 +18,7 @@ import (
 )
 
 // Each page of leads or deliveries that shows contact data is an entry, and so is a search
-// that only counts. An entry does not say what was searched for.
+// that only counts, a person, and the preview of an erasure. An entry does not say what was searched for.
 func TestAuditOfLists(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t)
@@ -40,6 +40,14 @@ func TestAuditOfLists(t *testing.T) {
 		{`{ list: leads(first: 2) { csv pageInfo { endCursor } } }`, `EXPORTED  {"count":2}`},
 		{`{ list: leads(first: 2, after: "%s") { csv pageInfo { endCursor } } }`, `EXPORTED  {"count":1}`},
 		{`{ list: deliveries(first: 2` + deliveries, `LISTED  {"count":2,"of":"deliveries"}`},
+		{
+			`{ list: person(email: "one@example.com") { leads { id } } }`,
+			`LISTED  {"consents":0,"count":1,"searched":true,"sessions":0}`,
+		},
+		{
+			`mutation { list: eraseLeads(email: "one@example.com", dryRun: true) { left } }`,
+			`LISTED  {"count":1,"searched":true}`,
+		},
 	} {
 		body, _ := json.Marshal(object{"query": strings.Replace(c.operation, "%s", next, 1)})
 		_, answer := b.Send("POST", "/graphql", string(body), "Authorization: Bearer secret-of-operators")
