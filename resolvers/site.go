@@ -51,6 +51,7 @@ func (r *Resolver) siteSettings(ctx context.Context, id string) (*schema.SiteSet
 // contentChanged implements the root field of that name.
 func (r *Resolver) contentChanged(ctx context.Context) <-chan *schema.ContentChange {
 	events := make(chan *schema.ContentChange)
+
 	go func() {
 		defer close(events)
 		for changes := r.Content.FollowDrafts(ctx); ; {
@@ -66,5 +67,6 @@ func (r *Resolver) contentChanged(ctx context.Context) <-chan *schema.ContentCha
 			}
 		}
 	}()
+
 	return events
 }

@@ -149,6 +149,21 @@ func problemSchemas() object {
 
 // fieldErrorSchema describes schema.FieldError.
 func fieldErrorSchema() object {
+	bounds := object{
+		{"max", object{
+			{"type", "number"},
+			{"description", "Most characters or different items, or the largest number."},
+		}},
+		{"min", object{{"type", "number"}, {"description", "Smallest number."}}},
+		{"field", text("The other field that the code speaks of.")},
+		{"allowed", object{
+			{"type", "array"},
+			{"items", object{{"type", "string"}}},
+			{"description", "The values that are allowed."},
+		}},
+		{"type", text("The type that the value must have: string, number, integer, boolean or object.")},
+	}
+
 	return object{
 		{"type", "object"},
 		{"description", "One invalid field."},
@@ -162,20 +177,7 @@ func fieldErrorSchema() object {
 			{"params", object{
 				{"type", "object"},
 				{"description", "The bounds that the code speaks of, such as `{\"max\": 100}`."},
-				{"properties", object{
-					{"max", object{
-						{"type", "number"},
-						{"description", "Most characters or different items, or the largest number."},
-					}},
-					{"min", object{{"type", "number"}, {"description", "Smallest number."}}},
-					{"field", text("The other field that the code speaks of.")},
-					{"allowed", object{
-						{"type", "array"},
-						{"items", object{{"type", "string"}}},
-						{"description", "The values that are allowed."},
-					}},
-					{"type", text("The type that the value must have: string, number, integer, boolean or object.")},
-				}},
+				{"properties", bounds},
 			}},
 			{"message", text("What is wrong with it, in English.")},
 		}},

@@ -105,6 +105,7 @@ func (o Options) notSent(leadIDs []string, now time.Time) (list []lead.Delivery)
 		if c.Off == "" || !c.Name.BestEffort() {
 			continue
 		}
+
 		for _, id := range leadIDs {
 			list = append(list, lead.Delivery{
 				LeadID:     id,

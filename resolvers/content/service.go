@@ -196,6 +196,7 @@ func (c *Service) Health() (all []*schema.ContentHealth) {
 			FetchedAt: c.state(l, nil).fetchedAt,
 			Types:     []*schema.ContentTypeHealth{},
 		}
+
 		if latest := l.current(); latest != nil {
 			for _, name := range slices.Sorted(maps.Keys(latest.documents)) {
 				of := &schema.ContentTypeHealth{Type: name, Documents: len(latest.documents[name])}

@@ -181,14 +181,17 @@ func (h *Handler) writeResult(
 	switch {
 	case result == nil && r.Context().Err() != nil: // nobody reads an answer
 		w.WriteHeader(statusClientLeft)
+
 	case result == nil:
 		writeError(w, r, m, statusFor(m, schema.CodeUpstreamUnavailable), &schema.Error{
 			Code:       schema.CodeUpstreamUnavailable,
 			Message:    "The operation took too long.",
 			RetryAfter: time.Second,
 		})
+
 	case len(result.Data) == 0 && len(result.Errors) > 0: // nothing ran
 		writeErrors(w, r, m, statusFor(m, schema.ErrorCode(result.Errors[0])), result.Errors)
+
 	default:
 		if len(result.Errors) > 0 {
 			report(w, r, result.Errors)

@@ -292,11 +292,13 @@ func (o *Operation) argument(v *ast.VariableDefinition) (Argument, bool) {
 	for _, given := range o.Root.Arguments {
 		def := o.Root.Definition.Arguments.ForName(given.Name)
 		place := Argument{def.Name, def.Description, def.Type, nil, nil, def.Directives.ForName("constraint")}
+
 		if found, ok := o.place(place, given.Value, v.Variable); ok {
 			description := v.Description
 			if description == "" {
 				description = found.Description
 			}
+
 			return Argument{
 				Name:        v.Variable,
 				Description: describeBounds(description, found.constraint),

@@ -357,12 +357,14 @@ func (s *Sender) failure(ctx context.Context, op, to string, f *failed) error {
 	if e.Kind == upstream.Refused {
 		e.Pause = refusedPause
 	}
+
 	password, _ := s.options.URL.User.Password()
 	private := []string{to, password}
 	if user := s.options.URL.User.Username(); user != "" {
 		private = append(private, user)
 	}
 	e.Detail = upstream.Redact(f.err.Error(), private...)
+
 	answer, ok := errors.AsType[*textproto.Error](f.err)
 	if ok && f.step == recipient && noMailbox.MatchString(fmt.Sprint(answer.Code, " ", answer.Msg)) {
 		e.Err = mail.ErrNoMailbox

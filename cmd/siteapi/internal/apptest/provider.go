@@ -79,9 +79,12 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/.well-known/openid-configuration":
 		_ = json.NewEncoder(w).Encode(object{
-			"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token",
-			"jwks_uri": p.URL + "/keys", "id_token_signing_alg_values_supported": []string{"RS256"},
-			"scopes_supported": []string{"openid", "offline_access"},
+			"issuer":                                p.URL,
+			"authorization_endpoint":                p.URL + "/authorize",
+			"token_endpoint":                        p.URL + "/token",
+			"jwks_uri":                              p.URL + "/keys",
+			"id_token_signing_alg_values_supported": []string{"RS256"},
+			"scopes_supported":                      []string{"openid", "offline_access"},
 		})
 	case "/keys":
 		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{
@@ -124,8 +127,13 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	}
 
 	claims := map[string]any{
-		"iss": p.URL, "sub": "person-1", "aud": "siteapi", "nonce": nonce, "groups": p.Groups,
-		"iat": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix(),
+		"iss":    p.URL,
+		"sub":    "person-1",
+		"aud":    "siteapi",
+		"nonce":  nonce,
+		"groups": p.Groups,
+		"iat":    time.Now().Unix(),
+		"exp":    time.Now().Add(time.Minute).Unix(),
 	}
 	for name, value := range p.Claims {
 		claims[name] = value

@@ -233,6 +233,7 @@ func (s *Site) DeliveriesOf(id string) map[string]listedDelivery {
 	s.T.Helper()
 	var list []schema.Delivery
 	s.JSON(&list, "deliveries", "list", "--submission", id, "--state", "all")
+
 	byTarget := map[string]listedDelivery{}
 	for _, d := range slices.Backward(list) { // the oldest first
 		one := listedDelivery{
@@ -243,6 +244,7 @@ func (s *Site) DeliveriesOf(id string) map[string]listedDelivery {
 			NextAt:   schema.ValueOr(d.NextAttemptAt, time.Time{}),
 			Reason:   schema.ValueOr(d.Reason, ""),
 		}
+
 		one.ID, _ = strconv.ParseInt(d.ID, 10, 64)
 		for _, a := range d.Attempts {
 			one.Errors = append(one.Errors, a.Error)

@@ -166,6 +166,7 @@ func fieldOf(set ast.SelectionSet, name string) *ast.Field {
 
 func (r *document) table(name string, paths []string, items []any, set ast.SelectionSet) columns {
 	t := columns{name: name, columns: paths}
+
 	for _, item := range items {
 		row := make([]string, len(paths))
 		for i, path := range paths {
@@ -179,6 +180,7 @@ func (r *document) table(name string, paths []string, items []any, set ast.Selec
 			}
 			row[i] = r.cellText(field, value)
 		}
+
 		t.rows = append(t.rows, row)
 	}
 	return t
@@ -196,6 +198,7 @@ func (r *document) cellText(field *ast.Field, value any) string {
 			texts[i] = r.cellText(field, item)
 		}
 		return strings.Join(texts, ", ")
+
 	case map[string]any:
 		if field == nil || len(field.SelectionSet) == 0 {
 			text, _ := json.Marshal(v) // any JSON
@@ -204,6 +207,7 @@ func (r *document) cellText(field *ast.Field, value any) string {
 		if v["toBeAgreed"] == true {
 			return "to be agreed"
 		}
+
 		var texts []string
 		for _, f := range schema.Fields(field.SelectionSet) {
 			if f.Name != "toBeAgreed" {
@@ -211,6 +215,7 @@ func (r *document) cellText(field *ast.Field, value any) string {
 			}
 		}
 		return strings.Join(texts, " ")
+
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	case string:

@@ -107,6 +107,7 @@ func (s *Store) addRows(ctx context.Context, table string, columns []string, row
 	if len(rows) == 0 {
 		return nil
 	}
+
 	return s.write(ctx, "storing rows", func(ctx context.Context, tx Tx) error {
 		var values []any
 		for _, row := range rows {
@@ -115,6 +116,7 @@ func (s *Store) addRows(ctx context.Context, table string, columns []string, row
 					return err
 				}
 			}
+
 			for _, column := range columns {
 				values = append(values, row[column])
 			}

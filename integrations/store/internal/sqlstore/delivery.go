@@ -198,6 +198,7 @@ func (c *conditions) inStates(states []lead.DeliveryState) {
 		case lead.Pending, lead.Retrying:
 			term += fmt.Sprintf(" AND started_at <= %d", lost().UnixMilli())
 		}
+
 		any = append(any, term)
 	}
 	c.add("(" + strings.Join(any, " OR ") + ")")
