@@ -30,7 +30,7 @@ const languages = {
     money: "14.000 - 18.900 EUR",
   },
 };
-const views = ["leads", "deliveries", "funnel", "health", "audit", "sessions"];
+const views = ["leads", "deliveries", "funnel", "health", "people", "audit", "sessions"];
 
 let provider;
 let service;
