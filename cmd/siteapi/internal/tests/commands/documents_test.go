@@ -80,6 +80,31 @@ func TestEveryDocumentThroughEveryDoor(t *testing.T) {
 	}
 }
 
+// A command that does harm asks first, and does nothing unless the answer is y.
+func TestCommandAsksBeforeItDoesHarm(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewSite(t).Start()
+	s.Query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`)
+
+	for _, tt := range []struct {
+		answer, says string
+		code         int
+	}{
+		{"", "nothing was done", 1},
+		{"n\n", "nothing was done", 1},
+		{"y\n", "cleared", 0},
+	} {
+		cmd := exec.CommandContext(t.Context(), apptest.Binary, "cache", "clear", "content:*")
+		cmd.Env = append(slices.Clone(s.Env), "LISTEN_ADDR="+strings.TrimPrefix(s.Base, "http://"))
+		cmd.Stdin = strings.NewReader(tt.answer)
+
+		out, _ := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != tt.code || !strings.Contains(string(out), tt.says) {
+			t.Errorf("answering %q: exit code %d, %s", tt.answer, code, out)
+		}
+	}
+}
+
 // assistant connects to the tools of visitors, or with a token to those of operators.
 func assistant(t *testing.T, s *apptest.Site, token string) *mcp.ClientSession {
 	t.Helper()
