@@ -241,16 +241,23 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// A pause that a driver assumes, or that no one knows the length of, is bounded by RetryMax,
-// and an operator's retry ends it early.
+// A pause that a driver assumes, or that no one knows the length of, also of one that
+// refuses the token, is bounded by RetryMax, and an operator's retry ends it early.
 func TestRetryDuringPause(t *testing.T) {
 	t.Parallel()
-	for name, pause := range map[string]time.Duration{"assumed": 24 * time.Hour, "unknown": 0} {
+	assumed := trouble(upstream.Limited)
+	assumed.Pause = 24 * time.Hour
+	refused := trouble(upstream.Refused)
+	refused.Pause = 24 * time.Hour
+
+	for name, answer := range map[string]*upstream.Error{
+		"assumed": assumed,
+		"unknown": trouble(upstream.Limited),
+		"refused": refused,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			limited := trouble(upstream.Limited)
-			limited.Pause = pause
-			tg := newFake(times(1<<30, limited))
+			tg := newFake(times(1<<30, answer))
 			o := options(tg.send)
 			o.RetryMax = time.Minute
 			q := onSQLite(t).open(t, o)
