@@ -141,7 +141,7 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
         {mail?.email && <Fact name={words.lead.mailTo}><bdi>{mail.email}</bdi></Fact>}
         {lead.noMailReason && (
           <Fact name={words.lead.noMail}>
-            {words.lead.noMailBecause(noMailWords(lead.noMailReason, mailTo))}
+            <span>{words.lead.noMailBecause(noMailWords(lead.noMailReason, mailTo))}</span>
             {mail?.state === "NOT_SENT" && mailTo && (
               <Correct
                 key={mailTo}

@@ -192,7 +192,7 @@ test("a person is erased after the receipt of a rehearsal", async (t) => {
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("row", { name: "CRM 1 contact" }).waitFor();
   await dialog.getByRole("row", { name: "CMS 1 document" }).waitFor();
-  await dialog.getByRole("row", { name: "Database 1 submission" }).waitFor();
+  await dialog.getByRole("row", { name: "Database 1 lead" }).waitFor();
   assert.doesNotMatch(await dialog.innerText(), /PostgreSQL|0 |mailboxes|LEAD_WEBHOOK_URL/);
   assert.ok((await picture(page, "inbox-erase")).colours > blank);
   await dialog.getByRole("button", { name: "Erase for good" }).click();
