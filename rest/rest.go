@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -95,8 +96,11 @@ func (a *API) Pattern(path string) string {
 
 // route returns the route that a method and a path mean, or nil if there is none. A path
 // spelt differently, with repeated slashes, is a different path.
-func (a *API) route(method, path string) *route {
-	_, pattern := a.mux.Handler(&http.Request{Method: method, URL: &url.URL{Path: path}})
+func (a *API) route(method, name string) *route {
+	if path.Clean(name) != name {
+		return nil // the mux would redirect to the clean path
+	}
+	_, pattern := a.mux.Handler(&http.Request{Method: method, URL: &url.URL{Path: name}})
 	return a.byPattern[pattern]
 }
 

@@ -127,7 +127,6 @@ export function Filters({ params, counts }: { params: Params; counts: Counts | u
             options={useChoices("projectType")}
             params={params}
           />
-          <Field name="currency" label={words.outcome.currency} params={params} options="currencies" />
           <datalist id="currencies">
             {currencies.map((code) => (
               <option key={code} value={code} />
@@ -137,6 +136,7 @@ export function Filters({ params, counts }: { params: Params; counts: Counts | u
           <Day name="end" label={list.submittedUntil} params={params} />
           <Field name="from" label={list.amountFrom} params={params} type="number" />
           <Field name="to" label={list.amountTo} params={params} type="number" />
+          <Field name="currency" label={words.outcome.currency} params={params} options="currencies" />
         </div>
       </details>
     </>

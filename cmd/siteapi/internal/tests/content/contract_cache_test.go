@@ -14,9 +14,12 @@ import (
 	"siteapi/schema"
 )
 
-// warm makes sure that every locale's content is in the cache.
-func warm(s *apptest.Service) {
-	s.T.Helper()
+// startWarm starts a service with every locale's content in the cache, which no watch of the
+// CMS renews.
+func startWarm(t *testing.T) *apptest.Service {
+	t.Helper()
+	s := apptest.Start(t, map[string]string{"CMS_WATCH": "off"})
+
 	for _, locale := range schema.AllLocale {
 		s.Query(`query($l: Locale!) { content(documentType: "heroSection", locale: $l) { id } }`,
 			map[string]any{"l": locale})
@@ -24,6 +27,7 @@ func warm(s *apptest.Service) {
 	apptest.Eventually(s.T, "an entry for each locale is cached", func() bool {
 		return size(s) == len(schema.AllLocale)
 	})
+	return s
 }
 
 func size(s *apptest.Service) int {
@@ -55,8 +59,7 @@ func allKeys() (names []string) {
 
 func TestContractCacheStats(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
-	warm(s)
+	s := startWarm(t)
 
 	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 		got := s.Through(endpoint, "cacheStats", nil)
@@ -105,8 +108,7 @@ func TestContractClearCache(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
-				s := apptest.Start(t, nil)
-				warm(s)
+				s := startWarm(t)
 				got := s.Through(endpoint, "clearCache", tt.vars, apptest.CacheAuth)
 
 				if tt.code != "" {
@@ -205,8 +207,7 @@ func TestContractInvalidateCache(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
-				s := apptest.Start(t, nil)
-				warm(s)
+				s := startWarm(t)
 				got := s.Through(endpoint, "invalidateCache", map[string]any{"input": tt.input}, apptest.CacheAuth)
 
 				if tt.fields != nil {
@@ -315,8 +316,7 @@ func TestContractWebhook(t *testing.T) {
 
 func TestContractPublishedContentIsVisibleAtOnce(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
-	warm(s)
+	s := startWarm(t)
 	const ask = `{ content(documentType: "heroSection", locale: es) { fields } }`
 
 	s.WriteContent(`[{"_id":"h","_type":"heroSection","language":"es","title":"Nuevo"},` +
