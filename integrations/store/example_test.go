@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"log/slog"
 	"os"
@@ -47,7 +48,12 @@ func open(ctx context.Context) (tables store.Quotes, closeAll func()) {
 	if err != nil {
 		panic(err)
 	}
-	s, err := sqlite.Open(ctx, sqlite.Options{Path: path, Pool: pool, Log: slog.New(slog.DiscardHandler)})
+	s, err := sqlite.Open(ctx, sqlite.Options{
+		Path:  path,
+		Pool:  pool,
+		Queue: func(*sql.Tx) store.Jobs { return nil },
+		Log:   slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		panic(err)
 	}
