@@ -1,10 +1,10 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -36,81 +36,56 @@ func convert(typ, s string) any {
 	return s
 }
 
-// bindPath adds the variables that are segments of the path.
-func (rt *route) bindPath(path string, vars map[string]any) *schema.Error {
-	if len(rt.segments) == 0 {
-		return nil
-	}
-
-	values, segments := strings.Split(path, "/"), strings.Split(rt.path, "/")
-	for _, p := range rt.segments {
-		value := values[slices.Index(segments, "{"+p.Name+"}")]
-		if !utf8.ValidString(value) {
-			return invalidParameters(notUTF8(p.Name))
-		}
-		vars[p.Name] = convert(p.Type.NamedType, value)
-	}
-	return nil
-}
-
-func notUTF8(parameter string) schema.FieldError {
-	return schema.FieldError{Field: parameter, Code: schema.FieldCodeUnreadable, Message: "must be UTF-8"}
-}
-
-func invalidParameters(fields ...schema.FieldError) *schema.Error {
-	return &schema.Error{
-		Code:    schema.CodeBadUserInput,
-		Message: "The request has invalid parameters.",
-		Fields:  fields,
-	}
-}
-
-// bindQuery adds the variables that come from the query string. A missing parameter is
-// left out, and one that the route does not know is ignored. An empty parameter counts as
-// missing, unless its type is Boolean or String.
-func (rt *route) bindQuery(r *http.Request, vars map[string]any) *schema.Error {
-	if len(rt.params) == 0 {
-		return nil
-	}
-
+// bindParameters adds the variables that come from the path and the query string. A missing
+// parameter is left out, and one that the route does not know is ignored. An empty parameter
+// counts as missing, unless its type is Boolean or String.
+func (rt *Route) bindParameters(r *http.Request, vars map[string]any) *schema.Error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
+	if err != nil && len(rt.query) > 0 {
 		return badRequest(
 			"The query string is malformed: check its % escapes, and separate parameters with &.",
 		)
 	}
+	for _, p := range rt.segments {
+		values[p.Name] = []string{r.PathValue(p.Name)}
+	}
 
 	var wrong []schema.FieldError
-	for _, p := range rt.params {
+	for _, p := range slices.Concat(rt.segments, rt.query) {
 		given, typ := values[p.Name], p.Type.NamedType
 		switch {
 		case len(given) == 0, len(given) == 1 && given[0] == "" && typ != "Boolean" && typ != "String":
 			// The parameter is missing.
-
 		case len(given) > 1:
 			wrong = append(wrong, schema.FieldError{
 				Field:   p.Name,
 				Code:    schema.FieldCodeRepeated,
 				Message: "must be given only once",
 			})
-
 		case !utf8.ValidString(given[0]):
-			wrong = append(wrong, notUTF8(p.Name))
-
+			wrong = append(wrong, schema.FieldError{
+				Field:   p.Name,
+				Code:    schema.FieldCodeUnreadable,
+				Message: "must be UTF-8",
+			})
 		default:
 			vars[p.Name] = convert(typ, given[0])
 		}
 	}
 
-	if len(wrong) > 0 {
-		return invalidParameters(wrong...)
+	if len(wrong) == 0 {
+		return nil
 	}
-	return nil
+	return &schema.Error{
+		Code:    schema.CodeBadUserInput,
+		Message: "The request has invalid parameters.",
+		Fields:  wrong,
+	}
 }
 
 // bind returns the operation's variables, and its context, whose caller has the body. It
 // checks the token before the body is read, and a signature before the body is decoded.
-func (rt *route) bind(
+func (rt *Route) bind(
 	w http.ResponseWriter, r *http.Request, executor operations.Executor,
 ) (context.Context, map[string]any, *schema.Error) {
 	ctx, vars := r.Context(), map[string]any{}
@@ -118,8 +93,9 @@ func (rt *route) bind(
 		return ctx, nil, problem
 	}
 
-	if b := rt.body; b != nil {
-		raw, problem := schema.ReadBody(w, r, b.limit)
+	if b := rt.Body; b != nil {
+		// The type of a body without a Content-Type is taken for granted.
+		raw, problem := schema.ReadBody(w, r, b.Limit, append(b.Accepts, "")...)
 		if problem != nil {
 			return ctx, nil, problem
 		}
@@ -128,18 +104,11 @@ func (rt *route) bind(
 		if problem := codedError(executor.Authorize(ctx, rt.Root.Definition)); problem != nil {
 			return ctx, nil, problem
 		}
-
-		if problem := b.checkHeaders(r.Header, w.Header()); problem != nil {
-			return ctx, nil, problem
-		}
 		if problem := b.decode(raw, vars); problem != nil {
 			return ctx, nil, problem
 		}
 	}
-	if problem := rt.bindPath(r.URL.Path, vars); problem != nil {
-		return ctx, nil, problem
-	}
-	return ctx, vars, rt.bindQuery(r, vars)
+	return ctx, vars, rt.bindParameters(r, vars)
 }
 
 // codedError returns an error of the executor for the client, or nil if there is none.
@@ -153,40 +122,8 @@ func codedError(err error) *schema.Error {
 	return &schema.Error{Code: schema.CodeInternal, Err: err}
 }
 
-// checkHeaders refuses a body in a form that the route does not read. A body without a
-// Content-Type is assumed to be of a type that the route accepts.
-func (b *body) checkHeaders(h, answer http.Header) *schema.Error {
-	unsupported := func(message string) *schema.Error {
-		return &schema.Error{Code: schema.CodeUnsupportedMediaType, Message: message}
-	}
-
-	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		answer.Set("Accept-Encoding", "identity")
-		return unsupported("The body has to be sent without a Content-Encoding.")
-	}
-
-	given := h.Get("Content-Type")
-	if given == "" {
-		return nil
-	}
-	media, params, err := mime.ParseMediaType(given)
-	if err != nil || !slices.Contains(b.accepts, media) {
-		answer.Set("Accept", strings.Join(b.accepts, ", "))
-		return unsupported(
-			"The body has to be JSON, sent with the Content-Type " + strings.Join(b.accepts, " or ") + ".",
-		)
-	}
-
-	switch strings.ToLower(params["charset"]) {
-	case "", "utf-8", "utf8", "us-ascii":
-		return nil
-	default:
-		return unsupported("The body has to be in UTF-8.")
-	}
-}
-
 // decode adds the variables that the body brings.
-func (b *body) decode(raw []byte, vars map[string]any) *schema.Error {
+func (b *Body) decode(raw []byte, vars map[string]any) *schema.Error {
 	value, err := strictjson.Decode(raw)
 	if err != nil {
 		return badRequest("The body is " + err.Error() + ".")
@@ -212,22 +149,18 @@ func badRequest(message string) *schema.Error {
 	return &schema.Error{Code: schema.CodeBadUserInput, Message: message}
 }
 
-// sentNames rewrites the paths of invalid fields from the root field's arguments, with
-// which they begin, to the names that the client sent.
-func (rt *route) sentNames(fields []schema.FieldError) []schema.FieldError {
+// sentNames rewrites the paths of invalid fields within the body, which begin with its
+// variable, to the names that the client sent.
+func (rt *Route) sentNames(fields []schema.FieldError) []schema.FieldError {
+	if rt.Body == nil || rt.Body.variable == nil {
+		return fields
+	}
+
 	out := slices.Clone(fields)
 	for i, f := range out {
-		end := strings.IndexAny(f.Field+".", ".[")
-		sent, known := rt.sentAs[f.Field[:end]]
-
-		switch below := strings.TrimPrefix(f.Field[end:], "."); {
-		case !known:
-		case sent != "":
-			out[i].Field = sent + f.Field[end:]
-		case below != "":
-			out[i].Field = below
-		default:
-			out[i].Field = "body"
+		name, below, _ := strings.Cut(f.Field, ".")
+		if name == rt.Body.variable.Name {
+			out[i].Field = cmp.Or(below, "body")
 		}
 	}
 	return out

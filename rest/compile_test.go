@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -47,7 +46,7 @@ func loaded(tb testing.TB, s *ast.Schema, documents map[string]string) []*operat
 }
 
 const compileSDL = `
-type Query { thing(id: ID!, kinds: [Kind!]): Thing! kind(of: Kind!): Thing! text: String! }
+type Query { thing(id: ID!, kinds: [Kind!]): Thing! text: String! }
 type Mutation { change(input: ThingInput!): Thing! keep(any: JSON!): Thing! }
 type Thing { id: ID! }
 input ThingInput { id: ID!, n: Int }
@@ -67,42 +66,18 @@ func TestCompileErrors(t *testing.T) {
 			`example: {id: 1}, answerExample: {}) { thing(id: $id) { id } }`, "a variable comes from nowhere"},
 		{`"x" mutation A($id: ID!) @rest(method: POST, path: "/api/a", query: ["id"], ` +
 			`example: {id: 1}, answerExample: {}) { change(input: {id: $id}) { id } }`,
-			"no variable that an argument of change takes"},
-		{change(``), "no example"},
+			"no variable that the argument of this name takes"},
+		{`"x" mutation A($input: ThingInput!) @rest(method: POST, path: "/api/a", body: "input") ` +
+			`{ change(input: $input) { id } }`, "no example"},
 		{`"x" query A @rest(method: GET, path: "/api/a") { text }`, "no example of its answer"},
+		{`"x" query A @rest(method: GET, path: "/api/b", ` + text, "A has this route already"},
 	} {
-		_, _, err := compile(loaded(t, testSchema(t, compileSDL), map[string]string{"a": tt.document}))
+		_, err := compile(loaded(t, testSchema(t, compileSDL), map[string]string{
+			"a": tt.document,
+			"b": `"x" query B @rest(method: GET, path: "/api/b", ` + text,
+		}))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s\ngot %v\nwant %s", tt.document, err, tt.want)
-		}
-	}
-}
-
-// change returns a document whose body is $i, with other arguments of @rest.
-func change(arguments string) string {
-	return `"x" mutation A($i: ThingInput!) ` +
-		`@rest(method: POST, path: "/api/a", body: "i", answerExample: {}, ` + arguments + `) ` +
-		`{ change(input: $i) { id } }`
-}
-
-// Routes of which a request could mean either are refused, with the place of the second.
-func TestConflictingRoutes(t *testing.T) {
-	t.Parallel()
-	route := func(name, path string) string {
-		return fmt.Sprintf(`"x" query %s($k: Kind!) @rest(method: GET, path: "%s", `+
-			`example: {k: a}, answerExample: {}) { kind(of: $k) { id } }`, name, path)
-	}
-
-	_, _, err := compile(loaded(t, testSchema(t, compileSDL), map[string]string{
-		"a": route("A", "/api/a/{k}"),
-		"b": route("B", "/api/a/{k}"),
-		"d": route("D", "/api/d/{k}/x"),
-		"e": route("E", "/api/d/y/{k}"),
-		"f": route("F", "/api/d/y/x/{k}"),
-	}))
-	for _, want := range []string{"b.graphql:1:25", "e.graphql:1:25"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 }

@@ -88,14 +88,9 @@ func (d *download) write(w http.ResponseWriter, r *http.Request, content []byte)
 	h.Set("Cache-Control", "private, no-cache") // may be stored, must be revalidated
 	h.Set("X-Robots-Tag", "noindex")
 
-	if d.Locale != "" {
-		h.Set("Content-Language", d.Locale)
-		h.Add("Vary", "Accept-Language")
-	}
-
-	if d.Etag != "" {
-		h.Set("ETag", d.Etag)
-	}
+	h.Set("Content-Language", d.Locale)
+	h.Add("Vary", "Accept-Language")
+	h.Set("ETag", d.Etag)
 
 	// Offered for saving under its name (RFC 6266).
 	name := map[string]string{"filename": d.FileName}

@@ -1,10 +1,6 @@
 package rest
 
-import (
-	"testing"
-
-	"siteapi/schema"
-)
+import "testing"
 
 func TestConditionalDownload(t *testing.T) {
 	t.Parallel()
@@ -35,23 +31,5 @@ func TestConditionalDownload(t *testing.T) {
 	if got := send(t, srv, "GET", "/api/quote/pdf?id=abc", "", "Range", "bytes=0-3"); got.status != 200 ||
 		got.body != string(testPDF) {
 		t.Errorf("a range got %d and %d bytes", got.status, len(got.body))
-	}
-}
-
-func TestDownloadWithoutAnEntityTag(t *testing.T) {
-	t.Parallel()
-	srv, stub := newServer(t)
-	stub.reply = func(string) (any, error) {
-		return &schema.QuotePDF{
-			FileName:    "f",
-			ContentType: "application/pdf",
-			Locale:      "en",
-			Content:     []byte("x"),
-		}, nil
-	}
-
-	got := send(t, srv, "GET", "/api/quote/pdf?id=abc", "", "If-None-Match", "*")
-	if got.status != 200 || got.body != "x" || got.header.Get("ETag") != "" {
-		t.Errorf("got %d %q %v", got.status, got.body, got.header)
 	}
 }

@@ -1,13 +1,16 @@
 package rest
 
 import (
+	"bytes"
 	"cmp"
-	"fmt"
-	"maps"
-	"slices"
+	_ "embed" // for descriptionTemplate
+	stdjson "encoding/json"
 	"strconv"
 	"strings"
+	"text/template"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -15,285 +18,176 @@ import (
 	"siteapi/schema/operations"
 )
 
-// introduction is the text at the beginning of the description.
-const introduction = "Cache management, the quote calculator and the content webhook of a " +
-	"multilingual site. Every route is an operation of the service's GraphQL schema, " +
-	"so the same rules hold through both.\n\n" +
-	"A path answers `HEAD` wherever it answers `GET`, and `OPTIONS` with the methods it has in `Allow`; " +
-	"any other method answers 405. Errors are problem documents (RFC 9457). " +
-	"Unknown fields of a body and unknown parameters are ignored. " +
-	"The lengths of texts are measured in characters after white space at both ends is cut off."
+//go:embed openapi.json.tmpl
+var descriptionTemplate string
 
-// tagTexts describes the groups of routes. The tag of a route is the first word of its
-// path below /api/.
-func tagTexts() map[string]string {
-	return map[string]string{
-		"cache":    "State of the content cache, and removing entries from it.",
-		"quote":    "The quote calculator: a visitor's choices, the request for a quote, its PDF.",
-		"webhooks": "Notifications of other systems.",
-	}
+// description is what the template of the OpenAPI description is executed with. Writing the
+// paths collects the types that they refer to, which come after them.
+type description struct {
+	Version   string
+	Paths     []Path
+	Codes     []schema.Code
+	MaxErrors int
+	Types     *operations.Schemas
+
+	schema *ast.Schema
 }
 
-// describer writes the OpenAPI description of the routes.
-type describer struct {
-	schema  *ast.Schema
-	types   *operations.Schemas
-	schemes map[string]string // descriptions of the security schemes by name
-	tags    map[string]bool
-	codes   map[schema.Code]bool
-}
-
-func describe(s *ast.Schema, routes []*route, version string) ([]byte, error) {
-	d := &describer{
-		schema:  s,
-		types:   operations.NewSchemas(s, "#/components/schemas/"),
-		schemes: map[string]string{},
-		tags:    map[string]bool{},
-		codes:   map[schema.Code]bool{},
+func describe(s *ast.Schema, paths []Path, version string) ([]byte, error) {
+	d := description{
+		Version:   cmp.Or(version, "0.0.0"),
+		Paths:     paths,
+		Codes:     schema.Codes(),
+		MaxErrors: schema.MaxFieldErrors,
+		Types:     operations.NewSchemas(s, "#/components/schemas/"),
+		schema:    s,
 	}
+	d.Types.Enum(s.Types["FieldCode"])
 
-	paths := object{}
-	for _, rt := range routes {
-		// Routes are sorted, so those of one path are adjacent.
-		if len(paths) == 0 || paths[len(paths)-1].name != rt.path {
-			paths = append(paths, member{rt.path, object{}})
-		}
-
-		last := &paths[len(paths)-1]
-		last.value = append(last.value.(object), member{strings.ToLower(rt.method), d.operation(rt)})
-	}
-
-	d.types.Enum(s.Types["FieldCode"])
-
-	doc := object{
-		{"openapi", "3.1.0"},
-		{"info", object{
-			{"title", "Site backend API"},
-			{"version", cmp.Or(version, "0.0.0")},
-			{"description", introduction},
-		}},
-		{"servers", []any{object{
-			{"url", "/"},
-			{"description", "The server this description comes from."},
-		}}},
-		{"tags", d.tagList()},
-		{"paths", paths},
-		{"components", object{
-			{"responses", d.problemResponses()},
-			{"schemas", append(d.schemas(), problemSchemas()...)},
-			{"headers", responseHeaders()},
-		}.with("securitySchemes", d.securitySchemes())},
-	}
-
-	text, err := marshal(doc)
+	parsed, err := template.New("openapi.json").Delims("<<", ">>").Funcs(template.FuncMap{
+		"json":    encode,
+		"literal": literal,
+		"problem": exampleProblem,
+		"lower":   strings.ToLower,
+	}).Parse(descriptionTemplate)
 	if err != nil {
-		return nil, fmt.Errorf("writing the OpenAPI description: %w", err)
+		return nil, err
 	}
-	return text, nil
+
+	var text, indented bytes.Buffer
+	if err := parsed.Execute(&text, d); err != nil {
+		return nil, err
+	}
+	err = stdjson.Indent(&indented, text.Bytes(), "", "  ")
+	return indented.Bytes(), err
 }
 
-func (d *describer) tagList() []any {
-	list := []any{}
-	for _, name := range slices.Sorted(maps.Keys(d.tags)) {
-		list = append(list, object{{"name", name}}.with("description", tagTexts()[name]))
-	}
-	return list
+func encode(v any) (string, error) {
+	text, err := json.Marshal(v, json.Deterministic(true))
+	return string(text), err
 }
 
-func (d *describer) schemas() object {
-	o := object{}
-	for _, name := range slices.Sorted(maps.Keys(d.types.Named)) {
-		o = append(o, member{name, d.types.Named[name]})
+// literal returns a value written in a document as JSON, with its members in their order.
+func literal(v *ast.Value) string {
+	var parts []string
+	for _, child := range v.Children {
+		text := literal(child.Value)
+		if v.Kind == ast.ObjectValue {
+			text = strconv.Quote(child.Name) + ":" + text
+		}
+		parts = append(parts, text)
 	}
-	return o
+
+	switch v.Kind {
+	case ast.ObjectValue:
+		return "{" + strings.Join(parts, ",") + "}"
+	case ast.ListValue:
+		return "[" + strings.Join(parts, ",") + "]"
+	case ast.StringValue, ast.BlockValue, ast.EnumValue:
+		text, _ := encode(v.Raw) // a text can be encoded
+		return text
+	default:
+		return v.Raw
+	}
 }
 
-// operation describes one route.
-func (d *describer) operation(rt *route) object {
-	tag, _, _ := strings.Cut(strings.TrimPrefix(rt.path, "/api/"), "/")
-	d.tags[tag] = true
-
-	// An empty list declares that no token is needed. Without the list nothing would be
-	// declared.
-	security := []any{}
-	if scheme := d.scheme(rt); scheme != "" {
-		security = append(security, object{{scheme, []any{}}})
+func exampleProblem(code schema.Code, detail string) Problem {
+	e := &schema.Error{Code: code, Message: detail}
+	if code == schema.CodeBadUserInput {
+		e.Fields = []schema.FieldError{
+			schema.Required("contact.email"),
+			schema.TooLong("contact.company", schema.MaxNameLength),
+		}
 	}
-
-	o := object{
-		{"operationId", strings.ToLower(rt.Name[:1]) + rt.Name[1:]},
-		{"tags", []any{tag}},
-		{"security", security},
-		{"summary", rt.Title},
-	}
-
-	return o.
-		with("description", rt.Description).
-		with("parameters", d.parameters(rt)).
-		with("requestBody", d.requestBody(rt)).
-		with("responses", d.responses(rt))
+	return NewProblem(e, "1h1kr32dxp7im")
 }
 
-// scheme returns the name of a route's security scheme, or "" if the route has none.
-func (d *describer) scheme(rt *route) string {
-	auth := rt.Root.Definition.Directives.ForName("auth")
-	if auth == nil {
+// ID returns the id of the operation.
+func (rt *Route) ID() string { return strings.ToLower(rt.Name[:1]) + rt.Name[1:] }
+
+// Tag returns the group of the route: the first word of its path below /api/.
+func (rt *Route) Tag() string {
+	tag, _, _ := strings.Cut(strings.TrimPrefix(rt.Path, "/api/"), "/")
+	return tag
+}
+
+// Token returns the kind of token that the route asks for, or "" if it asks for none.
+func (rt *Route) Token() string {
+	if !rt.Guarded() {
 		return ""
 	}
-
-	token := auth.Arguments.ForName("token").Value
-	name := strings.ToLower(token.Raw) + "Token"
-	d.schemes[name] = operations.OneLine(d.schema.Types["TokenKind"].EnumValues.ForName(token.Raw).Description)
-	return name
+	return rt.Root.Definition.Directives.ForName("auth").Arguments.ForName("token").Value.Raw
 }
 
-func (d *describer) securitySchemes() object {
-	o := object{}
-	for _, name := range slices.Sorted(maps.Keys(d.schemes)) {
-		o = append(o, member{name, object{
-			{"type", "http"},
-			{"scheme", "bearer"},
-			{"description", d.schemes[name]},
-		}})
-	}
-	return o
+// parameter describes a parameter in a route's path or query string, or refers to that of a
+// request header.
+type parameter struct {
+	Ref         string             `json:"$ref,omitempty"`
+	Name        string             `json:"name,omitempty"`
+	In          string             `json:"in,omitempty"`
+	Description string             `json:"description,omitempty"`
+	Required    bool               `json:"required,omitzero"`
+	Schema      *jsonschema.Schema `json:"schema,omitempty"`
+	Example     jsontext.Value     `json:"example,omitempty"`
 }
 
-// parameters describes the parameters of a route in its path and its query string, and the
-// request headers that it reads.
-func (d *describer) parameters(rt *route) []any {
-	list := []any{}
-	for i, p := range slices.Concat(rt.segments, rt.params) {
-		place := "query"
-		if i < len(rt.segments) {
-			place = "path"
+// Parameters describes the parameters of a route, and the request headers that it reads.
+func (d description) Parameters(rt *Route) []parameter {
+	var list []parameter
+	add := func(place string, arguments []operations.Argument) {
+		for _, a := range arguments {
+			p := parameter{
+				Name:        a.Name,
+				In:          place,
+				Description: a.Description,
+				Required:    place == "path" || a.Required(),
+				Schema:      d.Types.Argument(a, false),
+			}
+			if example := rt.example(a.Name); example != nil {
+				p.Example = jsontext.Value(literal(example))
+			}
+			list = append(list, p)
 		}
-
-		o := object{{"name", p.Name}, {"in", place}}.with("description", p.Description)
-		if place == "path" || p.Required() {
-			o = append(o, member{"required", true})
-		}
-		o = append(o, member{"schema", d.types.Argument(p, false)})
-		list = append(list, o.with("example", rt.example(p.Name)))
 	}
+	add("path", rt.segments)
+	add("query", rt.query)
 
-	names := rt.headers
-	if rt.produces != "" {
-		names = append(slices.Clone(names), "If-None-Match")
-	}
-
-	for _, name := range names {
-		text := requestHeaders()[name]
-		list = append(list, object{
-			{"name", name},
-			{"in", "header"},
-			{"description", text[0]},
-			{"schema", object{{"type", "string"}}},
-			{"example", text[1]},
-		})
+	for _, name := range rt.Headers {
+		list = append(list, parameter{Ref: "#/components/parameters/" + name})
 	}
 	return list
-}
-
-func (d *describer) requestBody(rt *route) object {
-	b := rt.body
-	if b == nil {
-		return nil
-	}
-
-	sch, text, required := d.bodySchema(rt)
-	content := object{}
-	for _, media := range b.accepts {
-		content = append(content, member{media, object{{"schema", sch}}.with("example", rt.bodyExample())})
-	}
-	text = operations.OneLine(fmt.Sprintf("%s JSON, at most %d bytes.", text, b.limit))
-	return object{{"description", text}, {"required", required}, {"content", content}}
-}
-
-// bodySchema describes the value of a body, which is a variable's or has fields of variables.
-func (d *describer) bodySchema(rt *route) (sch *jsonschema.Schema, text string, required bool) {
-	v := rt.body.variable
-	if v == nil {
-		return d.types.Object(rt.body.fields), "The fields of the request.", true
-	}
-
-	sch = d.types.Argument(*v, true)
-	if v.Definition.Kind == ast.Scalar {
-		sch.Description = operations.OneLine(rt.Root.Definition.Arguments[0].Description)
-	}
-	return sch, v.Description, v.Type.NonNull
-}
-
-// bodyExample returns the example of a body.
-func (rt *route) bodyExample() any {
-	if v := rt.body.variable; v != nil {
-		return rt.example(v.Name)
-	}
-	fields := object{}
-	for _, v := range rt.body.fields {
-		if value := rt.example(v.Name); value != nil {
-			fields = append(fields, member{v.Name, value})
-		}
-	}
-	return fields
 }
 
 // example returns the example of a variable, or nil if the document gives none.
-func (rt *route) example(variable string) any {
-	if value := rt.Rest.Arguments.ForName("example").Value.Children.ForName(variable); value != nil {
-		return literal(value)
-	}
-	return nil
+func (rt *Route) example(variable string) *ast.Value {
+	return rt.Rest.Arguments.ForName("example").Value.Children.ForName(variable)
 }
 
-func (d *describer) responses(rt *route) object {
-	o := object{{"200", d.success(rt)}}
-	if rt.produces != "" {
-		o = append(o, member{"304", object{
-			{"description", "The client's copy is current."},
-			{"headers", headerRefs("ETag", "Cache-Control", "X-Request-Id")},
-		}})
+// BodySchema describes the value of a body.
+func (d description) BodySchema(rt *Route) *jsonschema.Schema {
+	v := rt.Body.variable
+	if v == nil {
+		return d.Types.Object(rt.Body.fields)
 	}
-
-	for _, code := range rt.allCodes() {
-		d.codes[code] = true
-		o = append(o, member{strconv.Itoa(code.Status()), ref("responses", responseName(code))})
+	s := d.Types.Argument(*v, true)
+	if v.Definition.Kind == ast.Scalar {
+		s.Description = operations.OneLine(rt.Root.Definition.Arguments[0].Description)
 	}
-
-	return append(o, member{"default", ref("responses", "Problem")})
+	return s
 }
 
-func (d *describer) success(rt *route) object {
-	if rt.produces != "" {
-		return object{
-			{"description", "The file, as a download."},
-			{"headers", headerRefs(
-				"Content-Disposition", "Content-Language", "ETag", "Cache-Control", "X-Request-Id",
-			)},
-			{"content", object{{rt.produces, object{{"schema", object{
-				{"type", "string"},
-				{"format", "binary"},
-				{"contentMediaType", rt.produces},
-			}}}}}},
-		}
+// BodyExample returns the example of a body.
+func (rt *Route) BodyExample() *ast.Value {
+	if v := rt.Body.variable; v != nil {
+		return rt.example(v.Name)
 	}
-
-	text := "The value of the operation."
-	if def := d.schema.Types[rt.Root.Definition.Type.NamedType]; def != nil && def.Description != "" {
-		text = operations.OneLine(def.Description)
-	}
-
-	headers := []string{"Cache-Control", "X-Request-Id"}
-	if rt.takesHints() {
-		headers = append(headers, schema.HeaderDropped)
-	}
-
-	return object{
-		{"description", text},
-		{"headers", headerRefs(headers...)},
-		{"content", object{{"application/json", object{
-			{"schema", d.types.Answer(rt.Operation)},
-			{"example", literal(rt.Rest.Arguments.ForName("answerExample").Value)},
-		}}}},
-	}
+	return rt.Rest.Arguments.ForName("example").Value
 }
+
+// AnswerText describes the answer in words.
+func (d description) AnswerText(rt *Route) string {
+	return operations.OneLine(d.schema.Types[rt.Root.Definition.Type.Name()].Description)
+}
+
+// AnswerExample returns the example of the answer.
+func (rt *Route) AnswerExample() *ast.Value { return rt.Rest.Arguments.ForName("answerExample").Value }

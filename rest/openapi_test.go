@@ -33,7 +33,7 @@ func TestDescriptionIsTheGoldenFile(t *testing.T) {
 	}
 
 	if *update {
-		if err := os.WriteFile(golden, a.Description(), 0o644); err != nil {
+		if err := os.WriteFile(golden, a.openapi, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -43,7 +43,7 @@ func TestDescriptionIsTheGoldenFile(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if !bytes.Equal(a.Description(), want) {
+	if !bytes.Equal(a.openapi, want) {
 		t.Errorf("the description differs from %s: look at the difference after go test ./rest -update",
 			golden)
 	}
@@ -77,46 +77,46 @@ func TestExamplesWork(t *testing.T) {
 	srv, _ := newServer(t)
 	a, _ := newAPI(t)
 
-	for _, rt := range a.routes {
-		target, body := rt.path+"?", ""
-		for _, p := range rt.segments {
-			target = strings.Replace(target, "{"+p.Name+"}", fmt.Sprint(rt.example(p.Name)), 1)
-		}
-		for _, p := range rt.params {
-			if value, ok := rt.example(p.Name).(string); ok {
-				target += p.Name + "=" + value + "&"
+	for _, rt := range a.routes() {
+		target, body := rt.Path+"?", ""
+		for _, p := range rt.query {
+			if value := rt.example(p.Name); value != nil {
+				target += p.Name + "=" + value.Raw + "&"
 			}
 		}
-
-		if rt.body != nil {
-			encoded, err := marshal(rt.bodyExample())
-			if err != nil {
-				t.Fatal(err)
-			}
-			body = string(encoded)
+		if rt.Body != nil {
+			body = literal(rt.BodyExample())
 		}
 
-		got := send(t, srv, rt.method, target, body, "Authorization", bearerHeader)
+		got := send(t, srv, rt.Method, target, body, "Authorization", bearerHeader)
 		if got.status != 200 || got.header.Get("Content-Length") != fmt.Sprint(len(got.body)) {
 			t.Errorf("%s %s: %d %v %s (stub_test.go answers for its root field)",
-				rt.method, target, got.status, got.header, got.body)
+				rt.Method, target, got.status, got.header, got.body)
 		}
 
-		if rt.produces != "" {
+		if rt.Produces != "" {
 			continue
 		}
 
 		if got.header.Get("Content-Type") != "application/json; charset=utf-8" ||
 			got.header.Get("Cache-Control") != "no-store" {
-			t.Errorf("%s %s: %v", rt.method, target, got.header)
+			t.Errorf("%s %s: %v", rt.Method, target, got.header)
 		}
 
-		shown, err := marshal(literal(rt.Rest.Arguments.ForName("answerExample").Value))
-		if err != nil || members(t, shown) != members(t, []byte(got.body)) {
+		shown := literal(rt.AnswerExample())
+		if members(t, []byte(shown)) != members(t, []byte(got.body)) {
 			t.Errorf("%s %s: answerExample of %s has other members than the answer of stub_test.go: %s and %s",
-				rt.method, target, rt.OperationDefinition.Position.Src.Name, shown, got.body)
+				rt.Method, target, rt.OperationDefinition.Position.Src.Name, shown, got.body)
 		}
 	}
+}
+
+// routes lists the routes of all paths.
+func (a *API) routes() (list []*Route) {
+	for _, path := range a.Paths {
+		list = append(list, path.Routes...)
+	}
+	return list
 }
 
 // members lists the names in a JSON object and in the objects it contains, and of a list
@@ -156,11 +156,11 @@ func TestREADME(t *testing.T) {
 	}
 
 	a, _ := newAPI(t)
-	for _, rt := range a.routes {
-		pattern := "(?m)^\\| `" + rt.method + " " + regexp.QuoteMeta(rt.path) + "[`?].*\\| (.*) \\|$"
+	for _, rt := range a.routes() {
+		pattern := "(?m)^\\| `" + rt.Method + " " + regexp.QuoteMeta(rt.Path) + "[`?].*\\| (.*) \\|$"
 		row := regexp.MustCompile(pattern).FindSubmatch(manual)
-		if row == nil || rt.guarded() != strings.Contains(string(row[1]), "C") {
-			t.Errorf("README.md has no row for %s %s, guarded: %v", rt.method, rt.path, rt.guarded())
+		if row == nil || rt.Guarded() != strings.Contains(string(row[1]), "C") {
+			t.Errorf("README.md has no row for %s %s, guarded: %v", rt.Method, rt.Path, rt.Guarded())
 		}
 	}
 

@@ -15,23 +15,22 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
-	"net/url"
-	"path"
 	"strings"
-
-	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
 	"siteapi/schema/exec"
 	"siteapi/schema/operations"
 )
 
-// API serves every path below /api/. It is safe for concurrent use.
+// DescriptionPath is where the OpenAPI description is served.
+const DescriptionPath = "/api/openapi.json"
+
+// API serves the routes and their description. It is safe for concurrent use.
 type API struct {
+	*http.ServeMux
+	Paths []Path // the routes by path
+
 	executor  operations.Executor
-	routes    []*route
-	mux       *http.ServeMux // finds the pattern of a route
-	byPattern map[string]*route
 	downloads downloads
 	openapi   []byte
 	etag      string // entity tag of openapi
@@ -40,147 +39,102 @@ type API struct {
 // New returns the API of the operations that have @rest. The error lists every problem in any
 // of them, with its place and the remedy. The description states the service's version.
 func New(list []*operations.Operation, executor operations.Executor, version string) (*API, error) {
-	routes, mux, err := compile(list)
+	paths, err := compile(list)
 	if err != nil {
 		return nil, fmt.Errorf("compiling the REST routes:\n%w", err)
 	}
-
-	a := &API{
-		executor:  executor,
-		routes:    routes,
-		mux:       mux,
-		byPattern: map[string]*route{},
-		downloads: newDownloads(),
+	a := &API{ServeMux: http.NewServeMux(), Paths: paths, executor: executor, downloads: newDownloads()}
+	if a.openapi, err = describe(exec.AST(), paths, version); err != nil {
+		return nil, fmt.Errorf("writing the OpenAPI description: %w", err)
 	}
-	for _, rt := range routes {
-		a.byPattern[rt.pattern()] = rt
-	}
-	if a.openapi, err = describe(exec.AST(), routes, version); err != nil {
-		return nil, err
-	}
-
 	sum := sha256.Sum256(a.openapi)
 	a.etag = `W/"` + hex.EncodeToString(sum[:16]) + `"`
+
+	a.Handle(DescriptionPath, Methods{http.MethodGet: http.HandlerFunc(a.serveDescription)})
+	for _, path := range paths {
+		methods := Methods{}
+		for _, rt := range path.Routes {
+			methods[rt.Method] = a.handler(rt)
+		}
+		a.Handle(path.Path, methods)
+	}
 	return a, nil
 }
 
-// Route describes a route for limits and metrics.
-type Route struct {
-	Method string // GET or POST
-	Path   string // such as /api/quote/track; a segment {name} is a variable
-	Field  *ast.FieldDefinition
+func (a *API) serveDescription(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("ETag", a.etag)
+	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("Content-Type", "application/json")
+	schema.WriteBody(w, r, http.StatusOK, a.openapi)
 }
 
-// Routes lists the routes by path and method.
-func (a *API) Routes() []Route {
-	list := make([]Route, len(a.routes))
-	for i, rt := range a.routes {
-		list[i] = Route{rt.method, rt.path, rt.Root.Definition}
-	}
-	return list
-}
-
-// Description returns the OpenAPI description, as JSON.
-func (a *API) Description() []byte { return a.openapi }
-
-// Pattern returns the path of the route that a request for a path means, or "" if there is
-// none. Unlike the request's, it has no values of variables.
-func (a *API) Pattern(path string) string {
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		if rt := a.route(method, path); rt != nil {
-			return rt.path
-		}
-	}
-	return ""
-}
-
-// route returns the route that a method and a path mean, or nil if there is none. A path
-// spelt differently, with repeated slashes, is a different path.
-func (a *API) route(method, name string) *route {
-	if path.Clean(name) != name {
-		return nil // the mux would redirect to the clean path
-	}
-	_, pattern := a.mux.Handler(&http.Request{Method: method, URL: &url.URL{Path: name}})
-	return a.byPattern[pattern]
-}
-
-// ServeHTTP binds a request to the operation of its route, runs it, and sends the value of its
+// handler binds a request to the operation of a route, runs it, and sends the value of its
 // root field as JSON or as a download.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	rt := a.route(r.Method, r.URL.Path)
-	if rt == nil || r.URL.RawPath != "" {
-		a.serveOther(w, r)
-		return
-	}
-	schema.RecorderFrom(r.Context()).Operation(schema.Operation{
-		Type:       string(rt.OperationDefinition.Operation),
-		Name:       rt.Name,
-		RootFields: []string{rt.Root.Name},
+func (a *API) handler(rt *Route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		schema.RecorderFrom(r.Context()).Operation(schema.Operation{
+			Type:       string(rt.OperationDefinition.Operation),
+			Name:       rt.Name,
+			RootFields: []string{rt.Root.Name},
+		})
+
+		ctx, vars, problem := rt.bind(w, r, a.executor)
+		if problem != nil {
+			WriteProblem(w, r, problem)
+			return
+		}
+		if rt.Produces != "" && a.downloads.repeat(w, r) {
+			return
+		}
+
+		value, file, problem := rt.Run(ctx, a.executor, vars, r.Header)
+		if problem == nil && string(value) == "null" {
+			problem = schema.NotFound("Nothing was found with these parameters.")
+		}
+		switch {
+		case problem != nil:
+			problem.Fields = rt.sentNames(problem.Fields)
+			WriteProblem(w, r, problem)
+		case rt.Produces != "":
+			a.downloads.serve(w, r, value, file)
+		default:
+			w.Header().Set("Cache-Control", "no-store")
+			w.Header().Set("Content-Type", "application/json; charset=utf-8")
+			schema.WriteBody(w, r, http.StatusOK, value)
+		}
 	})
-
-	ctx, vars, problem := rt.bind(w, r, a.executor)
-	if problem != nil {
-		WriteProblem(w, r, problem)
-		return
-	}
-	if rt.produces != "" && a.downloads.repeat(w, r) {
-		return
-	}
-
-	value, file, problem := rt.Run(ctx, a.executor, vars, r.Header)
-	if problem == nil && string(value) == "null" {
-		problem = schema.NotFound("Nothing was found with these parameters.")
-	}
-	switch {
-	case problem != nil:
-		problem.Fields = rt.sentNames(problem.Fields)
-		WriteProblem(w, r, problem)
-	case rt.produces != "":
-		a.downloads.serve(w, r, value, file)
-	default:
-		w.Header().Set("Cache-Control", "no-store")
-		w.Header().Set("Content-Type", "application/json; charset=utf-8")
-		schema.WriteBody(w, r, http.StatusOK, value)
-	}
 }
 
-// serveOther answers a request that asks for no operation: with the description, with the
-// methods of the path, or with an error.
-func (a *API) serveOther(w http.ResponseWriter, r *http.Request) {
-	get, post := a.route(http.MethodGet, r.URL.Path), a.route(http.MethodPost, r.URL.Path)
-	isDescription := r.URL.Path == DescriptionPath
-	if r.URL.RawPath != "" || get == nil && post == nil && !isDescription {
-		WriteProblem(w, r, &schema.Error{
-			Code:    schema.CodeNotFound,
-			Message: "There is no route at this path. GET " + DescriptionPath + " lists the routes.",
-		})
-		return
-	}
+// Methods serves a path by the methods that it has, GET and POST. HEAD is served by GET.
+type Methods map[string]http.Handler
 
-	if isDescription && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-		w.Header().Set("ETag", a.etag)
-		w.Header().Set("Cache-Control", "no-cache")
-		w.Header().Set("Content-Type", "application/json")
-		schema.WriteBody(w, r, http.StatusOK, a.openapi)
+// ServeHTTP implements [http.Handler].
+func (m Methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	if h := m[method]; h != nil {
+		h.ServeHTTP(w, r)
 		return
 	}
 
 	var allow []string
-	if get != nil || isDescription {
+	if m[http.MethodGet] != nil {
 		allow = append(allow, http.MethodGet, http.MethodHead)
 	}
-	if post != nil {
+	if m[http.MethodPost] != nil {
 		allow = append(allow, http.MethodPost)
 	}
-	w.Header().Set("Allow", strings.Join(append(allow, http.MethodOptions), ", "))
+	allowed := strings.Join(append(allow, http.MethodOptions), ", ")
+	w.Header().Set("Allow", allowed)
 
 	if r.Method == http.MethodOptions {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-
 	WriteProblem(w, r, &schema.Error{
 		Code:    schema.CodeMethodNotAllowed,
-		Message: "This path answers to " + w.Header().Get("Allow") + ".",
+		Message: "This path answers to " + allowed + ".",
 	})
 }

@@ -1,128 +1,163 @@
 package rest
 
 import (
+	"cmp"
+	"errors"
 	"slices"
-
-	"github.com/vektah/gqlparser/v2/ast"
+	"strings"
 
 	"siteapi/schema"
 	"siteapi/schema/operations"
 )
 
-// DescriptionPath is where the OpenAPI description is served.
-const DescriptionPath = "/api/openapi.json"
-
-// route is an operation with @rest.
-type route struct {
-	*operations.Operation
-	method, path string                // segments {name} of the path are variables
-	segments     []operations.Argument // variables from the path
-	params       []operations.Argument // variables from the query string
-	body         *body                 // nil if the route takes no body
-
-	// sentAs maps an argument of the root field to the parameter that brings its value.
-	// The parameter is empty if the value is the body.
-	sentAs map[string]string
-
-	headers  []string // request headers that the operation reads
-	codes    []string // errors that only this route returns
-	produces string   // media type of a download, empty for JSON
+// Path is a path with its routes, one for each method. Segments {name} are variables.
+type Path struct {
+	Path   string
+	Routes []*Route
 }
 
-// pattern is what the mux finds the route by.
-func (rt *route) pattern() string { return rt.method + " " + rt.path }
+// Route is an operation with @rest.
+type Route struct {
+	*operations.Operation
+	Method, Path string
+	Body         *Body    // nil: the route takes no body
+	Headers      []string // request headers that the operation reads
+	Produces     string   // media type of a download, empty for JSON
 
-// guarded reports whether the schema restricts the root field to holders of a token.
-func (rt *route) guarded() bool { return rt.Root.Definition.Directives.ForName("auth") != nil }
+	segments []operations.Argument // variables from the path
+	query    []operations.Argument // variables from the query string
+	codes    []string              // errors that only this route returns
+}
 
-// allCodes lists the errors that a route can respond with, by status.
-func (rt *route) allCodes() []schema.Code {
+// Body is where a JSON body goes: to one variable, or its fields to several.
+type Body struct {
+	variable *operations.Argument  // nil: the fields go to variables
+	fields   []operations.Argument // named like the fields
+	Accepts  []string              // media types, the usual one first
+	Limit    int64                 // largest length in bytes
+}
+
+// Guarded reports whether the schema restricts the root field to holders of a token.
+func (rt *Route) Guarded() bool { return rt.Root.Definition.Directives.ForName("auth") != nil }
+
+// compile returns the routes of all operations that have @rest, sorted by path and method.
+func compile(list []*operations.Operation) ([]Path, error) {
+	var routes []*Route
+	var errs []error
+	for _, op := range list {
+		if op.Rest == nil {
+			continue
+		}
+		rt, err := newRoute(op)
+		routes, errs = append(routes, rt), append(errs, err)
+	}
+	slices.SortStableFunc(routes, func(a, b *Route) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Method, b.Method))
+	})
+
+	var paths []Path
+	for i, rt := range routes {
+		if i == 0 || routes[i-1].Path != rt.Path {
+			paths = append(paths, Path{Path: rt.Path})
+		} else if routes[i-1].Method == rt.Method {
+			errs = append(errs, rt.Errorf(rt.Rest.Position, "%s has this route already", routes[i-1].Name))
+		}
+		last := &paths[len(paths)-1]
+		last.Routes = append(last.Routes, rt)
+	}
+	return paths, errors.Join(errs...)
+}
+
+// newRoute reads the arguments of @rest.
+func newRoute(op *operations.Operation) (*Route, error) {
+	args := op.Rest.ArgumentMap(nil)
+	rt := &Route{Operation: op}
+	rt.Method, _ = args["method"].(string)
+	rt.Path, _ = args["path"].(string)
+	rt.Produces, _ = args["produces"].(string)
+	rt.Headers, rt.codes = operations.Texts(args["headers"]), operations.Texts(args["codes"])
+
+	if err := rt.bindTo(args); err != nil {
+		return rt, err
+	}
+	return rt, rt.checkExamples()
+}
+
+// bindTo gives each variable its place in a request. It has the name of its argument, so that
+// errors name what the client sent.
+func (rt *Route) bindTo(args map[string]any) error {
+	var err error
+	bound := map[string]bool{}
+	take := func(place, name string) operations.Argument {
+		v, arg := rt.Variable(name), rt.Root.Arguments.ForName(name)
+		if v == nil || arg == nil || arg.Value.Raw != name {
+			err = rt.Errorf(rt.Rest.Position,
+				"@rest(%s) names %q, which is no variable that the argument of this name takes", place, name)
+			return operations.Argument{}
+		}
+		bound[name] = true
+		return *v
+	}
+
+	for segment := range strings.SplitSeq(rt.Path, "/") {
+		if name, isVariable := strings.CutPrefix(segment, "{"); isVariable {
+			rt.segments = append(rt.segments, take("path", strings.TrimSuffix(name, "}")))
+		}
+	}
+	for _, name := range operations.Texts(args["query"]) {
+		rt.query = append(rt.query, take("query", name))
+	}
+
+	whole, isWhole := args["body"].(string)
+	fields := operations.Texts(args["bodyFields"])
+	if isWhole || len(fields) > 0 {
+		limit, _ := args["bodyLimit"].(int64)
+		rt.Body = &Body{Limit: limit, Accepts: operations.Texts(args["accepts"])}
+	}
+	if isWhole {
+		rt.Body.variable = new(take("body", whole))
+	}
+	for _, name := range fields {
+		rt.Body.fields = append(rt.Body.fields, take("bodyFields", name))
+	}
+
+	if err == nil && len(bound) != len(rt.Variables) {
+		err = rt.Errorf(rt.Rest.Position,
+			"a variable comes from nowhere: name each once in @rest(path), (query), (body) or (bodyFields)")
+	}
+	return err
+}
+
+// checkExamples checks that the documentation has its examples.
+func (rt *Route) checkExamples() error {
+	if rt.Rest.Arguments.ForName("example") == nil && len(rt.Variables) > 0 {
+		return rt.Errorf(rt.Rest.Position, "the route has variables but no example: add @rest(example: {…})")
+	}
+	if rt.Produces == "" && rt.Rest.Arguments.ForName("answerExample") == nil {
+		return rt.Errorf(rt.Rest.Position, "the route has no example of its answer: add @rest(answerExample: {…})")
+	}
+	return nil
+}
+
+// Codes lists the errors that a route can respond with, by status.
+func (rt *Route) Codes() []schema.Code {
 	var codes []schema.Code
-	if rt.body != nil || len(rt.params)+len(rt.segments) > 0 {
+	if rt.Body != nil || len(rt.query)+len(rt.segments) > 0 {
 		codes = append(codes, schema.CodeBadUserInput)
 	}
-	if rt.guarded() {
+	if rt.Guarded() {
 		codes = append(codes, schema.CodeUnauthenticated)
 	}
 	if !rt.Root.Definition.Type.NonNull {
 		codes = append(codes, schema.CodeNotFound)
 	}
-
-	if rt.body != nil {
+	if rt.Body != nil {
 		codes = append(codes, schema.CodePayloadTooLarge, schema.CodeUnsupportedMediaType)
 	}
-
 	for _, code := range rt.codes {
 		codes = append(codes, schema.Code(code))
 	}
 
 	// Every request can fail with these.
 	return append(codes, schema.CodeRateLimited, schema.CodeInternal, schema.CodeUpstreamUnavailable)
-}
-
-// takesHints reports whether the body can have optional values that are dropped if they
-// are unusable.
-func (rt *route) takesHints() bool {
-	if rt.body == nil {
-		return false
-	}
-	return slices.ContainsFunc(rt.body.variables(), func(v operations.Argument) bool {
-		return slices.ContainsFunc(v.Definition.Fields, func(f *ast.FieldDefinition) bool {
-			return f.Directives.ForName("hint") != nil
-		})
-	})
-}
-
-// body is where a JSON body goes: to one variable, or its fields to several.
-type body struct {
-	variable *operations.Argument  // nil: the fields go to variables
-	fields   []operations.Argument // named like the fields
-	accepts  []string              // media types, the usual one first
-	limit    int64                 // largest length in bytes
-}
-
-// variables lists the variables that a body brings.
-func (b *body) variables() []operations.Argument {
-	if b.variable != nil {
-		return []operations.Argument{*b.variable}
-	}
-	return b.fields
-}
-
-// requestHeaders describes the request headers that a document can name in @rest(headers),
-// each with an example.
-func requestHeaders() map[string][2]string {
-	return map[string][2]string{
-		"Accept-Language": {
-			"Languages the client prefers, where nothing else decides.",
-			"ro, en;q=0.5",
-		},
-
-		"CF-Turnstile-Response": {
-			"Token of the bot check in the visitor's browser, where the site has one.",
-			"0.mF74FV8wEufAWxdbWQ",
-		},
-
-		"Idempotency-Key": {
-			"A key of the client's for this request, up to 255 characters: " +
-				"sent again with the same content it changes nothing.",
-			"8e03978e-40d5-43e8-bc93-6894a57f9324",
-		},
-
-		"If-None-Match": {
-			"Entity tags of the client's copies; if one is current the answer is 304.",
-			`"3f2a"`,
-		},
-
-		"X-Preview": {
-			"Perspective of the CMS, `drafts` or `<release>,drafts`, with a token of `PREVIEW_TOKENS`: " +
-				"prices are those of drafts.",
-			"drafts",
-		},
-
-		"Sanity-Webhook-Signature": {
-			"Signature of the body, where the service has a signing secret.",
-			"t=1700000000000,v1=kZ4Pz1",
-		},
-	}
 }

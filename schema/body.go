@@ -4,28 +4,50 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// ReadBody returns the whole body of a request. Its error says why a body is refused: it
-// is too large or incomplete.
-func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *Error) {
-	if r.ContentLength > limit {
+// ReadBody returns the whole body of a request. Its error says why a body is refused: it has
+// none of the media types, is not in UTF-8, has a content coding, is too large or incomplete.
+// An empty media type stands for a body without one.
+func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, types ...string) ([]byte, *Error) {
+	coding, given := r.Header.Get("Content-Encoding"), r.Header.Get("Content-Type")
+	media, params, err := mime.ParseMediaType(given)
+	if err != nil {
+		media = given
+	}
+	charset := strings.ToLower(params["charset"])
+	switch {
+	case coding != "" && !strings.EqualFold(coding, "identity"):
+		w.Header().Set("Accept-Encoding", "identity")
+		return nil, unsupported("The body has to be sent without a Content-Encoding.")
+	case !slices.Contains(types, media):
+		accepted := slices.DeleteFunc(slices.Clone(types), func(name string) bool { return name == "" })
+		w.Header().Set("Accept", strings.Join(accepted, ", "))
+		return nil, unsupported(
+			"The body has to be JSON, sent with the Content-Type " + strings.Join(accepted, " or ") + ".")
+	case !slices.Contains([]string{"", "utf-8", "utf8", "us-ascii"}, charset):
+		return nil, unsupported("The body has to be in UTF-8.")
+	case r.ContentLength > limit:
 		return nil, tooLarge(w, limit)
 	}
 
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	if err == nil {
-		return body, nil
-	}
-
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, tooLarge(w, limit)
 	}
+	if err != nil {
+		return nil, &Error{Code: CodeBadUserInput, Message: "The body ended early."}
+	}
+	return body, nil
+}
 
-	return nil, &Error{Code: CodeBadUserInput, Message: "The body ended early."}
+func unsupported(message string) *Error {
+	return &Error{Code: CodeUnsupportedMediaType, Message: message}
 }
 
 // WriteBody sends an answer whose header is complete but for its length. If the client's copy

@@ -2,7 +2,6 @@ package graphqlhttp
 
 import (
 	"mime"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,23 +77,4 @@ func (p *preference) take(other preference) {
 	if other[1] > p[1] {
 		*p = other
 	}
-}
-
-// isJSON reports whether a body is plain JSON in UTF-8. It excludes all that a page of
-// another site can send without a CORS preflight: forms, text, and untyped bodies.
-func isJSON(header http.Header) bool {
-	if encoding := header.Get("Content-Encoding"); encoding != "" &&
-		!strings.EqualFold(encoding, "identity") {
-		return false
-	}
-
-	value := strings.Join(header["Content-Type"], ",") // no media type if there are two headers
-	if value == string(typeJSON) {                     // sent by nearly every client
-		return true
-	}
-
-	name, params, err := mime.ParseMediaType(value)
-	charset := strings.ToLower(params["charset"])
-	return err == nil && name == string(typeJSON) &&
-		(charset == "" || charset == "utf-8" || charset == "utf8")
 }

@@ -10,7 +10,7 @@ import (
 // Limits on one request. Those on documents are checked before validation, whose time is
 // more than linear.
 const (
-	maxBody       = 1 << 20 // bytes of a POST's body or a GET's query string
+	maxBody       = 1 << 20 // bytes of a POST's body
 	maxTokens     = 2000    // lexical tokens of a document, comments included
 	maxDepth      = 20      // levels of fields; clients introspect the schema with 15
 	maxFields     = 1000    // fields, with fragments spread out; clients introspect the schema with about 450

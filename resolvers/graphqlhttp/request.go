@@ -19,21 +19,12 @@ type request struct {
 	documentID string // id or hash that names the document; empty: none
 }
 
-// read returns the body of a POST or the query string of a GET.
+// read returns the body of a POST or the query string of a GET, which the server bounds with
+// the rest of the header.
 func read(w http.ResponseWriter, r *http.Request) ([]byte, *schema.Error) {
-	switch {
-	case r.Method == http.MethodPost && isJSON(r.Header):
-		return schema.ReadBody(w, r, maxBody)
-	case r.Method == http.MethodPost:
-		return nil, &schema.Error{
-			Code:    schema.CodeUnsupportedMediaType,
-			Message: "The body of a POST must be application/json in UTF-8, without a content encoding.",
-		}
-	case len(r.URL.RawQuery) > maxBody:
-		return nil, &schema.Error{
-			Code:    schema.CodePayloadTooLarge,
-			Message: "The query string is larger than 1 MiB.",
-		}
+	if r.Method == http.MethodPost {
+		// A page of another site can send an untyped body without asking (CORS).
+		return schema.ReadBody(w, r, maxBody, string(typeJSON))
 	}
 	return []byte(r.URL.RawQuery), nil
 }

@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -41,7 +42,7 @@ func (s *Server) observe(l listener, next http.Handler) http.Handler {
 		caller.Operators = l.operators
 		caller.Local = l.admin && isLocal(r)
 
-		r.Pattern = s.pattern(r.URL.Path)
+		r.Pattern = s.pattern(r)
 		r = r.WithContext(schema.WithRecorder(schema.WithCaller(r.Context(), caller), rec))
 		telemetry.DescribeRequest(r)
 
@@ -99,15 +100,13 @@ func (s *Server) logRequest(r *http.Request, rec *record, took time.Duration) {
 	if !slices.Contains(methods, method) {
 		method = "other"
 	}
-	path := s.pattern(r.URL.Path)
-	if path == "" {
+	if r.Pattern == "" {
 		event.Int("path_length", len(r.URL.Path))
-		path = "…"
 	}
 
 	event.Ctx(r.Context()).
 		Str("method", method).
-		Str("path", path).
+		Str("path", cmp.Or(r.Pattern, "…")).
 		Int("status", rec.status).
 		Int64("bytes", rec.bytes).
 		Dur("took_ms", took).

@@ -18,7 +18,7 @@ func TestRecoverPanics(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	s := &Server{Options: Options{Log: zerolog.New(&log), Settings: &config.Settings{}}}
-	s.routes = map[string]http.Handler{"/early": http.NotFoundHandler(), "/late": http.NotFoundHandler()}
+	s.routes = http.NewServeMux()
 	s.metrics = newMetrics(prometheus.NewRegistry(), newConnections(1, nil))
 
 	server := httptest.NewServer(s.observe(listener{},

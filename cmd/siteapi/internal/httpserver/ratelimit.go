@@ -1,7 +1,6 @@
 package httpserver
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -68,7 +67,7 @@ func (l *RateLimits) check(r *http.Request) *schema.Error {
 		method = http.MethodGet
 	}
 
-	limit := limitOf(method + " " + cmp.Or(r.Pattern, r.URL.Path))
+	limit := limitOf(method + " " + r.Pattern)
 	recordOf(r.Context()).charged = limit.field != ""
 	return l.allow(r.Context(), limit, 1)
 }

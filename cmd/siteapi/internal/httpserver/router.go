@@ -1,8 +1,8 @@
 package httpserver
 
 import (
-	"maps"
 	"net/http"
+	"path"
 	"strings"
 	"time"
 
@@ -20,10 +20,9 @@ const (
 	readyPath   = "/readyz"
 )
 
-// newRoutes returns the endpoints by path. Paths must match exactly: they are not
-// cleaned, except by the muxes of the admin listener and of the inbox. A path that ends
-// in a slash covers everything below it.
-func (s *Server) newRoutes() map[string]http.Handler {
+// newRoutes returns the mux of the endpoints. A path that ends in a slash covers everything
+// below it.
+func (s *Server) newRoutes() *http.ServeMux {
 	operators := inbox.New(inbox.Options{
 		Tokens:  s.Settings.AdminTokens,
 		SignIn:  s.SignIn,
@@ -32,50 +31,43 @@ func (s *Server) newRoutes() map[string]http.Handler {
 		Now:     time.Now,
 	})
 
-	routes := map[string]http.Handler{}
+	mux := http.NewServeMux()
 	for path, page := range s.Pages {
-		files := path + "/"
-		if path == "/" {
-			files = "/assets/"
+		methods := rest.Methods{http.MethodGet: page}
+		switch path {
+		case inbox.Path:
+		case "/":
+			mux.Handle("/{$}", methods)
+			mux.Handle("/assets/", methods)
+		default:
+			mux.Handle(path, methods)
+			mux.Handle(path+"/", methods)
 		}
-		routes[path], routes[files] = readOnly(page), readOnly(page)
-	}
-	for _, route := range s.REST.Routes() {
-		routes[route.Path] = s.REST
 	}
 
-	maps.Copy(routes, map[string]http.Handler{
-		GraphQLPath:          s.GraphQL,
-		"/api/":              s.REST,
-		rest.DescriptionPath: s.REST,
-		livePath:             readOnly(http.HandlerFunc(live)),
-		readyPath:            readOnly(http.HandlerFunc(s.ready)),
-		inbox.Path:           operators,
-		inbox.Path + "/":     operators,
-		inbox.SessionPath:    operators,
-		inbox.GraphQLPath:    operators,
-		inbox.LoginPath:      operators,
-		inbox.CallbackPath:   operators,
-	})
-
+	mux.Handle(rest.DescriptionPath, s.REST)
+	for _, path := range s.REST.Paths {
+		mux.Handle(path.Path, s.REST)
+	}
+	mux.Handle(GraphQLPath, s.GraphQL)
+	mux.Handle(livePath, rest.Methods{http.MethodGet: http.HandlerFunc(live)})
+	mux.Handle(readyPath, rest.Methods{http.MethodGet: http.HandlerFunc(s.ready)})
 	if s.MCP != nil {
-		routes[mcp.Path] = s.MCP
+		mux.Handle(mcp.Path, s.MCP)
 	}
-	return routes
+	for _, path := range []string{
+		inbox.Path, inbox.Path + "/", inbox.SessionPath, inbox.GraphQLPath, inbox.LoginPath, inbox.CallbackPath,
+	} {
+		mux.Handle(path, operators)
+	}
+	return mux
 }
 
 // route sends a request to its endpoint. The endpoints include the inbox where operator
 // fields are served.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
-	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	below := "/" + first + "/"
-	h := s.routes[r.URL.Path]
-	if h == nil {
-		h = s.routes[below]
-	}
-
-	operators := schema.CallerFrom(r.Context()).Operators
-	if h == nil || below == inbox.Path+"/" && !operators {
+	isInbox := r.Pattern == inbox.Path || strings.HasPrefix(r.Pattern, inbox.Path+"/")
+	if r.Pattern == "" || isInbox && !schema.CallerFrom(r.Context()).Operators {
 		WriteError(w, r, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such route."})
 		return
 	}
@@ -85,16 +77,19 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	h.ServeHTTP(w, r)
+	s.routes.ServeHTTP(w, r)
 }
 
-// pattern returns the path of the route that a request for a path means, or "" if there is
-// none. It has no values of variables, which belong in no log.
-func (s *Server) pattern(path string) string {
-	if s.routes[path] != nil {
-		return path
+// pattern returns the path of the route that a request means, or "" if there is none. It has
+// no values of variables, which belong in no log. Paths must match exactly: the mux would
+// redirect others to the clean path.
+func (s *Server) pattern(r *http.Request) string {
+	clean := path.Clean(r.URL.Path)
+	if r.URL.RawPath != "" || clean != r.URL.Path && clean+"/" != r.URL.Path {
+		return ""
 	}
-	return s.REST.Pattern(path)
+	_, pattern := s.routes.Handler(r)
+	return strings.TrimSuffix(pattern, "{$}")
 }
 
 // opensPlayground reports whether a browser opens the GraphQL endpoint of a service that has
@@ -103,27 +98,6 @@ func (s *Server) opensPlayground(r *http.Request) bool {
 	return s.Pages[pages.PlaygroundPath] != nil && r.URL.Path == GraphQLPath &&
 		r.Method == http.MethodGet && r.URL.RawQuery == "" &&
 		strings.Contains(r.Header.Get("Accept"), "text/html")
-}
-
-// readOnly answers OPTIONS, and 405 to every method but GET and HEAD.
-func readOnly(next http.Handler) http.Handler {
-	const allowed = "GET, HEAD, OPTIONS"
-
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.Method {
-		case http.MethodGet, http.MethodHead:
-			next.ServeHTTP(w, r)
-		case http.MethodOptions:
-			w.Header().Set("Allow", allowed)
-			w.WriteHeader(http.StatusNoContent)
-		default:
-			w.Header().Set("Allow", allowed)
-			WriteError(w, r, &schema.Error{
-				Code:    schema.CodeMethodNotAllowed,
-				Message: "This path answers to " + allowed + ".",
-			})
-		}
-	})
 }
 
 // isProbe reports whether a request is a health check. Health checks are never limited.

@@ -59,7 +59,7 @@ type Server struct {
 	Options
 	public      *http.Server
 	admin       *http.Server
-	routes      map[string]http.Handler
+	routes      *http.ServeMux
 	metrics     *metrics
 	connections *connections
 	refusedLog  zerolog.Logger // takes requests that were too many, a few a second

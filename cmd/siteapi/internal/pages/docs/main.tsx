@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import graphQL from "../../../../../resolvers/graphqlhttp/README.md";
 import rest from "../../../../../rest/README.md";
 import { Code, Markdown } from "./markdown";
-import type { Description, Operation } from "./openapi";
+import { resolve, type Description, type Operation } from "./openapi";
 import { Responses, Schema } from "./schema";
 import { Try } from "./try";
 import "./docs.css";
@@ -88,7 +88,7 @@ function Route({ description, path, method, operation }: {
   const id = anchor(operation);
   const body = Object.values(operation.requestBody?.content ?? {})[0];
   const token = operation.security?.flatMap(Object.keys)[0] as keyof typeof tokens | undefined;
-  const parameters = operation.parameters ?? [];
+  const parameters = (operation.parameters ?? []).map((p) => resolve(description, p));
   return (
     <section class="route" aria-labelledby={id}>
       <h3 id={id}>{operation.summary}</h3>

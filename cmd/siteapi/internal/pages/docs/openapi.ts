@@ -22,7 +22,7 @@ export interface Schema extends Reference {
   default?: unknown;
 }
 
-export interface Parameter {
+export interface Parameter extends Reference {
   name: string;
   in: string;
   description?: string;

@@ -230,8 +230,10 @@ func TestOddInputIsNoServerError(t *testing.T) {
 	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on", "LOG_LEVEL": "warn"})
 
 	routes := map[string]string{}
-	for _, route := range s.App.Server.REST.Routes() {
-		routes[route.Field.Name] = route.Method + " " + route.Path
+	for _, path := range s.App.Server.REST.Paths {
+		for _, route := range path.Routes {
+			routes[route.Root.Name] = route.Method + " " + route.Path
+		}
 	}
 
 	fields := make(chan inputField)
