@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X siteapi/cmd/siteapi/internal/app.version=$(VERSION)
 BINARY  := bin/siteapi
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo chaos fuzz soak test race test-race build reproducible release generate lint sdl pages types browser-test clients audit breaking openapi-lint studio snippets bench clean
+.PHONY: help run demo chaos fuzz test race test-race build reproducible release generate lint sdl pages types browser-test clients audit breaking openapi-lint studio snippets bench clean
 
 help: ## list what can be done
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -18,9 +18,6 @@ demo: build ## play visitors in three languages, an editor and an operator again
 
 chaos: build ## kill it, fill its disk, stop its servers, attack and flood it, fail the stream of its CMS, and count what was lost; SHORT=1 for a minute, ONLY="kills attacks"
 	$(GO) run ./cmd/chaos -binary bin/siteapi $(if $(SHORT),-short) $(ONLY)
-
-soak: build ## minutes of mixed load: memory, goroutines and file descriptors have to stay as they are; SOAK=5m
-	$(GO) run ./cmd/chaos -binary bin/siteapi -soak $(or $(SOAK),5m) soak
 
 fuzz: ## run every fuzz target, one after the other, for FUZZTIME=60s each
 	@for file in $$(grep -rlE '^func Fuzz' --include='*_test.go' .); do for target in $$(grep -oE '^func Fuzz\w+' $$file | cut -c6-); do \

@@ -49,10 +49,8 @@ func serve(ctx context.Context, role, dir string) {
 		h = bareEstimate(harness.Must(os.ReadFile(filepath.Join(dir, pageFile))))
 	case "json":
 		h = bareTrack(func(trackState) {})
-	case "track-bare":
-		h = bareTrack(groupCommit(ctx, filepath.Join(dir, "bare.db"), 256))
-	case "track-single":
-		h = bareTrack(groupCommit(ctx, filepath.Join(dir, "single.db"), 1))
+	case "track":
+		h = bareTrack(groupCommit(ctx, filepath.Join(dir, "bare.db")))
 	case "gqlgen":
 		// gqlgen's own server runs with its own caches over the same resolvers.
 		s := handler.New(exec.NewExecutableSchema(exec.Config{Resolvers: newResolver(dir)}))
@@ -75,15 +73,10 @@ func serve(ctx context.Context, role, dir string) {
 	harness.Check((&http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}).Serve(l))
 }
 
-// barePage reads a request and writes constant bytes, or 304 to a client with a copy.
+// barePage reads a request and writes constant bytes.
 func barePage(page []byte) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
-			return
-		}
-
-		if r.Header.Get("If-None-Match") != "" {
-			w.WriteHeader(http.StatusNotModified)
 			return
 		}
 
@@ -156,9 +149,8 @@ type visit struct {
 }
 
 // groupCommit is a minimal group commit: a channel and one goroutine with a connection as
-// durable as the service's. An error ends the program. With a limit of 1 each state is a
-// transaction of its own.
-func groupCommit(ctx context.Context, path string, limit int) func(trackState) {
+// durable as the service's. An error ends the program.
+func groupCommit(ctx context.Context, path string) func(trackState) {
 	db := harness.Must(sql.Open("sqlite",
 		"file:"+path+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"))
 	db.SetMaxOpenConns(1)
@@ -169,7 +161,7 @@ func groupCommit(ctx context.Context, path string, limit int) func(trackState) {
 	go func() {
 		for first := range queue {
 			batch := []visit{first}
-			for len(batch) < limit && len(queue) > 0 {
+			for len(batch) < 256 && len(queue) > 0 {
 				batch = append(batch, <-queue)
 			}
 

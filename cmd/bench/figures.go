@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"siteapi/cmd/internal/harness"
-	"siteapi/integrations/cache/cachetest/valkeyserver"
 )
 
 // settings asks for every field of the site settings, as a page's header and footer do.
@@ -61,13 +60,6 @@ func readGzipVsNetHTTP(ctx context.Context, b *bench) {
 	b.versusPage(ctx, service, "read-gzip-vs-nethttp", "≥ 0.75", request)
 }
 
-// notModifiedVsNetHTTP measures a request of a client whose copy is current.
-func notModifiedVsNetHTTP(ctx context.Context, b *bench) {
-	service := b.service(ctx, b.dir, "CONTENT_TYPES=quoteOption").Base
-	request := get("/graphql?"+url.PathEscape(quoteOptions), "If-None-Match: *")
-	b.versusPage(ctx, service, "not-modified-vs-nethttp", "≥ 0.80", request)
-}
-
 // readMissVsGqlgen compares queries that miss the response cache with gqlgen's own server
 // over the same data.
 func readMissVsGqlgen(ctx context.Context, b *bench) {
@@ -80,28 +72,6 @@ func readMissVsGqlgen(ctx context.Context, b *bench) {
 
 	b.pair(ctx, b.baseline(ctx, "gqlgen"), b.service(ctx, b.dir).Base, next).
 		report("read-miss-vs-gqlgen", "≥ 1.0")
-}
-
-// readLarge compares the throughput of a cached response of 1 MB with that of 10 KB.
-func readLarge(ctx context.Context, b *bench) {
-	text := strings.Repeat("Sitios web que se ganan su lugar. ", 300)
-	docs := []map[string]string{{"_id": "small", "_type": "small", "text": text}}
-	for i := range 99 {
-		docs = append(docs, map[string]string{"_id": fmt.Sprint("large", i), "_type": "large", "text": text})
-	}
-
-	path := filepath.Join(b.dir, "content.json")
-	harness.Check(os.WriteFile(path, harness.Must(json.Marshal(docs)), 0o600))
-
-	service := b.service(ctx, b.dir, "CMS_FILE="+path, "CONTENT_TYPES=small,large")
-	report("read-1mb-vs-10kb", "MiB/s", "≥ 0.80", inTurn(b.rounds, func(side int) float64 {
-		kind := []string{"small", "large"}[side]
-		request := post("/graphql", `{"query":"{ content(documentType: \"`+kind+`\") { id fields } }"}`)
-		size := len(ask(ctx, service.Base, request))
-
-		rate, _ := load(ctx, service.Base, b.each, cycle(request))
-		return rate * float64(size) / (1 << 20)
-	}))
 }
 
 // restVsNetHTTP compares the REST adapter over the executor, with nothing stored, with a
@@ -122,19 +92,18 @@ func estimateVsNetHTTP(ctx context.Context, b *bench) {
 	b.pair(ctx, b.baseline(ctx, "estimate"), service, cycle(request)).report("estimate-vs-nethttp", "≥ 0.45")
 }
 
-// track compares durable tracking with a bare handler over a hand-written group commit.
-// Waiting for the disk takes a processor of its own, so both have two.
+// track compares durable tracking, of 2,000 sessions, with a bare handler over a
+// hand-written group commit. Waiting for the disk takes a processor of its own, so both
+// have two.
 func track(ctx context.Context, b *bench) {
-	r := b.trackPair(ctx, "track-bare")
+	requests := make([][]byte, 2000)
+	for i := range requests {
+		requests[i] = trackRequest(i * 7919 % 1_000_003)
+	}
+
+	r := b.pair(ctx, b.baseline(ctx, "track"), b.service(ctx, b.dir).Base, cycle(requests...))
 	r.report("track-vs-bare", "≥ 0.65")
 	report("track-p99-vs-bare", "ms", "≤ 2.0", r.p99s)
-}
-
-// trackVsSingle compares tracking with one transaction per request. The group commit
-// saves flushes, so it is measured where they cost something.
-func trackVsSingle(ctx context.Context, b *bench) {
-	r := b.trackPair(ctx, "track-single")
-	report("track-vs-single", "requests/s", "≥ 3.5", r.rates)
 }
 
 // submit compares storing leads, with their prices and deliveries, with the group commit
@@ -147,16 +116,7 @@ func submit(ctx context.Context, b *bench) {
 		"selections":{"projectType":"web-app","features":["blog","multilingual","payments"]},
 		"estimate":{"min":16500,"max":22300,"currency":"EUR"}}`)
 	}
-	b.pair(ctx, b.baseline(ctx, "track-bare"), b.service(ctx, b.dir).Base, next).report("submit-vs-group-commit", "none")
-}
-
-// trackPair loads a baseline and the service with the states of 2,000 sessions.
-func (b *bench) trackPair(ctx context.Context, baseline string) *result {
-	requests := make([][]byte, 2000)
-	for i := range requests {
-		requests[i] = trackRequest(i * 7919 % 1_000_003)
-	}
-	return b.pair(ctx, b.baseline(ctx, baseline), b.service(ctx, b.dir).Base, cycle(requests...))
+	b.pair(ctx, b.baseline(ctx, "track"), b.service(ctx, b.dir).Base, next).report("submit-vs-group-commit", "none")
 }
 
 // pdfCached measures a PDF that was drawn before.
@@ -171,19 +131,6 @@ func pdfCached(ctx context.Context, b *bench) {
 		"estimate":{"min":14400,"max":19400,"currency":"EUR"}}`)), &answer))
 
 	b.versusPage(ctx, service, "pdf-cached-vs-nethttp", "≥ 0.60", get(answer.PdfURL))
-}
-
-// valkeyRead compares cached reads of an instance on a shared Valkey and one on memory.
-func valkeyRead(ctx context.Context, b *bench) {
-	valkey := harness.Must(valkeyserver.New(b.dir))
-	harness.Check(valkey.Start())
-	b.stops = append(b.stops, valkey.Stop)
-
-	memory := b.service(ctx, filepath.Join(b.dir, "memory"))
-	shared := b.service(ctx, filepath.Join(b.dir, "shared"), "CACHE_URL="+valkey.URL())
-
-	b.pair(ctx, memory.Base, shared.Base, cycle(post("/graphql", settings))).
-		report("valkey-read-vs-memory", "≥ 0.90")
 }
 
 // start measures the time from starting the service on an existing database, which the

@@ -56,21 +56,16 @@ func (p people) lead(n int) lead.Lead {
 			FirstName: p.pick("Ana Ștefania Mihai Andrei Elena Ioana Cristina Paul Lucía Jorge Marta David Emma Tom"),
 			LastName:  last,
 			Email:     fmt.Sprintf("%s%d@%s", strings.ToLower(last), n%30, p.pick("gmail.com yahoo.com "+company+".ro")),
-			Phone:     fmt.Sprintf("+407%08d", p.IntN(1e8)),
 			Company:   company + " " + p.pick("SRL SRL SRL SA GmbH Ltd"),
 		},
 		Selections: lead.Selections{
 			ProjectType: p.pick("web-app shop landing cms mobile other"),
 			Features:    strings.Fields("blog multilingual payments seo crm booking analytics")[:p.IntN(7)],
-			Complexity:  p.pick("simple medium complex"),
-			Timeline:    p.pick("asap 1-3-months 3-6-months flexible"),
 		},
 		Estimate: lead.Estimate{Min: float64(100 * (5 + p.IntN(400))), Max: 50_000, Currency: p.pick("EUR EUR RON")},
 		Attribution: lead.Attribution{
-			Source:      p.pick("google google facebook newsletter instagram partner"),
-			Medium:      "cpc",
-			Campaign:    fmt.Sprint("campaign-", p.IntN(20)),
-			LandingPage: "https://www.example.com/ro/servicii",
+			Source:   p.pick("google google facebook newsletter instagram partner"),
+			Campaign: fmt.Sprint("campaign-", p.IntN(20)),
 		},
 		Message:     strings.Join(message, " "),
 		Locale:      p.pick("ro ro ro es en"),
@@ -119,8 +114,12 @@ func fillPostgres(ctx context.Context, url string) {
 	defer func() { _ = db.Close() }()
 
 	fill(ctx, db)
-	harness.Must(pool.Exec(ctx, worked))
-	harness.Must(pool.Exec(ctx, "VACUUM ANALYZE")) // as PostgreSQL does within a minute
+
+	// The service's own connections give up after some seconds.
+	conn := harness.Must(pgx.Connect(ctx, url))
+	defer func() { _ = conn.Close(ctx) }()
+	harness.Must(conn.Exec(ctx, worked))
+	harness.Must(conn.Exec(ctx, "VACUUM ANALYZE")) // as PostgreSQL does within a minute
 }
 
 // fill stores leads, which get no deliveries, and sessions of others. Many writers share

@@ -102,7 +102,7 @@ func (c *conn) send(request []byte, body io.Writer) error {
 	}
 	defer func() { _ = resp.Body.Close() }()
 
-	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusNotModified {
+	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("the answer to %.40q is %s", request, resp.Status)
 	}
 	_, err = io.Copy(body, resp.Body)

@@ -12,7 +12,7 @@
 // The ratio is value to baseline, the median of the rounds. For reads each server uses
 // one processor and the load, over 32 connections, the other;
 // figures that wait for the disk use both. Data is written to the folder for temporary
-// files; for track-vs-single both sides' flushes are slowed by a millisecond with strace.
+// files.
 // Absolute values say something about the machine; the ratios should hold on any.
 package main
 
@@ -22,14 +22,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"regexp"
 	"runtime/debug"
 	"slices"
 	"time"
 
 	"siteapi/cmd/internal/harness"
-	"siteapi/integrations/cache/cachetest/valkeyserver"
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
@@ -51,10 +49,10 @@ type bench struct {
 	each   time.Duration
 
 	// The following fields belong to the figure that is being measured.
-	prefix string         // command that its servers are started with
-	dir    string         // data folder
-	pids   map[string]int // of its servers, by address
-	stops  []func()       // functions that stop its servers
+	processors int            // of each server; 1 leaves the other to the load, 0 is all
+	dir        string         // data folder
+	pids       map[string]int // of its servers, by address
+	stops      []func()       // functions that stop its servers
 }
 
 // stop stops the servers of a figure.
@@ -77,37 +75,34 @@ func run(ctx context.Context) {
 	fmt.Println("# name ratio baseline-value value unit (goal)")
 
 	for _, f := range []struct {
-		name, prefix string
-		measure      func(ctx context.Context, b *bench)
+		name       string
+		processors int
+		measure    func(ctx context.Context, b *bench)
 	}{
-		{"read-vs-nethttp", alone, readVsNetHTTP},
-		{"read-gzip-vs-nethttp", alone, readGzipVsNetHTTP},
-		{"not-modified-vs-nethttp", alone, notModifiedVsNetHTTP},
-		{"read-miss-vs-gqlgen", alone, readMissVsGqlgen},
-		{"read-1mb-vs-10kb", alone, readLarge},
-		{"rest-vs-nethttp", alone, restVsNetHTTP},
-		{"estimate-vs-nethttp", alone, estimateVsNetHTTP},
-		{"track", "", track},
-		{"track-vs-single", slowDisk, trackVsSingle},
-		{"submit-vs-group-commit", "", submit},
-		{"pdf-cold", "", pdfCold},
-		{"pdf-cached-vs-nethttp", alone, pdfCached},
-		{"valkey-read-vs-memory", alone, valkeyRead},
-		{"inbox-sqlite", "", inboxOnSQLite},
-		{"inbox-postgres", "", inboxOnPostgres},
-		{"start", "", start},
-		{"memory", "", residentMemory},
+		{"read-vs-nethttp", 1, readVsNetHTTP},
+		{"read-gzip-vs-nethttp", 1, readGzipVsNetHTTP},
+		{"read-miss-vs-gqlgen", 1, readMissVsGqlgen},
+		{"rest-vs-nethttp", 1, restVsNetHTTP},
+		{"estimate-vs-nethttp", 1, estimateVsNetHTTP},
+		{"track", 0, track},
+		{"submit-vs-group-commit", 0, submit},
+		{"pdf-cold", 0, pdfCold},
+		{"pdf-cached-vs-nethttp", 1, pdfCached},
+		{"inbox-sqlite", 0, inboxOnSQLite},
+		{"inbox-postgres", 0, inboxOnPostgres},
+		{"start", 0, start},
+		{"memory", 0, residentMemory},
 	} {
 		if !wanted.MatchString(f.name) {
 			continue
 		}
 
-		b.prefix, b.dir = f.prefix, harness.Must(os.MkdirTemp("", "siteapi-bench-"))
+		b.processors, b.dir = f.processors, harness.Must(os.MkdirTemp("", "siteapi-bench-"))
 		err := harness.Run(func() { f.measure(ctx, &b) })
 		b.stop()
 		_ = os.RemoveAll(b.dir)
 
-		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, valkeyserver.ErrNoBinary) || errors.Is(err, pgserver.ErrNoBinaries) {
+		if errors.Is(err, pgserver.ErrNoBinaries) {
 			fmt.Fprintf(os.Stderr, "# %s is left out: %v\n", f.name, err)
 		} else {
 			harness.Check(err)

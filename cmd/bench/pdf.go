@@ -3,25 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
-	"image"
-	"image/png"
 	"strings"
 	"time"
 
-	"github.com/go-fonts/liberation/liberationsansbold"
-	"github.com/go-fonts/liberation/liberationsansregular"
-	"github.com/johnfercher/maroto/v2"
-	"github.com/johnfercher/maroto/v2/pkg/components/col"
-	marotoimage "github.com/johnfercher/maroto/v2/pkg/components/image"
-	"github.com/johnfercher/maroto/v2/pkg/components/text"
-	"github.com/johnfercher/maroto/v2/pkg/config"
-	"github.com/johnfercher/maroto/v2/pkg/consts/extension"
-	"github.com/johnfercher/maroto/v2/pkg/consts/fontstyle"
-	"github.com/johnfercher/maroto/v2/pkg/core/entity"
-	"github.com/johnfercher/maroto/v2/pkg/props"
 	"github.com/phpdave11/gofpdf"
 	"github.com/rs/zerolog"
-	"golang.org/x/image/draw"
 
 	"siteapi/cmd/internal/harness"
 	"siteapi/integrations/pdf"
@@ -29,7 +15,7 @@ import (
 	"siteapi/integrations/pdf/pdftest"
 )
 
-// page is the content that the baselines draw: as many texts in the same two fonts as the
+// page is the content that the baseline draws: as many texts in the same two fonts as the
 // typical quote has, as many bars, and a logo.
 const page = `Atelier Nord|Ștefania|Núñez Țurcanu|Brânză & Fiii SRL|stefania@example.com|+40 721 555 014|
 Strada Mihai Eminescu 12|010512 București, România|+40 21 555 0123|hello@ateliernord.example|Conturi de utilizator|
@@ -46,17 +32,6 @@ func texts(yield func(text, font string) bool) {
 	for i, text := range strings.Split(strings.ReplaceAll(page, "\n", ""), "|") {
 		yield(text, []string{"bold", "regular", "regular"}[i%3])
 	}
-}
-
-// withAlpha returns a logo as an image pipeline sends it: larger, with an alpha channel.
-func withAlpha(logo []byte) []byte {
-	src := harness.Must(png.Decode(bytes.NewReader(logo)))
-	img := image.NewNRGBA(image.Rect(0, 0, 900, 228))
-	draw.BiLinear.Scale(img, image.Rect(0, 0, 900, 225), src, src.Bounds(), draw.Src, nil)
-
-	var out bytes.Buffer
-	harness.Check(png.Encode(&out, img))
-	return out.Bytes()
 }
 
 // drawBare draws with the PDF library alone, without maroto.
@@ -83,45 +58,21 @@ func drawBare(fonts *font.Family, logo []byte) {
 	harness.Check(f.Output(&bytes.Buffer{}))
 }
 
-// drawFullFont draws with maroto's defaults: whole fonts, a logo with an alpha channel.
-func drawFullFont(logo []byte) {
-	m := maroto.New(config.NewBuilder().
-		WithCompression(true).
-		WithCustomFonts([]*entity.CustomFont{
-			{Family: "regular", Style: fontstyle.Normal, Bytes: bytes.Clone(liberationsansregular.TTF)},
-			{Family: "bold", Style: fontstyle.Normal, Bytes: bytes.Clone(liberationsansbold.TTF)},
-		}).
-		WithDefaultFont(&props.Font{Family: "regular", Size: 9.5}).
-		Build())
-
-	for line, font := range texts {
-		m.AddRow(5, text.NewCol(12, line, props.Text{Family: font, Size: 9.5}))
-	}
-	m.AddRow(17, col.New(12).Add(marotoimage.NewFromBytes(logo, extension.Png)))
-	harness.Must(m.Generate())
-}
-
-// pdfCold compares a cold render of the typical quote with both baselines.
+// pdfCold compares a cold render of the typical quote with the PDF library alone.
 func pdfCold(ctx context.Context, b *bench) {
 	document, renderer := pdftest.Sample("ro", "typical"), pdf.New(zerolog.Nop())
-	fonts, logo := harness.Must(font.Latin()), document.Company.Logo
-	large := withAlpha(logo)
+	fonts := harness.Must(font.Latin())
 
 	var file []byte
+	report("pdf-cold-vs-fpdf", "ms", "≤ 1.15", inTurn(40*b.rounds, func(side int) float64 {
+		began := time.Now()
+		if side == 0 {
+			drawBare(fonts, document.Company.Logo)
+		} else {
+			file = harness.Must(renderer.Render(ctx, document))
+		}
+		return time.Since(began).Seconds() * 1000
+	}))
 
-	versus := func(draw func()) [2][]float64 {
-		return inTurn(40*b.rounds, func(side int) float64 {
-			began := time.Now()
-			if side == 0 {
-				draw()
-			} else {
-				file = harness.Must(renderer.Render(ctx, document))
-			}
-			return time.Since(began).Seconds() * 1000
-		})
-	}
-
-	report("pdf-cold-vs-fpdf", "ms", "≤ 1.15", versus(func() { drawBare(fonts, logo) }))
-	report("pdf-cold-vs-fullfont", "ms", "≤ 0.45", versus(func() { drawFullFont(large) }))
 	report("pdf-size", "bytes", "< 60 KB", [2][]float64{{60_000}, {float64(len(file))}})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -13,22 +14,11 @@ import (
 	"siteapi/cmd/internal/harness"
 )
 
-// Prefixes of the commands that start servers.
-const (
-	// alone gives the server one processor, so that the load has the other.
-	alone = "env GOMAXPROCS=1"
-
-	// slowDisk adds a millisecond to each flush, the latency of most cloud disks, since
-	// local flushes may be almost free.
-	slowDisk = "strace -D -f -qq --seccomp-bpf -o /dev/null " +
-		"-e trace=fsync,fdatasync -e inject=fsync,fdatasync:delay_exit=1ms"
-)
-
 // service starts the service on a data folder.
 func (b *bench) service(ctx context.Context, dir string, env ...string) *harness.Service {
 	s := harness.New(b.binary, dir,
-		append([]string{"ADMIN_ADDR=off", "CONTENT_TYPES=heroSection"}, env...)...)
-	s.Run(ctx, strings.Fields(b.prefix)...)
+		append([]string{"ADMIN_ADDR=off", "CONTENT_TYPES=heroSection", b.limit()}, env...)...)
+	s.Run(ctx)
 	b.pids[s.Base] = s.Pid()
 	b.stops = append(b.stops, func() { s.Stop(syscall.SIGTERM) })
 	return s
@@ -36,8 +26,8 @@ func (b *bench) service(ctx context.Context, dir string, env ...string) *harness
 
 // baseline starts a copy of this program as one of the baselines and returns its URL.
 func (b *bench) baseline(ctx context.Context, role string) string {
-	args := append(strings.Fields(b.prefix), harness.Must(os.Executable()), "serve", role, b.dir)
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd := exec.CommandContext(ctx, harness.Must(os.Executable()), "serve", role, b.dir)
+	cmd.Env = append(os.Environ(), b.limit())
 	cmd.Stderr = os.Stderr
 
 	out := harness.Must(cmd.StdoutPipe())
@@ -48,6 +38,9 @@ func (b *bench) baseline(ctx context.Context, role string) string {
 	b.pids[base] = cmd.Process.Pid
 	return base
 }
+
+// limit is the variable that limits the processors of a server.
+func (b *bench) limit() string { return fmt.Sprint("GOMAXPROCS=", b.processors) }
 
 // processorTime returns the time that a server has spent on processors, in µs. The kernel
 // counts it in hundredths of a second.

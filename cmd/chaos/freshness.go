@@ -25,15 +25,15 @@ const (
 )
 
 // freshness publishes at random and never calls the webhook, while the event stream of the
-// CMS is cut, loses events, is refused and falls silent, and the instance that watches it
-// is killed. Both instances have to show each change in time.
+// CMS is cut, is refused and falls silent, and the instance that watches it is killed. Both
+// instances have to show each change in time.
 func freshness(ctx context.Context, t *trial) string {
 	pg, valkey, remove := t.servers()
 	defer remove()
 
 	u := newUpstreams()
 	defer u.close()
-	e := &editor{cms: u.cms, latest: map[string]int{}, unpublished: map[string]int{}}
+	e := &editor{cms: u.cms, latest: map[string]int{}}
 	for _, name := range []string{"a", "b"} {
 		s := harness.New(t.binary, filepath.Join(t.dir, name), append(u.env(),
 			"CONTENT_TYPES=heroSection",
@@ -44,12 +44,9 @@ func freshness(ctx context.Context, t *trial) string {
 		defer func() { s.Stop(syscall.SIGKILL) }()
 		e.instances = append(e.instances, s)
 	}
-	sleep(ctx, 2*time.Second) // until one of them follows the stream
+	sleep(ctx, 2*time.Second) // until they follow the stream
 
-	calm := append(
-		e.publish(ctx, t.times(300, 60), 40*time.Millisecond),
-		e.publish(ctx, 200, 0)...)
-	slices.Sort(calm)
+	calm := slices.Sorted(slices.Values(e.publish(ctx, t.times(300, 60), 40*time.Millisecond)))
 	p95 := calm[len(calm)*95/100].Round(time.Millisecond)
 
 	worst := slices.Max(e.troubles(ctx, t)).Round(time.Millisecond)
@@ -61,12 +58,8 @@ func freshness(ctx context.Context, t *trial) string {
 
 	// Nothing old came back.
 	for _, s := range e.instances {
-		shown := e.read(ctx, s)
-		for document, number := range e.latest {
-			if shown[document] != number {
-				harness.Failf("%s shows change %d of %s, the last is %d",
-					s.Base, shown[document], document, number)
-			}
+		if shown := e.read(ctx, s); !maps.Equal(shown, e.latest) {
+			harness.Failf("%s shows the changes %v, the last are %v", s.Base, shown, e.latest)
 		}
 	}
 	return summary
@@ -74,34 +67,23 @@ func freshness(ctx context.Context, t *trial) string {
 
 // troubles publishes while the stream fails in one way after the other.
 func (e *editor) troubles(ctx context.Context, t *trial) (took []time.Duration) {
-	fail := func(f faulttest.Fault) func() {
-		return func() {
-			e.cms.Fail(f.On("live/events").Times(-1))
-			e.cms.CutStreams()
-		}
-	}
-	troubles := []func(){
-		func() { e.unsteady = true },
+	for _, trouble := range []func(){
+		e.cms.ForgetEvents,
 		func() { e.cms.Silence(true) },
-		fail(faulttest.Answer(http.StatusInternalServerError)),
+		func() { e.cms.Fail(faulttest.Answer(http.StatusInternalServerError).On("live/events").Times(-1)) },
 		e.cms.SendAway,
-		fail(faulttest.Of(faulttest.Hang)),
-	}
-	if t.short {
-		troubles = troubles[:2]
-	}
-
-	for _, trouble := range troubles {
+		func() { e.cms.Fail(faulttest.Of(faulttest.Hang).On("live/events").Times(-1)) },
+	} {
 		trouble()
+		e.cms.CutStreams()
 		took = append(took, e.publish(ctx, t.times(80, 20), 500*time.Millisecond)...)
 
-		e.unsteady = false
 		e.cms.Recover()
 		e.cms.Silence(false)
 		e.cms.CutStreams()
 	}
 
-	// Whichever instance watches, it is killed once.
+	// Each instance is killed once, so that the one that follows the stream is, too.
 	both := e.instances
 	for i, s := range both {
 		s.Stop(syscall.SIGKILL)
@@ -116,79 +98,62 @@ func (e *editor) troubles(ctx context.Context, t *trial) (took []time.Duration) 
 
 // editor publishes documents and looks for them at the instances.
 type editor struct {
-	cms         *sanitytest.Server
-	instances   []*harness.Service
-	unsteady    bool // the event stream is cut, and loses events, now and then
-	changes     int
-	latest      map[string]int // number of the last change of each document
-	unpublished map[string]int // number of the last one that removed it
+	cms       *sanitytest.Server
+	instances []*harness.Service
+	changes   int
+	latest    map[string]int // number of the last change of each document
 }
 
-// change is a publication that an instance does not show yet.
-type change struct {
+// awaited is a change that an instance does not show yet.
+type awaited struct {
 	instance *harness.Service
 	document string
 	number   int
-	at       time.Time
 }
 
 // publish makes changes at random, a pause apart on average, and returns after what time
 // each instance showed each of them.
 func (e *editor) publish(ctx context.Context, n int, pause time.Duration) (took []time.Duration) {
-	var waiting []change
+	waiting := map[awaited]time.Time{}
 	for next := time.Now(); n > 0 || len(waiting) > 0; sleep(ctx, 20*time.Millisecond) {
 		for ; n > 0 && time.Now().After(next); n-- {
-			waiting = append(waiting, e.change(ctx)...)
+			document := e.change()
+			for _, s := range e.instances {
+				waiting[awaited{s, document, e.changes}] = time.Now()
+			}
 			next = next.Add(rand.N(2*pause + 1))
 		}
 
+		shown := map[*harness.Service]map[string]int{}
 		for _, s := range e.instances {
-			shown := e.read(ctx, s)
-			waiting = slices.DeleteFunc(waiting, func(c change) bool {
-				// A change shows, too, if a later one of its document does.
-				shows := c.instance == s && shown != nil && shown[c.document] >= c.number
-				waited := time.Since(c.at)
-				if shows {
-					took = append(took, waited)
-				} else if waited > 2*freshAlways {
-					harness.Failf("%s never showed change %d of %s", s.Base, c.number, c.document)
-				}
-				return shows
-			})
+			shown[s] = e.read(ctx, s)
+		}
+		for change, since := range waiting {
+			// A change shows, too, if a later one of its document does.
+			waited := time.Since(since)
+			if shown[change.instance][change.document] >= change.number {
+				took = append(took, waited)
+				delete(waiting, change)
+			} else if waited > 2*freshAlways {
+				harness.Failf("%s never showed change %d of %s", change.instance.Base, change.number, change.document)
+			}
 		}
 		harness.Check(ctx.Err())
 	}
 	return took
 }
 
-// change creates, updates or unpublishes one of forty documents.
-func (e *editor) change(ctx context.Context) (waiting []change) {
-	if e.unsteady && rand.N(11) == 0 {
-		e.cms.ForgetEvents()
-		e.cms.CutStreams()
-	} else if e.unsteady && rand.N(7) == 0 {
-		e.cms.CutStreams()
-	}
-
-	e.changes++
+// change creates or updates one of forty documents, and returns its id.
+func (e *editor) change() string {
 	n := rand.N(40)
-	c := change{document: fmt.Sprint("chaos-", n), number: e.changes, at: time.Now()}
-	for _, c.instance = range e.instances {
-		waiting = append(waiting, c)
-	}
-
-	present := e.latest[c.document] > e.unpublished[c.document]
-	e.latest[c.document] = c.number
-	if present && rand.N(4) == 0 {
-		e.unpublished[c.document] = c.number
-		e.cms.Unpublish(c.document)
-		return waiting
-	}
+	document := fmt.Sprint("chaos-", n)
+	e.changes++
+	e.latest[document] = e.changes
 
 	doc := fmt.Sprintf(`{"_id":%q,"_type":"heroSection","language":%q,"title":"%d"}`,
-		c.document, []string{"en", "es", "ro"}[n%3], c.number)
+		document, []string{"en", "es", "ro"}[n%3], e.changes)
 	harness.Check(e.cms.Publish(json.RawMessage(doc)))
-	return waiting
+	return document
 }
 
 // read returns the number of the change that an instance shows of each document; nil if it
@@ -208,10 +173,12 @@ func (e *editor) read(ctx context.Context, s *harness.Service) map[string]int {
 		return nil
 	}
 
-	shown := maps.Clone(e.unpublished)
+	shown := map[string]int{}
 	for _, docs := range answer.Data {
 		for _, d := range docs {
-			shown[d.ID], _ = strconv.Atoi(d.Fields.Title) // a document of the sample has words
+			if number, err := strconv.Atoi(d.Fields.Title); err == nil { // a document of the sample has words
+				shown[d.ID] = number
+			}
 		}
 	}
 	return shown

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -113,71 +112,4 @@ func overload(ctx context.Context, t *trial) string {
 		harness.Failf("%s", summary)
 	}
 	return summary
-}
-
-// soak mixes all kinds of requests for minutes. Memory, goroutines and file descriptors of
-// the service must not grow.
-func soak(ctx context.Context, t *trial) string {
-	u := newUpstreams()
-	s, v, end := t.begin(ctx, u)
-	defer end()
-
-	var number atomic.Int64
-	mix := func(target *vegeta.Target) error {
-		switch n := number.Add(1); n % 10 {
-		case 0:
-			*target = post(s.Base+"/api/webhooks/cms", harness.WebhookToken,
-				`{"_id":"x","_type":"heroSection","language":"ro"}`)
-		case 1, 2:
-			*target = post(s.Base+"/api/quote/submit", "",
-				`{"sessionId":"bad","contact":{"email":"@"},"estimate":{"min":-1}}`)
-		case 3, 4, 5, 6:
-			body := fmt.Sprintf(`{"sessionId":"soak-%d","selections":{"projectType":"web-app"}}`, n%5000)
-			*target = post(s.Base+"/api/quote/track", "", body)
-		default:
-			*target = post(s.Base+"/graphql", "", readQuery)
-		}
-		return nil
-	}
-
-	// The service is measured after a third of the time, between two attacks.
-	third := time.Duration(t.times(int(t.soak), int(15*time.Second))) / 3
-	var before []float64
-	for _, length := range []time.Duration{third, 2 * third} {
-		if codes := attack(ctx, mix, 64, 300, length).all.StatusCodes; codes["0"]+codes["500"]+codes["503"] > 0 {
-			harness.Failf("answers: %v", codes)
-		}
-		if before == nil {
-			before = resources(ctx, s)
-		}
-	}
-
-	v.end(ctx, u)
-	for deadline := time.Now().Add(time.Minute); ; sleep(ctx, time.Second) {
-		after := resources(ctx, s)
-		summary := fmt.Sprintf("%d requests, %d leads; goroutines, file descriptors, MiB %.0f and %.0f",
-			number.Load(), len(v.acked), before, after)
-		if after[0] <= 1.3*before[0]+20 && after[1] <= 1.3*before[1]+20 && after[2] <= 1.3*before[2]+16 {
-			return summary
-		}
-		if time.Now().After(deadline) {
-			harness.Failf("it grows: %s", summary)
-		}
-	}
-}
-
-// resources returns goroutines, open files and memory of the service.
-func resources(ctx context.Context, s *harness.Service) (sample []float64) {
-	_, metrics, err := harness.Do(ctx, http.MethodGet, s.Admin+"/metrics", "", "")
-	harness.Check(err)
-
-	for _, name := range []string{"go_goroutines", "process_open_fds"} {
-		_, value, _ := strings.Cut(string(metrics), "\n"+name+" ")
-		var number float64
-		harness.Must(fmt.Sscan(value, &number))
-		sample = append(sample, number)
-	}
-
-	memory, _ := s.Memory()
-	return append(sample, memory)
 }

@@ -3,9 +3,9 @@
 // acknowledged lead was lost, doubled or changed, or a promise of the scenario did not
 // hold; data and logs are then kept.
 //
-//	chaos [flags] [kills] [disk-full] [read-only] [flapping] [attacks] [overload] [freshness] [readers] [soak]
+//	chaos [flags] [kills] [disk-full] [flapping] [attacks] [overload] [freshness] [readers]
 //
-// It runs the scenarios that are named, by default all but the soak.
+// It runs the scenarios that are named, by default all of them.
 package main
 
 import (
@@ -13,8 +13,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"siteapi/cmd/internal/harness"
@@ -25,7 +27,6 @@ type trial struct {
 	binary string
 	dir    string // data and logs of this scenario
 	short  bool
-	soak   time.Duration
 }
 
 // times returns how often a scenario repeats something, which depends on -short.
@@ -54,24 +55,21 @@ func run(ctx context.Context) {
 	scenarios := map[string]func(ctx context.Context, t *trial) string{
 		"kills":     kills,
 		"disk-full": diskFull,
-		"read-only": readOnly,
 		"flapping":  flapping,
 		"attacks":   attacks,
 		"overload":  overload,
 		"freshness": freshness,
 		"readers":   readers,
-		"soak":      soak,
 	}
 
 	var t trial
 	flag.StringVar(&t.binary, "binary", "bin/siteapi", "the service")
 	flag.BoolVar(&t.short, "short", false, "seconds instead of minutes")
-	flag.DurationVar(&t.soak, "soak", 5*time.Minute, "length of the soak")
 	flag.Parse()
 
 	names := flag.Args()
 	if len(names) == 0 {
-		names = []string{"kills", "disk-full", "read-only", "flapping", "attacks", "overload", "freshness", "readers"}
+		names = slices.Sorted(maps.Keys(scenarios))
 	}
 
 	dir := harness.Must(os.MkdirTemp("", "siteapi-chaos-"))

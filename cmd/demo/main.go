@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -71,14 +70,8 @@ func play(ctx context.Context) {
 	fmt.Println("\n== An operator clears the cache, and the leads arrive")
 	send(ctx, http.MethodPost, s.Base+"/api/cache/clear?pattern=content:*", harness.CacheToken, "")
 
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		left := s.Command(ctx, "deliveries", "list", "--json")
-		if strings.TrimSpace(string(left)) == "[]" {
-			break
-		}
-		if time.Now().After(deadline) {
-			harness.Failf("not every lead was delivered: %s", left)
-		}
+	for !bytes.HasPrefix(s.Command(ctx, "deliveries", "list", "--json"), []byte("[]")) {
+		time.Sleep(100 * time.Millisecond)
 	}
 
 	fmt.Printf("\nevery lead is stored and delivered to the CMS and the CRM: see %s\n", dir)

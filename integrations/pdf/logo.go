@@ -32,9 +32,7 @@ const (
 	maxPNGBytes = 24 << 10
 )
 
-var errNotAnImage = errors.New("neither PNG nor JPEG nor SVG")
-
-// PrepareLogo makes a PNG, JPEG or SVG image ready to be drawn: opaque, cropped to its
+// PrepareLogo makes a PNG or JPEG image ready to be drawn: opaque, cropped to its
 // visible part, and no larger than the page can show. A light logo on a transparent
 // ground gets a dark ground. The error says why an image can't be used.
 func PrepareLogo(raw []byte) ([]byte, error) {
@@ -59,7 +57,7 @@ func PrepareLogo(raw []byte) ([]byte, error) {
 func decode(raw []byte) (image.Image, error) {
 	config, format, err := image.DecodeConfig(bytes.NewReader(raw))
 	if err != nil || format != "png" && format != "jpeg" {
-		return decodeSVG(raw)
+		return nil, errors.New("the image is neither a PNG nor a JPEG")
 	}
 
 	if config.Width < 1 || config.Height < 1 || max(config.Width, config.Height) > maxSide ||

@@ -69,14 +69,9 @@ func (l *LogoLoader) Load(ctx context.Context, address string) ([]byte, error) {
 		return nil, errors.New("the address can't be read")
 	}
 
-	// Sanity converts every format, including SVG with text, to a PNG of the size that
-	// the page needs. If that fails, the file is loaded as it was uploaded.
+	// Sanity converts every format, SVG as well, to a PNG of the size that the page needs.
 	if u.Host == "cdn.sanity.io" && strings.HasPrefix(u.Path, "/images/") && u.RawQuery == "" {
-		raster := *u
-		raster.RawQuery = url.Values{"fm": {"png"}, "w": {"900"}, "fit": {"max"}}.Encode()
-		if logo, err := l.get(ctx, &raster); err == nil {
-			return logo, nil
-		}
+		u.RawQuery = url.Values{"fm": {"png"}, "w": {"900"}, "fit": {"max"}}.Encode()
 	}
 	return l.get(ctx, u)
 }
@@ -89,7 +84,7 @@ func (l *LogoLoader) get(ctx context.Context, u *url.URL) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the request: %w", err)
 	}
-	request.Header.Set("Accept", "image/png, image/jpeg, image/svg+xml")
+	request.Header.Set("Accept", "image/png, image/jpeg")
 
 	response, err := l.client.Do(request)
 	if err != nil {
@@ -111,19 +106,11 @@ func (l *LogoLoader) get(ctx context.Context, u *url.URL) ([]byte, error) {
 	return PrepareLogo(raw)
 }
 
-// decodeData decodes the part of an address after "data:".
+// decodeData decodes the part of an address after "data:", which must be in base64.
 func decodeData(data string) ([]byte, error) {
-	kind, body, ok := strings.Cut(data, ",")
-	if !ok || len(body) > 3*maxLogoFile {
-		return nil, errors.New("the data: address can't be read")
-	}
-
-	text, err := url.PathUnescape(body)
-	raw := []byte(text)
-	if err == nil && strings.HasSuffix(kind, ";base64") {
-		raw, err = base64.StdEncoding.DecodeString(text)
-	}
-	if err != nil {
+	_, body, ok := strings.Cut(data, ";base64,")
+	raw, err := base64.StdEncoding.DecodeString(body)
+	if !ok || err != nil || len(raw) > maxLogoFile {
 		return nil, errors.New("the data: address can't be read")
 	}
 	return raw, nil

@@ -6,7 +6,6 @@ import (
 	"image/color"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -113,36 +112,29 @@ func TestLoadOfData(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	png := asPNG(t, drawn(30, 10, color.White, color.Black))
-	for name, address := range map[string]string{
-		"PNG":            "data:image/png;base64," + base64.StdEncoding.EncodeToString(png),
-		"SVG in base64":  "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(plainSVG)),
-		"SVG in percent": "data:image/svg+xml;charset=utf-8," + url.PathEscape(plainSVG),
-		"SVG as it is":   "data:image/svg+xml," + strings.ReplaceAll(plainSVG, "#", "%23"),
-	} {
-		if _, err := l.Load(t.Context(), address); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+	logo := asPNG(t, drawn(30, 10, color.White, color.Black))
+	address := "data:image/png;base64," + base64.StdEncoding.EncodeToString(logo)
+	if _, err := l.Load(t.Context(), address); err != nil {
+		t.Error(err)
 	}
 }
 
 // pipeline is a transport that answers in place of the CMS's servers.
-type pipeline struct{ asked []string }
+type pipeline struct {
+	asked string
+	logo  []byte
+}
 
 func (p *pipeline) RoundTrip(r *http.Request) (*http.Response, error) {
-	p.asked = append(p.asked, r.URL.RequestURI())
+	p.asked = r.URL.RequestURI()
 	recorder := httptest.NewRecorder()
-	if r.URL.RawQuery != "" {
-		http.Error(recorder, "can't", http.StatusBadRequest)
-	} else {
-		recorder.WriteString(plainSVG)
-	}
+	recorder.Write(p.logo)
 	return recorder.Result(), nil
 }
 
-func TestLoadFallsBackToTheUploadedFile(t *testing.T) {
+func TestLoadAsksTheCMSForAPNG(t *testing.T) {
 	t.Parallel()
-	p := &pipeline{}
+	p := &pipeline{logo: asPNG(t, drawn(30, 10, color.White, color.Black))}
 	l, err := NewLogoLoader(LogoOptions{AllowedHosts: []string{"cdn.sanity.io"}, Transport: p})
 	if err != nil {
 		t.Fatal(err)
@@ -151,8 +143,7 @@ func TestLoadFallsBackToTheUploadedFile(t *testing.T) {
 	if _, err := l.Load(t.Context(), "https://cdn.sanity.io/images/p/d/abc-1x1.svg"); err != nil {
 		t.Fatal(err)
 	}
-	if len(p.asked) != 2 || !strings.HasSuffix(p.asked[0], "?fit=max&fm=png&w=900") ||
-		p.asked[1] != "/images/p/d/abc-1x1.svg" {
+	if p.asked != "/images/p/d/abc-1x1.svg?fit=max&fm=png&w=900" {
 		t.Errorf("it asked for %q", p.asked)
 	}
 }

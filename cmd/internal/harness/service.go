@@ -79,13 +79,12 @@ func freeAddress() string {
 	return l.Addr().String()
 }
 
-// Start starts the process without waiting for it; prefix is a command to start it with.
-func (s *Service) Start(prefix ...string) {
+// Start starts the process without waiting for it.
+func (s *Service) Start() {
 	log := Must(os.OpenFile(
 		filepath.Join(s.Dir, "siteapi.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))
 
-	args := append(prefix, s.binary, "serve")
-	cmd := exec.Command(args[0], args[1:]...) //nolint:noctx // it ends by Stop and no other way
+	cmd := exec.Command(s.binary, "serve") //nolint:noctx // it ends by Stop and no other way
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), s.env...), log, log
 	Check(errors.Join(cmd.Start(), log.Close()))
 
@@ -119,8 +118,8 @@ func (s *Service) Ready(ctx context.Context) {
 }
 
 // Run starts the service and waits until it answers.
-func (s *Service) Run(ctx context.Context, prefix ...string) {
-	s.Start(prefix...)
+func (s *Service) Run(ctx context.Context) {
+	s.Start()
 	s.Ready(ctx)
 }
 

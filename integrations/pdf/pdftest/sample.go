@@ -2,6 +2,7 @@
 package pdftest
 
 import (
+	_ "embed" // the logo
 	"fmt"
 	"strings"
 	"time"
@@ -10,16 +11,8 @@ import (
 	"siteapi/integrations/pdf"
 )
 
-// LogoSVG is a logo with a transparent ground.
-const LogoSVG = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 236 60" width="100%" height="100%">
-<defs><linearGradient id="g" x1="0" y1="0" x2="1" y2="1"><stop offset="0" stop-color="#0f766e"/>
-<stop offset="1" stop-color="#14b8a6"/></linearGradient></defs>
-<rect x="4" y="4" width="52" height="52" rx="14" fill="url(#g)"/>
-<path d="M18 43 30 17 42 43Z" fill="#fff"/>
-<path d="M74 42V18h8l14 14V18h8v24h-8L82 28v14ZM114 30a13 13 0 1 1 26 0 13 13 0 1 1-26 0Z` +
-	`m8 0a5 5 0 1 0 10 0 5 5 0 1 0-10 0Z
-M150 42V18h14a8 8 0 0 1 4 15l6 9h-9l-5-8h-2v8ZM184 42V18h12a12 12 0 0 1 0 24Z" fill="#134e4a"/>
-</svg>`
+//go:embed logo.png
+var logo []byte // as PrepareLogo makes it
 
 // Kinds returns the kinds of sample documents.
 func Kinds() []string { return []string{"minimal", "typical", "longest"} }
@@ -96,11 +89,6 @@ func Sample(locale, kind string) pdf.Document {
 }
 
 func sender() pdf.Company {
-	logo, err := pdf.PrepareLogo([]byte(LogoSVG))
-	if err != nil {
-		panic(err)
-	}
-
 	return pdf.Company{
 		Name:   "Atelier Nord",
 		Logo:   logo,
