@@ -13,12 +13,13 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/puddle/v2"
 
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/internal/sqlstore"
 )
 
-// tries is how often an operation is attempted before its error is returned.
+// tries is how often a transaction is attempted before its error is returned.
 const tries = 4
 
 // database is a [sqlstore.Database] with bounded waits.
@@ -27,88 +28,53 @@ type database struct {
 	queue store.Queue[pgx.Tx]
 }
 
-// Exec runs a statement that is safe to run twice.
-func (d *database) Exec(ctx context.Context, query string, args ...any) (n int64, err error) {
-	err = d.try(ctx, func(ctx context.Context, c *pgxpool.Conn) error {
-		n, err = session{c}.Exec(ctx, query, args...)
-		return err
-	})
-	return n, err
-}
-
-// Query runs a statement that reads. It is not retried, since row may have been called
-// already.
-func (d *database) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
-	err := d.once(ctx, time.Now().Add(OperationTimeout), func(ctx context.Context, c *pgxpool.Conn) error {
-		return session{c}.Query(ctx, query, args, row)
-	})
-	return Translate(err)
-}
-
-// Write runs fn in a transaction.
-func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.Tx) error) error {
-	return d.try(ctx, func(ctx context.Context, c *pgxpool.Conn) error {
-		tx, err := c.Begin(ctx)
-		if err != nil {
-			return err
-		}
-
-		in := sqlstore.Tx{DB: session{tx}, Jobs: d.queue(tx), Submitted: new([]string)}
-		err = fn(ctx, in)
-		if err == nil {
-			err = in.End(ctx)
-		}
-		if err != nil {
-			// If the rollback fails, the connection is gone, and the transaction with it.
-			_ = tx.Rollback(ctx)
-			return err
-		}
-
-		if err := tx.Commit(ctx); err != nil {
-			return fmt.Errorf("%w: committing the transaction: %w", errFinal, err)
-		}
-		return nil
-	})
-}
-
-// errFinal marks an error after which the operation is not retried, since it may have
-// taken effect.
-var errFinal = errors.New("the outcome is unknown")
-
-// try calls fn with a connection, and again after an error that left nothing behind.
-func (d *database) try(ctx context.Context, fn func(context.Context, *pgxpool.Conn) error) error {
-	deadline := time.Now().Add(OperationTimeout)
-	for n := 1; ; n++ {
-		err := d.once(ctx, deadline, fn)
-		if err == nil || n == tries || !again(err) {
-			return Translate(err)
-		}
-
-		select {
-		case <-ctx.Done():
-			return Translate(err)
-		case <-time.After(rand.N(10*time.Millisecond<<n) + time.Millisecond):
-		}
-	}
-}
-
-// once calls fn with a connection from the pool, if there is one within [AcquireTimeout].
-func (d *database) once(
-	ctx context.Context, deadline time.Time, fn func(context.Context, *pgxpool.Conn) error,
-) error {
-	wait, cancel := context.WithTimeout(ctx, AcquireTimeout)
-	conn, err := d.pool.Acquire(wait)
-	cancel()
-	if err != nil {
-		return fmt.Errorf("%w: no connection: %w", store.ErrUnavailable, err)
-	}
-	defer conn.Release()
-
-	// An operation that has begun is completed: if ctx ended, the driver would close the
-	// connection and the outcome would be unknown.
-	ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), deadline)
+// Exec runs a statement.
+func (d *database) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	ctx, cancel := operation(ctx)
 	defer cancel()
-	return fn(ctx, conn)
+	n, err := session{d.pool}.Exec(ctx, query, args...)
+	return n, Translate(err)
+}
+
+// Query runs a statement that reads.
+func (d *database) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
+	ctx, cancel := operation(ctx)
+	defer cancel()
+	return Translate(session{d.pool}.Query(ctx, query, args, row))
+}
+
+// Write runs fn in a transaction, and again after an error that left nothing behind. If the
+// connection breaks during the commit, the outcome is unknown.
+func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.Tx) error) error {
+	ctx, cancel := operation(ctx)
+	defer cancel()
+	for n := 1; ; n++ {
+		committing := false
+		err := pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
+			in := sqlstore.Tx{DB: session{tx}, Jobs: d.queue(tx), Submitted: new([]string)}
+			if err := fn(ctx, in); err != nil {
+				return err
+			}
+			err := in.End(ctx)
+			committing = err == nil
+			return err
+		})
+		if err == nil || committing || n == tries || !again(err) {
+			return Translate(err)
+		}
+		time.Sleep(rand.N(10 * time.Millisecond << n))
+	}
+}
+
+// operation returns the context of an operation. One that has begun is completed: if its
+// request's context ended, the driver would close the connection, and the outcome would be
+// unknown. After the end of its request none begins.
+func operation(request context.Context) (context.Context, context.CancelFunc) {
+	ctx := request
+	if request.Err() == nil {
+		ctx = context.WithoutCancel(request)
+	}
+	return context.WithTimeout(ctx, OperationTimeout)
 }
 
 // session is a [sqlstore.DB] over a connection or a transaction.
@@ -156,17 +122,17 @@ func passes(err error) bool {
 		}
 		return e.Code == "25006" || e.Code == "55P03" // read-only, as a standby is; lock timeout
 	}
-	return broken(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	return broken(err) || errors.Is(err, puddle.ErrClosedPool) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// again reports whether an operation that failed certainly left nothing behind and may
-// succeed at once, because it lost against another one or its connection broke before the
-// commit.
+// again reports whether a transaction that failed before its commit may succeed at once,
+// because it lost against another one or its connection broke.
 func again(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code == "40001" || e.Code == "40P01" || e.Code == "57P01"
 	}
-	return broken(err) && !errors.Is(err, errFinal) && !errors.Is(err, context.DeadlineExceeded)
+	return broken(err) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // broken reports whether the connection failed rather than the statement.

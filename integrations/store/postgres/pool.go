@@ -12,10 +12,9 @@ import (
 )
 
 const (
-	// AcquireTimeout is how long a request waits for a connection.
-	AcquireTimeout = 2 * time.Second
-	// OperationTimeout bounds a transaction with its retries.
+	// OperationTimeout bounds a transaction with its retries, and the wait for a connection.
 	OperationTimeout = 5 * time.Second
+	connectTimeout   = 2 * time.Second
 )
 
 // limits end a statement on the server before its request gives up, so that a refused
@@ -70,9 +69,9 @@ func newConfig(ctx context.Context, url string) (*pgxpool.Config, error) {
 		c.MaxConns = max(maxConns, int32(2*runtime.NumCPU()))
 	}
 	if c.ConnConfig.ConnectTimeout == 0 {
-		c.ConnConfig.ConnectTimeout = AcquireTimeout
+		c.ConnConfig.ConnectTimeout = connectTimeout
 	}
-	c.PingTimeout = AcquireTimeout
+	c.PingTimeout = connectTimeout
 
 	conn, err := pgx.ConnectConfig(ctx, c.ConnConfig)
 	if err != nil {

@@ -14,12 +14,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -29,19 +27,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// admin is the server's superuser, who needs no password.
-const admin = "siteapi"
-
 // patience is how long the server may take to start or to stop.
 const patience = time.Minute
 
 // Server is a running PostgreSQL, or one that has been stopped.
 type Server struct {
 	bin, dir   string
-	port       int
+	port       string
 	credential *syscall.Credential // nil: the user of this process
 	process    *exec.Cmd           // nil while the server is stopped
-	log        *bytes.Buffer
 	databases  atomic.Int64
 }
 
@@ -72,39 +66,51 @@ func Start(t testing.TB) *Server {
 
 // New makes a server with an empty cluster, for programs that are not tests. [Server.Up]
 // starts it and [Server.Remove] removes it.
-func New() (_ *Server, err error) {
-	s := &Server{}
-	if s.bin, err = binaries(); err != nil {
-		return nil, err
-	}
-	if s.credential, err = credential(); err != nil {
-		return nil, err
+func New() (*Server, error) {
+	s := &Server{bin: binaries()}
+	if s.bin == "" {
+		return nil, ErrNoBinaries
 	}
 
 	// The folder is not the test's own, because only its user may enter that, and the
 	// server may not run as root.
+	var err error
 	if s.dir, err = os.MkdirTemp("", "pgserver-"); err != nil {
 		return nil, err
 	}
-	if s.credential != nil {
-		err = os.Chown(s.dir, int(s.credential.Uid), int(s.credential.Gid))
-	}
-
-	if err == nil {
-		var out []byte
-		if out, err = s.command("initdb", "--pgdata", s.data(), "--username", admin, "--auth", "trust",
-			"--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync").CombinedOutput(); err != nil {
-			err = fmt.Errorf("making a cluster: %w\n%s", err, out)
-		}
-	}
-	if err == nil {
-		s.port, err = freePort()
-	}
-
-	if err != nil {
+	if err := s.initialize(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(s.dir))
 	}
 	return s, nil
+}
+
+// initialize makes the cluster, as a user whom PostgreSQL accepts: not as root.
+func (s *Server) initialize() error {
+	if os.Geteuid() == 0 {
+		u, err := user.Lookup("postgres")
+		if err != nil {
+			return fmt.Errorf("finding the user to run PostgreSQL as: %w", err)
+		}
+		uid, err := strconv.ParseUint(u.Uid, 10, 32)
+		gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
+		if err := errors.Join(err, err2, os.Chown(s.dir, int(uid), int(gid))); err != nil {
+			return err
+		}
+		s.credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	}
+
+	out, err := s.command("initdb", "--pgdata", "data", "--username", "siteapi", "--auth", "trust",
+		"--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("making a cluster: %w\n%s", err, out)
+	}
+
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("finding a free port: %w", err)
+	}
+	_, s.port, _ = net.SplitHostPort(free.Addr().String())
+	return free.Close()
 }
 
 // Remove kills a running server and removes its folder.
@@ -116,16 +122,9 @@ func (s *Server) Remove() error {
 	return errors.Join(err, os.RemoveAll(s.dir))
 }
 
-// URL is the address of a database on the server.
+// URL is the address of a database on the server, for its superuser.
 func (s *Server) URL(database string) string {
-	u := url.URL{
-		Scheme:   "postgres",
-		User:     url.User(admin),
-		Path:     "/" + database,
-		RawQuery: "sslmode=disable",
-		Host:     net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)),
-	}
-	return u.String()
+	return fmt.Sprintf("postgres://siteapi@127.0.0.1:%s/%s?sslmode=disable", s.port, database)
 }
 
 // NewDatabase creates an empty database and returns its URL.
@@ -148,67 +147,50 @@ func (s *Server) Start(t testing.TB) {
 
 // Up is Start for programs that are not tests.
 func (s *Server) Up() error {
-	s.log = new(bytes.Buffer)
-	s.process = s.command("postgres", "-D", s.data(), "-p", strconv.Itoa(s.port),
+	var log bytes.Buffer
+	s.process = s.command("postgres", "-D", "data", "-p", s.port,
 		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
 		"-c", "max_connections=200", "-c", "shared_buffers=32MB")
-	s.process.Stdout, s.process.Stderr = s.log, s.log
+	s.process.Stdout, s.process.Stderr = &log, &log
 	if err := s.process.Start(); err != nil {
 		s.process = nil
 		return fmt.Errorf("starting PostgreSQL: %w", err)
 	}
 
 	err := s.exec("SELECT 1")
-	for deadline := time.Now().Add(patience); err != nil &&
-		time.Now().Before(deadline); err = s.exec("SELECT 1") {
+	for deadline := time.Now().Add(patience); err != nil && time.Now().Before(deadline); err = s.exec("SELECT 1") {
 		time.Sleep(20 * time.Millisecond)
 	}
-
 	if err != nil {
-		return errors.Join(
-			fmt.Errorf("PostgreSQL does not answer: %w", err),
-			s.End(syscall.SIGQUIT),
-			errors.New(s.log.String()),
-		)
+		err = fmt.Errorf("PostgreSQL does not answer: %w", err)
+		return errors.Join(err, s.End(syscall.SIGQUIT), errors.New(log.String()))
 	}
 	return nil
 }
 
 // Stop shuts the server down; connections are cut off.
-func (s *Server) Stop(t testing.TB) { t.Helper(); s.end(t, syscall.SIGINT) }
-
-// Kill ends the server at once, without writing anything back, as a crash would.
-func (s *Server) Kill(t testing.TB) { t.Helper(); s.end(t, syscall.SIGQUIT) }
-
-func (s *Server) end(t testing.TB, signal syscall.Signal) {
+func (s *Server) Stop(t testing.TB) {
 	t.Helper()
-	if err := s.End(signal); err != nil {
+	if err := s.End(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// End is Stop with SIGINT and Kill with SIGQUIT, for programs that are not tests.
+// End ends the server by a signal, for programs that are not tests: SIGINT shuts it down, and
+// SIGQUIT ends it at once, without writing anything back, as a crash would.
 func (s *Server) End(signal syscall.Signal) error {
-	if s.process == nil {
-		return errors.New("PostgreSQL is not running")
-	}
 	if err := s.process.Process.Signal(signal); err != nil {
 		return fmt.Errorf("stopping PostgreSQL: %w", err)
 	}
 
 	late := time.AfterFunc(patience, func() { _ = s.process.Process.Kill() })
 	defer late.Stop()
-
-	err := s.process.Wait()
-	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
-		return fmt.Errorf("waiting for PostgreSQL to end: %w", err)
-	}
+	_ = s.process.Wait() // it may report the signal
 	s.process = nil
 	return nil
 }
 
-func (s *Server) data() string { return filepath.Join(s.dir, "data") }
-
+// command prepares a program of PostgreSQL, which runs in the server's folder.
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(s.bin, name), args...)
 	cmd.Dir = s.dir
@@ -228,44 +210,15 @@ func (s *Server) exec(query string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// binaries finds the folder that holds initdb and postgres.
-func binaries() (string, error) {
-	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
-	slices.Reverse(folders) // The newest version comes first.
+// binaries finds the folder that holds initdb and postgres, of the newest version. It is empty
+// if there is none.
+func binaries() string {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	if path, err := exec.LookPath("initdb"); err == nil {
-		folders = slices.Insert(folders, 0, filepath.Dir(path))
+		found = append(found, path)
 	}
-
-	for _, dir := range folders {
-		_, first := os.Stat(filepath.Join(dir, "initdb"))
-		_, second := os.Stat(filepath.Join(dir, "postgres"))
-		if first == nil && second == nil {
-			return dir, nil
-		}
+	if len(found) == 0 {
+		return ""
 	}
-	return "", ErrNoBinaries
-}
-
-// credential is the user to run the server as, because PostgreSQL refuses to run as root.
-func credential() (*syscall.Credential, error) {
-	if os.Geteuid() != 0 {
-		return nil, nil //nolint:nilnil // no credential is one
-	}
-	u, err := user.Lookup("postgres")
-	if err != nil {
-		return nil, fmt.Errorf("finding the user to run PostgreSQL as: %w", err)
-	}
-
-	uid, err := strconv.ParseUint(u.Uid, 10, 32)
-	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err, err2)
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("finding a free port: %w", err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	return port, l.Close()
+	return filepath.Dir(found[len(found)-1])
 }
