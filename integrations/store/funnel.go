@@ -56,11 +56,11 @@ type LeadCount struct {
 	WonAmount   float64 // the amounts of those that were won, added up
 }
 
-// Funnel counts sessions and leads. Each count is handed to a function once.
+// Funnel counts sessions and leads.
 type Funnel interface {
 	// FunnelSessions counts sessions, whose leads may have been submitted at any time.
-	FunnelSessions(ctx context.Context, f FunnelFilter, counted func(SessionCount)) error
+	FunnelSessions(ctx context.Context, f FunnelFilter) ([]SessionCount, error)
 
 	// FunnelLeads counts leads, except for those that were rejected.
-	FunnelLeads(ctx context.Context, f FunnelFilter, counted func(LeadCount)) error
+	FunnelLeads(ctx context.Context, f FunnelFilter) ([]LeadCount, error)
 }

@@ -62,11 +62,19 @@ func (s *Service) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Fun
 		r.options = s.Options(ctx)
 	}
 
-	if err := s.Archive.FunnelLeads(ctx, f, r.addLeads); err != nil {
+	leads, err := s.Archive.FunnelLeads(ctx, f)
+	if err != nil {
 		return nil, err
 	}
-	if err := s.Archive.FunnelSessions(ctx, f, r.addSessions); err != nil {
+	for _, c := range leads {
+		r.addLeads(c)
+	}
+	sessions, err := s.Archive.FunnelSessions(ctx, f)
+	if err != nil {
 		return nil, err
+	}
+	for _, c := range sessions {
+		r.addSessions(c)
 	}
 
 	r.finish()

@@ -68,8 +68,7 @@ func audit(t *testing.T, s Subject) {
 	if r := verify(head, ""); r.Entries != 2 {
 		t.Errorf("%+v", r)
 	}
-	s.Exec(t, `UPDATE audit_ends SET seq = 21, hash = (SELECT hash FROM audit WHERE seq = 21) WHERE name = 'anchor';
-DELETE FROM audit WHERE seq = 21`)
+	s.Exec(t, `DELETE FROM audit WHERE seq = 21`)
 	verify("", "the entries up to 21 are missing")
 	prune(24*time.Hour, 22)
 	prune(24*time.Hour, 0)
@@ -82,24 +81,24 @@ DELETE FROM audit WHERE seq = 21`)
 // auditDamage changes the table past the service, and back.
 func auditDamage(t *testing.T, s Subject, verify func(head, problem string) store.AuditReport) {
 	t.Helper()
-	s.Exec(t, `CREATE TABLE saved AS SELECT * FROM audit; CREATE TABLE saved_ends AS SELECT * FROM audit_ends`)
+	s.Exec(t, `CREATE TABLE saved AS SELECT * FROM audit; CREATE TABLE saved_head AS SELECT * FROM audit_head`)
 	head := verify("", "").Head
 	for damage, problem := range map[string]string{
-		`UPDATE audit SET actor = 'nobody' WHERE seq = 7`:        "entry 7 was changed",
-		`UPDATE audit SET at = at + 1 WHERE seq = 21`:            "entry 21 was changed",
-		`DELETE FROM audit WHERE seq = 1`:                        "entry 1 is missing",
-		`DELETE FROM audit WHERE seq = 12`:                       "entry 12 is missing",
-		`DELETE FROM audit WHERE seq > 18`:                       "the entries after 18 are missing",
-		`UPDATE audit_ends SET hash = 'x' WHERE name = 'head'`:   "is not the one",
-		`UPDATE audit_ends SET hash = 'x' WHERE name = 'anchor'`: "entry 1 was changed",
-		`UPDATE audit_ends SET seq = 20, hash = (SELECT hash FROM audit WHERE seq = 20) WHERE name = 'anchor'; ` +
-			`DELETE FROM audit WHERE seq <= 20`: "the entries up to 20 are missing",
-		`DELETE FROM audit WHERE seq > 18; UPDATE audit_ends SET seq = 18, ` +
-			`hash = (SELECT hash FROM audit WHERE seq = 18) WHERE name = 'head'`: "no entry has the hash",
+		`UPDATE audit SET actor = 'nobody' WHERE seq = 7`:             "entry 7 was changed",
+		`UPDATE audit SET at = at + 1 WHERE seq = 21`:                 "entry 21 was changed",
+		`DELETE FROM audit WHERE seq = 1`:                             "the entries up to 1 are missing",
+		`DELETE FROM audit WHERE seq = 12`:                            "entry 12 is missing",
+		`DELETE FROM audit WHERE seq > 18`:                            "the entries after 18 are missing",
+		`UPDATE audit_head SET hash = 'x'`:                            "is not the one",
+		`UPDATE audit SET actor = 'nobody' WHERE seq = 1`:             "entry 1 was changed",
+		`DELETE FROM audit WHERE seq <= 20`:                           "the entries up to 20 are missing",
+		`DELETE FROM audit; UPDATE audit_head SET seq = 0, hash = ''`: "no entry has the hash",
+		`DELETE FROM audit WHERE seq > 18; UPDATE audit_head SET seq = 18, ` +
+			`hash = (SELECT hash FROM audit WHERE seq = 18)`: "no entry has the hash",
 	} {
 		s.Exec(t, damage)
 		verify(head, problem)
-		s.Exec(t, `DELETE FROM audit; DELETE FROM audit_ends; INSERT INTO audit SELECT * FROM saved; `+
-			`INSERT INTO audit_ends SELECT * FROM saved_ends`)
+		s.Exec(t, `DELETE FROM audit; DELETE FROM audit_head; INSERT INTO audit SELECT * FROM saved; `+
+			`INSERT INTO audit_head SELECT * FROM saved_head`)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"time"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
@@ -79,20 +78,17 @@ func deliveries(t *testing.T, s Subject) {
 	}
 
 	counts, err := db.CountDeliveries(t.Context())
-	got := map[string]int64{}
+	var got []string
 	for _, n := range counts {
 		if n.Number > 0 {
-			got[fmt.Sprint(n.Target, " ", n.State)] = n.Number
-		}
-		if n.Number > 0 != n.Oldest.Equal(When()) {
-			t.Errorf("the oldest of %+v is not of %v", n, When())
+			got = append(got, fmt.Sprint(n.Target, " ", n.State, " ", n.Number, " ", n.Oldest.Equal(When())))
 		}
 	}
-	want := map[string]int64{
-		"cms failed": 1, "cms retrying": 1, "cms pending": 1, "crm pending": 1, "visitor_mail failed": 1,
+	want := []string{
+		"cms pending 1 true", "cms retrying 1 true", "cms failed 1 true", "crm pending 1 true", "visitor_mail failed 1 true",
 	}
-	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("counted %v, %v, want %v", got, err, want)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("counted %q, %v, want %q", got, err, want)
 	}
 
 	third := theDelivery(t, db, "id-000003", lead.CMS)
@@ -101,15 +97,11 @@ func deliveries(t *testing.T, s Subject) {
 		want   int
 	}{
 		"all":      {store.DeliveryFilter{}, 7},
-		"two":      {store.DeliveryFilter{Limit: 2}, 2},
 		"states":   {store.DeliveryFilter{States: []lead.DeliveryState{lead.Pending, lead.Failed}}, 4},
 		"not sent": {store.DeliveryFilter{States: []lead.DeliveryState{lead.NotSent}}, 1},
-		"running":  {store.DeliveryFilter{States: []lead.DeliveryState{lead.Running}}, 0},
-		"target":   {store.DeliveryFilter{Target: lead.CRM}, 1},
 		"id":       {store.DeliveryFilter{ID: third.ID}, 1},
-		"no id":    {store.DeliveryFilter{ID: 4711}, 0},
-		"after":    {store.DeliveryFilter{After: third.ID}, 4},
 		"newest":   {store.DeliveryFilter{After: third.ID, Newest: true}, 2},
+		"limit":    {store.DeliveryFilter{After: third.ID, Limit: 3}, 3},
 		"leads":    {store.DeliveryFilter{Leads: []string{"id-000005", "other"}}, 3},
 	} {
 		if list, err := db.ListDeliveries(t.Context(), tt.filter); len(list) != tt.want || err != nil {
@@ -121,10 +113,8 @@ func deliveries(t *testing.T, s Subject) {
 	if removed != 4 || running != 0 || err != nil {
 		t.Errorf("%d removed, %d running, %v, want 4", removed, running, err)
 	}
-	for _, l := range all(t, db.Leads(t.Context(), store.Filter{IDs: []string{"id-000005", "id-000001"}})) {
-		if l.Progress != lead.Delivered {
-			t.Errorf("%s without deliveries is %s", l.ID, l.Progress)
-		}
+	if l, err := db.Lead(t.Context(), "id-000005"); l.Progress != lead.Delivered || err != nil {
+		t.Errorf("without deliveries it is %s, %v", l.Progress, err)
 	}
 }
 
@@ -133,9 +123,7 @@ func deliveries(t *testing.T, s Subject) {
 func attempts(t *testing.T, s Subject) {
 	db := s.MustOpen(t, &Jobs{})
 	id := Lead(1).Lead.ID
-	wantSubmit(t, db, Lead(1), Lead(1), true)
-	first := theDelivery(t, db, id, lead.CMS)
-
+	submit(t, db, Lead(1))
 	begin := func(job int64, want error) lead.Delivery {
 		t.Helper()
 		l, d, err := db.BeginAttempt(t.Context(), id, lead.CMS, job)
@@ -153,6 +141,7 @@ func attempts(t *testing.T, s Subject) {
 		return d
 	}
 
+	first := is(lead.Pending)
 	begin(first.Job+1, store.ErrNotFound)
 	d := begin(first.Job, nil)
 	is(lead.Running)
@@ -167,7 +156,7 @@ func attempts(t *testing.T, s Subject) {
 
 	d.Arrived = append(d.Arrived, "a")
 	ok(t, db.NoteArrived(t.Context(), d))
-	d.State, d.NextAt = lead.Retrying, time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
+	d.State, d.NextAt = lead.Retrying, When()
 	d.Errors = append(d.Errors, lead.Attempt{Number: 1, At: When(), Error: "away"})
 	ok(t, db.EndAttempt(t.Context(), d))
 	if got := is(lead.Retrying); !reflect.DeepEqual(got, d) {
@@ -184,12 +173,9 @@ func attempts(t *testing.T, s Subject) {
 
 	// A process that was killed never reports back. What it was doing ended nothing.
 	s.Exec(t, `UPDATE deliveries SET started_at = 1`)
-	is(lead.Retrying)
-	d = begin(d.Job, nil)
-	d.State, d.FinishedAt = lead.Delivered, When()
-	ok(t, db.EndAttempt(t.Context(), d))
-	is(lead.Delivered)
-	begin(d.Job, store.ErrNotFound)
+	d = begin(is(lead.Retrying).Job, nil)
+	end(t, db, id, lead.Delivered)
+	begin(is(lead.Delivered).Job, store.ErrNotFound)
 
 	ok(t, db.ResendLead(t.Context(), id, lead.CMS, ""))
 	d = begin(is(lead.Pending).Job, nil)
@@ -197,17 +183,16 @@ func attempts(t *testing.T, s Subject) {
 		t.Errorf("it is sent again as %+v", d)
 	}
 
+	// Nothing is stored of an attempt whose lead was erased meanwhile.
+	ok(t, db.Erase(t.Context(), id))
+	ok(t, db.EndAttempt(t.Context(), d))
+	begin(d.Job, store.ErrNotFound)
 	for _, err := range []error{
 		db.RetryDelivery(t.Context(), 4711),
-		db.ResendLead(t.Context(), "unknown", lead.CMS, ""),
+		db.ResendLead(t.Context(), id, lead.CMS, ""),
 	} {
 		if !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("of a lead that is unknown: %v", err)
 		}
 	}
-
-	// Nothing is stored of an attempt whose lead was erased meanwhile.
-	ok(t, db.Erase(t.Context(), id))
-	ok(t, db.EndAttempt(t.Context(), d))
-	begin(d.Job, store.ErrNotFound)
 }

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -63,6 +62,7 @@ func funnel(t *testing.T, s Subject) {
 	inMail := []string{"02-23 mail/ shop[] 4 ro: 1", "02-23 mail/ shop[] 5 en: 1"}
 	inAds := []string{"02-23 ads/spring [] 0 : 1", "02-23 ads/spring shop[] 1 : 2"}
 	none, source := "", "ads"
+	const waits = "/ true: 1 of 100 EUR, 0 untracked, won 0 "
 	for name, tt := range map[string]struct {
 		filter          store.FunnelFilter
 		sessions, leads []string
@@ -70,17 +70,17 @@ func funnel(t *testing.T, s Subject) {
 		"all": {
 			store.FunnelFilter{},
 			slices.Concat(inMail, inAds, []string{"02-23 / [] 0 : 2", "03-02 / app[blog seo] 2 : 1", "03-02 mail/ app[blog seo] 3 : 1"}),
-			[]string{"/ true: 1 of 100, 0 untracked, won 0", "mail/ false: 4 of 400, 1 untracked, won 2.5"},
+			[]string{waits, "mail/ false: 1 of 100 EUR, 1 untracked, won 2.5 EUR", "mail/ false: 3 of 300 EUR, 0 untracked, won 0 "},
 		},
 		"first touch": {
 			store.FunnelFilter{FirstTouch: true, Source: &source},
 			append(inAds, "03-02 ads/spring app[blog seo] 3 : 1"),
-			[]string{"ads/spring false: 1 of 100, 1 untracked, won 2.5"},
+			[]string{"ads/spring false: 1 of 100 EUR, 1 untracked, won 2.5 EUR"},
 		},
 		"language": {
 			store.FunnelFilter{Locale: "ro"},
 			[]string{inMail[0], "02-23 mail/ shop[] 5 ro: 1"},
-			[]string{"/ true: 1 of 100, 0 untracked, won 0", "mail/ false: 2 of 200, 0 untracked, won 0"},
+			[]string{waits, "mail/ false: 2 of 200 EUR, 0 untracked, won 0 "},
 		},
 		"since": {
 			store.FunnelFilter{Since: monday, Campaign: &none},
@@ -101,27 +101,20 @@ func funnel(t *testing.T, s Subject) {
 // countFunnel returns what is counted, a line for each kind of sessions and of leads.
 func countFunnel(t *testing.T, db Store, f store.FunnelFilter) (sessions, leads []string) {
 	t.Helper()
-	numbers := map[string]int{}
-	ok(t, db.FunnelSessions(t.Context(), f, func(c store.SessionCount) {
-		numbers[fmt.Sprintf("%s %s/%s %s%v %d %s", c.Week.Format("01-02"), c.Source, c.Campaign,
-			c.Selections.ProjectType, c.Selections.Features, c.Step, c.Locale)] += c.Sessions
-	}))
-	for key, n := range numbers {
-		sessions = append(sessions, fmt.Sprintf("%s: %d", key, n))
+	ofSessions, err := db.FunnelSessions(t.Context(), f)
+	ok(t, err)
+	for _, c := range ofSessions {
+		sessions = append(sessions, fmt.Sprintf("%s %s/%s %s%v %d %s: %d", c.Week.Format("01-02"), c.Source, c.Campaign,
+			c.Selections.ProjectType, c.Selections.Features, c.Step, c.Locale, c.Sessions))
 	}
 
-	sums := map[string]store.LeadCount{}
-	ok(t, db.FunnelLeads(t.Context(), f, func(c store.LeadCount) {
-		key := fmt.Sprintf("%s/%s %v", c.Source, c.Campaign, c.InReview)
-		sum := sums[key]
-		sum.Leads, sum.Untracked = sum.Leads+c.Leads, sum.Untracked+c.Untracked
-		sum.Amount, sum.WonAmount = sum.Amount+c.Amount, sum.WonAmount+c.WonAmount
-		sums[key] = sum
-	}))
-	for _, key := range slices.Sorted(maps.Keys(sums)) {
-		c := sums[key]
-		leads = append(leads, fmt.Sprintf("%s: %d of %v, %d untracked, won %v", key, c.Leads, c.Amount, c.Untracked, c.WonAmount))
+	ofLeads, err := db.FunnelLeads(t.Context(), f)
+	ok(t, err)
+	for _, c := range ofLeads {
+		leads = append(leads, fmt.Sprintf("%s/%s %v: %d of %v %s, %d untracked, won %v %s", c.Source, c.Campaign,
+			c.InReview, c.Leads, c.Amount, c.Currency, c.Untracked, c.WonAmount, c.WonCurrency))
 	}
 	slices.Sort(sessions)
+	slices.Sort(leads)
 	return sessions, leads
 }

@@ -14,9 +14,7 @@ func fromNetwork(t *testing.T, db Store, n int, network string) string {
 	t.Helper()
 	sub := Lead(n)
 	sub.Network = network
-	if _, created, err := db.Submit(t.Context(), sub); err != nil || !created {
-		t.Fatal(created, err)
-	}
+	submit(t, db, sub)
 	return sub.Lead.ID
 }
 
@@ -34,10 +32,9 @@ func mailsPerAddress(t *testing.T, s Subject) {
 		claim := store.MailClaim{LeadID: fmt.Sprintf("id-%06d", n), Address: "ana", Now: now}
 		for range 2 {
 			over, _, err := dbs[n%2].ClaimMail(t.Context(), claim)
-			if err == nil && over == "" {
+			ok(t, err)
+			if over == "" {
 				allowed.Add(1)
-			} else if over != store.AddressLimit {
-				t.Errorf("mail %d: %q, %v", n, over, err)
 			}
 		}
 	})
@@ -45,13 +42,16 @@ func mailsPerAddress(t *testing.T, s Subject) {
 		t.Errorf("%d claims were allowed, want %d for each of two tries", got, store.MailsPerAddress)
 	}
 
-	next := store.MailClaim{LeadID: "id-000001", Sending: 7, Address: "ana"}
-	for _, want := range []store.MailLimit{store.AddressLimit, ""} {
-		if next.Now = now.Add(store.AddressWindow); want != "" {
-			next.Now = next.Now.Add(-time.Second)
+	for after, want := range map[time.Duration]store.MailLimit{
+		store.AddressWindow - time.Second: store.AddressLimit,
+		store.AddressWindow:               "",
+	} {
+		next := store.MailClaim{LeadID: "id-000001", Sending: 7, Address: "ana", Now: now.Add(after)}
+		if want != "" {
+			next.Sending = 8
 		}
 		if over, _, err := dbs[0].ClaimMail(t.Context(), next); over != want || err != nil {
-			t.Errorf("at %v: %q, %v, want %q", next.Now, over, err, want)
+			t.Errorf("after %v: %q, %v, want %q", after, over, err, want)
 		}
 	}
 }
@@ -78,30 +78,29 @@ func mailsPerNetwork(t *testing.T, s Subject) {
 	}
 
 	now := began.Add(30 * time.Minute)
-	var waiting []string
 	for n := range store.MailsWaiting {
-		waiting = append(waiting, fromNetwork(t, db, 100+n, "office"))
 		slot := began.Add(time.Duration(n%store.MailsPerNetwork) * time.Minute).
 			Add(store.MailWindow * time.Duration(1+n/store.MailsPerNetwork))
-		if over, until := claim(waiting[n], now); over != store.NetworkLimit || !until.Equal(slot) {
+		id := fromNetwork(t, db, 100+n, "office")
+		if over, until := claim(id, now); over != store.NetworkLimit || !until.Equal(slot) {
 			t.Errorf("mail %d waits until %v, %q, want %v", n, until, over, slot)
 		}
 	}
-	tooMany := fromNetwork(t, db, 300, "office")
-	if over, until := claim(tooMany, now); over != store.WaitingLimit || !until.IsZero() {
-		t.Errorf("one more than may wait: %v, %q", until, over)
-	}
-	if over, _ := claim(waiting[0], now); over != store.NetworkLimit {
-		t.Errorf("a mail that waits already: %q", over)
-	}
-
-	for n, network := range []string{"home", ""} {
-		if over, until := claim(fromNetwork(t, db, 400+n, network), now); over != "" {
-			t.Errorf("a mail of the network %q waits until %v", network, until)
+	waiting, tooMany := Lead(100).Lead.ID, fromNetwork(t, db, 300, "office")
+	for _, tt := range []struct {
+		id   string
+		at   time.Time
+		want store.MailLimit
+	}{
+		{tooMany, now, store.WaitingLimit},
+		{waiting, now, store.NetworkLimit},
+		{fromNetwork(t, db, 400, "home"), now, ""},
+		{fromNetwork(t, db, 401, ""), now, ""},
+		{waiting, began.Add(store.MailWindow), ""},
+	} {
+		if over, until := claim(tt.id, tt.at); over != tt.want {
+			t.Errorf("%s at %v: %q, until %v, want %q", tt.id, tt.at, over, until, tt.want)
 		}
-	}
-	if over, until := claim(waiting[0], began.Add(store.MailWindow)); over != "" {
-		t.Errorf("in its slot it waits until %v", until)
 	}
 	if n, networks, err := db.MailNetworks(t.Context()); err != nil || n != 72 || networks != 2 {
 		t.Errorf("%d leads of %d networks, %v", n, networks, err)
@@ -112,10 +111,8 @@ func mailsPerNetwork(t *testing.T, s Subject) {
 		t.Errorf("beyond the limit of the service: %v, %q", until, over)
 	}
 	perHour = 0
-	for _, id := range []string{tooMany, fromNetwork(t, db, 600, "bar")} {
-		if over, _ := claim(id, now); over != "" {
-			t.Errorf("without limits: %q", over)
-		}
+	if over, _ := claim(tooMany, now); over != "" {
+		t.Errorf("without limits: %q", over)
 	}
 }
 
@@ -127,10 +124,8 @@ func mailsForgotten(t *testing.T, s Subject) {
 	}
 	ok(t, db.Erase(t.Context(), "id-000000"))
 	later := When().Add(25 * time.Hour)
-	claim := store.MailClaim{LeadID: "id-000001", Address: "ana", Now: later}
-	if _, _, err := db.ClaimMail(t.Context(), claim); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := db.ClaimMail(t.Context(), store.MailClaim{LeadID: "id-000001", Address: "ana", Now: later})
+	ok(t, err)
 	if n, err := db.PruneMails(t.Context(), later.Add(-24*time.Hour)); err != nil || n != 1 {
 		t.Errorf("%d rows were removed, %v, want that of the one that nothing needed", n, err)
 	}

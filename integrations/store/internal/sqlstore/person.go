@@ -14,13 +14,8 @@ func (s *Store) KeptConsents(ctx context.Context, email string) ([]store.KeptCon
 		return nil, err
 	}
 
-	rows, err := consents(ctx, s.db, ` WHERE address = $1
+	return consents(ctx, s.db, ` WHERE address = $1
 AND NOT EXISTS (SELECT 1 FROM leads WHERE leads.id = lead_id) ORDER BY at, purpose`, address)
-	kept := make([]store.KeptConsent, len(rows))
-	for i, r := range rows {
-		kept[i] = store.KeptConsent{Consent: r.consent(), At: r.At, Locale: r.Locale}
-	}
-	return kept, err
 }
 
 // CountAddress implements [store.Archive].
@@ -48,13 +43,8 @@ func (s *Store) EraseAddress(ctx context.Context, email string) (consents, sessi
 		if consents, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1`, address); err != nil {
 			return err
 		}
-		if sessions, err = tx.Exec(ctx, eraseHints+ofMailbox, mailbox.Key(email)); err != nil {
-			return err
-		}
-		if consents == 0 {
-			return nil
-		}
-		return removeUnusedTexts(ctx, tx)
+		sessions, err = tx.Exec(ctx, eraseHints+ofMailbox, mailbox.Key(email))
+		return err
 	})
 	return consents, sessions, err
 }

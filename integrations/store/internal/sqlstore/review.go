@@ -10,11 +10,10 @@ import (
 // InReview returns the number of leads in review and the time the oldest was
 // submitted.
 func (s *Store) InReview(ctx context.Context) (number int64, oldest time.Time, err error) {
-	type row struct {
+	r, err := one[struct {
 		Number int64
 		Oldest time.Time
-	}
-	r, err := one[row](ctx, s.db, "counting the leads in review",
+	}](ctx, s.db, "counting the leads in review",
 		`SELECT count(*) AS number, coalesce(min(submitted_at), 0) AS oldest FROM leads WHERE review = 1`)
 	return r.Number, r.Oldest, err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/georgysavva/scany/v2/dbscan"
@@ -35,89 +36,68 @@ type rows struct{ dbscan.Rows }
 // Scan copies the columns of the current row.
 func (r rows) Scan(dest ...any) error {
 	for i, d := range dest {
-		switch v := d.(type) {
-		case *time.Time:
-			dest[i] = (*timestamp)(v)
-		case *bool:
-			dest[i] = (*flag)(v)
+		kind := reflect.TypeOf(d).Elem().Kind()
+		if _, optional := d.(**time.Time); optional ||
+			kind == reflect.Bool || kind == reflect.Struct || kind == reflect.Slice {
+			dest[i] = column{d}
 		}
 	}
 	return r.Rows.Scan(dest...)
 }
 
-// timestamp reads a time.
-type timestamp time.Time
+// column points to a value that is not stored as it is. [Args] is its counterpart.
+type column struct{ value any }
 
 // Scan implements [database/sql.Scanner].
-func (t *timestamp) Scan(column any) error {
-	ms, ok := column.(int64)
-	if !ok {
-		return fmt.Errorf("a time is a %T", column)
-	}
-
-	*t = timestamp{}
-	if ms != 0 {
-		*t = timestamp(time.UnixMilli(ms).UTC())
+func (c column) Scan(stored any) error {
+	number, _ := stored.(int64)
+	switch v := c.value.(type) {
+	case *bool:
+		*v = number == 1 || stored == true // the type of a comparison in PostgreSQL
+	case *time.Time:
+		if *v = (time.Time{}); number != 0 {
+			*v = time.UnixMilli(number).UTC()
+		}
+	case **time.Time:
+		if *v = nil; number != 0 {
+			at := time.UnixMilli(number).UTC()
+			*v = &at
+		}
+	default:
+		if text, _ := stored.(string); text != "" {
+			return json.Unmarshal([]byte(text), v)
+		}
 	}
 	return nil
 }
 
-// flag reads a truth.
-type flag bool
-
-// Scan implements [database/sql.Scanner].
-func (f *flag) Scan(column any) error {
-	*f = column == int64(1)
-	return nil
-}
-
-// Args replaces arguments of a statement by what is stored.
+// Args replaces arguments of a statement by what is stored: times as milliseconds since 1970,
+// and 0 for none; false and true as 0 and 1; structs and lists as JSON, and zero ones as an
+// empty text.
 func Args(args []any) []any {
 	for i, a := range args {
-		switch v := a.(type) {
-		case time.Time:
-			args[i] = milliseconds(v)
-		case bool:
+		v := reflect.ValueOf(a)
+		at, isTime := a.(time.Time)
+		switch {
+		case isTime && at.IsZero():
+			args[i] = int64(0)
+		case isTime:
+			args[i] = at.UnixMilli()
+		case v.Kind() == reflect.Bool && v.Bool():
+			args[i] = 1
+		case v.Kind() == reflect.Bool:
 			args[i] = 0
-			if v {
-				args[i] = 1
+		case v.Kind() == reflect.String:
+			args[i] = v.String()
+		case v.Kind() == reflect.Struct, v.Kind() == reflect.Slice:
+			args[i] = ""
+			if !v.IsZero() {
+				text, _ := json.Marshal(a) // encoding texts, numbers and times does not fail
+				args[i] = string(text)
 			}
 		}
 	}
 	return args
-}
-
-// milliseconds returns a time as it is stored.
-func milliseconds(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
-// document is a column with a value as JSON, which is empty for the zero value.
-type document[T any] struct{ value T }
-
-// Scan implements [database/sql.Scanner].
-func (d *document[T]) Scan(column any) error {
-	text, ok := column.(string)
-	if !ok {
-		return fmt.Errorf("a document is a %T", column)
-	}
-	if text == "" {
-		return nil
-	}
-	return json.Unmarshal([]byte(text), &d.value)
-}
-
-// optionalJSON encodes a value, or returns an empty text for a zero one.
-func optionalJSON[T comparable](value T) (string, error) {
-	var zero T
-	if value == zero {
-		return "", nil
-	}
-	text, err := json.Marshal(value)
-	return string(text), err
 }
 
 // all returns the rows of a result. Its error begins with the action that failed.

@@ -2,55 +2,14 @@ package sqlstore
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/mailbox"
+	"siteapi/integrations/store"
 )
 
-// sessionRow is what is read of a session.
-type sessionRow struct {
-	ID         string
-	State      document[state]
-	Hints      document[lead.Hints]
-	Mailbox    string // key of the mailbox of their address; empty: none
-	FirstTouch document[lead.Attribution]
-	LastTouch  document[lead.Attribution]
-	FirstSeen  time.Time
-	LastSeen   time.Time
-	Tracks     int64
-}
-
-// session returns the session of a row.
-func (r *sessionRow) session() lead.Session {
-	st := r.State.value
-	return lead.Session{
-		ID:         r.ID,
-		Selections: st.Selections,
-		Estimate:   st.Estimate,
-		Hints:      r.Hints.value,
-		Locale:     st.Locale,
-		FirstTouch: r.FirstTouch.value,
-		LastTouch:  r.LastTouch.value,
-		FirstSeen:  r.FirstSeen,
-		LastSeen:   r.LastSeen,
-		Visits:     r.Tracks,
-	}
-}
-
-// state is what a visitor has chosen so far.
-type state struct {
-	Selections lead.Selections      `json:"selections,omitzero"`
-	Estimate   lead.PartialEstimate `json:"estimate,omitzero"`
-	Locale     string               `json:"locale,omitempty"`
-}
-
 const (
-	sessionColumns = `id, state, hints, mailbox, choices, first_seen, last_seen, tracks, ` +
-		`first_touch, first_source, first_campaign, last_touch, last_source, last_campaign`
-
 	// The state that arrives is up to a minute older than the stored one.
 	late = `excluded.last_seen BETWEEN sessions.last_seen - 60000 AND sessions.last_seen - 1`
 
@@ -64,8 +23,9 @@ const (
 	// trackSession keeps the stored state if the new one is up to a minute older, and
 	// counts both. A greater difference means that the clock was set back: the new state
 	// wins.
-	trackSession = `INSERT INTO sessions (` + sessionColumns + `) ` +
-		`VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+	trackSession = `INSERT INTO sessions (id, selections, step, estimate, locale, hints, mailbox, first_seen, last_seen,
+  visits, first_touch, first_source, first_campaign, last_touch, last_source, last_campaign)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, 1, $9, $10, $11, $9, $10, $11)
 ON CONFLICT (id) DO UPDATE SET
   first_touch = ` + keepFirst + `first_touch ELSE excluded.first_touch END,
   first_source = ` + keepFirst + `first_source ELSE excluded.first_source END,
@@ -75,15 +35,16 @@ ON CONFLICT (id) DO UPDATE SET
   last_campaign = ` + keepLast + `last_campaign ELSE excluded.last_campaign END,
   first_seen = CASE WHEN excluded.first_seen < sessions.first_seen ` +
 		`THEN excluded.first_seen ELSE sessions.first_seen END,
-  state = CASE WHEN ` + late + ` THEN sessions.state ELSE excluded.state END,
+  selections = CASE WHEN ` + late + ` THEN sessions.selections ELSE excluded.selections END,
+  step = CASE WHEN ` + late + ` THEN sessions.step ELSE excluded.step END,
+  estimate = CASE WHEN ` + late + ` THEN sessions.estimate ELSE excluded.estimate END,
+  locale = CASE WHEN ` + late + ` THEN sessions.locale ELSE excluded.locale END,
   hints = CASE WHEN ` + late + ` THEN sessions.hints ELSE excluded.hints END,
   mailbox = CASE WHEN ` + late + ` THEN sessions.mailbox ELSE excluded.mailbox END,
-  choices = CASE WHEN ` + late + ` THEN sessions.choices ELSE excluded.choices END,
   last_seen = CASE WHEN ` + late + ` THEN sessions.last_seen ELSE excluded.last_seen END,
-  tracks = sessions.tracks + 1`
+  visits = sessions.visits + 1`
 
-	selectSession = `SELECT id, state, hints, mailbox, first_touch, last_touch, first_seen, last_seen, tracks
-FROM sessions`
+	sessionColumns = `id, selections, estimate, locale, first_touch, last_touch, first_seen, last_seen, visits`
 
 	// ofMailbox selects the sessions in which an address was typed, by their index.
 	ofMailbox = ` WHERE mailbox = $1 AND mailbox <> ''`
@@ -96,31 +57,26 @@ FROM sessions`
 
 // Track stores the latest state of a session and counts it.
 func (s *Store) Track(ctx context.Context, v lead.Visit) error {
-	st := state{Selections: v.Selections, Estimate: v.Estimate, Locale: v.Locale}
-	text, err := json.Marshal(st)
-	if err != nil {
-		return fmt.Errorf("encoding the state of a session: %w", err)
-	}
-	hints, err := optionalJSON(v.Hints)
-	if err != nil {
-		return fmt.Errorf("encoding contact hints: %w", err)
-	}
-	touch, err := optionalJSON(v.Attribution)
-	if err != nil {
-		return fmt.Errorf("encoding where a visitor came from: %w", err)
+	step := store.Visited
+	switch {
+	case v.Hints != lead.Hints{}:
+		step = store.Typed
+	case v.Estimate.Min != nil || v.Estimate.Max != nil:
+		step = store.Estimated
+	case v.Selections.ProjectType != "":
+		step = store.Chose
 	}
 
-	source, campaign := v.Attribution.Source, v.Attribution.Campaign
-	_, err = s.exec(ctx, "tracking a session", trackSession,
-		v.SessionID, string(text), hints, mailbox.Key(v.Hints.Email), choices(st, v.Hints), v.At, v.At, 1,
-		touch, source, campaign, touch, source, campaign)
+	_, err := s.exec(ctx, "tracking a session", trackSession,
+		v.SessionID, v.Selections, int(step), v.Estimate, v.Locale, v.Hints, mailbox.Key(v.Hints.Email), v.At,
+		v.Attribution, v.Attribution.Source, v.Attribution.Campaign)
 	return err
 }
 
 // Session returns the latest state of a session, or [store.ErrNotFound].
 func (s *Store) Session(ctx context.Context, id string) (lead.Session, error) {
-	r, err := one[sessionRow](ctx, s.db, "reading the session", selectSession+` WHERE id = $1`, id)
-	return r.session(), err
+	return one[lead.Session](ctx, s.db, "reading the session",
+		`SELECT `+sessionColumns+`, hints FROM sessions WHERE id = $1`, id)
 }
 
 // PruneSessions removes sessions last seen before a time, up to [pageSize] in each
@@ -137,17 +93,9 @@ func (s *Store) PruneSessions(ctx context.Context, before time.Time) (removed in
 }
 
 // SessionsOf implements [store.Persons].
-func (s *Store) SessionsOf(ctx context.Context, email string) (list []lead.Session, err error) {
-	key := mailbox.Key(email)
-	rows, err := all[sessionRow](ctx, s.db, "reading a person's sessions", selectSession+` WHERE id IN (
+func (s *Store) SessionsOf(ctx context.Context, email string) ([]lead.Session, error) {
+	return all[lead.Session](ctx, s.db, "reading a person's sessions", `SELECT `+sessionColumns+`,
+CASE WHEN mailbox IN ($1, '') THEN hints ELSE '' END AS hints FROM sessions WHERE id IN (
   SELECT id FROM sessions`+ofMailbox+` UNION SELECT session_id FROM leads WHERE mailbox = $1)
-ORDER BY first_seen, id`, key)
-
-	for _, r := range rows {
-		if r.Mailbox != key && r.Mailbox != "" {
-			r.Hints.value = lead.Hints{}
-		}
-		list = append(list, r.session())
-	}
-	return list, err
+ORDER BY first_seen, id`, mailbox.Key(email))
 }

@@ -51,8 +51,8 @@ type Database interface {
 	DB
 
 	// Write runs fn in a transaction and commits it, or leaves nothing behind. It may
-	// call fn again after a transient error. An fn that returns [store.ErrNotFound] or
-	// [store.ErrKeyReused] must not have written anything.
+	// call fn again after a transient error. An fn that returns [store.ErrNotFound],
+	// [store.ErrKeyReused] or [store.ErrUnderWay] must not have written anything.
 	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 }
 
@@ -156,7 +156,7 @@ func (c *conditions) where() string {
 }
 
 // in adds the condition that a column is one of some values.
-func (c *conditions) in(column string, values []string) {
+func in[T any](c *conditions, column string, values []T) {
 	args := make([]any, len(values))
 	for i, v := range values {
 		args[i] = v

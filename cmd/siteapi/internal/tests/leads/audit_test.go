@@ -198,11 +198,11 @@ func TestAuditHeadIsReadAgain(t *testing.T) {
 	apptest.Eventually(t, "the head is in the log", func() bool { return heads() == 1 })
 	s.Stop(t)
 
-	s.Damage(`ALTER TABLE audit_ends RENAME TO audit_away`)
+	s.Damage(`ALTER TABLE audit_head RENAME TO audit_away`)
 	s.Start()
 	before := heads()
 	apptest.Eventually(t, "reading it fails", func() bool { return strings.Contains(s.Log.String(), "reading the head of the audit") })
-	s.Damage(`ALTER TABLE audit_away RENAME TO audit_ends`)
+	s.Damage(`ALTER TABLE audit_away RENAME TO audit_head`)
 	apptest.Eventually(t, "the head is in the log again", func() bool { return heads() > before })
 }
 

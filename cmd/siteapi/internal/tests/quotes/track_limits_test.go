@@ -21,9 +21,9 @@ func sessionRows(s *apptest.Service) (rows, largest int) {
 	}
 	defer db.Close()
 
-	sizes := []string{"8 * 3"} // the numbers
+	sizes := []string{"8 * 4"} // the numbers
 	for _, column := range []string{
-		"id", "state", "hints", "mailbox", "choices", "first_touch", "first_source", "first_campaign",
+		"id", "selections", "estimate", "locale", "hints", "mailbox", "first_touch", "first_source", "first_campaign",
 		"last_touch", "last_source", "last_campaign",
 	} {
 		sizes = append(sizes, "length(CAST("+column+" AS BLOB))")

@@ -5,13 +5,15 @@
 -- every tracked state for the sake of pruning, which may scan instead.
 CREATE TABLE sessions (
   id             text COLLATE "C" PRIMARY KEY,
-  state          text NOT NULL, -- JSON: selections, estimate, locale
+  selections     text NOT NULL, -- JSON
+  step           bigint NOT NULL, -- the last one that was reached, for the funnel
+  estimate       text NOT NULL, -- JSON
+  locale         text NOT NULL,
   hints          text NOT NULL, -- JSON: what was typed into the contact form; empty: nothing, or it was erased
   mailbox        text NOT NULL, -- key of the mailbox of the address in hints; empty: none
-  choices        text NOT NULL, -- what a funnel counts: last step, project type, complexity, timeline, features
   first_seen     bigint NOT NULL,
   last_seen      bigint NOT NULL,
-  tracks         bigint NOT NULL,
+  visits         bigint NOT NULL, -- tracked states
 
   -- Where the visitor came from, at first and at last: JSON, with the parts that are counted.
   first_touch    text NOT NULL,
@@ -32,7 +34,7 @@ CREATE TABLE leads (
   submitted_at   bigint NOT NULL,
   review         bigint NOT NULL, -- 0: none, or released; 1: in review; 2: rejected
 
-  -- The lowest progress of its deliveries that have not ended, or 0. The mail to the visitor decides nothing.
+  -- The lowest progress of its deliveries that have not arrived, or 0. The mail to the visitor decides nothing.
   progress       bigint NOT NULL DEFAULT 0,
 
   -- What leads are selected, sorted and counted by, repeated from the body.
@@ -46,7 +48,7 @@ CREATE TABLE leads (
 
   -- How operators work on it.
   owner          text NOT NULL DEFAULT '', -- an address in lower case; empty: none
-  status         bigint NOT NULL DEFAULT 0, -- 0: new, 1: contacted, 2: waiting, 3: closed
+  status         text NOT NULL DEFAULT 'NEW',
 
   -- What became of it. outcome is empty as long as that is not known, outcome_at 0 if nothing was ever said.
   outcome        text NOT NULL DEFAULT '',
@@ -100,22 +102,27 @@ CREATE TABLE deliveries (
   lead_id      text COLLATE "C" NOT NULL REFERENCES leads (id) ON DELETE CASCADE,
   target       text NOT NULL,
   job          bigint NOT NULL, -- the one that works on it; others have nothing to do
-  progress     bigint NOT NULL DEFAULT 3, -- 0: ended, 1: failed, 2: to be tried again, 3: not tried yet
+  state        text NOT NULL,
   attempts     bigint NOT NULL DEFAULT 0,
   max_attempts bigint NOT NULL,
   created_at   bigint NOT NULL,
-  next_at      bigint NOT NULL, -- time of the next try; 0: at once
+  next_at      bigint NOT NULL, -- time of the next try; 0: at once, whether its target is paused or not
   started_at   bigint NOT NULL DEFAULT 0, -- when the try began that is running; 0: none is
   finished_at  bigint NOT NULL DEFAULT 0,
-  reason       text NOT NULL DEFAULT '', -- why it was not sent or, as long as it has not ended, why it waits
-  errors       text NOT NULL DEFAULT '', -- JSON: the last tries that failed
+  reason       text NOT NULL DEFAULT '', -- why it was not sent
+  paused       text NOT NULL DEFAULT '', -- why it waits
+  errors       text NOT NULL DEFAULT '[]', -- JSON: the last tries that failed
   sending      bigint NOT NULL DEFAULT 0, -- number of the operator's repetition
-  arrived      text NOT NULL DEFAULT '', -- the parts of the sending that arrived, with blanks between them
+  arrived      text NOT NULL DEFAULT '', -- JSON: the parts of the sending that arrived
   recipient    text NOT NULL DEFAULT '', -- key of the mailbox of a corrected address; empty: the lead's
+
+  -- Of two that have not arrived, the lower one needs more attention. 0: it arrived, or is not sent.
+  progress     bigint NOT NULL GENERATED ALWAYS AS
+    (CASE state WHEN 'failed' THEN 1 WHEN 'retrying' THEN 2 WHEN 'pending' THEN 3 ELSE 0 END) STORED,
   UNIQUE (lead_id, target)
 );
 CREATE INDEX deliveries_by_recipient ON deliveries (recipient) WHERE recipient <> '';
-CREATE INDEX deliveries_unended ON deliveries (progress, target, created_at, lead_id) WHERE progress > 0;
+CREATE INDEX deliveries_unended ON deliveries (state, target, created_at, lead_id) WHERE progress > 0;
 
 -- The lock makes changes of two deliveries of one lead take turns: what follows sees both.
 CREATE FUNCTION keep_progress() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -129,7 +136,7 @@ BEGIN
   UPDATE leads SET progress = lowest WHERE id = changed AND progress <> lowest;
   RETURN NULL;
 END $$;
-CREATE TRIGGER deliveries_changed AFTER INSERT OR DELETE OR UPDATE OF progress ON deliveries
+CREATE TRIGGER deliveries_changed AFTER INSERT OR DELETE OR UPDATE OF state ON deliveries
   FOR EACH ROW EXECUTE FUNCTION keep_progress();
 
 -- The database's time.
@@ -171,7 +178,7 @@ END
 $$;
 CREATE TRIGGER lead_changes_lead AFTER INSERT OR UPDATE OR DELETE ON leads
   FOR EACH ROW EXECUTE FUNCTION note_lead_change();
-CREATE TRIGGER lead_changes_delivery AFTER INSERT OR UPDATE OF progress ON deliveries
+CREATE TRIGGER lead_changes_delivery AFTER INSERT OR UPDATE OF state ON deliveries
   FOR EACH ROW EXECUTE FUNCTION note_lead_change();
 CREATE TRIGGER lead_changes_note AFTER INSERT ON lead_notes
   FOR EACH ROW EXECUTE FUNCTION note_lead_change();
@@ -212,25 +219,20 @@ CREATE TABLE visitor_mails_turn (
 INSERT INTO visitor_mails_turn (id, at) VALUES (1, 0);
 
 -- What visitors were asked to agree to. A consent that was given outlives its lead, whose id
--- is then hashed; address is a keyed hash. A wording is stored once.
-CREATE TABLE consent_texts (
-  hash text COLLATE "C" PRIMARY KEY,
-  text text NOT NULL
-);
+-- is then hashed; address is a keyed hash.
 CREATE TABLE consents (
   lead_id      text COLLATE "C" NOT NULL,
   purpose      text COLLATE "C" NOT NULL,
   given        bigint NOT NULL, -- 0 or 1
+  text         text NOT NULL, -- the wording; empty: the client did not say
   at           bigint NOT NULL,
   locale       text NOT NULL,
-  text_hash    text COLLATE "C" NOT NULL, -- empty: the client did not say
   site_wording bigint NOT NULL, -- 0 or 1
   address      text COLLATE "C" NOT NULL,
   withdrawn_at bigint NOT NULL DEFAULT 0, -- 0: not
   PRIMARY KEY (lead_id, purpose)
 );
 CREATE INDEX consents_by_address ON consents (address);
-CREATE INDEX consents_by_text ON consents (text_hash);
 
 -- Keys the hashes of addresses and networks.
 CREATE TABLE hash_key (
@@ -280,13 +282,12 @@ CREATE TABLE operators (
   name  text NOT NULL
 );
 
--- The last row of the audit, and the last one that was deleted because of its age.
-CREATE TABLE audit_ends (
-  name text COLLATE "C" PRIMARY KEY,
+-- The last row of the audit.
+CREATE TABLE audit_head (
   seq  bigint NOT NULL,
   hash text NOT NULL
 );
-INSERT INTO audit_ends (name, seq, hash) VALUES ('head', 0, ''), ('anchor', 0, '');
+INSERT INTO audit_head (seq, hash) VALUES (0, '');
 
 -- What one instance at a time does.
 CREATE TABLE leases (

@@ -4,13 +4,15 @@
 -- every tracked state for the sake of pruning, which may scan instead.
 CREATE TABLE sessions (
   id             TEXT PRIMARY KEY NOT NULL,
-  state          TEXT NOT NULL, -- JSON: selections, estimate, locale
+  selections     TEXT NOT NULL, -- JSON
+  step           INTEGER NOT NULL, -- the last one that was reached, for the funnel
+  estimate       TEXT NOT NULL, -- JSON
+  locale         TEXT NOT NULL,
   hints          TEXT NOT NULL, -- JSON: what was typed into the contact form; empty: nothing, or it was erased
   mailbox        TEXT NOT NULL, -- key of the mailbox of the address in hints; empty: none
-  choices        TEXT NOT NULL, -- what a funnel counts: last step, project type, complexity, timeline, features
   first_seen     INTEGER NOT NULL,
   last_seen      INTEGER NOT NULL,
-  tracks         INTEGER NOT NULL,
+  visits         INTEGER NOT NULL, -- tracked states
 
   -- Where the visitor came from, at first and at last: JSON, with the parts that are counted.
   first_touch    TEXT NOT NULL,
@@ -31,7 +33,7 @@ CREATE TABLE leads (
   submitted_at   INTEGER NOT NULL,
   review         INTEGER NOT NULL, -- 0: none, or released; 1: in review; 2: rejected
 
-  -- The lowest progress of its deliveries that have not ended, or 0. The mail to the visitor decides nothing.
+  -- The lowest progress of its deliveries that have not arrived, or 0. The mail to the visitor decides nothing.
   progress       INTEGER NOT NULL DEFAULT 0,
 
   -- What leads are selected, sorted and counted by, repeated from the body.
@@ -45,7 +47,7 @@ CREATE TABLE leads (
 
   -- How operators work on it.
   owner          TEXT NOT NULL DEFAULT '', -- an address in lower case; empty: none
-  status         INTEGER NOT NULL DEFAULT 0, -- 0: new, 1: contacted, 2: waiting, 3: closed
+  status         TEXT NOT NULL DEFAULT 'NEW',
 
   -- What became of it. outcome is empty as long as that is not known, outcome_at 0 if nothing was ever said.
   outcome        TEXT NOT NULL DEFAULT '',
@@ -99,28 +101,33 @@ CREATE TABLE deliveries (
   lead_id      TEXT NOT NULL REFERENCES leads (id) ON DELETE CASCADE,
   target       TEXT NOT NULL,
   job          INTEGER NOT NULL, -- the one that works on it; others have nothing to do
-  progress     INTEGER NOT NULL DEFAULT 3, -- 0: ended, 1: failed, 2: to be tried again, 3: not tried yet
+  state        TEXT NOT NULL,
   attempts     INTEGER NOT NULL DEFAULT 0,
   max_attempts INTEGER NOT NULL,
   created_at   INTEGER NOT NULL,
-  next_at      INTEGER NOT NULL, -- time of the next try; 0: at once
+  next_at      INTEGER NOT NULL, -- time of the next try; 0: at once, whether its target is paused or not
   started_at   INTEGER NOT NULL DEFAULT 0, -- when the try began that is running; 0: none is
   finished_at  INTEGER NOT NULL DEFAULT 0,
-  reason       TEXT NOT NULL DEFAULT '', -- why it was not sent or, as long as it has not ended, why it waits
-  errors       TEXT NOT NULL DEFAULT '', -- JSON: the last tries that failed
+  reason       TEXT NOT NULL DEFAULT '', -- why it was not sent
+  paused       TEXT NOT NULL DEFAULT '', -- why it waits
+  errors       TEXT NOT NULL DEFAULT '[]', -- JSON: the last tries that failed
   sending      INTEGER NOT NULL DEFAULT 0, -- number of the operator's repetition
-  arrived      TEXT NOT NULL DEFAULT '', -- the parts of the sending that arrived, with blanks between them
+  arrived      TEXT NOT NULL DEFAULT '', -- JSON: the parts of the sending that arrived
   recipient    TEXT NOT NULL DEFAULT '', -- key of the mailbox of a corrected address; empty: the lead's
+
+  -- Of two that have not arrived, the lower one needs more attention. 0: it arrived, or is not sent.
+  progress     INTEGER NOT NULL GENERATED ALWAYS AS
+    (CASE state WHEN 'failed' THEN 1 WHEN 'retrying' THEN 2 WHEN 'pending' THEN 3 ELSE 0 END) STORED,
   UNIQUE (lead_id, target)
 );
 CREATE INDEX deliveries_by_recipient ON deliveries (recipient) WHERE recipient <> '';
-CREATE INDEX deliveries_unended ON deliveries (progress, target, created_at, lead_id) WHERE progress > 0;
+CREATE INDEX deliveries_unended ON deliveries (state, target, created_at, lead_id) WHERE progress > 0;
 
 CREATE TRIGGER deliveries_inserted AFTER INSERT ON deliveries
 WHEN NEW.progress > 0 AND NEW.target <> 'visitor_mail' BEGIN
   UPDATE leads SET progress = NEW.progress WHERE id = NEW.lead_id AND (progress = 0 OR progress > NEW.progress);
 END;
-CREATE TRIGGER deliveries_updated AFTER UPDATE OF progress ON deliveries BEGIN
+CREATE TRIGGER deliveries_updated AFTER UPDATE OF state ON deliveries BEGIN
   UPDATE leads SET progress = lowest.progress
   FROM (SELECT coalesce(min(progress), 0) AS progress FROM deliveries
     WHERE lead_id = NEW.lead_id AND progress > 0 AND target <> 'visitor_mail') AS lowest
@@ -159,7 +166,7 @@ CREATE TRIGGER lead_changes_delivery_inserted AFTER INSERT ON deliveries
 WHEN (SELECT progress FROM leads WHERE id = NEW.lead_id) IN (1, 2) BEGIN
   INSERT INTO lead_changes (at, lead, kind) SELECT now, NEW.lead_id, 2 FROM clock;
 END;
-CREATE TRIGGER lead_changes_delivery_updated AFTER UPDATE OF progress ON deliveries BEGIN
+CREATE TRIGGER lead_changes_delivery_updated AFTER UPDATE OF state ON deliveries BEGIN
   INSERT INTO lead_changes (at, lead, kind) SELECT now, NEW.lead_id, 2 FROM clock;
 END;
 CREATE TRIGGER lead_changes_note_inserted AFTER INSERT ON lead_notes BEGIN
@@ -202,25 +209,20 @@ CREATE TABLE visitor_mails_turn (
 INSERT INTO visitor_mails_turn (id, at) VALUES (1, 0);
 
 -- What visitors were asked to agree to. A consent that was given outlives its lead, whose id
--- is then hashed; address is a keyed hash. A wording is stored once.
-CREATE TABLE consent_texts (
-  hash TEXT PRIMARY KEY NOT NULL,
-  text TEXT NOT NULL
-);
+-- is then hashed; address is a keyed hash.
 CREATE TABLE consents (
   lead_id      TEXT NOT NULL,
   purpose      TEXT NOT NULL,
   given        INTEGER NOT NULL, -- 0 or 1
+  text         TEXT NOT NULL, -- the wording; empty: the client did not say
   at           INTEGER NOT NULL,
   locale       TEXT NOT NULL,
-  text_hash    TEXT NOT NULL, -- empty: the client did not say
   site_wording INTEGER NOT NULL, -- 0 or 1
   address      TEXT NOT NULL,
   withdrawn_at INTEGER NOT NULL DEFAULT 0, -- 0: not
   PRIMARY KEY (lead_id, purpose)
 );
 CREATE INDEX consents_by_address ON consents (address);
-CREATE INDEX consents_by_text ON consents (text_hash);
 
 -- Keys the hashes of addresses and networks.
 CREATE TABLE hash_key (
@@ -270,13 +272,12 @@ CREATE TABLE operators (
   name  TEXT NOT NULL
 ) WITHOUT ROWID;
 
--- The last row of the audit, and the last one that was deleted because of its age.
-CREATE TABLE audit_ends (
-  name TEXT PRIMARY KEY NOT NULL,
+-- The last row of the audit.
+CREATE TABLE audit_head (
   seq  INTEGER NOT NULL,
   hash TEXT NOT NULL
-) WITHOUT ROWID;
-INSERT INTO audit_ends (name, seq, hash) VALUES ('head', 0, ''), ('anchor', 0, '');
+);
+INSERT INTO audit_head (seq, hash) VALUES (0, '');
 
 -- What one instance at a time does.
 CREATE TABLE leases (
