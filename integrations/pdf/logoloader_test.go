@@ -1,14 +1,12 @@
 package pdf
 
 import (
-	"context"
 	"encoding/base64"
 	"image/color"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 )
 
 // newHost starts a server for logos and returns it with a loader that may fetch from it.
@@ -51,45 +49,29 @@ func TestLoadRefuses(t *testing.T) {
 			http.Redirect(w, r, "http://"+r.Host+"/logo.png", http.StatusFound)
 		case "/metadata":
 			http.Redirect(w, r, "http://169.254.169.254/latest", http.StatusFound)
-		case "/round":
-			http.Redirect(w, r, "/round", http.StatusFound)
-		case "/slow":
-			<-r.Context().Done()
 		default:
 			w.Write(good)
 		}
 	})
 
 	for name, address := range map[string]string{
-		"too large a file":      host.URL + "/large",
-		"an endless file":       host.URL + "/endless",
-		"another host":          elsewhere.URL + "/logo.png",
-		"a redirect elsewhere":  host.URL + "/elsewhere",
-		"a redirect to HTTP":    host.URL + "/plain",
-		"a redirect inside":     host.URL + "/metadata",
-		"redirects in a circle": host.URL + "/round",
-		"a server that sleeps":  host.URL + "/slow",
-		"plain HTTP":            "http" + strings.TrimPrefix(host.URL, "https") + "/logo.png",
+		"too large a file":     host.URL + "/large",
+		"an endless file":      host.URL + "/endless",
+		"another host":         elsewhere.URL + "/logo.png",
+		"a redirect elsewhere": host.URL + "/elsewhere",
+		"a redirect to HTTP":   host.URL + "/plain",
+		"a redirect inside":    host.URL + "/metadata",
+		"plain HTTP":           "http" + strings.TrimPrefix(host.URL, "https") + "/logo.png",
 		"credentials": strings.Replace(host.URL, "https://", "https://user:pass@", 1) +
 			"/logo.png",
 		"no address":             "",
 		"a broken address":       "https://[::1",
 		"data without a comma":   "data:image/png;base64",
 		"data that is no base64": "data:image/png;base64,!!!",
-		"too much data": "data:image/png;base64," +
-			base64.StdEncoding.EncodeToString(make([]byte, 4*maxLogoFile)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			patience := time.Minute
-			if strings.HasSuffix(address, "/slow") {
-				patience = time.Second
-			}
-
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
-
-			if _, err := l.Load(ctx, address); err == nil {
+			if _, err := l.Load(t.Context(), address); err == nil {
 				t.Error("it was loaded")
 			} else if len(err.Error()) > 400 {
 				t.Errorf("the error has %d bytes", len(err.Error()))

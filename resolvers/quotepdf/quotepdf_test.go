@@ -79,14 +79,6 @@ func TestPdf(t *testing.T) {
 		{"another's were cleared", func(t *testing.T, r *Resolver) {
 			clearAll(t, r, "quote:pdf:two:*")
 		}, 1},
-		{"old leads were deleted", func(t *testing.T, r *Resolver) {
-			if err := r.Forget(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}, 2},
-		{"the same content was fetched again", func(t *testing.T, r *Resolver) {
-			clearAll(t, r, "content:*")
-		}, 1},
 		{"the content changed", func(t *testing.T, r *Resolver) {
 			r.Content.CMS.(*labels).renamed.Store(true)
 			clearAll(t, r, "content:*")
@@ -114,7 +106,7 @@ func TestPdf(t *testing.T) {
 	}
 }
 
-// TestPdfOfAnErasedSubmission clears the documents while one is being drawn.
+// TestPdfOfAnErasedLead clears the documents while one is being drawn.
 func TestPdfOfAnErasedLead(t *testing.T) {
 	t.Parallel()
 	r, quotes, page := newPdfResolver(t, nil)
@@ -154,50 +146,6 @@ func (l *scriptedLogo) Load(ctx context.Context, _ string) ([]byte, error) {
 
 func newScriptedLogo(err error) *scriptedLogo {
 	return &scriptedLogo{err: err, released: make(chan struct{})}
-}
-
-// lifetimes records how long documents are cached.
-type lifetimes struct {
-	cache.Cache
-	fresh atomic.Int64
-}
-
-func (l *lifetimes) Get(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
-	return l.Cache.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
-		value, life, err := fill(ctx)
-		if strings.HasPrefix(key, "quote:pdf:") {
-			l.fresh.Store(int64(life.Fresh))
-		}
-		return value, life, err
-	})
-}
-
-// TestPdfWithoutItsLogoIsKeptBriefly draws with a logo that fails and one that loads.
-func TestPdfWithoutItsLogoIsKeptBriefly(t *testing.T) {
-	t.Parallel()
-
-	for _, tt := range []struct {
-		err  error
-		want time.Duration
-	}{
-		{errors.New("no logo"), incompletePDFFresh},
-		{nil, pdfFresh},
-	} {
-		logo := newScriptedLogo(tt.err)
-		close(logo.released)
-		r, _, _ := newPdfResolver(t, logo)
-
-		kept := &lifetimes{Cache: r.Cache}
-		r.Cache = kept
-		snap := &content.Snapshot{Revision: "r", Settings: settingsWithLogo()}
-
-		if _, err := r.render(t.Context(), "one", schema.LocaleEn, snap); err != nil {
-			t.Fatal(err)
-		}
-		if fresh := time.Duration(kept.fresh.Load()); fresh != tt.want {
-			t.Errorf("with the logo's error %v it is kept for %v, want %v", tt.err, fresh, tt.want)
-		}
-	}
 }
 
 // TestPdfWithALateLogo waits for a logo as long as there is time. Fetching it continues

@@ -15,7 +15,6 @@ import (
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/smtp/smtptest"
-	"siteapi/schema"
 )
 
 // TestKilledInTheMiddleOfMail kills the process when the server has taken the mails and
@@ -196,18 +195,5 @@ func TestMailByOpenSMTPD(t *testing.T) {
 	if !strings.Contains(found[address("ana")], `filename="quote-`) ||
 		!strings.Contains(found["sales@lumen.test"], "Reply-To: <"+address("ana")+">") {
 		t.Errorf("delivered are %v", found)
-	}
-}
-
-// Mails that are files have no limit to warn of: the inbox says of them what the doctor says.
-func TestHealthOfMailFiles(t *testing.T) {
-	t.Parallel()
-	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"}, apptest.Quick)
-	for i := range 6 {
-		s.Submit(t, fmt.Sprint("visitor-", i))
-	}
-	got := string(s.Answer(schema.RoleAdmin, `{ serviceHealth { checks { name state detail } } }`))
-	if !strings.Contains(got, `{"name":"mail","state":"OK","detail":"no mail server is used`) {
-		t.Errorf("the inbox reads %s", got)
 	}
 }

@@ -131,17 +131,10 @@ func TestMailsArriveDespiteFaults(t *testing.T) {
 	server, env := apptest.MailServer(t, smtptest.Options{})
 	s := apptest.Start(t, env, apptest.Quick)
 	faults := []smtptest.Fault{
-		{Step: smtptest.Greeting, Mode: smtptest.Later},
 		{Step: smtptest.Greeting, Mode: smtptest.Reset},
-		{Step: smtptest.Hello, Mode: smtptest.Reset},
-		{Step: smtptest.Sender, Mode: smtptest.Later},
 		{Step: smtptest.Sender, Mode: smtptest.Never},
 		{Step: smtptest.Recipient, Mode: smtptest.Later},
-		{Step: smtptest.Recipient, Mode: smtptest.Reset},
-		{Step: smtptest.Data, Mode: smtptest.Later},
-		{Step: smtptest.Data, Mode: smtptest.Reset},
 		{Step: smtptest.Taken, Mode: smtptest.Reset},
-		{Step: smtptest.Taken, Mode: smtptest.Slow},
 	}
 	for i, f := range faults {
 		name := fmt.Sprintf("fault-%d", i)
