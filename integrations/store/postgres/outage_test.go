@@ -4,13 +4,11 @@ import (
 	"errors"
 	"net"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/postgres"
-	"siteapi/integrations/store/storetest"
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
@@ -26,65 +24,6 @@ func wantUnavailable(t *testing.T, what string, try func() error) {
 	}
 	if took := time.Since(begin); took > patience {
 		t.Errorf("%s: it took %v, want at most %v", what, took, patience)
-	}
-}
-
-// The server is stopped and started, then killed and started, under one open store.
-func TestOutage(t *testing.T) {
-	t.Parallel()
-	server := pgserver.Start(t)
-	s := subject(server.NewDatabase(t))
-	db := s.MustOpen(t, &storetest.Jobs{})
-
-	n := 0
-	submit := func() error {
-		_, created, err := db.Submit(t.Context(), storetest.Lead(n))
-		if err == nil && !created {
-			t.Errorf("submission %d was stored although it was refused", n)
-		}
-		if err == nil {
-			n++
-		}
-		return err
-	}
-
-	track := func() error { return db.Track(t.Context(), storetest.Visit("s", storetest.When())) }
-
-	for name, signal := range map[string]syscall.Signal{"stopped": syscall.SIGINT, "killed": syscall.SIGQUIT} {
-		if err := errors.Join(submit(), server.End(signal)); err != nil {
-			t.Fatalf("before the server is %s: %v", name, err)
-		}
-		for what, try := range map[string]func() error{
-			"submit": submit,
-			"track":  track,
-			"ping":   func() error { return db.Ping(t.Context()) },
-			"read":   func() error { _, err := db.Lead(t.Context(), "id-000000"); return err },
-			"prune":  func() error { _, err := db.PruneSessions(t.Context(), time.Now()); return err },
-			"erase":  func() error { return db.Erase(t.Context(), "id-000000") },
-			"list": func() (last error) {
-				for _, err := range db.Leads(t.Context(), store.Filter{}) {
-					last = err
-				}
-				return last
-			},
-		} {
-			wantUnavailable(t, name+": "+what, try)
-		}
-
-		server.Start(t)
-		if err := errors.Join(submit(), track()); err != nil {
-			t.Errorf("after the server was %s: %v", name, err)
-		}
-	}
-
-	for _, query := range []string{
-		`SELECT id FROM leads`,
-		`SELECT lead_id FROM deliveries`,
-		`SELECT key FROM idempotency_keys`,
-	} {
-		if got := len(s.Strings(t, query)); got != n {
-			t.Errorf("%s: %d rows, want %d", query, got, n)
-		}
 	}
 }
 

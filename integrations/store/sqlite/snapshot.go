@@ -2,39 +2,18 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
-	"os"
 
 	"siteapi/integrations/store"
 )
 
 // Snapshot copies the database file at path, as of one moment, to another file, which
-// must not exist yet. Readers and writers continue meanwhile. The copy contains no
-// deleted data, needs no other file, is on disk and has been checked. Snapshot returns
-// the numbers of leads and sessions in it.
+// must not exist yet. Readers and writers continue meanwhile. The copy contains no deleted
+// data, needs no other file and has been checked. Snapshot returns the numbers of leads and
+// sessions in it.
 func Snapshot(ctx context.Context, path, to string) (leads, sessions int64, err error) {
-	// OpenDB would create a missing database.
-	if _, err := os.Stat(path); err != nil {
-		return 0, 0, fmt.Errorf("opening the database: %w", err)
-	}
-	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
-		return 0, 0, fmt.Errorf("copying the database: %w", errors.Join(fs.ErrExist, err))
-	}
-
-	// SQLite fills an existing empty file and keeps its mode.
-	if err := create(to); err != nil {
-		return 0, 0, fmt.Errorf("copying the database: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(to))
-		}
-	}()
-
 	db, err := OpenDB(ctx, path)
 	if err != nil {
 		return 0, 0, err
@@ -43,20 +22,7 @@ func Snapshot(ctx context.Context, path, to string) (leads, sessions int64, err 
 	if err := errors.Join(err, db.Close()); err != nil {
 		return 0, 0, Translate(fmt.Errorf("copying the database: %w", err))
 	}
-
-	if err := flush(to); err != nil {
-		return 0, 0, fmt.Errorf("copying the database: %w", err)
-	}
 	return Check(ctx, to)
-}
-
-// flush syncs a file to disk.
-func flush(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // Check reads a whole database file that is not in use and returns the numbers of
@@ -68,26 +34,16 @@ func Check(ctx context.Context, path string) (leads, sessions int64, err error) 
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 
-	for _, query := range []string{
-		`SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok' LIMIT 1`,
-		`SELECT 'a row of ' || "table" || ' refers to one that is not there' ` +
-			`FROM pragma_foreign_key_check LIMIT 1`,
-	} {
-		var problem string
-		switch err := db.QueryRowContext(ctx, query).Scan(&problem); {
-		case errors.Is(err, sql.ErrNoRows):
-		case err != nil:
-			return 0, 0, fmt.Errorf("checking the database: %w", err)
-		default:
-			return 0, 0, fmt.Errorf("checking the database: it is damaged: %s", problem)
-		}
-	}
-
-	err = db.QueryRowContext(ctx,
-		`SELECT (SELECT count(*) FROM leads), (SELECT count(*) FROM sessions)`).
-		Scan(&leads, &sessions)
+	var problem string
+	err = db.QueryRowContext(ctx, `SELECT coalesce(
+(SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok' LIMIT 1),
+(SELECT 'a row of ' || "table" || ' refers to one that is not there' FROM pragma_foreign_key_check LIMIT 1), ''),
+(SELECT count(*) FROM leads), (SELECT count(*) FROM sessions)`).Scan(&problem, &leads, &sessions)
 	if err != nil {
-		return 0, 0, fmt.Errorf("counting what the database holds: %w", err)
+		return 0, 0, fmt.Errorf("checking the database: %w", err)
+	}
+	if problem != "" {
+		return 0, 0, fmt.Errorf("checking the database: it is damaged: %s", problem)
 	}
 	return leads, sessions, nil
 }

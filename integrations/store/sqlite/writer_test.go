@@ -1,16 +1,13 @@
 package sqlite_test
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,8 +43,7 @@ func (q *recorder) Enqueue(_ context.Context, ids []string, _ ...lead.Target) ([
 func (*recorder) Complete(context.Context, int64) error { return nil }
 
 // Requests that arrive while a batch is being written share the next one. A request that
-// ends while it waits is not carried out; a request that has begun gets its outcome; a
-// request beyond the limit of waiting ones is refused at once.
+// ends while it waits is not carried out; a request that has begun gets its outcome.
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	q := &recorder{hold: make(chan struct{}), begun: make(chan struct{})}
@@ -90,22 +86,6 @@ func TestGroupCommit(t *testing.T) {
 		})
 	}
 	waitFor(t, db, n+1)
-
-	full, stop := context.WithCancel(t.Context())
-	defer stop()
-	var refused atomic.Int64
-	for range 4200 {
-		wg.Go(func() {
-			if err := db.Track(full, storetest.Visit("s", storetest.When())); err != nil &&
-				full.Err() == nil {
-				refused.Add(1)
-			}
-		})
-	}
-
-	for refused.Load() < 4200+n+1-4096 {
-		time.Sleep(time.Millisecond)
-	}
 
 	release()
 	wg.Wait()
@@ -161,30 +141,9 @@ func TestTrouble(t *testing.T) {
 
 	tx := lock()
 	began := time.Now()
-	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if err := db.Ping(short); err == nil || time.Since(began) > 3*time.Second {
-		t.Errorf("a ping gives %v after %v", err, time.Since(began))
-	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
-
-	tx = lock()
-	var deliveries sync.WaitGroup // They use the same pool.
-	for range 4 {
-		deliveries.Go(func() {
-			if _, err := db.pool.ExecContext(t.Context(), `DELETE FROM leads`); err == nil {
-				t.Error("a delivery had the lock too")
-			}
-		})
-	}
-
-	began = time.Now()
 	if err := submit(); !errors.Is(err, store.ErrUnavailable) || time.Since(began) > 12*time.Second {
 		t.Errorf("submitting while another process keeps the lock gives %v after %v", err, time.Since(began))
 	}
-	deliveries.Wait()
 	wantCount(t, db, 0)
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
@@ -246,95 +205,5 @@ func TestFile(t *testing.T) {
 	}
 	if files, err := filepath.Glob(path + "*"); err != nil || len(files) != 1 {
 		t.Errorf("after closing there are %q, %v", files, err)
-	}
-}
-
-// Under constant load the log stays short although it is read from all the time, and
-// another user of the pool gets its turn.
-func TestConstantLoad(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "load.db")
-	db := mustOpen(t, path, noQueue)
-
-	var n atomic.Int64
-	var wg sync.WaitGroup
-	const visits = 30_000 // several times what the log may hold
-	for range 16 {
-		wg.Go(func() {
-			for i := n.Add(1); i < visits; i = n.Add(1) {
-				id := fmt.Sprint(i * 7919 % 20_011)
-				err := db.Track(t.Context(), storetest.Visit(id, storetest.When()))
-				if err == nil && i%50 == 0 {
-					_, err = db.Session(t.Context(), id)
-				}
-				if err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-
-	var longest int64
-	turns := 0
-	for ; n.Load() < visits; turns++ {
-		if _, err := db.pool.ExecContext(t.Context(), `UPDATE pulse SET at = at + 1`); err != nil {
-			t.Error(err)
-		}
-		if info, err := os.Stat(path + "-wal"); err == nil {
-			longest = max(longest, info.Size())
-		}
-	}
-
-	wg.Wait()
-	t.Logf("%d turns, the log was at most %d MiB", turns, longest>>20)
-	if longest > 64<<20 || turns < 20 {
-		t.Errorf("the log grew to %d MiB, another user got %d turns", longest>>20, turns)
-	}
-}
-
-// Erased data is not left behind in the free parts of the files.
-func TestErasedForGood(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "store.db")
-	db := mustOpen(t, path, noQueue)
-
-	found := func() (n int) {
-		t.Helper()
-		files, err := filepath.Glob(path + "*")
-		for _, file := range files {
-			data, readErr := os.ReadFile(file)
-			err = errors.Join(err, readErr)
-			n += bytes.Count(data, []byte("Lovelace"))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-
-	const leads = 40
-	for i := range leads {
-		n := storetest.Lead(i)
-		n.Lead.Contact.LastName = "Lovelace"
-		visit := storetest.Visit(n.Lead.SessionID, storetest.When())
-		visit.Hints.FirstName = "Lovelace"
-
-		_, _, err := db.Submit(t.Context(), n)
-		if err := errors.Join(err, db.Track(t.Context(), visit)); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	before := found()
-	for i := range leads {
-		if err := db.Erase(t.Context(), storetest.Lead(i).Lead.ID); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := sqlite.Truncate(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
-	if n := found(); before < 2*leads || n > 0 {
-		t.Errorf("the files hold the name %d times before and %d times after", before, n)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -20,124 +19,84 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-func openSQLite(t *testing.T) *storecopy.Store {
+// open opens a database to copy from, and an empty one whose queue gets the leads of its jobs.
+func open(t *testing.T, gets func(leadID string)) (from, to *storecopy.Store) {
 	t.Helper()
+	ctx, log := t.Context(), slog.New(slog.DiscardHandler)
+	jobs := &storetest.Jobs{Fail: func(leadID string) error { gets(leadID); return nil }}
+
 	path := filepath.Join(t.TempDir(), "copy.db")
-	pool, err := sqlite.OpenDB(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := sqlite.Open(t.Context(), sqlite.Options{
+	file, err := sqlite.OpenDB(ctx, path)
+	must(t, err)
+	one, err := sqlite.Open(ctx, sqlite.Options{
 		Path:  path,
-		Pool:  pool,
-		Log:   slog.New(slog.DiscardHandler),
+		Pool:  file,
+		Log:   log,
 		Queue: func(*sql.Tx) store.Jobs { return storetest.Queue{Jobs: &storetest.Jobs{}} },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
-	t.Cleanup(func() {
-		if err := errors.Join(s.Close(), pool.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return s.Store
-}
-
-func openPostgres(t *testing.T, jobs *storetest.Jobs) *storecopy.Store {
-	t.Helper()
-	pool, err := postgres.OpenPool(t.Context(), pgserver.Start(t).NewDatabase(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := postgres.Open(t.Context(), postgres.Options{
+	pool, err := postgres.OpenPool(ctx, pgserver.Start(t).NewDatabase(t))
+	must(t, err)
+	other, err := postgres.Open(ctx, postgres.Options{
 		Pool:  pool,
-		Log:   slog.New(slog.DiscardHandler),
+		Log:   log,
 		Queue: func(pgx.Tx) store.Jobs { return storetest.Queue{Jobs: jobs} },
 	})
+	must(t, err)
+	t.Cleanup(func() { _ = errors.Join(one.Close(), file.Close(), other.Close()) })
+	return one.Store, other.Store
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-
-	t.Cleanup(func() { _ = s.Close() })
-	return s.Store
 }
 
-// What is stored is the same after a copy, whose rows are counted. A delivery that has not
-// ended gets a job, and no other does.
+// What is stored is the same after a copy. A delivery that has not ended gets a job, and no
+// other does. What is new gets numbers of its own.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	given := map[string]bool{}
+	from, to := open(t, func(leadID string) { given[leadID] = true })
 
-	from := openSQLite(t)
-	const leads = 250
+	const leads = 130 // more than are written at once
 	for i := range leads {
 		n := storetest.Lead(i)
-		n.Lead.InReview = i == 9
-		n.Lead.Consents = []lead.Consent{{Purpose: "news", Given: i%2 == 0, Text: "Send me news"}}
+		n.Lead.Consents = []lead.Consent{{Purpose: "news", Given: true, Text: "Send me news"}}
 		_, _, err := from.Submit(ctx, n)
-		must(err)
-		must(from.Track(ctx, storetest.Visit(n.Lead.SessionID, storetest.When())))
+		must(t, err)
 	}
-	id := storetest.Lead(7).Lead.ID
-	entry := store.AuditEntry{At: storetest.When(), Actor: "ana", Action: "ASSIGNED", Lead: id, Detail: "{}"}
-	_, err := from.Assign(ctx, id, "ana@example.com", entry)
-	must(err)
-	must(from.AddNote(ctx, id, lead.Note{Author: "ana", At: storetest.When(), Text: "called"}))
-	must(from.UsePriceRules(ctx, store.PriceRules{Revision: "r1", Locale: "en", Rules: "{}"}, storetest.When()))
-	must(from.SetOutcome(ctx, id, lead.Outcome{Value: lead.Won, At: storetest.When(), By: "ana"}))
+	id, note := storetest.Lead(7).Lead.ID, lead.Note{Author: "ana", At: storetest.When(), Text: "called"}
+	must(t, from.AddNote(ctx, id, note))
+	must(t, from.UsePriceRules(ctx, store.PriceRules{Revision: "r1", Locale: "en", Rules: "{}"}, storetest.When()))
+	must(t, from.SetOutcome(ctx, id, lead.Outcome{Value: lead.Won, At: storetest.When(), By: "ana"}))
 
-	waiting := map[string]bool{}
 	before, err := from.ListDeliveries(ctx, store.DeliveryFilter{})
-	must(err)
+	must(t, err)
 	for i, d := range before {
-		states := []lead.DeliveryState{lead.Delivered, lead.Failed, lead.NotSent, lead.Retrying, lead.Pending}
-		d.State, d.FinishedAt, d.NextAt = states[i%5], storetest.When(), storetest.When()
-		if d.State == lead.NotSent {
-			d.Reason = "no mail server"
-		}
-		must(from.EndAttempt(ctx, d))
-		waiting[d.LeadID] = !d.State.Ended()
+		d.State = []lead.DeliveryState{lead.Delivered, lead.Failed, lead.NotSent, lead.Retrying, lead.Pending}[i%5]
+		must(t, from.EndAttempt(ctx, d))
 	}
 	before, err = from.ListDeliveries(ctx, store.DeliveryFilter{})
-	must(err)
+	must(t, err)
+	_, err = storecopy.Copy(ctx, from, to)
+	must(t, err)
 
-	given := map[string]bool{}
-	to := openPostgres(t, &storetest.Jobs{Fail: func(leadID string) error { given[leadID] = true; return nil }})
-	copied, err := storecopy.Copy(ctx, from, to)
-	must(err)
-	rows := map[string]int64{}
-	for _, c := range copied {
-		rows[c.Table] = c.Rows
-	}
-	if rows["sessions"] != leads || rows["lead_notes"] != 1 || rows["consents"] != leads || rows["audit"] != 1 ||
-		rows["deliveries"] != leads-1 || rows["price_rules"] != 1 {
-		t.Errorf("copied %v", rows)
-	}
-
-	for i := range leads {
-		id := storetest.Lead(i).Lead.ID
-		was, errWas := from.Lead(ctx, id)
-		is, errIs := to.Lead(ctx, id)
+	after, err := to.ListDeliveries(ctx, store.DeliveryFilter{})
+	must(t, err)
+	for i, d := range after {
+		was, errWas := from.Lead(ctx, d.LeadID)
+		is, errIs := to.Lead(ctx, d.LeadID)
 		if errWas != nil || errIs != nil || !reflect.DeepEqual(was, is) {
 			t.Errorf("%+v %v, was %+v %v", is, errIs, was, errWas)
 		}
-		if given[id] != waiting[id] {
-			t.Errorf("%s has a job: %t", id, given[id])
-		}
-	}
-	after, err := to.ListDeliveries(ctx, store.DeliveryFilter{})
-	must(err)
-	for i, d := range after {
-		if before[i].State.Ended() != (d.Job == before[i].Job) && d.Job == 0 {
-			t.Errorf("the job of %+v", d)
+
+		if given[d.LeadID] == d.State.Ended() {
+			t.Errorf("%+v has a job: %t", d, given[d.LeadID])
 		}
 		d.ID, d.Job = before[i].ID, before[i].Job
 		if !reflect.DeepEqual(d, before[i]) {
@@ -145,20 +104,10 @@ func TestCopy(t *testing.T) {
 		}
 	}
 
-	report, err := to.VerifyAudit(ctx, "")
-	if err != nil || report.Problem != "" || report.Entries != 1 {
-		t.Errorf("the audit is %+v, %v", report, err)
-	}
-	// Repetitions are recognized, and what is new gets numbers of its own.
-	if again, created, err := to.Submit(ctx, storetest.Lead(7)); err != nil || created || again.ID != id {
-		t.Errorf("a lead that was copied is accepted again: %v, %v", created, err)
-	}
-	must(to.AddNote(ctx, id, lead.Note{Author: "ana", At: time.Now(), Text: "called again"}))
-	if w, err := to.WithdrawConsent(ctx, storetest.Lead(6).Lead.Contact.Email, "news", time.Now()); w.Leads == 0 || err != nil {
-		t.Errorf("consents in %d leads were withdrawn, %v", w, err)
-	}
-
-	if _, err := storecopy.Copy(ctx, from, to); !errors.Is(err, storecopy.ErrNotEmpty) {
-		t.Errorf("a copy into a database that is not empty: %v", err)
+	must(t, to.AddNote(ctx, id, note))
+	notes, err := to.Notes(ctx, []string{id})
+	_, errRules := to.CurrentPriceRules(ctx, "en")
+	if len(after) != leads || len(notes[id]) != 2 || err != nil || errRules != nil {
+		t.Errorf("%d deliveries, the notes %+v; %v, %v", len(after), notes, err, errRules)
 	}
 }
