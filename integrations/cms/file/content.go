@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -40,21 +39,18 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 		return nil, fail("reading the content", err)
 	}
 
-	// The error is logged, and the last good content is served.
-	_ = d.read()
-
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	docs, found := d.docs, []cms.Document{}
+	// The error is logged, and the last usable content is served.
+	docs, _ := d.read()
 	if q.Perspective != "" {
-		docs = overlay(d.docs, q.Perspective)
+		docs = overlay(docs, q.Perspective)
 	}
+
+	found := []cms.Document{}
 	for _, doc := range docs {
 		if q.Matches(doc) {
 			found = append(found, doc)
 		}
 	}
-
 	return found, nil
 }
 
@@ -84,98 +80,53 @@ func overlay(docs []cms.Document, perspective string) []cms.Document {
 	return shown
 }
 
-// read loads the content file if it has changed. An error is logged once, and the
-// earlier content stays.
-func (d *Driver) read() error {
+// read returns the documents of the content file, which it parses if the file has changed. If
+// the file cannot be used, the result is the earlier content and an error, which is logged.
+func (d *Driver) read() ([]cms.Document, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
-	if err := d.readLocked(); err != nil {
-		if text := err.Error(); text != d.broken {
-			d.broken = text
-			d.log.Error().
-				Err(err).
-				Str("file", d.path).
-				Msg("cannot use the content file, serving the earlier content")
-		}
-		return err
-	}
-
-	if d.broken != "" {
-		d.broken = ""
-		d.log.Info().Str("file", d.path).Msg("the content file can be read again")
-	}
-
-	return nil
-}
-
-func (d *Driver) readLocked() error {
-	file, err := os.Open(d.path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }()
-
-	// A file that has not changed is not read into memory.
-	digest := sha256.New()
-	if _, err := io.Copy(digest, file); err != nil {
-		return err
-	}
-	if [sha256.Size]byte(digest.Sum(nil)) == d.sum {
-		return nil
-	}
-
+	docs, malformed := d.docs, []error(nil)
 	data, err := os.ReadFile(d.path)
-	if err != nil {
-		return err
-	}
 	sum := sha256.Sum256(data)
-	docs, malformed, err := parse(data)
-	if err != nil {
-		return err
+	if err == nil && sum != d.sum {
+		docs, malformed, err = parse(data)
 	}
-	d.docs, d.sum = docs, sum
+	if err != nil {
+		d.log.Error().Err(err).Str("file", d.path).
+			Msg("cannot use the content file, serving the earlier content")
+		return d.docs, err
+	}
 
+	d.docs, d.sum = docs, sum
 	for _, err := range malformed {
 		d.log.Warn().Err(err).Str("file", d.path).Msg("leaving out a malformed entry of the content file")
 	}
-
-	return nil
+	return docs, nil
 }
 
-// Watch implements [cms.Watcher]. A file is read once its size and time have stayed the
-// same for one interval.
+// Watch implements [cms.Watcher]: it looks at the size and the time of the file. A file that is
+// read while it is written may be unusable, which the next look mends.
 func (d *Driver) Watch(ctx context.Context, _ []string, changed func()) {
-	// What is stored elsewhere may be from before the process began, so the first content
-	// is announced, too.
-	var announced [sha256.Size]byte
-	var seen, handled string // size and time of the file
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
 
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-
+	for seen := ""; ; {
 		now := ""
 		if info, err := os.Stat(d.path); err == nil {
 			now = fmt.Sprint(info.Size(), info.ModTime())
 		}
-
-		if now == seen && now != handled {
-			handled = now
-			_ = d.read() // the error is logged
+		if now != seen {
+			seen = now
+			if _, err := d.read(); err == nil {
+				changed()
+			}
 		}
-		seen = now
 
-		// The content is compared rather than the file, which a Fetch may have read
-		// already.
-		if sum := d.current(); sum != announced {
-			announced = sum
-			changed()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
 	}
 }
@@ -186,10 +137,4 @@ func (d *Driver) WatchDrafts(ctx context.Context, types []string, changed func()
 }
 
 // Watching implements [cms.Watcher].
-func (d *Driver) Watching() cms.Watching { return cms.Watching{Mode: cms.WatchFile, Heard: time.Now()} }
-
-func (d *Driver) current() [sha256.Size]byte {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.sum
-}
+func (d *Driver) Watching() cms.Watching { return cms.Watching{Mode: cms.WatchFile} }

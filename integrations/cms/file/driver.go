@@ -1,11 +1,10 @@
 // Package file is the CMS of a site that has none yet: content comes from a JSON file in
 // Sanity's document shapes, and leads are stored as files.
 //
-// The content file holds an array of documents, a single one, or one per line as
+// The content file holds an array of documents, or one document after the other as
 // `sanity dataset export` writes them. It is read again whenever it changes. A file
 // that cannot be read or parsed leaves the content as it was; an entry that is not a
-// document is left out. Both are logged. Links to other documents are not followed, except
-// those to assets that the file holds.
+// document is left out. Both are logged. Links to other documents are not followed.
 package file
 
 import (
@@ -44,10 +43,9 @@ type Driver struct {
 
 	putting sync.Mutex // held while a lead is written
 
-	mu     sync.Mutex        // guards the fields below
-	docs   []cms.Document    // documents of the last usable content file
-	sum    [sha256.Size]byte // digest of the text that docs were read from
-	broken string            // error of the latest read, empty if it succeeded
+	mu   sync.Mutex        // guards the fields below
+	docs []cms.Document    // documents of the last usable content file
+	sum  [sha256.Size]byte // digest of the text that docs were read from
 }
 
 // Open reads the content and makes the folder of leads. A content file that cannot
@@ -67,7 +65,7 @@ func Open(opts Options) (*Driver, error) {
 		}
 	}
 
-	if err := d.readLocked(); err != nil { // nobody else has the driver yet
+	if _, err := d.read(); err != nil {
 		return nil, fmt.Errorf("reading the content file %s: %w", d.path, err)
 	}
 
@@ -85,33 +83,19 @@ func (d *Driver) writeSample() error {
 	return atomicfile.WriteFile(d.path, sample)
 }
 
-// Ping checks that the content file can be used as it is now and the folder of
-// leads can be written.
+// Ping checks that the content file can be used as it is now.
 func (d *Driver) Ping(ctx context.Context) error {
-	const op = "checking content file and folder"
-	if err := ctx.Err(); err != nil {
-		return fail(op, err)
+	err := ctx.Err()
+	if err == nil {
+		_, err = d.read()
 	}
-	if err := d.read(); err != nil {
-		return fail(op, err)
-	}
-
-	probe, err := os.CreateTemp(d.dir, ".ping-")
-	if err != nil {
-		return fail(op, err)
-	}
-	return fail(op, errors.Join(probe.Close(), os.Remove(probe.Name())))
+	return fail("checking the content file", err)
 }
 
-// fail translates an error of the file system, if there is one. A missing permission
-// stays until an operator acts; everything else, such as a full disk, may pass.
+// fail translates an error of the file system, if there is one. It may pass, as on a full disk.
 func fail(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	kind := upstream.Unavailable
-	if errors.Is(err, fs.ErrPermission) {
-		kind = upstream.Refused
-	}
-	return &upstream.Error{System: "file", Op: op, Kind: kind, Err: err}
+	return &upstream.Error{System: "file", Op: op, Kind: upstream.Unavailable, Err: err}
 }

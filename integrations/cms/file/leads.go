@@ -28,19 +28,14 @@ func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
 	d.putting.Lock()
 	defer d.putting.Unlock()
 	document := cms.NewLeadDocument(s)
-	if stored, err := os.ReadFile(path); err == nil && document.Withdrawn() {
-		return fail(op, replaceConsents(path, stored, document.Consents))
-	} else if err == nil {
-		// An earlier try may have ended before the folder was on disk.
-		return fail(op, atomicfile.SyncDir(d.dir))
+	stored, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = write(path, document)
+	case err == nil && document.Withdrawn():
+		err = replaceConsents(path, stored, document.Consents)
 	}
-
-	data, err := json.MarshalIndent(document, "", "  ")
-	if err != nil {
-		return rejected(op, errors.New("the lead cannot be written as JSON"))
-	}
-
-	return fail(op, atomicfile.WriteFile(path, append(data, '\n')))
+	return fail(op, err)
 }
 
 // replaceConsents changes the consents in a stored document. Its other fields stay.
@@ -50,7 +45,11 @@ func replaceConsents(path string, stored []byte, consents []cms.Consent) error {
 		return fmt.Errorf("decoding the document: %w", err)
 	}
 	fields["consents"] = consents
-	data, err := json.MarshalIndent(fields, "", "  ")
+	return write(path, fields)
+}
+
+func write(path string, document any) error {
+	data, err := json.MarshalIndent(document, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -78,47 +77,37 @@ func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
 	return missing, nil
 }
 
-// Find reads all files. A damaged one counts as found if the address occurs in it, so
-// that it is erased like the others.
+// Find reads all files.
 func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 	const op = "looking for leads of an address"
-	found := []string{}
-
 	if err := ctx.Err(); err != nil {
 		return nil, fail(op, err)
 	}
-	if email = strings.ToLower(strings.TrimSpace(email)); email == "" {
-		return found, nil
-	}
 
-	folder := os.DirFS(d.dir)
-	names, err := fs.Glob(folder, cms.LeadDocumentID("*.json"))
+	paths, err := filepath.Glob(filepath.Join(d.dir, cms.LeadDocumentID("*.json")))
 	if err != nil {
 		return nil, fail(op, err)
 	}
 
-	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			return nil, fail(op, err)
-		}
-
-		data, err := fs.ReadFile(folder, name)
+	email = strings.TrimSpace(email)
+	found := []string{}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // erased in the meantime
 		}
-		if err != nil {
-			return nil, fail(op, err)
+
+		var document cms.LeadDocument
+		if err == nil {
+			err = json.Unmarshal(data, &document)
 		}
-
-		var doc cms.LeadDocument
-		_ = json.Unmarshal(data, &doc) // a damaged file has no address
-
-		stored := strings.ToLower(doc.Contact.Email)
-		if stored == email || stored == "" && strings.Contains(strings.ToLower(string(data)), email) {
-			found = append(found, strings.TrimSuffix(strings.TrimPrefix(name, cms.LeadDocumentID("")), ".json"))
+		if err != nil {
+			return nil, fail(op, fmt.Errorf("%s: %w", filepath.Base(path), err))
+		}
+		if strings.EqualFold(document.Contact.Email, email) {
+			found = append(found, document.LeadID)
 		}
 	}
-
 	return found, nil
 }
 
@@ -146,11 +135,7 @@ func (d *Driver) file(ctx context.Context, op, id string) (string, error) {
 		return "", fail(op, err)
 	}
 	if err := cms.CheckLeadID(id); err != nil {
-		return "", rejected(op, err)
+		return "", &upstream.Error{System: "file", Op: op, Kind: upstream.Rejected, Err: err}
 	}
 	return filepath.Join(d.dir, cms.LeadDocumentID(id)+".json"), nil
-}
-
-func rejected(op string, err error) error {
-	return &upstream.Error{System: "file", Op: op, Kind: upstream.Rejected, Err: err}
 }
