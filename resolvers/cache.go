@@ -2,7 +2,6 @@ package resolvers
 
 import (
 	"context"
-	"strings"
 
 	"siteapi/integrations/cache"
 	"siteapi/resolvers/apierror"
@@ -38,8 +37,7 @@ func (r *Resolver) clearCache(
 		)
 	}
 
-	text := schema.ValueOr(pattern, "*")
-	glob, err := cache.ParsePattern(text)
+	glob, err := cache.ParsePattern(schema.ValueOr(pattern, "*"))
 	if err != nil {
 		return nil, schema.BadInput(schema.FieldError{
 			Field:   "pattern",
@@ -53,12 +51,8 @@ func (r *Resolver) clearCache(
 		return nil, apierror.From(err)
 	}
 
-	// No other pattern is logged: it may hold the id of a quote, which opens its PDF.
-	if text != "*" && !strings.HasPrefix(text, "content:") {
-		text = "…"
-	}
-
-	r.Log.Info().Ctx(ctx).Str("pattern", text).Int("cleared", cleared).Msg("cache cleared")
+	// The pattern is not logged: it may hold the id of a quote, which opens its PDF.
+	r.Log.Info().Ctx(ctx).Int("cleared", cleared).Msg("cache cleared")
 	return &schema.ClearCachePayload{Success: true, Cleared: cleared}, nil
 }
 

@@ -15,5 +15,5 @@ func (r *queryResolver) Content(ctx context.Context, documentType string, locale
 }
 
 func (r *subscriptionResolver) ContentChanged(ctx context.Context) (<-chan *schema.ContentChange, error) {
-	return r.contentChanged(ctx), nil
+	return r.Resolver.Content.FollowDrafts(ctx), nil
 }

@@ -47,26 +47,3 @@ func (r *Resolver) siteSettings(ctx context.Context, id string) (*schema.SiteSet
 	}
 	return snap.Settings.Shown, nil
 }
-
-// contentChanged implements the root field of that name.
-func (r *Resolver) contentChanged(ctx context.Context) <-chan *schema.ContentChange {
-	events := make(chan *schema.ContentChange)
-
-	go func() {
-		defer close(events)
-		for changes := r.Content.FollowDrafts(ctx); ; {
-			select {
-			case keys := <-changes:
-				select {
-				case events <- &schema.ContentChange{Keys: keys}:
-				case <-ctx.Done():
-					return
-				}
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-
-	return events
-}

@@ -22,8 +22,8 @@ type Document struct {
 	Language string
 	// UpdatedAt is the field _updatedAt. It is zero if the CMS does not state it.
 	UpdatedAt time.Time
-	// Fields is the whole document as a JSON object, in which image assets have their
-	// url.
+	// Fields is the document as a JSON object, in which assets have their url. It has no
+	// fields whose names begin with an underscore: they belong to the CMS.
 	Fields json.RawMessage
 }
 

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -20,72 +22,39 @@ var (
 // that assetURL returns for their reference; it may return "". An _updatedAt that is not
 // an RFC 3339 time counts as not stated.
 func Decode(raw json.RawMessage, assetURL func(ref string) string) (Document, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
+	var fields map[string]any
+	in := json.NewDecoder(bytes.NewReader(raw))
+	in.UseNumber() // numbers stay as the CMS wrote them
+	if err := in.Decode(&fields); err != nil || fields == nil {
 		return Document{}, errors.New("a document is not a JSON object")
 	}
 
 	var d Document
-	var updated string
-
-	if err := text(fields, "_id", &d.ID); err != nil {
-		return Document{}, err
+	for name, into := range map[string]*string{"_id": &d.ID, "_type": &d.Type, "language": &d.Language} {
+		text, ok := fields[name].(string)
+		if !ok && fields[name] != nil {
+			return Document{}, fmt.Errorf("document %.140v: %s is not a string", fields["_id"], name)
+		}
+		*into = text
 	}
-	if !validID.MatchString(d.ID) {
+	switch {
+	case !validID.MatchString(d.ID):
 		return Document{}, fmt.Errorf(
 			"_id %.140q is missing or has characters other than a-z A-Z 0-9 . _ -", d.ID)
-	}
-
-	if err := errors.Join(text(fields, "_type", &d.Type), text(fields, "language", &d.Language)); err != nil {
-		return Document{}, fmt.Errorf("document %q: %w", d.ID, err)
-	}
-	if d.Type == "" {
+	case d.Type == "":
 		return Document{}, fmt.Errorf("document %q: _type is missing", d.ID)
 	}
 
-	if text(fields, "_updatedAt", &updated) == nil {
-		if at, err := time.Parse(time.RFC3339, updated); err == nil {
-			d.UpdatedAt = at.UTC()
-		}
+	updated, _ := fields["_updatedAt"].(string)
+	if at, err := time.Parse(time.RFC3339, updated); err == nil {
+		d.UpdatedAt = at.UTC()
 	}
 
+	maps.DeleteFunc(fields, func(name string, _ any) bool { return strings.HasPrefix(name, "_") })
+	addAssetURLs(fields, assetURL)
 	var err error
-	if d.Fields, err = resolveAssets(raw, assetURL); err != nil {
-		return Document{}, fmt.Errorf("document %q: %w", d.ID, err)
-	}
-	return d, nil
-}
-
-// text reads a field that is a string, null or missing.
-func text(fields map[string]json.RawMessage, name string, into *string) error {
-	if raw, ok := fields[name]; ok && json.Unmarshal(raw, into) != nil {
-		return fmt.Errorf("%s is not a string", name)
-	}
-	return nil
-}
-
-// resolveAssets returns a document in compact form, with the addresses of its assets.
-// Numbers stay as the CMS wrote them.
-func resolveAssets(raw json.RawMessage, assetURL func(ref string) string) (json.RawMessage, error) {
-	var out bytes.Buffer
-	if !bytes.Contains(raw, []byte(`"_ref"`)) {
-		err := json.Compact(&out, raw)
-		return out.Bytes(), err
-	}
-
-	in := json.NewDecoder(bytes.NewReader(raw))
-	in.UseNumber()
-	var doc any
-	if err := in.Decode(&doc); err != nil {
-		return nil, err
-	}
-
-	addAssetURLs(doc, assetURL)
-
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(doc)
-	return bytes.TrimSpace(out.Bytes()), err
+	d.Fields, err = json.Marshal(fields)
+	return d, err
 }
 
 func addAssetURLs(node any, assetURL func(ref string) string) {

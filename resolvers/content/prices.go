@@ -25,7 +25,7 @@ func (c *Service) KeepPrices(ctx context.Context, locale schema.Locale, rules *p
 		p.Revision = rules.Revision
 	}
 	l := c.locales[locale]
-	if latest := c.state(l, nil).prices; latest != nil && *latest == p.Revision {
+	if c.state(l, nil).prices == p.Revision {
 		return nil
 	}
 
@@ -44,14 +44,14 @@ func (c *Service) KeepPrices(ctx context.Context, locale schema.Locale, rules *p
 		return err
 	}
 
-	c.state(l, func(s *localeState) { s.prices = &p.Revision })
+	c.state(l, func(s *localeState) { s.prices = p.Revision })
 	return nil
 }
 
 // keepLastPrices leaves the last usable rules in force where the published ones can't be
 // used. They are read from the database, which has them after a restart, too.
 func (c *Service) keepLastPrices(ctx context.Context, locale schema.Locale, snap *Snapshot) {
-	if !snap.RulesUnusable || c.Prices == nil || snap.Prices != nil {
+	if !snap.RulesUnusable || c.Prices == nil {
 		return
 	}
 
@@ -76,15 +76,4 @@ func (c *Service) RulesUnusable() bool {
 		}
 	}
 	return false
-}
-
-// storePrices keeps the rules of the latest content in the background, so that those
-// before it count as replaced from now on, even if no price is asked for.
-func (c *Service) storePrices(l *localeContent, rules *price.Rules) {
-	if c.Prices == nil {
-		return
-	}
-	c.start(func(ctx context.Context) {
-		_ = c.KeepPrices(context.WithoutCancel(ctx), l.locale, rules) // it logs
-	})
 }

@@ -11,7 +11,6 @@ import (
 
 	"siteapi/integrations/atomicfile"
 	"siteapi/integrations/cache"
-	"siteapi/integrations/cms"
 	"siteapi/schema"
 )
 
@@ -93,7 +92,7 @@ func (c *Service) open(ctx context.Context, l *localeContent, entry cache.Entry)
 		return snap, nil
 	}
 
-	snap.entry = idOf(entry)
+	snap.entry = entry.Revision
 	l.latest = snap
 	if latest == nil || latest.Revision != snap.Revision {
 		c.adopt(ctx, l, snap, value)
@@ -108,28 +107,30 @@ func (c *Service) open(ctx context.Context, l *localeContent, entry cache.Entry)
 func (c *Service) decode(
 	ctx context.Context, l *localeContent, entry cache.Entry,
 ) (snap *Snapshot, value []byte, err error) {
-	log := c.Log.With().Ctx(ctx).Logger()
-	snap, err = decodeSnapshot(entry, c.origin, l.locale, c.formats, log)
+	snap, err = c.decodeSnapshot(ctx, entry, l.locale)
 	if err == nil {
 		return snap, entry.Value, nil
 	}
 	if !errors.Is(err, errOtherOrigin) {
-		log.Warn().Err(err).Str("locale", string(l.locale)).Msg("reading an entry of the cache")
+		c.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).Msg("reading an entry of the cache")
 	}
 
 	own, _, err := cache.Run(ctx, c.fill(l))
 	if err != nil {
 		return nil, nil, err
 	}
-	snap, err = decodeSnapshot(own, c.origin, l.locale, c.formats, log)
+	snap, err = c.decodeSnapshot(ctx, own, l.locale)
 	return snap, own.Value, err
 }
 
-// adopt does what a new revision asks for: its prices are stored, and it becomes the copy
-// that a later process serves while the CMS fails.
+// adopt does what a new revision asks for: its prices are stored, so that those before them
+// count as replaced from now on, and it becomes the copy that a later process serves while
+// the CMS fails.
 func (c *Service) adopt(ctx context.Context, l *localeContent, snap *Snapshot, value []byte) {
 	if snap.Prices != nil || !snap.RulesUnusable {
-		c.storePrices(l, snap.Prices)
+		c.start(func(ctx context.Context) {
+			_ = c.KeepPrices(context.WithoutCancel(ctx), l.locale, snap.Prices) // it logs
+		})
 	}
 
 	err := os.MkdirAll(c.FallbackDir, 0o750)
@@ -150,41 +151,34 @@ var errPaused = errors.New("the CMS failed a moment ago")
 
 // fill returns the function that fetches a locale's content for the cache.
 func (c *Service) fill(l *localeContent) cache.Fill {
-	fetch := c.fetch(l)
 	return func(ctx context.Context) ([]byte, cache.Lifetime, error) {
-		value, life, err := fetch(ctx)
+		value, err := c.fetch(ctx, l)
 		if err == nil {
 			c.announce(ctx, l, cache.RevisionOf(value))
 		}
-		return value, life, err
+		return value, c.Life, err
 	}
 }
 
-// fetch returns the function that fetches a locale's content from the CMS.
-func (c *Service) fetch(l *localeContent) cache.Fill {
-	return func(ctx context.Context) ([]byte, cache.Lifetime, error) {
-		if c.Now().Before(c.state(l, nil).paused) {
-			return nil, cache.Lifetime{}, errPaused
-		}
-
-		docs, err := c.CMS.Fetch(ctx, cms.Query{Types: c.types, Locale: string(l.locale)})
-		var value []byte
-		if err == nil {
-			value, err = encodeSnapshot(docs, c.origin, c.Log.With().Ctx(ctx).Logger())
-		}
-		if err != nil {
-			c.state(l, func(s *localeState) { s.paused = c.Now().Add(cmsPause) })
-			c.Count("content_fill", "error")
-			c.Log.Error().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
-				Msg("fetching content from the CMS")
-			return nil, cache.Lifetime{}, err
-		}
-
-		now := c.Now().UTC()
-		c.state(l, func(s *localeState) { s.fetchedAt = &now })
-		c.Count("content_fill", "ok")
-		return value, c.Life, nil
+// fetch fetches a locale's content from the CMS.
+func (c *Service) fetch(ctx context.Context, l *localeContent) ([]byte, error) {
+	if c.Now().Before(c.state(l, nil).paused) {
+		return nil, errPaused
 	}
+
+	value, err := c.load(ctx, "", l.locale)
+	if err != nil {
+		c.state(l, func(s *localeState) { s.paused = c.Now().Add(cmsPause) })
+		c.Count("content_fill", "error")
+		c.Log.Error().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
+			Msg("fetching content from the CMS")
+		return nil, err
+	}
+
+	now := c.Now().UTC()
+	c.state(l, func(s *localeState) { s.fetchedAt = &now })
+	c.Count("content_fill", "ok")
+	return value, nil
 }
 
 // fallBack serves the fallback copy while the CMS fails.
@@ -224,9 +218,9 @@ func (c *Service) loadFallback(ctx context.Context, l *localeContent) (*Snapshot
 	}
 
 	entry := cache.Entry{Value: value, Revision: cache.RevisionOf(value)}
-	snap, err := decodeSnapshot(entry, c.origin, l.locale, c.formats, c.Log.With().Ctx(ctx).Logger())
+	snap, err := c.decodeSnapshot(ctx, entry, l.locale)
 	if errors.Is(err, errOtherOrigin) {
-		return nil, fmt.Errorf("%w: %w", err, fs.ErrNotExist)
+		return nil, fs.ErrNotExist
 	}
 	if err != nil {
 		return nil, err

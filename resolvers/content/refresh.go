@@ -3,7 +3,7 @@ package content
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,10 +32,7 @@ func (c *Service) Invalidate(ctx context.Context, locales []schema.Locale) ([]st
 	}
 
 	defer c.changing(ctx, locales)()
-	err := c.Cache.Invalidate(ctx, keys...)
-	c.endPauses(locales)
-	c.draftsChanged()
-	if err != nil {
+	if err := c.Cache.Invalidate(ctx, keys...); err != nil {
 		return nil, err
 	}
 	return keys, nil
@@ -43,52 +40,43 @@ func (c *Service) Invalidate(ctx context.Context, locales []schema.Locale) ([]st
 
 // Clear removes the entries that match a pattern, and returns their number.
 func (c *Service) Clear(ctx context.Context, pattern cache.Pattern) (cleared int, err error) {
-	var locales []schema.Locale
-	for _, locale := range schema.Locales() {
-		if pattern.Match(Key(string(locale))) {
-			locales = append(locales, locale)
-		}
-	}
-
+	locales := slices.DeleteFunc(schema.Locales(), func(locale schema.Locale) bool {
+		return !pattern.Match(Key(string(locale)))
+	})
 	defer c.changing(ctx, locales)()
-	cleared, err = c.Cache.Clear(ctx, pattern)
-	c.endPauses(locales)
-	return cleared, err
+	return c.Cache.Clear(ctx, pattern)
 }
 
-// endPauses lets content be fetched at once although the CMS failed a moment ago.
-func (c *Service) endPauses(locales []schema.Locale) {
-	for _, locale := range locales {
-		c.state(c.locales[locale], func(s *localeState) { s.paused = time.Time{} })
-	}
-}
-
-// changing has the edge told of locales whose content is about to be invalidated. The caller
-// calls changed when that has happened.
+// changing has the edge told of locales whose content is about to be invalidated, and lets it
+// be fetched at once although the CMS failed a moment ago. The caller calls changed when it is
+// invalidated.
 func (c *Service) changing(ctx context.Context, locales []schema.Locale) (changed func()) {
-	if c.Changing == nil || len(locales) == 0 {
+	if len(locales) == 0 {
 		return func() {}
 	}
 	for _, locale := range locales {
-		c.state(c.locales[locale], func(s *localeState) { s.announced = new(string) })
+		c.state(c.locales[locale], func(s *localeState) { s.paused, s.announced = time.Time{}, "" })
 	}
-	return c.Changing(ctx)
+
+	told := c.Changing(ctx)
+	return func() {
+		c.draftsChanged()
+		told()
+	}
 }
 
 // announce has the edge told of a revision that goes into the cache, unless this process
 // fetched the same one before, or has just had it told: the content may have changed
 // unnoticed, also before the process started.
 func (c *Service) announce(ctx context.Context, l *localeContent, revision string) {
-	var last *string
-	c.state(l, func(s *localeState) { last, s.announced = s.announced, &revision })
-	if last != nil && (*last == revision || *last == "") {
+	var last string
+	c.state(l, func(s *localeState) { last, s.announced = s.announced, revision })
+	if last == revision || last == "" {
 		return
 	}
 
 	c.Count("content_changed", string(l.locale))
-	if c.Changing != nil {
-		c.Changing(ctx)()
-	}
+	c.Changing(ctx)()
 }
 
 // Warm fetches the content of all locales in the background, so that the first visitor
@@ -159,27 +147,21 @@ func (c *Service) renew(ctx context.Context, l *localeContent) (changed bool, er
 	defer cancel()
 
 	before := l.current()
-	fetchedAt := c.state(l, nil).fetchedAt
+	_, cached := c.Cache.Peek(ctx, l.key)
 	now, err := c.Read(ctx, l.locale)
-	if err != nil {
-		return false, err
-	}
 
-	if c.state(l, nil).fetchedAt == fetchedAt { // it was in the cache
-		fetched, _, err := cache.Run(ctx, c.fetch(l))
-		if err != nil {
-			return false, err
-		}
-		if fetched.Revision != now.Revision {
+	if err == nil && cached {
+		var value []byte
+		if value, err = c.fetch(ctx, l); err == nil && cache.RevisionOf(value) != now.Revision {
 			// The value is not stored itself: content that was published after it was
 			// fetched may be in the cache already.
-			if _, err := c.Invalidate(ctx, []schema.Locale{l.locale}); err != nil {
-				return false, fmt.Errorf("invalidating content that has changed: %w", err)
-			}
-			if now, err = c.Read(ctx, l.locale); err != nil {
-				return false, err
+			if _, err = c.Invalidate(ctx, []schema.Locale{l.locale}); err == nil {
+				now, err = c.Read(ctx, l.locale)
 			}
 		}
+	}
+	if err != nil {
+		return false, err
 	}
 	return before != nil && before.Revision != now.Revision, nil
 }

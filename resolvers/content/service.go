@@ -91,29 +91,34 @@ func (l *localeContent) current() *Snapshot {
 type localeState struct {
 	fetchedAt *time.Time // when this process last fetched; nil: never
 	paused    time.Time  // earliest time of the next fetch
-	announced *string    // revision that was cached last; empty after an invalidation
+
+	// announced is the revision that the edge was told of, empty after an invalidation and
+	// otherwise unknown at first.
+	announced string
 
 	// prices is the revision of the rules of prices that this process last stored, empty
 	// where it stored that there are none.
-	prices *string
+	prices string
 }
+
+// unknown stands for a revision of an earlier process.
+const unknown = "unknown"
 
 // New returns a service. It fetches nothing yet.
 func New(o Options) *Service {
 	if o.Count == nil {
 		o.Count = func(string, string) {}
 	}
+	if o.Changing == nil {
+		o.Changing = func(context.Context) func() { return func() {} }
+	}
 
 	c := &Service{
-		Options: o,
-		formats: schema.NewFormats(),
-		types:   []string{SettingsType, cms.OptionType, cms.RulesType, cms.ConsentType},
-		locales: map[schema.Locale]*localeContent{},
-		previews: previews{
-			loads:     map[previewKey]*previewLoad{},
-			next:      map[string]time.Time{},
-			followers: map[chan<- []string]bool{},
-		},
+		Options:  o,
+		formats:  schema.NewFormats(),
+		types:    []string{SettingsType, cms.OptionType, cms.RulesType, cms.ConsentType},
+		locales:  map[schema.Locale]*localeContent{},
+		previews: previews{followers: map[chan<- *schema.ContentChange]bool{}},
 	}
 
 	for _, t := range o.Types {
@@ -125,7 +130,12 @@ func New(o Options) *Service {
 
 	c.closing, c.close = context.WithCancel(context.Background())
 	for _, locale := range schema.Locales() {
-		l := &localeContent{locale: locale, key: Key(string(locale)), changes: make(chan struct{}, 1)}
+		l := &localeContent{
+			locale:  locale,
+			key:     Key(string(locale)),
+			changes: make(chan struct{}, 1),
+			state:   localeState{announced: unknown, prices: unknown},
+		}
 		c.locales[locale] = l
 		c.start(func(ctx context.Context) { c.keepFresh(ctx, l) })
 	}

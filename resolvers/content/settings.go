@@ -1,7 +1,9 @@
 package content
 
 import (
+	"cmp"
 	"encoding/json"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -31,181 +33,96 @@ type Settings struct {
 	Website     string
 }
 
-// jsonObject is an object of the settings document. Its fields may be of any type: a
-// malformed one is left out and logged, so that the others are still served.
-type jsonObject struct {
-	fields map[string]json.RawMessage
-	log    zerolog.Logger // says where the object is in the document
-}
-
-// read decodes a field, or returns false if it is missing, null or of another type.
-func (o jsonObject) read(name string, to any) bool {
-	raw := o.fields[name]
-	if len(raw) == 0 || string(raw) == "null" {
-		return false
+// newSettings returns the settings of a document. A field of a wrong type is left out and
+// logged, so that the others are still served.
+func newSettings(doc cms.Document, log zerolog.Logger) *Settings {
+	var s struct {
+		schema.SiteSettings
+		AccentColor string
 	}
-	if err := json.Unmarshal(raw, to); err != nil {
-		o.log.Warn().Str("field", name).Msg("leaving out a field of the wrong type")
-		return false
+	log = log.With().Str("document", doc.ID).Logger()
+	if err := json.Unmarshal(doc.Fields, &s); err != nil { // all fields of the right type are decoded
+		log.Warn().Err(err).Msg("leaving out a field of the wrong type")
 	}
-	return true
-}
+	clearBlanks(reflect.ValueOf(&s))
 
-// text returns a string field, or nil if it is missing, empty or of another type.
-func (o jsonObject) text(name string) *string {
-	var s string
-	if !o.read(name, &s) || strings.TrimSpace(s) == "" {
-		return nil
-	}
-	return &s
-}
-
-// object returns an object field, or false if it is missing or of another type.
-func (o jsonObject) object(name string) (jsonObject, bool) {
-	field := jsonObject{log: o.log.With().Str("in", name).Logger()}
-	return field, o.read(name, &field.fields)
-}
-
-// texts returns an object field whose own fields are all texts, or nil if it is missing
-// or of another type.
-func texts[T any](o jsonObject, name string) *T {
-	field, ok := o.object(name)
-	if !ok {
-		return nil
-	}
-
-	usable := map[string]*string{}
-	for name := range field.fields {
-		usable[name] = field.text(name)
-	}
-
-	var object T
-	if data, err := json.Marshal(usable); err != nil || json.Unmarshal(data, &object) != nil {
-		return nil // T has a field that is not a text
-	}
-	return &object
-}
-
-func newSettings(doc *cms.Document, log zerolog.Logger) *Settings {
-	d := jsonObject{log: log.With().Str("document", doc.ID).Logger()}
-
-	// This cannot fail: a document whose fields are not an object was left out before.
-	_ = json.Unmarshal(doc.Fields, &d.fields)
-
-	s := &schema.SiteSettings{
-		ContactPhone:  d.text("contactPhone"),
-		ContactEmail:  d.text("contactEmail"),
-		ContactPhones: phones(d),
-		SocialLinks:   texts[schema.SocialLinks](d, "socialLinks"),
-		Address:       texts[schema.PostalAddress](d, "address"),
-		BusinessHours: texts[schema.BusinessHours](d, "businessHours"),
-		Title:         d.text("title"),
-		Website:       d.text("website"),
-		PrivacyURL:    d.text("privacyUrl"),
-	}
-
+	s.ContactPhones = phones(s.ContactPhones, log)
 	// A site that only has the legacy number gets null instead of an empty list.
 	if len(s.ContactPhones) == 0 && s.ContactPhone != nil {
 		s.ContactPhones = nil
 	}
 
-	if logo, ok := d.object("logo"); ok {
-		s.Logo = &schema.Logo{Asset: asset(logo), Alt: logo.text("alt")}
-	}
-
 	// In a PDF, whose pictures have no alternative text, the name stands beside the logo.
-	companyName := firstText(d, "companyName", "siteName", "title")
-	if companyName == "" && s.Logo != nil && s.Logo.Alt != nil {
-		companyName = *s.Logo.Alt
+	name := s.Title
+	if s.Logo != nil {
+		setSize(s.Logo.Asset)
+		name = cmp.Or(name, s.Logo.Alt)
 	}
-
 	return &Settings{
-		Shown:       s,
-		CompanyName: companyName,
-		Accent:      firstText(d, "accentColor"),
-		Website:     firstText(d, "website", "siteUrl"),
+		Shown:       &s.SiteSettings,
+		CompanyName: schema.ValueOr(name, ""),
+		Accent:      s.AccentColor,
+		Website:     schema.ValueOr(s.Website, ""),
+	}
+}
+
+// clearBlanks makes texts null that have no characters: they count as unset.
+func clearBlanks(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if text, ok := v.Interface().(*string); ok && strings.TrimSpace(schema.ValueOr(text, "")) == "" {
+			v.SetZero()
+		} else if !v.IsNil() {
+			clearBlanks(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			clearBlanks(v.Field(i))
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			clearBlanks(v.Index(i))
+		}
 	}
 }
 
 // sizeInURL is how Sanity names pictures: by their size.
 var sizeInURL = regexp.MustCompile(`-(\d{1,5})x(\d{1,5})\.\w+$`)
 
-// asset returns a picture, or nil if there is none. Its size is in its metadata or its address.
-func asset(logo jsonObject) *schema.ImageAsset {
-	o, ok := logo.object("asset")
-	if !ok {
-		return nil
+// setSize sets the size of a picture that has it in its address.
+func setSize(picture *schema.ImageAsset) {
+	if picture == nil {
+		return
 	}
-
-	picture := &schema.ImageAsset{URL: o.text("url")}
-	var metadata struct {
-		Dimensions struct{ Width, Height *int }
+	if size := sizeInURL.FindStringSubmatch(schema.ValueOr(picture.URL, "")); size != nil {
+		width, _ := strconv.Atoi(size[1]) // five digits
+		height, _ := strconv.Atoi(size[2])
+		picture.Width, picture.Height = &width, &height
 	}
-	o.read("metadata", &metadata)
-	picture.Width, picture.Height = metadata.Dimensions.Width, metadata.Dimensions.Height
-
-	if picture.Width == nil && picture.URL != nil {
-		if size := sizeInURL.FindStringSubmatch(*picture.URL); size != nil {
-			width, _ := strconv.Atoi(size[1]) // five digits
-			height, _ := strconv.Atoi(size[2])
-			picture.Width, picture.Height = &width, &height
-		}
-	}
-	return picture
-}
-
-func firstText(d jsonObject, names ...string) string {
-	for _, name := range names {
-		if s := d.text(name); s != nil {
-			return *s
-		}
-	}
-	return ""
 }
 
 // phones returns the usable entries of the list, never nil. An entry needs a number and a
 // place to be shown at.
-func phones(d jsonObject) []*schema.ContactPhoneNumber {
-	list := []*schema.ContactPhoneNumber{}
-	var entries []json.RawMessage
-	d.read("contactPhones", &entries)
+func phones(entries []*schema.ContactPhoneNumber, log zerolog.Logger) []*schema.ContactPhoneNumber {
+	usable := []*schema.ContactPhoneNumber{}
+	for i, phone := range entries {
+		phone = cmp.Or(phone, &schema.ContactPhoneNumber{}) // an entry may be null
+		var places []string
+		for _, place := range phone.DisplayLocation {
+			switch {
+			case place != DisplayContact && place != DisplayFooter:
+				log.Warn().Int("phone", i).Msg("leaving out an unknown place of a phone")
+			case !slices.Contains(places, place):
+				places = append(places, place)
+			}
+		}
 
-	for i, entry := range entries {
-		o := jsonObject{log: d.log.With().Int("phone", i).Logger()}
-		if json.Unmarshal(entry, &o.fields) != nil {
-			o.log.Warn().Msg("leaving out a phone that is not an object")
+		if strings.TrimSpace(phone.Number) == "" || len(places) == 0 {
+			log.Warn().Int("phone", i).Msg("leaving out a phone without a number or a place")
 			continue
 		}
-
-		number, shown := o.text("number"), places(o)
-		if number == nil || len(shown) == 0 {
-			o.log.Warn().Msg("leaving out a phone without a number or a place")
-			continue
-		}
-
-		list = append(list, &schema.ContactPhoneNumber{
-			Number:          *number,
-			DisplayLocation: shown,
-			Label:           texts[schema.LocalizedString](o, "label"),
-		})
+		phone.DisplayLocation = places
+		usable = append(usable, phone)
 	}
-	return list
-}
-
-// places returns where a phone is shown, each place once.
-func places(o jsonObject) []string {
-	var names []any
-	o.read("displayLocation", &names)
-
-	var shown []string
-	for _, name := range names {
-		place, _ := name.(string)
-		switch {
-		case place != DisplayContact && place != DisplayFooter:
-			o.log.Warn().Msg("leaving out an unknown place of a phone")
-		case !slices.Contains(shown, place):
-			shown = append(shown, place)
-		}
-	}
-	return shown
+	return usable
 }
