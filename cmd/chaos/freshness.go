@@ -68,7 +68,6 @@ func freshness(ctx context.Context, t *trial) string {
 // troubles publishes while the stream fails in one way after the other.
 func (e *editor) troubles(ctx context.Context, t *trial) (took []time.Duration) {
 	for _, trouble := range []func(){
-		e.cms.ForgetEvents,
 		func() { e.cms.Silence(true) },
 		func() { e.cms.Fail(faulttest.Answer(http.StatusInternalServerError).On("live/events").Times(-1)) },
 		e.cms.SendAway,

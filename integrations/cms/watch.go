@@ -31,6 +31,5 @@ const (
 type Watching struct {
 	Mode   string    `json:"mode"`             // one of the constants
 	Since  time.Time `json:"since"`            // when this mode began
-	Heard  time.Time `json:"heard"`            // last sign of life of the CMS
 	Reason string    `json:"reason,omitempty"` // why there is no stream
 }

@@ -7,20 +7,14 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 
 	"siteapi/integrations/cms"
 	"siteapi/integrations/upstream"
 )
 
-const (
-	// contentQuery selects the documents of one locale.
-	contentQuery = `*[_type in $types && !(_id in path("drafts.**")) && !(_id in path("versions.**"))` +
-		` && (language == $locale || !defined(language))] | order(_id asc)`
-	// pingQuery counts the documents with one id, which is as cheap as a query gets.
-	pingQuery = `count(*[_id == $id])`
-)
+// contentQuery selects the documents of one locale.
+const contentQuery = `*[_type in $types && !(_id in path("drafts.**")) && !(_id in path("versions.**"))` +
+	` && (language == $locale || !defined(language))] | order(_id asc)`
 
 // Perspectives of a query.
 const (
@@ -41,21 +35,15 @@ type groqQuery struct {
 // Fetch returns the documents of a locale. If Sanity refuses the token, a public dataset
 // is read without it, so that an expired token does not affect visitors.
 func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error) {
-	types := slices.DeleteFunc(slices.Clone(q.Types), func(t string) bool { return t == cms.LeadType })
 	query := groqQuery{
 		op:          "fetching content",
 		text:        contentQuery,
 		perspective: cmp.Or(q.Perspective, published),
 		anonymous:   !d.token,
-		params:      map[string]any{"types": types, "locale": q.Locale},
+		event:       d.liveDocuments.recentEvent(),
+		params:      map[string]any{"types": q.Types, "locale": q.Locale},
 	}
-
-	if len(types) == 0 {
-		return []cms.Document{}, nil
-	}
-
 	// A perspective other than the published one needs the token, without a way around it.
-	query.event = d.liveDocuments.recentEvent()
 	if q.Perspective != "" {
 		query.anonymous, query.event = false, d.liveDrafts.recentEvent()
 	}
@@ -81,7 +69,6 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 		return nil, unavailable(query.op, "the answer has no documents")
 	}
 
-	slices.SortFunc(docs, func(a, b cms.Document) int { return strings.Compare(a.ID, b.ID) })
 	return docs, nil
 }
 
@@ -101,17 +88,16 @@ func (d *Driver) documents(ctx context.Context, query groqQuery) (docs []json.Ra
 	return docs, err
 }
 
-// Ping counts the site settings, with the token if there is one: Sanity refuses a wrong
+// Ping asks for the site settings, with the token if there is one: Sanity refuses a wrong
 // token even if none is needed. It does not prove that the token may write.
 func (d *Driver) Ping(ctx context.Context) error {
-	var n int
 	return d.query(ctx, groqQuery{
-		op:          "counting the site settings",
-		text:        pingQuery,
+		op:          "asking for the site settings",
+		text:        stateQuery,
 		perspective: published,
 		anonymous:   !d.token,
-		params:      map[string]any{"id": "siteSettings"},
-	}, &n)
+		params:      map[string]any{"types": []string{"siteSettings"}},
+	}, &[]json.RawMessage{})
 }
 
 // query runs a query and reads its result into v. It uses POST, which long queries

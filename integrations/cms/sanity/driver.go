@@ -7,13 +7,12 @@
 //
 //	no answer, cut off, slow, too large  Unavailable
 //	2xx that is not the expected JSON    Unavailable
-//	2xx that confirms nothing            looked up: success if stored, else Unavailable
+//	2xx that does not confirm a lead     Unavailable
 //	3xx, 408, 423, 425, 5xx              Unavailable
 //	400, 405, 410, 413, 422, other 4xx   Rejected
 //	401, 403                             Refused (the token); content is read without it
 //	402, 404                             Refused (the plan; project, dataset or version)
-//	409, the document exists             looked up: success if stored, else Unavailable
-//	409, anything else                   Unavailable (a concurrent transaction)
+//	409                                  Unavailable (a concurrent transaction)
 //	429                                  Limited, with Retry-After if it is sent
 //	any 4xx but 429 with no JSON body    Unavailable (a proxy's page, not Sanity's)
 package sanity

@@ -3,16 +3,12 @@ package sanity
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
 
 	"siteapi/integrations/upstream"
 )
-
-// errExists is the cause of a failed transaction whose documents exist already.
-var errExists = errors.New("the document exists")
 
 // problem is an error in either of Sanity's shapes: an object under "error" from the data
 // APIs, and flat fields from the proxies in front of them.
@@ -58,17 +54,9 @@ func (d *Driver) failure(op string, resp *upstream.Response, private ...string) 
 	_ = json.Unmarshal(p.Error, &inner) // empty for the flat shape
 
 	detail := []string{p.ErrorCode, p.Message, inner.Type, inner.Description}
-	exist := len(inner.Items) > 0
 	for _, item := range inner.Items {
 		detail = append(detail, item.Error.Type, item.Error.Description)
-		exist = exist && item.Error.Type == "documentAlreadyExistsError"
 	}
 	detail = slices.DeleteFunc(detail, func(s string) bool { return s == "" })
-
-	e := d.client.Failure(op, resp, kind, strings.Join(detail, ": "), private...)
-	if exist {
-		e.Err = errExists
-	}
-
-	return e
+	return d.client.Failure(op, resp, kind, strings.Join(detail, ": "), private...)
 }

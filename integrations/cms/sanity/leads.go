@@ -2,7 +2,6 @@ package sanity
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -15,8 +14,6 @@ import (
 )
 
 const (
-	// idsQuery selects the existing ids among the given ones.
-	idsQuery = `*[_id in $ids]._id`
 	// copiesQuery selects all documents of some leads, with the drafts and versions
 	// that editors may have made of them.
 	copiesQuery = `*[_id in $ids || (_type == $type && submissionId in $names)]._id`
@@ -47,18 +44,8 @@ func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
 		})
 	}
 	confirmed, err := d.mutate(ctx, op, mutations, s.Personal()...)
-	if err != nil && !errors.Is(err, errExists) {
-		return err
-	}
-
-	if slices.Contains(confirmed, id) {
-		return nil
-	}
-
-	// The answer does not name the document, or claims that it exists already.
-	stored, err := d.ids(ctx, op, idsQuery, map[string]any{"ids": []string{id}})
-	if err == nil && !slices.Contains(stored, id) {
-		err = unavailable(op, "the document is not stored, whatever the answer said")
+	if err == nil && !slices.Contains(confirmed, id) {
+		err = unavailable(op, "the answer does not confirm the document")
 	}
 	return err
 }
@@ -73,7 +60,7 @@ func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
 
 	missing := []string{}
 	for part := range slices.Chunk(ids, batch) {
-		stored, err := d.ids(ctx, op, idsQuery, map[string]any{"ids": documentIDs(part)})
+		stored, err := d.copies(ctx, op, part)
 		if err != nil {
 			return nil, err
 		}
@@ -128,8 +115,7 @@ func (d *Driver) Erase(ctx context.Context, ids []string) error {
 	}
 
 	for part := range slices.Chunk(ids, batch) {
-		copies := map[string]any{"ids": documentIDs(part), "type": cms.LeadType, "names": part}
-		found, err := d.ids(ctx, op, copiesQuery, copies)
+		found, err := d.copies(ctx, op, part)
 		if err != nil {
 			return err
 		}
@@ -148,7 +134,7 @@ func (d *Driver) Erase(ctx context.Context, ids []string) error {
 			return err
 		}
 
-		left, err := d.ids(ctx, op, copiesQuery, copies)
+		left, err := d.copies(ctx, op, part)
 		if err != nil {
 			return err
 		}
@@ -158,6 +144,12 @@ func (d *Driver) Erase(ctx context.Context, ids []string) error {
 	}
 
 	return nil
+}
+
+// copies returns the ids of all documents of some leads.
+func (d *Driver) copies(ctx context.Context, op string, ids []string) ([]string, error) {
+	return d.ids(ctx, op, copiesQuery,
+		map[string]any{"ids": documentIDs(ids), "type": cms.LeadType, "names": ids})
 }
 
 // ids runs a query for ids in the raw perspective. An id that is null is returned as "".

@@ -10,12 +10,21 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// typesQuery selects all documents of some types.
-const typesQuery = `*[_type in $types]._id`
-
 // IDs returns the ids of all documents of some types, drafts and versions too.
-func (d *Driver) IDs(ctx context.Context, types []string) ([]string, error) {
-	return d.ids(ctx, "looking for documents", typesQuery, map[string]any{"types": types})
+func (d *Driver) IDs(ctx context.Context, types []string) (ids []string, err error) {
+	var rows []struct {
+		ID string `json:"_id"`
+	}
+	err = d.query(ctx, groqQuery{
+		op:          "looking for documents",
+		text:        stateQuery,
+		perspective: raw,
+		params:      map[string]any{"types": types},
+	}, &rows)
+	for _, row := range rows {
+		ids = append(ids, row.ID)
+	}
+	return ids, err
 }
 
 // Seed stores documents, in one transaction, unless they exist. An image whose asset is an

@@ -18,57 +18,39 @@ const stateQuery = `*[_type in $types]{_id, _rev} | order(_id asc)`
 type pace struct {
 	asking  time.Duration // from one question to the next without a stream
 	drafts  time.Duration // the same, for drafts
-	quiet   time.Duration // from the last sign of life of a stream to a question
+	trust   time.Duration // the same while there is a stream, which says when to ask
 	least   time.Duration // between any two questions
 	again   time.Duration // from a failed question to the next
-	settle  time.Duration // from the start of a stream to its question: queries lag behind
+	settle  time.Duration // from the start of a stream to its last question: queries lag behind
 	silence time.Duration // time without a byte after which a stream is broken
-	retry   time.Duration // to the next connection, doubled with each failure
-	patient time.Duration // longest time to the next connection
-	away    time.Duration // to the next connection after the CMS refused to keep one
+	retry   time.Duration // from a stream that worked to the next connection
+	patient time.Duration // from one that did not work to the next connection
 }
 
 var usualPace = pace{
 	asking:  30 * time.Second,
 	drafts:  2 * time.Second,
-	quiet:   30 * time.Second,
+	trust:   time.Hour,
 	least:   300 * time.Millisecond,
 	again:   5 * time.Second,
 	settle:  3 * time.Second,
-	silence: time.Minute,
+	silence: 40 * time.Second,
 	retry:   time.Second,
 	patient: 30 * time.Second,
-	away:    5 * time.Minute,
 }
 
 // Watch implements [cms.Watcher]. The event stream of the Live Content API says when to ask
 // for the ids and revisions of the documents, and a change is what differs from the answer
 // before. Without a stream it asks at intervals.
 func (d *Driver) Watch(ctx context.Context, types []string, changed func()) {
-	w := &watch{
-		Driver:      d,
-		perspective: published,
-		live:        &d.liveDocuments,
-		types:       types,
-		changed:     changed,
-		asking:      d.pace.asking,
-		wake:        make(chan struct{}, 1),
-	}
-	w.run(ctx)
+	w := &watch{Driver: d, perspective: published, live: &d.liveDocuments, asking: d.pace.asking}
+	w.run(ctx, types, changed)
 }
 
 // WatchDrafts implements [cms.Watcher]. Sanity wants the token for the stream with drafts.
 func (d *Driver) WatchDrafts(ctx context.Context, types []string, changed func()) {
-	w := &watch{
-		Driver:      d,
-		perspective: raw,
-		live:        &d.liveDrafts,
-		types:       types,
-		changed:     changed,
-		asking:      d.pace.drafts,
-		wake:        make(chan struct{}, 1),
-	}
-	w.run(ctx)
+	w := &watch{Driver: d, perspective: raw, live: &d.liveDrafts, asking: d.pace.drafts}
+	w.run(ctx, types, changed)
 }
 
 // Watching implements [cms.Watcher].
@@ -79,21 +61,17 @@ type watch struct {
 	*Driver
 	perspective string
 	live        *live
-	types       []string
-	changed     func()
 	asking      time.Duration // from one question to the next without a stream
-
-	position string        // id of the last event of the stream; empty: none is known
-	wake     chan struct{} // signals that a question is due
+	wake        chan struct{} // signals that a question is due
 }
 
-func (w *watch) run(ctx context.Context) {
+func (w *watch) run(ctx context.Context, types []string, changed func()) {
+	w.wake = make(chan struct{}, 1)
 	w.live.become(cms.WatchAsking, "connecting")
-	w.live.heard()
 
 	var loops sync.WaitGroup
 	loops.Go(func() { w.follow(ctx) })
-	loops.Go(func() { w.ask(ctx) })
+	loops.Go(func() { w.ask(ctx, types, changed) })
 	loops.Wait()
 	w.live.become("", "")
 }
@@ -106,9 +84,8 @@ func (w *watch) due() {
 	}
 }
 
-// ask compares the documents with those before: whenever it is due, and at intervals while no
-// stream gives signs of life.
-func (w *watch) ask(ctx context.Context) {
+// ask compares the documents with those before, whenever it is due and at intervals.
+func (w *watch) ask(ctx context.Context, types []string, changed func()) {
 	var known [sha256.Size]byte
 	failing := false
 	for pause := time.Duration(0); ; {
@@ -117,12 +94,9 @@ func (w *watch) ask(ctx context.Context) {
 			return
 		case <-w.wake:
 		case <-time.After(pause):
-			if pause = w.quiet(); pause > 0 && !failing {
-				continue
-			}
 		}
 
-		sum, err := w.state(ctx)
+		sum, err := w.state(ctx, types)
 		if err != nil {
 			if !failing && ctx.Err() == nil {
 				w.log.Warn().Err(err).Msg("asking the CMS for changes failed, repeating it every few seconds")
@@ -131,39 +105,27 @@ func (w *watch) ask(ctx context.Context) {
 			continue
 		}
 
-		failing, pause = false, max(w.asking, w.quiet())
-		w.live.heard()
+		failing, pause = false, w.asking
+		if w.live.watching().Mode == cms.WatchStream {
+			pause = w.pace.trust
+		}
 		if sum != known {
 			known = sum
-			w.changed()
+			changed()
 		}
-
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(w.pace.least):
-		}
+		time.Sleep(w.pace.least)
 	}
-}
-
-// quiet returns for how long a stream is trusted to report changes; not above 0 without one.
-func (w *watch) quiet() time.Duration {
-	now := w.live.watching()
-	if now.Mode != cms.WatchStream {
-		return 0
-	}
-	return time.Until(now.Heard.Add(w.pace.quiet))
 }
 
 // state identifies the documents as they are now.
-func (w *watch) state(ctx context.Context) ([sha256.Size]byte, error) {
+func (w *watch) state(ctx context.Context, types []string) ([sha256.Size]byte, error) {
 	rows, err := w.documents(ctx, groqQuery{
 		op:          "asking for changes",
 		text:        stateQuery,
 		perspective: w.perspective,
 		anonymous:   !w.token && w.perspective == published,
 		event:       w.live.recentEvent(),
-		params:      map[string]any{"types": w.types},
+		params:      map[string]any{"types": types},
 	})
 	if err != nil {
 		return [sha256.Size]byte{}, err
@@ -214,11 +176,4 @@ func (l *live) become(mode, reason string) bool {
 	}
 	l.now.Mode, l.now.Since = mode, time.Now()
 	return true
-}
-
-// heard records a sign of life.
-func (l *live) heard() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.now.Heard = time.Now()
 }

@@ -173,7 +173,6 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 		now := g.Watcher.Watching()
 		set("content_watch_seconds", "Time for which this instance has noticed changes of the content in a way.",
 			age(now.Since), prometheus.Labels{"mode": now.Mode})
-		set("content_watch_heard_seconds", "Time since the last sign of life of the CMS.", age(now.Heard), nil)
 	}
 
 	unusable := 0.0

@@ -13,14 +13,10 @@ import (
 	"time"
 )
 
-// perspectiveSince is the API version from which queries see published documents unless
-// they say otherwise. Before it they saw all documents.
-const perspectiveSince = "2025-02-19"
-
 // params are the parameters of a query. A missing one is null to the filter.
 type params struct {
-	Types, IDs, Names       []string
-	Locale, Type, Email, ID string
+	Types, IDs, Names   []string
+	Locale, Type, Email string
 }
 
 // queries are the supported queries: a filter, and the projection of a document.
@@ -42,20 +38,12 @@ var queries = map[string]struct {
 		func(d document, p params) bool { return slices.Contains(p.Types, d.typ) },
 		func(d document) any { return map[string]any{"_id": d.id, "_rev": d.fields["_rev"]} },
 	},
-	`*[_type in $types]._id`: {
-		func(d document, p params) bool { return slices.Contains(p.Types, d.typ) },
-		id,
-	},
-	`*[_id in $ids]._id`: {
-		func(d document, p params) bool { return slices.Contains(p.IDs, d.id) },
-		id,
-	},
 	`*[_id in $ids || (_type == $type && submissionId in $names)]._id`: {
 		func(d document, p params) bool {
 			name, _ := d.fields["submissionId"].(string)
 			return slices.Contains(p.IDs, d.id) || d.typ == p.Type && slices.Contains(p.Names, name)
 		},
-		id,
+		func(d document) any { return d.id },
 	},
 	`*[_type == $type && lower(contact.email) == $email].submissionId`: {
 		func(d document, p params) bool {
@@ -65,17 +53,14 @@ var queries = map[string]struct {
 		},
 		func(d document) any { return d.fields["submissionId"] }, // null if it is missing
 	},
-	`count(*[_id == $id])`: {func(d document, p params) bool { return d.id == p.ID }, id},
 }
-
-func id(d document) any { return d.id }
 
 func isPublished(id string) bool {
 	return !strings.HasPrefix(id, "drafts.") && !strings.HasPrefix(id, "versions.")
 }
 
 // query answers the query API.
-func (s *Server) query(seen Request, version string) answer {
+func (s *Server) query(seen Request) answer {
 	var sent struct {
 		Query  string
 		Params params
@@ -84,23 +69,12 @@ func (s *Server) query(seen Request, version string) answer {
 		return failed(http.StatusBadRequest, "the body is not a query with its parameters")
 	}
 
-	perspective := seen.Params.Get("perspective")
-	if perspective == "" {
-		perspective = "raw"
-		if version >= perspectiveSince {
-			perspective = "published"
-		}
-	}
-
 	q, known := queries[sent.Query]
 	if !known {
-		return answer{http.StatusBadRequest, encode(map[string]any{"error": map[string]any{
-			"type":        "queryParseError",
-			"description": "the stub does not understand this query",
-			"query":       sent.Query,
-		}})}
+		return failed(http.StatusBadRequest, "the stub does not understand this query")
 	}
 
+	perspective := seen.Params.Get("perspective")
 	layered := strings.HasSuffix(perspective, "drafts")
 	if layered && seen.Auth == "none" {
 		return failed(http.StatusUnauthorized, "a perspective with drafts needs a token")
@@ -118,12 +92,7 @@ func (s *Server) query(seen Request, version string) answer {
 		}
 	}
 
-	var result any = found
-	if strings.HasPrefix(sent.Query, "count(") {
-		result = len(found)
-	}
-
-	return answer{http.StatusOK, encode(map[string]any{"ms": 1, "result": result})}
+	return answer{http.StatusOK, encode(map[string]any{"ms": 1, "result": found})}
 }
 
 // visible returns the documents that a reader sees, by id, once an event has happened.
@@ -132,17 +101,9 @@ func (s *Server) visible(auth, perspective string, event int) []document {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	docs := maps.Clone(s.docs)
-	for id, l := range s.lagging {
-		switch {
-		case !time.Now().Before(l.until):
-			delete(s.lagging, id)
-		case l.event <= event:
-		case l.before == nil:
-			delete(docs, id)
-		default:
-			docs[id] = l.before
-		}
+	docs := s.docs
+	if s.opts.IndexLags && event < s.event {
+		docs = s.indexed
 	}
 
 	var seen []document
@@ -226,13 +187,8 @@ func (s *Server) mutate(seen Request) answer {
 		results = append(results, result)
 	}
 
-	s.commit(next, 0)
-	s.serial++
-
-	return answer{http.StatusOK, encode(map[string]any{
-		"transactionId": "stub-" + strconv.Itoa(s.serial),
-		"results":       results,
-	})}
+	s.commit(next)
+	return answer{http.StatusOK, encode(map[string]any{"transactionId": "stub", "results": results})}
 }
 
 // patch sets fields of a document.

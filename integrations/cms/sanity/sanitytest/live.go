@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 )
@@ -12,21 +11,15 @@ import (
 // live is the event stream of the Live Content API.
 type live struct {
 	mu      sync.Mutex
-	events  []event       // that can be resumed after
-	last    int           // id of the latest event
+	events  []event       // in the order of their ids, which count from 1
 	changed chan struct{} // closed with every change of what follows and of events
 	silent  bool          // streams send nothing
 	cuts    int           // number of times that all streams were ended
 	parting string        // event that streams end with; empty: they are cut
 }
 
-// event is one event of the stream.
-type event struct {
-	id   int
-	kind string // "message" or "restart"
-	// draft means that only streams with drafts have the event.
-	draft bool
-}
+// event is one event of the stream; true if only streams with drafts have it.
+type event bool
 
 // update changes the state of the streams, and lets them see it.
 func (l *live) update(change func()) {
@@ -46,10 +39,9 @@ func (s *Server) happened(docs ...document) (id int) {
 
 	s.live.update(func() {
 		if len(docs) > 0 {
-			s.live.last++
-			s.live.events = append(s.live.events, event{s.live.last, "message", draft})
+			s.live.events = append(s.live.events, event(draft))
 		}
-		id = s.live.last
+		id = len(s.live.events)
 	})
 	return id
 }
@@ -72,25 +64,11 @@ func (s *Server) Silence(silent bool) {
 	s.live.update(func() { s.live.silent = silent })
 }
 
-// ForgetEvents loses all events so far: clients that resume after one are told to start over.
-func (s *Server) ForgetEvents() {
-	s.live.update(func() {
-		s.live.last++
-		s.live.events = []event{{s.live.last, "restart", false}}
-	})
-}
-
 // stream sends events until it is cut, the client is gone or the server closes.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	l := &s.live
 	l.mu.Lock()
-	sent, cuts := l.last, l.cuts
-	if text := r.Header.Get("Last-Event-Id"); text != "" {
-		sent = -1 // an unknown id is as old as can be
-		if id, err := strconv.Atoi(text); err == nil && id <= l.last {
-			sent = id
-		}
-	}
+	sent, cuts := len(l.events), l.cuts
 	l.mu.Unlock()
 
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -98,21 +76,16 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	for {
 		l.mu.Lock()
 		changed, ended := l.changed, l.cuts > cuts
-		if !l.silent {
-			for _, e := range l.events {
-				if e.id > sent {
-					if !e.draft || r.URL.Query().Get("includeDrafts") == "true" {
-						text += e.text()
-					}
-					sent = e.id
-				}
+		for ; sent < len(l.events); sent++ {
+			if !l.events[sent] || r.URL.Query().Get("includeDrafts") == "true" {
+				text += fmt.Sprintf("event: message\nid: %d\ndata: {\"tags\":[\"s1:any\"]}\n\n", sent+1)
 			}
 		}
 		if l.silent {
 			text = ""
 		}
 		if ended && l.parting != "" {
-			text += fmt.Sprintf("event: %s\nid: %d\ndata: {\"reason\":\"told to\"}\n\n", l.parting, sent)
+			text += fmt.Sprintf("event: %s\ndata: {\"reason\":\"told to\"}\n\n", l.parting)
 		}
 		l.mu.Unlock()
 
@@ -133,9 +106,4 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 			text = ": keep-alive\n\n"
 		}
 	}
-}
-
-// text is an event as it is sent.
-func (e event) text() string {
-	return fmt.Sprintf("event: %s\nid: %d\ndata: {\"tags\":[\"s1:any\"]}\n\n", e.kind, e.id)
 }

@@ -12,14 +12,6 @@ import (
 	"time"
 )
 
-// lagging is the earlier state of a document, which queries see until its
-// publication is in the index.
-type lagging struct {
-	before json.RawMessage // nil if there was no document
-	until  time.Time
-	event  int // a query that names this event, or a later one, sees the publication
-}
-
 // Publish stores a document as an editor's click would.
 func (s *Server) Publish(doc json.RawMessage) error {
 	d, err := readDocument(doc)
@@ -31,7 +23,7 @@ func (s *Server) Publish(doc json.RawMessage) error {
 	defer s.mu.Unlock()
 	next := maps.Clone(s.docs)
 	next[d.id] = d.raw
-	s.commit(next, s.opts.IndexLag)
+	s.commit(next)
 	return nil
 }
 
@@ -41,7 +33,7 @@ func (s *Server) Unpublish(id string) {
 	defer s.mu.Unlock()
 	next := maps.Clone(s.docs)
 	delete(next, id)
-	s.commit(next, s.opts.IndexLag)
+	s.commit(next)
 }
 
 // Signature returns the header sanity-webhook-signature of a body that is sent at a time.

@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"siteapi/integrations/upstream/faulttest"
 )
@@ -31,9 +30,9 @@ const (
 
 // Options describes a dataset.
 type Options struct {
-	ReadToken string        // may read everything and write nothing; Token may do both
-	Private   bool          // hides everything from readers without a token
-	IndexLag  time.Duration // the time after Publish until queries see the new state
+	ReadToken string // may read everything and write nothing; Token may do both
+	Private   bool   // hides everything from readers without a token
+	IndexLags bool   // queries see a change only if they name its event
 }
 
 // Request is a request that the server has seen. It holds no token.
@@ -56,16 +55,16 @@ type Server struct {
 
 	mu       sync.Mutex // guards the fields below
 	docs     map[string]json.RawMessage
-	lagging  map[string]lagging // earlier states by _id
+	indexed  map[string]json.RawMessage // what queries see that name no event, if the index lags
+	event    int                        // the latest
 	requests []Request
-	serial   int
 
 	live live
 }
 
 // New starts a stub with an empty dataset.
 func New(opts Options) *Server {
-	s := &Server{opts: opts, docs: map[string]json.RawMessage{}, lagging: map[string]lagging{}}
+	s := &Server{opts: opts, docs: map[string]json.RawMessage{}}
 	s.live.changed = make(chan struct{})
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	return s
@@ -107,14 +106,14 @@ func (s *Server) Replace(docs ...json.RawMessage) error {
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.commit(next, 0)
-	s.lagging = map[string]lagging{}
+	s.commit(next)
+	s.indexed = next
 	return nil
 }
 
-// commit makes documents the dataset and announces those that changed. Queries show them
-// after a time. The caller holds the lock.
-func (s *Server) commit(next map[string]json.RawMessage, lag time.Duration) {
+// commit makes documents the dataset and announces those that changed. The caller holds the
+// lock.
+func (s *Server) commit(next map[string]json.RawMessage) {
 	var changed []document
 	for _, docs := range []map[string]json.RawMessage{s.docs, next} {
 		for id, raw := range docs {
@@ -124,15 +123,8 @@ func (s *Server) commit(next map[string]json.RawMessage, lag time.Duration) {
 			}
 		}
 	}
-
-	before := s.docs
 	s.docs = next
-	event := s.happened(changed...)
-	if lag > 0 {
-		for _, d := range changed {
-			s.lagging[d.id] = lagging{before[d.id], time.Now().Add(lag), event}
-		}
-	}
+	s.event = s.happened(changed...)
 }
 
 // document is a document taken apart.
@@ -190,7 +182,7 @@ func encode(v any) []byte {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-var dataPath = regexp.MustCompile(`^/v(\d{4}-\d{2}-\d{2})/data/(query|mutate|live/events)/([^/]+)$`)
+var dataPath = regexp.MustCompile(`^/v\d{4}-\d{2}-\d{2}/data/(query|mutate|live/events)/([^/]+)$`)
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
@@ -201,7 +193,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	seen := Request{Method: r.Method, Path: r.URL.Path, Params: r.URL.Query(), Body: body, Auth: s.rights(r)}
 	path := dataPath.FindStringSubmatch(r.URL.Path)
 	if path != nil {
-		seen.API = path[2]
+		seen.API = path[1]
 	}
 
 	fault, spoiled := s.Next(r)
@@ -248,9 +240,9 @@ func (s *Server) handle(seen Request, path []string) answer {
 	switch {
 	case path == nil:
 		return failed(http.StatusNotFound, "Not Found")
-	case path[3] != Dataset:
+	case path[2] != Dataset:
 		return failed(http.StatusNotFound,
-			fmt.Sprintf("Dataset %q not found for project ID %q", path[3], Project))
+			fmt.Sprintf("Dataset %q not found for project ID %q", path[2], Project))
 	case seen.Auth == "wrong":
 		return answer{http.StatusUnauthorized, encode(map[string]any{
 			"statusCode": 401,
@@ -266,7 +258,7 @@ func (s *Server) handle(seen Request, path []string) answer {
 		return answer{status: http.StatusOK}
 	}
 
-	return s.query(seen, path[1])
+	return s.query(seen)
 }
 
 // rights returns what a request's token allows.
