@@ -7,8 +7,8 @@
 //   - A fill that began before an invalidation does not store its value, and does not
 //     answer a Get that began after the invalidation.
 //   - A server that was started again with old data serves none of it.
-//   - An entry that is no longer fresh is still served, for its Stale time, while one
-//     refresh runs in the background.
+//   - An entry that is no longer fresh is still served, for its Stale time, while each
+//     instance refreshes it once in the background.
 //   - A pattern means the same in every driver.
 package cache
 

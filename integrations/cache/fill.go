@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"time"
 )
 
@@ -16,8 +15,8 @@ const FillTimeout = 8 * time.Second
 // forever is the lifetime of an entry whose Fresh is 0.
 const forever = 10 * 365 * 24 * time.Hour
 
-// retryPause is the time between a failed refresh and the next one.
-const retryPause = time.Second
+// RetryPause is the time between a failed refresh and the next one.
+const RetryPause = time.Second
 
 // Run calls fill for a driver, detached from the request that caused it. A panic becomes
 // an error that holds its stack.
@@ -46,21 +45,4 @@ func Run(ctx context.Context, fill Fill) (entry Entry, life Lifetime, err error)
 func RevisionOf(value []byte) string {
 	sum := sha256.Sum256(value)
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
-}
-
-// Refreshes runs a driver's refreshes in the background, one at a time per key.
-type Refreshes struct{ running sync.Map }
-
-// Start runs refresh unless a refresh of this key is running or failed
-// within the last second.
-func (r *Refreshes) Start(key string, refresh func() error) {
-	if _, running := r.running.LoadOrStore(key, nil); running {
-		return
-	}
-	go func() {
-		defer r.running.Delete(key)
-		if refresh() != nil {
-			time.Sleep(retryPause)
-		}
-	}()
 }

@@ -29,33 +29,34 @@ const (
 // Conn is a connection to one server. Create it with Open.
 type Conn struct {
 	settings valkey.ClientOption
-	prepare  Prepare
 	onState  func(up bool, err error)
-	client   atomic.Pointer[valkey.Client] // nil while the server is away
-	reason   atomic.Pointer[error]         // why it is away
+	client   atomic.Pointer[Client] // nil while the server is away
+	reason   atomic.Pointer[error]  // why it is away
 	stop     context.CancelFunc
 	watching sync.WaitGroup
 }
 
-// Prepare is called for each new connection before anything else uses it. The connection is
-// not used if it fails.
-type Prepare func(ctx context.Context, client valkey.Client) error
+// Client is the client of one connection. It ends with the connection, so that Run stays true.
+type Client struct {
+	valkey.Client
+
+	// Run is what the server calls itself from its start to its end.
+	Run string
+}
 
 // Open connects to an address such as valkey://user:password@host:6379/0, or valkeys://
 // for TLS. The schemes redis and rediss work as well. A server that is away is not an
 // error, but an unusable address is, and so is a refusal that only an operator can
 // change. onState is called when the server goes away, with the reason, and when it is
 // back.
-func Open(
-	ctx context.Context, url string, prepare Prepare, onState func(up bool, err error),
-) (*Conn, error) {
+func Open(ctx context.Context, url string, onState func(up bool, err error)) (*Conn, error) {
 	settings, err := parse(url)
 	if err != nil {
 		return nil, err
 	}
 
 	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
-	c := &Conn{settings: settings, prepare: prepare, onState: onState, stop: stop}
+	c := &Conn{settings: settings, onState: onState, stop: stop}
 
 	err = c.connect(ctx)
 	if isFinal(err) {
@@ -95,9 +96,9 @@ func parse(text string) (valkey.ClientOption, error) {
 
 // Client returns the client or, while the server is away, its address and the reason. A
 // command needs no context of its own, because it fails within a second if it gets no reply.
-func (c *Conn) Client() (valkey.Client, error) {
+func (c *Conn) Client() (*Client, error) {
 	if client := c.client.Load(); client != nil {
-		return *client, nil
+		return client, nil
 	}
 	return nil, *c.reason.Load()
 }
@@ -120,7 +121,7 @@ func (c *Conn) Failed(err error) error {
 	err = c.explain(err)
 	if client := c.client.Swap(nil); client != nil {
 		c.onState(false, err)
-		go (*client).Close()
+		go client.Close()
 	}
 	return err
 }
@@ -131,7 +132,7 @@ func (c *Conn) Close() {
 	c.watching.Wait()
 	_ = c.explain(errors.New("the connection is closed"))
 	if client := c.client.Swap(nil); client != nil {
-		(*client).Close()
+		client.Close()
 	}
 }
 
@@ -158,8 +159,8 @@ func (c *Conn) watch(ctx context.Context) {
 	}
 }
 
-// connect makes a connection and prepares it. A client whose connection has ended is not
-// used again, so that no command is sent over a connection that was not prepared.
+// connect makes a connection and asks the server for its run. A client whose connection has
+// ended is not used again, so that no command is sent to a server that was started anew.
 func (c *Conn) connect(ctx context.Context) error {
 	var dialled atomic.Bool
 	settings := c.settings
@@ -180,16 +181,18 @@ func (c *Conn) connect(ctx context.Context) error {
 		return err
 	}
 
-	err = ping(ctx, client)
-	if err == nil && c.prepare != nil {
-		err = c.prepare(ctx, client)
+	var info string
+	if err = ping(ctx, client); err == nil {
+		info, err = client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
 	}
 	if err != nil {
 		client.Close()
 		return err
 	}
 
-	c.client.Store(&client)
+	_, run, _ := strings.Cut(info, "run_id:")
+	run, _, _ = strings.Cut(run, "\r\n")
+	c.client.Store(&Client{client, run})
 	return nil
 }
 

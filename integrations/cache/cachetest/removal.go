@@ -26,21 +26,6 @@ func removals() map[string]removal {
 	}
 }
 
-func goneEverywhere(t *testing.T, a, b cache.Cache, remove removal) {
-	s := newSource("old")
-	get(t, a, "k", s, "old")
-	get(t, b, "k", s, "old")
-
-	s.value.Store("new")
-
-	if err := remove(t.Context(), a); err != nil {
-		t.Fatal(err)
-	}
-
-	get(t, a, "k", s, "new")
-	serves(t, b, s, "new") // a message reaches b, where the old value stays fresh
-}
-
 // overtakenFill removes the key, at either instance, while a fill of it is under way.
 func overtakenFill(t *testing.T, a, b cache.Cache, remove removal) {
 	for _, at := range []cache.Cache{a, b} {

@@ -8,11 +8,11 @@ package memory
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
 	"github.com/maypok86/otter/v2"
-	"golang.org/x/sync/singleflight"
 
 	"siteapi/integrations/cache"
 )
@@ -28,12 +28,10 @@ const (
 
 // Cache is the cache of one process. Create it with New.
 type Cache struct {
-	entries   *otter.Cache[string, *record]
-	loads     singleflight.Group
-	refreshes cache.Refreshes
+	entries *otter.Cache[string, *record]
 
-	mu       sync.Mutex           // held while an entry is stored or removed
-	inFlight map[string]*inFlight // the fills that may store their values, by key
+	mu    sync.Mutex       // held while an entry is stored or removed
+	loads map[string]*load // those that may store their values, by key
 }
 
 // record is an entry with its lifetime.
@@ -45,13 +43,17 @@ type record struct {
 
 func (r *record) fresh() bool { return time.Now().Before(r.until) }
 
-// inFlight identifies one fill in progress.
-type inFlight struct{ key string }
+// load is a fill under way.
+type load struct {
+	done  chan struct{} // closed when the fields below are set
+	entry cache.Entry
+	err   error
+}
 
 // New returns an empty cache.
 func New() *Cache {
 	return &Cache{
-		inFlight: map[string]*inFlight{},
+		loads: map[string]*load{},
 		entries: otter.Must(&otter.Options[string, *record]{
 			MaximumWeight: maxBytes,
 			Weigher: func(key string, r *record) uint32 {
@@ -66,61 +68,50 @@ func New() *Cache {
 
 // Get implements [cache.Cache].
 func (c *Cache) Get(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
-	r, ok := c.entries.GetIfPresent(key)
-	if !ok {
-		return c.load(ctx, key, fill)
+	if entry, fresh := c.Peek(ctx, key); fresh {
+		return entry, nil
 	}
 
-	if !r.fresh() {
-		c.refreshes.Start(key, func() error {
-			_, err := c.fill(ctx, key, fill)
-			return err
-		})
+	c.mu.Lock()
+	r, stored := c.entries.GetIfPresent(key)
+	l := c.loads[key]
+	if l == nil && (!stored || !r.fresh()) {
+		l = &load{done: make(chan struct{})}
+		c.loads[key] = l
+		go c.run(ctx, key, fill, l, stored)
 	}
+	c.mu.Unlock()
 
-	return r.Entry, nil
-}
-
-// load fills a missing entry once for all concurrent callers.
-func (c *Cache) load(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
-	loaded := c.loads.DoChan(key, func() (any, error) {
-		if r, ok := c.entries.GetIfPresent(key); ok {
-			return r.Entry, nil
-		}
-		return c.fill(ctx, key, fill)
-	})
-
+	if stored {
+		return r.Entry, nil
+	}
 	select {
-	case result := <-loaded:
-		entry, _ := result.Val.(cache.Entry)
-		return entry, result.Err
+	case <-l.done:
+		return l.entry, l.err
 	case <-ctx.Done():
 		return cache.Entry{}, context.Cause(ctx)
 	}
 }
 
-// fill runs a fill and stores its value unless the key was removed meanwhile.
-func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
-	current := &inFlight{key}
-
-	c.mu.Lock()
-	c.inFlight[key] = current
-	c.mu.Unlock()
-
-	entry, life, err := cache.Run(ctx, fill)
+// run fills, and stores the value unless the key was removed meanwhile.
+func (c *Cache) run(ctx context.Context, key string, fill cache.Fill, l *load, refresh bool) {
+	var life cache.Lifetime
+	l.entry, life, l.err = cache.Run(ctx, fill)
+	if refresh && l.err != nil {
+		time.Sleep(cache.RetryPause) // until then there is no other refresh
+	}
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.inFlight[key] != current {
-		entry.Overtaken = true
-		return entry, err
+	defer close(l.done)
+	if c.loads[key] != l {
+		l.entry.Overtaken = true
+		return
 	}
-
-	delete(c.inFlight, key)
-	if err == nil {
-		c.entries.Set(key, &record{entry, life, entry.StoredAt.Add(life.Fresh)})
+	delete(c.loads, key)
+	if l.err == nil {
+		c.entries.Set(key, &record{l.entry, life, l.entry.StoredAt.Add(life.Fresh)})
 	}
-	return entry, err
 }
 
 // Peek implements [cache.Cache].
@@ -136,31 +127,18 @@ func (c *Cache) Peek(_ context.Context, key string) (cache.Entry, bool) {
 func (c *Cache) Invalidate(_ context.Context, keys ...string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-
 	for _, key := range keys {
-		c.forget(key)
+		delete(c.loads, key)
 		c.entries.Invalidate(key)
 	}
 	return nil
-}
-
-// forget makes a fill in progress discard its value, so that it answers no later reads.
-// The caller holds the lock.
-func (c *Cache) forget(key string) {
-	delete(c.inFlight, key)
-	c.loads.Forget(key)
 }
 
 // Clear implements [cache.Cache]. It never fails.
 func (c *Cache) Clear(_ context.Context, pattern cache.Pattern) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-
-	for key := range c.inFlight {
-		if pattern.Match(key) {
-			c.forget(key)
-		}
-	}
+	maps.DeleteFunc(c.loads, func(key string, _ *load) bool { return pattern.Match(key) })
 
 	cleared := 0
 	for key := range c.entries.Keys() {

@@ -13,7 +13,8 @@ import (
 )
 
 // record is an entry as it is stored at the server: two times in milliseconds and the
-// revision, each followed by a space, and then the value.
+// revision, each followed by a space, and then the value. One without times is the claim of an
+// instance that fills the key, with a token for its revision.
 type record struct {
 	cache.Entry
 	until time.Time // the end of its freshness
@@ -28,27 +29,27 @@ func (r record) times() string {
 
 func encode(r record) string { return r.times() + r.Revision + " " + string(r.Value) }
 
-func decode(m *valkey.ValkeyMessage) (record, error) {
+// decode returns the record of a reply, or false if the reply is a claim.
+func decode(m *valkey.ValkeyMessage) (r record, found bool, err error) {
 	text, err := m.ToString()
 	if err != nil {
-		return record{}, err
+		return record{}, false, err
 	}
 	fields := strings.SplitN(text, " ", 4)
 	if len(fields) < 4 {
-		return record{}, errors.New("the server holds something that is not an entry")
+		return record{}, false, errors.New("the server holds something that is not an entry")
 	}
 
-	bytes, err := m.AsBytes() // the same memory as text: large values are not copied
 	storedAt, storedErr := strconv.ParseInt(fields[0], 10, 64)
 	until, untilErr := strconv.ParseInt(fields[1], 10, 64)
-	if err := errors.Join(err, storedErr, untilErr); err != nil {
-		return record{}, fmt.Errorf("reading an entry: %w", err)
+	bytes, err := m.AsBytes() // the same memory as text: large values are not copied
+	r = record{
+		Entry: cache.Entry{
+			Value:    bytes[len(text)-len(fields[3]):],
+			Revision: fields[2],
+			StoredAt: time.UnixMilli(storedAt),
+		},
+		until: time.UnixMilli(until),
 	}
-
-	entry := cache.Entry{
-		Value:    bytes[len(text)-len(fields[3]):],
-		Revision: fields[2],
-		StoredAt: time.UnixMilli(storedAt),
-	}
-	return record{entry, time.UnixMilli(until)}, nil
+	return r, !r.until.IsZero(), errors.Join(err, storedErr, untilErr)
 }

@@ -2,20 +2,18 @@ package valkey
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	"siteapi/integrations/cache"
+	"siteapi/integrations/valkeyconn"
 )
 
-const (
-	countLimit = 500 * time.Millisecond // longest time of one count of the entries
-	countPause = 20                     // a count is followed by a pause of so many times its length
-)
+// countLimit is the longest time of one count of the entries.
+const countLimit = 500 * time.Millisecond
 
 // count is the latest number of entries. Counting walks over all keys of the database,
-// also those of other services, so its pace does not depend on how often it is asked for.
+// also those of other services, so it is done once a second, however often it is asked for.
 type count struct {
 	mu   sync.Mutex
 	size int
@@ -24,45 +22,38 @@ type count struct {
 
 // Ping implements [cache.Cache].
 func (c *Cache) Ping(context.Context) error {
-	client, away := c.conn.Client()
-	if away != nil {
-		return fmt.Errorf("asking the cache: %w: %w", cache.ErrUnavailable, away)
+	client, err := c.client()
+	if err != nil {
+		return err
 	}
-	return c.failed("asking the cache", client.Do(context.Background(), client.B().Ping().Build()).Error())
+	return c.failed(client.Do(context.Background(), client.B().Ping().Build()).Error())
 }
 
 // Stats implements [cache.Cache].
 func (c *Cache) Stats(ctx context.Context) cache.Stats {
 	stats := cache.Stats{Type: "valkey", Available: c.Ping(ctx) == nil}
-	if stats.Available {
-		stats.Size = c.size()
+	if client, err := c.client(); stats.Available && err == nil {
+		stats.Size = c.size(client)
 	}
 	return stats
 }
 
 // size returns the number of entries. If a count takes too long, the result is the
 // earlier number, or what was counted so far if that is more.
-func (c *Cache) size() int {
+func (c *Cache) size(client *valkeyconn.Client) int {
 	c.counted.mu.Lock()
 	defer c.counted.mu.Unlock()
-
-	began := time.Now()
-	if began.Before(c.counted.next) {
+	if time.Now().Before(c.counted.next) {
 		return c.counted.size
 	}
 
 	ctx, cancel := context.WithTimeout(context.Background(), countLimit)
 	defer cancel()
 
-	size := 0
-	err := c.walk(ctx, "counting", c.entryName(""), func(keys []string) error {
-		size += len(keys)
-		return nil
-	})
-	if err == nil || size > c.counted.size {
-		c.counted.size = size
+	names, err := scan(ctx, client, c.name(client, ""))
+	if err == nil || len(names) > c.counted.size {
+		c.counted.size = len(names)
 	}
-
-	c.counted.next = began.Add(max(time.Second, countPause*time.Since(began)))
+	c.counted.next = time.Now().Add(time.Second)
 	return c.counted.size
 }

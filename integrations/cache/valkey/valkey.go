@@ -3,24 +3,28 @@
 // that it changed, so a hot read costs no round trip and an invalidation anywhere is seen
 // everywhere within milliseconds.
 //
-// One instance fills a missing key: the one that holds the key's lease. It may store only
-// while the lease holds its token, and an invalidation removes the lease.
+// One instance fills a missing key: the one whose claim stands in the place of the entry. It
+// may store only while the claim is there, and an invalidation removes that like an entry. An
+// entry that is no longer fresh is refreshed by each instance, and replaced by the first.
 //
 // While the server is away each instance fills for itself and keeps the value for
 // [AwayFresh]; Invalidate and Clear return [cache.ErrUnavailable].
 //
 // A server that crashed may come back with entries that were removed, and so may the
-// replica of a primary that died. So a connection is used only after [DropRestored].
+// replica of a primary that died. So the names of keys have the run of the server: what
+// another run left is not read, and expires.
 //
 // Known limits: instances that lost sight of the server notice within a second, and may
-// answer from their copies until then. Counting, clearing and the first connection after a
-// start of the server walk over all keys of the database.
+// answer from their copies until then. Counting and clearing walk over all keys of the
+// database.
 package valkey
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/valkey-io/valkey-go"
@@ -37,12 +41,11 @@ const AwayFresh = time.Second
 
 // Cache is a cache shared through a server. Create it with New.
 type Cache struct {
-	conn      *valkeyconn.Conn
-	prefix    string        // the beginning of all key names at the server
-	alone     *memory.Cache // used while the server is away
-	loads     singleflight.Group
-	refreshes cache.Refreshes
-	counted   count
+	conn    *valkeyconn.Conn
+	prefix  string        // the beginning of all key names at the server
+	alone   *memory.Cache // used while the server is away
+	loads   singleflight.Group
+	counted count
 }
 
 // New returns a cache whose keys at the server begin with prefix.
@@ -50,9 +53,27 @@ func New(conn *valkeyconn.Conn, prefix string) *Cache {
 	return &Cache{conn: conn, prefix: prefix, alone: memory.New()}
 }
 
-// entryName and leaseName return the names of the keys at the server.
-func (c *Cache) entryName(key string) string { return c.prefix + "entry:" + key }
-func (c *Cache) leaseName(key string) string { return c.prefix + "lease:" + key }
+// name returns the name of a key at the server.
+func (c *Cache) name(client *valkeyconn.Client, key string) string {
+	return c.prefix + "entry:" + client.Run + ":" + key
+}
+
+// client returns the client unless the server is away.
+func (c *Cache) client() (*valkeyconn.Client, error) {
+	client, away := c.conn.Client()
+	if away != nil {
+		return nil, fmt.Errorf("%w: %w", cache.ErrUnavailable, away)
+	}
+	return client, nil
+}
+
+// failed translates the error of a command, if there is one.
+func (c *Cache) failed(err error) error {
+	if err == nil || errors.Is(err, cache.ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", cache.ErrUnavailable, c.conn.Failed(err))
+}
 
 // Get implements [cache.Cache]. It never returns [cache.ErrUnavailable].
 func (c *Cache) Get(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
@@ -63,9 +84,12 @@ func (c *Cache) Get(ctx context.Context, key string, fill cache.Fill) (cache.Ent
 	case !found:
 		return c.load(ctx, key, fill)
 	case !r.fresh():
-		c.refreshes.Start(key, func() error {
-			_, err := c.fill(ctx, key, fill, r.times())
-			return err
+		c.loads.DoChan("refresh of "+key, func() (any, error) {
+			entry, err := c.store(ctx, key, fill, r.times())
+			if err != nil {
+				time.Sleep(cache.RetryPause)
+			}
+			return entry, err
 		})
 	}
 
@@ -95,119 +119,102 @@ func (c *Cache) Peek(ctx context.Context, key string) (cache.Entry, bool) {
 	return r.Entry, true
 }
 
+// copiesLife bounds the life of the client's copies. The server usually
+// invalidates them earlier.
+const copiesLife = time.Hour
+
 // read returns the record under key if there is one, preferably from the client's copy.
 func (c *Cache) read(key string) (r record, found bool, err error) {
-	client, away := c.conn.Client()
-	if away != nil {
-		return record{}, false, away
+	client, err := c.client()
+	if err != nil {
+		return record{}, false, err
 	}
 
 	// Other requests may wait for the same reply, so it must not end with the first one.
 	reply, err := client.
-		DoCache(context.Background(), client.B().Get().Key(c.entryName(key)).Cache(), copiesLife).
+		DoCache(context.Background(), client.B().Get().Key(c.name(client, key)).Cache(), copiesLife).
 		ToMessage()
 	if valkey.IsValkeyNil(err) {
 		return record{}, false, nil
 	}
 	if err != nil {
-		return record{}, false, c.failed("reading the cache", err)
+		return record{}, false, c.failed(err)
 	}
-
-	r, err = decode(&reply)
-	return r, err == nil, err
-}
-
-// copiesLife bounds the life of the client's copies. The server usually
-// invalidates them earlier.
-const copiesLife = time.Hour
-
-// failed translates the error of a command, if there is one.
-func (c *Cache) failed(op string, err error) error {
-	if err == nil || errors.Is(err, cache.ErrUnavailable) {
-		return err
-	}
-	return fmt.Errorf("%s: %w: %w", op, cache.ErrUnavailable, c.conn.Failed(err))
+	return decode(&reply)
 }
 
 // Invalidate implements [cache.Cache].
 func (c *Cache) Invalidate(ctx context.Context, keys ...string) error {
-	_, err := c.remove("invalidating", keys)
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, key := range keys {
+		names = append(names, c.name(client, key))
+	}
+
+	_, err = c.remove(client, names)
+	for _, key := range keys {
+		c.loads.Forget(key) // a fill under way must not answer later reads
+	}
 	return errors.Join(err, c.alone.Invalidate(ctx, keys...))
 }
 
-// remove removes leases and entries and returns the number of entries. The lease
-// goes first: a fill under way either finds it gone, or has stored the entry
-// that is removed next.
-func (c *Cache) remove(op string, keys []string) (int, error) {
-	client, away := c.conn.Client()
-	if away != nil {
-		return 0, fmt.Errorf("%s: %w: %w", op, cache.ErrUnavailable, away)
-	}
-
-	commands := make(valkey.Commands, 0, 2*len(keys)+1)
-	for _, key := range keys {
-		commands = append(commands,
-			client.B().Unlink().Key(c.leaseName(key)).Build(),
-			client.B().Unlink().Key(c.entryName(key)).Build())
+// remove removes entries and claims, and returns their number.
+func (c *Cache) remove(client *valkeyconn.Client, names []string) (int, error) {
+	if len(names) == 0 {
+		return 0, nil
 	}
 
 	// The server pushes our own changes after their replies. The reply to the ping comes
 	// last, when all pushes have arrived.
-	commands = append(commands, client.B().Ping().Build())
-
-	removed := 0
-	for i, reply := range client.DoMulti(context.Background(), commands...) {
-		if err := reply.Error(); err != nil {
-			return removed, c.failed(op, err)
-		}
-		if n, err := reply.AsInt64(); err == nil && i%2 == 1 {
-			removed += int(n)
-		}
-	}
-
-	// The value of a fill under way is not stored, and must not answer
-	// later reads either.
-	for _, key := range keys {
-		c.loads.Forget(key)
-	}
-
-	return removed, nil
+	replies := client.DoMulti(context.Background(),
+		client.B().Unlink().Key(names...).Build(), client.B().Ping().Build())
+	removed, err := replies[0].AsInt64()
+	return int(removed), c.failed(errors.Join(err, replies[1].Error()))
 }
 
-// Clear implements [cache.Cache]. Entries stored while it runs may stay.
-func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (int, error) {
-	cleared := 0
+// Clear implements [cache.Cache]. Entries stored while it runs may stay. What another run of
+// the server left is removed, too.
+func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (cleared int, err error) {
+	client, err := c.client()
+	if err != nil {
+		return 0, err
+	}
+	entries := c.prefix + "entry:"
+	names, err := scan(ctx, client, entries)
+	if err != nil {
+		return 0, c.failed(err)
+	}
 
-	// Leases are removed first, so that no earlier fill stores its value after the scan.
-	for _, name := range []func(string) string{c.leaseName, c.entryName} {
-		err := c.walk(ctx, "clearing", name(""), func(keys []string) error {
-			matching := keys[:0]
-			for _, key := range keys {
-				if pattern.Match(key) {
-					matching = append(matching, key)
-				}
-			}
-
-			n, err := c.remove("clearing", matching)
-			cleared += n
-			return err
-		})
+	matching := slices.DeleteFunc(names, func(name string) bool {
+		_, key, _ := strings.Cut(strings.TrimPrefix(name, entries), ":")
+		return !pattern.Match(key)
+	})
+	for batch := range slices.Chunk(matching, 1000) {
+		n, err := c.remove(client, batch)
+		cleared += n
 		if err != nil {
 			return cleared, err
 		}
 	}
-
-	_, err := c.alone.Clear(ctx, pattern)
+	for _, name := range matching {
+		c.loads.Forget(strings.TrimPrefix(name, c.name(client, "")))
+	}
+	_, err = c.alone.Clear(ctx, pattern)
 	return cleared, err
 }
 
-// walk calls found with the keys whose names begin with a prefix, in batches.
-func (c *Cache) walk(ctx context.Context, op, prefix string, found func(keys []string) error) error {
-	client, away := c.conn.Client()
-	if away != nil {
-		return fmt.Errorf("%s: %w: %w", op, cache.ErrUnavailable, away)
-	}
-	return c.failed(op, scan(ctx, client, prefix, found))
+// scan returns the names that begin with a prefix, each once. After an error it returns those
+// that it has found so far.
+func scan(ctx context.Context, client *valkeyconn.Client, prefix string) ([]string, error) {
+	found := valkey.NewScanner(func(cursor uint64) (valkey.ScanEntry, error) {
+		step := client.B().Scan().Cursor(cursor).Match(cache.Escape(prefix) + "*").Count(1000).Build()
+		return client.Do(ctx, step).AsScanEntry()
+	})
+	names := slices.Compact(slices.Sorted(found.Iter()))
+	return names, found.Err()
 }
 
 // Close implements [cache.Cache]. It closes the connection, too.

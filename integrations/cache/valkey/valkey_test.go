@@ -15,7 +15,7 @@ import (
 // open returns a cache under a prefix of a server.
 func open(t *testing.T, url, prefix string) *valkey.Cache {
 	t.Helper()
-	conn, err := valkeyconn.Open(t.Context(), url, valkey.DropRestored(prefix), func(bool, error) {})
+	conn, err := valkeyconn.Open(t.Context(), url, func(bool, error) {})
 	if err != nil {
 		t.Fatal(err)
 	}

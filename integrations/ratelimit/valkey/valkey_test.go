@@ -15,7 +15,7 @@ import (
 
 func open(t *testing.T, server *valkeyserver.Server, prefix string) *valkey.Limiter {
 	t.Helper()
-	conn, err := valkeyconn.Open(t.Context(), server.URL(), nil, func(bool, error) {})
+	conn, err := valkeyconn.Open(t.Context(), server.URL(), func(bool, error) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -177,7 +177,7 @@ func openCache(
 		return memory.New(), nil, nil
 	}
 
-	conn, err := valkeyconn.Open(ctx, s.CacheURL.String(), valkey.DropRestored(s.CachePrefix), func(up bool, err error) {
+	conn, err := valkeyconn.Open(ctx, s.CacheURL.String(), func(up bool, err error) {
 		if up {
 			log.Info().Msg("connected to the cache server")
 			return
