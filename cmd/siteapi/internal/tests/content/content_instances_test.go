@@ -2,11 +2,8 @@ package content
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/apptest"
@@ -47,29 +44,6 @@ func TestFallbackCopyOfWhatWasServed(t *testing.T) {
 
 	_ = b.End(9)
 	serves(apptest.Launch(t, dir, env...), "first title")
-}
-
-// TestContentFileOfARestart changes the content file while the service is stopped. The cache
-// still holds the content from before.
-func TestContentFileOfARestart(t *testing.T) {
-	t.Parallel()
-	valkey, dir := valkeyserver.Start(t), t.TempDir()
-	path := filepath.Join(dir, "own.json")
-	write := func(title string) {
-		text := fmt.Sprintf(`[{"_id":"h","_type":"heroSection","language":"es","title":%q}]`, title)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	env := []string{"CACHE_URL=" + valkey.URL(), "CMS_FILE=" + path, "CONTENT_TTL=1d"}
-
-	write("first title")
-	first := apptest.Launch(t, dir, env...)
-	first.Shows("first title")
-	_ = first.End(syscall.SIGTERM)
-
-	write("second title")
-	apptest.Launch(t, dir, env...).Shows("second title")
 }
 
 // TestWebhooksAtEitherInstance publishes through webhooks at one or the other of two
