@@ -82,7 +82,7 @@ func (e *editor) troubles(ctx context.Context, t *trial) (took []time.Duration) 
 		e.cms.CutStreams()
 	}
 
-	// Each instance is killed once, so that the one that follows the stream is, too.
+	// Each instance is killed once.
 	both := e.instances
 	for i, s := range both {
 		s.Stop(syscall.SIGKILL)
