@@ -31,7 +31,6 @@ import (
 	"siteapi/resolvers/executor"
 	"siteapi/resolvers/quotes"
 	"siteapi/rest"
-	"siteapi/schema"
 	"siteapi/schema/exec"
 	"siteapi/schema/operations"
 )
@@ -45,8 +44,6 @@ func serve(ctx context.Context, role, dir string) {
 	switch role {
 	case "page":
 		h = barePage(harness.Must(os.ReadFile(filepath.Join(dir, pageFile))))
-	case "estimate":
-		h = bareEstimate(harness.Must(os.ReadFile(filepath.Join(dir, pageFile))))
 	case "json":
 		h = bareTrack(func(trackState) {})
 	case "track":
@@ -90,26 +87,6 @@ func writeJSON(w http.ResponseWriter, text []byte) {
 	_, _ = w.Write(text)
 }
 
-// bareEstimate decodes a request, and encodes an answer that it decoded before.
-func bareEstimate(page []byte) http.Handler {
-	var answer schema.QuoteEstimate
-	harness.Check(json.Unmarshal(page, &answer))
-
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var request struct {
-			Selections schema.EstimateSelectionsInput `json:"selections"`
-			Locale     schema.Locale                  `json:"locale"`
-		}
-		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-
-		text, _ := json.Marshal(answer)
-		writeJSON(w, text)
-	})
-}
-
 // trackState is the body of a track request, decoded without a schema.
 type trackState struct {
 	SessionID  string               `json:"sessionId"`
@@ -133,14 +110,6 @@ func bareTrack(put func(trackState)) http.Handler {
 	})
 }
 
-// table and upsert are the SQL of a service written by hand.
-const (
-	table = `CREATE TABLE visits (id TEXT PRIMARY KEY NOT NULL, state TEXT NOT NULL,
-  first_seen INTEGER NOT NULL, last_seen INTEGER NOT NULL, visits INTEGER NOT NULL)`
-	upsert = `INSERT INTO visits VALUES ($1, $2, $3, $3, 1) ON CONFLICT (id) DO UPDATE SET
-  state = excluded.state, last_seen = excluded.last_seen, visits = visits + 1`
-)
-
 // visit is one state on its way to the group commit.
 type visit struct {
 	session, state string
@@ -154,8 +123,10 @@ func groupCommit(ctx context.Context, path string) func(trackState) {
 	db := harness.Must(sql.Open("sqlite",
 		"file:"+path+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"))
 	db.SetMaxOpenConns(1)
-	harness.Must(db.ExecContext(ctx, table))
-	stmt := harness.Must(db.PrepareContext(ctx, upsert))
+	harness.Must(db.ExecContext(ctx, `CREATE TABLE visits (id TEXT PRIMARY KEY NOT NULL, state TEXT NOT NULL,
+  first_seen INTEGER NOT NULL, last_seen INTEGER NOT NULL, visits INTEGER NOT NULL)`))
+	stmt := harness.Must(db.PrepareContext(ctx, `INSERT INTO visits VALUES ($1, $2, $3, $3, 1)
+  ON CONFLICT (id) DO UPDATE SET state = excluded.state, last_seen = excluded.last_seen, visits = visits + 1`))
 
 	queue := make(chan visit, 1024)
 	go func() {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -20,11 +19,8 @@ import (
 	"siteapi/integrations/store/sqlite"
 )
 
-// Sizes of the database that the inbox is measured on.
-const (
-	stored     = 100_000 // leads, and as many sessions
-	freshLeads = 200     // leads that are submitted to the service itself
-)
+// stored is the number of leads, and of sessions, that the inbox is measured on.
+const stored = 100_000
 
 // people makes visitors who differ in what leads are selected, searched and counted by.
 type people struct{ *rand.Rand }
@@ -73,15 +69,6 @@ func (p people) lead(n int) lead.Lead {
 	}
 	l.FirstAttribution = l.Attribution
 	return l
-}
-
-// submitLeads submits leads to the service itself, which delivers them.
-func submitLeads(ctx context.Context, base string) {
-	p := people{rand.New(rand.NewPCG(1, 1))}
-	for n := range freshLeads {
-		body := harness.Must(json.Marshal(p.lead(n)))
-		ask(ctx, base, post("/api/quote/submit", string(body)))
-	}
 }
 
 // worked makes operators have worked on the leads.

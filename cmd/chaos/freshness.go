@@ -47,7 +47,7 @@ func freshness(ctx context.Context, t *trial) string {
 	sleep(ctx, 2*time.Second) // until they follow the stream
 
 	calm := slices.Sorted(slices.Values(e.publish(ctx, t.times(300, 60), 40*time.Millisecond)))
-	p95 := calm[len(calm)*95/100].Round(time.Millisecond)
+	p95 := calm[len(calm)*95/100]
 
 	worst := slices.Max(e.troubles(ctx, t)).Round(time.Millisecond)
 	summary := fmt.Sprintf("%d changes, none missed; while connected p95 %v, with a stream that fails %v at most",

@@ -82,18 +82,17 @@ func run(ctx context.Context) {
 
 		t.dir = filepath.Join(dir, name)
 
-		began, result, summary := time.Now(), "passed", ""
-		err := harness.Run(func() { summary = scenario(ctx, &t) })
+		began, summary := time.Now(), ""
+		err := harness.Run(func() { summary = "passed: " + scenario(ctx, &t) })
 		switch {
-		case err == nil:
 		case errors.Is(err, errNotRun) && os.Getenv("SITEAPI_TEST_SERVICES") != "required":
-			result, summary = "left out", err.Error()
-		default:
-			result, summary = "FAILED", err.Error()
+			summary = "left out: " + err.Error()
+		case err != nil:
+			summary = "FAILED: " + err.Error()
 			failed = append(failed, name)
 		}
 
-		fmt.Printf("%-9s  %s  %v  %s\n", name, result, time.Since(began).Round(time.Second), summary)
+		fmt.Printf("%-9s  %v  %s\n", name, time.Since(began).Round(time.Second), summary)
 		harness.Check(ctx.Err())
 	}
 	if failed != nil {

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -52,7 +51,7 @@ func play(ctx context.Context) {
 		harness.Check(json.Unmarshal(answer, &submitted))
 
 		pdf := send(ctx, http.MethodGet, s.Base+submitted.PdfURL, "", "")
-		harness.Check(os.WriteFile(filepath.Join(dir, "quote-"+locale+".pdf"), pdf, 0o600))
+		harness.Check(os.WriteFile(dir+"/quote-"+locale+".pdf", pdf, 0o600))
 	}
 
 	fmt.Println("\n== An editor changes a title, and the CMS calls the webhook")
