@@ -21,7 +21,7 @@ import (
 type Message struct {
 	// ID is the Message-ID without its angle brackets. A mail that is sent again has the same one.
 	ID string
-	// Name tells the mails of the service apart, in file names. It begins with the id of the lead.
+	// Name distinguishes the mails of the service, in file names. It begins with the id of the lead.
 	Name string
 	Date time.Time
 

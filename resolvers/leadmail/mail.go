@@ -82,13 +82,13 @@ func (s *Service) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 	return err
 }
 
-// SendSalesMail tells sales of a lead, each recipient by a mail of its own. It is
+// SendSalesMail notifies sales of a lead, each recipient by a mail of its own. It is
 // rejected only if all are. Those that got it before are left out.
 func (s *Service) SendSalesMail(ctx context.Context, t *queue.Try) error {
 	if s.Sender == nil {
 		return &upstream.Error{
 			System: "mail",
-			Op:     "telling sales",
+			Op:     "notifying sales",
 			Kind:   upstream.Rejected,
 			Detail: NoMailServer,
 		}

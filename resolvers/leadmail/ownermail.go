@@ -19,13 +19,13 @@ import (
 	"siteapi/schema"
 )
 
-// tellTime is how long it may take to store that an owner is to be told.
-const tellTime = 5 * time.Second
+// notifyTimeout is how long it may take to store that an owner is to be notified.
+const notifyTimeout = 5 * time.Second
 
-// TellOwner has an operator told by mail of leads that another one gave to it, even if the
-// time of the request ended with the assignment. A failure is logged, and changes nothing
+// NotifyOwner has a mail sent to an operator about leads that another one assigned to it, even
+// if the time of the request ended with the assignment. A failure is logged, and changes nothing
 // about the assignment.
-func (s *Service) TellOwner(ctx context.Context, owner string, leadIDs []string) {
+func (s *Service) NotifyOwner(ctx context.Context, owner string, leadIDs []string) {
 	caller := schema.CallerFrom(ctx).Operator
 	toOneself := owner == caller.Email || // or the subject is the address
 		strings.EqualFold(owner, strings.TrimPrefix(caller.Actor, schema.AccountPrefix))
@@ -33,11 +33,11 @@ func (s *Service) TellOwner(ctx context.Context, owner string, leadIDs []string)
 		return
 	}
 
-	telling, done := context.WithTimeout(context.WithoutCancel(ctx), tellTime)
+	storing, done := context.WithTimeout(context.WithoutCancel(ctx), notifyTimeout)
 	defer done()
-	key, err := s.Claims.HashKey(telling)
+	key, err := s.Claims.HashKey(storing)
 	if err == nil {
-		err = s.Queue.TellOwner(telling, ownerHash(key, owner), leadIDs)
+		err = s.Queue.TellOwner(storing, ownerHash(key, owner), leadIDs)
 	}
 	if err != nil {
 		s.Log.Warn().Ctx(ctx).Err(err).Msg("an owner gets no mail")
@@ -48,8 +48,8 @@ func (s *Service) TellOwner(ctx context.Context, owner string, leadIDs []string)
 // mail may wait while the settings change.
 func ownerHash(key []byte, owner string) string { return hash(key, "owner", mailbox.Key(owner)) }
 
-// SendOwnerMail tells an operator which leads it was given. Those that were erased, or given
-// to another one, are left out. The mail holds no contact data.
+// SendOwnerMail sends an operator the references of leads that were assigned to it. Those that
+// were erased, or assigned to another one since, are left out. The mail holds no contact data.
 func (s *Service) SendOwnerMail(ctx context.Context, m queue.OwnerMail) error {
 	key, err := s.Claims.HashKey(ctx)
 	if err != nil {

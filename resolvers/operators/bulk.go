@@ -142,6 +142,6 @@ func (r *Resolver) AssignLeads(ctx context.Context, ids []string, owner string) 
 	owner = crm.Address(owner)
 	var given []string
 	sum, err := r.eachLead(ctx, "assignLeads", ids, r.assign(ctx, owner, &given))
-	r.Mails.TellOwner(ctx, owner, given)
+	r.Mails.NotifyOwner(ctx, owner, given)
 	return sum, err
 }

@@ -94,7 +94,7 @@ func (r *Resolver) AssignLead(ctx context.Context, id, owner string) (*schema.Le
 	owner = crm.Address(owner)
 	var given []string
 	l, err := r.changeLead(ctx, "assignLead", id, r.assign(ctx, owner, &given))
-	r.Mails.TellOwner(ctx, owner, given)
+	r.Mails.NotifyOwner(ctx, owner, given)
 	return l, err
 }
 

@@ -49,8 +49,8 @@ type Deps struct {
 	TimeZone *time.Location // of the date that is printed
 	Log      zerolog.Logger
 
-	// ObserveDatabase is told of each operation of the database that a visitor waited for,
-	// and when it began.
+	// ObserveDatabase is called after each operation of the database that a visitor waited for,
+	// with the time when it began.
 	ObserveDatabase func(operation string, began time.Time, err error)
 }
 

@@ -7,7 +7,7 @@ import (
 	"siteapi/integrations/pdf"
 )
 
-// Assigned returns the mail that tells an operator which leads it was given, by their
+// Assigned returns the mail that names the leads that were assigned to an operator, by their
 // references. Inbox is the address where they are found; empty: the mail has the references
 // only. Of the document it uses the language and the company.
 func Assigned(d *pdf.Document, references []string, inbox string) (mail.Message, error) {

@@ -11,7 +11,7 @@ import (
 	"siteapi/integrations/pdf"
 )
 
-// Sales returns the mail that tells sales of a lead. Inbox is the address of the lead in the
+// Sales returns the mail that notifies sales of a lead. Inbox is the address of the lead in the
 // inbox; empty: the mail has the reference only.
 func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 	l, err := newLetter(d)

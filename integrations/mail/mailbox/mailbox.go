@@ -1,4 +1,4 @@
-// Package mailbox tells which spellings of an e-mail address reach one mailbox.
+// Package mailbox decides which spellings of an e-mail address reach one mailbox.
 package mailbox
 
 import (

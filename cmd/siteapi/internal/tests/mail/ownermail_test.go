@@ -97,7 +97,7 @@ func TestOwnerMail(t *testing.T) {
 		Claims:   s.App.Data.Tables,
 		Queue:    s.App.Data.Queue,
 	})
-	mails.TellOwner(over, "over@lumen.test", []string{three})
+	mails.NotifyOwner(over, "over@lumen.test", []string{three})
 	apptest.Eventually(t, "the owner is told all the same", func() bool { return len(apptest.MailsTo(server, "over@lumen.test")) == 1 })
 
 	for _, address := range []string{"someone@lumen.test", "gone@lumen.test"} {
