@@ -82,64 +82,6 @@ test("a visitor chooses, corrects, submits through a 503 and a lost answer, and 
   assert.deepEqual([reached.VISITED, reached.SUBMITTED, submissions], [3, 3, 3], "three sessions with one lead each");
 });
 
-test("the logo in the PDF is the one that the browser draws", async () => {
-  const { data } = await ask("/graphql", { query: `{ SiteSettings(id: "siteSettings") { logo { asset { url } } } }` });
-  const { pdfUrl } = await ask("/api/quote/submit", {
-    sessionId: "logo",
-    contact: { firstName: "Ana", lastName: "Pop", email: "logo@example.com" },
-    selections: { projectType: "web-app" },
-    estimate: { min: 12000, max: 16200, currency: "EUR" },
-  });
-  const file = join(service.folder, "quote.pdf");
-  await writeFile(file, Buffer.from(await (await fetch(new URL(pdfUrl, service.base))).arrayBuffer()));
-  await promisify(execFile)("pdfimages", ["-png", file, join(service.folder, "logo")]);
-  const png = await readFile(join(service.folder, "logo-000.png"), "base64");
-  const page = await browser.context.newPage();
-  const difference = await page.evaluate(compareLogos, [data.SiteSettings.logo.asset.url, `data:image/png;base64,${png}`]);
-  assert.ok(difference < 3, `the pixels differ by ${difference} of 255 on average`);
-  await page.close();
-});
-
-async function ask(path, body) {
-  const answer = await fetch(service.base + path, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  assert.equal(answer.status, 200, path);
-  return answer.json();
-}
-
-/** Runs in the browser: draws a logo with the margin cut off, as the PDF has it, and returns how far the pixels differ. */
-async function compareLogos([original, printed]) {
-  const load = async (src) => {
-    const image = Object.assign(new Image(), { src });
-    await image.decode();
-    return image;
-  };
-  const draw = (image, width, height, ...part) => {
-    const context = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d");
-    context.fillStyle = "white";
-    context.fillRect(0, 0, width, height);
-    context.imageSmoothingQuality = "high";
-    context.drawImage(image, ...part, 0, 0, width, height);
-    return context;
-  };
-  const svg = await load(original);
-  const large = draw(svg, 4 * svg.width, 4 * svg.height);
-  const { data, width } = large.getImageData(0, 0, 4 * svg.width, 4 * svg.height);
-  let [left, top, right, bottom] = [Infinity, Infinity, 0, 0];
-  for (let i = 0; i < data.length; i += 4) {
-    if (Math.min(data[i], data[i + 1], data[i + 2]) >= 244) continue;
-    const [x, y] = [(i / 4) % width, Math.floor(i / 4 / width)];
-    [left, top, right, bottom] = [Math.min(left, x), Math.min(top, y), Math.max(right, x + 1), Math.max(bottom, y + 1)];
-  }
-  const logo = await load(printed);
-  const want = draw(large.canvas, logo.width, logo.height, left, top, right - left, bottom - top);
-  const [a, b] = [want, draw(logo, logo.width, logo.height)].map((c) => c.getImageData(0, 0, logo.width, logo.height).data);
-  return a.reduce((sum, value, i) => sum + Math.abs(value - b[i]), 0) / a.length;
-}
-
 async function visit(locale, says) {
   const { page, faults } = await open(`/calculator?lang=${locale}`);
   const tracked = page.waitForResponse("**/api/quote/track");
