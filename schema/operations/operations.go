@@ -6,9 +6,11 @@ package operations
 
 import (
 	"embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -184,40 +186,20 @@ func (o *Operation) directives() error {
 	}
 
 	o.Rest = o.Directives.ForName("rest")
+	var named []string
 	if d := o.Directives.ForName("command"); d != nil {
-		args := d.ArgumentMap(nil)
-		o.Command = &Command{
-			Name:     text(args["name"]),
-			Args:     Texts(args["args"]),
-			Columns:  Texts(args["columns"]),
-			Text:     text(args["text"]),
-			Empty:    Texts(args["empty"]),
-			Finding:  text(args["finding"]),
-			Failure:  text(args["failure"]),
-			Examples: Texts(args["examples"]),
-			Confirm:  text(args["confirm"]),
-		}
-		for _, name := range o.Command.Args {
-			if o.Argument(name) == nil {
-				return o.Errorf(d.Position, "@command(args) names %q, which is no argument", name)
-			}
-		}
+		o.Command = &Command{}
+		read(d, o.Command)
+		named = o.Command.Args
 	}
-
 	if d := o.Directives.ForName("tool"); d != nil {
-		args := d.ArgumentMap(nil)
-		o.Tool = &Tool{
-			Name:        text(args["name"]),
-			Description: OneLine(text(args["description"])),
-			Audience:    Audience(text(args["audience"])),
-		}
-		o.Tool.Defaults, _ = args["defaults"].(map[string]any)
-		o.Tool.Destructive, _ = args["destructive"].(bool)
-		o.Tool.Idempotent, _ = args["idempotent"].(bool)
-		for name := range o.Tool.Defaults {
-			if o.Argument(name) == nil {
-				return o.Errorf(d.Position, "@tool(defaults) names %q, which is no argument", name)
-			}
+		o.Tool = &Tool{}
+		read(d, o.Tool)
+		named = slices.AppendSeq(named, maps.Keys(o.Tool.Defaults))
+	}
+	for _, name := range named {
+		if o.Argument(name) == nil {
+			return o.Errorf(o.Position, "@command(args) or @tool(defaults) names %q, which is no argument", name)
 		}
 	}
 
@@ -225,6 +207,17 @@ func (o *Operation) directives() error {
 		return o.Errorf(o.Position, "the operation is served nowhere: add @rest, @command or @tool")
 	}
 	return nil
+}
+
+// read reads the arguments of a directive into the fields of a struct, which have their names.
+func read(d *ast.Directive, to any) {
+	data, err := json.Marshal(d.ArgumentMap(nil))
+	if err == nil {
+		err = json.Unmarshal(data, to)
+	}
+	if err != nil { // the schema has other types than the struct
+		panic(err)
+	}
 }
 
 // Argument returns the argument of this name, or nil if there is none.
@@ -256,10 +249,8 @@ func (t *Tool) WithDefaults(arguments map[string]any) map[string]any {
 }
 
 func merged(given, defaults map[string]any) map[string]any {
-	out := make(map[string]any, len(given))
-	for name, value := range given {
-		out[name] = value
-	}
+	out := map[string]any{}
+	maps.Copy(out, given)
 	for name, value := range defaults {
 		inner, isObject := value.(map[string]any)
 		was, wasObject := out[name].(map[string]any)
@@ -352,14 +343,9 @@ func Texts(v any) []string {
 	list, _ := v.([]any)
 	out := make([]string, len(list))
 	for i, item := range list {
-		out[i] = text(item)
+		out[i], _ = item.(string)
 	}
 	return out
-}
-
-func text(v any) string {
-	s, _ := v.(string)
-	return s
 }
 
 // OneLine removes the line breaks of a text in the schema.

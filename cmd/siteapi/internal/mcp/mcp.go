@@ -11,10 +11,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -112,7 +110,7 @@ func NewServer(o Options, role schema.Role) *mcp.Server {
 			Name:         op.Tool.Name,
 			Title:        op.Title,
 			Description:  strings.TrimSpace(op.Title + ".\n\n" + op.Description + "\n\n" + op.Tool.Description),
-			InputSchema:  input(op),
+			InputSchema:  op.Input(),
 			OutputSchema: op.Output(),
 			Annotations: &mcp.ToolAnnotations{
 				ReadOnlyHint:    op.Operation == ast.Query,
@@ -132,17 +130,6 @@ func (o Options) offers(op *operations.Operation, role schema.Role) bool {
 	return op.Tool.Audience == operations.Operator && role.AtLeast(op.Role())
 }
 
-// input describes the arguments of a tool: those that have a default need not be given.
-func input(op *operations.Operation) *jsonschema.Schema {
-	s := op.Input()
-	for name := range op.Tool.Defaults {
-		if i := slices.Index(s.Required, name); i >= 0 {
-			s.Required = slices.Delete(s.Required, i, i+1)
-		}
-	}
-	return s
-}
-
 // tool returns the function that runs an operation with the arguments of a call.
 func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 	return func(ctx context.Context, call *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -152,19 +139,17 @@ func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 			RootFields: []string{op.Root.Name},
 		})
 
-		arguments := map[string]any{}
+		var arguments map[string]any
 		if raw := call.Params.Arguments; len(raw) > 0 {
 			decoded, err := strictjson.Decode(raw)
-			object, ok := decoded.(map[string]any)
-			switch {
-			case err != nil:
-				// A failed call is a result.
-				return failed(ctx, badArguments("The arguments can't be read: "+err.Error()+".")), nil //nolint:nilerr
-			case !ok && decoded != nil:
-				return failed(ctx, badArguments("The arguments must be a JSON object.")), nil
-			case ok:
-				arguments = object
+			object, isObject := decoded.(map[string]any)
+			if err != nil || !isObject && decoded != nil { // A failed call is a result.
+				return failed(ctx, &schema.Error{
+					Code:    schema.CodeBadUserInput,
+					Message: "The arguments must be a JSON object.",
+				}), nil
 			}
+			arguments = object
 		}
 
 		answer, _, failure := op.Run(ctx, o.Executor, op.Bind(op.Tool.WithDefaults(arguments)), http.Header{})
@@ -179,10 +164,6 @@ func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 			StructuredContent: answer,
 		}, nil
 	}
-}
-
-func badArguments(message string) *schema.Error {
-	return &schema.Error{Code: schema.CodeBadUserInput, Message: message}
 }
 
 // failed returns an error as the result that an assistant reads: the problem document that the
