@@ -16,10 +16,13 @@ func (r *Resolver) serviceHealth(ctx context.Context) *schema.ServiceHealth {
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
 
-	return &schema.ServiceHealth{
+	found := &schema.ServiceHealth{
 		Checks:  health.Examine(ctx, r.Checks),
 		Cache:   newCacheStats(r.Cache.Stats(ctx)),
-		Content: r.Content.Health(),
 		Version: r.Version,
 	}
+	if r.Content != nil { // a command has none in memory
+		found.Content = r.Content.Health()
+	}
+	return found
 }

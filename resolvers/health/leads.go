@@ -78,7 +78,7 @@ func (d Dependencies) checkEdge(ctx context.Context, warn Warn) (string, error) 
 			warn(
 				fmt.Sprintf("%s was not told of a change for %s", b.Receiver, b.Oldest.Round(time.Second)),
 				"see the log for the reason, and CDN_PURGE_URL, CDN_PURGE_TOKEN, REVALIDATE_URLS; "+
-					"then it is told by itself, or at once by `siteapi edge purge --all`",
+					"then it is told by itself, or at once by `siteapi edge purge`",
 			)
 		}
 	}

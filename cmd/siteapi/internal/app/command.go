@@ -57,7 +57,6 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 			"  source <(siteapi completion bash)",
 		Version: Version() + " " + runtime.Version() + " " +
 			runtime.GOOS + "/" + runtime.GOARCH,
-		Args:              command.NoArguments,
 		RunE:              serving,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return readEnvFile(c) },
 		SilenceErrors:     true,
@@ -65,7 +64,6 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 	}
 
 	root.SetOut(out)
-	root.SetFlagErrorFunc(command.UsageError)
 	root.PersistentFlags().String("env-file", config.DefaultEnvFile,
 		"`file` of NAME=value lines with settings; variables of the environment win")
 
@@ -81,7 +79,7 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 			"SIGTERM or SIGINT finishes what is under way;\n" +
 			"a second one ends it at once.",
 		Example: "  siteapi serve",
-		Args:    command.NoArguments,
+		Args:    cobra.NoArgs,
 		RunE:    serving,
 	})
 
@@ -89,7 +87,7 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 		Use:     "version",
 		Short:   "print the version of the service, of Go and of the system",
 		Example: "  siteapi version",
-		Args:    command.NoArguments,
+		Args:    cobra.NoArgs,
 		Run:     func(c *cobra.Command, _ []string) { c.Println("siteapi version " + root.Version) },
 	})
 

@@ -32,7 +32,13 @@ func openExecutor(
 	op *documents.Operation, log zerolog.Logger,
 ) (_ documents.Executor, closing func() error, err error) {
 	m := telemetry.NewMetrics(Version())
-	resolver := &resolvers.Resolver{Log: log, Version: Version(), Count: m.Event}
+	resolver := &resolvers.Resolver{
+		Log:     log,
+		Version: Version(),
+		Count:   m.Event,
+		Checks:  d.Checks,
+		Cache:   memory.New(),
+	}
 	size := func() int { return 0 }
 
 	needs := command.NeedsOf(op)

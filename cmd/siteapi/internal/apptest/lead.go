@@ -99,9 +99,8 @@ const LeadSecret = "whsec_bGVhZGxlYWRsZWFkbGVhZGxlYWRsZWFk"
 func (s *Service) Shown(id string) (l schema.Lead) {
 	s.T.Helper()
 	out, err := s.Command("leads", "show", "--json", id)
-	list := []schema.Lead{}
-	if err != nil || json.Unmarshal([]byte(out), &list) != nil || len(list) != 1 {
+	if err != nil || json.Unmarshal([]byte(out), &l) != nil {
 		s.T.Fatalf("showing a lead: %v %s", err, out)
 	}
-	return list[0]
+	return l
 }

@@ -8,34 +8,37 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/atomicfile"
 	"siteapi/integrations/store/sqlite"
 )
 
 func (d Drivers) backupCommand() *cobra.Command {
-	return d.command("backup", "write everything in DATA_DIR to one file, while the service runs",
-		databaseSettings(), &writeBackup{},
+	var file output
+	command := d.command("backup", "write everything in DATA_DIR to one file, while the service runs",
+		databaseSettings(), func(ctx context.Context, c *call) error { return writeBackup(ctx, c, file) },
 		"siteapi backup --output siteapi-$(date +%F).tar.gz",
 		"siteapi backup --output - | age -r age1… > siteapi.tar.gz.age")
+	file.flags(command.Flags(), "`file` to write, readable by you only; -: standard output")
+	return command
 }
 
 func (d Drivers) restoreCommand() *cobra.Command {
-	return d.command("restore", "put the files of a backup into an empty DATA_DIR",
-		databaseSettings(), &restoreBackup{},
+	var from string
+	command := d.command("restore", "put the files of a backup into an empty DATA_DIR",
+		databaseSettings(), func(ctx context.Context, c *call) error { return restoreBackup(ctx, c, from) },
 		"siteapi restore --from siteapi-2026-01-31.tar.gz")
+	command.Flags().StringVar(&from, "from", "", "the `file` to restore; -: standard input")
+	return command
 }
 
 // stagingPrefix begins the names of folders that hold unfinished work.
@@ -47,29 +50,34 @@ func backupParts() []string {
 	return []string{DatabaseFile, "content.json", "cms/*.json", "crm/*.json"}
 }
 
-type writeBackup struct{ output output }
-
-func (cmd *writeBackup) flags(f *pflag.FlagSet) {
-	cmd.output.flags(f, "`file` to write, readable by you only; -: standard output")
+// postgres returns an error with the line that does the work of a command with PostgreSQL.
+func postgres(s *config.Settings, line string) error {
+	if s.DatabaseURL == nil {
+		return nil
+	}
+	return errors.New("the database is PostgreSQL: nothing was done. Run\n\n   " + line + "\n\n" +
+		"without the parameters of DATABASE_URL that are the service's own, such as pool_max_conns")
 }
 
-func (cmd *writeBackup) run(ctx context.Context, c *call) error {
-	s, output := c.settings, cmd.output.path
-	switch err := existing(s); {
-	case s.DatabaseURL != nil:
-		address, note := toolAddress(s.DatabaseURL)
-		return fmt.Errorf("the database is PostgreSQL: nothing was written. Run%s:\n\n"+
-			"   pg_dump --format=custom --no-owner --file=siteapi.dump.part %s && mv siteapi.dump.part siteapi.dump",
-			note, address)
-	case output == "":
-		return errors.New("--output: name the file to write")
-	case err != nil:
+func writeBackup(ctx context.Context, c *call, file output) error {
+	s := c.settings
+	err := postgres(s, "pg_dump --format=custom --no-owner --file=siteapi.dump.part \"$DATABASE_URL\" && "+
+		"mv siteapi.dump.part siteapi.dump")
+	if err != nil {
 		return err
-	case output == "-":
-		output = databasePath(s) // the copy is taken in the folder of the database
+	}
+	if file.path == "" {
+		return errors.New("--output: name the file to write")
+	}
+	if err := existing(s); err != nil {
+		return err
 	}
 
-	staging, err := newStaging(filepath.Dir(output))
+	folder := s.DataDir
+	if file.path != "-" {
+		folder = filepath.Dir(file.path)
+	}
+	staging, err := newStaging(folder)
 	if err != nil {
 		return err
 	}
@@ -79,43 +87,10 @@ func (cmd *writeBackup) run(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-
-	return cmd.output.write(c, func(w io.Writer) (string, error) {
+	return file.write(c.out, func(w io.Writer) (string, error) {
 		return fmt.Sprintf("%d leads, %d sessions", leads, sessions),
 			writeArchive(w, staging, s.DataDir)
 	})
-}
-
-// toolAddress returns the address of a database as PostgreSQL's tools take it, in the form of
-// a word of the shell, and what has to be known of it. The tools refuse parameters that only
-// the service reads or passes on to the server, such as pool_max_conns.
-func toolAddress(database *url.URL) (word, note string) {
-	known := []string{
-		"application_name", "channel_binding", "client_encoding", "connect_timeout", "dbname", "host",
-		"hostaddr", "krbsrvname", "options", "passfile", "password", "port", "require_auth", "service",
-		"sslcert", "sslkey", "sslmode", "sslnegotiation", "sslpassword", "sslrootcert", "sslsni",
-		"target_session_attrs", "user",
-	}
-
-	address, parameters := *database, database.Query()
-	given := len(parameters)
-	maps.DeleteFunc(parameters, func(name string, _ []string) bool { return !slices.Contains(known, name) })
-	if len(parameters) == given {
-		return `"$DATABASE_URL"`, ""
-	}
-
-	// An address that is printed has no password.
-	_, hasPassword := address.User.Password()
-	if hasPassword = hasPassword || parameters.Has("password"); hasPassword {
-		address.User = url.User(address.User.Username())
-		note = ", with the password in PGPASSWORD"
-	}
-	parameters.Del("password")
-	parameters.Del("sslpassword")
-
-	// The tools do not take a + for a space, and a quote would end the word.
-	address.RawQuery = strings.ReplaceAll(parameters.Encode(), "+", "%20")
-	return "'" + strings.ReplaceAll(address.String(), "'", "%27") + "'", note
 }
 
 // newStaging makes a folder for unfinished work. It removes folders that killed processes
@@ -181,22 +156,14 @@ func addFile(archive *tar.Writer, folder fs.FS, name string) error {
 	return err
 }
 
-type restoreBackup struct{ from string }
-
-func (cmd *restoreBackup) flags(f *pflag.FlagSet) {
-	textVar(f, &cmd.from, "from", "the `file` to restore; -: standard input")
-}
-
-func (cmd *restoreBackup) run(ctx context.Context, c *call) (err error) {
-	from, s := cmd.from, c.settings
-	switch {
-	case s.DatabaseURL != nil:
-		address, note := toolAddress(s.DatabaseURL)
-		return fmt.Errorf("the database is PostgreSQL: nothing was changed. "+
-			"Stop all instances, then run%s:\n\n"+
-			"   pg_restore --clean --if-exists --no-owner --single-transaction --dbname=%s siteapi.dump",
-			note, address)
-	case from == "":
+func restoreBackup(ctx context.Context, c *call, from string) error {
+	s := c.settings
+	err := postgres(s, "pg_restore --clean --if-exists --no-owner --single-transaction "+
+		"--dbname=\"$DATABASE_URL\" siteapi.dump")
+	if err != nil {
+		return err
+	}
+	if from == "" {
 		return errors.New("--from: name the backup")
 	}
 
@@ -208,23 +175,9 @@ func (cmd *restoreBackup) run(ctx context.Context, c *call) (err error) {
 	}
 	defer func() { _ = archive.Close() }()
 
-	err = os.MkdirAll(s.DataDir, 0o750)
-	staging, stagingErr := newStaging(s.DataDir)
-	if err := errors.Join(err, stagingErr); err != nil {
+	if err := ownFolder(s.DataDir); err != nil {
 		return fmt.Errorf("DATA_DIR: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(staging) }()
-
-	made, err := unpack(archive, staging)
-	if err != nil {
-		return err
-	}
-
-	leads, sessions, err := sqlite.Check(ctx, filepath.Join(staging, DatabaseFile))
-	if err != nil {
-		return fmt.Errorf("the backup can't be used: %w", err)
-	}
-
 	lock, err := c.drivers.LockSQLite(s)
 	if err != nil {
 		return err
@@ -236,17 +189,43 @@ func (cmd *restoreBackup) run(ctx context.Context, c *call) (err error) {
 			return fmt.Errorf("DATA_DIR has %s already: nothing was restored. Move what is in it away first", name)
 		}
 	}
-	err = giveToOwner(s.DataDir, staging, filepath.Join(s.DataDir, "run"))
-	if err == nil {
-		err = place(staging, s.DataDir)
-	}
+	staging, err := newStaging(s.DataDir)
 	if err != nil {
+		return fmt.Errorf("DATA_DIR: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(staging) }()
+
+	made, err := unpack(archive, staging)
+	if err != nil {
+		return err
+	}
+	leads, sessions, err := sqlite.Check(ctx, filepath.Join(staging, DatabaseFile))
+	if err != nil {
+		return fmt.Errorf("the backup can't be used: %w", err)
+	}
+	if err := place(staging, s.DataDir); err != nil {
 		return fmt.Errorf("not all was restored: empty DATA_DIR, and restore again: %w", err)
 	}
 
 	c.say("restored the backup of %s: %d leads, %d sessions", made.UTC().Format(time.RFC3339), leads, sessions)
 	c.say("what was erased after the backup is back: repeat those erasures\n" +
 		"then start the service; `siteapi deliveries verify` finds what the CMS or the CRM lack")
+	return nil
+}
+
+// ownFolder makes a folder. It fails if root would restore into the folder of another user: the
+// service runs as that user, and could not open what is root's.
+func ownFolder(path string) error {
+	if err := os.MkdirAll(path, 0o750); err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); ok && owner.Uid != 0 && os.Getuid() == 0 {
+		return errors.New("the folder is another user's: run this as that user, not as root")
+	}
 	return nil
 }
 
@@ -260,10 +239,14 @@ func unpack(r io.Reader, folder string) (made time.Time, err error) {
 	}
 
 	archive := tar.NewReader(compressed)
-	for err == nil {
-		var header *tar.Header
-		if header, err = archive.Next(); err != nil {
-			break
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			_, err = io.Copy(io.Discard, compressed) // reads the checksum after the last file
+			return made, damaged(err)
+		}
+		if err != nil {
+			return made, damaged(err)
 		}
 
 		known := slices.ContainsFunc(backupParts(), func(pattern string) bool {
@@ -273,61 +256,30 @@ func unpack(r io.Reader, folder string) (made time.Time, err error) {
 		if !known {
 			return made, fmt.Errorf("this is not a backup of this service: it holds %q", header.Name)
 		}
-
 		if header.Name == DatabaseFile {
 			made = header.ModTime
 		}
 
 		to := filepath.Join(folder, filepath.FromSlash(header.Name))
-		if err = os.MkdirAll(filepath.Dir(to), 0o700); err == nil {
-			err = writeFile(to, false, func(w io.Writer) error {
-				_, err := io.Copy(w, archive)
-				return err
-			})
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return made, err
+		}
+		err = writeFile(to, false, func(w io.Writer) error {
+			_, err := io.Copy(w, archive)
+			return err
+		})
+		if err != nil {
+			return made, damaged(err)
 		}
 	}
-
-	if errors.Is(err, io.EOF) {
-		_, err = io.Copy(io.Discard, compressed) // reads the checksum after the last file
-	}
-	if err != nil {
-		return made, fmt.Errorf("the backup is damaged or cut short: %w", err)
-	}
-	return made, nil
 }
 
-// giveToOwner gives paths, and what is below them, to the owner of a folder if root runs this
-// command: the service runs as that user, and could not open what is root's.
-func giveToOwner(folder string, paths ...string) error {
-	if os.Getuid() != 0 {
+// damaged explains an error of reading a backup.
+func damaged(err error) error {
+	if err == nil {
 		return nil
 	}
-	info, err := os.Stat(folder)
-	if err != nil {
-		return err
-	}
-	owner, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return nil
-	}
-
-	// That user can change the folder meanwhile, so that no name may lead out of it.
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
-
-	for _, path := range paths {
-		inside, relErr := filepath.Rel(folder, path)
-		err = errors.Join(err, relErr, fs.WalkDir(root.FS(), inside, func(name string, _ fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			return root.Lchown(name, int(owner.Uid), int(owner.Gid))
-		}))
-	}
-	return err
+	return fmt.Errorf("the backup is damaged or cut short: %w", err)
 }
 
 // backupNames lists what a backup has in DATA_DIR, the database last.

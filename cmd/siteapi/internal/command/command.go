@@ -18,7 +18,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
@@ -42,6 +41,8 @@ type Drivers struct {
 
 	// CheckServing adds to the problems of settings those that keep valid ones from being served.
 	CheckServing func(s *config.Settings, wrong config.Problems) config.Problems
+
+	Checks []health.Check // are examined by operations that report the health of the service
 
 	// Operations are the documents, of which those with @command are commands. OpenExecutor
 	// opens what an operation needs, and returns what runs it and what closes all of it.
@@ -137,98 +138,68 @@ func summaries() map[string]string {
 	}
 }
 
-// action is what a command does. Its fields hold the values of the command's flags.
-type action interface {
-	flags(f *pflag.FlagSet)
-	run(ctx context.Context, c *call) error
-}
-
-// plain is the action of a command without flags.
-type plain func(ctx context.Context, c *call) error
-
-func (plain) flags(*pflag.FlagSet) {}
-
-func (do plain) run(ctx context.Context, c *call) error { return do(ctx, c) }
-
-// tolerant is an action that goes on with settings that cannot be used, which call.wrong
-// holds, and reports them itself.
-type tolerant interface {
-	action
-	tolerant()
-}
-
-// opened is an action on the database, which it opens first.
-type opened struct{ action }
-
-func (o opened) run(ctx context.Context, c *call) error {
-	if err := c.openDatabase(ctx); err != nil {
-		return err
-	}
-	return o.action.run(ctx, c)
-}
-
-// call is one call of a command, with the systems that it works on.
+// call is one call of a hand-written command, with the systems that it works on.
 type call struct {
 	drivers  Drivers
-	args     []string
 	in       io.Reader
 	out      *bufio.Writer // keeps the first error, with which the command fails
 	errOut   io.Writer
 	settings *config.Settings
-	wrong    config.Problems // settings that cannot be used; none but for tolerant actions
+	wrong    config.Problems // settings that cannot be used; none unless the command needs all
 	db       *Database       // nil unless the command works on the database
 	rules    *leads.Service  // the rules of leads on that database
 }
 
 func (c *call) say(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
 
-// command returns a command, whose arguments are described after its name, and are taken
-// without the white space around them. It fails if a setting that it names cannot be used;
-// without names, it needs all settings.
-func (d Drivers) command(use, short string, settings []string, do action, examples ...string) *cobra.Command {
-	command := &cobra.Command{
+// command returns a command without arguments. It fails if a setting that it names cannot be
+// used. One that names none needs all settings, and reports itself what is wrong with them.
+func (d Drivers) command(
+	use, short string, settings []string, do func(ctx context.Context, c *call) error, examples ...string,
+) *cobra.Command {
+	return &cobra.Command{
 		Use:     use,
 		Short:   short,
 		Example: "  " + strings.Join(examples, "\n  "),
-		Args:    NoArguments,
-		RunE: func(command *cobra.Command, args []string) (err error) {
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) (err error) {
 			c := &call{
 				drivers: d,
-				args:    args,
 				in:      command.InOrStdin(),
 				out:     bufio.NewWriter(command.OutOrStdout()),
 				errOut:  command.ErrOrStderr(),
 			}
 
-			for i, arg := range args {
-				args[i] = strings.TrimSpace(arg)
-			}
-
 			c.settings, err = config.Read(d.Getenv, settings...)
-			c.wrong, _ = errors.AsType[config.Problems](err)
-			if _, goesOn := do.(tolerant); err != nil && !goesOn {
+			switch {
+			case len(settings) == 0:
+				c.wrong, _ = errors.AsType[config.Problems](err)
+			case err != nil:
 				return err
 			}
 
-			err = errors.Join(do.run(command.Context(), c), c.out.Flush())
+			err = errors.Join(do(command.Context(), c), c.out.Flush())
 			if c.db != nil {
 				err = errors.Join(err, c.db.Close())
 			}
 			return err
 		},
 	}
-
-	if _, arguments, takes := strings.Cut(use, " "); takes {
-		command.Args = someArguments(arguments)
-	}
-	do.flags(command.Flags())
-	return command
 }
 
 // group returns a command that holds other commands and does nothing itself.
 func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
 	help := func(c *cobra.Command, _ []string) error { return c.Help() }
-	c := &cobra.Command{Use: name, Short: summary, Args: NoArguments, RunE: help, DisableFlagsInUseLine: true}
+	c := &cobra.Command{
+		Use:   name,
+		Short: summary,
+		Args:  cobra.NoArgs,
+		RunE:  help,
+
+		// A flag after a mistyped command is not what is wrong.
+		FParseErrWhitelist:    cobra.FParseErrWhitelist{UnknownFlags: true},
+		DisableFlagsInUseLine: true,
+	}
 	c.AddCommand(commands...)
 
 	examples := make([]string, len(commands))

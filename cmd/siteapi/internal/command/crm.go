@@ -16,14 +16,17 @@ import (
 func (d Drivers) crmCommands() *cobra.Command {
 	return group("crm", "prepare the CRM, and ask it what became of leads",
 		d.command("setup", "create the properties that leads are stored in; safe to repeat",
-			[]string{"DATA_DIR", "CRM_DRIVER", "HUBSPOT_*"}, plain(setUpCRM),
+			[]string{"DATA_DIR", "CRM_DRIVER", "HUBSPOT_*"}, setUpCRM,
 			"siteapi crm setup"),
 		d.command("pull", "ask the CRM now what became of leads, as a running service does every hour",
-			append(databaseSettings(), "CRM_DRIVER", "HUBSPOT_*"), opened{plain(pullOutcomes)},
+			append(databaseSettings(), "CRM_DRIVER", "HUBSPOT_*"), pullOutcomes,
 			"siteapi crm pull"))
 }
 
 func pullOutcomes(ctx context.Context, c *call) error {
+	if err := c.openDatabase(ctx); err != nil {
+		return err
+	}
 	if err := CheckSystems(ctx, c.db.Tables, c.settings, "CRM_DRIVER", "HUBSPOT_API_URL"); err != nil {
 		return err
 	}
@@ -67,13 +70,12 @@ func setUpCRM(ctx context.Context, c *call) error {
 
 	lines, err := driver.Setup(ctx)
 	c.say("%s", strings.Join(lines, "\n"))
-
 	switch {
-	case err == nil:
-		return nil
 	case upstream.KindOf(err) == upstream.Refused:
 		return fmt.Errorf("%w\n(the token needs the scopes "+
 			"crm.schemas.contacts.read and crm.schemas.contacts.write)", err)
+	case err != nil:
+		return fmt.Errorf("%w\n(what is listed above is done: run the command again for the rest)", err)
 	}
-	return fmt.Errorf("%w\n(what is listed above is done: run the command again for the rest)", err)
+	return nil
 }

@@ -13,9 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/inbox"
@@ -29,82 +27,109 @@ import (
 )
 
 func (d Drivers) doctorCommand() *cobra.Command {
-	return d.command("doctor",
-		"check settings, disk, database, deliveries, cache, CMS, CRM and sign-in, and say what to do",
-		nil, &examine{},
+	var service server
+	var strict, asJSON bool
+	command := d.command("doctor",
+		"check settings, disk, database, deliveries, cache, CMS, CRM and sign-in, and say what to do", nil,
+		func(ctx context.Context, c *call) error {
+			ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+			defer cancel()
+			return c.examine(health.Examine(ctx, c.checks(ctx, service)), strict, asJSON)
+		},
 		"siteapi doctor",
 		"siteapi doctor --json | jq '.checks[] | select(.state != \"OK\")'")
+
+	service.flags(command.Flags())
+	command.Flags().BoolVar(&strict, "strict", false, "exit code 2 for warnings too")
+	command.Flags().BoolVar(&asJSON, "json", false, "print JSON, for other programs")
+	return command
 }
 
-// examine reports settings that cannot be used, and goes on.
-type examine struct {
-	server server
-	strict bool
-	json   bool
-}
-
-func (cmd *examine) flags(f *pflag.FlagSet) {
-	f.BoolVar(&cmd.strict, "strict", false, "exit code 2 for warnings too")
-	cmd.server.flags(f)
-	f.BoolVar(&cmd.json, "json", false, "print JSON, for other programs")
-}
-
-func (*examine) tolerant() {}
-
-func (cmd *examine) run(ctx context.Context, c *call) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-
-	found, worst := health.Examine(ctx, cmd.checks(ctx, c)), schema.HealthStateOk
+// examine prints what the checks found, and returns a finding if something is wrong.
+func (c *call) examine(found []*schema.HealthCheck, strict, asJSON bool) error {
+	worst := schema.HealthStateOk
 	for _, f := range found {
 		if f.State == schema.HealthStateFailed || worst == schema.HealthStateOk {
 			worst = f.State
 		}
+		if asJSON {
+			continue
+		}
+		c.say("%-7s %-12s %s", strings.ToLower(string(f.State)), f.Name, *f.Detail)
+		if f.Advice != nil {
+			c.say("%21s-> %s", "", *f.Advice)
+		}
 	}
 
-	var err error
-	if cmd.json {
-		err = printJSON(c.out, map[string]any{"state": worst, "checks": found})
-	} else {
-		c.sayChecks(found)
+	if asJSON {
+		if err := printJSON(c.out, map[string]any{"state": worst, "checks": found}); err != nil {
+			return err
+		}
 	}
-
 	switch {
-	case err != nil:
-		return err
 	case worst == schema.HealthStateFailed:
 		return finding("something needs repair: see the failed checks")
-	case worst == schema.HealthStateWarning && cmd.strict:
+	case worst == schema.HealthStateWarning && strict:
 		return finding("there are warnings")
 	}
 	return nil
 }
 
-// sayChecks prints a line for each check, and what to do about it.
-func (c *call) sayChecks(found []*schema.HealthCheck) {
-	colours := map[schema.HealthState]text.Color{
-		schema.HealthStateOk:      text.FgGreen,
-		schema.HealthStateWarning: text.FgYellow,
-		schema.HealthStateFailed:  text.FgRed,
+// checks returns the checks of the settings, of what the service depends on, and of the service.
+// One that depends on a setting that cannot be used is not made: with the default of the setting
+// it would examine another system.
+func (c *call) checks(ctx context.Context, service server) []health.Check {
+	s := c.settings
+	list := append(append(Checks(s), c.dependencies(ctx).Checks()...), health.Check{
+		Name:   "service",
+		Advice: "name the service's address with --server if it is another; its log says why it is not ready",
+		Run: func(ctx context.Context, warn health.Warn) (string, error) {
+			return checkService(ctx, serviceAt(service.address, s).Address, existing(s) == nil, warn)
+		},
+	})
+
+	wrong := c.drivers.CheckServing(s, c.wrong)
+	for i, check := range list {
+		if wrong.Concern(settingsOf(check.Name)...) {
+			list[i].Run = func(_ context.Context, warn health.Warn) (string, error) {
+				warn("not checked: its settings can't be used", "correct them, and run this again")
+				return "", nil
+			}
+		}
 	}
+	for _, problem := range wrong {
+		list = append(list, health.Check{
+			Name:   "settings",
+			Advice: "correct it: until then no start is possible",
+			Run: func(context.Context, health.Warn) (string, error) {
+				return "", fmt.Errorf("%s: %w", problem.Setting, problem.Err)
+			},
+		})
+	}
+	return list
+}
 
-	for _, f := range found {
-		state := fmt.Sprintf("%-7s", word(f.State))
-		if terminalWidth() > 0 {
-			state = colours[f.State].Sprint(state)
-		}
-
-		c.say("%s %-12s %s", state, f.Name, *f.Detail)
-		if f.Advice != nil {
-			c.say("%21s-> %s", "", *f.Advice)
-		}
+// settingsOf returns the settings that a check depends on.
+func settingsOf(check string) []string {
+	switch check {
+	case "settings":
+		return nil
+	case "data folder":
+		return []string{"DATA_DIR"}
+	case "cache":
+		return []string{"CACHE_*"}
+	case "mail":
+		return []string{"SMTP_URL", "MAIL_FROM"}
+	case "sign-in":
+		return []string{"OIDC_*"}
+	default:
+		return append(upstreamSettings(), "CONTENT_TYPES")
 	}
 }
 
-func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
+// dependencies opens what the service depends on, each when it is checked.
+func (c *call) dependencies(ctx context.Context) health.Dependencies {
 	s := c.settings
-	service := serviceAt(cmd.server.address, s).Address
-	stored, idle := existing(s) == nil, c.drivers.DatabaseIdle(s)
 	open := sync.OnceValue(func() error { return c.openDatabase(ctx) })
 
 	d := health.Dependencies{
@@ -127,7 +152,6 @@ func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
 			if s.CMSDriver == "file" && missing(s.ContentPath()) {
 				return nil, nil, fmt.Errorf("%s: %w", s.ContentPath(), health.ErrNotMade)
 			}
-
 			driver, err := c.drivers.OpenCMS(s)
 			return driver, driver, err
 		},
@@ -148,92 +172,26 @@ func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
 	if s.CRMDriver != "file" {
 		d.CRM = func() (crm.Lookup, error) { return c.drivers.OpenCRM(s) }
 	}
-
-	return append(c.withoutWrong(slices.Concat(Checks(s), d.Checks())), health.Check{
-		Name:   "service",
-		Advice: "name the service's address with --server if it is another; its log says why it is not ready",
-		Run: func(ctx context.Context, warn health.Warn) (string, error) {
-			answer, err := ask(ctx, http.MethodGet, service+"/readyz", "", nil)
-			switch {
-			case err != nil && idle:
-				warn("none runs: no process has the database open, and leads that it holds are not delivered",
-					"start it; its log says why it stopped")
-			case err != nil && stored && s.DatabaseURL == nil:
-				warn("a process has the database open, and none answers at "+service,
-					"name its address with --server")
-			case err != nil && stored:
-				warn("none answers at "+service,
-					"start it, or name its address with --server if it runs elsewhere")
-			case err != nil:
-			case !strings.Contains(answer.String(), `"dependencies"`):
-				return "", fmt.Errorf("what answers at %s is not this service", service)
-			case answer.StatusCode() != http.StatusOK:
-				return "", fmt.Errorf("%s is not ready: %s", service, answer)
-			default:
-				return service + " is ready", nil
-			}
-			return "none answers at " + service, nil //nolint:nilerr // it need not run
-		},
-	})
+	return d
 }
 
-// withoutWrong reports each setting that cannot be used, and replaces the checks that
-// depend on one: with its default they would examine another system.
-func (c *call) withoutWrong(checks []health.Check) []health.Check {
-	wrong := c.drivers.CheckServing(c.settings, c.wrong)
-
-	var found []health.Check
-	for _, problem := range wrong {
-		name := "settings"
-		if problem.Setting == "CMS_FILE" {
-			name = "content"
-		}
-		found = append(found, health.Check{
-			Name:   name,
-			Advice: "correct it: until then no start is possible",
-			Run: func(context.Context, health.Warn) (string, error) {
-				return "", fmt.Errorf("%s: %w", problem.Setting, problem.Err)
-			},
-		})
+// checkService asks the service whether it is ready. One that does not run is a warning if there
+// are leads to deliver.
+func checkService(ctx context.Context, address string, stored bool, warn health.Warn) (string, error) {
+	answer, err := ask(ctx, http.MethodGet, address+"/readyz", "", nil)
+	switch {
+	case err != nil && stored:
+		warn("none answers at "+address+": while none runs, leads in the database are not delivered",
+			"start it, or name its address with --server if it runs elsewhere")
+		return "", nil
+	case err != nil:
+		return "none answers at " + address, nil //nolint:nilerr // it need not run
+	case !strings.Contains(answer.String(), `"dependencies"`):
+		return "", fmt.Errorf("what answers at %s is not this service", address)
+	case answer.StatusCode() != http.StatusOK:
+		return "", fmt.Errorf("%s is not ready: %s", address, answer)
 	}
-
-	for _, check := range checks {
-		if wrong.Concern(settingsOf(check.Name)...) {
-			check.Run = func(_ context.Context, warn health.Warn) (string, error) {
-				warn("not checked: its settings can't be used", "correct them, and run this again")
-				return "", nil
-			}
-		}
-		found = append(found, check)
-	}
-	return found
-}
-
-// settingsOf returns the settings that a check depends on.
-func settingsOf(check string) []string {
-	content := []string{"DATA_DIR", "CMS_DRIVER", "CMS_FILE", "SANITY_*"}
-
-	switch check {
-	case "data folder":
-		return []string{"DATA_DIR"}
-	case "database", "deliveries", "reviews", "edge", "watch", "webhook", "networks":
-		return databaseSettings()
-	case "cache":
-		return []string{"CACHE_URL", "CACHE_PREFIX"}
-	case "cms", "cms leads", "content", "preview":
-		return append(content, "CONTENT_TYPES")
-	case "prices":
-		return append(content, databaseSettings()...)
-	case "crm":
-		return []string{"DATA_DIR", "CRM_DRIVER", "HUBSPOT_*"}
-	case "outcomes":
-		return append(databaseSettings(), "CRM_DRIVER", "HUBSPOT_*")
-	case "mail":
-		return []string{"SMTP_URL", "MAIL_FROM"}
-	case "sign-in":
-		return []string{"OIDC_*"}
-	}
-	return nil
+	return address + " is ready", nil
 }
 
 // checkSignIn asks the provider with whose accounts operators sign in for its endpoints.

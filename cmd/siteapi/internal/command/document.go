@@ -2,9 +2,12 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,35 +19,45 @@ import (
 	"siteapi/schema/operations"
 )
 
-// Paging arguments, which the flag --limit stands for, and a trial, which --yes ends.
+// Paging arguments, which the flag --limit stands for; a trial, which --yes ends; and one that
+// stands for the arguments that are given by their place.
 const (
 	argFirst  = "first"
 	argAfter  = "after"
 	argDryRun = "dryRun"
+	argAll    = "all"
 )
+
+// document is one call of an operation's command.
+type document struct {
+	op        *operations.Operation
+	needs     Needs
+	arguments map[string]any
+	limit     uint // of a list; 0: none
+
+	json, csv, yes bool
+	output         output
+	server         server
+	zone           *time.Location // of the times in tables
+}
 
 // documentCommand returns the command of an operation.
 func (d Drivers) documentCommand(op *operations.Operation) *cobra.Command {
-	name := op.Command.Name[strings.LastIndexByte(op.Command.Name, ' ')+1:]
-	run := &document{
-		op:       op,
-		needs:    NeedsOf(op),
-		given:    map[string]any{},
-		switches: map[string]*bool{},
-		limit:    -1,
-	}
+	r := &document{op: op, needs: NeedsOf(op), arguments: map[string]any{}}
 
-	use, last := name, len(op.Command.Args)-1
-	for i, arg := range op.Command.Args {
-		place := " <" + flagName(arg) + ">"
-		if run.mayLack(arg) {
-			place = " [" + flagName(arg) + "]"
-		}
-		if use += place; i == last && (run.repeats() || op.Argument(arg).Type.Elem != nil) {
-			use += " …"
+	use := op.Command.Name[strings.LastIndexByte(op.Command.Name, ' ')+1:]
+	for _, name := range op.Command.Args {
+		arg := op.Argument(name)
+		switch {
+		case arg.Type.Elem != nil:
+			use += " <" + flagName(name) + "> …"
+		case arg.Default != nil:
+			use += " [" + flagName(name) + "]"
+		default:
+			use += " <" + flagName(name) + ">"
 		}
 	}
-	if all := op.Argument("all"); all != nil {
+	if op.Argument(argAll) != nil {
 		use += " | --all"
 	}
 
@@ -54,40 +67,11 @@ func (d Drivers) documentCommand(op *operations.Operation) *cobra.Command {
 		Short:   short,
 		Long:    strings.TrimSpace(short + "\n\n" + op.Description),
 		Example: "  " + strings.Join(op.Command.Examples, "\n  "),
-		Args:    run.checkArgs,
-		RunE:    func(c *cobra.Command, args []string) error { return run.run(c, d, args) },
+		Args:    r.readArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return r.run(c, d) },
 	}
-	if len(op.Command.Args) == 0 {
-		command.Args = NoArguments
-	}
-	run.flags(command)
+	r.flags(command)
 	return command
-}
-
-// document is one call of an operation's command.
-type document struct {
-	op       *operations.Operation
-	needs    Needs
-	given    map[string]any // arguments by name
-	switches map[string]*bool
-	limit    int // of a list; negative: not given
-
-	json, csv, yes bool
-	output         output
-	server         server
-	zone           *time.Location // of the times in tables
-}
-
-// mayLack reports whether an argument that is given by its place may be left out.
-func (r *document) mayLack(arg string) bool {
-	a := r.op.Argument(arg)
-	return a.Default != nil && a.Type.Elem == nil
-}
-
-// repeats reports whether the operation runs for each of several arguments.
-func (r *document) repeats() bool {
-	names := r.op.Command.Args
-	return len(names) == 1 && r.op.Argument(names[0]).Type.Elem == nil && !r.mayLack(names[0])
 }
 
 // flags adds a flag for each argument that has no place of its own.
@@ -108,6 +92,7 @@ func (r *document) flags(c *cobra.Command) {
 	}
 
 	for _, arg := range r.op.Arguments {
+		name := flagName(arg.Name)
 		switch {
 		case slices.Contains(r.op.Command.Args, arg.Name), arg.Name == argAfter, arg.Name == argDryRun:
 			// It is given by its place, or by the commands themselves.
@@ -116,20 +101,21 @@ func (r *document) flags(c *cobra.Command) {
 			// All of it is printed, page by page.
 
 		case arg.Name == argFirst:
-			f.Var(flagValue{"many", r.setLimit}, "limit",
-				"how many at most, 0: all; left out: 100, with --json and --csv all")
+			f.UintVar(&r.limit, "limit", 100, "how many at most, 0: all; with --json and --csv all, unless it is given")
 
 		case arg.Type.NamedType == "Boolean":
-			r.switches[arg.Name] = f.Bool(flagName(arg.Name), false, arg.Description)
+			f.BoolFunc(name, arg.Description, func(given string) (err error) {
+				r.arguments[arg.Name], err = strconv.ParseBool(given)
+				return err
+			})
 
 		default:
-			f.Var(flagValue{kindOf(arg), func(given string) error { return r.set(c, arg, given) }},
-				flagName(arg.Name), usageOf(arg))
+			f.Func(name, usageOf(arg), func(given string) error { return r.set(c, arg, given) })
 			if arg.Required() {
-				_ = c.MarkFlagRequired(flagName(arg.Name))
+				_ = c.MarkFlagRequired(name)
 			}
-			_ = c.RegisterFlagCompletionFunc(flagName(arg.Name), cobra.FixedCompletions(
-				valuesOf(arg.Definition), cobra.ShellCompDirectiveNoFileComp))
+			_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(
+				wordsOf(arg.Definition), cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
 }
@@ -146,29 +132,60 @@ func flagName(name string) string {
 	return strings.ToLower(flag.String())
 }
 
-// flagValue is a flag with the word that stands for its value in the help.
-type flagValue struct {
-	kind string
-	set  func(given string) error
+// usageOf explains the flag of an argument.
+func usageOf(arg operations.Argument) string {
+	text := strings.TrimSuffix(strings.ReplaceAll(arg.Description, "`", ""), ".")
+	switch {
+	case arg.Type.Name() == "DateTime":
+		return text + ": 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z"
+	case arg.Definition.Kind == ast.Enum && arg.Type.Elem != nil:
+		return text + ", separated by commas: " + strings.Join(wordsOf(arg.Definition), ", ") + ", all"
+	case arg.Definition.Kind == ast.Enum:
+		return text + ": " + strings.Join(wordsOf(arg.Definition), ", ")
+	default:
+		return text
+	}
 }
 
-// Set implements [pflag.Value].
-func (v flagValue) Set(given string) error { return v.set(given) }
+// wordsOf lists the values of an enum as they are typed, such as in-review for IN_REVIEW.
+func wordsOf(def *ast.Definition) []string {
+	list := make([]string, len(def.EnumValues))
+	for i, v := range def.EnumValues {
+		list[i] = word(v.Name)
+	}
+	return list
+}
 
-// Type implements [pflag.Value].
-func (v flagValue) Type() string { return v.kind }
+func word(value string) string { return strings.ToLower(strings.ReplaceAll(value, "_", "-")) }
 
-// String implements [pflag.Value].
-func (v flagValue) String() string { return "" }
+// readArgs takes the arguments that are given by their place. There are none with --all.
+func (r *document) readArgs(c *cobra.Command, args []string) error {
+	names := r.op.Command.Args
+	least, most := len(names), len(names)
+	if r.arguments[argAll] == true {
+		least, most = 0, 0
+	} else if most > 0 {
+		switch last := r.op.Argument(names[most-1]); {
+		case last.Type.Elem != nil:
+			most = math.MaxInt
+		case last.Default != nil:
+			least--
+		}
+	}
+	if len(args) < least || len(args) > most {
+		_, places, _ := strings.Cut(c.Use, " ")
+		return fmt.Errorf("give %s: see `%s --help`", cmp.Or(places, "no argument"), c.CommandPath())
+	}
 
-func (r *document) setLimit(given string) (err error) {
-	if r.limit, err = strconv.Atoi(given); err != nil || r.limit < 0 {
-		return errors.New("must be a whole number, 0: all")
+	for i, given := range args {
+		if err := r.set(c, *r.op.Argument(names[min(i, len(names)-1)]), given); err != nil {
+			return fmt.Errorf("%q: %w", given, err)
+		}
 	}
 	return nil
 }
 
-// set takes the value of a flag. That of a list may be given several times. A text may be the
+// set takes a value that was typed. That of a list may be given several times. A text may be the
 // first line of standard input, which no list of processes shows.
 func (r *document) set(c *cobra.Command, arg operations.Argument, given string) error {
 	if given == "-" && arg.Type.NamedType == "String" {
@@ -178,107 +195,67 @@ func (r *document) set(c *cobra.Command, arg operations.Argument, given string) 
 		}
 	}
 
-	value, err := r.parse(arg, given)
+	value, err := r.parse(arg, strings.TrimSpace(given))
 	if list, isList := value.([]any); isList {
-		earlier, _ := r.given[arg.Name].([]any)
+		earlier, _ := r.arguments[arg.Name].([]any)
 		value = append(earlier, list...)
 	}
-	r.given[arg.Name] = value
+	r.arguments[arg.Name] = value
 	return err
-}
-
-// kindOf names the value of an argument in the help.
-func kindOf(arg operations.Argument) string {
-	switch typ := arg.Type.Name(); {
-	case typ == "DateTime":
-		return "time"
-	case arg.Definition.Kind == ast.Enum:
-		return "word"
-	case typ == "Int" || typ == "Float":
-		return "number"
-	default:
-		return "text"
-	}
-}
-
-// usageOf explains the flag of an argument.
-func usageOf(arg operations.Argument) string {
-	text := strings.TrimSuffix(strings.ReplaceAll(arg.Description, "`", ""), ".")
-	switch {
-	case arg.Type.Name() == "DateTime":
-		return text + ": 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z"
-	case arg.Definition.Kind == ast.Enum && arg.Type.Elem != nil:
-		return text + ", separated by commas: " + strings.Join(valuesOf(arg.Definition), ", ") + ", all"
-	case arg.Definition.Kind == ast.Enum:
-		return text + ": " + strings.Join(valuesOf(arg.Definition), ", ")
-	default:
-		return text
-	}
-}
-
-// valuesOf lists the values of an enum as they are typed.
-func valuesOf(def *ast.Definition) []string {
-	list := make([]string, len(def.EnumValues))
-	for i, v := range def.EnumValues {
-		list[i] = word(v.Name)
-	}
-	return list
 }
 
 // parse reads what was typed for an argument.
 func (r *document) parse(arg operations.Argument, given string) (any, error) {
-	given = strings.TrimSpace(given)
-	if given == "" && !slices.Contains(r.op.Command.Empty, arg.Name) {
-		return nil, errors.New("must not be empty")
-	}
-
-	if arg.Type.Elem != nil {
-		var list []any
-		for typed := range strings.SplitSeq(given, ",") {
-			if arg.Definition.Kind == ast.Enum && word(typed) == "all" {
-				for _, v := range arg.Definition.EnumValues {
-					list = append(list, v.Name)
-				}
-				continue
-			}
-
-			item, err := parseValue(arg.Definition, strings.TrimSpace(typed))
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, item)
-		}
-		return list, nil
-	}
-	place := slices.Contains(r.op.Command.Args, arg.Name)
 	switch isNone := word(given) == "none"; {
-	case isNone && place && !arg.Type.NonNull:
-		return nil, nil //nolint:nilnil // null is the value
+	case given == "":
+		return nil, errors.New("must not be empty")
 	case isNone && slices.Contains(r.op.Command.Empty, arg.Name):
 		return "", nil
+	case isNone && slices.Contains(r.op.Command.Args, arg.Name) && !arg.Type.NonNull:
+		return nil, nil //nolint:nilnil // null is the value
+	case arg.Type.Elem == nil:
+		return parseValue(arg.Definition, given)
 	}
-	return parseValue(arg.Definition, given)
+
+	var list []any
+	for item := range strings.SplitSeq(given, ",") {
+		item = strings.TrimSpace(item)
+		if arg.Definition.Kind == ast.Enum && word(item) == "all" {
+			for _, v := range arg.Definition.EnumValues {
+				list = append(list, v.Name)
+			}
+			continue
+		}
+		value, err := parseValue(arg.Definition, item)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, value)
+	}
+	return list, nil
 }
 
 func parseValue(def *ast.Definition, given string) (any, error) {
-	if def.Kind == ast.Enum {
-		names := make([]string, len(def.EnumValues))
-		for i, v := range def.EnumValues {
-			names[i] = v.Name
+	switch {
+	case def.Kind == ast.Enum:
+		for _, v := range def.EnumValues {
+			if word(v.Name) == word(given) {
+				return v.Name, nil
+			}
 		}
-		return parse(given, names)
-	}
+		return nil, errors.New("must be one of " + strings.Join(wordsOf(def), ", "))
 
-	switch def.Name {
-	case "DateTime":
+	case def.Name == "DateTime":
 		at, err := parseTime(given)
-		return at.UTC().Truncate(time.Millisecond).Format("2006-01-02T15:04:05.000Z"), err
-	case "Int", "Float":
+		return at.UTC().Format("2006-01-02T15:04:05.000Z"), err
+
+	case def.Name == "Int" || def.Name == "Float":
 		var n json.Number
 		if json.Unmarshal([]byte(given), &n) != nil {
 			return nil, errors.New("must be a number")
 		}
 		return n, nil
+
 	default:
 		return given, nil
 	}

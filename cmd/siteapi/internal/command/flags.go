@@ -1,31 +1,19 @@
 package command
 
 import (
+	"bufio"
 	"errors"
+	"fmt"
+	"io"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/atomicfile"
 )
-
-// textVar takes a text without the white space around it.
-func textVar(f *pflag.FlagSet, value *string, name, usage string) {
-	f.Func(name, usage, func(given string) error {
-		if *value = strings.TrimSpace(given); *value == "" {
-			return errors.New("must not be empty")
-		}
-		return nil
-	})
-}
-
-func enumVar[T ~string](f *pflag.FlagSet, value *T, name, usage string, values []T) {
-	f.Func(name, usage+": "+words(values), func(given string) (err error) {
-		*value, err = parse(given, values)
-		return err
-	})
-}
 
 // server is the address of a running service.
 type server struct{ address string }
@@ -36,6 +24,53 @@ func (s *server) flags(f *pflag.FlagSet) {
 		s.address = strings.TrimSuffix(given, "/")
 		return config.WebAddress(given)
 	})
+}
+
+// output is the file that a command writes, or standard output.
+type output struct {
+	path      string
+	overwrite bool
+}
+
+func (o *output) flags(f *pflag.FlagSet, usage string) {
+	f.StringVarP(&o.path, "output", "o", "", usage)
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace the file if it exists")
+}
+
+// write writes to the file and reports what it holds, or writes to standard output. Nothing
+// is called if the file may not be written, so that what is called may record that it is.
+func (o *output) write(out io.Writer, write func(io.Writer) (what string, err error)) error {
+	if o.path == "" || o.path == "-" {
+		_, err := write(out)
+		return err
+	}
+
+	what := ""
+	err := writeFile(o.path, o.overwrite, func(w io.Writer) (err error) {
+		what, err = write(w)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	_, err = fmt.Fprintf(out, "%s: %s\n", o.path, what)
+	return err
+}
+
+// writeFile writes a file that only its owner may read. It appears under its name
+// complete and synced, or not at all.
+func writeFile(path string, overwrite bool, write func(io.Writer) error) error {
+	if info, err := os.Lstat(path); err == nil && (!overwrite || info.IsDir()) {
+		return fmt.Errorf("%s exists: name another file, or add --overwrite", path)
+	}
+	return atomicfile.Write(path, write)
+}
+
+// confirmed asks a question, which y answers in the affirmative.
+func confirmed(in io.Reader, out io.Writer, question string) bool {
+	_, _ = fmt.Fprint(out, question+" [y/N] ")
+	line, _ := bufio.NewReader(in).ReadString('\n')
+	return strings.EqualFold(strings.TrimSpace(line), "y")
 }
 
 // parseTime reads a time, or a duration before now.
@@ -50,29 +85,4 @@ func parseTime(given string) (time.Time, error) {
 	}
 	return time.Time{}, errors.New("must be a duration such as 36h or 30d, 36500d at most, " +
 		"a day such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z")
-}
-
-// words lists the values of an enum in the form in which they are typed and printed, such
-// as in-review for IN_REVIEW.
-func words[T ~string](values []T) string {
-	list := make([]string, len(values))
-	for i, v := range values {
-		list[i] = word(v)
-	}
-	return strings.Join(list, ", ")
-}
-
-func word[T ~string](value T) string {
-	return strings.ToLower(strings.ReplaceAll(string(value), "_", "-"))
-}
-
-// parse returns the value of an enum that was typed, in the form of words or, like in-review
-// as IN_REVIEW, in that of JSON.
-func parse[T ~string](typed string, values []T) (T, error) {
-	for _, v := range values {
-		if word(v) == word(strings.TrimSpace(typed)) {
-			return v, nil
-		}
-	}
-	return "", errors.New("must be one of " + words(values))
 }

@@ -1,50 +1,45 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"slices"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
-	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/mcp"
 	"siteapi/schema"
 	"siteapi/schema/operations"
 )
 
-// mcpCommand serves the tools of operators to an assistant on this machine.
 func (d Drivers) mcpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "mcp",
-		Short: "serve the tools of operators to an assistant on this machine",
-		Long: "Serves the tools of operators by the Model Context Protocol on standard input and output,\n" +
-			"with the database of the settings, until the assistant closes its side. The audit names\n" +
-			"the user of this machine.",
-		Example: "  siteapi mcp",
-		Args:    NoArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := config.Read(d.Getenv, databaseSettings()...)
-			if err != nil {
-				return err
-			}
+	var command *cobra.Command
+	command = d.command("mcp", "serve the tools of operators to an assistant on this machine", nil,
+		func(ctx context.Context, c *call) error { return c.serveTools(ctx, command.Root().Version) },
+		"siteapi mcp")
+	command.Long = "Serves the tools of operators by the Model Context Protocol on standard input and output,\n" +
+		"with the database of the settings, until the assistant closes its side. The audit names\n" +
+		"the user of this machine."
+	return command
+}
 
-			// The health of the service is the service's own to tell.
-			tools := slices.DeleteFunc(slices.Clone(d.Operations), func(op *operations.Operation) bool {
-				return op.Tool == nil || op.Tool.Audience != operations.Operator || op.Root.Name == "serviceHealth"
-			})
-			exec, closing, err := d.OpenExecutor(c.Context(), d, s, Service{}, tools[0])
-			if err != nil {
-				return err
-			}
-
-			server := mcp.NewServer(mcp.Options{
-				Operations: tools,
-				Executor:   exec,
-				Version:    c.Root().Version,
-			}, schema.RoleAdmin)
-			err = server.Run(asCommand(c.Context()), &sdk.StdioTransport{})
-			return errors.Join(err, closing())
-		},
+// serveTools serves the tools of operators. The health that they report is what doctor finds.
+func (c *call) serveTools(ctx context.Context, version string) error {
+	if c.wrong.Concern(databaseSettings()...) {
+		return c.wrong
 	}
+
+	d := c.drivers
+	d.Checks = c.checks(ctx, server{})
+	tools := slices.DeleteFunc(slices.Clone(d.Operations), func(op *operations.Operation) bool {
+		return op.Tool == nil || op.Tool.Audience != operations.Operator
+	})
+	exec, closing, err := d.OpenExecutor(ctx, d, c.settings, Service{}, tools[0])
+	if err != nil {
+		return err
+	}
+
+	server := mcp.NewServer(mcp.Options{Operations: tools, Executor: exec, Version: version}, schema.RoleAdmin)
+	return errors.Join(server.Run(asCommand(ctx), &sdk.StdioTransport{}), closing())
 }

@@ -8,12 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"os"
 	"os/user"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,36 +20,20 @@ import (
 	"siteapi/schema"
 )
 
-// checkArgs checks the number of arguments that are given by their place.
-func (r *document) checkArgs(c *cobra.Command, args []string) error {
-	if r.op.Argument("all") != nil {
-		return someArguments("<"+r.op.Command.Args[0]+"> …")(c, args)
-	}
-
-	most, least := len(r.op.Command.Args), 0
-	for _, name := range r.op.Command.Args {
-		if !r.mayLack(name) {
-			least++
-		}
-	}
-	if len(args) < least || len(args) > most && !r.repeats() {
-		_, names, _ := strings.Cut(c.Use, " ")
-		return fmt.Errorf("give %s: see `%s --help`", names, c.CommandPath())
-	}
-	return nil
-}
-
 // runner runs an operation with arguments and returns the value of its root field.
 type runner func(ctx context.Context, arguments map[string]any) (json.RawMessage, *schema.Error)
 
-// run runs the operation, once for each argument if it takes a single one.
-func (r *document) run(c *cobra.Command, d Drivers, args []string) error {
-	calls, err := r.calls(args)
-	if err != nil {
-		return err
+// run runs the operation and prints its answer.
+func (r *document) run(c *cobra.Command, d Drivers) error {
+	question := r.op.Command.Confirm
+	if question != "" && !r.yes && !confirmed(c.InOrStdin(), c.ErrOrStderr(), question) {
+		return errors.New("nothing was done: answer y, or add --yes")
 	}
-	if err := r.confirm(c); err != nil {
-		return err
+	if r.op.Argument(argDryRun) != nil {
+		r.arguments[argDryRun] = !r.yes
+	}
+	if (r.json || r.csv) && !c.Flags().Changed("limit") {
+		r.limit = 0
 	}
 
 	s, err := config.Read(d.Getenv, append(r.needs.Settings, "TIME_ZONE")...)
@@ -64,27 +46,19 @@ func (r *document) run(c *cobra.Command, d Drivers, args []string) error {
 		return err
 	}
 
-	found, failed := false, false
-	call := &call{out: bufio.NewWriter(c.OutOrStdout())}
-	err = r.output.write(call, func(w io.Writer) (string, error) {
-		var values []json.RawMessage
+	var answer json.RawMessage
+	out := bufio.NewWriter(c.OutOrStdout())
+	err = r.output.write(out, func(w io.Writer) (_ string, err error) {
 		more := false
-		for _, arguments := range calls {
-			if r.op.Command.Text != "" {
-				return "written", r.writeText(c.Context(), run, arguments, w)
-			}
-
-			value, isMore, err := r.answer(c.Context(), run, arguments)
-			if err != nil {
-				return "", err
-			}
-			values, more = append(values, value), more || isMore
-			found = found || notEmpty(value, r.op.Command.Finding)
-			failed = failed || notEmpty(value, r.op.Command.Failure)
+		if answer, more, err = r.answer(c.Context(), run, w); err == nil && r.op.Command.Text == "" {
+			err = r.print(w, answer, more)
 		}
-		return "written", r.print(w, values, more)
+		return "written", err
 	})
-	return r.outcome(errors.Join(err, call.out.Flush(), closing()), found, failed)
+	if err := errors.Join(err, out.Flush(), closing()); err != nil {
+		return err
+	}
+	return r.outcome(answer)
 }
 
 // open opens what the operation needs.
@@ -103,83 +77,6 @@ func (r *document) open(ctx context.Context, d Drivers, s *config.Settings) (run
 		return value, problem
 	}
 	return run, closing, err
-}
-
-// outcome returns the error of a command that has printed its answer.
-func (r *document) outcome(err error, found, failed bool) error {
-	switch trial, _ := r.given[argDryRun].(bool); {
-	case err != nil:
-		return err
-	case failed:
-		return fmt.Errorf("not everything could be done: see %q, and run the command again later", r.op.Command.Failure)
-	case found && trial:
-		return finding("nothing was changed: add --yes to do it")
-	case found && strings.HasPrefix(r.op.Command.Finding, "!"):
-		return finding(fmt.Sprintf("there is no %q", r.op.Command.Finding[1:]))
-	case found:
-		return finding(fmt.Sprintf("something is wrong: see %q", r.op.Command.Finding))
-	}
-	return nil
-}
-
-// calls returns the arguments of each call of the operation.
-func (r *document) calls(args []string) ([]map[string]any, error) {
-	if r.op.Argument(argDryRun) != nil {
-		r.given[argDryRun] = !r.yes
-	}
-
-	for name, on := range r.switches {
-		if *on {
-			r.given[name] = true
-		}
-	}
-	since, hasSince := r.given["since"].(string)
-	if until, hasUntil := r.given["until"].(string); hasSince && hasUntil && until <= since {
-		return nil, errors.New("--until: must be later than --since")
-	}
-
-	names := r.op.Command.Args
-	if len(names) == 0 || len(args) == 0 {
-		return []map[string]any{r.given}, nil
-	}
-	if r.repeats() {
-		calls := make([]map[string]any, len(args))
-		for i, typed := range args {
-			value, err := r.parse(*r.op.Argument(names[0]), typed)
-			if err != nil {
-				return nil, fmt.Errorf("%q: %w", typed, err)
-			}
-			calls[i] = maps.Clone(r.given)
-			calls[i][names[0]] = value
-		}
-		return calls, nil
-	}
-
-	for i, name := range names[:min(len(names), len(args))] {
-		typed, arg := args[i], *r.op.Argument(name)
-		if i == len(names)-1 && arg.Type.Elem != nil {
-			typed = strings.Join(args[i:], ",")
-		}
-		value, err := r.parse(arg, typed)
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", typed, err)
-		}
-		r.given[name] = value
-	}
-	return []map[string]any{r.given}, nil
-}
-
-// confirm asks before a command that does harm.
-func (r *document) confirm(c *cobra.Command) error {
-	if r.op.Command.Confirm == "" || r.yes {
-		return nil
-	}
-	_, _ = fmt.Fprint(c.ErrOrStderr(), r.op.Command.Confirm+" [y/N] ")
-	line, _ := bufio.NewReader(c.InOrStdin()).ReadString('\n')
-	if !strings.EqualFold(strings.TrimSpace(line), "y") {
-		return errors.New("nothing was done: answer y, or add --yes")
-	}
-	return nil
 }
 
 // actor names the user of the system in the audit.
@@ -202,80 +99,50 @@ func asCommand(ctx context.Context) context.Context {
 
 // answer runs the operation, and of a connection as many pages as the limit asks for. It
 // returns the answer, which of a connection is the list of its nodes, and whether there are
-// more.
-func (r *document) answer(
-	ctx context.Context, run runner, arguments map[string]any,
-) (json.RawMessage, bool, error) {
-	limit := r.limit
-	if limit < 0 {
-		limit = 100
-		if r.json || r.csv {
-			limit = 0
-		}
-	}
-
+// more. A text in the answer is written, page by page.
+func (r *document) answer(ctx context.Context, run runner, w io.Writer) (json.RawMessage, bool, error) {
 	nodes := []json.RawMessage{}
 	for {
 		if r.op.Argument(argFirst) != nil {
 			size := 500
-			if limit > 0 {
-				size = min(size, limit-len(nodes))
+			if r.limit > 0 {
+				size = min(size, int(r.limit)-len(nodes))
 			}
-			arguments[argFirst] = json.Number(strconv.Itoa(size))
+			r.arguments[argFirst] = json.Number(fmt.Sprint(size))
 		}
-		value, problem := run(ctx, arguments)
-		if problem != nil {
+		value, problem := run(ctx, r.arguments)
+		switch {
+		case problem != nil:
 			return nil, false, r.refusal(problem)
+		case string(value) == "null":
+			return nil, false, errors.New("not found: there is nothing with this name")
 		}
 
-		var p page
-		if json.Unmarshal(value, &p) != nil || p.PageInfo == nil {
-			if string(value) == "null" {
-				return nil, false, errors.New("not found: there is nothing with this name")
+		if text := r.op.Command.Text; text != "" {
+			if _, err := fmt.Fprint(w, at(decode(value), text)); err != nil {
+				return nil, false, err
 			}
+		}
+		var page struct {
+			Edges    []struct{ Node json.RawMessage }
+			PageInfo *struct {
+				HasNextPage bool
+				EndCursor   string
+			}
+		}
+		if json.Unmarshal(value, &page) != nil || page.PageInfo == nil {
 			return value, false, nil
 		}
 
-		for _, edge := range p.Edges {
+		for _, edge := range page.Edges {
 			nodes = append(nodes, edge.Node)
 		}
-		more := p.PageInfo.HasNextPage
-		if !more || limit > 0 && len(nodes) >= limit {
+		more := page.PageInfo.HasNextPage
+		if !more || r.limit > 0 && len(nodes) >= int(r.limit) {
 			list, err := json.Marshal(nodes)
 			return list, more, err
 		}
-		arguments[argAfter] = p.PageInfo.EndCursor
-	}
-}
-
-// page is the part of a connection that says what comes after it.
-type page struct {
-	Edges    []struct{ Node json.RawMessage }
-	PageInfo *struct {
-		HasNextPage bool
-		EndCursor   string
-	}
-}
-
-// writeText runs the operation and writes the text in its answer, page by page.
-func (r *document) writeText(
-	ctx context.Context, run runner, arguments map[string]any, w io.Writer,
-) error {
-	for {
-		value, problem := run(ctx, arguments)
-		if problem != nil {
-			return r.refusal(problem)
-		}
-
-		var fields map[string]any
-		var p page
-		if err := errors.Join(json.Unmarshal(value, &fields), json.Unmarshal(value, &p)); err != nil {
-			return err
-		}
-		if _, err := fmt.Fprint(w, fields[r.op.Command.Text]); err != nil || p.PageInfo == nil || !p.PageInfo.HasNextPage {
-			return err
-		}
-		arguments[argAfter] = p.PageInfo.EndCursor
+		r.arguments[argAfter] = page.PageInfo.EndCursor
 	}
 }
 
@@ -294,4 +161,35 @@ func (r *document) refusal(e *schema.Error) error {
 		errs = append(errs, fmt.Errorf("%s: %s", name, f.Message))
 	}
 	return errors.Join(errs...)
+}
+
+// outcome returns the error of a command that has printed its answer.
+func (r *document) outcome(answer json.RawMessage) error {
+	value, command := decode(answer), r.op.Command
+	path, wantsEmpty := strings.CutPrefix(command.Finding, "!")
+
+	switch {
+	case !isEmpty(value, command.Failure):
+		return fmt.Errorf("not everything could be done: see %q, and run the command again later", command.Failure)
+	case isEmpty(value, path) != wantsEmpty || path == "":
+		return nil
+	case r.arguments[argDryRun] == true:
+		return finding("nothing was changed: add --yes to do it")
+	case wantsEmpty:
+		return finding(fmt.Sprintf("there is no %q", path))
+	default:
+		return finding(fmt.Sprintf("something is wrong: see %q", path))
+	}
+}
+
+// isEmpty reports whether there is no value at a path in an answer, as without a path.
+func isEmpty(value any, path string) bool {
+	switch v := at(value, path).(type) {
+	case nil:
+		return true
+	case []any:
+		return len(v) == 0
+	default:
+		return v == false || v == "" || v == 0.0
+	}
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/go-resty/resty/v2"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/rest"
@@ -24,27 +23,30 @@ import (
 )
 
 func (d Drivers) configCommand() *cobra.Command {
-	return d.command("config", "print the effective settings, secrets redacted, and check them",
-		nil, &printConfig{},
+	return d.command("config", "print the effective settings, secrets redacted, and check them", nil, printConfig,
 		"siteapi config | grep RETENTION")
 }
 
 func (d Drivers) readyCommand() *cobra.Command {
-	return d.command("ready", "ask the running service whether it is ready; exit code 2: it is not",
-		[]string{"LISTEN_ADDR"}, &isReady{},
+	var service server
+	command := d.command("ready", "ask the running service whether it is ready; exit code 2: it is not",
+		[]string{"LISTEN_ADDR"}, func(ctx context.Context, c *call) error { return isReady(ctx, c, service) },
 		"siteapi ready")
+	service.flags(command.Flags())
+	return command
 }
 
 func (d Drivers) sdlCommand() *cobra.Command {
 	return d.command("sdl", "print the GraphQL schema, for code generators and other tools",
-		[]string{"(none)"}, plain(printSDL),
+		[]string{"(none)"}, func(_ context.Context, c *call) error {
+			_, err := io.WriteString(c.out, exec.SDL())
+			return err
+		},
 		"siteapi sdl > schema.graphql")
 }
 
-type isReady struct{ server }
-
-func (cmd *isReady) run(ctx context.Context, c *call) error {
-	answer, err := ask(ctx, http.MethodGet, serviceAt(cmd.address, c.settings).Address+"/readyz", "", nil)
+func isReady(ctx context.Context, c *call, service server) error {
+	answer, err := ask(ctx, http.MethodGet, serviceAt(service.address, c.settings).Address+"/readyz", "", nil)
 	if err != nil {
 		return finding(fmt.Sprintf("the service does not answer: %v", err))
 	}
@@ -57,24 +59,13 @@ func (cmd *isReady) run(ctx context.Context, c *call) error {
 }
 
 // printConfig prints the settings, or else every problem of them.
-type printConfig struct{}
-
-func (*printConfig) flags(*pflag.FlagSet) {}
-
-func (*printConfig) tolerant() {}
-
-func (*printConfig) run(_ context.Context, c *call) error {
-	wrong := c.drivers.CheckServing(c.settings, c.wrong)
-	if len(c.wrong) > 0 {
+func printConfig(_ context.Context, c *call) error {
+	if wrong := c.drivers.CheckServing(c.settings, c.wrong); len(wrong) > 0 {
 		return wrong
 	}
-
 	c.say("%s", strings.Join(c.settings.Lines(), "\n"))
 	for _, warning := range c.settings.Warnings {
 		_, _ = fmt.Fprintln(c.errOut, "siteapi:", warning)
-	}
-	if len(wrong) > 0 {
-		return wrong
 	}
 	return nil
 }
@@ -127,7 +118,7 @@ func (s Service) Run(
 
 	var p rest.Problem
 	if json.Unmarshal(resp.Body(), &p) != nil || p.Code == "" || p.Code == schema.CodeUnauthenticated {
-		return failed(fmt.Errorf("it says %s to CACHE_API_TOKEN", resp.Status()))
+		return failed(fmt.Errorf("its response to CACHE_API_TOKEN is %s", resp.Status()))
 	}
 	return nil, &schema.Error{Code: p.Code, Message: p.Detail, Fields: p.Errors}
 }
@@ -140,9 +131,4 @@ func ask(ctx context.Context, method, address, token string, body any) (*resty.R
 		SetResponseBodyLimit(64 << 10).
 		SetCloseConnection(true)
 	return client.R().SetContext(ctx).SetAuthToken(token).SetBody(body).Execute(method, address)
-}
-
-func printSDL(_ context.Context, c *call) error {
-	_, err := io.WriteString(c.out, exec.SDL())
-	return err
 }

@@ -13,7 +13,7 @@ import (
 func (d Drivers) migrateCommand() *cobra.Command {
 	return d.command("migrate",
 		"create the tables or bring them up to date, as every start does, and stop",
-		databaseSettings(), plain(migrate),
+		databaseSettings(), migrate,
 		"siteapi migrate")
 }
 
@@ -21,7 +21,7 @@ func (d Drivers) storeCommands() *cobra.Command {
 	return group("store", "copy the stored data to PostgreSQL",
 		d.command("copy", "copy everything from SQLite in DATA_DIR to an empty PostgreSQL at "+
 			"DATABASE_URL, and have what was not delivered delivered from there",
-			databaseSettings(), plain(copyStore),
+			databaseSettings(), copyStore,
 			"siteapi store copy"))
 }
 

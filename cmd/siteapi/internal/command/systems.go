@@ -20,14 +20,13 @@ import (
 const systemsNote = "systems"
 
 func systems(s *config.Settings) map[string]string {
-	list := map[string]string{"CMS_DRIVER": s.CMSDriver, "CRM_DRIVER": s.CRMDriver}
-	if s.CMSDriver == "sanity" {
-		list["SANITY_PROJECT_ID"], list["SANITY_DATASET"] = s.SanityProjectID, s.SanityDataset
+	list := map[string]string{
+		"CMS_DRIVER":        s.CMSDriver,
+		"SANITY_PROJECT_ID": s.SanityProjectID,
+		"SANITY_DATASET":    s.SanityDataset,
+		"CRM_DRIVER":        s.CRMDriver,
+		"HUBSPOT_API_URL":   s.HubSpotAPIURL,
 	}
-	if s.CRMDriver == "hubspot" {
-		list["HUBSPOT_API_URL"] = s.HubSpotAPIURL
-	}
-
 	for setting, given := range map[string]bool{
 		"CACHE_URL":        s.CacheURL.Scheme != "memory",
 		"LEAD_WEBHOOK_URL": s.LeadWebhookURL != "",
@@ -71,7 +70,7 @@ func CheckSystems(ctx context.Context, notes store.Notes, s *config.Settings, se
 		concerned := len(settings) == 0 || slices.Contains(settings, setting)
 		if concerned && here[setting] != service[setting] {
 			differences = append(differences, fmt.Sprintf("%s is %s there and %s here",
-				setting, service[setting], cmp.Or(here[setting], "unset")))
+				setting, cmp.Or(service[setting], "unset"), cmp.Or(here[setting], "unset")))
 		}
 	}
 	if len(differences) == 0 {

@@ -156,11 +156,21 @@ func TestToolsByCaller(t *testing.T) {
 	}
 }
 
-// On this machine an assistant works on the database without a token, as the user of the machine.
-func TestToolsOverStandardInput(t *testing.T) {
+// On this machine an assistant works on the database without a token, as the user of the machine, or
+// with a token at ADMIN_ADDR.
+func TestToolsOnThisMachine(t *testing.T) {
 	t.Parallel()
-	s := apptest.NewSite(t).Start()
+	admin := apptest.FreeAddress(t)
+	s := apptest.NewSite(t, "ADMIN_ADDR="+admin).Start()
 	id := s.Submit("stdio")
+
+	atAdmin := &apptest.Service{T: t, Base: "http://" + admin}
+	if got := tools(atAdmin, "Authorization: Bearer "+config.DevAdminToken); !slices.Contains(got, "retry_delivery") {
+		t.Errorf("at ADMIN_ADDR an admin is offered %v", got)
+	}
+	if got := tools(atAdmin); slices.Contains(got, "leads") {
+		t.Errorf("at ADMIN_ADDR without a token: %v", got)
+	}
 
 	cmd := exec.CommandContext(t.Context(), apptest.Binary, "mcp")
 	cmd.Env = s.Env
@@ -177,6 +187,10 @@ func TestToolsOverStandardInput(t *testing.T) {
 	})
 	if err != nil || got.IsError {
 		t.Fatalf("adding a note: %v %+v", err, got)
+	}
+	got, err = session.CallTool(t.Context(), &mcp.CallToolParams{Name: "health"})
+	if text, _ := json.Marshal(got); err != nil || got.IsError || !strings.Contains(string(text), "written and committed") {
+		t.Errorf("the health: %v %s", err, text)
 	}
 	s.Says(
 		apptest.Said{Args: "leads show " + id, Want: []string{"Called back."}},

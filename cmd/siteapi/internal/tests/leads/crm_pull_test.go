@@ -49,11 +49,11 @@ func (p *pulled) pull() (out string, code int) {
 func (p *pulled) outcome(id string) string {
 	p.T.Helper()
 	out, code := p.Run("leads", "show", "--json", id)
-	list := []schema.Lead{}
-	if err := json.Unmarshal([]byte(out), &list); err != nil || code != 0 {
+	var shown schema.Lead
+	if err := json.Unmarshal([]byte(out), &shown); err != nil || code != 0 {
 		p.T.Fatal(err, out)
 	}
-	if o := list[0].Outcome; o != nil {
+	if o := shown.Outcome; o != nil {
 		return fmt.Sprint(o.Value, " ", o.Source)
 	}
 	return ""

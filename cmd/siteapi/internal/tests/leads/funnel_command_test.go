@@ -120,12 +120,12 @@ func TestFunnel(t *testing.T) {
 	out, code = s.Run("funnel", "--since", "2026-01-05", "--until", "2026-01-15")
 	fields := strings.Join(strings.Fields(out), " ")
 	for _, line := range []string{
-		"visited 13",
-		"chose 9 0.69",
+		"VISITED 13",
+		"CHOSE 9 0.69",
 		"submissions 3 untracked 1 inReview 1",
 		"FIELD VALUE COUNT SUBMITTED",
 		"projectType shop 5 1",
-		"13 5 3 EUR 0.3, RON 500 EUR 1200.5",
+		"13 5 3 0.3 EUR, 500 RON 1200.5 EUR",
 	} {
 		if code != 0 || !strings.Contains(fields, line) {
 			t.Errorf("%d: %q is not in\n%s", code, line, out)
@@ -138,8 +138,6 @@ func TestFunnel(t *testing.T) {
 		"funnel --since soon": "--since",
 		"funnel --until x":    "--until",
 		"funnel --locale xx":  "must be one of en, es, ro",
-		"funnel x":            "one argument too many",
-		"funnel --since 2026-01-02 --until 2026-01-01": "must be later than --since",
 	})
 }
 

@@ -86,11 +86,10 @@ func TestExportOfPerson(t *testing.T) {
 	}
 
 	out, err = s.Command("leads", "person", "HERS@example.com", "--json")
-	var shown []schema.Person
-	if jsonErr := json.Unmarshal([]byte(out), &shown); err != nil || jsonErr != nil || len(shown) != 1 {
+	var person schema.Person
+	if jsonErr := json.Unmarshal([]byte(out), &person); err != nil || jsonErr != nil {
 		t.Fatalf("%v %v %s", err, jsonErr, out)
 	}
-	person := shown[0]
 	if len(person.Leads) != 1 || person.Leads[0].Contact.FirstName != "Ana" ||
 		len(person.Consents) != 1 || person.Consents[0].Consent.Text != "Send me news" ||
 		len(person.Sessions) != 1 || *person.Sessions[0].Email != "Hers@example.com" || *person.Sessions[0].Min != 10 {

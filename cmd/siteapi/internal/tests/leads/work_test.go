@@ -113,7 +113,7 @@ func testWork(t *testing.T, s *apptest.Site, b *apptest.Browser) {
 		t.Errorf("%q", cells)
 	}
 	s.Says(
-		apptest.Said{Args: "leads list --status waiting --owner ANA0@example.com", Want: []string{lead.Reference(ids[1]), "waiting"}},
+		apptest.Said{Args: "leads list --status waiting --owner ANA0@example.com", Want: []string{lead.Reference(ids[1]), "WAITING"}},
 		apptest.Said{Args: "leads show " + ids[1], Want: []string{"no answer"}},
 		apptest.Said{Args: "leads list --owner none --state in-review", Want: []string{lead.Reference(ids[5])}},
 	)
