@@ -14,10 +14,6 @@ func (r *mutationResolver) EndLogins(ctx context.Context, ids []string, all bool
 	return r.Operators.EndLogins(ctx, ids, all)
 }
 
-func (r *mutationResolver) EndLogin(ctx context.Context, id string) (*schema.Login, error) {
-	return r.Operators.EndLogin(ctx, id)
-}
-
 func (r *queryResolver) Logins(ctx context.Context) ([]*schema.Login, error) {
 	return r.Operators.Logins(ctx)
 }

@@ -310,10 +310,10 @@ type Funnel struct {
 	Weeks []*FunnelWeek `json:"weeks"`
 	// What was chosen, by field and the most frequent first, at most 50 values each.
 	Choices []*FunnelChoice `json:"choices"`
-	// Where the visitors came from, the most submissions first, at most 50 of source and campaign together.
+	// Where the visitors came from, the most leads first, at most 50 of source and campaign together.
 	Sources []*FunnelSource `json:"sources"`
 	// Number of leads submitted in that time, without those in review or rejected.
-	Submissions int `json:"submissions"`
+	Leads int `json:"leads"`
 	// Number of them whose session is not among the tracked ones.
 	Untracked int `json:"untracked"`
 	// Number of leads submitted in that time that are in review.
@@ -344,7 +344,7 @@ type FunnelSource struct {
 	Estimates int `json:"estimates"`
 	// Number of leads submitted in that time, without those in review or rejected. They count by what came with them, and
 	// also if their sessions are not tracked or were seen at another time.
-	Submissions int `json:"submissions"`
+	Leads int `json:"leads"`
 	// The lower ends of these leads' ranges, added up by currency.
 	Sums []*FunnelSum `json:"sums"`
 	// What those of them that were won bring, as far as it is known, added up by currency.
@@ -491,8 +491,8 @@ type LeadConnection struct {
 	// Whether there are more.
 	PageInfo *PageInfo `json:"pageInfo"`
 	// The leads of the page as CSV, with the columns of `siteapi leads export`. The names of the columns come first on the
-	// first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Of an `email` without
-	// other filters, everything else that is stored about the person comes last. Null for a viewer.
+	// first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Of an `email`,
+	// everything else that is stored about the person comes last. Null for a viewer.
 	CSV *string `json:"csv"`
 	// How many leads the filter selects, on all pages. They are counted only where this field is asked for.
 	Counts *LeadCounts `json:"counts"`

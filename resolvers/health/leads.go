@@ -22,7 +22,7 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 		return notChecked, nil //nolint:nilerr // the check of the database reports it
 	}
 
-	counts, err := operators.Deliveries.CountDeliveries(ctx)
+	counts, err := operators.Tables.CountDeliveries(ctx)
 
 	for _, n := range counts {
 		switch age := time.Since(n.Oldest).Round(time.Second); {

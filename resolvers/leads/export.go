@@ -3,7 +3,6 @@ package leads
 import (
 	"cmp"
 	"encoding/csv"
-	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,7 +15,7 @@ import (
 // columns are the names of an export's columns. Programs read them by name and by place:
 // new ones come last.
 var columns = []string{
-	"submitted_at", "submission_id", "reference",
+	"submitted_at", "lead_id", "reference",
 	"first_name", "last_name", "email",
 	"phone", "company", "locale",
 	"project_type", "features",
@@ -43,42 +42,34 @@ const (
 // exportTime is the form of times in an export.
 const exportTime = "2006-01-02T15:04:05.000Z"
 
-// Table writes an export as RFC 4180 describes: with commas, CRLF and UTF-8.
-type Table struct{ out *csv.Writer }
-
-// NewTable returns a table that is written to w, which has to keep its errors. With a heading
-// the names of the columns come first.
-func NewTable(w io.Writer, heading bool) *Table {
-	t := &Table{csv.NewWriter(w)}
-	t.out.UseCRLF = true
-
-	if heading {
-		// Excel reads letters such as ș only if the file begins with a byte order mark.
-		_, _ = io.WriteString(w, "\ufeff")
-		_ = t.row(columns)
+// CSV returns leads as a table. With a heading the names of the columns come first.
+func CSV(leads []lead.Lead, heading bool) string {
+	rows := make([][]string, len(leads))
+	for i, l := range leads {
+		rows[i] = cells(l)
 	}
-	return t
+	if !heading {
+		return table(rows)
+	}
+	// Excel reads letters such as ș only if the file begins with a byte order mark.
+	return "\ufeff" + table([][]string{columns}) + table(rows)
 }
 
-func (t *Table) row(cells []string) error {
-	written := make([]string, len(cells))
-	for i, cell := range cells {
-		written[i] = Inert(cell)
-	}
+// table writes rows as RFC 4180 describes: with commas, CRLF and UTF-8.
+func table(rows [][]string) string {
+	var text strings.Builder
+	out := csv.NewWriter(&text)
+	out.UseCRLF = true
 
-	_ = t.out.Write(written)
-	t.out.Flush()
-	return t.out.Error()
-}
-
-// Leads writes leads.
-func (t *Table) Leads(leads []lead.Lead) error {
-	for _, l := range leads {
-		if err := t.row(cells(l)); err != nil {
-			return err
+	for _, row := range rows {
+		written := make([]string, len(row))
+		for i, cell := range row {
+			written[i] = Inert(cell)
 		}
+		_ = out.Write(written) // a Builder takes everything
 	}
-	return nil
+	out.Flush()
+	return text.String()
 }
 
 // cells returns the cells of a lead in the order of the columns.

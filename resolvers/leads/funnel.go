@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	choicesCounted = 10_000 // values that are counted per field, since clients may send any
-	choicesShown   = 50     // values that are shown per field, and all options of the CMS
-	others         = "(others)"
+	valuesCounted = 10_000 // values that are counted by themselves, since clients may send any
+	valuesShown   = 50     // values that are shown per field, and all options of the CMS
+	others        = "(others)"
 )
 
 // steps are the numbers of sessions that reached each step of the calculator, in the order
@@ -30,10 +30,13 @@ type report struct {
 	schema.Funnel
 	steps   steps
 	weeks   map[week]*steps
-	choices map[string]map[string]*schema.FunnelChoice // keys: field, value
-	options map[string]string                          // keys: slugs of the CMS's options, which are never merged
+	choices map[choice]*schema.FunnelChoice
+	options map[string]string // keys: slugs of the CMS's options
 	sources map[origin]*source
 }
+
+// choice is a value of a field.
+type choice struct{ field, value string }
 
 // origin is a source and a campaign.
 type origin struct{ source, campaign string }
@@ -55,7 +58,7 @@ type week struct {
 func (s *Service) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Funnel, error) {
 	r := &report{
 		weeks:   map[week]*steps{},
-		choices: map[string]map[string]*schema.FunnelChoice{},
+		choices: map[choice]*schema.FunnelChoice{},
 		sources: map[origin]*source{},
 	}
 	if s.Options != nil {
@@ -77,7 +80,10 @@ func (s *Service) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Fun
 		r.addSessions(c)
 	}
 
-	r.finish()
+	r.Steps = r.steps.list()
+	r.listWeeks()
+	r.listChoices()
+	r.listSources()
 	return &r.Funnel, nil
 }
 
@@ -86,11 +92,11 @@ func (r *report) addLeads(c store.LeadCount) {
 		r.InReview += c.Leads
 		return
 	}
-	r.Submissions += c.Leads
+	r.Leads += c.Leads
 	r.Untracked += c.Untracked
 
 	from := r.source(c.Source, c.Campaign)
-	from.Submissions += c.Leads
+	from.Leads += c.Leads
 	from.sums[c.Currency] += c.Amount
 	if c.WonCurrency != "" {
 		from.won[c.WonCurrency] += c.WonAmount
@@ -119,59 +125,34 @@ func (r *report) addSessions(c store.SessionCount) {
 	r.choose("timeline", c, c.Selections.Timeline)
 }
 
-// choose counts the values of a field. Where they are too many the rarest are merged.
+// choose counts the values of a field. Those beyond valuesCounted are counted together, but
+// for options of the CMS.
 func (r *report) choose(field string, c store.SessionCount, values ...string) {
-	counts := r.choices[field]
-	if counts == nil {
-		counts = map[string]*schema.FunnelChoice{}
-		r.choices[field] = counts
-	}
-
 	for _, value := range values {
 		if value == "" {
 			continue
 		}
 
-		if counts[value] == nil && len(counts) >= 2*choicesCounted {
-			r.merge(counts)
+		key := choice{field, value}
+		_, option := r.options[value]
+		if r.choices[key] == nil && !option && len(r.choices) >= valuesCounted {
+			key.value = others
 		}
-		if counts[value] == nil {
-			counts[value] = &schema.FunnelChoice{Field: field, Value: value}
+		if r.choices[key] == nil {
+			r.choices[key] = &schema.FunnelChoice{Field: field, Value: key.value}
 		}
 
-		counts[value].Count += c.Sessions
+		r.choices[key].Count += c.Sessions
 		if c.Step >= store.Submitted {
-			counts[value].Submitted += c.Sessions
+			r.choices[key].Submitted += c.Sessions
 		}
 	}
 }
 
-// merge counts the rarest values of a field together, until choicesCounted of those that
-// are no options of the CMS are left.
-func (r *report) merge(counts map[string]*schema.FunnelChoice) {
-	rest := &schema.FunnelChoice{Value: others}
-	var list []*schema.FunnelChoice
-	for value, c := range counts {
-		if rest.Field = c.Field; value == others {
-			rest = c
-		} else if _, option := r.options[value]; !option {
-			list = append(list, c)
-		}
-	}
-	slices.SortFunc(list, byCount)
-
-	counts[others] = rest
-	for _, c := range list[min(len(list), choicesCounted):] {
-		rest.Count += c.Count
-		rest.Submitted += c.Submitted
-		delete(counts, c.Value)
-	}
-}
-
-// source returns the counts of a touch. Sources beyond choicesCounted are counted together.
+// source returns the counts of a touch. Those beyond valuesCounted are counted together.
 func (r *report) source(name, campaign string) *source {
 	key := origin{name, campaign}
-	if r.sources[key] == nil && len(r.sources) >= choicesCounted {
+	if r.sources[key] == nil && len(r.sources) >= valuesCounted {
 		key = origin{others, ""}
 	}
 	if r.sources[key] == nil {
@@ -184,52 +165,62 @@ func (r *report) source(name, campaign string) *source {
 	return r.sources[key]
 }
 
-// finish lists what was counted in the order of the report.
-func (r *report) finish() {
-	r.Steps = r.steps.list()
-	r.Weeks, r.Choices, r.Sources = []*schema.FunnelWeek{}, []*schema.FunnelChoice{}, []*schema.FunnelSource{}
+// listWeeks lists the oldest weeks first, and within a week the languages.
+func (r *report) listWeeks() {
+	r.Weeks = []*schema.FunnelWeek{}
+	oldest := func(a, b week) int {
+		return cmp.Or(a.start.Compare(b.start), strings.Compare(a.locale, b.locale))
+	}
 
-	for key, reached := range r.weeks {
+	for _, key := range slices.SortedFunc(maps.Keys(r.weeks), oldest) {
 		year, number := key.start.ISOWeek()
 		r.Weeks = append(r.Weeks, &schema.FunnelWeek{
 			Week:   fmt.Sprintf("%d-W%02d", year, number),
 			Start:  key.start,
 			Locale: schema.Optional(schema.Locale(key.locale)),
-			Steps:  reached.list(),
+			Steps:  r.weeks[key].list(),
 		})
 	}
-	slices.SortFunc(r.Weeks, func(a, b *schema.FunnelWeek) int {
-		return cmp.Or(
-			a.Start.Compare(b.Start),
-			cmp.Compare(schema.ValueOr(a.Locale, ""), schema.ValueOr(b.Locale, "")),
-		)
-	})
+}
 
-	for _, field := range []string{"projectType", "features", "complexity", "timeline"} {
-		for i, choice := range slices.SortedFunc(maps.Values(r.choices[field]), byCount) {
-			if _, option := r.options[choice.Value]; option || i < choicesShown {
-				r.Choices = append(r.Choices, choice)
-			}
-		}
+// listChoices lists the most frequent values of each field first.
+func (r *report) listChoices() {
+	r.Choices = []*schema.FunnelChoice{}
+	fields := []string{"projectType", "features", "complexity", "timeline"}
+	frequent := func(a, b *schema.FunnelChoice) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(fields, a.Field), slices.Index(fields, b.Field)),
+			cmp.Compare(b.Count, a.Count),
+			strings.Compare(a.Value, b.Value),
+		)
 	}
 
-	sources := slices.SortedFunc(maps.Values(r.sources), func(a, b *source) int {
+	shown := map[string]int{} // by field
+	for _, c := range slices.SortedFunc(maps.Values(r.choices), frequent) {
+		if _, option := r.options[c.Value]; option || shown[c.Field] < valuesShown {
+			r.Choices = append(r.Choices, c)
+			shown[c.Field]++
+		}
+	}
+}
+
+// listSources lists the sources with the most leads first.
+func (r *report) listSources() {
+	r.Sources = []*schema.FunnelSource{}
+	successful := func(a, b *source) int {
 		return cmp.Or(
-			cmp.Compare(b.Submissions, a.Submissions),
+			cmp.Compare(b.Leads, a.Leads),
 			cmp.Compare(b.Sessions, a.Sessions),
 			strings.Compare(a.Source, b.Source),
 			strings.Compare(a.Campaign, b.Campaign),
 		)
-	})
-	for _, s := range sources[:min(len(sources), choicesShown)] {
+	}
+
+	list := slices.SortedFunc(maps.Values(r.sources), successful)
+	for _, s := range list[:min(len(list), valuesShown)] {
 		s.Sums, s.Won = amounts(s.sums), amounts(s.won)
 		r.Sources = append(r.Sources, &s.FunnelSource)
 	}
-}
-
-// byCount orders choices: the most frequent first.
-func byCount(a, b *schema.FunnelChoice) int {
-	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
 }
 
 // list names the numbers of sessions that reached each step.

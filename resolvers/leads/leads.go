@@ -1,10 +1,10 @@
-// Package leads has the rules of what operators do with leads and their deliveries, for the
-// fields in package operators and for the commands.
+// Package leads has the longer rules of what operators do with leads and their deliveries, in
+// which the database takes part together with the CMS, the CRM, the cache or a file: lists,
+// exports, erasures, verifications, the funnel, and what the CRM knows.
 package leads
 
 import (
 	"context"
-	"errors"
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
@@ -14,13 +14,11 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Service lists, finds and changes leads and their deliveries.
+// Service lists, finds, verifies and erases leads.
 type Service struct {
-	Archive    store.Archive
-	Work       store.Work
-	Deliveries store.Deliveries
-	Outcomes   store.Outcomes
-	Queue      *queue.Queue
+	Archive store.Archive
+	Tables  Tables
+	Queue   *queue.Queue
 
 	CMS CMS
 	CRM CRM
@@ -39,6 +37,16 @@ type Service struct {
 
 	// OutOfReach names the copies of a lead that an erasure leaves, in words.
 	OutOfReach []string
+}
+
+// Tables are what the database keeps of leads, of the people behind them and of operators.
+type Tables interface {
+	store.Deliveries
+	store.Work
+	store.Outcomes
+	store.Persons
+	store.Audit
+	store.Logins
 }
 
 // MailFiles are the mails that a service in development wrote to files. A lead's are found
@@ -60,12 +68,9 @@ type CRM interface {
 	crm.Eraser
 }
 
-// Leads returns the leads that a filter selects, up to its limit, and whether there are
-// more. An empty state selects any.
-func (s *Service) Leads(
-	ctx context.Context, f store.Filter, state lead.State,
-) (leads []lead.Lead, more bool, err error) {
-	for l, err := range s.Archive.Leads(ctx, inState(f, state)) {
+// Leads returns the leads that a filter selects, up to its limit, and whether there are more.
+func (s *Service) Leads(ctx context.Context, f store.Filter) (leads []lead.Lead, more bool, err error) {
+	for l, err := range s.Archive.Leads(ctx, f) {
 		if err != nil {
 			return nil, false, err
 		}
@@ -77,8 +82,8 @@ func (s *Service) Leads(
 	return leads, false, nil
 }
 
-// inState adds to a filter that leads are in a state; an empty one is any.
-func inState(f store.Filter, state lead.State) store.Filter {
+// InState adds to a filter that leads are in a state; an empty one is any.
+func InState(f store.Filter, state lead.State) store.Filter {
 	switch state {
 	case lead.StateInReview:
 		f.InReview = true
@@ -100,35 +105,33 @@ func (s *Service) Find(ctx context.Context, name string) (lead.Lead, error) {
 		return lead.Lead{}, store.ErrNotFound
 	}
 
-	leads, _, err := s.Leads(ctx, store.Filter{Reference: name, Limit: 1}, "")
-	if err == nil && len(leads) == 0 {
-		err = store.ErrNotFound
+	for l, err := range s.Archive.Leads(ctx, store.Filter{Reference: name, Limit: 1}) {
+		return l, err
 	}
-	if err != nil {
-		return lead.Lead{}, err
-	}
-	return leads[0], nil
+	return lead.Lead{}, store.ErrNotFound
 }
 
 // DeliveriesOf returns the deliveries of some leads by the leads' ids.
-func (s *Service) DeliveriesOf(
-	ctx context.Context, leads []lead.Lead,
-) (map[string][]lead.Delivery, error) {
-	if len(leads) == 0 {
-		return nil, nil //nolint:nilnil // an empty map
-	}
-
-	f := store.DeliveryFilter{}
-	for _, l := range leads {
-		f.Leads = append(f.Leads, l.ID)
-	}
-
-	list, err := s.Deliveries.ListDeliveries(ctx, f)
+func (s *Service) DeliveriesOf(ctx context.Context, leads []lead.Lead) (map[string][]lead.Delivery, error) {
 	byLead := map[string][]lead.Delivery{}
+	if len(leads) == 0 {
+		return byLead, nil
+	}
+
+	list, err := s.Tables.ListDeliveries(ctx, store.DeliveryFilter{Leads: IDs(leads)})
 	for _, d := range list {
 		byLead[d.LeadID] = append(byLead[d.LeadID], d)
 	}
 	return byLead, err
+}
+
+// IDs returns the ids of leads.
+func IDs(leads []lead.Lead) []string {
+	ids := make([]string, len(leads))
+	for i, l := range leads {
+		ids[i] = l.ID
+	}
+	return ids
 }
 
 // NoMailReason returns why the visitor of a lead with these deliveries has no mail, or none
@@ -147,103 +150,4 @@ func NoMailReason(l lead.Lead, deliveries []lead.Delivery) string {
 		return "the lead was rejected"
 	}
 	return ""
-}
-
-// Errors of changes that the state of a lead does not allow. A lead that does not exist
-// is [store.ErrNotFound].
-var (
-	ErrNotInReview = errors.New("the lead is not in review")
-	ErrUnreleased  = errors.New("the lead is in review or was rejected: release it first")
-	ErrChanged     = errors.New("the lead is not in the expected state any more")
-
-	// ErrUnknownTarget means that nothing is delivered to a target.
-	ErrUnknownTarget = errors.New("unknown delivery target")
-)
-
-// Reject ends the review of a lead so that it is never delivered. It returns
-// [ErrNotInReview] if the lead is not in review, or [ErrChanged] if its state is not the
-// expected one; an empty one is any.
-func (s *Service) Reject(
-	ctx context.Context, l lead.Lead, expected lead.State, audit store.AuditEntry,
-) error {
-	if expected != "" && l.State() != expected {
-		return ErrChanged
-	}
-
-	rejected, err := s.Archive.Reject(ctx, l.ID, audit)
-	switch {
-	case err != nil || rejected:
-		return err
-	case expected == lead.StateInReview: // it was a moment ago
-		return ErrChanged
-	}
-	return ErrNotInReview
-}
-
-// Release ends the review of a lead, or takes back its rejection, and delivers it. It
-// returns [ErrChanged] if its state is not the expected one; an empty one is any.
-func (s *Service) Release(
-	ctx context.Context, l lead.Lead, expected lead.State, audit store.AuditEntry,
-) error {
-	if expected != "" && l.State() != expected {
-		return ErrChanged
-	}
-
-	released, err := s.Archive.Release(ctx, l.ID, expected == lead.StateInReview, audit)
-	if err != nil || released {
-		return err
-	}
-	if expected == lead.StateInReview || expected == lead.StateRejected {
-		return ErrChanged // a moment ago
-	}
-	return nil
-}
-
-// CanResend returns [ErrUnreleased] for a lead that is not delivered, or
-// [ErrUnknownTarget] for a target to which nothing is.
-func (s *Service) CanResend(l lead.Lead, target lead.Target) error {
-	if !l.Released() {
-		return ErrUnreleased
-	}
-	if !s.Queue.DeliversTo(target) {
-		return ErrUnknownTarget
-	}
-	return nil
-}
-
-// Resend delivers a lead to a target once more, unless a delivery to it is under way. The
-// visitor's mail goes to a corrected address unless that is empty; while it is under way, the
-// address can't be corrected: [store.ErrUnderWay].
-func (s *Service) Resend(ctx context.Context, l lead.Lead, target lead.Target, corrected string) error {
-	if !l.Released() {
-		return ErrUnreleased
-	}
-	err := s.Deliveries.ResendLead(ctx, l.ID, target, corrected)
-	if errors.Is(err, store.ErrUnderWay) && corrected == "" {
-		return nil
-	}
-	return err
-}
-
-// DeliveryPage returns deliveries up to the limit of the filter, their leads without those
-// that were erased, and whether there are more deliveries.
-func (s *Service) DeliveryPage(
-	ctx context.Context, f store.DeliveryFilter,
-) (page []lead.Delivery, leads []lead.Lead, more bool, err error) {
-	most := f.Limit
-	f.Limit++
-	page, err = s.Deliveries.ListDeliveries(ctx, f)
-	if err != nil || len(page) == 0 {
-		return nil, nil, false, err
-	}
-	if more = len(page) > most; more {
-		page = page[:most]
-	}
-
-	var of store.Filter
-	for _, d := range page {
-		of.IDs = append(of.IDs, d.LeadID)
-	}
-	leads, _, err = s.Leads(ctx, of, "")
-	return page, leads, more, err
 }

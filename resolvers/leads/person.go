@@ -3,7 +3,6 @@ package leads
 import (
 	"context"
 	"strconv"
-	"strings"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
@@ -16,27 +15,26 @@ type Person struct {
 	Sessions []lead.Session
 }
 
-// FindPerson returns what is stored about an address apart from its leads.
-func FindPerson(ctx context.Context, from store.Persons, email string) (Person, error) {
-	p := Person{Email: email}
-	var err error
-	if p.Consents, err = from.KeptConsents(ctx, email); err == nil {
-		p.Sessions, err = from.SessionsOf(ctx, email)
+// Person returns what is stored about an address apart from its leads.
+func (s *Service) Person(ctx context.Context, email string) (Person, error) {
+	consents, err := s.Tables.KeptConsents(ctx, email)
+	if err != nil {
+		return Person{}, err
 	}
-	return p, err
+	sessions, err := s.Tables.SessionsOf(ctx, email)
+	return Person{email, consents, sessions}, err
 }
 
 // CSV returns rows of an export of leads, without its heading.
 func (p Person) CSV() string {
-	var text strings.Builder
-	t := NewTable(&text, false)
+	var rows [][]string
 	for _, c := range p.Consents {
-		_ = t.row(consentCells(p.Email, c)) // a Builder takes everything
+		rows = append(rows, consentCells(p.Email, c))
 	}
 	for _, s := range p.Sessions {
-		_ = t.row(sessionCells(s))
+		rows = append(rows, sessionCells(s))
 	}
-	return text.String()
+	return table(rows)
 }
 
 // consentCells returns the cells of a consent that has outlived its lead, in the columns that

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
+	"siteapi/schema"
 )
 
 const (
@@ -17,198 +19,161 @@ const (
 	settleTime  = 5 * time.Second // time until a CMS or CRM finds what it has just stored
 )
 
-// Verification compares stored leads with what the CMS and the CRM hold.
-type Verification struct {
-	Leads   int               `json:"leads"` // number of leads compared
-	Targets []*VerifiedTarget `json:"targets"`
+// Resend sends a lead to a target again. An error ends the verification, except for
+// [store.ErrUnderWay] and [store.ErrNotFound].
+type Resend func(ctx context.Context, leadID string, target lead.Target) error
 
-	rules *Service
-	fix   Fix
+// verification compares stored leads with what the CMS and the CRM hold.
+type verification struct {
+	*Service
+	leads   int
+	targets []*verified
+	resend  Resend // nil: nothing is sent again
 }
 
-// Fix is called before a lead is sent to a target again. An error ends the comparison.
-type Fix func(ctx context.Context, leadID string, target lead.Target) error
+// verified is a target, and what it has of the leads.
+type verified struct {
+	schema.VerifiedTarget
+	target lead.Target
 
-// VerifiedTarget counts the leads of one target. A mailbox can't be asked, nor can a system
-// that keeps nothing, so that for them the deliveries count: a failed one is missing.
-type VerifiedTarget struct {
-	Target   lead.Target `json:"target"`
-	Present  int         `json:"present"`
-	UnderWay int         `json:"underWay"` // absent, and under way or just delivered
-	Missing  int         `json:"missing"`  // absent, and not under way
-	Resent   int         `json:"resent"`   // missing leads that were sent again
-	NotSent  int         `json:"notSent"`  // mails that are not sent, for a reason that the delivery names
-	Error    string      `json:"error,omitempty"`
-
-	// key names a lead at the target; missing returns the keys that the target lacks. It
-	// is nil for a target that can't be asked.
-	key     func(s lead.Lead) string
+	// key names a lead at the target; missing returns the keys that the target lacks. It is
+	// nil for a mailbox, which can't be asked, and for a system that keeps nothing: the
+	// deliveries to them count.
+	key     func(l lead.Lead) string
 	missing func(ctx context.Context, keys []string) ([]string, error)
 }
 
 // Verify looks for the leads submitted since a time, at one target or, if only is empty,
-// at both. With fix, it sends the missing ones again; nil: it does not.
+// at all. It sends what the CMS or the CRM lacks again, unless resend is nil.
 func (s *Service) Verify(
-	ctx context.Context, since time.Time, only lead.Target, fix Fix,
-) (*Verification, error) {
-	v := &Verification{
-		rules: s,
-		fix:   fix,
-		Targets: []*VerifiedTarget{
-			{
-				Target:  lead.CMS,
-				key:     func(s lead.Lead) string { return s.ID },
-				missing: s.CMS.Missing,
-			},
-			{
-				Target:  lead.CRM,
-				key:     func(s lead.Lead) string { return crm.Address(s.Contact.Email) },
-				missing: s.CRM.Missing,
-			},
-			{Target: lead.VisitorMail},
-			{Target: lead.SalesMail},
-		},
-	}
-	v.Targets = slices.DeleteFunc(v.Targets, func(t *VerifiedTarget) bool {
-		return only != "" && t.Target != only
-	})
+	ctx context.Context, since time.Time, only lead.Target, resend Resend,
+) (*schema.DeliveryVerification, error) {
+	v := &verification{Service: s, resend: resend, targets: []*verified{
+		{target: lead.CMS, key: func(l lead.Lead) string { return l.ID }, missing: s.CMS.Missing},
+		{target: lead.CRM, key: func(l lead.Lead) string { return crm.Address(l.Contact.Email) }, missing: s.CRM.Missing},
+		{target: lead.VisitorMail},
+		{target: lead.SalesMail},
+	}}
+	v.targets = slices.DeleteFunc(v.targets, func(t *verified) bool { return only != "" && t.target != only })
 
 	var batch []lead.Lead
-	compare := func() error {
-		for _, t := range v.Targets {
-			if err := v.compare(ctx, t, batch); err != nil {
-				return err
-			}
-		}
-
-		v.Leads += len(batch)
-		batch = batch[:0]
-		return ctx.Err()
-	}
-
 	for l, err := range s.Archive.Leads(ctx, store.Filter{Since: since}) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the leads: %w", err)
 		}
-		if l.InReview || l.Rejected {
-			continue // it has no deliveries until it is released
+		if l.Released() { // else it has no deliveries
+			batch = append(batch, l)
 		}
-
-		if batch = append(batch, l); len(batch) == verifyBatch {
-			if err := compare(); err != nil {
+		if len(batch) == verifyBatch {
+			if err := v.compare(ctx, batch); err != nil {
 				return nil, err
+			}
+			batch = nil
+		}
+	}
+	if err := v.compare(ctx, batch); err != nil {
+		return nil, err
+	}
+	return v.result(), ctx.Err()
+}
+
+// compare looks for a batch of leads at each target. If a target fails, the error is reported
+// and the target is not asked again.
+func (v *verification) compare(ctx context.Context, batch []lead.Lead) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	asked := time.Now()
+	deliveries, err := v.DeliveriesOf(ctx, batch)
+	if err != nil {
+		return err
+	}
+
+	for _, t := range v.targets {
+		absent := t.ask(ctx, batch)
+		if t.Error != nil {
+			continue
+		}
+		for _, l := range batch {
+			i := slices.IndexFunc(deliveries[l.ID], func(d lead.Delivery) bool { return d.Target == t.target })
+			var d lead.Delivery // its state is empty if there is none
+			if i >= 0 {
+				d = deliveries[l.ID][i]
+			}
+			if err := v.count(ctx, t, l, d, absent, asked); err != nil {
+				return err
 			}
 		}
 	}
-
-	return v, compare()
+	v.leads += len(batch)
+	return ctx.Err()
 }
 
-// compare looks for a batch of leads at one target. If the target fails, the error is
-// reported and the target is not queried again.
-func (v *Verification) compare(ctx context.Context, t *VerifiedTarget, batch []lead.Lead) error {
-	if t.Error != "" || len(batch) == 0 {
+// ask returns the keys of the leads that a target lacks.
+func (t *verified) ask(ctx context.Context, batch []lead.Lead) (absent []string) {
+	if t.missing == nil || t.Error != nil {
 		return nil
 	}
-	if t.missing == nil {
-		return v.countDeliveries(ctx, t, batch)
-	}
 
-	asked, keys := time.Now(), make([]string, len(batch))
-	for i, s := range batch {
-		keys[i] = t.key(s)
+	var keys []string
+	for _, l := range batch {
+		keys = append(keys, t.key(l))
 	}
-
-	absent, err := t.missing(ctx, slices.Compact(slices.Sorted(slices.Values(keys))))
+	absent, err := t.missing(ctx, unique(keys))
 	if errors.Is(err, errors.ErrUnsupported) {
 		t.missing = nil
-		return v.countDeliveries(ctx, t, batch)
+	} else if err != nil {
+		t.Error = schema.Optional(err.Error())
 	}
-	if err != nil {
-		t.Error = err.Error()
-		return nil //nolint:nilerr // reported, and the other target is still queried
-	}
+	return absent
+}
 
-	for i, s := range batch {
-		if !slices.Contains(absent, keys[i]) {
-			t.Present++
-		} else if err := v.absent(ctx, t, s.ID, asked); err != nil {
-			return err
+// count counts a lead at a target by its delivery and by what the target lacks.
+func (v *verification) count(
+	ctx context.Context, t *verified, l lead.Lead, d lead.Delivery, absent []string, asked time.Time,
+) error {
+	switch {
+	case t.missing == nil && d.State == "": // it was not meant for the target
+	case t.missing == nil && d.State == lead.Delivered,
+		t.missing != nil && !slices.Contains(absent, t.key(l)):
+		t.Present++
+	case d.State == lead.NotSent:
+		t.NotSent++
+	case d.State != "" && !d.State.Ended(), d.State == lead.Delivered && asked.Sub(d.FinishedAt) < settleTime:
+		t.UnderWay++
+	default:
+		t.Missing++
+		if t.missing != nil && v.resend != nil {
+			return v.send(ctx, t, l.ID)
 		}
 	}
 	return nil
 }
 
-// Asked reports whether the target says itself what it has. Only then can a lead be sent
-// again with --fix.
-func (t *VerifiedTarget) Asked() bool { return t.missing != nil }
-
-// countDeliveries counts the deliveries of a batch, and sends none again.
-func (v *Verification) countDeliveries(ctx context.Context, t *VerifiedTarget, batch []lead.Lead) error {
-	f := store.DeliveryFilter{Target: t.Target}
-	for _, s := range batch {
-		f.Leads = append(f.Leads, s.ID)
+// send sends a lead again, unless that is done already or the lead was erased.
+func (v *verification) send(ctx context.Context, t *verified, leadID string) error {
+	err := v.resend(ctx, leadID, t.target)
+	if errors.Is(err, store.ErrUnderWay) || errors.Is(err, store.ErrNotFound) {
+		return nil
 	}
-
-	list, err := v.rules.Deliveries.ListDeliveries(ctx, f)
-	for _, d := range list {
-		switch d.State {
-		case lead.Delivered:
-			t.Present++
-		case lead.NotSent:
-			t.NotSent++
-		case lead.Failed:
-			t.Missing++
-		default:
-			t.UnderWay++
-		}
+	if err == nil {
+		t.Resent++
 	}
 	return err
 }
 
-// absent decides what to do about a lead that a target does not have. A lead with a
-// delivery under way is left alone.
-func (v *Verification) absent(
-	ctx context.Context, t *VerifiedTarget, leadID string, asked time.Time,
-) error {
-	list, err := v.rules.Deliveries.ListDeliveries(ctx, store.DeliveryFilter{
-		Leads:  []string{leadID},
-		Target: t.Target,
-	})
-	if err != nil {
-		return err
-	}
-
-	var failed int64
-	for _, d := range list {
-		switch {
-		case d.State == lead.Failed:
-			failed = d.ID
-		case d.State != lead.Delivered, asked.Sub(d.FinishedAt) < settleTime:
-			t.UnderWay++
-			return nil
+// result adds up what was counted.
+func (v *verification) result() *schema.DeliveryVerification {
+	sum := &schema.DeliveryVerification{Leads: v.leads}
+	for _, t := range v.targets {
+		if t.missing != nil {
+			sum.Missing += t.Missing
 		}
+		if t.Error != nil {
+			sum.Failed++
+		}
+		t.Target = schema.DeliveryTarget(strings.ToUpper(string(t.target)))
+		sum.Targets = append(sum.Targets, &t.VerifiedTarget)
 	}
-
-	t.Missing++
-	if v.fix == nil {
-		return nil
-	}
-	if err := v.fix(ctx, leadID, t.Target); err != nil {
-		return err
-	}
-
-	if failed != 0 {
-		err = v.rules.Deliveries.RetryDelivery(ctx, failed)
-	} else {
-		err = v.rules.Deliveries.ResendLead(ctx, leadID, t.Target, "")
-	}
-
-	switch {
-	case errors.Is(err, store.ErrUnderWay), errors.Is(err, store.ErrNotFound):
-		return nil // resent by another command, or erased
-	case err == nil:
-		t.Resent++
-	}
-	return err
+	return sum
 }

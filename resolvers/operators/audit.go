@@ -2,17 +2,13 @@ package operators
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"reflect"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/rs/zerolog"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
@@ -20,58 +16,21 @@ import (
 	"siteapi/schema"
 )
 
-// logAudit logs that an operator read or changed something, whatever LOG_LEVEL is. It names
-// the operator as [loggedActor] does, and the leads by their references, which are not
-// personal data.
-func (r *Resolver) logAudit(ctx context.Context, field string, ids ...string) {
-	references := zerolog.Arr()
-	for _, id := range ids {
-		references.Str(lead.Reference(id))
-	}
-
-	r.Log.Log().
-		Str(zerolog.LevelFieldName, zerolog.LevelInfoValue).
-		Ctx(ctx).
-		Str("actor", loggedActor(schema.CallerFrom(ctx).Operator.Actor)).
-		Str("field", field).
-		Array("leads", references).
-		Msg("audit")
-}
-
-// loggedActor names an operator as the audit in the database does. A subject that may not be
-// logged, such as an e-mail address, is replaced by the beginning of its SHA-256.
-func loggedActor(actor string) string {
-	if upstream.Redact(actor) == actor {
-		return actor
-	}
-	subject := strings.TrimPrefix(actor, schema.AccountPrefix)
-	sum := sha256.Sum256([]byte(subject))
-	return schema.AccountPrefix + "sha256-" + hex.EncodeToString(sum[:4])
-}
-
 // done returns the entry of the audit for what the caller of a field does with a lead, if
-// there is one. The detail becomes JSON.
+// there is one. The detail becomes JSON. It must hold no contact data.
 func (r *Resolver) done(
 	ctx context.Context, action schema.AuditAction, leadID string, detail map[string]any,
-) store.AuditEntry {
-	operator := schema.CallerFrom(ctx).Operator
-	entry := AuditEntry(operator.Actor, action, leadID, detail, r.Now())
-	entry.Name = operator.Name()
-	return entry
-}
-
-// AuditEntry returns an entry of the audit. It must hold no contact data.
-func AuditEntry(
-	actor string, action schema.AuditAction, leadID string, detail map[string]any, at time.Time,
 ) store.AuditEntry {
 	text := []byte("{}")
 	if len(detail) > 0 {
 		text, _ = json.Marshal(detail) // texts, numbers and times
 	}
 
+	operator := schema.CallerFrom(ctx).Operator
 	return store.AuditEntry{
-		At:     at,
-		Actor:  actor,
+		At:     r.Now(),
+		Actor:  operator.Actor,
+		Name:   operator.Name(),
 		Action: string(action),
 		Lead:   leadID,
 		Detail: string(text),
@@ -80,11 +39,8 @@ func AuditEntry(
 
 // record stores what an operator does. Where that fails the operation fails: nothing is
 // shown or done without an entry.
-func (r *Resolver) record(ctx context.Context, entries ...store.AuditEntry) error {
-	if err := r.Audit.Record(ctx, entries...); err != nil {
-		return coded(err)
-	}
-	return nil
+func (r *Resolver) record(ctx context.Context, entry store.AuditEntry) error {
+	return coded(r.Leads.Tables.Record(ctx, entry))
 }
 
 // openedAgain is how long a lead may be read again without another entry: its page asks anew
@@ -103,7 +59,7 @@ func (r *Resolver) recordShown(
 
 	entry := r.done(ctx, action, leadID, detail)
 	if leadID != "" {
-		latest, err := r.Audit.AuditEntries(ctx, store.AuditFilter{Lead: leadID, Limit: DefaultPage})
+		latest, err := r.Leads.Tables.AuditEntries(ctx, store.AuditFilter{Lead: leadID, Limit: DefaultPage})
 		if err != nil {
 			return coded(err)
 		}
@@ -114,10 +70,7 @@ func (r *Resolver) recordShown(
 		}
 	}
 
-	err := r.Audit.Record(ctx, entry)
-	if err == nil {
-		return nil
-	}
+	err := r.Leads.Tables.Record(ctx, entry)
 	if !errors.Is(err, store.ErrUnavailable) {
 		return coded(err)
 	}
@@ -125,7 +78,7 @@ func (r *Resolver) recordShown(
 		Err(err).
 		Ctx(ctx).
 		Time("at", entry.At).
-		Str("actor", loggedActor(entry.Actor)).
+		Str("actor", upstream.Redact(entry.Actor)).
 		Str("action", entry.Action).
 		Str("lead", lead.Reference(entry.Lead)).
 		RawJSON("detail", []byte(entry.Detail)).
@@ -173,24 +126,24 @@ func (r *Resolver) AuditPage(
 		}
 	}
 
-	entries, err := r.Audit.AuditEntries(ctx, f)
+	entries, err := r.Leads.Tables.AuditEntries(ctx, f)
 	if err != nil {
 		return nil, coded(err)
 	}
 
-	page := &schema.AuditConnection{Edges: []*schema.AuditEdge{}, PageInfo: &schema.PageInfo{}}
-	page.PageInfo.HasNextPage = len(entries) > first
+	page := &schema.AuditConnection{Edges: []*schema.AuditEdge{}}
+	var cursors []string
 	for _, e := range entries[:min(first, len(entries))] {
-		edge := &schema.AuditEdge{Cursor: newCursor(strconv.FormatInt(e.Seq, 10)), Node: newAuditEntry(e)}
-		page.Edges = append(page.Edges, edge)
-		page.PageInfo.EndCursor = &edge.Cursor
+		cursors = append(cursors, newCursor(strconv.FormatInt(e.Seq, 10)))
+		page.Edges = append(page.Edges, &schema.AuditEdge{Cursor: cursors[len(cursors)-1], Node: newAuditEntry(e)})
 	}
+	page.PageInfo = pageInfo(cursors, len(entries) > first)
 	return page, nil
 }
 
 // LeadAudit resolves the field `audit` of a lead.
 func (r *Resolver) LeadAudit(ctx context.Context, l *schema.Lead) ([]*schema.AuditEntry, error) {
-	entries, err := r.Audit.AuditEntries(ctx, store.AuditFilter{Lead: l.ID, Limit: DefaultPage})
+	entries, err := r.Leads.Tables.AuditEntries(ctx, store.AuditFilter{Lead: l.ID, Limit: DefaultPage})
 	if err != nil {
 		return nil, coded(err)
 	}
@@ -203,7 +156,7 @@ func (r *Resolver) LeadAudit(ctx context.Context, l *schema.Lead) ([]*schema.Aud
 }
 
 func newAuditEntry(e store.AuditEntry) *schema.AuditEntry {
-	entry := &schema.AuditEntry{
+	return &schema.AuditEntry{
 		ID:     strconv.FormatInt(e.Seq, 10),
 		At:     e.At,
 		Actor:  e.Actor,
@@ -211,16 +164,13 @@ func newAuditEntry(e store.AuditEntry) *schema.AuditEntry {
 		Action: schema.AuditAction(e.Action),
 		Detail: e.Detail,
 		Hash:   e.Hash,
+		Lead:   schema.Optional(e.Lead),
 	}
-	if e.Lead != "" {
-		entry.Lead = &e.Lead
-	}
-	return entry
 }
 
 // VerifyAudit resolves the root field of that name.
 func (r *Resolver) VerifyAudit(ctx context.Context, head string) (*schema.AuditReport, error) {
-	report, err := r.Audit.VerifyAudit(ctx, head)
+	report, err := r.Leads.Tables.VerifyAudit(ctx, head)
 	if err != nil {
 		return nil, coded(err)
 	}

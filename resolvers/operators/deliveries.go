@@ -1,6 +1,7 @@
 package operators
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -18,7 +19,6 @@ import (
 func (r *Resolver) DeliveryPage(
 	ctx context.Context, f store.DeliveryFilter, of, after string,
 ) (*schema.DeliveryConnection, error) {
-	f.Newest = true
 	if of != "" {
 		f.Leads = []string{of}
 		if l, err := r.Leads.Find(ctx, of); err == nil {
@@ -32,94 +32,131 @@ func (r *Resolver) DeliveryPage(
 		}
 	}
 
-	list, more, err := r.deliveries(ctx, f)
+	most := f.Limit
+	f.Newest, f.Limit = true, most+1
+	list, err := r.deliveries(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 
-	edges := make([]*schema.DeliveryEdge, len(list))
-	for i, d := range list {
-		edges[i] = &schema.DeliveryEdge{Cursor: newCursor(d.ID), Node: d}
+	var cursors []string
+	edges := []*schema.DeliveryEdge{}
+	for _, d := range list[:min(most, len(list))] {
+		cursors = append(cursors, newCursor(d.ID))
+		edges = append(edges, &schema.DeliveryEdge{Cursor: newCursor(d.ID), Node: d})
 	}
-
 	n := executor.Fitting(ctx, edges, nil)
-	r.logAudit(ctx, "deliveries", leadsOf(list[:n])...)
 	err = r.recordShown(ctx, schema.AuditActionListed, "", map[string]any{"count": n, "of": "deliveries"})
+	return &schema.DeliveryConnection{Edges: edges[:n], PageInfo: pageInfo(cursors[:n], n < len(list))}, err
+}
+
+// deliveries returns deliveries with their leads as operators see them, without those that
+// were erased.
+func (r *Resolver) deliveries(ctx context.Context, f store.DeliveryFilter) ([]*schema.Delivery, error) {
+	found, err := r.Leads.Tables.ListDeliveries(ctx, f)
+	if err != nil || len(found) == 0 {
+		return nil, coded(err)
+	}
+
+	var of store.Filter
+	for _, d := range found {
+		of.IDs = append(of.IDs, d.LeadID)
+	}
+	stored, _, err := r.Leads.Leads(ctx, of)
+	if err != nil {
+		return nil, coded(err)
+	}
+	shown, err := r.shownLeads(ctx, stored)
 	if err != nil {
 		return nil, err
 	}
 
-	page := &schema.DeliveryConnection{
-		Edges:    edges[:n],
-		PageInfo: &schema.PageInfo{HasNextPage: more || n < len(edges)},
+	byID := map[string]*schema.Lead{}
+	for _, l := range shown {
+		byID[l.ID] = l
 	}
-	if n > 0 {
-		page.PageInfo.EndCursor = &edges[n-1].Cursor
+	list := make([]*schema.Delivery, len(found))
+	for i, d := range found {
+		list[i] = newDelivery(d, byID[d.LeadID])
 	}
-	return page, nil
+	return list, nil
+}
+
+// delivery returns the delivery with an id, or NOT_FOUND; also if its lead was erased.
+func (r *Resolver) delivery(ctx context.Context, id string) (lead.Delivery, error) {
+	missing := schema.NotFound("There is no delivery " + id + ".")
+	number, _ := strconv.ParseInt(id, 10, 64)
+	if number < 1 {
+		return lead.Delivery{}, missing
+	}
+
+	list, err := r.Leads.Tables.ListDeliveries(ctx, store.DeliveryFilter{ID: number})
+	if err != nil || len(list) == 0 {
+		return lead.Delivery{}, cmp.Or(coded(err), error(missing))
+	}
+	of, _, err := r.Leads.Leads(ctx, store.Filter{IDs: []string{list[0].LeadID}})
+	if err != nil || len(of) == 0 { // or the lead was erased
+		return lead.Delivery{}, cmp.Or(coded(err), error(missing))
+	}
+	return list[0], nil
+}
+
+// retry makes a delivery due now, with an entry of the audit.
+func (r *Resolver) retry(ctx context.Context, d lead.Delivery) error {
+	detail := map[string]any{"target": newTarget(d.Target)}
+	if err := r.record(ctx, r.done(ctx, schema.AuditActionRetried, d.LeadID, detail)); err != nil {
+		return err
+	}
+	return r.Leads.Tables.RetryDelivery(ctx, d.ID)
 }
 
 // RetryDelivery resolves the root field of that name.
 func (r *Resolver) RetryDelivery(ctx context.Context, id string) (*schema.Delivery, error) {
-	number, err := strconv.ParseInt(id, 10, 64)
-	if err != nil || number < 1 || strconv.FormatInt(number, 10) != id { // one delivery has one id
-		return nil, schema.NotFound("There is no such delivery.")
+	d, err := r.delivery(ctx, id)
+	if err != nil {
+		return nil, err
 	}
-
-	one := store.DeliveryFilter{ID: number, Limit: 1}
-	list, _, err := r.deliveries(ctx, one)
-	if err == nil && (len(list) == 0 || list[0].Lead == nil) {
-		err = store.ErrNotFound // or its lead has been erased
-	}
-	if err == nil {
-		err = r.record(ctx, r.retried(ctx, list[0].Lead.ID, list[0].Target))
-	}
-	if err == nil {
-		err = r.Leads.Deliveries.RetryDelivery(ctx, number)
-	}
-	if err == nil {
-		list, _, err = r.deliveries(ctx, one)
-	}
-
-	switch {
-	case errors.Is(err, store.ErrNotFound), err == nil && len(list) == 0:
-		return nil, schema.NotFound("There is no such delivery.")
-	case err != nil:
+	if err := r.retry(ctx, d); err != nil {
 		return nil, coded(err)
 	}
 
-	r.logAudit(ctx, "retryDelivery", leadsOf(list)...)
+	list, err := r.deliveries(ctx, store.DeliveryFilter{ID: d.ID})
+	if err == nil && len(list) == 0 {
+		err = schema.NotFound("There is no such delivery.") // its lead was erased meanwhile
+	}
+	if err != nil {
+		return nil, err
+	}
 	return list[0], nil
 }
 
 // RetryDeliveries resolves the root field of that name.
 func (r *Resolver) RetryDeliveries(
 	ctx context.Context, all bool, f store.DeliveryFilter, ids []string,
-) (int, error) {
+) (n int, err error) {
+	var list []lead.Delivery
 	if all {
 		if f.States == nil {
 			f.States = []lead.DeliveryState{lead.Pending, lead.Retrying, lead.Failed}
 		}
-		found, err := r.Leads.Deliveries.ListDeliveries(ctx, f)
-		if err != nil {
+		if list, err = r.Leads.Tables.ListDeliveries(ctx, f); err != nil {
 			return 0, coded(err)
 		}
-		for _, d := range found {
-			ids = append(ids, strconv.FormatInt(d.ID, 10))
+	}
+	for _, id := range ids {
+		d, err := r.delivery(ctx, id)
+		if err != nil {
+			return 0, err
 		}
+		list = append(list, d)
 	}
 
-	n := 0
-	for _, id := range ids {
-		_, err := r.RetryDelivery(ctx, id)
-		refused, ok := errors.AsType[*schema.Error](err)
-		switch gone := ok && refused.Code == schema.CodeNotFound; {
-		case err == nil:
+	for _, d := range list {
+		err := r.retry(ctx, d)
+		if err == nil {
 			n++
-		case gone && !all:
-			return n, schema.NotFound("There is no delivery " + id + ".")
-		case !gone:
-			return n, err
+		} else if !errors.Is(err, store.ErrNotFound) {
+			return n, coded(err)
 		}
 	}
 	return n, nil
@@ -129,76 +166,14 @@ func (r *Resolver) RetryDeliveries(
 func (r *Resolver) VerifyDeliveries(
 	ctx context.Context, since time.Time, target lead.Target, fix bool,
 ) (*schema.DeliveryVerification, error) {
-	var resend leads.Fix
+	var resend leads.Resend
 	if fix {
 		resend = func(ctx context.Context, leadID string, to lead.Target) error {
-			detail := map[string]any{"target": newTarget(to)}
-			return r.record(ctx, r.done(ctx, schema.AuditActionResent, leadID, detail))
+			return r.resend(ctx, leadID, to, "")
 		}
 	}
 	v, err := r.Leads.Verify(ctx, since, target, resend)
-	if err != nil {
-		return nil, coded(err)
-	}
-
-	shown := &schema.DeliveryVerification{Leads: v.Leads}
-	for _, t := range v.Targets {
-		if t.Asked() {
-			shown.Missing += t.Missing
-		}
-		if t.Error != "" {
-			shown.Failed++
-		}
-		shown.Targets = append(shown.Targets, &schema.VerifiedTarget{
-			Target:   newTarget(t.Target),
-			Present:  t.Present,
-			UnderWay: t.UnderWay,
-			Missing:  t.Missing,
-			Resent:   t.Resent,
-			NotSent:  t.NotSent,
-			Error:    schema.Optional(t.Error),
-		})
-	}
-	return shown, nil
-}
-
-// retried returns the entry of the audit for a delivery that is tried by hand.
-func (r *Resolver) retried(ctx context.Context, leadID string, target schema.DeliveryTarget) store.AuditEntry {
-	return r.done(ctx, schema.AuditActionRetried, leadID, map[string]any{"target": target})
-}
-
-// deliveries returns deliveries with their leads as operators see them, and whether there
-// are more.
-func (r *Resolver) deliveries(
-	ctx context.Context, f store.DeliveryFilter,
-) (list []*schema.Delivery, more bool, err error) {
-	found, of, more, err := r.Leads.DeliveryPage(ctx, f)
-	if err != nil {
-		return nil, false, coded(err)
-	}
-	shown, err := r.shownLeads(ctx, of...)
-	if err != nil {
-		return nil, false, err
-	}
-
-	byID := map[string]*schema.Lead{} // leads that were erased are missing
-	for _, l := range shown {
-		byID[l.ID] = l
-	}
-	for _, d := range found {
-		list = append(list, newDelivery(d, byID[d.LeadID]))
-	}
-	return list, more, nil
-}
-
-// leadsOf returns the ids of the leads of deliveries, without those that were erased.
-func leadsOf(list []*schema.Delivery) (ids []string) {
-	for _, d := range list {
-		if d.Lead != nil {
-			ids = append(ids, d.Lead.ID)
-		}
-	}
-	return ids
+	return v, coded(err)
 }
 
 func newTarget(t lead.Target) schema.DeliveryTarget {

@@ -19,7 +19,7 @@ func newLead(l lead.Lead, deliveries []lead.Delivery) *schema.Lead {
 		Locale:           newLocale(l.Locale),
 		Selections:       &l.Selections,
 		Estimate:         newEstimate(l.Estimate, l.ToBeAgreed()),
-		PriceStatus:      &l.PriceStatus,
+		PriceStatus:      schema.Optional(l.PriceStatus),
 		Message:          schema.Optional(l.Message),
 		Attribution:      newAttribution(l.Attribution),
 		FirstAttribution: newAttribution(l.FirstAttribution),
@@ -33,9 +33,6 @@ func newLead(l lead.Lead, deliveries []lead.Delivery) *schema.Lead {
 		Outcome:          newOutcome(l.Outcome),
 	}
 
-	if l.PriceStatus == "" {
-		shown.PriceStatus = nil
-	}
 	if sent := l.SentEstimate; sent != nil {
 		shown.SentEstimate = newEstimate(*sent, sent.Max == 0)
 	}
@@ -72,4 +69,24 @@ func pointers[T any](list []T) []*T {
 		all[i] = &list[i]
 	}
 	return all
+}
+
+// newOutcome returns an outcome as operators see it, nil if it is not known.
+func newOutcome(o lead.Outcome) *schema.LeadOutcome {
+	if o.Value == "" {
+		return nil
+	}
+
+	shown := &schema.LeadOutcome{
+		Value:    o.Value,
+		Amount:   o.Amount,
+		Currency: schema.Optional(o.Currency),
+		At:       o.At,
+		Source:   schema.LeadOutcomeSourceOperator,
+		By:       schema.Optional(o.By),
+	}
+	if o.By == "" {
+		shown.Source = schema.LeadOutcomeSourceCrm
+	}
+	return shown
 }

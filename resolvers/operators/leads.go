@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"siteapi/integrations/lead"
@@ -19,10 +16,11 @@ import (
 	"siteapi/schema"
 )
 
-// LeadPage resolves the root field of that name.
+// LeadPage resolves the root field `leads`.
 func (r *Resolver) LeadPage(
 	ctx context.Context, f store.Filter, state lead.State, after string,
 ) (*schema.LeadConnection, error) {
+	f = leads.InState(f, state)
 	if after != "" {
 		var err error
 		if f.After, err = parsePosition(f, cursorText(after)); err != nil {
@@ -35,7 +33,7 @@ func (r *Resolver) LeadPage(
 	page := &schema.LeadConnection{Edges: []*schema.LeadEdge{}, PageInfo: &schema.PageInfo{}}
 	if isViewer(ctx) {
 		if f.Email != "" || f.Campaign != "" || f.Consent != "" {
-			return nil, &schema.Error{Code: schema.CodeForbidden, Message: "This needs the role SALES."}
+			return nil, forbidden(schema.RoleSales)
 		}
 		f.Reference, f.Search = f.Search, ""
 		if len(f.Reference) > lead.ReferenceLength {
@@ -44,68 +42,52 @@ func (r *Resolver) LeadPage(
 		}
 	}
 
-	found, more, err := r.Leads.Leads(ctx, f, state)
+	found, more, err := r.Leads.Leads(ctx, f)
 	if err != nil {
 		return nil, coded(err)
 	}
-	list, err := r.shownLeads(ctx, found...)
+	list, err := r.shownLeads(ctx, found)
 	if err != nil {
 		return nil, err
 	}
-
-	edges := make([]*schema.LeadEdge, len(list))
+	cursors := make([]string, len(list))
 	for i, l := range list {
-		edges[i] = &schema.LeadEdge{Cursor: newCursor(positionText(f, found[i])), Node: l}
+		cursors[i] = newCursor(positionText(f, found[i]))
+		page.Edges = append(page.Edges, &schema.LeadEdge{Cursor: cursors[i], Node: l})
 	}
 
 	// A page that is too large ends early, be it for its aliases or for what visitors wrote.
-	n := executor.Fitting(ctx, edges, map[string]func(int) string{
-		"csv": func(i int) string { return *table(found[i:i+1], i == 0 && after == "") },
+	n := executor.Fitting(ctx, page.Edges, map[string]func(int) string{
+		"csv": func(i int) string { return leads.CSV(found[i:i+1], i == 0 && after == "") },
 	})
-	page.Edges, page.PageInfo.HasNextPage = edges[:n], more || n < len(edges)
-	r.logAudit(ctx, "leads", leadIDs(found[:n])...)
+	page.Edges, page.PageInfo = page.Edges[:n], pageInfo(cursors[:n], more || n < len(list))
 
 	action, detail := schema.AuditActionListed, listDetail(ctx, n)
 	if asks(ctx, "csv") {
-		action, page.CSV = schema.AuditActionExported, table(found[:n], after == "")
-		if onlyEmail(f, state) && !page.PageInfo.HasNextPage {
-			person, err := leads.FindPerson(ctx, r.Persons, f.Email)
+		action = schema.AuditActionExported
+		csv := leads.CSV(found[:n], after == "")
+		if f.Email != "" && !page.PageInfo.HasNextPage {
+			person, err := r.Leads.Person(ctx, f.Email)
 			if err != nil {
 				return nil, coded(err)
 			}
-			*page.CSV += person.CSV()
+			csv += person.CSV()
 			personDetail(detail, person)
 		}
+		page.CSV = &csv
 	}
 	if err := r.recordShown(ctx, action, "", detail); err != nil {
 		return nil, err
 	}
-	if n > 0 {
-		page.PageInfo.EndCursor = &edges[n-1].Cursor
-	}
+
 	if asks(ctx, "counts") {
-		counts, err := r.Leads.Count(ctx, f, state)
+		counts, err := r.Leads.Tables.CountWork(ctx, f)
 		if err != nil {
 			return nil, coded(err)
 		}
 		page.Counts = newLeadCounts(counts)
 	}
 	return page, nil
-}
-
-// onlyEmail reports whether leads are selected by their address and nothing else: the leads of
-// one person.
-func onlyEmail(f store.Filter, state lead.State) bool {
-	f.Limit, f.After, f.Newest, f.ByAmount = 0, nil, false, false
-	return f.Email != "" && state == "" && reflect.DeepEqual(f, store.Filter{Email: f.Email})
-}
-
-// table returns leads as a table for a spreadsheet.
-func table(list []lead.Lead, heading bool) *string {
-	var text strings.Builder
-	_ = leads.NewTable(&text, heading).Leads(list) // a Builder takes everything
-	csv := text.String()
-	return &csv
 }
 
 // newLeadCounts adds up what was counted.
@@ -132,63 +114,34 @@ func newLeadCounts(counts []store.WorkCount) *schema.LeadCounts {
 	return sum
 }
 
-// idForm is the form of a lead's id.
-var idForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
-
 // positionText returns the order of a list and the place of a lead in it, for a cursor. It
 // holds no more of the id than the reference shows: a position between two ids would tell
 // which is smaller.
 func positionText(f store.Filter, l lead.Lead) string {
-	text := fmt.Sprint(l.SubmittedAt.UnixMilli(), " ", shortID(l.ID))
-	if f.ByAmount {
-		text = strconv.FormatFloat(l.Estimate.Min, 'g', -1, 64) + " " + text
-	}
-	return orderText(f) + " " + text
+	return fmt.Sprintf("%t-%t %g %d %s", f.ByAmount, f.Newest,
+		l.Estimate.Min, l.SubmittedAt.UnixMilli(), l.ID[:min(lead.ReferenceLength, len(l.ID))])
 }
 
-// orderText names the order of a list.
-func orderText(f store.Filter) string {
-	by, first := "time", "least"
-	if f.ByAmount {
-		by = "amount"
-	}
-	if f.Newest {
-		first = "most"
-	}
-	return by + "-" + first
-}
+// idForm is the form of the beginning of a lead's id.
+var idForm = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 
-// parsePosition reads the place of a lead in a list, or fails.
+// parsePosition reads the place of a lead in a list of this order, or fails.
 func parsePosition(f store.Filter, text string) (*store.Position, error) {
+	var order string
+	var ms int64
 	var at store.Position
-	var err error
-
-	order, text, _ := strings.Cut(text, " ")
-	if order != orderText(f) {
+	_, err := fmt.Sscanf(text, "%s %g %d %8s", &order, &at.Amount, &ms, &at.ID)
+	if err != nil || math.IsNaN(at.Amount) || !idForm.MatchString(at.ID) ||
+		order != fmt.Sprintf("%t-%t", f.ByAmount, f.Newest) {
 		return nil, badCursor()
 	}
-	if f.ByAmount {
-		amount, rest, _ := strings.Cut(text, " ")
-		if at.Amount, err = strconv.ParseFloat(amount, 64); err != nil || math.IsNaN(at.Amount) {
-			return nil, badCursor()
-		}
-		text = rest
-	}
 
-	number, id, _ := strings.Cut(text, " ")
-	ms, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || !idForm.MatchString(id) {
-		return nil, badCursor()
-	}
-	at.SubmittedAt, at.ID = time.UnixMilli(ms), shortID(id)
+	at.SubmittedAt = time.UnixMilli(ms)
 	if !f.Newest {
 		at.ID += "~" // sorts after all ids that begin like this
 	}
 	return &at, nil
 }
-
-// shortID returns as much of an id as the reference shows.
-func shortID(id string) string { return id[:min(lead.ReferenceLength, len(id))] }
 
 // Lead resolves the root field of that name.
 func (r *Resolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
@@ -203,16 +156,10 @@ func (r *Resolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
 	if err != nil {
 		return nil, coded(err)
 	}
-
-	shown, err := r.shownLeads(ctx, found)
-	if err != nil {
-		return nil, err
-	}
-	r.logAudit(ctx, "lead", found.ID)
 	if err := r.recordShown(ctx, schema.AuditActionOpened, found.ID, nil); err != nil {
 		return nil, err
 	}
-	return shown[0], nil
+	return r.shownLead(ctx, found)
 }
 
 // mostSameAddress is how many other leads of an address are shown on a lead.
@@ -224,7 +171,7 @@ func (r *Resolver) SameAddress(ctx context.Context, of *schema.Lead) ([]*schema.
 		Email:  of.Contact.Email,
 		Newest: true,
 		Limit:  mostSameAddress + 1,
-	}, "")
+	})
 	if err != nil {
 		return nil, coded(err)
 	}
@@ -236,23 +183,36 @@ func (r *Resolver) SameAddress(ctx context.Context, of *schema.Lead) ([]*schema.
 			return nil, err
 		}
 	}
-	return r.shownLeads(ctx, found...)
+	return r.shownLeads(ctx, found)
+}
+
+// shownLead returns a lead as operators see it.
+func (r *Resolver) shownLead(ctx context.Context, l lead.Lead) (*schema.Lead, error) {
+	shown, err := r.shownLeads(ctx, []lead.Lead{l})
+	if err != nil {
+		return nil, err
+	}
+	return shown[0], nil
 }
 
 // shownLeads returns leads as operators see them, with their deliveries and notes if the
 // operation asks for those.
-func (r *Resolver) shownLeads(ctx context.Context, found ...lead.Lead) ([]*schema.Lead, error) {
+func (r *Resolver) shownLeads(ctx context.Context, found []lead.Lead) ([]*schema.Lead, error) {
 	var deliveries map[string][]lead.Delivery
-	if asksDeliveries(ctx) {
+	if asks(ctx, "deliveries", "noMailReason") {
 		var err error
 		if deliveries, err = r.Leads.DeliveriesOf(ctx, found); err != nil {
 			return nil, coded(err)
 		}
 	}
 
-	if asks(ctx, "notes") || asks(ctx, "csv") {
-		if err := r.Leads.AddNotes(ctx, found); err != nil {
+	if asks(ctx, "notes", "csv") {
+		notes, err := r.Leads.Tables.Notes(ctx, leads.IDs(found))
+		if err != nil {
 			return nil, coded(err)
+		}
+		for i := range found {
+			found[i].Notes = notes[found[i].ID]
 		}
 	}
 
@@ -261,13 +221,4 @@ func (r *Resolver) shownLeads(ctx context.Context, found ...lead.Lead) ([]*schem
 		list[i] = newLead(l, deliveries[l.ID])
 	}
 	return list, nil
-}
-
-// leadIDs returns the ids of leads.
-func leadIDs(list []lead.Lead) []string {
-	ids := make([]string, len(list))
-	for i, l := range list {
-		ids[i] = l.ID
-	}
-	return ids
 }

@@ -10,7 +10,7 @@ import (
 
 // Logins resolves the root field of that name.
 func (r *Resolver) Logins(ctx context.Context) ([]*schema.Login, error) {
-	stored, err := r.Deps.Logins.ListLogins(ctx, r.Now())
+	stored, err := r.Leads.Tables.ListLogins(ctx, r.Now())
 	if err != nil {
 		return nil, coded(err)
 	}
@@ -22,46 +22,30 @@ func (r *Resolver) Logins(ctx context.Context) ([]*schema.Login, error) {
 	return list, nil
 }
 
-// EndLogin resolves the root field of that name.
-func (r *Resolver) EndLogin(ctx context.Context, id string) (*schema.Login, error) {
-	stored, err := r.Deps.Logins.ListLogins(ctx, r.Now())
-	if err != nil {
-		return nil, coded(err)
-	}
-
-	i := slices.IndexFunc(stored, func(s store.Login) bool { return s.ID() == id })
-	if i < 0 {
-		return nil, schema.NotFound("There is no such login, or it has ended.")
-	}
-
-	ended := newLogin(stored[i])
-	detail := map[string]any{"login": ended.ID, "of": ended.Actor}
-	if err := r.record(ctx, r.done(ctx, schema.AuditActionLoginEnded, "", detail)); err != nil {
-		return nil, err
-	}
-	if _, err := r.Deps.Logins.EndLogins(ctx, stored[i].Hash); err != nil {
-		return nil, coded(err)
-	}
-	return ended, nil
-}
-
 // EndLogins resolves the root field of that name.
-func (r *Resolver) EndLogins(ctx context.Context, ids []string, all bool) (int, error) {
-	for i, id := range ids {
-		if _, err := r.EndLogin(ctx, id); err != nil {
-			return i, err
-		}
-	}
-	if !all {
-		return len(ids), nil
+func (r *Resolver) EndLogins(ctx context.Context, ids []string, all bool) (n int, err error) {
+	stored, err := r.Leads.Tables.ListLogins(ctx, r.Now())
+	if err != nil {
+		return 0, coded(err)
 	}
 
-	entry := r.done(ctx, schema.AuditActionLoginEnded, "", map[string]any{"login": "all"})
-	if err := r.record(ctx, entry); err != nil {
-		return 0, err
+	for _, s := range stored {
+		if !all && !slices.Contains(ids, s.ID()) {
+			continue
+		}
+		detail := map[string]any{"login": s.ID(), "of": schema.AccountPrefix + s.Subject}
+		if err := r.record(ctx, r.done(ctx, schema.AuditActionLoginEnded, "", detail)); err != nil {
+			return n, err
+		}
+		if _, err := r.Leads.Tables.EndLogins(ctx, s.Hash); err != nil {
+			return n, coded(err)
+		}
+		n++
 	}
-	n, err := r.Deps.Logins.EndLogins(ctx, "")
-	return int(n), coded(err)
+	if n == 0 && len(ids) > 0 {
+		return 0, schema.NotFound("There is no such login, or it has ended.")
+	}
+	return n, nil
 }
 
 func newLogin(s store.Login) *schema.Login {

@@ -1,37 +1,33 @@
 // Package operators resolves the fields of operators: leads and their deliveries, the audit,
-// the funnel, and the logins of operators themselves. The rules are those of package
-// leads. Each field asks it, records in the audit what was shown or done, and maps the
-// result to the types of the schema. A viewer never learns the id of a lead. The commands
-// use the same mappings and entries.
+// the funnel, and the logins of operators themselves. Each field records in the audit what was
+// shown or done, and maps the result to the types of the schema. A viewer never learns the id
+// of a lead. Longer rules are those of package leads.
 package operators
 
 import (
 	"context"
+	"encoding/base64"
+	"errors"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"siteapi/integrations/store"
+	"siteapi/resolvers/apierror"
 	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
 	"siteapi/resolvers/live"
 	"siteapi/schema"
 )
 
-// Deps are the dependencies of a [Resolver].
-type Deps struct {
-	Leads   *leads.Service
-	Persons store.Persons
-	Audit   store.Audit
-	Logins  store.Logins
-	Live    *live.Feed
-	Mails   *leadmail.Service
-	Log     zerolog.Logger
-	Now     func() time.Time
-}
-
 // Resolver resolves the fields of operators.
-type Resolver struct{ Deps }
+type Resolver struct {
+	Leads *leads.Service
+	Live  *live.Feed
+	Mails *leadmail.Service
+	Log   zerolog.Logger
+	Now   func() time.Time
+}
 
 // isViewer reports whether a field is answered for a viewer, who must not learn the id of a
 // lead: it opens the PDF.
@@ -39,17 +35,9 @@ func isViewer(ctx context.Context) bool {
 	return schema.CallerFrom(ctx).Operator.Role == schema.RoleViewer
 }
 
-// needsAdmin returns FORBIDDEN unless the caller is an admin.
-func needsAdmin(ctx context.Context) error {
-	if schema.CallerFrom(ctx).Operator.Role == schema.RoleAdmin {
-		return nil
-	}
-	return &schema.Error{Code: schema.CodeForbidden, Message: "This needs the role ADMIN."}
-}
-
 // Names resolves the root field `operatorNames`.
 func (r *Resolver) Names(ctx context.Context) ([]string, error) {
-	names, err := r.Audit.Operators(ctx)
+	names, err := r.Leads.Tables.Operators(ctx)
 	return append([]string{}, names...), coded(err)
 }
 
@@ -57,4 +45,57 @@ func (r *Resolver) Names(ctx context.Context) ([]string, error) {
 func (r *Resolver) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Funnel, error) {
 	funnel, err := r.Leads.Funnel(ctx, f)
 	return funnel, coded(err)
+}
+
+// coded turns the errors of the store into coded errors.
+func coded(err error) error {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return schema.NotFound("There is no such lead.")
+	case errors.Is(err, store.ErrUnavailable):
+		return schema.Unavailable("The database is not available at the moment.", err)
+	}
+	return apierror.From(err)
+}
+
+// refused returns the error of what the state of something does not allow.
+func refused(message string) *schema.Error {
+	return &schema.Error{Code: schema.CodeBadUserInput, Message: message}
+}
+
+// forbidden returns the error of an operator without a role.
+func forbidden(role schema.Role) *schema.Error {
+	return &schema.Error{Code: schema.CodeForbidden, Message: "This needs the role " + string(role) + "."}
+}
+
+// DefaultPage is how many entries a page has if the argument is null.
+const DefaultPage = 50
+
+// newCursor encodes the place of an entry in a list.
+func newCursor(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+
+// cursorText decodes a cursor. The result is empty if the cursor is malformed.
+func cursorText(cursor string) string {
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+func badCursor() error {
+	return schema.BadInput(schema.FieldError{
+		Field:   "after",
+		Code:    schema.FieldCodeUnreadable,
+		Message: "must be the endCursor of an earlier page",
+	})
+}
+
+// pageInfo describes a page with these cursors.
+func pageInfo(cursors []string, more bool) *schema.PageInfo {
+	info := &schema.PageInfo{HasNextPage: more}
+	if n := len(cursors); n > 0 {
+		info.EndCursor = &cursors[n-1]
+	}
+	return info
 }

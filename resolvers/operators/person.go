@@ -2,6 +2,7 @@ package operators
 
 import (
 	"context"
+	"errors"
 
 	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
@@ -16,26 +17,24 @@ const mostOfPerson = 500
 // Person resolves the root field of that name.
 func (r *Resolver) Person(ctx context.Context, email string) (*schema.Person, error) {
 	email = crm.Address(schema.TrimEmail(email))
-	f := store.Filter{Email: email, Newest: true, Limit: mostOfPerson}
-	found, _, err := r.Leads.Leads(ctx, f, "")
+	found, _, err := r.Leads.Leads(ctx, store.Filter{Email: email, Newest: true, Limit: mostOfPerson})
 	if err != nil {
 		return nil, coded(err)
 	}
-	other, err := leads.FindPerson(ctx, r.Persons, email)
+	other, err := r.Leads.Person(ctx, email)
 	if err != nil {
 		return nil, coded(err)
 	}
 
-	r.logAudit(ctx, "person", leadIDs(found)...)
 	detail := personDetail(listDetail(ctx, len(found)), other)
 	if err := r.record(ctx, r.done(ctx, schema.AuditActionListed, "", detail)); err != nil {
 		return nil, err
 	}
-
-	shown, err := r.shownLeads(ctx, found...)
+	shown, err := r.shownLeads(ctx, found)
 	if err != nil {
 		return nil, err
 	}
+
 	person := &schema.Person{
 		Email:    email,
 		Leads:    shown,
@@ -81,18 +80,20 @@ func newPersonSession(s lead.Session) *schema.PersonSession {
 
 // WithdrawConsent resolves the root field of that name.
 func (r *Resolver) WithdrawConsent(ctx context.Context, id, purpose string) (*schema.Withdrawal, error) {
-	email, named := crm.Address(id), ""
+	email, named := id, ""
 	if !crm.Addressable(id) {
 		l, err := r.Leads.Find(ctx, id)
 		if err != nil {
 			return nil, coded(err)
 		}
 		email, named = l.Contact.Email, l.ID
-		r.logAudit(ctx, "withdrawConsent", named)
 	}
 
 	entry := r.done(ctx, schema.AuditActionWithdrawn, named, map[string]any{"purpose": purpose})
-	w, err := r.Leads.Withdraw(ctx, crm.Address(email), purpose, entry)
+	w, err := r.Leads.Archive.WithdrawConsent(ctx, crm.Address(email), purpose, entry.At, entry)
+	if errors.Is(err, store.ErrNotFound) {
+		err = refused("The address has not given this consent, or has withdrawn it.")
+	}
 	if err != nil {
 		return nil, coded(err)
 	}
@@ -104,27 +105,19 @@ func (r *Resolver) WithdrawConsent(ctx context.Context, id, purpose string) (*sc
 	return withdrawn, err
 }
 
-// EraseLeads resolves the root field of that name.
-func (r *Resolver) EraseLeads(
-	ctx context.Context, email string, dryRun bool,
-) (*schema.ErasureReceipt, error) {
-	found, _, err := r.Leads.Leads(ctx, store.Filter{Email: email}, "")
-	if err != nil {
-		return nil, coded(err)
-	}
-
-	// A preview erases nothing, and reads what `leads` would show.
-	field := "eraseLeads"
+// EraseLeads resolves the root field of that name. A preview erases nothing, and reads what
+// `leads` would show.
+func (r *Resolver) EraseLeads(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
 	if dryRun {
-		field = "leads"
-		err = r.record(ctx, r.done(ctx, schema.AuditActionListed, "", listDetail(ctx, len(found))))
+		found, _, err := r.Leads.Leads(ctx, store.Filter{Email: email})
+		if err != nil {
+			return nil, coded(err)
+		}
+		entry := r.done(ctx, schema.AuditActionListed, "", listDetail(ctx, len(found)))
+		if err := r.record(ctx, entry); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	r.logAudit(ctx, field, leadIDs(found)...)
-
-	entry := r.done(ctx, schema.AuditActionErased, "", nil)
-	receipt, err := r.Leads.Erase(ctx, email, dryRun, r.Audit, entry)
+	receipt, err := r.Leads.Erase(ctx, email, dryRun, r.done(ctx, schema.AuditActionErased, "", nil))
 	return receipt, coded(err)
 }

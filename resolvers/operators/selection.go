@@ -23,31 +23,23 @@ func showsPersonal(ctx context.Context) bool {
 		return true
 	}
 	op := graphql.GetOperationContext(ctx)
-	var below func(set ast.SelectionSet) bool
-	below = func(set ast.SelectionSet) bool {
-		for _, f := range graphql.CollectFields(op, set, nil) {
-			if f.Definition.Directives.ForName("personal") != nil || below(f.Selections) {
-				return true
-			}
-		}
-		return false
-	}
-	return below(graphql.GetFieldContext(ctx).Field.Selections)
+	return below(op, graphql.GetFieldContext(ctx).Field.Selections, func(f graphql.CollectedField) bool {
+		return f.Definition.Directives.ForName("personal") != nil
+	})
 }
 
-// asksDeliveries reports whether an operation selects deliveries below the current field,
-// or what follows from them.
-func asksDeliveries(ctx context.Context) bool {
-	return asks(ctx, "deliveries") || asks(ctx, "noMailReason")
+// asks reports whether an operation selects a field of one of these names below the current
+// one.
+func asks(ctx context.Context, names ...string) bool {
+	op := graphql.GetOperationContext(ctx)
+	return below(op, graphql.GetFieldContext(ctx).Field.Selections, func(f graphql.CollectedField) bool {
+		return slices.Contains(names, f.Name)
+	})
 }
 
-// asks reports whether an operation selects a field of that name below the current one.
-func asks(ctx context.Context, name string) bool {
-	return selects(graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field.Selections, name)
-}
-
-func selects(op *graphql.OperationContext, set ast.SelectionSet, name string) bool {
+// below reports whether a selection has a field like this, at any depth.
+func below(op *graphql.OperationContext, set ast.SelectionSet, like func(graphql.CollectedField) bool) bool {
 	return slices.ContainsFunc(graphql.CollectFields(op, set, nil), func(f graphql.CollectedField) bool {
-		return f.Name == name || selects(op, f.Selections, name)
+		return like(f) || below(op, f.Selections, like)
 	})
 }

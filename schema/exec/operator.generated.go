@@ -913,16 +913,16 @@ func (ec *executionContext) fieldContext_Funnel_sources(_ context.Context, field
 	return fc, nil
 }
 
-func (ec *executionContext) _Funnel_submissions(ctx context.Context, field graphql.CollectedField, obj *schema.Funnel) (ret graphql.Marshaler) {
+func (ec *executionContext) _Funnel_leads(ctx context.Context, field graphql.CollectedField, obj *schema.Funnel) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Funnel_submissions(ctx, field)
+			return ec.fieldContext_Funnel_leads(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Submissions, nil
+			return obj.Leads, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
@@ -932,7 +932,7 @@ func (ec *executionContext) _Funnel_submissions(ctx context.Context, field graph
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Funnel_submissions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Funnel_leads(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Funnel", field, false, false, "Int")
 }
 
@@ -1166,16 +1166,16 @@ func (ec *executionContext) fieldContext_FunnelSource_estimates(_ context.Contex
 	return graphql.NewScalarFieldContext("FunnelSource", field, false, false, "Int")
 }
 
-func (ec *executionContext) _FunnelSource_submissions(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelSource) (ret graphql.Marshaler) {
+func (ec *executionContext) _FunnelSource_leads(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelSource) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_FunnelSource_submissions(ctx, field)
+			return ec.fieldContext_FunnelSource_leads(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Submissions, nil
+			return obj.Leads, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
@@ -1185,7 +1185,7 @@ func (ec *executionContext) _FunnelSource_submissions(ctx context.Context, field
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_FunnelSource_submissions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_FunnelSource_leads(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("FunnelSource", field, false, false, "Int")
 }
 
@@ -3885,8 +3885,8 @@ func (ec *executionContext) _Funnel(ctx context.Context, sel ast.SelectionSet, o
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "submissions":
-			out.Values[i] = ec._Funnel_submissions(ctx, field, obj)
+		case "leads":
+			out.Values[i] = ec._Funnel_leads(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -3996,8 +3996,8 @@ func (ec *executionContext) _FunnelSource(ctx context.Context, sel ast.Selection
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "submissions":
-			out.Values[i] = ec._FunnelSource_submissions(ctx, field, obj)
+		case "leads":
+			out.Values[i] = ec._FunnelSource_leads(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -186,13 +186,13 @@ type ComplexityRoot struct {
 	}
 
 	Funnel struct {
-		Choices     func(childComplexity int) int
-		InReview    func(childComplexity int) int
-		Sources     func(childComplexity int) int
-		Steps       func(childComplexity int) int
-		Submissions func(childComplexity int) int
-		Untracked   func(childComplexity int) int
-		Weeks       func(childComplexity int) int
+		Choices   func(childComplexity int) int
+		InReview  func(childComplexity int) int
+		Leads     func(childComplexity int) int
+		Sources   func(childComplexity int) int
+		Steps     func(childComplexity int) int
+		Untracked func(childComplexity int) int
+		Weeks     func(childComplexity int) int
 	}
 
 	FunnelChoice struct {
@@ -203,13 +203,13 @@ type ComplexityRoot struct {
 	}
 
 	FunnelSource struct {
-		Campaign    func(childComplexity int) int
-		Estimates   func(childComplexity int) int
-		Sessions    func(childComplexity int) int
-		Source      func(childComplexity int) int
-		Submissions func(childComplexity int) int
-		Sums        func(childComplexity int) int
-		Won         func(childComplexity int) int
+		Campaign  func(childComplexity int) int
+		Estimates func(childComplexity int) int
+		Leads     func(childComplexity int) int
+		Sessions  func(childComplexity int) int
+		Source    func(childComplexity int) int
+		Sums      func(childComplexity int) int
+		Won       func(childComplexity int) int
 	}
 
 	FunnelStep struct {
@@ -406,7 +406,6 @@ type ComplexityRoot struct {
 		AssignLead        func(childComplexity int, id string, owner *string) int
 		AssignLeads       func(childComplexity int, ids []string, owner *string) int
 		ClearCache        func(childComplexity int, all *bool, pattern *string) int
-		EndLogin          func(childComplexity int, id string) int
 		EndLogins         func(childComplexity int, ids []string, all bool) int
 		EraseLeads        func(childComplexity int, email string, dryRun bool) int
 		InvalidateCache   func(childComplexity int, input schema.InvalidateCacheInput) int
@@ -1135,6 +1134,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Funnel.InReview(childComplexity), true
+	case "Funnel.leads":
+		if e.ComplexityRoot.Funnel.Leads == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Funnel.Leads(childComplexity), true
 	case "Funnel.sources":
 		if e.ComplexityRoot.Funnel.Sources == nil {
 			break
@@ -1147,12 +1152,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Funnel.Steps(childComplexity), true
-	case "Funnel.submissions":
-		if e.ComplexityRoot.Funnel.Submissions == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Funnel.Submissions(childComplexity), true
 	case "Funnel.untracked":
 		if e.ComplexityRoot.Funnel.Untracked == nil {
 			break
@@ -1203,6 +1202,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.FunnelSource.Estimates(childComplexity), true
+	case "FunnelSource.leads":
+		if e.ComplexityRoot.FunnelSource.Leads == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelSource.Leads(childComplexity), true
 	case "FunnelSource.sessions":
 		if e.ComplexityRoot.FunnelSource.Sessions == nil {
 			break
@@ -1215,12 +1220,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.FunnelSource.Source(childComplexity), true
-	case "FunnelSource.submissions":
-		if e.ComplexityRoot.FunnelSource.Submissions == nil {
-			break
-		}
-
-		return e.ComplexityRoot.FunnelSource.Submissions(childComplexity), true
 	case "FunnelSource.sums":
 		if e.ComplexityRoot.FunnelSource.Sums == nil {
 			break
@@ -1970,17 +1969,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ClearCache(childComplexity, args["all"].(*bool), args["pattern"].(*string)), true
-	case "Mutation.endLogin":
-		if e.ComplexityRoot.Mutation.EndLogin == nil {
-			break
-		}
-
-		args, err := ec.field_Mutation_endLogin_args(ctx, rawArgs)
-		if err != nil {
-			return 0, false
-		}
-
-		return e.ComplexityRoot.Mutation.EndLogin(childComplexity, args["id"].(string)), true
 	case "Mutation.endLogins":
 		if e.ComplexityRoot.Mutation.EndLogins == nil {
 			break
@@ -3544,19 +3532,13 @@ enum LeadChangeKind {
 }
 
 extend type Mutation {
-  "Ends logins of operators, at once and at every instance, and returns how many there were."
+  "Ends logins of operators, at once and at every instance, and returns how many. Fails with ` + "`" + `NOT_FOUND` + "`" + ` if there were none."
   endLogins(
     "Ids of the logins."
     ids: [ID!]! = [] @constraint(maxItems: 500, maxLength: 64)
     "True: all logins."
     all: Boolean! = false
   ): Int! @auth(token: ADMIN, role: ADMIN) @cost(weight: 100)
-
-  "Ends the login of an operator, at once and at every instance, and returns it. Fails with ` + "`" + `NOT_FOUND` + "`" + `."
-  endLogin(
-    "Id of the login."
-    id: ID! @constraint(maxLength: 64)
-  ): Login! @auth(token: ADMIN, role: ADMIN) @cost(weight: 20)
 }
 
 "The time during which an operator is signed in to the inbox with an account."
@@ -3808,8 +3790,8 @@ type LeadConnection {
   pageInfo: PageInfo!
   """
   The leads of the page as CSV, with the columns of ` + "`" + `siteapi leads export` + "`" + `. The names of the columns come first on the
-  first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Of an ` + "`" + `email` + "`" + ` without
-  other filters, everything else that is stored about the person comes last. Null for a viewer.
+  first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Of an ` + "`" + `email` + "`" + `,
+  everything else that is stored about the person comes last. Null for a viewer.
   """
   csv: String @personal
 }
@@ -4067,10 +4049,10 @@ type Funnel {
   weeks: [FunnelWeek!]!
   "What was chosen, by field and the most frequent first, at most 50 values each."
   choices: [FunnelChoice!]!
-  "Where the visitors came from, the most submissions first, at most 50 of source and campaign together."
+  "Where the visitors came from, the most leads first, at most 50 of source and campaign together."
   sources: [FunnelSource!]!
   "Number of leads submitted in that time, without those in review or rejected."
-  submissions: Int!
+  leads: Int!
   "Number of them whose session is not among the tracked ones."
   untracked: Int!
   "Number of leads submitted in that time that are in review."
@@ -4154,7 +4136,7 @@ type FunnelSource {
   Number of leads submitted in that time, without those in review or rejected. They count by what came with them, and
   also if their sessions are not tracked or were seen at another time.
   """
-  submissions: Int!
+  leads: Int!
   "The lower ends of these leads' ranges, added up by currency."
   sums: [FunnelSum!]!
   "What those of them that were won bring, as far as it is known, added up by currency."
@@ -4284,7 +4266,7 @@ enum LeadOutcomeSource {
 	{Name: "../person.graphqls", Input: `extend type Query {
   """
   What is stored about an e-mail address, with a lead or without one, for a person who asks. ` + "`" + `leads` + "`" + ` with the same ` + "`" + `email` + "`" + `
-  and no other filter writes it to a file (` + "`" + `csv` + "`" + `), ` + "`" + `withdrawConsent` + "`" + ` and ` + "`" + `eraseLeads` + "`" + ` take the address, too.
+  writes it to a file (` + "`" + `csv` + "`" + `), ` + "`" + `withdrawConsent` + "`" + ` and ` + "`" + `eraseLeads` + "`" + ` take the address, too.
   """
   person(
     "The address, in any spelling that reaches its mailbox."
@@ -5398,8 +5380,8 @@ func (ec *executionContext) childFields_Funnel(ctx context.Context, field graphq
 		return ec.fieldContext_Funnel_choices(ctx, field)
 	case "sources":
 		return ec.fieldContext_Funnel_sources(ctx, field)
-	case "submissions":
-		return ec.fieldContext_Funnel_submissions(ctx, field)
+	case "leads":
+		return ec.fieldContext_Funnel_leads(ctx, field)
 	case "untracked":
 		return ec.fieldContext_Funnel_untracked(ctx, field)
 	case "inReview":
@@ -5432,8 +5414,8 @@ func (ec *executionContext) childFields_FunnelSource(ctx context.Context, field 
 		return ec.fieldContext_FunnelSource_sessions(ctx, field)
 	case "estimates":
 		return ec.fieldContext_FunnelSource_estimates(ctx, field)
-	case "submissions":
-		return ec.fieldContext_FunnelSource_submissions(ctx, field)
+	case "leads":
+		return ec.fieldContext_FunnelSource_leads(ctx, field)
 	case "sums":
 		return ec.fieldContext_FunnelSource_sums(ctx, field)
 	case "won":

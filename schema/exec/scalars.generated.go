@@ -23,7 +23,6 @@ type MutationResolver interface {
 	ClearCache(ctx context.Context, all *bool, pattern *string) (*schema.ClearCachePayload, error)
 	InvalidateCache(ctx context.Context, input schema.InvalidateCacheInput) (*schema.InvalidateCachePayload, error)
 	EndLogins(ctx context.Context, ids []string, all bool) (int, error)
-	EndLogin(ctx context.Context, id string) (*schema.Login, error)
 	RetryDelivery(ctx context.Context, id string) (*schema.Delivery, error)
 	RetryDeliveries(ctx context.Context, all bool, state []schema.DeliveryState, target *schema.DeliveryTarget, ids []string) (int, error)
 	ResendLead(ctx context.Context, id string, target schema.DeliveryTarget, email *string) (*schema.Lead, error)
@@ -153,20 +152,6 @@ func (ec *executionContext) field_Mutation_clearCache_args(ctx context.Context, 
 		return nil, err
 	}
 	args["pattern"] = arg1
-	return args, nil
-}
-
-func (ec *executionContext) field_Mutation_endLogin_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
-	var err error
-	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
-		func(ctx context.Context, v any) (string, error) {
-			return ec.unmarshalNID2string(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["id"] = arg0
 	return args, nil
 }
 
@@ -1225,73 +1210,6 @@ func (ec *executionContext) fieldContext_Mutation_endLogins(ctx context.Context,
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_endLogins_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
-		ec.Error(ctx, err)
-		return fc, err
-	}
-	return fc, nil
-}
-
-func (ec *executionContext) _Mutation_endLogin(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Mutation_endLogin(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().EndLogin(ctx, fc.Args["id"].(string))
-		},
-		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
-			directive0 := next
-
-			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
-					var zeroVal *schema.Login
-					return zeroVal, err
-				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "ADMIN")
-				if err != nil {
-					var zeroVal *schema.Login
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal *schema.Login
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, nil, directive0, token, role)
-			}
-
-			next = directive1
-			return next
-		},
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.Login) graphql.Marshaler {
-			return ec.marshalNLogin2ᚖsiteapiᚋschemaᚐLogin(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Mutation_endLogin(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "Mutation",
-		Field:      field,
-		IsMethod:   true,
-		IsResolver: true,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Login(ctx, field)
-		},
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = ec.Recover(ctx, r)
-			ec.Error(ctx, err)
-		}
-	}()
-	ctx = graphql.WithFieldContext(ctx, fc)
-	if fc.Args, err = ec.field_Mutation_endLogin_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -3605,13 +3523,6 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "endLogins":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_endLogins(ctx, field)
-			})
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "endLogin":
-			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
-				return ec._Mutation_endLogin(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++

@@ -23,7 +23,6 @@ type Store interface {
 	store.Quotes
 	store.Archive
 	store.Persons
-	store.Leases
 	store.Notes
 	store.Prices
 	store.Mails
@@ -129,7 +128,6 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"attempts":                  attempts,
 		"work":                      work,
 		"work/filters":              workFilters,
-		"lease":                     leases,
 		"notes":                     notes,
 		"mails/address":             mailsPerAddress,
 		"mails/network":             mailsPerNetwork,

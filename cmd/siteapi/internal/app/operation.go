@@ -68,7 +68,7 @@ func openExecutor(
 				return clearPDFs(ctx, d, s, service, pattern, idle)
 			}
 		}
-		// Nothing is sent, and nothing is logged: what is shown is in the audit.
+		// Nothing is sent, and nothing is logged.
 		resolver.Operators = newOperators(zerolog.Nop(), data, rules, newMails(s, log, m, data, nil, nil))
 		closing = data.Close
 	}
@@ -86,9 +86,7 @@ func openExecutor(
 func newCommandRules(s *config.Settings, data *command.Database) *leads.Service {
 	return &leads.Service{
 		Archive:    data.Archive,
-		Work:       data.Tables,
-		Deliveries: data.Tables,
-		Outcomes:   data.Tables,
+		Tables:     data.Tables,
 		Queue:      data.Queue,
 		Truncate:   data.Truncate,
 		OutOfReach: command.OutOfReach(s),

@@ -86,7 +86,6 @@ func newPull(log zerolog.Logger, m *telemetry.Metrics, sys *systems) *leads.Pull
 	}
 	return &leads.Pull{
 		CRM:      source,
-		Leases:   sys.data.Tables,
 		Notes:    sys.data.Tables,
 		Archive:  sys.data.Archive,
 		Outcomes: sys.data.Tables,
@@ -139,9 +138,7 @@ func newResolver(
 ) *resolvers.Resolver {
 	rules := &leads.Service{
 		Archive:    sys.data.Archive,
-		Work:       sys.data.Tables,
-		Deliveries: sys.data.Tables,
-		Outcomes:   sys.data.Tables,
+		Tables:     sys.data.Tables,
 		Queue:      sys.data.Queue,
 		CMS:        sys.cms,
 		CRM:        sys.crm,
@@ -207,16 +204,13 @@ func newQuotes(
 func newOperators(
 	log zerolog.Logger, data *command.Database, rules *leads.Service, mails *leadmail.Service,
 ) *operators.Resolver {
-	return &operators.Resolver{Deps: operators.Deps{
-		Leads:   rules,
-		Persons: data.Tables,
-		Audit:   data.Tables,
-		Logins:  data.Tables,
-		Live:    &live.Feed{Changes: data.Tables, Log: log},
-		Mails:   mails,
-		Log:     log,
-		Now:     time.Now,
-	}}
+	return &operators.Resolver{
+		Leads: rules,
+		Live:  &live.Feed{Changes: data.Tables, Log: log},
+		Mails: mails,
+		Log:   log,
+		Now:   time.Now,
+	}
 }
 
 // newChecks returns the checks of what the service depends on, with what it has open.

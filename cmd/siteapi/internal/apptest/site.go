@@ -232,7 +232,7 @@ type listedDelivery struct {
 func (s *Site) DeliveriesOf(id string) map[string]listedDelivery {
 	s.T.Helper()
 	var list []schema.Delivery
-	s.JSON(&list, "deliveries", "list", "--submission", id, "--state", "all")
+	s.JSON(&list, "deliveries", "list", "--lead", id, "--state", "all")
 
 	byTarget := map[string]listedDelivery{}
 	for _, d := range slices.Backward(list) { // the oldest first

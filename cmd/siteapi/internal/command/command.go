@@ -213,7 +213,7 @@ func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
 // openDatabase opens the database for the rest of the call.
 func (c *call) openDatabase(ctx context.Context) (err error) {
 	if c.db, err = c.drivers.OpenExisting(ctx, c.settings); err == nil {
-		c.rules = &leads.Service{Archive: c.db.Archive, Deliveries: c.db.Tables, Outcomes: c.db.Tables, Queue: c.db.Queue}
+		c.rules = &leads.Service{Archive: c.db.Archive, Tables: c.db.Tables, Queue: c.db.Queue}
 	}
 	return err
 }

@@ -42,7 +42,6 @@ func pullOutcomes(ctx context.Context, c *call) error {
 
 	pull := &leads.Pull{
 		CRM:      source,
-		Leases:   c.db.Tables,
 		Notes:    c.db.Tables,
 		Archive:  c.db.Archive,
 		Outcomes: c.db.Tables,

@@ -14,7 +14,6 @@ import (
 	"siteapi/integrations/mail"
 	"siteapi/integrations/mail/eml"
 	"siteapi/integrations/store"
-	"siteapi/resolvers/operators"
 	"siteapi/schema"
 )
 
@@ -106,8 +105,13 @@ func (cmd *previewMail) run(ctx context.Context, c *call) error {
 	return cmd.output.write(c.out, func(w io.Writer) (string, error) {
 		data, err := eml.Encode(m)
 		if err == nil {
-			opened := operators.AuditEntry(actor(), schema.AuditActionOpened, l.ID, nil, time.Now())
-			err = c.db.Tables.Record(ctx, opened)
+			err = c.db.Tables.Record(ctx, store.AuditEntry{
+				At:     time.Now(),
+				Actor:  actor(),
+				Action: string(schema.AuditActionOpened),
+				Lead:   l.ID,
+				Detail: "{}",
+			})
 		}
 		if err == nil {
 			_, err = w.Write(data)

@@ -12,7 +12,7 @@ import (
 
 // notCopied are tables whose rows belong to the processes that run on a database.
 var notCopied = []string{ //nolint:gochecknoglobals // a constant
-	"edge_changes", "edge_receivers", "leases", "lead_changes", "pulse", "store_migrations",
+	"edge_changes", "edge_receivers", "lead_changes", "pulse", "store_migrations",
 }
 
 // Copied is the number of rows of a table that were copied.

@@ -138,11 +138,11 @@ function Sources({ sources }: { sources: Funnel["sources"] }) {
       rows={sources.map((row) => ({
         name: [row.source || words.notKnown, row.campaign].filter(Boolean).join(" · "),
         whole: row.sessions / mostSessions,
-        part: row.submissions / mostSessions,
+        part: row.leads / mostSessions,
         cells: [
           count(row.sessions),
           count(row.estimates),
-          count(row.submissions),
+          count(row.leads),
           amounts(row.sums),
           amounts(row.won),
         ],

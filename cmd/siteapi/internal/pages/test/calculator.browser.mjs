@@ -77,9 +77,9 @@ const visitors = {
 
 test("a visitor chooses, corrects, submits through a 503 and a lost answer, and takes the PDF", { concurrency: true }, async (t) => {
   await Promise.all(Object.entries(visitors).map(([locale, says]) => t.test(locale, () => visit(locale, says))));
-  const { steps, submissions } = await funnel();
+  const { steps, leads } = await funnel();
   const reached = Object.fromEntries(steps.map(({ name, count }) => [name, count]));
-  assert.deepEqual([reached.VISITED, reached.SUBMITTED, submissions], [3, 3, 3], "three sessions with one lead each");
+  assert.deepEqual([reached.VISITED, reached.SUBMITTED, leads], [3, 3, 3], "three sessions with one lead each");
 });
 
 async function visit(locale, says) {

@@ -47,9 +47,9 @@ func TestDeliveriesCommands(t *testing.T) {
 		{"deliveries list --state failed --state RETRYING,running", late + " | " + bad, good},
 		{"deliveries list --state failed,retrying,running --target crm", late, bad},
 		{"deliveries list --state delivered --limit 1", late + " | --limit 0 lists all", good},
-		{"deliveries list --state all --submission " + lead.Reference(arrived), "DELIVERED", bad},
+		{"deliveries list --state all --lead " + lead.Reference(arrived), "DELIVERED", bad},
 		{"deliveries list --state failed --json", `"attemptCount": 1 | "id": "` + rejected + `"`, waiting},
-		{"deliveries list --submission none --json", "[]", ""},
+		{"deliveries list --lead none --json", "[]", ""},
 		{"leads list", "UNDER_WAY | FAILED | DELIVERED", ""},
 		{"deliveries", "list | resend | retry | verify", ""},
 	} {

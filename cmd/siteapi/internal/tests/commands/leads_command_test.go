@@ -39,7 +39,7 @@ func TestLeadsAreFound(t *testing.T) {
 			"deliveries.1.state         DELIVERED | /api/quote/pdf?id=" + first, "second@ | IN_REVIEW"},
 		said{"leads show odd1odd2odd3", "IN_REVIEW | +40 721 | honeypot", "\x1b | \r | \u202e"},
 		said{"leads show --json ODD1ODD2", `"firstName": "=HYPERLINK(`, "00-trace"},
-		said{"leads export --search " + reference, "submission_id,reference | " + first + "," + reference, second},
+		said{"leads export --search " + reference, "lead_id,reference | " + first + "," + reference, second},
 	)
 
 	s.Refuses(map[string]string{
@@ -52,7 +52,7 @@ func TestLeadsAreFound(t *testing.T) {
 	for _, args := range [][]string{
 		{"leads", "export", "--email", ""},
 		{"leads", "list", "--search", " "},
-		{"deliveries", "list", "--submission", ""},
+		{"deliveries", "list", "--lead", ""},
 	} {
 		if out, code := s.Run(args...); code != 1 || !strings.Contains(out, "must not be empty") {
 			t.Errorf("%q: exit code %d, %s", args, code, out)
@@ -110,26 +110,26 @@ func TestLeadsExport(t *testing.T) {
 	}
 
 	for name, want := range map[string]string{
-		"submitted_at":  "2020-02-03T04:05:06.789Z",
-		"submission_id": "odd1odd2odd3",
-		"reference":     "ODD1ODD2",
-		"session_id":    "'-1+1",
-		"email":         "odd@example.com",
-		"first_name":    `'=HYPERLINK("http://evil.example","x")`,
-		"last_name":     "Ionescu\x1b[31m, \"Ștefan\"\nX",
-		"phone":         "0040 721",
-		"locale":        "",
-		"company":       "Țară; '=cmd|' /C calc'!A0 \u202egpj.exe",
-		"project_type":  "web-app",
-		"features":      "blog;shop",
-		"complexity":    "",
-		"timeline":      "3-months",
-		"estimate_min":  "1234.5",
-		"estimate_max":  "1000000000",
-		"currency":      "EUR",
-		"pdf":           "/api/quote/pdf?id=odd1odd2odd3",
-		"state":         "in-review",
-		"signals":       "honeypot",
+		"submitted_at": "2020-02-03T04:05:06.789Z",
+		"lead_id":      "odd1odd2odd3",
+		"reference":    "ODD1ODD2",
+		"session_id":   "'-1+1",
+		"email":        "odd@example.com",
+		"first_name":   `'=HYPERLINK("http://evil.example","x")`,
+		"last_name":    "Ionescu\x1b[31m, \"Ștefan\"\nX",
+		"phone":        "0040 721",
+		"locale":       "",
+		"company":      "Țară; '=cmd|' /C calc'!A0 \u202egpj.exe",
+		"project_type": "web-app",
+		"features":     "blog;shop",
+		"complexity":   "",
+		"timeline":     "3-months",
+		"estimate_min": "1234.5",
+		"estimate_max": "1000000000",
+		"currency":     "EUR",
+		"pdf":          "/api/quote/pdf?id=odd1odd2odd3",
+		"state":        "in-review",
+		"signals":      "honeypot",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)

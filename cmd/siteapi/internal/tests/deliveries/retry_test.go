@@ -96,7 +96,7 @@ func TestForgedCursors(t *testing.T) {
 	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
 		s := apptest.Start(t, map[string]string{"DATABASE_URL": database}, apptest.Quick)
 		for field, texts := range map[string][]string{
-			"leads":      {"nonsense", "1 a", "time-most 1 ", "time-most 1 \x00", "time-most 1 \xff", "time-most \x00 a", "\x00"},
+			"leads":      {"nonsense", "1 a", "false-true 1 1 ", "false-true 1 1 \x00", "false-true 1 1 \xff", "false-true NaN 1 a", "\x00"},
 			"deliveries": {"\x00", "\xff", "0", "-1", "99999999999999999999", "1 "},
 			"audit":      {"\x00", "\xff", "0", "-1", "99999999999999999999", "1\x00"},
 		} {

@@ -33,8 +33,7 @@ func TestAuditOfLists(t *testing.T) {
 	for _, c := range []struct{ operation, want string }{
 		{`{ list: leads(first: 2` + leads, `LISTED  {"count":2}`},
 		{`{ list: leads(first: 2, after: "%s"` + leads, `LISTED  {"count":1}`},
-		{`{ list: leads(state: DELIVERED` + leads, `LISTED  {"count":3,"state":"DELIVERED"}`},
-		{`{ list: leads(search: "one"` + leads, `LISTED  {"count":1,"searched":true}`},
+		{`{ list: leads(search: "one", state: DELIVERED` + leads, `LISTED  {"count":1,"searched":true,"state":"DELIVERED"}`},
 		{`{ list: leads(search: "thr") { counts { total } pageInfo { endCursor } } }`, `LISTED  {"count":1,"searched":true}`},
 		{`{ list: leads(search: " ", locale: en) { counts { total } pageInfo { endCursor } } }`, ""},
 		{`{ list: leads(first: 2) { csv pageInfo { endCursor } } }`, `EXPORTED  {"count":2}`},
@@ -133,7 +132,7 @@ func TestReadingWithoutWrites(t *testing.T) {
 	if code != "" || len(data.Leads.Edges) != 1 {
 		t.Errorf("listing leads: %s %+v", code, data.Leads)
 	}
-	for _, want := range []string{`"level":"error"`, `"action":"LISTED"`, `"detail":{"count":1,"searched":true}`, `"actor":"oidc:`} {
+	for _, want := range []string{`"level":"error"`, `"action":"LISTED"`, `"detail":{"count":1,"searched":true}`, `"actor":"[e-mail]"`} {
 		line := regexp.MustCompile(`.*the audit is in the log only.*`).FindString(s.Log.String())
 		if !strings.Contains(line, want) || strings.Contains(line, "@") {
 			t.Errorf("the log has %q, want %s", line, want)

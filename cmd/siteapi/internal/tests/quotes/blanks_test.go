@@ -31,10 +31,10 @@ func TestBlanksAroundArguments(t *testing.T) {
 		`mutation { retryDelivery(id: " ` + webhook + ` ") { id lead { id } } }`,
 		`mutation { releaseLeads(ids: [" ` + id + ` "]) { failed { id reason } } }`,
 		`{ quotePdf(id: " ` + id + ` ") { fileName } }`,
-		`{ funnel(source: " ads ", campaign: " spring ") { sources { source campaign submissions } } }`,
+		`{ funnel(source: " ads ", campaign: " spring ") { sources { source campaign leads } } }`,
 	} {
 		text := string(s.Answer(schema.RoleAdmin, operation))
-		found := strings.Contains(text, id) || strings.Contains(text, `"submissions":1`) ||
+		found := strings.Contains(text, id) || strings.Contains(text, `"leads":1`) ||
 			strings.Contains(text, `"fileName":"quote-`)
 		if !found || strings.Contains(text, `"errors"`) || strings.Contains(text, "NOT_FOUND") {
 			t.Errorf("%s: %s", operation, text)
@@ -46,7 +46,7 @@ func TestBlanksAroundArguments(t *testing.T) {
 		{"leads", "list", "--owner", " ANA@example.com "},
 		{"leads", "show", " " + id + " "},
 		{"deliveries", "retry", " " + webhook},
-		{"deliveries", "list", "--submission", " " + lead.Reference(id) + " "},
+		{"deliveries", "list", "--lead", " " + lead.Reference(id) + " "},
 	} {
 		out, err := s.Command(args...)
 		found := strings.Contains(out, lead.Reference(id)) || strings.Contains(out, id) || out == "1\n"
@@ -83,7 +83,7 @@ func TestInvisibleArguments(t *testing.T) {
 			}
 		}
 		for _, argument := range []string{`source`, `campaign`} {
-			const funnel = `) { submissions sources { source submissions } } }`
+			const funnel = `) { leads sources { source leads } } }`
 			want := string(s.Answer(role, `{ funnel(`+argument+`: ""`+funnel))
 			for _, blank := range []string{" ", `\u200b`} {
 				if got := string(s.Answer(role, `{ funnel(`+argument+`: "`+blank+`"`+funnel)); got != want {

@@ -250,7 +250,7 @@ func exported(s *apptest.Service) map[string]map[string]string {
 		for i, name := range records[0] {
 			row[name] = record[i]
 		}
-		rows[row["submission_id"]] = row
+		rows[row["lead_id"]] = row
 	}
 	return rows
 }

@@ -289,13 +289,6 @@ CREATE TABLE audit_head (
 );
 INSERT INTO audit_head (seq, hash) VALUES (0, '');
 
--- What one instance at a time does.
-CREATE TABLE leases (
-  name       text COLLATE "C" PRIMARY KEY,
-  holder     text NOT NULL,
-  expires_at bigint NOT NULL
-);
-
 -- What the service notes for its other instances and for commands, such as its settings.
 CREATE TABLE service_notes (
   name text COLLATE "C" PRIMARY KEY,

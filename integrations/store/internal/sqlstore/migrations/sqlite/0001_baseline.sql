@@ -279,13 +279,6 @@ CREATE TABLE audit_head (
 );
 INSERT INTO audit_head (seq, hash) VALUES (0, '');
 
--- What one instance at a time does.
-CREATE TABLE leases (
-  name       TEXT PRIMARY KEY NOT NULL,
-  holder     TEXT NOT NULL,
-  expires_at INTEGER NOT NULL
-) WITHOUT ROWID;
-
 -- What the service notes for its other instances and for commands, such as its settings.
 CREATE TABLE service_notes (
   name TEXT PRIMARY KEY NOT NULL,

@@ -1,0 +1,107 @@
+package leads
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/lead"
+)
+
+// Operators find leads and decide about those in review, on both databases. Of two who decide
+// about what they saw, the second is told.
+func TestReviews(t *testing.T) {
+	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
+		s, b := newOperatedSite(t, "DATABASE_URL="+database)
+		delivered, spam := s.Submit("one"), submitSpam(s, "bot")
+		s.Arrives(delivered)
+
+		const in, rejected = `, expected: IN_REVIEW`, `, expected: REJECTED`
+		for _, step := range []struct{ field, id, expected, want string }{
+			{"rejectLead", delivered, "", "BAD_USER_INPUT"},
+			{"rejectLead", "nosuch12", "", "NOT_FOUND"},
+			{"releaseLead", delivered, in, "CONFLICT"},
+			{"rejectLead", spam, in, "REJECTED"},
+			{"rejectLead", spam, in, "CONFLICT"},
+			{"rejectLead", spam, "", "BAD_USER_INPUT"},
+			{"releaseLead", spam, in, "CONFLICT"},
+			{"releaseLead", lead.Reference(spam), rejected, "UNDER_WAY"},
+			{"releaseLead", spam, rejected, "CONFLICT"},
+		} {
+			if got := decides(b, step.field, step.id, step.expected); got != step.want {
+				t.Errorf("%s%s: %s, want %s", step.field, step.expected, got, step.want)
+			}
+		}
+		s.Arrives(spam)
+
+		// Of four who release a lead and four who reject it at the same moment one wins.
+		another := submitSpam(s, "decided-at-once")
+		results := make(chan string, 8)
+		for i := range cap(results) {
+			go func() { results <- decides(b, []string{"releaseLead", "rejectLead"}[i%2], another, in) }()
+		}
+		conflicts := 0
+		for range cap(results) {
+			if <-results == "CONFLICT" {
+				conflicts++
+			}
+		}
+		if conflicts != 7 {
+			t.Errorf("of eight decisions at once %d are refused, want 7", conflicts)
+		}
+	})
+}
+
+// decides releases or rejects a lead, and returns its state then, or the code of the error.
+func decides(b *apptest.Browser, field, id, expected string) string {
+	data, code := b.Asks(`mutation { changed: ` + field + `(id: "` + id + `"` + expected + `) { state } }`)
+	if code != "" {
+		return code
+	}
+	return string(data.Changed.State)
+}
+
+// All leads are read page by page while more arrive: each earlier one once. A cursor is of one
+// order.
+func TestEveryPageIsRead(t *testing.T) {
+	t.Parallel()
+	s, b := newOperatedSite(t)
+	var want, got []string
+	for i := range 5 {
+		want = append(want, s.Submit(fmt.Sprint("page-", i)))
+	}
+	slices.Reverse(want)
+
+	after := "null"
+	for n := 0; after != ""; n++ {
+		data, code := b.Asks(`{ leads(search: "pag", first: 2, after: ` + after +
+			`) { edges { node { id } } pageInfo { hasNextPage endCursor } } }`)
+		if code != "" {
+			t.Fatal(code)
+		}
+		for _, e := range data.Leads.Edges {
+			got = append(got, e.Node.ID)
+		}
+		after = ""
+		if data.Leads.PageInfo.HasNextPage {
+			after = `"` + *data.Leads.PageInfo.EndCursor + `"`
+			s.Submit(fmt.Sprint("page-late-", n))
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the pages hold\n%v\nwant\n%v", got, want)
+	}
+
+	orders := []string{"NEWEST", "OLDEST", "LARGEST", "SMALLEST"}
+	for _, of := range orders {
+		data, _ := b.Asks(`{ leads(first: 1, sort: ` + of + `) { pageInfo { endCursor } } }`)
+		for _, in := range orders {
+			_, code := b.Asks(`{ leads(sort: ` + in + `, after: "` + *data.Leads.PageInfo.EndCursor +
+				`") { pageInfo { hasNextPage } } }`)
+			if (code == "") != (in == of) {
+				t.Errorf("a cursor of %s in %s: %q", of, in, code)
+			}
+		}
+	}
+}
