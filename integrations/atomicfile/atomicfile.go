@@ -52,8 +52,7 @@ func Remove(path string) error {
 		return err
 	}
 
-	// Earlier versions wrote to a file that ends in .tmp.
-	for _, name := range append(left, name, name+".tmp") {
+	for _, name := range append(left, name) {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -30,7 +30,7 @@ type PrunedDetail struct {
 	Entry     int64     `json:"entry"`
 	Hash      string    `json:"hash"`
 	At        time.Time `json:"at"`
-	Retention string    `json:"retention"` // as time.Duration writes it
+	Retention string    `json:"retention"` // such as 720h0m0s
 }
 
 // AuditFilter narrows a listing of the audit, the newest first.

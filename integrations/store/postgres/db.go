@@ -48,6 +48,7 @@ func (d *database) Query(ctx context.Context, query string, args []any, row func
 func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.Tx) error) error {
 	ctx, cancel := operation(ctx)
 	defer cancel()
+
 	for n := 1; ; n++ {
 		committing := false
 		err := pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
@@ -59,6 +60,7 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 			committing = err == nil
 			return err
 		})
+
 		if err == nil || committing || n == tries || !again(err) {
 			return Translate(err)
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -17,9 +16,11 @@ const (
 	connectTimeout   = 2 * time.Second
 )
 
-// limits end a statement on the server before its request gives up, so that a refused
-// write does not take effect later.
-var limits = map[string]string{ //nolint:gochecknoglobals // a constant table
+// parameters of a connection whose URL sets no others. A commit is on disk when it is
+// acknowledged, whatever the server's default is. The limits end a statement on the server
+// before its request gives up, so that a refused write does not take effect later.
+var parameters = map[string]string{ //nolint:gochecknoglobals // a constant table
+	"synchronous_commit":                  "on",
 	"statement_timeout":                   "4s",
 	"lock_timeout":                        "3s",
 	"idle_in_transaction_session_timeout": "10s",
@@ -36,20 +37,21 @@ const maxConns = 8
 // connection pooler in between either passes them on or refuses them, and none of them is
 // left behind on a server connection that others use.
 func OpenPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
-	c, err := newConfig(ctx, url)
+	c, err := newConfig(url)
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range limits {
-		setDefault(c, name, value)
+	for name, value := range parameters {
+		if c.ConnConfig.RuntimeParams[name] == "" {
+			c.ConnConfig.RuntimeParams[name] = value
+		}
 	}
-
 	return connect(ctx, c)
 }
 
 // OpenMigrationPool opens one connection without limits of time, for changes of tables.
 func OpenMigrationPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
-	c, err := newConfig(ctx, url)
+	c, err := newConfig(url)
 	if err != nil {
 		return nil, err
 	}
@@ -57,9 +59,8 @@ func OpenMigrationPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return connect(ctx, c)
 }
 
-// newConfig reads a URL and makes sure that a commit is on disk when it is acknowledged,
-// whatever the server's default is. Stronger settings than "on" stay.
-func newConfig(ctx context.Context, url string) (*pgxpool.Config, error) {
+// newConfig reads a URL.
+func newConfig(url string) (*pgxpool.Config, error) {
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("reading the database's URL: %w", err)
@@ -72,29 +73,7 @@ func newConfig(ctx context.Context, url string) (*pgxpool.Config, error) {
 		c.ConnConfig.ConnectTimeout = connectTimeout
 	}
 	c.PingTimeout = connectTimeout
-
-	conn, err := pgx.ConnectConfig(ctx, c.ConnConfig)
-	if err != nil {
-		return nil, Translate(fmt.Errorf("connecting to PostgreSQL: %w", err))
-	}
-	defer func() { _ = conn.Close(ctx) }()
-
-	var commit string
-	if err := conn.QueryRow(ctx, `SELECT current_setting('synchronous_commit')`,
-		pgx.QueryExecModeExec).Scan(&commit); err != nil {
-		return nil, Translate(fmt.Errorf("reading synchronous_commit: %w", err))
-	}
-	if commit == "off" {
-		c.ConnConfig.RuntimeParams["synchronous_commit"] = "on"
-	}
 	return c, nil
-}
-
-// setDefault sets a parameter of the connections unless the URL does.
-func setDefault(c *pgxpool.Config, name, value string) {
-	if c.ConnConfig.RuntimeParams[name] == "" {
-		c.ConnConfig.RuntimeParams[name] = value
-	}
 }
 
 // connect opens a pool and makes sure that the database answers.

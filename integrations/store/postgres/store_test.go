@@ -31,7 +31,6 @@ func subject(url string) storetest.Subject {
 	}
 
 	return storetest.Subject{
-		Migrations: "../internal/sqlstore/migrations/postgres",
 		Open: func(ctx context.Context, jobs *storetest.Jobs) (storetest.Store, error) {
 			pool, err := postgres.OpenPool(ctx, url)
 			if err != nil {

@@ -7,7 +7,8 @@ import (
 	"fmt"
 )
 
-// mostStatements is how many prepared statements a connection keeps.
+// mostStatements is how many prepared statements a connection keeps: the first ones, among which
+// are those of all visitors.
 const mostStatements = 256
 
 // connector opens connections that keep the statements they have prepared. Without that,
@@ -59,43 +60,27 @@ type statement struct {
 	busy bool
 }
 
-// take returns the prepared statement of a query, or nil if it is busy.
+// take returns the prepared statement of a query, or nil if it is busy, or not kept since there
+// are enough of them.
 func (c *conn) take(ctx context.Context, query string) (*statement, error) {
-	if s := c.kept[query]; s != nil {
-		if s.busy {
-			return nil, nil //nolint:nilnil // no statement is no error
-		}
-		return s, nil
-	}
-
-	if len(c.kept) >= mostStatements {
-		if err := c.closeFree(); err != nil {
+	s := c.kept[query]
+	if s == nil && len(c.kept) < mostStatements {
+		prepared, err := c.PrepareContext(ctx, query)
+		if err != nil {
 			return nil, err
 		}
-	}
-	prepared, err := c.PrepareContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-
-	base, ok := prepared.(baseStmt)
-	if !ok {
-		return nil, errors.Join(fmt.Errorf("a statement is of type %T", prepared), prepared.Close())
-	}
-	s := &statement{baseStmt: base}
-	c.kept[query] = s
-	return s, nil
-}
-
-// closeFree closes the statements that are not busy.
-func (c *conn) closeFree() (err error) {
-	for query, s := range c.kept {
-		if !s.busy {
-			delete(c.kept, query)
-			err = errors.Join(err, s.Close())
+		base, ok := prepared.(baseStmt)
+		if !ok {
+			return nil, errors.Join(fmt.Errorf("a statement is of type %T", prepared), prepared.Close())
 		}
+		s = &statement{baseStmt: base}
+		c.kept[query] = s
 	}
-	return err
+
+	if s == nil || s.busy {
+		return nil, nil //nolint:nilnil // no statement is no error
+	}
+	return s, nil
 }
 
 // ExecContext runs a statement without a result.
@@ -129,11 +114,11 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 }
 
 // Close closes the connection with its statements.
-func (c *conn) Close() error {
+func (c *conn) Close() (err error) {
 	for _, s := range c.kept {
-		s.busy = false
+		err = errors.Join(err, s.Close())
 	}
-	return errors.Join(c.closeFree(), c.baseConn.Close())
+	return errors.Join(err, c.baseConn.Close())
 }
 
 // rows is the result of a prepared statement.

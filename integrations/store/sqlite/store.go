@@ -79,7 +79,7 @@ func migrate(ctx context.Context, o Options) error {
 		return err
 	}
 
-	err = sqlstore.Migrate(ctx, transaction{tx: tx}, o.Log, "sqlite",
+	err = sqlstore.Migrate(ctx, session{tx}, o.Log, "sqlite",
 		`SELECT count(*) FROM sqlite_master WHERE name = 'store_migrations'`)
 	if err != nil {
 		return errors.Join(err, tx.Rollback())

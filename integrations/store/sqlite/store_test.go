@@ -34,7 +34,6 @@ func subject(t testing.TB, path string) storetest.Subject {
 	})
 
 	return storetest.Subject{
-		Migrations: "../internal/sqlstore/migrations/sqlite",
 		Open: func(ctx context.Context, jobs *storetest.Jobs) (storetest.Store, error) {
 			return openStore(ctx, path, jobs)
 		},

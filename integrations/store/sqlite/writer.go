@@ -53,7 +53,7 @@ type request struct {
 
 // Query runs a statement that reads.
 func (d *database) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
-	return Translate(runQuery(ctx, d.reads, query, args, row))
+	return Translate(session{d.reads}.Query(ctx, query, args, row))
 }
 
 // Exec runs a statement that writes.
@@ -182,7 +182,7 @@ func (d *database) commit(batch []*request) (err error) {
 	// process would hang rather than end.
 	defer func() { _ = tx.Rollback() }()
 
-	in := sqlstore.Tx{DB: transaction{tx}, Jobs: d.queue(tx), Submitted: new([]string)}
+	in := sqlstore.Tx{DB: session{tx}, Jobs: d.queue(tx), Submitted: new([]string)}
 	for _, r := range batch {
 		err := r.fn(ctx, in)
 		r.refused = nil
@@ -203,12 +203,17 @@ func (d *database) commit(batch []*request) (err error) {
 	return nil
 }
 
-// transaction is a [sqlstore.DB].
-type transaction struct{ tx *sql.Tx }
+// session is a [sqlstore.DB] over a pool or a transaction.
+type session struct {
+	c interface {
+		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	}
+}
 
 // Exec runs a statement or a script and returns the number of rows it changed.
-func (t transaction) Exec(ctx context.Context, query string, args ...any) (int64, error) {
-	result, err := t.tx.ExecContext(ctx, query, sqlstore.Args(args)...)
+func (s session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	result, err := s.c.ExecContext(ctx, query, sqlstore.Args(args)...)
 	if err != nil {
 		return 0, err
 	}
@@ -216,23 +221,8 @@ func (t transaction) Exec(ctx context.Context, query string, args ...any) (int64
 }
 
 // Query runs a statement and calls row for each row of its result.
-func (t transaction) Query(
-	ctx context.Context, query string, args []any, row func(sqlstore.Scan) error,
-) error {
-	return runQuery(ctx, t.tx, query, args, row)
-}
-
-// runQuery runs a statement and hands over the rows of its result.
-func runQuery(
-	ctx context.Context,
-	db interface {
-		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	},
-	query string,
-	args []any,
-	row func(sqlstore.Scan) error,
-) error {
-	rows, err := db.QueryContext(ctx, query, sqlstore.Args(args)...) //nolint:rowserrcheck // EachRow does
+func (s session) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
+	rows, err := s.c.QueryContext(ctx, query, sqlstore.Args(args)...) //nolint:rowserrcheck // EachRow does
 	if err != nil {
 		return err
 	}

@@ -21,8 +21,6 @@ func leadChanges(t *testing.T, s Subject) {
 	}{
 		{"submitted", func() error { submit(t, db, Lead(1)); return nil }, store.LeadCreated},
 		{"failed", func() error { end(t, db, id, lead.Failed); return nil }, store.LeadChanged},
-		{"sent again", func() error { return db.ResendLead(t.Context(), id, lead.CRM, "") }, store.LeadChanged},
-		{"assigned", func() error { _, err := db.Assign(t.Context(), id, "ana@example.com"); return err }, store.LeadChanged},
 		{"noted", func() error { return db.AddNote(t.Context(), id, lead.Note{Text: "Called."}) }, store.LeadChanged},
 		{"erased", func() error { return db.Erase(t.Context(), id) }, store.LeadErased},
 		{"tracked", func() error { return db.Track(t.Context(), Visit("other", When())) }, 0},

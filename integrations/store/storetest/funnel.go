@@ -25,19 +25,16 @@ func funnel(t *testing.T, s Subject) {
 		lead.Visit{SessionID: "s3", At: monday, Selections: app, Estimate: Visit("", sunday).Estimate},
 		lead.Visit{SessionID: "s4", At: sunday, Attribution: ads},
 		lead.Visit{SessionID: "s4", At: monday, Attribution: mail, Selections: app, Hints: lead.Hints{Email: "a|b@example.com"}},
-		lead.Visit{SessionID: "s5", At: sunday, Attribution: mail, Selections: shop},
 		lead.Visit{SessionID: "s6", At: sunday, Attribution: mail, Selections: shop},
 		lead.Visit{SessionID: "s7", At: sunday},
-		lead.Visit{SessionID: "s8", At: sunday},
 	)
 
 	brings := 2.5
 	for i, l := range []lead.Lead{
-		{SessionID: "s5", Locale: "ro", Attribution: mail},
 		{SessionID: "s6", Locale: "ro", Attribution: mail, Outcome: lead.Outcome{Value: lead.Qualified}},
 		{SessionID: "s6", Locale: "en", Attribution: mail, Outcome: lead.Outcome{Value: lead.Lost}},
 		{SessionID: "s7", Locale: "ro", InReview: true},
-		{SessionID: "s8", Locale: "ro", InReview: true}, // rejected below
+		{SessionID: "s7", Locale: "ro", InReview: true}, // rejected below
 		{
 			SessionID:        "s9", // it is not stored
 			Locale:           "en",
@@ -46,31 +43,29 @@ func funnel(t *testing.T, s Subject) {
 			Outcome:          lead.Outcome{Value: lead.Won, Amount: &brings, Currency: "EUR"},
 		},
 	} {
-		n := Lead(i)
-		l.ID, l.SubmittedAt = n.Lead.ID, n.Lead.SubmittedAt
+		n, outcome := Lead(i), l.Outcome
+		l.ID, l.SubmittedAt, l.Outcome = n.Lead.ID, n.Lead.SubmittedAt, lead.Outcome{}
 		l.Estimate = lead.Estimate{Min: 100, Max: 200, Currency: "EUR"}
-		outcome := l.Outcome
 		n.Lead = l
 		submit(t, db, n)
-		if outcome.At = sunday; outcome.Value != "" {
-			ok(t, db.SetOutcome(t.Context(), l.ID, outcome))
-		}
+		ok(t, db.SetOutcome(t.Context(), l.ID, outcome))
 	}
-	_, err := db.Reject(t.Context(), "id-000004")
+	_, err := db.Reject(t.Context(), "id-000003")
 	ok(t, err)
 
-	inMail := []string{"02-23 mail/ shop[] 4 ro: 1", "02-23 mail/ shop[] 5 en: 1"}
-	inAds := []string{"02-23 ads/spring [] 0 : 1", "02-23 ads/spring shop[] 1 : 2"}
 	none, source := "", "ads"
 	const waits = "/ true: 1 of 100 EUR, 0 untracked, won 0 "
+	inAds := []string{"02-23 ads/spring [] 0 : 1", "02-23 ads/spring shop[] 1 : 2"}
 	for name, tt := range map[string]struct {
 		filter          store.FunnelFilter
 		sessions, leads []string
 	}{
 		"all": {
 			store.FunnelFilter{},
-			slices.Concat(inMail, inAds, []string{"02-23 / [] 0 : 2", "03-02 / app[blog seo] 2 : 1", "03-02 mail/ app[blog seo] 3 : 1"}),
-			[]string{waits, "mail/ false: 1 of 100 EUR, 1 untracked, won 2.5 EUR", "mail/ false: 3 of 300 EUR, 0 untracked, won 0 "},
+			slices.Concat([]string{"02-23 / [] 0 : 1"}, inAds, []string{
+				"02-23 mail/ shop[] 5 en: 1", "03-02 / app[blog seo] 2 : 1", "03-02 mail/ app[blog seo] 3 : 1",
+			}),
+			[]string{waits, "mail/ false: 1 of 100 EUR, 1 untracked, won 2.5 EUR", "mail/ false: 2 of 200 EUR, 0 untracked, won 0 "},
 		},
 		"first touch": {
 			store.FunnelFilter{FirstTouch: true, Source: &source},
@@ -79,19 +74,16 @@ func funnel(t *testing.T, s Subject) {
 		},
 		"language": {
 			store.FunnelFilter{Locale: "ro"},
-			[]string{inMail[0], "02-23 mail/ shop[] 5 ro: 1"},
-			[]string{waits, "mail/ false: 2 of 200 EUR, 0 untracked, won 0 "},
+			[]string{"02-23 mail/ shop[] 5 ro: 1"},
+			[]string{waits, "mail/ false: 1 of 100 EUR, 0 untracked, won 0 "},
 		},
-		"since": {
-			store.FunnelFilter{Since: monday, Campaign: &none},
+		"time": {
+			store.FunnelFilter{Since: monday, Until: monday.Add(time.Hour), Campaign: &none},
 			[]string{"03-02 / app[blog seo] 2 : 1", "03-02 mail/ app[blog seo] 3 : 1"},
 			nil,
 		},
-		"until":  {store.FunnelFilter{Until: sunday}, nil, nil},
-		"source": {store.FunnelFilter{Source: &source}, inAds, nil},
 	} {
 		sessions, leads := countFunnel(t, db, tt.filter)
-		slices.Sort(tt.sessions)
 		if !slices.Equal(sessions, tt.sessions) || !slices.Equal(leads, tt.leads) {
 			t.Errorf("%s: counted\n%q\n%q\nwant\n%q\n%q", name, sessions, leads, tt.sessions, tt.leads)
 		}

@@ -3,7 +3,6 @@ package storetest
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -14,11 +13,7 @@ import (
 func startMany(t *testing.T, s Subject) {
 	together(10, func(i int) {
 		db, err := s.Open(t.Context(), nil)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-
+		ok(t, err)
 		ok(t, db.Track(t.Context(), Visit(fmt.Sprint("s", i), When())))
 		ok(t, db.Close())
 	})
@@ -27,21 +22,16 @@ func startMany(t *testing.T, s Subject) {
 	if got := len(s.Strings(t, `SELECT id FROM sessions`)); got != 10 {
 		t.Errorf("%d sessions, want 10", got)
 	}
-
-	files, err := os.ReadDir(s.Migrations)
-	if names := s.Strings(t, `SELECT name FROM store_migrations`); err != nil || len(names) != len(files) {
-		t.Errorf("migrations %q were applied, want each of %d once (%v)", names, len(files), err)
-	}
 }
 
 // During a rolling restart an older program meets tables of a newer one.
 func startNewer(t *testing.T, s Subject) {
 	first := s.MustOpen(t, nil)
-	wantSubmit(t, first, Lead(1), Lead(1), true)
+	submit(t, first, Lead(1))
 	s.Exec(t, `INSERT INTO store_migrations (version, name, checksum) VALUES (9999, 'of the future', '');
 ALTER TABLE leads ADD COLUMN later text`)
 
-	wantSubmit(t, s.MustOpen(t, nil), Lead(2), Lead(2), true)
+	submit(t, s.MustOpen(t, nil), Lead(2))
 	wantCount(t, first, 2)
 }
 

@@ -4,6 +4,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/lead/leadtest"
 	"siteapi/integrations/store"
 )
 
@@ -23,7 +25,6 @@ type Store interface {
 	store.Quotes
 	store.Archive
 	store.Persons
-	store.Notes
 	store.Prices
 	store.Mails
 	store.Deliveries
@@ -61,23 +62,15 @@ func (q Queue) Enqueue(
 
 	for _, id := range ids {
 		if q.Fail != nil {
-			if err := q.Fail(id); err != nil {
-				return nil, err
-			}
+			err = errors.Join(err, q.Fail(id))
 		}
 		for _, target := range targets {
-			d := lead.Delivery{
-				LeadID:      id,
-				Target:      target,
-				Job:         q.last.Add(1),
-				State:       lead.Pending,
-				MaxAttempts: 9,
-				CreatedAt:   When(),
-			}
+			d := lead.Delivery{LeadID: id, Target: target, State: lead.Pending, MaxAttempts: 9, CreatedAt: When()}
+			d.Job = q.last.Add(1)
 			list = append(list, d)
 		}
 	}
-	return list, nil
+	return list, err
 }
 
 // Complete ends the job of a delivery, of which nothing is kept.
@@ -94,9 +87,6 @@ type Subject struct {
 
 	// Strings runs a query for one column of text, bypassing the store.
 	Strings func(t testing.TB, query string) []string
-
-	// Migrations is the folder of the driver's migrations.
-	Migrations string
 }
 
 // Run runs the suite. fresh is called once for each test.
@@ -107,7 +97,6 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"prices":                    prices,
 		"track":                     track,
 		"track/late":                trackLate,
-		"track/touches":             touches,
 		"submit/round trip":         submitRoundTrip,
 		"submit/repeated":           submitRepeated,
 		"submit/at once":            submitAtOnce,
@@ -115,20 +104,17 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"review":                    review,
 		"outcomes":                  outcomes,
 		"search":                    search,
-		"reject":                    reject,
 		"funnel":                    funnel,
 		"prune/leads":               pruneLeads,
 		"prune/sessions":            pruneSessions,
 		"hints":                     hints,
 		"withdrawals/typed":         withdrawTyped,
 		"withdrawals":               withdrawals,
-		"erase":                     erase,
 		"persons":                   persons,
 		"deliveries":                deliveries,
 		"attempts":                  attempts,
 		"work":                      work,
 		"work/filters":              workFilters,
-		"notes":                     notes,
 		"mails/address":             mailsPerAddress,
 		"mails/network":             mailsPerNetwork,
 		"mails/forgotten":           mailsForgotten,
@@ -210,25 +196,13 @@ func Suspicious(n int) store.NewLead {
 
 // Visit makes a visit with all fields.
 func Visit(session string, at time.Time) lead.Visit {
-	low, high := 100.5, 2000.0
-	return lead.Visit{
-		SessionID: session,
-		Selections: lead.Selections{
-			ProjectType: "shop",
-			Features:    []string{"auth"},
-			Complexity:  "low",
-			Timeline:    "asap",
-		},
-		Estimate: lead.PartialEstimate{Min: &low, Max: &high, Currency: "RON"},
-		Hints:    lead.Hints{Email: "ana@example.com", FirstName: "Ana"},
-		Locale:   "ro",
-		Attribution: lead.Attribution{
-			Source:      "newsletter",
-			Campaign:    "spring",
-			LandingPage: "https://example.com/ro",
-		},
-		At: at,
-	}
+	v := lead.Visit{SessionID: session, At: at}
+	leadtest.Fill(&v.Selections, func(string) {})
+	leadtest.Fill(&v.Estimate, func(string) {})
+	leadtest.Fill(&v.Hints, func(string) {})
+	leadtest.Fill(&v.Attribution, func(string) {})
+	v.Hints.Email, v.Locale = "ana@example.com", "ro"
+	return v
 }
 
 func seenOnce(v lead.Visit) lead.Session {

@@ -20,22 +20,14 @@ func track(t *testing.T, s Subject) {
 		"nothing":    {},
 		"minimum":    {Estimate: lead.PartialEstimate{Min: &zero}},
 		"first name": {Hints: lead.Hints{FirstName: "Ț 😀 \x00 '"}},
-		"features":   {Selections: lead.Selections{Features: []string{"a", "b"}}},
 		"all":        Visit("", When()),
 	} {
-		v.SessionID, v.At = name, When()
-		mustTrack(t, db, v)
-		wantSession(t, db, seenOnce(v))
-
-		from := v.Attribution
-		v.Attribution = lead.Attribution{}
-		v.Hints, v.Selections, v.At =
-			lead.Hints{}, lead.Selections{ProjectType: "web-app"}, When().Add(time.Minute)
-		mustTrack(t, db, v)
-
+		for range 2 {
+			v.SessionID, v.At = name, When()
+			mustTrack(t, db, v)
+		}
 		want := seenOnce(v)
-		want.FirstSeen, want.Visits = When(), 2
-		want.FirstTouch, want.LastTouch = from, from
+		want.Visits = 2
 		wantSession(t, db, want)
 	}
 
@@ -44,69 +36,37 @@ func track(t *testing.T, s Subject) {
 	}
 }
 
-// A state that arrives late is counted but does not replace a newer one. After a clock
-// has been set back, the state that arrives last is the latest.
+// A state that arrives late is counted but does not replace a newer one. After a clock has been
+// set back, the state that arrives last is the latest. The first touch of a session is kept, and
+// the last one with a source.
 func trackLate(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
-	want := lead.Session{ID: "s", FirstSeen: When()}
-
-	for _, c := range []struct {
-		project string
-		after   time.Duration
-		kept    bool
-	}{
-		{"new", 0, true},
-		{"late", -time.Millisecond, false},
-		{"by a minute", -time.Minute, false},
-		{"clock set back", -time.Minute - time.Millisecond, true},
-		{"on", time.Hour, true},
-		{"same moment", time.Hour, true},
-	} {
-		at := When().Add(c.after)
-		mustTrack(t, db, lead.Visit{
-			SessionID:  "s",
-			At:         at,
-			Selections: lead.Selections{ProjectType: c.project},
-		})
-
-		want.Visits++
-		if at.Before(want.FirstSeen) {
-			want.FirstSeen = at
-		}
-
-		if c.kept {
-			want.Selections.ProjectType, want.LastSeen = c.project, at
-		}
-		wantSession(t, db, want)
-	}
-}
-
-// The first touch of a session is kept, and the last one with a source. A state that
-// arrives late may be the first.
-func touches(t *testing.T, s Subject) {
-	db := s.MustOpen(t, nil)
-	from := func(source, referrer string) lead.Attribution {
-		return lead.Attribution{Source: source, Referrer: referrer}
-	}
-
 	for i, c := range []struct {
-		after             time.Duration
-		said, first, last lead.Attribution
+		after                   time.Duration
+		source, referrer        string
+		kept, first, last, from string // project of the state, and touches that are stored
 	}{
-		{},
-		{time.Minute, from("", "a"), from("", "a"), from("", "a")},
-		{2 * time.Minute, from("", "b"), from("", "a"), from("", "b")},
-		{3 * time.Minute, from("ads", ""), from("", "a"), from("ads", "")},
-		{4 * time.Minute, from("", "c"), from("", "a"), from("ads", "")},
-		{5 * time.Minute, lead.Attribution{}, from("", "a"), from("ads", "")},
-		{6 * time.Minute, from("mail", "d"), from("", "a"), from("mail", "d")},
-		{6*time.Minute - 1e9, from("late", ""), from("", "a"), from("mail", "d")},
-		{-time.Second, from("first", ""), from("first", ""), from("first", "")}, // the clock was set back
+		{0, "", "", "0", "", "", ""},
+		{time.Minute, "", "a", "1", "a", "a", ""},
+		{2 * time.Minute, "", "b", "2", "a", "b", ""},
+		{3 * time.Minute, "ads", "c", "3", "a", "c", "ads"},
+		{4 * time.Minute, "", "d", "4", "a", "c", "ads"},
+		{4*time.Minute - time.Millisecond, "late", "e", "4", "a", "c", "ads"},
+		{3 * time.Minute, "late", "f", "4", "a", "c", "ads"},
+		{5 * time.Minute, "mail", "g", "7", "a", "g", "mail"},
+		{5 * time.Minute, "", "", "8", "a", "g", "mail"},          // the same moment
+		{-time.Millisecond, "first", "h", "9", "h", "h", "first"}, // the clock was set back
 	} {
-		mustTrack(t, db, lead.Visit{SessionID: "s", At: When().Add(c.after), Attribution: c.said})
+		mustTrack(t, db, lead.Visit{
+			SessionID:   "s",
+			At:          When().Add(c.after),
+			Selections:  lead.Selections{ProjectType: fmt.Sprint(i)},
+			Attribution: lead.Attribution{Source: c.source, Referrer: c.referrer},
+		})
 		got, err := db.Session(t.Context(), "s")
-		if err != nil || got.FirstTouch != c.first || got.LastTouch != c.last {
-			t.Errorf("step %d: %v first %+v, last %+v", i, err, got.FirstTouch, got.LastTouch)
+		if err != nil || got.Selections.ProjectType != c.kept || got.Visits != int64(i+1) ||
+			got.FirstTouch.Referrer != c.first || got.LastTouch.Referrer != c.last || got.LastTouch.Source != c.from {
+			t.Errorf("step %d: %v, %+v", i, err, got)
 		}
 	}
 }

@@ -44,7 +44,8 @@ func enqueue(ctx context.Context, tx Tx, leadIDs []string, targets ...lead.Targe
 		return err
 	}
 
-	for len(list) > 0 { // those of a lead each time, by statements of few lengths
+	// Each statement has the deliveries of one lead, so that there are few of different lengths.
+	for len(list) > 0 {
 		var values []any
 		id := list[0].LeadID
 		for len(list) > 0 && list[0].LeadID == id {
@@ -57,7 +58,7 @@ func enqueue(ctx context.Context, tx Tx, leadIDs []string, targets ...lead.Targe
 			list = list[1:]
 		}
 		if err := insertRows(ctx, tx, "deliveries", newColumns, values, renewDeliveries); err != nil {
-			return fmt.Errorf("storing the deliveries of a lead: %w", err)
+			return err
 		}
 	}
 	return nil
@@ -226,10 +227,12 @@ func (s *Store) EndAttempt(ctx context.Context, d lead.Delivery) error {
 	if d.State.Ended() {
 		d.NextAt, d.Paused = time.Time{}, ""
 	}
+
 	return s.write(ctx, "storing what became of an attempt", func(inner context.Context, tx Tx) error {
 		n, err := tx.Exec(inner, `UPDATE deliveries SET started_at = 0, state = $4, attempts = $5, next_at = $6,
 finished_at = $7, reason = $8, paused = $9, errors = $10 WHERE lead_id = $1 AND target = $2 AND job = $3`,
 			d.LeadID, d.Target, d.Job, d.State, d.Attempts, d.NextAt, d.FinishedAt, d.Reason, d.Paused, d.Errors)
+
 		switch {
 		case err != nil:
 			return err

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -20,7 +19,7 @@ func (s *Store) NextChange(ctx context.Context, receivers []string) (number int6
 SELECT CAST($1 AS text), now FROM clock WHERE true
 ON CONFLICT (name) DO UPDATE SET behind_since = excluded.behind_since WHERE edge_receivers.behind_since = 0`, name)
 			if err != nil {
-				return fmt.Errorf("of %s: %w", name, err)
+				return err
 			}
 		}
 		return nil

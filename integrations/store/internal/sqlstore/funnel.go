@@ -14,8 +14,7 @@ const (
 )
 
 // FunnelSessions has the database group the sessions. The columns come in an order in which
-// SQLite sorts fast: those first in which rows differ. Of several leads of a session the
-// newest has the locale.
+// SQLite sorts fast: a number first. Of several leads of a session the newest has the locale.
 func (s *Store) FunnelSessions(ctx context.Context, f store.FunnelFilter) ([]store.SessionCount, error) {
 	var leads conditions
 	leads.add("review = 0")
@@ -25,12 +24,8 @@ func (s *Store) FunnelSessions(ctx context.Context, f store.FunnelFilter) ([]sto
 		join = "JOIN"
 	}
 
-	touch := "last_"
-	if f.FirstTouch {
-		touch = "first_"
-	}
 	sessions := conditions{args: leads.args}
-	sessions.ofFunnel(f, "last_seen", touch)
+	touch := sessions.ofFunnel(f, "last_seen")
 
 	query := fmt.Sprintf(`WITH converted AS MATERIALIZED (
   SELECT session_id,
@@ -41,9 +36,8 @@ func (s *Store) FunnelSessions(ctx context.Context, f store.FunnelFilter) ([]sto
     max(CASE outcome WHEN 'WON' THEN %[1]d WHEN 'QUALIFIED' THEN %[2]d ELSE %[3]d END) AS reached
   FROM leads%[4]s GROUP BY session_id
 )
-SELECT selections, %[5]scampaign AS campaign, %[5]ssource AS source,
-  (last_seen - %[6]d) / %[7]d * %[7]d + %[6]d AS week,
-  coalesce(spoken, '') AS locale, coalesce(reached, step) AS step, count(*) AS sessions
+SELECT (last_seen - %[6]d) / %[7]d * %[7]d + %[6]d AS week, %[5]scampaign AS campaign, %[5]ssource AS source,
+  selections, coalesce(reached, step) AS step, coalesce(spoken, '') AS locale, count(*) AS sessions
 FROM sessions %[8]s converted ON session_id = id%[9]s
 GROUP BY 1, 2, 3, 4, 5, 6`,
 		store.Won, store.Qualified, store.Submitted, leads.where(),
@@ -59,11 +53,7 @@ func (s *Store) FunnelLeads(ctx context.Context, f store.FunnelFilter) ([]store.
 	if f.Locale != "" {
 		c.add("locale = ?", f.Locale)
 	}
-	touch := ""
-	if f.FirstTouch {
-		touch = "first_"
-	}
-	c.ofFunnel(f, "submitted_at", touch)
+	touch := c.ofFunnel(f, "submitted_at")
 
 	query := fmt.Sprintf(`SELECT %[1]ssource AS source, %[1]scampaign AS campaign, review = 1 AS in_review,
   currency, won_currency, count(*) AS leads, sum(amount) AS amount, coalesce(sum(won_amount), 0) AS won_amount,
@@ -73,8 +63,13 @@ FROM leads%[2]s GROUP BY 1, 2, 3, 4, 5`, touch, c.where())
 }
 
 // ofFunnel adds the conditions of a filter on time and touch, given the name of the column
-// with the time, and the beginning of the names of those with the touch.
-func (c *conditions) ofFunnel(f store.FunnelFilter, at, touch string) {
+// with the time. It returns the beginning of the names of the columns with the touch.
+func (c *conditions) ofFunnel(f store.FunnelFilter, at string) (touch string) {
+	touch = "last_"
+	if f.FirstTouch {
+		touch = "first_"
+	}
+
 	if !f.Since.IsZero() {
 		c.add(at+" >= ?", f.Since)
 	}
@@ -87,4 +82,5 @@ func (c *conditions) ofFunnel(f store.FunnelFilter, at, touch string) {
 	if f.Campaign != nil {
 		c.add(touch+"campaign = ?", *f.Campaign)
 	}
+	return touch
 }

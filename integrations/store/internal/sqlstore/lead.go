@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -34,11 +33,10 @@ CASE outcome WHEN '' THEN 0 ELSE outcome_at END AS "outcome.at",
 coalesce((SELECT name FROM operators WHERE actor = outcome_by), outcome_by) AS "outcome.by" FROM leads`
 
 	insertLead = `INSERT INTO leads (id, session_id, mailbox, body, content_key, submitted_at, review,
-locale, source, campaign, first_source, first_campaign, currency, amount)
+locale, last_source, last_campaign, first_source, first_campaign, currency, amount)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (content_key) DO NOTHING`
 
-	insertKey = `INSERT INTO idempotency_keys (key, lead_id, created_at) VALUES ($1, $2, $3)
-ON CONFLICT (key) DO NOTHING`
+	insertKey = `INSERT INTO idempotency_keys (key, lead_id) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING`
 )
 
 // lead returns the lead of a row.
@@ -80,14 +78,13 @@ func (s *Store) Submit(
 	return first, created, nil
 }
 
-// accepted returns what is stored of a lead as it was accepted. What changes later has
-// columns or rows of its own.
+// accepted returns what is stored of a lead as it was accepted. Its consents have rows of their
+// own, since they may outlive it.
 func accepted(l lead.Lead) lead.Lead {
 	l.Consents = slices.Clone(l.Consents)
 	for i, c := range l.Consents {
 		l.Consents[i] = lead.Consent{Purpose: c.Purpose}
 	}
-	l.InReview, l.Outcome = false, lead.Outcome{}
 	return l
 }
 
@@ -97,9 +94,9 @@ func accepted(l lead.Lead) lead.Lead {
 func submit(ctx context.Context, tx Tx, n store.NewLead) (lead.Lead, bool, error) {
 	l := n.Lead
 	if n.IdempotencyKey != "" {
-		claimed, err := tx.Exec(ctx, insertKey, n.IdempotencyKey, l.ID, l.SubmittedAt)
+		claimed, err := tx.Exec(ctx, insertKey, n.IdempotencyKey, l.ID)
 		if err != nil {
-			return lead.Lead{}, false, fmt.Errorf("claiming the idempotency key: %w", err)
+			return lead.Lead{}, false, err
 		}
 		if claimed == 0 {
 			content, err := one[string](ctx, tx, "reading what the idempotency key stands for", `SELECT content_key
@@ -117,7 +114,7 @@ FROM leads WHERE id = (SELECT lead_id FROM idempotency_keys WHERE key = $1)`, n.
 		l.SubmittedAt, l.InReview, l.Locale, l.Attribution.Source, l.Attribution.Campaign,
 		l.FirstAttribution.Source, l.FirstAttribution.Campaign, l.Estimate.Currency, l.Estimate.Min)
 	if err != nil {
-		return lead.Lead{}, false, fmt.Errorf("storing the lead: %w", err)
+		return lead.Lead{}, false, err
 	}
 	if stored == 1 {
 		return l, true, nil
@@ -162,6 +159,7 @@ WHERE submitted_at < $1 AND review <> 1 AND progress = 0 ORDER BY submitted_at L
 			if err != nil {
 				return err
 			}
+
 			for _, id := range ids {
 				if err := erase(ctx, tx, id, true); err != nil && !errors.Is(err, store.ErrNotFound) {
 					return err
@@ -169,6 +167,7 @@ WHERE submitted_at < $1 AND review <> 1 AND progress = 0 ORDER BY submitted_at L
 			}
 			return nil
 		})
+
 		if err != nil || len(ids) == 0 {
 			return removed, err
 		}

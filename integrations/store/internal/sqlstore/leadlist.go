@@ -22,18 +22,9 @@ func (s *Store) Leads(ctx context.Context, f store.Filter) iter.Seq2[lead.Lead, 
 
 		var c conditions
 		c.match(f)
-		c.search(f.Search, f.Limit > 0)
 		c.after(f, after)
 		return s.readPage(ctx, f, c)
 	})
-}
-
-// rowsOf returns how many rows of a listing are read at once.
-func rowsOf(f store.Filter) int {
-	if f.Limit == 0 {
-		return pageSize
-	}
-	return min(f.Limit+1, pageSize) // The extra row shows whether there are more.
 }
 
 // orderColumns returns what a listing is sorted by. Leads of the same amount come in the
@@ -46,35 +37,38 @@ func orderColumns(f store.Filter) []string {
 }
 
 func order(f store.Filter) string {
+	direction := ""
 	if f.Newest {
-		return " ORDER BY " + strings.Join(orderColumns(f), " DESC, ") + " DESC"
+		direction = " DESC"
 	}
-	return " ORDER BY " + strings.Join(orderColumns(f), ", ")
+	return " ORDER BY " + strings.Join(orderColumns(f), direction+", ") + direction
 }
 
 // after limits the rows to those that come after a position in the order of the listing, if
 // there is one.
 func (c *conditions) after(f store.Filter, p *store.Position) {
-	if p == nil {
-		return
-	}
-
 	sign := ">"
 	if f.Newest {
 		sign = "<"
 	}
-	columns := "(" + strings.Join(orderColumns(f), ", ") + ") "
-	if f.ByAmount {
-		c.add(columns+sign+" (?, ?, ?)", p.Amount, p.SubmittedAt, p.ID)
-	} else {
-		c.add(columns+sign+" (?, ?)", p.SubmittedAt, p.ID)
+	columns := "(" + strings.Join(orderColumns(f), ", ") + ") " + sign
+	switch {
+	case p == nil:
+	case f.ByAmount:
+		c.add(columns+" (?, ?, ?)", p.Amount, p.SubmittedAt, p.ID)
+	default:
+		c.add(columns+" (?, ?)", p.SubmittedAt, p.ID)
 	}
 }
 
 // readPage reads the first leads of a listing that fulfil the conditions. Only the rows of the
 // page are read whole: an index of the listing's order has all columns of the conditions.
 func (s *Store) readPage(ctx context.Context, f store.Filter, c conditions) ([]lead.Lead, error) {
-	ids := fmt.Sprintf("SELECT id FROM leads%s%s LIMIT %d", c.where(), order(f), rowsOf(f))
+	limit := pageSize
+	if f.Limit > 0 {
+		limit = min(f.Limit+1, pageSize) // The extra row shows whether there are more.
+	}
+	ids := fmt.Sprintf("SELECT id FROM leads%s%s LIMIT %d", c.where(), order(f), limit)
 	rows, err := all[leadRow](ctx, s.db, "listing the leads",
 		selectLead+" WHERE id IN ("+ids+")"+order(f), c.args...)
 	if err != nil {
@@ -91,8 +85,9 @@ func (s *Store) readPage(ctx context.Context, f store.Filter, c conditions) ([]l
 	return page, nil
 }
 
-// match adds the conditions of a filter except for its search.
+// match adds the conditions of a filter.
 func (c *conditions) match(f store.Filter) {
+	c.search(f.Search)
 	if f.Email != "" {
 		c.add("id IN (SELECT id FROM leads WHERE mailbox = ? "+
 			"UNION SELECT lead_id FROM deliveries WHERE recipient = ? AND recipient <> '')",
@@ -127,11 +122,11 @@ func (c *conditions) match(f store.Filter) {
 		c.add("locale = ?", f.Locale)
 	}
 	if f.Source != nil {
-		c.add("source = ?", *f.Source)
+		c.add("last_source = ?", *f.Source)
 	}
 
 	if f.Campaign != "" {
-		c.add("campaign = ?", f.Campaign)
+		c.add("last_campaign = ?", f.Campaign)
 	}
 	if f.ProjectType != "" {
 		slug := strings.ReplaceAll(f.ProjectType, "_", `\_`)

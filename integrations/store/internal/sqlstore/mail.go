@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -16,10 +15,7 @@ func saveNetwork(ctx context.Context, tx Tx, n store.NewLead) error {
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO visitor_mails (lead_id, sending, network, needed_at)
 VALUES ($1, 0, $2, $3)`, n.Lead.ID, n.Network, n.Lead.SubmittedAt)
-	if err != nil {
-		return fmt.Errorf("storing the network of a lead: %w", err)
-	}
-	return nil
+	return err
 }
 
 // ClaimMail counts a mail to a visitor, or returns the limit that it is over.
@@ -39,27 +35,30 @@ func (s *Store) ClaimMail(
 
 func claimMail(ctx context.Context, tx Tx, c store.MailClaim) (over store.MailLimit, until time.Time, err error) {
 	type row struct {
-		Network, Address string
-		SentAt           time.Time
+		Network     string
+		Sent, Waits bool
+		ToAddress   int
 	}
-	mail, err := one[row](ctx, tx, "looking for the mail",
-		`SELECT network, address, sent_at FROM visitor_mails WHERE lead_id = $1 AND sending = $2`, c.LeadID, c.Sending)
-	if err != nil && !errors.Is(err, store.ErrNotFound) || !mail.SentAt.IsZero() {
-		return "", time.Time{}, err
+	mail, err := one[row](ctx, tx, "looking for the mail", `SELECT coalesce(max(network), '') AS network,
+coalesce(max(sent_at), 0) > 0 AS sent, coalesce(max(address), '') <> '' AS waits,
+(SELECT count(*) FROM visitor_mails WHERE address = $3 AND sent_at > $4) AS to_address
+FROM visitor_mails WHERE lead_id = $1 AND sending = $2`, c.LeadID, c.Sending, c.Address, c.Now.Add(-store.AddressWindow))
+	switch {
+	case err != nil || mail.Sent:
+		return "", until, err
+	case mail.ToAddress >= store.MailsPerAddress:
+		return store.AddressLimit, until, nil
 	}
 
-	sent, err := one[int](ctx, tx, "counting the mails to an address",
-		`SELECT count(*) FROM visitor_mails WHERE address = $1 AND sent_at > $2`,
-		c.Address, c.Now.Add(-store.AddressWindow))
-	if err != nil || sent >= store.MailsPerAddress {
-		return store.AddressLimit, time.Time{}, err
+	if c.PerHour > 0 && mail.Network != "" {
+		over, until, err = mailSlot(ctx, tx, c, store.NetworkLimit, store.MailsPerNetwork, mail.Waits,
+			` AND network = $2`, mail.Network)
 	}
-
-	if c.PerHour > 0 {
-		over, until, err = mailSlot(ctx, tx, c, mail.Network, mail.Address != "")
+	if c.PerHour > 0 && over == "" && err == nil {
+		over, until, err = mailSlot(ctx, tx, c, store.ServiceLimit, c.PerHour, mail.Waits, ``)
 	}
 	if err != nil || over == store.WaitingLimit {
-		return over, time.Time{}, err
+		return over, until, err
 	}
 
 	sentAt := c.Now
@@ -73,50 +72,33 @@ DO UPDATE SET address = excluded.address, sent_at = excluded.sent_at, needed_at 
 	return over, until, err
 }
 
-// mailSlot returns the limit of the network or of the service that a mail is over, and the
-// time at which enough mails have left the window for it and for those that wait already.
+// mailSlot returns the limit if a mail is over it, and the time at which enough mails have left
+// the window for it and for those that wait already. The limit is of the mails that fulfil a
+// condition.
 func mailSlot(
-	ctx context.Context, tx Tx, c store.MailClaim, network string, waits bool,
-) (store.MailLimit, time.Time, error) {
-	since := c.Now.Add(-store.MailWindow)
-	for _, limit := range []struct {
-		name      store.MailLimit
-		condition string
-		args      []any
-		most      int
-	}{
-		{store.NetworkLimit, ` AND network = $2`, []any{network}, store.MailsPerNetwork},
-		{store.ServiceLimit, ``, nil, c.PerHour},
-	} {
-		if limit.name == store.NetworkLimit && network == "" {
-			continue
-		}
-
-		query := fmt.Sprintf(`SELECT sent_at FROM visitor_mails WHERE sent_at > $1%s
-ORDER BY sent_at DESC LIMIT %d`, limit.condition, limit.most)
-		sent, err := all[int64](ctx, tx, "reading when mails were sent", query, append([]any{since}, limit.args...)...)
-		if err != nil {
-			return "", time.Time{}, err
-		}
-		if len(sent) < limit.most {
-			continue
-		}
-
-		query = `SELECT count(*) FROM visitor_mails WHERE sent_at = $1 AND address <> ''` + limit.condition
-		waiting, err := one[int](ctx, tx, "counting the mails that wait", query, append([]any{0}, limit.args...)...)
-		if err != nil {
-			return "", time.Time{}, err
-		}
-		if waits {
-			waiting--
-		} else if limit.name == store.NetworkLimit && waiting >= store.MailsWaiting {
-			return store.WaitingLimit, time.Time{}, nil
-		}
-
-		leaves := time.UnixMilli(sent[limit.most-1-waiting%limit.most]).UTC()
-		return limit.name, leaves.Add(store.MailWindow * time.Duration(1+waiting/limit.most)), nil
+	ctx context.Context, tx Tx, c store.MailClaim, limit store.MailLimit, most int, waits bool,
+	condition string, args ...any,
+) (over store.MailLimit, until time.Time, err error) {
+	type row struct {
+		SentAt  time.Time
+		Waiting int // number of mails that wait; the same in each row
 	}
-	return "", time.Time{}, nil
+	sent, err := all[row](ctx, tx, "reading when mails were sent", fmt.Sprintf(`SELECT sent_at,
+(SELECT count(*) FROM visitor_mails WHERE sent_at = 0 AND address <> ''%[1]s) AS waiting
+FROM visitor_mails WHERE sent_at > $1%[1]s ORDER BY sent_at DESC LIMIT %[2]d`, condition, most),
+		append([]any{c.Now.Add(-store.MailWindow)}, args...)...)
+	if err != nil || len(sent) < most {
+		return "", until, err
+	}
+
+	waiting := sent[0].Waiting
+	if waits {
+		waiting--
+	} else if limit == store.NetworkLimit && waiting >= store.MailsWaiting {
+		return store.WaitingLimit, until, nil
+	}
+	leaves := sent[most-1-waiting%most].SentAt
+	return limit, leaves.Add(store.MailWindow * time.Duration(1+waiting/most)), nil
 }
 
 // PruneMails removes the hashes that were last needed before a time.
@@ -126,8 +108,7 @@ func (s *Store) PruneMails(ctx context.Context, before time.Time) (int64, error)
 
 // MailNetworks counts the leads whose network is known, and their networks.
 func (s *Store) MailNetworks(ctx context.Context) (leads, networks int64, err error) {
-	type row struct{ Leads, Networks int64 }
-	r, err := one[row](ctx, s.db, "counting networks",
+	r, err := one[struct{ Leads, Networks int64 }](ctx, s.db, "counting networks",
 		`SELECT count(*) AS leads, count(DISTINCT network) AS networks FROM visitor_mails WHERE network <> ''`)
 	return r.Leads, r.Networks, err
 }

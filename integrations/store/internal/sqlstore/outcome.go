@@ -19,7 +19,7 @@ func (s *Store) SetOutcome(
 	if o.Value == "" {
 		o = lead.Outcome{At: o.At}
 	}
-	_, err := s.change(ctx, "storing an outcome", id, audit, setOutcome+` WHERE id = $1`,
+	_, err := s.change(ctx, "storing an outcome", id, audit, nil, setOutcome+` WHERE id = $1`,
 		o.Value, o.Amount, o.Currency, o.At, o.By)
 	return err
 }

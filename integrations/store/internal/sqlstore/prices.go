@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"siteapi/integrations/store"
@@ -14,8 +13,8 @@ const selectPriceRules = `SELECT revision, locale, rules, replaced_at FROM price
 func (s *Store) UsePriceRules(ctx context.Context, p store.PriceRules, now time.Time) error {
 	return s.write(ctx, "storing the rules of prices", func(ctx context.Context, tx Tx) error {
 		if p.Revision != "" {
-			_, err := tx.Exec(ctx, `INSERT INTO price_rules (revision, locale, rules, first_used, replaced_at)
-VALUES ($1, $2, $3, $4, 0) ON CONFLICT (revision) DO UPDATE SET replaced_at = 0`, p.Revision, p.Locale, p.Rules, now)
+			_, err := tx.Exec(ctx, `INSERT INTO price_rules (revision, locale, rules, replaced_at)
+VALUES ($1, $2, $3, 0) ON CONFLICT (revision) DO UPDATE SET replaced_at = 0`, p.Revision, p.Locale, p.Rules)
 			if err != nil {
 				return err
 			}
@@ -24,7 +23,7 @@ VALUES ($1, $2, $3, $4, 0) ON CONFLICT (revision) DO UPDATE SET replaced_at = 0`
 		_, err := tx.Exec(ctx, `UPDATE price_rules SET replaced_at = $1
 WHERE locale = $2 AND revision <> $3 AND replaced_at = 0`, now, p.Locale, p.Revision)
 		if err != nil {
-			return fmt.Errorf("replacing the earlier ones: %w", err)
+			return err
 		}
 		_, err = tx.Exec(ctx, `DELETE FROM price_rules WHERE replaced_at BETWEEN 1 AND $1`,
 			now.Add(-store.PriceRulesKept))

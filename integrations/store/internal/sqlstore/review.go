@@ -20,7 +20,7 @@ func (s *Store) InReview(ctx context.Context) (number int64, oldest time.Time, e
 
 // Reject ends the review of a lead without a delivery.
 func (s *Store) Reject(ctx context.Context, id string, audit ...store.AuditEntry) (bool, error) {
-	return s.change(ctx, "rejecting a lead", id, audit,
+	return s.change(ctx, "rejecting a lead", id, audit, nil,
 		`UPDATE leads SET review = 2 WHERE id = $1 AND review = 1`)
 }
 
@@ -33,13 +33,7 @@ func (s *Store) Release(
 	if undecided {
 		condition = "review = 1"
 	}
-
-	err = s.write(ctx, "releasing a lead", func(ctx context.Context, tx Tx) error {
-		released, err = change(ctx, tx, id, audit, `UPDATE leads SET review = 0 WHERE id = $1 AND `+condition)
-		if err != nil || !released {
-			return err
-		}
-		return enqueue(ctx, tx, []string{id})
-	})
-	return released && err == nil, err
+	return s.change(ctx, "releasing a lead", id, audit,
+		func(tx Tx) { *tx.Submitted = append(*tx.Submitted, id) },
+		`UPDATE leads SET review = 0 WHERE id = $1 AND `+condition)
 }

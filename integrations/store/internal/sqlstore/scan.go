@@ -51,6 +51,7 @@ type column struct{ value any }
 // Scan implements [database/sql.Scanner].
 func (c column) Scan(stored any) error {
 	number, _ := stored.(int64)
+
 	switch v := c.value.(type) {
 	case *bool:
 		*v = number == 1 || stored == true // the type of a comparison in PostgreSQL
@@ -78,6 +79,7 @@ func Args(args []any) []any {
 	for i, a := range args {
 		v := reflect.ValueOf(a)
 		at, isTime := a.(time.Time)
+
 		switch {
 		case isTime && at.IsZero():
 			args[i] = int64(0)

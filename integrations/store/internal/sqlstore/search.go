@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -108,7 +107,7 @@ func addTerms(ctx context.Context, tx Tx, l lead.Lead) error {
 	const most = 200 // SQLite looks each argument up among all of its statement.
 	for part := range slices.Chunk(values, most) {
 		if err := insertRows(ctx, tx, "search_terms", "term, lead_id", part, ""); err != nil {
-			return fmt.Errorf("storing the search terms: %w", err)
+			return err
 		}
 	}
 	return nil
@@ -144,9 +143,7 @@ const mostWords = 8
 
 // search adds a condition for each word of a search. The leads of a word are looked up once; the
 // id is an expression, so that the database still reads the leads in the order of the listing.
-// Where it reads only the first of them, a word of a single letter, which almost all leads have,
-// is looked for in each.
-func (c *conditions) search(text string, onlyFirst bool) {
+func (c *conditions) search(text string) {
 	words := searchWords(text)
 	for _, prefixes := range words[:min(len(words), mostWords)] {
 		var either []string
@@ -155,12 +152,6 @@ func (c *conditions) search(text string, onlyFirst bool) {
 			either = append(either, "term >= ? AND term < ?")
 			args = append(args, prefix, prefix+"\U0010FFFF")
 		}
-
-		term := "(" + strings.Join(either, " OR ") + ")"
-		if onlyFirst && len(prefixes[0]) == 1 {
-			c.add("EXISTS (SELECT 1 FROM search_terms WHERE lead_id = leads.id AND "+term+")", args...)
-		} else {
-			c.add("id || '' IN (SELECT lead_id FROM search_terms WHERE "+term+")", args...)
-		}
+		c.add("id || '' IN (SELECT lead_id FROM search_terms WHERE "+strings.Join(either, " OR ")+")", args...)
 	}
 }

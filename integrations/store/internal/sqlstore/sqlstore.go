@@ -32,7 +32,7 @@ type Tx struct {
 	DB
 	store.Jobs
 
-	// Submitted are the leads whose deliveries [Tx.End] creates.
+	// Submitted are the leads whose deliveries [Tx.End] creates: new ones, and released ones.
 	Submitted *[]string
 }
 
@@ -155,7 +155,7 @@ func (c *conditions) where() string {
 	return " WHERE " + strings.Join(c.terms, " AND ")
 }
 
-// in adds the condition that a column is one of some values.
+// The function in adds the condition that a column is one of some values.
 func in[T any](c *conditions, column string, values []T) {
 	args := make([]any, len(values))
 	for i, v := range values {

@@ -10,7 +10,7 @@ import (
 
 // Assign implements [store.Work].
 func (s *Store) Assign(ctx context.Context, id, owner string, audit ...store.AuditEntry) (bool, error) {
-	return s.change(ctx, "assigning a lead", id, audit,
+	return s.change(ctx, "assigning a lead", id, audit, nil,
 		`UPDATE leads SET owner = $2 WHERE id = $1 AND owner <> $2`, strings.ToLower(owner))
 }
 
@@ -18,13 +18,13 @@ func (s *Store) Assign(ctx context.Context, id, owner string, audit ...store.Aud
 func (s *Store) SetStatus(
 	ctx context.Context, id string, status lead.Status, audit ...store.AuditEntry,
 ) (bool, error) {
-	return s.change(ctx, "changing the status of a lead", id, audit,
+	return s.change(ctx, "changing the status of a lead", id, audit, nil,
 		`UPDATE leads SET status = $2 WHERE id = $1 AND status <> $2`, status)
 }
 
 // AddNote implements [store.Work].
 func (s *Store) AddNote(ctx context.Context, id string, n lead.Note, audit ...store.AuditEntry) error {
-	added, err := s.change(ctx, "adding a note", id, audit,
+	added, err := s.change(ctx, "adding a note", id, audit, nil,
 		`INSERT INTO lead_notes (lead_id, at, author, text) SELECT id, $2, $3, $4 FROM leads
 WHERE id = $1 AND (SELECT count(*) FROM lead_notes WHERE lead_id = $1) < $5`,
 		n.At, n.Author, n.Text, store.MostNotes)
@@ -35,28 +35,25 @@ WHERE id = $1 AND (SELECT count(*) FROM lead_notes WHERE lead_id = $1) < $5`,
 }
 
 // change runs a statement on the lead with an id, $1. It reports whether that changed a row,
-// and records it in the audit if so.
+// and records it in the audit if so. then is called before the commit, unless it is nil.
 func (s *Store) change(
-	ctx context.Context, doing, id string, audit []store.AuditEntry, statement string, args ...any,
+	ctx context.Context, doing, id string, audit []store.AuditEntry, then func(Tx), statement string, args ...any,
 ) (changed bool, err error) {
 	err = s.write(ctx, doing, func(ctx context.Context, tx Tx) error {
-		changed, err = change(ctx, tx, id, audit, statement, args...)
-		return err
+		n, err := tx.Exec(ctx, statement, append([]any{id}, args...)...)
+		if changed = n > 0; err != nil {
+			return err
+		}
+		if !changed {
+			return exists(ctx, tx, id)
+		}
+
+		if then != nil {
+			then(tx)
+		}
+		return appendAudit(ctx, tx, audit)
 	})
 	return changed && err == nil, err
-}
-
-func change(
-	ctx context.Context, tx Tx, id string, audit []store.AuditEntry, statement string, args ...any,
-) (changed bool, err error) {
-	n, err := tx.Exec(ctx, statement, append([]any{id}, args...)...)
-	switch {
-	case err != nil:
-		return false, err
-	case n == 0:
-		return false, exists(ctx, tx, id)
-	}
-	return true, appendAudit(ctx, tx, audit)
 }
 
 // exists returns [store.ErrNotFound] unless there is a lead with an id.
@@ -91,7 +88,6 @@ coalesce((SELECT name FROM operators WHERE actor = author), author) AS author FR
 func (s *Store) CountWork(ctx context.Context, f store.Filter) ([]store.WorkCount, error) {
 	var c conditions
 	c.match(f)
-	c.search(f.Search, false)
 	return all[store.WorkCount](ctx, s.db, "counting leads",
 		"SELECT "+leadColumns+", count(*) AS number FROM leads"+c.where()+
 			" GROUP BY review, leads.progress, status", c.args...)

@@ -162,8 +162,7 @@ func (s *Server) Up() error {
 		time.Sleep(20 * time.Millisecond)
 	}
 	if err != nil {
-		err = fmt.Errorf("PostgreSQL does not answer: %w", err)
-		return errors.Join(err, s.End(syscall.SIGQUIT), errors.New(log.String()))
+		return fmt.Errorf("PostgreSQL does not answer: %w\n%s", errors.Join(err, s.End(syscall.SIGQUIT)), log.String())
 	}
 	return nil
 }

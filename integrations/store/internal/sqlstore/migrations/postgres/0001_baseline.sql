@@ -39,8 +39,8 @@ CREATE TABLE leads (
 
   -- What leads are selected, sorted and counted by, repeated from the body.
   locale         text NOT NULL,
-  source         text NOT NULL, -- where the visitor came from at last
-  campaign       text NOT NULL,
+  last_source    text NOT NULL, -- where the visitor came from
+  last_campaign  text NOT NULL,
   first_source   text NOT NULL,
   first_campaign text NOT NULL,
   currency       text NOT NULL,
@@ -65,15 +65,14 @@ CREATE INDEX leads_unended ON leads (submitted_at, id) WHERE progress > 0;
 
 -- One for each order of a listing, with all columns that a filter asks for.
 CREATE INDEX leads_by_time ON leads
-  (submitted_at, id, review, progress, status, owner, locale, source, currency, amount);
+  (submitted_at, id, review, progress, status, owner, locale, last_source, currency, amount);
 CREATE INDEX leads_by_amount ON leads
-  (amount, submitted_at, id, review, progress, status, owner, locale, source, currency);
+  (amount, submitted_at, id, review, progress, status, owner, locale, last_source, currency);
 
 -- A key is stored before its lead, so the reference is checked at the end of the transaction.
 CREATE TABLE idempotency_keys (
   key        text COLLATE "C" PRIMARY KEY,
-  lead_id    text COLLATE "C" NOT NULL REFERENCES leads (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
-  created_at bigint NOT NULL
+  lead_id    text COLLATE "C" NOT NULL REFERENCES leads (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED
 );
 CREATE INDEX idempotency_keys_by_lead ON idempotency_keys (lead_id);
 
@@ -247,7 +246,6 @@ CREATE TABLE price_rules (
   revision    text COLLATE "C" PRIMARY KEY,
   locale      text NOT NULL,
   rules       text NOT NULL, -- JSON
-  first_used  bigint NOT NULL,
   replaced_at bigint NOT NULL
 );
 

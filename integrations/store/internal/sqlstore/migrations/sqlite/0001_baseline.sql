@@ -38,8 +38,8 @@ CREATE TABLE leads (
 
   -- What leads are selected, sorted and counted by, repeated from the body.
   locale         TEXT NOT NULL,
-  source         TEXT NOT NULL, -- where the visitor came from at last
-  campaign       TEXT NOT NULL,
+  last_source    TEXT NOT NULL, -- where the visitor came from
+  last_campaign  TEXT NOT NULL,
   first_source   TEXT NOT NULL,
   first_campaign TEXT NOT NULL,
   currency       TEXT NOT NULL,
@@ -64,15 +64,14 @@ CREATE INDEX leads_unended ON leads (submitted_at, id) WHERE progress > 0;
 
 -- One for each order of a listing, with all columns that a filter asks for.
 CREATE INDEX leads_by_time ON leads
-  (submitted_at, id, review, progress, status, owner, locale, source, currency, amount);
+  (submitted_at, id, review, progress, status, owner, locale, last_source, currency, amount);
 CREATE INDEX leads_by_amount ON leads
-  (amount, submitted_at, id, review, progress, status, owner, locale, source, currency);
+  (amount, submitted_at, id, review, progress, status, owner, locale, last_source, currency);
 
 -- A key is stored before its lead, so the reference is checked at the end of the transaction.
 CREATE TABLE idempotency_keys (
   key        TEXT PRIMARY KEY NOT NULL,
-  lead_id    TEXT NOT NULL REFERENCES leads (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
-  created_at INTEGER NOT NULL
+  lead_id    TEXT NOT NULL REFERENCES leads (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED
 ) WITHOUT ROWID;
 CREATE INDEX idempotency_keys_by_lead ON idempotency_keys (lead_id);
 
@@ -237,7 +236,6 @@ CREATE TABLE price_rules (
   revision    TEXT PRIMARY KEY NOT NULL,
   locale      TEXT NOT NULL,
   rules       TEXT NOT NULL, -- JSON
-  first_used  INTEGER NOT NULL,
   replaced_at INTEGER NOT NULL
 ) WITHOUT ROWID;
 
