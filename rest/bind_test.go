@@ -17,7 +17,7 @@ func TestPathParameters(t *testing.T) {
 	stub := newStub(t)
 	a, err := New(loaded(t, exec.AST(), map[string]string{
 		"pdf": `"x" query Pdf($id: ID!, $locale: Locale!) ` +
-			`@rest(method: GET, path: "/api/quote/{locale}/{id}", answer: DOWNLOAD, ` +
+			`@rest(method: GET, path: "/api/quote/{locale}/{id}", ` +
 			`produces: "application/pdf", example: {id: "a", locale: "ro"}) ` +
 			`{ quotePdf(id: $id, locale: $locale) { fileName contentType size etag locale } }`,
 		"stats": `"x" query Stats @rest(method: GET, path: "/api/quote/en/stats", ` +

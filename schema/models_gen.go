@@ -1067,64 +1067,6 @@ func (e AuditAction) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Who may cache an answer.
-type CacheScope string
-
-const (
-	// Shared caches too, such as a CDN.
-	CacheScopePublic CacheScope = "PUBLIC"
-	// Only the client that asked.
-	CacheScopePrivate CacheScope = "PRIVATE"
-)
-
-var AllCacheScope = []CacheScope{
-	CacheScopePublic,
-	CacheScopePrivate,
-}
-
-func (e CacheScope) IsValid() bool {
-	switch e {
-	case CacheScopePublic, CacheScopePrivate:
-		return true
-	}
-	return false
-}
-
-func (e CacheScope) String() string {
-	return string(e)
-}
-
-func (e *CacheScope) UnmarshalGQL(v any) error {
-	str, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("enums must be strings")
-	}
-
-	*e = CacheScope(str)
-	if !e.IsValid() {
-		return fmt.Errorf("%s is not a valid CacheScope", str)
-	}
-	return nil
-}
-
-func (e CacheScope) MarshalGQL(w io.Writer) {
-	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
-}
-
-func (e *CacheScope) UnmarshalJSON(b []byte) error {
-	s, err := strconv.Unquote(string(b))
-	if err != nil {
-		return err
-	}
-	return e.UnmarshalGQL(s)
-}
-
-func (e CacheScope) MarshalJSON() ([]byte, error) {
-	var buf bytes.Buffer
-	e.MarshalGQL(&buf)
-	return buf.Bytes(), nil
-}
-
 // Formats of strings.
 type ConstraintFormat string
 
@@ -2002,64 +1944,6 @@ func (e *Locale) UnmarshalJSON(b []byte) error {
 }
 
 func (e Locale) MarshalJSON() ([]byte, error) {
-	var buf bytes.Buffer
-	e.MarshalGQL(&buf)
-	return buf.Bytes(), nil
-}
-
-// What a REST route sends back.
-type RestAnswer string
-
-const (
-	// The root field's value, as JSON.
-	RestAnswerJSON RestAnswer = "JSON"
-	// The root field's `content`, as a download named `fileName` of type `contentType`.
-	RestAnswerDownload RestAnswer = "DOWNLOAD"
-)
-
-var AllRestAnswer = []RestAnswer{
-	RestAnswerJSON,
-	RestAnswerDownload,
-}
-
-func (e RestAnswer) IsValid() bool {
-	switch e {
-	case RestAnswerJSON, RestAnswerDownload:
-		return true
-	}
-	return false
-}
-
-func (e RestAnswer) String() string {
-	return string(e)
-}
-
-func (e *RestAnswer) UnmarshalGQL(v any) error {
-	str, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("enums must be strings")
-	}
-
-	*e = RestAnswer(str)
-	if !e.IsValid() {
-		return fmt.Errorf("%s is not a valid RestAnswer", str)
-	}
-	return nil
-}
-
-func (e RestAnswer) MarshalGQL(w io.Writer) {
-	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
-}
-
-func (e *RestAnswer) UnmarshalJSON(b []byte) error {
-	s, err := strconv.Unquote(string(b))
-	if err != nil {
-		return err
-	}
-	return e.UnmarshalGQL(s)
-}
-
-func (e RestAnswer) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -2,7 +2,6 @@ package graphqlhttp
 
 import (
 	"mime"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,64 +16,49 @@ const (
 	typeGraphQL mediaType = "application/graphql-response+json" // answers have meaningful status codes
 )
 
-// negotiate returns the media type that a client prefers, or false if it accepts neither.
-// Without a preference it is application/json. Of two with equal quality, the one named
-// in full wins, then the one named first.
-func negotiate(accept []string) (mediaType, bool) {
-	list := strings.Join(accept, ",")
+// accepted says which answers a client takes.
+type accepted struct {
+	media  mediaType // of answers in JSON, and of errors
+	json   bool      // the client takes answers in JSON
+	events bool      // the client takes streams of events
+}
+
+// negotiate reads Accept. Without a preference the media type is application/json. Of two with
+// equal quality, the one named in full wins, then the one named first.
+func negotiate(header []string) accepted {
+	list := strings.Join(header, ",")
 	if list == "" || list == string(typeJSON) {
-		return typeJSON, true
+		return accepted{media: typeJSON, json: true}
 	}
 
-	var json, gql preference
-	for i, part := range strings.Split(list, ",") {
+	qualities := map[string]float64{}
+	for part := range strings.SplitSeq(list, ",") {
 		name, params, err := mime.ParseMediaType(part)
 		if err != nil {
 			continue
 		}
-
-		q := 1.0
-		if text, ok := params["q"]; ok {
-			q, _ = strconv.ParseFloat(text, 64) // 0 if it is not a number
-		}
-
-		switch name {
-		case string(typeJSON):
-			json.take(preference{q, 3, -float64(i)})
-		case string(typeGraphQL):
-			gql.take(preference{q, 3, -float64(i)})
-		case "application/*":
-			json.take(preference{q, 2})
-			gql.take(preference{q, 2})
-		case "*/*":
-			json.take(preference{q, 1})
-			gql.take(preference{q, 1})
+		qualities[name] = 1
+		if text, given := params["q"]; given {
+			qualities[name], _ = strconv.ParseFloat(text, 64) // 0 if it is not a number
 		}
 	}
-
-	if slices.Compare(gql[:], json[:]) > 0 {
-		return typeGraphQL, gql[0] > 0
-	}
-	return typeJSON, json[0] > 0
-}
-
-// takesEvents reports whether a client names the media type of streams of events.
-func takesEvents(accept []string) bool {
-	for part := range strings.SplitSeq(strings.Join(accept, ","), ",") {
-		if name, params, err := mime.ParseMediaType(part); err == nil && name == typeEvents {
-			return params["q"] != "0"
+	quality := func(m mediaType) float64 {
+		for _, name := range []string{string(m), "application/*", "*/*"} {
+			if q, named := qualities[name]; named {
+				return q
+			}
 		}
+		return 0
 	}
-	return false
-}
 
-// preference ranks a media type by quality, then by how specific the range is, then by
-// the order in the header.
-type preference [3]float64
-
-// take applies a media range of the header. The most specific one counts.
-func (p *preference) take(other preference) {
-	if other[1] > p[1] {
-		*p = other
+	a := accepted{media: typeJSON, json: quality(typeJSON) > 0, events: qualities[typeEvents] > 0}
+	before, _, named := strings.Cut(list, string(typeGraphQL))
+	preferred := named && !strings.Contains(before, string(typeJSON))
+	if q := quality(typeGraphQL); q > quality(typeJSON) || q == quality(typeJSON) && preferred {
+		a.media, a.json = typeGraphQL, q > 0
 	}
+	if !a.json && a.events {
+		a.media = typeGraphQL
+	}
+	return a
 }

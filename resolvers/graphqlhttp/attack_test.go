@@ -58,10 +58,6 @@ func attacks() []attack {
 		),
 		document("selections 10,000 deep", strings.Repeat("{ a ", 10_000)+strings.Repeat("}", 10_000)),
 		document("selections 900 deep", strings.Repeat("{ a ", 900)+strings.Repeat("}", 900)),
-		document(
-			"inline fragments 500 deep",
-			settings(strings.Repeat("... { contactPhone ", 320)+strings.Repeat("}", 320)),
-		),
 		document("100,000 tokens", "{ "+strings.Repeat("a ", 100_000)+"}"),
 		document("100,000 comments", strings.Repeat("#\n", 100_000)+"{ __typename }"),
 		document("a field 1,900 times", settings(strings.Repeat("contactPhone ", 1900))),
@@ -78,6 +74,7 @@ func attacks() []attack {
 		),
 		document("fragments that double 40 times", doubling(40)),
 		document("a fragment in itself", "{ ...A } fragment A on Query { ...A }"),
+		document("a fragment twice, first doubling", doubling(40)+"fragment F0 on SiteSettings { contactPhone }"),
 		document(
 			"fragments in a circle",
 			"{ ...A } fragment A on Query { ...B } fragment B on Query { ...C } fragment C on Query { ...A }",

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/maypok86/otter/v2"
@@ -59,7 +58,7 @@ type Documents struct {
 // document is a parsed document. It is never changed.
 type document struct {
 	ast        *ast.QueryDocument
-	operations []*operation // empty if the document is refused
+	operations []*operation
 }
 
 // Memory for parsed documents. The size of one is estimated generously.
@@ -98,34 +97,33 @@ func (d *Documents) Get(_ context.Context, text string) (*ast.QueryDocument, boo
 // Add does nothing: only documents that passed the endpoint's own checks are cached.
 func (d *Documents) Add(context.Context, string, *ast.QueryDocument) {}
 
-// load returns the document with this text, and what is wrong with it. A refused document
-// has no operations. One that cannot be parsed is nil.
-func (d *Documents) load(text string) (*document, gqlerror.List) {
+// load returns the operations of the document with this text, or why it is refused.
+func (d *Documents) load(text string) ([]*operation, gqlerror.List) {
 	if doc, ok := d.cache.GetIfPresent(text); ok {
-		return doc, nil
+		return doc.operations, nil
 	}
 
-	doc, err := d.parse(text)
-	trusted := err == nil && len(d.trusted) > 0 && d.trusted[canonical(doc.ast)]
+	parsed, err := parseDocument(text)
+	trusted := err == nil && len(d.trusted) > 0 && d.trusted[canonical(parsed)]
 	if d.TrustedOnly && !trusted {
-		return doc, gqlerror.List{gqlerror.Wrap(errNotTrusted)}
+		return nil, gqlerror.List{gqlerror.Wrap(errNotTrusted)}
 	}
 	if err != nil {
-		return doc, gqlerror.List{err}
+		return nil, gqlerror.List{err}
 	}
 
-	errs := d.check(doc)
-	for _, op := range doc.operations {
+	operations, errs := d.check(parsed)
+	for _, op := range operations {
 		op.trusted = trusted
 	}
-	if len(errs) == 0 {
-		d.cache.Set(text, doc)
+	if len(errs) == 0 && len(operations[0].wrong) == 0 {
+		d.cache.Set(text, &document{parsed, operations})
 	}
-	return doc, errs
+	return operations, errs
 }
 
-// parse reads a document and applies the checks that take linear time.
-func (d *Documents) parse(text string) (*document, *gqlerror.Error) {
+// parseDocument reads a document and applies the checks that take linear time.
+func parseDocument(text string) (*ast.QueryDocument, *gqlerror.Error) {
 	parsed, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: text}, maxTokens)
 	if err != nil {
 		return nil, gqlerror.WrapIfUnwrapped(err)
@@ -133,35 +131,36 @@ func (d *Documents) parse(text string) (*document, *gqlerror.Error) {
 	if len(parsed.Operations) == 0 {
 		return nil, gqlerror.Errorf("The document has no operation.")
 	}
-	return &document{ast: parsed}, checkSize(parsed)
+	return parsed, checkSize(parsed)
 }
 
-// check validates a parsed document. It adds the operations even if values written into
-// the document are wrong, but nothing else is.
-func (d *Documents) check(doc *document) gqlerror.List {
-	errs := validator.ValidateWithRules(d.Schema, doc.ast, executor.Rules())
-	if len(errs) > 0 && !onlyValues(errs) {
-		return errs
+// check validates a parsed document. If nothing but values written into the document are wrong,
+// its operations have the errors: the executor reports these better, all at once and with
+// their paths.
+func (d *Documents) check(doc *ast.QueryDocument) (operations []*operation, errs gqlerror.List) {
+	errs = validator.ValidateWithRules(d.Schema, doc, executor.Rules())
+	for _, err := range errs {
+		if err.Rule != "ValuesOfCorrectType" && err.Rule != "ProvidedRequiredArguments" {
+			return nil, errs
+		}
 	}
 
-	var operations []*operation
-	for _, def := range doc.ast.Operations {
-		op := newOperation(d.Schema, def)
+	for _, def := range doc.Operations {
+		op := newOperation(def)
+		op.wrong = errs
+		operations = append(operations, op)
 		switch {
 		case op.introspects && !d.Introspection:
-			return gqlerror.List{
+			return nil, gqlerror.List{
 				gqlerror.ErrorPosf(op.Position, "Introspection is off. The command `siteapi sdl` prints the schema."),
 			}
 		case op.cost > maxCost:
-			return gqlerror.List{
+			return nil, gqlerror.List{
 				gqlerror.ErrorPosf(op.Position, "The operation costs %d; the limit is %d.", op.cost, maxCost),
 			}
 		}
-		operations = append(operations, op)
 	}
-
-	doc.operations = operations
-	return errs
+	return operations, nil
 }
 
 // canonical returns a document as the formatter writes it, which does not depend on white
@@ -170,56 +169,6 @@ func canonical(doc *ast.QueryDocument) string {
 	var text bytes.Buffer
 	formatter.NewFormatter(&text).FormatQueryDocument(doc)
 	return text.String()
-}
-
-// operation returns the operation of this name, or nil if there is none. The name may be
-// empty if there is only one operation.
-func (doc *document) operation(name string) *operation {
-	for _, op := range doc.operations {
-		if op.Name == name || name == "" && len(doc.operations) == 1 {
-			return op
-		}
-	}
-	return nil
-}
-
-// summarize describes for the access log what a document asks for that is refused. Nothing
-// comes from the client's text; the names of fields are taken from the schema.
-func (d *Documents) summarize(doc *document, name string) (asked schema.Operation) {
-	op := doc.ast.Operations.ForName(name)
-	if op == nil {
-		return asked
-	}
-
-	root := d.Schema.Query
-	switch op.Operation {
-	case ast.Mutation:
-		root = d.Schema.Mutation
-	case ast.Subscription:
-		root = d.Schema.Subscription
-	}
-
-	asked.Type = string(op.Operation)
-	for _, selection := range op.SelectionSet {
-		f, ok := selection.(*ast.Field)
-		if !ok || slices.Contains(asked.RootFields, f.Name) {
-			continue
-		}
-		if def := root.Fields.ForName(f.Name); def != nil {
-			asked.RootFields = append(asked.RootFields, def.Name)
-		}
-	}
-	return asked
-}
-
-// onlyValues reports whether only values written into a document are wrong.
-func onlyValues(errs gqlerror.List) bool {
-	for _, err := range errs {
-		if err.Rule != "ValuesOfCorrectType" && err.Rule != "ProvidedRequiredArguments" {
-			return false
-		}
-	}
-	return true
 }
 
 // Limits on errors that are sent.
@@ -261,11 +210,15 @@ func (d *Documents) addTrusted() error {
 }
 
 func (d *Documents) addOneTrusted(t TrustedDocument) error {
-	parsed, err := d.parse(t.Text)
+	parsed, err := parseDocument(t.Text)
 	if err != nil {
 		return err
 	}
-	if errs := d.check(parsed); len(errs) > 0 {
+	operations, errs := d.check(parsed)
+	if len(errs) == 0 {
+		errs = operations[0].wrong
+	}
+	if len(errs) > 0 {
 		return errs[0]
 	}
 
@@ -276,6 +229,6 @@ func (d *Documents) addOneTrusted(t TrustedDocument) error {
 		d.byID[id] = t.Text
 	}
 
-	d.trusted[canonical(parsed.ast)] = true
+	d.trusted[canonical(parsed)] = true
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"siteapi/schema"
 )
@@ -17,50 +18,60 @@ const settingsField = "SiteSettings"
 type operation struct {
 	*ast.OperationDefinition
 
-	rootFields  []string // each name once
-	settings    []string // response keys of SiteSettings
-	trusted     bool     // The document is among the trusted ones.
+	rootFields  []string      // each name once
+	settings    []string      // response keys of SiteSettings
+	trusted     bool          // The document is among the trusted ones.
+	wrong       gqlerror.List // values written into the document that are wrong
 	cost        int
 	introspects bool
-	cache       cachePolicy
 
-	// locales has, for each root field, the value that names the locale of the content
-	// that the field is made of; nil if it is not known.
-	locales []*ast.Value
-}
-
-// cachePolicy combines the @cacheControl of everything that an operation asks for.
-type cachePolicy struct {
+	// A response is cacheable if each root field has @cacheControl. locales has the values that
+	// name the locales of the content that it is made of.
 	cacheable bool
-	private   bool
-	maxAge    int // seconds; -1: nothing has set it
-}
-
-func (p cachePolicy) header() string {
-	scope := "public"
-	switch {
-	case !p.cacheable:
-		return "no-store"
-	case p.private:
-		scope = "private"
-	}
-	return scope + ", max-age=" + strconv.Itoa(max(p.maxAge, 0)) + ", must-revalidate"
+	locales   []*ast.Value
 }
 
 // newOperation analyses a valid operation, including its fields with @skip or @include.
-func newOperation(s *ast.Schema, def *ast.OperationDefinition) *operation {
-	op := &operation{
-		OperationDefinition: def,
-		cache:               cachePolicy{cacheable: def.Operation == ast.Query, maxAge: -1},
-	}
-	op.visit(s, def.SelectionSet, true)
+func newOperation(def *ast.OperationDefinition) *operation {
+	op := &operation{OperationDefinition: def, cacheable: def.Operation == ast.Query}
 	op.cost = cost(def.SelectionSet, false)
-
-	if len(op.locales) == 0 {
-		op.cache.cacheable = false // it asks for __typename only
+	for _, field := range schema.Fields(def.SelectionSet) {
+		if field.Name != "__typename" {
+			op.addRoot(field)
+		}
 	}
+	op.cacheable = op.cacheable && len(op.locales) > 0
 	return op
 }
+
+func (op *operation) addRoot(field *ast.Field) {
+	if !slices.Contains(op.rootFields, field.Definition.Name) {
+		// Unlike the name in the document, this one keeps no document in memory.
+		op.rootFields = append(op.rootFields, field.Definition.Name)
+	}
+	if field.Name == settingsField {
+		op.settings = append(op.settings, field.Alias)
+	}
+	op.introspects = op.introspects || introspects(field)
+
+	hint := field.Definition.Directives.ForName("cacheControl")
+	if hint == nil {
+		op.cacheable = false
+		return
+	}
+	if locale := hint.Arguments.ForName("locale"); locale != nil {
+		op.locales = append(op.locales, locale.Value)
+		return
+	}
+	name := hint.Arguments.ForName("localeArgument").Value.Raw
+	locale := field.Definition.Arguments.ForName(name).DefaultValue
+	if given := field.Arguments.ForName(name); given != nil {
+		locale = given.Value
+	}
+	op.locales = append(op.locales, locale)
+}
+
+func introspects(field *ast.Field) bool { return field.Name == "__schema" || field.Name == "__type" }
 
 // summary describes the operation for the access log. It has the names of trusted
 // operations only: any other may hold personal data.
@@ -72,70 +83,6 @@ func (op *operation) summary() schema.Operation {
 	return summary
 }
 
-// visit collects the root fields and narrows the cache policy by every field.
-func (op *operation) visit(s *ast.Schema, set ast.SelectionSet, root bool) {
-	for _, field := range schema.Fields(set) {
-		hint := cacheControl(s, field)
-		if root && field.Name != "__typename" {
-			op.addRoot(field, hint)
-		}
-
-		op.cache.narrow(hint)
-		if field.Definition.Directives.ForName("auth") != nil {
-			op.cache.cacheable = false
-		}
-
-		op.visit(s, field.SelectionSet, false)
-	}
-}
-
-func (op *operation) addRoot(field *ast.Field, hint *ast.Directive) {
-	if !slices.Contains(op.rootFields, field.Definition.Name) {
-		// Unlike the name in the document, this one keeps no document in memory.
-		op.rootFields = append(op.rootFields, field.Definition.Name)
-	}
-
-	if field.Name == settingsField {
-		op.settings = append(op.settings, field.Alias)
-	}
-
-	op.introspects = op.introspects || field.Name == "__schema" || field.Name == "__type"
-	if hint == nil {
-		op.cache.cacheable = false
-	}
-
-	op.locales = append(op.locales, localeOf(field))
-}
-
-// cacheControl returns the directive of a field, or else that of its type.
-func cacheControl(s *ast.Schema, field *ast.Field) *ast.Directive {
-	if d := field.Definition.Directives.ForName("cacheControl"); d != nil {
-		return d
-	}
-	if t := s.Types[field.Definition.Type.Name()]; t != nil {
-		return t.Directives.ForName("cacheControl")
-	}
-	return nil
-}
-
-func (p *cachePolicy) narrow(hint *ast.Directive) {
-	if hint == nil {
-		return
-	}
-
-	maxAge := 0
-	if arg := hint.Arguments.ForName("maxAge"); arg != nil {
-		maxAge, _ = strconv.Atoi(arg.Value.Raw) // the schema is valid: an Int
-	}
-	if p.maxAge < 0 || maxAge < p.maxAge {
-		p.maxAge = max(maxAge, 0)
-	}
-
-	if arg := hint.Arguments.ForName("scope"); arg != nil && arg.Value.Raw == "PRIVATE" {
-		p.private = true
-	}
-}
-
 // listFactor multiplies the cost of everything below a list.
 const listFactor = 10
 
@@ -144,7 +91,7 @@ const listFactor = 10
 func cost(set ast.SelectionSet, introspection bool) int {
 	total := 0
 	for _, field := range schema.Fields(set) {
-		inside := introspection || field.Name == "__schema" || field.Name == "__type"
+		inside := introspection || introspects(field)
 		below := cost(field.SelectionSet, inside)
 		if field.Definition.Type.Elem != nil && !inside {
 			below *= listFactor
@@ -158,26 +105,4 @@ func cost(set ast.SelectionSet, introspection bool) int {
 		total += weight + below
 	}
 	return min(total, farTooMany)
-}
-
-// localeOf returns the value that names the locale of the content that a root field is
-// made of, according to its @cacheControl.
-func localeOf(field *ast.Field) *ast.Value {
-	d := field.Definition.Directives.ForName("cacheControl")
-	if d == nil {
-		return nil
-	}
-	if arg := d.Arguments.ForName("locale"); arg != nil {
-		return arg.Value
-	}
-
-	arg := d.Arguments.ForName("localeArgument")
-	if arg == nil {
-		return nil
-	}
-
-	if given := field.Arguments.ForName(arg.Value.Raw); given != nil {
-		return given.Value
-	}
-	return field.Definition.Arguments.ForName(arg.Value.Raw).DefaultValue
 }

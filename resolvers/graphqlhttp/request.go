@@ -2,7 +2,6 @@ package graphqlhttp
 
 import (
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"strings"
 	"unicode/utf8"
@@ -17,16 +16,6 @@ import (
 type request struct {
 	graphql.RawParams
 	documentID string // id or hash that names the document; empty: none
-}
-
-// read returns the body of a POST or the query string of a GET, which the server bounds with
-// the rest of the header.
-func read(w http.ResponseWriter, r *http.Request) ([]byte, *schema.Error) {
-	if r.Method == http.MethodPost {
-		// A page of another site can send an untyped body without asking (CORS).
-		return schema.ReadBody(w, r, maxBody, string(typeJSON))
-	}
-	return []byte(r.URL.RawQuery), nil
 }
 
 func parse(raw []byte, get bool) (*request, *schema.Error) {

@@ -29,7 +29,10 @@ type response struct {
 // minPacked is the size in bytes from which a body is compressed.
 const minPacked = 1 << 10
 
-func newResponse(m mediaType, cacheControl string, body []byte) response {
+// cacheControl allows caches to keep a response that they revalidate before each use.
+const cacheControl = "public, max-age=0, must-revalidate"
+
+func newResponse(m mediaType, body []byte) response {
 	hash := sha256.New()
 	hash.Write([]byte(m)) // the same bytes in another media type are another representation
 	hash.Write(body)
@@ -73,15 +76,6 @@ func (res *response) write(w http.ResponseWriter, r *http.Request) {
 		header["Content-Encoding"] = []string{"gzip"}
 	}
 	schema.WriteBody(w, r, http.StatusOK, body)
-}
-
-// writeUncached sends an answer that must not be cached.
-func writeUncached(w http.ResponseWriter, r *http.Request, m mediaType, status int, body []byte) {
-	header := w.Header()
-	header.Set("Content-Type", string(m)+"; charset=utf-8")
-	header.Set("Cache-Control", "no-store")
-	header.Add("Vary", "Accept")
-	schema.WriteBody(w, r, status, body)
 }
 
 // encode returns the body of an answer. If the settings document is missing, the body has
@@ -128,43 +122,102 @@ func anyNull(data []byte, names []string) bool {
 // WriteError answers a GraphQL request with an error of the server around the endpoint,
 // such as a rate limit, in the media type that the client expects.
 func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
-	m, _ := negotiate(r.Header["Accept"])
-	writeError(w, r, m, e.Code.Status(), e)
+	exchange{w, r, negotiate(r.Header["Accept"])}.error(e.Code.Status(), e)
 }
 
-func writeError(w http.ResponseWriter, r *http.Request, m mediaType, status int, e *schema.Error) {
-	caller := schema.CallerFrom(r.Context())
-	writeErrors(w, r, m, status, gqlerror.List{{
-		Message:    e.Message,
-		Extensions: e.Extensions(caller.RequestID),
-	}})
+// exchange is a request with what its answer is written to.
+type exchange struct {
+	w http.ResponseWriter
+	r *http.Request
+	accepted
 }
 
-// writeErrors answers with errors that kept an operation from running, and records them
-// for the access log.
-func writeErrors(w http.ResponseWriter, r *http.Request, m mediaType, status int, errs gqlerror.List) {
-	report(w, r, errs)
+// statusClientLeft counts requests whose client did not wait for the answer: these are no
+// failures of the service. It is nginx's.
+const statusClientLeft = 499
+
+// result answers with a result that is not cached. It is nil if the time was over.
+func (x exchange) result(op *operation, result *graphql.Response) {
+	switch {
+	case result == nil && x.r.Context().Err() != nil: // nobody reads an answer
+		x.w.WriteHeader(statusClientLeft)
+	case result == nil:
+		tooLong := schema.Unavailable("The operation took too long.", nil)
+		x.error(statusFor(x.media, tooLong.Code), tooLong)
+	case len(result.Data) == 0 && len(result.Errors) > 0: // nothing ran
+		x.refused(result.Errors)
+	default:
+		x.report(result.Errors)
+		x.write(http.StatusOK, encode(x.media, result, anyNull(result.Data, op.settings)))
+	}
+}
+
+// refused answers a well-formed request that was not executed.
+func (x exchange) refused(errs gqlerror.List) {
+	x.errors(statusFor(x.media, schema.ErrorCode(errs[0])), errs)
+}
+
+// statusFor returns the status for a well-formed request that was not executed.
+func statusFor(m mediaType, code schema.Code) int {
+	switch {
+	case m == typeJSON:
+		return http.StatusOK
+	case code == CodePersistedQueryNotFound || code == CodeNotTrusted:
+		return http.StatusBadRequest
+	default:
+		return code.Status()
+	}
+}
+
+func (x exchange) notAcceptable(message string) {
+	x.error(http.StatusNotAcceptable, &schema.Error{Code: schema.CodeUnsupportedMediaType, Message: message})
+}
+
+func (x exchange) methodNotAllowed(allow, message string) {
+	x.w.Header().Set("Allow", allow)
+	x.error(http.StatusMethodNotAllowed, &schema.Error{Code: schema.CodeMethodNotAllowed, Message: message})
+}
+
+func (x exchange) error(status int, e *schema.Error) {
+	extensions := e.Extensions(schema.CallerFrom(x.r.Context()).RequestID)
+	x.errors(status, gqlerror.List{{Message: e.Message, Extensions: extensions}})
+}
+
+// errors answers with errors that kept an operation from running.
+func (x exchange) errors(status int, errs gqlerror.List) {
+	x.report(errs)
 	if status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", "Bearer")
+		x.w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 
 	body, err := json.Marshal(map[string]gqlerror.List{"errors": errs})
 	if err != nil {
 		panic(fmt.Errorf("encoding errors: %w", err))
 	}
-	writeUncached(w, r, m, status, body)
+	x.write(status, body)
 }
 
 // report records errors for the access log, and sets Retry-After if one has it.
-func report(w http.ResponseWriter, r *http.Request, errs gqlerror.List) {
+func (x exchange) report(errs gqlerror.List) {
+	if len(errs) == 0 {
+		return
+	}
 	var fields []schema.FieldError
 	for _, err := range errs {
 		if seconds, ok := err.Extensions[schema.ExtensionRetryAfter].(int); ok {
-			w.Header().Set("Retry-After", strconv.Itoa(seconds))
+			x.w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		}
 		list, _ := err.Extensions[schema.ExtensionErrors].([]schema.FieldError)
 		fields = append(fields, list...)
 	}
+	schema.RecorderFrom(x.r.Context()).Refused(schema.ErrorCode(errs[0]), fields)
+}
 
-	schema.RecorderFrom(r.Context()).Refused(schema.ErrorCode(errs[0]), fields)
+// write sends an answer that must not be cached.
+func (x exchange) write(status int, body []byte) {
+	header := x.w.Header()
+	header.Set("Content-Type", string(x.media)+"; charset=utf-8")
+	header.Set("Cache-Control", "no-store")
+	header.Add("Vary", "Accept")
+	schema.WriteBody(x.w, x.r, status, body)
 }

@@ -3,12 +3,13 @@ package graphqlhttp
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/maypok86/otter/v2"
+	"golang.org/x/sync/singleflight"
 
 	"siteapi/schema"
 )
@@ -29,20 +30,7 @@ type responseCache struct {
 
 	cache *otter.Cache[responseKey, *cachedResponse]
 
-	mu      sync.Mutex
-	running map[runKey]*run
-}
-
-// runKey identifies a request and the content that is current when it is executed.
-type runKey struct {
-	responseKey
-	revisions string
-}
-
-// run is a request that is being executed.
-type run struct {
-	done     chan struct{}
-	response *cachedResponse // set before done is closed; nil: it cannot be shared
+	running singleflight.Group // requests that are being executed
 }
 
 // responseKey identifies a request and the media type of its response.
@@ -52,15 +40,15 @@ type responseKey struct {
 	request string
 }
 
-// revision identifies the content of a locale at one time.
-type revision struct{ locale, name string }
-
 type cachedResponse struct {
 	response
 
 	operation schema.Operation // recorded in the access log
-	revisions []revision
+	revisions revisions
 }
+
+// revisions identify the content of locales at one time.
+type revisions map[string]string
 
 const (
 	responseCacheBytes = 16 << 20 // memory for all cached responses
@@ -68,7 +56,7 @@ const (
 )
 
 func newResponseCache(o Options) *responseCache {
-	c := &responseCache{Options: o, running: map[runKey]*run{}}
+	c := &responseCache{Options: o}
 	c.cache = otter.Must(&otter.Options[responseKey, *cachedResponse]{
 		MaximumWeight: responseCacheBytes,
 		Weigher: func(k responseKey, r *cachedResponse) uint32 {
@@ -88,13 +76,13 @@ func (c *responseCache) get(key responseKey) *cachedResponse {
 
 // current reports whether a response made from these revisions may be sent again. One that
 // is made from unknown revisions may not.
-func (c *responseCache) current(revisions []revision) bool {
-	for _, r := range revisions {
-		if name, ok := c.Revision(r.locale); !ok || name != r.name {
+func (c *responseCache) current(made revisions) bool {
+	for locale, name := range made {
+		if now, ok := c.Revision(locale); !ok || now != name {
 			return false
 		}
 	}
-	return len(revisions) > 0
+	return len(made) > 0
 }
 
 // store keeps a response that is made from current content, and tells shared caches what
@@ -105,9 +93,9 @@ func (c *responseCache) store(key responseKey, res *cachedResponse) {
 	}
 
 	if key.get && c.ContentKey != nil { // shared caches do not store answers to POST
-		keys := make([]string, len(res.revisions))
-		for i, r := range res.revisions {
-			keys[i] = c.ContentKey(r.locale)
+		var keys []string
+		for _, locale := range slices.Sorted(maps.Keys(res.revisions)) {
+			keys = append(keys, c.ContentKey(locale))
 		}
 		res.header["Cache-Tag"] = []string{strings.Join(keys, ",")}
 		res.header["Surrogate-Key"] = []string{strings.Join(keys, " ")}
@@ -122,100 +110,64 @@ func (c *responseCache) store(key responseKey, res *cachedResponse) {
 // executed over the same content: then it waits for that response, without a result of its
 // own. A request whose response cannot be shared, because of an error, leaves the others to
 // execute by themselves.
-//
-// This is not singleflight, which would not let a request stop waiting when its own time
-// is over without a goroutine for each execution, where a panic ends the process.
 func (c *responseCache) once(
 	ctx context.Context, key responseKey, op *operation, variables map[string]any,
 	execute func(context.Context) (*graphql.Response, *cachedResponse),
 ) (*graphql.Response, *cachedResponse) {
 	// The revisions are read before anything runs, so that a response made while the
 	// content changes is stored under the old revision.
-	revisions := c.revisions(ctx, op, variables)
-	if len(revisions) == 0 {
+	current := c.revisions(ctx, op, variables)
+	if current == nil {
 		return execute(ctx)
 	}
 
-	at := runKey{key, fmt.Sprint(revisions)}
-	c.mu.Lock()
-	other := c.running[at]
-	own := &run{done: make(chan struct{})}
-	if other == nil {
-		c.running[at] = own
-	}
-	c.mu.Unlock()
-
-	if other != nil {
-		select {
-		case <-ctx.Done():
-			return nil, nil
-		case <-other.done:
+	var result *graphql.Response
+	executed := false
+	shared, _, _ := c.running.Do(fmt.Sprint(key, current), func() (any, error) {
+		if stored := c.get(key); stored != nil { // a moment ago
+			return stored, nil
 		}
-		if other.response != nil {
-			return nil, other.response
+
+		// A client that leaves does not end what others wait for.
+		deadline, _ := ctx.Deadline()
+		ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
+		defer cancel()
+
+		var response *cachedResponse
+		result, response = execute(ctx)
+		executed = true
+		if response != nil {
+			response.revisions = current
+			c.store(key, response)
 		}
-		return execute(ctx)
+		return response, nil
+	})
+
+	if response := shared.(*cachedResponse); response != nil || executed {
+		return result, response
 	}
-
-	defer c.finish(at, own)
-	if own.response = c.get(key); own.response != nil { // stored a moment ago
-		return nil, own.response
-	}
-
-	// A client that leaves does not end what others wait for.
-	deadline, _ := ctx.Deadline()
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
-	defer cancel()
-
-	result, response := execute(ctx)
-	if response != nil {
-		response.revisions = revisions
-		c.store(key, response)
-		own.response = response
-	}
-	return result, response
-}
-
-// finish lets the others continue, also after a panic.
-func (c *responseCache) finish(at runKey, own *run) {
-	c.mu.Lock()
-	delete(c.running, at)
-	c.mu.Unlock()
-	close(own.done)
+	return execute(ctx)
 }
 
 // revisions returns the current revisions of the content that an operation is made from,
 // or nil if its response cannot be cached. Content that is not loaded is read first.
-func (c *responseCache) revisions(ctx context.Context, op *operation, variables map[string]any) []revision {
-	if !op.cache.cacheable || op.cache.private || schema.CallerFrom(ctx).Preview != "" {
+func (c *responseCache) revisions(ctx context.Context, op *operation, variables map[string]any) revisions {
+	if !op.cacheable || schema.CallerFrom(ctx).Preview != "" {
 		return nil
 	}
 
-	var locales []string
+	list := revisions{}
 	for _, source := range op.locales {
 		value, _ := source.Value(variables) // cannot fail: an enum, or a variable that has been checked
 		locale, _ := value.(string)
-		if !slices.Contains(locales, locale) {
-			locales = append(locales, locale)
-		}
-	}
-
-	// All at once, as the fields would be: each may take most of the operation's time.
-	var loading sync.WaitGroup
-	for _, locale := range locales {
-		if _, ok := c.Revision(locale); !ok {
-			loading.Go(func() { c.Load(ctx, locale) })
-		}
-	}
-	loading.Wait()
-
-	var list []revision
-	for _, locale := range locales {
 		name, ok := c.Revision(locale)
 		if !ok {
-			return nil
+			c.Load(ctx, locale)
+			if name, ok = c.Revision(locale); !ok {
+				return nil
+			}
 		}
-		list = append(list, revision{strings.Clone(locale), name})
+		list[strings.Clone(locale)] = name
 	}
 	return list
 }

@@ -133,22 +133,6 @@ func TestFirstReaderLeaves(t *testing.T) {
 	}
 }
 
-// A reader does not wait longer than its client, and is no failure of the service then.
-func TestWaitingReaderLeaves(t *testing.T) {
-	t.Parallel()
-	e := newTogether(t, succeeding)
-	first := e.begin(t.Context(), phoneQuery)
-	wait(t, func() bool { return e.runs.Load() == 1 })
-
-	ctx, leave := context.WithCancel(t.Context())
-	leave()
-	if got := e.begin(ctx, phoneQuery)(); got != "499 " {
-		t.Errorf("got %s", got)
-	}
-	close(e.release)
-	first()
-}
-
 // Errors and uncached fields are not shared.
 func TestWhatIsNotShared(t *testing.T) {
 	t.Parallel()
@@ -209,35 +193,5 @@ func TestNewContentIsNotSharedWithOld(t *testing.T) {
 	}
 	if got := first(); got != phoneAnswer("+1 555 0100") {
 		t.Errorf("the first got %s", got)
-	}
-}
-
-// Content of several languages is loaded at once: a slow CMS takes its time once.
-func TestLanguagesAreLoadedAtOnce(t *testing.T) {
-	t.Parallel()
-	var begun atomic.Int64
-	both := make(chan struct{})
-	s := newSetup(func(s *setup) {
-		s.options.Revision = func(locale string) (string, bool) {
-			name, _ := s.site.rev(locale)
-			return name, begun.Load() == 2
-		}
-	})
-	s.options.Load = func(ctx context.Context, locale string) {
-		if begun.Add(1) == 2 {
-			close(both)
-		}
-		select {
-		case <-both:
-		case <-ctx.Done():
-			t.Errorf("the content in %s is loaded alone", locale)
-		}
-	}
-
-	e := &together{site: s.site, handler: s.handler(t, make(chan recorded, 1))}
-	got := e.begin(t.Context(), `{ a: content(documentType: "hero", locale: en) { id } `+
-		`b: content(documentType: "hero", locale: es) { id } }`)()
-	if !strings.HasPrefix(got, `{"data":{"a":[`) {
-		t.Errorf("got %s", got)
 	}
 }

@@ -25,29 +25,26 @@ const (
 // server-sent events", distinct connections mode. Errors before the first event are answered
 // like those of other operations. There is no event "complete", after which clients would not
 // connect again.
-func (h *Handler) stream(
-	w http.ResponseWriter, r *http.Request, m mediaType, req *request, op *operation, errs gqlerror.List,
-) {
-	if !takesEvents(r.Header["Accept"]) {
-		notAcceptable(w, r, m, "A subscription is answered as "+typeEvents+".")
+func (h *Handler) stream(x exchange, req *request, op *operation) {
+	if !x.events {
+		x.notAcceptable("A subscription is answered as " + typeEvents + ".")
 		return
 	}
-	ctx, end, refused := h.streams.Begin(r)
+	ctx, end, refused := h.beginStream(x.r)
 	if refused != nil {
-		writeError(w, r, m, refused.Code.Status(), refused)
+		x.error(refused.Code.Status(), refused)
 		return
 	}
 	defer end()
 
 	ctx = graphql.StartOperationTrace(ctx)
-	opCtx, errs := h.admit(ctx, req, op, errs)
-	if len(errs) > 0 {
-		h.fail(w, r, m, errs)
-		return
-	}
-	if !oneStream(opCtx) {
+	opCtx, errs := h.admit(ctx, req, op)
+	if len(errs) == 0 && !oneStream(opCtx) {
 		err := badInput("A subscription must have exactly one root field, after @skip and @include.")
-		writeError(w, r, m, statusFor(m, err.Code), err)
+		errs = gqlerror.List{gqlerror.Wrap(err)}
+	}
+	if len(errs) > 0 {
+		h.fail(x, errs)
 		return
 	}
 
@@ -55,14 +52,14 @@ func (h *Handler) stream(
 	first := next(ctx)
 	switch {
 	case first == nil: // it ended at once
-		w.WriteHeader(http.StatusNoContent)
+		x.w.WriteHeader(http.StatusNoContent)
 		return
 	case len(first.Data) == 0:
-		writeErrors(w, r, m, statusFor(m, schema.ErrorCode(first.Errors[0])), first.Errors)
+		x.refused(first.Errors)
 		return
 	}
 
-	s := newStream(w)
+	s := newStream(x.w)
 	if s.send(newEvent(first)) == nil {
 		s.follow(ctx, next)
 	}

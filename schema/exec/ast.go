@@ -27,7 +27,7 @@ func SDL() string {
 	public := *served
 	public.Types, public.Directives = maps.Clone(public.Types), maps.Clone(public.Directives)
 
-	for _, name := range []string{"RestMethod", "RestAnswer", "ToolAudience"} {
+	for _, name := range []string{"RestMethod", "ToolAudience"} {
 		delete(public.Types, name)
 	}
 	for _, name := range []string{"rest", "command", "tool"} {

@@ -98,22 +98,6 @@ func (ec *executionContext) marshalNToolAudience2siteapiᚋschemaᚐToolAudience
 	return v
 }
 
-func (ec *executionContext) unmarshalOCacheScope2ᚖsiteapiᚋschemaᚐCacheScope(ctx context.Context, v any) (*schema.CacheScope, error) {
-	if v == nil {
-		return nil, nil
-	}
-	var res = new(schema.CacheScope)
-	err := res.UnmarshalGQL(v)
-	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalOCacheScope2ᚖsiteapiᚋschemaᚐCacheScope(ctx context.Context, sel ast.SelectionSet, v *schema.CacheScope) graphql.Marshaler {
-	if v == nil {
-		return graphql.Null
-	}
-	return v
-}
-
 func (ec *executionContext) unmarshalOConstraintFormat2ᚖsiteapiᚋschemaᚐConstraintFormat(ctx context.Context, v any) (*schema.ConstraintFormat, error) {
 	if v == nil {
 		return nil, nil
@@ -124,22 +108,6 @@ func (ec *executionContext) unmarshalOConstraintFormat2ᚖsiteapiᚋschemaᚐCon
 }
 
 func (ec *executionContext) marshalOConstraintFormat2ᚖsiteapiᚋschemaᚐConstraintFormat(ctx context.Context, sel ast.SelectionSet, v *schema.ConstraintFormat) graphql.Marshaler {
-	if v == nil {
-		return graphql.Null
-	}
-	return v
-}
-
-func (ec *executionContext) unmarshalORestAnswer2ᚖsiteapiᚋschemaᚐRestAnswer(ctx context.Context, v any) (*schema.RestAnswer, error) {
-	if v == nil {
-		return nil, nil
-	}
-	var res = new(schema.RestAnswer)
-	err := res.UnmarshalGQL(v)
-	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalORestAnswer2ᚖsiteapiᚋschemaᚐRestAnswer(ctx context.Context, sel ast.SelectionSet, v *schema.RestAnswer) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

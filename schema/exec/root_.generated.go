@@ -3161,7 +3161,7 @@ type InvalidateCachePayload {
     id: ID @constraint(maxLength: 128)
     "Only documents with this slug (` + "`" + `slug.current` + "`" + `, or a ` + "`" + `slug` + "`" + ` that is a text)."
     slug: String @constraint(maxLength: 256)
-  ): [ContentDocument!]! @cacheControl(maxAge: 0, localeArgument: "locale") @cost(weight: 10)
+  ): [ContentDocument!]! @cacheControl(localeArgument: "locale") @cost(weight: 10)
 }
 
 "One published document of the CMS."
@@ -3331,32 +3331,16 @@ enum FieldCode {
 }
 
 """
-Makes the answer of a query cacheable. A query is cacheable if each of its root fields has this directive; the
-lowest ` + "`" + `maxAge` + "`" + ` and the narrowest ` + "`" + `scope` + "`" + ` among everything it asks for apply to the whole answer, and a
-field without the directive inherits that of the object it belongs to. Errors, mutations and guarded
-fields are never cached. The GraphQL endpoint derives ` + "`" + `Cache-Control` + "`" + ` and ` + "`" + `ETag` + "`" + ` from it.
+Makes the answer of a query cacheable: one whose root fields all have this directive is ` + "`" + `public, max-age=0, must-revalidate` + "`" + `
+and has an ` + "`" + `ETag` + "`" + `. It depends on the content of one locale and on nothing else, so that the service itself caches the
+finished answer until that content changes. Errors and mutations are never cached.
 """
 directive @cacheControl(
-  "Seconds the answer may be used without revalidation. 0: it is stored, but revalidated (` + "`" + `If-None-Match` + "`" + `) before each use."
-  maxAge: Int = 0
-  "Who may cache the answer."
-  scope: CacheScope = PUBLIC
-  """
-  On a root field: the answer depends on the content of this locale and on nothing else, so that the service
-  itself caches the finished answer until that content changes.
-  """
+  "The locale of the content that the field is made of."
   locale: Locale
   "Like ` + "`" + `locale` + "`" + `, where the locale is the value of the argument of this name."
   localeArgument: String
-) on FIELD_DEFINITION | OBJECT
-
-"Who may cache an answer."
-enum CacheScope {
-  "Shared caches too, such as a CDN."
-  PUBLIC
-  "Only the client that asked."
-  PRIVATE
-}
+) on FIELD_DEFINITION
 
 """
 How much work a field is, if it is more than reading one value (weight 1). The total cost of an operation is
@@ -3387,9 +3371,10 @@ directive @rest(
   accepts: [String!] = ["application/json"]
   "Largest body, in bytes."
   bodyLimit: Int = 65536
-  "What is sent back."
-  answer: RestAnswer = JSON
-  "Media type of a download, for the description of the route."
+  """
+  Media type of a download: what is sent back is the root field's file, named ` + "`" + `fileName` + "`" + `. Left out: the root field's value,
+  as JSON.
+  """
   produces: String
   "Values of the variables, by name, that the description of the route shows as its example. They must be valid."
   example: JSON
@@ -3407,14 +3392,6 @@ enum RestMethod {
   GET
   "Changes something."
   POST
-}
-
-"What a REST route sends back."
-enum RestAnswer {
-  "The root field's value, as JSON."
-  JSON
-  "The root field's ` + "`" + `content` + "`" + `, as a download named ` + "`" + `fileName` + "`" + ` of type ` + "`" + `contentType` + "`" + `."
-  DOWNLOAD
 }
 
 """
@@ -4730,7 +4707,7 @@ type Mutation
   SiteSettings(
     "Document type name of the singleton: ` + "`" + `siteSettings` + "`" + `. Any other value answers null."
     id: ID!
-  ): SiteSettings @cacheControl(maxAge: 0, locale: en) @cost(weight: 5)
+  ): SiteSettings @cacheControl(locale: en) @cost(weight: 5)
 }
 
 "Global configuration of the site, edited in the CMS (document type ` + "`" + `siteSettings` + "`" + `)."

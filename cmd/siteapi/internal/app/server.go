@@ -120,11 +120,11 @@ func newGraphQL(
 	runs *executor.Executor, clients, operators *graphqlhttp.Documents,
 ) (public, ofInbox *graphqlhttp.Handler) {
 	o := graphqlhttp.Options{
-		Executor:  runs,
-		Documents: operators,
-		Revision:  site.Revision,
-		Load:      site.Load,
-		Streams:   inFlight,
+		Executor:    runs,
+		Documents:   operators,
+		Revision:    site.Revision,
+		Load:        site.Load,
+		BeginStream: inFlight.BeginStream,
 	}
 	ofInbox = graphqlhttp.New(o)
 

@@ -161,10 +161,10 @@ func (f *InFlight) enterOnce(ctx context.Context, counter string) *schema.Error 
 	return f.enter(rec, counter, 1)
 }
 
-// Begin turns a request into a stream of events, which is counted as nothing else. The
+// BeginStream turns a request into a stream of events, which is counted as nothing else. The
 // context ends with the request, or when the service stops. The caller calls end when
 // nothing is written any more.
-func (f *InFlight) Begin(r *http.Request) (ctx context.Context, end func(), refused *schema.Error) {
+func (f *InFlight) BeginStream(r *http.Request) (ctx context.Context, end func(), refused *schema.Error) {
 	rec := recordOf(r.Context())
 	f.leave(rec)
 	if f.running.Err() != nil {
