@@ -153,41 +153,6 @@ func nullable(field *graphql.FieldContext, value any) any {
 	return value
 }
 
-// Fitting returns how many of the edges of a page, the value of the current field, fit into
-// the answer: at least one. Fields of the page that have a text with a part for each edge
-// are given by their names.
-func Fitting(ctx context.Context, edges any, texts map[string]func(edge int) string) int {
-	answer, list := budgetOf(ctx), reflect.ValueOf(edges)
-	remaining := answer.limit() - int(answer.used.Load())
-	m := measure{graphql.GetOperationContext(ctx), remaining}
-
-	var shapes []*shape
-	var parts []func(edge int) string
-	field := graphql.GetFieldContext(ctx).Field
-	for _, f := range graphql.CollectFields(m.op, field.Selections, []string{field.Definition.Type.Name()}) {
-		if f.Name == "edges" {
-			shapes = append(shapes, m.shapeOf(f, list.Type()))
-		}
-		if part := texts[f.Name]; part != nil {
-			parts = append(parts, part)
-		}
-	}
-
-	used := 1 << 10 // the rest of the page
-	for i := range list.Len() {
-		for _, s := range shapes {
-			used += m.size(s, list.Index(i))
-		}
-		for _, part := range parts {
-			used += textSize(part(i))
-		}
-		if used > remaining && i > 0 {
-			return i
-		}
-	}
-	return list.Len()
-}
-
 // measure measures values as they are encoded. It stops soon after a limit.
 type measure struct {
 	op    *graphql.OperationContext

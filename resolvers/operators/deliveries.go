@@ -10,7 +10,6 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
-	"siteapi/resolvers/executor"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
@@ -45,9 +44,9 @@ func (r *Resolver) DeliveryPage(
 		cursors = append(cursors, newCursor(d.ID))
 		edges = append(edges, &schema.DeliveryEdge{Cursor: newCursor(d.ID), Node: d})
 	}
-	n := executor.Fitting(ctx, edges, nil)
-	err = r.recordShown(ctx, schema.AuditActionListed, "", map[string]any{"count": n, "of": "deliveries"})
-	return &schema.DeliveryConnection{Edges: edges[:n], PageInfo: pageInfo(cursors[:n], n < len(list))}, err
+	detail := map[string]any{"count": len(edges), "of": "deliveries"}
+	err = r.recordShown(ctx, schema.AuditActionListed, "", detail)
+	return &schema.DeliveryConnection{Edges: edges, PageInfo: pageInfo(cursors, len(edges) < len(list))}, err
 }
 
 // deliveries returns deliveries with their leads as operators see them, without those that

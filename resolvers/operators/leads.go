@@ -11,7 +11,6 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
-	"siteapi/resolvers/executor"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
@@ -56,16 +55,12 @@ func (r *Resolver) LeadPage(
 		page.Edges = append(page.Edges, &schema.LeadEdge{Cursor: cursors[i], Node: l})
 	}
 
-	// A page that is too large ends early, be it for its aliases or for what visitors wrote.
-	n := executor.Fitting(ctx, page.Edges, map[string]func(int) string{
-		"csv": func(i int) string { return leads.CSV(found[i:i+1], i == 0 && after == "") },
-	})
-	page.Edges, page.PageInfo = page.Edges[:n], pageInfo(cursors[:n], more || n < len(list))
+	page.PageInfo = pageInfo(cursors, more)
 
-	action, detail := schema.AuditActionListed, listDetail(ctx, n)
+	action, detail := schema.AuditActionListed, listDetail(ctx, len(list))
 	if asks(ctx, "csv") {
 		action = schema.AuditActionExported
-		csv := leads.CSV(found[:n], after == "")
+		csv := leads.CSV(found, after == "")
 		if f.Email != "" && !page.PageInfo.HasNextPage {
 			person, err := r.Leads.Person(ctx, f.Email)
 			if err != nil {

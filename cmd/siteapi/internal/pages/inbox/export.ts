@@ -16,7 +16,7 @@ export async function exportLeads(filter: Omit<LeadExportQueryVariables, "first"
   progress();
   for (let after: string | null = null; !abort.signal.aborted; ) {
     try {
-      const answer: LeadExportQuery = await ask(LeadExportDocument, { ...filter, first: 500, after }, abort.signal);
+      const answer: LeadExportQuery = await ask(LeadExportDocument, { ...filter, first: 200, after }, abort.signal);
       const page = answer.leads;
       parts.push(page.csv ?? "");
       rows += page.edges.length;

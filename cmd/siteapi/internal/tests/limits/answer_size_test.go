@@ -8,10 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/integrations/lead"
 )
 
 // aliased returns a field under so many aliases.
@@ -132,57 +130,6 @@ func TestContentIsChargedBySize(t *testing.T) {
 				t.Errorf("%d of 30 answers were refused", n)
 			}
 		})
-	}
-}
-
-// TestPagesOfLeadsEndEarly asks for pages of leads that are too large, once for their aliases
-// and once for the table of what visitors wrote. A page has the leads that fit, and the next
-// pages have the others.
-func TestPagesOfLeadsEndEarly(t *testing.T) {
-	t.Parallel()
-	admin := apptest.FreeAddress(t)
-	s := apptest.NewSite(t, "ADMIN_ADDR="+admin, "ADMIN_API_TOKEN=secret-of-operators")
-
-	const total = 100
-	leads := make([]lead.Lead, total)
-	for i := range leads {
-		leads[i] = apptest.Odd()
-		leads[i].ID, leads[i].SubmittedAt = fmt.Sprintf("lead-%03d", i), time.Now().Add(-time.Minute)
-		leads[i].Message = strings.Repeat("🍯", 50_000)
-		leads[i].Selections.Features = make([]string, 50)
-		for f := range leads[i].Selections.Features {
-			leads[i].Selections.Features[f] = fmt.Sprintf("%064d", f)
-		}
-	}
-	s.Keep(nil, leads...)
-	s.Start()
-
-	b := &apptest.Browser{T: t, Base: "http://" + admin}
-	for name, fields := range map[string]string{
-		"aliases": `edges { node { id selections {` + aliased("features", 45) + ` } } }`,
-		"table":   `csv edges { node { id } }`,
-	} {
-		seen, after := map[string]bool{}, ""
-		for pages := 1; pages < 10; pages++ {
-			data, code := b.Asks(`{ leads(first: 100` + after + `) { ` + fields + ` pageInfo { hasNextPage endCursor } } }`)
-			if code != "" || len(data.Leads.Edges) == 0 {
-				t.Fatalf("%s, page %d: %d leads, %s", name, pages, len(data.Leads.Edges), code)
-			}
-
-			for _, e := range data.Leads.Edges {
-				seen[e.Node.ID] = true
-			}
-			if !data.Leads.PageInfo.HasNextPage {
-				if pages == 1 {
-					t.Errorf("%s: one page has all leads", name)
-				}
-				break
-			}
-			after = `, after: "` + *data.Leads.PageInfo.EndCursor + `"`
-		}
-		if len(seen) != total {
-			t.Errorf("%s: the pages have %d leads, want %d", name, len(seen), total)
-		}
 	}
 }
 

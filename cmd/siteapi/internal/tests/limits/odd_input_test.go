@@ -130,8 +130,6 @@ func validValue(typ *ast.Type, directives ast.DirectiveList, path []string) any 
 func literal(value any, typ *ast.Type) string {
 	def := exec.AST().Types[typ.Name()]
 	switch v := value.(type) {
-	case variable:
-		return "$v"
 	case json.RawMessage:
 		var odd any
 		decoder := json.NewDecoder(strings.NewReader(string(v)))
@@ -163,23 +161,19 @@ func literal(value any, typ *ast.Type) string {
 	return string(text)
 }
 
-// variable stands for the variable $v in arguments that are written into a document.
-type variable struct{}
-
 // oddRequest is a request with one odd value, in one of the ways in which a client can
 // send it.
 type oddRequest struct{ way, method, path, body string }
 
 // oddRequests returns the requests that send a value in a place.
 func oddRequests(f inputField, value string, routes map[string]string) []oddRequest {
-	var names, types, written, passed []string
-	literals, inner := validInput(f, json.RawMessage(value)), validInput(f, variable{})
+	var names, types, written []string
+	arguments := validInput(f, json.RawMessage(value))
 	for _, arg := range f.root.Arguments {
-		if given, ok := literals[arg.Name]; ok {
+		if given, ok := arguments[arg.Name]; ok {
 			names = append(names, "$"+arg.Name+": "+arg.Type.String())
 			types = append(types, arg.Name+": $"+arg.Name)
 			written = append(written, arg.Name+": "+literal(given, arg.Type))
-			passed = append(passed, arg.Name+": "+literal(inner[arg.Name], arg.Type))
 		}
 	}
 
@@ -189,15 +183,9 @@ func oddRequests(f inputField, value string, routes map[string]string) []oddRequ
 		body, _ := json.Marshal(map[string]any{"query": document, "variables": vars})
 		return oddRequest{way, http.MethodPost, "/graphql", string(body)}
 	}
-
-	nullable := strings.TrimSuffix(f.typ.String(), "!")
-	byDefault := literal(json.RawMessage(value), f.typ)
 	requests := []oddRequest{
-		graphQL("variables", "("+strings.Join(names, ", ")+")", types, literals),
+		graphQL("variables", "("+strings.Join(names, ", ")+")", types, arguments),
 		graphQL("literals", "", written, nil),
-		graphQL("a variable in literals", "($v: "+f.typ.String()+")", passed,
-			map[string]any{"v": json.RawMessage(value)}),
-		graphQL("a default", "($v: "+nullable+" = "+byDefault+")", passed, nil),
 	}
 
 	route, ok := routes[f.root.Name]
@@ -206,7 +194,7 @@ func oddRequests(f inputField, value string, routes map[string]string) []oddRequ
 	}
 	method, path, _ := strings.Cut(route, " ")
 	body, values := "", url.Values{}
-	for name, given := range literals {
+	for name, given := range arguments {
 		if name == "input" || name == "payload" {
 			text, _ := json.Marshal(given)
 			body = string(text)
