@@ -2,8 +2,9 @@ package schema
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"math"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,53 +16,34 @@ import (
 // Bounds of single values, as the schema declares them for `submitQuote`. `trackQuote`
 // uses them to recognize complete hints.
 const (
-	MaxEmailLength   = 254
-	MaxNameLength    = 100
-	MaxSlugLength    = 64
-	MaxSessionLength = 128
-	MaxFeatures      = 50
-	MaxAmount        = 1e9
-	MaxAttribution   = 200
-	MaxConsentText   = 1000
+	MaxEmailLength = 254
+	MaxNameLength  = 100
+	MaxSlugLength  = 64
+	MaxFeatures    = 50
+	MaxAmount      = 1e9
+	MaxAttribution = 200
+	MaxConsentText = 1000
 )
 
-// constraint is a @constraint or a @hint directive.
+// constraint is a @constraint or a @hint directive. Its fields have the names of the arguments.
 type constraint struct {
-	hint        bool
-	maxLength   int // 0 if unbounded
-	maxDistinct int // 0 if unbounded
-	maxItems    int // 0 if unbounded
-	min, max    float64
-	format      ConstraintFormat
-	notAbove    string // name of the neighbouring field
-	notEmpty    bool
-	lines       bool // may have several lines
+	hint             bool
+	MaxLength        int // 0 if unbounded
+	MaxDistinctItems int // 0 if unbounded
+	MaxItems         int // 0 if unbounded
+	Min, Max         *float64
+	Format           ConstraintFormat
+	NotAbove         string // name of the neighbouring field
+	NotEmpty         bool
+	Lines            bool // may have several lines
 }
 
 func newConstraint(d *ast.Directive) *constraint {
-	args := d.ArgumentMap(nil)
-	bound := func(name string, otherwise float64) float64 {
-		if f, ok := number(args[name]); ok {
-			return f
-		}
-		return otherwise
+	c := &constraint{hint: d.Name == "hint"}
+	text, err := json.Marshal(d.ArgumentMap(nil))
+	if err = errors.Join(err, json.Unmarshal(text, c)); err != nil {
+		panic(fmt.Errorf("reading @%s: %w", d.Name, err)) // the schema is valid
 	}
-
-	c := &constraint{
-		hint:        d.Name == "hint",
-		maxLength:   int(bound("maxLength", 0)),
-		maxDistinct: int(bound("maxDistinctItems", 0)),
-		maxItems:    int(bound("maxItems", 0)),
-		min:         bound("min", math.Inf(-1)),
-		max:         bound("max", math.Inf(1)),
-	}
-
-	format, _ := args["format"].(string)
-	c.format = ConstraintFormat(format)
-	c.notAbove, _ = args["notAbove"].(string)
-	c.notEmpty, _ = args["notEmpty"].(bool)
-	c.lines, _ = args["lines"].(bool)
-
 	return c
 }
 
@@ -69,25 +51,25 @@ func newConstraint(d *ast.Directive) *constraint {
 // the string is valid.
 func (c *constraint) text(raw string, formats *Formats) FieldError {
 	s := Trim(raw)
-	if c.format == ConstraintFormatEmail {
+	if c.Format == ConstraintFormatEmail {
 		s = TrimEmail(raw)
 	}
 	forbidden := func(r rune) bool {
 		line := r == '\n' || r == '\r' || r == '\t'
-		return unicode.IsControl(r) && (!c.lines || !line)
+		return unicode.IsControl(r) && (!c.Lines || !line)
 	}
 
 	switch {
 	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, forbidden):
 		message := "must not contain line breaks or other control characters"
-		if c.lines {
+		if c.Lines {
 			message = "must not contain control characters other than line breaks and tabs"
 		}
 		return FieldError{Code: FieldCodeControlCharacters, Message: message}
-	case c.maxLength > 0 && utf8.RuneCountInString(s) > c.maxLength:
-		return TooLong("", c.maxLength)
+	case c.MaxLength > 0 && utf8.RuneCountInString(s) > c.MaxLength:
+		return TooLong("", c.MaxLength)
 	}
-	return formats.check(c.format, s, raw)
+	return formats.check(c.Format, s, raw)
 }
 
 // Trim returns a text without the white space around it. It returns an empty text if
@@ -128,10 +110,10 @@ func unseen(r rune) bool {
 // valid.
 func (c *constraint) number(n float64) FieldError {
 	switch {
-	case n < c.min:
-		return bounded("", FieldCodeBelowMin, "min", c.min, fmt.Sprintf("must be at least %.10g", c.min))
-	case n > c.max:
-		return bounded("", FieldCodeAboveMax, "max", c.max, fmt.Sprintf("must be at most %.10g", c.max))
+	case c.Min != nil && n < *c.Min:
+		return bounded("", FieldCodeBelowMin, "min", *c.Min, fmt.Sprintf("must be at least %.10g", *c.Min))
+	case c.Max != nil && n > *c.Max:
+		return bounded("", FieldCodeAboveMax, "max", *c.Max, fmt.Sprintf("must be at most %.10g", *c.Max))
 	}
 	return FieldError{}
 }
@@ -153,77 +135,42 @@ func (f *Formats) Email(s string) bool {
 // Currency reports whether s is a currency code of ISO 4217.
 func (f *Formats) Currency(s string) bool { return f.validate.Var(s, "iso4217") == nil }
 
+var (
+	slugForm    = regexp.MustCompile(`^[a-z0-9]+(?:[-_][a-z0-9]+)*$`)
+	sessionForm = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+	fiveDigits  = regexp.MustCompile(`(?:\p{Nd}\P{Nd}*){5}`) // telephone numbers are written in many ways
+)
+
 // Slug reports whether s consists of lower-case letters and digits, joined by single - or
 // _, and has at most 64 characters.
-func (f *Formats) Slug(s string) bool {
-	inWord := false
-	for _, r := range s {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			inWord = true
-		case inWord && (r == '-' || r == '_'):
-			inWord = false
-		default:
-			return false
-		}
-	}
-	return inWord && len(s) <= MaxSlugLength
-}
-
-const sessionCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-"
-
-// sessionID reports whether s has 1 to 128 of the sessionCharacters and no others.
-func sessionID(s string) bool {
-	return s != "" && len(s) <= MaxSessionLength && strings.Trim(s, sessionCharacters) == ""
-}
-
-// phone reports whether s has at least 5 digits. Numbers are written in too many ways to
-// require more.
-func phone(s string) bool {
-	digits := 0
-	for _, r := range s {
-		if unicode.IsDigit(r) {
-			digits++
-		}
-	}
-	return digits >= 5
-}
+func (f *Formats) Slug(s string) bool { return len(s) <= MaxSlugLength && slugForm.MatchString(s) }
 
 // check returns the error of a text in the wrong format. Identifiers may not have white
 // space around them.
 func (f *Formats) check(format ConstraintFormat, trimmed, raw string) FieldError {
-	switch {
-	case format == ConstraintFormatEmail && !f.Email(trimmed):
-		return FieldError{
-			Code:    FieldCodeInvalidEmail,
-			Message: "must be an e-mail address such as ana@example.com",
-		}
-
-	case format == ConstraintFormatCurrency && !f.Currency(trimmed):
-		return FieldError{
-			Code:    FieldCodeInvalidCurrency,
-			Message: "must be a currency code in capitals, such as EUR",
-		}
-
-	case format == ConstraintFormatPhone && !phone(trimmed):
-		return FieldError{
-			Code:    FieldCodeInvalidPhone,
-			Message: "must be a telephone number with at least 5 digits",
-		}
-
-	case format == ConstraintFormatSlug && !f.Slug(raw):
-		return FieldError{
-			Code:    FieldCodeNotASlug,
-			Message: "must be lower-case letters, digits and hyphens, such as web-app",
-		}
-
-	case format == ConstraintFormatSessionID && !sessionID(raw):
-		return FieldError{
-			Code:    FieldCodeInvalidSessionID,
-			Message: "must be 1 to 128 letters, digits and the characters . _ : -",
-		}
+	valid := true
+	var e FieldError
+	switch format {
+	case ConstraintFormatEmail:
+		valid = f.Email(trimmed)
+		e.Code, e.Message = FieldCodeInvalidEmail, "must be an e-mail address such as ana@example.com"
+	case ConstraintFormatCurrency:
+		valid = f.Currency(trimmed)
+		e.Code, e.Message = FieldCodeInvalidCurrency, "must be a currency code in capitals, such as EUR"
+	case ConstraintFormatPhone:
+		valid = fiveDigits.MatchString(trimmed)
+		e.Code, e.Message = FieldCodeInvalidPhone, "must be a telephone number with at least 5 digits"
+	case ConstraintFormatSlug:
+		valid = f.Slug(raw)
+		e.Code, e.Message = FieldCodeNotASlug, "must be lower-case letters, digits and hyphens, such as web-app"
+	case ConstraintFormatSessionID:
+		valid = sessionForm.MatchString(raw)
+		e.Code, e.Message = FieldCodeInvalidSessionID, "must be 1 to 128 letters, digits and the characters . _ : -"
 	}
-	return FieldError{}
+	if valid {
+		return FieldError{}
+	}
+	return e
 }
 
 // number returns a JSON or GraphQL number as a finite float.

@@ -185,7 +185,7 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 
 	case typ.NonNull && (value == nil || blank):
 		c.add(Required(""))
-	case blank && con.notEmpty:
+	case blank && con.NotEmpty:
 		c.add(FieldError{Code: FieldCodeEmpty, Message: "must not be empty"})
 
 	case value == nil, blank && (typ.NamedType == "String" || typ.NamedType == "ID"):
@@ -241,8 +241,8 @@ func (c *inputCheck) object(def *ast.Definition, value any) {
 			known--
 		}
 
-		if con != nil && con.notAbove != "" {
-			c.order(f.Name, v, con.notAbove, fields[con.notAbove])
+		if con != nil && con.NotAbove != "" {
+			c.order(f.Name, v, con.NotAbove, fields[con.NotAbove])
 		}
 	}
 
@@ -282,8 +282,8 @@ func (c *inputCheck) list(typ *ast.Type, con *constraint, value any) {
 		return
 	}
 
-	if con != nil && con.maxItems > 0 && len(items) > con.maxItems {
-		c.add(bounded("", FieldCodeTooMany, "max", con.maxItems, fmt.Sprintf("must have at most %d items", con.maxItems)))
+	if con != nil && con.MaxItems > 0 && len(items) > con.MaxItems {
+		c.add(bounded("", FieldCodeTooMany, "max", con.MaxItems, fmt.Sprintf("must have at most %d items", con.MaxItems)))
 		return
 	}
 
@@ -293,14 +293,14 @@ func (c *inputCheck) list(typ *ast.Type, con *constraint, value any) {
 			items[i] = nil
 		}
 
-		if s, ok := item.(string); ok && con != nil && len(distinct) <= con.maxDistinct {
+		if s, ok := item.(string); ok && con != nil && len(distinct) <= con.MaxDistinctItems {
 			distinct[strings.TrimSpace(s)] = true
 		}
 	}
 
-	if con != nil && con.maxDistinct > 0 && len(distinct) > con.maxDistinct {
-		message := fmt.Sprintf("must have at most %d different items", con.maxDistinct)
-		c.add(bounded("", FieldCodeTooMany, "max", con.maxDistinct, message))
+	if con != nil && con.MaxDistinctItems > 0 && len(distinct) > con.MaxDistinctItems {
+		message := fmt.Sprintf("must have at most %d different items", con.MaxDistinctItems)
+		c.add(bounded("", FieldCodeTooMany, "max", con.MaxDistinctItems, message))
 	}
 }
 
@@ -361,7 +361,7 @@ func (c *inputCheck) scalar(name string, con *constraint, value any) {
 	default:
 		object, isObject := value.(map[string]any)
 		list, isList := value.([]any)
-		if con != nil && con.notEmpty && (isObject && len(object) == 0 || isList && len(list) == 0) {
+		if con != nil && con.NotEmpty && (isObject && len(object) == 0 || isList && len(list) == 0) {
 			c.add(FieldError{Code: FieldCodeEmpty, Message: "must not be empty"})
 		}
 	}

@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
-	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"siteapi/schema"
 )
@@ -23,113 +21,41 @@ import (
 // minAnswer is the size up to which any answer is made, in bytes.
 const minAnswer = 8 << 20
 
-// budget bounds the answer of an operation.
-type budget struct {
-	contentSize func() int
-	used        atomic.Int64 // bytes of the root fields so far
-	exceeded    atomic.Bool  // set where introspection lists too much
-}
-
-// limit returns the size of the largest answer: all content at once has to fit.
-func (b *budget) limit() int { return max(minAnswer, b.contentSize()) }
-
-// budgetKey is the statistic of an operation with its budget.
-const budgetKey = "answerBudget"
+// used is the statistic of an operation with the bytes of its root fields so far.
+const used = "answerBytes"
 
 // answerBound bounds the answers of all operations.
 type answerBound struct {
 	contentSize func() int
 	charge      func(ctx context.Context, size, objects int) *schema.Error // nil: nothing is charged
-	present     graphql.ErrorPresenterFunc
 }
 
-// operation gives an operation its budget.
+// operation begins to count the bytes of an operation.
 func (a answerBound) operation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-	op, answer := graphql.GetOperationContext(ctx), &budget{contentSize: a.contentSize}
-	op.Stats.SetExtension(budgetKey, answer)
-
-	run := next(ctx)
-	if !slices.ContainsFunc(schema.Fields(op.Operation.SelectionSet), introspects) {
-		return run
-	}
-	return func(ctx context.Context) *graphql.Response {
-		response := run(ctx)
-		if response == nil || !answer.exceeded.Load() {
-			return response
-		}
-		return &graphql.Response{Errors: gqlerror.List{a.present(ctx, tooLarge(answer.limit()))}}
-	}
-}
-
-// introspects reports whether a root field asks for the schema.
-func introspects(root *ast.Field) bool { return root.Name == "__schema" || root.Name == "__type" }
-
-func tooLarge(limit int) *schema.Error {
-	return &schema.Error{
-		Code: schema.CodeBadUserInput,
-		Message: fmt.Sprintf("The answer would have more than %d bytes. "+
-			"Please ask for fewer fields, or in several requests.", limit),
-	}
-}
-
-// introspected charges a field of introspection, whose values are methods that cannot be
-// measured before: texts by their size, objects by the names of what is asked of them. Beyond
-// the limit values are left out, and the whole answer becomes an error.
-func introspected(ctx context.Context, value any) any {
-	answer, field := budgetOf(ctx), graphql.GetFieldContext(ctx).Field
-	v := reflect.ValueOf(value)
-	number := 1
-	if v.Kind() == reflect.Slice {
-		number = v.Len()
-	}
-
-	size := 0
-	of := []string{field.Definition.Type.Name()}
-	for _, f := range graphql.CollectFields(graphql.GetOperationContext(ctx), field.Selections, of) {
-		size += number * (len(f.Alias) + len(`"":{},`))
-	}
-	switch text := value.(type) {
-	case string:
-		size += textSize(text)
-	case *string:
-		if text != nil {
-			size += textSize(*text)
-		}
-	}
-
-	if answer.used.Add(int64(size)) > int64(answer.limit()) {
-		answer.exceeded.Store(true)
-		return reflect.Zero(v.Type()).Interface()
-	}
-	return value
-}
-
-// budgetOf returns the budget of an operation that an [Executor] runs.
-func budgetOf(ctx context.Context) *budget {
-	b, _ := graphql.GetOperationContext(ctx).Stats.GetExtension(budgetKey).(*budget)
-	return b
+	graphql.GetOperationContext(ctx).Stats.SetExtension(used, &atomic.Int64{})
+	return next(ctx)
 }
 
 // field refuses the value of a root field that would make the answer too large, and
-// charges it by its size. Only root fields have resolvers.
+// charges it by its size. Only root fields have resolvers. Introspection has none: what it
+// lists is bounded by the checks of documents.
 func (a answerBound) field(ctx context.Context, next graphql.Resolver) (any, error) {
 	value, err := next(ctx)
 	field := graphql.GetFieldContext(ctx)
-	if err == nil && value != nil && (strings.HasPrefix(field.Object, "__") ||
-		strings.HasPrefix(field.Field.Definition.Type.Name(), "__")) {
-		return introspected(ctx, value), nil
-	}
 	if err != nil || !field.IsResolver {
 		return nullable(field, value), err
 	}
 
-	answer := budgetOf(ctx)
-	limit := answer.limit()
-	m := measure{graphql.GetOperationContext(ctx), limit}
+	op := graphql.GetOperationContext(ctx)
+	limit := max(minAnswer, a.contentSize()) // all content at once has to fit
+	m := measure{op, limit}
 	size := m.size(m.shapeOf(field.Field, reflect.TypeOf(value)), reflect.ValueOf(value))
-
-	if answer.used.Add(int64(size)) > int64(limit) {
-		return nil, tooLarge(limit)
+	if total := op.Stats.GetExtension(used).(*atomic.Int64); total.Add(int64(size)) > int64(limit) {
+		return nil, &schema.Error{
+			Code: schema.CodeBadUserInput,
+			Message: fmt.Sprintf("The answer would have more than %d bytes. "+
+				"Please ask for fewer fields, or in several requests.", limit),
+		}
 	}
 
 	if a.charge != nil {

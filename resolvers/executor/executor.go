@@ -61,11 +61,9 @@ type Options struct {
 type Executor struct {
 	*gqlgen.Executor
 
-	input  *schema.InputChecker
-	guard  *guard
-	charge func(ctx context.Context, field string, n int) *schema.Error
-
-	enterDatabase func(ctx context.Context) *schema.Error
+	options Options
+	input   *schema.InputChecker
+	guard   *guard
 }
 
 // New returns an executor over resolvers.
@@ -74,14 +72,7 @@ func New(o Options) *Executor {
 		o.Documents = graphql.NoCache[*ast.QueryDocument]{}
 	}
 
-	e := &Executor{
-		input:  schema.NewInputChecker(exec.AST()),
-		guard:  newGuard(o),
-		charge: o.Charge,
-
-		enterDatabase: o.EnterDatabase,
-	}
-
+	e := &Executor{options: o, input: schema.NewInputChecker(exec.AST()), guard: newGuard(o)}
 	e.Executor = gqlgen.New(exec.NewExecutableSchema(exec.Config{
 		Schema:     exec.AST(),
 		Resolvers:  o.Resolvers,
@@ -91,11 +82,7 @@ func New(o Options) *Executor {
 	// Introspection is always on here: whether clients may ask for the schema is decided
 	// when their documents are checked.
 	e.Use(extension.Introspection{})
-	bound := answerBound{
-		contentSize: o.ContentSize,
-		charge:      o.ChargeAnswer,
-		present:     presenter{o.Log}.present,
-	}
+	bound := answerBound{o.ContentSize, o.ChargeAnswer}
 	e.AroundOperations(bound.operation)
 	e.AroundFields(bound.field)
 	e.SetQueryCache(newDocuments(o.Operations, o.Documents))
@@ -172,21 +159,21 @@ func (e *Executor) Authorize(ctx context.Context, field *ast.FieldDefinition) er
 func (e *Executor) Admit(
 	ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool,
 ) error {
-	if e.charge != nil {
+	if e.options.Charge != nil {
 		times := map[string]int{}
 		for _, field := range schema.Fields(op.SelectionSet) {
 			times[field.Name]++
 		}
 
 		for _, field := range slices.Sorted(maps.Keys(times)) {
-			if refused := e.charge(ctx, field, times[field]); refused != nil {
+			if refused := e.options.Charge(ctx, field, times[field]); refused != nil {
 				return refused
 			}
 		}
 	}
 
-	if e.enterDatabase != nil && op.Operation != ast.Subscription && needsDatabase(op) {
-		if refused := e.enterDatabase(ctx); refused != nil {
+	if e.options.EnterDatabase != nil && op.Operation != ast.Subscription && needsDatabase(op) {
+		if refused := e.options.EnterDatabase(ctx); refused != nil {
 			return refused
 		}
 	}

@@ -154,6 +154,9 @@ func (d *Documents) check(doc *ast.QueryDocument) (operations []*operation, errs
 			return nil, gqlerror.List{
 				gqlerror.ErrorPosf(op.Position, "Introspection is off. The command `siteapi sdl` prints the schema."),
 			}
+		case op.introspects && aliased(def.SelectionSet):
+			// Each level would multiply what the schema lists.
+			return nil, gqlerror.List{gqlerror.ErrorPosf(op.Position, "Introspection can have no aliases.")}
 		case op.cost > maxCost:
 			return nil, gqlerror.List{
 				gqlerror.ErrorPosf(op.Position, "The operation costs %d; the limit is %d.", op.cost, maxCost),

@@ -71,6 +71,13 @@ func (op *operation) addRoot(field *ast.Field) {
 	op.locales = append(op.locales, locale)
 }
 
+// aliased reports whether a selection has an alias.
+func aliased(set ast.SelectionSet) bool {
+	return slices.ContainsFunc(schema.Fields(set), func(f *ast.Field) bool {
+		return f.Alias != f.Name || aliased(f.SelectionSet)
+	})
+}
+
 func introspects(field *ast.Field) bool { return field.Name == "__schema" || field.Name == "__type" }
 
 // summary describes the operation for the access log. It has the names of trusted
