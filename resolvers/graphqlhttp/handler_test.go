@@ -19,12 +19,6 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"success has no errors key", "", `{ SiteSettings(id: "siteSettings") { contactPhone } }`, phone},
 		{
-			"success as graphql-response",
-			typeGraphQL,
-			`{ SiteSettings(id: "siteSettings") { contactPhone } }`,
-			phone,
-		},
-		{
 			"no such document",
 			"",
 			`{ SiteSettings(id: "other") { contactPhone } }`,
@@ -43,12 +37,6 @@ func TestAnswers(t *testing.T) {
 			`{"data":{"s":null},"errors":[]}`,
 		},
 		{
-			"through a fragment",
-			"",
-			`{ ...F } fragment F on Query { SiteSettings(id: "other") { contactPhone } }`,
-			`{"data":{"SiteSettings":null},"errors":[]}`,
-		},
-		{
 			"one of two is null",
 			"",
 			`{ a: SiteSettings(id: "siteSettings") { contactPhone } ` +
@@ -56,22 +44,10 @@ func TestAnswers(t *testing.T) {
 			`{"data":{"a":{"contactPhone":"+1 555 0100"},"b":null},"errors":[]}`,
 		},
 		{
-			"beside another field",
-			"",
-			`{ cacheStats { success } SiteSettings(id: "other") { contactPhone } }`,
-			`{"data":{"cacheStats":{"success":true},"SiteSettings":null},"errors":[]}`,
-		},
-		{
 			"a null further down is no missing document",
 			"",
 			`{ SiteSettings(id: "siteSettings") { SiteSettings: logo { asset { url } } } }`,
 			`{"data":{"SiteSettings":{"SiteSettings":null}}}`,
-		},
-		{
-			"left out by a directive",
-			"",
-			`{ __typename SiteSettings(id: "other") @skip(if: true) { contactPhone } }`,
-			`{"data":{"__typename":"Query"}}`,
 		},
 	}
 
@@ -142,12 +118,10 @@ func TestRefusals(t *testing.T) {
 	for name, body := range map[string]string{
 		"not JSON":                 `{"query":"{ secret`,
 		"no body":                  ``,
-		"a batch":                  `[` + valid + `,` + valid + `]`,
 		"a name twice":             `{"query":"{ a }","query":"{ __typename }"}`,
 		"query in capitals":        `{"Query":"{ __typename }"}`,
 		"query is a number":        `{"query":7}`,
 		"variables are a list":     `{"query":"{ __typename }","variables":["secret"]}`,
-		"extensions are a string":  `{"query":"{ __typename }","extensions":"secret"}`,
 		"operation name is a list": `{"query":"{ __typename }","operationName":[]}`,
 	} {
 		cases = append(cases, refusal{name: name, body: body, status: 400, code: "BAD_USER_INPUT"})
@@ -160,7 +134,6 @@ func TestRefusals(t *testing.T) {
 		"a GET that can't be read":              "query=%zz",
 		"a GET in invalid UTF-8":                "query=%ff",
 		"a GET with variables that aren't JSON": "query=%7B__typename%7D&variables=secret",
-		"a GET with more after the variables":   "query=%7B__typename%7D&variables=%7B%7D%7B%7D",
 	} {
 		cases = append(cases,
 			refusal{name: name, method: "GET", query: query, status: 400, code: "BAD_USER_INPUT"})
@@ -172,11 +145,7 @@ func TestRefusals(t *testing.T) {
 			"query": `{ SiteSettings(id: "x") { ... @defer { contactPhone } } }`,
 		}),
 		"a document that does not parse": asBody(t, map[string]any{"query": `{`}),
-		"a document without an operation": asBody(t, map[string]any{
-			"query": `fragment F on Query { __typename }`,
-		}),
-		"a comment only":   asBody(t, map[string]any{"query": `# nothing`}),
-		"an unknown field": asBody(t, map[string]any{"query": `{ nothing }`}),
+		"an unknown field":               asBody(t, map[string]any{"query": `{ nothing }`}),
 		"which operation": asBody(t, map[string]any{
 			"query": `query A { __typename } query B { __typename }`,
 		}),
@@ -186,8 +155,7 @@ func TestRefusals(t *testing.T) {
 		"a value of the wrong type": asBody(t, map[string]any{
 			"query": `{ content(documentType: 7) { id } }`,
 		}),
-		"a subscription": asBody(t, map[string]any{"query": `subscription { a }`}),
-		"introspection":  asBody(t, map[string]any{"query": `{ __schema { types { name } } }`}),
+		"introspection": asBody(t, map[string]any{"query": `{ __schema { types { name } } }`}),
 		"a type of the schema": asBody(t, map[string]any{
 			"query": `{ ...F } fragment F on Query { __type(name: "Query") { name } }`,
 		}),
@@ -199,12 +167,10 @@ func TestRefusals(t *testing.T) {
 
 	// A POST with these headers is not read.
 	for name, header := range map[string]http.Header{
-		"a form":                       {"Content-Type": {"application/x-www-form-urlencoded"}},
-		"text":                         {"Content-Type": {"text/plain"}},
-		"no type":                      {"Content-Type": nil},
-		"a type that begins like JSON": {"Content-Type": {"application/jsonp"}},
-		"another charset":              {"Content-Type": {"application/json; charset=utf-16"}},
-		"gzip":                         {"Content-Encoding": {"gzip"}},
+		"a form":          {"Content-Type": {"application/x-www-form-urlencoded"}},
+		"no type":         {"Content-Type": nil},
+		"another charset": {"Content-Type": {"application/json; charset=utf-16"}},
+		"gzip":            {"Content-Encoding": {"gzip"}},
 	} {
 		cases = append(cases,
 			refusal{name: name, header: header, body: valid, status: 415, code: "UNSUPPORTED_MEDIA_TYPE"})

@@ -57,22 +57,14 @@ func TestLargeBodies(t *testing.T) {
 	if got := d.post(t, "", exact); got.status != http.StatusOK {
 		t.Errorf("1 MiB: %d %.200s", got.status, got.body)
 	}
-
-	header := http.Header{"Content-Type": {typeJSON}}
 	for name, body := range map[string]io.Reader{
 		"one byte more":   strings.NewReader(exact + " "),
-		"10 MB":           bytes.NewReader(make([]byte, 10<<20)),
 		"10 MB in chunks": io.MultiReader(bytes.NewReader(make([]byte, 10<<20))),
 	} {
-		start := time.Now()
-		got := d.do(t, http.MethodPost, "", header, body)
-
+		got := d.do(t, http.MethodPost, "", http.Header{"Content-Type": {typeJSON}}, body)
 		if _, code := got.firstError(t); got.status != http.StatusRequestEntityTooLarge ||
 			code != "PAYLOAD_TOO_LARGE" {
 			t.Errorf("%s: %d %.200s", name, got.status, got.body)
-		}
-		if took := time.Since(start); took > 10*time.Second {
-			t.Errorf("%s took %v", name, took)
 		}
 	}
 }

@@ -28,32 +28,28 @@ func parse(raw []byte, get bool) (*request, *schema.Error) {
 		return nil, refused
 	}
 
-	req, ok := &request{}, false
-	for _, text := range []struct {
-		name string
-		to   *string
-	}{
-		{"query", &req.Query},
-		{"operationName", &req.OperationName},
-		{"documentId", &req.documentID},
-	} {
-		if *text.to, ok = members[text.name].(string); !ok && members[text.name] != nil {
-			return nil, badInput(text.name + " must be a string.")
+	wrong := ""
+	text := func(name string) string {
+		value, ok := members[name].(string)
+		if !ok && members[name] != nil {
+			wrong = name + " must be a string."
 		}
+		return value
+	}
+	object := func(name string) map[string]any {
+		value, ok := members[name].(map[string]any)
+		if !ok && members[name] != nil {
+			wrong = name + " must be an object."
+		}
+		return value
 	}
 
-	for _, object := range []struct {
-		name string
-		to   *map[string]any
-	}{
-		{"variables", &req.Variables},
-		{"extensions", &req.Extensions},
-	} {
-		if *object.to, ok = members[object.name].(map[string]any); !ok && members[object.name] != nil {
-			return nil, badInput(object.name + " must be an object.")
-		}
+	req := &request{documentID: text("documentId")}
+	req.Query, req.OperationName = text("query"), text("operationName")
+	req.Variables, req.Extensions = object("variables"), object("extensions")
+	if wrong != "" {
+		return nil, badInput(wrong)
 	}
-
 	if req.Variables == nil {
 		req.Variables = map[string]any{}
 	}

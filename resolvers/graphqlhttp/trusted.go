@@ -1,13 +1,11 @@
 package graphqlhttp
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -70,8 +68,6 @@ func readTrustedFolder(root string) ([]TrustedDocument, error) {
 	return list, err
 }
 
-const apolloFormat = "apollo-persisted-query-manifest"
-
 func readManifest(path string) ([]TrustedDocument, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -79,45 +75,29 @@ func readManifest(path string) ([]TrustedDocument, error) {
 	}
 
 	var list []TrustedDocument
-	if bytes.Contains(data, []byte(apolloFormat)) {
-		var manifest struct {
-			Format     string `json:"format"`
-			Version    int    `json:"version"`
-			Operations []struct {
-				ID   string `json:"id"`
-				Body string `json:"body"`
-				Name string `json:"name"`
-			} `json:"operations"`
-		}
-
-		if err := json.Unmarshal(data, &manifest); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		if manifest.Format != apolloFormat || manifest.Version != 1 {
-			return nil, fmt.Errorf("%s: only version 1 of %s can be read", path, apolloFormat)
-		}
-
-		for _, op := range manifest.Operations {
-			list = append(list, TrustedDocument{
-				IDs:  []string{op.ID},
-				Name: path + ": " + op.Name,
-				Text: op.Body,
-			})
+	var apollo struct {
+		Format     string `json:"format"`
+		Version    int    `json:"version"`
+		Operations []struct {
+			ID   string `json:"id"`
+			Body string `json:"body"`
+			Name string `json:"name"`
+		} `json:"operations"`
+	}
+	if json.Unmarshal(data, &apollo) == nil && apollo.Format == "apollo-persisted-query-manifest" && apollo.Version == 1 {
+		for _, op := range apollo.Operations {
+			list = append(list, TrustedDocument{[]string{op.ID}, path + ": " + op.Name, op.Body})
 		}
 		return list, nil
 	}
 
 	var texts map[string]string
 	if err := json.Unmarshal(data, &texts); err != nil {
-		return nil, fmt.Errorf("%s: neither %s nor an object from id to document: %w",
-			path, apolloFormat, err)
+		return nil, fmt.Errorf("%s: neither version 1 of Apollo's format nor an object from id to document: %w", path, err)
 	}
-
 	for id, text := range texts {
-		list = append(list, TrustedDocument{IDs: []string{id}, Name: path + ": " + id, Text: text})
+		list = append(list, TrustedDocument{[]string{id}, path + ": " + id, text})
 	}
-
-	slices.SortFunc(list, func(a, b TrustedDocument) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
 }
 

@@ -18,17 +18,14 @@ const (
 	// MaxDepth limits the nesting of objects and lists.
 	MaxDepth = 64
 
-	// MaxValues limits the number of values, over all levels.
-	MaxValues = 100_000
-
 	// maxGrowth is how many times its length an input may cost in memory. The allowance,
 	// in bytes, comes on top and is enough for some 600 objects or 4,000 texts.
-	maxGrowth, allowance = 10, 256 << 10
+	maxGrowth, allowance = 10, 400 << 10
 )
 
 // Approximate memory of a value in bytes: its slot and header, and the additional cost of
 // a map.
-const valueCost, objectCost = 64, 352
+const valueCost, objectCost = 100, 320
 
 // problem is an error of an input.
 type problem string
@@ -63,7 +60,6 @@ func Decode(data []byte) (any, error) {
 
 type decoder struct {
 	json   *jsontext.Decoder
-	values int
 	budget int // bytes that may still be spent
 }
 
@@ -73,10 +69,7 @@ func (d *decoder) spend(depth, cost int) error {
 		return problem(fmt.Sprintf("nested deeper than %d levels", MaxDepth))
 	}
 
-	d.values++
-	d.budget -= cost
-
-	if d.values > MaxValues || d.budget < 0 {
+	if d.budget -= cost; d.budget < 0 {
 		return problem("too large: it has too many values")
 	}
 	return nil

@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -155,18 +154,12 @@ func Operation(ctx context.Context, next graphql.OperationHandler) graphql.Respo
 }
 
 // rootField returns the name of an operation's only root field, or "multiple".
-func rootField(op *ast.OperationDefinition) (name string) {
-	for _, field := range schema.Fields(op.SelectionSet) {
-		switch field.Name {
-		case "__typename", name:
-		default:
-			if name != "" {
-				return "multiple"
-			}
-			name = field.Name
-		}
+func rootField(op *ast.OperationDefinition) string {
+	fields := schema.Fields(op.SelectionSet)
+	if len(fields) != 1 {
+		return "multiple"
 	}
-	return cmp.Or(name, "multiple")
+	return fields[0].Name
 }
 
 // Send makes a span of each attempt to deliver a lead, in the trace of the request

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,49 +18,6 @@ func clientAt(ip string) *http.Client {
 	return &http.Client{
 		Timeout:   time.Minute,
 		Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 64},
-	}
-}
-
-// slowBody sends half of a body and waits for the end of the connection.
-func slowBody(address, path string) {
-	c, err := net.Dial("tcp", address)
-	if err != nil {
-		return
-	}
-	defer func() { _ = c.Close() }()
-
-	_, _ = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
-		"Content-Length: 60000\r\n\r\n{\"query\":\"", path)
-	_, _ = io.Copy(io.Discard, c)
-}
-
-// At most 64 requests of one client are in flight.
-func TestRequestsInFlightOfOneClient(t *testing.T) {
-	t.Parallel()
-	r := apptest.Launch(t, t.TempDir(), apptest.DefaultLimits(t)...)
-	address := strings.TrimPrefix(r.Base, "http://")
-
-	var slow sync.WaitGroup
-	defer slow.Wait()
-	for range 64 {
-		slow.Go(func() { slowBody(address, "/graphql") })
-	}
-	defer func() { _ = r.Cmd.Process.Kill() }()
-
-	get := func(ip string) int {
-		resp, err := clientAt(ip).Get(r.Base + "/api/cache/clear")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		return resp.StatusCode
-	}
-
-	apptest.Eventually(t, "the client is refused", func() bool {
-		return get("127.0.0.1") == http.StatusTooManyRequests
-	})
-	if got := get("127.0.0.2"); got != http.StatusOK {
-		t.Errorf("another client gets %d", got)
 	}
 }
 

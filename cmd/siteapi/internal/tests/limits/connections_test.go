@@ -13,11 +13,8 @@ import (
 	"siteapi/cmd/siteapi/internal/apptest"
 )
 
-const (
-	wholeRequest = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
-	halfRequest  = "POST /graphql HTTP/1.1\r\nHost: x\r\n" +
-		"Content-Type: application/json\r\nContent-Length: 600\r\n\r\n{"
-)
+const halfRequest = "POST /graphql HTTP/1.1\r\nHost: x\r\n" +
+	"Content-Type: application/json\r\nContent-Length: 600\r\n\r\n{"
 
 func statusOf(c net.Conn) int {
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -27,22 +24,6 @@ func statusOf(c net.Conn) int {
 	_, _ = io.Copy(io.Discard, resp.Body)
 	_ = resp.Body.Close()
 	return resp.StatusCode
-}
-
-// At the limit of connections a new one is closed.
-func TestMaxConnections(t *testing.T) {
-	t.Parallel()
-	r := apptest.Launch(t, t.TempDir(), "MAX_CONNECTIONS=3")
-	http.DefaultClient.CloseIdleConnections()
-
-	for range 3 {
-		apptest.DialAndSend(t, r, halfRequest)
-	}
-	apptest.Eventually(t, "a new connection is closed", func() bool {
-		c := apptest.DialAndSend(t, r, wholeRequest)
-		defer func() { _ = c.Close() }()
-		return statusOf(c) == 0
-	})
 }
 
 // A client that drips its request loses its connection soon after its time is up.

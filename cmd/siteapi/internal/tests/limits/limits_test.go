@@ -1,7 +1,6 @@
 package limits
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 	"sync"
@@ -88,29 +87,4 @@ func TestContractRateLimits(t *testing.T) {
 			t.Error("HEAD is a way around the limit of PDFs")
 		}
 	}
-
-	twice := func() apptest.Response {
-		const document = `mutation($i: SubmitQuoteInput!) { a: submitQuote(input: $i) {success} ` +
-			`b: submitQuote(input: $i) {success} }`
-		return s.Query(document, object{"i": apptest.ValidLead("twice")}, "X-Forwarded-For: 198.51.100.7")
-	}
-
-	// A machine so slow that part of the burst is back meanwhile has less to wait: the next
-	// round begins right after one that took all.
-	for range 5 {
-		answer := twice()
-		for bytes.Contains(answer.Body, []byte("data")) {
-			answer = twice()
-		}
-
-		seconds, _ := strconv.Atoi(answer.Header.Get("Retry-After"))
-		time.Sleep(time.Duration(seconds) * time.Second)
-		if got := twice(); !bytes.Contains(got.Body, []byte("data")) {
-			t.Errorf("two at once, after %d seconds: %d %s", seconds, got.Status, got.Body)
-		}
-		if seconds >= 4 {
-			return
-		}
-	}
-	t.Error("no client is asked to wait until both are possible")
 }
