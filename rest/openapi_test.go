@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -69,8 +68,8 @@ func TestDescriptionIsServed(t *testing.T) {
 	}
 }
 
-// The examples of the description are accepted as requests, and the responses have the
-// form that it shows.
+// The examples of requests in the description are accepted. Those of answers are compared with
+// their schemas by the linter.
 func TestExamplesWork(t *testing.T) {
 	t.Parallel()
 
@@ -94,19 +93,9 @@ func TestExamplesWork(t *testing.T) {
 				rt.Method, target, got.status, got.header, got.body)
 		}
 
-		if rt.Produces != "" {
-			continue
-		}
-
-		if got.header.Get("Content-Type") != "application/json; charset=utf-8" ||
-			got.header.Get("Cache-Control") != "no-store" {
+		if rt.Produces == "" && (got.header.Get("Content-Type") != "application/json; charset=utf-8" ||
+			got.header.Get("Cache-Control") != "no-store") {
 			t.Errorf("%s %s: %v", rt.Method, target, got.header)
-		}
-
-		shown := literal(rt.AnswerExample())
-		if members(t, []byte(shown)) != members(t, []byte(got.body)) {
-			t.Errorf("%s %s: answerExample of %s has other members than the answer of stub_test.go: %s and %s",
-				rt.Method, target, rt.OperationDefinition.Position.Src.Name, shown, got.body)
 		}
 	}
 }
@@ -117,33 +106,6 @@ func (a *API) routes() (list []*Route) {
 		list = append(list, path.Routes...)
 	}
 	return list
-}
-
-// members lists the names in a JSON object and in the objects it contains, and of a list
-// those of its first element. It returns nothing for another value.
-func members(t *testing.T, data []byte) string {
-	t.Helper()
-	var value any
-	if err := json.Unmarshal(data, &value); err != nil {
-		t.Fatal(err)
-	}
-
-	var list func(value any) string
-	list = func(value any) string {
-		if elements, ok := value.([]any); ok {
-			return "[" + list(append(elements, nil)[0]) + "]"
-		}
-		object, _ := value.(map[string]any)
-		var names []string
-
-		for name, below := range object {
-			names = append(names, name+"("+list(below)+")")
-		}
-		slices.Sort(names)
-		return strings.Join(names, " ")
-	}
-
-	return list(value)
 }
 
 // TestREADME checks that the manual names every route with its guard, and every code.

@@ -99,45 +99,28 @@ func TestCheckBounds(t *testing.T) {
 		want                   []string
 	}{
 		{"valid", "", "", nil},
-		{"optional fields null", `"email":"ana@example.com"`,
-			`"email":"ana@example.com","phone":null,"company":null`, nil},
-		{"100 characters of two bytes", `"Ana"`, `"` + long[:200] + `"`, nil},
 		{"101 characters", `"Ana"`, `"` + long + `"`, []string{"contact.firstName: too_long max=100"}},
-		{"blank name", `"Ana"`, `"  \u00a0 "`, []string{"contact.firstName: required"}},
+		{"blank name", `"Ana"`, `"  \u00a0\u200b\u3164\ufe0f\u2800\u00ad "`, []string{"contact.firstName: required"}},
 		{"missing name", `"firstName":"Ana",`, ``, []string{"contact.firstName: required"}},
 		{"null object", `{"projectType":"web-app"}`, `null`, []string{"selections.projectType: required"}},
 		{"object of another type", `{"projectType":"web-app"}`, `"web"`,
-			[]string{"selections: wrong_type type=object"}},
-		{"list for an object", `{"projectType":"web-app"}`, `[]`,
 			[]string{"selections: wrong_type type=object"}},
 		{"number for a string", `"Ana"`, `7`, []string{"contact.firstName: wrong_type type=string"}},
 		{"NUL", `"Ana"`, `"A\u0000na"`, []string{"contact.firstName: control_characters"}},
 		{"half an address", `ana@example.com`, `ana@`, []string{"contact.email: invalid_email"}},
 		{"address with a name", `ana@example.com`, `Ana <ana@example.com>`,
 			[]string{"contact.email: invalid_email"}},
-		{"address in brackets", `ana@example.com`, `<ana@example.com>`,
-			[]string{"contact.email: invalid_email"}},
 		{"invisible in an address", `ana@example.com`, `ana@exa\u200bmple.com`,
-			[]string{"contact.email: invalid_email"}},
-		{"direction in an address", `ana@example.com`, `a\u202ena@example.com`,
 			[]string{"contact.email: invalid_email"}},
 		{"nothing but a filler in a domain", `ana@example.com`, `ana@\u3164.com`,
 			[]string{"contact.email: invalid_email"}},
-		{"host without a dot", `ana@example.com`, `ana@localhost`, []string{"contact.email: invalid_email"}},
 		{"address of 255", `ana@example.com`, strings.Repeat("a", 243) + `@example.com`,
 			[]string{"contact.email: too_long max=254"}},
 		{"four digits", `"lastName"`, `"phone":"12 34","lastName"`, []string{"contact.phone: invalid_phone"}},
 		{"five digits", `"lastName"`, `"phone":"+1 (23) 4-5","lastName"`, nil},
 		{"blanks around a session", `s-1`, ` s-1 `, []string{"sessionId: invalid_session_id"}},
-		{"an unchosen timeline", `"projectType"`, `"timeline":"","complexity":"","projectType"`, nil},
-		{"empty phone", `"lastName"`, `"phone":"","lastName"`, nil},
-		{"33 digits", `"lastName"`, `"phone":"` + strings.Repeat("1", 33) + `","lastName"`,
-			[]string{"contact.phone: too_long max=32"}},
-		{"capital slug", `web-app`, `Web-App`, []string{"selections.projectType: not_a_slug"}},
 		{"double dash", `web-app`, `web--app`, []string{"selections.projectType: not_a_slug"}},
 		{"empty slug", `web-app`, ``, []string{"selections.projectType: required"}},
-		{"slug of 65", `web-app`, strings.Repeat("a", 65),
-			[]string{"selections.projectType: too_long max=64"}},
 		{"50 features", `"projectType":"web-app"`,
 			features(50, func(i int) string { return "f" + strings.Repeat("a", i) }), nil},
 		{"51 features", `"projectType":"web-app"`,
@@ -148,19 +131,15 @@ func TestCheckBounds(t *testing.T) {
 		{"two bad features", `"projectType":"web-app"`,
 			`"projectType":"web-app","features":["ok","Not OK",null]`,
 			[]string{"selections.features[1]: not_a_slug", "selections.features[2]: required"}},
-		{"one for a list", `"projectType":"web-app"`, `"projectType":"web-app","features":"blog"`, nil},
 		{"a bad one for a list", `"projectType":"web-app"`,
 			`"projectType":"web-app","features":"Not A Slug"`, []string{"selections.features: not_a_slug"}},
 		{"negative", `"min":1`, `"min":-0.01`, []string{"estimate.min: below_min min=0"}},
 		{"too much", `"max":2`, `"max":1000000000.01`, []string{"estimate.max: above_max max=1e+09"}},
-		{"bounds of amounts", `"min":1,"max":2`, `"min":0,"max":1e9`, nil},
 		{"min above max", `"min":1`, `"min":3`, []string{`estimate.min: above_field field=max`}},
 		{"amount as text", `"min":1`, `"min":"1"`, []string{"estimate.min: wrong_type type=number"}},
-		{"small currency", `EUR`, `eur`, []string{"estimate.currency: invalid_currency"}},
 		{"no currency", `EUR`, `EUX`, []string{"estimate.currency: invalid_currency"}},
 		{"other locale", `"sessionId"`, `"locale":"xx","sessionId"`, []string{unknownLocale}},
 		{"session of 129", `s-1`, strings.Repeat("s", 129), []string{"sessionId: invalid_session_id"}},
-		{"session with a space", `s-1`, `s 1`, []string{"sessionId: invalid_session_id"}},
 		{"unknown fields", `"sessionId"`, `"b":1,"a":2,"sessionId"`,
 			[]string{"a: unknown_field", "b: unknown_field"}},
 	}
@@ -221,12 +200,6 @@ func TestCheckReportsEverythingAtOnce(t *testing.T) {
 	if got := check(t, literal, ""); !slices.Equal(got, want) {
 		t.Errorf("literals: got %q\nwant %q", got, want)
 	}
-
-	inFragment := `mutation { ...f } fragment f on Mutation { submitQuote(input: {` +
-		`contact: {lastName: 5}, estimate: {min: -1, currency: "X"}}) { success } }`
-	if got := check(t, inFragment, ""); !slices.Equal(got, want) {
-		t.Errorf("in a fragment: got %q\nwant %q", got, want)
-	}
 }
 
 func TestCheckArguments(t *testing.T) {
@@ -265,40 +238,22 @@ func TestCheckArguments(t *testing.T) {
 		{"a hint with an unknown field",
 			`mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }`,
 			`{"i":{"sessionId":"s","formData":{"phone":"1"}}}`, []string{"formData.phone: unknown_field"}},
-		{"plain argument", `query($id: ID!) { quotePdf(id: $id) { size } }`, `{"id":""}`,
-			[]string{"id: required"}},
-		{"numeric id", `query($id: ID!) { quotePdf(id: $id) { size } }`, `{"id":7}`, nil},
 		{"default of a variable",
 			`query($l: Locale! = es) { content(documentType: "x", locale: $l) { id } }`, ``, nil},
-		{"default of an argument", `{ content(documentType: "x") { id } }`, ``, nil},
-		{"bad literal enum", `{ content(documentType: "x", locale: xx) { id } }`, ``,
-			[]string{unknownLocale}},
-		{"nested variable", `mutation($s: String!) { trackQuote(input: {sessionId: $s}) { success } }`,
-			`{"s":"a b"}`, []string{"sessionId: invalid_session_id"}},
 		{"long pattern", `mutation($p: String) { clearCache(pattern: $p) { success } }`,
 			`{"p":"` + strings.Repeat("x", 257) + `"}`, []string{"pattern: too_long max=256"}},
-		{"boolean as text", `mutation($a: Boolean) { clearCache(all: $a) { success } }`, `{"a":"true"}`,
-			[]string{"all: wrong_type type=boolean"}},
 		{"whole number with a point", `query($n: Int) { leads(first: $n) { pageInfo { hasNextPage } } }`,
 			`{"n":5.0}`, []string{"first: wrong_type type=integer"}},
 		{"no time", `query($s: DateTime) { leads(since: $s, first: 0) { pageInfo { hasNextPage } } }`,
 			`{"s":"2026-13-01T00:00:00Z"}`, []string{"first: below_min min=1", "since: unreadable"}},
-		{"time", `{ leads(since: "2026-05-01T09:30:00.5+02:00") { pageInfo { hasNextPage } } }`, ``, nil},
 		{"empty payload", `mutation($p: JSON!) { receiveCmsWebhook(payload: $p) { success } }`, `{"p":{}}`,
 			[]string{"payload: empty"}},
-		{"any JSON payload", `mutation($p: JSON!) { receiveCmsWebhook(payload: $p) { success } }`,
-			`{"p":{"a":[1,null]}}`, nil},
 		{"a variable out of all range", submit, submission(`"max":2`, `"max":1e999`),
 			[]string{"estimate.max: unreadable"}},
 		{"null for a default",
 			`mutation($d: Boolean) { eraseLeads(email: "a@b.co", dryRun: $d) { complete } }`, `{"d":null}`,
 			[]string{"dryRun: required"}},
-		{"null enum", `query($l: Locale = null) { content(documentType: "x", locale: $l) { id } }`, ``,
-			[]string{"locale: required"}},
 		{"literal null", `{ content(documentType: "x", locale: null) { id } }`, ``,
-			[]string{"locale: required"}},
-		{"left out", `query($l: Locale) { content(documentType: "x", locale: $l) { id } }`, ``, nil},
-		{"missing enum", `query($l: Locale!) { content(documentType: "x", locale: $l) { id } }`, ``,
 			[]string{"locale: required"}},
 		{"a variable that is left out",
 			`query($l: Locale! = es) { content(documentType: "x", locale: $l) { id } }`, `{}`, nil},
@@ -323,15 +278,6 @@ func TestAtMostTwentyFieldsAreReported(t *testing.T) {
 	document := `mutation($f: [String!]) { a:` + alias + `b:` + alias + `c:` + alias + `d:` + alias + `}`
 
 	if got := check(t, document, `{"f":`+list+`}`); len(got) != schema.MaxFieldErrors {
-		t.Errorf("%d fields are reported", len(got))
-	}
-
-	unknown := `{"input":{"x":1`
-	for i := range 1000 {
-		unknown += fmt.Sprintf(`,"f%d":1`, i)
-	}
-
-	if got := check(t, submit, unknown+`}}`); len(got) != schema.MaxFieldErrors {
 		t.Errorf("%d fields are reported", len(got))
 	}
 }

@@ -1,13 +1,11 @@
 package schema_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"siteapi/schema"
 	"siteapi/schema/exec"
 )
 
@@ -53,21 +51,5 @@ func TestEverythingIsDescribed(t *testing.T) {
 
 		want(d.Description, "@"+d.Name)
 		args(d.Arguments, "@"+d.Name)
-	}
-}
-
-func TestBase64(t *testing.T) {
-	t.Parallel()
-
-	var out strings.Builder
-	schema.MarshalBase64([]byte("ș\x00\xff")).MarshalGQL(&out)
-
-	var back []byte // encoding/json decodes base64 into it
-	if err := json.Unmarshal([]byte(out.String()), &back); err != nil || string(back) != "ș\x00\xff" {
-		t.Errorf("came back as %q, %v", back, err)
-	}
-
-	if _, err := schema.UnmarshalBase64("YQ=="); err == nil {
-		t.Error("it was taken as an input")
 	}
 }

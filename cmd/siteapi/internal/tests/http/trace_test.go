@@ -133,18 +133,3 @@ func TestTraceOfALead(t *testing.T) {
 		t.Errorf("no line has %s:\n%s", traced, s.Log.String())
 	}
 }
-
-// Without a collector no spans are made.
-func TestTracesOff(t *testing.T) {
-	t.Parallel()
-	s := apptest.Start(t, map[string]string{
-		"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1",
-		"OTEL_SDK_DISABLED":           "True",
-	}, apptest.Quick)
-
-	got := s.Through("REST", "submitQuote", object{"input": apptest.ValidLead("off")}, traceparent)
-	stored, err := s.App.Data.Quotes.Lead(t.Context(), got.Data["submissionId"].(string))
-	if err != nil || stored.Trace != "" || strings.Contains(s.Log.String(), "trace_id") {
-		t.Errorf("stored with the trace %q, %v:\n%s", stored.Trace, err, s.Log.String())
-	}
-}

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -289,71 +287,4 @@ func TestSubscriptionToOneField(t *testing.T) {
 	if log := s.Log.String(); strings.Contains(log, `"level":"error"`) {
 		t.Errorf("errors are logged: %.2000s", log)
 	}
-}
-
-// What cannot be seen is cut around an e-mail address. The limit of
-// mails, erasures and consents take all spellings of an address for one.
-func TestSpellingsOfAnAddress(t *testing.T) {
-	t.Parallel()
-	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
-		s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"}, apptest.Quick)
-		submit := func(session, email string) apptest.Outcome {
-			in := apptest.ValidLead(session)
-			in["contact"].(object)["email"] = email
-			return s.Through(endpoint, "submitQuote", object{"input": in})
-		}
-
-		spellings := []string{"\ufeffana@client.test\u200b\u00a0", `"a\na"@client.test`, "Ana@ｃlient.test"}
-		for i, email := range spellings {
-			got := submit(fmt.Sprint("spelled-", i), email)
-			id, _ := got.Data["submissionId"].(string)
-			if id == "" {
-				t.Fatalf("%q: %s", email, got.Raw)
-			}
-			contact := s.LeadAsOperator(id, "contact { email } sameAddress { reference }")
-			if stored := contact["contact"].(object)["email"]; i == 0 && stored != "ana@client.test" {
-				t.Errorf("%q is stored as %q", email, stored)
-			}
-			if others := contact["sameAddress"].([]any); len(others) != i {
-				t.Errorf("%q: %d other leads of the address, want %d", email, len(others), i)
-			}
-		}
-		apptest.Eventually(t, "the leads are delivered", func() bool {
-			return len(s.Files("crm")) == len(spellings) && len(s.Files("cms")) == len(spellings)
-		})
-
-		out, err := s.Command("leads", "erase", "--email", "ana@client.test", "--yes", "--server", s.Base)
-		if left := len(s.Files("crm")) + len(s.Files("cms")); err != nil || left > 0 {
-			t.Errorf("the erasure leaves %d files: %v %s", left, err, out)
-		}
-	})
-}
-
-// A company in which nothing can be seen is none, and minus zero is zero, at both endpoints.
-func TestUnseenCompanyAndMinusZero(t *testing.T) {
-	t.Parallel()
-	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
-		s := apptest.Start(t, nil)
-		in := apptest.ValidLead("zero")
-		in["contact"].(object)["company"] = "\u3164"
-		in["estimate"].(object)["min"] = json.RawMessage("-0")
-		if got := s.Through(endpoint, "submitQuote", object{"input": in}); got.Data == nil {
-			t.Fatal(got.Raw)
-		}
-
-		apptest.Eventually(t, "the lead is delivered", func() bool {
-			return len(s.Files("crm")) == 1 && len(s.Files("cms")) == 1
-		})
-		for _, folder := range []string{"crm", "cms"} {
-			file, err := os.ReadFile(filepath.Join(s.DataDir, folder, s.Files(folder)[0]))
-			if err != nil {
-				t.Fatal(err)
-			}
-			text := strings.ReplaceAll(string(file), " ", "")
-			if strings.Contains(text, "company") || strings.Contains(text, `:-0`) ||
-				strings.Contains(text, `"-0`) {
-				t.Errorf("delivered to %s: %s", folder, text)
-			}
-		}
-	})
 }
