@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/rs/zerolog"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
@@ -29,33 +28,19 @@ type Secrets struct {
 
 // guard decides which callers may execute a field that the schema marks with @auth.
 type guard struct {
-	tokens         map[schema.TokenKind][]string
-	operators      []schema.OperatorToken // in the order of their tokens
-	signingSecrets []string               // any of them may have signed a webhook; none: no signature is needed
-	now            func() time.Time
-	count          func(event, detail string)
-	log            zerolog.Logger
+	Options
+	tokens map[schema.TokenKind][]string
 }
 
 func newGuard(o Options) *guard {
-	s := o.Secrets
-	admin := make([]string, len(s.Admin))
-	for i, operator := range s.Admin {
-		admin[i] = operator.Token
+	g := &guard{o, map[schema.TokenKind][]string{
+		schema.TokenKindCache:   o.Secrets.Cache,
+		schema.TokenKindWebhook: o.Secrets.Webhook,
+	}}
+	for _, operator := range o.Secrets.Admin {
+		g.tokens[schema.TokenKindAdmin] = append(g.tokens[schema.TokenKindAdmin], operator.Token)
 	}
-
-	return &guard{
-		signingSecrets: s.Signing,
-		operators:      s.Admin,
-		now:            o.Now,
-		count:          o.Count,
-		log:            o.Log,
-		tokens: map[schema.TokenKind][]string{
-			schema.TokenKindCache:   s.Cache,
-			schema.TokenKindWebhook: s.Webhook,
-			schema.TokenKindAdmin:   admin,
-		},
-	}
+	return g
 }
 
 // directive implements @auth.
@@ -116,7 +101,7 @@ func tokenKind(field *ast.FieldDefinition) (kind schema.TokenKind, guarded bool)
 // webhook must also be signed.
 func (g *guard) authorize(caller schema.Caller, kind schema.TokenKind) (schema.Operator, error) {
 	operator, err := g.checkToken(caller, kind)
-	if err == nil && kind == schema.TokenKindWebhook && len(g.signingSecrets) > 0 {
+	if err == nil && kind == schema.TokenKindWebhook && len(g.Secrets.Signing) > 0 {
 		err = g.verify(caller.Header.Get("Sanity-Webhook-Signature"), caller.Body)
 	}
 	return operator, err
@@ -132,7 +117,7 @@ func (g *guard) checkToken(caller schema.Caller, kind schema.TokenKind) (schema.
 	operator := caller.Operator // has no role without a session
 	if kind == schema.TokenKindAdmin {
 		if allowed {
-			operator = g.operators[match].Operator
+			operator = g.Secrets.Admin[match].Operator
 		}
 		allowed = caller.Operators && operator.Role != ""
 	}
@@ -152,9 +137,9 @@ func (g *guard) refused(kind schema.TokenKind, reason string) {
 	if kind != schema.TokenKindWebhook {
 		return
 	}
-	g.log.Warn().Str("reason", reason).Msg("a webhook of the CMS was refused")
-	if g.count != nil {
-		g.count("webhook", "refused_"+reason)
+	g.Log.Warn().Str("reason", reason).Msg("a webhook of the CMS was refused")
+	if g.Count != nil {
+		g.Count("webhook", "refused_"+reason)
 	}
 }
 
@@ -180,7 +165,7 @@ func (g *guard) verify(header string, body []byte) error {
 	ms, _ := strconv.ParseInt(m[1], 10, 64) // at most 15 digits
 	got, err := base64.RawURLEncoding.DecodeString(m[2])
 	valid := false
-	for _, secret := range g.signingSecrets {
+	for _, secret := range g.Secrets.Signing {
 		valid = err == nil && hmac.Equal(got, sign(secret, m[1], body)) || valid
 	}
 	if !valid {
@@ -188,7 +173,7 @@ func (g *guard) verify(header string, body []byte) error {
 		return refused
 	}
 
-	if age := g.now().Sub(time.UnixMilli(ms)); age.Abs() > signatureTolerance {
+	if age := g.Now().Sub(time.UnixMilli(ms)); age.Abs() > signatureTolerance {
 		refused.Message = "The webhook signature is more than five minutes old or from the future: " +
 			"check the clocks."
 		g.refused(schema.TokenKindWebhook, "clock")

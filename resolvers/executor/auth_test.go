@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 )
 
 // TestSignature covers the form and the time limits of a signature. Signed bodies are
@@ -38,7 +40,11 @@ func TestSignature(t *testing.T) {
 		{"further ahead", signed("s3cret", ago(-5*time.Minute-time.Millisecond)), false},
 	}
 
-	g := &guard{signingSecrets: []string{"s3cret"}, now: func() time.Time { return at }}
+	g := &guard{Options: Options{
+		Log:     zerolog.Nop(),
+		Now:     func() time.Time { return at },
+		Secrets: Secrets{Signing: []string{"s3cret"}},
+	}}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -5,8 +5,6 @@ package executor
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -61,9 +59,8 @@ type Options struct {
 type Executor struct {
 	*gqlgen.Executor
 
-	options Options
-	input   *schema.InputChecker
-	guard   *guard
+	input *schema.InputChecker
+	guard *guard // with the options
 }
 
 // New returns an executor over resolvers.
@@ -72,7 +69,7 @@ func New(o Options) *Executor {
 		o.Documents = graphql.NoCache[*ast.QueryDocument]{}
 	}
 
-	e := &Executor{options: o, input: schema.NewInputChecker(exec.AST()), guard: newGuard(o)}
+	e := &Executor{input: schema.NewInputChecker(exec.AST()), guard: newGuard(o)}
 	e.Executor = gqlgen.New(exec.NewExecutableSchema(exec.Config{
 		Schema:     exec.AST(),
 		Resolvers:  o.Resolvers,
@@ -159,21 +156,21 @@ func (e *Executor) Authorize(ctx context.Context, field *ast.FieldDefinition) er
 func (e *Executor) Admit(
 	ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool,
 ) error {
-	if e.options.Charge != nil {
+	if e.guard.Charge != nil {
 		times := map[string]int{}
 		for _, field := range schema.Fields(op.SelectionSet) {
 			times[field.Name]++
 		}
 
-		for _, field := range slices.Sorted(maps.Keys(times)) {
-			if refused := e.options.Charge(ctx, field, times[field]); refused != nil {
+		for field, n := range times {
+			if refused := e.guard.Charge(ctx, field, n); refused != nil {
 				return refused
 			}
 		}
 	}
 
-	if e.options.EnterDatabase != nil && op.Operation != ast.Subscription && needsDatabase(op) {
-		if refused := e.options.EnterDatabase(ctx); refused != nil {
+	if e.guard.EnterDatabase != nil && op.Operation != ast.Subscription && needsDatabase(op) {
+		if refused := e.guard.EnterDatabase(ctx); refused != nil {
 			return refused
 		}
 	}

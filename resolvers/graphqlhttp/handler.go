@@ -49,21 +49,12 @@ type Options struct {
 // Handler is the GraphQL endpoint, at any path. It finds the caller and the recorder in
 // the context of a request.
 type Handler struct {
-	exec        *executor.Executor
-	documents   *Documents
-	responses   *responseCache
-	beginStream func(r *http.Request) (ctx context.Context, end func(), refused *schema.Error)
+	Options
+	responses *responseCache
 }
 
 // New returns a handler.
-func New(o Options) *Handler {
-	return &Handler{
-		exec:        o.Executor,
-		documents:   o.Documents,
-		responses:   newResponseCache(o),
-		beginStream: o.BeginStream,
-	}
-}
+func New(o Options) *Handler { return &Handler{o, newResponseCache(o)} }
 
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -158,7 +149,7 @@ func (h *Handler) serve(x exchange, raw []byte, key responseKey) {
 func (h *Handler) run(
 	ctx context.Context, m mediaType, op *operation, opCtx *graphql.OperationContext,
 ) (*graphql.Response, *cachedResponse) {
-	next, ctx := h.exec.DispatchOperation(ctx, opCtx)
+	next, ctx := h.Executor.DispatchOperation(ctx, opCtx)
 	result := next(ctx)
 	preview := schema.CallerFrom(ctx).Preview != ""
 	if result == nil || len(result.Errors) > 0 || !op.cacheable || preview {
@@ -175,11 +166,11 @@ func (h *Handler) run(
 // prepare finds the operation of a request in its document, which it registers if it came with
 // a hash.
 func (h *Handler) prepare(req *request, recorder schema.Recorder) (*operation, gqlerror.List) {
-	hash, refused := h.documents.resolve(req)
+	hash, refused := h.Documents.resolve(req)
 	if refused != nil {
 		return nil, gqlerror.List{gqlerror.Wrap(refused)}
 	}
-	operations, errs := h.documents.load(req.Query)
+	operations, errs := h.Documents.load(req.Query)
 	if len(errs) > 0 {
 		return nil, errs
 	}
@@ -190,7 +181,7 @@ func (h *Handler) prepare(req *request, recorder schema.Recorder) (*operation, g
 		}
 		recorder.Operation(op.summary())
 		if hash != "" && len(op.wrong) == 0 {
-			h.documents.registered.Set(hash, req.Query)
+			h.Documents.registered.Set(hash, req.Query)
 		}
 		return op, nil
 	}
@@ -201,17 +192,17 @@ func (h *Handler) prepare(req *request, recorder schema.Recorder) (*operation, g
 func (h *Handler) admit(
 	ctx context.Context, req *request, op *operation,
 ) (*graphql.OperationContext, gqlerror.List) {
-	if refused := h.exec.Admit(ctx, op.OperationDefinition, req.Variables, false); refused != nil {
+	if refused := h.Executor.Admit(ctx, op.OperationDefinition, req.Variables, false); refused != nil {
 		return nil, gqlerror.List{gqlerror.Wrap(refused)}
 	}
 	if len(op.wrong) > 0 {
 		return nil, op.wrong
 	}
-	return h.exec.CreateOperationContext(ctx, &req.RawParams)
+	return h.Executor.CreateOperationContext(ctx, &req.RawParams)
 }
 
 // fail answers with errors that kept an operation from running.
 func (h *Handler) fail(x exchange, errs gqlerror.List) {
 	ctx := graphql.WithOperationContext(x.r.Context(), &graphql.OperationContext{})
-	x.refused(h.exec.DispatchError(graphql.StartOperationTrace(ctx), shorten(errs)).Errors)
+	x.refused(h.Executor.DispatchError(graphql.StartOperationTrace(ctx), shorten(errs)).Errors)
 }

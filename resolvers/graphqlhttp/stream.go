@@ -30,7 +30,7 @@ func (h *Handler) stream(x exchange, req *request, op *operation) {
 		x.notAcceptable("A subscription is answered as " + typeEvents + ".")
 		return
 	}
-	ctx, end, refused := h.beginStream(x.r)
+	ctx, end, refused := h.BeginStream(x.r)
 	if refused != nil {
 		x.error(refused.Code.Status(), refused)
 		return
@@ -48,7 +48,7 @@ func (h *Handler) stream(x exchange, req *request, op *operation) {
 		return
 	}
 
-	next, ctx := h.exec.DispatchOperation(ctx, opCtx)
+	next, ctx := h.Executor.DispatchOperation(ctx, opCtx)
 	first := next(ctx)
 	switch {
 	case first == nil: // it ended at once
