@@ -3,7 +3,7 @@ package rest
 import (
 	"bytes"
 	"cmp"
-	_ "embed" // for descriptionTemplate
+	_ "embed"
 	stdjson "encoding/json"
 	"strconv"
 	"strings"

@@ -134,7 +134,8 @@ func (rt *Route) checkExamples() error {
 		return rt.Errorf(rt.Rest.Position, "the route has variables but no example: add @rest(example: {…})")
 	}
 	if rt.Produces == "" && rt.Rest.Arguments.ForName("answerExample") == nil {
-		return rt.Errorf(rt.Rest.Position, "the route has no example of its answer: add @rest(answerExample: {…})")
+		return rt.Errorf(rt.Rest.Position,
+			"the route has no example of its answer: add @rest(answerExample: {…})")
 	}
 	return nil
 }

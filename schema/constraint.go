@@ -150,6 +150,7 @@ func (f *Formats) Slug(s string) bool { return len(s) <= MaxSlugLength && slugFo
 func (f *Formats) check(format ConstraintFormat, trimmed, raw string) FieldError {
 	valid := true
 	var e FieldError
+
 	switch format {
 	case ConstraintFormatEmail:
 		valid = f.Email(trimmed)
@@ -167,6 +168,7 @@ func (f *Formats) check(format ConstraintFormat, trimmed, raw string) FieldError
 		valid = sessionForm.MatchString(raw)
 		e.Code, e.Message = FieldCodeInvalidSessionID, "must be 1 to 128 letters, digits and the characters . _ : -"
 	}
+
 	if valid {
 		return FieldError{}
 	}

@@ -283,7 +283,8 @@ func (c *inputCheck) list(typ *ast.Type, con *constraint, value any) {
 	}
 
 	if con != nil && con.MaxItems > 0 && len(items) > con.MaxItems {
-		c.add(bounded("", FieldCodeTooMany, "max", con.MaxItems, fmt.Sprintf("must have at most %d items", con.MaxItems)))
+		message := fmt.Sprintf("must have at most %d items", con.MaxItems)
+		c.add(bounded("", FieldCodeTooMany, "max", con.MaxItems, message))
 		return
 	}
 

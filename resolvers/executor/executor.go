@@ -60,7 +60,7 @@ type Executor struct {
 	*gqlgen.Executor
 
 	input *schema.InputChecker
-	guard *guard // with the options
+	guard *guard
 }
 
 // New returns an executor over resolvers.

@@ -18,7 +18,7 @@ const (
 
 // accepted says which answers a client takes.
 type accepted struct {
-	media  mediaType // of answers in JSON, and of errors
+	media  mediaType // the media type of answers in JSON, and of errors
 	json   bool      // the client takes answers in JSON
 	events bool      // the client takes streams of events
 }

@@ -84,7 +84,8 @@ func readManifest(path string) ([]TrustedDocument, error) {
 			Name string `json:"name"`
 		} `json:"operations"`
 	}
-	if json.Unmarshal(data, &apollo) == nil && apollo.Format == "apollo-persisted-query-manifest" && apollo.Version == 1 {
+	err = json.Unmarshal(data, &apollo)
+	if err == nil && apollo.Format == "apollo-persisted-query-manifest" && apollo.Version == 1 {
 		for _, op := range apollo.Operations {
 			list = append(list, TrustedDocument{[]string{op.ID}, path + ": " + op.Name, op.Body})
 		}
@@ -93,7 +94,8 @@ func readManifest(path string) ([]TrustedDocument, error) {
 
 	var texts map[string]string
 	if err := json.Unmarshal(data, &texts); err != nil {
-		return nil, fmt.Errorf("%s: neither version 1 of Apollo's format nor an object from id to document: %w", path, err)
+		return nil, fmt.Errorf("%s: neither version 1 of Apollo's format nor an object from id to document: %w",
+			path, err)
 	}
 	for id, text := range texts {
 		list = append(list, TrustedDocument{[]string{id}, path + ": " + id, text})
