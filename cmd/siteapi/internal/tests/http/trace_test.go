@@ -56,7 +56,7 @@ func (o *otlp) child(t *testing.T, parent, name string) *pb.Span {
 		}
 	}
 	if len(found) != 1 {
-		t.Fatalf("%d spans %s below %s in %v", len(found), name, parent, o.spans)
+		t.Fatalf("%d spans %s below %s", len(found), name, parent)
 	}
 	return found[0]
 }
@@ -112,7 +112,7 @@ func TestTraceOfALead(t *testing.T) {
 	}
 
 	operation := o.child(t, fmt.Sprintf("%x", request.SpanId), "mutation submitQuote")
-	for target, call := range map[string]string{"cms": "POST sanity", "crm": "PATCH hubspot"} {
+	for target, call := range map[string]string{"cms": "POST sanity", "crm": "GET hubspot"} {
 		try := o.child(t, fmt.Sprintf("%x", operation.SpanId), "deliver "+target)
 		made := o.child(t, fmt.Sprintf("%x", try.SpanId), call)
 		if attributeOf(made, "siteapi.operation") == "" || attributeOf(made, "http.response.status_code") == "" {
