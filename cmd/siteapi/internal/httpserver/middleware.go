@@ -42,7 +42,7 @@ func (s *Server) observe(l listener, next http.Handler) http.Handler {
 		caller.Operators = l.operators
 		caller.Local = l.admin && isLocal(r)
 
-		r.Pattern = s.pattern(r)
+		rec.endpoint, r.Pattern = s.endpoint(r)
 		r = r.WithContext(schema.WithRecorder(schema.WithCaller(r.Context(), caller), rec))
 		telemetry.DescribeRequest(r)
 

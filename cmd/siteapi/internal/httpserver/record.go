@@ -27,6 +27,8 @@ type record struct {
 	preview bool // The request has the header of a preview.
 	routine bool // The request is a health check, or a preflight request of a browser.
 
+	endpoint http.Handler // serves the request, if its path has a route
+
 	counted []counted // where the request counts among those in flight
 
 	status int // 0: the response has not begun

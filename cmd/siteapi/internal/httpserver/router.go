@@ -77,19 +77,19 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	s.routes.ServeHTTP(w, r)
+	recordOf(r.Context()).endpoint.ServeHTTP(w, r)
 }
 
-// pattern returns the path of the route that a request means, or "" if there is none. It has
-// no values of variables, which belong in no log. Paths must match exactly: the mux would
-// redirect others to the clean path.
-func (s *Server) pattern(r *http.Request) string {
+// endpoint returns the handler that a request means, and its path, without the values of
+// variables, which belong in no log. The path is empty if there is none. Paths must match
+// exactly: the mux would redirect others to the clean path.
+func (s *Server) endpoint(r *http.Request) (h http.Handler, pattern string) {
 	clean := path.Clean(r.URL.Path)
 	if r.URL.RawPath != "" || clean != r.URL.Path && clean+"/" != r.URL.Path {
-		return ""
+		return nil, ""
 	}
-	_, pattern := s.routes.Handler(r)
-	return strings.TrimSuffix(pattern, "{$}")
+	h, pattern = s.routes.Handler(r)
+	return h, strings.TrimSuffix(pattern, "{$}")
 }
 
 // opensPlayground reports whether a browser opens the GraphQL endpoint of a service that has
