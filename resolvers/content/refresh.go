@@ -2,13 +2,10 @@ package content
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
-	"sync"
 	"time"
 
 	"siteapi/integrations/cache"
-	"siteapi/integrations/cms"
 	"siteapi/schema"
 )
 
@@ -166,36 +163,7 @@ func (c *Service) renew(ctx context.Context, l *localeContent) (changed bool, er
 	return before != nil && before.Revision != now.Revision, nil
 }
 
-const (
-	// WatchNote is the name of the note that says how an instance notices changes, a
-	// [Watched] as JSON.
-	WatchNote = "watch"
-	// WatchNoted is the longest time between two of these notes.
-	WatchNoted = 5 * time.Second
-)
-
-// Watched is how changes of the content were noticed at a time.
-type Watched struct {
-	cms.Watching
-	At time.Time `json:"at"`
-}
-
 // Watch renews the content after each change that the CMS's driver notices, until ctx ends.
 func (c *Service) Watch(ctx context.Context) {
-	var notes sync.WaitGroup
-	notes.Go(func() {
-		for ctx.Err() == nil {
-			note, _ := json.Marshal(Watched{c.Watcher.Watching(), time.Now()})
-			if err := c.Notes.SetNote(ctx, WatchNote, string(note)); err != nil {
-				c.Log.Debug().Err(err).Msg("noting how the CMS is watched")
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(WatchNoted):
-			}
-		}
-	})
-
 	c.Watcher.Watch(ctx, c.types, func() { c.Renew(schema.Locales()) })
-	notes.Wait()
 }

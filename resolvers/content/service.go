@@ -28,7 +28,6 @@ type Options struct {
 	Watcher cms.Watcher // only Watch and FollowDrafts need it
 	Cache   cache.Cache
 
-	Notes store.Notes // only Watch needs it
 	Log   zerolog.Logger
 	Now   func() time.Time
 	Count func(event, detail string) // optional: counts events

@@ -3,7 +3,6 @@ package health
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,7 +26,6 @@ type Dependencies struct {
 	Cache    func(ctx context.Context) (cache.Cache, error) // nil: the cache is in memory
 	CMS      func() (cms.Content, cms.Eraser, error)
 	CRM      func() (crm.Lookup, error) // nil: the CRM is in files
-	Notes    func(ctx context.Context) (store.Notes, error)
 
 	Mail     mail.Sender // nil: no mail server is used
 	Networks func(ctx context.Context) (leads, networks int64, err error)
@@ -39,14 +37,20 @@ type Dependencies struct {
 // Checks returns the checks of the dependencies: each asks one thing, and leaves nothing
 // behind.
 func (d Dependencies) Checks() []Check {
-	const wait = ", and whether this machine reaches the network; leads wait meanwhile and are not lost"
+	const wait = ", and whether this machine reaches the network; leads wait meanwhile and are not lost. " +
+		"Where a quota is used up (429), wait, or have it raised"
+	const source = "see SANITY_PROJECT_ID, SANITY_DATASET, SANITY_API_VERSION and SANITY_API_URL, one of which names " +
+		"what does not exist (404), whether SANITY_TOKEN is valid and has the role Editor (401, 403), " +
+		"and the plan of the project; for CMS_DRIVER=file the owner and mode of the content file and of DATA_DIR" + wait
 
 	return []Check{
 		{
 			"database",
 			d.checkDatabase,
 			"see DATABASE_URL and whether PostgreSQL runs and can be reached; without DATABASE_URL, the owner and " +
-				"mode of DATA_DIR, and whether its disk is full. Do not restore for this: leads would be lost",
+				"mode of DATA_DIR, and whether its disk is full. Do not restore for this: leads would be lost. " +
+				"Only a file that is malformed or no database is replaced: stop the service, keep a copy of DATA_DIR, " +
+				"and run `siteapi restore`; what came after the backup is lost",
 		},
 		{"deliveries", d.checkDeliveries, "see the database"},
 		{"reviews", d.checkReviews, "see the database"},
@@ -56,14 +60,17 @@ func (d Dependencies) Checks() []Check {
 			d.checkCache,
 			"see address, user, password and database in CACHE_URL; the service works without it, slower",
 		},
-		{"cms", d.checkCMS, "see the settings of the CMS" + wait},
-		{"cms leads", d.checkStoring, "see the settings of the CMS" + wait},
+		{"cms", d.checkCMS, source},
+		{"cms leads", d.checkStoring, source},
 		{"content", d.checkContent, "see the CMS"},
 		{"preview", d.checkPreview, "give SANITY_TOKEN the right to read drafts, as the role Editor has it"},
-		{"crm", d.checkCRM, "see the settings of the CRM" + wait},
-		{"outcomes", d.checkOutcomes, "see the database"},
-		{"watch", d.checkWatch, "see the database"},
-		{"webhook", d.checkWebhook, "see the database"},
+		{
+			"crm",
+			d.checkCRM,
+			"see whether HUBSPOT_TOKEN is valid and has the scopes that the driver's manual names (401, 403), " +
+				"HUBSPOT_API_VERSION and HUBSPOT_API_URL, one of which names what does not exist (404, 405, 410), " +
+				"and the plan of the account" + wait,
+		},
 		{"prices", d.checkPrices, "see the CMS"},
 		{
 			"mail",
@@ -234,41 +241,4 @@ func (d Dependencies) checkCRM(ctx context.Context, warn Warn) (string, error) {
 		return "", nil
 	}
 	return "answered", err
-}
-
-// checkWatch reports how changes of the content are noticed, by the latest note of an instance.
-func (d Dependencies) checkWatch(ctx context.Context, warn Warn) (string, error) {
-	const none = "none: changes are noticed by the webhook, or after CONTENT_TTL"
-	notes, err := d.Notes(ctx)
-	if err != nil {
-		return notChecked, nil //nolint:nilerr // the check of the database reports it
-	}
-	note, err := notes.Note(ctx, content.WatchNote)
-	if errors.Is(err, store.ErrNotFound) {
-		return none, nil
-	}
-
-	var now content.Watched
-	if err == nil {
-		err = json.Unmarshal([]byte(note), &now)
-	}
-	if err != nil {
-		return "", fmt.Errorf("reading how an instance watches the CMS: %w", err)
-	}
-	if time.Since(now.At) > 6*content.WatchNoted {
-		return none, nil
-	}
-
-	since := time.Since(now.Since).Round(time.Second)
-	switch {
-	case now.Mode == cms.WatchFile:
-		return "the content file is read when it changes", nil
-	case now.Mode == cms.WatchStream:
-		return fmt.Sprintf("by the event stream of the CMS, for %s", since), nil
-	case now.Mode == cms.WatchAsking && since > time.Minute:
-		warn(fmt.Sprintf("by asking every 30 seconds, for %s: %s", since, now.Reason),
-			"a change takes up to 45 seconds; see whether the CMS can be reached, and whether a proxy between it "+
-				"and this service holds back text/event-stream")
-	}
-	return "connecting to the event stream of the CMS", nil
 }

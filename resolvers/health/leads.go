@@ -3,14 +3,11 @@ package health
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"siteapi/integrations/cms"
-	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
-	"siteapi/resolvers/leads"
 	"siteapi/resolvers/price"
 	"siteapi/schema"
 )
@@ -89,82 +86,25 @@ func (d Dependencies) checkEdge(ctx context.Context, warn Warn) (string, error) 
 	return fmt.Sprintf("%d receivers, none is late", len(backlogs)), err
 }
 
-// checkPrices reads the rules of prices in each locale.
+// checkPrices reads the rules of prices.
 func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error) {
 	source, _, err := d.CMS()
 	if err != nil {
 		return notChecked, nil //nolint:nilerr // the check of the CMS reports it
 	}
-
-	var current *price.Rules
-	var seen []string
-	calculator := false
-	for _, locale := range schema.Locales() {
-		docs, err := source.Fetch(ctx, cms.Query{
-			Types:  []string{cms.OptionType, cms.RulesType},
-			Locale: string(locale),
-		})
-		if err != nil {
-			return notChecked, nil //nolint:nilerr // as above
-		}
-
-		calculator = calculator || slices.ContainsFunc(docs, func(d cms.Document) bool { return d.Type == cms.OptionType })
-		rules, problems := price.Read(docs, string(locale), schema.NewFormats().Currency)
-		for _, problem := range problems {
-			if text := problem.Error(); !slices.Contains(seen, text) {
-				seen = append(seen, text)
-				warn(text, "correct and publish it in the CMS: until then the last usable rules are in force, "+
-					"and an option that can't be used prices nothing")
-			}
-		}
-		if rules != nil {
-			current = rules
-		}
+	locale := string(schema.DefaultLocale)
+	docs, err := source.Fetch(ctx, cms.Query{Types: []string{cms.OptionType, cms.RulesType}, Locale: locale})
+	if err != nil {
+		return notChecked, nil //nolint:nilerr // as above
 	}
 
-	if current == nil && calculator && len(seen) == 0 {
-		warn("the calculator has choices and no rules: the range of a lead is what the client sent, or to be agreed",
-			"publish a document quoteRules, see \"Prices\" in the manual of operations")
+	rules, problems := price.Read(docs, locale, schema.NewFormats().Currency)
+	for _, problem := range problems {
+		warn(problem.Error(), "correct and publish it in the CMS: until then the last usable rules are in force, "+
+			"and an option that can't be used prices nothing")
 	}
-	if current == nil {
+	if rules == nil {
 		return "there are no rules: the range of a lead is what the client sent", nil
 	}
-	return fmt.Sprintf("rules with %d options in %s", len(current.Options), current.Currency), nil
-}
-
-// pullLate is the time after which the CRM should have been asked again.
-const pullLate = 3 * time.Hour
-
-// checkOutcomes reports when the CRM was asked last what became of leads.
-func (d Dependencies) checkOutcomes(ctx context.Context, warn Warn) (string, error) {
-	const none = "the CRM is not asked what became of leads"
-	if d.CRM == nil {
-		return none, nil
-	}
-	contacts, err := d.CRM()
-	if _, asked := contacts.(crm.Outcomes); err != nil || !asked {
-		return none, nil //nolint:nilerr // the check of the CRM reports it
-	}
-
-	notes, err := d.Notes(ctx)
-	if err != nil {
-		return notChecked, nil //nolint:nilerr // the check of the database reports it
-	}
-	known, err := leads.ReadPulled(ctx, notes)
-	if err != nil {
-		return "", err
-	}
-
-	ago := time.Since(known.At).Round(time.Second)
-	switch {
-	case known.Failure != "":
-		warn("asking the CRM what became of leads failed: "+known.Failure,
-			"it is asked again by itself, or now by `siteapi crm pull`; the token needs crm.objects.contacts.read")
-	case known.At.IsZero():
-		return "the CRM was not asked yet what became of leads: it is within a minute of the first lead", nil
-	case ago > pullLate:
-		warn(fmt.Sprintf("the CRM was last asked %s ago what became of leads", ago),
-			"it is asked every hour, by a service that runs; or now by `siteapi crm pull`")
-	}
-	return fmt.Sprintf("asked the CRM %s ago, which set %d outcomes", ago, known.Set), nil
+	return fmt.Sprintf("rules with %d options in %s", len(rules.Options), rules.Currency), nil
 }

@@ -41,7 +41,6 @@ func newContent(
 		CMS:      sys.cms,
 		Watcher:  sys.cms,
 		Cache:    sys.cache,
-		Notes:    sys.data.Tables,
 		Prices:   sys.data.Tables,
 		Changing: sys.data.Queue.ContentChanging,
 
@@ -154,7 +153,6 @@ func newResolver(
 		},
 	}
 
-	webhooks := &health.Webhooks{Notes: sys.data.Tables, Log: log}
 	return &resolvers.Resolver{
 		Quotes:      newQuotes(s, log, m, sys.data, site, limits, mails),
 		PDFs:        pdfs,
@@ -165,12 +163,7 @@ func newResolver(
 		Version:     Version(),
 		Log:         log,
 		Development: s.Environment == config.Development,
-		Count: func(event, detail string) {
-			m.Event(event, detail)
-			if event == "webhook" {
-				webhooks.Note(detail)
-			}
-		},
+		Count:       m.Event,
 	}
 }
 
@@ -224,7 +217,6 @@ func newChecks(
 		Cache:        func(context.Context) (cache.Cache, error) { return sys.cache, nil },
 		CMS:          func() (cms.Content, cms.Eraser, error) { return sys.cms, rules.CMS, nil },
 		CRM:          func() (crm.Lookup, error) { return rules.CRM, nil },
-		Notes:        func(context.Context) (store.Notes, error) { return sys.data.Tables, nil },
 		ContentTypes: s.ContentTypes,
 		Preview:      len(s.PreviewTokens) > 0,
 	}

@@ -135,12 +135,6 @@ func (c *call) dependencies(ctx context.Context) health.Dependencies {
 	d := health.Dependencies{
 		ContentTypes: s.ContentTypes,
 		Preview:      len(s.PreviewTokens) > 0,
-		Notes: func(context.Context) (store.Notes, error) {
-			if err := open(); err != nil {
-				return nil, err
-			}
-			return c.db.Tables, nil
-		},
 		Database: func(context.Context) (store.Quotes, *leads.Service, error) {
 			if err := open(); err != nil {
 				return nil, nil, err

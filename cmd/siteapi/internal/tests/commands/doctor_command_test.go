@@ -13,7 +13,6 @@ import (
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/store/storetest/pgserver"
-	"siteapi/integrations/upstream/faulttest"
 )
 
 // strict returns settings for production in which the doctor finds nothing.
@@ -169,11 +168,8 @@ func TestDoctorOnUpstreams(t *testing.T) {
 	}{
 		{nil, "CONTENT_TYPES=herosection,heroSection", "content", "WARNING", "document of type herosection"},
 		{nil, "SANITY_TOKEN=hush-reader", "cms leads", "FAILED", "role Editor"},
-		{func() { s.Stubs.CMS.Fail(faulttest.Answer(429).Times(-1)) }, "A=b", "cms", "FAILED", "quota"},
-		{nil, "SANITY_DATASET=unknown", "cms", "FAILED", "see SANITY_PROJECT_ID, SANITY_DATASET"},
 		{nil, "HUBSPOT_API_URL=http://127.0.0.1:1", "crm", "FAILED", "are not lost"},
 		{nil, "HUBSPOT_TOKEN=hush-wrong", "crm", "FAILED", "see whether HUBSPOT_TOKEN is valid"},
-		{nil, "HUBSPOT_API_VERSION=2001-01", "crm", "FAILED", "see HUBSPOT_API_VERSION"},
 	} {
 		if tt.fail != nil {
 			tt.fail()
