@@ -47,6 +47,7 @@ type Tables interface {
 	store.Persons
 	store.Audit
 	store.Logins
+	store.Changes
 }
 
 // MailFiles are the mails that a service in development wrote to files. A lead's are found

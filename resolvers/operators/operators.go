@@ -16,14 +16,12 @@ import (
 	"siteapi/resolvers/apierror"
 	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
-	"siteapi/resolvers/live"
 	"siteapi/schema"
 )
 
 // Resolver resolves the fields of operators.
 type Resolver struct {
 	Leads *leads.Service
-	Live  *live.Feed
 	Mails *leadmail.Service
 	Log   zerolog.Logger
 	Now   func() time.Time

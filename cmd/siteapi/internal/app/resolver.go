@@ -25,7 +25,6 @@ import (
 	"siteapi/resolvers/health"
 	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
-	"siteapi/resolvers/live"
 	"siteapi/resolvers/operators"
 	"siteapi/resolvers/quotepdf"
 	"siteapi/resolvers/quotes"
@@ -199,7 +198,6 @@ func newOperators(
 ) *operators.Resolver {
 	return &operators.Resolver{
 		Leads: rules,
-		Live:  &live.Feed{Changes: data.Tables, Log: log},
 		Mails: mails,
 		Log:   log,
 		Now:   time.Now,
