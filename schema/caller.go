@@ -22,14 +22,13 @@ type Caller struct {
 
 	Local bool // The request came to ADMIN_ADDR from the machine itself, through no proxy.
 
-	// Operator is who calls an operator's field: the owner of a session of the inbox, or of
-	// a token. It is empty until one of them was verified.
+	// Operator is who calls an operator's field: the owner of a login at the inbox, or of a
+	// token. It is empty until one of them was verified.
 	Operator Operator
 
-	// Session identifies the session of the inbox that the request belongs to; empty: none.
-	// Renew returns an error once that session has ended, or its operator is another one.
-	Session string
-	Renew   func(ctx context.Context) error
+	// Renew returns an error once the login has ended, or its operator is another one. It is
+	// nil without a login.
+	Renew func(ctx context.Context) error
 
 	// Body is the request body as it was received, for signatures. It is nil until the
 	// endpoint has read it.

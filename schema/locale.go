@@ -1,6 +1,12 @@
 package schema
 
-import "slices"
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/language"
+)
 
 // DefaultLocale is the language for requests that ask for none.
 const DefaultLocale = LocaleEn
@@ -20,6 +26,16 @@ func LocaleOrDefault(name string) Locale {
 		return l
 	}
 	return DefaultLocale
+}
+
+// AcceptedLocale returns the best match for the header Accept-Language, or else the default.
+func AcceptedLocale(h http.Header) Locale {
+	var tags []language.Tag // the first one is the default
+	for _, l := range AllLocale {
+		tags = append(tags, language.Make(string(l)))
+	}
+	_, index := language.MatchStrings(language.NewMatcher(tags), strings.Join(h["Accept-Language"], ","))
+	return AllLocale[index]
 }
 
 // In returns the text in a language, or nil if it has none. A nil string has no text.

@@ -17,7 +17,6 @@ import (
 
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/semaphore"
-	"golang.org/x/text/language"
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/lead"
@@ -58,27 +57,15 @@ type Deps struct {
 type Resolver struct {
 	Deps
 
-	languages language.Matcher    // matches Accept-Language
-	drawing   *semaphore.Weighted // limits how many documents are drawn at a time
+	drawing *semaphore.Weighted // limits how many documents are drawn at a time
 }
 
 // New returns a resolver over its dependencies.
 func New(d Deps) *Resolver {
 	return &Resolver{
-		Deps:      d,
-		languages: newLanguages(),
-		drawing:   semaphore.NewWeighted(int64(2 * runtime.GOMAXPROCS(0))),
+		Deps:    d,
+		drawing: semaphore.NewWeighted(int64(2 * runtime.GOMAXPROCS(0))),
 	}
-}
-
-// newLanguages returns a matcher whose index is that of schema.Locales. It falls back to
-// the first locale, the default.
-func newLanguages() language.Matcher {
-	var tags []language.Tag
-	for _, l := range schema.Locales() {
-		tags = append(tags, language.Make(string(l)))
-	}
-	return language.NewMatcher(tags)
 }
 
 // Lifetimes of rendered documents. A document without its logo is rendered again soon.
@@ -183,9 +170,7 @@ func (r *Resolver) pdfLocale(ctx context.Context, id string, asked *schema.Local
 		return l, nil
 	}
 
-	_, index := language.MatchStrings(r.languages,
-		strings.Join(schema.CallerFrom(ctx).Header["Accept-Language"], ","))
-	return schema.Locales()[index], nil
+	return schema.AcceptedLocale(schema.CallerFrom(ctx).Header), nil
 }
 
 // render returns the document of a lead, rendered once for all concurrent requests.

@@ -180,7 +180,7 @@ func newSignIn(
 		RedirectURL:  s.OIDCRedirectURL,
 		GroupsClaim:  s.OIDCGroupsClaim,
 		Roles:        s.OIDCRoles,
-		Sessions:     sys.data.Tables,
+		Logins:       sys.data.Tables,
 		Now:          time.Now,
 		Limit:        inFlight.EnterSignIn,
 

@@ -8,15 +8,14 @@ import (
 	"testing"
 )
 
-// Browser is a client of the inbox with its cookie and the CSRF token of its session.
+// Browser is a client of the inbox with the cookie of its login.
 type Browser struct {
 	T      *testing.T
 	Base   string
 	Cookie *http.Cookie
-	CSRF   string
 }
 
-// Send sends a request with the cookie and token of the browser, and returns the response
+// Send sends a request with the cookie of the browser, and returns the response
 // and its JSON.
 func (b *Browser) Send(method, path, body string, headers ...string) (*http.Response, map[string]any) {
 	b.T.Helper()
@@ -28,9 +27,6 @@ func (b *Browser) Send(method, path, body string, headers ...string) (*http.Resp
 	req.Header.Set("Content-Type", "application/json")
 	if b.Cookie != nil {
 		req.AddCookie(b.Cookie)
-	}
-	if b.CSRF != "" {
-		req.Header.Set("X-CSRF-Token", b.CSRF)
 	}
 
 	for _, h := range headers {

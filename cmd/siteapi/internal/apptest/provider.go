@@ -182,12 +182,10 @@ func (b *Browser) SignsInAt(path string) (*http.Response, string) {
 	text, _ := io.ReadAll(resp.Body)
 
 	at, _ := url.Parse(b.Base + "/admin")
-	b.Cookie, b.CSRF = nil, ""
+	b.Cookie = nil
 	for _, c := range jar.Cookies(at) {
-		if c.Name == "siteapi_session" {
+		if c.Name == "siteapi_login" {
 			b.Cookie = c
-			_, answer := b.Send("GET", "/admin/session", "")
-			b.CSRF, _ = answer["csrf"].(string)
 		}
 	}
 	return resp, string(text)

@@ -37,7 +37,7 @@ var routeLimits = []limit{ //nolint:gochecknoglobals // a table that never chang
 	{route: "POST /api/cache/clear", field: "clearCache", Rule: rule(60, time.Minute, 30)},
 	{route: "POST /api/cache/invalidate", field: "invalidateCache", Rule: rule(60, time.Minute, 30)},
 	{route: "POST /api/webhooks/cms", field: "receiveCmsWebhook", Rule: rule(25, time.Second, 100)},
-	{route: "POST " + inbox.SessionPath, Rule: rule(10, 15*time.Minute, 10)},
+	{route: "POST " + inbox.LoginPath, Rule: rule(10, 15*time.Minute, 10)},
 	{route: "GET " + inbox.LoginPath, Rule: rule(10, 15*time.Minute, 10)},
 	{route: "GET " + inbox.CallbackPath, Rule: rule(10, 15*time.Minute, 10)},
 	{route: "POST " + GraphQLPath, Rule: rule(50, time.Second, 200), local: true},

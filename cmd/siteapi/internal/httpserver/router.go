@@ -56,7 +56,7 @@ func (s *Server) newRoutes() *http.ServeMux {
 		mux.Handle(mcp.Path, s.MCP)
 	}
 	for _, path := range []string{
-		inbox.Path, inbox.Path + "/", inbox.SessionPath, inbox.GraphQLPath, inbox.LoginPath, inbox.CallbackPath,
+		inbox.Path, inbox.Path + "/", inbox.OperatorPath, inbox.GraphQLPath, inbox.LoginPath, inbox.CallbackPath,
 	} {
 		mux.Handle(path, operators)
 	}

@@ -1,17 +1,14 @@
-// Package inbox serves the operators' page: a session that begins with an operator's
-// token, the page's files, and its GraphQL endpoint, which takes the session in place of
-// the token.
+// Package inbox serves the operators' page: a login that begins with an operator's token or
+// account, the page's files, and its GraphQL endpoint, which takes the login's cookie in
+// place of the token.
 //
-// A session is stored in a cookie only, signed with a digest of the token that it began with.
-// It is valid at every instance until it expires or its token is removed from the
-// settings. Each request also needs the session's CSRF token, which only the page that
-// began it has.
+// The cookie is sent by pages of the same site only, and requests that another page makes are
+// refused by [http.CrossOriginProtection].
 package inbox
 
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -30,61 +27,54 @@ import (
 
 // Paths of the inbox. The files of its page are below Path, too.
 const (
-	Path        = "/admin"
-	SessionPath = Path + "/session"
-	GraphQLPath = Path + "/graphql"
+	Path         = "/admin"
+	LoginPath    = Path + "/login"
+	CallbackPath = Path + "/callback"
+	OperatorPath = Path + "/operator"
+	GraphQLPath  = Path + "/graphql"
 )
 
 const (
-	cookieName  = "siteapi_session"
-	csrfHeader  = "X-CSRF-Token"
-	sessionTime = 12 * time.Hour
-	maxBody     = 4 << 10 // bytes in the body of a request for a session
+	cookieName = "siteapi_login"
+	loginTime  = 12 * time.Hour
+	maxBody    = 4 << 10 // bytes in the body of a login by token
 )
 
 // Options configures the inbox.
 type Options struct {
-	Tokens  []schema.OperatorToken // each token opens sessions of its holder
+	Tokens  []schema.OperatorToken // each token logs its holder in
 	SignIn  *SignIn                // nil: operators have no accounts
 	GraphQL http.Handler           // answers at GraphQLPath
 	Page    http.Handler           // answers GET and HEAD at every other path
 	Now     func() time.Time
 }
 
-type handler struct {
-	Options
-	keys [][]byte // one for each token
-}
+type handler struct{ Options }
 
 // New returns the handler of everything at and below [Path].
 func New(o Options) http.Handler {
-	h := &handler{Options: o}
-	for _, token := range o.Tokens {
-		h.keys = append(h.keys, keyOf(token.Token))
+	h := &handler{o}
+	login := map[string]http.Handler{
+		http.MethodPost:   http.HandlerFunc(h.logIn),
+		http.MethodDelete: http.HandlerFunc(h.logOut),
 	}
 
 	mux := http.NewServeMux()
-	session := map[string]http.Handler{
-		http.MethodPost:   http.HandlerFunc(h.open),
-		http.MethodDelete: h.authenticate(http.HandlerFunc(h.end)),
-	}
 	if o.SignIn != nil {
-		session[http.MethodGet] = http.HandlerFunc(h.describe)
-		mux.Handle(LoginPath, byMethod(map[string]http.Handler{http.MethodGet: http.HandlerFunc(o.SignIn.login)}))
+		login[http.MethodGet] = http.HandlerFunc(o.SignIn.begin)
 		mux.Handle(CallbackPath, byMethod(map[string]http.Handler{http.MethodGet: http.HandlerFunc(o.SignIn.callback)}))
 	}
-	mux.Handle(SessionPath, byMethod(session))
+	mux.Handle(LoginPath, byMethod(login))
+	mux.Handle(OperatorPath, byMethod(map[string]http.Handler{
+		http.MethodGet: h.authenticate(http.HandlerFunc(describe)),
+	}))
 	mux.Handle(GraphQLPath, byMethod(map[string]http.Handler{http.MethodPost: h.authenticate(o.GraphQL)}))
 	mux.Handle("/", byMethod(map[string]http.Handler{http.MethodGet: o.Page, http.MethodHead: o.Page}))
 
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rest.WriteProblem(w, r, &schema.Error{
-			Code:    schema.CodeForbidden,
-			Message: "A page of another site may not do this.",
-		})
+		refuse(w, r, schema.CodeForbidden, "A page of another site may not do this.")
 	}))
-
 	return protection.Handler(mux)
 }
 
@@ -96,10 +86,7 @@ func byMethod(handlers map[string]http.Handler) http.Handler {
 		next := handlers[r.Method]
 		if next == nil {
 			w.Header().Set("Allow", allowed)
-			rest.WriteProblem(w, r, &schema.Error{
-				Code:    schema.CodeMethodNotAllowed,
-				Message: "This path answers to " + allowed + ".",
-			})
+			refuse(w, r, schema.CodeMethodNotAllowed, "This path answers to "+allowed+".")
 			return
 		}
 
@@ -107,50 +94,40 @@ func byMethod(handlers map[string]http.Handler) http.Handler {
 	})
 }
 
-// open starts a session for a valid token.
-func (h *handler) open(w http.ResponseWriter, r *http.Request) {
+func refuse(w http.ResponseWriter, r *http.Request, code schema.Code, message string) {
+	rest.WriteProblem(w, r, &schema.Error{Code: code, Message: message})
+}
+
+// logIn begins a login by a token. It is kept in the cookie alone, signed by the token: it is
+// valid at every instance until it expires or its token is removed from the settings.
+func (h *handler) logIn(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Token string `json:"token"`
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil || json.Unmarshal(body, &in) != nil {
-		rest.WriteProblem(w, r, &schema.Error{
-			Code:    schema.CodeBadUserInput,
-			Message: `The body must be {"token": "…"}.`,
-		})
+		refuse(w, r, schema.CodeBadUserInput, `The body must be {"token": "…"}.`)
 		return
 	}
-
 	if !h.takesTokens(r) {
-		rest.WriteProblem(w, r, &schema.Error{
-			Code:    schema.CodeForbidden,
-			Message: "Sign in with your account. A token is taken at ADMIN_ADDR, on the machine itself, only.",
-		})
+		refuse(w, r, schema.CodeForbidden,
+			"Sign in with your account. A token is taken at ADMIN_ADDR, on the machine itself, only.")
 		return
 	}
 
-	key := keyOf(in.Token)
-	holder := slices.IndexFunc(h.keys, func(k []byte) bool { return hmac.Equal(k, key) })
-	if holder < 0 {
-		rest.WriteProblem(w, r, &schema.Error{
-			Code:    schema.CodeUnauthenticated,
-			Message: "This is not a valid token.",
-		})
+	expires := strconv.FormatInt(h.Now().Add(loginTime).Unix(), 10)
+	login := expires + "." + sign(in.Token, expires)
+	operator, ok := h.holder(login)
+	if !ok {
+		refuse(w, r, schema.CodeUnauthenticated, "This is not a valid token.")
 		return
 	}
 
-	expires := h.Now().Add(sessionTime).UTC().Truncate(time.Second)
-	session := strconv.FormatInt(expires.Unix(), 10) + "." + rand.Text()
-	session += "." + sign(key, "session", session)
-	setCookie(w, r, session, int(sessionTime/time.Second))
-
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(map[string]any{
-		"csrf":      sign(key, "csrf", session),
-		"role":      h.Tokens[holder].Role,
-		"expiresAt": expires,
-	})
+	// A request other than GET has an Origin header, which tells whether the page was opened
+	// over HTTPS.
+	secure := strings.HasPrefix(r.Header.Get("Origin"), "https://")
+	setCookie(w, cookieName, login, loginTime, http.SameSiteStrictMode, secure)
+	writeOperator(w, operator)
 }
 
 // takesTokens reports whether a token opens the inbox: with accounts on the machine itself
@@ -159,141 +136,114 @@ func (h *handler) takesTokens(r *http.Request) bool {
 	return h.SignIn == nil || schema.CallerFrom(r.Context()).Local
 }
 
-// describe tells the page that comes back from signing in the role and the CSRF token of its
-// session, and the operator's own address, if that is known. Pages of other sites can't read it, and are not sent the cookie.
-func (h *handler) describe(w http.ResponseWriter, r *http.Request) {
-	cookie, err := r.Cookie(cookieName)
-	var operator schema.Operator
-	if err == nil {
-		operator, err = h.SignIn.operator(r.Context(), cookie.Value)
-	} else {
-		err = noSession()
-	}
-	if err != nil {
-		writeError(w, r, err)
-		return
-	}
+// describe answers with the operator's role, and the address if it is known.
+func describe(w http.ResponseWriter, r *http.Request) {
+	writeOperator(w, schema.CallerFrom(r.Context()).Operator)
+}
 
+func writeOperator(w http.ResponseWriter, o schema.Operator) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(map[string]any{
-		"csrf":  sign(keyOf(cookie.Value), "csrf", cookie.Value),
-		"role":  operator.Role,
-		"email": operator.Email,
-	})
+	_ = json.NewEncoder(w).Encode(map[string]any{"role": o.Role, "email": o.Email})
 }
 
-func writeError(w http.ResponseWriter, r *http.Request, err error) {
-	rest.WriteProblem(w, r, codedError(err))
-}
-
-func codedError(err error) *schema.Error {
-	if coded, ok := errors.AsType[*schema.Error](err); ok {
-		return coded
-	}
-	return &schema.Error{Code: schema.CodeInternal, Message: "Something went wrong on our side.", Err: err}
-}
-
-// end ends the session, and removes its cookie from the browser.
-func (h *handler) end(w http.ResponseWriter, r *http.Request) {
-	if cookie, err := r.Cookie(cookieName); err == nil && h.SignIn != nil {
-		if _, err := h.SignIn.Sessions.EndLogins(r.Context(), hashOf(cookie.Value)); err != nil {
-			writeError(w, r, unavailable(err))
+// logOut ends a login, and removes its cookie from the browser.
+func (h *handler) logOut(w http.ResponseWriter, r *http.Request) {
+	if h.SignIn != nil {
+		if err := h.SignIn.end(r); err != nil {
+			writeError(w, r, err)
 			return
 		}
 	}
-	setCookie(w, r, "", -1)
+	setCookie(w, cookieName, "", -time.Second, http.SameSiteStrictMode, false)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// authenticate passes on requests with a session and its CSRF token.
+// authenticate passes on requests with a login.
 func (h *handler) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		operator, csrf, err := h.session(r.Context(), r)
-		switch {
-		case err != nil:
+		operator, err := h.operator(r.Context(), r)
+		if err != nil {
 			writeError(w, r, err)
-		case !hmac.Equal([]byte(r.Header.Get(csrfHeader)), []byte(csrf)):
-			rest.WriteProblem(w, r, &schema.Error{
-				Code:    schema.CodeForbidden,
-				Message: "The header " + csrfHeader + " with the session's token is required.",
-			})
-		default:
-			caller := schema.CallerFrom(r.Context())
-			caller.Operator, caller.Session = operator, csrf
-
-			// A stream of events goes on only while its session does, with the same role.
-			caller.Renew = func(ctx context.Context) error {
-				now, _, err := h.session(ctx, r)
-				if err == nil && now != operator {
-					err = noSession()
-				}
-				return err
-			}
-
-			next.ServeHTTP(w, r.WithContext(schema.WithCaller(r.Context(), caller)))
+			return
 		}
+
+		caller := schema.CallerFrom(r.Context())
+		caller.Operator = operator
+		// A stream of events goes on only while its login does, with the same role.
+		caller.Renew = func(ctx context.Context) error {
+			now, err := h.operator(ctx, r)
+			if err == nil && now != operator {
+				err = noLogin()
+			}
+			return err
+		}
+
+		next.ServeHTTP(w, r.WithContext(schema.WithCaller(r.Context(), caller)))
 	})
 }
 
-// session returns whose session the cookie of a request is, and its CSRF token.
-func (h *handler) session(ctx context.Context, r *http.Request) (o schema.Operator, csrf string, err error) {
+// operator returns who is logged in by the cookie of a request.
+func (h *handler) operator(ctx context.Context, r *http.Request) (schema.Operator, error) {
 	cookie, err := r.Cookie(cookieName)
 	if err != nil {
-		return o, "", noSession()
+		return schema.Operator{}, noLogin()
 	}
-	if h.takesTokens(r) {
-		if holder := h.verify(cookie.Value); holder >= 0 {
-			return h.Tokens[holder].Operator, sign(h.keys[holder], "csrf", cookie.Value), nil
+	if operator, ok := h.holder(cookie.Value); ok && h.takesTokens(r) {
+		return operator, nil
+	}
+	if h.SignIn == nil {
+		return schema.Operator{}, noLogin()
+	}
+	return h.SignIn.operator(ctx, cookie.Value)
+}
+
+// holder returns the holder of the token that a login was signed by, unless it has expired.
+func (h *handler) holder(login string) (schema.Operator, bool) {
+	expires, signature, _ := strings.Cut(login, ".")
+	at, err := strconv.ParseInt(expires, 10, 64)
+	if err != nil || h.Now().Unix() >= at {
+		return schema.Operator{}, false
+	}
+
+	for _, token := range h.Tokens {
+		if hmac.Equal([]byte(signature), []byte(sign(token.Token, expires))) {
+			return token.Operator, true
 		}
 	}
-
-	if h.SignIn == nil {
-		return o, "", noSession()
-	}
-	o, err = h.SignIn.operator(ctx, cookie.Value)
-	return o, sign(keyOf(cookie.Value), "csrf", cookie.Value), err
+	return schema.Operator{}, false
 }
 
-// keyOf returns the key that signs the sessions of a token: a digest of the token.
-func keyOf(token string) []byte {
-	key := sha256.Sum256([]byte(token))
-	return key[:]
-}
-
-// verify returns the index of the key with which a session was signed, or -1 if there is none
-// or the session has expired.
-func (h *handler) verify(session string) int {
-	end := strings.LastIndexByte(session, '.')
-	expires, _, _ := strings.Cut(session, ".")
-
-	at, err := strconv.ParseInt(expires, 10, 64)
-	if end < 0 || err != nil || h.Now().Unix() >= at {
-		return -1
-	}
-
-	return slices.IndexFunc(h.keys, func(key []byte) bool {
-		return hmac.Equal([]byte(session[end+1:]), []byte(sign(key, "session", session[:end])))
-	})
-}
-
-// sign returns the message authentication code of a text. It differs for each purpose.
-func sign(key []byte, purpose, text string) string {
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(purpose + "\x00" + text))
+// sign returns the message authentication code of a text by a token.
+func sign(token, text string) string {
+	mac := hmac.New(sha256.New, []byte(token))
+	mac.Write([]byte(text))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// setCookie stores the session in the browser. Requests other than GET have an Origin
-// header, which tells whether the page was opened over HTTPS.
-func setCookie(w http.ResponseWriter, r *http.Request, session string, maxAge int) {
+func writeError(w http.ResponseWriter, r *http.Request, err error) {
+	coded, ok := errors.AsType[*schema.Error](err)
+	if !ok {
+		coded = &schema.Error{Code: schema.CodeInternal, Message: "Something went wrong on our side.", Err: err}
+	}
+	rest.WriteProblem(w, r, coded)
+}
+
+func noLogin() error {
+	return &schema.Error{Code: schema.CodeUnauthenticated, Message: "You are not logged in, or not any more."}
+}
+
+// setCookie stores a cookie of the inbox in the browser. One with a negative life is removed.
+func setCookie(
+	w http.ResponseWriter, name, value string, life time.Duration, site http.SameSite, secure bool,
+) {
 	http.SetCookie(w, &http.Cookie{
-		Name:     cookieName,
-		Value:    session,
+		Name:     name,
+		Value:    value,
 		Path:     Path,
-		MaxAge:   maxAge,
+		MaxAge:   int(life / time.Second),
 		HttpOnly: true,
-		SameSite: http.SameSiteStrictMode,
-		Secure:   strings.HasPrefix(r.Header.Get("Origin"), "https://"),
+		SameSite: site,
+		Secure:   secure,
 	})
 }

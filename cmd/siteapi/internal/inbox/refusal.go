@@ -1,95 +1,51 @@
 package inbox
 
 import (
-	"cmp"
 	"crypto/rand"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html"
+	"html/template"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
-	"golang.org/x/text/language"
+	"golang.org/x/oauth2"
 
+	"siteapi/integrations/upstream"
 	"siteapi/schema"
 )
 
 //go:embed refused.html
 var refusedPage string
 
+// refusedWords are the texts of the page by locale. What went wrong is one of "refused",
+// "no_role" and "unavailable".
+//
 //go:embed refused.json
 var refusedWords []byte
 
-// Reasons why a login fails, as refused.json names them.
-const (
-	reasonCancelled   = "cancelled"
-	reasonElsewhere   = "elsewhere" // it was begun in another browser, or too long ago
-	reasonNoRole      = "no_role"
-	reasonUnconfirmed = "unconfirmed"
-	reasonUnavailable = "unavailable"
-	reasonInternal    = "internal"
-)
+// errNoRole is the error of an account none of whose groups is named in OIDC_ROLES.
+var errNoRole = &schema.Error{Code: schema.CodeForbidden, Message: "No group of the account has a role."}
 
-// refusal is the cause of a failed login, with its reason. As an error it reads like its
-// cause.
-type refusal struct {
-	error
-	reason string
-	claim  string // the claim that has no group with a role
-}
-
-func (r *refusal) Unwrap() error { return r.error }
-
-// refusalWords are the texts of the page in one language.
-type refusalWords struct {
-	Title, Heading, Again, Back, Help string
-	Reasons                           map[string]string // in English they are the messages of the errors
-}
-
-// wordsFor returns the texts in the language that the browser prefers.
-func wordsFor(r *http.Request) (locale schema.Locale, words refusalWords) {
-	locales := schema.Locales()
-	tags := make([]language.Tag, len(locales))
-	for i, l := range locales {
-		tags[i] = language.Make(string(l))
+// refuse shows a person why signing in failed, with a way to try again.
+func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	code, reason := schema.CodeForbidden, "refused"
+	switch {
+	case isUnavailable(err):
+		code, reason = schema.CodeUpstreamUnavailable, "unavailable"
+	case errors.Is(err, errNoRole):
+		reason = "no_role"
 	}
-	_, index := language.MatchStrings(language.NewMatcher(tags), strings.Join(r.Header["Accept-Language"], ","))
+	s.Report(r.Context(), reason, err)
 
-	all := map[schema.Locale]refusalWords{}
-	if err := json.Unmarshal(refusedWords, &all); err != nil {
+	words := map[schema.Locale]map[string]string{}
+	if err := json.Unmarshal(refusedWords, &words); err != nil {
 		panic(err) // the file is part of the program
 	}
-	return locales[index], all[locales[index]]
-}
-
-// reasonFor returns why a login failed.
-func reasonFor(err error) *refusal {
-	if known, ok := errors.AsType[*refusal](err); ok {
-		return known
-	}
-	if isUnavailable(err) {
-		return &refusal{error: err, reason: reasonUnavailable}
-	}
-	return &refusal{error: err, reason: reasonInternal}
-}
-
-// refuse shows a person why a login failed, with a way to try again.
-func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	outcome := "refused"
-	if isUnavailable(err) {
-		outcome = "unavailable"
-	}
-	s.Report(r.Context(), outcome, err)
-
-	coded := codedError(err)
-	locale, words := wordsFor(r)
-	why := reasonFor(err)
-	message := cmp.Or(strings.ReplaceAll(words.Reasons[why.reason], "{{claim}}", why.claim), coded.Message)
-
-	nonce := rand.Text()
+	locale, nonce := schema.AcceptedLocale(r.Header), rand.Text()
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Cache-Control", "no-store")
@@ -97,38 +53,60 @@ func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		"default-src 'none'; style-src 'nonce-"+nonce+"'; base-uri 'none'; frame-ancestors 'none'")
 	header.Set("X-Frame-Options", "DENY")
 	header.Set("Referrer-Policy", "no-referrer")
-	if coded.RetryAfter > 0 {
-		header.Set("Retry-After", strconv.Itoa(int(coded.RetryAfter.Seconds())))
+	if code == schema.CodeUpstreamUnavailable {
+		header.Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
 	}
 
-	w.WriteHeader(coded.Code.Status())
-	_, _ = strings.NewReplacer(
-		"{{nonce}}", nonce,
-		"{{locale}}", string(locale),
-		"{{title}}", words.Title,
-		"{{heading}}", words.Heading,
-		"{{again}}", words.Again,
-		"{{back}}", words.Back,
-		"{{help}}", words.Help,
-		"{{message}}", html.EscapeString(message),
-		"{{requestId}}", html.EscapeString(schema.CallerFrom(r.Context()).RequestID),
-		"{{login}}", LoginPath,
-		"{{inbox}}", Path,
-	).WriteString(w, refusedPage)
+	w.WriteHeader(code.Status())
+	_ = template.Must(template.New("refused").Parse(refusedPage)).Execute(w, map[string]any{
+		"Words":     words[locale],
+		"Message":   strings.ReplaceAll(words[locale][reason], "{{claim}}", s.GroupsClaim),
+		"Locale":    locale,
+		"Nonce":     nonce,
+		"RequestID": schema.CallerFrom(r.Context()).RequestID,
+		"Login":     LoginPath,
+		"Inbox":     Path,
+	})
 }
 
-// providerError returns the error of a login that the provider ended with a code of OAuth 2.
-func providerError(code string) error {
-	err := fmt.Errorf("the provider says %.100q", code)
-	switch code {
-	case "server_error", "temporarily_unavailable":
+// refused is the error of an account that the provider does not confirm.
+func refused(err error) error {
+	return &schema.Error{Code: schema.CodeForbidden, Message: "Signing in was refused.", Err: loggable(err)}
+}
+
+// retryAfter is when a browser may try again while the provider is away.
+const retryAfter = 10 * time.Second
+
+func unavailable(err error) error {
+	return &schema.Error{
+		Code:       schema.CodeUpstreamUnavailable,
+		Message:    "Signing in is not possible at the moment.",
+		RetryAfter: retryAfter,
+		Err:        loggable(err),
+	}
+}
+
+func isUnavailable(err error) bool {
+	coded, ok := errors.AsType[*schema.Error](err)
+	return ok && coded.Code == schema.CodeUpstreamUnavailable
+}
+
+// loggable returns an error with the text of another one as far as it may be logged:
+// providers put e-mail addresses into their errors.
+func loggable(err error) error { return errors.New(upstream.Redact(err.Error())) }
+
+// tokenError tells a provider that denies from one that is away, or limits the rate. What
+// else the provider answered is dropped: it may name the person, or repeat what it was sent.
+func tokenError(err error) error {
+	answer, answered := errors.AsType[*oauth2.RetrieveError](err)
+	if !answered {
 		return unavailable(err)
-	case "access_denied":
-		return &schema.Error{
-			Code:    schema.CodeForbidden,
-			Message: "The login was cancelled, or the provider of your account does not let you in here.",
-			Err:     &refusal{error: err, reason: reasonCancelled},
-		}
+	}
+
+	status := answer.Response.StatusCode
+	err = fmt.Errorf("the provider answered %d with the error %.100q", status, answer.ErrorCode)
+	if status == http.StatusTooManyRequests || status >= http.StatusInternalServerError {
+		return unavailable(err)
 	}
 	return refused(err)
 }

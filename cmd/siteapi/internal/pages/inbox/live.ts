@@ -2,7 +2,7 @@
 // follows it and tells the others: a browser opens few connections to a server that speaks HTTP/1.1.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { LeadEventsDocument, type LeadEventsSubscription } from "../generated/inbox";
-import { graphqlPath, headersOfSession } from "./service";
+import { graphqlPath, headersFor } from "./service";
 
 export type LeadEvent = LeadEventsSubscription["leadEvents"];
 
@@ -109,7 +109,7 @@ async function read(signal: AbortSignal): Promise<number> {
   let timer = setTimeout(() => quiet.abort(), silence);
   const response = await fetch(graphqlPath, {
     method: "POST",
-    headers: headersOfSession("text/event-stream"),
+    headers: headersFor("text/event-stream"),
     body: JSON.stringify({ query: LeadEventsDocument.toString(), variables: { after: position } }),
     signal: AbortSignal.any([signal, quiet.signal]),
   });

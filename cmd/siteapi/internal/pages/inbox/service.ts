@@ -1,10 +1,10 @@
-// The session with the service, and asking its GraphQL endpoint. The token is typed once and never kept here: the
-// service answers it with an HttpOnly cookie and a CSRF token, which sessionStorage keeps for this tab.
+// The login at the service, and asking its GraphQL endpoint. The token is typed once and never kept here: the
+// service answers it with an HttpOnly cookie. What the user may do is kept in sessionStorage, for this tab.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { TypedDocumentString } from "../generated/inbox";
 import { words } from "./words";
 
-const sessionPath = "/admin/session";
+const operatorPath = "/admin/operator";
 export const graphqlPath = "/admin/graphql";
 const loginPath = "/admin/login";
 const placeKey = "siteapi-inbox-place";
@@ -28,7 +28,6 @@ export type Role = "VIEWER" | "SALES" | "ADMIN";
 const roles: Role[] = ["VIEWER", "SALES", "ADMIN"];
 
 interface Session {
-  csrf: string;
   role: Role;
   /** Of the account that signed in, if its provider has verified it. */
   email?: string;
@@ -65,21 +64,21 @@ tabs.onmessage = ({ data }: MessageEvent<Message>) => {
 /** Whether users sign in with an account, at a provider. */
 export const withAccounts = document.getElementById("inbox")?.dataset.signIn === "account";
 
-/** Leaves the page to sign in; silent: without a question, if the provider still knows the user. */
-export function signIn(silent = false) {
+/** Leaves the page to sign in at the provider, which comes back at once if it still knows the user. */
+export function signIn() {
   sessionStorage.setItem(placeKey, location.hash);
-  location.assign(silent ? `${loginPath}?silent=1` : loginPath);
+  location.assign(loginPath);
 }
 
 /** Takes up the session that signing in has started, where the user was before. */
 async function arrive() {
-  const response = await send(sessionPath, { method: "GET" }).catch(() => undefined);
+  const response = await send(operatorPath, { method: "GET" }).catch(() => undefined);
   if (!response?.ok) return;
-  const { csrf, role, email }: Session = await response.json();
+  const { role, email }: Session = await response.json();
   const place = sessionStorage.getItem(placeKey);
   if (place) history.replaceState(null, "", place);
   sessionStorage.removeItem(placeKey);
-  setSession({ csrf, role, ...(email && { email }) });
+  setSession({ role, ...(email && { email }) });
   tabs.postMessage({ session });
 }
 
@@ -101,31 +100,27 @@ export function useSession(): Session | null | undefined {
 
 /** Starts a session with a token. */
 export async function logIn(token: string) {
-  const response = await send(sessionPath, { method: "POST", body: JSON.stringify({ token }) });
+  const response = await send(loginPath, { method: "POST", body: JSON.stringify({ token }) });
   if (response.status === 401) throw new Failure("refused", words.failures.token);
-  const { csrf, role }: Session = await read(response);
+  const { role }: Session = await read(response);
   notice = "";
-  setSession({ csrf, role });
+  setSession({ role });
   tabs.postMessage({ session });
 }
 
 /** Ends the session, in all tabs. */
 export async function logOut() {
-  const ended = send(sessionPath, { method: "DELETE" });
+  const ended = send(loginPath, { method: "DELETE" });
   setSession(null);
   tabs.postMessage({ session: null });
   await ended.catch(() => {}); // it ends by itself later
 }
 
-/** The headers of a request with a JSON body, in the name of the session. */
-export const headersOfSession = (accept: string): Record<string, string> => ({
-  "Content-Type": "application/json",
-  Accept: accept,
-  ...(session && { "X-CSRF-Token": session.csrf }),
-});
+/** The headers of a request with a JSON body. */
+export const headersFor = (accept: string) => ({ "Content-Type": "application/json", Accept: accept });
 
 async function send(path: string, init: RequestInit): Promise<Response> {
-  const headers = headersOfSession("application/json");
+  const headers = headersFor("application/json");
   const signal = AbortSignal.any([AbortSignal.timeout(patience), ...(init.signal ? [init.signal] : [])]);
   try {
     return await fetch(path, { ...init, headers, signal });
@@ -150,7 +145,7 @@ async function read<T>(response: Response): Promise<T> {
     notice = words.failures.session;
     const renew = session && withAccounts;
     setSession(null);
-    if (renew) signIn(true);
+    if (renew) signIn();
     throw new Failure("session", notice);
   }
   if (response.status === 429 || code === "RATE_LIMITED") {

@@ -58,11 +58,11 @@ export async function openSignedIn(t, context, base, hash = "") {
   const login = await go(`${base}/admin/login`);
   const asked = await go(login.headers.get("Location"));
   const ended = await go(asked.headers.get("Location"), { Cookie: login.headers.getSetCookie()[0].split(";")[0] });
-  const session = ended.headers.getSetCookie().find((cookie) => cookie.startsWith("siteapi_session="));
+  const session = ended.headers.getSetCookie().find((cookie) => cookie.startsWith("siteapi_login="));
   assert.ok(session, `signing in: ${ended.status} ${await ended.text()}`);
   const value = session.split(";")[0].split("=")[1];
   await context.clearCookies();
-  await context.addCookies([{ name: "siteapi_session", value, domain: "127.0.0.1", path: "/admin", httpOnly: true }]);
+  await context.addCookies([{ name: "siteapi_login", value, domain: "127.0.0.1", path: "/admin", httpOnly: true }]);
 
   const watched = await watchedPage(context, base);
   t.after(() => watched.page.close());

@@ -2,7 +2,6 @@ package inbox
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,126 +13,92 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 )
 
+// logIn logs in by a token.
 func logIn(b *apptest.Browser, token string, headers ...string) *http.Response {
 	b.T.Helper()
-	body, _ := json.Marshal(map[string]string{"token": token})
-	resp, answer := b.Send("POST", "/admin/session", string(body), headers...)
-	if b.CSRF, _ = answer["csrf"].(string); len(resp.Cookies()) == 1 {
+	body, _ := json.Marshal(object{"token": token})
+	resp, _ := b.Send("POST", "/admin/login", string(body), headers...)
+	if len(resp.Cookies()) == 1 {
 		b.Cookie = resp.Cookies()[0]
 	}
 	return resp
 }
 
-const readLeads = `{"query":"{ leads { edges { node { reference } } } }"}`
-
-// reads returns "OK" if an operator's field answers, or else the error's code.
-func reads(b *apptest.Browser, path string, headers ...string) (code string) {
+// reads returns the code of the error that a field of operators answers, if there is one.
+func reads(b *apptest.Browser, path string, headers ...string) string {
 	b.T.Helper()
-	_, answer := b.Send("POST", path, readLeads, headers...)
-	if data, ok := answer["data"].(map[string]any); ok && data["leads"] != nil {
-		return "OK"
-	}
-	if code, ok := answer["code"].(string); ok {
-		return code
-	}
-
-	var graphQL struct {
-		Errors []struct{ Extensions struct{ Code string } }
-	}
-	raw, _ := json.Marshal(answer)
-	if json.Unmarshal(raw, &graphQL) != nil || len(graphQL.Errors) == 0 {
-		b.T.Fatalf("answers %s", raw)
-	}
-	return graphQL.Errors[0].Extensions.Code
+	code, _ := b.Runs(path, `{ leads { edges { node { reference } } } }`, headers...)
+	return code
 }
 
-func TestInboxSession(t *testing.T) {
-	t.Parallel()
-	admin, dir := apptest.FreeAddress(t), t.TempDir()
-	r := apptest.Launch(t, dir, "ADMIN_ADDR="+admin, "ADMIN_API_TOKEN=first,second")
-	b := &apptest.Browser{T: t, Base: "http://" + admin}
-
-	b.Want("without a session", reads(b, "/admin/graphql"), "UNAUTHENTICATED")
-	b.Want("a bearer token", reads(b, "/graphql", "Authorization: Bearer second"), "OK")
-	b.Want("another token",
-		reads(b, "/graphql", "Authorization: Bearer "+config.DevCacheToken), "UNAUTHENTICATED")
-	b.Want("the public address",
-		reads((&apptest.Browser{T: t, Base: r.Base}), "/graphql", "Authorization: Bearer second"), "UNAUTHENTICATED")
-
-	if resp := logIn(b, "wrong"); resp.StatusCode != http.StatusUnauthorized || b.Cookie != nil {
-		t.Errorf("a wrong token: %d %v", resp.StatusCode, b.Cookie)
+// answers checks the status of a request.
+func answers(b *apptest.Browser, status int, method, path, body string, headers ...string) *http.Response {
+	b.T.Helper()
+	resp, answer := b.Send(method, path, body, headers...)
+	if resp.StatusCode != status {
+		b.T.Errorf("%s %s %s %v: %d %v, want %d", method, path, body, headers, resp.StatusCode, answer, status)
 	}
+	return resp
+}
 
-	for _, body := range []string{`{"token":"second"}garbage`, `{"token":"second"}{}`, `{"token":7}`, `"second"`, ``} {
-		if resp, _ := b.Send("POST", "/admin/session", body); resp.StatusCode != http.StatusBadRequest {
-			t.Errorf("the body %s answers %d", body, resp.StatusCode)
-		}
+func TestLoginByToken(t *testing.T) {
+	t.Parallel()
+	admin := apptest.FreeAddress(t)
+	r := apptest.Launch(t, t.TempDir(), "ADMIN_ADDR="+admin, "ADMIN_API_TOKEN=first,second")
+	b, public := &apptest.Browser{T: t, Base: "http://" + admin}, &apptest.Browser{T: t, Base: r.Base}
+
+	b.Want("without a login", reads(b, "/admin/graphql"), "UNAUTHENTICATED")
+	b.Want("a bearer token", reads(b, "/graphql", "Authorization: Bearer second"), "")
+	b.Want("another token", reads(b, "/graphql", "Authorization: Bearer "+config.DevCacheToken), "UNAUTHENTICATED")
+	b.Want("the public address", reads(public, "/graphql", "Authorization: Bearer second"), "UNAUTHENTICATED")
+	for body, status := range map[string]int{
+		`{"token":"wrong"}`: 401, `{"token":"second"}garbage`: 400, `{"token":7}`: 400, ``: 400,
+	} {
+		answers(b, status, "POST", "/admin/login", body)
 	}
 
 	resp := logIn(b, "second")
-	if c := b.Cookie; resp.StatusCode != http.StatusOK || b.CSRF == "" ||
-		c == nil || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode ||
-		c.Path != "/admin" || c.Secure || c.MaxAge != 12*60*60 || strings.Contains(c.Value, "second") ||
-		resp.Header.Get("Cache-Control") != "no-store" {
+	if c := b.Cookie; c == nil || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/admin" ||
+		c.Secure || c.MaxAge != 12*60*60 || resp.Header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("logging in: %d %+v", resp.StatusCode, b.Cookie)
 	}
-
-	b.Want("with a session", reads(b, "/admin/graphql"), "OK")
-	b.Want("a session is for the inbox alone", reads(b, "/graphql"), "UNAUTHENTICATED")
-
-	thief := &apptest.Browser{T: t, Base: b.Base, Cookie: b.Cookie}
-	b.Want("a stolen cookie", reads(thief, "/admin/graphql"), "FORBIDDEN")
-	if resp, _ := thief.Send("POST", "/admin/graphql", readLeads); resp.Header.Get(
-		"Content-Type") != "application/problem+json" {
-		t.Errorf("a stolen cookie: %d %v", resp.StatusCode, resp.Header)
+	b.Want("logged in", reads(b, "/admin/graphql"), "")
+	b.Want("a login is for the inbox alone", reads(b, "/graphql"), "UNAUTHENTICATED")
+	if _, who := b.Send("GET", "/admin/operator", ""); who["role"] != "ADMIN" {
+		t.Errorf("who is logged in: %v", who)
 	}
-
-	b.Want("a guessed CSRF token",
-		reads(thief, "/admin/graphql", "X-CSRF-Token: "+b.Cookie.Value), "FORBIDDEN")
-	b.Want("another site", reads(b, "/admin/graphql", "Sec-Fetch-Site: cross-site"), "FORBIDDEN")
-	if resp, _ := thief.Send("DELETE", "/admin/session", ""); resp.StatusCode != http.StatusForbidden {
-		t.Errorf("logging out without the CSRF token: %d", resp.StatusCode)
+	for _, header := range []string{"Sec-Fetch-Site: cross-site", "Origin: https://evil.example"} {
+		b.Want(header, reads(b, "/admin/graphql", header), "FORBIDDEN")
+		answers(b, 403, "DELETE", "/admin/login", "", header)
 	}
-
-	for path, want := range map[string]string{
-		"/admin":         "GET, HEAD",
-		"/admin/session": "DELETE, POST",
-		"/admin/graphql": "POST",
-	} {
-		resp, answer := b.Send("PUT", path, "")
-		if answer["code"] != "METHOD_NOT_ALLOWED" || resp.StatusCode != http.StatusMethodNotAllowed ||
-			resp.Header.Get("Allow") != want {
-			t.Errorf("PUT %s: %d %v %v", path, resp.StatusCode, resp.Header, answer)
-		}
-	}
-
-	if resp, _ := b.Send("GET", "/admin", "",
-		"Host: evil.example"); resp.StatusCode != http.StatusMisdirectedRequest {
-		t.Errorf("a foreign name of the loopback address: %d", resp.StatusCode)
-	}
-
 	changed := *b.Cookie
 	changed.Value = "9" + changed.Value
-	b.Want("a longer life",
-		reads((&apptest.Browser{T: t, Base: b.Base, Cookie: &changed, CSRF: b.CSRF}), "/admin/graphql"),
-		"UNAUTHENTICATED")
+	longer := &apptest.Browser{T: t, Base: b.Base, Cookie: &changed}
+	b.Want("a longer life", reads(longer, "/admin/graphql"), "UNAUTHENTICATED")
 
-	if resp, _ := b.Send("DELETE", "/admin/session", ""); resp.StatusCode != http.StatusNoContent ||
-		len(resp.Cookies()) != 1 || resp.Cookies()[0].MaxAge >= 0 {
-		t.Errorf("logging out: %d %v", resp.StatusCode, resp.Cookies())
+	for path, want := range map[string]string{
+		"/admin": "GET, HEAD", "/admin/login": "DELETE, POST", "/admin/graphql": "POST",
+	} {
+		if allow := answers(b, 405, "PUT", path, "").Header.Get("Allow"); allow != want {
+			t.Errorf("PUT %s: Allow %s", path, allow)
+		}
+	}
+	answers(b, 421, "GET", "/admin", "", "Host: evil.example") // a foreign name of the loopback address
+	if c := answers(b, 204, "DELETE", "/admin/login", "").Cookies(); len(c) != 1 || c[0].MaxAge >= 0 {
+		t.Errorf("logging out: %v", c)
 	}
 
 	apptest.Eventually(t, "requests are in the log", func() bool {
-		return strings.Contains(r.Log.String(), `"path":"/admin/session"`)
+		return strings.Contains(r.Log.String(), `"path":"/admin/login"`)
 	})
-	for _, text := range []string{"first", "second", b.CSRF, b.Cookie.Value} {
-		if strings.Contains(r.Log.String(), text) {
-			t.Errorf("the log holds %q", text)
+	for _, text := range []string{"first", "second", b.Cookie.Value} {
+		if strings.Contains(b.Cookie.Value, "second") || strings.Contains(r.Log.String(), text) {
+			t.Errorf("the log holds %q, or the cookie %s the token", text, b.Cookie.Value)
 		}
 	}
 
-	// Another process goes on with the session, until its token is taken out.
-	for token, want := range map[string]string{"second,third": "OK", "third": "UNAUTHENTICATED"} {
+	// Another process goes on with the login, until its token is taken out.
+	for token, want := range map[string]string{"second,third": "", "third": "UNAUTHENTICATED"} {
 		address := apptest.FreeAddress(t)
 		other := apptest.Launch(t, t.TempDir(), "ADMIN_ADDR="+address, "ADMIN_API_TOKEN="+token)
 		b.Base = "http://" + address
@@ -142,54 +107,22 @@ func TestInboxSession(t *testing.T) {
 	}
 }
 
+// The page is at ADMIN_ADDR alone. Without a token of operators it says that it is closed.
 func TestInboxPage(t *testing.T) {
 	t.Parallel()
-	admin := apptest.FreeAddress(t)
-	r := apptest.Launch(t, t.TempDir(), "ADMIN_ADDR="+admin)
-	public := &apptest.Browser{T: t, Base: r.Base}
-
-	for _, path := range []string{"/admin", "/admin/", "/admin/session", "/admin/graphql"} {
-		if resp, _ := public.Send("GET", path, ""); resp.StatusCode != http.StatusNotFound {
-			t.Errorf("%s at the public address: %d", path, resp.StatusCode)
+	for open, env := range map[string][]string{"yes": nil, "no": apptest.DefaultLimits(t)} {
+		admin := apptest.FreeAddress(t)
+		r := apptest.Launch(t, t.TempDir(), append(env, "ADMIN_ADDR="+admin)...)
+		public := &apptest.Browser{T: t, Base: r.Base}
+		for _, path := range []string{"/admin", "/admin/", "/admin/operator", "/admin/graphql"} {
+			answers(public, 404, "GET", path, "")
 		}
-	}
 
-	resp, _ := (&apptest.Browser{T: t, Base: "http://" + admin}).Send("GET", "/admin", "")
-	policy := resp.Header.Get("Content-Security-Policy")
-	if resp.StatusCode != http.StatusOK || resp.Header.Get("Cache-Control") != "no-store" ||
-		!strings.HasPrefix(policy, "default-src 'none'") || resp.Header.Get("X-Request-Id") == "" {
-		t.Errorf("the page: %d %v", resp.StatusCode, resp.Header)
-	}
-
-	if page := read(t, "http://"+admin); !strings.Contains(page, `data-open="yes"`) {
-		t.Errorf("/ of ADMIN_ADDR does not lead to the inbox: %s", page)
-	}
-}
-
-// read returns the text at an address, following redirects.
-func read(t *testing.T, address string) string {
-	t.Helper()
-	resp, err := http.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// Without a token of operators the page says that it is closed.
-func TestInboxIsClosed(t *testing.T) {
-	t.Parallel()
-	admin := apptest.FreeAddress(t)
-	apptest.Launch(t, t.TempDir(), append(apptest.DefaultLimits(t), "ADMIN_ADDR="+admin)...)
-
-	if page := read(t, "http://"+admin+"/admin"); !strings.Contains(page, `data-open="no"`) {
-		t.Errorf("the page: %s", page)
+		page := (&apptest.Service{T: t, Base: "http://" + admin}).Do("GET", "/", "") // follows the redirect
+		if !strings.Contains(string(page.Body), `data-open="`+open+`"`) || page.Header.Get("Cache-Control") != "no-store" ||
+			!strings.HasPrefix(page.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("the page: %d %v %s", page.Status, page.Header, page.Body)
+		}
 	}
 }
 
@@ -197,58 +130,37 @@ func TestInboxIsClosed(t *testing.T) {
 func TestInboxInPublic(t *testing.T) {
 	t.Parallel()
 	r := apptest.Launch(t, t.TempDir(), "ADMIN_PAGE=on", "ADMIN_API_TOKEN=first", "RATE_LIMITS=on")
-	b := &apptest.Browser{T: t, Base: r.Base}
-
-	if resp := logIn(b, "first",
-		"Origin: https://"+strings.TrimPrefix(r.Base, "http://")); resp.StatusCode != http.StatusOK ||
-		!b.Cookie.Secure {
+	b, guesser := &apptest.Browser{T: t, Base: r.Base}, &apptest.Browser{T: t, Base: r.Base}
+	resp := logIn(b, "first", "Origin: https://"+strings.TrimPrefix(r.Base, "http://"))
+	if resp.StatusCode != http.StatusOK || !b.Cookie.Secure {
 		t.Fatalf("logging in: %d %v", resp.StatusCode, b.Cookie)
 	}
 
-	b.Want("with a session", reads(b, "/admin/graphql"), "OK")
-	b.Want("a bearer token", reads(b, "/graphql", "Authorization: Bearer first"), "OK")
-	if resp := logIn((&apptest.Browser{T: t, Base: r.Base}), "first",
-		"Origin: https://evil.example"); resp.StatusCode != http.StatusForbidden {
-		t.Errorf("logging in from another site: %d", resp.StatusCode)
-	}
-
-	guesser := &apptest.Browser{T: t, Base: r.Base}
-	last := 0
-	for range 11 {
-		resp := logIn(guesser, "wrong")
-		if last = resp.StatusCode; last == http.StatusTooManyRequests &&
-			resp.Header.Get("Retry-After") == "" {
-			t.Error("429 without Retry-After")
+	b.Want("a bearer token", reads(b, "/graphql", "Authorization: Bearer first"), "")
+	for resp.StatusCode != http.StatusTooManyRequests {
+		if resp = logIn(guesser, "wrong"); resp.StatusCode == http.StatusOK {
+			t.Fatal("a wrong token logs in")
 		}
 	}
-
-	if last != http.StatusTooManyRequests {
-		t.Errorf("the eleventh wrong token: %d", last)
+	if resp := logIn(guesser, "first"); resp.StatusCode != http.StatusTooManyRequests ||
+		resp.Header.Get("Retry-After") == "" {
+		t.Errorf("the right token after many wrong ones: %d %v", resp.StatusCode, resp.Header)
 	}
-	if resp := logIn(guesser, "first"); resp.StatusCode != http.StatusTooManyRequests {
-		t.Errorf("the right token after that: %d", resp.StatusCode)
-	}
-
-	b.Want("a session goes on", reads(b, "/admin/graphql"), "OK")
-	apptest.Eventually(t, "attempts are in the log", func() bool {
-		return strings.Contains(r.Log.String(), `"path":"/admin/session"`)
-	})
+	b.Want("a login goes on", reads(b, "/admin/graphql"), "")
 }
 
 // Where clients may send trusted documents only, the inbox's page sends its own.
 func TestInboxBesideTrustedDocuments(t *testing.T) {
 	t.Parallel()
-	admin, documents := apptest.FreeAddress(t), t.TempDir()
-	if err := os.WriteFile(filepath.Join(documents, "site.graphql"),
-		[]byte("{ cacheStats { success } }"), 0o600); err != nil {
+	documents := t.TempDir()
+	err := os.WriteFile(filepath.Join(documents, "site.graphql"), []byte("{ cacheStats { success } }"), 0o600)
+	if err != nil {
 		t.Fatal(err)
 	}
 
-	r := apptest.Launch(t, t.TempDir(), "ADMIN_ADDR="+admin, "GRAPHQL_OPERATIONS=trusted",
-		"GRAPHQL_DOCUMENTS="+documents)
-	b := &apptest.Browser{T: t, Base: "http://" + admin}
+	r := apptest.Launch(t, t.TempDir(), "ADMIN_PAGE=on", "GRAPHQL_OPERATIONS=trusted", "GRAPHQL_DOCUMENTS="+documents)
+	b := &apptest.Browser{T: t, Base: r.Base}
 	logIn(b, config.DevAdminToken)
-
-	b.Want("within a session", reads(b, "/admin/graphql"), "OK")
-	b.Want("in public", reads((&apptest.Browser{T: t, Base: r.Base}), "/graphql"), "QUERY_NOT_IN_SAFELIST")
+	b.Want("logged in", reads(b, "/admin/graphql"), "")
+	b.Want("in public", reads(b, "/graphql"), "QUERY_NOT_IN_SAFELIST")
 }

@@ -1,21 +1,19 @@
 package inbox
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"strconv"
+	"regexp"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/integrations/store/storetest/pgserver"
-	"siteapi/schema"
 )
 
 // follow follows leadEvents at an address until the end of the test. It returns when the
@@ -27,9 +25,15 @@ func follow(t *testing.T, base string, headers ...string) *apptest.Follower {
 	return f
 }
 
-// openStream asks for leadEvents after a position, which is JSON.
-func openStream(ctx context.Context, base, after string, headers ...string) (*http.Response, error) {
-	return apptest.OpenStreamBy(ctx, http.DefaultClient, base, after, headers...)
+// openStream asks for leadEvents.
+func openStream(t *testing.T, base string, headers ...string) *http.Response {
+	t.Helper()
+	resp, err := apptest.OpenStreamBy(t.Context(), http.DefaultClient, base, "null", headers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
 }
 
 // TestLive tells of what happens to a lead, also by a command in another process.
@@ -46,21 +50,13 @@ func TestLive(t *testing.T) {
 	suspicious := apptest.NewLead("second")
 	suspicious["website"] = "https://spam.example"
 	_, answer := r.Post("/api/quote/submit", suspicious)
-	held, _ := answer["submissionId"].(string)
-	f.Within(time.Second, held, "CREATED")
-	r.Operate(`mutation { rejectLead(id: "` + held + `") { state } }`)
-	f.Within(time.Second, held, "CHANGED")
-
-	third := apptest.NewLead("third")
-	third["website"] = "https://spam.example"
-	_, answer = r.Post("/api/quote/submit", third)
-	other, _ := answer["submissionId"].(string)
-	f.Within(time.Second, other, "CREATED")
+	inReview, _ := answer["submissionId"].(string)
+	f.Within(time.Second, inReview, "CREATED")
 	if out, code := apptest.Command(t, []string{"ENVIRONMENT=development", "DATA_DIR=" + dir},
-		"leads", "release", other); code != 0 {
+		"leads", "release", inReview); code != 0 {
 		t.Fatal(out)
 	}
-	f.Within(1500*time.Millisecond, other, "CHANGED")
+	f.Within(1500*time.Millisecond, inReview, "CHANGED")
 
 	r.Operate(`mutation { eraseLeads(email: "first@example.com", dryRun: false) { complete } }`)
 	f.Within(time.Second, id, "ERASED")
@@ -69,145 +65,205 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestLiveInstances tells at one instance what another one changes.
-func TestLiveInstances(t *testing.T) {
-	t.Parallel()
-	address := pgserver.Start(t).NewDatabase(t)
-	a := apptest.Launch(t, t.TempDir(), apptest.LiveEnv("DATABASE_URL="+address)...)
-	b := apptest.Launch(t, t.TempDir(), apptest.LiveEnv("DATABASE_URL="+address)...)
-	here, there := follow(t, a.Base+"/graphql", apptest.OperatorAuth), follow(t, b.Base+"/graphql", apptest.OperatorAuth)
-
-	var slowest time.Duration
-	for i := range 10 {
-		id := a.Submits(fmt.Sprint("live-", i))
-		slowest = max(slowest, there.Within(time.Second, id, "CREATED"))
-		here.Within(time.Second, id, "CREATED")
-	}
-	t.Logf("told after %v at worst", slowest)
-}
-
-// A position that is not known, such as one of a database that was replaced, restarts.
-func TestLiveRestarts(t *testing.T) {
-	t.Parallel()
-	r := apptest.Launch(t, t.TempDir(), apptest.LiveEnv()...)
-	f := follow(t, r.Base+"/graphql", apptest.OperatorAuth)
-	f.Within(time.Second, r.Submits("one"), "CREATED")
-	position := f.At()
-
-	first := func(after string) (e apptest.LeadEvent) {
-		t.Helper()
-		resp, err := openStream(t.Context(), r.Base+"/graphql", after, apptest.OperatorAuth)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = resp.Body.Close() }()
-		if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" ||
-			resp.Header.Get("Cache-Control") != "no-store" || resp.Header.Get("Content-Encoding") != "" {
-			t.Errorf("%d %v", resp.StatusCode, resp.Header)
-		}
-
-		reader := bufio.NewReader(resp.Body)
-		name, _ := reader.ReadString('\n')
-		data, _ := reader.ReadString('\n')
-		var answer struct {
-			Data struct{ LeadEvents apptest.LeadEvent }
-		}
-		if err := json.Unmarshal([]byte(strings.TrimPrefix(data, "data: ")), &answer); err != nil ||
-			name != "event: next\n" {
-			t.Errorf("%s%s: %v", name, data, err)
-		}
-		return answer.Data.LeadEvents
-	}
-	if e := first(strconv.Quote(position)); e.Restarted || e.Position == "" {
-		t.Errorf("after %s: %+v", position, e)
-	}
-	seq, _, _ := strings.Cut(position, ".")
-	for _, after := range []string{"null", `""`, `"nonsense"`, `"999999.1"`, `"` + seq + `.1"`, `"-1"`} {
-		if e := first(after); !e.Restarted || len(e.Changes) > 0 {
-			t.Errorf("after %s: %+v", after, e)
-		}
-	}
-}
-
 // TestLiveRoles refuses streams before they begin, with the status of the error. A viewer gets
 // no ids.
 func TestLiveRoles(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on", "ADMIN_API_TOKEN": "operators"})
-	s.Submits("one")
-
+	s := apptest.Start(t, map[string]string{
+		"ADMIN_PAGE": "on", "ADMIN_API_TOKEN": "operators", "ADMIN_TOKENS": "eve:viewer:token-of-a-viewer",
+	})
+	const stream = "text/event-stream"
 	for name, test := range map[string]struct {
 		accept, auth string
 		status       int
 	}{
-		"no token":      {"text/event-stream", "Authorization: ", 401},
-		"another token": {"text/event-stream", apptest.CacheAuth, 401},
+		"no token":      {stream, "Authorization: ", 401},
+		"another token": {stream, apptest.CacheAuth, 401},
 		"no stream":     {"application/json", apptest.OperatorAuth, 406},
-		"not wanted":    {"text/event-stream;q=0, application/json", apptest.OperatorAuth, 406},
+		"not wanted":    {stream + ";q=0, application/json", apptest.OperatorAuth, 406},
+		"an admin":      {stream, apptest.OperatorAuth, 200},
 	} {
-		resp, err := openStream(t.Context(), s.Base+"/graphql", "null", "Accept: "+test.accept, test.auth)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		if resp.StatusCode != test.status {
-			t.Errorf("%s: %d, want %d", name, resp.StatusCode, test.status)
+		resp := openStream(t, s.Base+"/graphql", "Accept: "+test.accept, test.auth)
+		if resp.StatusCode != test.status || test.status == 200 &&
+			(resp.Header.Get("Content-Type") != stream || resp.Header.Get("Cache-Control") != "no-store") {
+			t.Errorf("%s: %d %v, want %d", name, resp.StatusCode, resp.Header, test.status)
 		}
 	}
-
-	if got := s.Do("GET", "/graphql?query=subscription%7BleadEvents%7Bposition%7D%7D", "",
-		"Accept: text/event-stream", apptest.OperatorAuth); got.Status != 405 {
-		t.Errorf("by GET: %d %s", got.Status, got.Body)
-	}
-	if got := s.Do("POST", "/graphql", `{"query":"{ __typename }"}`, "Accept: text/event-stream"); got.Status != 406 {
+	if got := s.Do("POST", "/graphql", `{"query":"{ __typename }"}`, "Accept: "+stream); got.Status != 406 {
 		t.Errorf("a query as a stream: %d %s", got.Status, got.Body)
 	}
 
-	for _, role := range schema.AllRole {
-		first := streams(s, role)
-		if change := first.Changes; len(change) == 0 || (change[0].ID == "") != (role == schema.RoleViewer) {
-			t.Errorf("%s: %+v", role, first)
+	events := openStream(t, s.Base+"/graphql", "Authorization: Bearer token-of-a-viewer")
+	s.Submits("one")
+	seen := ""
+	for part := make([]byte, 4096); !strings.Contains(seen, "CREATED"); {
+		n, err := events.Body.Read(part)
+		if seen += string(part[:n]); err != nil {
+			t.Fatal(err, seen)
 		}
+	}
+	if !strings.Contains(seen, `"id":null`) {
+		t.Errorf("a viewer sees %s", seen)
 	}
 }
 
-// streams returns the event after the submission of a lead, for an operator of a role.
-func streams(s *apptest.Service, role schema.Role) apptest.LeadEvent {
-	s.T.Helper()
-	ctx, cancel := context.WithTimeout(s.T.Context(), 10*time.Second)
-	defer cancel()
-	r := httptest.NewRequestWithContext(ctx, "POST", "/admin/graphql",
-		strings.NewReader(fmt.Sprintf(apptest.FollowLeads, "null")))
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "text/event-stream")
-	r = r.WithContext(schema.WithCaller(r.Context(), schema.Caller{
-		Header:    r.Header,
-		Operators: true,
-		Operator:  schema.Operator{Actor: "someone", Role: role},
-	}))
+// A stream goes on only as long as its login does, with the same role. One of another login is
+// not touched.
+func TestLiveEndsWithItsLogin(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		groups []string // of the account afterwards
+		status int      // of another stream afterwards
+		ends   bool     // by an admin
+	}{
+		"ended by an admin": {[]string{"desk"}, 401, true},
+		"a lower role":      {[]string{"marketing"}, 200, false},
+		"no role any more":  {nil, 401, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, s, b := startWithAccounts(t)
+			signsIn(b, p, "desk")
+			out, _ := s.Run("logins", "list")
+			id := regexp.MustCompile(`\b[0-9a-f]{12}\b`).FindString(out)
+			other := &apptest.Browser{T: t, Base: b.Base}
+			signsIn(other, p, "desk")
+			cookie := func(b *apptest.Browser) string { return "Cookie: " + b.Cookie.Name + "=" + b.Cookie.Value }
+			stream := openStream(t, b.Base+"/admin/graphql", cookie(b))
+			stays := follow(t, b.Base+"/admin/graphql", cookie(other))
 
-	read, write := io.Pipe()
-	defer func() { _ = read.Close() }()
-	go s.App.Server.InboxGraphQL.ServeHTTP(pipeWriter{httptest.NewRecorder(), write}, r)
-	for lines := bufio.NewScanner(read); lines.Scan(); {
-		var answer struct {
-			Data struct{ LeadEvents apptest.LeadEvent }
-		}
-		if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok && json.Unmarshal([]byte(text), &answer) == nil {
-			if !answer.Data.LeadEvents.Restarted {
-				return answer.Data.LeadEvents
+			if p.Set(func() { p.Groups = test.groups }); test.ends {
+				s.Says(apptest.Said{Args: "logins end " + id, Want: []string{"1"}})
+			} else {
+				s.Damage(`UPDATE logins SET check_at = 1 WHERE hash LIKE '` + id + `%'`)
 			}
-			s.Submits("for-" + strings.ToLower(string(role)))
+			if _, err := io.Copy(io.Discard, stream.Body); err != nil || stream.StatusCode != 200 {
+				t.Errorf("the stream broke: %d %v", stream.StatusCode, err)
+			}
+			if again := openStream(t, b.Base+"/admin/graphql", cookie(b)); again.StatusCode != test.status {
+				t.Errorf("another stream: %d, want %d", again.StatusCode, test.status)
+			}
+			stays.Within(time.Minute, s.Submit("one"), "CREATED")
+			if _, breaks := stays.Ends(); breaks > 0 {
+				t.Error("the stream of another login ended")
+			}
+		})
+	}
+}
+
+// TestLiveLimits opens the 50 streams that an operator may have: they take no place of other
+// requests, and all end first when the service stops.
+func TestLiveLimits(t *testing.T) {
+	t.Parallel()
+	r := apptest.Launch(t, t.TempDir(), append(apptest.LiveEnv(), "MAX_REQUESTS=8", "RATE_LIMITS=on", "DRAIN_DELAY=5s")...)
+	var streams []*http.Response
+	for range 50 {
+		streams = append(streams, openStream(t, r.Base+"/graphql", apptest.OperatorAuth))
+	}
+	if resp := openStream(t, r.Base+"/graphql", apptest.OperatorAuth); resp.StatusCode != 429 {
+		t.Errorf("the 51st stream: %d", resp.StatusCode)
+	}
+	if got := r.Do("GET", "/api/cache/clear", ""); got.Status != 200 {
+		t.Errorf("another request: %d %s", got.Status, got.Body)
+	}
+
+	began := time.Now()
+	if err := r.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for i, resp := range streams {
+		if _, _ = io.Copy(io.Discard, resp.Body); resp.StatusCode != 200 {
+			t.Errorf("stream %d: %d", i, resp.StatusCode)
 		}
 	}
-	s.T.Fatal("the stream ended")
-	return apptest.LeadEvent{}
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("the streams ended after %v, not before the others", took)
+	}
+	if err := r.Cmd.Wait(); err != nil {
+		t.Error(err)
+	}
 }
 
-// pipeWriter is a response whose body can be read while it is written.
-type pipeWriter struct {
-	*httptest.ResponseRecorder
-	body io.Writer
+// TestLiveMissesNothing restarts the service under an open page while leads are submitted and
+// given to owners. The page asks for the leads that an event names, and for nothing else: it
+// shows all of it in the end.
+func TestLiveMissesNothing(t *testing.T) {
+	t.Parallel()
+	for name, env := range map[string][]string{
+		"SQLite":     nil,
+		"PostgreSQL": {"DATABASE_URL=" + pgserver.Start(t).NewDatabase(t)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, address := t.TempDir(), apptest.FreeAddress(t)
+			env := append(apptest.LiveEnv("LISTEN_ADDR="+address, "DRAIN_DELAY=0s"), env...)
+			r := apptest.Launch(t, dir, env...)
+
+			var mu sync.Mutex
+			shown, due := map[string]string{}, map[string]bool{} // owners by lead, and leads to ask for
+			base := "http://" + address
+			f := &apptest.Follower{T: t, Base: base + "/graphql", Headers: []string{apptest.OperatorAuth}}
+			f.Page = func(event apptest.LeadEvent) {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, c := range event.Changes {
+					due[c.ID] = true
+				}
+				for id := range due {
+					if owner, ok := ownerOf(base, id); ok {
+						shown[id] = owner
+						delete(due, id)
+					}
+				}
+			}
+			f.Start()
+
+			truth := map[string]string{}
+			for i := range 200 {
+				if i%50 == 49 {
+					_ = r.End(syscall.SIGTERM)
+					r = apptest.Launch(t, dir, env...)
+				}
+				id := r.Submits(fmt.Sprint("lead-", i))
+				truth[id] = ""
+				for other := range truth { // the order of a map is random
+					truth[other] = fmt.Sprintf("owner-%d@example.com", i)
+					r.Operate(fmt.Sprintf(`mutation { assignLead(id: %q, owner: %q) { id } }`, other, truth[other]))
+					break
+				}
+			}
+			apptest.Eventually(t, "the page shows all", func() bool {
+				mu.Lock()
+				defer mu.Unlock()
+				return fmt.Sprint(shown) == fmt.Sprint(truth)
+			})
+			if restarts, breaks := f.Ends(); restarts > 0 || breaks < 4 {
+				t.Errorf("%d restarts, %d breaks", restarts, breaks)
+			}
+		})
+	}
 }
 
-func (w pipeWriter) Write(p []byte) (int, error) { return w.body.Write(p) }
+// ownerOf returns the owner of a lead, unless the service is away.
+func ownerOf(base, id string) (owner string, ok bool) {
+	body := strings.NewReader(fmt.Sprintf(`{"query":"{ lead(id: \"%s\") { owner } }"}`, id))
+	req, err := http.NewRequest("POST", base+"/graphql", body)
+	if err != nil {
+		return "", false
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", strings.TrimPrefix(apptest.OperatorAuth, "Authorization: "))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", false
+	}
+	defer func() { _ = resp.Body.Close() }()
+
+	var answer struct {
+		Data struct{ Lead *struct{ Owner string } }
+	}
+	if json.NewDecoder(resp.Body).Decode(&answer) != nil || answer.Data.Lead == nil {
+		return "", false
+	}
+	return answer.Data.Lead.Owner, true
+}

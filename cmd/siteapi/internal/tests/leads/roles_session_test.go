@@ -78,7 +78,7 @@ func TestRolesInSessions(t *testing.T) {
 		}
 
 		for _, base := range []string{in.Base, s.Base} {
-			in := &apptest.Browser{T: t, Base: base, Cookie: in.Cookie, CSRF: in.CSRF}
+			in := &apptest.Browser{T: t, Base: base, Cookie: in.Cookie}
 			for name, document := range documents {
 				code, value := in.Runs("/admin/graphql", document)
 				root := strings.HasPrefix(name, "Query.") || strings.HasPrefix(name, "Mutation.")
@@ -122,7 +122,7 @@ func TestRolesAtThePublicListener(t *testing.T) {
 		t.Fatal(text)
 	}
 
-	out := &apptest.Browser{T: t, Base: s.Base, Cookie: in.Cookie, CSRF: in.CSRF}
+	out := &apptest.Browser{T: t, Base: s.Base, Cookie: in.Cookie}
 	for name, document := range operatorDocuments(reference) {
 		code, _ := out.Runs("/graphql", document, "Authorization: Bearer secret-of-operators")
 		if code != "UNAUTHENTICATED" {
@@ -132,7 +132,7 @@ func TestRolesAtThePublicListener(t *testing.T) {
 			t.Errorf("%s in the session: %q", name, code)
 		}
 	}
-	for _, path := range []string{"/admin", "/admin/login", "/admin/callback", "/admin/session"} {
+	for _, path := range []string{"/admin", "/admin/login", "/admin/callback", "/admin/operator"} {
 		if resp, _ := out.Send("GET", path, ""); resp.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %d", path, resp.StatusCode)
 		}

@@ -169,7 +169,7 @@ func TestOwnerMailNotToOneself(t *testing.T) {
 		if _, text := b.SignsIn(); b.Cookie == nil {
 			t.Fatal(text)
 		}
-		if _, answer := b.Send("GET", "/admin/session", ""); answer["email"] != want {
+		if _, answer := b.Send("GET", "/admin/operator", ""); answer["email"] != want {
 			t.Errorf("%v: the session has the address %q, want %q", claims, answer["email"], want)
 		}
 	}
@@ -208,7 +208,7 @@ func TestOwnerMailNotToOneself(t *testing.T) {
 	// When the role is checked the address is read again.
 	p.Set(func() { p.Claims = map[string]any{"email": "new@lumen.test", "email_verified": true} })
 	s.Damage(`UPDATE logins SET check_at = 1`)
-	if _, answer := b.Send("GET", "/admin/session", ""); answer["email"] != "new@lumen.test" {
+	if _, answer := b.Send("GET", "/admin/operator", ""); answer["email"] != "new@lumen.test" {
 		t.Errorf("after the check the session has the address %q", answer["email"])
 	}
 

@@ -1,0 +1,167 @@
+package inbox
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"siteapi/integrations/store"
+	"siteapi/schema"
+)
+
+// start stores a login by an account under a new cookie, and ends that of the old one.
+func (s *SignIn) start(w http.ResponseWriter, r *http.Request, a account) error {
+	if err := s.end(r); err != nil {
+		return err
+	}
+
+	cookie, now := rand.Text()+rand.Text(), s.Now()
+	err := s.Logins.StartLogin(r.Context(), store.Login{
+		Hash:      hashOf(cookie),
+		Subject:   a.subject,
+		Email:     a.email,
+		Role:      string(a.role),
+		Refresh:   seal(cookie, a.refresh),
+		StartedAt: now,
+		CheckAt:   now.Add(roleTime),
+		ExpiresAt: now.Add(loginTime),
+	})
+	if err != nil {
+		return unavailable(err)
+	}
+	s.setCookie(w, cookieName, cookie, loginTime, http.SameSiteStrictMode)
+	return nil
+}
+
+// operator returns who is logged in by a cookie. It returns UNAUTHENTICATED if nobody is, or
+// if the provider does not confirm the role any more. One request checks a role that is due,
+// as a refresh token can often be used only once, and the others wait for its result.
+func (s *SignIn) operator(ctx context.Context, cookie string) (schema.Operator, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+
+	for {
+		login, err := s.Logins.Login(ctx, hashOf(cookie))
+		now := s.Now()
+		switch {
+		case errors.Is(err, store.ErrNotFound), err == nil && !now.Before(login.ExpiresAt):
+			return schema.Operator{}, noLogin()
+		case err != nil:
+			return schema.Operator{}, unavailable(err)
+		case now.Before(login.CheckAt):
+			return schema.Operator{
+				Actor: schema.AccountPrefix + login.Subject,
+				Role:  schema.Role(login.Role),
+				Email: login.Email,
+			}, nil
+		}
+
+		if refused := s.Limit(ctx); refused != nil {
+			return schema.Operator{}, refused
+		}
+		claimed, err := s.Logins.ClaimCheck(ctx, login.Hash, now, now.Add(checkTime))
+		if err != nil {
+			return schema.Operator{}, unavailable(err)
+		}
+		if claimed {
+			if err := s.renew(ctx, cookie, login); err != nil {
+				return schema.Operator{}, err
+			}
+			continue
+		}
+
+		select {
+		case <-ctx.Done():
+			return schema.Operator{}, unavailable(ctx.Err())
+		case <-time.After(pollTime):
+		}
+	}
+}
+
+// renew asks the provider for the role once more, and stores it. A denial ends the login.
+// While the provider is away the check stays due.
+func (s *SignIn) renew(ctx context.Context, cookie string, login store.Login) error {
+	// A client that goes away does not lose the next refresh token.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTime)
+	defer cancel()
+
+	a, err := account{}, refused(errors.New("the provider has given no refresh token"))
+	if refresh := unseal(cookie, login.Refresh); refresh != "" {
+		a, err = s.redeem(ctx, "", func(ctx context.Context, c *oauth2.Config) (*oauth2.Token, error) {
+			return c.TokenSource(ctx, &oauth2.Token{RefreshToken: refresh}).Token()
+		})
+	}
+	if err == nil && a.subject != login.Subject {
+		err = errors.New("the token is of another subject")
+	}
+	switch {
+	case isUnavailable(err):
+		s.Report(ctx, "unavailable", err)
+	case err != nil:
+		s.Report(ctx, "ended", err)
+		if _, err := s.Logins.EndLogins(ctx, login.Hash); err != nil {
+			return unavailable(err)
+		}
+		return noLogin()
+	default:
+		login.Email, login.Role, login.Refresh = a.email, string(a.role), seal(cookie, a.refresh)
+		login.CheckAt = s.Now().Add(roleTime)
+	}
+
+	if failed := s.Logins.RenewLogin(ctx, login); failed != nil {
+		return unavailable(errors.Join(err, failed))
+	}
+	return err
+}
+
+// end removes the login that a request belongs to, if there is one.
+func (s *SignIn) end(r *http.Request) error {
+	cookie, err := r.Cookie(cookieName)
+	if err != nil {
+		return nil //nolint:nilerr // it has none
+	}
+	if _, err := s.Logins.EndLogins(r.Context(), hashOf(cookie.Value)); err != nil {
+		return unavailable(err)
+	}
+	return nil
+}
+
+func hashOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// cipherOf returns the cipher of a login. Its key is made from the cookie, so that the
+// database alone does not hold it.
+func cipherOf(cookie string) cipher.AEAD {
+	key := sha256.Sum256([]byte("refresh " + cookie))
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		panic(err) // the key has 32 bytes
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic(err) // it is AES
+	}
+	return aead
+}
+
+func seal(cookie, text string) string {
+	return base64.RawStdEncoding.EncodeToString(cipherOf(cookie).Seal(nil, nil, []byte(text), nil))
+}
+
+// unseal returns the text, or nothing if it was not sealed with this cookie.
+func unseal(cookie, sealed string) string {
+	raw, _ := base64.RawStdEncoding.DecodeString(sealed)
+	text, _ := cipherOf(cookie).Open(nil, nil, raw, nil)
+	return string(text)
+}
