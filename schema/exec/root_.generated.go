@@ -3460,9 +3460,8 @@ type Subscription {
   A change may be told twice, and none is left out; an event that is ` + "`" + `restarted` + "`" + ` says that this is not certain, and
   that everything has to be asked for.
 
-  A stream ends when its session does or has another role, and when the service stops; follow it again from ` + "`" + `position` + "`" + `.
-  A session has at most 50 streams, beyond which it fails with ` + "`" + `RATE_LIMITED` + "`" + `, and an instance 1,000
-  (` + "`" + `UPSTREAM_UNAVAILABLE` + "`" + `).
+  A stream ends when its login does or has another role, and when the service stops; follow it again from ` + "`" + `position` + "`" + `.
+  An instance has at most 1,000 streams, beyond which one fails with ` + "`" + `UPSTREAM_UNAVAILABLE` + "`" + `.
   """
   leadEvents(
     "` + "`" + `position` + "`" + ` of the last event that was received. Left out, or not known any more: the first event is ` + "`" + `restarted` + "`" + `."

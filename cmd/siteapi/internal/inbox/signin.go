@@ -205,7 +205,7 @@ func (s *SignIn) redeem(
 	}
 	role := s.roleOf(claims[s.GroupsClaim])
 	if role == "" {
-		return account{}, refused(errNoRole)
+		return account{}, errNoRole
 	}
 	return account{
 		subject: id.Subject,
