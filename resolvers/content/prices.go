@@ -22,7 +22,7 @@ func (c *Service) KeepPrices(ctx context.Context, locale schema.Locale, rules *p
 
 	p := store.PriceRules{Locale: string(locale)}
 	if rules != nil {
-		p.Revision = rules.Revision
+		p.Revision, p.Rules = rules.Revision, rules.Encode()
 	}
 	l := c.locales[locale]
 	if c.state(l, nil).prices == p.Revision {
@@ -32,14 +32,7 @@ func (c *Service) KeepPrices(ctx context.Context, locale schema.Locale, rules *p
 	ctx, cancel := context.WithTimeout(ctx, pricesTime)
 	defer cancel()
 
-	var err error
-	if rules != nil {
-		p.Rules, err = rules.Encode()
-	}
-	if err == nil {
-		err = c.Prices.UsePriceRules(ctx, p, c.Now())
-	}
-	if err != nil {
+	if err := c.Prices.UsePriceRules(ctx, p, c.Now()); err != nil {
 		c.Log.Warn().Ctx(ctx).Err(err).Str("locale", p.Locale).Msg("cannot store the rules of prices")
 		return err
 	}

@@ -40,9 +40,7 @@ func Read(docs []cms.Document, locale string, isCurrency func(string) bool) (r *
 	}
 
 	problems = append(problems, r.readOptions(docs)...)
-	if err := r.identify(); err != nil {
-		return nil, append(problems, err)
-	}
+	r.identify()
 	return r, problems
 }
 
@@ -50,46 +48,63 @@ func problem(doc cms.Document, err error) error { return fmt.Errorf("document %q
 
 // readRules reads the document quoteRules. Any field that can't be used leaves all rules out.
 func readRules(doc cms.Document, locale string, isCurrency func(string) bool) (*Rules, error) {
-	f := &fields{}
-	if err := json.Unmarshal(doc.Fields, &f.values); err != nil {
+	var f struct {
+		Currency                                   string
+		Enforce                                    bool
+		SpreadPercent, RoundTo, Minimum, ValidDays *float64
+	}
+	if err := json.Unmarshal(doc.Fields, &f); err != nil {
 		return nil, err
 	}
+	places, ok := exponent(f.Currency)
+	if !ok || !isCurrency(f.Currency) {
+		return nil, fmt.Errorf("its currency %.20q is not one of ISO 4217", f.Currency)
+	}
 
-	r := &Rules{Locale: locale, Currency: f.text("currency"), Enforce: f.boolean("enforce")}
-	places, ok := exponent(r.Currency)
-	if !ok || !isCurrency(r.Currency) {
-		return nil, fmt.Errorf("its currency %.20q is not one of ISO 4217", r.Currency)
+	r := &Rules{Locale: locale, Currency: f.Currency, Enforce: f.Enforce}
+	var days int64
+	for _, field := range []struct {
+		read      *int64
+		name      string
+		value     *float64
+		decimals  int
+		low, high float64
+	}{
+		{&r.Spread, "spreadPercent", f.SpreadPercent, percentPlace, 0, maxPercent},
+		{&r.RoundTo, "roundTo", f.RoundTo, places, 1 / float64(scale(f.Currency)), maxUnits},
+		{&r.Minimum, "minimum", cmp.Or(f.Minimum, new(0.0)), places, 0, maxUnits},
+		{&days, "validDays", cmp.Or(f.ValidDays, new(30.0)), 0, 1, maxValidDays},
+	} {
+		var err error
+		if *field.read, err = integer(field.name, field.value, field.decimals, field.low, field.high); err != nil {
+			return nil, err
+		}
 	}
-	r.Spread = f.number("spreadPercent", percentPlace, required, 0, maxPercent)
-	r.RoundTo = f.number("roundTo", places, required, 0, maxUnits)
-	r.Minimum = f.number("minimum", places, 0, 0, maxUnits)
-	r.ValidDays = int(f.number("validDays", 0, 30, 1, maxValidDays))
-
-	if f.err == nil && r.RoundTo == 0 {
-		return nil, errors.New("its roundTo is not above 0")
-	}
-	if f.err != nil {
-		return nil, f.err
-	}
+	r.ValidDays = int(days)
 	return r, nil
 }
 
 // readOptions adds the priced options of the content. Of two documents for one slug the one
 // in the locale's own language wins, then the one with the lesser id.
 func (r *Rules) readOptions(docs []cms.Document) (problems []error) {
-	own := map[Choice]bool{}
-	for _, doc := range docs {
-		if doc.Type != cms.OptionType || doc.Language != "" && doc.Language != r.Locale {
-			continue
-		}
-		choice, ok := choiceOf(doc)
-		wins, taken := doc.Language != "", own[choice]
-		if _, seen := own[choice]; !ok || seen && (taken || !wins) {
-			continue
-		}
-		own[choice] = wins
+	fields := map[string]string{
+		"projectType": "projectType", "feature": "features", "complexity": "complexity", "timeline": "timeline",
+	}
+	docs = slices.Clone(docs)
+	slices.SortFunc(docs, func(a, b cms.Document) int {
+		return cmp.Or(cmp.Compare(b.Language, a.Language), cmp.Compare(a.ID, b.ID))
+	})
 
-		r.Options = slices.DeleteFunc(r.Options, func(o Option) bool { return o.Choice == choice })
+	seen := map[Choice]bool{}
+	for _, doc := range docs {
+		group, slug := cms.OptionSlug(doc)
+		choice := Choice{fields[group], slug}
+		isOther := doc.Type != cms.OptionType || doc.Language != "" && doc.Language != r.Locale
+		if isOther || choice.Field == "" || slug == "" || seen[choice] {
+			continue
+		}
+		seen[choice] = true
+
 		option, err := r.readOption(doc, choice)
 		if err != nil {
 			problems = append(problems, problem(doc, err))
@@ -101,88 +116,36 @@ func (r *Rules) readOptions(docs []cms.Document) (problems []error) {
 	return problems
 }
 
-// fieldFeatures is the field with several choices.
-const fieldFeatures = "features"
-
-// fieldOf maps groups of options to the fields that they are chosen for.
-func fieldOf(group string) string {
-	switch group {
-	case "projectType", "complexity", "timeline":
-		return group
-	case "feature":
-		return fieldFeatures
-	}
-	return ""
-}
-
-// choiceOf returns the choice that an option is for; false where it has no slug or no group.
-func choiceOf(doc cms.Document) (Choice, bool) {
-	group, slug := cms.OptionSlug(doc)
-	c := Choice{fieldOf(group), slug}
-	return c, c.Field != "" && c.Slug != ""
-}
-
 func (r *Rules) readOption(doc cms.Document, choice Choice) (Option, error) {
-	f := &fields{}
-	if err := json.Unmarshal(doc.Fields, &f.values); err != nil {
+	var f struct{ Price, Percent *float64 }
+	if err := json.Unmarshal(doc.Fields, &f); err != nil {
 		return Option{}, err
 	}
-	places, _ := exponent(r.Currency)
-	o := Option{
-		Choice:  choice,
-		Price:   f.number("price", places, 0, 0, maxUnits),
-		Percent: f.number("percent", percentPlace, 0, -100, maxPercent),
-	}
-	if f.values["price"] == nil && f.values["percent"] == nil {
+	if f.Price == nil && f.Percent == nil {
 		return Option{}, errors.New("it has neither a price nor a percent")
 	}
-	return o, f.err
+
+	places, _ := exponent(r.Currency)
+	amount, err := integer("price", cmp.Or(f.Price, new(0.0)), places, 0, maxUnits)
+	if err != nil {
+		return Option{}, err
+	}
+	percent, err := integer("percent", cmp.Or(f.Percent, new(0.0)), percentPlace, -100, maxPercent)
+	return Option{Choice: choice, Price: amount, Percent: percent}, err
 }
 
-// fields reads the fields of a document, and keeps the first error.
-type fields struct {
-	values map[string]any
-	err    error
-}
-
-// required is a default that no number has.
-const required = -1 << 62
-
-// number reads a number with so many decimals at most, from low to high, as an integer.
-func (f *fields) number(name string, decimals int, otherwise int64, low, high float64) int64 {
-	value, given := f.values[name]
-	if !given || value == nil {
-		if otherwise == required {
-			f.fail("its %s is missing", name)
-		}
-		return otherwise
+// integer returns a number from low to high with so many decimals at most as an integer of
+// 10^-decimals.
+func integer(name string, value *float64, decimals int, low, high float64) (int64, error) {
+	if value == nil {
+		return 0, fmt.Errorf("its %s is missing", name)
 	}
-
-	n, ok := value.(float64)
-	if !ok || n < low || n > high {
-		f.fail("its %s is not a number from %v to %v", name, low, high)
-		return 0
+	if *value < low || *value > high {
+		return 0, fmt.Errorf("its %s is not a number from %v to %v", name, low, high)
 	}
-
-	read, ok := decimal(n, decimals)
+	n, ok := decimal(*value, decimals)
 	if !ok {
-		f.fail("its %s has more than %d decimals", name, decimals)
+		return 0, fmt.Errorf("its %s has more than %d decimals", name, decimals)
 	}
-	return read
+	return n, nil
 }
-
-func (f *fields) text(name string) string {
-	text, _ := f.values[name].(string)
-	return text
-}
-
-func (f *fields) boolean(name string) bool {
-	value := f.values[name]
-	is, ok := value.(bool)
-	if value != nil && !ok {
-		f.fail("its %s is neither true nor false", name)
-	}
-	return is
-}
-
-func (f *fields) fail(format string, args ...any) { f.err = cmp.Or(f.err, fmt.Errorf(format, args...)) }

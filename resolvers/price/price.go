@@ -62,8 +62,6 @@ type Quote struct {
 	// if they change the sum.
 	Lines    []Line
 	Unpriced []string // slugs of the choices that the rules don't know
-	Priced   bool     // whether one of the choices has a price
-	TooLarge bool     // the range is cut at the most that an estimate may be, and has no lines
 }
 
 // Line is a part of a price.
@@ -82,9 +80,9 @@ func IsRevision(text string) bool {
 }
 
 // Encode returns the rules as they are stored.
-func (r *Rules) Encode() (string, error) {
-	text, err := json.Marshal(r)
-	return string(text), err
+func (r *Rules) Encode() string {
+	text, _ := json.Marshal(r) //nolint:errchkjson // texts and numbers
+	return string(text)
 }
 
 // Decode reads stored rules.
@@ -93,28 +91,45 @@ func Decode(text string) (*Rules, error) {
 	if err := json.Unmarshal([]byte(text), r); err != nil {
 		return nil, err
 	}
-	return r, r.identify()
+	r.identify()
+	return r, nil
 }
 
 // identify sets the revision.
-func (r *Rules) identify() error {
-	text, err := r.Encode()
-	sum := sha256.Sum256([]byte(text))
+func (r *Rules) identify() {
+	sum := sha256.Sum256([]byte(r.Encode()))
 	r.Revision = hex.EncodeToString(sum[:revisionLength/2])
-	return err
 }
 
-// Quote prices some choices. One that is made twice counts once.
-func (r *Rules) Quote(choices []Choice) Quote {
-	chosen, q := r.choose(choices)
-	sum, percents := total(chosen)
-	low, high, raised := r.bounds(sum, percents)
+// Quote prices some choices, none of which is made twice.
+func (r *Rules) Quote(choices []Choice) (q Quote) {
+	var chosen []Option
+	sum, factor := int64(0), int64(whole)
+	for _, choice := range choices {
+		at, known := slices.BinarySearchFunc(r.Options, choice, func(o Option, c Choice) int { return o.compare(c) })
+		if !known {
+			q.Unpriced = append(q.Unpriced, choice.Slug)
+			continue
+		}
+		chosen = append(chosen, r.Options[at])
+		sum += r.Options[at].Price
+		factor += r.Options[at].Percent
+	}
 
-	if limit := r.most(); high.Cmp(limit) > 0 {
-		q.TooLarge, q.Max = true, limit.Int64()
-		q.Min = q.Max
-		if low.Cmp(limit) < 0 {
-			q.Min = low.Int64()
+	exact, floor := product(sum, factor), product(r.Minimum, whole) // in parts of whole
+	raised := exact.Cmp(floor) < 0
+	if raised {
+		exact = floor
+	}
+	parts := big.NewInt(whole)
+	low := r.round(exact, parts)
+	high := r.round(exact.Mul(exact, big.NewInt(whole+r.Spread)), parts.Mul(parts, parts))
+
+	// Above the most that an estimate may be, the price is agreed with the visitor.
+	if limit := maxUnits * scale(r.Currency); high.Cmp(big.NewInt(limit)) > 0 {
+		q = Quote{Min: limit, Max: limit}
+		for _, choice := range choices {
+			q.Unpriced = append(q.Unpriced, choice.Slug)
 		}
 		return q
 	}
@@ -124,57 +139,11 @@ func (r *Rules) Quote(choices []Choice) Quote {
 	return q
 }
 
-// most is the most that an estimate may be.
-func (r *Rules) most() *big.Int { return product(maxUnits, scale(r.Currency)) }
-
-// bounds returns the rounded range of a sum and its percents, and whether the minimum
-// raised it.
-func (r *Rules) bounds(sum, percents int64) (low, high *big.Int, raised bool) {
-	exact := product(sum, whole+percents) // a multiple of 1/whole
-	floor := product(r.Minimum, whole)
-	if raised = exact.Cmp(floor) < 0; raised {
-		exact = floor
-	}
-
-	step := product(r.RoundTo, whole)
-	low = rounded(exact, step)
-	high = rounded(exact.Mul(exact, big.NewInt(whole+r.Spread)), step.Mul(step, big.NewInt(whole)))
-
+// round rounds an amount, which is in parts of a minor unit, half up to a multiple of RoundTo.
+func (r *Rules) round(amount, parts *big.Int) *big.Int {
 	roundTo := big.NewInt(r.RoundTo)
-	return low.Mul(low, roundTo), high.Mul(high, roundTo), raised
-}
-
-// total returns the sum of the options' prices, and the sum of their percents. Discounts
-// take the whole sum away at most: what goes beyond is cut from the last ones.
-func total(chosen []Option) (sum, percents int64) {
-	for _, option := range chosen {
-		sum += option.Price
-		percents += option.Percent
-	}
-
-	for i := len(chosen) - 1; percents < -whole; i-- {
-		cut := min(-whole-percents, max(0, -chosen[i].Percent))
-		chosen[i].Percent += cut
-		percents += cut
-	}
-	return sum, percents
-}
-
-// choose returns the options that are chosen, each once and in the order of the choices.
-func (r *Rules) choose(choices []Choice) (chosen []Option, q Quote) {
-	for i, choice := range choices {
-		if slices.Contains(choices[:i], choice) {
-			continue
-		}
-		at, known := slices.BinarySearchFunc(r.Options, choice, func(o Option, c Choice) int { return o.compare(c) })
-		if !known {
-			q.Unpriced = append(q.Unpriced, choice.Slug)
-			continue
-		}
-		chosen = append(chosen, r.Options[at])
-		q.Priced = true
-	}
-	return chosen, q
+	steps := rounded(amount, new(big.Int).Mul(parts, roundTo))
+	return steps.Mul(steps, roundTo)
 }
 
 // lines splits a lower bound into its parts.
@@ -225,9 +194,6 @@ func rounded(n, d *big.Int) *big.Int {
 
 // Units returns an amount of minor units in units of the currency.
 func (r *Rules) Units(minor int64) float64 { return float64(minor) / float64(scale(r.Currency)) }
-
-// SpreadPercent returns the spread in percent.
-func (r *Rules) SpreadPercent() float64 { return float64(r.Spread) / (whole / 100) }
 
 // minor returns an amount of units in minor units, to the nearest one.
 func (r *Rules) minor(units float64) int64 {

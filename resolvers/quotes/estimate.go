@@ -32,7 +32,7 @@ func (r *Resolver) Estimate(
 		return nil, apierror.From(err)
 	}
 
-	answer := NewEstimate(snap.Prices, snap.Labels, in, locale, r.Now())
+	answer := r.newEstimate(snap, in, locale)
 	if answer.Preview = perspective != ""; answer.Preview {
 		answer.Revision = nil // what is not published can't be submitted with
 		return answer, nil
@@ -43,49 +43,42 @@ func (r *Resolver) Estimate(
 	return answer, nil
 }
 
-// NewEstimate prices choices by the rules of a locale, which may be nil. The labels are
-// the words for slugs.
-func NewEstimate(
-	rules *price.Rules, labels map[string]string, in schema.EstimateSelectionsInput, locale schema.Locale,
-	now time.Time,
+// newEstimate prices choices by the rules of the content.
+func (r *Resolver) newEstimate(
+	snap *content.Snapshot, in schema.EstimateSelectionsInput, locale schema.Locale,
 ) *schema.QuoteEstimate {
 	answer := &schema.QuoteEstimate{Lines: []*schema.EstimateLine{}, Unpriced: []string{}}
+	rules := snap.Prices
 	if rules == nil {
 		return answer
 	}
 
-	q := rules.Quote(choices(lead.Selections{
+	chosen := choices(lead.Selections{
 		ProjectType: trimmed(in.ProjectType),
 		Features:    distinct(in.Features),
 		Complexity:  trimmed(in.Complexity),
 		Timeline:    trimmed(in.Timeline),
-	}))
+	})
+	q := rules.Quote(chosen)
 	answer.Unpriced = append(answer.Unpriced, q.Unpriced...)
-	if !q.Priced || q.TooLarge || q.Max == 0 { // without a price it is agreed with the visitor
+	if len(q.Unpriced) == len(chosen) || q.Max == 0 { // without a price it is agreed with the visitor
 		return answer
 	}
 
 	low, high := rules.Units(q.Min), rules.Units(q.Max)
-	until := now.UTC().AddDate(0, 0, rules.ValidDays).Format(day)
+	until := r.Now().UTC().AddDate(0, 0, rules.ValidDays).Format(day)
 	answer.Min, answer.Max, answer.Currency = &low, &high, &rules.Currency
 	answer.ValidUntil, answer.Revision = &until, &rules.Revision
 	for _, line := range q.Lines {
-		answer.Lines = append(answer.Lines, newEstimateLine(line, rules, labels, locale))
+		shown := &schema.EstimateLine{Field: line.Field, Amount: rules.Units(line.Amount)}
+		if line.Slug == "" {
+			shown.Label = lineLabels[locale][line.Field]
+		} else { // a slug without words stands for itself
+			shown.Slug, shown.Label = &line.Slug, cmp.Or(snap.Labels[line.Slug], line.Slug)
+		}
+		answer.Lines = append(answer.Lines, shown)
 	}
 	return answer
-}
-
-func newEstimateLine(
-	line price.Line, rules *price.Rules, labels map[string]string, locale schema.Locale,
-) *schema.EstimateLine {
-	shown := &schema.EstimateLine{Field: line.Field, Amount: rules.Units(line.Amount)}
-	switch line.Field {
-	case price.FieldMinimum, price.FieldRounding:
-		shown.Label = lineLabels[locale][line.Field]
-	default: // a slug without words stands for itself
-		shown.Slug, shown.Label = &line.Slug, cmp.Or(labels[line.Slug], line.Slug)
-	}
-	return shown
 }
 
 // lineLabels are the labels of the lines that are no choice, by locale.
@@ -125,15 +118,12 @@ func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, snap *content.Sna
 	}
 
 	rules, status := current, lead.Verified
-	if old := r.honoured(ctx, l, current, revision); old != nil {
+	if old := r.honoured(ctx, current, revision); old != nil {
 		rules, status = old, lead.Honoured
 	}
 	q, sent := rules.Quote(choices(l.Selections)), l.Estimate
 	differs := !rules.Near(q, sent.Min, sent.Max, sent.Currency)
-	switch {
-	case q.TooLarge: // the sent range is never the price
-		status = lead.Unpriced
-	case len(q.Unpriced) > 0:
+	if len(q.Unpriced) > 0 {
 		status, differs = lead.Unpriced, !rules.Covers(q, sent.Min, sent.Currency)
 	}
 	l.SentEstimate = &sent
@@ -151,7 +141,7 @@ func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, snap *content.Sna
 	if differs {
 		l.Signals = append(l.Signals, lead.EstimateMismatch)
 	}
-	if differs || q.TooLarge || status != lead.Unpriced {
+	if differs || status != lead.Unpriced {
 		l.Estimate = lead.Estimate{Min: rules.Units(q.Min), Max: rules.Units(q.Max), Currency: rules.Currency}
 	}
 }
@@ -168,34 +158,23 @@ func newPrice(rules *price.Rules, q price.Quote) *lead.Price {
 	return p
 }
 
-// honoured returns the rules with a revision if they were replaced less than a day ago and
-// the range that was sent is what they give, else nil.
-func (r *Resolver) honoured(
-	ctx context.Context, l *lead.Lead, current *price.Rules, revision string,
-) *price.Rules {
+// honoured returns the rules with a revision if they were replaced less than a day ago, else
+// nil.
+func (r *Resolver) honoured(ctx context.Context, current *price.Rules, revision string) (old *price.Rules) {
 	if revision == current.Revision || !price.IsRevision(revision) {
 		return nil
 	}
 	stored, err := r.Prices.PriceRules(ctx, revision)
-	if err != nil {
-		if !errors.Is(err, store.ErrNotFound) {
-			r.Log.Warn().Ctx(ctx).Err(err).Msg("cannot read the rules of an earlier price")
-		}
-		return nil
-	}
-	replaced := !stored.ReplacedAt.IsZero() && r.Now().Sub(stored.ReplacedAt) >= honouredFor
-	if stored.Locale != current.Locale || replaced {
+	tooOld := !stored.ReplacedAt.IsZero() && r.Now().Sub(stored.ReplacedAt) >= honouredFor
+	if errors.Is(err, store.ErrNotFound) || err == nil && (tooOld || stored.Locale != current.Locale) {
 		return nil
 	}
 
-	old, err := price.Decode(stored.Rules)
-	if err != nil {
-		r.Log.Error().Ctx(ctx).Err(err).Msg("cannot read the rules of an earlier price")
-		return nil
+	if err == nil {
+		old, err = price.Decode(stored.Rules)
 	}
-	sent := l.Estimate
-	if !old.Near(old.Quote(choices(l.Selections)), sent.Min, sent.Max, sent.Currency) {
-		return nil
+	if err != nil {
+		r.Log.Warn().Ctx(ctx).Err(err).Msg("cannot read the rules of an earlier price")
 	}
 	return old
 }

@@ -62,77 +62,67 @@ func (h *hints) slugs(field string, list []*string) []string {
 	return kept
 }
 
-// attribution returns what is usable of an attribution.
-func (h *hints) attribution(in *schema.AttributionInput) lead.Attribution {
-	if in == nil {
-		return lead.Attribution{}
-	}
-	read := func(name string, s *string, isAddress bool) string {
-		text := origin(trimmed(s), isAddress)
-		if text == "" && trimmed(s) != "" {
-			h.dropped = append(h.dropped, "attribution."+name)
-		}
-		return text
-	}
-
-	return lead.Attribution{
-		Source:      read("source", in.Source, false),
-		Medium:      read("medium", in.Medium, false),
-		Campaign:    read("campaign", in.Campaign, false),
-		Term:        read("term", in.Term, false),
-		Content:     read("content", in.Content, false),
-		Referrer:    read("referrer", in.Referrer, true),
-		LandingPage: read("landingPage", in.LandingPage, true),
-	}
-}
-
 // A session's row has at most 4 KB: an id, the latest state, and two attributions, which are
 // the first and the last one and may come with different states.
 const (
 	maxStateBytes       = 2560
-	maxAttributionBytes = 768
+	maxAttributionBytes = 300 // some of it is stored twice
 )
 
-// fit cuts what is too large for a session's row, and returns the names of what it cut.
-// Referrer and landing page go first, then the rest of the attribution, then features. The
-// wording of a consent is cut last; address, answer and project type stay.
-func fit(v *lead.Visit) (fields []string) {
-	cut := func(name string, value *string, excess int) {
-		if excess > 0 && *value != "" {
-			*value = strings.ToValidUTF8((*value)[:max(len(*value)-excess, 0)], "")
-			fields = append(fields, name)
+// attribution returns what is usable of an attribution, as far as a session has room for it.
+func (h *hints) attribution(in *schema.AttributionInput) lead.Attribution {
+	if in == nil {
+		return lead.Attribution{}
+	}
+	left := maxAttributionBytes
+	read := func(name string, s *string, isAddress bool) string {
+		text := cut(origin(trimmed(s), isAddress), left)
+		if text == "" && trimmed(s) != "" {
+			h.dropped = append(h.dropped, "attribution."+name)
 		}
+		left -= encoded(text)
+		return text
 	}
 
-	a := &v.Attribution
-	for _, part := range []struct {
-		name  string
-		value *string
-	}{
-		{"referrer", &a.Referrer},
-		{"landingPage", &a.LandingPage},
-		{"content", &a.Content},
-		{"term", &a.Term},
-		{"medium", &a.Medium},
-		{"campaign", &a.Campaign},
-		{"source", &a.Source},
-	} {
-		// Source and campaign are columns, too.
-		size := encoded(a) + len(a.Source) + len(a.Campaign)
-		cut("attribution."+part.name, part.value, size-maxAttributionBytes)
+	return lead.Attribution{ // what matters most is read first
+		Source:      read("source", in.Source, false),
+		Campaign:    read("campaign", in.Campaign, false),
+		Medium:      read("medium", in.Medium, false),
+		Term:        read("term", in.Term, false),
+		Content:     read("content", in.Content, false),
+		LandingPage: read("landingPage", in.LandingPage, true),
+		Referrer:    read("referrer", in.Referrer, true),
+	}
+}
+
+// cut returns the beginning of a text that takes at most so many bytes in JSON.
+func cut(text string, most int) string {
+	for text != "" && encoded(text) > most {
+		_, size := utf8.DecodeLastRuneInString(text)
+		text = text[:len(text)-size]
+	}
+	return text
+}
+
+// fit cuts what is too large for a session's row, and returns the names of what it cut:
+// features, then the wording of a consent. Address, answer and project type stay.
+func fit(v *lead.Visit) (fields []string) {
+	size := func() int { // What was chosen is in a column, too, and so is the address.
+		state := lead.Visit{SessionID: v.SessionID, Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints}
+		return encoded(state) + encoded(v.Selections) + len(v.Hints.Email)
 	}
 
-	// What was chosen is in a column, too, and so is the address.
-	state := lead.Visit{SessionID: v.SessionID, Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints}
-	excess := encoded(state) + encoded(v.Selections) + len(v.Hints.Email) - maxStateBytes
-	features := &v.Selections.Features
-	for excess > 0 && len(*features) > 0 {
-		last := len(*features) - 1
-		excess -= 2 * len((*features)[last])
+	chosen := v.Selections.Features
+	for size() > maxStateBytes && len(v.Selections.Features) > 0 {
+		last := len(v.Selections.Features) - 1
 		fields = append(fields, fmt.Sprintf("selections.features[%d]", last))
-		*features = (*features)[:last]
+		v.Selections.Features = chosen[:last]
 	}
-	cut("consents.text", &v.Hints.Consent, excess)
+	wording := &v.Hints.Consent
+	if excess := size() - maxStateBytes; excess > 0 {
+		*wording = cut(*wording, encoded(*wording)-excess)
+		fields = append(fields, "consents.text")
+	}
 	return fields
 }
 

@@ -104,11 +104,7 @@ func (r *Resolver) Submit(
 // idempotencyKey returns the header of that name. A structured string loses its quotes; a
 // bare key is returned as it is.
 func idempotencyKey(h http.Header) string {
-	key := strings.TrimSpace(h.Get("Idempotency-Key"))
-	if len(key) >= 2 && key[0] == '"' && key[len(key)-1] == '"' {
-		key = strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(key[1 : len(key)-1])
-	}
-	return key
+	return strings.Trim(strings.TrimSpace(h.Get("Idempotency-Key")), `"`)
 }
 
 // newLead converts a checked input. It trims texts and drops repeated features.

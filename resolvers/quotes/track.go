@@ -49,7 +49,6 @@ func (r *Resolver) Track(
 	if fields := fit(&visit); len(fields) > 0 {
 		read.dropped = append(read.dropped, fields...)
 		r.Count("track", "cut")
-		r.Log.Info().Ctx(ctx).Strs("fields", fields).Msg("hints were cut: the session would be too large")
 	}
 
 	payload := &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID}
