@@ -389,9 +389,10 @@ func TestEraseFromStandardInput(t *testing.T) {
 func TestCommandsWithOtherSettings(t *testing.T) {
 	t.Parallel()
 	vendors := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
-	hook, _ := apptest.NewLeadReceiver(t)
+	hook := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(hook.Close)
 	env := vendors.Env()
-	env["LEAD_WEBHOOK_URL"], env["LEAD_WEBHOOK_SECRET"] = hook, apptest.LeadSecret
+	env["LEAD_WEBHOOK_URL"], env["LEAD_WEBHOOK_SECRET"] = hook.URL, apptest.LeadSecret
 	s := apptest.Start(t, env)
 	id := s.Submit(t, "other-settings")
 	apptest.Eventually(t, "the deliveries", func() bool {
