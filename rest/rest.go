@@ -105,7 +105,7 @@ func (a *API) handler(rt *Route) http.Handler {
 	})
 }
 
-// Methods serves a path by the methods that it has, GET and POST. HEAD is served by GET.
+// Methods serves a path by the methods that it has, GET, POST and DELETE. HEAD is served by GET.
 type Methods map[string]http.Handler
 
 // ServeHTTP implements [http.Handler].
@@ -123,8 +123,10 @@ func (m Methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if m[http.MethodGet] != nil {
 		allow = append(allow, http.MethodGet, http.MethodHead)
 	}
-	if m[http.MethodPost] != nil {
-		allow = append(allow, http.MethodPost)
+	for _, method := range []string{http.MethodPost, http.MethodDelete} {
+		if m[method] != nil {
+			allow = append(allow, method)
+		}
 	}
 	allowed := strings.Join(append(allow, http.MethodOptions), ", ")
 	w.Header().Set("Allow", allowed)

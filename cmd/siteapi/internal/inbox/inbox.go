@@ -14,9 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,44 +52,23 @@ type handler struct{ Options }
 // New returns the handler of everything at and below [Path].
 func New(o Options) http.Handler {
 	h := &handler{o}
-	login := map[string]http.Handler{
-		http.MethodPost:   http.HandlerFunc(h.logIn),
-		http.MethodDelete: http.HandlerFunc(h.logOut),
-	}
+	login := rest.Methods{http.MethodPost: http.HandlerFunc(h.logIn), http.MethodDelete: http.HandlerFunc(h.logOut)}
 
 	mux := http.NewServeMux()
 	if o.SignIn != nil {
 		login[http.MethodGet] = http.HandlerFunc(o.SignIn.begin)
-		mux.Handle(CallbackPath, byMethod(map[string]http.Handler{http.MethodGet: http.HandlerFunc(o.SignIn.callback)}))
+		mux.Handle(CallbackPath, rest.Methods{http.MethodGet: http.HandlerFunc(o.SignIn.callback)})
 	}
-	mux.Handle(LoginPath, byMethod(login))
-	mux.Handle(OperatorPath, byMethod(map[string]http.Handler{
-		http.MethodGet: h.authenticate(http.HandlerFunc(describe)),
-	}))
-	mux.Handle(GraphQLPath, byMethod(map[string]http.Handler{http.MethodPost: h.authenticate(o.GraphQL)}))
-	mux.Handle("/", byMethod(map[string]http.Handler{http.MethodGet: o.Page, http.MethodHead: o.Page}))
+	mux.Handle(LoginPath, login)
+	mux.Handle(OperatorPath, rest.Methods{http.MethodGet: h.authenticate(http.HandlerFunc(describe))})
+	mux.Handle(GraphQLPath, rest.Methods{http.MethodPost: h.authenticate(o.GraphQL)})
+	mux.Handle("/", rest.Methods{http.MethodGet: o.Page})
 
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, schema.CodeForbidden, "A page of another site may not do this.")
 	}))
 	return protection.Handler(mux)
-}
-
-// byMethod calls the handler for a request's method, or answers 405.
-func byMethod(handlers map[string]http.Handler) http.Handler {
-	allowed := strings.Join(slices.Sorted(maps.Keys(handlers)), ", ")
-
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next := handlers[r.Method]
-		if next == nil {
-			w.Header().Set("Allow", allowed)
-			refuse(w, r, schema.CodeMethodNotAllowed, "This path answers to "+allowed+".")
-			return
-		}
-
-		next.ServeHTTP(w, r)
-	})
 }
 
 func refuse(w http.ResponseWriter, r *http.Request, code schema.Code, message string) {

@@ -77,7 +77,7 @@ func TestLoginByToken(t *testing.T) {
 	b.Want("a longer life", reads(longer, "/admin/graphql"), "UNAUTHENTICATED")
 
 	for path, want := range map[string]string{
-		"/admin": "GET, HEAD", "/admin/login": "DELETE, POST", "/admin/graphql": "POST",
+		"/admin": "GET, HEAD, OPTIONS", "/admin/login": "POST, DELETE, OPTIONS", "/admin/graphql": "POST, OPTIONS",
 	} {
 		if allow := answers(b, 405, "PUT", path, "").Header.Get("Allow"); allow != want {
 			t.Errorf("PUT %s: Allow %s", path, allow)
