@@ -22,11 +22,10 @@ const (
 
 // Pulled says what is known of the CRM.
 type Pulled struct {
-	Since   time.Time `json:"since"`   // contacts that changed before are known
-	At      time.Time `json:"at"`      // when the last complete pull ended
-	Due     time.Time `json:"due"`     // when the next one is due
-	Failure string    `json:"failure"` // why the last one is not complete
-	Set     int       `json:"set"`     // outcomes that the last one set
+	Since time.Time `json:"since"` // contacts that changed before are known
+	At    time.Time `json:"at"`    // when the last complete pull ended
+	Due   time.Time `json:"due"`   // when the next one is due
+	Set   int       `json:"set"`   // outcomes that the last one set
 }
 
 // Pull asks the CRM what became of the leads. It never tells the CRM anything.
@@ -107,10 +106,9 @@ func (p *Pull) Once(ctx context.Context) (known Pulled, err error) {
 		return known, ctx.Err()
 	}
 	if err != nil {
-		known.Failure = err.Error()
 		p.Count("crm_pull", "failed")
 	} else {
-		known.At, known.Failure = time.Now().UTC(), ""
+		known.At = time.Now().UTC()
 		p.Log.Info().Int("outcomes", known.Set).Msg("asked the CRM what became of leads")
 		p.Count("crm_pull", "complete")
 	}

@@ -15,7 +15,7 @@ import (
 
 // The service asks HubSpot what became of leads, soon after the first one and then not again
 // for an hour, whether it is restarted or not, and tells it nothing. An operator's word counts
-// more. A pull that fails loses nothing, and the doctor says why.
+// more. A pull that fails loses nothing.
 func TestOutcomesOfTheCRM(t *testing.T) {
 	t.Parallel()
 	admin := apptest.FreeAddress(t)
@@ -67,9 +67,6 @@ func TestOutcomesOfTheCRM(t *testing.T) {
 		crm.Fail(fault)
 		if out, code := s.Run("crm", "pull"); code != 1 {
 			t.Errorf("%s: %d %s", name, code, out)
-		}
-		if out, _ := s.Run("doctor"); !strings.Contains(out, "what became of leads failed: hubspot") {
-			t.Errorf("%s: the doctor says %s", name, out)
 		}
 		crm.Recover()
 	}
