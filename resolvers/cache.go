@@ -77,20 +77,18 @@ func (r *Resolver) invalidateCache(
 
 // targets returns the locales that an input names, or the fields that it lacks.
 func targets(in schema.InvalidateCacheInput) ([]schema.Locale, []schema.FieldError) {
-	kind := schema.InvalidationTypeDocumentType
-	switch {
-	case in.Type != nil:
-		kind = *in.Type
-	case in.DocumentType == nil && in.Locale == nil:
-		return nil, []schema.FieldError{
-			schema.Missing("type", "is required without a documentType or a locale: documentType, locale or all"),
+	kind := schema.ValueOr(in.Type, schema.InvalidationTypeDocumentType)
+	if in.Type == nil && in.DocumentType == nil {
+		if in.Locale == nil {
+			return nil, []schema.FieldError{schema.Missing("type",
+				"is required without a documentType or a locale: documentType, locale or all")}
 		}
-	case in.DocumentType == nil:
 		kind = schema.InvalidationTypeLocale
 	}
 
 	switch {
 	case kind == schema.InvalidationTypeAll:
+		return schema.Locales(), nil
 	case kind == schema.InvalidationTypeLocale && in.Locale == nil:
 		return nil, []schema.FieldError{schema.Missing("locale", "is required if type is locale")}
 	case kind != schema.InvalidationTypeLocale && in.DocumentType == nil:

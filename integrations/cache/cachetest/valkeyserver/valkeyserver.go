@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -31,9 +30,7 @@ type Server struct {
 	binary, dir string
 	port        int
 	args        []string
-
-	mu  sync.Mutex
-	cmd *exec.Cmd // nil while it is stopped
+	cmd         *exec.Cmd // nil while it is stopped
 }
 
 // Start runs a server for the length of a test, with args added to its command line.
@@ -81,20 +78,12 @@ func (s *Server) URL() string { return "valkey://" + s.Addr() }
 // Start starts a stopped server and waits until it answers. The server has the data that
 // it saved to its disk, which is none unless args say so.
 func (s *Server) Start() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	if s.cmd != nil {
-		return nil
-	}
-
 	logFile := filepath.Join(s.dir, "server.log")
 	cmd := exec.CommandContext(context.Background(), s.binary, append([]string{
 		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1",
 		"--dir", s.dir, "--logfile", logFile,
 		"--save", "", "--appendonly", "no",
 	}, s.args...)...)
-	dieWithUs(cmd)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("starting %s: %w", s.binary, err)
 	}
@@ -108,7 +97,7 @@ func (s *Server) Start() error {
 		}
 
 		if time.Now().After(end) {
-			s.stop()
+			s.Stop()
 			log, _ := os.ReadFile(logFile)
 			return fmt.Errorf("starting %s: no answer within %v: %w\n%s", s.binary, startTimeout, err, log)
 		}
@@ -131,15 +120,8 @@ func (s *Server) Do(args ...string) (any, error) {
 	return client.Do(context.Background(), client.B().Arbitrary(args...).Build()).ToAny()
 }
 
-// Stop ends the server at once, as a crash would.
+// Stop ends the server at once, as a crash would, and waits for its process.
 func (s *Server) Stop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stop()
-}
-
-// stop ends the process by its own id and waits for it. The caller holds the lock.
-func (s *Server) stop() {
 	if s.cmd != nil {
 		_ = s.cmd.Process.Kill()
 		_ = s.cmd.Wait()
@@ -155,8 +137,6 @@ func (s *Server) Resume(t testing.TB) { s.signal(t, syscall.SIGCONT) }
 
 func (s *Server) signal(t testing.TB, sig syscall.Signal) {
 	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if err := s.cmd.Process.Signal(sig); err != nil {
 		t.Fatalf("sending %v: %v", sig, err)
 	}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // params are the parameters of a query. A missing one is null to the filter.
@@ -154,15 +153,17 @@ func layers(docs []document, perspectives []string) []document {
 // mutate runs a transaction, all of it or nothing.
 func (s *Server) mutate(seen Request) answer {
 	if seen.Method != http.MethodPost || seen.Auth != "write" {
-		return mutationFailed(http.StatusForbidden,
-			"insufficientPermissionsError", `permission "create" required`)
+		return failed(http.StatusForbidden, `Insufficient permissions; permission "create" required`)
 	}
 
 	var sent struct {
 		Mutations []struct {
 			CreateIfNotExists json.RawMessage
-			Patch             *patch
-			Delete            *struct{ ID string }
+			Patch             struct {
+				ID  string
+				Set map[string]any
+			}
+			Delete struct{ ID string }
 		}
 	}
 	if err := json.Unmarshal(seen.Body, &sent); err != nil || len(sent.Mutations) == 0 {
@@ -171,77 +172,45 @@ func (s *Server) mutate(seen Request) answer {
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-
 	next := maps.Clone(s.docs)
 	results := []map[string]string{}
-
 	for _, m := range sent.Mutations {
-		id, operation, err := s.apply(next, m.CreateIfNotExists, m.Patch, m.Delete)
-		if err != nil {
-			return mutationFailed(http.StatusBadRequest, "validationError", err.Error())
+		id := m.Patch.ID + m.Delete.ID // one of the two
+		switch stored := next[m.Patch.ID]; {
+		case m.CreateIfNotExists != nil:
+			d, err := readDocument(m.CreateIfNotExists)
+			if err != nil {
+				return mutationFailed(err)
+			}
+			if id = d.id; next[id] == nil {
+				next[id] = d.raw
+			}
+		case stored != nil:
+			d, _ := readDocument(stored)
+			maps.Copy(d.fields, m.Patch.Set)
+			next[id] = encode(d.fields)
+		case idForm.MatchString(m.Delete.ID):
+			delete(next, id)
+		default:
+			return mutationFailed(errors.New("the stub does not understand this operation"))
 		}
-		result := map[string]string{"operation": operation}
+
+		result := map[string]string{}
 		if seen.Params.Get("returnIds") == "true" {
 			result["id"] = id
 		}
 		results = append(results, result)
 	}
-
 	s.commit(next)
 	return answer{http.StatusOK, encode(map[string]any{"transactionId": "stub", "results": results})}
 }
 
-// patch sets fields of a document.
-type patch struct {
-	ID  string
-	Set map[string]any
-}
-
-// apply runs one mutation on a copy of the documents.
-func (s *Server) apply(
-	docs map[string]json.RawMessage, create json.RawMessage, change *patch, remove *struct{ ID string },
-) (id, operation string, err error) {
-	switch {
-	case create != nil:
-		d, err := readDocument(create)
-		if err != nil {
-			return "", "", err
-		}
-		if _, exists := docs[d.id]; exists {
-			return d.id, "none", nil
-		}
-
-		now := time.Now().UTC().Format(time.RFC3339)
-		d.fields["_createdAt"], d.fields["_updatedAt"] = now, now
-		docs[d.id] = encode(d.fields)
-		return d.id, "create", nil
-
-	case change != nil && docs[change.ID] != nil:
-		d, err := readDocument(docs[change.ID])
-		if err != nil {
-			return "", "", err
-		}
-		maps.Copy(d.fields, change.Set)
-		docs[d.id] = encode(d.fields)
-		return d.id, "update", nil
-
-	case remove != nil && idForm.MatchString(remove.ID):
-		if _, exists := docs[remove.ID]; !exists {
-			return remove.ID, "none", nil
-		}
-		delete(docs, remove.ID)
-		return remove.ID, "delete", nil
-	}
-	return "", "", errors.New("the stub does not understand this operation")
-}
-
 // mutationFailed is an error of the mutate API.
-func mutationFailed(status int, kind, description string) answer {
-	return answer{status, encode(map[string]any{"error": map[string]any{
+func mutationFailed(err error) answer {
+	cause := map[string]any{"type": "validationError", "description": err.Error()}
+	return answer{http.StatusBadRequest, encode(map[string]any{"error": map[string]any{
 		"type":        "mutationError",
-		"description": fmt.Sprintf("The mutation(s) failed: %s", description),
-		"items": []any{
-			map[string]any{"error": map[string]any{"type": kind, "description": description}, "index": 0},
-		},
+		"description": "The mutation(s) failed: " + err.Error(),
+		"items":       []any{map[string]any{"error": cause, "index": 0}},
 	}})}
 }
