@@ -37,16 +37,7 @@ func (r *Resolver) clearCache(
 		)
 	}
 
-	glob, err := cache.ParsePattern(schema.ValueOr(pattern, "*"))
-	if err != nil {
-		return nil, schema.BadInput(schema.FieldError{
-			Field:   "pattern",
-			Code:    schema.FieldCodeUnreadable,
-			Message: err.Error(),
-		})
-	}
-
-	cleared, err := r.Content.Clear(ctx, glob)
+	cleared, err := r.Content.Clear(ctx, cache.Pattern(schema.ValueOr(pattern, "*")))
 	if err != nil {
 		return nil, apierror.From(err)
 	}

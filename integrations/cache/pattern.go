@@ -1,14 +1,6 @@
 package cache
 
-import (
-	"errors"
-	"fmt"
-	"strings"
-	"unicode/utf8"
-)
-
-// MaxPattern is the greatest length of a pattern, in characters.
-const MaxPattern = 256
+import "strings"
 
 // Pattern is a glob over keys, as Valkey understands it: `*` is any number of bytes,
 // `?` one byte, `[abc]` one of a set, `[a-z]` one of a range (written in either
@@ -16,21 +8,6 @@ const MaxPattern = 256
 // As in Valkey an unterminated set ends with the pattern, an empty one matches nothing,
 // and a letter outside ASCII counts as several bytes. The empty Pattern matches nothing.
 type Pattern string
-
-// ParsePattern checks a pattern of 1 to 256 characters. Its error is a sentence for the
-// client that sent the pattern.
-func ParsePattern(text string) (Pattern, error) {
-	if text == "" {
-		return "", errors.New("the pattern must not be empty")
-	}
-	if !utf8.ValidString(text) {
-		return "", errors.New("the pattern must be valid UTF-8")
-	}
-	if n := utf8.RuneCountInString(text); n > MaxPattern {
-		return "", fmt.Errorf("the pattern must have at most %d characters, it has %d", MaxPattern, n)
-	}
-	return Pattern(text), nil
-}
 
 // Escape returns a pattern text that matches exactly the given key.
 func Escape(key string) string {

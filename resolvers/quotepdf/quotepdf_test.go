@@ -246,10 +246,7 @@ func newPdfResolver(t *testing.T, logo LogoLoader) (*Resolver, *oneQuote, *blank
 
 func clearAll(t *testing.T, r *Resolver, text string) {
 	t.Helper()
-	pattern, err := cache.ParsePattern(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pattern := cache.Pattern(text)
 	if _, err := r.Cache.Clear(t.Context(), pattern); err != nil {
 		t.Fatal(err)
 	}

@@ -151,15 +151,6 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func pattern(t *testing.T, text string) cache.Pattern {
-	t.Helper()
-	p, err := cache.ParsePattern(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 func unchangedValue(t *testing.T, a, b cache.Cache) {
 	// A backend may keep whole milliseconds.
 	began, s := time.Now().Add(-time.Millisecond), newSource("v")
@@ -314,12 +305,12 @@ func clearMatching(t *testing.T, a, b cache.Cache) {
 	for _, text := range []string{
 		"*", "content:*", `content:locale:\*`, `\[content\]`, "?", "[^a-z]*", "*\x00*", "*ț*", "entry:*", "none", "[^",
 	} {
-		left := slices.DeleteFunc(slices.Clone(keys), pattern(t, text).Match)
+		left := slices.DeleteFunc(slices.Clone(keys), cache.Pattern(text).Match)
 		for _, key := range keys {
 			get(t, b, key, newSource(key), key)
 		}
 
-		if n, err := a.Clear(t.Context(), pattern(t, text)); err != nil || n != len(keys)-len(left) {
+		if n, err := a.Clear(t.Context(), cache.Pattern(text)); err != nil || n != len(keys)-len(left) {
 			t.Errorf("clearing %q: %d, %v; want %d", text, n, err, len(keys)-len(left))
 		}
 		for _, key := range keys {

@@ -93,15 +93,9 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 		return nil, err
 	}
 
-	if slices.ContainsFunc(ids, func(id string) bool { return cms.CheckLeadID(id) != nil }) {
-		return nil, &upstream.Error{
-			System: system,
-			Op:     op,
-			Kind:   upstream.Rejected,
-			Detail: "a document of the address has no submissionId: delete it in the studio",
-		}
+	if err := d.ready(op, ids...); err != nil {
+		return nil, err
 	}
-
 	slices.Sort(ids)
 	return slices.Compact(ids), nil
 }

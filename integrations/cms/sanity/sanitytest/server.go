@@ -165,11 +165,7 @@ type answer struct {
 
 // failed is an error in the flat shape of the proxies in front of the data APIs.
 func failed(status int, message string) answer {
-	return answer{status, encode(map[string]any{
-		"statusCode": status,
-		"error":      http.StatusText(status),
-		"message":    message,
-	})}
+	return answer{status, encode(map[string]any{"error": http.StatusText(status), "message": message})}
 }
 
 func encode(v any) []byte {
@@ -244,12 +240,7 @@ func (s *Server) handle(seen Request, path []string) answer {
 		return failed(http.StatusNotFound,
 			fmt.Sprintf("Dataset %q not found for project ID %q", path[2], Project))
 	case seen.Auth == "wrong":
-		return answer{http.StatusUnauthorized, encode(map[string]any{
-			"statusCode": 401,
-			"error":      "Unauthorized",
-			"errorCode":  "SIO-401-ANF",
-			"message":    "Unauthorized - Session not found",
-		})}
+		return failed(http.StatusUnauthorized, "Unauthorized - Session not found")
 	case seen.API == "mutate":
 		return s.mutate(seen)
 	case seen.Auth == "none" && seen.Params.Get("includeDrafts") == "true":
