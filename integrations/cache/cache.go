@@ -26,8 +26,6 @@ type Entry struct {
 	Value []byte
 	// Revision is derived from the value alone, so it is the same on all instances.
 	Revision string
-	// StoredAt is the time at which the fill of the value ended.
-	StoredAt time.Time
 	// Overtaken means that the key was invalidated during the fill, or the backend went
 	// away: the value was not stored and answers only those who waited for it.
 	Overtaken bool

@@ -37,7 +37,7 @@ func Run(ctx context.Context, fill Fill) (entry Entry, life Lifetime, err error)
 		life.Fresh = forever
 	}
 
-	return Entry{Value: value, Revision: RevisionOf(value), StoredAt: time.Now()}, life, nil
+	return Entry{Value: value, Revision: RevisionOf(value)}, life, nil
 }
 
 // RevisionOf returns the revision of a value: 22 characters of A-Z a-z 0-9 - _ that

@@ -78,49 +78,38 @@ func (c *Service) Load(ctx context.Context, locale string) {
 func (c *Service) open(ctx context.Context, l *localeContent, entry cache.Entry) (*Snapshot, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	latest := l.latest
+	latest, value := l.latest, entry.Value
 	if latest.isOf(entry) {
 		return latest, nil
 	}
 
-	snap, value, err := c.decode(ctx, l, entry)
+	snap, err := c.decodeSnapshot(ctx, entry, l.locale)
 	if err != nil {
-		return nil, err
+		// An instance with another configuration may have stored the entry, as during a
+		// rolling restart: then this process fetches for itself, once, and uses that for as
+		// long as the entry stays. Otherwise the instances would replace each other's entries
+		// with every read.
+		c.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).Msg("reading an entry of the cache")
+		own, _, err := cache.Run(ctx, c.fill(l))
+		if err != nil {
+			return nil, err
+		}
+		if snap, err = c.decodeSnapshot(ctx, own, l.locale); err != nil {
+			return nil, err
+		}
+		value = own.Value
 	}
+
 	c.keepLastPrices(ctx, l.locale, snap)
 	if latest != nil && entry.Overtaken {
 		return snap, nil
 	}
-
 	snap.entry = entry.Revision
 	l.latest = snap
 	if latest == nil || latest.Revision != snap.Revision {
 		c.adopt(ctx, l, snap, value)
 	}
 	return snap, nil
-}
-
-// decode decodes an entry and returns what it was decoded from. An instance with another
-// configuration may have stored the entry, as during a rolling restart: then this process
-// fetches for itself, once, and uses that for as long as the entry stays. Otherwise the
-// instances would replace each other's entries with every read.
-func (c *Service) decode(
-	ctx context.Context, l *localeContent, entry cache.Entry,
-) (snap *Snapshot, value []byte, err error) {
-	snap, err = c.decodeSnapshot(ctx, entry, l.locale)
-	if err == nil {
-		return snap, entry.Value, nil
-	}
-	if !errors.Is(err, errOtherOrigin) {
-		c.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).Msg("reading an entry of the cache")
-	}
-
-	own, _, err := cache.Run(ctx, c.fill(l))
-	if err != nil {
-		return nil, nil, err
-	}
-	snap, err = c.decodeSnapshot(ctx, own, l.locale)
-	return snap, own.Value, err
 }
 
 // adopt does what a new revision asks for: its prices are stored, so that those before them
@@ -187,7 +176,7 @@ func (c *Service) fallBack(ctx context.Context, l *localeContent, cause error) (
 	defer l.mu.Unlock()
 	if l.latest == nil {
 		copied, err := c.loadFallback(ctx, l)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errOtherOrigin) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			c.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
 				Msg("reading the fallback copy of the content")
 		}

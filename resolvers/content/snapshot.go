@@ -47,9 +47,6 @@ type storedSnapshot struct {
 // snapshotForm is the version of the encoded form, and of the documents in it.
 const snapshotForm = "1"
 
-// errOtherOrigin means that a snapshot was made by a service with another configuration.
-var errOtherOrigin = errors.New("the snapshot was made from another source")
-
 // originOf identifies what snapshots are made from.
 func originOf(source string, types []string) string {
 	types = slices.Sorted(slices.Values(types))
@@ -76,7 +73,7 @@ func (c *Service) decodeSnapshot(ctx context.Context, entry cache.Entry, locale 
 		return nil, fmt.Errorf("decoding a content snapshot: %w", err)
 	}
 	if stored.Origin != c.origin {
-		return nil, errOtherOrigin
+		return nil, errors.New("the content is from a service with another configuration")
 	}
 
 	log := c.Log.With().Ctx(ctx).Str("locale", string(locale)).Logger()

@@ -34,7 +34,7 @@ func overtakenFill(t *testing.T, a, b cache.Cache) {
 			// The old fill is still under way.
 			get(t, at, "k", fresh, "new")
 			close(old.hold)
-			receive(t, before)
+			<-before
 			serves(t, a, fresh, "new")
 			serves(t, b, fresh, "new")
 			fresh.wantOneFill(t)

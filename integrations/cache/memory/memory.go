@@ -110,7 +110,7 @@ func (c *Cache) run(ctx context.Context, key string, fill cache.Fill, l *load, r
 	}
 	delete(c.loads, key)
 	if l.err == nil {
-		c.entries.Set(key, &record{l.entry, life, l.entry.StoredAt.Add(life.Fresh)})
+		c.entries.Set(key, &record{l.entry, life, time.Now().Add(life.Fresh)})
 	}
 }
 

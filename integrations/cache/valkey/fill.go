@@ -51,7 +51,7 @@ func (c *Cache) load(ctx context.Context, key string, fill cache.Fill) (cache.En
 // fill claims a key, fills and stores. While another instance has the claim, it waits for the
 // value.
 func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
-	claim := encode(record{Entry: cache.Entry{Revision: rand.Text()}})
+	claim := record{Entry: cache.Entry{Revision: rand.Text()}}.head()
 	for ; ; time.Sleep(pollPause) {
 		client, err := c.client()
 		if err != nil {
@@ -86,7 +86,7 @@ func (c *Cache) store(ctx context.Context, key string, fill cache.Fill, expected
 		return cache.Entry{}, err
 	}
 
-	text := encode(record{entry, entry.StoredAt.Add(life.Fresh)})
+	text := record{entry, time.Now().Add(life.Fresh)}.head() + string(entry.Value)
 	stored, err := c.replace(key, expected, text, life.Fresh+life.Stale)
 	entry.Overtaken = err != nil || !stored
 	return entry, nil //nolint:nilerr // the value is good, it is only not kept

@@ -85,7 +85,7 @@ func (c *Cache) Get(ctx context.Context, key string, fill cache.Fill) (cache.Ent
 		return c.load(ctx, key, fill)
 	case !r.fresh():
 		c.loads.DoChan("refresh of "+key, func() (any, error) {
-			entry, err := c.store(ctx, key, fill, r.times())
+			entry, err := c.store(ctx, key, fill, r.head())
 			if err != nil {
 				time.Sleep(cache.RetryPause)
 			}

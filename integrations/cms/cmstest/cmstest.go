@@ -14,6 +14,7 @@ import (
 
 	"siteapi/integrations/cms"
 	"siteapi/integrations/lead"
+	"siteapi/integrations/lead/leadtest"
 	"siteapi/integrations/upstream"
 )
 
@@ -54,29 +55,14 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	}
 }
 
-// Lead returns a lead with every field set. Its values make mistakes in
+// Lead returns a lead with every field set but its consents. Its names make mistakes in
 // quoting or escaping visible.
 func Lead(id string) *lead.Lead {
-	return &lead.Lead{
-		ID:          id,
-		SessionID:   "sess:" + id,
-		Locale:      "ro",
-		SubmittedAt: time.Date(2026, 2, 3, 4, 5, 6, 789e6, time.UTC),
-		Contact: lead.Contact{
-			FirstName: "Ștefania \"Ana\"",
-			LastName:  "O'Neill\\Țurcanu",
-			Email:     id + "@example.com",
-			Phone:     "+44 20 7946 0018",
-			Company:   "Smith & <Söhne> 🦊\nLtd",
-		},
-		Selections: lead.Selections{
-			ProjectType: "website",
-			Features:    []string{"blog"},
-			Complexity:  "medium",
-			Timeline:    "1-3-months",
-		},
-		Estimate: lead.Estimate{Min: 1234.5, Max: 1e9, Currency: "EUR"},
-	}
+	l := leadtest.Filled()
+	l.ID, l.Consents = id, nil
+	l.Contact.FirstName, l.Contact.LastName = `Ștefania "Ana"`, `O'Neill\Țurcanu <&>`
+	l.Contact.Email = id + "@example.com"
+	return l
 }
 
 // site returns content of every kind, in no particular order.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -20,27 +21,20 @@ var pageQuery = cms.Query{Types: []string{"page"}, Locale: "en"}
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	for name, private := range map[string]bool{"public dataset": false, "private dataset": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			cmstest.Run(t, func(t *testing.T) cmstest.Subject {
-				stub := start(t, sanitytest.Options{Private: private})
-				return cmstest.Subject{
-					Driver:  driver(t, stub, sanity.Options{}),
-					Replace: func(t testing.TB, docs ...string) { replace(t, stub, docs...) },
-					Stored: func(testing.TB) map[string]json.RawMessage {
-						stored := map[string]json.RawMessage{}
-						for id, raw := range stub.Documents() {
-							if strings.HasPrefix(id, "quoteSubmission.") && id != "quoteSubmission.abc" {
-								stored[id] = raw
-							}
-						}
-						return stored
-					},
-				}
-			})
-		})
-	}
+	cmstest.Run(t, func(t *testing.T) cmstest.Subject {
+		stub := start(t, sanitytest.Options{Private: true})
+		return cmstest.Subject{
+			Driver:  driver(t, stub, sanity.Options{}),
+			Replace: func(t testing.TB, docs ...string) { replace(t, stub, docs...) },
+			Stored: func(testing.TB) map[string]json.RawMessage {
+				stored := stub.Documents()
+				maps.DeleteFunc(stored, func(id string, _ json.RawMessage) bool {
+					return !strings.HasPrefix(id, "quoteSubmission.")
+				})
+				return stored
+			},
+		}
+	})
 }
 
 func start(t testing.TB, opts sanitytest.Options, docs ...string) *sanitytest.Server {
@@ -95,7 +89,7 @@ func check(t *testing.T, err error, want upstream.Kind) *upstream.Error {
 		t.Fatalf("got %v, want an *upstream.Error, %s", err, want)
 	}
 
-	for _, private := range []string{"abc@example.com", "Țurcanu", "7946", "Söhne", sanitytest.Token} {
+	for _, private := range []string{"abc@example.com", "Țurcanu", sanitytest.Token} {
 		if strings.Contains(err.Error(), private) {
 			t.Errorf("the error contains %q: %v", private, err)
 		}

@@ -12,7 +12,9 @@ import (
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	ratelimittest.Run(t, func(*testing.T) ratelimit.Limiter { return memory.New() })
+	l := memory.New()
+	ratelimittest.Run(t, l)
+	ratelimittest.CountTogether(t, l)
 }
 
 // TestFloodOfKeys checks that a flood of other clients does not evict a frequent one.

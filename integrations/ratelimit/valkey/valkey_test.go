@@ -1,8 +1,6 @@
 package valkey_test
 
 import (
-	"fmt"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,24 +23,10 @@ func open(t *testing.T, server *valkeyserver.Server, prefix string) *valkey.Limi
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-
 	server := valkeyserver.Start(t)
-
-	var n atomic.Int32
-	ratelimittest.Run(t, func(t *testing.T) ratelimit.Limiter {
-		return open(t, server, fmt.Sprintf("test%d:", n.Add(1)))
-	})
-
-	t.Run("two instances count together", func(t *testing.T) {
-		t.Parallel()
-		served := ratelimittest.Together(t,
-			ratelimit.Rule{Limit: 50, Period: time.Hour, Burst: 50},
-			open(t, server, "two:"), open(t, server, "two:"))
-
-		if served != 50 {
-			t.Errorf("%d served by two of a limit of 50", served)
-		}
-	})
+	l := open(t, server, "test:")
+	ratelimittest.Run(t, l)
+	ratelimittest.CountTogether(t, l, open(t, server, "test:"))
 }
 
 // TestServerAway checks that requests are counted for this instance while the server is

@@ -54,7 +54,7 @@ func NewMetrics(version string) *Metrics {
 
 	return &Metrics{
 		Registry: registry,
-		reads: counter("cache_reads_total", "Reads of the cache; a miss waits for a fill.",
+		reads: counter("cache_reads_total", "Reads of the cache; a miss finds no fresh entry.",
 			"family", "outcome"),
 		events: counter("events_total", "Things that happened in the resolvers.", "event", "detail"),
 		webhooks: factory.NewGaugeVec(prometheus.GaugeOpts{
@@ -100,9 +100,8 @@ func (m *Metrics) Delivery(target lead.Target, outcome queue.Outcome) {
 	m.tries.WithLabelValues(string(target), string(outcome)).Inc()
 }
 
-// Cache counts the reads of a cache. A read that finds an entry, fresh or expired, is a
-// hit; one that waits for a fill is a miss. Peek only asks whether an entry is current
-// and is not counted.
+// Cache counts the reads of a cache. A read that finds a fresh entry is a hit. Peek only asks
+// whether an entry is current and is not counted.
 func (m *Metrics) Cache(c cache.Cache) cache.Cache {
 	return &meteredCache{c, m}
 }
@@ -114,17 +113,14 @@ type meteredCache struct {
 
 // Get implements [cache.Cache].
 func (c *meteredCache) Get(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
-	began := time.Now()
-	entry, err := c.Cache.Get(ctx, key, fill)
-
 	outcome := "miss"
-	if err == nil && entry.StoredAt.Before(began) {
+	if _, fresh := c.Peek(ctx, key); fresh {
 		outcome = "hit"
 	}
 
 	family, _, _ := strings.Cut(key, ":")
 	c.metrics.reads.WithLabelValues(family, outcome).Inc()
-	return entry, err
+	return c.Cache.Get(ctx, key, fill)
 }
 
 const databaseBytes = "Size of each table of PostgreSQL, or of SQLite's files, the write-ahead log included."

@@ -37,13 +37,11 @@ type Options struct {
 
 // Request is a request that the server has seen. It holds no token.
 type Request struct {
-	Method string
 	Path   string
 	API    string     // "query", "mutate", "live/events" or empty for an address that does not exist
 	Params url.Values // parameters of the address
 	Body   []byte
 	Auth   string // "none", "read", "write" or "wrong"
-	Status int    // status of the answer, 0 without one
 	Fault  string // fault that it met, empty without one
 }
 
@@ -186,7 +184,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	seen := Request{Method: r.Method, Path: r.URL.Path, Params: r.URL.Query(), Body: body, Auth: s.rights(r)}
+	seen := Request{Path: r.URL.Path, Params: r.URL.Query(), Body: body, Auth: s.rights(r)}
 	path := dataPath.FindStringSubmatch(r.URL.Path)
 	if path != nil {
 		seen.API = path[1]
@@ -194,23 +192,19 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 	fault, spoiled := s.Next(r)
 	right := answer{body: []byte(`{"ms":1,"result":[{"_id":`)}
-	if !spoiled || fault.Acted || fault.Mode == faulttest.BrokenJSON && seen.API == "query" {
+	if !spoiled || fault.Acted {
 		right = s.handle(seen, path)
 	}
 
-	streaming := seen.API == "live/events" && right.status == http.StatusOK
-	seen.Status = right.status
 	if spoiled {
-		seen.Fault, seen.Status = fault.String(), fault.Sends()
+		seen.Fault = fault.String()
 	}
 
 	// It is recorded before the answer, so that a client that has the answer finds it.
-	s.record(seen)
+	s.mu.Lock()
+	s.requests = append(s.requests, seen)
+	s.mu.Unlock()
 
-	if streaming && !spoiled {
-		s.stream(w, r)
-		return
-	}
 	if spoiled {
 		own := failed(fault.Sends(), "told to fail").body
 		if fault.Mode == faulttest.Partial {
@@ -219,16 +213,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		fault.Spoil(w, r, right.body, own)
 		return
 	}
+	if seen.API == "live/events" && right.status == http.StatusOK {
+		s.stream(w, r)
+		return
+	}
 
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(right.status)
 	_, _ = w.Write(right.body)
-}
-
-func (s *Server) record(seen Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.requests = append(s.requests, seen)
 }
 
 // handle answers as Sanity would.
