@@ -12,46 +12,37 @@ import (
 	"strings"
 )
 
+// The supported queries.
+const (
+	contentQuery = `*[_type in $types && !(_id in path("drafts.**")) && !(_id in path("versions.**"))` +
+		` && (language == $locale || !defined(language))] | order(_id asc)`
+	stateQuery   = `*[_type in $types]{_id, _rev} | order(_id asc)`
+	copiesQuery  = `*[_id in $ids || (_type == $type && submissionId in $names)]._id`
+	byEmailQuery = `*[_type == $type && lower(contact.email) == $email].submissionId`
+)
+
 // params are the parameters of a query. A missing one is null to the filter.
 type params struct {
 	Types, IDs, Names   []string
 	Locale, Type, Email string
 }
 
-// queries are the supported queries: a filter, and the projection of a document.
-var queries = map[string]struct {
-	keep func(d document, p params) bool
-	pick func(d document) any
-}{
-	`*[_type in $types && !(_id in path("drafts.**")) && !(_id in path("versions.**"))` +
-		` && (language == $locale || !defined(language))] | order(_id asc)`: {
-		func(d document, p params) bool {
-			// As in GROQ, a field that is null is not defined.
-			language := d.fields["language"]
-			return slices.Contains(p.Types, d.typ) && isPublished(d.id) &&
-				(language == nil || language == any(p.Locale))
-		},
-		func(d document) any { return d.raw },
-	},
-	`*[_type in $types]{_id, _rev} | order(_id asc)`: {
-		func(d document, p params) bool { return slices.Contains(p.Types, d.typ) },
-		func(d document) any { return map[string]any{"_id": d.id, "_rev": d.fields["_rev"]} },
-	},
-	`*[_id in $ids || (_type == $type && submissionId in $names)]._id`: {
-		func(d document, p params) bool {
-			name, _ := d.fields["submissionId"].(string)
-			return slices.Contains(p.IDs, d.id) || d.typ == p.Type && slices.Contains(p.Names, name)
-		},
-		func(d document) any { return d.id },
-	},
-	`*[_type == $type && lower(contact.email) == $email].submissionId`: {
-		func(d document, p params) bool {
-			contact, _ := d.fields["contact"].(map[string]any)
-			email, ok := contact["email"].(string)
-			return ok && d.typ == p.Type && strings.ToLower(email) == p.Email
-		},
-		func(d document) any { return d.fields["submissionId"] }, // null if it is missing
-	},
+// pick returns what a query shows of a document, and whether it selects it.
+func pick(query string, p params, d document) (shown any, selected bool) {
+	typed := slices.Contains(p.Types, d.typ)
+	switch query {
+	case contentQuery: // as in GROQ, a field that is null is not defined
+		language := d.fields["language"]
+		return d.raw, typed && isPublished(d.id) && (language == nil || language == any(p.Locale))
+	case stateQuery:
+		return map[string]any{"_id": d.id, "_rev": d.fields["_rev"]}, typed
+	case copiesQuery:
+		name, _ := d.fields["submissionId"].(string)
+		return d.id, slices.Contains(p.IDs, d.id) || d.typ == p.Type && slices.Contains(p.Names, name)
+	}
+	contact, _ := d.fields["contact"].(map[string]any)
+	email, _ := contact["email"].(string)
+	return d.fields["submissionId"], d.typ == p.Type && strings.ToLower(email) == p.Email
 }
 
 func isPublished(id string) bool {
@@ -68,8 +59,7 @@ func (s *Server) query(seen Request) answer {
 		return failed(http.StatusBadRequest, "the body is not a query with its parameters")
 	}
 
-	q, known := queries[sent.Query]
-	if !known {
+	if !slices.Contains([]string{contentQuery, stateQuery, copiesQuery, byEmailQuery}, sent.Query) {
 		return failed(http.StatusBadRequest, "the stub does not understand this query")
 	}
 
@@ -86,8 +76,8 @@ func (s *Server) query(seen Request) answer {
 		docs = layers(docs, strings.Split(perspective, ","))
 	}
 	for _, d := range docs {
-		if q.keep(d, sent.Params) {
-			found = append(found, q.pick(d))
+		if shown, selected := pick(sent.Query, sent.Params, d); selected {
+			found = append(found, shown)
 		}
 	}
 
