@@ -10,7 +10,6 @@ import (
 	"os"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/internal/sqlstore"
@@ -41,14 +40,11 @@ type database struct {
 
 // request is one call of Write.
 type request struct {
-	fn func(context.Context, sqlstore.Tx) error
-
-	// claimed is set by the writer when it begins the request, or by its caller when it
-	// gives up before.
-	claimed atomic.Bool
+	ended func() error // the error of the context of its caller
+	fn    func(context.Context, sqlstore.Tx) error
+	done  chan error
 
 	refused error // the error of an fn that wrote nothing
-	done    chan error
 }
 
 // Query runs a statement that reads.
@@ -66,15 +62,9 @@ func (d *database) Exec(ctx context.Context, query string, args ...any) (n int64
 }
 
 // Write runs fn in a transaction that it may share with other requests, and returns when
-// it is on disk. If ctx ends first, fn is not called; once fn has begun, Write waits for
-// the outcome.
+// it is on disk. If ctx ends before its turn, fn is not called.
 func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.Tx) error) error {
-	r := &request{fn: fn, done: make(chan error, 1)}
-	end := ctx.Err()
-	if end != nil {
-		return fmt.Errorf("%w: the request has ended: %w", store.ErrUnavailable, end)
-	}
-
+	r := &request{ended: ctx.Err, fn: fn, done: make(chan error, 1)}
 	select {
 	case d.requests <- r:
 	default:
@@ -84,16 +74,14 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 	select {
 	case err := <-r.done:
 		return err
-	case <-ctx.Done():
-		end = ctx.Err()
 	case <-d.ended:
-		end = sql.ErrConnDone
 	}
-
-	if r.claimed.CompareAndSwap(false, true) {
-		return fmt.Errorf("%w: the database was closed while it waited: %w", store.ErrUnavailable, end)
+	select {
+	case err := <-r.done: // it was in the last batch
+		return err
+	default:
+		return fmt.Errorf("%w: the database was closed", store.ErrUnavailable)
 	}
-	return <-r.done
 }
 
 // run writes batch after batch until the database is closed. If a batch fails for a reason
@@ -136,12 +124,15 @@ func answer(batch []*request, err error) {
 	}
 }
 
-// batch claims a request and those that wait behind it.
+// batch returns a request and those that wait behind it, without those that have ended.
 func (d *database) batch(r *request) (batch []*request) {
 	for {
-		if r.claimed.CompareAndSwap(false, true) {
+		if err := r.ended(); err != nil {
+			r.done <- fmt.Errorf("%w: the request has ended: %w", store.ErrUnavailable, err)
+		} else {
 			batch = append(batch, r)
 		}
+
 		if len(batch) == batchLimit || len(d.requests) == 0 {
 			return batch
 		}

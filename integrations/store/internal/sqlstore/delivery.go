@@ -44,24 +44,15 @@ func enqueue(ctx context.Context, tx Tx, leadIDs []string, targets ...lead.Targe
 		return err
 	}
 
-	// Each statement has the deliveries of one lead, so that there are few of different lengths.
-	for len(list) > 0 {
-		var values []any
-		id := list[0].LeadID
-		for len(list) > 0 && list[0].LeadID == id {
-			d := list[0]
-			if !d.State.Ended() {
-				d.NextAt = d.CreatedAt
-			}
-			values = append(values, d.LeadID, d.Target, d.Job, d.MaxAttempts, d.CreatedAt, d.NextAt, d.State,
-				d.FinishedAt, d.Reason)
-			list = list[1:]
+	var values []any
+	for _, d := range list {
+		if !d.State.Ended() {
+			d.NextAt = d.CreatedAt
 		}
-		if err := insertRows(ctx, tx, "deliveries", newColumns, values, renewDeliveries); err != nil {
-			return err
-		}
+		values = append(values, d.LeadID, d.Target, d.Job, d.MaxAttempts, d.CreatedAt, d.NextAt, d.State,
+			d.FinishedAt, d.Reason)
 	}
-	return nil
+	return insertRows(ctx, tx, "deliveries", newColumns, values, renewDeliveries)
 }
 
 // ListDeliveries implements [store.Deliveries].
@@ -87,15 +78,12 @@ func readDeliveries(ctx context.Context, db DB, f store.DeliveryFilter) ([]lead.
 		c.add("progress > 0") // there are few, which an index of their own finds
 	}
 
-	order := " ORDER BY id"
-	switch {
-	case f.Newest && f.After != 0:
-		c.add("id < ?", f.After)
-	case f.After != 0:
-		c.add("id > ?", f.After)
-	}
+	order, after := " ORDER BY id", "id > ?"
 	if f.Newest {
-		order += " DESC"
+		order, after = " ORDER BY id DESC", "id < ?"
+	}
+	if f.After != 0 {
+		c.add(after, f.After)
 	}
 	if f.Limit > 0 {
 		order += " LIMIT " + strconv.Itoa(f.Limit)

@@ -104,13 +104,7 @@ func addTerms(ctx context.Context, tx Tx, l lead.Lead) error {
 		values = append(values, term, l.ID)
 	}
 
-	const most = 200 // SQLite looks each argument up among all of its statement.
-	for part := range slices.Chunk(values, most) {
-		if err := insertRows(ctx, tx, "search_terms", "term, lead_id", part, ""); err != nil {
-			return err
-		}
-	}
-	return nil
+	return insertRows(ctx, tx, "search_terms", "term, lead_id", values, "")
 }
 
 // searchWords returns the words of a search, each as the beginnings of terms that it

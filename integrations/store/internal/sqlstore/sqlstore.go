@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,9 +41,6 @@ type Tx struct {
 // requests may share, and ends it but for the commit: creating those of all leads at once
 // takes a third of the processor time off a new lead.
 func (t Tx) End(ctx context.Context) error {
-	if len(*t.Submitted) == 0 {
-		return nil
-	}
 	return enqueue(ctx, t, *t.Submitted)
 }
 
@@ -166,15 +164,22 @@ func in[T any](c *conditions, column string, values []T) {
 
 // insertRows inserts rows, whose values follow each other.
 func insertRows(ctx context.Context, db DB, table, columns string, values []any, conflict string) error {
+	const most = 200 // SQLite looks each argument up among all of its statement.
 	width := strings.Count(columns, ",") + 1
-	var rows []string
-	for n := 0; n < len(values); n += width {
-		places := make([]string, width)
-		for i := range places {
-			places[i] = "$" + strconv.Itoa(n+i+1)
+	for part := range slices.Chunk(values, most/width*width) {
+		var rows []string
+		for n := 0; n < len(part); n += width {
+			places := make([]string, width)
+			for i := range places {
+				places[i] = "$" + strconv.Itoa(n+i+1)
+			}
+			rows = append(rows, "("+strings.Join(places, ", ")+")")
 		}
-		rows = append(rows, "("+strings.Join(places, ", ")+")")
+
+		insert := "INSERT INTO " + table + " (" + columns + ") VALUES " + strings.Join(rows, ", ") + conflict
+		if _, err := db.Exec(ctx, insert, part...); err != nil {
+			return err
+		}
 	}
-	_, err := db.Exec(ctx, "INSERT INTO "+table+" ("+columns+") VALUES "+strings.Join(rows, ", ")+conflict, values...)
-	return err
+	return nil
 }
