@@ -227,7 +227,10 @@ func bound(s *jsonschema.Schema, d *ast.Directive, required bool) {
 		case "notEmpty":
 			notEmpty = true
 		case "format":
-			format(s, arg.Value.Raw)
+			s.Pattern = patterns()[arg.Value.Raw]
+			if arg.Value.Raw == "EMAIL" {
+				s.Format = "email"
+			}
 		}
 	}
 
@@ -239,35 +242,30 @@ func bound(s *jsonschema.Schema, d *ast.Directive, required bool) {
 	}
 }
 
-// format adds a ConstraintFormat.
-func format(s *jsonschema.Schema, name string) {
-	switch name {
-	case "EMAIL":
-		s.Format = "email"
-	case "CURRENCY":
-		s.Pattern = "^[A-Z]{3}$"
-	case "SLUG":
-		s.Pattern = "^[a-z0-9]+(?:[-_][a-z0-9]+)*$"
-	case "SESSION_ID":
-		s.Pattern = "^[A-Za-z0-9._:-]{1,128}$"
+// patterns are the formats of strings that have one.
+func patterns() map[string]string {
+	return map[string]string{
+		"CURRENCY":   "^[A-Z]{3}$",
+		"SLUG":       "^[a-z0-9]+(?:[-_][a-z0-9]+)*$",
+		"SESSION_ID": "^[A-Za-z0-9._:-]{1,128}$",
 	}
 }
 
 // describeBounds adds the bounds of a @constraint that JSON Schema cannot express to a
 // description.
 func describeBounds(description string, d *ast.Directive) string {
-	words := []string{OneLine(description)}
-	if d != nil {
-		if v := d.Arguments.ForName("notAbove"); v != nil {
-			words = append(words, "May not be above `"+v.Value.Raw+"`.")
-		}
-		if v := d.Arguments.ForName("maxItems"); v != nil {
-			words = append(words, fmt.Sprintf("At most %s items.", v.Value.Raw))
-		}
-		if v := d.Arguments.ForName("maxDistinctItems"); v != nil {
-			words = append(words,
-				fmt.Sprintf("At most %s different items; repeated ones count once.", v.Value.Raw))
+	words := OneLine(description)
+	if d == nil {
+		return words
+	}
+	for _, bound := range [][2]string{
+		{"notAbove", " May not be above `%s`."},
+		{"maxItems", " At most %s items."},
+		{"maxDistinctItems", " At most %s different items; repeated ones count once."},
+	} {
+		if v := d.Arguments.ForName(bound[0]); v != nil {
+			words += fmt.Sprintf(bound[1], v.Value.Raw)
 		}
 	}
-	return strings.TrimSpace(strings.Join(words, " "))
+	return strings.TrimSpace(words)
 }

@@ -5,6 +5,7 @@
 package operations
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -282,60 +283,52 @@ func (o *Operation) Role() schema.Role {
 func (o *Operation) argument(v *ast.VariableDefinition) (Argument, bool) {
 	for _, given := range o.Root.Arguments {
 		def := o.Root.Definition.Arguments.ForName(given.Name)
-		place := Argument{def.Name, def.Description, def.Type, nil, nil, def.Directives.ForName("constraint")}
-
-		if found, ok := o.place(place, given.Value, v.Variable); ok {
-			description := v.Description
-			if description == "" {
-				description = found.Description
-			}
-
-			return Argument{
-				Name:        v.Variable,
-				Description: describeBounds(description, found.constraint),
-				Type:        v.Type,
-				Definition:  v.Definition,
-				Default:     v.DefaultValue,
-				constraint:  found.constraint,
-			}, true
+		at := place(o.Schema, &ast.FieldDefinition{
+			Description: def.Description,
+			Type:        def.Type,
+			Directives:  def.Directives,
+		}, given.Value, v.Variable)
+		if at == nil {
+			continue
 		}
+
+		return newArgument(v.Variable, cmp.Or(v.Description, at.Description), v.Type, v.Definition,
+			v.DefaultValue, at.Directives), true
 	}
 	return Argument{}, false
 }
 
-// place returns the argument or the input field whose value is a variable.
-func (o *Operation) place(at Argument, value *ast.Value, variable string) (Argument, bool) {
-	if value.Kind == ast.Variable {
-		return at, value.Raw == variable
+// place returns the argument or the input field whose value is a variable, or nil.
+func place(s *ast.Schema, at *ast.FieldDefinition, value *ast.Value, variable string) *ast.FieldDefinition {
+	if value.Kind == ast.Variable && value.Raw == variable {
+		return at
 	}
 	for _, child := range value.Children {
 		below := at
 		if value.Kind == ast.ObjectValue {
-			f := o.Schema.Types[at.Type.Name()].Fields.ForName(child.Name)
-			below = Argument{f.Name, f.Description, f.Type, nil, nil, f.Directives.ForName("constraint")}
+			below = s.Types[at.Type.Name()].Fields.ForName(child.Name)
 		}
-		if found, ok := o.place(below, child.Value, variable); ok {
-			return found, true
+		if found := place(s, below, child.Value, variable); found != nil {
+			return found
 		}
 	}
-	return Argument{}, false
+	return nil
 }
 
 // fieldsOf returns the fields of an input type as arguments.
 func fieldsOf(s *ast.Schema, def *ast.Definition) []Argument {
 	list := make([]Argument, len(def.Fields))
 	for i, f := range def.Fields {
-		constraint := f.Directives.ForName("constraint")
-		list[i] = Argument{
-			Name:        f.Name,
-			Description: describeBounds(f.Description, constraint),
-			Type:        f.Type,
-			Definition:  s.Types[f.Type.Name()],
-			Default:     f.DefaultValue,
-			constraint:  constraint,
-		}
+		list[i] = newArgument(f.Name, f.Description, f.Type, s.Types[f.Type.Name()], f.DefaultValue, f.Directives)
 	}
 	return list
+}
+
+func newArgument(
+	name, description string, typ *ast.Type, def *ast.Definition, value *ast.Value, directives ast.DirectiveList,
+) Argument {
+	constraint := directives.ForName("constraint")
+	return Argument{name, describeBounds(description, constraint), typ, def, value, constraint}
 }
 
 // Texts returns the texts of a list in a directive, none if the list is left out.

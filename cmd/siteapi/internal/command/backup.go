@@ -110,11 +110,7 @@ func newStaging(parent string) (string, error) {
 // it was taken: an extra document is harmless, while a missing one would count as
 // delivered.
 func writeArchive(w io.Writer, staging, dataDir string) error {
-	compressed, err := gzip.NewWriterLevel(w, gzip.BestSpeed) // the service needs the processors too
-	if err != nil {
-		return err
-	}
-
+	compressed := gzip.NewWriter(w)
 	archive := tar.NewWriter(compressed)
 	for i, pattern := range backupParts() {
 		folder := os.DirFS(dataDir)
@@ -142,17 +138,18 @@ func addFile(archive *tar.Writer, folder fs.FS, name string) error {
 	defer func() { _ = f.Close() }()
 
 	info, err := f.Stat()
-	if err == nil {
-		err = archive.WriteHeader(&tar.Header{
-			Name:    name,
-			Mode:    0o600,
-			Size:    info.Size(),
-			ModTime: info.ModTime(),
-		})
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		_, err = io.Copy(archive, f)
+	header, err := tar.FileInfoHeader(info, "")
+	if err != nil {
+		return err
 	}
+	header.Name = name
+	if err := archive.WriteHeader(header); err != nil {
+		return err
+	}
+	_, err = io.Copy(archive, f)
 	return err
 }
 
@@ -197,7 +194,7 @@ func restoreBackup(ctx context.Context, c *call, from string) error {
 
 	made, err := unpack(archive, staging)
 	if err != nil {
-		return err
+		return fmt.Errorf("the backup is damaged, cut short, or none of this service: %w", err)
 	}
 	leads, sessions, err := sqlite.Check(ctx, filepath.Join(staging, DatabaseFile))
 	if err != nil {
@@ -235,18 +232,17 @@ func ownFolder(path string) error {
 func unpack(r io.Reader, folder string) (made time.Time, err error) {
 	compressed, err := gzip.NewReader(r)
 	if err != nil {
-		return made, fmt.Errorf("this is not a backup: %w", err)
+		return made, err
 	}
-
 	archive := tar.NewReader(compressed)
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			_, err = io.Copy(io.Discard, compressed) // reads the checksum after the last file
-			return made, damaged(err)
+			_, err := io.Copy(io.Discard, compressed) // reads the checksum after the last file
+			return made, err
 		}
 		if err != nil {
-			return made, damaged(err)
+			return made, err
 		}
 
 		known := slices.ContainsFunc(backupParts(), func(pattern string) bool {
@@ -254,32 +250,24 @@ func unpack(r io.Reader, folder string) (made time.Time, err error) {
 			return ok && header.Typeflag == tar.TypeReg
 		})
 		if !known {
-			return made, fmt.Errorf("this is not a backup of this service: it holds %q", header.Name)
+			return made, fmt.Errorf("it holds %q", header.Name)
 		}
 		if header.Name == DatabaseFile {
 			made = header.ModTime
 		}
 
 		to := filepath.Join(folder, filepath.FromSlash(header.Name))
-		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		err = os.MkdirAll(filepath.Dir(to), 0o700)
+		if err == nil {
+			err = writeFile(to, false, func(w io.Writer) error {
+				_, err := io.Copy(w, archive)
+				return err
+			})
+		}
+		if err != nil {
 			return made, err
 		}
-		err = writeFile(to, false, func(w io.Writer) error {
-			_, err := io.Copy(w, archive)
-			return err
-		})
-		if err != nil {
-			return made, damaged(err)
-		}
 	}
-}
-
-// damaged explains an error of reading a backup.
-func damaged(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("the backup is damaged or cut short: %w", err)
 }
 
 // backupNames lists what a backup has in DATA_DIR, the database last.

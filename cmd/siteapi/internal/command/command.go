@@ -5,7 +5,6 @@ package command
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,7 +120,7 @@ func Commands(d Drivers) []*cobra.Command {
 		groups[name] = append(groups[name], d.documentCommand(op))
 	}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
-		list = append(list, group(name, cmp.Or(summaries()[name], "commands about "+name), groups[name]...))
+		list = append(list, group(name, summaries()[name], groups[name]...))
 	}
 	return list
 }
@@ -201,12 +200,6 @@ func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
 		DisableFlagsInUseLine: true,
 	}
 	c.AddCommand(commands...)
-
-	examples := make([]string, len(commands))
-	for i, command := range commands {
-		examples[i] = command.Example
-	}
-	c.Example = strings.Join(examples, "\n")
 	return c
 }
 

@@ -27,7 +27,7 @@ func pullOutcomes(ctx context.Context, c *call) error {
 	if err := c.openDatabase(ctx); err != nil {
 		return err
 	}
-	if err := CheckSystems(ctx, c.db.Tables, c.settings, "CRM_DRIVER", "HUBSPOT_API_URL"); err != nil {
+	if err := CheckSystems(ctx, c.db.Tables, c.settings); err != nil {
 		return err
 	}
 	contacts, err := c.drivers.OpenCRM(c.settings)

@@ -27,26 +27,24 @@ import (
 )
 
 func (d Drivers) doctorCommand() *cobra.Command {
-	var service server
-	var strict, asJSON bool
+	address, asJSON := "", false
 	command := d.command("doctor",
 		"check settings, disk, database, deliveries, cache, CMS, CRM and sign-in, and say what to do", nil,
 		func(ctx context.Context, c *call) error {
 			ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 			defer cancel()
-			return c.examine(health.Examine(ctx, c.checks(ctx, service)), strict, asJSON)
+			return c.examine(health.Examine(ctx, c.checks(ctx, address)), asJSON)
 		},
 		"siteapi doctor",
 		"siteapi doctor --json | jq '.checks[] | select(.state != \"OK\")'")
 
-	service.flags(command.Flags())
-	command.Flags().BoolVar(&strict, "strict", false, "exit code 2 for warnings too")
+	serverFlag(command.Flags(), &address)
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON, for other programs")
 	return command
 }
 
 // examine prints what the checks found, and returns a finding if something is wrong.
-func (c *call) examine(found []*schema.HealthCheck, strict, asJSON bool) error {
+func (c *call) examine(found []*schema.HealthCheck, asJSON bool) error {
 	worst := schema.HealthStateOk
 	for _, f := range found {
 		if f.State == schema.HealthStateFailed || worst == schema.HealthStateOk {
@@ -66,11 +64,8 @@ func (c *call) examine(found []*schema.HealthCheck, strict, asJSON bool) error {
 			return err
 		}
 	}
-	switch {
-	case worst == schema.HealthStateFailed:
+	if worst == schema.HealthStateFailed {
 		return finding("something needs repair: see the failed checks")
-	case worst == schema.HealthStateWarning && strict:
-		return finding("there are warnings")
 	}
 	return nil
 }
@@ -78,13 +73,13 @@ func (c *call) examine(found []*schema.HealthCheck, strict, asJSON bool) error {
 // checks returns the checks of the settings, of what the service depends on, and of the service.
 // One that depends on a setting that cannot be used is not made: with the default of the setting
 // it would examine another system.
-func (c *call) checks(ctx context.Context, service server) []health.Check {
+func (c *call) checks(ctx context.Context, address string) []health.Check {
 	s := c.settings
 	list := append(append(Checks(s), c.dependencies(ctx).Checks()...), health.Check{
 		Name:   "service",
 		Advice: "name the service's address with --server if it is another; its log says why it is not ready",
 		Run: func(ctx context.Context, warn health.Warn) (string, error) {
-			return checkService(ctx, serviceAt(service.address, s).Address, existing(s) == nil, warn)
+			return checkService(ctx, serviceAt(address, s).Address, existing(s) == nil, warn)
 		},
 	})
 
@@ -270,17 +265,9 @@ func checkSettings(s *config.Settings, warn health.Warn) (string, error) {
 		"SITE_URL is not an https address: the CRM's links to PDFs don't work or travel in the clear",
 		"set it to the public address of this service")
 
-	doubt(s.Playground || s.Introspection,
-		"GRAPHQL_PLAYGROUND or GRAPHQL_INTROSPECTION is on",
-		"set both to off, unless the API is meant for strangers")
-
 	doubt(!s.RateLimits,
 		"RATE_LIMITS=off: one address can use up everything",
 		"set it to on, unless a proxy limits each client")
-
-	doubt(slices.Contains(s.CORSOrigins, "*"),
-		"CORS_ALLOWED_ORIGINS=*: every site may call the service from its visitors' browsers",
-		"list the origins of your own sites")
 
 	doubt(s.AdminAddr != "" && !isLoopback(s.AdminAddr),
 		"ADMIN_ADDR is not on this machine only: metrics and profiles have no guard of their own",

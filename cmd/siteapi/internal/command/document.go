@@ -3,11 +3,13 @@ package command
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +39,7 @@ type document struct {
 
 	json, csv, yes bool
 	output         output
-	server         server
+	server         string
 	zone           *time.Location // of the times in tables
 }
 
@@ -57,19 +59,17 @@ func (d Drivers) documentCommand(op *operations.Operation) *cobra.Command {
 			use += " <" + flagName(name) + ">"
 		}
 	}
-	if op.Argument(argAll) != nil {
-		use += " | --all"
-	}
 
+	var command *cobra.Command
 	short := strings.ToLower(op.Title[:1]) + op.Title[1:]
-	command := &cobra.Command{
-		Use:     use,
-		Short:   short,
-		Long:    strings.TrimSpace(short + "\n\n" + op.Description),
-		Example: "  " + strings.Join(op.Command.Examples, "\n  "),
-		Args:    r.readArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return r.run(c, d) },
-	}
+	command = d.command(use, short, append(r.needs.Settings, "TIME_ZONE"), func(ctx context.Context, c *call) error {
+		if (r.json || r.csv) && !command.Flags().Changed("limit") {
+			r.limit = 0
+		}
+		return r.run(ctx, c)
+	}, op.Command.Examples...)
+	command.Long = strings.TrimSpace(short + "\n\n" + op.Description)
+	command.Args = r.readArgs
 	r.flags(command)
 	return command
 }
@@ -85,7 +85,7 @@ func (r *document) flags(c *cobra.Command) {
 	}
 	r.output.flags(f, "`file` to write, readable by you only; left out: standard output")
 	if r.needs.asksService() {
-		r.server.flags(f)
+		serverFlag(f, &r.server)
 	}
 	if r.op.Command.Confirm != "" || r.op.Argument(argDryRun) != nil {
 		f.BoolVar(&r.yes, "yes", false, "do it, without asking")
@@ -122,14 +122,7 @@ func (r *document) flags(c *cobra.Command) {
 
 // flagName writes the name of an argument as a flag, such as amount-from for amountFrom.
 func flagName(name string) string {
-	var flag strings.Builder
-	for _, r := range name {
-		if r >= 'A' && r <= 'Z' {
-			flag.WriteByte('-')
-		}
-		flag.WriteRune(r)
-	}
-	return strings.ToLower(flag.String())
+	return strings.ToLower(regexp.MustCompile("[A-Z]").ReplaceAllString(name, "-$0"))
 }
 
 // usageOf explains the flag of an argument.

@@ -15,13 +15,11 @@ import (
 	"siteapi/integrations/atomicfile"
 )
 
-// server is the address of a running service.
-type server struct{ address string }
-
-func (s *server) flags(f *pflag.FlagSet) {
+// serverFlag adds the flag for the address of a running service.
+func serverFlag(f *pflag.FlagSet, address *string) {
 	usage := "`address` of the running service; left out: LISTEN_ADDR on this machine"
 	f.Func("server", usage, func(given string) error {
-		s.address = strings.TrimSuffix(given, "/")
+		*address = strings.TrimSuffix(given, "/")
 		return config.WebAddress(given)
 	})
 }

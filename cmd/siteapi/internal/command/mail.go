@@ -27,7 +27,9 @@ func (d Drivers) mailCommands() *cobra.Command {
 	preview.Flags().StringVar(&p.lead, "lead", "", "id or PDF reference of the `lead`")
 	_ = preview.MarkFlagRequired("lead")
 	preview.Flags().StringVar(&p.kind, "mail", "visitor", "the `mail`: visitor or sales")
-	preview.Flags().StringVar(&p.locale, "locale", "", "in this `language`; left out: the lead's")
+	preview.Flags().Func("locale", "in this `language`; left out: the lead's", func(given string) error {
+		return p.locale.UnmarshalGQL(given)
+	})
 	p.output.flags(preview.Flags(), "`file` to write, readable by you only; left out: standard output")
 
 	to := ""
@@ -50,7 +52,7 @@ type oneLead struct {
 func (s oneLead) Lead(context.Context, string) (lead.Lead, error) { return s.lead, nil }
 
 // compose writes a mail about a lead, in a language or else in that of the lead.
-func (c *call) compose(ctx context.Context, l lead.Lead, kind, locale string) (m *mail.Message, err error) {
+func (c *call) compose(ctx context.Context, l lead.Lead, kind string, locale schema.Locale) (m *mail.Message, err error) {
 	if c.settings.MailFrom.Address == "" {
 		return nil, errors.New("MAIL_FROM: is required: name the address that mails come from")
 	}
@@ -64,7 +66,7 @@ func (c *call) compose(ctx context.Context, l lead.Lead, kind, locale string) (m
 	if kind == "sales" {
 		write = mailer.SalesMail
 	}
-	m, err = write(ctx, &l, schema.LocaleOrDefault(cmp.Or(locale, l.Locale)))
+	m, err = write(ctx, &l, schema.LocaleOrDefault(cmp.Or(string(locale), l.Locale)))
 	if err != nil {
 		return nil, err
 	}
@@ -74,16 +76,14 @@ func (c *call) compose(ctx context.Context, l lead.Lead, kind, locale string) (m
 
 // previewMail writes a mail about a stored lead to a file, and sends nothing.
 type previewMail struct {
-	lead, kind, locale string
-	output             output
+	lead, kind string
+	locale     schema.Locale
+	output     output
 }
 
 func (cmd *previewMail) run(ctx context.Context, c *call) error {
 	if cmd.kind != "visitor" && cmd.kind != "sales" {
 		return errors.New("--mail: must be visitor or sales")
-	}
-	if cmd.locale != "" && !schema.Locale(cmd.locale).IsValid() {
-		return fmt.Errorf("--locale: must be one of %v", schema.AllLocale)
 	}
 	if err := c.openDatabase(ctx); err != nil {
 		return err

@@ -31,7 +31,7 @@ func (c *call) serveTools(ctx context.Context, version string) error {
 	}
 
 	d := c.drivers
-	d.Checks = c.checks(ctx, server{})
+	d.Checks = c.checks(ctx, "")
 	tools := slices.DeleteFunc(slices.Clone(d.Operations), func(op *operations.Operation) bool {
 		return op.Tool == nil || op.Tool.Audience != operations.Operator
 	})

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -14,66 +13,57 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
-	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/schema"
+	"siteapi/schema/operations"
 )
 
-// runner runs an operation with arguments and returns the value of its root field.
-type runner func(ctx context.Context, arguments map[string]any) (json.RawMessage, *schema.Error)
+// runner runs an operation and returns the value of its root field.
+type runner func(
+	ctx context.Context, op *operations.Operation, variables map[string]any,
+) (json.RawMessage, *schema.Error)
 
 // run runs the operation and prints its answer.
-func (r *document) run(c *cobra.Command, d Drivers) error {
+func (r *document) run(ctx context.Context, c *call) error {
 	question := r.op.Command.Confirm
-	if question != "" && !r.yes && !confirmed(c.InOrStdin(), c.ErrOrStderr(), question) {
+	if question != "" && !r.yes && !confirmed(c.in, c.errOut, question) {
 		return errors.New("nothing was done: answer y, or add --yes")
 	}
 	if r.op.Argument(argDryRun) != nil {
 		r.arguments[argDryRun] = !r.yes
 	}
-	if (r.json || r.csv) && !c.Flags().Changed("limit") {
-		r.limit = 0
-	}
 
-	s, err := config.Read(d.Getenv, append(r.needs.Settings, "TIME_ZONE")...)
-	if err != nil {
-		return err
-	}
-	r.zone = s.TimeZone
-	run, closing, err := r.open(c.Context(), d, s)
+	r.zone = c.settings.TimeZone
+	run, closing, err := r.open(ctx, c)
 	if err != nil {
 		return err
 	}
 
 	var answer json.RawMessage
-	out := bufio.NewWriter(c.OutOrStdout())
-	err = r.output.write(out, func(w io.Writer) (_ string, err error) {
+	err = r.output.write(c.out, func(w io.Writer) (_ string, err error) {
 		more := false
-		if answer, more, err = r.answer(c.Context(), run, w); err == nil && r.op.Command.Text == "" {
+		if answer, more, err = r.answer(ctx, run, w); err == nil && r.op.Command.Text == "" {
 			err = r.print(w, answer, more)
 		}
 		return "written", err
 	})
-	if err := errors.Join(err, out.Flush(), closing()); err != nil {
+	if err := errors.Join(err, closing()); err != nil {
 		return err
 	}
 	return r.outcome(answer)
 }
 
 // open opens what the operation needs.
-func (r *document) open(ctx context.Context, d Drivers, s *config.Settings) (runner, func() error, error) {
-	service := serviceAt(r.server.address, s)
+func (r *document) open(ctx context.Context, c *call) (runner, func() error, error) {
+	service := serviceAt(r.server, c.settings)
 	if r.needs.System == OnService {
-		run := func(ctx context.Context, arguments map[string]any) (json.RawMessage, *schema.Error) {
-			return service.Run(ctx, r.op, r.op.Bind(arguments))
-		}
-		return run, func() error { return nil }, nil
+		return service.Run, func() error { return nil }, nil
 	}
 
-	exec, closing, err := d.OpenExecutor(ctx, d, s, service, r.op)
-	run := func(ctx context.Context, arguments map[string]any) (json.RawMessage, *schema.Error) {
-		value, _, problem := r.op.Run(asCommand(ctx), exec, r.op.Bind(arguments), http.Header{})
+	exec, closing, err := c.drivers.OpenExecutor(ctx, c.drivers, c.settings, service, r.op)
+	run := func(
+		ctx context.Context, op *operations.Operation, variables map[string]any,
+	) (json.RawMessage, *schema.Error) {
+		value, _, problem := op.Run(asCommand(ctx), exec, variables, http.Header{})
 		return value, problem
 	}
 	return run, closing, err
@@ -110,7 +100,7 @@ func (r *document) answer(ctx context.Context, run runner, w io.Writer) (json.Ra
 			}
 			r.arguments[argFirst] = json.Number(fmt.Sprint(size))
 		}
-		value, problem := run(ctx, r.arguments)
+		value, problem := run(ctx, r.op, r.op.Bind(r.arguments))
 		switch {
 		case problem != nil:
 			return nil, false, r.refusal(problem)

@@ -28,11 +28,11 @@ func (d Drivers) configCommand() *cobra.Command {
 }
 
 func (d Drivers) readyCommand() *cobra.Command {
-	var service server
+	address := ""
 	command := d.command("ready", "ask the running service whether it is ready; exit code 2: it is not",
-		[]string{"LISTEN_ADDR"}, func(ctx context.Context, c *call) error { return isReady(ctx, c, service) },
+		[]string{"LISTEN_ADDR"}, func(ctx context.Context, c *call) error { return isReady(ctx, c, address) },
 		"siteapi ready")
-	service.flags(command.Flags())
+	serverFlag(command.Flags(), &address)
 	return command
 }
 
@@ -45,8 +45,8 @@ func (d Drivers) sdlCommand() *cobra.Command {
 		"siteapi sdl > schema.graphql")
 }
 
-func isReady(ctx context.Context, c *call, service server) error {
-	answer, err := ask(ctx, http.MethodGet, serviceAt(service.address, c.settings).Address+"/readyz", "", nil)
+func isReady(ctx context.Context, c *call, address string) error {
+	answer, err := ask(ctx, http.MethodGet, serviceAt(address, c.settings).Address+"/readyz", "", nil)
 	if err != nil {
 		return finding(fmt.Sprintf("the service does not answer: %v", err))
 	}

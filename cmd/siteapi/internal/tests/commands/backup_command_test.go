@@ -224,13 +224,13 @@ func TestRestoreRefusesDamage(t *testing.T) {
 		archive []byte
 		want    string
 	}{
-		"no archive":             {[]byte("hello"), "not a backup"},
-		"cut in the middle":      {good[:len(good)/2], "damaged or cut short"},
-		"cut at the end":         {good[:len(good)-4], "damaged or cut short"},
+		"no archive":             {[]byte("hello"), "none of this service"},
+		"cut in the middle":      {good[:len(good)/2], "damaged, cut short"},
+		"cut at the end":         {good[:len(good)-4], "damaged, cut short"},
 		"a byte of the database": {packed(t, command.DatabaseFile, tar.TypeReg, database), "can't be used"},
 		"no database":            {packed(t, "content.json", tar.TypeReg, []byte("[]")), "can't be used"},
-		"a way out":              {packed(t, "../x.json", tar.TypeReg, []byte("[]")), "not a backup"},
-		"a link":                 {packed(t, "cms/x.json", tar.TypeSymlink, nil), "not a backup"},
+		"a way out":              {packed(t, "../x.json", tar.TypeReg, []byte("[]")), "none of this service"},
+		"a link":                 {packed(t, "cms/x.json", tar.TypeSymlink, nil), "none of this service"},
 	} {
 		bad := filepath.Join(t.TempDir(), "bad.tar.gz")
 		if err := os.WriteFile(bad, c.archive, 0o600); err != nil {

@@ -42,7 +42,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 	s.Arrives(s.Submit("lead"))
 	documents := len(s.Stubs.CMS.Documents())
 
-	c, code := s.Doctor(nil, "--strict", "--server", s.Base)
+	c, code := s.Doctor(nil, "--server", s.Base)
 	for _, d := range c.Checks {
 		// The disk of a busy machine may be slow.
 		if d.State != "OK" && !strings.Contains(d.Detail, "a commit took") {
@@ -88,9 +88,7 @@ func TestDoctorOnSettings(t *testing.T) {
 	risky := []string{
 		"CACHE_API_TOKEN=hush",
 		"SITE_URL=http://x.example",
-		"GRAPHQL_PLAYGROUND=on",
 		"RATE_LIMITS=off",
-		"CORS_ALLOWED_ORIGINS=*",
 		"ADMIN_ADDR=:9090",
 	}
 
@@ -102,17 +100,11 @@ func TestDoctorOnSettings(t *testing.T) {
 	for _, words := range []string{
 		"short enough to be guessed",
 		"SITE_URL is not an https",
-		"GRAPHQL_PLAYGROUND",
 		"RATE_LIMITS=off",
-		"CORS_ALLOWED_ORIGINS=*",
 		"ADMIN_ADDR",
 		"CRM_DRIVER=file",
 	} {
 		c.Says(t, "settings", "WARNING", words)
-	}
-
-	if _, code := s.Doctor(risky, "--strict"); code != 2 {
-		t.Errorf("warnings, strictly: %d", code)
 	}
 
 	empty, _ := s.Doctor([]string{"CONTENT_TYPES=", "CORS_ALLOWED_ORIGINS=", "ADMIN_API_TOKEN="})
