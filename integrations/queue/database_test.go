@@ -2,16 +2,18 @@ package queue_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/rs/zerolog"
@@ -35,34 +37,8 @@ func onBoth(t *testing.T, run func(t *testing.T, db database)) {
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		url := server(t).NewDatabase(t)
-		run(t, func(o setup) (*subject, error) { return openPostgres(url, o) })
+		run(t, onPostgres(t))
 	})
-}
-
-// one is the PostgreSQL server of all tests.
-var one struct {
-	sync.Once
-	*pgserver.Server
-}
-
-func server(t *testing.T) *pgserver.Server {
-	one.Do(func() {
-		s, err := pgserver.New()
-		if err == nil {
-			err = s.Up()
-		}
-		if err != nil {
-			t.Log(err)
-			return
-		}
-		one.Server = s
-	})
-
-	if one.Server == nil {
-		return pgserver.Start(t) // It skips the test or fails, as it should.
-	}
-	return one.Server
 }
 
 // TestMain has more tests run at once than there are processors: most of them wait.
@@ -70,11 +46,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "16"); err != nil {
 		panic(err)
 	}
-	code := m.Run()
-	if one.Server != nil {
-		_ = one.Remove()
-	}
-	os.Exit(code)
+	m.Run()
 }
 
 // database opens the store and the queue as several processes would.
@@ -98,68 +70,68 @@ type subject struct {
 func onSQLite(t *testing.T) database {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "site.db")
-	return func(o setup) (*subject, error) { return openSQLite(path, o) }
+	return func(o setup) (*subject, error) {
+		pool, err := sqlite.OpenDB(context.Background(), path)
+		if err != nil {
+			return nil, err
+		}
+		return open(riversqlite.New(pool), o, func(q store.Queue[*sql.Tx]) (*storecopy.Store, func() error, error) {
+			s, err := sqlite.Open(context.Background(), sqlite.Options{
+				Path:  path,
+				Pool:  pool,
+				Log:   slog.New(slog.DiscardHandler),
+				Queue: q,
+			})
+			if err != nil {
+				return nil, nil, err
+			}
+			return s.Store, func() error { return errors.Join(s.Close(), pool.Close()) }, nil
+		})
+	}
 }
 
-func openSQLite(path string, o setup) (*subject, error) {
-	ctx := context.Background()
-	pool, err := sqlite.OpenDB(ctx, path)
+// onPostgres returns an empty PostgreSQL database.
+func onPostgres(t *testing.T) database {
+	t.Helper()
+	url := pgserver.Start(t).NewDatabase(t)
+	return func(o setup) (*subject, error) {
+		pool, err := postgres.OpenPool(context.Background(), url+"&pool_max_conns=4")
+		if err != nil {
+			return nil, err
+		}
+		return open(riverpgxv5.New(pool), o, func(q store.Queue[pgx.Tx]) (*storecopy.Store, func() error, error) {
+			s, err := postgres.Open(context.Background(), postgres.Options{
+				Pool:  pool,
+				Log:   slog.New(slog.DiscardHandler),
+				Queue: q,
+			})
+			if err != nil {
+				return nil, nil, err
+			}
+			return s.Store, s.Close, nil
+		})
+	}
+}
+
+// open opens a store, with the queue on its database.
+func open[D riverdriver.Driver[TX], TX any](
+	driver D, o setup, openStore func(store.Queue[TX]) (*storecopy.Store, func() error, error),
+) (*subject, error) {
+	if err := queue.Migrate(context.Background(), driver, o.Log); err != nil {
+		return nil, err
+	}
+	inTransaction, err := queue.InTransactions(driver, o.Options)
 	if err != nil {
 		return nil, err
 	}
-	if err := queue.Migrate(ctx, riversqlite.New(pool), o.Log); err != nil {
-		return nil, err
-	}
-	inTransaction, err := queue.InTransactions(riversqlite.New(pool), o.Options)
-	if err != nil {
-		return nil, err
-	}
-	tables, err := sqlite.Open(ctx, sqlite.Options{
-		Path:  path,
-		Pool:  pool,
-		Log:   slog.New(slog.DiscardHandler),
-		Queue: inTransaction,
-	})
+	tables, end, err := openStore(inTransaction)
 	if err != nil {
 		return nil, err
 	}
 
 	o.Store = tables
-	q, err := queue.New(riversqlite.New(pool), o.Options)
-	if err != nil {
-		return nil, err
-	}
-	return &subject{q, o.send, tables.Store, func() error { return errors.Join(tables.Close(), pool.Close()) }}, nil
-}
-
-func openPostgres(url string, o setup) (*subject, error) {
-	ctx := context.Background()
-	pool, err := postgres.OpenPool(ctx, url+"&pool_max_conns=4")
-	if err != nil {
-		return nil, err
-	}
-	if err := queue.Migrate(ctx, riverpgxv5.New(pool), o.Log); err != nil {
-		return nil, err
-	}
-	inTransaction, err := queue.InTransactions(riverpgxv5.New(pool), o.Options)
-	if err != nil {
-		return nil, err
-	}
-	tables, err := postgres.Open(ctx, postgres.Options{
-		Pool:  pool,
-		Log:   slog.New(slog.DiscardHandler),
-		Queue: inTransaction,
-	})
-	if err != nil {
-		return nil, err
-	}
-
-	o.Store = tables
-	q, err := queue.New(riverpgxv5.New(pool), o.Options)
-	if err != nil {
-		return nil, err
-	}
-	return &subject{q, o.send, tables.Store, tables.Close}, nil
+	q, err := queue.New(driver, o.Options)
+	return &subject{q, o.send, tables, end}, err
 }
 
 // open opens the queue until the end of the test.

@@ -50,44 +50,40 @@ func (h inTx[TDriver, TTx]) Enqueue(
 	ctx context.Context, leadIDs []string, targets ...lead.Target,
 ) (list []lead.Delivery, err error) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	var notSent []lead.Delivery
-	if len(targets) == 0 {
-		targets = h.newTargets()
-		notSent = h.notSent(leadIDs, now)
-	}
-
 	var jobs []river.InsertManyParams
 	for _, id := range leadIDs {
-		for _, target := range targets {
-			i := slices.IndexFunc(h.Targets, func(c TargetConfig) bool { return c.Name == target })
-			if i < 0 {
+		for _, c := range h.Targets {
+			d := lead.Delivery{LeadID: id, Target: c.Name, CreatedAt: now}
+			asNew := len(targets) == 0
+			switch {
+			case asNew && c.Off != "" && c.Name.BestEffort():
+				d.State, d.FinishedAt, d.Reason = lead.NotSent, now, c.Off
+			case asNew && c.Off == "", slices.Contains(targets, c.Name):
+				d.State, d.MaxAttempts = lead.Pending, cmp.Or(c.MaxAttempts, attempts(h.RetryMax))
+				jobs = append(jobs, river.InsertManyParams{
+					Args:       args{id},
+					InsertOpts: &river.InsertOpts{Queue: string(c.Name), MaxAttempts: math.MaxInt16},
+				})
+			default:
 				continue
 			}
-			jobs = append(jobs, river.InsertManyParams{
-				Args:       args{id},
-				InsertOpts: &river.InsertOpts{Queue: string(target), MaxAttempts: math.MaxInt16},
-			})
-			list = append(list, lead.Delivery{
-				LeadID:      id,
-				Target:      target,
-				State:       lead.Pending,
-				MaxAttempts: cmp.Or(h.Targets[i].MaxAttempts, attempts(h.RetryMax)),
-				CreatedAt:   now,
-			})
+			list = append(list, d)
 		}
 	}
 	if len(jobs) == 0 {
-		return notSent, nil
+		return list, nil
 	}
 
 	inserted, err := h.client.InsertManyTx(ctx, h.tx, jobs)
 	if err != nil {
 		return nil, fmt.Errorf("inserting the jobs of deliveries: %w", err)
 	}
-	for i, job := range inserted {
-		list[i].Job = job.Job.ID
+	for i := range list {
+		if list[i].State == lead.Pending {
+			list[i].Job, inserted = inserted[0].Job.ID, inserted[1:]
+		}
 	}
-	return append(list, notSent...), nil
+	return list, nil
 }
 
 // Complete implements [store.Jobs]. River asks for the number and the state of the job only.
@@ -97,37 +93,6 @@ func (h inTx[TDriver, TTx]) Complete(ctx context.Context, job int64) error {
 		return fmt.Errorf("completing the job of a delivery: %w", err)
 	}
 	return nil
-}
-
-// notSent returns the mails of new leads that visitors don't get, with the reason.
-func (o Options) notSent(leadIDs []string, now time.Time) (list []lead.Delivery) {
-	for _, c := range o.Targets {
-		if c.Off == "" || !c.Name.BestEffort() {
-			continue
-		}
-
-		for _, id := range leadIDs {
-			list = append(list, lead.Delivery{
-				LeadID:     id,
-				Target:     c.Name,
-				State:      lead.NotSent,
-				CreatedAt:  now,
-				FinishedAt: now,
-				Reason:     c.Off,
-			})
-		}
-	}
-	return list
-}
-
-// newTargets lists the targets that new leads are delivered to.
-func (o Options) newTargets() (list []lead.Target) {
-	for _, c := range o.Targets {
-		if c.Off == "" {
-			list = append(list, c.Name)
-		}
-	}
-	return list
 }
 
 // Off lists the targets that get no new deliveries from this process.

@@ -11,14 +11,14 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// ownerMail names the River queue of the mails that tell operators which leads they were
+// ownerMail names the River queue of the mails that notify operators of the leads they were
 // given. What becomes of such a mail decides nothing about the leads.
 const ownerMail = "owner_mail"
 
 // ownerMailAttempts take about four hours with the pauses of River.
 const ownerMailAttempts = 10
 
-// OwnerMail is a mail that tells an operator of leads.
+// OwnerMail is a mail that notifies an operator of leads.
 type OwnerMail struct {
 	ID        int64 // number of the job
 	CreatedAt time.Time
@@ -36,10 +36,13 @@ type ownerArgs struct {
 // Kind is River's name for these jobs.
 func (ownerArgs) Kind() string { return ownerMail }
 
-// TellOwner has a mail sent to the owner of leads.
-func (q *Queue) TellOwner(ctx context.Context, owner string, leadIDs []string) error {
-	opts := &river.InsertOpts{Queue: ownerMail, MaxAttempts: ownerMailAttempts}
-	if _, err := q.client.Insert(ctx, ownerArgs{leadIDs, owner}, opts); err != nil {
+// NotifyOwner has a mail sent to the owner of leads.
+func (q *Queue) NotifyOwner(ctx context.Context, owner string, leadIDs []string) error {
+	job := river.InsertManyParams{
+		Args:       ownerArgs{leadIDs, owner},
+		InsertOpts: &river.InsertOpts{Queue: ownerMail, MaxAttempts: ownerMailAttempts},
+	}
+	if _, err := q.client.InsertMany(ctx, []river.InsertManyParams{job}); err != nil {
 		return fmt.Errorf("enqueueing a mail to an owner: %w", err)
 	}
 	return nil
@@ -63,11 +66,11 @@ func (w *ownerWorker) Work(ctx context.Context, job *river.Job[ownerArgs]) error
 		w.Observe(ownerMail, outcomeOf(ctx, err))
 	}
 
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case upstream.KindOf(err) == upstream.Rejected, job.Attempt >= job.MaxAttempts:
-		w.Log.Error().Int64("job", job.ID).Str("reason", describe(err)).Msg("a mail to an owner was not sent")
+	}
+	w.Log.Warn().Int64("job", job.ID).Str("reason", describe(err)).Msg("cannot send a mail to an owner")
+	if upstream.KindOf(err) == upstream.Rejected {
 		return nil
 	}
 	return errors.New(describe(err))

@@ -1,5 +1,5 @@
 // Package queue brings leads to the CMS, the CRM and the site's webhook, sends the mails
-// about them, and tells the edge what changed. Deliveries are jobs of River in the store's
+// about them, and notifies the edge of changes. Deliveries are jobs of River in the store's
 // database: each is inserted in the transaction of its lead and retried until its target
 // accepts or rejects it. A target may receive a lead more than once and must be idempotent.
 // Each target has a River queue of its own.
@@ -52,9 +52,6 @@ const (
 
 	// stopTimeout bounds the wait until interrupted attempts are stored.
 	stopTimeout = 5 * time.Second
-
-	// OverdueAge is the age from which a delivery under way is overdue.
-	OverdueAge = time.Hour
 )
 
 // Options are the parameters of [New].
@@ -62,7 +59,7 @@ type Options struct {
 	Store Store
 	// Targets are the systems that each lead is delivered to.
 	Targets []TargetConfig
-	// Receivers are told of changed content.
+	// Receivers are notified of changed content.
 	Receivers []Receiver
 	// ContentKeys are all keys that can change.
 	ContentKeys []string
@@ -94,8 +91,7 @@ type TargetConfig struct {
 type Handlers struct {
 	Send map[lead.Target]Send // one for each target
 
-	// OwnerMail tells an operator of leads. It returns nil, too, if there is nothing to tell
-	// any more. nil: this process sends no such mails.
+	// OwnerMail notifies an operator of leads, if there still is a reason to.
 	OwnerMail func(ctx context.Context, m OwnerMail) error
 }
 
@@ -112,8 +108,8 @@ const (
 	OutcomeDelivered   Outcome = "delivered"
 	OutcomeUnexpected  Outcome = "unexpected"  // an error that is not an *upstream.Error
 	OutcomeInterrupted Outcome = "interrupted" // the process ended during the try
-	OutcomePostponed   Outcome = "postponed"   // a *PostponedError
-	OutcomeNotSent     Outcome = "not_sent"    // the delivery ended as NotSent
+	OutcomePostponed   Outcome = "postponed"   // an *UnsentError with a time
+	OutcomeNotSent     Outcome = "not_sent"    // an *UnsentError without one
 	OutcomeRejected            = Outcome(upstream.Rejected)
 )
 
@@ -123,7 +119,8 @@ type Queue struct {
 	targets  map[lead.Target]*target
 	edge     *edge
 	client   client
-	handlers Handlers // given when it is started
+	failures zerolog.Logger // logs a few a minute, since each is repeated
+	handlers Handlers       // given when it is started
 }
 
 // client has the methods of a [river.Client] that don't depend on the database.
@@ -131,11 +128,6 @@ type client interface {
 	Start(ctx context.Context) error
 	Stop(ctx context.Context) error
 	StopAndCancel(ctx context.Context) error
-	Queues() *river.QueueBundle
-
-	Insert(
-		ctx context.Context, args river.JobArgs, opts *river.InsertOpts,
-	) (*rivertype.JobInsertResult, error)
 	InsertMany(
 		ctx context.Context, params []river.InsertManyParams,
 	) ([]*rivertype.JobInsertResult, error)
@@ -144,8 +136,13 @@ type client interface {
 // New builds a queue on the driver of a database, whose pool must outlive it. It inserts and
 // lists jobs; [Queue.Start] has them worked on.
 func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, error) {
-	q := &Queue{Options: o, targets: map[lead.Target]*target{}, edge: newEdge(len(o.Receivers))}
-	queues := map[string]river.QueueConfig{}
+	q := &Queue{
+		Options:  o,
+		targets:  map[lead.Target]*target{},
+		edge:     newEdge(),
+		failures: o.Log.Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Minute}),
+	}
+	queues := map[string]river.QueueConfig{ownerMail: {MaxWorkers: 1}}
 	for _, c := range o.Targets {
 		t := newTarget(c)
 		q.targets[c.Name] = t
@@ -161,12 +158,11 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, error) {
 	river.AddWorker(workers, &ownerWorker{Queue: q})
 
 	c, err := river.NewClient(driver, &river.Config{
-		JobStuckHandler: q.replaceStuckWorker,
-		JobTimeout:      tryTimeout,
-		Logger:          slog.New(zerolog.NewSlogHandler(riverLog(o.Log))),
-		PollOnly:        true,
-		Queues:          queues,
-		Workers:         workers,
+		JobTimeout: tryTimeout,
+		Logger:     slog.New(zerolog.NewSlogHandler(riverLog(o.Log))),
+		PollOnly:   true,
+		Queues:     queues,
+		Workers:    workers,
 		// Rebuilding an index blocks SQLite's writers, and on PostgreSQL only owners may
 		// do it.
 		ReindexerIndexNames:  []string{},
@@ -186,15 +182,6 @@ func riverLog(log zerolog.Logger) zerolog.Logger {
 	log = log.With().Str("component", "river").Logger()
 	return log.Level(max(log.GetLevel(), zerolog.WarnLevel)).
 		Sample(&zerolog.BurstSampler{Burst: 5, Period: 10 * time.Second})
-}
-
-// replaceStuckWorker gives the queue another worker if a Send ignores the end of its
-// context, so that it does not block other deliveries.
-func (q *Queue) replaceStuckWorker(
-	_ context.Context, p river.JobStuckHandlerParams,
-) river.JobStuckHandlerResult {
-	q.Log.Error().Str("target", p.Queue).Int64("delivery", p.ID).Msg("a delivery ignores its deadline")
-	return river.JobStuckHandlerResult{AddWorkerSlot: true}
 }
 
 // Migrate brings River's tables up to date. If they are, it needs only the right to read.
@@ -224,11 +211,6 @@ func Migrate[TTx any](ctx context.Context, driver riverdriver.Driver[TTx], log z
 // Start delivers in the background until Stop is called.
 func (q *Queue) Start(ctx context.Context, h Handlers) error {
 	q.handlers = h
-	if h.OwnerMail != nil {
-		if err := q.client.Queues().Add(ownerMail, river.QueueConfig{MaxWorkers: 1}); err != nil {
-			return fmt.Errorf("adding the queue of mails to owners: %w", err)
-		}
-	}
 	if err := q.client.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("starting the queue: %w", err)
 	}
@@ -251,23 +233,4 @@ func (q *Queue) Stop(ctx context.Context) error {
 		return fmt.Errorf("stopping the queue: %w", err)
 	}
 	return nil
-}
-
-// ReportOverdue logs which targets have deliveries under way that are older than
-// [OverdueAge].
-func (q *Queue) ReportOverdue(ctx context.Context) {
-	counts, err := q.Store.CountDeliveries(ctx)
-	if err != nil && ctx.Err() == nil {
-		q.Log.Warn().Err(err).Msg("looking for overdue deliveries")
-	}
-
-	for _, c := range counts {
-		if c.Number > 0 && c.State != lead.Failed && !c.Target.BestEffort() && time.Since(c.Oldest) > OverdueAge {
-			q.Log.Error().
-				Str("target", string(c.Target)).
-				Int64("waiting", c.Number).
-				Time("oldest", c.Oldest).
-				Msg("deliveries are overdue")
-		}
-	}
 }

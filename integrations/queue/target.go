@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,13 +12,13 @@ import (
 type target struct {
 	TargetConfig
 	limiter *rate.Limiter
+	pause   atomic.Pointer[targetPause] // nil before the first one
+}
 
-	mu       sync.Mutex
-	pausedAt time.Time
-	until    time.Time // zero if it is not paused
-	reason   string    // redacted
-
-	away atomic.Bool // it was unavailable at the last try
+// targetPause is a time without deliveries to a target.
+type targetPause struct {
+	until  time.Time
+	reason string // redacted
 }
 
 func newTarget(c TargetConfig) *target {
@@ -42,35 +41,4 @@ func attempts(retryMax time.Duration) int {
 	// lists may have no retryMax.
 	shortest := max(retryMax, time.Second) * 4 / 5
 	return min(int(period/shortest)+20, most)
-}
-
-// pause stops deliveries to the target until a time, unless it is already paused for
-// longer. It reports whether the target was not paused before.
-func (t *target) pause(now, until time.Time, reason string) (begun bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-
-	begun = !t.until.After(now)
-	if until.After(t.until) {
-		t.pausedAt, t.until, t.reason = now, until, reason
-	}
-	return begun
-}
-
-// paused returns how much longer the target is paused, and why.
-func (t *target) paused(now time.Time) (left time.Duration, reason string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-
-	return t.until.Sub(now), t.reason
-}
-
-// resume ends a pause after a successful delivery that began during it.
-func (t *target) resume(began time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-
-	if t.pausedAt.Before(began) {
-		t.until = time.Time{}
-	}
 }

@@ -21,8 +21,8 @@ type Try struct {
 	delivery lead.Delivery
 }
 
-// Sending tells a delivery that an operator sends again from the one before. It is the
-// same in all attempts of one sending.
+// Sending returns how often an operator had the delivery sent again. It is the same in all
+// attempts of one sending.
 func (t *Try) Sending() int64 { return t.delivery.Sending }
 
 // Arrived reports whether a part of the delivery has arrived, in this attempt or before.
@@ -44,17 +44,13 @@ func (t *Try) Arrive(ctx context.Context, part string) error {
 // VisitorAddress returns where the mail to the visitor goes.
 func (t *Try) VisitorAddress() string { return cmp.Or(t.delivery.Recipient, t.Contact.Email) }
 
-// NotSentError ends a delivery as [lead.NotSent].
-type NotSentError struct{ Reason string } // free of personal data
-
-// Error returns the reason.
-func (e *NotSentError) Error() string { return e.Reason }
-
-// PostponedError makes a delivery wait, and no other. The attempt does not count.
-type PostponedError struct {
-	Until  time.Time
+// UnsentError is the decision of a [Send] not to deliver. The delivery ends as
+// [lead.NotSent], or waits until a time: then it delays no other, and the attempt does not
+// count.
+type UnsentError struct {
 	Reason string // free of personal data
+	Until  time.Time
 }
 
 // Error returns the reason.
-func (e *PostponedError) Error() string { return e.Reason }
+func (e *UnsentError) Error() string { return e.Reason }

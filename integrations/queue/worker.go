@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/rs/zerolog"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
@@ -23,7 +24,7 @@ type worker struct {
 }
 
 // Work attempts one delivery, or postpones it while its target is paused. What became of it
-// is stored before River is told. If the process is killed before that, River rescues the
+// is stored before the job ends. If the process is killed before that, River rescues the
 // job, and the attempt is repeated.
 func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	t := w.targets[lead.Target(job.Queue)]
@@ -41,24 +42,18 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 		return fmt.Errorf("beginning to deliver %s to the %s: %w", lead.Reference(job.Args.Lead), t.Name, err)
 	}
 
-	interrupted := w.attempt(ctx, t, &l, &d)
-	if err := w.end(ctx, d); err != nil {
+	w.attempt(ctx, t, &l, &d)
+
+	// It is stored also if the process is stopping.
+	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	if err := w.Store.EndAttempt(storing, d); err != nil {
 		return fmt.Errorf("storing what became of delivery %d: %w", d.ID, err)
 	}
-	switch {
-	case d.State.Ended():
+	if d.State.Ended() {
 		return nil
-	case interrupted:
-		return river.JobSnooze(0)
 	}
 	return river.JobSnooze(max(0, time.Until(d.NextAt)))
-}
-
-// end stores what became of an attempt, also if the process is stopping.
-func (w *worker) end(ctx context.Context, d lead.Delivery) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-	defer cancel()
-	return w.Store.EndAttempt(ctx, d)
 }
 
 // NextRetry returns the time of the next try of a job whose process was killed, or that
@@ -66,45 +61,33 @@ func (w *worker) end(ctx context.Context, d lead.Delivery) error {
 func (w *worker) NextRetry(*river.Job[args]) time.Time { return time.Now().Add(time.Second) }
 
 // attempt sends a lead unless its target is paused, and records the outcome in its
-// delivery. It reports whether the process stopped meanwhile.
-func (w *worker) attempt(ctx context.Context, t *target, l *lead.Lead, d *lead.Delivery) (interrupted bool) {
-	began, atOnce := time.Now(), d.NextAt.IsZero()
-	if left, reason := t.paused(began); left > 0 && !atOnce {
-		w.postpone(d, left, reason)
-		return false
+// delivery.
+func (w *worker) attempt(ctx context.Context, t *target, l *lead.Lead, d *lead.Delivery) {
+	atOnce := d.NextAt.IsZero()
+	if p := t.pause.Load(); p != nil && time.Now().Before(p.until) && !atOnce {
+		w.postpone(d, p)
+		return
 	}
 
-	try := &Try{Lead: l, CreatedAt: d.CreatedAt, store: w.Store, delivery: *d}
-	err := w.send(ctx, t, try)
-	outcome := w.settle(t, d, outcomeOf(ctx, err), err)
-
-	if outcome == OutcomeDelivered {
-		t.resume(began)
-	}
+	began := time.Now()
+	err := w.send(ctx, t, &Try{Lead: l, CreatedAt: d.CreatedAt, store: w.Store, delivery: *d})
+	outcome := outcomeOf(ctx, err)
+	w.settle(t, d, outcome, err)
 	if w.Observe != nil {
 		w.Observe(t.Name, outcome)
 	}
-	w.log(t, d, outcome, err, began)
-	return outcome == OutcomeInterrupted
+	w.log(d, outcome, err, time.Since(began))
 }
+
+// errPanic is the error of a [Send] that panicked.
+var errPanic = errors.New("panic")
 
 // send sends a lead.
 func (w *worker) send(ctx context.Context, t *target, try *Try) (err error) {
 	defer func() {
-		if v := recover(); v != nil {
-			// The value may quote what was sent, so only its type is kept.
-			detail := fmt.Sprintf("panic with a value of type %T", v)
-			err = &upstream.Error{
-				System: string(t.Name),
-				Op:     "delivering",
-				Kind:   upstream.Unavailable,
-				Detail: detail,
-			}
-
-			w.Log.Error().
-				Str("target", string(t.Name)).
-				Bytes("stack", debug.Stack()).
-				Msg("a delivery panicked")
+		if recover() != nil { // The value may quote what was sent.
+			err = errPanic
+			w.Log.Error().Str("target", string(t.Name)).Bytes("stack", debug.Stack()).Msg("a delivery panicked")
 		}
 	}()
 	return w.handlers.Send[t.Name](ctx, try)
@@ -113,54 +96,46 @@ func (w *worker) send(ctx context.Context, t *target, try *Try) (err error) {
 // settle records the outcome of an attempt in its delivery, and pauses the target if it
 // asked for that. A delivery that decides nothing about its lead never fails: it is not
 // sent.
-func (w *worker) settle(t *target, d *lead.Delivery, outcome Outcome, err error) Outcome {
+func (w *worker) settle(t *target, d *lead.Delivery, outcome Outcome, err error) {
 	d.Paused = ""
-	now := time.Now().UTC()
-	notSent, isNotSent := errors.AsType[*NotSentError](err)
-	postponed, isPostponed := errors.AsType[*PostponedError](err)
-
-	switch {
-	case outcome == OutcomeDelivered:
+	now, reason := time.Now().UTC(), describe(err)
+	switch outcome {
+	case OutcomeDelivered:
 		d.State, d.FinishedAt = lead.Delivered, now
-		return outcome
-	case isNotSent:
-		d.State, d.FinishedAt, d.Reason = lead.NotSent, now, notSent.Reason
-		return OutcomeNotSent
-	case outcome == OutcomeInterrupted:
+		t.pause.Store(nil)
+		return
+	case OutcomeNotSent:
+		d.State, d.FinishedAt, d.Reason = lead.NotSent, now, reason
+		return
+	case OutcomeInterrupted:
 		d.Attempts--
-		return outcome
-	case isPostponed:
+		return
+	case OutcomePostponed:
+		unsent, _ := errors.AsType[*UnsentError](err)
 		d.Attempts--
-		d.NextAt, d.Paused = postponed.Until, postponed.Reason
-		return outcome
+		d.NextAt, d.Paused = unsent.Until, reason
+		return
 	}
 
-	if pause := w.pauseAfter(err); pause > 0 {
-		if t.pause(now, now.Add(pause), describe(err)) {
-			w.Log.Warn().
-				Str("target", string(t.Name)).
-				Dur("for_ms", pause).
-				Str("reason", describe(err)).
-				Msg("deliveries to this target are paused")
-		}
-		left, reason := t.paused(now)
-		w.postpone(d, left, reason)
-		return outcome
+	if wait := w.pauseAfter(err); wait > 0 {
+		p := &targetPause{now.Add(wait), reason}
+		t.pause.Store(p)
+		w.postpone(d, p)
+		return
 	}
 
 	ended := outcome == OutcomeRejected || d.Attempts >= d.MaxAttempts
 	if ended && t.Name.BestEffort() {
-		d.State, d.FinishedAt, d.Reason = lead.NotSent, now, describe(err)
-		return OutcomeNotSent
+		d.State, d.FinishedAt, d.Reason = lead.NotSent, now, reason
+		return
 	}
-	d.Errors = append(d.Errors, lead.Attempt{Number: d.Attempts, At: now, Error: describe(err)})
+	d.Errors = append(d.Errors, lead.Attempt{Number: d.Attempts, At: now, Error: reason})
 	d.Errors = d.Errors[max(0, len(d.Errors)-errorsKept):]
 	if ended {
 		d.State, d.FinishedAt = lead.Failed, now
 	} else {
 		d.State, d.NextAt = lead.Retrying, now.Add(w.backoff(d.Attempts))
 	}
-	return outcome
 }
 
 // errorsKept is how many failed attempts of a delivery are listed.
@@ -183,42 +158,42 @@ const limitPause = 10 * time.Second
 // the pause that its driver assumes.
 func (q *Queue) pauseAfter(err error) time.Duration {
 	e, ok := errors.AsType[*upstream.Error](err)
-	if !ok || e.Kind == upstream.Rejected {
-		return 0
-	}
-
 	switch {
-	case e.RetryAfter > 0 || e.Kind == upstream.Unavailable:
+	case !ok || e.Kind == upstream.Rejected:
+		return 0
+	case e.RetryAfter > 0:
 		return e.RetryAfter
 	case e.Kind == upstream.Limited:
 		return min(cmp.Or(e.Pause, limitPause), q.RetryMax)
-	default:
-		return min(e.Pause, q.RetryMax)
 	}
+	return min(e.Pause, q.RetryMax)
 }
 
-// postpone has a delivery wait without counting the attempt. It looks at its target again
-// after RetryMax, since a long pause may end early.
-func (w *worker) postpone(d *lead.Delivery, left time.Duration, reason string) {
-	left = min(left, w.RetryMax)
+// postpone has a delivery wait for the end of a pause, without counting the attempt. It looks
+// at its target again after RetryMax, since a long pause may end early.
+func (w *worker) postpone(d *lead.Delivery, p *targetPause) {
+	left := min(time.Until(p.until), w.RetryMax)
 	left += jitter(min(left/5, 30*time.Second))
 	d.Attempts--
-	d.NextAt, d.Paused = time.Now().UTC().Add(left), reason
+	d.NextAt, d.Paused = time.Now().UTC().Add(left), p.reason
 }
 
 // outcomeOf names the outcome of a try.
 func outcomeOf(ctx context.Context, err error) Outcome {
-	e, ok := errors.AsType[*upstream.Error](err)
-	_, postponed := errors.AsType[*PostponedError](err)
-
-	switch {
-	case err == nil:
+	if err == nil {
 		return OutcomeDelivered
-	case postponed:
+	}
+	if unsent, ok := errors.AsType[*UnsentError](err); ok {
+		if unsent.Until.IsZero() {
+			return OutcomeNotSent
+		}
 		return OutcomePostponed
-	case ok && e.Kind == upstream.Rejected:
-		return OutcomeRejected
-	case errors.Is(ctx.Err(), context.Canceled):
+	}
+
+	e, ok := errors.AsType[*upstream.Error](err)
+	rejected := ok && e.Kind == upstream.Rejected
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled) && !rejected:
 		return OutcomeInterrupted
 	case ok:
 		return Outcome(e.Kind)
@@ -226,22 +201,16 @@ func outcomeOf(ctx context.Context, err error) Outcome {
 	return OutcomeUnexpected
 }
 
-// describe returns the text of an error for storage and logs. The text of an upstream
-// error is free of personal data; any other error is described by its type only.
+// describe returns the text of an error for storage and logs. The texts of known errors are
+// free of personal data; any other error is described by its type only.
 func describe(err error) string {
 	if e, ok := errors.AsType[*upstream.Error](err); ok {
 		return upstream.Redact(e.Error())
 	}
-
-	postponed, isPostponed := errors.AsType[*PostponedError](err)
-	notSent, isNotSent := errors.AsType[*NotSentError](err)
-	switch {
-	case isPostponed:
-		return postponed.Reason
-	case isNotSent:
-		return notSent.Reason
+	if e, ok := errors.AsType[*UnsentError](err); ok {
+		return e.Reason
 	}
-	for _, known := range []error{context.DeadlineExceeded, store.ErrUnavailable} {
+	for _, known := range []error{context.DeadlineExceeded, store.ErrUnavailable, errPanic} {
 		if errors.Is(err, known) {
 			return known.Error()
 		}
@@ -249,37 +218,29 @@ func describe(err error) string {
 	return fmt.Sprintf("unexpected error of type %T", err)
 }
 
-// log writes a line for each try. It contains the id of the delivery rather than that of
-// the lead, because the latter gives access to its PDF. A target that is away is one warning,
-// and a line when it is back.
-func (w *worker) log(t *target, d *lead.Delivery, outcome Outcome, err error, began time.Time) {
-	isAway, wasAway := outcome == Outcome(upstream.Unavailable), false
-	if isAway || outcome == OutcomeDelivered {
-		wasAway = t.away.Swap(isAway)
-	}
-
-	line, message := w.Log.Debug().Dur("took_ms", time.Since(began)), "delivered"
-	switch {
-	case outcome == OutcomeDelivered && wasAway:
-		line, message = w.Log.Info(), "delivered: the target is back"
-	case outcome == OutcomeDelivered:
-	case outcome == OutcomeNotSent:
-		line, message = w.Log.Info().Str("reason", describe(err)), "not sent"
-	case outcome == OutcomePostponed:
-		line, message = w.Log.Info().Str("reason", describe(err)), "delivery postponed"
-	case d.State == lead.Failed:
-		line, message = w.Log.Error().Str("reason", describe(err)), "delivery failed for good"
-	case isAway && wasAway:
-		line, message = w.Log.Debug().Str("reason", describe(err)), "delivery failed"
-	case isAway:
-		line, message = w.Log.Warn().Str("reason", describe(err)), "the target is away: its deliveries wait"
+// log writes a line for each try, and few for those that are repeated. It contains the id of
+// the delivery rather than that of the lead, because the latter gives access to its PDF.
+func (w *worker) log(d *lead.Delivery, outcome Outcome, err error, took time.Duration) {
+	var line *zerolog.Event
+	message := "delivered"
+	switch d.State {
+	case lead.Delivered:
+		line = w.Log.Debug()
+	case lead.Failed:
+		line, message = w.Log.Error(), "delivery failed"
+	case lead.NotSent:
+		line, message = w.Log.Info(), "mail not sent"
 	default:
-		line, message = w.Log.Warn().Str("reason", describe(err)), "delivery failed"
+		line, message = w.failures.Warn(), "delivery will be retried"
 	}
 
+	if err != nil {
+		line.Str("reason", describe(err))
+	}
 	line.Str("target", string(d.Target)).
 		Int64("delivery", d.ID).
 		Int("attempts", d.Attempts).
 		Str("outcome", string(outcome)).
+		Dur("took_ms", took).
 		Msg(message)
 }

@@ -7,10 +7,12 @@ import (
 
 	"siteapi/integrations/cms"
 	"siteapi/integrations/lead"
-	"siteapi/integrations/queue"
 	"siteapi/resolvers/price"
 	"siteapi/schema"
 )
+
+// deliveryLate is the age from which a delivery under way is late.
+const deliveryLate = time.Hour
 
 // checkDeliveries looks for failed and late deliveries.
 func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, error) {
@@ -30,7 +32,7 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 				"see why with `siteapi deliveries list --state failed`, repair it, "+
 					"then `siteapi deliveries retry --all`",
 			)
-		case age > queue.OverdueAge:
+		case age > deliveryLate:
 			warn(
 				fmt.Sprintf("%d leads are %s for the %s, the oldest for %s",
 					n.Number, n.State, n.Target, age),
@@ -62,7 +64,7 @@ func (d Dependencies) checkReviews(ctx context.Context, warn Warn) (string, erro
 // edgeLate is the age at which a change should have reached the edge.
 const edgeLate = time.Minute
 
-// checkEdge looks for receivers that were not told of changed content.
+// checkEdge looks for receivers that were not notified of changed content.
 func (d Dependencies) checkEdge(ctx context.Context, warn Warn) (string, error) {
 	_, operators, err := d.Database(ctx)
 	if err != nil {
@@ -73,15 +75,15 @@ func (d Dependencies) checkEdge(ctx context.Context, warn Warn) (string, error) 
 	for _, b := range backlogs {
 		if b.Oldest > edgeLate {
 			warn(
-				fmt.Sprintf("%s was not told of a change for %s", b.Receiver, b.Oldest.Round(time.Second)),
+				fmt.Sprintf("%s was not notified of a change for %s", b.Receiver, b.Oldest.Round(time.Second)),
 				"see the log for the reason, and CDN_PURGE_URL, CDN_PURGE_TOKEN, REVALIDATE_URLS; "+
-					"then it is told by itself, or at once by `siteapi edge purge`",
+					"then it is notified by itself, or at once by `siteapi edge purge`",
 			)
 		}
 	}
 
 	if len(backlogs) == 0 {
-		return "no CDN is purged, no renderer told", err
+		return "no CDN is purged, no renderer notified", err
 	}
 	return fmt.Sprintf("%d receivers, none is late", len(backlogs)), err
 }

@@ -43,11 +43,11 @@ func (s *Service) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 	case t.Arrived(partOf(to)):
 		return nil
 	case s.Sender == nil:
-		return &queue.NotSentError{Reason: NoMailServer}
+		return &queue.UnsentError{Reason: NoMailServer}
 	case !s.Visitors:
-		return &queue.NotSentError{Reason: VisitorsOff}
+		return &queue.UnsentError{Reason: VisitorsOff}
 	case s.RefuseTests && mail.IsTest(to):
-		return &queue.NotSentError{Reason: testAddress}
+		return &queue.UnsentError{Reason: testAddress}
 	}
 
 	over, until, err := s.Claims.ClaimMail(ctx, store.MailClaim{
@@ -61,13 +61,13 @@ func (s *Service) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 	case err != nil:
 		return err
 	case over == store.AddressLimit:
-		return &queue.NotSentError{Reason: addressLimit}
+		return &queue.UnsentError{Reason: addressLimit}
 	case over == store.WaitingLimit:
-		return &queue.NotSentError{Reason: waitingLimit}
+		return &queue.UnsentError{Reason: waitingLimit}
 	case over == store.NetworkLimit:
-		return &queue.PostponedError{Until: until, Reason: networkLimit}
+		return &queue.UnsentError{Until: until, Reason: networkLimit}
 	case over == store.ServiceLimit:
-		return &queue.PostponedError{Until: until, Reason: serviceLimit}
+		return &queue.UnsentError{Until: until, Reason: serviceLimit}
 	}
 
 	m, err := s.VisitorMail(ctx, t.Lead, schema.LocaleOrDefault(t.Locale))
@@ -77,7 +77,7 @@ func (s *Service) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 	s.address(m, t, lead.VisitorMail, to)
 	err = s.sendPart(ctx, t, m)
 	if errors.Is(err, mail.ErrNoMailbox) {
-		return &queue.NotSentError{Reason: noMailbox}
+		return &queue.UnsentError{Reason: noMailbox}
 	}
 	return err
 }

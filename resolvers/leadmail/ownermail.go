@@ -37,7 +37,7 @@ func (s *Service) NotifyOwner(ctx context.Context, owner string, leadIDs []strin
 	defer done()
 	key, err := s.Claims.HashKey(storing)
 	if err == nil {
-		err = s.Queue.TellOwner(storing, ownerHash(key, owner), leadIDs)
+		err = s.Queue.NotifyOwner(storing, ownerHash(key, owner), leadIDs)
 	}
 	if err != nil {
 		s.Log.Warn().Ctx(ctx).Err(err).Msg("an owner gets no mail")

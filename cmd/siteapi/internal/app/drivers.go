@@ -263,9 +263,7 @@ func newHandlers(
 		h.Send[target] = traces.Send(target, send)
 	}
 
-	if s.Mails() {
-		h.OwnerMail = mails.SendOwnerMail
-	}
+	h.OwnerMail = mails.SendOwnerMail
 	return h, nil
 }
 

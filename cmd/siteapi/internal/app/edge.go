@@ -10,7 +10,7 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// openReceivers returns what is told of changed content: the CDN at each of its addresses,
+// openReceivers returns what is notified of changed content: the CDN at each of its addresses,
 // and the renderers of the site. It does no I/O.
 func openReceivers(
 	s *config.Settings, observe func(context.Context, upstream.Call),
@@ -24,9 +24,9 @@ func openReceivers(
 			return nil, fmt.Errorf("CDN_PURGE_URL: %w", err)
 		}
 		list = append(list, queue.Receiver{
-			Name:  fmt.Sprintf("edge_cdn_%d", i+1),
-			Tell:  p.Purge,
-			Every: cdn.Every,
+			Name:   fmt.Sprintf("edge_cdn_%d", i+1),
+			Notify: p.Purge,
+			Every:  cdn.Every,
 		})
 	}
 
@@ -36,9 +36,9 @@ func openReceivers(
 			return nil, fmt.Errorf("REVALIDATE_URLS: %w", err)
 		}
 		list = append(list, queue.Receiver{
-			Name:  fmt.Sprintf("edge_site_%d", i+1),
-			Tell:  n.Notify,
-			Every: edge.Every,
+			Name:   fmt.Sprintf("edge_site_%d", i+1),
+			Notify: n.Notify,
+			Every:  edge.Every,
 		})
 	}
 

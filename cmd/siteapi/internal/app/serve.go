@@ -131,9 +131,8 @@ const (
 	upkeepRetry = 5 * time.Second
 )
 
-// upkeep deletes data that is older than its retention and reports overdue deliveries, once
-// an hour. Every instance does so; data that
-// one of them has deleted is no longer found by the others.
+// upkeep deletes data that is older than its retention, once an hour. Every instance does so;
+// data that one of them has deleted is no longer found by the others.
 func (a *App) upkeep(ctx context.Context) {
 	retry := upkeepRetry
 	for {
@@ -143,7 +142,6 @@ func (a *App) upkeep(ctx context.Context) {
 		} else {
 			wait, retry = retry, min(2*retry, upkeepEvery)
 		}
-		a.Data.Queue.ReportOverdue(ctx)
 
 		select {
 		case <-ctx.Done():

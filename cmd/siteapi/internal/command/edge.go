@@ -29,7 +29,7 @@ func purgeEdge(ctx context.Context, c *call) error {
 	}
 
 	for _, r := range receivers {
-		if failure := r.Tell(ctx, content.Keys(schema.Locales())); failure != nil {
+		if failure := r.Notify(ctx, content.Keys(schema.Locales())); failure != nil {
 			c.say("%s: %v", r.Name, failure)
 			err = finding("not all were notified")
 			continue

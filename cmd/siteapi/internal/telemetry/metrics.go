@@ -227,7 +227,7 @@ func (g Gauges) collectLeads(
 	}
 	for _, b := range backlogs {
 		set("edge_behind_seconds",
-			"Age of the oldest change of content that a receiver was not told of; 0: there is none.",
+			"Age of the oldest change of content that a receiver was not notified of; 0: there is none.",
 			b.Oldest.Seconds(), prometheus.Labels{"receiver": b.Receiver})
 	}
 }

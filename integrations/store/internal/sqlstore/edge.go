@@ -27,42 +27,34 @@ ON CONFLICT (name) DO UPDATE SET behind_since = excluded.behind_since WHERE edge
 	return number, err
 }
 
-// ToldOf implements [store.Edge].
-func (s *Store) ToldOf(ctx context.Context, receiver string) (told, latest int64, err error) {
-	type row struct{ Told, Latest int64 }
-	r, err := one[row](ctx, s.db, "reading what a receiver was told",
-		`SELECT told, (SELECT number FROM edge_changes) AS latest FROM edge_receivers WHERE name = $1`, receiver)
-	return r.Told, r.Latest, err
+// Notified implements [store.Edge].
+func (s *Store) Notified(ctx context.Context, receiver string) (notified, latest int64, err error) {
+	type row struct{ Notified, Latest int64 }
+	r, err := one[row](ctx, s.db, "reading what a receiver was notified of",
+		`SELECT notified, (SELECT number FROM edge_changes) AS latest FROM edge_receivers WHERE name = $1`, receiver)
+	return r.Notified, r.Latest, err
 }
 
 // BeginCall implements [store.Edge].
 func (s *Store) BeginCall(
 	ctx context.Context, receiver string, interval time.Duration,
-) (latest int64, rest time.Duration, err error) {
-	n, err := s.exec(ctx, "beginning a call of a receiver",
-		`UPDATE edge_receivers SET called_at = (SELECT now FROM clock)
-WHERE name = $1 AND called_at <= (SELECT now FROM clock) - $2`, receiver, interval.Milliseconds())
-	if err != nil {
-		return 0, 0, err
-	}
-
-	type row struct{ Latest, Passed int64 }
-	r, err := one[row](ctx, s.db, "reading when a receiver was called",
-		`SELECT (SELECT number FROM edge_changes) AS latest, (SELECT now FROM clock) - called_at AS passed
-FROM edge_receivers WHERE name = $1`, receiver)
-	if n == 0 {
-		rest = max(interval-time.Duration(r.Passed)*time.Millisecond, time.Millisecond)
-	}
-	return r.Latest, rest, err
+) (latest int64, err error) {
+	err = s.write(ctx, "beginning a call of a receiver", func(ctx context.Context, tx Tx) error {
+		latest, err = one[int64](ctx, tx, "noting its time", `UPDATE edge_receivers SET called_at = (SELECT now FROM clock)
+WHERE name = $1 AND called_at <= (SELECT now FROM clock) - $2 RETURNING (SELECT number FROM edge_changes)`,
+			receiver, interval.Milliseconds())
+		return err
+	})
+	return latest, err
 }
 
-// EndCall implements [store.Edge]. What changed during the call is told of by its own jobs.
-func (s *Store) EndCall(ctx context.Context, receiver string, latest int64, again bool) error {
-	_, err := s.exec(ctx, "storing what a receiver was told", `UPDATE edge_receivers SET
-told = CASE WHEN told < $2 THEN $2 ELSE told END,
-behind_since = CASE WHEN $3 = 0 THEN behind_since
-  WHEN $2 < (SELECT number FROM edge_changes) THEN called_at ELSE 0 END
-WHERE name = $1`, receiver, latest, again)
+// EndCall implements [store.Edge]. A receiver is behind from its last call on until it was
+// notified of the last change twice.
+func (s *Store) EndCall(ctx context.Context, receiver string, number int64, again bool) error {
+	_, err := s.exec(ctx, "storing what a receiver was notified of", `UPDATE edge_receivers SET
+notified = CASE WHEN notified < $2 THEN $2 ELSE notified END,
+behind_since = CASE WHEN $3 <> 0 AND $2 = (SELECT number FROM edge_changes) THEN 0 ELSE called_at END
+WHERE name = $1`, receiver, number, again)
 	return err
 }
 

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/integrations/lead"
 	"siteapi/integrations/upstream/faulttest"
 )
 
@@ -84,35 +82,20 @@ func TestNewLeadIsAnnounced(t *testing.T) {
 	s.Env["LEAD_WEBHOOK_URL"], s.Env["LEAD_WEBHOOK_SECRET"] = stub.url, apptest.LeadSecret
 	s.Start()
 
-	for _, row := range []struct {
-		name  string
-		fault faulttest.Fault
-		state string // state in which the delivery waits, empty if it arrives by itself
-	}{
-		{"outage", faulttest.Answer(503), ""},
-		{"asks to wait", faulttest.Answer(429).RetryAfter("1"), ""},
-		{"wrong token", faulttest.Answer(401), ""},
-		{"cut off", faulttest.Of(faulttest.Reset), ""},
-		{"rejected", faulttest.Answer(400), "failed"},
-	} {
-		stub.Fail(row.fault)
-		id := s.Submit(t, strings.ReplaceAll(row.name, " ", "-"))
-
-		if row.state != "" {
-			apptest.Eventually(t, row.name+" is kept", func() bool {
-				return s.Deliveries(id)["webhook"].State == lead.DeliveryState(row.state)
-			})
-			if out, err := s.Command("deliveries", "retry", "--all", "--target", "webhook"); err != nil {
-				t.Errorf("%v: %s", err, out)
-			}
-		}
-
-		apptest.Eventually(t, row.name+" is announced in the end", func() bool {
-			return s.Deliveries(id)["webhook"].State == "delivered"
-		})
-		if n := stub.count(id); n != 2 {
-			t.Errorf("%s: sent %d times, want 2", row.name, n)
-		}
+	stub.Fail(faulttest.Answer(503))
+	away := s.Submit(t, "outage")
+	apptest.Eventually(t, "it is announced in the end", func() bool {
+		return s.Deliveries(away)["webhook"].State == "delivered"
+	})
+	stub.Fail(faulttest.Answer(400))
+	rejected := s.Submit(t, "rejected")
+	apptest.Eventually(t, "it is kept", func() bool { return s.Deliveries(rejected)["webhook"].State == "failed" })
+	if out, err := s.Command("deliveries", "retry", "--all", "--target", "webhook"); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	apptest.Eventually(t, "it is announced on retry", func() bool { return stub.count(rejected) == 2 })
+	if n := stub.count(away); n != 2 {
+		t.Errorf("sent %d times, want 2", n)
 	}
 
 	if d, ok := s.Deliveries(before)["webhook"]; ok || stub.count(before) != 0 {
@@ -125,57 +108,43 @@ func TestNewLeadIsAnnounced(t *testing.T) {
 	apptest.Eventually(t, "it is announced on demand", func() bool { return stub.count(before) == 1 })
 }
 
-// TestLeadInReviewIsAnnouncedOnRelease runs the binary.
+// A lead in review is announced when it is released. A command without the service's settings
+// records what it does not deliver to.
 func TestLeadInReviewIsAnnouncedOnRelease(t *testing.T) {
 	t.Parallel()
 	stub := newWebhookStub(t)
-	env := []string{"LEAD_WEBHOOK_URL=" + stub.url, "LEAD_WEBHOOK_SECRET=" + apptest.LeadSecret}
 	dir := t.TempDir()
+	env := []string{"ADMIN_PAGE=on", "LEAD_WEBHOOK_URL=" + stub.url, "LEAD_WEBHOOK_SECRET=" + apptest.LeadSecret}
 	r := apptest.Launch(t, dir, env...)
 
-	submit := func(session, trap string) string {
+	submit := func(session string) string {
 		body := apptest.NewLead(session)
-		body["website"] = trap
+		body["website"] = "https://spam.example"
 		status, answer := r.Post("/api/quote/submit", body)
 		if status != http.StatusOK {
 			t.Fatalf("%d %v", status, answer)
 		}
 		return answer["submissionId"].(string)
 	}
+	release := func(env []string, id string) {
+		if out, code := apptest.Command(t, append(env, "DATA_DIR="+dir), "leads", "release", id); code != 0 {
+			t.Fatalf("releasing: %s", out)
+		}
+	}
 
-	suspect, ordinary := submit("suspect", "https://spam.example"), submit("ordinary", "")
-	apptest.Eventually(t, "the ordinary lead is announced", func() bool { return stub.count(ordinary) == 1 })
+	suspect, other := submit("suspect"), submit("other")
+	release([]string{"ENVIRONMENT=development"}, other)
+	result := r.Do(http.MethodPost, "/graphql",
+		`{"query":"{ audit(first: 1) { edges { node { action detail } } } }"}`, "Authorization: Bearer dev-admin-token")
+	if !strings.Contains(string(result.Body), `\"off\":[\"webhook\"]`) {
+		t.Errorf("the audit has %s", result.Body)
+	}
+
 	if stub.count(suspect) != 0 {
 		t.Error("a lead in review was announced")
 	}
-
-	if out, code := apptest.Command(t,
-		slices.Concat(env, []string{"DATA_DIR=" + dir}), "leads", "release", suspect); code != 0 {
-		t.Fatalf("releasing: %s", out)
-	}
+	release(env, suspect)
 	apptest.Eventually(t, "the released lead is announced", func() bool { return stub.count(suspect) == 1 })
-}
-
-// A command without the service's settings says, and records, what it does not deliver to.
-func TestReleaseWithoutTheWebhook(t *testing.T) {
-	t.Parallel()
-	stub := newWebhookStub(t)
-	dir := t.TempDir()
-	r := apptest.Launch(t, dir, "ADMIN_PAGE=on", "LEAD_WEBHOOK_URL="+stub.url, "LEAD_WEBHOOK_SECRET="+apptest.LeadSecret)
-	body := apptest.NewLead("suspect")
-	body["website"] = "https://spam.example"
-	_, answer := r.Post("/api/quote/submit", body)
-	id := answer["submissionId"].(string)
-
-	out, code := apptest.Command(t, []string{"ENVIRONMENT=development", "DATA_DIR=" + dir}, "leads", "release", id)
-	if code != 0 {
-		t.Errorf("%d %s", code, out)
-	}
-	said := r.Do(http.MethodPost, "/graphql",
-		`{"query":"{ audit(first: 1) { edges { node { action detail } } } }"}`, "Authorization: Bearer dev-admin-token")
-	if !strings.Contains(string(said.Body), `\"off\":[\"webhook\"]`) {
-		t.Errorf("the audit says %s", said.Body)
-	}
 }
 
 // Deliveries that wait for a webhook fail when it is removed, and `retry` sends them to

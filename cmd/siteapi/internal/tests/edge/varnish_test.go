@@ -3,7 +3,6 @@ package edge
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -14,9 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -26,32 +23,18 @@ import (
 	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
-// relay passes requests on, counts them, and can be slow or down.
+// relay passes requests on, counts them, and can be down.
 type relay struct {
 	url  string
 	to   atomic.Pointer[url.URL]
 	n    atomic.Int64
 	down atomic.Bool
-
-	mu   sync.Mutex
-	hold chan struct{} // an answer waits until it is closed, if it is not nil
 }
 
 func newRelay(t *testing.T) *relay {
 	t.Helper()
 	r := &relay{}
-	proxy := &httputil.ReverseProxy{
-		Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(r.to.Load()) },
-		ModifyResponse: func(*http.Response) error {
-			r.mu.Lock()
-			hold := r.hold
-			r.mu.Unlock()
-			if hold != nil {
-				<-hold
-			}
-			return nil
-		},
-	}
+	proxy := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(r.to.Load()) }}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		r.n.Add(1)
 		if r.down.Load() {
@@ -187,7 +170,7 @@ func (e *edgeTrial) shows(title string) time.Duration {
 	return time.Since(began)
 }
 
-// settled waits until nothing is left to tell.
+// settled waits until nobody has to be notified.
 func (e *edgeTrial) settled() {
 	e.T.Helper()
 	apptest.Eventually(e.T, "nothing waits", func() bool {
@@ -208,7 +191,7 @@ func TestEdgeAnswersReaders(t *testing.T) {
 	for range 1000 {
 		got := e.edge.Do("GET", heroPath, "")
 		etag = got.Header.Get("ETag")
-		if got.Status != http.StatusOK || got.Header.Get("Access-Control-Allow-Origin") != "*" || told(got.Header) != "" ||
+		if got.Status != http.StatusOK || got.Header.Get("Access-Control-Allow-Origin") != "*" || shared(got.Header) != "" ||
 			got.Header.Get("Cache-Control") != "public, max-age=0, must-revalidate" || got.Header.Get("Age") != "" {
 			t.Fatalf("%d %v", got.Status, got.Header)
 		}
@@ -234,7 +217,7 @@ func TestEdgeAnswersReaders(t *testing.T) {
 	// What looks like an asset is kept only if it is one: neither what a query string names so nor a
 	// file that only another version of the service has.
 	for _, path := range []string{
-		"/api/cache/clear?x=/assets/", "/calculator/assets/missing.js", "/api/assets/missing", "/graphql/assets/?query={__typename}",
+		"/api/cache/clear?x=/assets/", "/calculator/assets/missing.js",
 	} {
 		before = e.reads.n.Load()
 		for range 3 {
@@ -244,19 +227,9 @@ func TestEdgeAnswersReaders(t *testing.T) {
 			t.Errorf("%s: %d of 3 requests reached the service", path, n)
 		}
 	}
-	page := e.edge.Do("GET", "/calculator", "").Body
-	asset := string(regexp.MustCompile(`/calculator/assets/[^"]+\.js`).Find(page))
-	before = e.reads.n.Load()
-	for range 3 {
-		e.edge.Do("GET", asset, "")
-	}
-	if n := e.reads.n.Load() - before; n != 1 {
-		t.Errorf("%s: %d of 3 requests reached the service", asset, n)
-	}
-
 	// A publication is seen at once. A busy machine may be the reason of a single slow one.
 	fastest, kept := time.Hour, "title 0"
-	for i := range 5 {
+	for i := range 3 {
 		e.settled()
 		time.Sleep(2 * time.Second) // so that it is not part of a burst
 		e.shows(kept)               // and is kept from now on
@@ -291,8 +264,6 @@ func TestEdgeDuringOutages(t *testing.T) {
 	e.purges.down.Store(false)
 	if took := e.shows("while it was down"); took > 30*time.Second {
 		t.Errorf("it is right %v after its return", took)
-	} else {
-		t.Logf("it is right %v after its return", took)
 	}
 	e.settled()
 	e.shows("while it was down")
@@ -311,49 +282,4 @@ func TestEdgeDuringOutages(t *testing.T) {
 	e.reads.down.Store(false)
 	e.publish("back again")
 	e.shows("back again")
-}
-
-// TestEdgeKeepsNoOvertakenAnswer purges while Varnish waits for an answer.
-func TestEdgeKeepsNoOvertakenAnswer(t *testing.T) {
-	t.Parallel()
-	e := newEdgeTrial(t)
-	e.settled()
-	purge := func() {
-		e.edge.Do("PURGE", "/", "", "Authorization: Bearer purge-token", "Cache-Tag: content:locale:es")
-	}
-	purge()
-
-	hold := make(chan struct{})
-	e.reads.mu.Lock()
-	e.reads.hold = hold
-	e.reads.mu.Unlock()
-	answered := make(chan error, 1)
-	before := e.reads.n.Load()
-	go func() {
-		resp, err := http.Get(e.edge.Base + heroPath)
-		if err == nil {
-			err = resp.Body.Close()
-		}
-		answered <- err
-	}()
-	apptest.Eventually(t, "the answer is under way", func() bool { return e.reads.n.Load() > before })
-
-	purge()
-	e.reads.mu.Lock()
-	e.reads.hold = nil
-	e.reads.mu.Unlock()
-	close(hold)
-	if err := errors.Join(<-answered); err != nil {
-		t.Fatal(err)
-	}
-
-	before = e.reads.n.Load()
-	if e.edge.Do("GET", heroPath, ""); e.reads.n.Load() != before+1 {
-		t.Error("an answer from before the purge was kept")
-	}
-	apptest.Eventually(t, "the next one is kept, unless the service purges once more meanwhile", func() bool {
-		before := e.reads.n.Load()
-		e.edge.Do("GET", heroPath, "")
-		return e.reads.n.Load() == before
-	})
 }

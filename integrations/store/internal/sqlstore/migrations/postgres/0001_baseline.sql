@@ -182,15 +182,15 @@ CREATE TRIGGER lead_changes_delivery AFTER INSERT OR UPDATE OF state ON deliveri
 CREATE TRIGGER lead_changes_note AFTER INSERT ON lead_notes
   FOR EACH ROW EXECUTE FUNCTION note_lead_change();
 
--- The number of the last change of the content, and which of them each receiver of changes was told
--- of. behind_since is 0 if it was told of all, and told again.
+-- The number of the last change of the content, and which of them each receiver of changes was
+-- notified of. behind_since is 0 if it was notified of all, twice.
 CREATE TABLE edge_changes (
   number bigint NOT NULL
 );
 INSERT INTO edge_changes (number) VALUES (0);
 CREATE TABLE edge_receivers (
   name         text PRIMARY KEY NOT NULL,
-  told         bigint NOT NULL DEFAULT 0,
+  notified     bigint NOT NULL DEFAULT 0,
   called_at    bigint NOT NULL DEFAULT 0,
   behind_since bigint NOT NULL DEFAULT 0
 );

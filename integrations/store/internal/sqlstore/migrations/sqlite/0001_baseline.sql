@@ -172,15 +172,15 @@ CREATE TRIGGER lead_changes_note_inserted AFTER INSERT ON lead_notes BEGIN
   INSERT INTO lead_changes (at, lead, kind) SELECT now, NEW.lead_id, 2 FROM clock;
 END;
 
--- The number of the last change of the content, and which of them each receiver of changes was told
--- of. behind_since is 0 if it was told of all, and told again.
+-- The number of the last change of the content, and which of them each receiver of changes was
+-- notified of. behind_since is 0 if it was notified of all, twice.
 CREATE TABLE edge_changes (
   number INTEGER NOT NULL
 );
 INSERT INTO edge_changes (number) VALUES (0);
 CREATE TABLE edge_receivers (
   name         TEXT PRIMARY KEY NOT NULL,
-  told         INTEGER NOT NULL DEFAULT 0,
+  notified     INTEGER NOT NULL DEFAULT 0,
   called_at    INTEGER NOT NULL DEFAULT 0,
   behind_since INTEGER NOT NULL DEFAULT 0
 );
