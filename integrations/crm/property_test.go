@@ -96,6 +96,19 @@ func TestChanges(t *testing.T) {
 			with("phone", "", "quote_timeline", ""),
 			map[string]string{"phone": "+40 721 000 111"},
 		},
+		"at the same instant the greater id wins": {
+			func(s *lead.Lead) { s.ID, s.Estimate.Min = "ffffffff", 1 },
+			complete,
+			map[string]string{
+				"quote_submission_id": "ffffffff", "quote_min": "1",
+				"quote_pdf_url": "https://site.example/api/quote/pdf?id=ffffffff",
+			},
+		},
+		"at the same instant the smaller id changes nothing": {
+			func(s *lead.Lead) { s.ID, s.Estimate.Min = "00000000", 1 },
+			complete,
+			map[string]string{},
+		},
 		"a newer one clears what it leaves out": {
 			func(s *lead.Lead) { s.SubmittedAt = s.SubmittedAt.Add(time.Millisecond) },
 			with("quote_message", "Hello", "quote_source", "ads", "quote_consents", "news: given"),

@@ -58,10 +58,7 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Contact) error {
 
 	return d.locked(ctx, op, func() error {
 		contact, err := d.Contact(email)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 

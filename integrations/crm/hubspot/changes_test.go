@@ -20,12 +20,11 @@ func TestOutcomesOfContacts(t *testing.T) {
 	at := time.Now().Truncate(time.Millisecond)
 	for i := range contacts {
 		email := fmt.Sprintf("visitor-%d@example.com", i)
-		a.stub.Add(map[string]string{"email": email})
+		a.stub.Add(map[string]string{"email": email, "hs_additional_emails": "second-" + email})
 		a.stub.Move(email, "lifecyclestage", "lead", at.Add(-time.Hour))
 		a.stub.Move(email, "lifecyclestage", "customer", at)
 		a.stub.Move(email, "lifecyclestage", "customer", at.Add(time.Hour)) // it is one already
 	}
-	a.stub.AddSecondary("visitor-7@example.com", "Second@example.com")
 
 	found := map[string]crm.ContactOutcome{}
 	pages, until := 0, time.Time{}
@@ -47,7 +46,7 @@ func TestOutcomesOfContacts(t *testing.T) {
 		t.Errorf("%d pages with %d contacts, want %d", pages, len(found), contacts)
 	}
 	seven := found["visitor-7@example.com"]
-	if seven.Value != lead.Won || !seven.At.Equal(at) || len(seven.Emails) != 2 || seven.Emails[0] != "second@example.com" {
+	if seven.Value != lead.Won || !seven.At.Equal(at) || len(seven.Emails) != 2 || seven.Emails[0] != "second-visitor-7@example.com" {
 		t.Errorf("the contact with two addresses is %+v", seven)
 	}
 }

@@ -115,26 +115,9 @@ func (d *Driver) lock(address string) (unlock func()) {
 
 // Ping lists one contact, which proves the address, the token and its right to read.
 func (d *Driver) Ping(ctx context.Context) error {
-	const op = "listing a contact"
-	resp, err := d.client.Do(ctx, upstream.Request{
-		Op:    op,
+	return d.call(ctx, upstream.Request{
+		Op:    "listing a contact",
 		Path:  d.contacts,
 		Query: url.Values{"limit": {"1"}, "properties": {crm.PropSubmittedAt}},
-	})
-	if err != nil {
-		return err
-	}
-
-	if resp.Status != http.StatusOK {
-		return d.failure(op, resp)
-	}
-
-	var page struct {
-		Results *[]struct{} `json:"results"`
-	}
-	if err := resp.Decode(&page); err != nil || page.Results == nil {
-		return d.unexpected(op, resp)
-	}
-
-	return nil
+	}, &contacts{})
 }

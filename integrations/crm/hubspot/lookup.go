@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"siteapi/integrations/crm"
@@ -19,8 +18,6 @@ const (
 	longestPause = 20 * time.Second
 	// mostPauses is the number of pauses after which a request fails.
 	mostPauses = 30
-	// propSecondary holds the secondary addresses of a contact, separated by semicolons.
-	propSecondary = "hs_additional_emails"
 )
 
 // Missing returns the addresses without a contact. It makes one request for each hundred
@@ -38,17 +35,24 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 
 	slices.Sort(addresses)
 	for batch := range slices.Chunk(slices.Compact(addresses), batchSize) {
-		if err := waitingForLimits(ctx, func() error {
-			return d.readBatch(ctx, op, batch, present)
-		}); err != nil {
+		found, err := d.ask(ctx, op, "/batch/read", map[string]any{
+			"idProperty": crm.PropEmail,
+			"properties": []string{crm.PropEmail, propSecondary},
+			"inputs":     inputs(batch),
+		})
+		if err != nil {
 			return nil, err
+		}
+		for _, c := range found.Results {
+			for _, address := range c.addresses() {
+				present[address] = true
+			}
 		}
 
 		for _, address := range batch {
 			if present[address] {
 				continue
 			}
-
 			err := waitingForLimits(ctx, func() error {
 				_, err := d.byEmail(ctx, op, address)
 				return err
@@ -65,71 +69,28 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 	}), nil
 }
 
-// readBatch looks up at most batchSize addresses and adds all addresses of the contacts
-// it finds to present.
-func (d *Driver) readBatch(
-	ctx context.Context, op string, addresses []string, present map[string]bool,
-) error {
-	inputs := make([]map[string]string, len(addresses))
-	for i, address := range addresses {
-		inputs[i] = map[string]string{"id": address}
+// inputs returns the contacts that a batch asks for, by their ids or addresses.
+func inputs(keys []string) []map[string]string {
+	list := make([]map[string]string, len(keys))
+	for i, key := range keys {
+		list[i] = map[string]string{"id": key}
 	}
+	return list
+}
 
-	resp, err := d.client.Do(ctx, upstream.Request{
-		Op:     op,
-		Method: http.MethodPost,
-		Path:   d.contacts + "/batch/read",
-		Safe:   true,
-		Body: map[string]any{
-			"idProperty": crm.PropEmail,
-			"properties": []string{crm.PropEmail, propSecondary},
-			"inputs":     inputs,
-		},
+// ask sends a question about contacts that changes nothing, and waits for short rate limits.
+func (d *Driver) ask(ctx context.Context, op, path string, body any) (*contacts, error) {
+	var found contacts
+	err := waitingForLimits(ctx, func() error {
+		return d.call(ctx, upstream.Request{
+			Op:     op,
+			Method: http.MethodPost,
+			Path:   d.contacts + path,
+			Safe:   true,
+			Body:   body,
+		}, &found)
 	})
-	if err != nil {
-		return err
-	}
-
-	if resp.Status != http.StatusOK && resp.Status != http.StatusMultiStatus {
-		return d.failure(op, resp)
-	}
-
-	var answer struct {
-		Results *[]contact `json:"results"`
-		missing
-	}
-	if err := resp.Decode(&answer); err != nil || answer.Results == nil {
-		return d.unexpected(op, resp)
-	}
-
-	if err := answer.complete(d, op, resp); err != nil {
-		return err
-	}
-	for _, c := range *answer.Results {
-		values := c.values()
-		for _, address := range append(strings.Split(values[propSecondary], ";"), values[crm.PropEmail]) {
-			present[crm.Address(address)] = true
-		}
-	}
-
-	return nil
-}
-
-// missing is what HubSpot could not find of a batch, or could not read.
-type missing struct {
-	Errors []struct {
-		Category string `json:"category"`
-	} `json:"errors"`
-}
-
-// complete returns an error unless what is missing does not exist.
-func (m *missing) complete(d *Driver, op string, resp *upstream.Response) error {
-	for _, e := range m.Errors {
-		if e.Category != "OBJECT_NOT_FOUND" {
-			return d.client.Failure(op, resp, upstream.Unavailable, "the answer is not complete: "+e.Category)
-		}
-	}
-	return nil
+	return &found, err
 }
 
 // waitingForLimits repeats a lookup that ran into a short rate limit.
@@ -179,20 +140,13 @@ func (d *Driver) Erase(ctx context.Context, email string) error {
 		Path:   d.contacts + "/gdpr-delete",
 		Body:   map[string]string{"objectId": c.ID},
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-
-	switch resp.Status {
-	case http.StatusNoContent:
+	case resp.Status == http.StatusNoContent:
 		return nil
-	case http.StatusOK:
+	case resp.Status == http.StatusOK:
 		return d.unexpected(op, resp) // a deletion is answered with 204
-	case http.StatusNotFound:
-		// Either the contact no longer exists or the endpoint does not.
-		if _, err := d.byEmail(ctx, op, address); errors.Is(err, errNoContact) {
-			return nil
-		}
 	}
 	return d.failure(op, resp)
 }

@@ -1,21 +1,18 @@
 // Package hubspottest is a local stub of HubSpot's contacts and properties. It checks
-// what HubSpot checks (token, scopes, paths, shapes, property definitions), answers in
-// HubSpot's words, and can be made to fail. Where HubSpot's behaviour is not
-// documented, the stub takes the stricter one: batch reads do not know secondary
+// what HubSpot checks of the driver's requests (token, scopes, paths, shapes, names of
+// properties), answers in HubSpot's words, and can be made to fail. Where HubSpot's behaviour
+// is not documented, the stub takes the stricter one: batch reads do not know secondary
 // addresses, and null is refused.
 package hubspottest
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
+	"regexp"
 	"slices"
-	"strings"
 	"sync"
-	"time"
 
 	"siteapi/integrations/upstream/faulttest"
 )
@@ -26,18 +23,13 @@ const Token = "pat-local-0000-hubspottest"
 // Options describes the account of [New]. The zero value is an account with nothing in
 // it.
 type Options struct {
-	Version   string        // a date, or empty for v3
-	NoSchemas bool          // the token lacks crm.schemas.contacts.read and .write
-	ReadLag   time.Duration // time in which reads by e-mail do not see a new contact
+	NoSchemas bool // the token lacks crm.schemas.contacts.read and .write
 }
 
 // Request is a request that the server has seen.
 type Request struct {
 	Method string
 	Path   string // escaped, as it was sent
-	Query  url.Values
-	Body   string
-	Status int    // status of the answer, 0 without one
 	Fault  string // fault that it met, empty without one
 }
 
@@ -51,8 +43,6 @@ type Server struct {
 	requests []Request
 	serial   int // number of the latest contact
 	contacts map[string]*record
-	gone     []*record         // deleted and merged ones, which searches still find
-	merged   map[string]string // ids of merged contacts, and of what they became
 	groups   map[string]bool
 	defs     map[string]definition
 }
@@ -63,9 +53,11 @@ func New(o Options) *Server {
 		o:        o,
 		serial:   100,
 		contacts: map[string]*record{},
-		merged:   map[string]string{},
-		groups:   map[string]bool{"contactinformation": true},
-		defs:     standardDefinitions(),
+		groups:   map[string]bool{},
+		defs:     map[string]definition{},
+	}
+	for _, name := range []string{"email", "firstname", "lastname", "phone", "company"} {
+		s.defs[name] = definition{Name: name}
 	}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	return s
@@ -105,36 +97,30 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	seen := Request{Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.Query(), Body: string(body)}
-
+	seen := Request{Method: r.Method, Path: r.URL.EscapedPath()}
 	fault, failing := s.Next(r)
+	if failing {
+		seen.Fault = fault.String()
+	}
 
 	s.mu.Lock()
+	s.requests = append(s.requests, seen)
 	var a answer
 	if !failing || fault.Acted {
 		a = s.answer(r, body)
 	}
-	seen.Status = a.status
-	if failing {
-		seen.Fault, seen.Status = fault.String(), fault.Sends()
-	}
-
-	s.requests = append(s.requests, seen)
 	s.mu.Unlock()
 
 	if failing {
-		fault.Spoil(w, r, nil, encode(s.wrong(0, "", "internal error").body))
-		return
-	}
-
-	if a.body == nil {
-		w.WriteHeader(a.status)
+		fault.Spoil(w, r, nil, encode(wrong(0, "", "internal error").body))
 		return
 	}
 
 	w.Header().Set("Content-Type", "application/json;charset=utf-8")
 	w.WriteHeader(a.status)
-	_, _ = w.Write(encode(a.body))
+	if a.body != nil {
+		_, _ = w.Write(encode(a.body))
+	}
 }
 
 // answer is a status with a JSON body, nil for none.
@@ -151,39 +137,72 @@ func encode(v any) []byte {
 	return text
 }
 
-// answer answers a request as HubSpot would. Paths are parsed in their escaped form,
-// since an e-mail address in a path may contain an escaped slash.
+// address is a path of the API: v3 precedes its name, a version by date follows it. Paths are
+// parsed in their escaped form, since an e-mail address may contain an escaped slash.
+var address = regexp.MustCompile(`^/crm/(?:v3/)?(objects|properties)(?:/20\d\d-\d\d)?/contacts/?([^/]*(?:/read)?)$`)
+
+// answer answers a request as HubSpot would.
 func (s *Server) answer(r *http.Request, body []byte) answer {
 	if r.Header.Get("Authorization") != "Bearer "+Token {
-		return s.wrong(http.StatusUnauthorized, "INVALID_AUTHENTICATION",
-			"Authentication credentials not found.")
+		return wrong(http.StatusUnauthorized, "INVALID_AUTHENTICATION", "Authentication credentials not found.")
 	}
 
-	objects, properties := "/crm/v3/objects", "/crm/v3/properties"
-	if s.o.Version != "" {
-		objects, properties = "/crm/objects/"+s.o.Version, "/crm/properties/"+s.o.Version
+	path := address.FindStringSubmatch(r.URL.EscapedPath())
+	switch {
+	case path == nil: // an HTML page instead of a JSON error
+		return answer{http.StatusNotFound, "<html><body><h1>404 Not Found</h1></body></html>"}
+	case path[1] == "objects":
+		return s.contactsAPI(r, path[2], body)
 	}
-
-	if rest, ok := strings.CutPrefix(r.URL.EscapedPath(), objects+"/contacts"); ok {
-		return s.contactsAPI(r, strings.Trim(rest, "/"), body)
-	}
-	if rest, ok := strings.CutPrefix(r.URL.EscapedPath(), properties+"/contacts"); ok {
-		return s.propertiesAPI(r.Method, strings.Trim(rest, "/"), body)
-	}
-	return nowhere()
+	return s.propertiesAPI(path[2], body)
 }
 
-// nowhere returns the answer for an unknown path, an HTML page instead of a JSON error.
-func nowhere() answer {
-	return answer{http.StatusNotFound, "<html><body><h1>404 Not Found</h1></body></html>"}
-}
+func notFound() answer { return wrong(http.StatusNotFound, "OBJECT_NOT_FOUND", "resource not found") }
 
 // wrong returns an error in HubSpot's form.
-func (s *Server) wrong(status int, category, message string) answer {
-	id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", status)
-	p := map[string]any{"status": "error", "message": message, "correlationId": id}
-	if category != "" {
-		p["category"] = category
+func wrong(status int, category, message string) answer {
+	return answer{status, map[string]any{
+		"status":        "error",
+		"message":       message,
+		"correlationId": "aeb5f871-7f07-4993-9211-075dc63e7cbf",
+		"category":      category,
+	}}
+}
+
+// definition is a property of contacts.
+type definition struct{ Name, Label, Type, FieldType, GroupName string }
+
+// Defined returns the type and field type of a property, such as "number/number".
+func (s *Server) Defined(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.defs[name].Type + "/" + s.defs[name].FieldType
+}
+
+// propertiesAPI creates groups and properties.
+func (s *Server) propertiesAPI(rest string, body []byte) answer {
+	var def definition
+	err := json.Unmarshal(body, &def)
+	isGroup := rest == "groups"
+
+	switch {
+	case s.o.NoSchemas:
+		a := wrong(http.StatusForbidden, "MISSING_SCOPES",
+			"This app hasn't been granted all required scopes to make this call.")
+		a.body.(map[string]any)["errors"] = []any{map[string]any{
+			"context": map[string]any{"requiredGranularScopes": []string{"crm.schemas.contacts.write"}},
+		}}
+		return a
+	case err != nil || def.Name == "" || def.Label == "":
+		return wrong(http.StatusBadRequest, "VALIDATION_ERROR", "name and label are required")
+	case isGroup && s.groups[def.Name] || !isGroup && s.defs[def.Name].Name != "":
+		return wrong(http.StatusConflict, "CONFLICT", "Property named "+def.Name+" already exists")
+	case isGroup:
+		s.groups[def.Name] = true
+	case !s.groups[def.GroupName] || def.Type == "" || def.FieldType == "":
+		return wrong(http.StatusBadRequest, "VALIDATION_ERROR", "type, fieldType and an existing group are required")
+	default:
+		s.defs[def.Name] = def
 	}
-	return answer{status, p}
+	return answer{http.StatusCreated, nil}
 }

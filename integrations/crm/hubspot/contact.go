@@ -1,0 +1,99 @@
+package hubspot
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"siteapi/integrations/crm"
+	"siteapi/integrations/upstream"
+)
+
+// propSecondary holds the secondary addresses of a contact, separated by semicolons.
+const propSecondary = "hs_additional_emails"
+
+// contact is a contact as HubSpot returns it. A property without a value is null.
+type contact struct {
+	ID         string                 `json:"id"`
+	Properties map[string]*string     `json:"properties"`
+	Past       map[string][]pastValue `json:"propertiesWithHistory"` // only where it was asked for
+}
+
+// pastValue is a value that a property has or had, from a time on.
+type pastValue struct {
+	Value string    `json:"value"`
+	Since time.Time `json:"timestamp"`
+}
+
+func (c *contact) values() map[string]string {
+	values := make(map[string]string, len(c.Properties))
+	for name, value := range c.Properties {
+		if value != nil {
+			values[name] = *value
+		}
+	}
+	return values
+}
+
+// addresses returns all addresses of the contact.
+func (c *contact) addresses() (list []string) {
+	values := c.values()
+	for _, address := range append(strings.Split(values[propSecondary], ";"), values[crm.PropEmail]) {
+		if crm.Addressable(address) {
+			list = append(list, crm.Address(address))
+		}
+	}
+	return list
+}
+
+func (c *contact) complete() bool { return strings.TrimSpace(c.ID) != "" }
+
+// contacts is an answer with several contacts.
+type contacts struct {
+	Results []contact `json:"results"`
+	Errors  []struct {
+		Category string `json:"category"`
+	} `json:"errors"`
+	Paging struct {
+		Next struct {
+			After string `json:"after"`
+		} `json:"next"`
+	} `json:"paging"`
+}
+
+// complete reports whether what is missing does not exist.
+func (c *contacts) complete() bool {
+	for _, e := range c.Errors {
+		if e.Category != "OBJECT_NOT_FOUND" {
+			return false
+		}
+	}
+	return c.Results != nil
+}
+
+// call makes a request and reads its answer.
+func (d *Driver) call(ctx context.Context, req upstream.Request, answer interface{ complete() bool }) error {
+	resp, err := d.client.Do(ctx, req)
+	if err != nil {
+		return err
+	}
+	return d.read(req.Op, resp, answer)
+}
+
+// read reads an answer. One without the expected content, such as a proxy's page sent with
+// status 200, must not count as a stored lead.
+func (d *Driver) read(op string, resp *upstream.Response, answer interface{ complete() bool }) error {
+	switch {
+	case resp.Status >= 300:
+		return d.failure(op, resp)
+	case resp.Decode(answer) != nil || !answer.complete():
+		return d.unexpected(op, resp)
+	}
+	return nil
+}
+
+// unexpected returns the error of an answer that claims success without the expected
+// content.
+func (d *Driver) unexpected(op string, resp *upstream.Response) error {
+	return d.client.Failure(op, resp, upstream.Unavailable, "the answer is not what HubSpot sends")
+}
