@@ -56,6 +56,7 @@ require (
 require github.com/tmaxmax/go-sse v0.12.0
 
 require (
+	code.dny.dev/ssrf v0.3.0
 	github.com/coreos/go-oidc/v3 v3.21.0
 	github.com/emersion/go-sasl v0.0.0-20241020182733-b788ff22d5a6
 	github.com/emersion/go-smtp v0.25.1

@@ -1,15 +1,13 @@
-// Package edge tells caches in front of the service, and renderers of the site, that content
-// has changed: it purges a CDN by the names in Cache-Tag and Surrogate-Key, and posts signed
+// Package edge notifies caches in front of the service, and renderers of the site, of changed
+// content: it purges a CDN by the names in Cache-Tag and Surrogate-Key, and posts signed
 // events.
 package edge
 
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -17,7 +15,7 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// CDN is a kind of CDN: how it is told which answers to drop.
+// CDN is a kind of CDN: how it is asked to drop answers.
 type CDN struct {
 	Kind string
 	// Keys is the header that has the keys, separated by blanks; empty: they are the list
@@ -62,12 +60,6 @@ func Find(kind string) (CDN, bool) {
 // allow fewer.
 const Every = 2 * time.Second
 
-const (
-	system    = "edge"
-	timeout   = 5 * time.Second
-	maxAnswer = 64 << 10 // bytes
-)
-
 // Options describes a receiver.
 type Options struct {
 	// URL is the address that is called. Its host may be in a private network.
@@ -77,49 +69,22 @@ type Options struct {
 	Observe func(ctx context.Context, c upstream.Call)
 }
 
-// newClient returns the client of a receiver, and a request to its address.
-func newClient(o Options, op, token string) (*upstream.Client, upstream.Request, error) {
-	u, err := url.Parse(o.URL)
-	if err != nil || u.Host == "" {
-		return nil, upstream.Request{}, errors.New("it is not an address") // the parser's error would repeat it
-	}
-
-	client := upstream.New(upstream.Options{
-		System:  system,
-		BaseURL: u.Scheme + "://" + u.Host,
+// newEndpoint returns the endpoint of a receiver.
+func newEndpoint(o Options, token string) (*upstream.Endpoint, error) {
+	return upstream.NewEndpoint(upstream.Options{
+		System:  "edge",
+		BaseURL: o.URL,
 		Token:   token,
-		Timeout: timeout,
-		MaxBody: maxAnswer,
+		Timeout: 5 * time.Second,
 		Observe: o.Observe,
-	})
-	path := "/" + strings.TrimPrefix(u.EscapedPath(), "/")
-	if u.RawQuery != "" {
-		path += "?" + u.RawQuery
-	}
-	return client, upstream.Request{Op: op, Method: http.MethodPost, Path: path}, nil
-}
-
-// call makes a call whose answer has no meaning beyond its status.
-func call(ctx context.Context, client *upstream.Client, request upstream.Request) error {
-	resp, err := client.Do(ctx, request)
-	if e, ok := errors.AsType[*upstream.Error](err); ok && e.Status != 0 && upstream.StatusKind(e.Status) == "" {
-		return nil // done, although the body of the answer is missing or too large
-	}
-	if err != nil {
-		return err
-	}
-	if kind := upstream.StatusKind(resp.Status); kind != "" {
-		return client.Failure(request.Op, resp, kind, "")
-	}
-	return nil
+	}, false)
 }
 
 // Purger removes answers from a CDN.
 type Purger struct {
-	client *upstream.Client
-	target upstream.Request
-	cdn    CDN
-	token  string
+	endpoint *upstream.Endpoint
+	cdn      CDN
+	token    string
 }
 
 // NewPurger returns the purger of a CDN, which authenticates with a token.
@@ -128,15 +93,13 @@ func NewPurger(cdn CDN, token string, o Options) (*Purger, error) {
 	if cdn.Token != "" {
 		bearer = ""
 	}
-	client, target, err := newClient(o, "purging the CDN", bearer)
-	target.Method = cdn.Method
-	return &Purger{client, target, cdn, token}, err
+	endpoint, err := newEndpoint(o, bearer)
+	return &Purger{endpoint, cdn, token}, err
 }
 
 // Purge removes the answers that are made from the content under some keys.
 func (p *Purger) Purge(ctx context.Context, keys []string) error {
-	request := p.target
-	request.Header = http.Header{}
+	request := upstream.Request{Op: "purging the CDN", Method: p.cdn.Method, Header: http.Header{}}
 	for name, value := range p.cdn.Header {
 		request.Header.Set(name, value)
 	}
@@ -149,25 +112,24 @@ func (p *Purger) Purge(ctx context.Context, keys []string) error {
 	} else {
 		request.Body = map[string][]string{"tags": keys}
 	}
-	return call(ctx, p.client, request)
+	return p.endpoint.Send(ctx, request)
 }
 
 // Notifier posts an event to a renderer of the site.
 type Notifier struct {
-	client *upstream.Client
-	target upstream.Request
-	signer event.Signer
+	endpoint *upstream.Endpoint
+	signer   event.Signer
 }
 
 // NewNotifier returns the notifier of a renderer, with secrets of the form "whsec_…". Each
 // signs every event.
 func NewNotifier(secrets []string, o Options) (*Notifier, error) {
-	client, target, err := newClient(o, "announcing changed content", "")
+	endpoint, err := newEndpoint(o, "")
 	if err != nil {
 		return nil, err
 	}
 	signer, err := event.NewSigner(secrets)
-	return &Notifier{client, target, signer}, err
+	return &Notifier{endpoint, signer}, err
 }
 
 // Changed is the data of an event.
@@ -190,8 +152,10 @@ func (n *Notifier) Notify(ctx context.Context, keys []string) error {
 	if err != nil {
 		return fmt.Errorf("announcing changed content: %w", err)
 	}
-
-	request := n.target
-	request.Body, request.Header = body, header
-	return call(ctx, n.client, request)
+	return n.endpoint.Send(ctx, upstream.Request{
+		Op:     "announcing changed content",
+		Method: http.MethodPost,
+		Header: header,
+		Body:   body,
+	})
 }

@@ -15,7 +15,6 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"siteapi/integrations/edge"
-	"siteapi/integrations/upstream"
 )
 
 var keys = []string{"content:locale:en", "content:locale:es"}
@@ -135,22 +134,5 @@ func TestNotify(t *testing.T) {
 	}
 	if len(ids) != 2 {
 		t.Error("a repetition has the same id: a receiver would ignore it")
-	}
-}
-
-// A failure is that of the HTTP client, and repeats no secret.
-func TestFailures(t *testing.T) {
-	t.Parallel()
-	url, _ := receiver(t, http.StatusForbidden)
-	p, err := edge.NewPurger(edge.CDNs()[0], "secret", edge.Options{URL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = p.Purge(t.Context(), keys)
-	if err == nil || upstream.KindOf(err) != upstream.Refused || strings.Contains(err.Error(), "secret") {
-		t.Errorf("a refusal: %v", err)
-	}
-	if _, err := edge.NewPurger(edge.CDNs()[0], "secret", edge.Options{URL: "varnish"}); err == nil {
-		t.Error("an address without a host is taken")
 	}
 }

@@ -4,23 +4,16 @@ package leadwebhook
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	_ "embed"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
+	"text/template"
 	"unicode"
 
 	"siteapi/integrations/internal/event"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/upstream"
-)
-
-const (
-	system    = "webhook"
-	op        = "announcing the lead"
-	maxAnswer = 64 << 10 // bytes
 )
 
 // Options specifies where and how leads are announced.
@@ -42,10 +35,9 @@ type Options struct {
 
 // Webhook announces leads.
 type Webhook struct {
-	client *upstream.Client
-	target upstream.Request
-	signer event.Signer
-	slack  bool
+	endpoint *upstream.Endpoint
+	signer   event.Signer
+	slack    bool
 }
 
 // Announcement is a lead with the reference and links that receivers show.
@@ -57,40 +49,16 @@ type Announcement struct {
 
 // New returns a webhook. It does no I/O.
 func New(o Options) (*Webhook, error) {
-	u, err := url.Parse(o.URL)
-	if err != nil {
-		return nil, errors.New("it is not an address") // The parser's error would repeat the address.
-	}
-
-	base := u.Scheme + "://" + u.Host
-	hosts, err := upstream.ParseAllowedHosts([]string{base})
+	endpoint, err := upstream.NewEndpoint(upstream.Options{
+		System:  "webhook",
+		BaseURL: o.URL,
+		Observe: o.Observe,
+	}, true)
 	if err != nil {
 		return nil, err
 	}
-
 	signer, err := event.NewSigner(o.Secrets)
-	if err != nil {
-		return nil, err
-	}
-
-	h := &Webhook{slack: o.Slack, signer: signer}
-	h.client = upstream.New(upstream.Options{
-		System:    system,
-		BaseURL:   base,
-		MaxBody:   maxAnswer,
-		Transport: hosts.Transport(),
-		Observe:   o.Observe,
-	})
-
-	// The query is part of the path, since encoding it again would lose what is not of the
-	// usual form, such as a semicolon.
-	path := "/" + strings.TrimPrefix(u.EscapedPath(), "/")
-	if u.RawQuery != "" {
-		path += "?" + u.RawQuery
-	}
-	h.target = upstream.Request{Op: op, Method: http.MethodPost, Path: path}
-
-	return h, nil
+	return &Webhook{endpoint, signer, o.Slack}, err
 }
 
 // Announce posts a lead. The id of its event is the same at every attempt.
@@ -98,10 +66,14 @@ func (h *Webhook) Announce(ctx context.Context, a Announcement) error {
 	a.Trace = ""               // It belongs to the request, not to the lead.
 	a.Outcome = lead.Outcome{} // It belongs to operators.
 
-	request := h.target
+	request := upstream.Request{Op: "announcing the lead", Method: http.MethodPost}
 	if h.slack {
+		text, err := message(&a)
+		if err != nil {
+			return err
+		}
 		// Slack's markup is off, since visitors' texts may contain it.
-		request.Body = map[string]any{"text": message(&a), "mrkdwn": false}
+		request.Body = map[string]any{"text": text, "mrkdwn": false}
 	} else {
 		body, header, err := h.signer.Sign("lead_"+a.ID, "lead.created", a.SubmittedAt, a)
 		if err != nil {
@@ -110,67 +82,33 @@ func (h *Webhook) Announce(ctx context.Context, a Announcement) error {
 		request.Body, request.Header = body, header
 	}
 
-	resp, err := h.client.Do(ctx, request)
-	if e, ok := errors.AsType[*upstream.Error](err); ok && upstream.StatusKind(e.Status) == "" {
-		return nil // Accepted, although the body of the response is missing or too large.
-	}
-	if err != nil {
-		return err
-	}
-
-	kind := upstream.StatusKind(resp.Status)
-	switch resp.Status {
-	case http.StatusNotFound, http.StatusGone, http.StatusPaymentRequired:
-		kind = upstream.Refused // The address or the plan is wrong, so every lead would fail.
-	case http.StatusConflict:
-		kind = upstream.Unavailable // An earlier try may be under way.
-	}
-
-	if kind == "" {
-		return nil
-	}
-	return h.client.Failure(op, resp, kind, "")
+	return h.endpoint.Send(ctx, request)
 }
+
+//go:embed message.txt
+var messageText string
 
 // message returns the text of a message. Escaping prevents the visitor's texts from
 // becoming mentions, or links that hide their addresses. Signs of Slack's markup are replaced
 // by ones that look like them, for receivers that format all texts; an underscore, which
 // addresses may have, in names only.
-func message(lead *Announcement) string {
-	c, s, e := lead.Contact, lead.Selections, lead.Estimate
-	named := strings.NewReplacer("_", "ˍ")
-	who := []string{named.Replace(oneLine(c.FirstName) + " " + oneLine(c.LastName))}
-	for _, more := range []string{named.Replace(c.Company), c.Email, c.Phone} {
-		if more = oneLine(more); more != "" {
-			who = append(who, more)
-		}
+func message(a *Announcement) (string, error) {
+	t, err := template.New("message").Funcs(template.FuncMap{
+		"line":   oneLine,
+		"name":   func(text string) string { return strings.ReplaceAll(oneLine(text), "_", "ˍ") },
+		"amount": func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) },
+		"words": func(s lead.PriceStatus) string {
+			return strings.ToLower(strings.ReplaceAll(string(s), "_", " "))
+		},
+	}).Parse(messageText)
+	if err != nil {
+		return "", err
 	}
 
-	price := amount(e.Min) + " to " + amount(e.Max) + " " + e.Currency
-	if lead.ToBeAgreed() {
-		price = "to be agreed"
-	}
-	choices := append([]string{s.ProjectType}, s.Features...)
-	text := fmt.Sprintf("New lead %s: %s\n%s, %s", lead.Reference, strings.Join(who, ", "),
-		strings.Join(choices, ", "), price)
-	if status := string(lead.PriceStatus); status != "" {
-		text += ", price " + strings.ToLower(strings.ReplaceAll(status, "_", " "))
-	}
-	if typed := oneLine(lead.Message); typed != "" {
-		text += "\nMessage: " + typed
-	}
-	if agreed := oneLine(lead.ConsentText()); agreed != "" {
-		text += "\nConsents: " + agreed
-	}
-	if from := oneLine(lead.Attribution.String()); from != "" {
-		text += "\nCame from: " + from
-	}
-	if from := oneLine(lead.FirstAttribution.String()); lead.FirstAttribution != lead.Attribution {
-		text += "\nAt first from: " + from
-	}
-
+	var text strings.Builder
+	err = t.Execute(&text, a)
 	inert := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "*", "∗", "~", "∼", "`", "ˋ")
-	return inert.Replace(text) + "\n" + lead.PDFURL
+	return inert.Replace(text.String()) + "\n" + a.PDFURL, err
 }
 
 // oneLine removes what would break a line or reverse its direction.
@@ -184,6 +122,3 @@ func oneLine(text string) string {
 	}, text)
 	return strings.Join(strings.Fields(text), " ")
 }
-
-// amount writes an amount without rounding it.
-func amount(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -103,15 +102,11 @@ func (v *Verifier) Verify(ctx context.Context, token, attempt string) (bool, err
 	switch {
 	case *r.Success:
 		return true, nil
-	case has(r, "missing-input-secret", "invalid-input-secret"):
+	case strings.Contains(codes, "-input-secret"):
 		return false, v.client.Failure(op, resp, upstream.Refused, codes, v.secret)
-	case has(r, "internal-error", "bad-request"), len(r.Errors) == 0:
+	case codes == "", strings.Contains(codes, "internal-error"), strings.Contains(codes, "bad-request"):
 		return false, v.client.Failure(op, resp, upstream.Unavailable, codes, v.secret)
 	}
 
 	return false, nil // The token is forged, expired or used.
-}
-
-func has(r reply, codes ...string) bool {
-	return slices.ContainsFunc(r.Errors, func(e string) bool { return slices.Contains(codes, e) })
 }

@@ -1,18 +1,19 @@
 package upstream
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"mime"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/go-resty/resty/v2"
 )
 
 // Options describes a remote system.
@@ -69,37 +70,21 @@ type Call struct {
 
 // Client calls one remote system. It is safe for concurrent use.
 type Client struct {
-	opts  Options
-	resty *resty.Client
+	opts Options
+	http *http.Client
 }
 
 // New returns a client. It does no I/O.
 func New(opts Options) *Client {
 	opts.Timeout, opts.MaxBody = cmp.Or(opts.Timeout, 10*time.Second), cmp.Or(opts.MaxBody, 8<<20)
-
 	if opts.Transport == nil {
 		opts.Transport = newTransport()
 	}
 
 	// The client has no cookie jar, and it returns a redirect instead of following it.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	rc := resty.NewWithClient(&http.Client{
-		Transport:     traced(opts.System, opts.Transport),
-		CheckRedirect: stay,
-	})
-
-	rc.SetBaseURL(strings.TrimRight(opts.BaseURL, "/")).SetResponseBodyLimit(opts.MaxBody)
-	rc.SetHeader("User-Agent", "siteapi").SetHeader("Accept", "application/json")
-	rc.SetLogger(silent{}).SetDisableWarn(true)
-	return &Client{opts, rc}
+	return &Client{opts, &http.Client{Transport: traced(opts.System, opts.Transport), CheckRedirect: stay}}
 }
-
-// silent drops resty's own log lines, which contain whole addresses.
-type silent struct{}
-
-func (silent) Errorf(string, ...any) {}
-func (silent) Warnf(string, ...any)  {}
-func (silent) Debugf(string, ...any) {}
 
 // newTransport returns the transport that a client uses by default. It honours
 // HTTPS_PROXY and NO_PROXY.
@@ -118,98 +103,121 @@ func newTransport() *http.Transport {
 // Do makes one call. An error is an *Error and means that no complete response arrived.
 // It does not tell whether the system acted on the request.
 func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
-	call, began := Call{System: c.opts.System, Op: req.Op}, time.Now()
-	resp, err := c.do(ctx, req)
+	began := time.Now()
+	limited, cancel := context.WithTimeout(ctx, c.opts.Timeout)
+	defer cancel()
 
+	got, err := c.send(limited, req, http.Header{"Accept": {"application/json"}})
 	if err != nil {
-		call.Kind = err.Kind
-	} else {
-		call.Kind = StatusKind(resp.Status)
+		return nil, c.observe(ctx, req.Op, began, c.incomplete(ctx, req.Op, nil, err))
 	}
+	defer func() { _ = got.Body.Close() }()
 
-	if call.Duration = time.Since(began); c.opts.Observe != nil {
-		c.opts.Observe(ctx, call)
-	}
-
+	body, err := io.ReadAll(http.MaxBytesReader(nil, got.Body, int64(c.opts.MaxBody)))
 	if err != nil {
-		return nil, err
+		return nil, c.observe(ctx, req.Op, began, c.incomplete(ctx, req.Op, got, err))
 	}
+	resp := &Response{Status: got.StatusCode, Header: got.Header, Body: body}
+	_ = c.observe(ctx, req.Op, began, &Error{Kind: StatusKind(resp.Status)})
 	return resp, nil
 }
 
-func (c *Client) do(ctx context.Context, req Request) (*Response, *Error) {
-	body, err := encode(req.Body)
-	// A path without a slash would send the token to another host.
-	if err != nil || !strings.HasPrefix(req.Path, "/") {
-		return nil, &Error{
-			System: c.opts.System,
-			Op:     req.Op,
-			Kind:   Rejected,
-			Detail: "the request can't be made",
+// Stream makes a GET whose answer goes on for as long as ctx lives: neither Timeout nor
+// MaxBody applies. The caller closes the body. An answer that is not 200 with the media
+// type is an [Error].
+func (c *Client) Stream(ctx context.Context, req Request, mediaType string) (io.ReadCloser, error) {
+	began := time.Now()
+	got, err := c.send(ctx, req, http.Header{"Accept": {mediaType}, "Accept-Encoding": {"identity"}})
+	if err != nil {
+		return nil, c.observe(ctx, req.Op, began, c.incomplete(ctx, req.Op, nil, err))
+	}
+
+	sent, _, _ := mime.ParseMediaType(got.Header.Get("Content-Type"))
+	if got.StatusCode == http.StatusOK && sent == mediaType {
+		_ = c.observe(ctx, req.Op, began, &Error{})
+		return got.Body, nil
+	}
+	_ = got.Body.Close()
+	resp := &Response{Status: got.StatusCode, Header: got.Header}
+	return nil, c.observe(ctx, req.Op, began, c.Failure(req.Op, resp, "", "the answer is not a stream of "+mediaType))
+}
+
+// observe reports a call to the observer, and returns its error.
+func (c *Client) observe(ctx context.Context, op string, began time.Time, err *Error) error {
+	if c.opts.Observe != nil {
+		c.opts.Observe(ctx, Call{System: c.opts.System, Op: op, Kind: err.Kind, Duration: time.Since(began)})
+	}
+	return err
+}
+
+// errNotSent means that a request can't be made.
+var errNotSent = errors.New("the request can't be made")
+
+// send sends a request with some headers besides its own.
+func (c *Client) send(ctx context.Context, req Request, header http.Header) (*http.Response, error) {
+	body, isBytes := req.Body.([]byte)
+	if !isBytes && req.Body != nil {
+		var err error
+		if body, err = json.Marshal(req.Body); err != nil {
+			return nil, errNotSent
 		}
 	}
 
-	limited, cancel := context.WithTimeout(context.WithValue(ctx, opKey{}, req.Op), c.opts.Timeout)
-	defer cancel()
-
-	r := c.resty.R().SetContext(limited).SetQueryParamsFromValues(req.Query)
-	if body != nil {
-		r.SetHeader("Content-Type", "application/json").SetBody(body)
+	address := strings.TrimRight(c.opts.BaseURL, "/") + req.Path
+	if len(req.Query) > 0 {
+		address += "?" + req.Query.Encode()
+	}
+	r, err := http.NewRequestWithContext(context.WithValue(ctx, opKey{}, req.Op),
+		cmp.Or(req.Method, http.MethodGet), address, bytes.NewReader(body))
+	// A path without a slash would send the token to another host.
+	if err != nil || !strings.HasPrefix(req.Path, "/") {
+		return nil, errNotSent
 	}
 
+	r.Header = header
+	r.Header.Set("User-Agent", "siteapi")
+	if req.Body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
 	if c.opts.Token != "" && !req.Anonymous {
-		r.SetAuthToken(c.opts.Token)
+		r.Header.Set("Authorization", "Bearer "+c.opts.Token)
 	}
-
 	if req.Safe {
 		r.Header["Idempotency-Key"] = nil // marks the request as safe for net/http and is not sent
 	}
-
-	got, err := r.SetHeaderMultiValues(req.Header).Execute(cmp.Or(req.Method, http.MethodGet), req.Path)
-	if err != nil {
-		return nil, c.incomplete(ctx, req.Op, got, err)
+	for name, values := range req.Header {
+		r.Header[http.CanonicalHeaderKey(name)] = values
 	}
-	return &Response{Status: got.StatusCode(), Header: got.Header(), Body: got.Body()}, nil
-}
-
-func encode(body any) ([]byte, error) {
-	switch b := body.(type) {
-	case nil:
-		return nil, nil
-	case []byte:
-		return b, nil
-	}
-	return json.Marshal(body)
+	return c.http.Do(r)
 }
 
 // incomplete returns the error of a call without a complete response. It uses only the
 // header of the response, because the missing body might have changed the outcome.
-func (c *Client) incomplete(ctx context.Context, op string, got *resty.Response, err error) *Error {
+func (c *Client) incomplete(ctx context.Context, op string, got *http.Response, err error) *Error {
 	e := &Error{System: c.opts.System, Op: op, Kind: Unavailable}
-	if got != nil && got.RawResponse != nil {
-		e.Status, e.RetryAfter = got.StatusCode(), retryAfter(got.Header(), time.Now())
+	if got != nil {
+		e.Status, e.RetryAfter = got.StatusCode, retryAfter(got.Header, time.Now())
 	}
-
 	if e.Status == http.StatusTooManyRequests {
 		e.Kind = Limited
 	}
 
-	// The error that it wraps does not repeat the address.
-	address, hasAddress := errors.AsType[*url.Error](err)
-
+	// The error that a *url.Error wraps does not repeat the address.
+	if address, ok := errors.AsType[*url.Error](err); ok {
+		err = address.Err
+	}
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {
-	case errors.Is(err, resty.ErrResponseBodyTooLarge):
+	case errors.Is(err, errNotSent):
+		e.Kind, e.Detail = Rejected, errNotSent.Error()
+	case tooLarge:
 		e.Detail = fmt.Sprintf("the answer is larger than %d bytes", c.opts.MaxBody)
 	case ctx.Err() != nil:
 		e.Detail, e.Err = "given up by the caller", ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		e.Detail, e.Err =
-			fmt.Sprintf("no complete answer within %s", c.opts.Timeout), context.DeadlineExceeded
-	case hasAddress:
-		e.Detail = Redact(address.Err.Error())
+		e.Detail, e.Err = fmt.Sprintf("no complete answer within %s", c.opts.Timeout), context.DeadlineExceeded
 	default:
 		e.Detail = Redact(err.Error())
 	}
-
 	return e
 }

@@ -22,23 +22,19 @@ const maxRetryAfter = 24 * time.Hour
 //
 // A status below 300 has no kind, and the result is empty.
 func StatusKind(status int) Kind {
-	switch {
-	case status >= 200 && status < 300:
-		return ""
-
-	case status == http.StatusUnauthorized,
-		status == http.StatusForbidden,
-		status == http.StatusProxyAuthRequired:
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
 		return Refused
-
-	case status == http.StatusTooManyRequests:
+	case http.StatusTooManyRequests:
 		return Limited
-
-	case status == http.StatusRequestTimeout, status == http.StatusMisdirectedRequest,
-		status == http.StatusLocked, status == http.StatusTooEarly:
+	case http.StatusRequestTimeout, http.StatusMisdirectedRequest, http.StatusLocked, http.StatusTooEarly:
 		return Unavailable
+	}
 
-	case status >= 400 && status < 500:
+	switch status / 100 {
+	case 2:
+		return ""
+	case 4:
 		return Rejected
 	}
 	return Unavailable

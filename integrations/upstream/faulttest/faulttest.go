@@ -3,7 +3,6 @@
 package faulttest
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -28,14 +27,13 @@ const (
 	Partial    Mode = "partial"   // 200 in the right shape, but without values
 
 	answer Mode = "answer"
-	page   Mode = "page"
 )
 
 // Fault is an injected failure of one request. Its methods return it changed.
 type Fault struct {
 	Mode   Mode
 	Acted  bool   // The request takes effect, and only its response is lost.
-	status int    // of an answer or a page
+	status int    // of an answer
 	body   string // of an answer; empty for the stub's own words
 	wait   string // value of the Retry-After header; empty for none
 	on     string // API or path that fails, with or without a method; empty for any
@@ -49,7 +47,9 @@ func Of(mode Mode) Fault { return Fault{Mode: mode} }
 func Answer(status int) Fault { return Fault{Mode: answer, status: status} }
 
 // Page answers with a status and the page of a proxy.
-func Page(status int) Fault { return Fault{Mode: page, status: status} }
+func Page(status int) Fault {
+	return Answer(status).With("<!doctype html><p>The gateway has something to say.")
+}
 
 // With makes a body the one of an answer.
 func (f Fault) With(body string) Fault { f.body = body; return f }
@@ -69,10 +69,7 @@ func (f Fault) Times(n int) Fault { f.times = n; return f }
 
 // String names the fault.
 func (f Fault) String() string {
-	name := string(f.Mode)
-	if f.status != 0 {
-		name = fmt.Sprintf("%s %d %.60s %s", f.Mode, f.status, f.body, f.wait)
-	}
+	name := fmt.Sprintf("%s %d %.60s %s", f.Mode, f.status, f.body, f.wait)
 	if f.Acted {
 		name += " after acting"
 	}
@@ -182,28 +179,17 @@ func (f Fault) Spoil(w http.ResponseWriter, r *http.Request, right, own []byte) 
 		}
 		send(own)
 
-	case page:
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		send(fmt.Appendf(nil,
-			"<!doctype html><title>%d</title><p>The gateway has something to say.", f.Sends()))
-
 	case BrokenJSON:
 		send(right[:len(right)/2])
 
 	case Oversized:
-		w.WriteHeader(http.StatusOK)
-		blanks := bytes.Repeat([]byte(" "), 1<<20)
-		for range 40 {
-			if _, err := w.Write(blanks); err != nil {
-				break
-			}
-		}
+		send(make([]byte, 40<<20))
 
 	case Drip:
-		w.WriteHeader(http.StatusOK)
-		for wait(r, 5*time.Millisecond) {
+		for r.Context().Err() == nil {
 			_, _ = io.WriteString(w, " ")
 			_ = http.NewResponseController(w).Flush()
+			time.Sleep(5 * time.Millisecond)
 		}
 
 	case Truncated:
@@ -215,16 +201,6 @@ func (f Fault) Spoil(w http.ResponseWriter, r *http.Request, right, own []byte) 
 	case Hang:
 		<-r.Context().Done()
 		panic(http.ErrAbortHandler) // returning would send 200
-	}
-}
-
-// wait waits and reports whether the client is still connected.
-func wait(r *http.Request, d time.Duration) bool {
-	select {
-	case <-r.Context().Done():
-		return false
-	case <-time.After(d):
-		return true
 	}
 }
 
