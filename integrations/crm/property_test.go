@@ -76,7 +76,6 @@ func TestChanges(t *testing.T) {
 				"quote_max", "1000000000.00"),
 			map[string]string{},
 		},
-		"the primary address stays": {nil, with("email", "other@example.com"), map[string]string{}},
 		"a newer submission replaces": {
 			func(s *lead.Lead) {
 				s.SubmittedAt, s.Contact.LastName = s.SubmittedAt.Add(time.Millisecond), "Popa"
@@ -121,11 +120,6 @@ func TestChanges(t *testing.T) {
 			func(s *lead.Lead) { s.SubmittedAt, s.Estimate.Max = s.SubmittedAt.Add(time.Millisecond), 0 },
 			complete,
 			map[string]string{"quote_min": "", "quote_max": "", "quote_submitted_at": "2026-01-31T09:30:00.001Z"},
-		},
-		"an older one clears nothing": {
-			func(s *lead.Lead) { s.SubmittedAt = s.SubmittedAt.Add(-time.Millisecond) },
-			with("quote_message", "Hello"),
-			map[string]string{},
 		},
 		"a malformed time is replaced": {
 			nil,

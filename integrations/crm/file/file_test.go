@@ -104,29 +104,19 @@ func TestFiles(t *testing.T) {
 
 func TestDamagedContact(t *testing.T) {
 	t.Parallel()
-	for name, content := range map[string]string{
-		"cut short": `{"email":"ana@example`,
-		"null":      `null`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			d := open(t, dir)
-			upsert(t, d)
-			if err := os.WriteFile(contactFile(t, dir), []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+	dir := t.TempDir()
+	d := open(t, dir)
+	upsert(t, d)
+	if err := os.WriteFile(contactFile(t, dir), []byte(`{"email":"ana@example`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 
-			err := d.Upsert(t.Context(), crmtest.Contact(crmtest.Ana, nil))
-			if err == nil || upstream.KindOf(err) != upstream.Rejected ||
-				strings.Contains(err.Error(), "ana@") {
-				t.Errorf("upserting: %v", err)
-			}
-
-			if err := d.Erase(t.Context(), crmtest.Ana); err != nil {
-				t.Errorf("erasing: %v", err)
-			}
-		})
+	err := d.Upsert(t.Context(), crmtest.Contact(crmtest.Ana, nil))
+	if err == nil || upstream.KindOf(err) != upstream.Rejected || strings.Contains(err.Error(), "ana@") {
+		t.Errorf("upserting: %v", err)
+	}
+	if err := d.Erase(t.Context(), crmtest.Ana); err != nil {
+		t.Errorf("erasing: %v", err)
 	}
 }
 

@@ -139,7 +139,7 @@ func encode(v any) []byte {
 
 // address is a path of the API: v3 precedes its name, a version by date follows it. Paths are
 // parsed in their escaped form, since an e-mail address may contain an escaped slash.
-var address = regexp.MustCompile(`^/crm/(?:v3/)?(objects|properties)(?:/20\d\d-\d\d)?/contacts/?([^/]*(?:/read)?)$`)
+var address = regexp.MustCompile(`^/crm/(?:v3/)?(objects|properties)(?:/2026-03)?/contacts/?([^/]*(?:/read)?)$`)
 
 // answer answers a request as HubSpot would.
 func (s *Server) answer(r *http.Request, body []byte) answer {

@@ -24,13 +24,6 @@ func TestDeliveryMetrics(t *testing.T) {
 		return apptest.Counter(t, s, "siteapi_"+name, set)
 	}
 
-	for _, target := range []string{"cms", "crm"} {
-		if value("deliveries", "target="+target, "state=failed") != 0 ||
-			value("lead_undelivered_seconds", "target="+target) != 0 {
-			t.Errorf("a new service does not start its series for the %s at 0", target)
-		}
-	}
-
 	stubs.CMS.Fail(faulttest.Answer(422).On("mutate"))
 	id := s.Submit(t, "measured")
 	apptest.Eventually(t, "the CRM has it", func() bool {
