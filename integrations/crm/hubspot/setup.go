@@ -23,6 +23,7 @@ func definitions() (all []map[string]string) {
 		crm.Number:   {"number", "number"},
 		crm.Time:     {"datetime", "date"},
 	}
+
 	for _, p := range crm.Properties() {
 		if p.Quote() {
 			all = append(all, map[string]string{

@@ -227,7 +227,7 @@ func TestEdgeAnswersReaders(t *testing.T) {
 			t.Errorf("%s: %d of 3 requests reached the service", path, n)
 		}
 	}
-	// A publication is seen at once. A busy machine may be the reason of a single slow one.
+	// A publication is seen within two seconds. A busy machine may be the reason of a single slow one.
 	fastest, kept := time.Hour, "title 0"
 	for i := range 3 {
 		e.settled()
@@ -237,7 +237,7 @@ func TestEdgeAnswersReaders(t *testing.T) {
 		e.publish(kept)
 		fastest = min(fastest, e.shows(kept))
 	}
-	if t.Logf("a lone publication is at the edge after %v", fastest); fastest > time.Second {
+	if t.Logf("a lone publication is at the edge after %v", fastest); fastest > 2*time.Second {
 		t.Errorf("a lone publication is at the edge after %v", fastest)
 	}
 
