@@ -46,7 +46,6 @@ func describe(s *ast.Schema, paths []Path, version string) ([]byte, error) {
 
 	parsed, err := template.New("openapi.json").Delims("<<", ">>").Funcs(template.FuncMap{
 		"json":    encode,
-		"literal": literal,
 		"problem": exampleProblem,
 		"lower":   strings.ToLower,
 	}).Parse(descriptionTemplate)
@@ -177,11 +176,11 @@ func (d description) BodySchema(rt *Route) *jsonschema.Schema {
 }
 
 // BodyExample returns the example of a body.
-func (rt *Route) BodyExample() *ast.Value {
+func (rt *Route) BodyExample() string {
 	if v := rt.Body.variable; v != nil {
-		return rt.example(v.Name)
+		return literal(rt.example(v.Name))
 	}
-	return rt.Rest.Arguments.ForName("example").Value
+	return literal(rt.Rest.Arguments.ForName("example").Value)
 }
 
 // AnswerText describes the answer in words.
@@ -190,4 +189,6 @@ func (d description) AnswerText(rt *Route) string {
 }
 
 // AnswerExample returns the example of the answer.
-func (rt *Route) AnswerExample() *ast.Value { return rt.Rest.Arguments.ForName("answerExample").Value }
+func (rt *Route) AnswerExample() string {
+	return literal(rt.Rest.Arguments.ForName("answerExample").Value)
+}

@@ -1,0 +1,182 @@
+package http
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/cmd/siteapi/internal/config"
+)
+
+// What requests of REST are answered with. A caller without a token learns nothing else about a
+// guarded route.
+func TestRequestsOfREST(t *testing.T) {
+	t.Parallel()
+	const (
+		track      = "POST /api/quote/track"
+		submit     = "POST /api/quote/submit"
+		estimate   = "POST /api/quote/estimate"
+		clearCache = "POST /api/cache/clear"
+		invalidate = "POST /api/cache/invalidate"
+		webhook    = "POST /api/webhooks/cms"
+
+		form, text, typeless = "Content-Type: application/x-www-form-urlencoded", "Content-Type: text/plain", "Content-Type: "
+
+		session = `{"sessionId":"s-1"}`
+	)
+	s := apptest.Start(t, nil)
+	large := `{"a":"` + strings.Repeat("a", 1<<20-8) + `"}`
+
+	for _, tt := range []struct {
+		route, header, body string
+		status              int
+		want                string // in the answer
+	}{
+		// Query strings.
+		{clearCache + "?all=False&pattern=none", "", "", 200, `"cleared":0`},
+		{clearCache + "?other=1&other=2&pattern=none%2A", "", "", 200, `"cleared":0`},
+		{clearCache + "?all=1", "", "", 400, `"field":"all","code":"wrong_type"`},
+		{clearCache + "?all=", "", "", 400, `"field":"all","code":"wrong_type"`},
+		{clearCache + "?pattern=", "", "", 400, `"field":"pattern","code":"empty"`},
+		{clearCache + "?all=true&all=false", "", "", 400, `"field":"all","code":"repeated"`},
+		{clearCache + "?pattern=%00", "", "", 400, `"field":"pattern","code":"control_characters"`},
+		{clearCache + "?pattern=%ff", "", "", 400, `"field":"pattern","code":"unreadable"`},
+		{clearCache + "?pattern=%", "", "", 400, "malformed"},
+		{clearCache + "?all=true;pattern=x", "", "", 400, "malformed"},
+
+		// Bodies.
+		{track, "", session, 200, `"success":true`},
+		{track, "", `sessionId=1`, 400, "not valid JSON: unexpected character (line 1, column 1)."},
+		{track, "", `[]`, 400, "has to be a JSON object"},
+		{track, "", `{"SESSIONID":"a"}`, 400, `"field":"sessionId","code":"required"`},
+		{track, "", session + strings.Repeat(" ", 64<<10-len(session)), 200, ""},
+		{track, "", session + strings.Repeat(" ", 64<<10-len(session)+1), 413, "at most 65536 bytes"},
+		{track, "", `{"x":{"y":[1,{"z":"\u0000"}]},"sessionId":"s-1","selections":{"x":1}}`, 200, ""},
+		{track, "", `{"sessionId":"s","formData":{"firstName":"Ana \ud83d"}}`, 200, ""}, // half an emoji
+		{invalidate, "", `{"locale":"xx"}`, 400, `"field":"locale","code":"not_allowed"`},
+		{webhook, "", large, 200, ""},
+		{webhook, "", large + " ", 413, ""},
+		{webhook, "", `{}`, 400, `"field":"body","code":"empty"`},
+		{webhook, "", `null`, 400, `"field":"body","code":"required"`},
+		{webhook, "", `{"a":[` + strings.Repeat(`{"":0},`, 100_000) + `0]}`, 400, "too many values"},
+
+		// Bodies whose fields are variables.
+		{estimate, "", `{"selections":{"features":["a"],"x":1},"locale":"ro","estimate":7}`, 200, `"unpriced":["a"]`},
+		{estimate, "", `{"selections":{},"locale":null}`, 200, `"min":null`},
+		{estimate, "", `{}`, 400, `"field":"selections","code":"required"`},
+		{estimate, "", `{"selections":{"features":["A b"]}}`, 400, `"field":"selections.features[0]","code":"not_a_slug"`},
+		{estimate, "", `7`, 400, "The body has to be a JSON object."},
+
+		// Media types.
+		{track, `Content-Type: Application/JSON;charset="UTF-8"`, session, 200, ""},
+		{track, text, session, 200, ""},
+		{track, typeless, session, 200, ""},
+		{track, "Content-Encoding: identity", session, 200, ""},
+		{track, "Content-Type: application/json; charset=utf-16", session, 415, "in UTF-8"},
+		{track, form, session, 415, "application/json or text/plain"},
+		{track, "Content-Encoding: gzip", session, 415, "without a Content-Encoding"},
+		{submit, text, session, 415, "application/json"},
+		{webhook, "Content-Type: text/html", `{}`, 415, ""},
+
+		// Methods.
+		{"PUT /api/quote/track", "", session, 405, "This path answers to POST, OPTIONS."},
+		{"OPTIONS /api/cache/clear", "", "", 204, ""},
+	} {
+		method, path, _ := strings.Cut(tt.route, " ")
+		headers, guarded := []string{}, strings.Contains(path, "cache") || strings.Contains(path, "webhook")
+		if tt.header != "" {
+			headers = append(headers, tt.header)
+		}
+		if guarded && method == "POST" {
+			refused := s.Do(method, path, tt.body, headers...)
+			if o := s.RESTOutcome(refused); refused.Status != 401 || o.Code != "UNAUTHENTICATED" || len(o.Fields) > 0 ||
+				refused.Header.Get("WWW-Authenticate") != "Bearer" {
+				t.Errorf("%s without a token: %d %v %s", tt.route, refused.Status, refused.Header, refused.Body)
+			}
+		}
+
+		token := config.DevCacheToken
+		if path == "/api/webhooks/cms" {
+			token = config.DevWebhookSecret
+		}
+		got := s.Do(method, path, tt.body, append(headers, "Authorization: Bearer "+token)...)
+		if got.Status != tt.status || !strings.Contains(string(got.Body), tt.want) {
+			t.Errorf("%s %s %.100s: %d %.300s, want %d %s", tt.route, tt.header, tt.body, got.Status, got.Body, tt.status, tt.want)
+		}
+		if got.Status >= 400 {
+			s.RESTOutcome(got) // checks the form of the problem
+		}
+	}
+}
+
+// A body that is announced as too large is refused before it is sent. A body that ends
+// early is not a success.
+func TestBodiesThatNeverCome(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+
+	for head, want := range map[string]string{
+		"Content-Length: 99999999\r\nExpect: 100-continue\r\n\r\n":                 "HTTP/1.1 413",
+		"Content-Length: 50\r\n\r\n" + `{"sessionId":"s-1"}`:                       "HTTP/1.1 400",
+		"Transfer-Encoding: chunked\r\n\r\nfffff\r\n" + strings.Repeat("a", 1<<17): "HTTP/1.1 413",
+	} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.Base, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = fmt.Fprintf(conn, "POST /api/quote/track HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s", head)
+		_ = conn.(*net.TCPConn).CloseWrite()
+		all, _ := io.ReadAll(conn) // a reset may follow the response
+		_ = conn.Close()
+		if !strings.HasPrefix(string(all), want) {
+			t.Errorf("%.60q: got %.100q", head, all)
+		}
+	}
+}
+
+func TestHeadIsGetWithoutABody(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	for _, path := range []string{"/api/cache/clear", "/api/quote/pdf", "/api/openapi.json"} {
+		// Go's client would ask for gzip by GET alone.
+		get, head := s.Do("GET", path, "", "Accept-Encoding: gzip"), s.Do("HEAD", path, "", "Accept-Encoding: gzip")
+		if len(head.Body) > 0 || head.Status != get.Status {
+			t.Errorf("%s: HEAD gave %d and %d bytes, GET %d", path, head.Status, len(head.Body), get.Status)
+		}
+		for _, name := range []string{"Content-Type", "ETag", "Cache-Control"} {
+			if head.Header.Get(name) != get.Header.Get(name) {
+				t.Errorf("%s: %s is %q, by GET %q", path, name, head.Header.Get(name), get.Header.Get(name))
+			}
+		}
+	}
+}
+
+// The examples of the description are accepted. Those of answers are compared with their schemas
+// by the linter.
+func TestExamplesOfREST(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	for _, path := range s.App.Server.REST.Paths {
+		for _, route := range path.Routes {
+			body := ""
+			if route.Body != nil {
+				body = route.BodyExample()
+			}
+			target := path.Path
+			if path.Path == "/api/cache/clear" && route.Method == "POST" {
+				target += "?all=true"
+			}
+			token := config.DevCacheToken
+			if strings.Contains(path.Path, "webhooks") {
+				token = config.DevWebhookSecret
+			}
+			got := s.Do(route.Method, target, body, "Authorization: Bearer "+token)
+			if got.Status != 200 && path.Path != "/api/quote/pdf" || route.Produces == "" && got.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s %s: %d %v %s", route.Method, target, got.Status, got.Header, got.Body)
+			}
+		}
+	}
+}
