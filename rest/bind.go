@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -89,7 +88,7 @@ func (rt *Route) bind(
 	w http.ResponseWriter, r *http.Request, executor operations.Executor,
 ) (context.Context, map[string]any, *schema.Error) {
 	ctx, vars := r.Context(), map[string]any{}
-	if problem := codedError(executor.CheckToken(ctx, rt.Root.Definition)); problem != nil {
+	if problem := executor.CheckToken(ctx, rt.Root.Definition); problem != nil {
 		return ctx, nil, problem
 	}
 
@@ -101,7 +100,7 @@ func (rt *Route) bind(
 		}
 
 		ctx = schema.WithBody(ctx, raw)
-		if problem := codedError(executor.Authorize(ctx, rt.Root.Definition)); problem != nil {
+		if problem := executor.Authorize(ctx, rt.Root.Definition); problem != nil {
 			return ctx, nil, problem
 		}
 		if problem := b.decode(raw, vars); problem != nil {
@@ -109,17 +108,6 @@ func (rt *Route) bind(
 		}
 	}
 	return ctx, vars, rt.bindParameters(r, vars)
-}
-
-// codedError returns an error of the executor for the client, or nil if there is none.
-func codedError(err error) *schema.Error {
-	if err == nil {
-		return nil
-	}
-	if known, ok := errors.AsType[*schema.Error](err); ok {
-		return known
-	}
-	return &schema.Error{Code: schema.CodeInternal, Err: err}
 }
 
 // decode adds the variables that the body brings.

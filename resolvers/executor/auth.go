@@ -99,7 +99,7 @@ func tokenKind(field *ast.FieldDefinition) (kind schema.TokenKind, guarded bool)
 // authorize returns UNAUTHENTICATED unless the caller holds a token of this kind, or for
 // operators' fields a session, and who the operator is. If signing secrets are set, a
 // webhook must also be signed.
-func (g *guard) authorize(caller schema.Caller, kind schema.TokenKind) (schema.Operator, error) {
+func (g *guard) authorize(caller schema.Caller, kind schema.TokenKind) (schema.Operator, *schema.Error) {
 	operator, err := g.checkToken(caller, kind)
 	if err == nil && kind == schema.TokenKindWebhook && len(g.Secrets.Signing) > 0 {
 		err = g.verify(caller.Header.Get("Sanity-Webhook-Signature"), caller.Body)
@@ -108,7 +108,7 @@ func (g *guard) authorize(caller schema.Caller, kind schema.TokenKind) (schema.O
 }
 
 // checkToken checks the token alone.
-func (g *guard) checkToken(caller schema.Caller, kind schema.TokenKind) (schema.Operator, error) {
+func (g *guard) checkToken(caller schema.Caller, kind schema.TokenKind) (schema.Operator, *schema.Error) {
 	match := caller.HoldsToken(g.tokens[kind])
 	allowed := match >= 0
 	if kind == schema.TokenKindPreview {
@@ -151,7 +151,7 @@ var signatureForm = regexp.MustCompile(`^t=(\d{1,15})[, ]+v1=([^, ]+)$`)
 
 // verify returns UNAUTHENTICATED unless the header `sanity-webhook-signature` proves that
 // one of the secrets signed exactly this body within signatureTolerance.
-func (g *guard) verify(header string, body []byte) error {
+func (g *guard) verify(header string, body []byte) *schema.Error {
 	refused := &schema.Error{
 		Code:    schema.CodeUnauthenticated,
 		Message: "The webhook signature is missing or not valid.",

@@ -125,7 +125,7 @@ func (d documents) Get(ctx context.Context, text string) (*ast.QueryDocument, bo
 
 // CheckToken returns UNAUTHENTICATED if a root field's @auth refuses the caller's token.
 // An endpoint calls it before it reads a body.
-func (e *Executor) CheckToken(ctx context.Context, field *ast.FieldDefinition) error {
+func (e *Executor) CheckToken(ctx context.Context, field *ast.FieldDefinition) *schema.Error {
 	if kind, guarded := tokenKind(field); guarded {
 		_, err := e.guard.checkToken(schema.CallerFrom(ctx), kind)
 		return err
@@ -134,14 +134,14 @@ func (e *Executor) CheckToken(ctx context.Context, field *ast.FieldDefinition) e
 }
 
 // Operator returns who calls operators' fields, or UNAUTHENTICATED.
-func (e *Executor) Operator(ctx context.Context) (schema.Operator, error) {
+func (e *Executor) Operator(ctx context.Context) (schema.Operator, *schema.Error) {
 	return e.guard.checkToken(schema.CallerFrom(ctx), schema.TokenKindAdmin)
 }
 
 // Authorize returns UNAUTHENTICATED if a root field's @auth refuses the caller, because of
 // the token or of the body's signature. An endpoint calls it before it reports any other
 // error.
-func (e *Executor) Authorize(ctx context.Context, field *ast.FieldDefinition) error {
+func (e *Executor) Authorize(ctx context.Context, field *ast.FieldDefinition) *schema.Error {
 	if kind, guarded := tokenKind(field); guarded {
 		_, err := e.guard.authorize(schema.CallerFrom(ctx), kind)
 		return err
@@ -155,7 +155,7 @@ func (e *Executor) Authorize(ctx context.Context, field *ast.FieldDefinition) er
 // fields that an input type does not have are ignored.
 func (e *Executor) Admit(
 	ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool,
-) error {
+) *schema.Error {
 	if e.guard.Charge != nil {
 		times := map[string]int{}
 		for _, field := range schema.Fields(op.SelectionSet) {

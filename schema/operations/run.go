@@ -21,17 +21,17 @@ type Executor interface {
 
 	// CheckToken returns an error if the guard of a root field refuses the caller's
 	// token. It is called before a body is read.
-	CheckToken(ctx context.Context, field *ast.FieldDefinition) error
+	CheckToken(ctx context.Context, field *ast.FieldDefinition) *schema.Error
 
 	// Authorize returns an error if the guard of a root field refuses the caller's token
 	// or the signature of the caller's body.
-	Authorize(ctx context.Context, field *ast.FieldDefinition) error
+	Authorize(ctx context.Context, field *ast.FieldDefinition) *schema.Error
 
 	// Admit adds defaults to the variables and returns an error if the operation may not
 	// run with them. Fields that an input type does not have may be ignored.
 	Admit(
 		ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool,
-	) error
+	) *schema.Error
 }
 
 // Run runs an operation for the caller in the context. It returns the value of the root

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -34,7 +33,7 @@ type Options struct {
 	Version    string
 
 	// Operator returns who calls operators' fields. It fails without a valid token.
-	Operator func(ctx context.Context) (schema.Operator, error)
+	Operator func(ctx context.Context) (schema.Operator, *schema.Error)
 
 	SiteURL string // whose pages may call tools, besides those of this machine
 
@@ -62,12 +61,10 @@ func NewHandler(o Options) http.Handler {
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		operator := schema.Operator{}
-		var refused error
+		var problem *schema.Error
 		if caller := schema.CallerFrom(r.Context()); caller.Operators && caller.Token() != "" {
-			operator, refused = o.Operator(r.Context())
+			operator, problem = o.Operator(r.Context())
 		}
-
-		problem, _ := errors.AsType[*schema.Error](refused)
 		if problem == nil && !o.isOwn(r) {
 			problem = &schema.Error{Code: schema.CodeForbidden, Message: "Pages of other sites may not call tools."}
 		}
