@@ -46,7 +46,7 @@ func TestEveryFieldHasAProperty(t *testing.T) {
 
 	sent := func(l *lead.Lead) map[string]string { return crm.Changes(crm.Contact{Lead: l, PDFURL: "/"}, nil) }
 	if !maps.Equal(sent(leadtest.Filled()), sent(leadtest.BeforeWork())) {
-		t.Error("integrations/crm/property.go: Properties tell what operators did with the lead")
+		t.Error("integrations/crm/property.go: Properties include what operators did with the lead")
 	}
 }
 

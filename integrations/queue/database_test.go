@@ -16,7 +16,6 @@ import (
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
-	"github.com/rs/zerolog"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
@@ -137,9 +136,6 @@ func open[D riverdriver.Driver[TX], TX any](
 // open opens the queue until the end of the test.
 func (db database) open(t *testing.T, o setup) *subject {
 	t.Helper()
-	if testing.Verbose() && o.Log.GetLevel() == zerolog.Disabled {
-		o.Log = zerolog.New(zerolog.NewTestWriter(t))
-	}
 	q, err := db(o)
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +151,7 @@ func (db database) open(t *testing.T, o setup) *subject {
 // options returns a queue's options that deliver to the CMS only, with pauses of up to a
 // twentieth of a second.
 func options(send queue.Send) setup {
-	o := setup{Options: queue.Options{RetryMax: 50 * time.Millisecond, Log: zerolog.Nop()}}
+	o := setup{Options: queue.Options{RetryMax: 50 * time.Millisecond}}
 	o.deliver(send, queue.TargetConfig{Name: lead.CMS, MaxAttempts: 1000, MaxWorkers: 4})
 	return o
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/rs/zerolog"
 
 	"siteapi/integrations/store"
 )
@@ -45,14 +46,15 @@ func (changeArgs) Kind() string { return "content_changed" }
 // edge is the state of a process that notifies receivers without the database, until the
 // queue stops.
 type edge struct {
-	ctx     context.Context
-	stop    context.CancelFunc
-	calls   sync.WaitGroup
-	changes atomic.Int64
+	ctx      context.Context
+	stop     context.CancelFunc
+	calls    sync.WaitGroup
+	changes  atomic.Int64
+	failures zerolog.Logger
 }
 
-func newEdge() *edge {
-	e := &edge{}
+func newEdge(log zerolog.Logger) *edge {
+	e := &edge{failures: fewFailures(log)}
 	e.ctx, e.stop = context.WithCancel(context.Background())
 	return e
 }
@@ -111,7 +113,7 @@ func (q *Queue) enqueueChange(ctx context.Context) error {
 func (q *Queue) notify(ctx context.Context, r Receiver) error {
 	err := r.Notify(ctx, q.ContentKeys)
 	if err != nil {
-		q.failures.Warn().Str("receiver", r.Name).Str("reason", describe(err)).
+		q.edge.failures.Warn().Str("receiver", r.Name).Str("reason", describe(err)).
 			Msg("cannot notify a receiver of changed content, retrying")
 	}
 	return err

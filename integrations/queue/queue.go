@@ -119,8 +119,7 @@ type Queue struct {
 	targets  map[lead.Target]*target
 	edge     *edge
 	client   client
-	failures zerolog.Logger // logs a few a minute, since each is repeated
-	handlers Handlers       // given when it is started
+	handlers Handlers // given when it is started
 }
 
 // client has the methods of a [river.Client] that don't depend on the database.
@@ -137,14 +136,13 @@ type client interface {
 // lists jobs; [Queue.Start] has them worked on.
 func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, error) {
 	q := &Queue{
-		Options:  o,
-		targets:  map[lead.Target]*target{},
-		edge:     newEdge(),
-		failures: o.Log.Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Minute}),
+		Options: o,
+		targets: map[lead.Target]*target{},
+		edge:    newEdge(o.Log),
 	}
 	queues := map[string]river.QueueConfig{ownerMail: {MaxWorkers: 1}}
 	for _, c := range o.Targets {
-		t := newTarget(c)
+		t := newTarget(c, o.Log)
 		q.targets[c.Name] = t
 		queues[string(c.Name)] = river.QueueConfig{MaxWorkers: t.MaxWorkers}
 	}
@@ -174,6 +172,11 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, error) {
 
 	q.client = c
 	return q, nil
+}
+
+// fewFailures logs a few failures a minute, since each try is repeated.
+func fewFailures(log zerolog.Logger) zerolog.Logger {
+	return log.Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Minute})
 }
 
 // riverLog passes River's warnings on, a few at a time while the database is not

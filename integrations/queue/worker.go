@@ -76,7 +76,7 @@ func (w *worker) attempt(ctx context.Context, t *target, l *lead.Lead, d *lead.D
 	if w.Observe != nil {
 		w.Observe(t.Name, outcome)
 	}
-	w.log(d, outcome, err, time.Since(began))
+	w.log(t, d, outcome, err, time.Since(began))
 }
 
 // errPanic is the error of a [Send] that panicked.
@@ -220,7 +220,7 @@ func describe(err error) string {
 
 // log writes a line for each try, and few for those that are repeated. It contains the id of
 // the delivery rather than that of the lead, because the latter gives access to its PDF.
-func (w *worker) log(d *lead.Delivery, outcome Outcome, err error, took time.Duration) {
+func (w *worker) log(t *target, d *lead.Delivery, outcome Outcome, err error, took time.Duration) {
 	var line *zerolog.Event
 	message := "delivered"
 	switch d.State {
@@ -231,7 +231,7 @@ func (w *worker) log(d *lead.Delivery, outcome Outcome, err error, took time.Dur
 	case lead.NotSent:
 		line, message = w.Log.Info(), "mail not sent"
 	default:
-		line, message = w.failures.Warn(), "delivery will be retried"
+		line, message = t.failures.Warn(), "delivery will be retried"
 	}
 
 	if err != nil {

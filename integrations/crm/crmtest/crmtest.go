@@ -146,7 +146,7 @@ func upsertCreatesAndUpdates(t *testing.T, s Subject) {
 		s.Expect(t, Ana, Want(Ana))
 	}
 
-	// The quote shows what the newer lead says and clears what it left out. The person stays.
+	// The quote shows the newer lead and clears what it left out. The person stays.
 	s.upsert(t, Ana, func(q *lead.Lead) {
 		q.SubmittedAt = q.SubmittedAt.Add(time.Hour)
 		q.Contact.LastName, q.Contact.Company, q.Selections.Features = "Pop-Núñez", "  ", nil

@@ -24,7 +24,7 @@ const (
 	searchPause = 250 * time.Millisecond
 )
 
-// outcomeOf says which outcome a value of a property stands for.
+// outcomeOf has the outcome that a value of a property stands for.
 var outcomeOf = map[string]map[string]lead.OutcomeValue{
 	propStage: {
 		"salesqualifiedlead": lead.Qualified,

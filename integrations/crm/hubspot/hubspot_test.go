@@ -258,15 +258,6 @@ func TestContactThatReadsDoNotShow(t *testing.T) {
 	}
 }
 
-func TestPing(t *testing.T) {
-	t.Parallel()
-	a := open(t, ht.Options{})
-	wrong := hubspot.New(hubspot.Options{BaseURL: a.stub.URL(), Token: "pat-wrong", Version: "v3"})
-	expectKind(t, wrong.Ping(t.Context()), upstream.Refused)
-	a.stub.Fail(faulttest.Answer(200).With(`{"hello":"world"}`))
-	expectKind(t, a.Ping(t.Context()), upstream.Unavailable)
-}
-
 // TestUnknownProperties covers an account that was not prepared. The properties are
 // created if the token may, else the contact is stored without them.
 func TestUnknownProperties(t *testing.T) {
