@@ -77,7 +77,7 @@ func audit(t *testing.T, s Subject) {
 		t.Errorf("%+v", r)
 	}
 	s.Exec(t, `DELETE FROM audit WHERE seq = 21`)
-	verify("", "the entries up to 21 are missing")
+	verify("", "entry 21 is missing")
 	prune(24*time.Hour, 22)
 	prune(24*time.Hour, 0)
 	ok(t, db.Record(t.Context(), entry(30, "")))
@@ -93,7 +93,7 @@ func auditDamage(t *testing.T, s Subject, verify func(head, problem string) stor
 	head := verify("", "").Head
 	for damage, problem := range map[string]string{
 		`UPDATE audit SET actor = 'nobody' WHERE seq = 7`:             "entry 7 was changed",
-		`DELETE FROM audit WHERE seq = 1`:                             "the entries up to 1 are missing",
+		`DELETE FROM audit WHERE seq = 1`:                             "entry 1 is missing",
 		`DELETE FROM audit WHERE seq = 12`:                            "entry 12 is missing",
 		`DELETE FROM audit WHERE seq > 18`:                            "the entries after 18 are missing",
 		`UPDATE audit_head SET hash = 'x'`:                            "is not the one",

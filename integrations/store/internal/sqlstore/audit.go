@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"time"
 
 	"siteapi/integrations/store"
@@ -87,17 +86,6 @@ func readAudit(ctx context.Context, db DB, which string, args ...any) ([]store.A
 	return all[store.AuditEntry](ctx, db, "reading the audit", selectAudit+which, args...)
 }
 
-// auditChain yields all entries, the oldest first.
-func (s *Store) auditChain(ctx context.Context) iter.Seq2[store.AuditEntry, error] {
-	return pages(func(after *store.AuditEntry) ([]store.AuditEntry, error) {
-		last := int64(0)
-		if after != nil {
-			last = after.Seq
-		}
-		return readAudit(ctx, s.db, fmt.Sprintf(" WHERE seq > $1 ORDER BY seq LIMIT %d", pageSize), last)
-	})
-}
-
 // AuditHead implements [store.Audit].
 func (s *Store) AuditHead(ctx context.Context) (seq int64, hash string, err error) {
 	head, err := one[store.AuditEntry](ctx, s.db, "reading the head of the audit", selectHead)
@@ -119,42 +107,47 @@ func (s *Store) verifyAudit(ctx context.Context, head string) (r store.AuditRepo
 	if err != nil {
 		return r, err
 	}
+	pruned, err := readAudit(ctx, s.db, ` WHERE action = $1 ORDER BY seq DESC LIMIT 1`, store.Pruned)
+	if err != nil {
+		return r, err
+	}
 
-	var first, last, removed store.AuditEntry
-	found := false
-	for e, err := range s.auditChain(ctx) {
-		switch {
-		case err != nil:
+	var last store.AuditEntry // the one before the next
+	if len(pruned) > 0 {
+		last = lastRemoved(pruned[0])
+	}
+	found := head == "" || head == last.Hash
+	for {
+		page, err := readAudit(ctx, s.db, ` WHERE seq > $1 ORDER BY seq LIMIT $2`, last.Seq, pageSize)
+		if err != nil {
 			return r, err
-		case r.Entries == 0:
-			first = e
-		case e.Seq != last.Seq+1:
-			r.Problem = fmt.Sprintf("entry %d is missing", last.Seq+1)
-			return r, nil
-		case e.Hash != auditHash(last, e):
-			r.Problem = fmt.Sprintf("entry %d was changed, or one before it", e.Seq)
-			return r, nil
+		}
+		if len(page) == 0 {
+			break
 		}
 
-		if e.Action == store.Pruned {
-			removed = lastRemoved(e)
+		for _, e := range page {
+			if e.Seq != last.Seq+1 {
+				r.Problem = fmt.Sprintf("entry %d is missing, and no entry says that it was too old", last.Seq+1)
+				return r, nil
+			}
+			if e.Hash != auditHash(last, e) {
+				r.Problem = fmt.Sprintf("entry %d was changed, or one before it", e.Seq)
+				return r, nil
+			}
+			last = e
+			found = found || head == e.Hash
+			r.Entries++
 		}
-		last = e
-		found = found || head == e.Hash
-		r.Entries++
 	}
 
 	r.Seq, r.Head = last.Seq, last.Hash
 	switch {
-	case r.Entries > 0 && first.Seq != removed.Seq+1:
-		r.Problem = fmt.Sprintf("the entries up to %d are missing, and no entry says that they were too old", first.Seq-1)
-	case r.Entries > 0 && first.Hash != auditHash(removed, first):
-		r.Problem = fmt.Sprintf("entry %d was changed, or one before it", first.Seq)
 	case last.Seq < seq: // there may be more than that: entries that were made meanwhile
 		r.Problem = fmt.Sprintf("the entries after %d are missing", last.Seq)
 	case last.Seq == seq && last.Hash != hash:
 		r.Problem = fmt.Sprintf("entry %d is not the one that was recorded last", last.Seq)
-	case !found && head != "" && head != removed.Hash:
+	case !found:
 		r.Problem = "no entry has the hash that was given as the head: entries were cut off or replaced, " +
 			"or it is older than AUDIT_RETENTION"
 	}

@@ -4,16 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"siteapi/integrations/lead"
 )
-
-// notCopied are tables whose rows belong to the processes that run on a database.
-var notCopied = []string{ //nolint:gochecknoglobals // a constant
-	"edge_changes", "edge_receivers", "lead_changes", "pulse", "store_migrations",
-}
 
 // Copied is the number of rows of a table that were copied.
 type Copied struct {
@@ -37,15 +31,14 @@ func (s *Store) CopyTo(ctx context.Context, to *Store) (copied []Copied, err err
 		return nil, fmt.Errorf("%w: it has %d leads, sessions and entries of the audit", ErrNotEmpty, rows)
 	}
 
+	// Rows of the other tables belong to the processes that run on a database.
 	tables, err := all[string](ctx, s.db, "listing the tables", `SELECT name FROM sqlite_master WHERE type = 'table'
-AND name NOT LIKE 'river%' AND name NOT LIKE 'sqlite%' ORDER BY name <> 'leads', name`)
+AND name NOT LIKE 'river%' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'edge%'
+AND name NOT IN ('lead_changes', 'pulse', 'store_migrations') ORDER BY name <> 'leads', name`)
 	if err != nil {
 		return nil, err
 	}
 	for _, table := range tables {
-		if slices.Contains(notCopied, table) {
-			continue
-		}
 		n, err := s.copyTable(ctx, to, table)
 		if err != nil {
 			return copied, fmt.Errorf("copying %s: %w", table, err)

@@ -14,17 +14,25 @@ import (
 
 // Leads yields stored leads in the filter's order.
 func (s *Store) Leads(ctx context.Context, f store.Filter) iter.Seq2[lead.Lead, error] {
-	return pages(func(last *lead.Lead) ([]lead.Lead, error) {
-		after := f.After
-		if last != nil {
-			after = &store.Position{Amount: last.Estimate.Min, SubmittedAt: last.SubmittedAt, ID: last.ID}
-		}
+	return func(yield func(lead.Lead, error) bool) {
+		for after := f.After; ; {
+			page, err := s.readPage(ctx, f, after)
+			if err != nil {
+				yield(lead.Lead{}, err)
+				return
+			}
 
-		var c conditions
-		c.match(f)
-		c.after(f, after)
-		return s.readPage(ctx, f, c)
-	})
+			for _, l := range page {
+				if !yield(l, nil) {
+					return
+				}
+				after = &store.Position{Amount: l.Estimate.Min, SubmittedAt: l.SubmittedAt, ID: l.ID}
+			}
+			if len(page) == 0 {
+				return
+			}
+		}
+	}
 }
 
 // orderColumns returns what a listing is sorted by. Leads of the same amount come in the
@@ -61,13 +69,17 @@ func (c *conditions) after(f store.Filter, p *store.Position) {
 	}
 }
 
-// readPage reads the first leads of a listing that fulfil the conditions. Only the rows of the
-// page are read whole: an index of the listing's order has all columns of the conditions.
-func (s *Store) readPage(ctx context.Context, f store.Filter, c conditions) ([]lead.Lead, error) {
+// readPage reads leads of a listing after a position in it. Only the rows of the page are read
+// whole: an index of the listing's order has all columns of the conditions.
+func (s *Store) readPage(ctx context.Context, f store.Filter, after *store.Position) ([]lead.Lead, error) {
+	var c conditions
+	c.match(f)
+	c.after(f, after)
 	limit := pageSize
 	if f.Limit > 0 {
 		limit = min(f.Limit+1, pageSize) // The extra row shows whether there are more.
 	}
+
 	ids := fmt.Sprintf("SELECT id FROM leads%s%s LIMIT %d", c.where(), order(f), limit)
 	rows, err := all[leadRow](ctx, s.db, "listing the leads",
 		selectLead+" WHERE id IN ("+ids+")"+order(f), c.args...)

@@ -8,7 +8,6 @@ package sqlstore
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,32 +98,6 @@ func (s *Store) Ping(ctx context.Context) error {
 // caller works, because an open one keeps SQLite from reusing its log and PostgreSQL from
 // cleaning up.
 const pageSize = 500
-
-// pages yields the rows that next returns, page by page, until a page is empty. next gets
-// the last row that it returned, nil at first.
-func pages[T any](next func(after *T) ([]T, error)) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for after := (*T)(nil); ; {
-			page, err := next(after)
-			if err != nil {
-				var none T
-				yield(none, err)
-				return
-			}
-
-			for _, row := range page {
-				if !yield(row, nil) {
-					return
-				}
-			}
-
-			if len(page) == 0 {
-				return
-			}
-			after = &page[len(page)-1]
-		}
-	}
-}
 
 // chunk is the most rows written in one transaction, so that other writers get their
 // turn.
