@@ -42,6 +42,7 @@ func Version() string {
 
 // NewCommand returns the command line of the binary.
 func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
+	collectLessOften(getenv)
 	serving := func(c *cobra.Command, _ []string) error { return serve(c.Context(), getenv, out) }
 
 	root := &cobra.Command{
@@ -94,16 +95,15 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 	return root
 }
 
-// readEnvFile reads settings from the file that --env-file names. It warns of lines
-// without effect, and of variables that look like misspelt settings.
+// readEnvFile reads settings from the file that --env-file names. It warns of variables
+// that look like misspelt settings.
 func readEnvFile(c *cobra.Command) error {
 	path, _ := c.Flags().GetString("env-file")
-	ineffective, err := config.LoadEnvFile(path)
-	if err != nil {
+	if err := config.LoadEnvFile(path); err != nil {
 		return err
 	}
 
-	for _, warning := range append(ineffective, config.Misspelt(os.Environ())...) {
+	for _, warning := range config.Misspelt(os.Environ()) {
 		fmt.Fprintln(os.Stderr, "siteapi:", warning)
 	}
 	return nil

@@ -25,7 +25,6 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 		return wrong
 	}
 
-	collectLessOften(getenv)
 	log := telemetry.NewLogger(s, out)
 	for _, warning := range s.Warnings {
 		log.Warn().Msg(warning)
@@ -78,7 +77,8 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 
 // collectLessOften lets the heap grow to five times what is in use, up to a limit. With
 // the few megabytes that are in use, the runtime's default collects garbage a hundred
-// times a second, which costs a sixth of every figure of `make bench`.
+// times a second, which costs a sixth of every figure of `make bench`. GOGC and GOMEMLIMIT
+// win, but not those of a file with settings: the runtime reads them when the process starts.
 func collectLessOften(getenv func(string) string) {
 	if getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

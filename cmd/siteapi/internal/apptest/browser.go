@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"strings"
+	"net/http/cookiejar"
+	"net/url"
 	"testing"
 )
 
@@ -15,37 +16,42 @@ type Browser struct {
 	Cookie *http.Cookie
 }
 
+// open sends a request with the cookie of the browser.
+func (b *Browser) open(method, path, body string, headers ...string) *http.Response {
+	b.T.Helper()
+	own := []string{"Content-Type: application/json"}
+	if b.Cookie != nil {
+		own = append(own, "Cookie: "+b.Cookie.Name+"="+b.Cookie.Value)
+	}
+
+	resp, err := send(b.T.Context(), http.DefaultClient, method, b.Base+path, body, append(own, headers...)...)
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	return resp
+}
+
 // Send sends a request with the cookie of the browser, and returns the response
 // and its JSON.
 func (b *Browser) Send(method, path, body string, headers ...string) (*http.Response, map[string]any) {
 	b.T.Helper()
-	req, err := http.NewRequestWithContext(b.T.Context(), method, b.Base+path, strings.NewReader(body))
-	if err != nil {
-		b.T.Fatal(err)
-	}
-
-	req.Header.Set("Content-Type", "application/json")
-	if b.Cookie != nil {
-		req.AddCookie(b.Cookie)
-	}
-
-	for _, h := range headers {
-		name, value, _ := strings.Cut(h, ": ")
-		if req.Header.Set(name, value); name == "Host" {
-			req.Host = value
-		}
-	}
-
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		b.T.Fatal(err)
-	}
+	resp := b.open(method, path, body, headers...)
 	defer func() { _ = resp.Body.Close() }()
-
-	data, _ := io.ReadAll(resp.Body)
 	answer := map[string]any{}
-	_ = json.Unmarshal(data, &answer) // a page is not JSON
+	_ = json.NewDecoder(resp.Body).Decode(&answer) // a page is not JSON
 	return resp, answer
+}
+
+// query runs a document, and decodes the answer.
+func (b *Browser) query(path, document string, to any, headers ...string) *http.Response {
+	b.T.Helper()
+	body, _ := json.Marshal(object{"query": document})
+	resp := b.open(http.MethodPost, path, string(body), headers...)
+	defer func() { _ = resp.Body.Close() }()
+	if err := json.NewDecoder(resp.Body).Decode(to); err != nil {
+		b.T.Errorf("%s: %d %v", document, resp.StatusCode, err)
+	}
+	return resp
 }
 
 // Want fails unless a code is the expected one.
@@ -54,4 +60,28 @@ func (b *Browser) Want(what, got, want string) {
 	if got != want {
 		b.T.Errorf("%s: %s, want %s", what, got, want)
 	}
+}
+
+// SignsIn signs in with a new browser, and returns where that ended.
+func (b *Browser) SignsIn() (*http.Response, string) { return b.SignsInAt("/admin/login") }
+
+// SignsInAt signs in by the path of a login.
+func (b *Browser) SignsInAt(path string) (*http.Response, string) {
+	b.T.Helper()
+	jar, _ := cookiejar.New(nil)
+	resp, err := (&http.Client{Jar: jar}).Get(b.Base + path)
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, _ := io.ReadAll(resp.Body)
+
+	at, _ := url.Parse(b.Base + "/admin")
+	b.Cookie = nil
+	for _, c := range jar.Cookies(at) {
+		if c.Name == "siteapi_login" {
+			b.Cookie = c
+		}
+	}
+	return resp, string(text)
 }

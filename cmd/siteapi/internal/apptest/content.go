@@ -1,7 +1,6 @@
 package apptest
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -13,8 +12,8 @@ import (
 // Published makes a title the whole content of the CMS.
 func (f *Vendors) Published(title string) {
 	f.T.Helper()
-	doc := fmt.Sprintf(`{"_id":"h","_type":"heroSection","language":"es","title":%q}`, title)
-	if err := f.CMS.Replace(json.RawMessage(doc)); err != nil {
+	doc := fmt.Appendf(nil, `{"_id":"h","_type":"heroSection","language":"es","title":%q}`, title)
+	if err := f.CMS.Replace(doc); err != nil {
 		f.T.Fatal(err)
 	}
 }

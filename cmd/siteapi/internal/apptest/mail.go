@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"siteapi/integrations/mail/smtp/smtptest"
+	"siteapi/schema"
 )
 
 // MailServer starts a mail server, and returns the settings with which a service uses it.
@@ -44,11 +45,10 @@ func MailsTo(server *smtptest.Server, address string) []*mail.Message {
 // LeadAsOperator returns fields of a lead as an operator reads them.
 func (s *Service) LeadAsOperator(id, fields string) object {
 	s.T.Helper()
-	document := `query($id: ID!) { lead(id: $id) { ` + fields + ` } }`
-	answer := s.Query(document, object{"id": id}, "Authorization: Bearer dev-admin-token")
 	var found struct{ Data struct{ Lead object } }
-	if err := json.Unmarshal(answer.Body, &found); err != nil || found.Data.Lead == nil {
-		s.T.Fatalf("reading a lead: %v %s", err, answer.Body)
+	answer := s.Answer(schema.RoleAdmin, `{ lead(id: "`+id+`") { `+fields+` } }`)
+	if err := json.Unmarshal(answer, &found); err != nil || found.Data.Lead == nil {
+		s.T.Fatalf("reading a lead: %v %s", err, answer)
 	}
 	return found.Data.Lead
 }

@@ -5,36 +5,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
-	"testing"
 
-	"siteapi/cmd/siteapi/internal/command"
-	"siteapi/integrations/store/sqlite"
 	"siteapi/schema"
 )
 
 // Audited returns the entries of the audit, the oldest first, each as "actor action lead".
 func (b *Browser) Audited() (entries []string, list []schema.AuditEntry) {
 	b.T.Helper()
-	_, answer := b.Send("POST", "/graphql",
-		`{"query":"{ audit(first: 500) { edges { node { at actor action lead detail hash } } } }"}`,
-		"Authorization: Bearer secret-of-operators")
-
-	var data struct {
-		Data struct{ Audit schema.AuditConnection }
+	data, _ := b.Asks(`{ audit(first: 500) { edges { node { at actor action lead detail hash } } } }`)
+	for _, edge := range slices.Backward(data.Audit.Edges) {
+		e := edge.Node
+		entries = append(entries, fmt.Sprint(e.Actor, " ", e.Action, " ", schema.ValueOr(e.Lead, "-")))
+		list = append(list, *e)
 	}
-	raw, _ := json.Marshal(answer)
-	if err := json.Unmarshal(raw, &data); err != nil {
-		b.T.Fatal(err)
-	}
-	for _, e := range data.Data.Audit.Edges {
-		entries = append(entries, fmt.Sprint(e.Node.Actor, " ", e.Node.Action, " ", schema.ValueOr(e.Node.Lead, "-")))
-		list = append(list, *e.Node)
-	}
-	slices.Reverse(entries)
-	slices.Reverse(list)
 	return entries, list
 }
 
@@ -58,26 +43,13 @@ func (s *Site) HasAudit(head string) {
 	}
 }
 
-// Recorded returns the entries of the audit in SQLite, each as "action lead detail".
+// Recorded returns the entries of the audit, the oldest first, each as "action lead detail".
 func (s *Site) Recorded() (entries []string) {
 	s.T.Helper()
-	db, err := sqlite.OpenDB(s.T.Context(), filepath.Join(s.Dir, command.DatabaseFile))
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	defer db.Close()
-
-	rows, err := db.QueryContext(s.T.Context(), `SELECT action, lead, detail FROM audit ORDER BY seq`)
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var action, lead, detail string
-		if err := rows.Scan(&action, &lead, &detail); err != nil {
-			s.T.Fatal(err)
-		}
-		entries = append(entries, action+" "+lead+" "+detail)
+	var list []schema.AuditEntry
+	s.JSON(&list, "audit", "list", "--limit", "0")
+	for _, e := range slices.Backward(list) {
+		entries = append(entries, fmt.Sprint(e.Action, " ", schema.ValueOr(e.Lead, ""), " ", e.Detail))
 	}
 	return entries
 }
@@ -89,76 +61,62 @@ type OperatorData struct {
 	Deliveries    schema.DeliveryConnection
 	Funnel        schema.Funnel
 	ServiceHealth schema.ServiceHealth
+	Audit         schema.AuditConnection
 
 	Changed *schema.Lead
 	Retried *schema.Delivery
 	Erased  *schema.ErasureReceipt
 }
 
+// answerTo is an answer to a GraphQL operation. A path that serves none answers with a problem.
+type answerTo[Data any] struct {
+	Data   Data
+	Errors []struct{ Extensions struct{ Code string } }
+	Code   string
+}
+
+// code returns the code of its first error.
+func (a answerTo[Data]) code() string {
+	if len(a.Errors) > 0 {
+		return a.Errors[0].Extensions.Code
+	}
+	return a.Code
+}
+
 // Asks runs an operation on ADMIN_ADDR and returns its data, or the code of its error.
-func (b *Browser) Asks(operation string) (data OperatorData, code string) {
+func (b *Browser) Asks(operation string) (OperatorData, string) {
 	b.T.Helper()
-	body, _ := json.Marshal(object{"query": operation})
-	resp, answer := b.Send("POST", "/graphql", string(body), "Authorization: Bearer secret-of-operators")
+	var answer answerTo[OperatorData]
+	resp := b.query("/graphql", operation, &answer, "Authorization: Bearer secret-of-operators")
 	if resp.Header.Get("Cache-Control") != "no-store" {
 		b.T.Errorf("%s is kept: %q", operation, resp.Header.Get("Cache-Control"))
 	}
-
-	raw, _ := json.Marshal(answer)
-	return decodeOperatorData(b.T, raw)
-}
-
-// decodeOperatorData returns the data of an answer, and the code of its first error.
-func decodeOperatorData(t *testing.T, answer []byte) (data OperatorData, code string) {
-	t.Helper()
-	var result struct {
-		Data   OperatorData
-		Errors []struct{ Extensions struct{ Code string } }
-	}
-	if err := json.Unmarshal(answer, &result); err != nil {
-		t.Fatalf("%v: %s", err, answer)
-	}
-
-	if len(result.Errors) > 0 {
-		code = result.Errors[0].Extensions.Code
-	}
-	return result.Data, code
+	return answer.Data, answer.code()
 }
 
 // Runs runs a document, and returns the code of its error and the field of its aliases.
 func (b *Browser) Runs(path, document string, headers ...string) (code string, value any) {
 	b.T.Helper()
-	body, _ := json.Marshal(object{"query": document})
-	_, answer := b.Send("POST", path, string(body), headers...)
-	if code, ok := answer["code"].(string); ok {
-		return code, nil
-	}
+	var answer answerTo[struct{ Row struct{ Value any } }]
+	b.query(path, document, &answer, headers...)
 
-	var result struct {
-		Data   struct{ Row struct{ Value any } }
-		Errors []struct{ Extensions struct{ Code string } }
+	value = answer.Data.Row.Value
+	below, _ := value.(object)
+	if deep, ok := below["value"]; ok {
+		value = deep
 	}
-	raw, _ := json.Marshal(answer)
-	if err := json.Unmarshal(raw, &result); err != nil {
-		b.T.Errorf("%s: %v: %s", document, err, raw)
-	}
-	if len(result.Errors) > 0 {
-		return result.Errors[0].Extensions.Code, nil
-	}
-	value = result.Data.Row.Value
-	if below, nested := value.(map[string]any); nested && len(below) == 1 {
-		if deep, ok := below["value"]; ok {
-			value = deep
-		}
-	}
-	return "", value
+	return answer.code(), value
 }
 
 // Operates runs an operation as an operator of a role, and returns its data and the code of
 // its error.
-func (s *Service) Operates(role schema.Role, operation string) (data OperatorData, code string) {
+func (s *Service) Operates(role schema.Role, operation string) (OperatorData, string) {
 	s.T.Helper()
-	return decodeOperatorData(s.T, s.Answer(role, operation))
+	var answer answerTo[OperatorData]
+	if err := json.Unmarshal(s.Answer(role, operation), &answer); err != nil {
+		s.T.Fatalf("%s: %v", operation, err)
+	}
+	return answer.Data, answer.code()
 }
 
 // Answer runs an operation as an operator of a role.
@@ -175,15 +133,4 @@ func (s *Service) Answer(role schema.Role, operation string) []byte {
 	w := httptest.NewRecorder()
 	s.App.Server.InboxGraphQL.ServeHTTP(w, r)
 	return w.Body.Bytes()
-}
-
-// Submits submits a lead of a session and returns its id.
-func (s *Service) Submits(session string) string {
-	s.T.Helper()
-	o := s.Through("REST", "submitQuote", object{"input": NewLead(session)})
-	id, _ := o.Data["submissionId"].(string)
-	if id == "" {
-		s.T.Fatal(o)
-	}
-	return id
 }

@@ -6,7 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,10 +31,8 @@ func DefaultLimits(t *testing.T) []string {
 
 // Process is a started binary.
 type Process struct {
-	T    *testing.T
-	Cmd  *exec.Cmd
-	Base string
-	Log  *SyncBuffer // the output
+	Client
+	Cmd *exec.Cmd
 }
 
 // SkipWithout skips a test whose machine lacks something, as the error of looking for it says.
@@ -75,18 +73,14 @@ func Launch(t *testing.T, dataDir string, env ...string) *Process {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 
-	r := &Process{T: t, Cmd: cmd, Log: &SyncBuffer{}}
-	lines := bufio.NewScanner(out)
+	r := &Process{Client{T: t, DataDir: dataDir, Log: &SyncBuffer{}}, cmd}
+	output := io.TeeReader(out, r.Log)
+	lines := bufio.NewScanner(output)
 	for lines.Scan() {
-		_, _ = r.Log.Write(append(lines.Bytes(), '\n'))
 		var event struct{ Message, Address string }
 		if json.Unmarshal(lines.Bytes(), &event) == nil && event.Message == "ready" {
 			r.Base = "http://" + event.Address
-			go func() {
-				for lines.Scan() {
-					_, _ = r.Log.Write(append(lines.Bytes(), '\n'))
-				}
-			}()
+			go func() { _, _ = io.Copy(io.Discard, output) }()
 			return r
 		}
 	}
@@ -95,32 +89,10 @@ func Launch(t *testing.T, dataDir string, env ...string) *Process {
 	return nil
 }
 
-// Do sends a request as [service.do] does.
-func (r *Process) Do(method, path, body string, headers ...string) Response {
-	r.T.Helper()
-	return (&Service{T: r.T, Base: r.Base}).Do(method, path, body, headers...)
-}
-
 // Query runs a GraphQL operation and returns the whole answer.
 func (r *Process) Query(document string) string {
 	r.T.Helper()
-	return string((&Service{T: r.T, Base: r.Base}).Query(document, nil).Body)
-}
-
-// Post sends JSON and returns the status and the answer, which is JSON too.
-func (r *Process) Post(path string, body any) (int, map[string]any) {
-	r.T.Helper()
-	data, err := json.Marshal(body)
-	if err != nil {
-		r.T.Fatal(err)
-	}
-
-	got := r.Do(http.MethodPost, path, string(data))
-	var answer map[string]any
-	if err := json.Unmarshal(got.Body, &answer); err != nil {
-		r.T.Fatal(err)
-	}
-	return got.Status, answer
+	return string(r.Client.Query(document, nil).Body)
 }
 
 // End sends a signal and waits.

@@ -2,11 +2,10 @@ package apptest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"net/http"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -36,10 +35,7 @@ type checkup struct {
 // Doctor runs the command with some settings changed.
 func (s *Site) Doctor(env []string, args ...string) (c checkup, code int) {
 	s.T.Helper()
-	changed := *s
-	changed.Env = append(append([]string{}, s.Env...), env...)
-
-	out, code := changed.Run(append([]string{"doctor", "--json"}, args...)...)
+	out, code := Command(s.T, slices.Concat(s.Env, env), append(args, "doctor", "--json")...)
 	ReadJSON(s.T, out, &c)
 
 	for _, secret := range []string{"hush", "@example.com"} {
@@ -77,14 +73,13 @@ type erasedPlace struct {
 }
 
 // At returns the receipt's entry for the place whose contents are counted in a unit.
-// At returns the address of a path.
-func (r Erased) At(unit string) erasedPlace {
+func (r Erased) At(unit string) (found erasedPlace) {
 	for _, p := range r.Places {
 		if p.Unit == unit {
-			return p
+			found = p
 		}
 	}
-	return erasedPlace{}
+	return found
 }
 
 // Says fails unless a receipt counts so many things as found and erased.
@@ -207,49 +202,15 @@ func ReadJSON(t *testing.T, out string, to any) {
 	}
 }
 
-// Submit submits a lead of a session of its own, with <session>@example.com.
-func (s *Site) Submit(session string) (id string) {
-	s.T.Helper()
-	status, answer := s.Post("/api/quote/submit", NewLead(session))
-	id, _ = answer["submissionId"].(string)
-	if status != http.StatusOK || id == "" {
-		s.T.Fatalf("submitting: %d %v", status, answer)
-	}
-	return id
-}
-
-// listedDelivery is a delivery as the commands print it.
-type listedDelivery struct {
-	ID                  int64
-	Lead, Target, State string
-	Attempts            int
-	NextAt              time.Time
-	Reason              string
-	Errors              []string
-}
-
-// DeliveriesOf returns the latest deliveries of a lead, by target.
-func (s *Site) DeliveriesOf(id string) map[string]listedDelivery {
+// DeliveriesOf returns the latest deliveries of a lead, by target in lower case.
+func (s *Site) DeliveriesOf(id string) map[string]schema.Delivery {
 	s.T.Helper()
 	var list []schema.Delivery
 	s.JSON(&list, "deliveries", "list", "--lead", id, "--state", "all")
 
-	byTarget := map[string]listedDelivery{}
+	byTarget := map[string]schema.Delivery{}
 	for _, d := range slices.Backward(list) { // the oldest first
-		one := listedDelivery{
-			Lead:     d.Lead.ID,
-			Target:   strings.ToLower(string(d.Target)),
-			State:    strings.ToLower(string(d.State)),
-			Attempts: d.AttemptCount,
-			NextAt:   schema.ValueOr(d.NextAttemptAt, time.Time{}),
-			Reason:   schema.ValueOr(d.Reason, ""),
-		}
-
-		one.ID, _ = strconv.ParseInt(d.ID, 10, 64)
-		for _, a := range d.Attempts {
-			one.Errors = append(one.Errors, a.Error)
-		}
-		byTarget[one.Target] = one
+		byTarget[strings.ToLower(string(d.Target))] = d
 	}
 	return byTarget
 }
@@ -258,7 +219,7 @@ func (s *Site) DeliveriesOf(id string) map[string]listedDelivery {
 func (s *Site) Reaches(id, target, state string) {
 	s.T.Helper()
 	Eventually(s.T, fmt.Sprintf("the delivery to the %s is %s", target, state), func() bool {
-		return s.DeliveriesOf(id)[target].State == state
+		return strings.EqualFold(string(s.DeliveriesOf(id)[target].State), state)
 	})
 }
 
@@ -301,18 +262,13 @@ func (s *Site) Keep(visits []lead.Visit, leads ...lead.Lead) {
 	}
 
 	for _, v := range visits {
-		if err := db.Quotes.Track(s.T.Context(), v); err != nil {
-			s.T.Fatal(err)
-		}
+		err = errors.Join(err, db.Quotes.Track(s.T.Context(), v))
 	}
-	for _, q := range leads {
-		if _, _, err := db.Quotes.Submit(s.T.Context(),
-			store.NewLead{Lead: q, ContentKey: q.ID}); err != nil {
-			s.T.Fatal(err)
-		}
+	for _, l := range leads {
+		_, _, failed := db.Quotes.Submit(s.T.Context(), store.NewLead{Lead: l, ContentKey: l.ID})
+		err = errors.Join(err, failed)
 	}
-
-	if err := db.Close(); err != nil {
+	if err := errors.Join(err, db.Close()); err != nil {
 		s.T.Fatal(err)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"strings"
+	"slices"
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/app"
@@ -77,19 +77,10 @@ func (f *Vendors) Recover() {
 }
 
 // Documents returns the stored leads of a session.
-func (f *Vendors) Documents(session string) []cms.LeadDocument {
-	f.T.Helper()
-	var found []cms.LeadDocument
-	for id, raw := range f.CMS.Documents() {
+func (f *Vendors) Documents(session string) (found []cms.LeadDocument) {
+	for _, raw := range f.CMS.Documents() {
 		var d cms.LeadDocument
-		if !strings.HasPrefix(id, cms.LeadType+".") {
-			continue
-		}
-
-		if err := json.Unmarshal(raw, &d); err != nil {
-			f.T.Error(err)
-		}
-		if d.SessionID == session {
+		if json.Unmarshal(raw, &d) == nil && d.Type == cms.LeadType && d.SessionID == session {
 			found = append(found, d)
 		}
 	}
@@ -98,13 +89,9 @@ func (f *Vendors) Documents(session string) []cms.LeadDocument {
 
 // Contacts returns the contacts with an e-mail address.
 func (f *Vendors) Contacts(email string) []hubspottest.Contact {
-	var found []hubspottest.Contact
-	for _, c := range f.CRM.Contacts() {
-		if c.Properties[crm.PropEmail] == email {
-			found = append(found, c)
-		}
-	}
-	return found
+	return slices.DeleteFunc(f.CRM.Contacts(), func(c hubspottest.Contact) bool {
+		return c.Properties[crm.PropEmail] != email
+	})
 }
 
 // NewLead returns the lead of a session, with an e-mail address of its own.
@@ -114,63 +101,18 @@ func NewLead(session string) object {
 	return o
 }
 
-// CheckLead fails unless a lead has exactly one document and one contact, which hold the
-// submitted values.
+// CheckLead fails unless a lead has exactly one document and one contact, which are its own.
+// The drivers' tests look at all that they hold.
 func (f *Vendors) CheckLead(t *testing.T, session, id string) {
 	t.Helper()
 	docs := f.Documents(session)
-	if len(docs) != 1 {
-		t.Errorf("%d documents, want 1", len(docs))
-		return
-	}
-
-	d := docs[0]
-	if d.ID != "quoteSubmission."+id || d.LeadID != id || d.Type != "quoteSubmission" ||
-		d.Contact.Email != session+"@example.com" || d.Contact.LastName != "Ionescu" ||
-		d.Contact.Company != "Țară SRL" || d.Estimate.Max != 20400.5 ||
-		d.Selections.Timeline != "3-months" || d.Locale != "ro" {
-		t.Errorf("the document is %+v", d)
+	if len(docs) != 1 || docs[0].ID != "quoteSubmission."+id || docs[0].Contact.Email != session+"@example.com" {
+		t.Errorf("the CMS holds %+v", docs)
 	}
 
 	contacts := f.Contacts(session + "@example.com")
-	if len(contacts) != 1 {
-		t.Errorf("%d contacts, want 1", len(contacts))
-		return
-	}
-
-	want := map[string]string{
-		"email":                   session + "@example.com",
-		"firstname":               "Ana",
-		"lastname":                "Ionescu",
-		"phone":                   "+40 721 000 000",
-		"quote_contact_created":   "true",
-		"quote_contact_firstname": "Ana",
-		"quote_contact_lastname":  "Ionescu",
-		"quote_contact_phone":     "+40 721 000 000",
-		"quote_contact_company":   "Țară SRL",
-		"quote_project_type":      "web-app",
-		"quote_features":          "blog;shop",
-		"quote_complexity":        "medium",
-		"quote_timeline":          "3-months",
-		"quote_min":               "15100",
-		"quote_max":               "20400.5",
-		"quote_currency":          "EUR",
-		"quote_submission_id":     id,
-		"quote_pdf_url":           "/api/quote/pdf?id=" + id,
-		"company":                 "Țară SRL",
-	}
-
-	if d.PriceStatus != "" { // The content has rules for prices.
-		want["quote_price_status"] = string(d.PriceStatus)
-	}
-
-	got := maps.Clone(contacts[0].Properties)
-	if got["quote_submitted_at"] == "" {
-		t.Error("the contact has no quote_submitted_at")
-	}
-	delete(got, "quote_submitted_at")
-	if !maps.Equal(got, want) {
-		t.Errorf("the contact holds %v\nwant %v", got, want)
+	if len(contacts) != 1 || contacts[0].Properties["quote_submission_id"] != id {
+		t.Errorf("the CRM holds %+v", contacts)
 	}
 }
 
@@ -187,17 +129,6 @@ func (s *Service) Command(args ...string) (string, error) {
 	return out.String(), err
 }
 
-// Submit submits a lead and returns its id.
-func (s *Service) Submit(t *testing.T, session string) string {
-	t.Helper()
-	got := s.Through("REST", "submitQuote", object{"input": NewLead(session)})
-	id, _ := got.Data["submissionId"].(string)
-	if id == "" {
-		t.Fatalf("submitting: %d %s", got.Status, got.Raw)
-	}
-	return id
-}
-
 // Deliveries returns the deliveries of a lead, by target.
 func (s *Service) Deliveries(id string) map[lead.Target]lead.Delivery {
 	s.T.Helper()
@@ -209,10 +140,10 @@ func (s *Service) Deliveries(id string) map[lead.Target]lead.Delivery {
 
 	byTarget := map[lead.Target]lead.Delivery{}
 	for _, d := range list {
-		if _, again := byTarget[d.Target]; again {
-			s.T.Errorf("a second delivery of %s to the %s: %v", id, d.Target, list)
-		}
 		byTarget[d.Target] = d
+	}
+	if len(byTarget) != len(list) {
+		s.T.Errorf("a target has two deliveries of %s: %v", id, list)
 	}
 	return byTarget
 }

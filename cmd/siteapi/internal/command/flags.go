@@ -18,9 +18,9 @@ import (
 // serverFlag adds the flag for the address of a running service.
 func serverFlag(f *pflag.FlagSet, address *string) {
 	usage := "`address` of the running service; left out: LISTEN_ADDR on this machine"
-	f.Func("server", usage, func(given string) error {
-		*address = strings.TrimSuffix(given, "/")
-		return config.WebAddress(given)
+	f.Func("server", usage, func(given string) (err error) {
+		*address, err = config.WebAddress(given)
+		return err
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -34,88 +35,173 @@ const (
 	Development = "development"
 )
 
-// Settings are the checked values of all settings.
+// Settings are the checked values of all settings, in the order of the manual. The tag of a
+// field has the name of its variable; the default, and that of development if it differs;
+// whether it is a secret ("token": one that no other setting may hold); and the words that it
+// takes, or the name of its parser if that is not its type. A "standard" variable is one of
+// OpenTelemetry, whose library reads more of them.
 type Settings struct {
-	Environment           string
-	ListenAddr, AdminAddr string // AdminAddr is empty if there is no admin listener
-	DrainDelay            time.Duration
-	MaxConns, MaxRequests int
-	TrustedProxies        []netip.Prefix
-	CORSOrigins           []string
-	RateLimits            bool
+	ListenAddr  string        `name:"LISTEN_ADDR" default:":8080" parser:"listener"`
+	DrainDelay  time.Duration `name:"DRAIN_DELAY" default:"2s" development:"0s" parser:"drain delay"`
+	MaxConns    int           `name:"MAX_CONNECTIONS" default:"2048"`
+	MaxRequests int           `name:"MAX_REQUESTS" default:"512"`
+	AdminAddr   string        `name:"ADMIN_ADDR" default:"127.0.0.1:9090" parser:"admin"` // empty: none
 
-	LogLevel  zerolog.Level
-	LogFormat string // json or console
-	TracesURL string // endpoint of an OpenTelemetry collector; empty if nothing is traced
+	Environment string        `name:"ENVIRONMENT" default:"production" oneof:"production development"`
+	LogLevel    zerolog.Level `name:"LOG_LEVEL" default:"info"`
+	LogFormat   string        `name:"LOG_FORMAT" default:"json" development:"console" oneof:"json console"`
 
-	DataDir     string
-	DatabaseURL *url.URL // nil for SQLite in DataDir
-	CacheURL    *url.URL
-	CachePrefix string
+	// Nothing is traced if TracesURL is empty, the endpoint of a collector.
+	OTLPEndpoint       string `name:"OTEL_EXPORTER_OTLP_ENDPOINT" parser:"address"`
+	TracesURL          string `name:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" parser:"exact address" standard:"yes"`
+	OTLPProtocol       string `name:"OTEL_EXPORTER_OTLP_PROTOCOL" oneof:"http/protobuf" standard:"yes"`
+	OTLPTracesProtocol string `name:"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL" oneof:"http/protobuf" standard:"yes"`
+	TracesExporter     string `name:"OTEL_TRACES_EXPORTER" parser:"exporter" standard:"yes"`
+	SDKDisabled        string `name:"OTEL_SDK_DISABLED" parser:"true or false" standard:"yes"`
 
-	CacheTokens, WebhookSecrets, SigningSecrets []string
+	DataDir     string   `name:"DATA_DIR" default:"data"`
+	DatabaseURL *url.URL `name:"DATABASE_URL" secret:"yes" parser:"database"` // nil: SQLite in DataDir
+	CacheURL    *url.URL `name:"CACHE_URL" default:"memory://" secret:"yes" parser:"cache"`
+	CachePrefix string   `name:"CACHE_PREFIX" default:"siteapi:"`
+	CacheTokens []string `name:"CACHE_API_TOKEN" development:"dev-cache-token" secret:"token"`
 
-	PreviewTokens []string // tokens for reading what is not published; if empty, nobody may
+	// AdminTokens have the NamedTokens, too. Without any, the operators' part of the schema is
+	// closed to tokens. With AdminPage, operators are served on ListenAddr too.
+	AdminTokens []schema.OperatorToken `name:"ADMIN_API_TOKEN" development:"dev-admin-token" secret:"token"`
+	NamedTokens []schema.OperatorToken `name:"ADMIN_TOKENS" secret:"token" parser:"named tokens"`
+	AdminPage   bool                   `name:"ADMIN_PAGE" default:"off"`
 
-	AdminTokens []schema.OperatorToken // if empty, the operators' part of the schema is closed
-	AdminPage   bool                   // operators are served on ListenAddr too
+	// Nobody signs in with an account if the issuer is empty.
+	OIDCIssuer       string                 `name:"OIDC_ISSUER" parser:"exact address"`
+	OIDCClientID     string                 `name:"OIDC_CLIENT_ID"`
+	OIDCClientSecret string                 `name:"OIDC_CLIENT_SECRET" secret:"yes"`
+	OIDCRedirectURL  string                 `name:"OIDC_REDIRECT_URL" parser:"address"`
+	OIDCGroupsClaim  string                 `name:"OIDC_GROUPS_CLAIM" default:"groups"`
+	OIDCRoles        map[string]schema.Role `name:"OIDC_ROLES"` // keys: groups
 
-	OIDCIssuer, OIDCClientID, OIDCClientSecret string // no sign-in with accounts if the issuer is empty
-	OIDCRedirectURL, OIDCGroupsClaim           string
-	OIDCRoles                                  map[string]schema.Role // keys: groups
+	WebhookSecrets []string `name:"CMS_WEBHOOK_SECRET" development:"dev-webhook-secret" secret:"token"`
+	SigningSecrets []string `name:"CMS_WEBHOOK_SIGNING_SECRET" secret:"token"`
+	PreviewTokens  []string `name:"PREVIEW_TOKENS" development:"dev-preview-token" secret:"token"`
 
-	CDNMaxAge        time.Duration // 0: shared caches are not told
-	PurgeURLs        []string      // none if no CDN is purged
-	PurgeKind        string        // varnish, fastly or cloudflare
-	PurgeToken       string
-	RevalidateURLs   []string // receive events of changed content
-	RevalidateSecret []string // secrets of the form whsec_…; each signs every event
+	CMSDriver        string `name:"CMS_DRIVER" default:"file" oneof:"file sanity"`
+	CMSFile          string `name:"CMS_FILE" parser:"path"`
+	CMSWatch         bool   `name:"CMS_WATCH" default:"on"` // changes are noticed without the webhook
+	SanityProjectID  string `name:"SANITY_PROJECT_ID" parser:"project"`
+	SanityDataset    string `name:"SANITY_DATASET" default:"production" parser:"dataset"`
+	SanityAPIVersion string `name:"SANITY_API_VERSION" default:"2025-02-19" parser:"date"`
+	SanityToken      string `name:"SANITY_TOKEN" secret:"yes"`
+	SanityAPIURL     string `name:"SANITY_API_URL" parser:"address"`
 
-	LeadWebhookURL     string   // empty if new leads are not announced
-	LeadWebhookFormat  string   // json or slack
-	LeadWebhookSecrets []string // whsec_…; each signs every event
+	CRMDriver      string `name:"CRM_DRIVER" default:"file" oneof:"file hubspot"`
+	HubSpotToken   string `name:"HUBSPOT_TOKEN" secret:"yes"`
+	HubSpotAPIURL  string `name:"HUBSPOT_API_URL" default:"https://api.hubapi.com" parser:"address"`
+	HubSpotVersion string `name:"HUBSPOT_API_VERSION" default:"v3" parser:"HubSpot version"`
 
-	CMSDriver, CMSFile                                             string
-	CMSWatch                                                       bool // changes are noticed without the webhook
-	SanityProjectID, SanityDataset, SanityAPIVersion, SanityAPIURL string
-	SanityToken                                                    string
+	// New leads are not announced if the address is empty. Each secret signs every event.
+	LeadWebhookURL     string   `name:"LEAD_WEBHOOK_URL" secret:"yes" parser:"lead webhook"`
+	LeadWebhookFormat  string   `name:"LEAD_WEBHOOK_FORMAT" default:"json" oneof:"json slack"`
+	LeadWebhookSecrets []string `name:"LEAD_WEBHOOK_SECRET" secret:"yes" parser:"webhook secrets"`
 
-	CRMDriver, HubSpotToken, HubSpotAPIURL, HubSpotVersion string
+	// Without SMTPURL no mails are sent; development writes them to files. Times in mails and
+	// tables, and dates in PDFs, are in TimeZone. VisitorMailsPerHour limits the whole service.
+	SMTPURL  *url.URL     `name:"SMTP_URL" secret:"yes" parser:"SMTP"`
+	MailFrom mail.Address `name:"MAIL_FROM" development:"quotes@lumen-studio.example"`
 
-	SiteURL                    string // absolute address of this service, for links sent to the CRM
-	ContentTypes               []string
-	ContentTTL                 time.Duration
-	TrackRetention             time.Duration // 0: unlimited
-	LeadRetention              time.Duration // 0: unlimited
-	AuditRetention             time.Duration // 0: unlimited
-	TrackContact               string        // on, consent or off
-	SpamMinTime                time.Duration // 0: any
-	TurnstileKey, TurnstileURL string        // no bot check if the key is empty
-	LogoHosts                  []string
+	SalesMailTo []string `name:"SALES_MAIL_TO" development:"sales@lumen-studio.example" parser:"recipients"`
 
-	SMTPURL     *url.URL // nil: no mails are sent, or in development written to files
-	MailFrom    mail.Address
-	SalesMailTo []string // bare addresses
-	VisitorMail bool
-	SalesLocale schema.Locale  // language of mails to sales
-	TimeZone    *time.Location // of times in mails and tables, and of dates in PDFs
+	SalesLocale schema.Locale  `name:"SALES_LOCALE" default:"en"`
+	TimeZone    *time.Location `name:"TIME_ZONE" default:"UTC"`
+	VisitorMail bool           `name:"VISITOR_MAIL" default:"on"`
 
-	VisitorMailsPerHour int // most mails to visitors of the service
+	VisitorMailsPerHour int `name:"VISITOR_MAILS_PER_HOUR" default:"200"`
 
-	DeliveryRetryMax time.Duration // longest pause between two tries of a delivery
-	CMSRate, CRMRate float64       // leads a second; 0: any number
+	SiteURL string `name:"SITE_URL" parser:"address"` // of this service, for links to it
 
-	FrontPage, Introspection, Playground bool
-	MCP                                  bool   // assistants may call tools
-	Operations                           string // any or trusted
-	OperationsPath                       string // path of trusted documents; empty if there are none
+	ContentTypes []string `name:"CONTENT_TYPES" development:"heroSection,quoteOption,consentText" parser:"types"`
+
+	ContentTTL time.Duration `name:"CONTENT_TTL" default:"10m" parser:"content TTL"`
+
+	// Shared caches keep nothing if CDNMaxAge is 0. Each secret signs every event.
+	CDNMaxAge        time.Duration `name:"CDN_MAX_AGE" default:"0s" parser:"max age"`
+	PurgeKind        string        `name:"CDN_PURGE_KIND" parser:"CDN"`
+	PurgeURLs        []string      `name:"CDN_PURGE_URL" parser:"addresses"`
+	PurgeToken       string        `name:"CDN_PURGE_TOKEN" secret:"token"`
+	RevalidateURLs   []string      `name:"REVALIDATE_URLS" secret:"yes" parser:"addresses"`
+	RevalidateSecret []string      `name:"REVALIDATE_SECRET" secret:"yes" parser:"webhook secrets"`
+
+	CORSOrigins    []string       `name:"CORS_ALLOWED_ORIGINS" development:"*" parser:"origins"`
+	TrustedProxies []netip.Prefix `name:"TRUSTED_PROXIES"`
+	RateLimits     bool           `name:"RATE_LIMITS" default:"on"`
+
+	// Retentions of 0 are unlimited. There is no bot check without TurnstileKey.
+	TrackRetention time.Duration `name:"TRACK_RETENTION" default:"90d"`
+	AuditRetention time.Duration `name:"AUDIT_RETENTION" default:"730d"`
+	TrackContact   string        `name:"TRACK_CONTACT" default:"on" oneof:"on consent off"`
+	LeadRetention  time.Duration `name:"LEAD_RETENTION" default:"0s" parser:"lead retention"`
+
+	SpamMinTime  time.Duration `name:"SPAM_MIN_TIME" default:"0s"`
+	TurnstileKey string        `name:"TURNSTILE_SECRET" secret:"yes"`
+
+	TurnstileURL string `name:"TURNSTILE_API_URL" default:"https://challenges.cloudflare.com" parser:"address"`
+
+	DeliveryRetryMax time.Duration `name:"DELIVERY_RETRY_MAX" default:"15m" parser:"retry pause"`
+	DeliveryRate     float64       `name:"DELIVERY_RATE" parser:"rate"` // leads a second; 0: any number
+	CMSRate, CRMRate float64       // the same, or without the setting what the drivers' APIs allow
+
+	LogoHosts []string `name:"LOGO_HOSTS" default:"cdn.sanity.io" parser:"logo hosts"`
+
+	FrontPage      bool   `name:"FRONT_PAGE" default:"off" development:"on"`
+	Introspection  bool   `name:"GRAPHQL_INTROSPECTION" default:"off" development:"on"`
+	Playground     bool   `name:"GRAPHQL_PLAYGROUND" default:"off" development:"on"`
+	MCP            bool   `name:"MCP" default:"off" development:"on"` // assistants may call tools
+	Operations     string `name:"GRAPHQL_OPERATIONS" default:"any" oneof:"any trusted"`
+	OperationsPath string `name:"GRAPHQL_DOCUMENTS" parser:"path"` // of trusted documents
 
 	// Warnings are the doubts about settings that development accepts and production
 	// refuses.
 	Warnings []string
 
-	given  map[string]bool   // settings that are set, by name
-	values map[string]string // value of each setting by name, as read or by default
+	given    map[string]bool   // settings that are set, by name
+	values   map[string]string // value of each setting by name, as read or by default
+	problems Problems
+}
+
+// Setting is one environment variable.
+type Setting struct {
+	Name        string
+	Default     string
+	Development string // default in development, if it differs
+	Secret      bool
+
+	token    bool     // a secret that no other setting may hold
+	standard bool     // one of OpenTelemetry, which the manual does not list
+	words    []string // that it takes; nil: the parser says what
+	parser   string
+}
+
+// settingOf returns the setting of a field. Fields that are none have no name.
+func settingOf(field reflect.StructField) Setting {
+	tag := field.Tag
+	return Setting{
+		Name:        tag.Get("name"),
+		Default:     tag.Get("default"),
+		Development: tag.Get("development"),
+		Secret:      tag.Get("secret") != "",
+		token:       tag.Get("secret") == "token",
+		standard:    tag.Get("standard") != "",
+		words:       strings.Fields(tag.Get("oneof")),
+		parser:      cmp.Or(tag.Get("parser"), field.Type.String()),
+	}
+}
+
+// Table lists every setting in the order of the manual.
+func Table() (list []Setting) {
+	for field := range reflect.TypeFor[Settings]().Fields() {
+		if item := settingOf(field); item.Name != "" && !item.standard {
+			list = append(list, item)
+		}
+	}
+	return list
 }
 
 // Given reports whether a setting is set, rather than left at its default.
@@ -162,14 +248,12 @@ func Read(lookup func(string) string, names ...string) (*Settings, error) {
 	// Other defaults depend on the environment. An unknown one counts as production.
 	s.Environment = strings.TrimSpace(lookup("ENVIRONMENT"))
 
-	var problems Problems
-	report := func(name string, err error) {
-		if err != nil && (len(names) == 0 || matches(name, names)) {
-			problems = append(problems, Problem{name, err})
+	parsers := s.parsers()
+	for field, value := range reflect.ValueOf(s).Elem().Fields() {
+		item := settingOf(field)
+		if item.Name == "" {
+			continue
 		}
-	}
-
-	for _, item := range append(s.table(), standard()...) {
 		def := item.Default
 		if s.Environment == Development {
 			def = cmp.Or(item.Development, def)
@@ -177,20 +261,103 @@ func Read(lookup func(string) string, names ...string) (*Settings, error) {
 
 		given := strings.TrimSpace(lookup(item.Name))
 		s.given[item.Name], s.values[item.Name] = given != "", cmp.Or(given, def)
-		for _, value := range []string{def, given} {
-			if value != "" {
-				report(item.Name, item.set(value))
+		parser := reflect.ValueOf(parsers[item.parser])
+		if len(item.words) > 0 {
+			parser = reflect.ValueOf(oneOf(item.words...))
+		}
+		for _, text := range []string{def, given} {
+			if text == "" {
+				continue
+			}
+			parsed := parser.Call([]reflect.Value{reflect.ValueOf(text)})
+			if err, failed := parsed[1].Interface().(error); failed {
+				s.refuse(item.Name, err.Error())
+			} else {
+				value.Set(parsed[0])
 			}
 		}
 	}
 
-	s.complete(report)
-	s.checkSafety(report)
-	if len(problems) > 0 {
-		slices.SortStableFunc(problems, func(a, b Problem) int { return strings.Compare(a.Setting, b.Setting) })
-		return s, problems
+	s.require()
+	s.complete()
+	s.checkSafety()
+	problems := slices.DeleteFunc(s.problems, func(p Problem) bool {
+		return len(names) > 0 && !matches(p.Setting, names)
+	})
+	if len(problems) == 0 {
+		return s, nil
 	}
-	return s, nil
+	slices.SortStableFunc(problems, func(a, b Problem) int { return strings.Compare(a.Setting, b.Setting) })
+	return s, problems
+}
+
+// refuse notes why a setting cannot be used.
+func (s *Settings) refuse(name, why string) {
+	s.problems = append(s.problems, Problem{name, errors.New(why)})
+}
+
+// require refuses settings that are missing although others require them.
+func (s *Settings) require() {
+	const longValue = "in production: set a long random value, for instance from `openssl rand -hex 32`, " +
+		"or set ENVIRONMENT=development to try the service out"
+	const newSecret = ": set one, for instance `echo whsec_$(openssl rand -base64 32)`"
+	production := s.Environment != Development
+	sanity, accounts := s.CMSDriver == "sanity", s.OIDCIssuer != ""
+
+	for _, needed := range []struct {
+		when      bool
+		name, why string
+	}{
+		{production, "CACHE_API_TOKEN", longValue},
+		{production, "CMS_WEBHOOK_SECRET", longValue},
+		{sanity, "SANITY_PROJECT_ID",
+			"with CMS_DRIVER=sanity: copy it from the project's page in the management console"},
+		{sanity, "SANITY_TOKEN",
+			"with CMS_DRIVER=sanity: make one with the role Editor, submissions are stored with it"},
+		{s.CRMDriver == "hubspot", "HUBSPOT_TOKEN",
+			"with CRM_DRIVER=hubspot: copy the access token of a private app with the contacts scopes"},
+		{s.Operations == "trusted", "GRAPHQL_DOCUMENTS",
+			"with GRAPHQL_OPERATIONS=trusted: name the folder or manifest of the clients' documents"},
+		{s.LeadWebhookURL != "" && s.LeadWebhookFormat == "json", "LEAD_WEBHOOK_SECRET",
+			"with LEAD_WEBHOOK_FORMAT=json" + newSecret},
+		{s.PurgeURLs != nil, "CDN_PURGE_KIND", "with CDN_PURGE_URL: varnish, fastly or cloudflare"},
+		{s.PurgeURLs != nil, "CDN_PURGE_TOKEN", "with CDN_PURGE_URL: the token that may purge"},
+		{s.RevalidateURLs != nil, "REVALIDATE_SECRET", "with REVALIDATE_URLS" + newSecret},
+		{s.SMTPURL != nil, "MAIL_FROM",
+			"with SMTP_URL: name the address that mails come from, whose mailbox also gets what bounces"},
+		{s.SMTPURL != nil, "SALES_MAIL_TO", "with SMTP_URL: name who is told of new leads"},
+		{s.AdminPage && !accounts, "ADMIN_API_TOKEN",
+			"with ADMIN_PAGE=on: set a long random value, or OIDC_ISSUER for accounts"},
+		{accounts, "OIDC_CLIENT_ID", "with OIDC_ISSUER: the id of this service at the provider"},
+		{accounts, "OIDC_CLIENT_SECRET", "with OIDC_ISSUER: the secret of this service at the provider"},
+		{accounts, "OIDC_ROLES",
+			"with OIDC_ISSUER: name the groups of each role, such as viewer=marketing,admin=ops"},
+	} {
+		if needed.when && s.values[needed.name] == "" {
+			s.refuse(needed.name, "is required "+needed.why)
+		}
+	}
+}
+
+// complete sets the fields that depend on several settings.
+func (s *Settings) complete() {
+	s.AdminTokens = append(s.AdminTokens, s.NamedTokens...)
+	if s.OIDCRedirectURL == "" && s.SiteURL != "" {
+		s.OIDCRedirectURL = s.SiteURL + callbackPath
+	}
+
+	s.CMSRate, s.CRMRate = s.DeliveryRate, s.DeliveryRate
+	if !s.given["DELIVERY_RATE"] {
+		s.CMSRate = map[string]float64{"sanity": 20}[s.CMSDriver]
+		s.CRMRate = map[string]float64{"hubspot": 5}[s.CRMDriver]
+	}
+
+	if s.TracesURL == "" && s.OTLPEndpoint != "" {
+		s.TracesURL = s.OTLPEndpoint + "/v1/traces"
+	}
+	if s.TracesExporter == "none" || s.SDKDisabled == "true" {
+		s.TracesURL = ""
+	}
 }
 
 // matches reports whether a setting is among some names.
@@ -201,66 +368,16 @@ func matches(name string, names []string) bool {
 	})
 }
 
-// complete reports settings that are missing although others require them, and sets the
-// fields that depend on several settings.
-func (s *Settings) complete(report func(name string, err error)) {
-	need := func(when bool, name, why string) {
-		if when && strings.Trim(s.values[name], ", ") == "" {
-			report(name, errors.New("is required "+why))
-		}
-	}
-	const production = "in production: set a long random value, for instance from `openssl rand -hex 32`, " +
-		"or set ENVIRONMENT=development to try the service out"
-
-	need(s.Environment != Development, "CACHE_API_TOKEN", production)
-	need(s.Environment != Development, "CMS_WEBHOOK_SECRET", production)
-	need(s.CMSDriver == "sanity", "SANITY_PROJECT_ID",
-		"with CMS_DRIVER=sanity: copy it from the project's page in the management console")
-	need(s.CMSDriver == "sanity", "SANITY_TOKEN",
-		"with CMS_DRIVER=sanity: make one with the role Editor, submissions are stored with it")
-	need(s.CRMDriver == "hubspot", "HUBSPOT_TOKEN",
-		"with CRM_DRIVER=hubspot: copy the access token of a private app with the contacts scopes")
-	need(s.Operations == "trusted", "GRAPHQL_DOCUMENTS",
-		"with GRAPHQL_OPERATIONS=trusted: name the folder or manifest of the clients' documents")
-	need(s.LeadWebhookURL != "" && s.LeadWebhookFormat == "json", "LEAD_WEBHOOK_SECRET",
-		"with LEAD_WEBHOOK_FORMAT=json: set one, for instance `echo whsec_$(openssl rand -base64 32)`")
-	s.checkEdge(need, report)
-	need(s.SMTPURL != nil, "MAIL_FROM",
-		"with SMTP_URL: name the address that mails come from, whose mailbox also gets what bounces")
-	need(s.SMTPURL != nil, "SALES_MAIL_TO", "with SMTP_URL: name who is told of new leads")
-	need(s.AdminPage && s.OIDCIssuer == "", "ADMIN_API_TOKEN",
-		"with ADMIN_PAGE=on: set a long random value, or OIDC_ISSUER for accounts")
-	s.checkSignIn(need, report)
-	if s.FrontPage && s.given["FRONT_PAGE"] {
-		report("CONTENT_TYPES", s.calculatorContent())
-	}
-
-	if s.values["DELIVERY_RATE"] == "" {
-		s.CMSRate = map[string]float64{"sanity": 20}[s.CMSDriver]
-		s.CRMRate = map[string]float64{"hubspot": 5}[s.CRMDriver]
-	}
-
-	s.TracesURL = s.values["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]
-	if base := s.values["OTEL_EXPORTER_OTLP_ENDPOINT"]; s.TracesURL == "" && base != "" {
-		s.TracesURL = strings.TrimSuffix(base, "/") + "/v1/traces"
-	}
-	if strings.EqualFold(s.values["OTEL_TRACES_EXPORTER"], "none") ||
-		strings.EqualFold(s.values["OTEL_SDK_DISABLED"], "true") {
-		s.TracesURL = ""
-	}
-}
-
-// calculatorContent returns an error if the document types that the calculator shows are
-// not among those that are served.
-func (s *Settings) calculatorContent() error {
+// calculatorLacks says which document types that the calculator shows are not served, if any.
+func (s *Settings) calculatorLacks() string {
 	missing := slices.DeleteFunc([]string{"heroSection", "quoteOption"}, func(name string) bool {
 		return slices.Contains(s.ContentTypes, name)
 	})
-	if len(missing) > 0 {
-		return fmt.Errorf("must have %s with FRONT_PAGE=on: the calculator shows these documents",
-			strings.Join(missing, " and "))
+	if len(missing) == 0 {
+		return ""
 	}
-	return nil
+	return "must have " + strings.Join(missing, " and ") +
+		" with FRONT_PAGE=on: the calculator shows these documents"
 }
 
 // Mails reports whether leads get mails: sent, or in development written to files.
@@ -272,7 +389,7 @@ func (s *Settings) MailPath() string { return filepath.Join(s.DataDir, "mail") }
 // Lines returns every setting as NAME=value. A secret shows only how many values it has.
 func (s *Settings) Lines() []string {
 	var lines []string
-	for _, item := range s.table() {
+	for _, item := range Table() {
 		value := s.values[item.Name]
 		if item.Secret && value != "" {
 			value = fmt.Sprintf("(secret, %d value(s))", len(split(value)))
@@ -284,6 +401,3 @@ func (s *Settings) Lines() []string {
 	}
 	return lines
 }
-
-// Table lists every setting in the order of the manual.
-func Table() []Setting { return new(Settings).table() }

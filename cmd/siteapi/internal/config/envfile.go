@@ -16,16 +16,15 @@ import (
 const DefaultEnvFile = "/etc/siteapi.env"
 
 // LoadEnvFile adds the variables in a file to the environment, except those that are
-// already set, and returns warnings about variables that have no effect. The file has the
-// form that systemd and Docker read: NAME=value, without expansion. The default file may
-// be missing, or readable by root only.
-func LoadEnvFile(path string) (warnings []string, err error) {
+// already set. The file has the form that systemd and Docker read: NAME=value, without
+// expansion. The default file may be missing, or readable by root only.
+func LoadEnvFile(path string) error {
 	data, err := os.ReadFile(path)
 	if path == DefaultEnvFile && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the settings: %w", err)
+		return fmt.Errorf("reading the settings: %w", err)
 	}
 
 	form := regexp.MustCompile(`^(?:export\s+)?([^\s=]+)\s*=\s*(?:"(.*)"|'(.*)'|(.*))$`)
@@ -40,24 +39,17 @@ func LoadEnvFile(path string) (warnings []string, err error) {
 
 		parts := form.FindStringSubmatch(line)
 		if parts == nil {
-			return nil, fmt.Errorf("%s, line %d: is not NAME=value", path, i+1)
+			return fmt.Errorf("%s, line %d: is not NAME=value", path, i+1)
 		}
 
-		name := parts[1]
-		if _, set := os.LookupEnv(name); set {
+		if _, set := os.LookupEnv(parts[1]); set {
 			continue
 		}
-
-		// The Go runtime read these two when the process started.
-		if name == "GOGC" || name == "GOMEMLIMIT" {
-			warnings = append(warnings,
-				fmt.Sprintf("%s, line %d: %s is ignored: set it in the environment", path, i+1, name))
-		} else if err := os.Setenv(name, parts[2]+parts[3]+parts[4]); err != nil {
-			return nil, fmt.Errorf("%s, line %d: %w", path, i+1, err)
+		if err := os.Setenv(parts[1], parts[2]+parts[3]+parts[4]); err != nil {
+			return fmt.Errorf("%s, line %d: %w", path, i+1, err)
 		}
 	}
-
-	return warnings, nil
+	return nil
 }
 
 // Misspelt returns a warning for each variable that is not a setting but is spelt almost

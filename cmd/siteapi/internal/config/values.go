@@ -1,8 +1,6 @@
 package config
 
 import (
-	"cmp"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
@@ -19,46 +17,71 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
+	"github.com/valkey-io/valkey-go"
 
+	"siteapi/integrations/edge"
+	"siteapi/integrations/mail/smtp"
 	"siteapi/integrations/upstream"
 	"siteapi/schema"
 )
 
-// The parsers below take a value that is not empty. Their errors say what the value must
-// be, and never repeat one that may contain a password.
+// parsers returns the parsers by their names in the tags of [Settings], or by the types of its
+// fields. Each takes a value that is not empty. Its error says what the value must be, and
+// never repeats one that may contain a password.
+func (s *Settings) parsers() map[string]any {
+	webhookSecret := matching(`whsec_[A-Za-z0-9+/]{32,86}={0,2}`,
+		"whsec_ and 24 to 64 bytes in base64, as `echo whsec_$(openssl rand -base64 32)` makes one")
 
-// into returns a function that parses a value and stores the result, unless it is wrong.
-func into[T any](to *T, parse func(string) (T, error)) func(string) error {
-	return func(v string) error {
-		parsed, err := parse(v)
-		if err == nil {
-			*to = parsed
-		}
-		return err
+	return map[string]any{
+		"string":                 text,
+		"[]string":               each(text),
+		"bool":                   onOff,
+		"int":                    number,
+		"time.Duration":          Duration,
+		"zerolog.Level":          logLevel,
+		"mail.Address":           sender,
+		"schema.Locale":          locale,
+		"*time.Location":         timeZone,
+		"[]netip.Prefix":         each(network),
+		"[]schema.OperatorToken": each(adminToken),
+		"map[string]schema.Role": oidcRoles,
+
+		"listener":        listenAddress,
+		"admin":           adminAddress,
+		"path":            existing,
+		"address":         WebAddress,
+		"exact address":   exactAddress,
+		"addresses":       each(addressWithQuery),
+		"lead webhook":    s.leadWebhook,
+		"webhook secrets": each(webhookSecret),
+		"database":        databaseURL,
+		"cache":           cacheURL,
+		"SMTP":            smtp.ParseURL,
+		"named tokens":    each(namedToken),
+		"recipients":      recipients,
+		"logo hosts":      logoHosts,
+		"rate":            deliveryRate,
+		"lead retention":  leadRetention,
+		"drain delay":     duration(0, time.Hour),
+		"content TTL":     duration(time.Second, 366*24*time.Hour),
+		"max age":         duration(0, 366*24*time.Hour),
+		"retry pause":     duration(100*time.Millisecond, 24*time.Hour),
+		"exporter":        anyCase("otlp", "none"),
+		"true or false":   anyCase("true", "false"),
+		"CDN":             cdnKind,
+
+		"types": each(matching(`\S+`, "document types separated by commas, without blanks")),
+		"origins": each(matching(`\*|https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:\d+)?`,
+			"origins as browsers send them: scheme and host in lower case, such as https://example.com")),
+		"project": matching(`[a-z0-9][a-z0-9-]{0,63}`, "a project id: lower-case letters, digits and hyphens"),
+		"dataset": matching(`~?[a-z0-9][a-z0-9_-]{0,63}`,
+			"a dataset's name: lower-case letters, digits, hyphens and underscores"),
+		"date":            matching(`v?20\d\d-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`, "a date such as 2025-02-19"),
+		"HubSpot version": matching(`v3|20\d\d-(0[1-9]|1[0-2])`, "v3 or a month such as 2026-03"),
 	}
 }
 
 func text(v string) (string, error) { return v, nil }
-
-// values takes comma-separated values, of which there may be none.
-func values(v string) ([]string, error) { return split(v), nil }
-
-func list(v string) ([]string, error) {
-	if len(split(v)) == 0 {
-		return nil, errors.New("must hold a value: leave it out for none")
-	}
-	return split(v), nil
-}
-
-// documentTypes takes names without blanks: types that only a blank separates are one name,
-// which no document has.
-func documentTypes(v string) ([]string, error) {
-	types, err := list(v)
-	if i := slices.IndexFunc(types, func(t string) bool { return strings.ContainsAny(t, " \t\r\n") }); i >= 0 {
-		return nil, fmt.Errorf("must be document types separated by commas: there is a blank in %q", types[i])
-	}
-	return types, err
-}
 
 // split cuts a comma-separated value and drops empty parts.
 func split(value string) []string {
@@ -69,6 +92,23 @@ func split(value string) []string {
 		}
 	}
 	return parts
+}
+
+// each parses comma-separated values, of which there must be one at least.
+func each[T any](parse func(string) (T, error)) func(string) ([]T, error) {
+	return func(v string) (all []T, err error) {
+		for _, part := range split(v) {
+			one, err := parse(part)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, one)
+		}
+		if len(all) == 0 {
+			err = errors.New("must hold a value: leave it out for none")
+		}
+		return all, err
+	}
 }
 
 func oneOf(allowed ...string) func(string) (string, error) {
@@ -83,6 +123,13 @@ func oneOf(allowed ...string) func(string) (string, error) {
 // anyCase takes words in any letter case, as OpenTelemetry asks.
 func anyCase(allowed ...string) func(string) (string, error) {
 	return func(v string) (string, error) { return oneOf(allowed...)(strings.ToLower(v)) }
+}
+
+func cdnKind(v string) (string, error) {
+	if _, known := edge.Find(v); !known {
+		return v, errors.New("must be varnish, fastly or cloudflare")
+	}
+	return v, nil
 }
 
 func onOff(v string) (bool, error) {
@@ -116,23 +163,16 @@ func logLevel(v string) (zerolog.Level, error) {
 	return zerolog.ParseLevel(v)
 }
 
-// durationMax is the longest duration that a setting may have. Much longer ones overflow.
-const durationMax = 36500 * 24 * time.Hour
-
 // Duration parses a duration in Go's notation, or in whole days such as 90d.
 func Duration(value string) (time.Duration, error) {
-	d, err := time.ParseDuration(value)
 	if days, ok := strings.CutSuffix(value, "d"); ok {
-		var n int64
-		n, err = strconv.ParseInt(days, 10, 64)
-		d = time.Duration(max(-1, min(n, int64(durationMax/(24*time.Hour))+1))) * 24 * time.Hour
+		if n, err := strconv.ParseInt(days, 10, 32); err == nil {
+			value = fmt.Sprint(24*n, "h")
+		}
 	}
-
-	switch {
-	case err != nil || d < 0:
-		return 0, errors.New("must be a duration such as 30s, 10m, 12h or 90d")
-	case d > durationMax:
-		return 0, errors.New("must be at most 36500d")
+	d, err := time.ParseDuration(value)
+	if err != nil || d < 0 {
+		return 0, errors.New("must be a duration such as 30s, 10m, 12h or 90d, and 36500d at most")
 	}
 	return d, nil
 }
@@ -147,16 +187,6 @@ func duration(least, most time.Duration) func(string) (time.Duration, error) {
 	}
 }
 
-// contentTTL accepts a second and more. With 0s content would never be refreshed, and with
-// less than a second almost every read would fetch it from the CMS.
-func contentTTL(v string) (time.Duration, error) {
-	d, err := Duration(v)
-	if err == nil && d < time.Second {
-		err = errors.New("must be 1s at least")
-	}
-	return d, err
-}
-
 // leadRetention accepts 0s, or a day and more: visitors still fetch their PDF on the
 // first day.
 func leadRetention(v string) (time.Duration, error) {
@@ -167,69 +197,55 @@ func leadRetention(v string) (time.Duration, error) {
 	return d, err
 }
 
-// deliveryRates parses a number of leads a second. It is the rate for the CMS and the CRM
-// alike.
-func (s *Settings) deliveryRates(v string) error {
+func deliveryRate(v string) (float64, error) {
 	n, err := strconv.ParseFloat(v, 64)
 	if err != nil || !(n >= 0 && n <= 1e6) {
-		return errors.New("must be a number of leads a second, or 0")
+		err = errors.New("must be a number of leads a second, or 0")
 	}
-
-	s.CMSRate, s.CRMRate = n, n
-	return nil
+	return n, err
 }
 
-// operatorTokens parses comma-separated tokens of administrators.
-func (s *Settings) operatorTokens(v string) error {
-	for _, token := range split(v) {
-		if err := s.addOperator(schema.TokenActor, schema.RoleAdmin, token); err != nil {
-			return err
+// adminToken takes a token of administrators without a name.
+func adminToken(v string) (schema.OperatorToken, error) {
+	return schema.OperatorToken{
+		Token:    v,
+		Operator: schema.Operator{Actor: schema.TokenActor, Role: schema.RoleAdmin},
+	}, nil
+}
+
+// namedToken takes a token with the name and the role of its holder: ana:sales:<token>.
+func namedToken(v string) (t schema.OperatorToken, err error) {
+	parts := regexp.MustCompile(`^([a-z0-9][a-z0-9-]{0,63}):(viewer|sales|admin):(.+)$`).FindStringSubmatch(v)
+	if parts == nil {
+		return t, errors.New("must be entries such as ana:sales:<token>, comma-separated: " +
+			"a name of a-z, 0-9 and -, one of viewer, sales and admin, and a token")
+	}
+	t.Token, t.Actor, t.Role = parts[3], schema.TokenPrefix+parts[1], schema.Role(strings.ToUpper(parts[2]))
+	return t, nil
+}
+
+// oidcRoles parses the groups of each role: viewer=marketing,sales=sales|desk,admin=ops.
+func oidcRoles(v string) (map[string]schema.Role, error) {
+	roles := map[string]schema.Role{}
+	form := regexp.MustCompile(`^(viewer|sales|admin)\s*=\s*([^|\s][^|]*(?:\|[^|]+)*)$`)
+	for _, part := range split(v) {
+		parts := form.FindStringSubmatch(part)
+		if parts == nil {
+			return nil, errors.New("must name the groups of the roles viewer, sales and admin, " +
+				"such as viewer=marketing,sales=sales|desk,admin=ops")
+		}
+
+		role := schema.Role(strings.ToUpper(parts[1]))
+		for group := range strings.SplitSeq(parts[2], "|") {
+			group = strings.TrimSpace(group)
+			if other := roles[group]; other == "" || role.AtLeast(other) {
+				roles[group] = role
+			}
 		}
 	}
-	return nil
+	return roles, nil
 }
 
-// longTokens parses comma-separated tokens. In production they must be hard to guess.
-func (s *Settings) longTokens(v string) ([]string, error) {
-	tokens := split(v)
-	short := slices.ContainsFunc(tokens, func(t string) bool { return len(t) < 16 })
-	if short && s.Environment != Development {
-		return nil, errors.New("opens drafts and is easy to guess: take 16 characters or more, " +
-			"for instance from `openssl rand -hex 32`")
-	}
-	return tokens, nil
-}
-
-// namedTokens parses tokens with the names and roles of their holders: ana:sales:<token>.
-func (s *Settings) namedTokens(v string) error {
-	for _, entry := range split(v) {
-		parts := strings.SplitN(entry, ":", 3)
-		if len(parts) < 3 || !slugForm.MatchString(parts[0]) || !schema.Role(strings.ToUpper(parts[1])).IsValid() {
-			return errors.New("must be entries such as ana:sales:<token>, comma-separated: a name of a-z, 0-9 and -, " +
-				"one of viewer, sales and admin, and a token")
-		}
-		if err := s.addOperator(schema.TokenPrefix+parts[0], schema.Role(strings.ToUpper(parts[1])), parts[2]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// slugForm is the form of a name in ADMIN_TOKENS.
-var slugForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
-
-// addOperator adds a token of operators. In production it must be hard to guess.
-func (s *Settings) addOperator(actor string, role schema.Role, token string) error {
-	if len(token) < 16 && (token != DevAdminToken || actor != schema.TokenActor) && s.Environment != Development {
-		return errors.New("opens personal data and is easy to guess: take 16 characters or more, " +
-			"for instance from `openssl rand -hex 32`")
-	}
-	operator := schema.Operator{Actor: actor, Role: role}
-	s.AdminTokens = append(s.AdminTokens, schema.OperatorToken{Token: token, Operator: operator})
-	return nil
-}
-
-// locale parses a locale of the site.
 func locale(v string) (schema.Locale, error) {
 	l, ok := schema.ParseLocale(v)
 	if !ok {
@@ -238,10 +254,9 @@ func locale(v string) (schema.Locale, error) {
 	return l, nil
 }
 
-// timeZone parses the name of a time zone.
 func timeZone(v string) (*time.Location, error) {
 	zone, err := time.LoadLocation(v)
-	if err != nil || v == "" || v == "Local" {
+	if err != nil || v == "Local" {
 		return nil, errors.New("must be the name of a time zone, such as Europe/Bucharest")
 	}
 	return zone, nil
@@ -274,83 +289,45 @@ func adminAddress(v string) (string, error) {
 	return listenAddress(v)
 }
 
-// WebAddress checks an absolute address of a web server. A password would not be sent, or
-// be shown in links.
-func WebAddress(value string) error {
-	u, err := url.Parse(value)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" ||
-		!validHost(u) || u.RawQuery != "" || u.Fragment != "" {
-		return errors.New("must be an address such as https://example.com")
-	}
-	if u.User != nil {
-		return errors.New("must have no user name or password")
-	}
-	return nil
+// exactAddress takes an absolute address of a web server as it is. A password would not be
+// sent, or be shown in links.
+func exactAddress(v string) (string, error) {
+	return matching(`https?://[^\s/?#@]+(/[^\s?#]*)?`,
+		"an address such as https://example.com, without a user name, password or query")(v)
 }
 
-// addressWithQuery checks an address as WebAddress does, but it may have a query, which is
-// sent as it is written.
-func addressWithQuery(value string) error {
-	base, query, _ := strings.Cut(value, "?")
-	if err := WebAddress(base); err != nil {
-		return err
-	}
+// WebAddress takes an address of a web server, and returns it without the slash at its end.
+func WebAddress(v string) (string, error) { return exactAddress(strings.TrimSuffix(v, "/")) }
 
-	outside := func(r rune) bool { return r <= ' ' || r > '~' }
-	if _, err := url.Parse(value); err != nil || strings.Contains(value, "#") ||
-		strings.ContainsFunc(query, outside) {
-		return errors.New("must have no fragment, and no spaces or letters outside ASCII in its query: " +
-			"encode them as in %20")
-	}
-	return nil
+// addressWithQuery takes an address that may have a query, which is sent as it is written.
+func addressWithQuery(v string) (string, error) {
+	return matching(`https?://[^\s/?#@]+(/[^\s?#]*)?(\?[!-"$-~]*)?`,
+		"an address such as https://example.com/path, without a user name, password or fragment, "+
+			"and with spaces and letters outside ASCII in the query encoded as in %20")(v)
 }
 
-func validHost(u *url.URL) bool {
-	port, err := strconv.ParseUint(cmp.Or(u.Port(), "1"), 10, 16)
-	return u.Hostname() != "" && !strings.HasSuffix(u.Host, ":") && err == nil && port > 0
-}
-
-func webAddress(v string) (string, error) { return strings.TrimSuffix(v, "/"), WebAddress(v) }
-
-// leadWebhookURL parses a web address that may have a query, where some services expect a
+// leadWebhook takes a web address that may have a query, where some services expect a
 // signature. Plain HTTP is accepted in development and for private IP addresses only.
-func (s *Settings) leadWebhookURL(v string) (string, error) {
-	if err := addressWithQuery(v); err != nil {
+func (s *Settings) leadWebhook(v string) (string, error) {
+	if _, err := addressWithQuery(v); err != nil {
 		return v, err
 	}
 	u, err := url.Parse(v)
 	if err != nil {
-		return v, err
+		return v, errors.New("cannot be read as an address")
 	}
 
 	ip, _ := netip.ParseAddr(u.Hostname()) // a host name does not count as a private address
 	if u.Scheme != "https" && s.Environment != Development && !ip.IsPrivate() && !ip.IsLoopback() {
 		return v, errors.New("must begin with https://: it is sent names and e-mail addresses")
 	}
-
 	return v, nil
 }
 
-// webhookSecrets parses comma-separated secrets in the form of Standard Webhooks.
-func webhookSecrets(v string) ([]string, error) {
-	for _, secret := range split(v) {
-		encoded, ok := strings.CutPrefix(secret, "whsec_")
-		key, err := base64.StdEncoding.DecodeString(encoded)
-		if !ok || err != nil || len(key) < 24 || len(key) > 64 {
-			return nil, errors.New("must be whsec_ and 24 to 64 bytes in base64, " +
-				"as `echo whsec_$(openssl rand -base64 32)` makes one")
-		}
-	}
-	return split(v), nil
-}
-
-// sender takes an address with or without a name.
+// sender takes an address with or without a name. Every mail server takes one in ASCII.
 func sender(v string) (mail.Address, error) {
 	a, err := mail.ParseAddress(v)
-	if err == nil {
-		err = reachable(a.Address)
-	}
-	if err != nil {
+	if err != nil || strings.ContainsFunc(a.Address, func(r rune) bool { return r > '~' }) {
 		return mail.Address{}, errors.New("must be an address such as quotes@example.com " +
 			"or Lumen Studio <quotes@example.com>, in ASCII but for the name")
 	}
@@ -360,31 +337,18 @@ func sender(v string) (mail.Address, error) {
 // salesMax bounds the recipients of one delivery, which get their mails at the same time.
 const salesMax = 10
 
-// recipients takes comma-separated addresses.
-func recipients(v string) ([]string, error) {
-	list, err := mail.ParseAddressList(v)
-	if err != nil || len(list) > salesMax {
-		return nil, fmt.Errorf("must be 1 to %d addresses such as sales@example.com, separated by commas", salesMax)
+// recipients takes comma-separated addresses, and returns each once without its name.
+func recipients(v string) (bare []string, err error) {
+	list, err := each(sender)(v)
+	if len(list) > salesMax {
+		err = fmt.Errorf("must be at most %d addresses", salesMax)
 	}
-	var bare []string
 	for _, a := range list {
-		if reachable(a.Address) != nil {
-			return nil, errors.New("must be addresses with a domain, in ASCII")
-		}
 		if !slices.Contains(bare, a.Address) {
 			bare = append(bare, a.Address)
 		}
 	}
-	return bare, nil
-}
-
-// reachable checks that an address is one that every mail server takes.
-func reachable(address string) error {
-	local, domain, _ := strings.Cut(address, "@")
-	if local == "" || domain == "" || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return errors.New("is not in ASCII")
-	}
-	return nil
+	return bare, err
 }
 
 // databaseURL parses the address of a PostgreSQL database. It replaces the library's
@@ -405,52 +369,28 @@ func databaseURL(v string) (*url.URL, error) {
 
 func cacheURL(v string) (*url.URL, error) {
 	u, err := url.Parse(v)
-	if err == nil && u.Scheme == "memory" {
-		return u, nil
+	if err == nil && u.Scheme != "memory" {
+		_, err = valkey.ParseURL(v)
 	}
-
-	if err == nil && slices.Contains([]string{"valkey", "valkeys", "redis", "rediss"}, u.Scheme) &&
-		validHost(u) {
-		if _, err = strconv.ParseUint(cmp.Or(strings.TrimPrefix(u.Path, "/"), "0"), 10, 31); err == nil {
-			return u, nil
-		}
+	if err != nil || u.Scheme != "memory" && u.Host == "" {
+		return nil, errors.New("must be memory://, or an address such as " +
+			"valkey://user:password@host:6379/0 (or valkeys://, redis://, rediss://), " +
+			"with a number as the database")
 	}
-
-	return &url.URL{}, errors.New("must be memory://, or an address such as " +
-		"valkey://user:password@host:6379/0 (or valkeys://, redis://, rediss://), " +
-		"with a number as the database")
+	return u, nil
 }
 
-// origins parses origins in the form in which browsers send them, or *.
-func origins(v string) ([]string, error) {
-	usual := map[string]string{"http": "80", "https": "443"}
-
-	for _, o := range split(v) {
-		u, err := url.Parse(o)
-		if o != "*" && (err != nil || WebAddress(o) != nil ||
-			strings.Trim(u.Host, "abcdefghijklmnopqrstuvwxyz0123456789.-_[]:") != "" ||
-			o != u.Scheme+"://"+u.Host || u.Port() == usual[u.Scheme]) {
-			return nil, fmt.Errorf("%q is not an origin as browsers send it: scheme and host in lower case, "+
-				"and a port only where it is unusual, such as https://example.com", o)
-		}
+func network(v string) (netip.Prefix, error) {
+	prefix, err := netip.ParsePrefix(v)
+	if addr, notAddr := netip.ParseAddr(v); notAddr == nil {
+		prefix, err = addr.Unmap().Prefix(addr.Unmap().BitLen())
 	}
-	return split(v), nil
-}
 
-func networks(v string) (all []netip.Prefix, err error) {
-	for _, item := range split(v) {
-		prefix, err := netip.ParsePrefix(item)
-		if addr, notAddr := netip.ParseAddr(item); notAddr == nil {
-			prefix, err = addr.Unmap().Prefix(addr.Unmap().BitLen())
-		}
-
-		// No address matches an IPv4 network that is written as IPv6.
-		if err != nil || prefix.Addr().Is4In6() {
-			return nil, fmt.Errorf("%q is neither an address nor a network such as 10.0.0.0/8", item)
-		}
-		all = append(all, prefix.Masked())
+	// No address matches an IPv4 network that is written as IPv6.
+	if err != nil || prefix.Addr().Is4In6() {
+		return prefix, fmt.Errorf("%q is neither an address nor a network such as 10.0.0.0/8", v)
 	}
-	return all, nil
+	return prefix.Masked(), nil
 }
 
 // logoHosts parses the hosts from which a logo may be fetched.

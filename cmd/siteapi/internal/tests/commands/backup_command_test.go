@@ -59,7 +59,7 @@ func stored(s *apptest.Site) (ids []string) {
 // arrived waits until so many leads are in the files of the file drivers.
 func arrived(s *apptest.Site, n int) {
 	s.T.Helper()
-	files := &apptest.Service{T: s.T, DataDir: s.Dir}
+	files := &apptest.Client{T: s.T, DataDir: s.Dir}
 	apptest.Eventually(s.T, fmt.Sprintf("%d leads arrive", n), func() bool {
 		return len(files.Files("cms")) == n && len(files.Files("crm")) == n
 	})

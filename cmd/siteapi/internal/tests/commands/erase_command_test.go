@@ -394,7 +394,7 @@ func TestCommandsWithOtherSettings(t *testing.T) {
 	env := vendors.Env()
 	env["LEAD_WEBHOOK_URL"], env["LEAD_WEBHOOK_SECRET"] = hook.URL, apptest.LeadSecret
 	s := apptest.Start(t, env)
-	id := s.Submit(t, "other-settings")
+	id := s.Submit("other-settings")
 	apptest.Eventually(t, "the deliveries", func() bool {
 		for _, d := range s.Deliveries(id) {
 			if d.State != lead.Delivered {

@@ -58,7 +58,7 @@ func TestMigrateAsAnotherOwner(t *testing.T) {
 		t.Fatalf("submitting: %d %v", status, answer)
 	}
 
-	s := &apptest.Service{T: t, DataDir: dir}
+	s := &apptest.Client{T: t, DataDir: dir}
 	apptest.Eventually(t, "the lead is delivered", func() bool {
 		return len(s.Files("cms")) == 1 && len(s.Files("crm")) == 1
 	})

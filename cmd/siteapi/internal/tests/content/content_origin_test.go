@@ -18,7 +18,7 @@ func TestContentOfAnotherConfiguration(t *testing.T) {
 	t.Parallel()
 	valkey, dir := valkeyserver.Start(t), t.TempDir()
 	content := func(title string) (env []string) {
-		file := &apptest.Service{T: t, DataDir: t.TempDir()}
+		file := &apptest.Client{T: t, DataDir: t.TempDir()}
 		file.WriteContent(`[{"_id":"h","_type":"heroSection","language":"es","title":"` + title + `"},
 			{"_id":"f","_type":"faq","language":"es","title":"a question"},
 			{"_id":"siteSettings","_type":"siteSettings","contactEmail":"` + title + `@example.com"}]`)

@@ -173,7 +173,7 @@ func TestContractContent(t *testing.T) {
 	}
 
 	for _, name := range []string{"secretType", "quoteSubmission", "siteSettings", ""} {
-		got := s.GraphQLOutcome(apptest.Operation{}, s.Query(`{ content(documentType: "`+name+`") { id } }`, nil))
+		got := s.GraphQLOutcome(s.Query(`{ content(documentType: "`+name+`") { id } }`, nil))
 		if got.Code != "BAD_USER_INPUT" || got.Fields["documentType"] == "" {
 			t.Errorf("%s: %s", name, got.Raw)
 		}

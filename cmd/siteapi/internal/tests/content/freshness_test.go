@@ -114,7 +114,7 @@ func TestEqualContentInvalidatesNothing(t *testing.T) {
 	tag := s.Query(apptest.AskHero, nil).Header.Get("ETag")
 
 	asked := requests(stubs, "query", askForChanges)
-	s.Submit(t, "equal")
+	s.Submit("equal")
 	apptest.Eventually(t, "the CMS is asked for changes", func() bool {
 		return requests(stubs, "query", askForChanges) > asked
 	})

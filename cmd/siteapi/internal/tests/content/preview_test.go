@@ -66,7 +66,7 @@ func TestPreview(t *testing.T) {
 		}
 	}
 
-	pdf := s.Do("GET", "/api/quote/pdf?id="+s.Submit(t, "preview"), "", previewAuth, askDrafts)
+	pdf := s.Do("GET", "/api/quote/pdf?id="+s.Submit("preview"), "", previewAuth, askDrafts)
 	if pdf.Status != 200 || pdf.Header.Get("Cache-Control") != "private, no-store" || pdf.Header.Get("ETag") != "" {
 		t.Errorf("a document: %d %v", pdf.Status, pdf.Header)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // hero writes a content file with one title.
-func hero(s *apptest.Service, title string) {
+func hero(s *apptest.Client, title string) {
 	s.WriteContent(`[{"_id":"h","_type":"heroSection","language":"es","title":"` + title + `"}]`)
 }
 
@@ -26,7 +26,7 @@ func TestSeveralInvalidationIsSeenByAll(t *testing.T) {
 	valkey := valkeyserver.Start(t)
 
 	// The second instance learns of the change through the cache server only.
-	content := &apptest.Service{T: t, DataDir: t.TempDir()}
+	content := &apptest.Client{T: t, DataDir: t.TempDir()}
 	hero(content, "title-0")
 	env := []string{
 		"CACHE_URL=" + valkey.URL(),
@@ -73,7 +73,7 @@ func TestSeveralCacheServerAway(t *testing.T) {
 	t.Parallel()
 	valkey := valkeyserver.Start(t)
 	s := apptest.Start(t, map[string]string{"CACHE_URL": valkey.URL()})
-	hero(s, "before")
+	hero(&s.Client, "before")
 	apptest.Eventually(t, "the content is shown", func() bool {
 		return bytes.Contains(s.Query(apptest.AskHero, nil).Body, []byte("before"))
 	})
@@ -106,7 +106,7 @@ func TestSeveralCacheServerAway(t *testing.T) {
 		t.Errorf("/readyz: %d %s", got.Status, got.Body)
 	}
 
-	hero(s, "meanwhile")
+	hero(&s.Client, "meanwhile")
 	if err := valkey.Start(); err != nil {
 		t.Fatal(err)
 	}

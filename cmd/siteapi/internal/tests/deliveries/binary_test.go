@@ -50,7 +50,7 @@ func TestKilledRightAfterAnAnsweredSubmit(t *testing.T) {
 		})
 	}
 
-	s := &apptest.Service{T: t, DataDir: dir}
+	s := &apptest.Client{T: t, DataDir: dir}
 	apptest.Eventually(t, "the delivery to the CRM arrives", func() bool { return len(s.Files("crm")) == 1 })
 	if got := len(s.Files("cms")); got != len(ids) {
 		t.Errorf("the CMS has %d documents, want %d", got, len(ids))

@@ -38,7 +38,7 @@ func TestFaults(t *testing.T) {
 		}
 		stubs.CMS.Fail(row.fault.On("mutate").Times(-1))
 		stubs.CRM.Fail(row.fault.On("POST /contacts").Times(-1))
-		id := s.Submit(t, session)
+		id := s.Submit(session)
 		apptest.Eventually(t, "an operator sees why it waits", func() bool {
 			d := s.Deliveries(id)
 			for _, target := range []lead.Target{lead.CMS, lead.CRM} {

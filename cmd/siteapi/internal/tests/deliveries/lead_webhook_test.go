@@ -56,19 +56,19 @@ func TestNewLeadIsAnnounced(t *testing.T) {
 	t.Parallel()
 	stub := newWebhookStub(t)
 	s := apptest.Start(t, nil, apptest.Quick)
-	before := s.Submit(t, "before")
+	before := s.Submit("before")
 
 	s.Stop()
 	s.Env["LEAD_WEBHOOK_URL"], s.Env["LEAD_WEBHOOK_SECRET"] = stub.url, apptest.LeadSecret
 	s.Start()
 
 	stub.Fail(faulttest.Answer(503))
-	away := s.Submit(t, "outage")
+	away := s.Submit("outage")
 	apptest.Eventually(t, "it is announced in the end", func() bool {
 		return s.Deliveries(away)["webhook"].State == "delivered"
 	})
 	stub.Fail(faulttest.Answer(400))
-	rejected := s.Submit(t, "rejected")
+	rejected := s.Submit("rejected")
 	apptest.Eventually(t, "it is kept", func() bool { return s.Deliveries(rejected)["webhook"].State == "failed" })
 	if out, err := s.Command("deliveries", "retry", "--all", "--target", "webhook"); err != nil {
 		t.Errorf("%v: %s", err, out)
@@ -136,7 +136,7 @@ func TestWebhookRemoved(t *testing.T) {
 		"LEAD_WEBHOOK_URL":    "http://127.0.0.1:1",
 		"LEAD_WEBHOOK_SECRET": apptest.LeadSecret,
 	}, apptest.Quick)
-	id := s.Submit(t, "waits")
+	id := s.Submit("waits")
 
 	s.Stop()
 	delete(s.Env, "LEAD_WEBHOOK_URL")

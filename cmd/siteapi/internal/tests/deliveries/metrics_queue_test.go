@@ -25,7 +25,7 @@ func TestDeliveryMetrics(t *testing.T) {
 	}
 
 	stubs.CMS.Fail(faulttest.Answer(422).On("mutate"))
-	id := s.Submit(t, "measured")
+	id := s.Submit("measured")
 	apptest.Eventually(t, "the CRM has it", func() bool {
 		return value("delivery_tries_total", "target=crm", "outcome=delivered") == 1 &&
 			value("lead_undelivered_seconds", "target=crm") == 0
@@ -53,7 +53,7 @@ func TestDeliverySettings(t *testing.T) {
 	t.Parallel()
 	for retryMax, want := range map[string]int{"1s": 6000, "": 380, "24h": 23} {
 		s := apptest.Start(t, map[string]string{"DELIVERY_RETRY_MAX": retryMax})
-		if got := s.Deliveries(s.Submit(t, "tried"))["crm"].MaxAttempts; got != want {
+		if got := s.Deliveries(s.Submit("tried"))["crm"].MaxAttempts; got != want {
 			t.Errorf("%s: %d tries, want %d", retryMax, got, want)
 		}
 	}

@@ -18,7 +18,7 @@ func TestRetryOfNoDelivery(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
 	s := apptest.Start(t, env, apptest.Quick)
-	stays, goes := s.Submits("stays"), s.Submits("goes")
+	stays, goes := s.Submit("stays"), s.Submit("goes")
 	if _, code := s.Operates(schema.RoleSales, `mutation { assignLead(id: "`+stays+
 		`", owner: "paul@lumen.test") { id } }`); code != "" {
 		t.Fatal(code)

@@ -68,7 +68,7 @@ func TestSharedCaches(t *testing.T) {
 		}
 	}
 
-	id := s.Submit(t, "edge")
+	id := s.Submit("edge")
 	for _, path := range []string{"/api/quote/pdf?id=" + id, "/api/cache/clear", "/api/openapi.json", "/", "/none"} {
 		if got := s.Do("GET", path, ""); shared(got.Header) != "" {
 			t.Errorf("%s: %v", path, got.Header)

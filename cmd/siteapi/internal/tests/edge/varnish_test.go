@@ -121,9 +121,9 @@ func varnish(t *testing.T, backend string) string {
 type edgeTrial struct {
 	*apptest.Service
 	vendors *apptest.Vendors
-	edge    *apptest.Service // the same, asked through Varnish
-	reads   *relay           // between Varnish and the service
-	purges  *relay           // between the service and Varnish
+	edge    *apptest.Client // the same, asked through Varnish
+	reads   *relay          // between Varnish and the service
+	purges  *relay          // between the service and Varnish
 }
 
 func newEdgeTrial(t *testing.T) *edgeTrial {
@@ -143,7 +143,7 @@ func newEdgeTrial(t *testing.T) *edgeTrial {
 	maps.Copy(env, e.vendors.Env())
 	e.Service = apptest.Start(t, env)
 	e.reads.pointTo(t, e.Base)
-	e.edge = &apptest.Service{T: t, Base: address}
+	e.edge = &apptest.Client{T: t, Base: address}
 	e.shows("title 0")
 	return e
 }

@@ -25,7 +25,7 @@ func TestGraphQLTrustedOperations(t *testing.T) {
 		t.Errorf("a trusted document: %d %s", got.Status, got.Body)
 	}
 
-	if got := s.GraphQLOutcome(apptest.Operation{},
+	if got := s.GraphQLOutcome(
 		s.Query(`{ cacheStats { success } }`, nil)); got.Code != "QUERY_NOT_IN_SAFELIST" {
 		t.Errorf("another document: %s", got.Raw)
 	}

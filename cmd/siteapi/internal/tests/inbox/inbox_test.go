@@ -118,7 +118,7 @@ func TestInboxPage(t *testing.T) {
 			answers(public, 404, "GET", path, "")
 		}
 
-		page := (&apptest.Service{T: t, Base: "http://" + admin}).Do("GET", "/", "") // follows the redirect
+		page := (&apptest.Client{T: t, Base: "http://" + admin}).Do("GET", "/", "") // follows the redirect
 		if !strings.Contains(string(page.Body), `data-open="`+open+`"`) || page.Header.Get("Cache-Control") != "no-store" ||
 			!strings.HasPrefix(page.Header.Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("the page: %d %v %s", page.Status, page.Header, page.Body)

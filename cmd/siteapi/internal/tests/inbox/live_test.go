@@ -43,7 +43,7 @@ func TestLive(t *testing.T) {
 	r := apptest.Launch(t, dir, apptest.LiveEnv()...)
 	f := follow(t, r.Base+"/graphql", apptest.OperatorAuth)
 
-	id := r.Submits("first")
+	id := r.Submit("first")
 	f.Within(time.Second, id, "CREATED")
 	f.Within(5*time.Second, id, "CHANGED") // delivered
 
@@ -94,7 +94,7 @@ func TestLiveRoles(t *testing.T) {
 	}
 
 	events := openStream(t, s.Base+"/graphql", "Authorization: Bearer token-of-a-viewer")
-	s.Submits("one")
+	s.Submit("one")
 	seen := ""
 	for part := make([]byte, 4096); !strings.Contains(seen, "CREATED"); {
 		n, err := events.Body.Read(part)
@@ -221,7 +221,7 @@ func TestLiveMissesNothing(t *testing.T) {
 					_ = r.End(syscall.SIGTERM)
 					r = apptest.Launch(t, dir, env...)
 				}
-				id := r.Submits(fmt.Sprint("lead-", i))
+				id := r.Submit(fmt.Sprint("lead-", i))
 				truth[id] = ""
 				for other := range truth { // the order of a map is random
 					truth[other] = fmt.Sprintf("owner-%d@example.com", i)

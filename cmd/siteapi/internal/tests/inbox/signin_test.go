@@ -74,7 +74,7 @@ func TestSignIn(t *testing.T) {
 	answers(out, 200, "POST", "/admin/login", `{"token":"secret-of-operators"}`)
 
 	c, _ := s.Doctor(nil)
-	c.Says(t, "sign-in", "OK", p.URL+"/authorize")
+	c.Says(t, "sign-in", "OK", p.URL+"/auth")
 	c, _ = s.Doctor([]string{"OIDC_ISSUER=" + p.URL + "/"})
 	c.Says(t, "sign-in", "FAILED", "did not match")
 }
@@ -117,7 +117,7 @@ func TestSignInIsRefused(t *testing.T) {
 	signsIn(b, p, "ops")
 
 	for accepted, words := range map[string]string{"de": "Try again", "es-MX, en;q=0.5": "Intentar de nuevo", "ro": "Încearcă din nou"} {
-		got := (&apptest.Service{T: t, Base: b.Base}).Do("GET", "/admin/callback", "", "Accept-Language: "+accepted)
+		got := (&apptest.Client{T: t, Base: b.Base}).Do("GET", "/admin/callback", "", "Accept-Language: "+accepted)
 		if got.Status != 403 || !strings.Contains(string(got.Body), words) {
 			t.Errorf("in %s: %d %s", accepted, got.Status, got.Body)
 		}

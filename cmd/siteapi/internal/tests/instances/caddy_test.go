@@ -90,7 +90,7 @@ func TestLiveThroughCaddy(t *testing.T) {
 	f.Start()
 	var slowest time.Duration
 	for i := range 6 {
-		id := instances[i%2].Submits(fmt.Sprint("caddy-", i))
+		id := instances[i%2].Submit(fmt.Sprint("caddy-", i))
 		slowest = max(slowest, f.Within(time.Minute, id, "CREATED"))
 	}
 	t.Logf("told after %v at worst", slowest)
@@ -104,7 +104,7 @@ func TestLiveThroughCaddy(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = stopped.Cmd.Wait()
-		f.Within(time.Minute, instances[1-i].Submits(fmt.Sprint("moved-", i)), "CREATED")
+		f.Within(time.Minute, instances[1-i].Submit(fmt.Sprint("moved-", i)), "CREATED")
 		instances[i] = apptest.Launch(t, t.TempDir(), apptest.LiveEnv(database, "DRAIN_DELAY=0s",
 			"LISTEN_ADDR="+strings.TrimPrefix(stopped.Base, "http://"))...)
 	}

@@ -136,7 +136,7 @@ func TestRestartWithSocketActivation(t *testing.T) {
 	if len(f.failures) > 0 {
 		t.Errorf("%d of %d requests failed: %q", len(f.failures), f.sent, f.failures[:min(5, len(f.failures))])
 	}
-	s := &apptest.Service{T: t, DataDir: dir}
+	s := &apptest.Client{T: t, DataDir: dir}
 	for _, id := range f.leads {
 		apptest.Eventually(t, id+" is delivered", func() bool {
 			return slices.Contains(s.Files("cms"), "quoteSubmission."+id+".json")
@@ -180,7 +180,7 @@ func activate(t *testing.T, dataDir string, socket *os.File) *apptest.Process {
 	if err != nil || string(word[:n]) != "READY=1" {
 		t.Fatalf("systemd received %q, %v", word[:n], err)
 	}
-	return &apptest.Process{T: t, Cmd: cmd}
+	return &apptest.Process{Client: apptest.Client{T: t}, Cmd: cmd}
 }
 
 // A service that is stopping reports it at /readyz, and ends connections with their next

@@ -117,7 +117,7 @@ func TestAuditOfStreams(t *testing.T) {
 func TestReadingWithoutWrites(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
-	s.Submit(t, "read-only")
+	s.Submit("read-only")
 
 	db, err := sqlite.OpenDB(t.Context(), filepath.Join(s.DataDir, command.DatabaseFile))
 	if err != nil {

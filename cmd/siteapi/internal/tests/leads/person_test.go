@@ -32,7 +32,7 @@ func TestExportOfPerson(t *testing.T) {
 	if got := s.Through("REST", "submitQuote", object{"input": input}); got.Data["submissionId"] == nil {
 		t.Fatal(got.Raw)
 	}
-	s.Submits("theirs")
+	s.Submit("theirs")
 	for session, email := range map[string]string{"typed": "Hers@example.com", "stranger": "theirs@example.com"} {
 		input := object{
 			"sessionId":   session,

@@ -159,7 +159,7 @@ func TestOperatorsWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	pg := pgserver.Start(t)
 	s := apptest.Start(t, map[string]string{"DATABASE_URL": pg.NewDatabase(t)})
-	id := s.Submits("one")
+	id := s.Submit("one")
 	pg.Stop(t)
 
 	for name, document := range operatorDocuments(id) {
@@ -177,7 +177,7 @@ func TestOperatorsWithoutDatabase(t *testing.T) {
 func TestViewersCannotGuess(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
-	id := s.Submits("one")
+	id := s.Submit("one")
 	reference := lead.Reference(id)
 
 	search := func(text, after string) int {

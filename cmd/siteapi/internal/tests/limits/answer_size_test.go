@@ -30,7 +30,7 @@ func posts(t *testing.T, n, size int) (path string) {
 			i, strings.Repeat("x", size))
 	}
 
-	file := &apptest.Service{T: t, DataDir: t.TempDir()}
+	file := &apptest.Client{T: t, DataDir: t.TempDir()}
 	file.WriteContent("[" + strings.Join(docs, ",") + "]")
 	return filepath.Join(file.DataDir, "content.json")
 }

@@ -53,7 +53,7 @@ func TestContractRateLimits(t *testing.T) {
 		group.Go(func() {
 			for i := 0; i < 200 && limited.Load() == 0; i++ {
 				got := s.Query("{ cacheStats { success } }", nil, "X-Forwarded-For: 198.51.100.3")
-				if got.Status == 429 && s.GraphQLOutcome(apptest.Operation{}, got).Code == "RATE_LIMITED" &&
+				if got.Status == 429 && s.GraphQLOutcome(got).Code == "RATE_LIMITED" &&
 					got.Header.Get("Retry-After") != "" {
 					limited.Add(1)
 				}

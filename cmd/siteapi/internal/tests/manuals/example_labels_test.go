@@ -153,7 +153,7 @@ func TestEverySettingHasAValue(t *testing.T) {
 	}
 
 	s := apptest.Start(t, nil)
-	answer := s.GraphQLOutcome(apptest.Operation{Root: "SiteSettings"},
+	answer := s.GraphQLOutcome(
 		s.Query(`{ SiteSettings(id: "siteSettings") `+selection("SiteSettings")+` }`, nil))
 
 	var check func(path string, value any)

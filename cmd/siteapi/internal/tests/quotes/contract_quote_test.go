@@ -384,7 +384,7 @@ func TestContractPDFErrors(t *testing.T) {
 		}
 	}
 
-	if got := s.GraphQLOutcome(apptest.Operation{},
+	if got := s.GraphQLOutcome(
 		s.Query(`{ quotePdf(id: "unknown") { size } }`, nil)); got.Code != "NOT_FOUND" {
 		t.Errorf("GraphQL: %s", got.Raw)
 	}
@@ -523,7 +523,7 @@ func TestContractRequestIDs(t *testing.T) {
 		direct.Do("GET", "/api/none", "", "X-Request-Id: "+uuid)); got.RequestID != uuid {
 		t.Errorf("the problem has the id %q", got.RequestID)
 	}
-	if got := direct.GraphQLOutcome(apptest.Operation{},
+	if got := direct.GraphQLOutcome(
 		direct.Query(`{ nothing }`, nil, "X-Request-Id: "+trace)); got.RequestID != trace {
 		t.Errorf("the GraphQL error has the id %q: %s", got.RequestID, got.Raw)
 	}

@@ -1,0 +1,257 @@
+package apptest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/renameio/v2"
+
+	"siteapi/schema/operations"
+)
+
+// Client sends requests to a service, and looks into its data folder.
+type Client struct {
+	T       *testing.T
+	Base    string
+	DataDir string
+	Log     *SyncBuffer // what the service has logged
+}
+
+// Response is an answer, read to the end.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// send sends a request. Headers are given as "Name: value".
+func send(
+	ctx context.Context, client *http.Client, method, address, body string, headers ...string,
+) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		if req.Header.Set(name, value); name == "Host" {
+			req.Host = value
+		}
+	}
+	return client.Do(req)
+}
+
+// Do sends a request. Headers are given as "Name: value".
+func (c *Client) Do(method, path, body string, headers ...string) Response {
+	c.T.Helper()
+	resp, err := send(c.T.Context(), http.DefaultClient, method, c.Base+path, body, headers...)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+
+	var answer io.Reader = resp.Body
+	if resp.Header.Get("Content-Type") == "text/event-stream" {
+		answer = io.LimitReader(answer, 1) // it goes on until it is left
+	}
+	data, err := io.ReadAll(answer)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	return Response{resp.StatusCode, resp.Header, data}
+}
+
+// Query runs a GraphQL operation and returns the whole answer.
+func (c *Client) Query(document string, variables map[string]any, headers ...string) Response {
+	c.T.Helper()
+	body, err := json.Marshal(object{"query": document, "variables": variables})
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	return c.Do(http.MethodPost, "/graphql", string(body), headers...)
+}
+
+// Post sends JSON and returns the status and the answer, which is JSON too.
+func (c *Client) Post(path string, body any) (status int, answer object) {
+	c.T.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+
+	got := c.Do(http.MethodPost, path, string(data))
+	c.read(got, &answer)
+	return got.Status, answer
+}
+
+// read decodes an answer, which must be JSON.
+func (c *Client) read(r Response, to any) {
+	c.T.Helper()
+	if err := json.Unmarshal(r.Body, to); err != nil {
+		c.T.Fatalf("%v: %d %s", err, r.Status, r.Body)
+	}
+}
+
+// Submit submits a lead of a session, with <session>@example.com, and returns its id.
+func (c *Client) Submit(session string) string {
+	c.T.Helper()
+	status, answer := c.Post("/api/quote/submit", NewLead(session))
+	id, _ := answer["submissionId"].(string)
+	if status != http.StatusOK || id == "" {
+		c.T.Fatalf("submitting %s: %d %v", session, status, answer)
+	}
+	return id
+}
+
+// Operate runs an operator's operation with the token of [LiveEnv].
+func (c *Client) Operate(document string) {
+	c.T.Helper()
+	got := c.Query(document, nil, OperatorAuth)
+	if got.Status != http.StatusOK || strings.Contains(string(got.Body), "errors") {
+		c.T.Fatalf("%s: %d %s", document, got.Status, got.Body)
+	}
+}
+
+// Outcome is the result of an operation, in one form for both endpoints.
+type Outcome struct {
+	Status    int            // status of the REST answer, 0 through GraphQL
+	Data      map[string]any // nil if there was an error
+	Code      string
+	Fields    map[string]string // message by field
+	RequestID string
+	Header    http.Header
+	Raw       string
+}
+
+// failure is an error as both endpoints describe it.
+type failure struct {
+	Code, RequestID string
+	Errors          []struct{ Field, Message string }
+}
+
+// fail makes an outcome that of an error.
+func (o *Outcome) fail(f failure) {
+	o.Data, o.Code, o.RequestID = nil, f.Code, f.RequestID
+	o.Fields = map[string]string{}
+	for _, e := range f.Errors {
+		o.Fields[e.Field] = e.Message
+	}
+}
+
+// FieldNames returns the invalid fields of an outcome, sorted.
+func (o Outcome) FieldNames() []string {
+	return slices.Sorted(maps.Keys(o.Fields))
+}
+
+// documents are the operation documents of the service.
+var documents = sync.OnceValues(operations.All)
+
+// Through runs the operation of a root field that has a route, through one endpoint.
+func (c *Client) Through(endpoint, root string, vars map[string]any, headers ...string) Outcome {
+	c.T.Helper()
+	all, err := documents()
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	op := all[slices.IndexFunc(all, func(op *operations.Operation) bool {
+		return op.Root.Name == root && op.Rest != nil
+	})]
+	if endpoint == "GraphQL" {
+		return c.GraphQLOutcome(c.Query(op.Text, vars, headers...))
+	}
+
+	// Variables stand in the query, or in the body: one that is all of it, or some as its fields.
+	route := op.Rest.ArgumentMap(nil)
+	path, sent := route["path"].(string), any(vars)
+	if whole, ok := route["body"].(string); ok {
+		sent = vars[whole]
+	} else if route["bodyFields"] == nil {
+		query := url.Values{}
+		for name, value := range vars {
+			query.Set(name, fmt.Sprint(value))
+		}
+		return c.RESTOutcome(c.Do(route["method"].(string), path+"?"+query.Encode(), "", headers...))
+	}
+
+	body, err := json.Marshal(sent)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	return c.RESTOutcome(c.Do(http.MethodPost, path, string(body), headers...))
+}
+
+// GraphQLOutcome reads an answer to GraphQL, of one root field.
+func (c *Client) GraphQLOutcome(r Response) Outcome {
+	c.T.Helper()
+	var answer struct {
+		Data   map[string]any
+		Errors []struct{ Extensions failure }
+	}
+	c.read(r, &answer)
+
+	o := Outcome{Header: r.Header, Raw: string(r.Body)}
+	for _, value := range answer.Data {
+		o.Data, _ = value.(object)
+	}
+	if len(answer.Errors) > 0 {
+		o.fail(answer.Errors[0].Extensions)
+	}
+	return o
+}
+
+// RESTOutcome reads an answer of a route.
+func (c *Client) RESTOutcome(r Response) Outcome {
+	c.T.Helper()
+	o := Outcome{Status: r.Status, Header: r.Header, Raw: string(r.Body)}
+	if r.Status == http.StatusOK {
+		c.read(r, &o.Data)
+		return o
+	}
+
+	var problem failure
+	c.read(r, &problem)
+	o.fail(problem)
+	if got := r.Header.Get("Content-Type"); got != "application/problem+json" {
+		c.T.Errorf("a problem has type %q", got)
+	}
+	return o
+}
+
+// BothEndpoints runs one case through REST and through GraphQL.
+func BothEndpoints(t *testing.T, f func(t *testing.T, endpoint string)) {
+	t.Helper()
+	for _, endpoint := range []string{"REST", "GraphQL"} {
+		t.Run(endpoint, func(t *testing.T) { f(t, endpoint) })
+	}
+}
+
+// WriteContent replaces the content file.
+func (c *Client) WriteContent(content string) {
+	c.T.Helper()
+	if err := renameio.WriteFile(filepath.Join(c.DataDir, "content.json"), []byte(content), 0o600); err != nil {
+		c.T.Fatal(err)
+	}
+}
+
+// Files returns the names of the JSON files in a folder of the service's data.
+func (c *Client) Files(dir string) (names []string) {
+	paths, _ := filepath.Glob(filepath.Join(c.DataDir, dir, "*.json"))
+	for _, path := range paths {
+		names = append(names, filepath.Base(path))
+	}
+	return names
+}
