@@ -21,15 +21,11 @@ import (
 
 // App is the service: what its start and its end need of it.
 type App struct {
-	Server  *httpserver.Server
-	Metrics *telemetry.Metrics
-	Data    *command.Database
-	Pull    *leads.Pull // nil: the CRM does not know what became of leads
+	*systems
+	Server *httpserver.Server
+	Pull   *leads.Pull // nil: the CRM does not know what became of leads
 
-	settings  *config.Settings
-	log       zerolog.Logger
 	traces    *telemetry.Traces // nil if nothing is traced
-	systems   *systems
 	content   *content.Service
 	handlers  queue.Handlers
 	retention *retention.Job
@@ -41,59 +37,54 @@ type App struct {
 // New builds the service without starting any work.
 func New(ctx context.Context, s *config.Settings, log zerolog.Logger) (_ *App, err error) {
 	log = log.Hook(telemetry.RequestFields{})
-	metrics := telemetry.NewMetrics(Version())
 	traces, err := telemetry.OpenTraces(ctx, s, Version(), log)
 	if err != nil {
 		return nil, err
 	}
 
-	sys, err := openSystems(ctx, s, log, metrics)
-	if err != nil {
-		return nil, err
-	}
+	sys := &systems{Settings: s, drivers: drivers{log, telemetry.NewMetrics(Version())}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, sys.close())
 		}
 	}()
+	if err := sys.open(ctx); err != nil {
+		return nil, err
+	}
 
 	// What clients may ask for, in a time and at a time.
-	limits := newRateLimits(s, sys.valkey)
-	inFlight := httpserver.NewInFlight(s, metrics.Registry)
+	limits := sys.newRateLimits()
+	inFlight := httpserver.NewInFlight(s, sys.Metrics.Registry)
 
 	// What becomes of content and leads.
-	site := newContent(s, log, metrics, sys)
-	pdfs, err := newPDFs(s, log, metrics, site, sys.cache, sys.data.Quotes)
+	site := sys.newContent()
+	pdfs, err := sys.newPDFs(s, site, sys.cache, sys.Data.Quotes)
 	if err != nil {
 		return nil, err
 	}
-	mails := newMails(s, log, metrics, sys.data, site, pdfs)
-	handlers, err := newHandlers(s, metrics, traces, sys, mails)
+	mails := sys.newMails(site, pdfs)
+	handlers, err := sys.newHandlers(traces, mails)
 	if err != nil {
 		return nil, err
 	}
-	pull := newPull(log, metrics, sys)
-	metrics.Registry.MustRegister(newGauges(s, sys, site, pull))
+	pull := sys.newPull()
+	sys.Metrics.Registry.MustRegister(sys.newGauges(site, pull))
 
 	// How clients reach it.
-	resolver := newResolver(s, log, metrics, sys, limits, site, pdfs, mails)
-	server, err := newServer(s, log, metrics, traces, sys, limits, inFlight, site, resolver)
+	resolver := sys.newResolver(limits, site, pdfs, mails)
+	server, err := sys.newServer(traces, limits, inFlight, site, resolver)
 	if err != nil {
 		return nil, err
 	}
 
 	return &App{
-		Server:    server,
-		Metrics:   metrics,
-		Data:      sys.data,
-		Pull:      pull,
-		settings:  s,
-		log:       log,
-		traces:    traces,
 		systems:   sys,
+		Server:    server,
+		Pull:      pull,
+		traces:    traces,
 		content:   site,
 		handlers:  handlers,
-		retention: newRetention(s, log, sys.data, pdfs),
+		retention: sys.newRetention(pdfs),
 	}, nil
 }
 
@@ -105,7 +96,7 @@ func (a *App) Start(ctx context.Context) error {
 		return fmt.Errorf("starting the deliveries: %w", err)
 	}
 
-	if a.settings.CMSWatch {
+	if a.CMSWatch {
 		a.background.Go(func() { a.content.Watch(ctx) })
 	}
 
@@ -113,14 +104,9 @@ func (a *App) Start(ctx context.Context) error {
 		a.background.Go(func() { a.Pull.Run(ctx) })
 	}
 
-	a.background.Go(func() {
-		if err := a.retryChanged(ctx); err != nil && ctx.Err() == nil {
-			a.log.Warn().Err(err).Msg("cannot make deliveries due whose target has other settings: they wait for their next try")
-		}
-	})
 	a.background.Go(func() { a.upkeep(ctx) })
 	a.content.Renew(schema.Locales())
-	if err := command.NoteSystems(ctx, a.Data.Tables, a.settings); err != nil {
+	if err := command.NoteSystems(ctx, a.Data.Tables, a.Settings); err != nil {
 		a.log.Warn().Err(err).Msg("noting the settings: commands with others are not refused")
 	}
 	return nil
@@ -136,5 +122,5 @@ func (a *App) shutdown(ctx context.Context) error {
 		a.background.Wait()
 	}
 
-	return errors.Join(err, a.content.Close(ctx), a.systems.close(), a.traces.Close(ctx))
+	return errors.Join(err, a.content.Close(ctx), a.close(), a.traces.Close(ctx))
 }

@@ -19,11 +19,6 @@ import (
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
 	cmsfile "siteapi/integrations/cms/file"
-	"siteapi/integrations/mail"
-	"siteapi/integrations/queue"
-	"siteapi/integrations/store"
-	"siteapi/resolvers/leadmail"
-	"siteapi/resolvers/leads"
 	documents "siteapi/schema/operations"
 )
 
@@ -111,38 +106,30 @@ func readEnvFile(c *cobra.Command) error {
 
 // OperatorDrivers returns the functions with which the operator's commands open the systems
 // that they work on. These log warnings only, and their metrics are not served.
-func OperatorDrivers(getenv func(string) string) (d command.Drivers, err error) {
+func OperatorDrivers(getenv func(string) string) (command.Drivers, error) {
 	log := zerolog.New(telemetry.ConsoleWriter(os.Stderr)).
 		Level(zerolog.WarnLevel).With().Timestamp().Logger()
-	metrics := telemetry.NewMetrics(Version())
+	d := drivers{log, telemetry.NewMetrics(Version())}
+	operations, err := documents.All()
 
-	d = command.Drivers{
+	return command.Drivers{
 		Getenv:       getenv,
 		CheckServing: CheckServing,
-		OpenDatabase: func(ctx context.Context, s *config.Settings) (*command.Database, error) {
-			return OpenDatabase(ctx, s, log, metrics)
-		},
-		Sample:   cmsfile.Sample(),
-		OpenCMS:  func(s *config.Settings) (command.CMS, error) { return openCMS(s, log, metrics) },
-		OpenCRM:  func(s *config.Settings) (leads.CRM, error) { return openCRM(s, log, metrics) },
-		OpenMail: func(s *config.Settings) mail.Sender { return openMail(s, metrics) },
-		OpenMailer: func(s *config.Settings, quotes store.Quotes) (*leadmail.Service, error) {
-			return newMailer(s, log, metrics, quotes)
-		},
+		Operations:   operations,
+		Sample:       cmsfile.Sample(),
+		OpenExecutor: d.openExecutor,
+		OpenDatabase: d.openDatabase,
+		OpenCMS:      d.openCMS,
+		OpenCRM:      d.openCRM,
+		OpenMail:     d.openMail,
+		OpenMailer:   d.newMailer,
 		OpenCache: func(ctx context.Context, s *config.Settings) (cache.Cache, error) {
-			c, _, err := openCache(ctx, s, log)
+			c, _, err := d.openCache(ctx, s)
 			return c, err
 		},
-		OpenEdge: func(s *config.Settings) ([]queue.Receiver, error) { return openReceivers(s, nil) },
+		OpenEdge: d.openReceivers,
 		LockSQLite: func(s *config.Settings) (io.Closer, error) {
 			return lockDatabase(context.Background(), s, true)
 		},
-	}
-	d.OpenExecutor = func(
-		ctx context.Context, d command.Drivers, s *config.Settings, service command.Service, op *documents.Operation,
-	) (documents.Executor, func() error, error) {
-		return openExecutor(ctx, d, s, service, op, log)
-	}
-	d.Operations, err = documents.All()
-	return d, err
+	}, err
 }

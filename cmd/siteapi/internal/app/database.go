@@ -17,7 +17,6 @@ import (
 
 	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store/postgres"
 	"siteapi/integrations/store/sqlite"
@@ -25,12 +24,10 @@ import (
 	"siteapi/schema"
 )
 
-// OpenDatabase opens the database that DATABASE_URL names, with the queue of deliveries on
+// openDatabase opens the database that DATABASE_URL names, with the queue of deliveries on
 // top of it, and brings their tables up to date.
-func OpenDatabase(
-	ctx context.Context, s *config.Settings, log zerolog.Logger, m *telemetry.Metrics,
-) (*command.Database, error) {
-	receivers, err := openReceivers(s, m.Call)
+func (d drivers) openDatabase(ctx context.Context, s *config.Settings) (*command.Database, error) {
+	receivers, err := d.openReceivers(s)
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +37,8 @@ func OpenDatabase(
 		Receivers:   receivers,
 		ContentKeys: content.Keys(schema.Locales()),
 		RetryMax:    s.DeliveryRetryMax,
-		Observe:     m.Delivery,
-		Log:         log,
+		Observe:     d.Metrics.Delivery,
+		Log:         d.log,
 	}
 
 	open := openSQLite

@@ -3,10 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,7 +18,6 @@ import (
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/memory"
 	"siteapi/integrations/cache/valkey"
-	"siteapi/integrations/cms"
 	cmsfile "siteapi/integrations/cms/file"
 	"siteapi/integrations/cms/sanity"
 	"siteapi/integrations/crm"
@@ -33,75 +28,59 @@ import (
 	"siteapi/integrations/queue"
 	limitmemory "siteapi/integrations/ratelimit/memory"
 	limitvalkey "siteapi/integrations/ratelimit/valkey"
-	"siteapi/integrations/store"
 	"siteapi/integrations/turnstile"
 	"siteapi/integrations/upstream"
 	"siteapi/integrations/valkeyconn"
 	"siteapi/resolvers/leadmail"
-	"siteapi/resolvers/leads"
 )
 
-// cmsDriver is what every CMS driver offers.
-type cmsDriver interface {
-	cms.Content
-	cms.Leads
-	cms.Watcher
-	leads.CMS
-}
-
-// crmDriver is what every CRM driver offers.
-type crmDriver interface {
-	crm.Contacts
-	leads.CRM
+// drivers opens what settings name.
+type drivers struct {
+	log     zerolog.Logger
+	Metrics *telemetry.Metrics
 }
 
 // systems are what the service works with, as its settings name them.
 type systems struct {
-	cms    cmsDriver
-	crm    crmDriver
+	drivers
+	*config.Settings
+	Data *command.Database
+
+	cms    command.CMS
+	crm    command.CRM
 	cache  cache.Cache
 	valkey *valkeyconn.Conn // nil: this process caches and counts alone
-	data   *command.Database
 	closers
 }
 
-// openSystems opens all of them.
-func openSystems(
-	ctx context.Context, s *config.Settings, log zerolog.Logger, m *telemetry.Metrics,
-) (_ *systems, err error) {
-	sys := &systems{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, sys.close())
-		}
-	}()
-
-	if err := os.MkdirAll(s.DataDir, 0o750); err != nil {
-		return nil, fmt.Errorf("DATA_DIR: making the folder: %w", err)
+// open opens all of them. What was opened before an error is to be closed.
+func (sys *systems) open(ctx context.Context) (err error) {
+	if err := os.MkdirAll(sys.DataDir, 0o750); err != nil {
+		return fmt.Errorf("DATA_DIR: making the folder: %w", err)
 	}
-	if sys.cms, err = openCMS(s, log, m); err != nil {
-		return nil, err
+	if sys.cms, err = sys.openCMS(sys.Settings); err != nil {
+		return err
 	}
-	if sys.crm, err = openCRM(s, log, m); err != nil {
-		return nil, fmt.Errorf("opening the CRM: %w", err)
+	if sys.crm, err = sys.openCRM(sys.Settings); err != nil {
+		return fmt.Errorf("opening the CRM: %w", err)
 	}
 
-	entries, conn, err := openCache(ctx, s, log)
+	entries, conn, err := sys.openCache(ctx, sys.Settings)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	sys.cache, sys.valkey = m.Cache(entries), conn
+	sys.cache, sys.valkey = sys.Metrics.Cache(entries), conn
 	sys.add(entries.Close)
 
-	if sys.data, err = OpenDatabase(ctx, s, log, m); err != nil {
-		return nil, err
+	if sys.Data, err = sys.openDatabase(ctx, sys.Settings); err != nil {
+		return err
 	}
-	sys.add(sys.data.Close)
-	return sys, nil
+	sys.add(sys.Data.Close)
+	return nil
 }
 
 // openCMS opens the driver that CMS_DRIVER names.
-func openCMS(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (cmsDriver, error) {
+func (d drivers) openCMS(s *config.Settings) (command.CMS, error) {
 	if s.CMSDriver == "sanity" {
 		return sanity.New(sanity.Options{
 			ProjectID:  s.SanityProjectID,
@@ -110,8 +89,8 @@ func openCMS(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (cmsD
 			Token:      s.SanityToken,
 			APIURL:     s.SanityAPIURL,
 			Timeout:    5 * time.Second,
-			Log:        log,
-			Observe:    m.Call,
+			Log:        d.log,
+			Observe:    d.Metrics.Call,
 		}), nil
 	}
 
@@ -119,7 +98,7 @@ func openCMS(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (cmsD
 		Path:   s.ContentPath(),
 		Sample: s.CMSFile == "",
 		Dir:    s.DataDir,
-		Log:    log,
+		Log:    d.log,
 	})
 }
 
@@ -143,16 +122,16 @@ func contentSource(s *config.Settings) string {
 func contentDir(s *config.Settings) string { return filepath.Join(s.DataDir, "content") }
 
 // openCRM opens the driver that CRM_DRIVER names.
-func openCRM(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (crmDriver, error) {
+func (d drivers) openCRM(s *config.Settings) (command.CRM, error) {
 	if s.CRMDriver == "hubspot" {
 		return hubspot.New(hubspot.Options{
 			Token:   s.HubSpotToken,
 			BaseURL: s.HubSpotAPIURL,
 			Version: s.HubSpotVersion,
-			Observe: m.Call,
+			Observe: d.Metrics.Call,
 			OnOmitted: func(text string) {
-				m.Gaps.Inc()
-				log.Warn().Str("reason", text).Msg("a contact was stored without a property")
+				d.Metrics.Gaps.Inc()
+				d.log.Warn().Str("reason", text).Msg("a contact was stored without a property")
 			},
 		}), nil
 	}
@@ -161,29 +140,31 @@ func openCRM(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (crmD
 }
 
 // openChallenge returns the client of the bot check, or nil if the site has none.
-func openChallenge(s *config.Settings, m *telemetry.Metrics) *turnstile.Verifier {
-	if s.TurnstileKey == "" {
+func (sys *systems) openChallenge() *turnstile.Verifier {
+	if sys.TurnstileKey == "" {
 		return nil
 	}
-	return turnstile.New(turnstile.Options{Secret: s.TurnstileKey, URL: s.TurnstileURL, Observe: m.Call})
+	return turnstile.New(turnstile.Options{
+		Secret:  sys.TurnstileKey,
+		URL:     sys.TurnstileURL,
+		Observe: sys.Metrics.Call,
+	})
 }
 
 // openCache opens the backend that CACHE_URL names. The connection is shared with the
 // rate limits and is closed with the cache; with memory:// it is nil.
-func openCache(
-	ctx context.Context, s *config.Settings, log zerolog.Logger,
-) (cache.Cache, *valkeyconn.Conn, error) {
+func (d drivers) openCache(ctx context.Context, s *config.Settings) (cache.Cache, *valkeyconn.Conn, error) {
 	if s.CacheURL.Scheme == "memory" {
 		return memory.New(), nil, nil
 	}
 
 	conn, err := valkeyconn.Open(ctx, s.CacheURL.String(), func(up bool, err error) {
 		if up {
-			log.Info().Msg("connected to the cache server")
+			d.log.Info().Msg("connected to the cache server")
 			return
 		}
 
-		log.Error().Err(err).Msg("cannot reach the cache server: " +
+		d.log.Error().Err(err).Msg("cannot reach the cache server: " +
 			"content comes from the CMS, and requests are counted per instance")
 	})
 	if err != nil {
@@ -195,15 +176,15 @@ func openCache(
 // newRateLimits returns the rate limits, or nil if clients are not limited. Requests are
 // counted on the connection of the cache if there is one, so that several instances count
 // together.
-func newRateLimits(s *config.Settings, conn *valkeyconn.Conn) *httpserver.RateLimits {
-	if !s.RateLimits {
+func (sys *systems) newRateLimits() *httpserver.RateLimits {
+	if !sys.RateLimits {
 		return nil
 	}
 
 	local := limitmemory.New()
 	limits := &httpserver.RateLimits{Shared: local, Local: local}
-	if conn != nil {
-		limits.Shared = limitvalkey.New(conn, s.CachePrefix)
+	if sys.valkey != nil {
+		limits.Shared = limitvalkey.New(sys.valkey, sys.CachePrefix)
 	}
 	return limits
 }
@@ -211,8 +192,8 @@ func newRateLimits(s *config.Settings, conn *valkeyconn.Conn) *httpserver.RateLi
 // openLeadWebhook returns the function that announces new leads. Without LEAD_WEBHOOK_URL
 // the function returns an error, so deliveries that were queued while the URL was set
 // fail.
-func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, error) {
-	if s.LeadWebhookURL == "" {
+func (sys *systems) openLeadWebhook() (queue.Send, error) {
+	if sys.LeadWebhookURL == "" {
 		return func(context.Context, *queue.Try) error {
 			return &upstream.Error{
 				System: "webhook",
@@ -224,10 +205,10 @@ func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, erro
 	}
 
 	webhook, err := leadwebhook.New(leadwebhook.Options{
-		URL:     s.LeadWebhookURL,
-		Secrets: s.LeadWebhookSecrets,
-		Slack:   s.LeadWebhookFormat == "slack",
-		Observe: m.Call,
+		URL:     sys.LeadWebhookURL,
+		Secrets: sys.LeadWebhookSecrets,
+		Slack:   sys.LeadWebhookFormat == "slack",
+		Observe: sys.Metrics.Call,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("LEAD_WEBHOOK_URL: %w", err)
@@ -237,26 +218,24 @@ func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, erro
 		return webhook.Announce(ctx, leadwebhook.Announcement{
 			Lead:      *t.Lead,
 			Reference: lead.Reference(t.ID),
-			PDFURL:    s.SiteURL + t.PDFPath(),
+			PDFURL:    sys.SiteURL + t.PDFPath(),
 		})
 	}, nil
 }
 
 // newHandlers returns how leads get to each target, and operators to their mails.
-func newHandlers(
-	s *config.Settings, m *telemetry.Metrics, traces *telemetry.Traces, sys *systems, mails *leadmail.Service,
-) (h queue.Handlers, err error) {
+func (sys *systems) newHandlers(traces *telemetry.Traces, mails *leadmail.Service) (h queue.Handlers, err error) {
 	h.Send = map[lead.Target]queue.Send{
 		lead.CMS: func(ctx context.Context, t *queue.Try) error {
 			return sys.cms.Put(ctx, t.Lead)
 		},
 		lead.CRM: func(ctx context.Context, t *queue.Try) error {
-			return sys.crm.Upsert(ctx, crm.Contact{Lead: t.Lead, PDFURL: s.SiteURL + t.PDFPath()})
+			return sys.crm.Upsert(ctx, crm.Contact{Lead: t.Lead, PDFURL: sys.SiteURL + t.PDFPath()})
 		},
 		lead.VisitorMail: mails.SendVisitorMail,
 		lead.SalesMail:   mails.SendSalesMail,
 	}
-	if h.Send[lead.Webhook], err = openLeadWebhook(s, m); err != nil {
+	if h.Send[lead.Webhook], err = sys.openLeadWebhook(); err != nil {
 		return h, err
 	}
 	for target, send := range h.Send {
@@ -296,56 +275,4 @@ func unless(ok bool, reason string) string {
 		return ""
 	}
 	return reason
-}
-
-// targetSettings returns the settings by which each target is reached.
-func targetSettings(s *config.Settings) map[lead.Target]string {
-	mails := fmt.Sprint(s.SMTPURL, s.MailFrom)
-	return map[lead.Target]string{
-		lead.CMS:         contentSource(s) + " " + s.SanityToken,
-		lead.CRM:         fmt.Sprint(s.CRMDriver, s.HubSpotAPIURL, s.HubSpotVersion, s.HubSpotToken),
-		lead.Webhook:     fmt.Sprint(s.LeadWebhookURL, s.LeadWebhookFormat, s.LeadWebhookSecrets),
-		lead.VisitorMail: mails,
-		lead.SalesMail:   fmt.Sprint(mails, s.SalesMailTo),
-	}
-}
-
-// retryChanged makes the deliveries due that wait for a target whose settings are not those of
-// the last start.
-func (a *App) retryChanged(ctx context.Context) error {
-	key, err := a.Data.Tables.HashKey(ctx)
-	if err != nil {
-		return err
-	}
-
-	for target, settings := range targetSettings(a.settings) {
-		mac := hmac.New(sha256.New, key) // since the settings have secrets
-		mac.Write([]byte(settings))
-		name, hash := "settings of "+string(target), hex.EncodeToString(mac.Sum(nil))
-
-		former, err := a.Data.Tables.Note(ctx, name)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-		if former == hash {
-			continue
-		}
-
-		waiting, err := a.Data.Tables.ListDeliveries(ctx, store.DeliveryFilter{
-			Target: target,
-			States: []lead.DeliveryState{lead.Pending, lead.Retrying},
-		})
-		if err != nil {
-			return err
-		}
-		for _, d := range waiting {
-			if err := a.Data.Tables.RetryDelivery(ctx, d.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
-				return err
-			}
-		}
-		if err := a.Data.Tables.SetNote(ctx, name, hash); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,25 +1,21 @@
 package app
 
 import (
-	"context"
 	"fmt"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/edge"
 	"siteapi/integrations/queue"
-	"siteapi/integrations/upstream"
 )
 
 // openReceivers returns what is notified of changed content: the CDN at each of its addresses,
 // and the renderers of the site. It does no I/O.
-func openReceivers(
-	s *config.Settings, observe func(context.Context, upstream.Call),
-) ([]queue.Receiver, error) {
+func (d drivers) openReceivers(s *config.Settings) ([]queue.Receiver, error) {
 	var list []queue.Receiver
 
 	cdn, _ := edge.Find(s.PurgeKind)
 	for i, address := range s.PurgeURLs {
-		p, err := edge.NewPurger(cdn, s.PurgeToken, edge.Options{URL: address, Observe: observe})
+		p, err := edge.NewPurger(cdn, s.PurgeToken, edge.Options{URL: address, Observe: d.Metrics.Call})
 		if err != nil {
 			return nil, fmt.Errorf("CDN_PURGE_URL: %w", err)
 		}
@@ -31,7 +27,7 @@ func openReceivers(
 	}
 
 	for i, address := range s.RevalidateURLs {
-		n, err := edge.NewNotifier(s.RevalidateSecret, edge.Options{URL: address, Observe: observe})
+		n, err := edge.NewNotifier(s.RevalidateSecret, edge.Options{URL: address, Observe: d.Metrics.Call})
 		if err != nil {
 			return nil, fmt.Errorf("REVALIDATE_URLS: %w", err)
 		}

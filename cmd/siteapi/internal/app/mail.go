@@ -5,12 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rs/zerolog"
-
-	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/inbox"
-	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/mail"
 	mailfile "siteapi/integrations/mail/file"
 	"siteapi/integrations/mail/smtp"
@@ -21,10 +17,10 @@ import (
 )
 
 // openMail returns the driver that takes the mails, or nil if none are sent.
-func openMail(s *config.Settings, m *telemetry.Metrics) mail.Sender {
+func (d drivers) openMail(s *config.Settings) mail.Sender {
 	switch {
 	case s.SMTPURL != nil:
-		return smtp.New(smtp.Options{URL: s.SMTPURL, From: s.MailFrom.Address, Observe: m.Call})
+		return smtp.New(smtp.Options{URL: s.SMTPURL, From: s.MailFrom.Address, Observe: d.Metrics.Call})
 	case s.Mails():
 		return mailfile.Open(s.MailPath())
 	}
@@ -64,32 +60,27 @@ func mailSettings(s *config.Settings, sender mail.Sender) leadmail.Settings {
 }
 
 // newMails returns what writes and sends the mails about leads.
-func newMails(
-	s *config.Settings, log zerolog.Logger, m *telemetry.Metrics,
-	data *command.Database, site *content.Service, pdfs *quotepdf.Resolver,
-) *leadmail.Service {
+func (sys *systems) newMails(site *content.Service, pdfs *quotepdf.Resolver) *leadmail.Service {
 	return leadmail.New(leadmail.Deps{
-		Settings: mailSettings(s, openMail(s, m)),
-		Claims:   data.Tables,
-		Quotes:   data.Quotes,
-		Queue:    data.Queue,
+		Settings: mailSettings(sys.Settings, sys.openMail(sys.Settings)),
+		Claims:   sys.Data.Tables,
+		Quotes:   sys.Data.Quotes,
+		Queue:    sys.Data.Queue,
 		Content:  site,
 		PDFs:     pdfs,
-		Log:      log,
+		Log:      sys.log,
 		Now:      time.Now,
 	})
 }
 
 // newMailer returns a service that writes mails, for the commands. It sends none.
-func newMailer(
-	s *config.Settings, log zerolog.Logger, m *telemetry.Metrics, quotes store.Quotes,
-) (*leadmail.Service, error) {
-	site, err := openContent(s, log, m)
+func (d drivers) newMailer(s *config.Settings, quotes store.Quotes) (*leadmail.Service, error) {
+	site, err := d.openContent(s)
 	if err != nil {
 		return nil, err
 	}
 
-	documents, err := newPDFs(s, log, m, site, site.Cache, quotes)
+	documents, err := d.newPDFs(s, site, site.Cache, quotes)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +90,7 @@ func newMailer(
 		Quotes:   quotes,
 		Content:  site,
 		PDFs:     documents,
-		Log:      log,
+		Log:      d.log,
 		Now:      time.Now,
 	}), nil
 }

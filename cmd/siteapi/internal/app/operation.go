@@ -13,7 +13,6 @@ import (
 
 	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/memory"
 	mailfile "siteapi/integrations/mail/file"
@@ -27,63 +26,63 @@ import (
 
 // openExecutor opens what the command of an operation needs, and nothing else. It returns the
 // executor that runs the operation, with the resolvers that the service uses.
-func openExecutor(
-	ctx context.Context, d command.Drivers, s *config.Settings, service command.Service,
-	op *documents.Operation, log zerolog.Logger,
+func (d drivers) openExecutor(
+	ctx context.Context, c command.Drivers, s *config.Settings, service command.Service, op *documents.Operation,
 ) (_ documents.Executor, closing func() error, err error) {
-	m := telemetry.NewMetrics(Version())
 	resolver := &resolvers.Resolver{
-		Log:     log,
+		Log:     d.log,
 		Version: Version(),
-		Count:   m.Event,
-		Checks:  d.Checks,
+		Count:   d.Metrics.Event,
+		Checks:  c.Checks,
 		Cache:   memory.New(),
 	}
 	size := func() int { return 0 }
 
 	needs := command.NeedsOf(op)
 	if needs.System == command.OnContent {
-		site, err := openContent(s, log, m)
+		site, err := d.openContent(s)
 		if err != nil {
 			return nil, nil, err
 		}
 		resolver.Content, size = site, site.Size
-		resolver.Quotes = quotes.New(quotes.Deps{Content: site, Log: log, Now: time.Now})
+		resolver.Quotes = quotes.New(quotes.Deps{Content: site, Log: d.log, Now: time.Now})
 		closing = func() error { return site.Close(ctx) }
 	} else {
 		// This process opens the database next, and file drivers create their folders only in
 		// a DATA_DIR that has one.
-		idle := d.DatabaseIdle(s)
-		data, err := d.OpenExisting(ctx, s)
+		idle := c.DatabaseIdle(s)
+		data, err := c.OpenExisting(ctx, s)
 		if err != nil {
 			return nil, nil, err
 		}
 
-		rules := newCommandRules(s, data)
+		rules := newRules(s, data)
 		if needs.System == command.OnLeads {
-			if err := openUpstreams(ctx, d, s, data, rules); err != nil {
+			if err := openUpstreams(ctx, c, s, data, rules); err != nil {
 				return nil, nil, errors.Join(err, data.Close())
 			}
 			rules.ClearPDFs = func(ctx context.Context, pattern cache.Pattern) (int, error) {
-				return clearPDFs(ctx, d, s, service, pattern, idle)
+				return clearPDFs(ctx, c, s, service, pattern, idle)
 			}
 		}
+
 		// Nothing is sent, and nothing is logged.
-		resolver.Operators = newOperators(zerolog.Nop(), data, rules, newMails(s, log, m, data, nil, nil))
+		sys := &systems{drivers: d, Settings: s, Data: data}
+		resolver.Operators = newOperators(zerolog.Nop(), data, rules, sys.newMails(nil, nil))
 		closing = data.Close
 	}
 
 	return executor.New(executor.Options{
 		Resolvers:   resolver,
-		Log:         log,
+		Log:         d.log,
 		Now:         time.Now,
 		ContentSize: size,
-		Operations:  d.Operations,
+		Operations:  c.Operations,
 	}), closing, nil
 }
 
-// newCommandRules returns the rules of leads on a database.
-func newCommandRules(s *config.Settings, data *command.Database) *leads.Service {
+// newRules returns the rules of leads on a database.
+func newRules(s *config.Settings, data *command.Database) *leads.Service {
 	return &leads.Service{
 		Archive:    data.Archive,
 		Tables:     data.Tables,
@@ -145,15 +144,15 @@ func clearPDFs(
 }
 
 // openContent opens the CMS for the fields of visitors. Its content is cached nowhere.
-func openContent(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (*content.Service, error) {
-	source, err := openCMS(s, log, m)
+func (d drivers) openContent(s *config.Settings) (*content.Service, error) {
+	source, err := d.openCMS(s)
 	if err != nil {
 		return nil, err
 	}
 	return content.New(content.Options{
 		CMS:         source,
 		Cache:       memory.New(),
-		Log:         log,
+		Log:         d.log,
 		Now:         time.Now,
 		Source:      contentSource(s),
 		Types:       s.ContentTypes,

@@ -33,31 +33,28 @@ import (
 )
 
 // newContent returns the content service.
-func newContent(
-	s *config.Settings, log zerolog.Logger, m *telemetry.Metrics, sys *systems,
-) *content.Service {
+func (sys *systems) newContent() *content.Service {
 	return content.New(content.Options{
 		CMS:      sys.cms,
 		Watcher:  sys.cms,
 		Cache:    sys.cache,
-		Prices:   sys.data.Tables,
-		Changing: sys.data.Queue.ContentChanging,
+		Prices:   sys.Data.Tables,
+		Changing: sys.Data.Queue.ContentChanging,
 
-		Log:   log,
+		Log:   sys.log,
 		Now:   time.Now,
-		Count: m.Event,
+		Count: sys.Metrics.Event,
 
-		Source:      contentSource(s),
-		Types:       s.ContentTypes,
-		Life:        cache.Lifetime{Fresh: s.ContentTTL, Stale: 24 * time.Hour},
-		FallbackDir: contentDir(s),
+		Source:      contentSource(sys.Settings),
+		Types:       sys.ContentTypes,
+		Life:        cache.Lifetime{Fresh: sys.ContentTTL, Stale: 24 * time.Hour},
+		FallbackDir: contentDir(sys.Settings),
 	})
 }
 
 // newPDFs returns what draws the PDFs of leads.
-func newPDFs(
-	s *config.Settings, log zerolog.Logger, m *telemetry.Metrics,
-	site *content.Service, entries cache.Cache, stored store.Quotes,
+func (d drivers) newPDFs(
+	s *config.Settings, site *content.Service, entries cache.Cache, stored store.Quotes,
 ) (*quotepdf.Resolver, error) {
 	logo, err := pdf.NewLogoLoader(pdf.LogoOptions{AllowedHosts: s.LogoHosts})
 	if err != nil {
@@ -68,44 +65,42 @@ func newPDFs(
 		Content:         site,
 		Cache:           entries,
 		Quotes:          stored,
-		PDF:             pdf.New(log),
+		PDF:             pdf.New(d.log),
 		Logo:            logo,
 		TimeZone:        s.TimeZone,
-		Log:             log,
-		ObserveDatabase: m.Database,
+		Log:             d.log,
+		ObserveDatabase: d.Metrics.Database,
 	}), nil
 }
 
 // newPull returns what asks the CRM what became of leads, or nil if it does not know that.
-func newPull(log zerolog.Logger, m *telemetry.Metrics, sys *systems) *leads.Pull {
+func (sys *systems) newPull() *leads.Pull {
 	source, ok := sys.crm.(crm.Outcomes)
 	if !ok {
 		return nil
 	}
 	return &leads.Pull{
 		CRM:      source,
-		Notes:    sys.data.Tables,
-		Archive:  sys.data.Archive,
-		Outcomes: sys.data.Tables,
-		Log:      log,
-		Count:    m.Event,
+		Notes:    sys.Data.Tables,
+		Archive:  sys.Data.Archive,
+		Outcomes: sys.Data.Tables,
+		Log:      sys.log,
+		Count:    sys.Metrics.Event,
 	}
 }
 
 // newGauges returns the metrics of what is in the database and the queue.
-func newGauges(
-	s *config.Settings, sys *systems, site *content.Service, pull *leads.Pull,
-) telemetry.Gauges {
+func (sys *systems) newGauges(site *content.Service, pull *leads.Pull) telemetry.Gauges {
 	g := telemetry.Gauges{
-		Queue:   sys.data.Queue,
-		Archive: sys.data.Archive,
-		Load:    sys.data.Load,
-		Files:   sys.data.Files,
-		Sizes:   sys.data.Sizes,
+		Queue:   sys.Data.Queue,
+		Archive: sys.Data.Archive,
+		Load:    sys.Data.Load,
+		Files:   sys.Data.Files,
+		Sizes:   sys.Data.Sizes,
 
 		RulesUnusable: site.RulesUnusable,
 	}
-	if s.CMSWatch {
+	if sys.CMSWatch {
 		g.Watcher = sys.cms
 	}
 	if pull != nil {
@@ -115,75 +110,63 @@ func newGauges(
 }
 
 // newRetention returns the job that deletes what is too old.
-func newRetention(
-	s *config.Settings, log zerolog.Logger, data *command.Database, pdfs *quotepdf.Resolver,
-) *retention.Job {
+func (sys *systems) newRetention(pdfs *quotepdf.Resolver) *retention.Job {
 	return &retention.Job{
-		Sessions:   s.TrackRetention,
-		Leads:      s.LeadRetention,
-		Audit:      s.AuditRetention,
-		Archive:    data.Archive,
-		Tables:     data.Tables,
-		Log:        log,
+		Sessions:   sys.TrackRetention,
+		Leads:      sys.LeadRetention,
+		Audit:      sys.AuditRetention,
+		Archive:    sys.Data.Archive,
+		Tables:     sys.Data.Tables,
+		Log:        sys.log,
 		ForgetPDFs: pdfs.Forget,
 	}
 }
 
 // newResolver returns the resolvers of all fields.
-func newResolver(
-	s *config.Settings, log zerolog.Logger, m *telemetry.Metrics, sys *systems, limits *httpserver.RateLimits,
-	site *content.Service, pdfs *quotepdf.Resolver, mails *leadmail.Service,
+func (sys *systems) newResolver(
+	limits *httpserver.RateLimits, site *content.Service, pdfs *quotepdf.Resolver, mails *leadmail.Service,
 ) *resolvers.Resolver {
-	rules := &leads.Service{
-		Archive:    sys.data.Archive,
-		Tables:     sys.data.Tables,
-		Queue:      sys.data.Queue,
-		CMS:        sys.cms,
-		CRM:        sys.crm,
-		Mails:      mailfile.Open(s.MailPath()),
-		Truncate:   sys.data.Truncate,
-		ClearPDFs:  sys.cache.Clear,
-		OutOfReach: command.OutOfReach(s),
-		Options: func(ctx context.Context) map[string]string {
-			if snap, err := site.ReadSoon(ctx, schema.LocaleOrDefault("")); err == nil {
-				return snap.Labels
-			}
-			return nil
-		},
+	rules := newRules(sys.Settings, sys.Data)
+	rules.CMS, rules.CRM, rules.Mails = sys.cms, sys.crm, mailfile.Open(sys.MailPath())
+	rules.ClearPDFs = sys.cache.Clear
+	rules.Options = func(ctx context.Context) map[string]string {
+		if snap, err := site.ReadSoon(ctx, schema.LocaleOrDefault("")); err == nil {
+			return snap.Labels
+		}
+		return nil
 	}
 
 	return &resolvers.Resolver{
-		Quotes:      newQuotes(s, log, m, sys.data, site, limits, mails),
+		Quotes:      sys.newQuotes(site, limits, mails),
 		PDFs:        pdfs,
-		Operators:   newOperators(log, sys.data, rules, mails),
+		Operators:   newOperators(sys.log, sys.Data, rules, mails),
 		Content:     site,
 		Cache:       sys.cache,
-		Checks:      slices.Concat(command.Checks(s), newChecks(s, sys, rules, mails)),
+		Checks:      slices.Concat(command.Checks(sys.Settings), sys.newChecks(rules, mails)),
 		Version:     Version(),
-		Log:         log,
-		Development: s.Environment == config.Development,
-		Count:       m.Event,
+		Log:         sys.log,
+		Development: sys.Environment == config.Development,
+		Count:       sys.Metrics.Event,
 	}
 }
 
 // newQuotes returns the resolver of what visitors do.
-func newQuotes(
-	s *config.Settings, log zerolog.Logger, m *telemetry.Metrics, data *command.Database,
+func (sys *systems) newQuotes(
 	site *content.Service, limits *httpserver.RateLimits, mails *leadmail.Service,
 ) *quotes.Resolver {
 	d := quotes.Deps{
 		Content:         site,
-		Quotes:          data.Quotes,
-		Prices:          data.Tables,
-		Log:             log,
+		Quotes:          sys.Data.Quotes,
+		Prices:          sys.Data.Tables,
+		Log:             sys.log,
 		Now:             time.Now,
 		NewID:           func() string { return strings.ToLower(rand.Text()) },
 		Network:         mails.NetworkHash,
-		MinTime:         s.SpamMinTime,
-		TrackContact:    s.TrackContact,
-		Challenge:       openChallenge(s, m),
-		Count:           m.Event,
-		ObserveDatabase: m.Database,
+		MinTime:         sys.SpamMinTime,
+		TrackContact:    sys.TrackContact,
+		Challenge:       sys.openChallenge(),
+		Count:           sys.Metrics.Event,
+		ObserveDatabase: sys.Metrics.Database,
 	}
 
 	if limits != nil {
@@ -205,21 +188,19 @@ func newOperators(
 }
 
 // newChecks returns the checks of what the service depends on, with what it has open.
-func newChecks(
-	s *config.Settings, sys *systems, rules *leads.Service, mails *leadmail.Service,
-) []health.Check {
+func (sys *systems) newChecks(rules *leads.Service, mails *leadmail.Service) []health.Check {
 	d := health.Dependencies{
 		Database: func(context.Context) (store.Quotes, *leads.Service, error) {
-			return sys.data.Quotes, rules, nil
+			return sys.Data.Quotes, rules, nil
 		},
 		Cache:        func(context.Context) (cache.Cache, error) { return sys.cache, nil },
 		CMS:          func() (cms.Content, cms.Eraser, error) { return sys.cms, rules.CMS, nil },
 		CRM:          func() (crm.Lookup, error) { return rules.CRM, nil },
-		ContentTypes: s.ContentTypes,
-		Preview:      len(s.PreviewTokens) > 0,
+		ContentTypes: sys.ContentTypes,
+		Preview:      len(sys.PreviewTokens) > 0,
 	}
-	if s.SMTPURL != nil { // else mails are files, if there are any
-		d.Mail, d.Networks = mails.Sender, sys.data.Tables.MailNetworks
+	if sys.SMTPURL != nil { // else mails are files, if there are any
+		d.Mail, d.Networks = mails.Sender, sys.Data.Tables.MailNetworks
 	}
 	return d.Checks()
 }

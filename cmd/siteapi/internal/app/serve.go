@@ -13,7 +13,6 @@ import (
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
-	"siteapi/cmd/siteapi/internal/pages"
 	"siteapi/cmd/siteapi/internal/telemetry"
 )
 
@@ -55,11 +54,7 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 		Str("cache", s.CacheURL.Scheme)
 
 	if _, port, err := net.SplitHostPort(listener.Addr().String()); err == nil && s.FrontPage {
-		base := "http://localhost:" + port
-		ready.Str("open", base+"/").Str("calculator", base+"/calculator").Str("docs", base+"/docs")
-		if s.Playground {
-			ready.Str("playground", base+pages.PlaygroundPath)
-		}
+		ready.Str("open", "http://localhost:"+port+"/") // which links to all other pages
 	}
 	if inbox := inboxURL(s); inbox != "" {
 		ready.Str("inbox", inbox)
@@ -104,43 +99,28 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// listenAdmin opens the admin listener. In development, the service starts without it if
-// the port is taken.
+// listenAdmin opens the admin listener.
 func (a *App) listenAdmin(ctx context.Context) error {
-	if a.settings.AdminAddr == "" {
+	if a.AdminAddr == "" {
 		return nil
 	}
 
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.settings.AdminAddr)
-	switch {
-	case err == nil:
-		a.Server.ServeAdmin(listener, a.Metrics.Registry)
-	case a.settings.Environment == config.Development:
-		a.log.Warn().Err(err).Msg("cannot open the admin listener, continuing without it: " +
-			"set ADMIN_ADDR to a free address, or to off")
-	default:
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.AdminAddr)
+	if err != nil {
 		return fmt.Errorf("ADMIN_ADDR (off: none): %w", err)
 	}
+	a.Server.ServeAdmin(listener, a.Metrics.Registry)
 	return nil
 }
 
-// Times from one upkeep to the next. After a failure it is the shorter one, twice as long
-// after each further one.
-const (
-	upkeepEvery = time.Hour
-	upkeepRetry = 5 * time.Second
-)
-
-// upkeep deletes data that is older than its retention, once an hour. Every instance does so;
-// data that one of them has deleted is no longer found by the others.
+// upkeep deletes data that is older than its retention, once an hour, and a minute after a
+// failure. Every instance does so; data that one of them has deleted is no longer found by
+// the others.
 func (a *App) upkeep(ctx context.Context) {
-	retry := upkeepRetry
 	for {
-		wait := upkeepEvery
-		if a.retention.Run(ctx) {
-			retry = upkeepRetry
-		} else {
-			wait, retry = retry, min(2*retry, upkeepEvery)
+		wait := time.Hour
+		if !a.retention.Run(ctx) {
+			wait = time.Minute
 		}
 
 		select {

@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/inbox"
@@ -24,24 +22,28 @@ import (
 
 // newServer builds the executor of operations, the endpoints on top of it, and the server that
 // they stand behind.
-func newServer(
-	s *config.Settings, log zerolog.Logger, metrics *telemetry.Metrics, traces *telemetry.Traces,
-	sys *systems, limits *httpserver.RateLimits, inFlight *httpserver.InFlight,
+func (sys *systems) newServer(
+	traces *telemetry.Traces, limits *httpserver.RateLimits, inFlight *httpserver.InFlight,
 	site *content.Service, resolver *resolvers.Resolver,
 ) (*httpserver.Server, error) {
 	own, err := operations.All()
 	if err != nil {
 		return nil, err
 	}
-	clients, operators, err := newDocuments(s)
+	clients, operators, err := newDocuments(sys.Settings)
 	if err != nil {
 		return nil, fmt.Errorf("GRAPHQL_DOCUMENTS: %w", err)
 	}
 
 	runs := executor.New(executor.Options{
-		Resolvers:     resolver,
-		Secrets:       secrets(s),
-		Log:           log,
+		Resolvers: resolver,
+		Secrets: executor.Secrets{
+			Cache:   sys.CacheTokens,
+			Webhook: sys.WebhookSecrets,
+			Admin:   sys.AdminTokens,
+			Signing: sys.SigningSecrets,
+		},
+		Log:           sys.log,
 		Now:           time.Now,
 		Count:         resolver.Count,
 		ContentSize:   site.Size,
@@ -59,37 +61,27 @@ func newServer(
 	if err != nil {
 		return nil, err
 	}
-	pages, err := newPages(s)
+	pages, err := newPages(sys.Settings)
 	if err != nil {
 		return nil, err
 	}
-	public, inboxGraphQL := newGraphQL(s, site, inFlight, runs, clients, operators)
+	public, inboxGraphQL := newGraphQL(sys.CDNMaxAge, site, inFlight, runs, clients, operators)
 
 	return httpserver.New(httpserver.Options{
 		GraphQL:      public,
 		InboxGraphQL: inboxGraphQL,
 		REST:         api,
-		MCP:          newMCP(s, own, runs),
+		MCP:          sys.newMCP(own, runs),
 		Pages:        pages,
-		Dependencies: newDependencies(sys),
+		Dependencies: sys.newDependencies(),
 		InFlight:     inFlight,
 		RateLimits:   limits,
-		SignIn:       newSignIn(s, log, metrics, inFlight, sys),
-		Settings:     s,
+		SignIn:       sys.newSignIn(inFlight),
+		Settings:     sys.Settings,
 		Trace:        traces.Handler,
-		Metrics:      metrics.Registry,
-		Log:          log,
+		Metrics:      sys.Metrics.Registry,
+		Log:          sys.log,
 	}), nil
-}
-
-// secrets returns the tokens that guarded fields accept.
-func secrets(s *config.Settings) executor.Secrets {
-	return executor.Secrets{
-		Cache:   s.CacheTokens,
-		Webhook: s.WebhookSecrets,
-		Admin:   s.AdminTokens,
-		Signing: s.SigningSecrets,
-	}
 }
 
 // newDocuments returns the documents that clients may send, and those that operators may
@@ -116,7 +108,7 @@ func newDocuments(s *config.Settings) (clients, operators *graphqlhttp.Documents
 
 // newGraphQL returns the public GraphQL endpoint, and that of the inbox's page.
 func newGraphQL(
-	s *config.Settings, site *content.Service, inFlight *httpserver.InFlight,
+	cdnMaxAge time.Duration, site *content.Service, inFlight *httpserver.InFlight,
 	runs *executor.Executor, clients, operators *graphqlhttp.Documents,
 ) (public, ofInbox *graphqlhttp.Handler) {
 	o := graphqlhttp.Options{
@@ -129,13 +121,13 @@ func newGraphQL(
 	ofInbox = graphqlhttp.New(o)
 
 	o.Documents = clients
-	o.ContentKey, o.CDNMaxAge = content.Key, s.CDNMaxAge
+	o.ContentKey, o.CDNMaxAge = content.Key, cdnMaxAge
 	return graphqlhttp.New(o), ofInbox
 }
 
 // newMCP returns the endpoint for assistants, or nil if there is none.
-func newMCP(s *config.Settings, own []*operations.Operation, runs *executor.Executor) http.Handler {
-	if !s.MCP {
+func (sys *systems) newMCP(own []*operations.Operation, runs *executor.Executor) http.Handler {
+	if !sys.MCP {
 		return nil
 	}
 	return mcp.NewHandler(mcp.Options{
@@ -143,18 +135,18 @@ func newMCP(s *config.Settings, own []*operations.Operation, runs *executor.Exec
 		Executor:   runs,
 		Operator:   runs.Operator,
 		Version:    Version(),
-		SiteURL:    s.SiteURL,
-		Challenge:  s.TurnstileKey != "",
+		SiteURL:    sys.SiteURL,
+		Challenge:  sys.TurnstileKey != "",
 	})
 }
 
 // newDependencies returns what the service depends on, for its readiness.
-func newDependencies(sys *systems) []*httpserver.Dependency {
+func (sys *systems) newDependencies() []*httpserver.Dependency {
 	return []*httpserver.Dependency{
 		{
 			Name:     "database",
 			Required: true,
-			Ping:     sys.data.Quotes.Ping,
+			Ping:     sys.Data.Quotes.Ping,
 			Interval: time.Second,
 		},
 		{Name: "cache", Ping: sys.cache.Ping, Interval: time.Second},
@@ -166,29 +158,26 @@ func newDependencies(sys *systems) []*httpserver.Dependency {
 }
 
 // newSignIn returns how operators sign in with their accounts, or nil without OIDC_ISSUER.
-func newSignIn(
-	s *config.Settings, log zerolog.Logger, metrics *telemetry.Metrics,
-	inFlight *httpserver.InFlight, sys *systems,
-) *inbox.SignIn {
-	if s.OIDCIssuer == "" {
+func (sys *systems) newSignIn(inFlight *httpserver.InFlight) *inbox.SignIn {
+	if sys.OIDCIssuer == "" {
 		return nil
 	}
 	return &inbox.SignIn{
-		Issuer:       s.OIDCIssuer,
-		ClientID:     s.OIDCClientID,
-		ClientSecret: s.OIDCClientSecret,
-		RedirectURL:  s.OIDCRedirectURL,
-		GroupsClaim:  s.OIDCGroupsClaim,
-		Roles:        s.OIDCRoles,
-		Logins:       sys.data.Tables,
+		Issuer:       sys.OIDCIssuer,
+		ClientID:     sys.OIDCClientID,
+		ClientSecret: sys.OIDCClientSecret,
+		RedirectURL:  sys.OIDCRedirectURL,
+		GroupsClaim:  sys.OIDCGroupsClaim,
+		Roles:        sys.OIDCRoles,
+		Logins:       sys.Data.Tables,
 		Now:          time.Now,
 		Limit:        inFlight.EnterSignIn,
 
 		// A login is counted, and logged where it was refused or a session ended.
 		Report: func(ctx context.Context, outcome string, err error) {
-			metrics.Event("login", outcome)
+			sys.Metrics.Event("login", outcome)
 			if err != nil {
-				log.Warn().Ctx(ctx).Str("outcome", outcome).Err(err).Msg("login")
+				sys.log.Warn().Ctx(ctx).Str("outcome", outcome).Err(err).Msg("login")
 			}
 		},
 	}

@@ -63,13 +63,10 @@ func (b *Browser) Want(what, got, want string) {
 }
 
 // SignsIn signs in with a new browser, and returns where that ended.
-func (b *Browser) SignsIn() (*http.Response, string) { return b.SignsInAt("/admin/login") }
-
-// SignsInAt signs in by the path of a login.
-func (b *Browser) SignsInAt(path string) (*http.Response, string) {
+func (b *Browser) SignsIn() (*http.Response, string) {
 	b.T.Helper()
 	jar, _ := cookiejar.New(nil)
-	resp, err := (&http.Client{Jar: jar}).Get(b.Base + path)
+	resp, err := (&http.Client{Jar: jar}).Get(b.Base + "/admin/login")
 	if err != nil {
 		b.T.Fatal(err)
 	}

@@ -11,12 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"siteapi/cmd/siteapi/internal/app"
 	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/lead"
@@ -35,7 +32,7 @@ type checkup struct {
 // Doctor runs the command with some settings changed.
 func (s *Site) Doctor(env []string, args ...string) (c checkup, code int) {
 	s.T.Helper()
-	out, code := Command(s.T, slices.Concat(s.Env, env), append(args, "doctor", "--json")...)
+	out, code := Command(s.T, slices.Concat(s.Env, env), append([]string{"doctor", "--json"}, args...)...)
 	ReadJSON(s.T, out, &c)
 
 	for _, secret := range []string{"hush", "@example.com"} {
@@ -249,14 +246,17 @@ func (s *Site) Damage(query string) {
 // Keep stores leads and tracked states as they are given, while no service runs.
 func (s *Site) Keep(visits []lead.Visit, leads ...lead.Lead) {
 	s.T.Helper()
-	settings, err := config.Read(func(name string) string {
+	d, err := app.OperatorDrivers(func(name string) string {
 		return map[string]string{"ENVIRONMENT": "development", "DATA_DIR": s.Dir}[name]
 	})
 	if err != nil {
 		s.T.Fatal(err)
 	}
-
-	db, err := app.OpenDatabase(s.T.Context(), settings, zerolog.Nop(), telemetry.NewMetrics(""))
+	settings, err := config.Read(d.Getenv)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	db, err := d.OpenDatabase(s.T.Context(), settings)
 	if err != nil {
 		s.T.Fatal(err)
 	}

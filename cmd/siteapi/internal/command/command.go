@@ -21,6 +21,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
+	"siteapi/integrations/crm"
 	"siteapi/integrations/mail"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
@@ -53,7 +54,7 @@ type Drivers struct {
 	OpenDatabase func(ctx context.Context, s *config.Settings) (*Database, error)
 	Sample       []byte // documents of the sample company, as a JSON array
 	OpenCMS      func(s *config.Settings) (CMS, error)
-	OpenCRM      func(s *config.Settings) (leads.CRM, error)
+	OpenCRM      func(s *config.Settings) (CRM, error)
 	OpenMail     func(s *config.Settings) mail.Sender // nil: no mails are sent
 	OpenMailer   func(s *config.Settings, quotes store.Quotes) (*leadmail.Service, error)
 	OpenCache    func(ctx context.Context, s *config.Settings) (cache.Cache, error)
@@ -80,10 +81,18 @@ type Database struct {
 	Sizes func(ctx context.Context) (map[string]int64, error)
 }
 
-// CMS is the part of a CMS driver that the commands need.
+// CMS is what every CMS driver offers.
 type CMS interface {
 	cms.Content
+	cms.Leads
+	cms.Watcher
 	leads.CMS
+}
+
+// CRM is what every CRM driver offers.
+type CRM interface {
+	crm.Contacts
+	leads.CRM
 }
 
 // Commands returns all commands of this package: those of the operation documents, and those

@@ -63,7 +63,7 @@ type Settings struct {
 	DatabaseURL *url.URL `name:"DATABASE_URL" secret:"yes" parser:"database"` // nil: SQLite in DataDir
 	CacheURL    *url.URL `name:"CACHE_URL" default:"memory://" secret:"yes" parser:"cache"`
 	CachePrefix string   `name:"CACHE_PREFIX" default:"siteapi:"`
-	CacheTokens []string `name:"CACHE_API_TOKEN" development:"dev-cache-token" secret:"token"`
+	CacheTokens []string `name:"CACHE_API_TOKEN" development:"dev-cache-token" secret:"token" parser:"tokens"`
 
 	// AdminTokens have the NamedTokens, too. Without any, the operators' part of the schema is
 	// closed to tokens. With AdminPage, operators are served on ListenAddr too.
@@ -79,7 +79,8 @@ type Settings struct {
 	OIDCGroupsClaim  string                 `name:"OIDC_GROUPS_CLAIM" default:"groups"`
 	OIDCRoles        map[string]schema.Role `name:"OIDC_ROLES"` // keys: groups
 
-	WebhookSecrets []string `name:"CMS_WEBHOOK_SECRET" development:"dev-webhook-secret" secret:"token"`
+	WebhookSecrets []string `name:"CMS_WEBHOOK_SECRET" development:"dev-webhook-secret" parser:"tokens" secret:"token"`
+
 	SigningSecrets []string `name:"CMS_WEBHOOK_SIGNING_SECRET" secret:"token"`
 	PreviewTokens  []string `name:"PREVIEW_TOKENS" development:"dev-preview-token" secret:"token"`
 
@@ -333,7 +334,7 @@ func (s *Settings) require() {
 		{accounts, "OIDC_ROLES",
 			"with OIDC_ISSUER: name the groups of each role, such as viewer=marketing,admin=ops"},
 	} {
-		if needed.when && s.values[needed.name] == "" {
+		if needed.when && strings.Trim(s.values[needed.name], ", ") == "" {
 			s.refuse(needed.name, "is required "+needed.why)
 		}
 	}

@@ -46,6 +46,7 @@ func (s *Settings) parsers() map[string]any {
 		"[]schema.OperatorToken": each(adminToken),
 		"map[string]schema.Role": oidcRoles,
 
+		"tokens":          tokens,
 		"listener":        listenAddress,
 		"admin":           adminAddress,
 		"path":            existing,
@@ -93,6 +94,9 @@ func split(value string) []string {
 	}
 	return parts
 }
+
+// tokens takes comma-separated values, of which there may be none: then no token is good.
+func tokens(v string) ([]string, error) { return split(v), nil }
 
 // each parses comma-separated values, of which there must be one at least.
 func each[T any](parse func(string) (T, error)) func(string) ([]T, error) {

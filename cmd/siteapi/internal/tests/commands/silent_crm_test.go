@@ -16,7 +16,6 @@ import (
 	"siteapi/integrations/crm"
 	"siteapi/integrations/crm/crmtest"
 	"siteapi/integrations/upstream"
-	"siteapi/resolvers/leads"
 )
 
 // silentCRM passes leads on and keeps nothing.
@@ -59,7 +58,7 @@ func TestCRMThatKeepsNothing(t *testing.T) {
 		{"doctor --json", "keeps nothing", `"FAILED"`},
 	} {
 		deps, _ := app.OperatorDrivers(func(name string) string { return env[name] })
-		deps.OpenCRM = func(*config.Settings) (leads.CRM, error) { return silentCRM{}, nil }
+		deps.OpenCRM = func(*config.Settings) (command.CRM, error) { return silentCRM{}, nil }
 		if strings.HasPrefix(tt.line, "doctor") {
 			env["CRM_DRIVER"], env["HUBSPOT_TOKEN"] = "hubspot", "unused"
 		}

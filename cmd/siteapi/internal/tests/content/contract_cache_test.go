@@ -206,7 +206,7 @@ func TestContractPublishedContentIsVisibleAtOnce(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{"CMS_WATCH": "off"})
 	warm(s)
-	hero(s, "Nuevo")
+	hero(&s.Client, "Nuevo")
 	s.Through("REST", "receiveCmsWebhook",
 		map[string]any{"payload": map[string]any{"_type": "heroSection", "language": "es"}}, apptest.HookAuth)
 

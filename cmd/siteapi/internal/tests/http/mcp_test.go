@@ -156,7 +156,7 @@ func TestToolsOnThisMachine(t *testing.T) {
 	s := apptest.NewSite(t, "ADMIN_ADDR="+admin).Start()
 	id := s.Submit("stdio")
 
-	atAdmin := &apptest.Client{T: t, Base: "http://" + admin}
+	atAdmin := &apptest.Service{Client: apptest.Client{T: t, Base: "http://" + admin}}
 	if got := tools(atAdmin, "Authorization: Bearer "+config.DevAdminToken); !slices.Contains(got, "retry_delivery") {
 		t.Errorf("at ADMIN_ADDR an admin is offered %v", got)
 	}
