@@ -113,14 +113,14 @@ func (a *App) listenAdmin(ctx context.Context) error {
 	return nil
 }
 
-// upkeep deletes data that is older than its retention, once an hour, and a minute after a
+// upkeep deletes data that is older than its retention, once an hour, and 15 seconds after a
 // failure. Every instance does so; data that one of them has deleted is no longer found by
 // the others.
 func (a *App) upkeep(ctx context.Context) {
 	for {
 		wait := time.Hour
 		if !a.retention.Run(ctx) {
-			wait = time.Minute
+			wait = 15 * time.Second
 		}
 
 		select {
