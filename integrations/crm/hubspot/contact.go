@@ -71,8 +71,11 @@ func (c *contacts) complete() bool {
 	return c.Results != nil
 }
 
+// content is what an answer is expected to have.
+type content interface{ complete() bool }
+
 // call makes a request and reads its answer.
-func (d *Driver) call(ctx context.Context, req upstream.Request, answer interface{ complete() bool }) error {
+func (d *Driver) call(ctx context.Context, req upstream.Request, answer content) error {
 	resp, err := d.client.Do(ctx, req)
 	if err != nil {
 		return err
@@ -82,7 +85,7 @@ func (d *Driver) call(ctx context.Context, req upstream.Request, answer interfac
 
 // read reads an answer. One without the expected content, such as a proxy's page sent with
 // status 200, must not count as a stored lead.
-func (d *Driver) read(op string, resp *upstream.Response, answer interface{ complete() bool }) error {
+func (d *Driver) read(op string, resp *upstream.Response, answer content) error {
 	switch {
 	case resp.Status >= 300:
 		return d.failure(op, resp)
