@@ -16,7 +16,7 @@ const pricesTime = 300 * time.Millisecond
 // KeepPrices stores rules the first time that this process uses them, so that a price can
 // be computed again after they were replaced. Without rules it stores that there are none.
 func (c *Service) KeepPrices(ctx context.Context, locale schema.Locale, rules *price.Rules) error {
-	if c.Prices == nil { // of a command, with whose prices nothing is submitted
+	if c.Prices == nil { // a command submits nothing with its prices
 		return nil
 	}
 

@@ -75,10 +75,12 @@ func clearBlanks(v reflect.Value) {
 		} else if !v.IsNil() {
 			clearBlanks(v.Elem())
 		}
+
 	case reflect.Struct:
 		for i := range v.NumField() {
 			clearBlanks(v.Field(i))
 		}
+
 	case reflect.Slice:
 		for i := range v.Len() {
 			clearBlanks(v.Index(i))

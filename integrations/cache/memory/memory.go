@@ -31,7 +31,7 @@ type Cache struct {
 	entries *otter.Cache[string, *record]
 
 	mu    sync.Mutex       // held while an entry is stored or removed
-	loads map[string]*load // those that may store their values, by key
+	loads map[string]*load // the fills that may store their values, by key
 }
 
 // record is an entry with its lifetime.
@@ -98,7 +98,7 @@ func (c *Cache) run(ctx context.Context, key string, fill cache.Fill, l *load, r
 	var life cache.Lifetime
 	l.entry, life, l.err = cache.Run(ctx, fill)
 	if refresh && l.err != nil {
-		time.Sleep(cache.RetryPause) // until then there is no other refresh
+		time.Sleep(cache.RetryPause) // no other refresh begins until then
 	}
 
 	c.mu.Lock()

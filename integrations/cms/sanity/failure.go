@@ -35,7 +35,7 @@ func (d *Driver) failure(op string, resp *upstream.Response, private ...string) 
 	}
 
 	var p problem
-	_ = json.Unmarshal(body, &p) // what has another shape is left out
+	_ = json.Unmarshal(body, &p) // the fields of another shape stay empty
 	detail := []string{p.ErrorCode, p.Message, p.Error.Type, p.Error.Description}
 	for _, item := range p.Error.Items {
 		detail = append(detail, item.Error.Type, item.Error.Description)

@@ -16,15 +16,15 @@ const stateQuery = `*[_type in $types]{_id, _rev} | order(_id asc)`
 
 // pace is how often a watch does what it does.
 type pace struct {
-	asking  time.Duration // from one question to the next without a stream
+	asking  time.Duration // time between two questions without a stream
 	drafts  time.Duration // the same, for drafts
 	trust   time.Duration // the same while there is a stream, which says when to ask
-	least   time.Duration // between any two questions
-	again   time.Duration // from a failed question to the next
-	settle  time.Duration // from the start of a stream to its last question: queries lag behind
+	least   time.Duration // least time between any two questions
+	again   time.Duration // time between a failed question and the next
+	settle  time.Duration // time between the start of a stream and its last question: queries lag behind
 	silence time.Duration // time without a byte after which a stream is broken
-	retry   time.Duration // from a stream that worked to the next connection
-	patient time.Duration // from one that did not work to the next connection
+	retry   time.Duration // time between a stream that worked and the next connection
+	patient time.Duration // time between one that did not work and the next connection
 }
 
 var usualPace = pace{
@@ -61,7 +61,7 @@ type watch struct {
 	*Driver
 	perspective string
 	live        *live
-	asking      time.Duration // from one question to the next without a stream
+	asking      time.Duration // time between two questions without a stream
 	wake        chan struct{} // signals that a question is due
 }
 

@@ -91,7 +91,7 @@ func (s *Server) visible(auth, perspective string, event int) []document {
 	defer s.mu.Unlock()
 
 	docs := s.docs
-	if s.opts.IndexLags && event < s.event {
+	if s.opts.IndexLags && event < len(s.events) {
 		docs = s.indexed
 	}
 
