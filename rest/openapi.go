@@ -48,6 +48,7 @@ func describe(s *ast.Schema, paths []Path, version string) ([]byte, error) {
 		"json":    encode,
 		"problem": exampleProblem,
 		"lower":   strings.ToLower,
+		"status":  func(code string) int { return schema.Code(code).Status() },
 	}).Parse(descriptionTemplate)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"siteapi/schema"
 	"siteapi/schema/operations"
 )
 
@@ -22,11 +21,11 @@ type Route struct {
 	Method, Path string
 	Body         *Body    // nil: the route takes no body
 	Headers      []string // request headers that the operation reads
+	Codes        []string // errors that only this route returns
 	Produces     string   // media type of a download, empty for JSON
 
 	segments []operations.Argument // variables from the path
 	query    []operations.Argument // variables from the query string
-	codes    []string              // errors that only this route returns
 }
 
 // Body is where a JSON body goes: to one variable, or its fields to several.
@@ -75,7 +74,7 @@ func newRoute(op *operations.Operation) (*Route, error) {
 	rt.Method, _ = args["method"].(string)
 	rt.Path, _ = args["path"].(string)
 	rt.Produces, _ = args["produces"].(string)
-	rt.Headers, rt.codes = operations.Texts(args["headers"]), operations.Texts(args["codes"])
+	rt.Headers, rt.Codes = operations.Texts(args["headers"]), operations.Texts(args["codes"])
 
 	if err := rt.bindTo(args); err != nil {
 		return rt, err
@@ -138,27 +137,4 @@ func (rt *Route) checkExamples() error {
 			"the route has no example of its answer: add @rest(answerExample: {…})")
 	}
 	return nil
-}
-
-// Codes lists the errors that a route can respond with, by status.
-func (rt *Route) Codes() []schema.Code {
-	var codes []schema.Code
-	if rt.Body != nil || len(rt.query)+len(rt.segments) > 0 {
-		codes = append(codes, schema.CodeBadUserInput)
-	}
-	if rt.Guarded() {
-		codes = append(codes, schema.CodeUnauthenticated)
-	}
-	if !rt.Root.Definition.Type.NonNull {
-		codes = append(codes, schema.CodeNotFound)
-	}
-	if rt.Body != nil {
-		codes = append(codes, schema.CodePayloadTooLarge, schema.CodeUnsupportedMediaType)
-	}
-	for _, code := range rt.codes {
-		codes = append(codes, schema.Code(code))
-	}
-
-	// Every request can fail with these.
-	return append(codes, schema.CodeRateLimited, schema.CodeInternal, schema.CodeUpstreamUnavailable)
 }
