@@ -23,47 +23,48 @@ type presenter struct {
 
 func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	requestID := schema.CallerFrom(ctx).RequestID
-
-	if known, ok := errors.AsType[*schema.Error](err); ok {
-		shown := p.at(ctx, err, known.Message)
-		if known.Err != nil {
-			p.log.Warn().Ctx(ctx).
-				Str("code", string(known.Code)).
-				Str("field", fieldName(ctx)).
-				Err(known.Err).
-				Msg("request refused")
-		}
-		shown.Extensions = known.Extensions(requestID)
-		return shown
+	known, isKnown := errors.AsType[*schema.Error](err)
+	if isKnown && known.Err != nil {
+		p.log.Warn().Ctx(ctx).
+			Str("code", string(known.Code)).
+			Str("field", fieldName(ctx)).
+			Err(known.Err).
+			Msg("request refused")
 	}
 
 	// The executor's own errors wrap no other error. They are about the request.
-	if fromExecutor, ok := errors.AsType[*gqlerror.Error](err); ok && fromExecutor.Err == nil {
-		switch fromExecutor.Extensions[schema.ExtensionCode] {
+	if own, ok := errors.AsType[*gqlerror.Error](err); ok && own.Err == nil && !isKnown {
+		switch own.Extensions[schema.ExtensionCode] {
 		case nil, errcode.ParseFailed, errcode.ValidationFailed:
-			errcode.Set(fromExecutor, string(schema.CodeBadUserInput))
+			errcode.Set(own, string(schema.CodeBadUserInput))
 		}
-
-		if path := fromExecutor.Path; len(path) > 1 && path[0] == ast.PathName("variable") {
-			fromExecutor.Message = fmt.Sprintf(`Variable "$%s" %s.`, path[1:], fromExecutor.Message)
+		if path := own.Path; len(path) > 1 && path[0] == ast.PathName("variable") {
+			own.Message = fmt.Sprintf(`Variable "$%s" %s.`, path[1:], own.Message)
 		}
-
-		fromExecutor.Extensions[schema.ExtensionRequestID] = requestID
-		return fromExecutor
+		own.Extensions[schema.ExtensionRequestID] = requestID
+		return own
 	}
 
-	shown := p.at(ctx, err, "Something went wrong on our side. Request id: "+requestID)
-	var known *schema.Error
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	switch {
+	case isKnown:
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		known = schema.Unavailable("The request took too long.", nil)
-		shown.Message = known.Message
-	} else {
-		known = &schema.Error{Code: schema.CodeInternal}
+	default:
+		known = &schema.Error{
+			Code:    schema.CodeInternal,
+			Message: "Something went wrong on our side. Request id: " + requestID,
+		}
 		p.log.Error().Ctx(ctx).Str("field", fieldName(ctx)).Err(err).Msg("internal error")
 	}
 
-	shown.Extensions = known.Extensions(requestID)
-	return shown
+	// It has the place in the document of the field that is being executed.
+	shown := graphql.DefaultErrorPresenter(ctx, err)
+	return &gqlerror.Error{
+		Message:    known.Message,
+		Path:       shown.Path,
+		Locations:  shown.Locations,
+		Extensions: known.Extensions(requestID),
+	}
 }
 
 // fieldName returns the name in the schema of the field that is being executed. Its path
@@ -73,13 +74,6 @@ func fieldName(ctx context.Context) string {
 		return field.Object + "." + field.Field.Name
 	}
 	return ""
-}
-
-// at returns an error with this message, and with the path and position in the document
-// of the field that is being executed.
-func (p presenter) at(ctx context.Context, err error, message string) *gqlerror.Error {
-	shown := graphql.DefaultErrorPresenter(ctx, err)
-	return &gqlerror.Error{Message: message, Path: shown.Path, Locations: shown.Locations}
 }
 
 // recoverPanic turns a panic in a resolver into an error with the stack, for the log.
