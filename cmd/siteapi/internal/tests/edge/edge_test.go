@@ -39,8 +39,8 @@ func TestSharedCaches(t *testing.T) {
 	for document, want := range map[string]string{
 		`{ SiteSettings(id: "siteSettings") { contactEmail } }`: "content:locale:en; content:locale:en" + maxAge,
 		`{ a: content(documentType: "heroSection", locale: es) { id }
-		   b: content(documentType: "heroSection") { id } }`: "content:locale:es,content:locale:en; " +
-			"content:locale:es content:locale:en" + maxAge,
+		   b: content(documentType: "heroSection") { id } }`: "content:locale:en,content:locale:es; " +
+			"content:locale:en content:locale:es" + maxAge,
 		`{ cacheStats { success } }`:                                           "",
 		`{ SiteSettings(id: "siteSettings") { nothing } }`:                     "",
 		`{ cacheStats { success } SiteSettings(id: "x") { contactEmail } }`:    "",
