@@ -21,7 +21,9 @@ type Work interface {
 	Assign(ctx context.Context, id, owner string, audit ...AuditEntry) (changed bool, err error)
 
 	// SetStatus says how far operators are with a lead.
-	SetStatus(ctx context.Context, id string, status lead.Status, audit ...AuditEntry) (changed bool, err error)
+	SetStatus(
+		ctx context.Context, id string, status lead.Status, audit ...AuditEntry,
+	) (changed bool, err error)
 
 	// AddNote adds a note to a lead. It is erased with the lead.
 	AddNote(ctx context.Context, id string, note lead.Note, audit ...AuditEntry) error

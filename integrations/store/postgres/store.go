@@ -75,16 +75,17 @@ func (s *Store) Load() store.Load {
 // Sizes returns the bytes that each table takes with its indexes.
 func (s *Store) Sizes(ctx context.Context) (map[string]int64, error) {
 	sizes := map[string]int64{}
-	err := s.db.Query(ctx, `SELECT relname::text AS table, pg_total_relation_size(oid) AS size FROM pg_catalog.pg_class
-WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`, nil, func(scan sqlstore.Scan) error {
-		var row struct {
-			Table string
-			Size  int64
-		}
-		err := scan(&row)
-		sizes[row.Table] = row.Size
-		return err
-	})
+	err := s.db.Query(ctx, `SELECT relname::text AS table, pg_total_relation_size(oid) AS size
+FROM pg_catalog.pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`, nil,
+		func(scan sqlstore.Scan) error {
+			var row struct {
+				Table string
+				Size  int64
+			}
+			err := scan(&row)
+			sizes[row.Table] = row.Size
+			return err
+		})
 	return sizes, err
 }
 

@@ -37,7 +37,8 @@ func Check(ctx context.Context, path string) (leads, sessions int64, err error) 
 	var problem string
 	err = db.QueryRowContext(ctx, `SELECT coalesce(
 (SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok' LIMIT 1),
-(SELECT 'a row of ' || "table" || ' refers to one that is not there' FROM pragma_foreign_key_check LIMIT 1), ''),
+(SELECT 'a row of ' || "table" || ' refers to one that is not there'
+  FROM pragma_foreign_key_check LIMIT 1), ''),
 (SELECT count(*) FROM leads), (SELECT count(*) FROM sessions)`).Scan(&problem, &leads, &sessions)
 	if err != nil {
 		return 0, 0, fmt.Errorf("checking the database: %w", err)

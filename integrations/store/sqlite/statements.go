@@ -84,7 +84,9 @@ func (c *conn) take(ctx context.Context, query string) (*statement, error) {
 }
 
 // ExecContext runs a statement without a result.
-func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+func (c *conn) ExecContext(
+	ctx context.Context, query string, args []driver.NamedValue,
+) (driver.Result, error) {
 	s, err := c.take(ctx, query)
 	if err != nil {
 		return nil, err
@@ -96,7 +98,9 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 }
 
 // QueryContext runs a statement with a result.
-func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (c *conn) QueryContext(
+	ctx context.Context, query string, args []driver.NamedValue,
+) (driver.Rows, error) {
 	s, err := c.take(ctx, query)
 	if err != nil {
 		return nil, err

@@ -177,7 +177,8 @@ func (d *database) commit(batch []*request) (err error) {
 	for _, r := range batch {
 		err := r.fn(ctx, in)
 		r.refused = nil
-		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrKeyReused) || errors.Is(err, store.ErrUnderWay) {
+		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrKeyReused) ||
+			errors.Is(err, store.ErrUnderWay) {
 			r.refused, err = err, nil
 		}
 		if err != nil {

@@ -13,7 +13,8 @@ const (
 	auditColumns = `seq, at, actor, action, lead, detail, hash`
 	selectAudit  = `SELECT ` + auditColumns + `,
 coalesce((SELECT name FROM operators WHERE operators.actor = audit.actor), actor) AS name FROM audit`
-	nameOperator = ` ON CONFLICT (actor) DO UPDATE SET name = excluded.name WHERE operators.name <> excluded.name`
+	nameOperator = ` ON CONFLICT (actor) DO UPDATE SET name = excluded.name
+WHERE operators.name <> excluded.name`
 
 	// lockAudit makes the transactions that append take turns, on PostgreSQL as well.
 	lockAudit  = `UPDATE audit_head SET seq = seq RETURNING seq, hash`
@@ -43,7 +44,8 @@ func appendAudit(ctx context.Context, tx Tx, entries []store.AuditEntry) error {
 		e.Seq, e.Hash = last.Seq+1, auditHash(last, e)
 		values = append(values, e.Seq, e.At, e.Actor, e.Action, e.Lead, e.Detail, e.Hash)
 		if e.Name != "" {
-			if err := insertRows(ctx, tx, "operators", "actor, name", []any{e.Actor, e.Name}, nameOperator); err != nil {
+			err := insertRows(ctx, tx, "operators", "actor, name", []any{e.Actor, e.Name}, nameOperator)
+			if err != nil {
 				return err
 			}
 		}
@@ -58,7 +60,8 @@ func appendAudit(ctx context.Context, tx Tx, entries []store.AuditEntry) error {
 
 // Operators implements [store.Audit].
 func (s *Store) Operators(ctx context.Context) ([]string, error) {
-	return all[string](ctx, s.db, "reading the operators", `SELECT DISTINCT name FROM operators ORDER BY name`)
+	return all[string](ctx, s.db, "reading the operators",
+		`SELECT DISTINCT name FROM operators ORDER BY name`)
 }
 
 // auditHash returns the hash of an entry that follows another one.
@@ -128,7 +131,8 @@ func (s *Store) verifyAudit(ctx context.Context, head string) (r store.AuditRepo
 
 		for _, e := range page {
 			if e.Seq != last.Seq+1 {
-				r.Problem = fmt.Sprintf("entry %d is missing, and no entry says that it was too old", last.Seq+1)
+				r.Problem = fmt.Sprintf("entry %d is missing, and no entry says that it was too old",
+					last.Seq+1)
 				return r, nil
 			}
 			if e.Hash != auditHash(last, e) {

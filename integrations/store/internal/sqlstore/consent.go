@@ -48,7 +48,8 @@ func addConsents(ctx context.Context, tx Tx, l lead.Lead) error {
 
 	var values []any
 	for _, c := range l.Consents {
-		values = append(values, l.ID, c.Purpose, c.Given, c.Text, l.SubmittedAt, l.Locale, c.SiteWording, address)
+		values = append(values, l.ID, c.Purpose, c.Given, c.Text,
+			l.SubmittedAt, l.Locale, c.SiteWording, address)
 	}
 	return insertRows(ctx, tx, "consents", "lead_id, purpose, given, text, at, locale, site_wording, address",
 		values, " ON CONFLICT DO NOTHING")
@@ -109,7 +110,8 @@ WHERE address = $2 AND purpose = $3 AND given = 1 AND withdrawn_at = 0`, at, add
 			Review int64
 		}
 		leads, err := all[row](ctx, tx, "looking for its leads", `SELECT id, review FROM leads WHERE id IN (
-  SELECT lead_id FROM consents WHERE withdrawn_at = $1 AND address = $2 AND purpose = $3)`, at, address, purpose)
+  SELECT lead_id FROM consents WHERE withdrawn_at = $1 AND address = $2 AND purpose = $3)`,
+			at, address, purpose)
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,8 @@ var ErrNotEmpty = errors.New("it is not empty")
 // other database has to be made anew.
 func (s *Store) CopyTo(ctx context.Context, to *Store) (copied []Copied, err error) {
 	rows, err := one[int64](ctx, to.db, "looking whether it is empty",
-		`SELECT (SELECT count(*) FROM leads) + (SELECT count(*) FROM sessions) + (SELECT count(*) FROM audit)`)
+		`SELECT (SELECT count(*) FROM leads) + (SELECT count(*) FROM sessions) +
+(SELECT count(*) FROM audit)`)
 	if err != nil {
 		return nil, err
 	}
@@ -32,8 +33,8 @@ func (s *Store) CopyTo(ctx context.Context, to *Store) (copied []Copied, err err
 	}
 
 	// Rows of the other tables belong to the processes that run on a database.
-	tables, err := all[string](ctx, s.db, "listing the tables", `SELECT name FROM sqlite_master WHERE type = 'table'
-AND name NOT LIKE 'river%' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'edge%'
+	tables, err := all[string](ctx, s.db, "listing the tables", `SELECT name FROM sqlite_master
+WHERE type = 'table' AND name NOT LIKE 'river%' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'edge%'
 AND name NOT IN ('lead_changes', 'pulse', 'store_migrations') ORDER BY name <> 'leads', name`)
 	if err != nil {
 		return nil, err

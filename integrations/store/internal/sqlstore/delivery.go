@@ -15,10 +15,11 @@ import (
 const (
 	// deliveryState is the state of a delivery. It is running unless its attempt began so long
 	// ago that its process must have ended: [store.AttemptLost].
-	deliveryState = `CASE WHEN progress > 1 AND started_at > (SELECT now FROM clock) - 45000 THEN 'running' ELSE state END`
+	deliveryState = `CASE WHEN progress > 1 AND started_at > (SELECT now FROM clock) - 45000
+THEN 'running' ELSE state END`
 
-	selectDeliveries = `SELECT id, lead_id, target, job, attempts, max_attempts, created_at, finished_at, reason, errors,
-sending, arrived, recipient, ` + deliveryState + ` AS state,
+	selectDeliveries = `SELECT id, lead_id, target, job, attempts, max_attempts, created_at, finished_at,
+reason, errors, sending, arrived, recipient, ` + deliveryState + ` AS state,
 CASE ` + deliveryState + ` WHEN state THEN next_at ELSE 0 END AS next_at,
 CASE ` + deliveryState + ` WHEN state THEN paused ELSE '' END AS paused FROM deliveries`
 
@@ -26,8 +27,8 @@ CASE ` + deliveryState + ` WHEN state THEN paused ELSE '' END AS paused FROM del
 
 	// A delivery that has ended begins anew, with its next sending.
 	renewDeliveries = ` ON CONFLICT (lead_id, target) DO UPDATE SET
-job = excluded.job, max_attempts = excluded.max_attempts, next_at = 0, finished_at = 0, reason = '', paused = '',
-state = CASE WHEN deliveries.progress > 1 THEN deliveries.state ELSE 'pending' END,
+job = excluded.job, max_attempts = excluded.max_attempts, next_at = 0, finished_at = 0,
+reason = '', paused = '', state = CASE WHEN deliveries.progress > 1 THEN deliveries.state ELSE 'pending' END,
 attempts = CASE WHEN deliveries.progress > 1 THEN deliveries.attempts ELSE 0 END,
 sending = CASE WHEN deliveries.progress > 1 THEN deliveries.sending ELSE deliveries.sending + 1 END,
 arrived = CASE WHEN deliveries.progress > 1 THEN deliveries.arrived ELSE '' END`
@@ -205,7 +206,8 @@ WHERE id = $2 AND job = $3 AND `+deliveryState+` <> 'running'`, d.Attempts, d.ID
 
 // NoteArrived implements [store.Attempts].
 func (s *Store) NoteArrived(ctx context.Context, d lead.Delivery) error {
-	_, err := s.exec(ctx, "noting what has arrived", `UPDATE deliveries SET arrived = $1 WHERE id = $2 AND job = $3`,
+	_, err := s.exec(ctx, "noting what has arrived",
+		`UPDATE deliveries SET arrived = $1 WHERE id = $2 AND job = $3`,
 		d.Arrived, d.ID, d.Job)
 	return err
 }
@@ -217,9 +219,11 @@ func (s *Store) EndAttempt(ctx context.Context, d lead.Delivery) error {
 	}
 
 	return s.write(ctx, "storing what became of an attempt", func(inner context.Context, tx Tx) error {
-		n, err := tx.Exec(inner, `UPDATE deliveries SET started_at = 0, state = $4, attempts = $5, next_at = $6,
-finished_at = $7, reason = $8, paused = $9, errors = $10 WHERE lead_id = $1 AND target = $2 AND job = $3`,
-			d.LeadID, d.Target, d.Job, d.State, d.Attempts, d.NextAt, d.FinishedAt, d.Reason, d.Paused, d.Errors)
+		n, err := tx.Exec(inner, `UPDATE deliveries SET started_at = 0, state = $4, attempts = $5,
+next_at = $6, finished_at = $7, reason = $8, paused = $9, errors = $10
+WHERE lead_id = $1 AND target = $2 AND job = $3`,
+			d.LeadID, d.Target, d.Job, d.State, d.Attempts,
+			d.NextAt, d.FinishedAt, d.Reason, d.Paused, d.Errors)
 
 		switch {
 		case err != nil:

@@ -17,7 +17,8 @@ func (s *Store) NextChange(ctx context.Context, receivers []string) (number int6
 		for _, name := range receivers {
 			_, err := tx.Exec(ctx, `INSERT INTO edge_receivers (name, behind_since)
 SELECT CAST($1 AS text), now FROM clock WHERE true
-ON CONFLICT (name) DO UPDATE SET behind_since = excluded.behind_since WHERE edge_receivers.behind_since = 0`, name)
+ON CONFLICT (name) DO UPDATE SET behind_since = excluded.behind_since
+WHERE edge_receivers.behind_since = 0`, name)
 			if err != nil {
 				return err
 			}
@@ -31,7 +32,8 @@ ON CONFLICT (name) DO UPDATE SET behind_since = excluded.behind_since WHERE edge
 func (s *Store) Notified(ctx context.Context, receiver string) (notified, latest int64, err error) {
 	type row struct{ Notified, Latest int64 }
 	r, err := one[row](ctx, s.db, "reading what a receiver was notified of",
-		`SELECT notified, (SELECT number FROM edge_changes) AS latest FROM edge_receivers WHERE name = $1`, receiver)
+		`SELECT notified, (SELECT number FROM edge_changes) AS latest
+FROM edge_receivers WHERE name = $1`, receiver)
 	return r.Notified, r.Latest, err
 }
 
@@ -40,7 +42,8 @@ func (s *Store) BeginCall(
 	ctx context.Context, receiver string, interval time.Duration,
 ) (latest int64, err error) {
 	err = s.write(ctx, "beginning a call of a receiver", func(ctx context.Context, tx Tx) error {
-		latest, err = one[int64](ctx, tx, "noting its time", `UPDATE edge_receivers SET called_at = (SELECT now FROM clock)
+		latest, err = one[int64](ctx, tx, "noting its time", `UPDATE edge_receivers
+SET called_at = (SELECT now FROM clock)
 WHERE name = $1 AND called_at <= (SELECT now FROM clock) - $2 RETURNING (SELECT number FROM edge_changes)`,
 			receiver, interval.Milliseconds())
 		return err
@@ -65,7 +68,8 @@ func (s *Store) Behind(ctx context.Context) (map[string]time.Duration, error) {
 		Behind int64
 	}
 	list, err := all[row](ctx, s.db, "reading which receivers are behind",
-		`SELECT name, (SELECT now FROM clock) - behind_since AS behind FROM edge_receivers WHERE behind_since > 0`)
+		`SELECT name, (SELECT now FROM clock) - behind_since AS behind
+FROM edge_receivers WHERE behind_since > 0`)
 
 	behind := map[string]time.Duration{}
 	for _, r := range list {

@@ -56,7 +56,8 @@ func (s *Store) FunnelLeads(ctx context.Context, f store.FunnelFilter) ([]store.
 	touch := c.ofFunnel(f, "submitted_at")
 
 	query := fmt.Sprintf(`SELECT %[1]ssource AS source, %[1]scampaign AS campaign, review = 1 AS in_review,
-  currency, won_currency, count(*) AS leads, sum(amount) AS amount, coalesce(sum(won_amount), 0) AS won_amount,
+  currency, won_currency, count(*) AS leads,
+  sum(amount) AS amount, coalesce(sum(won_amount), 0) AS won_amount,
   sum(CASE WHEN EXISTS (SELECT 1 FROM sessions WHERE sessions.id = session_id) THEN 0 ELSE 1 END) AS untracked
 FROM leads%[2]s GROUP BY 1, 2, 3, 4, 5`, touch, c.where())
 	return all[store.LeadCount](ctx, s.db, "counting the leads", query, c.args...)

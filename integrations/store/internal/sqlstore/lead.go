@@ -25,7 +25,8 @@ const (
 	// leadColumns are those that change. progress is kept by triggers on the deliveries, as the
 	// number of a state.
 	leadColumns  = `review = 1 AS in_review, review = 2 AS rejected, status, ` + leadProgress + ` AS progress`
-	leadProgress = `CASE progress WHEN 1 THEN 'failed' WHEN 2 THEN 'retrying' WHEN 3 THEN 'pending' ELSE 'delivered' END`
+	leadProgress = `CASE progress
+WHEN 1 THEN 'failed' WHEN 2 THEN 'retrying' WHEN 3 THEN 'pending' ELSE 'delivered' END`
 
 	selectLead = `SELECT body, owner, ` + leadColumns + `,
 outcome AS "outcome.value", won_amount AS "outcome.amount", won_currency AS "outcome.currency",
@@ -99,8 +100,9 @@ func submit(ctx context.Context, tx Tx, n store.NewLead) (lead.Lead, bool, error
 			return lead.Lead{}, false, err
 		}
 		if claimed == 0 {
-			content, err := one[string](ctx, tx, "reading what the idempotency key stands for", `SELECT content_key
-FROM leads WHERE id = (SELECT lead_id FROM idempotency_keys WHERE key = $1)`, n.IdempotencyKey)
+			content, err := one[string](ctx, tx, "reading what the idempotency key stands for",
+				`SELECT content_key FROM leads
+WHERE id = (SELECT lead_id FROM idempotency_keys WHERE key = $1)`, n.IdempotencyKey)
 			if err != nil {
 				return lead.Lead{}, false, err
 			}
@@ -110,8 +112,9 @@ FROM leads WHERE id = (SELECT lead_id FROM idempotency_keys WHERE key = $1)`, n.
 		}
 	}
 
-	stored, err := tx.Exec(ctx, insertLead, l.ID, l.SessionID, mailbox.Key(l.Contact.Email), accepted(l), n.ContentKey,
-		l.SubmittedAt, l.InReview, l.Locale, l.Attribution.Source, l.Attribution.Campaign,
+	stored, err := tx.Exec(ctx, insertLead,
+		l.ID, l.SessionID, mailbox.Key(l.Contact.Email), accepted(l), n.ContentKey, l.SubmittedAt,
+		l.InReview, l.Locale, l.Attribution.Source, l.Attribution.Campaign,
 		l.FirstAttribution.Source, l.FirstAttribution.Campaign, l.Estimate.Currency, l.Estimate.Min)
 	if err != nil {
 		return lead.Lead{}, false, err
@@ -121,11 +124,13 @@ FROM leads WHERE id = (SELECT lead_id FROM idempotency_keys WHERE key = $1)`, n.
 	}
 
 	// It repeats an earlier lead.
-	first, err := one[leadRow](ctx, tx, "reading the first lead", selectLead+` WHERE content_key = $1`, n.ContentKey)
+	first, err := one[leadRow](ctx, tx, "reading the first lead",
+		selectLead+` WHERE content_key = $1`, n.ContentKey)
 	if err != nil {
 		return lead.Lead{}, false, err
 	}
-	_, err = tx.Exec(ctx, `UPDATE idempotency_keys SET lead_id = $1 WHERE key = $2`, first.Body.ID, n.IdempotencyKey)
+	_, err = tx.Exec(ctx, `UPDATE idempotency_keys SET lead_id = $1 WHERE key = $2`,
+		first.Body.ID, n.IdempotencyKey)
 	return first.lead(), false, err
 }
 

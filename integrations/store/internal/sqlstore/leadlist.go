@@ -145,7 +145,8 @@ func (c *conditions) match(f store.Filter) {
 		c.add(`body LIKE ? ESCAPE '\'`, `%"projectType":"`+slug+`"%`)
 	}
 	if f.Consent != "" {
-		c.add(`id IN (SELECT lead_id FROM consents WHERE purpose = ? AND given = 1 AND withdrawn_at = 0)`, f.Consent)
+		c.add(`id IN (SELECT lead_id FROM consents
+WHERE purpose = ? AND given = 1 AND withdrawn_at = 0)`, f.Consent)
 	}
 
 	if f.Currency != "" {

@@ -7,7 +7,8 @@ import (
 	"siteapi/integrations/store"
 )
 
-const selectLogins = `SELECT hash, subject, email, role, refresh, started_at, check_at, expires_at FROM logins`
+const selectLogins = `SELECT hash, subject, email, role, refresh, started_at, check_at, expires_at
+FROM logins`
 
 // StartLogin implements [store.Logins].
 func (s *Store) StartLogin(ctx context.Context, l store.Login) error {
@@ -16,7 +17,8 @@ func (s *Store) StartLogin(ctx context.Context, l store.Login) error {
 			return err
 		}
 		_, err := tx.Exec(ctx, `INSERT INTO logins
-(hash, subject, email, role, refresh, started_at, check_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+(hash, subject, email, role, refresh, started_at, check_at, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 			l.Hash, l.Subject, l.Email, l.Role, l.Refresh, l.StartedAt, l.CheckAt, l.ExpiresAt)
 		return err
 	})

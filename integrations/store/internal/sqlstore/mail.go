@@ -33,7 +33,9 @@ func (s *Store) ClaimMail(
 	return over, until, err
 }
 
-func claimMail(ctx context.Context, tx Tx, c store.MailClaim) (over store.MailLimit, until time.Time, err error) {
+func claimMail(
+	ctx context.Context, tx Tx, c store.MailClaim,
+) (over store.MailLimit, until time.Time, err error) {
 	type row struct {
 		Network     string
 		Sent, Waits bool
@@ -42,7 +44,8 @@ func claimMail(ctx context.Context, tx Tx, c store.MailClaim) (over store.MailLi
 	mail, err := one[row](ctx, tx, "looking for the mail", `SELECT coalesce(max(network), '') AS network,
 coalesce(max(sent_at), 0) > 0 AS sent, coalesce(max(address), '') <> '' AS waits,
 (SELECT count(*) FROM visitor_mails WHERE address = $3 AND sent_at > $4) AS to_address
-FROM visitor_mails WHERE lead_id = $1 AND sending = $2`, c.LeadID, c.Sending, c.Address, c.Now.Add(-store.AddressWindow))
+FROM visitor_mails WHERE lead_id = $1 AND sending = $2`,
+		c.LeadID, c.Sending, c.Address, c.Now.Add(-store.AddressWindow))
 	switch {
 	case err != nil || mail.Sent:
 		return "", until, err
@@ -109,6 +112,7 @@ func (s *Store) PruneMails(ctx context.Context, before time.Time) (int64, error)
 // MailNetworks counts the leads whose network is known, and their networks.
 func (s *Store) MailNetworks(ctx context.Context) (leads, networks int64, err error) {
 	r, err := one[struct{ Leads, Networks int64 }](ctx, s.db, "counting networks",
-		`SELECT count(*) AS leads, count(DISTINCT network) AS networks FROM visitor_mails WHERE network <> ''`)
+		`SELECT count(*) AS leads, count(DISTINCT network) AS networks
+FROM visitor_mails WHERE network <> ''`)
 	return r.Leads, r.Networks, err
 }

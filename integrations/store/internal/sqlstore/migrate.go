@@ -62,9 +62,10 @@ func apply(ctx context.Context, tx DB, log *slog.Logger, version int, name, text
 		return nil
 	}
 	if len(recorded) > 0 {
-		return fmt.Errorf("the database was made by another, unreleased version of siteapi (its first tables are "+
-			"those of %s), which this one cannot read. Nothing was changed. To keep its leads, run `siteapi leads "+
-			"export` of that version; then start this one with an empty DATA_DIR, or an empty database at DATABASE_URL",
+		return fmt.Errorf("the database was made by another, unreleased version of siteapi (its first "+
+			"tables are those of %s), which this one cannot read. Nothing was changed. To keep its leads, "+
+			"run `siteapi leads export` of that version; then start this one with an empty DATA_DIR, or an "+
+			"empty database at DATABASE_URL",
 			recorded[0]["name"])
 	}
 

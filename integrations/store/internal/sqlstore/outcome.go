@@ -41,12 +41,14 @@ func (s *Store) SetContactOutcome(
 	newest.add("review = 0")
 	err = s.write(ctx, "storing an outcome of the CRM", func(ctx context.Context, tx Tx) error {
 		leadID, err = one[string](ctx, tx, "looking for the newest lead",
-			"SELECT id FROM leads"+newest.where()+" ORDER BY submitted_at DESC, id DESC LIMIT 1", newest.args...)
+			"SELECT id FROM leads"+newest.where()+" ORDER BY submitted_at DESC, id DESC LIMIT 1",
+			newest.args...)
 		if err != nil {
 			return err
 		}
 
-		n, err := tx.Exec(ctx, setOutcome+` WHERE id = $1 AND submitted_at < $5 AND outcome_at < $5 AND outcome_by = ''`,
+		n, err := tx.Exec(ctx, setOutcome+` WHERE id = $1 AND submitted_at < $5
+AND outcome_at < $5 AND outcome_by = ''`,
 			leadID, o.Value, o.Amount, o.Currency, o.At, o.By)
 		if err == nil && n == 0 {
 			return store.ErrNotFound

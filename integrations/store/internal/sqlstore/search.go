@@ -146,6 +146,7 @@ func (c *conditions) search(text string) {
 			either = append(either, "term >= ? AND term < ?")
 			args = append(args, prefix, prefix+"\U0010FFFF")
 		}
-		c.add("id || '' IN (SELECT lead_id FROM search_terms WHERE "+strings.Join(either, " OR ")+")", args...)
+		c.add("id || '' IN (SELECT lead_id FROM search_terms WHERE "+strings.Join(either, " OR ")+")",
+			args...)
 	}
 }

@@ -23,8 +23,9 @@ const (
 	// trackSession keeps the stored state if the new one is up to a minute older, and
 	// counts both. A greater difference means that the clock was set back: the new state
 	// wins.
-	trackSession = `INSERT INTO sessions (id, selections, step, estimate, locale, hints, mailbox, first_seen, last_seen,
-  visits, first_touch, first_source, first_campaign, last_touch, last_source, last_campaign)
+	trackSession = `INSERT INTO sessions (id, selections, step, estimate, locale, hints, mailbox,
+  first_seen, last_seen, visits, first_touch, first_source, first_campaign,
+  last_touch, last_source, last_campaign)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, 1, $9, $10, $11, $9, $10, $11)
 ON CONFLICT (id) DO UPDATE SET
   first_touch = ` + keepFirst + `first_touch ELSE excluded.first_touch END,
@@ -44,7 +45,8 @@ ON CONFLICT (id) DO UPDATE SET
   last_seen = CASE WHEN ` + late + ` THEN sessions.last_seen ELSE excluded.last_seen END,
   visits = sessions.visits + 1`
 
-	sessionColumns = `id, selections, estimate, locale, first_touch, last_touch, first_seen, last_seen, visits`
+	sessionColumns = `id, selections, estimate, locale,
+  first_touch, last_touch, first_seen, last_seen, visits`
 
 	// ofMailbox selects the sessions in which an address was typed, by their index.
 	ofMailbox = ` WHERE mailbox = $1 AND mailbox <> ''`
@@ -52,7 +54,8 @@ ON CONFLICT (id) DO UPDATE SET
 	// eraseHints removes what was typed into the contact form, and where the visitor came
 	// from. The choices stay, for the statistics.
 	eraseHints = `UPDATE sessions SET hints = '', mailbox = '',
-  first_touch = '', first_source = '', first_campaign = '', last_touch = '', last_source = '', last_campaign = ''`
+  first_touch = '', first_source = '', first_campaign = '',
+  last_touch = '', last_source = '', last_campaign = ''`
 )
 
 // Track stores the latest state of a session and counts it.

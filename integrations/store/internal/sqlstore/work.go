@@ -37,7 +37,8 @@ WHERE id = $1 AND (SELECT count(*) FROM lead_notes WHERE lead_id = $1) < $5`,
 // change runs a statement on the lead with an id, $1. It reports whether that changed a row,
 // and records it in the audit if so. then is called before the commit, unless it is nil.
 func (s *Store) change(
-	ctx context.Context, doing, id string, audit []store.AuditEntry, then func(Tx), statement string, args ...any,
+	ctx context.Context, doing, id string, audit []store.AuditEntry, then func(Tx),
+	statement string, args ...any,
 ) (changed bool, err error) {
 	err = s.write(ctx, doing, func(ctx context.Context, tx Tx) error {
 		n, err := tx.Exec(ctx, statement, append([]any{id}, args...)...)
