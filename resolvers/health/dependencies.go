@@ -71,6 +71,7 @@ func (d Dependencies) Checks() []Check {
 				"HUBSPOT_API_VERSION and HUBSPOT_API_URL, one of which names what does not exist (404, 405, 410), " +
 				"and the plan of the account" + wait,
 		},
+		{"webhook", d.checkWebhook, "see the database"},
 		{"prices", d.checkPrices, "see the CMS"},
 		{
 			"mail",

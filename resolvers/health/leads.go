@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -88,25 +89,42 @@ func (d Dependencies) checkEdge(ctx context.Context, warn Warn) (string, error) 
 	return fmt.Sprintf("%d receivers, none is late", len(backlogs)), err
 }
 
-// checkPrices reads the rules of prices.
+// checkPrices reads the rules of prices in each locale.
 func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error) {
 	source, _, err := d.CMS()
 	if err != nil {
 		return notChecked, nil //nolint:nilerr // the check of the CMS reports it
 	}
-	locale := string(schema.DefaultLocale)
-	docs, err := source.Fetch(ctx, cms.Query{Types: []string{cms.OptionType, cms.RulesType}, Locale: locale})
-	if err != nil {
-		return notChecked, nil //nolint:nilerr // as above
+
+	var current *price.Rules
+	seen, options := map[string]bool{}, false
+	for _, locale := range schema.Locales() {
+		docs, err := source.Fetch(ctx, cms.Query{
+			Types:  []string{cms.OptionType, cms.RulesType},
+			Locale: string(locale),
+		})
+		if err != nil {
+			return notChecked, nil //nolint:nilerr // as above
+		}
+
+		rules, problems := price.Read(docs, string(locale), schema.NewFormats().Currency)
+		current = cmp.Or(rules, current)
+		options = options || len(docs) > 0
+		for _, problem := range problems {
+			if text := problem.Error(); !seen[text] {
+				seen[text] = true
+				warn(text, "correct and publish it in the CMS: until then the last usable rules are in force, "+
+					"and an option that can't be used prices nothing")
+			}
+		}
 	}
 
-	rules, problems := price.Read(docs, locale, schema.NewFormats().Currency)
-	for _, problem := range problems {
-		warn(problem.Error(), "correct and publish it in the CMS: until then the last usable rules are in force, "+
-			"and an option that can't be used prices nothing")
+	if current != nil {
+		return fmt.Sprintf("rules with %d options in %s", len(current.Options), current.Currency), nil
 	}
-	if rules == nil {
-		return "there are no rules: the range of a lead is what the client sent", nil
+	if options && len(seen) == 0 {
+		warn("the calculator has choices and no rules: the range of a lead is what the client sent, or to be agreed",
+			"publish a document quoteRules, see \"Prices\" in the manual of operations")
 	}
-	return fmt.Sprintf("rules with %d options in %s", len(rules.Options), rules.Currency), nil
+	return "there are no rules: the range of a lead is what the client sent", nil
 }

@@ -48,6 +48,7 @@ type Tables interface {
 	store.Audit
 	store.Logins
 	store.Changes
+	store.Notes
 }
 
 // MailFiles are the mails that a service in development wrote to files. A lead's are found

@@ -136,6 +136,7 @@ func (sys *systems) newResolver(
 		return nil
 	}
 
+	webhooks := &health.Webhooks{Notes: sys.Data.Tables, Log: sys.log}
 	return &resolvers.Resolver{
 		Quotes:      sys.newQuotes(site, limits, mails),
 		PDFs:        pdfs,
@@ -146,7 +147,12 @@ func (sys *systems) newResolver(
 		Version:     Version(),
 		Log:         sys.log,
 		Development: sys.Environment == config.Development,
-		Count:       sys.Metrics.Event,
+		Count: func(event, detail string) {
+			sys.Metrics.Event(event, detail)
+			if event == "webhook" {
+				webhooks.Record(detail)
+			}
+		},
 	}
 }
 

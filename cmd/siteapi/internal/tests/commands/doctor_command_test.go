@@ -162,6 +162,10 @@ func TestDoctorOnUpstreams(t *testing.T) {
 		c, _ := s.Doctor([]string{tt.env})
 		c.Says(t, tt.check, tt.state, tt.words)
 	}
+
+	s.Stubs.CMS.Unpublish("quoteRules")
+	c, _ := s.Doctor(nil)
+	c.Says(t, "prices", "WARNING", "choices and no rules")
 }
 
 func TestDoctorOnBackends(t *testing.T) {

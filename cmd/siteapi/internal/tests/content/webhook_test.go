@@ -3,11 +3,13 @@ package content
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cms/sanity/sanitytest"
 )
 
@@ -99,6 +101,11 @@ func TestWebhookSignature(t *testing.T) {
 			t.Errorf("the log does not say that a webhook was refused for its %s", reason)
 		}
 	}
+	apptest.Eventually(t, "the health says when the last webhook was taken, and refused for what", func() bool {
+		got := s.Query(`{ serviceHealth { checks { name detail } } }`, nil, "Authorization: Bearer "+config.DevAdminToken)
+		return regexp.MustCompile(`"webhook","detail":"last webhook taken \d+s ago, last webhook refused \d+s ago \w+`).
+			Match(got.Body)
+	})
 	if at := apptest.Counter(t, s, "siteapi_webhook_timestamp_seconds", map[string]string{"outcome": "ok"}); at < 1e9 {
 		t.Errorf("the last good webhook came at %v", at)
 	}

@@ -1,0 +1,89 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"siteapi/integrations/store"
+)
+
+// The names of the notes that say when a webhook of the CMS was last taken, and when and why
+// one was last refused.
+const (
+	takenNote   = "webhook taken"
+	refusedNote = "webhook refused"
+)
+
+// Webhooks records the last webhooks of the CMS.
+type Webhooks struct {
+	Notes store.Notes
+	Log   zerolog.Logger
+	mu    sync.Mutex
+	last  map[string]time.Time // when a note was last written
+}
+
+// Record records an outcome: "ok", or "refused_" and the reason. A note is written every ten
+// seconds at most, and the CMS does not wait for it.
+func (w *Webhooks) Record(outcome string) {
+	note, reason, now := takenNote, "", time.Now().UTC()
+	if why, refused := strings.CutPrefix(outcome, "refused_"); refused {
+		note, reason = refusedNote, why
+	} else if outcome != "ok" {
+		return
+	}
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now.Sub(w.last[note]) < 10*time.Second {
+		return
+	}
+	if w.last == nil {
+		w.last = map[string]time.Time{}
+	}
+	w.last[note] = now
+
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := w.Notes.SetNote(ctx, note, now.Format(time.RFC3339)+" "+reason); err != nil {
+			w.Log.Warn().Err(err).Msg("cannot record when a webhook came: doctor and inbox show an earlier one")
+		}
+	}()
+}
+
+// checkWebhook reports when a webhook of the CMS was last taken, and last refused.
+func (d Dependencies) checkWebhook(ctx context.Context, warn Warn) (string, error) {
+	_, rules, err := d.Database(ctx)
+	if err != nil {
+		return notChecked, nil //nolint:nilerr // the check of the database reports it
+	}
+
+	var texts []string
+	var times [2]time.Time
+	for i, note := range []string{takenNote, refusedNote} {
+		text, err := rules.Tables.Note(ctx, note)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return "", fmt.Errorf("reading when a webhook came: %w", err)
+		}
+		at, reason, _ := strings.Cut(text, " ")
+		if times[i], err = time.Parse(time.RFC3339, at); err != nil {
+			texts = append(texts, "no "+note)
+			continue
+		}
+		texts = append(texts, strings.TrimSpace(fmt.Sprintf("last %s %s ago %s",
+			note, time.Since(times[i]).Round(time.Second), reason)))
+	}
+
+	text := strings.Join(texts, ", ")
+	if times[1].After(times[0]) {
+		warn(text, "compare token and secret of the webhook in the CMS with CMS_WEBHOOK_SECRET and "+
+			"CMS_WEBHOOK_SIGNING_SECRET, see `siteapi cms setup`; until then changes show later")
+	}
+	return text, nil
+}
