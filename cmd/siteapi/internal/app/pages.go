@@ -49,7 +49,7 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 
 	handlers := map[string]http.Handler{}
 	for _, o := range all {
-		o.Values, o.Refuse = values, httpserver.WriteError
+		o.Values = values
 		handler, err := pages.New(o)
 		if err != nil {
 			return nil, err

@@ -19,6 +19,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"siteapi/rest"
 	"siteapi/schema"
 )
 
@@ -46,9 +47,6 @@ type Options struct {
 
 	// Values replace their {{names}} in the page, as text. {{nonce}} allows <style> elements.
 	Values map[string]string
-
-	// Refuse answers requests for files that do not exist.
-	Refuse func(w http.ResponseWriter, r *http.Request, e *schema.Error)
 }
 
 type handler struct {
@@ -89,10 +87,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.servePage(w, r)
 	case isFile && h.serveFile(w, r, name):
 	default:
-		h.Refuse(w, r, &schema.Error{
-			Code:    schema.CodeNotFound,
-			Message: "The page has no such file.",
-		})
+		rest.WriteProblem(w, r, schema.NotFound("The page has no such file."))
 	}
 }
 

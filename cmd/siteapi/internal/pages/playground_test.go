@@ -1,8 +1,6 @@
 package pages
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
@@ -14,35 +12,6 @@ import (
 
 	"siteapi/schema/exec"
 )
-
-// TestPlayground reads the page as it is served.
-func TestPlayground(t *testing.T) {
-	t.Parallel()
-	o := Playground()
-	o.Values = map[string]string{
-		"graphql-path":  "/graphql",
-		"introspection": "off",
-		"cache-token":   "cache-word",
-		"webhook-token": "<webhook>",
-	}
-	h, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, PlaygroundPath, nil))
-	for _, want := range []string{
-		`data-introspection="off"`,
-		`data-graphql-path="/graphql"`,
-		`data-cache-token="cache-word"`,
-		`data-webhook-token="&lt;webhook&gt;"`,
-	} {
-		if !strings.Contains(w.Body.String(), want) {
-			t.Errorf("the page does not say %s", want)
-		}
-	}
-}
 
 // TestOperations compares the prepared operations with the schema, and their tokens with the guards of their fields.
 func TestOperations(t *testing.T) {

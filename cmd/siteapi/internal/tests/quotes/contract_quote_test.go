@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -19,54 +18,37 @@ import (
 
 func TestContractTrack(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		name   string
-		input  object
-		fields []string // refused fields, nil if the input is accepted
-	}{
-		{"everything", object{
+	s := apptest.Start(t, nil)
+	for name, input := range map[string]object{
+		"everything": {
 			"sessionId":  "s:1",
 			"selections": object{"projectType": "web-app", "features": []any{"a"}},
 			"estimate":   object{"min": 1, "max": 2, "currency": "EUR"},
 			"formData":   object{"email": "a@b.co", "firstName": "A"},
-		}, nil},
-		{"session only", object{"sessionId": "A-Z_a.z:0-9"}, nil},
-		{"half an address",
-			object{"sessionId": "s", "formData": object{"email": "ana@", "firstName": "A"}}, nil},
-		{"values that are not usable yet", object{
+		},
+		"session only":   {"sessionId": "A-Z_a.z:0-9"},
+		"session of 128": {"sessionId": strings.Repeat("s", 128)},
+		"values that are not usable yet": {
 			"sessionId":  "s",
 			"selections": object{"projectType": "", "features": []any{"Not A Slug", nil}},
 			"estimate":   object{"min": -5, "max": 1e12, "currency": "?"},
-		}, nil},
-		{"session of 128", object{"sessionId": strings.Repeat("s", 128)}, nil},
-		{"no session", object{"selections": object{"projectType": "x"}}, []string{"sessionId"}},
-		{"hints of other types", object{
-			"sessionId":  "s",
-			"selections": 5,
-			"estimate":   object{"min": object{}},
-			"formData":   []any{1},
-		}, nil},
-	}
-
-	s := apptest.Start(t, nil)
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
-				got := s.Through(endpoint, "trackQuote", object{"input": tt.input})
-
-				if tt.fields != nil {
-					if got.Code != "BAD_USER_INPUT" || !slices.Equal(got.FieldNames(), tt.fields) ||
-						endpoint == "REST" && got.Status != 400 {
-						t.Errorf("got %d %s", got.Status, got.Raw)
-					}
-					return
-				}
-
-				if want := (object{"success": true, "sessionId": tt.input["sessionId"]}); !reflect.DeepEqual(
-					got.Data, want) {
-					t.Errorf("got %s", got.Raw)
-				}
-			})
+			"formData":   object{"email": "ana@", "firstName": "A"},
+		},
+		"hints of other types": {
+			"sessionId": "s", "selections": 5, "estimate": object{"min": object{}}, "formData": []any{1},
+		},
+		"no session":           {"selections": object{"projectType": "x"}},
+		"session of 129":       {"sessionId": strings.Repeat("s", 129)},
+		"session with a blank": {"sessionId": "a b"},
+	} {
+		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+			got := s.Through(endpoint, "trackQuote", object{"input": input})
+			want := object{"success": true, "sessionId": input["sessionId"]}
+			if refused := got.Fields["sessionId"] != ""; refused != slices.Contains(
+				[]string{"no session", "session of 129", "session with a blank"}, name) ||
+				!refused && !reflect.DeepEqual(got.Data, want) || refused && got.Code != "BAD_USER_INPUT" {
+				t.Errorf("%s: %d %s", name, got.Status, got.Raw)
+			}
 		})
 	}
 }
@@ -283,30 +265,21 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 func TestContractPDF(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
-	id := s.Through("REST", "submitQuote", object{"input": apptest.ValidLead("s")}).
-		Data["submissionId"].(string)
+	id, _ := s.Through("REST", "submitQuote", object{"input": apptest.ValidLead("s")}).Data["submissionId"].(string)
 	path := "/api/quote/pdf?id=" + id
 
 	got := s.Do("GET", path, "", "Accept-Language: es")
-	if got.Status != 200 || got.Header.Get("Content-Type") != "application/pdf" ||
-		!bytes.HasPrefix(got.Body, []byte("%PDF-")) {
-		t.Fatalf("got %d %s %.40q", got.Status, got.Header.Get("Content-Type"), got.Body)
+	if got.Status != 200 || !bytes.HasPrefix(got.Body, []byte("%PDF-")) {
+		t.Fatalf("got %d %.40q", got.Status, got.Body)
 	}
-
-	if name := "quote-" + id[:8] + ".pdf"; !strings.Contains(got.Header.Get("Content-Disposition"), name) ||
-		!strings.HasPrefix(got.Header.Get("Content-Disposition"), "attachment") {
-		t.Errorf("Content-Disposition is %q, want an attachment named %s",
-			got.Header.Get("Content-Disposition"), name)
-	}
-	if got.Header.Get("Content-Language") != "ro" {
-		t.Errorf("the language is %q, want the submission's", got.Header.Get("Content-Language"))
-	}
-
 	for header, want := range map[string]string{
-		"X-Robots-Tag":   "noindex",
-		"Content-Length": fmt.Sprint(len(got.Body)),
-		"Cache-Control":  "private, no-cache",
-		"Vary":           "Accept-Language",
+		"Content-Type":        "application/pdf",
+		"Content-Disposition": "attachment; filename=quote-" + id[:8] + ".pdf",
+		"Content-Language":    "ro", // the submission's
+		"X-Robots-Tag":        "noindex",
+		"Content-Length":      fmt.Sprint(len(got.Body)),
+		"Cache-Control":       "private, no-cache",
+		"Vary":                "Accept-Language",
 	} {
 		if !slices.Contains(got.Header.Values(header), want) {
 			t.Errorf("%s is %q, want %q", header, got.Header.Values(header), want)
@@ -314,43 +287,28 @@ func TestContractPDF(t *testing.T) {
 	}
 
 	etag := got.Header.Get("ETag")
-	if again := s.Do("GET", path, "", "If-None-Match: "+etag); etag == "" || again.Status != 304 ||
-		len(again.Body) != 0 {
+	if again := s.Do("GET", path, "", "If-None-Match: "+etag); again.Status != 304 || len(again.Body) != 0 {
 		t.Errorf("If-None-Match %s: %d with %d bytes", etag, again.Status, len(again.Body))
 	}
-
-	if head := s.Do("HEAD", path, ""); head.Status != 200 || len(head.Body) != 0 ||
-		head.Header.Get("Content-Length") != got.Header.Get("Content-Length") {
-		t.Errorf("HEAD: %d, %d bytes, Content-Length %s",
-			head.Status, len(head.Body), head.Header.Get("Content-Length"))
-	}
-
 	if es := s.Do("GET", path+"&locale=es", ""); es.Header.Get("Content-Language") != "es" ||
 		bytes.Equal(es.Body, got.Body) {
 		t.Error("locale=es is not another document")
 	}
 
-	answer := s.Query(
-		`query($id: ID!) { quotePdf(id: $id) { fileName contentType size etag locale content } }`,
-		object{"id": id},
-	)
-
+	answer := s.Query(`query($id: ID!) { quotePdf(id: $id) { size etag locale content } }`, object{"id": id})
 	var decoded struct {
 		Data struct {
 			QuotePdf struct {
-				FileName, ContentType, Etag, Locale string
-				Size                                int
-				Content                             []byte
+				Etag, Locale string
+				Size         int
+				Content      []byte
 			}
 		}
 	}
-	if err := json.Unmarshal(answer.Body, &decoded); err != nil {
-		t.Fatal(err)
-	}
-
-	if q := decoded.Data.QuotePdf; !bytes.Equal(q.Content, got.Body) || q.Size != len(got.Body) ||
-		q.Etag != etag || q.Locale != "ro" || q.ContentType != "application/pdf" {
-		t.Error("the GraphQL field does not give the same document")
+	err := json.Unmarshal(answer.Body, &decoded)
+	if q := decoded.Data.QuotePdf; err != nil || !bytes.Equal(q.Content, got.Body) || q.Size != len(got.Body) ||
+		q.Etag != etag || q.Locale != "ro" {
+		t.Errorf("the GraphQL field does not give the same document: %v", err)
 	}
 
 	s.WriteContent("[]")
@@ -362,31 +320,20 @@ func TestContractPDF(t *testing.T) {
 func TestContractPDFErrors(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
-
-	tests := []struct {
-		path   string
-		status int
-		code   string
-		field  string
-	}{
-		{"/api/quote/pdf", 400, "BAD_USER_INPUT", "id"},
-		{"/api/quote/pdf?id=", 400, "BAD_USER_INPUT", "id"},
-		{"/api/quote/pdf?id=unknown", 404, "NOT_FOUND", ""},
-		{"/api/quote/pdf?id=unknown&locale=", 404, "NOT_FOUND", ""},
-		{"/api/quote/pdf?id=" + strings.Repeat("x", 129), 400, "BAD_USER_INPUT", "id"},
-		{"/api/quote/pdf?id=x&locale=xx", 400, "BAD_USER_INPUT", "locale"},
-	}
-
-	for _, tt := range tests {
-		got := s.RESTOutcome(s.Do("GET", tt.path, ""))
-		if got.Status != tt.status || got.Code != tt.code || strings.Join(got.FieldNames(), " ") != tt.field {
-			t.Errorf("%s: %d %s", tt.path, got.Status, got.Raw)
+	for query, want := range map[string]string{
+		"":                                "400 BAD_USER_INPUT id",
+		"?id=":                            "400 BAD_USER_INPUT id",
+		"?id=" + strings.Repeat("x", 129): "400 BAD_USER_INPUT id",
+		"?id=x&locale=xx":                 "400 BAD_USER_INPUT locale",
+		"?id=unknown&locale=":             "404 NOT_FOUND ",
+	} {
+		got := s.RESTOutcome(s.Do("GET", "/api/quote/pdf"+query, ""))
+		if text := fmt.Sprint(got.Status, " ", got.Code, " ", strings.Join(got.FieldNames(), " ")); text != want {
+			t.Errorf("%s: %s, want %s", query, text, want)
 		}
 	}
-
-	if got := s.GraphQLOutcome(
-		s.Query(`{ quotePdf(id: "unknown") { size } }`, nil)); got.Code != "NOT_FOUND" {
-		t.Errorf("GraphQL: %s", got.Raw)
+	if got := s.Query(`{ quotePdf(id: "unknown") { size } }`, nil); !bytes.Contains(got.Body, []byte(`"NOT_FOUND"`)) {
+		t.Errorf("GraphQL: %s", got.Body)
 	}
 }
 
@@ -413,43 +360,22 @@ func TestContractPDFLanguage(t *testing.T) {
 func TestContractMethods(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
-	allow := map[string][]string{
-		"/api/cache/clear":      {"GET", "HEAD", "OPTIONS", "POST"},
-		"/api/cache/invalidate": {"OPTIONS", "POST"},
-		"/api/webhooks/cms":     {"OPTIONS", "POST"},
-		"/api/quote/track":      {"OPTIONS", "POST"},
-		"/api/quote/submit":     {"OPTIONS", "POST"},
-		"/api/quote/pdf":        {"GET", "HEAD", "OPTIONS"},
-		"/api/openapi.json":     {"GET", "HEAD", "OPTIONS"},
-	}
-
-	for _, path := range slices.Sorted(maps.Keys(allow)) {
-		for _, method := range []string{
-			http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch,
-		} {
-			if slices.Contains(allow[path], method) {
-				continue
-			}
-
-			got := s.RESTOutcome(s.Do(method, path, ""))
-			if got.Status != 405 || got.Code != "METHOD_NOT_ALLOWED" ||
-				!sameSet(got.Header.Get("Allow"), allow[path]) {
-				t.Errorf("%s %s: %d %s, Allow %q",
-					method, path, got.Status, got.Code, got.Header.Get("Allow"))
-			}
-		}
-
-		if got := s.Do(http.MethodOptions, path, ""); got.Status != 204 ||
-			!sameSet(got.Header.Get("Allow"), allow[path]) {
-			t.Errorf("OPTIONS %s: %d, Allow %q", path, got.Status, got.Header.Get("Allow"))
+	for path, allow := range map[string]string{
+		"/api/cache/clear":      "GET, HEAD, POST, OPTIONS",
+		"/api/cache/invalidate": "POST, OPTIONS",
+		"/api/webhooks/cms":     "POST, OPTIONS",
+		"/api/quote/track":      "POST, OPTIONS",
+		"/api/quote/submit":     "POST, OPTIONS",
+		"/api/quote/pdf":        "GET, HEAD, OPTIONS",
+		"/api/openapi.json":     "GET, HEAD, OPTIONS",
+	} {
+		got := s.RESTOutcome(s.Do(http.MethodPut, path, ""))
+		asked := s.Do(http.MethodOptions, path, "")
+		if got.Status != 405 || got.Code != "METHOD_NOT_ALLOWED" || got.Header.Get("Allow") != allow ||
+			asked.Status != 204 || asked.Header.Get("Allow") != allow {
+			t.Errorf("%s: %d %s, Allow %q, want %q", path, got.Status, got.Code, got.Header.Get("Allow"), allow)
 		}
 	}
-}
-
-func sameSet(header string, want []string) bool {
-	got := strings.Split(header, ", ")
-	slices.Sort(got)
-	return slices.Equal(got, want)
 }
 
 func TestContractNothingPersonalIsLogged(t *testing.T) {
@@ -493,23 +419,18 @@ func TestContractNothingPersonalIsLogged(t *testing.T) {
 // trusted proxy, since it is logged.
 func TestContractRequestIDs(t *testing.T) {
 	t.Parallel()
-	const (
-		uuid  = "0193a5c7-6b1e-7c3a-9f00-1234567890ab"
-		ulid  = "01JD8ZK3Q5X9V7T2B4N6M8R0CF"
-		trace = "4bf92f3577b34da6a3ce929d0e0e4736"
-	)
+	const uuid, ulid = "0193a5c7-6b1e-7c3a-9f00-1234567890ab", "01JD8ZK3Q5X9V7T2B4N6M8R0CF"
 	direct := apptest.Start(t, nil)
 	behind := apptest.Start(t, map[string]string{"TRUSTED_PROXIES": "127.0.0.1"})
 
 	for id, taken := range map[string]struct{ direct, behind bool }{
-		uuid:                    {true, true},
-		ulid:                    {true, true},
-		trace:                   {true, true},
-		"0721000111":            {false, true},
-		"my-id.1":               {false, true},
-		"ana@example.com":       {false, false},
-		`bad id"`:               {false, false},
-		strings.Repeat("7", 65): {false, false},
+		uuid:                               {true, true},
+		ulid:                               {true, true},
+		"4bf92f3577b34da6a3ce929d0e0e4736": {true, true},
+		"0721000111":                       {false, true},
+		"ana@example.com":                  {false, false},
+		`bad id"`:                          {false, false},
+		strings.Repeat("7", 65):            {false, false},
 	} {
 		for s, want := range map[*apptest.Service]bool{direct: taken.direct, behind: taken.behind} {
 			got := s.Do("GET", "/api/cache/clear", "", "X-Request-Id: "+id).Header.Get("X-Request-Id")
@@ -519,15 +440,13 @@ func TestContractRequestIDs(t *testing.T) {
 		}
 	}
 
-	if got := direct.RESTOutcome(
-		direct.Do("GET", "/api/none", "", "X-Request-Id: "+uuid)); got.RequestID != uuid {
-		t.Errorf("the problem has the id %q", got.RequestID)
+	problem := direct.Do("GET", "/api/none", "", "X-Request-Id: "+uuid)
+	failed := direct.Query(`{ nothing }`, nil, "X-Request-Id: "+uuid)
+	for _, body := range [][]byte{problem.Body, failed.Body} {
+		if !bytes.Contains(body, []byte(`"requestId":"`+uuid+`"`)) {
+			t.Errorf("an error without the id: %s", body)
+		}
 	}
-	if got := direct.GraphQLOutcome(
-		direct.Query(`{ nothing }`, nil, "X-Request-Id: "+trace)); got.RequestID != trace {
-		t.Errorf("the GraphQL error has the id %q: %s", got.RequestID, got.Raw)
-	}
-
 	if n := strings.Count(direct.Log.String(), `"request_id":"`+ulid+`"`); n != 1 {
 		t.Errorf("a request made %d log events, want 1", n)
 	}
