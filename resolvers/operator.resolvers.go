@@ -25,15 +25,15 @@ func (r *mutationResolver) RetryDeliveries(ctx context.Context, all bool, state 
 }
 
 func (r *mutationResolver) ResendLead(ctx context.Context, id string, target schema.DeliveryTarget, email *string) (*schema.Lead, error) {
-	return r.Operators.ResendLead(ctx, id, targetOf(target), schema.TrimEmail(schema.ValueOr(email, "")))
+	return r.Operators.Change(ctx, id, r.Operators.Resend(targetOf(target), schema.TrimEmail(schema.ValueOr(email, ""))))
 }
 
 func (r *mutationResolver) ReleaseLead(ctx context.Context, id string, expected *lead.State) (*schema.Lead, error) {
-	return r.Operators.ReleaseLead(ctx, id, stateOf(expected))
+	return r.Operators.Change(ctx, id, r.Operators.Release(stateOf(expected)))
 }
 
 func (r *mutationResolver) RejectLead(ctx context.Context, id string, expected *lead.State) (*schema.Lead, error) {
-	return r.Operators.RejectLead(ctx, id, stateOf(expected))
+	return r.Operators.Change(ctx, id, r.Operators.Reject(stateOf(expected)))
 }
 
 func (r *mutationResolver) VerifyDeliveries(ctx context.Context, since *time.Time, target *schema.DeliveryTarget, fix bool) (*schema.DeliveryVerification, error) {

@@ -20,27 +20,35 @@ func (r *mutationResolver) AssignLead(ctx context.Context, id string, owner *str
 }
 
 func (r *mutationResolver) SetLeadStatus(ctx context.Context, id string, status lead.Status) (*schema.Lead, error) {
-	return r.Operators.SetLeadStatus(ctx, id, status)
+	return r.Operators.Change(ctx, id, r.Operators.SetStatus(status))
 }
 
 func (r *mutationResolver) AddLeadNote(ctx context.Context, id string, text string) (*schema.Lead, error) {
-	return r.Operators.AddLeadNote(ctx, id, text)
+	return r.Operators.Change(ctx, id, r.Operators.AddNote(text))
 }
 
 func (r *mutationResolver) ReleaseLeads(ctx context.Context, ids []string, all bool, expected *lead.State) (*schema.LeadsChange, error) {
-	return r.Operators.ReleaseLeads(ctx, ids, all, stateOf(expected))
+	ids, err := r.Operators.InReview(ctx, ids, all)
+	if err != nil {
+		return nil, err
+	}
+	return r.Operators.ChangeAll(ctx, ids, r.Operators.Release(stateOf(expected)))
 }
 
 func (r *mutationResolver) RejectLeads(ctx context.Context, ids []string, all bool, expected *lead.State) (*schema.LeadsChange, error) {
-	return r.Operators.RejectLeads(ctx, ids, all, stateOf(expected))
+	ids, err := r.Operators.InReview(ctx, ids, all)
+	if err != nil {
+		return nil, err
+	}
+	return r.Operators.ChangeAll(ctx, ids, r.Operators.Reject(stateOf(expected)))
 }
 
 func (r *mutationResolver) RetryLeads(ctx context.Context, ids []string) (*schema.LeadsChange, error) {
-	return r.Operators.RetryLeads(ctx, ids)
+	return r.Operators.ChangeAll(ctx, ids, r.Operators.Retry)
 }
 
 func (r *mutationResolver) SetLeadStatuses(ctx context.Context, ids []string, status lead.Status) (*schema.LeadsChange, error) {
-	return r.Operators.SetLeadStatuses(ctx, ids, status)
+	return r.Operators.ChangeAll(ctx, ids, r.Operators.SetStatus(status))
 }
 
 func (r *mutationResolver) AssignLeads(ctx context.Context, ids []string, owner *string) (*schema.LeadsChange, error) {

@@ -230,8 +230,10 @@ type DeliveryEdge struct {
 
 // What the CMS and the CRM have of the leads.
 type DeliveryVerification struct {
-	// Number of leads that were compared.
+	// Number of leads that were looked at, without those in review or rejected.
 	Leads int `json:"leads"`
+	// Number of them that are under way, and were not looked for.
+	UnderWay int `json:"underWay"`
 	// Number of deliveries that the CMS or the CRM lacks.
 	Missing int `json:"missing"`
 	// Number of systems that could not be asked.
@@ -945,14 +947,10 @@ type VerifiedTarget struct {
 	Target DeliveryTarget `json:"target"`
 	// Number of leads that it has.
 	Present int `json:"present"`
-	// Number of leads that it lacks, whose delivery is under way.
-	UnderWay int `json:"underWay"`
-	// Number of leads that it lacks, and that nothing will deliver. Of a system that can't be asked: failed deliveries.
+	// Number of leads that it lacks, although they are not under way.
 	Missing int `json:"missing"`
 	// Number of missing leads that are sent again.
 	Resent int `json:"resent"`
-	// Number of mails that are not sent, for a reason that the delivery names.
-	NotSent int `json:"notSent"`
 	// Why it could not be asked.
 	Error *string `json:"error"`
 }

@@ -39,16 +39,6 @@ const (
 	Failed    DeliveryState = "failed"    // rejected, or tried too often; kept until an operator retries it
 )
 
-// DeliveryStates lists all states, in the order a delivery passes through them.
-func DeliveryStates() []DeliveryState {
-	return []DeliveryState{Pending, Running, Retrying, Delivered, NotSent, Failed}
-}
-
-// UndeliveredStates lists the states of deliveries that have not arrived.
-func UndeliveredStates() []DeliveryState {
-	return []DeliveryState{Pending, Running, Retrying, Failed}
-}
-
 // Ended reports whether there will be no further try, unless an operator asks for one.
 func (s DeliveryState) Ended() bool { return s == Delivered || s == NotSent || s == Failed }
 

@@ -27,6 +27,3 @@ const (
 	Won       OutcomeValue = "WON"       // became a customer
 	Lost      OutcomeValue = "LOST"      // will not become one
 )
-
-// OutcomeValues lists the values of outcomes.
-func OutcomeValues() []OutcomeValue { return []OutcomeValue{Qualified, Won, Lost} }

@@ -95,16 +95,6 @@ func (h inTx[TDriver, TTx]) Complete(ctx context.Context, job int64) error {
 	return nil
 }
 
-// Off lists the targets that get no new deliveries from this process.
-func (q *Queue) Off() (off []lead.Target) {
-	for _, c := range q.Targets {
-		if c.Off != "" {
-			off = append(off, c.Name)
-		}
-	}
-	return off
-}
-
 // DeliversTo reports whether this process delivers leads to a target.
 func (q *Queue) DeliversTo(name lead.Target) bool {
 	t, ok := q.targets[name]

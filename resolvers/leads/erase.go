@@ -8,9 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"siteapi/integrations/cache"
 	"siteapi/integrations/crm"
-	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/mailbox"
 	"siteapi/integrations/store"
 	"siteapi/schema"
@@ -29,9 +27,12 @@ const (
 // place is where data about an address may be stored, and its entry in the receipt.
 type place struct {
 	schema.ErasurePlace
-	find  func(context.Context) (int, error) // counts what is there; nil: it can't be searched
-	erase func(context.Context) (int, error) // counts what was not found before, too
+	find  counting // counts what is there; nil: it can't be searched
+	erase counting // counts what was not found before, too
 }
+
+// counting does something with data about an address, and counts it.
+type counting = func(context.Context) (int, error)
 
 // erasure removes everything that is stored about an address.
 type erasure struct {
@@ -117,7 +118,7 @@ func (e *erasure) outside() []*place {
 
 // inside lists what is in the database and the cache.
 func (e *erasure) inside() []*place {
-	count := func(number func(consents, sessions int64) int64) func(context.Context) (int, error) {
+	count := func(number func(consents, sessions int64) int64) counting {
 		return func(ctx context.Context) (int, error) {
 			consents, sessions, err := e.Archive.CountAddress(ctx, e.email)
 			return int(number(consents, sessions)), err
@@ -134,13 +135,11 @@ func (e *erasure) inside() []*place {
 		newPlace("database", "leads", func(context.Context) (int, error) { return len(e.stored), nil }, e.eraseLeads),
 		newPlace("database", "sessions", count(func(_, sessions int64) int64 { return sessions }), eraseAddress),
 		newPlace("database", "consents", count(func(consents, _ int64) int64 { return consents }), eraseAddress),
-		newPlace("cache", "PDFs", nil, func(ctx context.Context) (int, error) {
-			return e.ClearPDFs(ctx, pdfPattern(e.known))
-		}),
+		newPlace("cache", "PDFs", nil, e.ClearPDFs),
 	}
 }
 
-func newPlace(name, unit string, find, erase func(context.Context) (int, error)) *place {
+func newPlace(name, unit string, find, erase counting) *place {
 	return &place{schema.ErasurePlace{Place: name, Unit: unit, State: placeUnknown}, find, erase}
 }
 
@@ -238,25 +237,21 @@ func (e *erasure) endDeliveries(ctx context.Context) (removed int, err error) {
 	return removed, nil
 }
 
-// findDocuments searches by the ids in the database, since an editor may have changed an
-// address, and by the address, since the database may have erased the lead already.
+// findDocuments searches by the address, since the database may have erased the lead already.
+// Those of the leads in the database are erased as well, since an editor may have changed an
+// address.
 func (e *erasure) findDocuments(ctx context.Context) (int, error) {
-	missing, err := e.CMS.Missing(ctx, e.stored)
-	if err != nil {
-		return 0, err
-	}
-	there := slices.DeleteFunc(slices.Clone(e.stored), func(id string) bool { return slices.Contains(missing, id) })
-
+	var found []string
 	for _, email := range e.spelled {
 		ids, err := e.CMS.Find(ctx, email)
 		if err != nil {
 			return 0, err
 		}
-		there = append(there, ids...)
+		found = append(found, ids...)
 	}
 
-	e.known = unique(slices.Concat(there, e.stored))
-	return len(unique(there)), nil
+	e.known = unique(slices.Concat(found, e.stored))
+	return len(unique(found)), nil
 }
 
 func unique(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
@@ -283,20 +278,5 @@ func (e *erasure) eraseLeads(ctx context.Context) (int, error) {
 			return 0, err
 		}
 	}
-
-	left, _, err := e.Leads(ctx, store.Filter{Email: e.email, Limit: 1})
-	if err == nil && len(left) > 0 {
-		err = errors.New("a lead arrived in the meantime: erase again")
-	}
-	return len(e.stored), err
-}
-
-// pdfPattern matches the cached PDFs of one lead. For several leads, or none, it matches
-// all PDFs: those of other leads are drawn again, and an earlier erasure may have been
-// interrupted after it had removed the ids.
-func pdfPattern(ids []string) cache.Pattern {
-	if len(ids) != 1 {
-		return lead.PDFKeys + "*"
-	}
-	return cache.Pattern(cache.Escape(lead.PDFKey(ids[0])) + "*")
+	return len(e.stored), nil
 }

@@ -16,7 +16,7 @@ import (
 
 const (
 	valuesCounted = 10_000 // values that are counted by themselves, since clients may send any
-	valuesShown   = 50     // values that are shown per field, and all options of the CMS
+	valuesShown   = 50     // values that are shown per field
 	others        = "(others)"
 )
 
@@ -31,7 +31,6 @@ type report struct {
 	steps   steps
 	weeks   map[week]*steps
 	choices map[choice]*schema.FunnelChoice
-	options map[string]string // keys: slugs of the CMS's options
 	sources map[origin]*source
 }
 
@@ -61,10 +60,6 @@ func (s *Service) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Fun
 		choices: map[choice]*schema.FunnelChoice{},
 		sources: map[origin]*source{},
 	}
-	if s.Options != nil {
-		r.options = s.Options(ctx)
-	}
-
 	leads, err := s.Archive.FunnelLeads(ctx, f)
 	if err != nil {
 		return nil, err
@@ -125,8 +120,7 @@ func (r *report) addSessions(c store.SessionCount) {
 	r.choose("timeline", c, c.Selections.Timeline)
 }
 
-// choose counts the values of a field. Those beyond valuesCounted are counted together, but
-// for options of the CMS.
+// choose counts the values of a field. Those beyond valuesCounted are counted together.
 func (r *report) choose(field string, c store.SessionCount, values ...string) {
 	for _, value := range values {
 		if value == "" {
@@ -134,8 +128,7 @@ func (r *report) choose(field string, c store.SessionCount, values ...string) {
 		}
 
 		key := choice{field, value}
-		_, option := r.options[value]
-		if r.choices[key] == nil && !option && len(r.choices) >= valuesCounted {
+		if r.choices[key] == nil && len(r.choices) >= valuesCounted {
 			key.value = others
 		}
 		if r.choices[key] == nil {
@@ -197,7 +190,7 @@ func (r *report) listChoices() {
 
 	shown := map[string]int{} // by field
 	for _, c := range slices.SortedFunc(maps.Values(r.choices), frequent) {
-		if _, option := r.options[c.Value]; option || shown[c.Field] < valuesShown {
+		if shown[c.Field] < valuesShown {
 			r.Choices = append(r.Choices, c)
 			shown[c.Field]++
 		}

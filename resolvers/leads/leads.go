@@ -6,7 +6,6 @@ package leads
 import (
 	"context"
 
-	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
@@ -25,15 +24,12 @@ type Service struct {
 
 	Mails MailFiles
 
-	// ClearPDFs removes rendered documents from the cache.
-	ClearPDFs func(ctx context.Context, pattern cache.Pattern) (int, error)
+	// ClearPDFs removes all rendered documents from the cache: an earlier erasure may have been
+	// interrupted after it had removed the ids, and those of other leads are drawn again.
+	ClearPDFs func(ctx context.Context) (int, error)
 
 	// Truncate removes deleted data from the database's log.
 	Truncate func(ctx context.Context) error
-
-	// Options returns the slugs of the CMS's options, with their labels. It is nil without a
-	// CMS at hand.
-	Options func(ctx context.Context) map[string]string
 
 	// OutOfReach names the copies of a lead that an erasure leaves, in words.
 	OutOfReach []string

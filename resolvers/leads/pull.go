@@ -1,6 +1,7 @@
 package leads
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,10 +78,7 @@ func ReadPulled(ctx context.Context, notes store.Notes) (known Pulled, err error
 // asked about was submitted; the zero time if it was never asked.
 func (p *Pull) LastAt(ctx context.Context) (time.Time, error) {
 	known, err := ReadPulled(ctx, p.Notes)
-	if known.At.IsZero() {
-		return known.Since, err
-	}
-	return known.At, err
+	return cmp.Or(known.At, known.Since), err
 }
 
 // Once asks now. Without leads it asks nothing. What interrupts it loses nothing: the next one

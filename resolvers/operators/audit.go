@@ -92,23 +92,16 @@ func listDetail(ctx context.Context, n int) map[string]any {
 	detail := map[string]any{"count": n}
 	for name, argument := range graphql.GetFieldContext(ctx).Args {
 		value := reflect.Indirect(reflect.ValueOf(argument))
-		if !value.IsValid() {
-			continue // null
+		if !value.IsValid() || value.IsZero() {
+			continue // null, or empty
 		}
 
-		blank := value.Kind() == reflect.String && schema.Trim(value.String()) == ""
 		switch name {
 		case "first", "after", "sort", "dryRun":
-		case "owner", "source":
-			detail["searched"] = true // an empty one, too: leads without any
-		case "search", "email", "campaign":
-			if !blank {
-				detail["searched"] = true
-			}
+		case "search", "email", "campaign", "owner", "source":
+			detail["searched"] = true
 		default:
-			if !blank {
-				detail[name] = value.Interface()
-			}
+			detail[name] = value.Interface()
 		}
 	}
 	return detail
@@ -119,13 +112,10 @@ func (r *Resolver) AuditPage(
 	ctx context.Context, leadID string, first int, after string,
 ) (*schema.AuditConnection, error) {
 	f := store.AuditFilter{Lead: leadID, Limit: first + 1}
-	if after != "" {
-		var err error
-		if f.Before, err = strconv.ParseInt(cursorText(after), 10, 64); err != nil || f.Before < 1 {
-			return nil, badCursor()
-		}
+	var err error
+	if f.Before, err = numberAt(after); err != nil {
+		return nil, err
 	}
-
 	entries, err := r.Leads.Tables.AuditEntries(ctx, f)
 	if err != nil {
 		return nil, coded(err)

@@ -24,11 +24,9 @@ func (r *Resolver) DeliveryPage(
 			f.Leads[0] = l.ID
 		}
 	}
-	if after != "" {
-		var err error
-		if f.After, err = strconv.ParseInt(cursorText(after), 10, 64); err != nil || f.After < 1 {
-			return nil, badCursor()
-		}
+	var err error
+	if f.After, err = numberAt(after); err != nil {
+		return nil, err
 	}
 
 	most := f.Limit

@@ -29,15 +29,14 @@ func (r *Resolver) LeadPage(
 
 	// A viewer finds leads by the reference alone. More of the id could be guessed letter by
 	// letter.
-	page := &schema.LeadConnection{Edges: []*schema.LeadEdge{}, PageInfo: &schema.PageInfo{}}
+	page := &schema.LeadConnection{Edges: []*schema.LeadEdge{}}
 	if isViewer(ctx) {
 		if f.Email != "" || f.Campaign != "" || f.Consent != "" {
 			return nil, forbidden(schema.RoleSales)
 		}
 		f.Reference, f.Search = f.Search, ""
 		if len(f.Reference) > lead.ReferenceLength {
-			page.Counts = newLeadCounts(nil)
-			return page, nil
+			f.IDs = []string{""} // none
 		}
 	}
 
@@ -173,10 +172,9 @@ func (r *Resolver) SameAddress(ctx context.Context, of *schema.Lead) ([]*schema.
 
 	found = slices.DeleteFunc(found, func(l lead.Lead) bool { return l.ID == of.ID })
 	found = found[:min(mostSameAddress, len(found))]
-	for _, l := range found {
-		if err := r.recordShown(ctx, schema.AuditActionOpened, l.ID, nil); err != nil {
-			return nil, err
-		}
+	detail := map[string]any{"count": len(found), "of": "the same address"}
+	if err := r.recordShown(ctx, schema.AuditActionListed, "", detail); err != nil {
+		return nil, err
 	}
 	return r.shownLeads(ctx, found)
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -79,6 +80,18 @@ func cursorText(cursor string) string {
 		return ""
 	}
 	return string(text)
+}
+
+// numberAt decodes a cursor that is a number; an empty one is 0.
+func numberAt(cursor string) (int64, error) {
+	if cursor == "" {
+		return 0, nil
+	}
+	number, err := strconv.ParseInt(cursorText(cursor), 10, 64)
+	if err != nil || number < 1 {
+		return 0, badCursor()
+	}
+	return number, nil
 }
 
 func badCursor() error {

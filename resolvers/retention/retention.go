@@ -5,7 +5,6 @@ package retention
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -43,18 +42,28 @@ type Job struct {
 
 // Run deletes what is too old now. It logs what fails, and returns whether nothing did.
 func (j *Job) Run(ctx context.Context) (complete bool) {
-	results := []bool{
-		j.deleteOld(ctx, "sessions", j.Sessions, j.Archive.PruneSessions),
-		j.deleteOld(ctx, "leads", j.Leads, j.Archive.PruneLeads),
-		j.pruneAudit(ctx),
-		j.logHead(ctx),
+	complete = true
+	for _, step := range []struct {
+		what      string
+		retention time.Duration
+		prune     func(ctx context.Context, before time.Time) (int64, error)
+	}{
+		{"sessions", j.Sessions, j.Archive.PruneSessions},
+		{"leads", j.Leads, j.pruneLeads},
+		{"entries of the audit", j.Audit, j.pruneAudit},
+		{"counts of mails", mailHashLife, j.Tables.PruneMails},
+		{"changes of leads", changesKept, j.Tables.PruneChanges},
+	} {
+		if step.retention == 0 {
+			continue
+		}
+		n, err := step.prune(ctx, time.Now().Add(-step.retention))
+		if n > 0 { // some may have been deleted despite an error
+			j.Log.Info().Int64("number", n).Msg("deleted old " + step.what)
+		}
+		complete = j.done(ctx, "deleting old "+step.what, err) && complete
 	}
-	_, mails := j.Tables.PruneMails(ctx, time.Now().Add(-mailHashLife))
-	_, changes := j.Tables.PruneChanges(ctx, time.Now().Add(-changesKept))
-	results = append(results,
-		j.done(ctx, "deleting old counts of mails", mails),
-		j.done(ctx, "deleting old changes of leads", changes))
-	return !slices.Contains(results, false)
+	return j.done(ctx, "reading the head of the audit", j.logHead(ctx)) && complete
 }
 
 // done logs the error of a step, and returns whether there is none.
@@ -65,48 +74,27 @@ func (j *Job) done(ctx context.Context, step string, err error) bool {
 	return err == nil
 }
 
-// deleteOld deletes sessions or leads, and with them the documents of leads.
-func (j *Job) deleteOld(
-	ctx context.Context,
-	what string,
-	retention time.Duration,
-	prune func(context.Context, time.Time) (int64, error),
-) bool {
-	if retention == 0 {
-		return true
-	}
-
-	n, err := prune(ctx, time.Now().Add(-retention))
-	if n > 0 { // some may have been deleted despite an error
-		j.Log.Info().Int64(what, n).Msg("deleted old " + what)
+// pruneLeads deletes leads, and with them their documents.
+func (j *Job) pruneLeads(ctx context.Context, before time.Time) (int64, error) {
+	n, err := j.Archive.PruneLeads(ctx, before)
+	if n > 0 {
 		err = errors.Join(err, j.ForgetPDFs(ctx))
 	}
-	return j.done(ctx, "deleting old "+what, err)
+	return n, err
 }
 
-// pruneAudit removes old entries of the audit.
-func (j *Job) pruneAudit(ctx context.Context) bool {
-	if j.Audit == 0 {
-		return true
-	}
-	anchor, err := j.Tables.PruneAudit(ctx, j.Audit, time.Now())
-	if anchor.Seq > 0 {
-		j.Log.Log().
-			Str(zerolog.LevelFieldName, zerolog.LevelInfoValue).
-			Int64("entry", anchor.Seq).
-			Str("hash", anchor.Hash).
-			Stringer("retention", j.Audit).
-			Msg("audit anchor")
-	}
-	return j.done(ctx, "deleting old entries of the audit", err)
+// pruneAudit removes old entries of the audit, which is an entry, too.
+func (j *Job) pruneAudit(ctx context.Context, _ time.Time) (int64, error) {
+	_, err := j.Tables.PruneAudit(ctx, j.Audit, time.Now())
+	return 0, err
 }
 
 // logHead logs the head of the audit once a day: with the log elsewhere, a chain that was
 // made anew is found out.
-func (j *Job) logHead(ctx context.Context) bool {
+func (j *Job) logHead(ctx context.Context) error {
 	today := time.Now().UTC().Format(time.DateOnly)
 	if today == j.logged {
-		return true
+		return nil
 	}
 
 	seq, hash, err := j.Tables.AuditHead(ctx)
@@ -118,5 +106,5 @@ func (j *Job) logHead(ctx context.Context) bool {
 			Str("hash", hash).
 			Msg("audit head")
 	}
-	return j.done(ctx, "reading the head of the audit", err)
+	return err
 }

@@ -707,6 +707,29 @@ func (ec *executionContext) fieldContext_DeliveryVerification_leads(_ context.Co
 	return graphql.NewScalarFieldContext("DeliveryVerification", field, false, false, "Int")
 }
 
+func (ec *executionContext) _DeliveryVerification_underWay(ctx context.Context, field graphql.CollectedField, obj *schema.DeliveryVerification) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeliveryVerification_underWay(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UnderWay, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeliveryVerification_underWay(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeliveryVerification", field, false, false, "Int")
+}
+
 func (ec *executionContext) _DeliveryVerification_missing(ctx context.Context, field graphql.CollectedField, obj *schema.DeliveryVerification) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3386,29 +3409,6 @@ func (ec *executionContext) fieldContext_VerifiedTarget_present(_ context.Contex
 	return graphql.NewScalarFieldContext("VerifiedTarget", field, false, false, "Int")
 }
 
-func (ec *executionContext) _VerifiedTarget_underWay(ctx context.Context, field graphql.CollectedField, obj *schema.VerifiedTarget) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_VerifiedTarget_underWay(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.UnderWay, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
-			return ec.marshalNInt2int(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_VerifiedTarget_underWay(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("VerifiedTarget", field, false, false, "Int")
-}
-
 func (ec *executionContext) _VerifiedTarget_missing(ctx context.Context, field graphql.CollectedField, obj *schema.VerifiedTarget) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3452,29 +3452,6 @@ func (ec *executionContext) _VerifiedTarget_resent(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_VerifiedTarget_resent(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("VerifiedTarget", field, false, false, "Int")
-}
-
-func (ec *executionContext) _VerifiedTarget_notSent(ctx context.Context, field graphql.CollectedField, obj *schema.VerifiedTarget) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_VerifiedTarget_notSent(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.NotSent, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
-			return ec.marshalNInt2int(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_VerifiedTarget_notSent(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("VerifiedTarget", field, false, false, "Int")
 }
 
@@ -3819,6 +3796,11 @@ func (ec *executionContext) _DeliveryVerification(ctx context.Context, sel ast.S
 			out.Values[i] = graphql.MarshalString("DeliveryVerification")
 		case "leads":
 			out.Values[i] = ec._DeliveryVerification_leads(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "underWay":
+			out.Values[i] = ec._DeliveryVerification_underWay(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -4818,11 +4800,6 @@ func (ec *executionContext) _VerifiedTarget(ctx context.Context, sel ast.Selecti
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "underWay":
-			out.Values[i] = ec._VerifiedTarget_underWay(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
 		case "missing":
 			out.Values[i] = ec._VerifiedTarget_missing(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -4830,11 +4807,6 @@ func (ec *executionContext) _VerifiedTarget(ctx context.Context, sel ast.Selecti
 			}
 		case "resent":
 			out.Values[i] = ec._VerifiedTarget_resent(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "notSent":
-			out.Values[i] = ec._VerifiedTarget_notSent(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -152,10 +152,11 @@ type ComplexityRoot struct {
 	}
 
 	DeliveryVerification struct {
-		Failed  func(childComplexity int) int
-		Leads   func(childComplexity int) int
-		Missing func(childComplexity int) int
-		Targets func(childComplexity int) int
+		Failed   func(childComplexity int) int
+		Leads    func(childComplexity int) int
+		Missing  func(childComplexity int) int
+		Targets  func(childComplexity int) int
+		UnderWay func(childComplexity int) int
 	}
 
 	ErasurePlace struct {
@@ -554,13 +555,11 @@ type ComplexityRoot struct {
 	}
 
 	VerifiedTarget struct {
-		Error    func(childComplexity int) int
-		Missing  func(childComplexity int) int
-		NotSent  func(childComplexity int) int
-		Present  func(childComplexity int) int
-		Resent   func(childComplexity int) int
-		Target   func(childComplexity int) int
-		UnderWay func(childComplexity int) int
+		Error   func(childComplexity int) int
+		Missing func(childComplexity int) int
+		Present func(childComplexity int) int
+		Resent  func(childComplexity int) int
+		Target  func(childComplexity int) int
 	}
 
 	Withdrawal struct {
@@ -1010,6 +1009,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DeliveryVerification.Targets(childComplexity), true
+	case "DeliveryVerification.underWay":
+		if e.ComplexityRoot.DeliveryVerification.UnderWay == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryVerification.UnderWay(childComplexity), true
 
 	case "ErasurePlace.detail":
 		if e.ComplexityRoot.ErasurePlace.Detail == nil {
@@ -2770,12 +2775,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.VerifiedTarget.Missing(childComplexity), true
-	case "VerifiedTarget.notSent":
-		if e.ComplexityRoot.VerifiedTarget.NotSent == nil {
-			break
-		}
-
-		return e.ComplexityRoot.VerifiedTarget.NotSent(childComplexity), true
 	case "VerifiedTarget.present":
 		if e.ComplexityRoot.VerifiedTarget.Present == nil {
 			break
@@ -2794,12 +2793,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.VerifiedTarget.Target(childComplexity), true
-	case "VerifiedTarget.underWay":
-		if e.ComplexityRoot.VerifiedTarget.UnderWay == nil {
-			break
-		}
-
-		return e.ComplexityRoot.VerifiedTarget.UnderWay(childComplexity), true
 
 	case "Withdrawal.deletedLeads":
 		if e.ComplexityRoot.Withdrawal.DeletedLeads == nil {
@@ -3678,8 +3671,8 @@ extend type Mutation {
   ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
-  Ends the review of a lead, or takes back its rejection, and delivers it. Any other lead stays as it is. Fails with
-  ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `CONFLICT` + "`" + ` for a lead that is not in the expected state.
+  Ends the review of a lead, or takes back its rejection, and delivers it. Fails with ` + "`" + `NOT_FOUND` + "`" + `, with ` + "`" + `BAD_USER_INPUT` + "`" + ` for
+  a lead that was neither in review nor rejected, and with ` + "`" + `CONFLICT` + "`" + ` for one that is not in the expected state.
   """
   releaseLead(
     "Id of the lead, or its PDF reference."
@@ -3701,13 +3694,12 @@ extend type Mutation {
   ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
-  Compares leads with what the CMS and the CRM have, and sends what is missing again if asked to. A system that can't be
-  asked, such as a mailbox, is judged by the deliveries to it.
+  Compares leads with what the CMS and the CRM have, and sends what is missing again if asked to.
   """
   verifyDeliveries(
     "Only leads submitted at this time or later."
     since: DateTime
-    "Only this system."
+    "Only this system, ` + "`" + `CMS` + "`" + ` or ` + "`" + `CRM` + "`" + `."
     target: DeliveryTarget
     "True: send again what the CMS or the CRM lacks."
     fix: Boolean! = false
@@ -3989,8 +3981,10 @@ type DeliveryAttempt {
 
 "What the CMS and the CRM have of the leads."
 type DeliveryVerification {
-  "Number of leads that were compared."
+  "Number of leads that were looked at, without those in review or rejected."
   leads: Int!
+  "Number of them that are under way, and were not looked for."
+  underWay: Int!
   "Number of deliveries that the CMS or the CRM lacks."
   missing: Int!
   "Number of systems that could not be asked."
@@ -4005,14 +3999,10 @@ type VerifiedTarget {
   target: DeliveryTarget!
   "Number of leads that it has."
   present: Int!
-  "Number of leads that it lacks, whose delivery is under way."
-  underWay: Int!
-  "Number of leads that it lacks, and that nothing will deliver. Of a system that can't be asked: failed deliveries."
+  "Number of leads that it lacks, although they are not under way."
   missing: Int!
   "Number of missing leads that are sent again."
   resent: Int!
-  "Number of mails that are not sent, for a reason that the delivery names."
-  notSent: Int!
   "Why it could not be asked."
   error: String
 }
@@ -5282,6 +5272,8 @@ func (ec *executionContext) childFields_DeliveryVerification(ctx context.Context
 	switch field.Name {
 	case "leads":
 		return ec.fieldContext_DeliveryVerification_leads(ctx, field)
+	case "underWay":
+		return ec.fieldContext_DeliveryVerification_underWay(ctx, field)
 	case "missing":
 		return ec.fieldContext_DeliveryVerification_missing(ctx, field)
 	case "failed":
@@ -5988,14 +5980,10 @@ func (ec *executionContext) childFields_VerifiedTarget(ctx context.Context, fiel
 		return ec.fieldContext_VerifiedTarget_target(ctx, field)
 	case "present":
 		return ec.fieldContext_VerifiedTarget_present(ctx, field)
-	case "underWay":
-		return ec.fieldContext_VerifiedTarget_underWay(ctx, field)
 	case "missing":
 		return ec.fieldContext_VerifiedTarget_missing(ctx, field)
 	case "resent":
 		return ec.fieldContext_VerifiedTarget_resent(ctx, field)
-	case "notSent":
-		return ec.fieldContext_VerifiedTarget_notSent(ctx, field)
 	case "error":
 		return ec.fieldContext_VerifiedTarget_error(ctx, field)
 	}

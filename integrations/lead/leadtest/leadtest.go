@@ -21,18 +21,11 @@ var ofRequest = []string{"signals", "inReview", "rejected", "trace", "sentEstima
 var ofOperators = []string{"outcome", "-"}
 
 // Fields lists the JSON paths of the fields that make up a lead, such as "contact.email".
-func Fields() []string { return fields(slices.Concat(ofRequest, ofOperators)) }
-
-// OperatorFields lists the JSON paths of the fields that operators see: those of [Fields],
-// and what operators add.
-func OperatorFields() []string { return fields(ofRequest) }
-
-// fields lists the JSON paths of the fields of a lead, without some.
-func fields(without []string) (paths []string) {
+func Fields() (paths []string) {
 	Fill(new(lead.Lead), func(path string) { paths = append(paths, path) })
 	return slices.DeleteFunc(paths, func(path string) bool {
 		field, _, _ := strings.Cut(path, ".")
-		return slices.Contains(without, field)
+		return slices.Contains(slices.Concat(ofRequest, ofOperators), field)
 	})
 }
 
@@ -151,18 +144,13 @@ func fill(v reflect.Value, path string, visit func(path string)) {
 }
 
 // Missing returns the paths of [Fields] that are missing or empty in v, encoded as JSON.
-func Missing(v any) []string { return missing(v, Fields()) }
-
-// MissingForOperators returns those of [OperatorFields].
-func MissingForOperators(v any) []string { return missing(v, OperatorFields()) }
-
-func missing(v any, fields []string) (paths []string) {
+func Missing(v any) (paths []string) {
 	encoded, err := json.Marshal(v)
 	if err != nil {
 		return []string{err.Error()}
 	}
 
-	for _, path := range fields {
+	for _, path := range Fields() {
 		var node any
 		_ = json.Unmarshal(encoded, &node)
 

@@ -15,6 +15,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/memory"
+	"siteapi/integrations/lead"
 	mailfile "siteapi/integrations/mail/file"
 	"siteapi/resolvers"
 	"siteapi/resolvers/content"
@@ -61,9 +62,7 @@ func (d drivers) openExecutor(
 			if err := openUpstreams(ctx, c, s, data, rules); err != nil {
 				return nil, nil, errors.Join(err, data.Close())
 			}
-			rules.ClearPDFs = func(ctx context.Context, pattern cache.Pattern) (int, error) {
-				return clearPDFs(ctx, c, s, service, pattern, idle)
-			}
+			rules.ClearPDFs = func(ctx context.Context) (int, error) { return clearPDFs(ctx, c, s, service, idle) }
 		}
 
 		// Nothing is sent, and nothing is logged.
@@ -116,20 +115,19 @@ func openUpstreams(
 // clearPDFs clears PDFs from the cache. One in memory is that of the running service; if the
 // database is idle, no service is running, and there are none.
 func clearPDFs(
-	ctx context.Context, d command.Drivers, s *config.Settings, service command.Service,
-	pattern cache.Pattern, idle bool,
+	ctx context.Context, d command.Drivers, s *config.Settings, service command.Service, idle bool,
 ) (int, error) {
 	if s.CacheURL.Scheme != "memory" {
 		shared, err := d.OpenCache(ctx, s)
 		if err != nil {
 			return 0, err
 		}
-		n, err := shared.Clear(ctx, pattern)
+		n, err := shared.Clear(ctx, lead.PDFKeys+"*")
 		return n, errors.Join(err, shared.Close())
 	}
 
 	i := slices.IndexFunc(d.Operations, func(op *documents.Operation) bool { return op.Root.Name == "clearCache" })
-	answer, problem := service.Run(ctx, d.Operations[i], map[string]any{"pattern": string(pattern)})
+	answer, problem := service.Run(ctx, d.Operations[i], map[string]any{"pattern": lead.PDFKeys + "*"})
 	if problem != nil {
 		if _, dialing := errors.AsType[*net.OpError](problem.Err); dialing && idle {
 			return 0, nil

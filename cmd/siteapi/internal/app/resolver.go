@@ -17,6 +17,7 @@ import (
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
+	"siteapi/integrations/lead"
 	mailfile "siteapi/integrations/mail/file"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/store"
@@ -29,7 +30,6 @@ import (
 	"siteapi/resolvers/quotepdf"
 	"siteapi/resolvers/quotes"
 	"siteapi/resolvers/retention"
-	"siteapi/schema"
 )
 
 // newContent returns the content service.
@@ -128,12 +128,8 @@ func (sys *systems) newResolver(
 ) *resolvers.Resolver {
 	rules := newRules(sys.Settings, sys.Data)
 	rules.CMS, rules.CRM, rules.Mails = sys.cms, sys.crm, mailfile.Open(sys.MailPath())
-	rules.ClearPDFs = sys.cache.Clear
-	rules.Options = func(ctx context.Context) map[string]string {
-		if snap, err := site.ReadSoon(ctx, schema.LocaleOrDefault("")); err == nil {
-			return snap.Labels
-		}
-		return nil
+	rules.ClearPDFs = func(ctx context.Context) (int, error) {
+		return sys.cache.Clear(ctx, lead.PDFKeys+"*")
 	}
 
 	webhooks := &health.Webhooks{Notes: sys.Data.Tables, Log: sys.log}

@@ -74,7 +74,7 @@ func TestRetention(t *testing.T) {
 	s.Stop()
 	s.Start()
 	apptest.Eventually(t, "the old session is forgotten", func() bool {
-		return strings.Contains(s.Log.String(), `"sessions":1,"message":"deleted old sessions"`)
+		return strings.Contains(s.Log.String(), `"number":1,"message":"deleted old sessions"`)
 	})
 	if _, err := s.App.Data.Quotes.Session(t.Context(), "young"); err != nil {
 		t.Errorf("the young session: %v", err)
