@@ -107,7 +107,6 @@ func Load(s *ast.Schema, folder fs.FS) ([]*Operation, error) {
 
 	var list []*Operation
 	var errs []error
-	names := map[string]bool{}
 	for _, file := range files {
 		text, err := fs.ReadFile(folder, file)
 		if err != nil {
@@ -115,18 +114,10 @@ func Load(s *ast.Schema, folder fs.FS) ([]*Operation, error) {
 		}
 
 		op, err := load(s, file, string(text))
-		switch {
-		case err != nil:
-			errs = append(errs, err)
-		case names[op.Name]:
-			errs = append(errs, op.Errorf(op.Position, "there is another operation %s already: rename one", op.Name))
-		default:
-			names[op.Name] = true
-			list = append(list, op)
-		}
+		list, errs = append(list, op), append(errs, err)
 	}
-	if len(errs) > 0 {
-		return nil, fmt.Errorf("loading the operation documents:\n%w", errors.Join(errs...))
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("loading the operation documents:\n%w", err)
 	}
 
 	slices.SortFunc(list, func(a, b *Operation) int { return strings.Compare(a.Name, b.Name) })

@@ -37,12 +37,6 @@ func TestLoadErrors(t *testing.T) {
 			t.Errorf("%s\ngot %v\nwant %s", tt.document, err, tt.want)
 		}
 	}
-
-	document := &fstest.MapFile{Data: []byte(`"x" query A @command(name: "a")` + stats)}
-	_, err := operations.Load(exec.AST(), fstest.MapFS{"a.graphql": document, "b.graphql": document})
-	if err == nil || !strings.Contains(err.Error(), "b.graphql:1:5: there is another operation A already") {
-		t.Errorf("two of one name: %v", err)
-	}
 }
 
 // The fields of an only input are the arguments; the answer is described as an object.

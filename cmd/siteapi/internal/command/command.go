@@ -153,7 +153,7 @@ type call struct {
 	out      *bufio.Writer // keeps the first error, with which the command fails
 	errOut   io.Writer
 	settings *config.Settings
-	wrong    config.Problems // settings that cannot be used; none unless the command needs all
+	wrong    config.Problems // what keeps the service from starting; nil unless the command needs all settings
 	db       *Database       // nil unless the command works on the database
 	rules    *leads.Service  // the rules of leads on that database
 }
@@ -181,7 +181,8 @@ func (d Drivers) command(
 			c.settings, err = config.Read(d.Getenv, settings...)
 			switch {
 			case len(settings) == 0:
-				c.wrong, _ = errors.AsType[config.Problems](err)
+				wrong, _ := errors.AsType[config.Problems](err)
+				c.wrong = d.CheckServing(c.settings, wrong)
 			case err != nil:
 				return err
 			}
@@ -205,8 +206,7 @@ func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
 		RunE:  help,
 
 		// A flag after a mistyped command is not what is wrong.
-		FParseErrWhitelist:    cobra.FParseErrWhitelist{UnknownFlags: true},
-		DisableFlagsInUseLine: true,
+		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 	}
 	c.AddCommand(commands...)
 	return c

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"siteapi/integrations/crm"
-	"siteapi/integrations/upstream"
 	"siteapi/resolvers/leads"
 )
 
@@ -69,12 +68,9 @@ func setUpCRM(ctx context.Context, c *call) error {
 
 	lines, err := driver.Setup(ctx)
 	c.say("%s", strings.Join(lines, "\n"))
-	switch {
-	case upstream.KindOf(err) == upstream.Refused:
-		return fmt.Errorf("%w\n(the token needs the scopes "+
-			"crm.schemas.contacts.read and crm.schemas.contacts.write)", err)
-	case err != nil:
-		return fmt.Errorf("%w\n(what is listed above is done: run the command again for the rest)", err)
+	if err != nil {
+		return fmt.Errorf("%w\n(what is listed above is done: run the command again for the rest. "+
+			"The token needs the scopes crm.schemas.contacts.read and crm.schemas.contacts.write)", err)
 	}
 	return nil
 }

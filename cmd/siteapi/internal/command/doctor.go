@@ -83,16 +83,15 @@ func (c *call) checks(ctx context.Context, address string) []health.Check {
 		},
 	})
 
-	wrong := c.drivers.CheckServing(s, c.wrong)
 	for i, check := range list {
-		if wrong.Concern(settingsOf(check.Name)...) {
+		if c.wrong.Concern(settingsOf(check.Name)...) {
 			list[i].Run = func(_ context.Context, warn health.Warn) (string, error) {
 				warn("not checked: its settings can't be used", "correct them, and run this again")
 				return "", nil
 			}
 		}
 	}
-	for _, problem := range wrong {
+	for _, problem := range c.wrong {
 		list = append(list, health.Check{
 			Name:   "settings",
 			Advice: "correct it: until then no start is possible",

@@ -35,7 +35,7 @@ type document struct {
 	op        *operations.Operation
 	needs     Needs
 	arguments map[string]any
-	limit     uint // of a list; 0: none
+	limit     int // of a list; 0: none
 
 	json, csv, yes bool
 	output         output
@@ -97,11 +97,8 @@ func (r *document) flags(c *cobra.Command) {
 		case slices.Contains(r.op.Command.Args, arg.Name), arg.Name == argAfter, arg.Name == argDryRun:
 			// It is given by its place, or by the commands themselves.
 
-		case arg.Name == argFirst && r.op.Command.Text != "":
-			// All of it is printed, page by page.
-
 		case arg.Name == argFirst:
-			f.UintVar(&r.limit, "limit", 100, "how many at most, 0: all; with --json and --csv all, unless it is given")
+			f.IntVar(&r.limit, "limit", 100, "how many at most, 0: all; with --json and --csv all, unless it is given")
 
 		case arg.Type.NamedType == "Boolean":
 			f.BoolFunc(name, arg.Description, func(given string) (err error) {
@@ -128,15 +125,16 @@ func flagName(name string) string {
 // usageOf explains the flag of an argument.
 func usageOf(arg operations.Argument) string {
 	text := strings.TrimSuffix(strings.ReplaceAll(arg.Description, "`", ""), ".")
-	switch {
+	switch words := wordsOf(arg.Definition); {
 	case arg.Type.Name() == "DateTime":
 		return text + ": 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z"
-	case arg.Definition.Kind == ast.Enum && arg.Type.Elem != nil:
-		return text + ", separated by commas: " + strings.Join(wordsOf(arg.Definition), ", ") + ", all"
-	case arg.Definition.Kind == ast.Enum:
-		return text + ": " + strings.Join(wordsOf(arg.Definition), ", ")
-	default:
+	case len(words) == 0:
 		return text
+	case arg.Type.Elem != nil:
+		words = append(words, "all")
+		fallthrough
+	default:
+		return text + ": " + strings.Join(words, ", ")
 	}
 }
 

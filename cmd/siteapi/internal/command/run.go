@@ -1,14 +1,12 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/user"
 	"slices"
 	"strings"
@@ -71,11 +69,10 @@ func (r *document) open(ctx context.Context, c *call) (runner, func() error, err
 
 // actor names the user of the system in the audit.
 func actor() string {
-	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil {
-		name = u.Username
+		return schema.CommandPrefix + u.Username
 	}
-	return schema.CommandPrefix + cmp.Or(name, "unknown")
+	return schema.CommandPrefix + "unknown"
 }
 
 // asCommand returns a context whose caller is the user of the system, as an admin.
@@ -94,9 +91,9 @@ func (r *document) answer(ctx context.Context, run runner, w io.Writer) (json.Ra
 	nodes := []json.RawMessage{}
 	for {
 		if r.op.Argument(argFirst) != nil {
-			size := 500
+			size := 200 // fit into an answer, whatever visitors wrote
 			if r.limit > 0 {
-				size = min(size, int(r.limit)-len(nodes))
+				size = min(size, r.limit-len(nodes))
 			}
 			r.arguments[argFirst] = json.Number(fmt.Sprint(size))
 		}
@@ -128,7 +125,7 @@ func (r *document) answer(ctx context.Context, run runner, w io.Writer) (json.Ra
 			nodes = append(nodes, edge.Node)
 		}
 		more := page.PageInfo.HasNextPage
-		if !more || r.limit > 0 && len(nodes) >= int(r.limit) {
+		if !more || r.limit > 0 && len(nodes) >= r.limit {
 			list, err := json.Marshal(nodes)
 			return list, more, err
 		}

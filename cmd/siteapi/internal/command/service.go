@@ -60,8 +60,8 @@ func isReady(ctx context.Context, c *call, address string) error {
 
 // printConfig prints the settings, or else every problem of them.
 func printConfig(_ context.Context, c *call) error {
-	if wrong := c.drivers.CheckServing(c.settings, c.wrong); len(wrong) > 0 {
-		return wrong
+	if len(c.wrong) > 0 {
+		return c.wrong
 	}
 	c.say("%s", strings.Join(c.settings.Lines(), "\n"))
 	for _, warning := range c.settings.Warnings {

