@@ -84,7 +84,7 @@ func (r *document) flags(c *cobra.Command) {
 		f.BoolVar(&r.csv, "csv", false, "print CSV, for spreadsheets")
 	}
 	r.output.flags(f, "`file` to write, readable by you only; left out: standard output")
-	if r.needs.asksService() {
+	if slices.Contains(r.needs.Settings, "LISTEN_ADDR") {
 		serverFlag(f, &r.server)
 	}
 	if r.op.Command.Confirm != "" || r.op.Argument(argDryRun) != nil {

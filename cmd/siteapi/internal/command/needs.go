@@ -23,9 +23,6 @@ type Needs struct {
 	Settings []string // that have to be valid
 }
 
-// asksService reports whether the command may call the running service.
-func (n Needs) asksService() bool { return slices.Contains(n.Settings, "LISTEN_ADDR") }
-
 // NeedsOf returns what the command of an operation needs, which its root field decides.
 func NeedsOf(op *operations.Operation) Needs {
 	service := []string{"ENVIRONMENT", "LISTEN_ADDR"}

@@ -70,16 +70,9 @@ func TestBackupWhileVisitorsWrite(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t).Start()
 
-	var mu sync.Mutex
-	var acknowledged []string
-	known := func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		return slices.Clone(acknowledged)
-	}
-
-	done := make(chan struct{})
 	var visitors sync.WaitGroup
+	ids := make(chan string, 100_000)
+	done := make(chan struct{})
 	for v := range 4 {
 		visitors.Go(func() {
 			for i := 0; ; i++ {
@@ -88,28 +81,25 @@ func TestBackupWhileVisitorsWrite(t *testing.T) {
 					return
 				default:
 				}
-
 				status, reply := s.Post("/api/quote/submit", apptest.NewLead(fmt.Sprintf("v%d-%d", v, i)))
 				if status != 200 {
 					t.Errorf("submit beside a backup: %d %v", status, reply)
 					return
 				}
-
-				mu.Lock()
-				acknowledged = append(acknowledged, reply["submissionId"].(string))
-				mu.Unlock()
+				ids <- reply["submissionId"].(string)
 			}
 		})
 	}
 
 	path := filepath.Join(t.TempDir(), "b.tar.gz")
-	apptest.Eventually(t, "visitors write", func() bool { return len(known()) > 40 })
-
-	before := known()
+	apptest.Eventually(t, "visitors write", func() bool { return len(ids) > 40 })
+	var before []string
+	for range len(ids) {
+		before = append(before, <-ids)
+	}
 	out, code := s.Run("backup", "--output", path)
 	close(done)
 	visitors.Wait()
-
 	if info, err := os.Stat(path); code != 0 || err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("%d %s %v", code, out, err)
 	}

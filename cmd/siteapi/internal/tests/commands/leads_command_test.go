@@ -27,7 +27,6 @@ func TestLeadsAreFound(t *testing.T) {
 	says(s, said{"leads list", "REFERENCE | " + lead.Reference(second) + " | DELIVERED | 15100 20400.5 EUR | Ana | Ionescu | " +
 		"second@example.com | web-app | ro | " + reference + " | ODD1ODD2 | 2020-02-03 04:05:06 | IN_REVIEW | 1234.5 1000000000 EUR",
 		"\x1b | \u202e | \r"},
-		said{"leads list --limit 1", "second@example.com | --limit 0 lists all", "first@"},
 		said{"leads list --since 2020-02-03 --until 2020-02-04", "odd@", "first@"},
 		said{"leads list --email FIRST@example.com", "first@", "second@"},
 		said{"leads list --search " + strings.ToLower(reference), "first@", "second@ | odd@"},
@@ -38,7 +37,6 @@ func TestLeadsAreFound(t *testing.T) {
 			"+40 721 000 000 | Țară SRL | selections.features.1      shop | 20400.5 | deliveries.0.target        CMS | " +
 			"deliveries.1.state         DELIVERED | /api/quote/pdf?id=" + first, "second@ | IN_REVIEW"},
 		said{"leads show odd1odd2odd3", "IN_REVIEW | +40 721 | honeypot", "\x1b | \r | \u202e"},
-		said{"leads show --json ODD1ODD2", `"firstName": "=HYPERLINK(`, "00-trace"},
 		said{"leads export --search " + reference, "lead_id,reference | " + first + "," + reference, second},
 	)
 
