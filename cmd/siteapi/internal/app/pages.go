@@ -1,9 +1,9 @@
 package app
 
 import (
+	"cmp"
 	"net"
 	"net/http"
-	"slices"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
@@ -22,10 +22,10 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 		"environment":   s.Environment,
 		"graphql-path":  httpserver.GraphQLPath,
 		"introspection": map[bool]string{true: "on", false: "off"}[s.Introspection],
-		"cache-token":   shownToken(s.CacheTokens, config.DevCacheToken, "<CACHE_API_TOKEN>"),
-		"webhook-token": shownToken(s.WebhookSecrets, config.DevWebhookSecret, "<CMS_WEBHOOK_SECRET>"),
-		"admin-token":   shownToken(operatorTokens(s), config.DevAdminToken, "<ADMIN_API_TOKEN>"),
-		"preview-token": shownToken(s.PreviewTokens, config.DevPreviewToken, ""),
+		"cache-token":   cmp.Or(shownToken(s, "CACHE_API_TOKEN", config.DevCacheToken), "<CACHE_API_TOKEN>"),
+		"webhook-token": cmp.Or(shownToken(s, "CMS_WEBHOOK_SECRET", config.DevWebhookSecret), "<CMS_WEBHOOK_SECRET>"),
+		"admin-token":   cmp.Or(shownToken(s, "ADMIN_API_TOKEN", config.DevAdminToken), "<ADMIN_API_TOKEN>"),
+		"preview-token": shownToken(s, "PREVIEW_TOKENS", config.DevPreviewToken),
 		"playground":    hidden[s.Playground],
 		"inbox":         hidden[address != ""],
 		"inbox-url":     address,
@@ -69,20 +69,13 @@ func serveSDL(w http.ResponseWriter, r *http.Request) {
 	schema.WriteBody(w, r, http.StatusOK, []byte(exec.SDL()))
 }
 
-// shownToken returns the well-known token of development if it is accepted, else a
-// placeholder: pages show no other token.
-func shownToken(accepted []string, wellKnown, placeholder string) string {
-	if slices.Contains(accepted, wellKnown) {
+// shownToken returns the well-known token of development if the setting is left at it, else
+// nothing: pages show no other token.
+func shownToken(s *config.Settings, setting, wellKnown string) string {
+	if s.Environment == config.Development && !s.Given(setting) {
 		return wellKnown
 	}
-	return placeholder
-}
-
-func operatorTokens(s *config.Settings) (tokens []string) {
-	for _, token := range s.AdminTokens {
-		tokens = append(tokens, token.Token)
-	}
-	return tokens
+	return ""
 }
 
 // inboxURL returns the address of the operators' inbox: a path of the service itself, or

@@ -2,12 +2,10 @@ package apptest
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/mail"
 	"testing"
 
 	"siteapi/integrations/mail/smtp/smtptest"
-	"siteapi/schema"
 )
 
 // MailServer starts a mail server, and returns the settings with which a service uses it.
@@ -40,15 +38,4 @@ func MailsTo(server *smtptest.Server, address string) []*mail.Message {
 		}
 	}
 	return found
-}
-
-// LeadAsOperator returns fields of a lead as an operator reads them.
-func (s *Service) LeadAsOperator(id, fields string) object {
-	s.T.Helper()
-	var found struct{ Data struct{ Lead object } }
-	answer := s.Answer(schema.RoleAdmin, `{ lead(id: "`+id+`") { `+fields+` } }`)
-	if err := json.Unmarshal(answer, &found); err != nil || found.Data.Lead == nil {
-		s.T.Fatalf("reading a lead: %v %s", err, answer)
-	}
-	return found.Data.Lead
 }

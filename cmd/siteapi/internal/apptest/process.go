@@ -2,7 +2,6 @@ package apptest
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,8 +65,7 @@ func Launch(t *testing.T, dataDir string, env ...string) *Process {
 		t.Fatal(err)
 	}
 
-	var errOut bytes.Buffer
-	cmd.Stderr = &errOut
+	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +83,7 @@ func Launch(t *testing.T, dataDir string, env ...string) *Process {
 		}
 	}
 
-	t.Fatalf("the service did not get ready: %s", errOut.String())
+	t.Fatal("the service did not get ready")
 	return nil
 }
 

@@ -3,8 +3,6 @@ package apptest
 import (
 	"io"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,23 +22,6 @@ func DialAndSend(t *testing.T, r *Process, text string) net.Conn {
 		t.Fatal(err)
 	}
 	return c
-}
-
-// Packaged returns the lines of a packaging file without its comments.
-func Packaged(t *testing.T, name string) []string {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("deploy", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	var kept []string
-	for line := range strings.Lines(string(data)) {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			kept = append(kept, line)
-		}
-	}
-	return kept
 }
 
 // FreeAddress returns an address that is free.

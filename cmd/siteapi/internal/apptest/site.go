@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"siteapi/cmd/siteapi/internal/app"
 	"siteapi/cmd/siteapi/internal/command"
@@ -56,24 +55,13 @@ func (c checkup) Says(t *testing.T, check, state, words string) {
 }
 
 // Erased is the receipt of an erasure.
-type Erased struct {
-	Email            string
-	DryRun, Complete bool
-	Remains          []string
-	Places           []erasedPlace
-}
-
-type erasedPlace struct {
-	Place, Unit, State, Detail string
-	Found                      *int
-	Erased                     int
-}
+type Erased schema.ErasureReceipt
 
 // At returns the receipt's entry for the place whose contents are counted in a unit.
-func (r Erased) At(unit string) (found erasedPlace) {
+func (r Erased) At(unit string) (found schema.ErasurePlace) {
 	for _, p := range r.Places {
 		if p.Unit == unit {
-			found = p
+			found = *p
 		}
 	}
 	return found
@@ -85,31 +73,6 @@ func (r Erased) Says(t *testing.T, unit string, found, removed int, state string
 	if p := r.At(unit); p.Found == nil || *p.Found != found || p.Erased != removed || p.State != state {
 		t.Errorf("the receipt says of %s: %+v, want %d found and %d erased, %s",
 			unit, p, found, removed, state)
-	}
-}
-
-// Odd is a lead in review with texts that need escaping.
-func Odd() lead.Lead {
-	return lead.Lead{
-		ID:        "odd1odd2odd3",
-		SessionID: "-1+1",
-		Contact: lead.Contact{
-			FirstName: `=HYPERLINK("http://evil.example","x")`,
-			LastName:  "Ionescu\x1b[31m, \"Ștefan\"\r\nX",
-			Email:     "odd@example.com",
-			Phone:     "+40 721",
-			Company:   "Țară; =cmd|' /C calc'!A0 \u202egpj.exe",
-		},
-		Selections: lead.Selections{
-			ProjectType: "web-app",
-			Features:    []string{"blog", "shop"},
-			Timeline:    "3-months",
-		},
-		Estimate:    lead.Estimate{Min: 1234.5, Max: 1e9, Currency: "EUR"},
-		SubmittedAt: time.Date(2020, 2, 3, 4, 5, 6, 789e6, time.UTC),
-		InReview:    true,
-		Signals:     []lead.Signal{lead.Honeypot},
-		Trace:       "00-trace-01",
 	}
 }
 

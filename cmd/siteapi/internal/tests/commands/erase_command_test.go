@@ -17,6 +17,7 @@ import (
 	"siteapi/integrations/cache/cachetest/valkeyserver"
 	"siteapi/integrations/store/storetest/pgserver"
 	"siteapi/integrations/upstream/faulttest"
+	"siteapi/schema"
 )
 
 // erase runs `leads erase` beside the running service, and reads the receipt that it files.
@@ -260,7 +261,7 @@ func TestErasePlacesThatFail(t *testing.T) {
 
 			r, code := erase(s, "--yes")
 			if p := r.At(tt.failed); code != 1 || r.Complete || p.State != "failed" ||
-				p.Erased != 0 || p.Detail == "" || (p.Found != nil) != tt.asked || strings.Contains(p.Detail, "hers@") {
+				p.Erased != 0 || p.Detail == nil || (p.Found != nil) != tt.asked || strings.Contains(*p.Detail, "hers@") {
 				t.Errorf("%d %+v", code, r)
 			}
 
@@ -316,7 +317,7 @@ func TestEraseWithoutTheService(t *testing.T) {
 	t.Cleanup(other.Close)
 	for _, address := range []string{other.URL, "http://127.0.0.1:1"} {
 		r, code := erase(s, "--yes", "--server", address)
-		if p := r.At("PDFs"); code != 1 || r.Complete || p.State != "failed" || !strings.Contains(p.Detail, address) {
+		if p := r.At("PDFs"); code != 1 || r.Complete || p.State != "failed" || !strings.Contains(schema.ValueOr(p.Detail, ""), address) {
 			t.Errorf("%s: %d %+v", address, code, p)
 		}
 	}

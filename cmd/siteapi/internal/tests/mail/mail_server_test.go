@@ -86,7 +86,7 @@ func TestMailsOfOneNetwork(t *testing.T) {
 		return len(waiting) == 2 && len(server.Mails()) == 6+8
 	})
 	for _, id := range waiting {
-		if got := fmt.Sprint(s.LeadAsOperator(id, "noMailReason")); !strings.Contains(got, "VISITOR_MAILS_PER_HOUR") {
+		if got := fmt.Sprint(leadAsOperator(s, id, "noMailReason")); !strings.Contains(got, "VISITOR_MAILS_PER_HOUR") {
 			t.Errorf("the reason is %s", got)
 		}
 	}

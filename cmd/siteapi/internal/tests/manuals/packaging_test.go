@@ -17,6 +17,23 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 )
 
+// packaged returns the lines of a packaging file without its comments.
+func packaged(t *testing.T, name string) []string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("deploy", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var kept []string
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			kept = append(kept, line)
+		}
+	}
+	return kept
+}
+
 func isSetting(name string) bool {
 	return slices.ContainsFunc(config.Table(), func(s config.Setting) bool { return s.Name == name })
 }
@@ -35,7 +52,7 @@ func goVersion(t *testing.T) string {
 // ordinary user.
 func TestDockerfile(t *testing.T) {
 	t.Parallel()
-	file, ignored := apptest.Packaged(t, "Dockerfile"), apptest.Packaged(t, "../../../.dockerignore")
+	file, ignored := packaged(t, "Dockerfile"), packaged(t, "../../../.dockerignore")
 	text := strings.Join(file, "\n")
 	for _, want := range []string{
 		"golang:" + goVersion(t) + "-alpine AS build",
@@ -121,7 +138,7 @@ func TestCompose(t *testing.T) {
 // systemd accepts the units, finds them safe, and gives the service settings that exist.
 func TestUnits(t *testing.T) {
 	t.Parallel()
-	for _, line := range apptest.Packaged(t, "siteapi.service") {
+	for _, line := range packaged(t, "siteapi.service") {
 		name, _, _ := strings.Cut(strings.TrimPrefix(line, "Environment="), "=")
 		if strings.HasPrefix(line, "Environment=") && !isSetting(name) {
 			t.Errorf("there is no setting %s", name)
