@@ -46,25 +46,29 @@ func (d drivers) openDatabase(ctx context.Context, s *config.Settings) (*command
 		open = openPostgres
 	}
 
-	db, err := open(ctx, s, options)
+	opened := &closers{}
+	db, err := open(ctx, s, options, opened)
 	if err != nil {
-		return nil, fmt.Errorf("opening the database (DATABASE_URL, DATA_DIR): %w", err)
+		return nil, fmt.Errorf("opening the database (DATABASE_URL, DATA_DIR): %w", errors.Join(err, opened.close()))
 	}
+	db.Close = opened.close
 	return db, nil
 }
 
 // openPostgres opens the store and the queue on one pool of connections.
-func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*command.Database, error) {
+func openPostgres(
+	ctx context.Context, s *config.Settings, o queue.Options, opened *closers,
+) (*command.Database, error) {
 	url := s.DatabaseURL.String()
 	pool, err := postgres.OpenPool(ctx, url)
 	if err != nil {
 		return nil, err
 	}
+	opened.add(func() error { pool.Close(); return nil })
 
 	river := riverpgxv5.New(pool)
 	inTransaction, err := queue.InTransactions(river, o)
 	if err != nil {
-		pool.Close()
 		return nil, err
 	}
 	tables, err := postgres.Open(ctx, postgres.Options{
@@ -73,17 +77,16 @@ func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*co
 		Queue: inTransaction,
 	})
 	if err != nil {
-		pool.Close()
 		return nil, err
 	}
 	if err := migrateQueue(ctx, url, o.Log); err != nil {
-		return nil, errors.Join(err, tables.Close())
+		return nil, err
 	}
 
 	o.Store = tables
 	jobs, err := queue.New(river, o)
 	if err != nil {
-		return nil, errors.Join(err, tables.Close())
+		return nil, err
 	}
 
 	return &command.Database{
@@ -94,7 +97,6 @@ func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*co
 		Load:     tables.Load,
 		Sizes:    tables.Sizes,
 		Truncate: func(context.Context) error { return nil },
-		Close:    tables.Close,
 	}, nil
 }
 
@@ -111,15 +113,8 @@ func migrateQueue(ctx context.Context, url string, log zerolog.Logger) error {
 
 // openSQLite opens the store and the queue on one file, which the process holds a lock of.
 func openSQLite(
-	ctx context.Context, s *config.Settings, o queue.Options,
-) (_ *command.Database, err error) {
-	opened := &closers{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, opened.close())
-		}
-	}()
-
+	ctx context.Context, s *config.Settings, o queue.Options, opened *closers,
+) (*command.Database, error) {
 	lock, err := lockDatabase(ctx, s, false)
 	if err != nil {
 		return nil, err
@@ -166,7 +161,6 @@ func openSQLite(
 		Load:     tables.Load,
 		Files:    []string{path, path + "-wal"},
 		Truncate: func(ctx context.Context) error { return sqlite.Truncate(ctx, path) },
-		Close:    opened.close,
 	}, nil
 }
 

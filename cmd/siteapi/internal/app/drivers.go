@@ -118,9 +118,6 @@ func contentSource(s *config.Settings) string {
 	return "file " + path
 }
 
-// contentDir is the folder of the content's fallback copies.
-func contentDir(s *config.Settings) string { return filepath.Join(s.DataDir, "content") }
-
 // openCRM opens the driver that CRM_DRIVER names.
 func (d drivers) openCRM(s *config.Settings) (command.CRM, error) {
 	if s.CRMDriver == "hubspot" {

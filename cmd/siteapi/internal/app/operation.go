@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -155,6 +156,6 @@ func (d drivers) openContent(s *config.Settings) (*content.Service, error) {
 		Source:      contentSource(s),
 		Types:       s.ContentTypes,
 		Life:        cache.Lifetime{Fresh: s.ContentTTL},
-		FallbackDir: contentDir(s),
+		FallbackDir: filepath.Join(s.DataDir, "content"),
 	}), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -48,7 +49,7 @@ func (sys *systems) newContent() *content.Service {
 		Source:      contentSource(sys.Settings),
 		Types:       sys.ContentTypes,
 		Life:        cache.Lifetime{Fresh: sys.ContentTTL, Stale: 24 * time.Hour},
-		FallbackDir: contentDir(sys.Settings),
+		FallbackDir: filepath.Join(sys.DataDir, "content"),
 	})
 }
 

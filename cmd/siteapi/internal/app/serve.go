@@ -56,12 +56,6 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 	if _, port, err := net.SplitHostPort(listener.Addr().String()); err == nil && s.FrontPage {
 		ready.Str("open", "http://localhost:"+port+"/") // which links to all other pages
 	}
-	if inbox := inboxURL(s); inbox != "" {
-		ready.Str("inbox", inbox)
-	}
-	if s.SMTPURL == nil && s.Mails() {
-		ready.Str("mails", s.MailPath()+"/*.eml")
-	}
 	ready.Msg("ready")
 
 	// This does nothing unless systemd waits for it; systemd itself reports a

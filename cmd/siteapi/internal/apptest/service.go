@@ -32,14 +32,16 @@ func Counter(t *testing.T, s *Service, name string, labels map[string]string) (v
 		value = 0
 		for _, f := range families {
 			for _, m := range f.GetMetric() {
-				given := map[string]string{}
+				same := 0
 				for _, l := range m.GetLabel() {
-					given[l.GetName()] = l.GetValue()
+					if labels[l.GetName()] == l.GetValue() {
+						same++
+					}
 				}
-				maps.DeleteFunc(given, func(label, value string) bool { return labels[label] != value })
 
-				if f.GetName() == name && len(given) == len(labels) {
-					value += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+				if f.GetName() == name && same == len(labels) {
+					value += m.GetCounter().GetValue() + m.GetGauge().GetValue() +
+						float64(m.GetHistogram().GetSampleCount())
 					found = true
 				}
 			}
