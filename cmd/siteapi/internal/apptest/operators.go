@@ -35,14 +35,6 @@ func (s *Site) AuditHead() string {
 	return head
 }
 
-// HasAudit checks that the audit is whole, and still has the entry with a hash.
-func (s *Site) HasAudit(head string) {
-	s.T.Helper()
-	if out, code := s.Run("audit", "verify", "--head", head); code != 0 {
-		s.T.Errorf("%d %s", code, out)
-	}
-}
-
 // Recorded returns the entries of the audit, the oldest first, each as "action lead detail".
 func (s *Site) Recorded() (entries []string) {
 	s.T.Helper()

@@ -56,8 +56,8 @@ type Settings struct {
 	TracesURL          string `name:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" parser:"exact address" standard:"yes"`
 	OTLPProtocol       string `name:"OTEL_EXPORTER_OTLP_PROTOCOL" oneof:"http/protobuf" standard:"yes"`
 	OTLPTracesProtocol string `name:"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL" oneof:"http/protobuf" standard:"yes"`
-	TracesExporter     string `name:"OTEL_TRACES_EXPORTER" parser:"exporter" standard:"yes"`
-	SDKDisabled        string `name:"OTEL_SDK_DISABLED" parser:"true or false" standard:"yes"`
+	TracesExporter     string `name:"OTEL_TRACES_EXPORTER" oneof:"otlp none" standard:"yes"`
+	SDKDisabled        string `name:"OTEL_SDK_DISABLED" oneof:"true false" standard:"yes"`
 
 	DataDir     string   `name:"DATA_DIR" default:"data"`
 	DatabaseURL *url.URL `name:"DATABASE_URL" secret:"yes" parser:"database"` // nil: SQLite in DataDir
@@ -247,7 +247,7 @@ func Read(lookup func(string) string, names ...string) (*Settings, error) {
 	s := &Settings{given: map[string]bool{}, values: map[string]string{}}
 
 	// Other defaults depend on the environment. An unknown one counts as production.
-	s.Environment = strings.TrimSpace(lookup("ENVIRONMENT"))
+	s.Environment = strings.ToLower(strings.TrimSpace(lookup("ENVIRONMENT")))
 
 	parsers := s.parsers()
 	for field, value := range reflect.ValueOf(s).Elem().Fields() {

@@ -67,8 +67,6 @@ func (s *Settings) parsers() map[string]any {
 		"content TTL":     duration(time.Second, 366*24*time.Hour),
 		"max age":         duration(0, 366*24*time.Hour),
 		"retry pause":     duration(100*time.Millisecond, 24*time.Hour),
-		"exporter":        anyCase("otlp", "none"),
-		"true or false":   anyCase("true", "false"),
 		"CDN":             cdnKind,
 
 		"types": each(matching(`\S+`, "document types separated by commas, without blanks")),
@@ -115,18 +113,15 @@ func each[T any](parse func(string) (T, error)) func(string) ([]T, error) {
 	}
 }
 
+// oneOf takes words in any letter case.
 func oneOf(allowed ...string) func(string) (string, error) {
 	return func(v string) (string, error) {
+		v = strings.ToLower(v)
 		if !slices.Contains(allowed, v) {
 			return v, fmt.Errorf("must be one of %s", strings.Join(allowed, ", "))
 		}
 		return v, nil
 	}
-}
-
-// anyCase takes words in any letter case, as OpenTelemetry asks.
-func anyCase(allowed ...string) func(string) (string, error) {
-	return func(v string) (string, error) { return oneOf(allowed...)(strings.ToLower(v)) }
 }
 
 func cdnKind(v string) (string, error) {
@@ -137,7 +132,7 @@ func cdnKind(v string) (string, error) {
 }
 
 func onOff(v string) (bool, error) {
-	_, err := oneOf("on", "off")(v)
+	v, err := oneOf("on", "off")(v)
 	return v == "on", err
 }
 
@@ -160,8 +155,8 @@ func number(v string) (int, error) {
 }
 
 func logLevel(v string) (zerolog.Level, error) {
-	v = strings.ToLower(v)
-	if _, err := oneOf("trace", "debug", "info", "warn", "error")(v); err != nil {
+	v, err := oneOf("trace", "debug", "info", "warn", "error")(v)
+	if err != nil {
 		return 0, err
 	}
 	return zerolog.ParseLevel(v)
