@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
-	"github.com/rs/zerolog"
 
 	"siteapi/integrations/store"
 )
@@ -46,15 +45,15 @@ func (changeArgs) Kind() string { return "content_changed" }
 // edge is the state of a process that notifies receivers without the database, until the
 // queue stops.
 type edge struct {
-	ctx      context.Context
-	stop     context.CancelFunc
-	calls    sync.WaitGroup
-	changes  atomic.Int64
-	failures zerolog.Logger
+	ctx     context.Context
+	stop    context.CancelFunc
+	calls   sync.WaitGroup
+	changes atomic.Int64
+	away    sync.Map // names of receivers whose last call failed
 }
 
-func newEdge(log zerolog.Logger) *edge {
-	e := &edge{failures: fewFailures(log)}
+func newEdge() *edge {
+	e := &edge{}
 	e.ctx, e.stop = context.WithCancel(context.Background())
 	return e
 }
@@ -109,12 +108,19 @@ func (q *Queue) enqueueChange(ctx context.Context) error {
 	return nil
 }
 
-// notify calls a receiver.
+// notify calls a receiver. The log has one line when it is away, and one when it is back.
 func (q *Queue) notify(ctx context.Context, r Receiver) error {
 	err := r.Notify(ctx, q.ContentKeys)
-	if err != nil {
-		q.edge.failures.Warn().Str("receiver", r.Name).Str("reason", describe(err)).
-			Msg("cannot notify a receiver of changed content, retrying")
+	if err == nil {
+		if _, was := q.edge.away.LoadAndDelete(r.Name); was {
+			q.Log.Info().Str("receiver", r.Name).Msg("the receiver is back")
+		}
+		return nil
+	}
+
+	if _, was := q.edge.away.LoadOrStore(r.Name, true); !was {
+		q.Log.Warn().Str("receiver", r.Name).Str("reason", describe(err)).
+			Msg("cannot notify a receiver of changed content, retrying until it is back")
 	}
 	return err
 }

@@ -138,11 +138,11 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, error) {
 	q := &Queue{
 		Options: o,
 		targets: map[lead.Target]*target{},
-		edge:    newEdge(o.Log),
+		edge:    newEdge(),
 	}
 	queues := map[string]river.QueueConfig{ownerMail: {MaxWorkers: 1}}
 	for _, c := range o.Targets {
-		t := newTarget(c, o.Log)
+		t := newTarget(c)
 		q.targets[c.Name] = t
 		queues[string(c.Name)] = river.QueueConfig{MaxWorkers: t.MaxWorkers}
 	}
@@ -172,11 +172,6 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, error) {
 
 	q.client = c
 	return q, nil
-}
-
-// fewFailures logs a few failures a minute, since each try is repeated.
-func fewFailures(log zerolog.Logger) zerolog.Logger {
-	return log.Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Minute})
 }
 
 // riverLog passes River's warnings on, a few at a time while the database is not

@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
@@ -118,6 +121,43 @@ func TestFaults(t *testing.T) {
 	defer mu.Unlock()
 	if fmt.Sprint(observed) != fmt.Sprint(want) {
 		t.Errorf("observed %v, want %v", observed, want)
+	}
+}
+
+// A target or a receiver that is away is one warning, however many leads wait or tries fail,
+// and one line when it is back.
+func TestOutagesAreLoggedOnce(t *testing.T) {
+	t.Parallel()
+	down, log := &cdn{down: true}, &bytes.Buffer{}
+	tg := newFake(func(context.Context, string, int) error { return trouble(upstream.Unavailable) })
+	o := notifying(map[string]*cdn{"edge_down": down}, time.Millisecond)
+	o.deliver(tg.send, queue.TargetConfig{Name: lead.CMS, MaxAttempts: 1000, MaxWorkers: 1})
+	o.Log = zerolog.New(zerolog.SyncWriter(log)).Level(zerolog.InfoLevel)
+
+	q := onSQLite(t).open(t, o)
+	q.add(t, ids(5)...)
+	q.start(t)
+	q.ContentChanging(t.Context())()
+	eventually(t, "all are tried more than once", func() bool {
+		calls, _ := tg.total()
+		notified, _ := down.count()
+		return calls > 12 && notified > 1
+	})
+
+	tg.become(times(0, nil))
+	down.set(false)
+	for _, id := range ids(5) {
+		q.becomes(t, id, lead.Delivered)
+	}
+	eventually(t, "the receiver is notified", func() bool { return !q.behind(t, "edge_down") })
+	q.stop(t, time.Minute)
+
+	for _, line := range []string{
+		"the target is away", "the target is back", "cannot notify a receiver", "the receiver is back",
+	} {
+		if n := strings.Count(log.String(), line); n != 1 {
+			t.Errorf("%q is logged %d times:\n%s", line, n, log)
+		}
 	}
 }
 

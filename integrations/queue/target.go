@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
 )
 
@@ -12,9 +11,9 @@ import (
 // from its own calls.
 type target struct {
 	TargetConfig
-	limiter  *rate.Limiter
-	pause    atomic.Pointer[targetPause] // nil before the first one
-	failures zerolog.Logger
+	limiter *rate.Limiter
+	pause   atomic.Pointer[targetPause] // nil before the first one
+	away    atomic.Bool                 // it was unavailable at the last try
 }
 
 // targetPause is a time without deliveries to a target.
@@ -23,8 +22,8 @@ type targetPause struct {
 	reason string // redacted
 }
 
-func newTarget(c TargetConfig, log zerolog.Logger) *target {
-	t := &target{TargetConfig: c, limiter: rate.NewLimiter(rate.Inf, 1), failures: fewFailures(log)}
+func newTarget(c TargetConfig) *target {
+	t := &target{TargetConfig: c, limiter: rate.NewLimiter(rate.Inf, 1)}
 	if c.PerSecond > 0 {
 		t.limiter = rate.NewLimiter(rate.Limit(c.PerSecond), max(1, int(c.PerSecond/4)))
 		// More workers than the rate can keep busy would only wait.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
-	"github.com/rs/zerolog"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
@@ -218,20 +217,27 @@ func describe(err error) string {
 	return fmt.Sprintf("unexpected error of type %T", err)
 }
 
-// log writes a line for each try, and few for those that are repeated. It contains the id of
-// the delivery rather than that of the lead, because the latter gives access to its PDF.
+// log writes a line for each try. It contains the id of the delivery rather than that of the
+// lead, because the latter gives access to its PDF. A target that is away is one warning, and
+// one line when it is back.
 func (w *worker) log(t *target, d *lead.Delivery, outcome Outcome, err error, took time.Duration) {
-	var line *zerolog.Event
-	message := "delivered"
-	switch d.State {
-	case lead.Delivered:
-		line = w.Log.Debug()
-	case lead.Failed:
+	line, message := w.Log.Debug(), "delivered"
+	isAway := outcome == Outcome(upstream.Unavailable)
+	switch {
+	case outcome == OutcomeDelivered:
+		if t.away.Swap(false) {
+			line, message = w.Log.Info(), "delivered: the target is back"
+		}
+	case d.State == lead.Failed:
 		line, message = w.Log.Error(), "delivery failed"
-	case lead.NotSent:
+	case d.State == lead.NotSent:
 		line, message = w.Log.Info(), "mail not sent"
+	case isAway && t.away.Swap(true):
+		message = "delivery will be retried"
+	case isAway:
+		line, message = w.Log.Warn(), "the target is away: its deliveries wait"
 	default:
-		line, message = t.failures.Warn(), "delivery will be retried"
+		line, message = w.Log.Warn(), "delivery will be retried"
 	}
 
 	if err != nil {
