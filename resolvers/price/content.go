@@ -88,8 +88,12 @@ func readRules(doc cms.Document, locale string, isCurrency func(string) bool) (*
 // in the locale's own language wins, then the one with the lesser id.
 func (r *Rules) readOptions(docs []cms.Document) (problems []error) {
 	fields := map[string]string{
-		"projectType": "projectType", "feature": "features", "complexity": "complexity", "timeline": "timeline",
+		"projectType": "projectType",
+		"feature":     "features",
+		"complexity":  "complexity",
+		"timeline":    "timeline",
 	}
+
 	docs = slices.Clone(docs)
 	slices.SortFunc(docs, func(a, b cms.Document) int {
 		return cmp.Or(cmp.Compare(b.Language, a.Language), cmp.Compare(a.ID, b.ID))

@@ -116,7 +116,8 @@ func (r *Rules) Quote(choices []Choice) (q Quote) {
 		factor += r.Options[at].Percent
 	}
 
-	exact, floor := product(sum, factor), product(r.Minimum, whole) // in parts of whole
+	// Both amounts are in parts of whole.
+	exact, floor := product(sum, factor), product(r.Minimum, whole)
 	raised := exact.Cmp(floor) < 0
 	if raised {
 		exact = floor

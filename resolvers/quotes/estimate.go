@@ -34,11 +34,11 @@ func (r *Resolver) Estimate(
 
 	answer := r.newEstimate(snap, in, locale)
 	if answer.Preview = perspective != ""; answer.Preview {
-		answer.Revision = nil // what is not published can't be submitted with
+		answer.Revision = nil // Drafts can't be submitted with.
 		return answer, nil
 	}
 	if r.Content.KeepPrices(ctx, locale, snap.Prices) != nil {
-		answer.Revision = nil // nothing could be computed again by it
+		answer.Revision = nil // Nothing could be computed again by it.
 	}
 	return answer, nil
 }
@@ -61,7 +61,7 @@ func (r *Resolver) newEstimate(
 	})
 	q := rules.Quote(chosen)
 	answer.Unpriced = append(answer.Unpriced, q.Unpriced...)
-	if len(q.Unpriced) == len(chosen) || q.Max == 0 { // without a price it is agreed with the visitor
+	if len(q.Unpriced) == len(chosen) || q.Max == 0 { // Without a price it is agreed with the visitor.
 		return answer
 	}
 

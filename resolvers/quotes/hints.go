@@ -84,7 +84,8 @@ func (h *hints) attribution(in *schema.AttributionInput) lead.Attribution {
 		return text
 	}
 
-	return lead.Attribution{ // what matters most is read first
+	// What matters most is read first.
+	return lead.Attribution{
 		Source:      read("source", in.Source, false),
 		Campaign:    read("campaign", in.Campaign, false),
 		Medium:      read("medium", in.Medium, false),
