@@ -197,6 +197,7 @@ func (e *erasure) receipt(places []*place, dryRun bool) *schema.ErasureReceipt {
 		FinishedAt: time.Now().UTC().Truncate(time.Second),
 		Remains:    e.OutOfReach,
 	}
+
 	for _, p := range places {
 		r.Places = append(r.Places, &p.ErasurePlace)
 		switch p.State {

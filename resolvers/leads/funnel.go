@@ -188,7 +188,7 @@ func (r *report) listChoices() {
 		)
 	}
 
-	shown := map[string]int{} // by field
+	shown := map[string]int{} // keys: fields
 	for _, c := range slices.SortedFunc(maps.Values(r.choices), frequent) {
 		if shown[c.Field] < valuesShown {
 			r.Choices = append(r.Choices, c)

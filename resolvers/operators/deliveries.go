@@ -92,7 +92,7 @@ func (r *Resolver) delivery(ctx context.Context, id string) (lead.Delivery, erro
 		return lead.Delivery{}, cmp.Or(coded(err), error(missing))
 	}
 	of, _, err := r.Leads.Leads(ctx, store.Filter{IDs: []string{list[0].LeadID}})
-	if err != nil || len(of) == 0 { // or the lead was erased
+	if err != nil || len(of) == 0 { // The lead may have been erased.
 		return lead.Delivery{}, cmp.Or(coded(err), error(missing))
 	}
 	return list[0], nil
@@ -119,7 +119,7 @@ func (r *Resolver) RetryDelivery(ctx context.Context, id string) (*schema.Delive
 
 	list, err := r.deliveries(ctx, store.DeliveryFilter{ID: d.ID})
 	if err == nil && len(list) == 0 {
-		err = schema.NotFound("There is no such delivery.") // its lead was erased meanwhile
+		err = schema.NotFound("There is no such delivery.") // Its lead was erased meanwhile.
 	}
 	if err != nil {
 		return nil, err

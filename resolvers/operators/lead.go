@@ -16,7 +16,7 @@ func newLead(l lead.Lead, deliveries []lead.Delivery) *schema.Lead {
 		SessionID:        &l.SessionID,
 		PDFURL:           schema.Optional(l.PDFPath()),
 		Contact:          &l.Contact,
-		Locale:           newLocale(l.Locale),
+		Locale:           schema.Optional(schema.Locale(l.Locale)),
 		Selections:       &l.Selections,
 		Estimate:         newEstimate(l.Estimate, l.ToBeAgreed()),
 		PriceStatus:      schema.Optional(l.PriceStatus),
@@ -44,14 +44,6 @@ func newLead(l lead.Lead, deliveries []lead.Delivery) *schema.Lead {
 
 func newEstimate(e lead.Estimate, toBeAgreed bool) *schema.LeadEstimate {
 	return &schema.LeadEstimate{Min: e.Min, Max: e.Max, Currency: e.Currency, ToBeAgreed: toBeAgreed}
-}
-
-// newLocale returns a language, nil if it is none of the site's.
-func newLocale(name string) *schema.Locale {
-	if locale, ok := schema.ParseLocale(name); ok {
-		return &locale
-	}
-	return nil
 }
 
 // newAttribution returns an attribution, nil if it is empty.

@@ -42,7 +42,11 @@ func (r *Resolver) Person(ctx context.Context, email string) (*schema.Person, er
 		Sessions: make([]*schema.PersonSession, len(other.Sessions)),
 	}
 	for i, c := range other.Consents {
-		person.Consents[i] = &schema.PersonConsent{At: c.At, Locale: newLocale(c.Locale), Consent: &c.Consent}
+		person.Consents[i] = &schema.PersonConsent{
+			At:      c.At,
+			Locale:  schema.Optional(schema.Locale(c.Locale)),
+			Consent: &c.Consent,
+		}
 	}
 	for i, s := range other.Sessions {
 		person.Sessions[i] = newPersonSession(s)
@@ -62,7 +66,7 @@ func newPersonSession(s lead.Session) *schema.PersonSession {
 		FirstSeen:        s.FirstSeen,
 		LastSeen:         s.LastSeen,
 		Count:            int(s.Visits),
-		Locale:           newLocale(s.Locale),
+		Locale:           schema.Optional(schema.Locale(s.Locale)),
 		FirstName:        schema.Optional(s.Hints.FirstName),
 		Email:            schema.Optional(s.Hints.Email),
 		Selections:       &s.Selections,
@@ -72,6 +76,7 @@ func newPersonSession(s lead.Session) *schema.PersonSession {
 		Attribution:      newAttribution(s.LastTouch),
 		FirstAttribution: newAttribution(s.FirstTouch),
 	}
+
 	if s.Hints.Agreed {
 		shown.Consent = &lead.Consent{Purpose: lead.SaveProgress, Given: true, Text: s.Hints.Consent}
 	}

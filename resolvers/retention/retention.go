@@ -57,6 +57,7 @@ func (j *Job) Run(ctx context.Context) (complete bool) {
 		if step.retention == 0 {
 			continue
 		}
+
 		n, err := step.prune(ctx, time.Now().Add(-step.retention))
 		if n > 0 { // some may have been deleted despite an error
 			j.Log.Info().Int64("number", n).Msg("deleted old " + step.what)
