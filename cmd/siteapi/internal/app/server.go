@@ -85,7 +85,7 @@ func (sys *systems) newServer(
 }
 
 // newDocuments returns the documents that clients may send, and those that operators may
-// send within a session of the inbox, where any document is allowed.
+// send when logged in at the inbox, where any document is allowed.
 func newDocuments(s *config.Settings) (clients, operators *graphqlhttp.Documents, err error) {
 	o := graphqlhttp.DocumentOptions{
 		Schema:        exec.AST(),
@@ -173,7 +173,7 @@ func (sys *systems) newSignIn(inFlight *httpserver.InFlight) *inbox.SignIn {
 		Now:          time.Now,
 		Limit:        inFlight.EnterSignIn,
 
-		// A login is counted, and logged where it was refused or a session ended.
+		// A login is counted, and logged where it was refused or ended.
 		Report: func(ctx context.Context, outcome string, err error) {
 			sys.Metrics.Event("login", outcome)
 			if err != nil {

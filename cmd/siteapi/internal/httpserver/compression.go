@@ -40,7 +40,7 @@ func compressible(contentType string) bool {
 }
 
 // mayCompress reports whether the answer to a request may be compressed. That to a token or
-// to a session of the inbox never is: its length would tell what is in it to an attacker
+// to the inbox never is: its length would tell what is in it to an attacker
 // who can choose a part of it. A stream of events must not wait for a kilobyte.
 func mayCompress(r *http.Request) bool {
 	if r.Header["Authorization"] != nil || r.URL.Path == inbox.GraphQLPath ||
