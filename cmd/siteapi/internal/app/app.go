@@ -2,6 +2,9 @@ package app
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
@@ -12,7 +15,9 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/telemetry"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/leads"
 	"siteapi/resolvers/retention"
@@ -105,11 +110,50 @@ func (a *App) Start(ctx context.Context) error {
 	}
 
 	a.background.Go(func() { a.upkeep(ctx) })
+	a.background.Go(func() {
+		if err := a.retryAfterChange(ctx); err != nil && ctx.Err() == nil {
+			a.log.Warn().Err(err).Msg("cannot retry deliveries with the new settings: they wait for their next try")
+		}
+	})
 	a.content.Renew(schema.Locales())
 	if err := command.NoteSystems(ctx, a.Data.Tables, a.Settings); err != nil {
 		a.log.Warn().Err(err).Msg("noting the settings: commands with others are not refused")
 	}
 	return nil
+}
+
+// retryAfterChange makes the deliveries that wait due at once, if a target is reached by other
+// settings than at the last start.
+func (a *App) retryAfterChange(ctx context.Context) error {
+	const note = "settings of targets"
+	key, err := a.Data.Tables.HashKey(ctx)
+	if err != nil {
+		return err
+	}
+
+	s, mac := a.Settings, hmac.New(sha256.New, key) // since the settings have secrets
+	_, _ = fmt.Fprint(mac, contentSource(s), s.SanityToken,
+		s.CRMDriver, s.HubSpotAPIURL, s.HubSpotVersion, s.HubSpotToken,
+		s.LeadWebhookURL, s.LeadWebhookFormat, s.LeadWebhookSecrets,
+		s.SMTPURL, s.MailFrom, s.SalesMailTo)
+	hash := hex.EncodeToString(mac.Sum(nil))
+	former, err := a.Data.Tables.Note(ctx, note)
+	if former == hash || err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+
+	waiting, err := a.Data.Tables.ListDeliveries(ctx, store.DeliveryFilter{
+		States: []lead.DeliveryState{lead.Pending, lead.Retrying},
+	})
+	if err != nil {
+		return err
+	}
+	for _, d := range waiting {
+		if err := a.Data.Tables.RetryDelivery(ctx, d.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return a.Data.Tables.SetNote(ctx, note, hash)
 }
 
 // shutdown ends the background work and closes everything. Unfinished deliveries
