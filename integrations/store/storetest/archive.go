@@ -68,6 +68,12 @@ func search(t *testing.T, s Subject) {
 	} {
 		check(words, want...)
 	}
+	list, err := db.CountWork(t.Context(), store.Filter{Search: "i p"})
+	first := all(t, db.Leads(t.Context(), store.Filter{Search: "i p", Newest: true, Limit: 2}))
+	if err != nil || store.NumberOf(list) != len(first) || numberOf(first[0]) != 59 {
+		t.Errorf("single letters: %d counted, %v, of %d, from %d", store.NumberOf(list), err, len(first), numberOf(first[0]))
+	}
+
 	ok(t, db.Erase(t.Context(), "id-000003"))
 	check("stef", 50)
 	if left := s.Strings(t, `SELECT term FROM search_terms WHERE lead_id = 'id-000003'`); len(left) != 0 {

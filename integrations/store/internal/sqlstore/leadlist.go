@@ -74,6 +74,7 @@ func (c *conditions) after(f store.Filter, p *store.Position) {
 func (s *Store) readPage(ctx context.Context, f store.Filter, after *store.Position) ([]lead.Lead, error) {
 	var c conditions
 	c.match(f)
+	c.search(f.Search, f.Limit > 0)
 	c.after(f, after)
 	limit := pageSize
 	if f.Limit > 0 {
@@ -97,9 +98,8 @@ func (s *Store) readPage(ctx context.Context, f store.Filter, after *store.Posit
 	return page, nil
 }
 
-// match adds the conditions of a filter.
+// match adds the conditions of a filter except for its search.
 func (c *conditions) match(f store.Filter) {
-	c.search(f.Search)
 	if f.Email != "" {
 		c.add("id IN (SELECT id FROM leads WHERE mailbox = ? "+
 			"UNION SELECT lead_id FROM deliveries WHERE recipient = ? AND recipient <> '')",

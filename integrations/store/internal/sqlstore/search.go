@@ -137,7 +137,9 @@ const mostWords = 8
 
 // search adds a condition for each word of a search. The leads of a word are looked up once; the
 // id is an expression, so that the database still reads the leads in the order of the listing.
-func (c *conditions) search(text string) {
+// Where it reads only the first of them, a word of a single letter, which almost all leads have,
+// is looked for in each.
+func (c *conditions) search(text string, onlyFirst bool) {
 	words := searchWords(text)
 	for _, prefixes := range words[:min(len(words), mostWords)] {
 		var either []string
@@ -146,7 +148,12 @@ func (c *conditions) search(text string) {
 			either = append(either, "term >= ? AND term < ?")
 			args = append(args, prefix, prefix+"\U0010FFFF")
 		}
-		c.add("id || '' IN (SELECT lead_id FROM search_terms WHERE "+strings.Join(either, " OR ")+")",
-			args...)
+
+		term := "(" + strings.Join(either, " OR ") + ")"
+		if onlyFirst && len(prefixes[0]) == 1 {
+			c.add("EXISTS (SELECT 1 FROM search_terms WHERE lead_id = leads.id AND "+term+")", args...)
+		} else {
+			c.add("id || '' IN (SELECT lead_id FROM search_terms WHERE "+term+")", args...)
+		}
 	}
 }

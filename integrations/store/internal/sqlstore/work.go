@@ -89,6 +89,7 @@ coalesce((SELECT name FROM operators WHERE actor = author), author) AS author FR
 func (s *Store) CountWork(ctx context.Context, f store.Filter) ([]store.WorkCount, error) {
 	var c conditions
 	c.match(f)
+	c.search(f.Search, false)
 	return all[store.WorkCount](ctx, s.db, "counting leads",
 		"SELECT "+leadColumns+", count(*) AS number FROM leads"+c.where()+
 			" GROUP BY review, leads.progress, status", c.args...)
