@@ -34,7 +34,7 @@ var usualPace = pace{
 	least:   300 * time.Millisecond,
 	again:   5 * time.Second,
 	settle:  3 * time.Second,
-	silence: 40 * time.Second,
+	silence: 35 * time.Second,
 	retry:   time.Second,
 	patient: 30 * time.Second,
 }
