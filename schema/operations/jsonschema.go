@@ -194,22 +194,16 @@ func (t *Schemas) selected(operation string, typ *ast.Type, set ast.SelectionSet
 // scalar describes a leaf type. All other leaf types are custom scalars that may be
 // anything.
 func scalar(name string) *jsonschema.Schema {
-	switch name {
-	case "Int":
-		return &jsonschema.Schema{Type: "integer", Format: "int32"}
-	case "Float":
-		return &jsonschema.Schema{Type: "number"}
-	case "Boolean":
-		return &jsonschema.Schema{Type: "boolean"}
-	case "DateTime":
-		return &jsonschema.Schema{Type: "string", Format: "date-time"}
-	case "Base64":
-		return &jsonschema.Schema{Type: "string", ContentEncoding: "base64"}
-	case "String", "ID":
-		return &jsonschema.Schema{Type: "string"}
-	default:
-		return &jsonschema.Schema{}
-	}
+	s := map[string]jsonschema.Schema{
+		"Int":      {Type: "integer", Format: "int32"},
+		"Float":    {Type: "number"},
+		"Boolean":  {Type: "boolean"},
+		"DateTime": {Type: "string", Format: "date-time"},
+		"Base64":   {Type: "string", ContentEncoding: "base64"},
+		"String":   {Type: "string"},
+		"ID":       {Type: "string"},
+	}[name]
+	return &s
 }
 
 // bound adds the bounds of a @constraint that JSON Schema can express.

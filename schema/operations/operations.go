@@ -64,7 +64,7 @@ func (a Argument) Required() bool { return a.Type.NonNull && a.Default == nil }
 
 // Command says how an operation is called on the command line.
 type Command struct {
-	Name     string   // with the groups above it, such as "leads list"
+	Name     string   // full name, such as "leads list"
 	Args     []string // arguments that are given by their place
 	Columns  []string // paths in the answer, or in an item of the list
 	Text     string   // field of the answer that is printed as it is; empty: none
@@ -72,7 +72,7 @@ type Command struct {
 	Finding  string   // path of a field that is not empty if something is wrong; empty: none
 	Failure  string   // path of a field that is not empty if a part failed; empty: none
 	Examples []string
-	Confirm  string // what is asked before it runs; empty: nothing
+	Confirm  string // question that is asked before it runs; empty: none
 }
 
 // Audience says who sees a tool.
@@ -87,7 +87,7 @@ const (
 // Tool says how an operation is offered to assistants.
 type Tool struct {
 	Name        string
-	Description string // for assistants, after the operation's
+	Description string // text for assistants, after the operation's
 	Audience    Audience
 	Defaults    map[string]any // arguments where the assistant gives none, also within objects
 	Destructive bool

@@ -204,9 +204,10 @@ func restoreBackup(ctx context.Context, c *call, from string) error {
 		return fmt.Errorf("not all was restored: empty DATA_DIR, and restore again: %w", err)
 	}
 
-	c.say("restored the backup of %s: %d leads, %d sessions", made.UTC().Format(time.RFC3339), leads, sessions)
-	c.say("what was erased after the backup is back: repeat those erasures\n" +
-		"then start the service; `siteapi deliveries verify` finds what the CMS or the CRM lack")
+	c.say("restored the backup of %s: %d leads, %d sessions\n"+
+		"what was erased after the backup is back: repeat those erasures\n"+
+		"then start the service; `siteapi deliveries verify` finds what the CMS or the CRM lack",
+		made.UTC().Format(time.RFC3339), leads, sessions)
 	return nil
 }
 

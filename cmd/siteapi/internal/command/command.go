@@ -153,7 +153,7 @@ type call struct {
 	out      *bufio.Writer // keeps the first error, with which the command fails
 	errOut   io.Writer
 	settings *config.Settings
-	wrong    config.Problems // what keeps the service from starting; nil unless the command needs all settings
+	wrong    config.Problems // problems that keep the service from starting; nil unless the command needs all settings
 	db       *Database       // nil unless the command works on the database
 	rules    *leads.Service  // the rules of leads on that database
 }
@@ -198,12 +198,11 @@ func (d Drivers) command(
 
 // group returns a command that holds other commands and does nothing itself.
 func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
-	help := func(c *cobra.Command, _ []string) error { return c.Help() }
 	c := &cobra.Command{
 		Use:   name,
 		Short: summary,
 		Args:  cobra.NoArgs,
-		RunE:  help,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 
 		// A flag after a mistyped command is not what is wrong.
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
@@ -274,7 +273,7 @@ func (d Drivers) DatabaseIdle(s *config.Settings) bool {
 }
 
 // missing reports whether there is nothing at a path. It is false where that cannot be found
-// out: what opens the path says why.
+// out: opening the path reports why.
 func missing(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist)

@@ -35,12 +35,12 @@ type document struct {
 	op        *operations.Operation
 	needs     Needs
 	arguments map[string]any
-	limit     int // of a list; 0: none
+	limit     int // most items of a list; 0: all
 
 	json, csv, yes bool
 	output         output
 	server         string
-	zone           *time.Location // of the times in tables
+	zone           *time.Location // zone of the times in tables
 }
 
 // documentCommand returns the command of an operation.
@@ -197,11 +197,12 @@ func (r *document) set(c *cobra.Command, arg operations.Argument, given string) 
 
 // parse reads what was typed for an argument.
 func (r *document) parse(arg operations.Argument, given string) (any, error) {
+	mayBeEmpty := slices.Contains(r.op.Command.Empty, arg.Name)
 	switch isNone := word(given) == "none"; {
+	case mayBeEmpty && (isNone || given == ""):
+		return "", nil
 	case given == "":
 		return nil, errors.New("must not be empty")
-	case isNone && slices.Contains(r.op.Command.Empty, arg.Name):
-		return "", nil
 	case isNone && slices.Contains(r.op.Command.Args, arg.Name) && !arg.Type.NonNull:
 		return nil, nil //nolint:nilnil // null is the value
 	case arg.Type.Elem == nil:

@@ -20,7 +20,7 @@ const (
 // Needs is what the command of an operation needs.
 type Needs struct {
 	System   System
-	Settings []string // that have to be valid
+	Settings []string // settings that have to be valid
 }
 
 // NeedsOf returns what the command of an operation needs, which its root field decides.

@@ -21,7 +21,7 @@ import (
 )
 
 func decode(answer json.RawMessage) (value any) {
-	_ = json.Unmarshal(answer, &value) // what the executor answers is JSON
+	_ = json.Unmarshal(answer, &value) // the answer is JSON
 	return value
 }
 
@@ -39,7 +39,7 @@ func at(value any, path string) any {
 func (r *document) print(w io.Writer, answer json.RawMessage, more bool) error {
 	value := decode(answer)
 	tables := r.tables(value)
-	var fields map[string]json.RawMessage // in the order of the document
+	var fields map[string]json.RawMessage // fields in the order of the document
 	isObject := json.Unmarshal(answer, &fields) == nil
 	switch {
 	case r.json:

@@ -80,9 +80,6 @@ type Service struct {
 // LISTEN_ADDR names.
 func serviceAt(address string, s *config.Settings) Service {
 	host, port, _ := net.SplitHostPort(s.ListenAddr)
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = ""
-	}
 	local := "http://" + net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port)
 	return Service{cmp.Or(address, local), first(s.CacheTokens)}
 }

@@ -55,8 +55,8 @@ func copyStore(ctx context.Context, c *call) (err error) {
 	for _, table := range copied {
 		c.say("%s: %d rows", table.Table, table.Rows)
 	}
-	if errors.Is(err, storecopy.ErrNotEmpty) {
-		return fmt.Errorf("the database at DATABASE_URL has to be empty: %w", err)
+	if err != nil {
+		return fmt.Errorf("copying to the database at DATABASE_URL, which has to be empty: %w", err)
 	}
-	return err
+	return nil
 }

@@ -35,7 +35,7 @@ type Options struct {
 	// Operator returns who calls operators' fields. It fails without a valid token.
 	Operator func(ctx context.Context) (schema.Operator, *schema.Error)
 
-	SiteURL string // whose pages may call tools, besides those of this machine
+	SiteURL string // address of the site, whose pages may call tools
 
 	// Challenge hides the tool that submits quotes, where a person has to pass a bot check.
 	Challenge bool
