@@ -419,6 +419,32 @@ func TestCorrectedAddress(t *testing.T) {
 	}
 }
 
+// Deliveries that wait for a target are due at once after a start with other settings of it.
+func TestOtherSettingsMakeMailsDue(t *testing.T) {
+	t.Parallel()
+	refuses, env := apptest.MailServer(t, smtptest.Options{})
+	refuses.Fail(smtptest.Fault{Step: smtptest.Sender, Mode: smtptest.Never})
+	s := apptest.Start(t, env)
+	id := submitMailed(s, t, "waits")
+	apptest.Eventually(t, "both mails wait for a quarter of an hour", func() bool {
+		d := s.Deliveries(id)
+		return time.Until(d[lead.VisitorMail].NextAt) > time.Minute && time.Until(d[lead.SalesMail].NextAt) > time.Minute
+	})
+
+	s.Stop()
+	s.Start()
+	time.Sleep(500 * time.Millisecond)
+	if d := s.Deliveries(id)[lead.SalesMail]; time.Until(d.NextAt) < time.Minute {
+		t.Errorf("with the same settings the mail is %+v", d)
+	}
+
+	s.Stop()
+	takes, other := apptest.MailServer(t, smtptest.Options{})
+	s.Env["SMTP_URL"] = other["SMTP_URL"]
+	s.Start()
+	apptest.Eventually(t, "both arrive", func() bool { return len(takes.Mails()) == 2 })
+}
+
 // leadAsOperator returns fields of a lead as an operator reads them.
 func leadAsOperator(s *apptest.Service, id, fields string) object {
 	s.T.Helper()
