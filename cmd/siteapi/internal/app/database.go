@@ -49,7 +49,8 @@ func (d drivers) openDatabase(ctx context.Context, s *config.Settings) (*command
 	opened := &closers{}
 	db, err := open(ctx, s, options, opened)
 	if err != nil {
-		return nil, fmt.Errorf("opening the database (DATABASE_URL, DATA_DIR): %w", errors.Join(err, opened.close()))
+		err = errors.Join(err, opened.close())
+		return nil, fmt.Errorf("opening the database (DATABASE_URL, DATA_DIR): %w", err)
 	}
 	db.Close = opened.close
 	return db, nil

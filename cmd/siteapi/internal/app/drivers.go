@@ -221,7 +221,9 @@ func (sys *systems) openLeadWebhook() (queue.Send, error) {
 }
 
 // newHandlers returns how leads get to each target, and operators to their mails.
-func (sys *systems) newHandlers(traces *telemetry.Traces, mails *leadmail.Service) (h queue.Handlers, err error) {
+func (sys *systems) newHandlers(
+	traces *telemetry.Traces, mails *leadmail.Service,
+) (h queue.Handlers, err error) {
 	h.Send = map[lead.Target]queue.Send{
 		lead.CMS: func(ctx context.Context, t *queue.Try) error {
 			return sys.cms.Put(ctx, t.Lead)

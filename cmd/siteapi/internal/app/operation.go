@@ -29,7 +29,8 @@ import (
 // openExecutor opens what the command of an operation needs, and nothing else. It returns the
 // executor that runs the operation, with the resolvers that the service uses.
 func (d drivers) openExecutor(
-	ctx context.Context, c command.Drivers, s *config.Settings, service command.Service, op *documents.Operation,
+	ctx context.Context, c command.Drivers, s *config.Settings, service command.Service,
+	op *documents.Operation,
 ) (_ documents.Executor, closing func() error, err error) {
 	resolver := &resolvers.Resolver{
 		Log:     d.log,

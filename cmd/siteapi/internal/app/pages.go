@@ -23,7 +23,8 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 		"graphql-path":  httpserver.GraphQLPath,
 		"introspection": map[bool]string{true: "on", false: "off"}[s.Introspection],
 		"cache-token":   cmp.Or(shownToken(s, "CACHE_API_TOKEN", config.DevCacheToken), "<CACHE_API_TOKEN>"),
-		"webhook-token": cmp.Or(shownToken(s, "CMS_WEBHOOK_SECRET", config.DevWebhookSecret), "<CMS_WEBHOOK_SECRET>"),
+		"webhook-token": cmp.Or(
+			shownToken(s, "CMS_WEBHOOK_SECRET", config.DevWebhookSecret), "<CMS_WEBHOOK_SECRET>"),
 		"admin-token":   cmp.Or(shownToken(s, "ADMIN_API_TOKEN", config.DevAdminToken), "<ADMIN_API_TOKEN>"),
 		"preview-token": shownToken(s, "PREVIEW_TOKENS", config.DevPreviewToken),
 		"playground":    hidden[s.Playground],

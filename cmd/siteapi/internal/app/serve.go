@@ -54,7 +54,7 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 		Str("cache", s.CacheURL.Scheme)
 
 	if _, port, err := net.SplitHostPort(listener.Addr().String()); err == nil && s.FrontPage {
-		ready.Str("open", "http://localhost:"+port+"/") // which links to all other pages
+		ready.Str("open", "http://localhost:"+port+"/") // it links to all other pages
 	}
 	ready.Msg("ready")
 

@@ -24,7 +24,8 @@ func (b *Browser) open(method, path, body string, headers ...string) *http.Respo
 		own = append(own, "Cookie: "+b.Cookie.Name+"="+b.Cookie.Value)
 	}
 
-	resp, err := send(b.T.Context(), http.DefaultClient, method, b.Base+path, body, append(own, headers...)...)
+	headers = append(own, headers...)
+	resp, err := Send(b.T.Context(), http.DefaultClient, method, b.Base+path, body, headers...)
 	if err != nil {
 		b.T.Fatal(err)
 	}

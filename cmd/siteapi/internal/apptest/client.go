@@ -24,7 +24,7 @@ type Client struct {
 	T       *testing.T
 	Base    string
 	DataDir string
-	Log     *SyncBuffer // what the service has logged
+	Log     *SyncBuffer // the log of the service
 }
 
 // Response is an answer, read to the end.
@@ -34,8 +34,8 @@ type Response struct {
 	Body   []byte
 }
 
-// send sends a request. Headers are given as "Name: value".
-func send(
+// Send sends a request. Headers are given as "Name: value".
+func Send(
 	ctx context.Context, client *http.Client, method, address, body string, headers ...string,
 ) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
@@ -58,7 +58,7 @@ func send(
 // Do sends a request. Headers are given as "Name: value".
 func (c *Client) Do(method, path, body string, headers ...string) Response {
 	c.T.Helper()
-	resp, err := send(c.T.Context(), http.DefaultClient, method, c.Base+path, body, headers...)
+	resp, err := Send(c.T.Context(), http.DefaultClient, method, c.Base+path, body, headers...)
 	if err != nil {
 		c.T.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 func ValidLead(session string) object {
 	return object{
 		"sessionId": session,
+
 		"contact": object{
 			"firstName": "Ana",
 			"lastName":  "Ionescu",

@@ -32,7 +32,7 @@ func MailsTo(server *smtptest.Server, address string) []*mail.Message {
 		if m.To == address {
 			parsed, err := mail.ReadMessage(bytes.NewReader(m.Data))
 			if err != nil {
-				panic(err) // which no test expects
+				panic(err) // no test expects it
 			}
 			found = append(found, parsed)
 		}

@@ -188,7 +188,7 @@ func (s *Site) Arrives(id string) {
 	s.T.Helper()
 	s.Reaches(id, "cms", "delivered")
 	s.Reaches(id, "crm", "delivered")
-	if _, ok := s.DeliveriesOf(id)["sales_mail"]; ok { // in development, where mails are files
+	if _, ok := s.DeliveriesOf(id)["sales_mail"]; ok { // mails are files in development
 		s.Reaches(id, "sales_mail", "delivered")
 	}
 }

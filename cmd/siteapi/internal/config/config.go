@@ -116,7 +116,7 @@ type Settings struct {
 
 	VisitorMailsPerHour int `name:"VISITOR_MAILS_PER_HOUR" default:"200"`
 
-	SiteURL string `name:"SITE_URL" parser:"address"` // of this service, for links to it
+	SiteURL string `name:"SITE_URL" parser:"address"` // address of this service, for links to it
 
 	ContentTypes []string `name:"CONTENT_TYPES" development:"heroSection,quoteOption,consentText" parser:"types"`
 
@@ -156,7 +156,7 @@ type Settings struct {
 	Playground     bool   `name:"GRAPHQL_PLAYGROUND" default:"off" development:"on"`
 	MCP            bool   `name:"MCP" default:"off" development:"on"` // assistants may call tools
 	Operations     string `name:"GRAPHQL_OPERATIONS" default:"any" oneof:"any trusted"`
-	OperationsPath string `name:"GRAPHQL_DOCUMENTS" parser:"path"` // of trusted documents
+	OperationsPath string `name:"GRAPHQL_DOCUMENTS" parser:"path"` // path of trusted documents
 
 	// Warnings are the doubts about settings that development accepts and production
 	// refuses.
@@ -176,7 +176,7 @@ type Setting struct {
 
 	token    bool     // a secret that no other setting may hold
 	standard bool     // one of OpenTelemetry, which the manual does not list
-	words    []string // that it takes; nil: the parser says what
+	words    []string // all that it takes; nil: the parser says
 	parser   string
 }
 

@@ -86,7 +86,7 @@ func (s *Settings) checkTokens() {
 		}
 
 		for _, value := range split(s.values[item.Name]) {
-			value = value[strings.LastIndexByte(value, ':')+1:] // without the name of its holder
+			value = value[strings.LastIndexByte(value, ':')+1:] // the name of its holder is no part of it
 			other := purposes[value]
 			if item.token {
 				purposes[value] = item.Name

@@ -18,9 +18,9 @@ import (
 
 // follow follows leadEvents at an address until the end of the test. It returns when the
 // first event has come.
-func follow(t *testing.T, base string, headers ...string) *apptest.Follower {
+func follow(t *testing.T, base string, headers ...string) *follower {
 	t.Helper()
-	f := &apptest.Follower{T: t, Base: base, Headers: headers}
+	f := &follower{T: t, Base: base, Headers: headers}
 	f.Start()
 	return f
 }
@@ -28,7 +28,7 @@ func follow(t *testing.T, base string, headers ...string) *apptest.Follower {
 // openStream asks for leadEvents.
 func openStream(t *testing.T, base string, headers ...string) *http.Response {
 	t.Helper()
-	resp, err := apptest.OpenStreamBy(t.Context(), http.DefaultClient, base, "null", headers...)
+	resp, err := openStreamBy(t.Context(), http.DefaultClient, base, "null", headers...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,8 +199,8 @@ func TestLiveMissesNothing(t *testing.T) {
 			var mu sync.Mutex
 			shown, due := map[string]string{}, map[string]bool{} // owners by lead, and leads to ask for
 			base := "http://" + address
-			f := &apptest.Follower{T: t, Base: base + "/graphql", Headers: []string{apptest.OperatorAuth}}
-			f.Page = func(event apptest.LeadEvent) {
+			f := &follower{T: t, Base: base + "/graphql", Headers: []string{apptest.OperatorAuth}}
+			f.Page = func(event leadEvent) {
 				mu.Lock()
 				defer mu.Unlock()
 				for _, c := range event.Changes {

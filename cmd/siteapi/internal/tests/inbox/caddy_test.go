@@ -1,4 +1,4 @@
-package instances
+package inbox
 
 import (
 	"bytes"
@@ -90,7 +90,7 @@ func TestLiveThroughCaddy(t *testing.T) {
 		return resp.StatusCode == 200 && resp.ProtoMajor == 2
 	})
 
-	f := &apptest.Follower{T: t, Base: base + "/graphql", Headers: []string{apptest.OperatorAuth}, Client: client}
+	f := &follower{T: t, Base: base + "/graphql", Headers: []string{apptest.OperatorAuth}, Client: client}
 	f.Start()
 	var slowest time.Duration
 	for i := range 6 {

@@ -1,0 +1,153 @@
+package inbox
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tmaxmax/go-sse"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/lead"
+)
+
+const followLeads = `{"query":"subscription($after: String) { leadEvents(after: $after) ` +
+	`{ position restarted changes { reference id kind } } }","variables":{"after":%s}}`
+
+// leadEvent is an event of leadEvents.
+type leadEvent struct {
+	Position  string
+	Restarted bool
+	Changes   []leadChange
+}
+
+type leadChange struct{ Reference, ID, Kind string }
+
+// follower follows leadEvents as a page does: after a break it connects again.
+type follower struct {
+	T       *testing.T
+	Base    string
+	Headers []string
+	Client  *http.Client // nil: the usual one
+
+	// Page is called after each event, if it is set.
+	Page func(event leadEvent)
+
+	mu       sync.Mutex
+	position string
+	restarts int
+	breaks   int
+	seen     map[string]bool // "<id> <kind>"
+}
+
+// Start begins to follow.
+func (f *follower) Start() {
+	f.T.Helper()
+	f.seen = map[string]bool{}
+	ctx, cancel := context.WithCancel(f.T.Context())
+	var following sync.WaitGroup
+	f.T.Cleanup(func() { cancel(); following.Wait() })
+	following.Go(func() {
+		for ctx.Err() == nil {
+			f.read(ctx)
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
+	apptest.Eventually(f.T, "the stream begins", func() bool { return f.At() != "" })
+}
+
+// read reads one stream to its end.
+func (f *follower) read(ctx context.Context) {
+	after := "null"
+	if position := f.At(); position != "" {
+		after = strconv.Quote(position)
+	}
+	resp, err := openStreamBy(ctx, cmp.Or(f.Client, http.DefaultClient), f.Base, after, f.Headers...)
+	if err != nil {
+		return
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return
+	}
+
+	for event, err := range sse.Read(resp.Body, nil) {
+		if err != nil || event.Data == "" {
+			continue
+		}
+		var answer struct {
+			Data struct{ LeadEvents leadEvent }
+		}
+		if err := json.Unmarshal([]byte(event.Data), &answer); err != nil {
+			f.T.Errorf("event %s: %v", event.Data, err)
+		}
+		f.take(answer.Data.LeadEvents)
+	}
+	f.mu.Lock()
+	f.breaks++
+	f.mu.Unlock()
+}
+
+func (f *follower) take(e leadEvent) {
+	f.mu.Lock()
+	if e.Restarted && f.position != "" {
+		f.restarts++
+	}
+	f.position = e.Position
+	for _, c := range e.Changes {
+		f.seen[c.ID+" "+c.Kind] = true
+		if c.Reference != lead.Reference(c.ID) {
+			f.T.Errorf("reference %s of %s", c.Reference, c.ID)
+		}
+	}
+	f.mu.Unlock()
+
+	if f.Page != nil {
+		f.Page(e)
+	}
+}
+
+// Ends returns how often the stream had to begin with the present state, and how often it
+// ended, as far as it has been read.
+func (f *follower) Ends() (restarts, breaks int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.restarts, f.breaks
+}
+
+// At returns the position of the last event.
+func (f *follower) At() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.position
+}
+
+// Within waits for a change and returns how long that took.
+func (f *follower) Within(most time.Duration, id, kind string) time.Duration {
+	f.T.Helper()
+	began := time.Now()
+	apptest.Eventually(f.T, kind+" is told", func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.seen[id+" "+kind]
+	})
+	took := time.Since(began)
+	if took > most {
+		f.T.Errorf("%s was told after %v, want %v at most", kind, took, most)
+	}
+	return took
+}
+
+// openStreamBy asks for leadEvents after a position, which is JSON, with a client.
+func openStreamBy(
+	ctx context.Context, client *http.Client, address, after string, headers ...string,
+) (*http.Response, error) {
+	headers = append([]string{"Accept: text/event-stream"}, headers...)
+	return apptest.Send(ctx, client, http.MethodPost, address, fmt.Sprintf(followLeads, after), headers...)
+}
