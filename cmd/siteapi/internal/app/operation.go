@@ -64,7 +64,9 @@ func (d drivers) openExecutor(
 			if err := openUpstreams(ctx, c, s, data, rules); err != nil {
 				return nil, nil, errors.Join(err, data.Close())
 			}
-			rules.ClearPDFs = func(ctx context.Context) (int, error) { return clearPDFs(ctx, c, s, service, idle) }
+			rules.ClearPDFs = func(ctx context.Context) (int, error) {
+				return clearPDFs(ctx, c, s, service, idle)
+			}
 		}
 
 		// Nothing is sent, and nothing is logged.
@@ -128,7 +130,9 @@ func clearPDFs(
 		return n, errors.Join(err, shared.Close())
 	}
 
-	i := slices.IndexFunc(d.Operations, func(op *documents.Operation) bool { return op.Root.Name == "clearCache" })
+	i := slices.IndexFunc(d.Operations, func(op *documents.Operation) bool {
+		return op.Root.Name == "clearCache"
+	})
 	answer, problem := service.Run(ctx, d.Operations[i], map[string]any{"pattern": lead.PDFKeys + "*"})
 	if problem != nil {
 		if _, dialing := errors.AsType[*net.OpError](problem.Err); dialing && idle {

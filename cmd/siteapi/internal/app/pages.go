@@ -16,6 +16,7 @@ import (
 // newPages returns the handlers of the pages by path. Pages show the well-known tokens of
 // development; any other token is replaced by the name of its setting.
 func newPages(s *config.Settings) (map[string]http.Handler, error) {
+	signIn := len(s.AdminTokens) > 0 || s.OIDCIssuer != ""
 	hidden, address := map[bool]string{false: "hidden"}, inboxURL(s)
 	values := map[string]string{
 		"version":       Version(),
@@ -32,7 +33,7 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 		"inbox-url":     address,
 		"mails":         hidden[s.SMTPURL == nil && s.Mails()],
 		"mail-folder":   s.MailPath(),
-		"inbox-open":    map[bool]string{true: "yes", false: "no"}[len(s.AdminTokens) > 0 || s.OIDCIssuer != ""],
+		"inbox-open":    map[bool]string{true: "yes", false: "no"}[signIn],
 		"sign-in":       map[bool]string{true: "account", false: "token"}[s.OIDCIssuer != ""],
 	}
 

@@ -242,7 +242,8 @@ func BothEndpoints(t *testing.T, f func(t *testing.T, endpoint string)) {
 // WriteContent replaces the content file.
 func (c *Client) WriteContent(content string) {
 	c.T.Helper()
-	if err := renameio.WriteFile(filepath.Join(c.DataDir, "content.json"), []byte(content), 0o600); err != nil {
+	path := filepath.Join(c.DataDir, "content.json")
+	if err := renameio.WriteFile(path, []byte(content), 0o600); err != nil {
 		c.T.Fatal(err)
 	}
 }

@@ -34,8 +34,8 @@ type Provider struct {
 
 	Refusal http.HandlerFunc // answers requests for tokens in place of the provider; nil: it does
 
-	NoRefresh bool              // it gives out no refresh tokens
-	Answers   map[string]string // errors by the prompt of a request: "none", or "" if it may ask
+	NoRefresh bool   // it gives out no refresh tokens
+	Failure   string // the error that a login ends with; empty: none
 }
 
 // NewProvider starts a provider of accounts.
@@ -54,7 +54,9 @@ func (p *Provider) Rotate(id string) {
 	key, _ := rsa.GenerateKey(rand.Reader, 2048)
 	p.Set(func() {
 		p.key = key
-		p.metadata.PublicKeys = []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: id, Algorithm: oidc.RS256}}
+		p.metadata.PublicKeys = []oidctest.PublicKey{
+			{PublicKey: key.Public(), KeyID: id, Algorithm: oidc.RS256},
+		}
 	})
 }
 
@@ -88,8 +90,8 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	request := r.URL.Query()
 	back := url.Values{"state": {request.Get("state")}}
-	if failure := p.Answers[request.Get("prompt")]; failure != "" {
-		back.Set("error", failure)
+	if p.Failure != "" {
+		back.Set("error", p.Failure)
 	} else {
 		back.Set("code", rand.Text())
 		p.codes[back.Get("code")] = request
@@ -99,12 +101,12 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 
 // token redeems a code once, if its verifier is right, or a refresh token.
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
-	code := r.FormValue("code")
+	code, verifier := r.FormValue("code"), r.FormValue("code_verifier")
 	request := p.codes[code]
 	delete(p.codes, code)
 	if r.FormValue("grant_type") == "refresh_token" {
 		p.Refreshed++
-	} else if oauth2.S256ChallengeFromVerifier(r.FormValue("code_verifier")) != request.Get("code_challenge") {
+	} else if oauth2.S256ChallengeFromVerifier(verifier) != request.Get("code_challenge") {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, `{"error":"invalid_grant"}`)
 		return
@@ -121,12 +123,13 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	}
 	maps.Copy(claims, p.Claims)
 	payload, _ := json.Marshal(claims)
+	keyID := p.metadata.PublicKeys[0].KeyID
 
 	answer := object{
 		"access_token": "a",
 		"token_type":   "Bearer",
 		"expires_in":   60,
-		"id_token":     oidctest.SignIDToken(p.key, p.metadata.PublicKeys[0].KeyID, oidc.RS256, string(payload)),
+		"id_token":     oidctest.SignIDToken(p.key, keyID, oidc.RS256, string(payload)),
 	}
 	if !p.NoRefresh {
 		answer["refresh_token"] = "refresh-secret"

@@ -106,7 +106,8 @@ func NewLead(session string) object {
 func (f *Vendors) CheckLead(t *testing.T, session, id string) {
 	t.Helper()
 	docs := f.Documents(session)
-	if len(docs) != 1 || docs[0].ID != "quoteSubmission."+id || docs[0].Contact.Email != session+"@example.com" {
+	if len(docs) != 1 || docs[0].ID != "quoteSubmission."+id ||
+		docs[0].Contact.Email != session+"@example.com" {
 		t.Errorf("the CMS holds %+v", docs)
 	}
 

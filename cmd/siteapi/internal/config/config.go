@@ -52,8 +52,8 @@ type Settings struct {
 	LogFormat   string        `name:"LOG_FORMAT" default:"json" development:"console" oneof:"json console"`
 
 	// Nothing is traced if TracesURL is empty, the endpoint of a collector.
-	OTLPEndpoint       string `name:"OTEL_EXPORTER_OTLP_ENDPOINT" parser:"address"`
-	TracesURL          string `name:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" parser:"exact address" standard:"yes"`
+	OTLPEndpoint       string `name:"OTEL_EXPORTER_OTLP_ENDPOINT" parser:"web"`
+	TracesURL          string `name:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" parser:"exact web" standard:"yes"`
 	OTLPProtocol       string `name:"OTEL_EXPORTER_OTLP_PROTOCOL" oneof:"http/protobuf" standard:"yes"`
 	OTLPTracesProtocol string `name:"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL" oneof:"http/protobuf" standard:"yes"`
 	TracesExporter     string `name:"OTEL_TRACES_EXPORTER" oneof:"otlp none" standard:"yes"`
@@ -63,7 +63,7 @@ type Settings struct {
 	DatabaseURL *url.URL `name:"DATABASE_URL" secret:"yes" parser:"database"` // nil: SQLite in DataDir
 	CacheURL    *url.URL `name:"CACHE_URL" default:"memory://" secret:"yes" parser:"cache"`
 	CachePrefix string   `name:"CACHE_PREFIX" default:"siteapi:"`
-	CacheTokens []string `name:"CACHE_API_TOKEN" development:"dev-cache-token" secret:"token" parser:"tokens"`
+	CacheTokens []string `name:"CACHE_API_TOKEN" development:"dev-cache-token" secret:"token"`
 
 	// AdminTokens have the NamedTokens, too. Without any, the operators' part of the schema is
 	// closed to tokens. With AdminPage, operators are served on ListenAddr too.
@@ -72,16 +72,16 @@ type Settings struct {
 	AdminPage   bool                   `name:"ADMIN_PAGE" default:"off"`
 
 	// Nobody signs in with an account if the issuer is empty.
-	OIDCIssuer       string                 `name:"OIDC_ISSUER" parser:"exact address"`
+	OIDCIssuer       string                 `name:"OIDC_ISSUER" parser:"exact web"`
 	OIDCClientID     string                 `name:"OIDC_CLIENT_ID"`
 	OIDCClientSecret string                 `name:"OIDC_CLIENT_SECRET" secret:"yes"`
-	OIDCRedirectURL  string                 `name:"OIDC_REDIRECT_URL" parser:"address"`
+	OIDCRedirectURL  string                 `name:"OIDC_REDIRECT_URL" parser:"web"`
 	OIDCGroupsClaim  string                 `name:"OIDC_GROUPS_CLAIM" default:"groups"`
 	OIDCRoles        map[string]schema.Role `name:"OIDC_ROLES"` // keys: groups
 
-	WebhookSecrets []string `name:"CMS_WEBHOOK_SECRET" development:"dev-webhook-secret" parser:"tokens" secret:"token"`
+	WebhookSecrets []string `name:"CMS_WEBHOOK_SECRET" development:"dev-webhook-secret" secret:"token"`
 
-	SigningSecrets []string `name:"CMS_WEBHOOK_SIGNING_SECRET" secret:"token"`
+	SigningSecrets []string `name:"CMS_WEBHOOK_SIGNING_SECRET" secret:"token" parser:"secrets"`
 	PreviewTokens  []string `name:"PREVIEW_TOKENS" development:"dev-preview-token" secret:"token"`
 
 	CMSDriver        string `name:"CMS_DRIVER" default:"file" oneof:"file sanity"`
@@ -91,11 +91,11 @@ type Settings struct {
 	SanityDataset    string `name:"SANITY_DATASET" default:"production" parser:"dataset"`
 	SanityAPIVersion string `name:"SANITY_API_VERSION" default:"2025-02-19" parser:"date"`
 	SanityToken      string `name:"SANITY_TOKEN" secret:"yes"`
-	SanityAPIURL     string `name:"SANITY_API_URL" parser:"address"`
+	SanityAPIURL     string `name:"SANITY_API_URL" parser:"web"`
 
 	CRMDriver      string `name:"CRM_DRIVER" default:"file" oneof:"file hubspot"`
 	HubSpotToken   string `name:"HUBSPOT_TOKEN" secret:"yes"`
-	HubSpotAPIURL  string `name:"HUBSPOT_API_URL" default:"https://api.hubapi.com" parser:"address"`
+	HubSpotAPIURL  string `name:"HUBSPOT_API_URL" default:"https://api.hubapi.com" parser:"web"`
 	HubSpotVersion string `name:"HUBSPOT_API_VERSION" default:"v3" parser:"HubSpot version"`
 
 	// New leads are not announced if the address is empty. Each secret signs every event.
@@ -116,7 +116,7 @@ type Settings struct {
 
 	VisitorMailsPerHour int `name:"VISITOR_MAILS_PER_HOUR" default:"200"`
 
-	SiteURL string `name:"SITE_URL" parser:"address"` // address of this service, for links to it
+	SiteURL string `name:"SITE_URL" parser:"web"` // address of this service, for links to it
 
 	ContentTypes []string `name:"CONTENT_TYPES" development:"heroSection,quoteOption,consentText" parser:"types"`
 
@@ -143,7 +143,7 @@ type Settings struct {
 	SpamMinTime  time.Duration `name:"SPAM_MIN_TIME" default:"0s"`
 	TurnstileKey string        `name:"TURNSTILE_SECRET" secret:"yes"`
 
-	TurnstileURL string `name:"TURNSTILE_API_URL" default:"https://challenges.cloudflare.com" parser:"address"`
+	TurnstileURL string `name:"TURNSTILE_API_URL" default:"https://challenges.cloudflare.com" parser:"web"`
 
 	DeliveryRetryMax time.Duration `name:"DELIVERY_RETRY_MAX" default:"15m" parser:"retry pause"`
 	DeliveryRate     float64       `name:"DELIVERY_RATE" parser:"rate"` // leads a second; 0: any number

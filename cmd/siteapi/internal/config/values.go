@@ -34,7 +34,7 @@ func (s *Settings) parsers() map[string]any {
 
 	return map[string]any{
 		"string":                 text,
-		"[]string":               each(text),
+		"[]string":               tokens,
 		"bool":                   onOff,
 		"int":                    number,
 		"time.Duration":          Duration,
@@ -46,12 +46,12 @@ func (s *Settings) parsers() map[string]any {
 		"[]schema.OperatorToken": each(adminToken),
 		"map[string]schema.Role": oidcRoles,
 
-		"tokens":          tokens,
+		"secrets":         each(text),
 		"listener":        listenAddress,
 		"admin":           adminAddress,
 		"path":            existing,
-		"address":         WebAddress,
-		"exact address":   exactAddress,
+		"web":             WebAddress,
+		"exact web":       exactAddress,
 		"addresses":       each(addressWithQuery),
 		"lead webhook":    s.leadWebhook,
 		"webhook secrets": each(webhookSecret),
@@ -72,10 +72,12 @@ func (s *Settings) parsers() map[string]any {
 		"types": each(matching(`\S+`, "document types separated by commas, without blanks")),
 		"origins": each(matching(`\*|https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:\d+)?`,
 			"origins as browsers send them: scheme and host in lower case, such as https://example.com")),
-		"project": matching(`[a-z0-9][a-z0-9-]{0,63}`, "a project id: lower-case letters, digits and hyphens"),
+		"project": matching(`[a-z0-9][a-z0-9-]{0,63}`,
+			"a project id: lower-case letters, digits and hyphens"),
 		"dataset": matching(`~?[a-z0-9][a-z0-9_-]{0,63}`,
 			"a dataset's name: lower-case letters, digits, hyphens and underscores"),
-		"date":            matching(`v?20\d\d-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`, "a date such as 2025-02-19"),
+		"date": matching(`v?20\d\d-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`,
+			"a date such as 2025-02-19"),
 		"HubSpot version": matching(`v3|20\d\d-(0[1-9]|1[0-2])`, "v3 or a month such as 2026-03"),
 	}
 }

@@ -85,7 +85,7 @@ func TestSignInIsRefused(t *testing.T) {
 	t.Parallel()
 	p, s, b := startWithAccounts(t)
 	claims := func(name string, value any) func() { return func() { p.Claims = object{name: value} } }
-	says := func(failure string) func() { return func() { p.Answers = map[string]string{"": failure} } }
+	says := func(failure string) func() { return func() { p.Failure = failure } }
 	for cause, c := range map[string]struct {
 		change func()
 		status int
@@ -111,7 +111,7 @@ func TestSignInIsRefused(t *testing.T) {
 			t.Errorf("%s: %d %v %s", cause, resp.StatusCode, resp.Header, text)
 		}
 		apptest.Eventually(t, cause+" is in the log", func() bool { return strings.Contains(s.Log.String(), cause) })
-		p.Set(func() { p.Away, p.Claims, p.Answers = 0, nil, nil })
+		p.Set(func() { p.Away, p.Claims, p.Failure = 0, nil, "" })
 	}
 	p.Rotate("second")
 	signsIn(b, p, "ops")
@@ -291,10 +291,10 @@ func TestSignInLogsNoSecrets(t *testing.T) {
 	}
 
 	// The provider's code at the callback is its own word, too, and so is the subject of an account.
-	p.Set(func() { p.Refusal, p.Answers = nil, map[string]string{"": "not ana.pop@corp.example"} })
+	p.Set(func() { p.Refusal, p.Failure = nil, "not ana.pop@corp.example" })
 	b.SignsIn()
 	isLogged("refused", "the provider says")
-	p.Set(func() { p.Answers, p.Claims = nil, object{"sub": "ana.pop@corp.example"} })
+	p.Set(func() { p.Failure, p.Claims = "", object{"sub": "ana.pop@corp.example"} })
 	signsIn(b, p, "desk")
 	b.Want("an address as subject", reads(b, "/admin/graphql"), "")
 	for _, secret := range []string{"ana.pop", "corp.example", "client-secret", "refresh-secret", "code_verifier"} {
