@@ -68,7 +68,7 @@ func (r *queryResolver) Deliveries(ctx context.Context, lead *string, state []sc
 }
 
 func (r *queryResolver) Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) (*schema.Funnel, error) {
-	return r.Operators.Funnel(ctx, store.FunnelFilter{
+	return r.Operators.Leads.Funnel(ctx, store.FunnelFilter{
 		Since:      schema.ValueOr(since, time.Time{}),
 		Until:      schema.ValueOr(until, time.Time{}),
 		Locale:     string(schema.ValueOr(locale, "")),

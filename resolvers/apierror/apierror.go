@@ -1,6 +1,6 @@
 // Package apierror turns the errors that fields of several packages meet into errors that
 // clients may see. Errors that only one package meets are translated in that package, such
-// as by coded in operators and storeError in quotes.
+// as by storeError in quotes; those of operators are presented by executor.
 package apierror
 
 import (

@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"siteapi/integrations/store"
 	"siteapi/schema"
 )
 
@@ -47,6 +48,11 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 
 	switch {
 	case isKnown:
+	case errors.Is(err, store.ErrNotFound):
+		known = schema.NotFound("There is no such lead.")
+	case errors.Is(err, store.ErrUnavailable):
+		known = schema.Unavailable("The database is not available at the moment.", err)
+		p.log.Warn().Ctx(ctx).Str("field", fieldName(ctx)).Err(err).Msg("request refused")
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		known = schema.Unavailable("The request took too long.", nil)
 	default:

@@ -40,7 +40,7 @@ func (r *Resolver) done(
 // record stores what an operator does. Where that fails the operation fails: nothing is
 // shown or done without an entry.
 func (r *Resolver) record(ctx context.Context, entry store.AuditEntry) error {
-	return coded(r.Leads.Tables.Record(ctx, entry))
+	return r.Leads.Tables.Record(ctx, entry)
 }
 
 // openedAgain is how long a lead may be read again without another entry: its page asks anew
@@ -61,7 +61,7 @@ func (r *Resolver) recordShown(
 	if leadID != "" {
 		latest, err := r.Leads.Tables.AuditEntries(ctx, store.AuditFilter{Lead: leadID, Limit: DefaultPage})
 		if err != nil {
-			return coded(err)
+			return err
 		}
 		for _, e := range latest {
 			if e.Actor == entry.Actor && e.Action == entry.Action && entry.At.Sub(e.At).Abs() < openedAgain {
@@ -72,7 +72,7 @@ func (r *Resolver) recordShown(
 
 	err := r.Leads.Tables.Record(ctx, entry)
 	if !errors.Is(err, store.ErrUnavailable) {
-		return coded(err)
+		return err
 	}
 	r.Log.Error().
 		Err(err).
@@ -118,7 +118,7 @@ func (r *Resolver) AuditPage(
 	}
 	entries, err := r.Leads.Tables.AuditEntries(ctx, f)
 	if err != nil {
-		return nil, coded(err)
+		return nil, err
 	}
 
 	page := &schema.AuditConnection{Edges: []*schema.AuditEdge{}}
@@ -135,7 +135,7 @@ func (r *Resolver) AuditPage(
 func (r *Resolver) LeadAudit(ctx context.Context, l *schema.Lead) ([]*schema.AuditEntry, error) {
 	entries, err := r.Leads.Tables.AuditEntries(ctx, store.AuditFilter{Lead: l.ID, Limit: DefaultPage})
 	if err != nil {
-		return nil, coded(err)
+		return nil, err
 	}
 
 	list := make([]*schema.AuditEntry, len(entries))
@@ -162,7 +162,7 @@ func newAuditEntry(e store.AuditEntry) *schema.AuditEntry {
 func (r *Resolver) VerifyAudit(ctx context.Context, head string) (*schema.AuditReport, error) {
 	report, err := r.Leads.Tables.VerifyAudit(ctx, head)
 	if err != nil {
-		return nil, coded(err)
+		return nil, err
 	}
 	return &schema.AuditReport{
 		Entries: int(report.Entries),

@@ -33,17 +33,17 @@ type LeadChange = func(ctx context.Context, l lead.Lead) (changed bool, err erro
 func (r *Resolver) Change(ctx context.Context, id string, change LeadChange) (*schema.Lead, error) {
 	l, err := r.Leads.Find(ctx, id)
 	if err != nil {
-		return nil, coded(err)
+		return nil, err
 	}
 	if err := r.recordShown(ctx, schema.AuditActionOpened, l.ID, nil); err != nil {
 		return nil, err
 	}
 	if _, err := change(ctx, l); err != nil {
-		return nil, coded(err)
+		return nil, err
 	}
 
 	if l, err = r.Leads.Find(ctx, l.ID); err != nil {
-		return nil, coded(err)
+		return nil, err
 	}
 	return r.shownLead(ctx, l)
 }
@@ -76,7 +76,7 @@ func (r *Resolver) InReview(ctx context.Context, ids []string, all bool) ([]stri
 		return nil, forbidden(schema.RoleAdmin)
 	}
 	found, _, err := r.Leads.Leads(ctx, store.Filter{InReview: true})
-	return append(ids, leads.IDs(found)...), coded(err)
+	return append(ids, leads.IDs(found)...), err
 }
 
 // failureReason translates the error of a change of one of several leads.

@@ -52,7 +52,7 @@ func (r *Resolver) DeliveryPage(
 func (r *Resolver) deliveries(ctx context.Context, f store.DeliveryFilter) ([]*schema.Delivery, error) {
 	found, err := r.Leads.Tables.ListDeliveries(ctx, f)
 	if err != nil || len(found) == 0 {
-		return nil, coded(err)
+		return nil, err
 	}
 
 	var of store.Filter
@@ -61,7 +61,7 @@ func (r *Resolver) deliveries(ctx context.Context, f store.DeliveryFilter) ([]*s
 	}
 	stored, _, err := r.Leads.Leads(ctx, of)
 	if err != nil {
-		return nil, coded(err)
+		return nil, err
 	}
 	shown, err := r.shownLeads(ctx, stored)
 	if err != nil {
@@ -89,11 +89,11 @@ func (r *Resolver) delivery(ctx context.Context, id string) (lead.Delivery, erro
 
 	list, err := r.Leads.Tables.ListDeliveries(ctx, store.DeliveryFilter{ID: number})
 	if err != nil || len(list) == 0 {
-		return lead.Delivery{}, cmp.Or(coded(err), error(missing))
+		return lead.Delivery{}, cmp.Or(err, error(missing))
 	}
 	of, _, err := r.Leads.Leads(ctx, store.Filter{IDs: []string{list[0].LeadID}})
 	if err != nil || len(of) == 0 { // The lead may have been erased.
-		return lead.Delivery{}, cmp.Or(coded(err), error(missing))
+		return lead.Delivery{}, cmp.Or(err, error(missing))
 	}
 	return list[0], nil
 }
@@ -114,7 +114,7 @@ func (r *Resolver) RetryDelivery(ctx context.Context, id string) (*schema.Delive
 		return nil, err
 	}
 	if err := r.retry(ctx, d); err != nil {
-		return nil, coded(err)
+		return nil, err
 	}
 
 	list, err := r.deliveries(ctx, store.DeliveryFilter{ID: d.ID})
@@ -137,7 +137,7 @@ func (r *Resolver) RetryDeliveries(
 			f.States = []lead.DeliveryState{lead.Pending, lead.Retrying, lead.Failed}
 		}
 		if list, err = r.Leads.Tables.ListDeliveries(ctx, f); err != nil {
-			return 0, coded(err)
+			return 0, err
 		}
 	}
 	for _, id := range ids {
@@ -153,7 +153,7 @@ func (r *Resolver) RetryDeliveries(
 		if err == nil {
 			n++
 		} else if !errors.Is(err, store.ErrNotFound) {
-			return n, coded(err)
+			return n, err
 		}
 	}
 	return n, nil
@@ -170,7 +170,7 @@ func (r *Resolver) VerifyDeliveries(
 		}
 	}
 	v, err := r.Leads.Verify(ctx, since, target, resend)
-	return v, coded(err)
+	return v, err
 }
 
 func newTarget(t lead.Target) schema.DeliveryTarget {

@@ -42,7 +42,7 @@ func (r *Resolver) LeadPage(
 
 	found, more, err := r.Leads.Leads(ctx, f)
 	if err != nil {
-		return nil, coded(err)
+		return nil, err
 	}
 	list, err := r.shownLeads(ctx, found)
 	if err != nil {
@@ -63,7 +63,7 @@ func (r *Resolver) LeadPage(
 		if f.Email != "" && !page.PageInfo.HasNextPage {
 			person, err := r.Leads.Person(ctx, f.Email)
 			if err != nil {
-				return nil, coded(err)
+				return nil, err
 			}
 			csv += person.CSV()
 			personDetail(detail, person)
@@ -77,7 +77,7 @@ func (r *Resolver) LeadPage(
 	if asks(ctx, "counts") {
 		counts, err := r.Leads.Tables.CountWork(ctx, f)
 		if err != nil {
-			return nil, coded(err)
+			return nil, err
 		}
 		page.Counts = newLeadCounts(counts)
 	}
@@ -148,7 +148,7 @@ func (r *Resolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
 		return nil, nil //nolint:nilnil // null is the answer
 	}
 	if err != nil {
-		return nil, coded(err)
+		return nil, err
 	}
 	if err := r.recordShown(ctx, schema.AuditActionOpened, found.ID, nil); err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (r *Resolver) SameAddress(ctx context.Context, of *schema.Lead) ([]*schema.
 		Limit:  mostSameAddress + 1,
 	})
 	if err != nil {
-		return nil, coded(err)
+		return nil, err
 	}
 
 	found = slices.DeleteFunc(found, func(l lead.Lead) bool { return l.ID == of.ID })
@@ -195,14 +195,14 @@ func (r *Resolver) shownLeads(ctx context.Context, found []lead.Lead) ([]*schema
 	if asks(ctx, "deliveries", "noMailReason") {
 		var err error
 		if deliveries, err = r.Leads.DeliveriesOf(ctx, found); err != nil {
-			return nil, coded(err)
+			return nil, err
 		}
 	}
 
 	if asks(ctx, "notes", "csv") {
 		notes, err := r.Leads.Tables.Notes(ctx, leads.IDs(found))
 		if err != nil {
-			return nil, coded(err)
+			return nil, err
 		}
 		for i := range found {
 			found[i].Notes = notes[found[i].ID]

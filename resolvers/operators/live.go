@@ -11,7 +11,7 @@ import (
 func (r *Resolver) LeadEvents(ctx context.Context, after string) (<-chan *schema.LeadEvent, error) {
 	events, err := live.Follow(ctx, r.Leads.Tables, after)
 	if err != nil {
-		return nil, coded(err)
+		return nil, err
 	}
 	return events, r.recordShown(ctx, schema.AuditActionListed, "", map[string]any{"of": "lead events"})
 }

@@ -12,7 +12,7 @@ import (
 func (r *Resolver) Logins(ctx context.Context) ([]*schema.Login, error) {
 	stored, err := r.Leads.Tables.ListLogins(ctx, r.Now())
 	if err != nil {
-		return nil, coded(err)
+		return nil, err
 	}
 
 	list := make([]*schema.Login, len(stored))
@@ -26,7 +26,7 @@ func (r *Resolver) Logins(ctx context.Context) ([]*schema.Login, error) {
 func (r *Resolver) EndLogins(ctx context.Context, ids []string, all bool) (n int, err error) {
 	stored, err := r.Leads.Tables.ListLogins(ctx, r.Now())
 	if err != nil {
-		return 0, coded(err)
+		return 0, err
 	}
 
 	for _, s := range stored {
@@ -38,7 +38,7 @@ func (r *Resolver) EndLogins(ctx context.Context, ids []string, all bool) (n int
 			return n, err
 		}
 		if _, err := r.Leads.Tables.EndLogins(ctx, s.Hash); err != nil {
-			return n, coded(err)
+			return n, err
 		}
 		n++
 	}

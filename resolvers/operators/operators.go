@@ -7,14 +7,11 @@ package operators
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"strconv"
 	"time"
 
 	"github.com/rs/zerolog"
 
-	"siteapi/integrations/store"
-	"siteapi/resolvers/apierror"
 	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
@@ -37,24 +34,7 @@ func isViewer(ctx context.Context) bool {
 // Names resolves the root field `operatorNames`.
 func (r *Resolver) Names(ctx context.Context) ([]string, error) {
 	names, err := r.Leads.Tables.Operators(ctx)
-	return append([]string{}, names...), coded(err)
-}
-
-// Funnel resolves the root field of that name.
-func (r *Resolver) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Funnel, error) {
-	funnel, err := r.Leads.Funnel(ctx, f)
-	return funnel, coded(err)
-}
-
-// coded turns the errors of the store into coded errors.
-func coded(err error) error {
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return schema.NotFound("There is no such lead.")
-	case errors.Is(err, store.ErrUnavailable):
-		return schema.Unavailable("The database is not available at the moment.", err)
-	}
-	return apierror.From(err)
+	return append([]string{}, names...), err
 }
 
 // refused returns the error of what the state of something does not allow.

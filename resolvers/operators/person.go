@@ -19,11 +19,11 @@ func (r *Resolver) Person(ctx context.Context, email string) (*schema.Person, er
 	email = crm.Address(schema.TrimEmail(email))
 	found, _, err := r.Leads.Leads(ctx, store.Filter{Email: email, Newest: true, Limit: mostOfPerson})
 	if err != nil {
-		return nil, coded(err)
+		return nil, err
 	}
 	other, err := r.Leads.Person(ctx, email)
 	if err != nil {
-		return nil, coded(err)
+		return nil, err
 	}
 
 	detail := personDetail(listDetail(ctx, len(found)), other)
@@ -89,7 +89,7 @@ func (r *Resolver) WithdrawConsent(ctx context.Context, id, purpose string) (*sc
 	if !crm.Addressable(id) {
 		l, err := r.Leads.Find(ctx, id)
 		if err != nil {
-			return nil, coded(err)
+			return nil, err
 		}
 		email, named = l.Contact.Email, l.ID
 	}
@@ -100,7 +100,7 @@ func (r *Resolver) WithdrawConsent(ctx context.Context, id, purpose string) (*sc
 		err = refused("The address has not given this consent, or has withdrawn it.")
 	}
 	if err != nil {
-		return nil, coded(err)
+		return nil, err
 	}
 
 	withdrawn := &schema.Withdrawal{Leads: w.Leads, DeletedLeads: w.Deleted, Sessions: w.Sessions}
@@ -116,7 +116,7 @@ func (r *Resolver) EraseLeads(ctx context.Context, email string, dryRun bool) (*
 	if dryRun {
 		found, _, err := r.Leads.Leads(ctx, store.Filter{Email: email})
 		if err != nil {
-			return nil, coded(err)
+			return nil, err
 		}
 		entry := r.done(ctx, schema.AuditActionListed, "", listDetail(ctx, len(found)))
 		if err := r.record(ctx, entry); err != nil {
@@ -124,5 +124,5 @@ func (r *Resolver) EraseLeads(ctx context.Context, email string, dryRun bool) (*
 		}
 	}
 	receipt, err := r.Leads.Erase(ctx, email, dryRun, r.done(ctx, schema.AuditActionErased, "", nil))
-	return receipt, coded(err)
+	return receipt, err
 }
