@@ -139,8 +139,8 @@ func (r *document) render(l listing) string {
 		Box:     table.BoxStyle{PaddingRight: "  ", UnfinishedRow: "…"},
 		Options: table.OptionsNoBordersAndSeparators,
 	})
-	width, _, _ := term.GetSize(int(os.Stdout.Fd()))
-	t.Style().Size.WidthMax = max(width, 0) // it is -1 for a file
+	width, _, _ := term.GetSize(int(os.Stdout.Fd())) // it is -1 for a file
+	t.Style().Size.WidthMax = width
 	t.SuppressTrailingSpaces()
 
 	var header table.Row
