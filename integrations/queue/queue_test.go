@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -248,6 +249,29 @@ func TestRetryDuringPause(t *testing.T) {
 	q.becomes(t, "second", lead.Delivered)
 	q.add(t, "third")
 	q.becomes(t, "third", lead.Delivered)
+}
+
+// A target is called at its pace and by no more than its number of workers at a time.
+func TestPace(t *testing.T) {
+	t.Parallel()
+	var running, most atomic.Int64
+	tg := newFake(func(context.Context, string, int) error {
+		most.Store(max(most.Load(), running.Add(1)))
+		time.Sleep(20 * time.Millisecond)
+		running.Add(-1)
+		return nil
+	})
+
+	o := options(tg.send)
+	o.Targets[0].PerSecond, o.Targets[0].MaxWorkers = 10, 2
+	q := onSQLite(t).open(t, o)
+	q.add(t, ids(16)...)
+	q.start(t)
+
+	eventually(t, "all arrive", func() bool { _, taken := tg.total(); return taken == 16 })
+	if took := tg.times[15].Sub(tg.times[0]); took < 1200*time.Millisecond || most.Load() > 2 {
+		t.Errorf("16 deliveries took %v, %d at a time", took, most.Load())
+	}
 }
 
 // A delivery that is under way at a stop is tried again after the next start, and the

@@ -15,6 +15,8 @@ const (
 
 // FunnelSessions has the database group the sessions. The columns come in an order in which
 // SQLite sorts fast: a number first. Of several leads of a session the newest has the locale.
+// Choices are one text. Sorting by it takes a fifth longer than by numbers of its parts would,
+// some 100 ms for 100,000 sessions, and those would be stored and kept equal to it.
 func (s *Store) FunnelSessions(ctx context.Context, f store.FunnelFilter) ([]store.SessionCount, error) {
 	var leads conditions
 	leads.add("review = 0")
