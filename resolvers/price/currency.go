@@ -12,14 +12,15 @@ const maxUnits = 1_000_000_000
 // exponent returns the number of decimals of a currency, by ISO 4217. False stands for
 // metals, funds and codes for testing, which have no minor unit.
 func exponent(currency string) (int, bool) {
-	switch {
-	case strings.Contains("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF", currency):
+	switch currency {
+	case "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV",
+		"XAF", "XOF", "XPF":
 		return 0, true
-	case strings.Contains("BHD IQD JOD KWD LYD OMR TND", currency):
+	case "BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND":
 		return 3, true
-	case strings.Contains("CLF UYW", currency):
+	case "CLF", "UYW":
 		return 4, true
-	case strings.Contains("XAG XAU XBA XBB XBC XBD XDR XPD XPT XSU XTS XUA XXX", currency):
+	case "XAG", "XAU", "XBA", "XBB", "XBC", "XBD", "XDR", "XPD", "XPT", "XSU", "XTS", "XUA", "XXX":
 		return 0, false
 	}
 	return 2, true

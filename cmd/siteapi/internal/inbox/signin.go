@@ -77,9 +77,10 @@ func (s *SignIn) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config, 
 	}
 
 	var supported struct {
-		Scopes []string `json:"scopes_supported"`
+		Scopes  []string `json:"scopes_supported"`
+		Clients []string `json:"token_endpoint_auth_methods_supported"`
 	}
-	_ = p.Claims(&supported) // a provider without the list is asked for what all of them know
+	_ = p.Claims(&supported) // a provider without the lists is asked in the ways that all of them know
 
 	scopes := []string{oidc.ScopeOpenID}
 	for _, scope := range []string{oidc.ScopeOfflineAccess, "groups", "email"} {
@@ -88,10 +89,18 @@ func (s *SignIn) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config, 
 		}
 	}
 
+	// The library would try both ways, and so redeem each code twice.
+	endpoint := p.Endpoint()
+	endpoint.AuthStyle = oauth2.AuthStyleInHeader
+	if slices.Contains(supported.Clients, "client_secret_post") &&
+		!slices.Contains(supported.Clients, "client_secret_basic") {
+		endpoint.AuthStyle = oauth2.AuthStyleInParams
+	}
+
 	return p, &oauth2.Config{
 		ClientID:     s.ClientID,
 		ClientSecret: s.ClientSecret,
-		Endpoint:     p.Endpoint(),
+		Endpoint:     endpoint,
 		RedirectURL:  s.RedirectURL,
 		Scopes:       scopes,
 	}, nil
