@@ -56,6 +56,9 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 	if _, port, err := net.SplitHostPort(listener.Addr().String()); err == nil && s.FrontPage {
 		ready.Str("open", "http://localhost:"+port+"/") // it links to all other pages
 	}
+	if inbox := inboxURL(s); inbox != "" {
+		ready.Str("inbox", inbox)
+	}
 	ready.Msg("ready")
 
 	// This does nothing unless systemd waits for it; systemd itself reports a

@@ -91,6 +91,9 @@ func (c *call) checks(ctx context.Context, address string) []health.Check {
 			}
 		}
 	}
+	if len(c.wrong) > 0 {
+		list = slices.DeleteFunc(list, func(check health.Check) bool { return check.Name == "settings" })
+	}
 	for _, problem := range c.wrong {
 		list = append(list, health.Check{
 			Name:   "settings",

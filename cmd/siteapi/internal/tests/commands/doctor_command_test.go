@@ -140,6 +140,11 @@ func TestDoctorGoesOnAfterWrongSettings(t *testing.T) {
 	for _, words := range []string{"LISTEN_ADDR: must", "SANITY_PROJECT_ID: must", "SANITY_TOKEN: is required"} {
 		c.Says(t, "settings", "FAILED", words)
 	}
+	for _, check := range c.Checks {
+		if check.Name == "settings" && check.State == "OK" {
+			t.Error("it also says that the settings can be used")
+		}
+	}
 	c.Says(t, "cms", "WARNING", "not checked")
 	c.Says(t, "data folder", "OK", "written and synced")
 	c.Says(t, "cache", "OK", "in the memory")

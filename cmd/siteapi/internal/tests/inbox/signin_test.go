@@ -334,3 +334,58 @@ func TestSignInWhileTheProviderHangs(t *testing.T) {
 		t.Errorf("%d logins asked %d times", logins, n)
 	}
 }
+
+// A client begins and finishes ten logins in a quarter of an hour, and each invented code costs
+// the provider one request.
+func TestSignInIsLimited(t *testing.T) {
+	t.Parallel()
+	p := apptest.NewProvider(t)
+	var redeemed atomic.Int64
+	p.Set(func() {
+		p.Refusal = func(w http.ResponseWriter, _ *http.Request) {
+			redeemed.Add(1)
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"error":"invalid_grant"}`)
+		}
+	})
+	address := apptest.FreeAddress(t)
+	apptest.NewSite(t, append(p.Environ(address), "RATE_LIMITS=on")...).Start()
+
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	get := func(path string, cookie *http.Cookie) *http.Response {
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, nil)
+		if cookie != nil {
+			req.AddCookie(cookie)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		return resp
+	}
+
+	for i := range 12 {
+		began := get("/admin/login", nil)
+		if limited := began.StatusCode == http.StatusTooManyRequests; limited != (i >= 10) {
+			t.Fatalf("login %d: %d", i+1, began.StatusCode)
+		}
+		if i >= 10 {
+			continue
+		}
+		at, err := began.Location()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := get("/admin/callback?code=invented&state="+at.Query().Get("state"), began.Cookies()[0])
+		if ended.StatusCode != http.StatusForbidden {
+			t.Errorf("an invented code: %d", ended.StatusCode)
+		}
+	}
+	if got := get("/admin/callback?code=x&state=y", nil); got.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("the eleventh callback: %d", got.StatusCode)
+	}
+	if n := redeemed.Load(); n != 10 {
+		t.Errorf("10 invented codes made %d requests for a token", n)
+	}
+}
