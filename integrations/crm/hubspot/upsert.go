@@ -147,7 +147,7 @@ func (d *Driver) write(
 	}
 
 	d.reportOmitted(omitted)
-	return nil, nil
+	return nil, nil //nolint:nilnil // nothing is left to be written
 }
 
 func (d *Driver) reportOmitted(omitted map[string]string) {

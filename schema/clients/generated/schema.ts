@@ -140,13 +140,6 @@ export type BusinessHours = {
   readonly sunday?: Maybe<Scalars['String']['output']>;
 };
 
-/** Who may cache an answer. */
-export type CacheScope =
-  /** Shared caches too, such as a CDN. */
-  | 'PUBLIC'
-  /** Only the client that asked. */
-  | 'PRIVATE';
-
 /** State of the cache. */
 export type CacheStats = {
   /** Kind of backend in use: `memory` or `valkey`. */
@@ -333,8 +326,10 @@ export type DeliveryTarget =
 
 /** What the CMS and the CRM have of the leads. */
 export type DeliveryVerification = {
-  /** Number of leads that were compared. */
+  /** Number of leads that were looked at, without those in review or rejected. */
   readonly leads: Scalars['Int']['output'];
+  /** Number of them that are under way, and were not looked for. */
+  readonly underWay: Scalars['Int']['output'];
   /** Number of deliveries that the CMS or the CRM lacks. */
   readonly missing: Scalars['Int']['output'];
   /** Number of systems that could not be asked. */
@@ -461,10 +456,10 @@ export type Funnel = {
   readonly weeks: ReadonlyArray<FunnelWeek>;
   /** What was chosen, by field and the most frequent first, at most 50 values each. */
   readonly choices: ReadonlyArray<FunnelChoice>;
-  /** Where the visitors came from, the most submissions first, at most 50 of source and campaign together. */
+  /** Where the visitors came from, the most leads first, at most 50 of source and campaign together. */
   readonly sources: ReadonlyArray<FunnelSource>;
   /** Number of leads submitted in that time, without those in review or rejected. */
-  readonly submissions: Scalars['Int']['output'];
+  readonly leads: Scalars['Int']['output'];
   /** Number of them whose session is not among the tracked ones. */
   readonly untracked: Scalars['Int']['output'];
   /** Number of leads submitted in that time that are in review. */
@@ -497,7 +492,7 @@ export type FunnelSource = {
    * Number of leads submitted in that time, without those in review or rejected. They count by what came with them, and
    * also if their sessions are not tracked or were seen at another time.
    */
-  readonly submissions: Scalars['Int']['output'];
+  readonly leads: Scalars['Int']['output'];
   /** The lower ends of these leads' ranges, added up by currency. */
   readonly sums: ReadonlyArray<FunnelSum>;
   /** What those of them that were won bring, as far as it is known, added up by currency. */
@@ -726,8 +721,8 @@ export type LeadConnection = {
   readonly pageInfo: PageInfo;
   /**
    * The leads of the page as CSV, with the columns of `siteapi leads export`. The names of the columns come first on the
-   * first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Of an `email` without
-   * other filters, everything else that is stored about the person comes last. Null for a viewer.
+   * first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Of an `email`,
+   * everything else that is stored about the person comes last. Null for a viewer.
    */
   readonly csv?: Maybe<Scalars['String']['output']>;
   /** How many leads the filter selects, on all pages. They are counted only where this field is asked for. */
@@ -1012,10 +1007,8 @@ export type Mutation = {
    * backend is away.
    */
   readonly invalidateCache: InvalidateCachePayload;
-  /** Ends logins of operators, at once and at every instance, and returns how many there were. */
+  /** Ends logins of operators, at once and at every instance, and returns how many. Fails with `NOT_FOUND` if there were none. */
   readonly endLogins: Scalars['Int']['output'];
-  /** Ends the login of an operator, at once and at every instance, and returns it. Fails with `NOT_FOUND`. */
-  readonly endLogin: Login;
   /**
    * Makes a delivery due now, in whatever state; one that was delivered is sent again, which changes nothing at its
    * target. Fails with `NOT_FOUND`.
@@ -1033,8 +1026,8 @@ export type Mutation = {
    */
   readonly resendLead: Lead;
   /**
-   * Ends the review of a lead, or takes back its rejection, and delivers it. Any other lead stays as it is. Fails with
-   * `NOT_FOUND`, and with `CONFLICT` for a lead that is not in the expected state.
+   * Ends the review of a lead, or takes back its rejection, and delivers it. Fails with `NOT_FOUND`, with `BAD_USER_INPUT` for
+   * a lead that was neither in review nor rejected, and with `CONFLICT` for one that is not in the expected state.
    */
   readonly releaseLead: Lead;
   /**
@@ -1043,10 +1036,7 @@ export type Mutation = {
    * in the expected state.
    */
   readonly rejectLead: Lead;
-  /**
-   * Compares leads with what the CMS and the CRM have, and sends what is missing again if asked to. A system that can't be
-   * asked, such as a mailbox, is judged by the deliveries to it.
-   */
+  /** Compares leads with what the CMS and the CRM have, and sends what is missing again if asked to. */
   readonly verifyDeliveries: DeliveryVerification;
   /**
    * Says what became of a lead, in place of anything that an operator or the CRM said before. The CRM does not change it
@@ -1138,12 +1128,6 @@ export type MutationInvalidateCacheArgs = {
 export type MutationEndLoginsArgs = {
   ids?: ReadonlyArray<Scalars['ID']['input']>;
   all?: Scalars['Boolean']['input'];
-};
-
-
-/** Mutations. The fields of a request run one after the other, in the order written. */
-export type MutationEndLoginArgs = {
-  id: Scalars['ID']['input'];
 };
 
 
@@ -1422,7 +1406,7 @@ export type Query = {
   readonly serviceHealth: ServiceHealth;
   /**
    * What is stored about an e-mail address, with a lead or without one, for a person who asks. `leads` with the same `email`
-   * and no other filter writes it to a file (`csv`), `withdrawConsent` and `eraseLeads` take the address, too.
+   * writes it to a file (`csv`), `withdrawConsent` and `eraseLeads` take the address, too.
    */
   readonly person: Person;
   /**
@@ -1741,9 +1725,8 @@ export type Subscription = {
    * A change may be told twice, and none is left out; an event that is `restarted` says that this is not certain, and
    * that everything has to be asked for.
    *
-   * A stream ends when its session does or has another role, and when the service stops; follow it again from `position`.
-   * A session has at most 50 streams, beyond which it fails with `RATE_LIMITED`, and an instance 1,000
-   * (`UPSTREAM_UNAVAILABLE`).
+   * A stream ends when its login does or has another role, and when the service stops; follow it again from `position`.
+   * An instance has at most 1,000 streams, beyond which one fails with `UPSTREAM_UNAVAILABLE`.
    */
   readonly leadEvents: LeadEvent;
   /**
@@ -1846,14 +1829,10 @@ export type VerifiedTarget = {
   readonly target: DeliveryTarget;
   /** Number of leads that it has. */
   readonly present: Scalars['Int']['output'];
-  /** Number of leads that it lacks, whose delivery is under way. */
-  readonly underWay: Scalars['Int']['output'];
-  /** Number of leads that it lacks, and that nothing will deliver. Of a system that can't be asked: failed deliveries. */
+  /** Number of leads that it lacks, although they are not under way. */
   readonly missing: Scalars['Int']['output'];
   /** Number of missing leads that are sent again. */
   readonly resent: Scalars['Int']['output'];
-  /** Number of mails that are not sent, for a reason that the delivery names. */
-  readonly notSent: Scalars['Int']['output'];
   /** Why it could not be asked. */
   readonly error?: Maybe<Scalars['String']['output']>;
 };

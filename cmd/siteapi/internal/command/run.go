@@ -117,8 +117,8 @@ func (r *document) answer(ctx context.Context, run runner, w io.Writer) (json.Ra
 				EndCursor   string
 			}
 		}
-		if json.Unmarshal(value, &page) != nil || page.PageInfo == nil {
-			return value, false, nil
+		if json.Unmarshal(value, &page) != nil || page.PageInfo == nil { // It is no list with pages.
+			return value, false, nil //nolint:nilerr // as above
 		}
 
 		for _, edge := range page.Edges {

@@ -140,8 +140,8 @@ func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 		if raw := call.Params.Arguments; len(raw) > 0 {
 			decoded, err := strictjson.Decode(raw)
 			object, isObject := decoded.(map[string]any)
-			if err != nil || !isObject && decoded != nil { // A failed call is a result.
-				return failed(ctx, &schema.Error{
+			if err != nil || !isObject && decoded != nil {
+				return failed(ctx, &schema.Error{ //nolint:nilerr // a failed call is a result
 					Code:    schema.CodeBadUserInput,
 					Message: "The arguments must be a JSON object.",
 				}), nil

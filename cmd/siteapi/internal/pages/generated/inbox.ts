@@ -320,7 +320,7 @@ export type EndLoginMutationVariables = Exact<{
 }>;
 
 
-export type EndLoginMutation = { readonly endLogin: { readonly id: string } };
+export type EndLoginMutation = { readonly endLogins: number };
 
 export type TouchFragment = { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null };
 
@@ -374,7 +374,7 @@ export type FunnelQueryVariables = Exact<{
 }>;
 
 
-export type FunnelQuery = { readonly funnel: { readonly steps: ReadonlyArray<{ readonly name: FunnelStepName, readonly count: number, readonly conversion: number | null }>, readonly weeks: ReadonlyArray<{ readonly week: string, readonly start: string, readonly locale: Locale | null, readonly steps: ReadonlyArray<{ readonly name: FunnelStepName, readonly count: number }> }>, readonly choices: ReadonlyArray<{ readonly field: string, readonly value: string, readonly count: number }>, readonly sources: ReadonlyArray<{ readonly source: string, readonly campaign: string, readonly sessions: number, readonly estimates: number, readonly submissions: number, readonly sums: ReadonlyArray<{ readonly currency: string, readonly amount: number }>, readonly won: ReadonlyArray<{ readonly currency: string, readonly amount: number }> }> } };
+export type FunnelQuery = { readonly funnel: { readonly steps: ReadonlyArray<{ readonly name: FunnelStepName, readonly count: number, readonly conversion: number | null }>, readonly weeks: ReadonlyArray<{ readonly week: string, readonly start: string, readonly locale: Locale | null, readonly steps: ReadonlyArray<{ readonly name: FunnelStepName, readonly count: number }> }>, readonly choices: ReadonlyArray<{ readonly field: string, readonly value: string, readonly count: number }>, readonly sources: ReadonlyArray<{ readonly source: string, readonly campaign: string, readonly sessions: number, readonly estimates: number, readonly leads: number, readonly sums: ReadonlyArray<{ readonly currency: string, readonly amount: number }>, readonly won: ReadonlyArray<{ readonly currency: string, readonly amount: number }> }> } };
 
 export type HealthQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1078,9 +1078,7 @@ export const LoginsDocument = new TypedDocumentString(`
     `) as unknown as TypedDocumentString<LoginsQuery, LoginsQueryVariables>;
 export const EndLoginDocument = new TypedDocumentString(`
     mutation EndLogin($id: ID!) {
-  endLogin(id: $id) {
-    id
-  }
+  endLogins(ids: [$id])
 }
     `) as unknown as TypedDocumentString<EndLoginMutation, EndLoginMutationVariables>;
 export const LeadExportDocument = new TypedDocumentString(`
@@ -1190,7 +1188,7 @@ export const FunnelDocument = new TypedDocumentString(`
       campaign
       sessions
       estimates
-      submissions
+      leads
       sums {
         currency
         amount
