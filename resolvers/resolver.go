@@ -30,7 +30,8 @@ import (
 	"siteapi/resolvers/quotes"
 )
 
-// Resolver is the root of all resolvers. All of its fields are required.
+// Resolver is the root of all resolvers. The service sets all of its fields; a command sets
+// those that its operation needs.
 type Resolver struct {
 	Quotes    *quotes.Resolver
 	PDFs      *quotepdf.Resolver

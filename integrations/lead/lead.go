@@ -163,8 +163,8 @@ type Lead struct {
 // ConsentText returns the lead's answers on one line.
 func (s *Lead) ConsentText() string { return ConsentText(s.Consents) }
 
-// Personal lists the personal data of the lead, which must not appear in logs or
-// errors.
+// Personal lists the personal data of the lead, which must not appear in logs or errors. The
+// SDL marks the same fields with @personal, for viewers and the audit.
 func (s *Lead) Personal() []string {
 	typed := []string{
 		s.SessionID,

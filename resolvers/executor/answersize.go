@@ -15,13 +15,13 @@ import (
 	"siteapi/schema"
 )
 
-// The size of an answer is bounded before it is built: every root field is measured, with
-// all the aliases below it, when its value is known and nothing of it is encoded yet.
+// The size of an answer is bounded before it is built: every field with a resolver, which are
+// the root fields and a few of a lead, is measured, with all the aliases below it, when its value is known and nothing of it is encoded yet.
 
 // minAnswer is the size up to which any answer is made, in bytes.
 const minAnswer = 8 << 20
 
-// used is the statistic of an operation with the bytes of its root fields so far.
+// used is the statistic of an operation with the bytes of its fields so far.
 const used = "answerBytes"
 
 // answerBound bounds the answers of all operations.
@@ -36,8 +36,8 @@ func (a answerBound) operation(ctx context.Context, next graphql.OperationHandle
 	return next(ctx)
 }
 
-// field refuses the value of a root field that would make the answer too large, and
-// charges it by its size. Only root fields have resolvers. Introspection has none: what it
+// field refuses the value of a field with a resolver that would make the answer too large,
+// and charges it by its size. Introspection has no resolvers: what it
 // lists is bounded by the checks of documents.
 func (a answerBound) field(ctx context.Context, next graphql.Resolver) (any, error) {
 	value, err := next(ctx)

@@ -97,7 +97,7 @@ func tokenKind(field *ast.FieldDefinition) (kind schema.TokenKind, guarded bool)
 }
 
 // authorize returns UNAUTHENTICATED unless the caller holds a token of this kind, or for
-// operators' fields a session, and who the operator is. If signing secrets are set, a
+// operators' fields has a login, and who the operator is. If signing secrets are set, a
 // webhook must also be signed.
 func (g *guard) authorize(caller schema.Caller, kind schema.TokenKind) (schema.Operator, *schema.Error) {
 	operator, err := g.checkToken(caller, kind)
@@ -114,7 +114,7 @@ func (g *guard) checkToken(caller schema.Caller, kind schema.TokenKind) (schema.
 	if kind == schema.TokenKindPreview {
 		allowed = caller.Preview != "" // verified before the request was routed
 	}
-	operator := caller.Operator // has no role without a session
+	operator := caller.Operator // has no role without a login
 	if kind == schema.TokenKindAdmin {
 		if allowed {
 			operator = g.Secrets.Admin[match].Operator

@@ -80,7 +80,7 @@ func (s *Service) Leads(ctx context.Context, f store.Filter) (leads []lead.Lead,
 	return leads, false, nil
 }
 
-// InState adds to a filter that leads are in a state; an empty one is any.
+// InState limits a filter to leads in a state; an empty state matches all.
 func InState(f store.Filter, state lead.State) store.Filter {
 	switch state {
 	case lead.StateInReview:

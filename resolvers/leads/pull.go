@@ -81,8 +81,8 @@ func (p *Pull) LastAt(ctx context.Context) (time.Time, error) {
 	return cmp.Or(known.At, known.Since), err
 }
 
-// Once asks now. Without leads it asks nothing. What interrupts it loses nothing: the next one
-// goes on from the last page that was read.
+// Once asks now, unless there are no leads. An interruption loses nothing: the next call
+// resumes after the last page that was read.
 func (p *Pull) Once(ctx context.Context) (known Pulled, err error) {
 	if known, err = ReadPulled(ctx, p.Notes); err != nil {
 		return known, err

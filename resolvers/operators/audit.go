@@ -37,8 +37,8 @@ func (r *Resolver) done(
 	}
 }
 
-// record stores what an operator does. Where that fails the operation fails: nothing is
-// shown or done without an entry.
+// record stores what an operator does. Where that fails the operation fails: nothing is done
+// without an entry. Reads are recorded by recordShown.
 func (r *Resolver) record(ctx context.Context, entry store.AuditEntry) error {
 	return r.Leads.Tables.Record(ctx, entry)
 }

@@ -152,8 +152,8 @@ func (r *Resolver) Reject(expected lead.State) LeadChange {
 	})
 }
 
-// decide takes a decision about a lead that is in the expected state; an empty one is any. It
-// fails if there is nothing to decide.
+// decide applies a decision to a lead that is in the expected state; an empty state accepts
+// any. It fails if there is nothing to decide.
 func (r *Resolver) decide(expected lead.State, decision func(ctx context.Context, id string) (bool, error)) LeadChange {
 	return func(ctx context.Context, l lead.Lead) (bool, error) {
 		if expected != "" && l.State() != expected {

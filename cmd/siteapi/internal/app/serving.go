@@ -10,9 +10,9 @@ import (
 	cmsfile "siteapi/integrations/cms/file"
 )
 
-// CheckServing adds to the problems of settings what keeps a service from starting, in the
-// files that the settings name. Only serving depends on it, so that other commands work
-// without. Nothing is added if a setting that decides it cannot be used.
+// CheckServing adds problems in the files that settings name which would keep the service
+// from starting. Other commands don't need these files. Nothing is added if a setting that
+// decides it cannot be used.
 func CheckServing(s *config.Settings, wrong config.Problems) config.Problems {
 	if s.OperationsPath != "" && !wrong.Concern("ENVIRONMENT", "GRAPHQL_*") {
 		if _, _, err := newDocuments(s); err != nil {

@@ -84,9 +84,9 @@ func asCommand(ctx context.Context) context.Context {
 	})
 }
 
-// answer runs the operation, and of a connection as many pages as the limit asks for. It
-// returns the answer, which of a connection is the list of its nodes, and whether there are
-// more. A text in the answer is written, page by page.
+// answer runs the operation. For a connection it fetches as many pages as the limit needs,
+// and returns the list of nodes and whether there are more. A text in the answer is written
+// page by page.
 func (r *document) answer(ctx context.Context, run runner, w io.Writer) (json.RawMessage, bool, error) {
 	nodes := []json.RawMessage{}
 	for {

@@ -1,6 +1,6 @@
-// Package config reads the settings of the service from environment variables. One table
-// of settings provides the checks and the listing; a test compares it with the table of
-// the manual.
+// Package config reads the settings of the service from environment variables. The
+// tags of the struct Settings provide the checks and the listing; a test compares them with
+// the table of the manual.
 package config
 
 import (

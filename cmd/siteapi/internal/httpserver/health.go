@@ -11,7 +11,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Dependency is a system that the service uses, with the check whether it works.
+// Dependency is a system that the service uses, with its health check.
 type Dependency struct {
 	Name     string
 	Required bool // /readyz answers 503 while a required dependency is down

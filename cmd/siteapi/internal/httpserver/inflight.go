@@ -161,9 +161,9 @@ func (f *InFlight) enterOnce(ctx context.Context, counter string) *schema.Error 
 	return f.enter(rec, counter, 1)
 }
 
-// BeginStream turns a request into a stream of events, which is counted as nothing else. The
-// context ends with the request, or when the service stops. The caller calls end when
-// nothing is written any more.
+// BeginStream moves a request to the counter of streams, and out of all others. The context
+// ends with the request, or when the service stops. The caller calls end after its last
+// write.
 func (f *InFlight) BeginStream(r *http.Request) (ctx context.Context, end func(), refused *schema.Error) {
 	rec := recordOf(r.Context())
 	f.leave(rec)

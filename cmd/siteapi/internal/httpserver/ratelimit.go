@@ -72,7 +72,7 @@ func (l *RateLimits) check(r *http.Request) *schema.Error {
 	return l.allow(r.Context(), limit, 1)
 }
 
-// Charge counts n uses of a root field in GraphQL like as many requests to its route. A
+// Charge counts n uses of a GraphQL root field as n requests to its REST route. A
 // request that was counted as one to its own route is not counted again.
 func (l *RateLimits) Charge(ctx context.Context, field string, n int) *schema.Error {
 	if l == nil || recordOf(ctx).charged {
@@ -87,8 +87,8 @@ func (l *RateLimits) Charge(ctx context.Context, field string, n int) *schema.Er
 	return nil
 }
 
-// How much of an answer counts like one more request. To encode a hundred objects, however
-// small, takes as long as to answer a small query.
+// How much of an answer counts as one more request. Encoding a hundred objects, however
+// small, takes as long as answering a small query.
 const (
 	answerUnit  = 256 << 10 // bytes
 	objectsUnit = 100       // objects of a list

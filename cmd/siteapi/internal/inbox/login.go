@@ -18,7 +18,7 @@ import (
 	"siteapi/schema"
 )
 
-// start stores a login by an account under a new cookie, and ends that of the old one.
+// start stores the login of an account under a new cookie, and ends the login of the old one.
 func (s *SignIn) start(w http.ResponseWriter, r *http.Request, a account) error {
 	if err := s.end(r); err != nil {
 		return err

@@ -174,7 +174,8 @@ func (s *Store) RemoveDeliveries(
 	return removed, running, err
 }
 
-// BeginAttempt implements [store.Attempts]. The delivery is returned as it was before.
+// BeginAttempt implements [store.Attempts]. The delivery has the state from
+// before the attempt, and one attempt more.
 func (s *Store) BeginAttempt(
 	ctx context.Context, leadID string, target lead.Target, job int64,
 ) (l lead.Lead, d lead.Delivery, err error) {
