@@ -50,6 +50,8 @@ type edge struct {
 	calls   sync.WaitGroup
 	changes atomic.Int64
 	away    sync.Map // names of receivers whose last call failed
+
+	notifying sync.Map // names of receivers that are notified without the database
 }
 
 func newEdge() *edge {
@@ -72,9 +74,11 @@ func (q *Queue) ContentChanging(ctx context.Context) (changed func()) {
 	}
 	return sync.OnceFunc(func() {
 		q.Log.Warn().Err(err).Msg("cannot store a change of the content, notifying without the database")
-		number := q.edge.changes.Add(1)
+		q.edge.changes.Add(1)
 		for _, r := range q.Receivers {
-			q.edge.calls.Go(func() { q.notifyTwice(r, number) })
+			if _, notifying := q.edge.notifying.LoadOrStore(r.Name, true); !notifying {
+				q.edge.calls.Go(func() { q.notifyOfAll(r) })
+			}
 		}
 	})
 }
@@ -125,7 +129,22 @@ func (q *Queue) notify(ctx context.Context, r Receiver) error {
 	return err
 }
 
-// notifyTwice notifies a receiver without the database, unless a later change does.
+// notifyOfAll notifies a receiver without the database until it knows of all changes.
+func (q *Queue) notifyOfAll(r Receiver) {
+	for notifying := false; !notifying && q.edge.ctx.Err() == nil; {
+		number := q.edge.changes.Load()
+		q.notifyTwice(r, number)
+
+		// A change that comes from here on begins anew.
+		q.edge.notifying.Delete(r.Name)
+		if q.edge.changes.Load() == number {
+			return
+		}
+		_, notifying = q.edge.notifying.LoadOrStore(r.Name, true)
+	}
+}
+
+// notifyTwice notifies a receiver of a change, unless there is a later one.
 func (q *Queue) notifyTwice(r Receiver, number int64) {
 	for times := 0; times < 2 && q.edge.changes.Load() == number; times++ {
 		wait := max(changeSettles, r.Every)

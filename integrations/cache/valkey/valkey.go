@@ -176,7 +176,7 @@ func (c *Cache) remove(client *valkeyconn.Client, names []string) (int, error) {
 }
 
 // Clear implements [cache.Cache]. Entries stored while it runs may stay. What another run of
-// the server left is removed, too.
+// the server left is removed, too, and not counted.
 func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (cleared int, err error) {
 	client, err := c.client()
 	if err != nil {
@@ -192,8 +192,16 @@ func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (cleared int, 
 		_, key, _ := strings.Cut(strings.TrimPrefix(name, entries), ":")
 		return !pattern.Match(key)
 	})
+	former := slices.DeleteFunc(slices.Clone(matching), func(name string) bool {
+		return strings.HasPrefix(name, c.name(client, ""))
+	})
+	for batch := range slices.Chunk(former, 1000) {
+		if _, err := c.remove(client, batch); err != nil {
+			return 0, err
+		}
+	}
 	for batch := range slices.Chunk(matching, 1000) {
-		n, err := c.remove(client, batch)
+		n, err := c.remove(client, batch) // those that are gone already do not count
 		cleared += n
 		if err != nil {
 			return cleared, err

@@ -172,6 +172,7 @@ func (sys *systems) newSignIn(inFlight *httpserver.InFlight) *inbox.SignIn {
 		Logins:       sys.Data.Tables,
 		Now:          time.Now,
 		Limit:        inFlight.EnterSignIn,
+		Done:         inFlight.LeaveSignIn,
 
 		// A login is counted, and logged where it was refused or ended.
 		Report: func(ctx context.Context, outcome string, err error) {

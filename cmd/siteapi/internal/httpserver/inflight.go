@@ -3,6 +3,7 @@ package httpserver
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -127,15 +128,23 @@ func (f *InFlight) enter(rec *record, counter string, weight int) *schema.Error 
 
 // leave ends the counting of a request.
 func (f *InFlight) leave(rec *record) {
+	f.leaveSome(rec, func(string) bool { return true })
+}
+
+// leaveSome ends the counting of a request by some counters.
+func (f *InFlight) leaveSome(rec *record, some func(counter string) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
-	for _, c := range rec.counted {
+	rec.counted = slices.DeleteFunc(rec.counted, func(c counted) bool {
+		if !some(c.counter) {
+			return false
+		}
 		if f.counts[c.counter] -= c.weight; f.counts[c.counter] == 0 {
 			delete(f.counts, c.counter)
 		}
-	}
-	rec.counted = nil
+		return true
+	})
 }
 
 // EnterDatabase counts a request among those that need the database.
@@ -146,6 +155,13 @@ func (f *InFlight) EnterDatabase(ctx context.Context) *schema.Error {
 // EnterSignIn counts a request among those that wait for the provider of accounts.
 func (f *InFlight) EnterSignIn(ctx context.Context) *schema.Error {
 	return f.enterOnce(ctx, countSignIn)
+}
+
+// LeaveSignIn ends that, of a request that goes on: a stream asks the provider now and then.
+func (f *InFlight) LeaveSignIn(ctx context.Context) {
+	if rec, ok := schema.RecorderFrom(ctx).(*record); ok {
+		f.leaveSome(rec, func(counter string) bool { return counter == countSignIn })
+	}
 }
 
 func (f *InFlight) enterOnce(ctx context.Context, counter string) *schema.Error {
@@ -161,17 +177,23 @@ func (f *InFlight) enterOnce(ctx context.Context, counter string) *schema.Error 
 	return f.enter(rec, counter, 1)
 }
 
-// BeginStream moves a request to the counter of streams, and out of all others. The context
+// BeginStream moves a request to the counters of streams, and out of all others. The context
 // ends with the request, or when the service stops. The caller calls end after its last
 // write.
 func (f *InFlight) BeginStream(r *http.Request) (ctx context.Context, end func(), refused *schema.Error) {
 	rec := recordOf(r.Context())
+	ofClient := slices.DeleteFunc(slices.Clone(rec.counted), func(c counted) bool { return f.most[c.counter] > 0 })
 	f.leave(rec)
 	if f.running.Err() != nil {
 		return nil, nil, &schema.Error{
 			Code:       schema.CodeUpstreamUnavailable,
 			Message:    "The service is about to stop.",
 			RetryAfter: time.Second,
+		}
+	}
+	for _, c := range ofClient {
+		if refused := f.enter(rec, "streams of "+c.counter, 1); refused != nil {
+			return nil, nil, refused
 		}
 	}
 	if refused := f.enter(rec, countStreams, 1); refused != nil {

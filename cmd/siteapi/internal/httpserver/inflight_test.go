@@ -77,3 +77,26 @@ func TestInFlight(t *testing.T) {
 		})
 	}
 }
+
+// Streams are counted for each client, beside its requests, and keep no place among those that
+// wait for the provider of accounts.
+func TestStreamsInFlight(t *testing.T) {
+	t.Parallel()
+	f := NewInFlight(&config.Settings{MaxRequests: 100}, prometheus.NewRegistry())
+	for i := range maxOfClient + 1 {
+		rec := &record{}
+		r := httptest.NewRequest(http.MethodPost, "/", nil)
+		r = r.WithContext(schema.WithRecorder(r.Context(), rec))
+		if refused := f.enter(rec, "client", 1); refused != nil {
+			t.Fatalf("request %d is refused: %v", i, refused)
+		}
+		if _, _, refused := f.BeginStream(r); (refused != nil) != (i == maxOfClient) {
+			t.Errorf("stream %d is answered with %v", i, refused)
+		}
+
+		if refused := f.EnterSignIn(r.Context()); refused != nil {
+			t.Fatalf("stream %d can't check its login: %v", i, refused)
+		}
+		f.LeaveSignIn(r.Context())
+	}
+}

@@ -48,6 +48,7 @@ func (s *SignIn) start(w http.ResponseWriter, r *http.Request, a account) error 
 func (s *SignIn) operator(ctx context.Context, cookie string) (schema.Operator, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
+	defer s.Done(ctx)
 
 	for {
 		login, err := s.Logins.Login(ctx, hashOf(cookie))

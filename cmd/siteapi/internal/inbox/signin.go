@@ -45,6 +45,8 @@ type SignIn struct {
 	// Limit counts a request among those that wait for the provider, or returns why there is
 	// no room for it.
 	Limit func(ctx context.Context) *schema.Error
+	// Done ends that, since the request of a stream goes on.
+	Done func(ctx context.Context)
 
 	// Report is told how each login began, and why one ended when its role was checked: ok,
 	// refused, unavailable or ended. The error is the cause, for the log.

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"net"
 	"os"
 	"regexp"
 	"strings"
@@ -84,6 +85,15 @@ func TestLoadMetrics(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil, apptest.Quick)
 	s.Query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil)
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.Base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	apptest.Eventually(t, "the connection is counted", func() bool {
+		return apptest.Counter(t, s, "siteapi_connections", nil) >= 1
+	})
+
 	in := apptest.ValidLead("metered")
 	in["website"] = "x"
 	s.Through("REST", "submitQuote", object{"input": in})
