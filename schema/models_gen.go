@@ -2074,7 +2074,7 @@ const (
 	TokenKindCache TokenKind = "CACHE"
 	// The setting `CMS_WEBHOOK_SECRET`, together with the webhook signature where `CMS_WEBHOOK_SIGNING_SECRET` is set.
 	TokenKindWebhook TokenKind = "WEBHOOK"
-	// The setting `ADMIN_API_TOKEN`, or a session of the inbox; answered on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`.
+	// The settings `ADMIN_API_TOKEN` and `ADMIN_TOKENS`, or a login of the inbox; answered on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`.
 	TokenKindAdmin TokenKind = "ADMIN"
 	// The setting `PREVIEW_TOKENS`, together with the header `X-Preview`.
 	TokenKindPreview TokenKind = "PREVIEW"

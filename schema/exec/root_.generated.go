@@ -3222,7 +3222,7 @@ enum TokenKind {
   CACHE
   "The setting ` + "`" + `CMS_WEBHOOK_SECRET` + "`" + `, together with the webhook signature where ` + "`" + `CMS_WEBHOOK_SIGNING_SECRET` + "`" + ` is set."
   WEBHOOK
-  "The setting ` + "`" + `ADMIN_API_TOKEN` + "`" + `, or a session of the inbox; answered on ` + "`" + `ADMIN_ADDR` + "`" + ` only, unless ` + "`" + `ADMIN_PAGE=on` + "`" + `."
+  "The settings ` + "`" + `ADMIN_API_TOKEN` + "`" + ` and ` + "`" + `ADMIN_TOKENS` + "`" + `, or a login of the inbox; answered on ` + "`" + `ADMIN_ADDR` + "`" + ` only, unless ` + "`" + `ADMIN_PAGE=on` + "`" + `."
   ADMIN
   "The setting ` + "`" + `PREVIEW_TOKENS` + "`" + `, together with the header ` + "`" + `X-Preview` + "`" + `."
   PREVIEW
@@ -3454,7 +3454,7 @@ type Subscription {
   that everything has to be asked for.
 
   A stream ends when its login does or has another role, and when the service stops; follow it again from ` + "`" + `position` + "`" + `.
-  An instance has at most 1,000 streams, beyond which one fails with ` + "`" + `UPSTREAM_UNAVAILABLE` + "`" + `.
+  An instance has at most 1,000 streams, beyond which one fails with ` + "`" + `UPSTREAM_UNAVAILABLE` + "`" + `, and a client 64 (` + "`" + `RATE_LIMITED` + "`" + `).
   """
   leadEvents(
     "` + "`" + `position` + "`" + ` of the last event that was received. Left out, or not known any more: the first event is ` + "`" + `restarted` + "`" + `."
