@@ -55,7 +55,7 @@ func newSettings(doc cms.Document, log zerolog.Logger) *Settings {
 	// In a PDF, whose pictures have no alternative text, the name stands beside the logo.
 	name := s.Title
 	if s.Logo != nil {
-		setSize(s.Logo.Asset)
+		setSize(s.Logo.Asset, doc)
 		name = cmp.Or(name, s.Logo.Alt)
 	}
 	return &Settings{
@@ -91,11 +91,27 @@ func clearBlanks(v reflect.Value) {
 // sizeInURL is how Sanity names pictures: by their size.
 var sizeInURL = regexp.MustCompile(`-(\d{1,5})x(\d{1,5})\.\w+$`)
 
-// setSize sets the size of a picture that has it in its address.
-func setSize(picture *schema.ImageAsset) {
+// setSize sets the size of the logo, which a CMS has in the picture's metadata or its address.
+func setSize(picture *schema.ImageAsset, doc cms.Document) {
 	if picture == nil {
 		return
 	}
+
+	var of struct {
+		Logo struct {
+			Asset struct {
+				Metadata struct {
+					Dimensions struct{ Width, Height *int }
+				}
+			}
+		}
+	}
+	_ = json.Unmarshal(doc.Fields, &of) // metadata of another form has no size
+	if size := of.Logo.Asset.Metadata.Dimensions; size.Width != nil && size.Height != nil {
+		picture.Width, picture.Height = size.Width, size.Height
+		return
+	}
+
 	if size := sizeInURL.FindStringSubmatch(schema.ValueOr(picture.URL, "")); size != nil {
 		width, _ := strconv.Atoi(size[1]) // five digits
 		height, _ := strconv.Atoi(size[2])

@@ -70,6 +70,23 @@ func TestNameOfTheCompany(t *testing.T) {
 	}
 }
 
+// The size of the logo is in its metadata, or in its address.
+func TestSizeOfTheLogo(t *testing.T) {
+	t.Parallel()
+	for asset, want := range map[string][2]int{
+		`"url":"https://cms.test/a.png","metadata":{"dimensions":{"width":480,"height":120}}`: {480, 120},
+		`"url":"https://cms.test/a-48x12.png","metadata":{"dimensions":{"width":"x"}}`:        {48, 12},
+		`"url":"https://cms.test/a-48x12.png","metadata":7`:                                   {48, 12},
+		`"url":"https://cms.test/a.png"`:                                                      {},
+	} {
+		settings, _ := settingsOf(`{"logo":{"asset":{` + asset + `}}}`)
+		picture := settings.Shown.Logo.Asset
+		if got := [2]int{schema.ValueOr(picture.Width, 0), schema.ValueOr(picture.Height, 0)}; got != want {
+			t.Errorf("%s: %v, want %v", asset, got, want)
+		}
+	}
+}
+
 func TestLabelsComeInEveryLocale(t *testing.T) {
 	t.Parallel()
 	label := ""
