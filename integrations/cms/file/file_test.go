@@ -197,6 +197,26 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// An export has the addresses of pictures in documents of their own.
+func TestAssetsOfAnExport(t *testing.T) {
+	t.Parallel()
+	d, _ := open(t,
+		`{"_id":"image-a-1x1-png","_type":"sanity.imageAsset","url":"https://cdn.example/a.png"}`+"\n"+
+			`{"_id":"p","_type":"page","logo":{"asset":{"_ref":"image-a-1x1-png"}},`+
+			`"other":{"asset":{"_ref":"image-b-1x1-png"}}}`)
+
+	docs, err := d.Fetch(t.Context(), cms.Query{Types: []string{"page"}, Locale: "en"})
+	if err != nil || len(docs) != 1 {
+		t.Fatalf("%d documents, %v", len(docs), err)
+	}
+
+	want := `{"asset":{"_ref":"image-a-1x1-png","url":"https://cdn.example/a.png"}},` +
+		`"other":{"asset":{"_ref":"image-b-1x1-png"}}`
+	if !strings.Contains(string(docs[0].Fields), want) {
+		t.Errorf("%s", docs[0].Fields)
+	}
+}
+
 // A lead is readable by the service's user alone.
 func TestLeadFiles(t *testing.T) {
 	t.Parallel()
@@ -207,6 +227,37 @@ func TestLeadFiles(t *testing.T) {
 	info, err := os.Stat(filepath.Join(filepath.Dir(path), "cms", "quoteSubmission.abc.json"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+// TestErasureOfDamagedFiles finds a damaged file by the address in it, and no one else's.
+func TestErasureOfDamagedFiles(t *testing.T) {
+	t.Parallel()
+	d, path := open(t, "[]")
+	dir := filepath.Dir(path)
+	if err := d.Put(t.Context(), cmstest.Lead("whole")); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		"quoteSubmission.cut.json":    `{"contact":{"email":"Eva@Example.com"`,
+		"quoteSubmission.odd.json":    `["eva@example.com"]`,
+		"quoteSubmission.longer.json": `{"contact":{"email":"xeva@example.com"`,
+		"quoteSubmission.other.json":  `{"contact":`,
+		"notes.json":                  `"eva@example.com"`,
+	} {
+		write(t, filepath.Join(dir, "cms", name), content)
+	}
+
+	found, err := d.Find(t.Context(), "eva@example.com")
+	if slices.Sort(found); err != nil || !slices.Equal(found, []string{"cut", "odd"}) {
+		t.Fatalf("found %q %v", found, err)
+	}
+	if err := d.Erase(t.Context(), found); err != nil {
+		t.Error(err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "cms", "*.json"))
+	if err != nil || len(left) != 4 {
+		t.Errorf("left are %q %v", left, err)
 	}
 }
 

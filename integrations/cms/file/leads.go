@@ -1,6 +1,7 @@
 package file
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,35 +78,42 @@ func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
 	return missing, nil
 }
 
-// Find reads all files.
+// Find reads all files. A damaged one counts as found if the address stands in it, so that it
+// is erased like the others.
 func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 	const op = "looking for leads of an address"
+	found := []string{}
 	if err := ctx.Err(); err != nil {
 		return nil, fail(op, err)
 	}
+	if email = strings.ToLower(strings.TrimSpace(email)); email == "" {
+		return found, nil
+	}
 
-	paths, err := filepath.Glob(filepath.Join(d.dir, cms.LeadDocumentID("*.json")))
+	folder := os.DirFS(d.dir)
+	names, err := fs.Glob(folder, cms.LeadDocumentID("*.json"))
+	if err != nil {
+		return nil, fail(op, err)
+	}
+	written, err := json.Marshal(email) // as a file has it, in quotation marks
 	if err != nil {
 		return nil, fail(op, err)
 	}
 
-	email = strings.TrimSpace(email)
-	found := []string{}
-	for _, path := range paths {
-		data, err := os.ReadFile(path)
+	for _, name := range names {
+		data, err := fs.ReadFile(folder, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // erased in the meantime
 		}
+		if err != nil {
+			return nil, fail(op, err)
+		}
 
 		var document cms.LeadDocument
-		if err == nil {
-			err = json.Unmarshal(data, &document)
-		}
-		if err != nil {
-			return nil, fail(op, fmt.Errorf("%s: %w", filepath.Base(path), err))
-		}
-		if strings.EqualFold(document.Contact.Email, email) {
-			found = append(found, document.LeadID)
+		_ = json.Unmarshal(data, &document) // a damaged file has no address
+		stored := document.Contact.Email
+		if strings.EqualFold(stored, email) || stored == "" && bytes.Contains(bytes.ToLower(data), written) {
+			found = append(found, strings.TrimSuffix(strings.TrimPrefix(name, cms.LeadDocumentID("")), ".json"))
 		}
 	}
 	return found, nil

@@ -21,9 +21,9 @@ func parse(data []byte) (docs []cms.Document, malformed []error, err error) {
 		return nil, nil, err
 	}
 
-	seen := map[string]bool{}
+	assetURL, seen := assetURLs(entries), map[string]bool{}
 	for i, entry := range entries {
-		doc, err := cms.Decode(entry, func(string) string { return "" })
+		doc, err := cms.Decode(entry, assetURL)
 		if err == nil && seen[doc.ID] {
 			err = fmt.Errorf("a second document has the _id %q", doc.ID)
 		}
@@ -73,4 +73,21 @@ func split(data []byte) (entries []json.RawMessage, err error) {
 		}
 		entries = append(entries, list...)
 	}
+}
+
+// assetURLs returns a function that looks up the address of an asset. It knows the assets
+// whose own documents are in the file, as they are in an export.
+func assetURLs(entries []json.RawMessage) func(ref string) string {
+	known := map[string]string{}
+	for _, entry := range entries {
+		var doc struct {
+			ID   string `json:"_id"`
+			Type string `json:"_type"`
+			URL  string `json:"url"`
+		}
+		if json.Unmarshal(entry, &doc) == nil && strings.HasPrefix(doc.Type, "sanity.") {
+			known[doc.ID] = doc.URL
+		}
+	}
+	return func(ref string) string { return known[ref] }
 }
