@@ -3,8 +3,10 @@ package content
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/singleflight"
 
@@ -12,13 +14,18 @@ import (
 	"siteapi/schema"
 )
 
+// previewPause is the least time between two fetches of a perspective. The public site has
+// the same quota at the CMS.
+const previewPause = 500 * time.Millisecond
+
 // previews answers from what is not published yet. Nothing of it is kept: only queries at
 // the same time share a fetch.
 type previews struct {
 	loads   singleflight.Group
 	changes atomic.Int64 // number of changes so far
 
-	mu        sync.Mutex // guards the fields below
+	mu        sync.Mutex           // guards the fields below
+	next      map[string]time.Time // earliest time of the next fetch of a perspective
 	followers map[chan<- *schema.ContentChange]bool
 	stop      context.CancelFunc // ends the watch that the first follower began
 }
@@ -30,31 +37,57 @@ func (c *Service) ReadAs(ctx context.Context, perspective string, locale schema.
 		return c.Read(ctx, locale)
 	}
 
-	// A query does not share a fetch that may have begun before the latest change.
-	key := fmt.Sprintf("%s %s %d", perspective, locale, c.previews.changes.Load())
-	loaded := c.previews.loads.DoChan(key, func() (any, error) { return c.loadPreview(perspective, locale) })
+	changes, key := c.previews.changes.Load(), perspective+" "+string(locale)
+	for {
+		loaded := c.previews.loads.DoChan(key, func() (any, error) { return c.loadPreview(perspective, locale) })
 
-	select {
-	case result := <-loaded:
-		if result.Err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrUnavailable, result.Err)
+		select {
+		case result := <-loaded:
+			if result.Err != nil {
+				return nil, fmt.Errorf("%w: %w", ErrUnavailable, result.Err)
+			}
+			// Another query may have begun this fetch before the latest change.
+			if p := result.Val.(*preview); p.changes >= changes {
+				return p.snap, nil
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
-		return result.Val.(*Snapshot), nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
 }
 
-func (c *Service) loadPreview(perspective string, locale schema.Locale) (snap *Snapshot, err error) {
+// preview is content that was fetched after a number of changes.
+type preview struct {
+	snap    *Snapshot
+	changes int64
+}
+
+// loadPreview fetches a preview when it is its turn.
+func (c *Service) loadPreview(perspective string, locale schema.Locale) (*preview, error) {
+	time.Sleep(c.previews.wait(perspective))
+	p := &preview{changes: c.previews.changes.Load()}
+
 	entry, _, err := cache.Run(c.closing, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
 		value, err := c.load(ctx, perspective, locale)
 		return value, cache.Lifetime{}, err
 	})
 	if err == nil {
-		snap, err = c.decodeSnapshot(c.closing, entry, locale)
+		p.snap, err = c.decodeSnapshot(c.closing, entry, locale)
 	}
 	c.Count("preview_fetch", map[bool]string{true: "ok", false: "error"}[err == nil])
-	return snap, err
+	return p, err
+}
+
+// wait gives the next fetch of a perspective its turn, and returns how long that takes.
+func (p *previews) wait(perspective string) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	now := time.Now()
+	maps.DeleteFunc(p.next, func(_ string, at time.Time) bool { return at.Before(now) })
+	wait := max(0, p.next[perspective].Sub(now))
+	p.next[perspective] = now.Add(wait + previewPause)
+	return wait
 }
 
 // FollowDrafts returns a channel with the keys of content that has changed, published or

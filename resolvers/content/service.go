@@ -113,11 +113,14 @@ func New(o Options) *Service {
 	}
 
 	c := &Service{
-		Options:  o,
-		formats:  schema.NewFormats(),
-		types:    []string{SettingsType, cms.OptionType, cms.RulesType, cms.ConsentType},
-		locales:  map[schema.Locale]*localeContent{},
-		previews: previews{followers: map[chan<- *schema.ContentChange]bool{}},
+		Options: o,
+		formats: schema.NewFormats(),
+		types:   []string{SettingsType, cms.OptionType, cms.RulesType, cms.ConsentType},
+		locales: map[schema.Locale]*localeContent{},
+		previews: previews{
+			next:      map[string]time.Time{},
+			followers: map[chan<- *schema.ContentChange]bool{},
+		},
 	}
 
 	for _, t := range o.Types {

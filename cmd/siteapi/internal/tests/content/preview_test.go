@@ -138,6 +138,29 @@ func TestPreviewIsNotMixedUp(t *testing.T) {
 	readers.Wait()
 }
 
+// TestPausesOfPreviews asks for page after page of a draft, which may not use up the quota at
+// the CMS: the public site has the same.
+func TestPausesOfPreviews(t *testing.T) {
+	t.Parallel()
+	s, stubs := previewing(t)
+	for began := time.Now(); time.Since(began) < 3*time.Second; {
+		got := s.Query(apptest.AskHero, nil, previewAuth, askDrafts)
+		if !bytes.Contains(got.Body, []byte("secret-draft")) {
+			t.Fatalf("%d %s", got.Status, got.Body)
+		}
+	}
+
+	fetches := 0
+	for _, r := range stubs.CMS.Requests() {
+		if r.Params.Get("perspective") == "drafts" {
+			fetches++
+		}
+	}
+	if fetches > 7 || fetches < 4 {
+		t.Errorf("%d fetches of drafts in three seconds, want two a second", fetches)
+	}
+}
+
 // TestPreviewWithoutAToken tries to read drafts in every way but the right one.
 func TestPreviewWithoutAToken(t *testing.T) {
 	t.Parallel()
@@ -222,13 +245,16 @@ func TestPreviewWhileTheCMSFails(t *testing.T) {
 	t.Parallel()
 	s, stubs := previewing(t)
 	s.Query(apptest.AskHero, nil)
-	stubs.CmsDown()
-	got := s.Query(apptest.AskHero, nil, previewAuth, askDrafts)
-	if !bytes.Contains(got.Body, []byte("UPSTREAM_UNAVAILABLE")) || bytes.Contains(got.Body, []byte("title")) {
-		t.Errorf("while the CMS fails: %s", got.Body)
-	}
-	if got := s.Query(apptest.AskHero, nil); !bytes.Contains(got.Body, []byte("public-title")) {
-		t.Errorf("the public site: %s", got.Body)
+	for _, status := range []int{429, 500, 403} {
+		stubs.CMS.Recover()
+		stubs.CMS.Fail(faulttest.Answer(status).On("query").Times(-1))
+		got := s.Query(apptest.AskHero, nil, previewAuth, askDrafts)
+		if !bytes.Contains(got.Body, []byte("UPSTREAM_UNAVAILABLE")) || bytes.Contains(got.Body, []byte("title")) {
+			t.Errorf("the CMS answers %d: %s", status, got.Body)
+		}
+		if got := s.Query(apptest.AskHero, nil); !bytes.Contains(got.Body, []byte("public-title")) {
+			t.Errorf("the public site: %s", got.Body)
+		}
 	}
 }
 
