@@ -62,55 +62,73 @@ func (h *hints) slugs(field string, list []*string) []string {
 	return kept
 }
 
-// A session's row has at most 4 KB: an id, the latest state, and two attributions, which are
-// the first and the last one and may come with different states.
-const (
-	maxStateBytes       = 2560
-	maxAttributionBytes = 300 // some of it is stored twice
-)
-
-// attribution returns what is usable of an attribution, as far as a session has room for it.
+// attribution returns what is usable of an attribution.
 func (h *hints) attribution(in *schema.AttributionInput) lead.Attribution {
 	if in == nil {
 		return lead.Attribution{}
 	}
-	left := maxAttributionBytes
 	read := func(name string, s *string, isAddress bool) string {
-		text := cut(origin(trimmed(s), isAddress), left)
+		text := origin(trimmed(s), isAddress)
 		if text == "" && trimmed(s) != "" {
 			h.dropped = append(h.dropped, "attribution."+name)
 		}
-		left -= encoded(text)
 		return text
 	}
 
-	// What matters most is read first.
 	return lead.Attribution{
 		Source:      read("source", in.Source, false),
-		Campaign:    read("campaign", in.Campaign, false),
 		Medium:      read("medium", in.Medium, false),
+		Campaign:    read("campaign", in.Campaign, false),
 		Term:        read("term", in.Term, false),
 		Content:     read("content", in.Content, false),
-		LandingPage: read("landingPage", in.LandingPage, true),
 		Referrer:    read("referrer", in.Referrer, true),
+		LandingPage: read("landingPage", in.LandingPage, true),
 	}
 }
 
-// cut returns the beginning of a text that takes at most so many bytes in JSON.
-func cut(text string, most int) string {
-	for text != "" && encoded(text) > most {
-		_, size := utf8.DecodeLastRuneInString(text)
-		text = text[:len(text)-size]
-	}
-	return text
-}
+// A session's row has at most 4 KB: an id, the latest state, and two attributions, which are
+// the first and the last one and may come with different states.
+const (
+	maxStateBytes       = 2560
+	maxAttributionBytes = 768
+)
 
-// fit cuts what is too large for a session's row, and returns the names of what it cut:
-// features, then the wording of a consent. Address, answer and project type stay.
+// fit cuts what is too large for a session's row, and returns the names of what it cut.
 func fit(v *lead.Visit) (fields []string) {
-	size := func() int { // What was chosen is in a column, too, and so is the address.
+	return append(fitAttribution(&v.Attribution), fitState(v)...)
+}
+
+// fitAttribution cuts referrer and landing page first, then the rest.
+func fitAttribution(a *lead.Attribution) (fields []string) {
+	parts := []struct {
+		name  string
+		value *string
+	}{
+		{"referrer", &a.Referrer},
+		{"landingPage", &a.LandingPage},
+		{"content", &a.Content},
+		{"term", &a.Term},
+		{"medium", &a.Medium},
+		{"campaign", &a.Campaign},
+		{"source", &a.Source},
+	}
+
+	for _, part := range parts {
+		// Source and campaign are columns, too.
+		excess := encoded(a) + len(a.Source) + len(a.Campaign) - maxAttributionBytes
+		if excess > 0 && *part.value != "" {
+			*part.value = cut(*part.value, encoded(*part.value)-excess)
+			fields = append(fields, "attribution."+part.name)
+		}
+	}
+	return fields
+}
+
+// fitState cuts features, then the wording of a consent. Address, answer and project type stay.
+func fitState(v *lead.Visit) (fields []string) {
+	size := func() int { // The address is in a column, too.
 		state := lead.Visit{SessionID: v.SessionID, Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints}
-		return encoded(state) + encoded(v.Selections) + len(v.Hints.Email)
+		return encoded(state) + len(v.Hints.Email)
 	}
 
 	chosen := v.Selections.Features
@@ -125,6 +143,15 @@ func fit(v *lead.Visit) (fields []string) {
 		fields = append(fields, "consents.text")
 	}
 	return fields
+}
+
+// cut returns the beginning of a text that takes at most so many bytes in JSON.
+func cut(text string, most int) string {
+	for text != "" && encoded(text) > most {
+		_, size := utf8.DecodeLastRuneInString(text)
+		text = text[:len(text)-size]
+	}
+	return text
 }
 
 func encoded(value any) int {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/lead"
 )
 
 // TestAttribution: what a client says is cut and cleaned, and never refused.
@@ -50,6 +51,26 @@ func TestAttribution(t *testing.T) {
 		again := s.Through(endpoint, "submitQuote", object{"input": input})
 		if again.Data["submissionId"] != id {
 			t.Errorf("a repetition from elsewhere is another lead: %s", again.Raw)
+		}
+	})
+}
+
+// TestLongAttribution: each value of a lead has up to 200 characters, however long the others are.
+func TestLongAttribution(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	long := strings.Repeat("ș", 200)
+	from := lead.Attribution{
+		Source: long, Medium: long, Campaign: long, Term: long, Content: long,
+		Referrer: "https://a.example/" + long[:2*182], LandingPage: "https://b.example/" + long[:2*182],
+	}
+
+	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+		input := apptest.NewLead("long-" + endpoint)
+		input["attribution"] = from
+		id, _ := s.Through(endpoint, "submitQuote", object{"input": input}).Data["submissionId"].(string)
+		if l := s.Shown(id); *l.Attribution != from || *l.FirstAttribution != from {
+			t.Errorf("the lead came from %+v, at first from %+v", l.Attribution, l.FirstAttribution)
 		}
 	})
 }

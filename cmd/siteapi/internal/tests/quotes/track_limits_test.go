@@ -79,7 +79,7 @@ func TestSizeOfASession(t *testing.T) {
 	if rows, largest := sessionRows(s); rows != 1 || largest > 4096 {
 		t.Errorf("%d sessions, the largest has %d bytes", rows, largest)
 	}
-	if n := apptest.Counter(t, s, "siteapi_events_total", map[string]string{"event": "track", "detail": "cut"}); n != 1 {
+	if n := apptest.Counter(t, s, "siteapi_events_total", map[string]string{"event": "track", "detail": "cut"}); n != 2 {
 		t.Errorf("%v cuts were counted", n)
 	}
 
