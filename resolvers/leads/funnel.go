@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	valuesCounted = 10_000 // values that are counted by themselves, since clients may send any
-	valuesShown   = 50     // values that are shown per field
+	valuesCounted = 10_000 // values that are counted per field, since clients may send any
+	valuesShown   = 50     // values that are shown per field, and all options of the CMS
 	others        = "(others)"
 )
 
@@ -30,12 +30,10 @@ type report struct {
 	schema.Funnel
 	steps   steps
 	weeks   map[week]*steps
-	choices map[choice]*schema.FunnelChoice
+	choices map[string]map[string]*schema.FunnelChoice // keys: field, value
+	options map[string]string                          // keys: slugs of the CMS's options
 	sources map[origin]*source
 }
-
-// choice is a value of a field.
-type choice struct{ field, value string }
 
 // origin is a source and a campaign.
 type origin struct{ source, campaign string }
@@ -57,9 +55,13 @@ type week struct {
 func (s *Service) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Funnel, error) {
 	r := &report{
 		weeks:   map[week]*steps{},
-		choices: map[choice]*schema.FunnelChoice{},
+		choices: map[string]map[string]*schema.FunnelChoice{},
 		sources: map[origin]*source{},
 	}
+	if s.Options != nil {
+		r.options = s.Options(ctx)
+	}
+
 	leads, err := s.Archive.FunnelLeads(ctx, f)
 	if err != nil {
 		return nil, err
@@ -120,26 +122,60 @@ func (r *report) addSessions(c store.SessionCount) {
 	r.choose("timeline", c, c.Selections.Timeline)
 }
 
-// choose counts the values of a field. Those beyond valuesCounted are counted together.
+// choose counts the values of a field. Where they are too many the rarest are merged.
 func (r *report) choose(field string, c store.SessionCount, values ...string) {
+	counts := r.choices[field]
+	if counts == nil {
+		counts = map[string]*schema.FunnelChoice{}
+		r.choices[field] = counts
+	}
+
 	for _, value := range values {
 		if value == "" {
 			continue
 		}
 
-		key := choice{field, value}
-		if r.choices[key] == nil && len(r.choices) >= valuesCounted {
-			key.value = others
+		if counts[value] == nil && len(counts) >= 2*valuesCounted {
+			r.merge(field, counts)
 		}
-		if r.choices[key] == nil {
-			r.choices[key] = &schema.FunnelChoice{Field: field, Value: key.value}
+		if counts[value] == nil {
+			counts[value] = &schema.FunnelChoice{Field: field, Value: value}
 		}
 
-		r.choices[key].Count += c.Sessions
+		counts[value].Count += c.Sessions
 		if c.Step >= store.Submitted {
-			r.choices[key].Submitted += c.Sessions
+			counts[value].Submitted += c.Sessions
 		}
 	}
+}
+
+// merge counts the rarest values of a field together, until valuesCounted are left. Options of
+// the CMS stay.
+func (r *report) merge(field string, counts map[string]*schema.FunnelChoice) {
+	rest := counts[others]
+	if rest == nil {
+		rest = &schema.FunnelChoice{Field: field, Value: others}
+	}
+	delete(counts, others)
+
+	madeUp := slices.DeleteFunc(slices.SortedFunc(maps.Values(counts), byCount), r.isOption)
+	for _, c := range madeUp[min(len(madeUp), valuesCounted):] {
+		rest.Count += c.Count
+		rest.Submitted += c.Submitted
+		delete(counts, c.Value)
+	}
+	counts[others] = rest
+}
+
+// isOption reports whether a value is the slug of an option of the CMS.
+func (r *report) isOption(c *schema.FunnelChoice) bool {
+	_, ok := r.options[c.Value]
+	return ok
+}
+
+// byCount orders choices: the most frequent first.
+func byCount(a, b *schema.FunnelChoice) int {
+	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
 }
 
 // source returns the counts of a touch. Those beyond valuesCounted are counted together.
@@ -179,20 +215,11 @@ func (r *report) listWeeks() {
 // listChoices lists the most frequent values of each field first.
 func (r *report) listChoices() {
 	r.Choices = []*schema.FunnelChoice{}
-	fields := []string{"projectType", "features", "complexity", "timeline"}
-	frequent := func(a, b *schema.FunnelChoice) int {
-		return cmp.Or(
-			cmp.Compare(slices.Index(fields, a.Field), slices.Index(fields, b.Field)),
-			cmp.Compare(b.Count, a.Count),
-			strings.Compare(a.Value, b.Value),
-		)
-	}
-
-	shown := map[string]int{} // keys: fields
-	for _, c := range slices.SortedFunc(maps.Values(r.choices), frequent) {
-		if shown[c.Field] < valuesShown {
-			r.Choices = append(r.Choices, c)
-			shown[c.Field]++
+	for _, field := range []string{"projectType", "features", "complexity", "timeline"} {
+		for i, c := range slices.SortedFunc(maps.Values(r.choices[field]), byCount) {
+			if i < valuesShown || r.isOption(c) {
+				r.Choices = append(r.Choices, c)
+			}
 		}
 	}
 }

@@ -9,15 +9,36 @@ import (
 	"siteapi/schema"
 )
 
-// However many slugs are made up, the memory for them is limited.
+// However many slugs are made up, those of the CMS and those that are often chosen are
+// counted by themselves.
 func TestMadeUpChoices(t *testing.T) {
 	t.Parallel()
-	r := report{weeks: map[week]*steps{}, choices: map[choice]*schema.FunnelChoice{}, sources: map[origin]*source{}}
-	for n := range 2 * valuesCounted {
-		made := lead.Selections{ProjectType: fmt.Sprint("made-up-", n)}
-		r.addSessions(store.SessionCount{Selections: made, Sessions: 1})
+	r := report{
+		weeks:   map[week]*steps{},
+		choices: map[string]map[string]*schema.FunnelChoice{},
+		sources: map[origin]*source{},
+		options: map[string]string{"web-app": "Web app"},
 	}
-	if merged := r.choices[choice{"projectType", others}]; merged.Count != valuesCounted || len(r.choices) > valuesCounted+1 {
-		t.Errorf("%d choices, %+v", len(r.choices), merged)
+	add := func(slug string, sessions int) {
+		r.addSessions(store.SessionCount{Selections: lead.Selections{ProjectType: slug}, Sessions: sessions})
+	}
+
+	for n := range 3 * valuesCounted {
+		add(fmt.Sprintf("made-up-%d", n), 1)
+	}
+	add("web-app", 1)
+	add("often", 9)
+	for n := range 3 * valuesCounted {
+		add(fmt.Sprintf("more-%d", n), 1)
+	}
+
+	total := 0
+	for _, c := range r.choices["projectType"] {
+		total += c.Count
+	}
+	counted := r.choices["projectType"]
+	if counted["web-app"] == nil || counted["often"] == nil || total != 6*valuesCounted+10 ||
+		len(counted) > 2*valuesCounted {
+		t.Errorf("%d values, %d choices", len(counted), total)
 	}
 }

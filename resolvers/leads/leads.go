@@ -31,6 +31,10 @@ type Service struct {
 	// Truncate removes deleted data from the database's log.
 	Truncate func(ctx context.Context) error
 
+	// Options returns the slugs of the CMS's options, with their labels. It is nil without a
+	// CMS at hand.
+	Options func(ctx context.Context) map[string]string
+
 	// OutOfReach names the copies of a lead that an erasure leaves, in words.
 	OutOfReach []string
 }

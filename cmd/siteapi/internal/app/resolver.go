@@ -31,6 +31,7 @@ import (
 	"siteapi/resolvers/quotepdf"
 	"siteapi/resolvers/quotes"
 	"siteapi/resolvers/retention"
+	"siteapi/schema"
 )
 
 // newContent returns the content service.
@@ -131,6 +132,12 @@ func (sys *systems) newResolver(
 	rules.CMS, rules.CRM, rules.Mails = sys.cms, sys.crm, mailfile.Open(sys.MailPath())
 	rules.ClearPDFs = func(ctx context.Context) (int, error) {
 		return sys.cache.Clear(ctx, lead.PDFKeys+"*")
+	}
+	rules.Options = func(ctx context.Context) map[string]string {
+		if snap, err := site.ReadSoon(ctx, schema.LocaleOrDefault("")); err == nil {
+			return snap.Labels
+		}
+		return nil
 	}
 
 	webhooks := &health.Webhooks{Notes: sys.Data.Tables, Log: sys.log}

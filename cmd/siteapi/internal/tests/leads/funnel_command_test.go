@@ -141,6 +141,28 @@ func TestFunnel(t *testing.T) {
 	})
 }
 
+// An option of the CMS is shown, however often visitors name what the CMS does not have.
+func TestFunnelShowsOptions(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	madeUp := make([]string, 50)
+	for i := range madeUp {
+		madeUp[i] = fmt.Sprint("made-up-", i)
+	}
+	for session, features := range map[string][]string{"one": madeUp, "two": madeUp, "three": {"blog", "none"}} {
+		tracked := object{"sessionId": session, "selections": object{"features": features}}
+		if got := s.Through("REST", "trackQuote", object{"input": tracked}); got.Status != 200 {
+			t.Fatal(got.Raw)
+		}
+	}
+
+	data, code := s.Operates(schema.RoleViewer, `{ funnel { choices { value count } } }`)
+	choices := data.Funnel.Choices
+	if code != "" || len(choices) != 51 || choices[50].Value != "blog" || choices[50].Count != 1 {
+		t.Errorf("%s: %d choices", code, len(choices))
+	}
+}
+
 // A session counts by its touches, and a lead by those that came with it.
 func TestFunnelBySource(t *testing.T) {
 	t.Parallel()
