@@ -220,8 +220,14 @@ func (e *erasure) countDeliveries(ctx context.Context) (int, error) {
 }
 
 // endDeliveries removes the deliveries, and waits for attempts that are running: for
-// [store.AttemptLost] at most, after which the store takes them for lost.
+// [store.AttemptLost] at most, after which the store takes them for lost. If ctx ends earlier,
+// half of the time that is left is for the other places.
 func (e *erasure) endDeliveries(ctx context.Context) (removed int, err error) {
+	var late <-chan time.Time
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < store.AttemptLost {
+		late = time.After(time.Until(end) / 2)
+	}
+
 	for len(e.stored) > 0 {
 		n, running, err := e.Tables.RemoveDeliveries(ctx, e.stored)
 		removed += n
@@ -232,6 +238,8 @@ func (e *erasure) endDeliveries(ctx context.Context) (removed int, err error) {
 		select {
 		case <-ctx.Done():
 			return removed, ctx.Err()
+		case <-late:
+			return removed, errors.New("a delivery is being tried: erase again in a minute")
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
@@ -271,7 +279,8 @@ func (e *erasure) eraseContacts(ctx context.Context) (int, error) {
 	return 0, nil
 }
 
-// eraseLeads erases the leads from the database.
+// eraseLeads erases the leads from the database. It fails if another lead arrived since the
+// erasure began, whose deliveries went out.
 func (e *erasure) eraseLeads(ctx context.Context) (int, error) {
 	for _, id := range e.stored {
 		e.entry.Lead = id
@@ -279,5 +288,13 @@ func (e *erasure) eraseLeads(ctx context.Context) (int, error) {
 			return 0, err
 		}
 	}
-	return len(e.stored), nil
+
+	erased := len(e.stored)
+	if err := e.findLeads(ctx); err != nil {
+		return 0, err
+	}
+	if len(e.stored) > 0 {
+		return 0, errors.New("a lead arrived in the meantime: erase again")
+	}
+	return erased, nil
 }

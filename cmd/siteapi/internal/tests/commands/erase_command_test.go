@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/integrations/cache/cachetest/valkeyserver"
@@ -281,7 +282,7 @@ func TestErasePlacesThatFail(t *testing.T) {
 }
 
 // An erasure waits for a delivery that is being tried, and a delivery that waits never
-// arrives after it.
+// arrives after it. A lead that arrives meanwhile stays, and the erasure is not complete.
 func TestEraseBeforeDelivery(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewFarSite(t).Start()
@@ -289,8 +290,25 @@ func TestEraseBeforeDelivery(t *testing.T) {
 	id := s.Submit("hers")
 	s.Reaches(id, "crm", "running")
 
+	again := apptest.NewLead("hers-2")
+	again["contact"].(object)["email"] = "hers@example.com"
+	arrived := make(chan struct{})
+	go func() {
+		defer close(arrived)
+		for len(s.DeliveriesOf(id)) > 1 { // The erasure has removed those that are not running.
+			time.Sleep(50 * time.Millisecond)
+		}
+		s.Post("/api/quote/submit", again)
+	}()
+
+	r, code := erase(s, "--yes")
+	<-arrived
+	if p := r.At("leads"); code != 1 || r.Complete || p.State != "failed" ||
+		!strings.Contains(schema.ValueOr(p.Detail, ""), "arrived in the meantime") {
+		t.Errorf("with a lead that arrives meanwhile: %d %+v", code, r)
+	}
 	if r, code := erase(s, "--yes"); code != 0 || !r.Complete {
-		t.Errorf("%d %+v", code, r)
+		t.Errorf("again: %d %+v", code, r)
 	}
 
 	s.Stubs.Recover()

@@ -13,6 +13,25 @@ import (
 	"siteapi/schema"
 )
 
+// An erasure in the inbox, whose requests have 10 s, waits for half of them for a delivery that is
+// being tried, and says what to do.
+func TestEraseWhileADeliveryIsTried(t *testing.T) {
+	t.Parallel()
+	s, b := newOperatedSite(t)
+	s.Arrives(s.Submit("one"))
+	s.Damage(`UPDATE deliveries SET state = 'retrying', started_at = (SELECT now FROM clock)`)
+
+	data, code := b.Asks(`mutation { erased: eraseLeads(email: "one@example.com", dryRun: false) {
+complete places { place unit state detail } } }`)
+	if data.Erased == nil {
+		t.Fatal(code)
+	}
+	p := apptest.Erased(*data.Erased).At("deliveries")
+	if data.Erased.Complete || p.State != "failed" || !strings.Contains(schema.ValueOr(p.Detail, ""), "again in a minute") {
+		t.Errorf("the receipt says of deliveries: %+v", p)
+	}
+}
+
 // An export by e-mail has everything that is stored about a person: leads, consents that have
 // outlived theirs, and sessions.
 func TestExportOfPerson(t *testing.T) {
