@@ -84,9 +84,19 @@ func (j *Job) pruneLeads(ctx context.Context, before time.Time) (int64, error) {
 	return n, err
 }
 
-// pruneAudit removes old entries of the audit, which is an entry, too.
+// pruneAudit removes old entries of the audit. That is an entry, too, and a line of the log
+// with what this entry says.
 func (j *Job) pruneAudit(ctx context.Context, _ time.Time) (int64, error) {
-	_, err := j.Tables.PruneAudit(ctx, j.Audit, time.Now())
+	anchor, err := j.Tables.PruneAudit(ctx, j.Audit, time.Now())
+	if err == nil && anchor.Seq > 0 {
+		j.Log.Log().
+			Str(zerolog.LevelFieldName, zerolog.LevelInfoValue).
+			Int64("entry", anchor.Seq).
+			Str("hash", anchor.Hash).
+			Time("at", anchor.At).
+			Stringer("retention", j.Audit).
+			Msg("audit anchor")
+	}
 	return 0, err
 }
 

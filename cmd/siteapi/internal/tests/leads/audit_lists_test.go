@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"regexp"
@@ -109,6 +110,32 @@ func TestAuditOfStreams(t *testing.T) {
 	stream("position changes { id reference }")
 	if got, want := s.Recorded(), []string{`LISTED  {"of":"lead events"}`}; !slices.Equal(got, want) {
 		t.Errorf("the audit has %q, want %q", got, want)
+	}
+}
+
+// What AUDIT_RETENTION removes is an entry, and a line of the log that says the same.
+func TestOldEntriesOfTheAudit(t *testing.T) {
+	t.Parallel()
+	s, _ := newOperatedSite(t, "AUDIT_RETENTION=1h")
+	s.Submit("one")
+	s.Run("leads", "list")
+	s.Stop(t)
+	s.Damage(`UPDATE audit SET at = at - 7200000`)
+
+	s.Start()
+	apptest.Eventually(t, "the entry is removed", func() bool { return strings.Contains(s.Log.String(), `"audit anchor"`) })
+	var list []schema.AuditEntry
+	s.JSON(&list, "audit", "list")
+	var removed struct {
+		Entry           int
+		Hash, Retention string
+	}
+	apptest.ReadJSON(t, list[0].Detail, &removed)
+	line := regexp.MustCompile(`.*audit anchor.*`).FindString(s.Log.String())
+	want := fmt.Sprintf(`"entry":%d,"hash":"%s","at":`, removed.Entry, removed.Hash)
+	if len(list) != 1 || list[0].Action != "PRUNED" || !strings.Contains(line, want) ||
+		!strings.Contains(line, `"retention":"`+removed.Retention+`"`) {
+		t.Errorf("the audit has %+v, the log %s", list, line)
 	}
 }
 
