@@ -1,6 +1,7 @@
 package operators
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,12 +49,19 @@ func (r *Resolver) Change(ctx context.Context, id string, change LeadChange) (*s
 	return r.shownLead(ctx, l)
 }
 
-// ChangeAll changes leads one after the other, each with an entry of the audit of its own.
-// What fails for one does not stop the others; the end of the request does.
+// ChangeAll changes leads one after the other, each once and with an entry of the audit of its
+// own. What fails for one does not stop the others; the end of the request does.
 func (r *Resolver) ChangeAll(ctx context.Context, ids []string, change LeadChange) (*schema.LeadsChange, error) {
 	sum := &schema.LeadsChange{Failed: []*schema.LeadFailure{}}
+	seen := map[string]bool{}
 	for _, id := range ids {
 		l, err := r.Leads.Find(ctx, id)
+		key := cmp.Or(l.ID, id)
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+
 		changed := false
 		if err == nil {
 			changed, err = change(ctx, l)

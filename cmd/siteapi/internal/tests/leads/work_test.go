@@ -130,7 +130,8 @@ func TestWorkOnSeveral(t *testing.T) {
 	for i := range 3 {
 		spam = append(spam, submitSpam(s, fmt.Sprint("several-", i)))
 	}
-	list := `ids: ["` + strings.Join(spam, `", "`) + `", "nosuch12", "` + spam[0] + `"]`
+	ids := append(slices.Clone(spam), "nosuch12", spam[0], lead.Reference(spam[0])) // one of them three times
+	list := `ids: ["` + strings.Join(ids, `", "`) + `"]`
 	first := `ids: ["` + spam[0] + `"]`
 
 	for _, step := range []struct{ mutation, want string }{
@@ -140,7 +141,7 @@ func TestWorkOnSeveral(t *testing.T) {
 		{`setLeadStatuses(` + list + `, status: CLOSED)`, "3 NOT_FOUND"},
 		{`rejectLeads(` + first + `, expected: IN_REVIEW)`, "1"},
 		{`rejectLeads(` + first + `)`, "0 NOT_IN_REVIEW"},
-		{`releaseLeads(` + list + `, expected: REJECTED)`, "1 CONFLICT CONFLICT NOT_FOUND CONFLICT"},
+		{`releaseLeads(` + list + `, expected: REJECTED)`, "1 CONFLICT CONFLICT NOT_FOUND"},
 		{`releaseLeads(` + first + `)`, "0 NOT_IN_REVIEW"},
 		{`rejectLeads(all: true)`, "2"},
 	} {
