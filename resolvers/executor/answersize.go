@@ -21,8 +21,22 @@ import (
 // minAnswer is the size up to which any answer is made, in bytes.
 const minAnswer = 8 << 20
 
-// used is the statistic of an operation with the bytes of its fields so far.
-const used = "answerBytes"
+// budget bounds the answer of an operation.
+type budget struct {
+	contentSize func() int
+	used        atomic.Int64 // bytes of its fields so far
+}
+
+// limit returns the size of the largest answer: all content at once has to fit.
+func (b *budget) limit() int { return max(minAnswer, b.contentSize()) }
+
+// budgetKey is the statistic of an operation with its budget.
+const budgetKey = "answerBudget"
+
+// budgetOf returns the budget of an operation that an [Executor] runs.
+func budgetOf(op *graphql.OperationContext) *budget {
+	return op.Stats.GetExtension(budgetKey).(*budget)
+}
 
 // answerBound bounds the answers of all operations.
 type answerBound struct {
@@ -30,9 +44,9 @@ type answerBound struct {
 	charge      func(ctx context.Context, size, objects int) *schema.Error // nil: nothing is charged
 }
 
-// operation begins to count the bytes of an operation.
+// operation gives an operation its budget.
 func (a answerBound) operation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-	graphql.GetOperationContext(ctx).Stats.SetExtension(used, &atomic.Int64{})
+	graphql.GetOperationContext(ctx).Stats.SetExtension(budgetKey, &budget{contentSize: a.contentSize})
 	return next(ctx)
 }
 
@@ -47,10 +61,11 @@ func (a answerBound) field(ctx context.Context, next graphql.Resolver) (any, err
 	}
 
 	op := graphql.GetOperationContext(ctx)
-	limit := max(minAnswer, a.contentSize()) // all content at once has to fit
+	answer := budgetOf(op)
+	limit := answer.limit()
 	m := measure{op, limit}
 	size := m.size(m.shapeOf(field.Field, reflect.TypeOf(value)), reflect.ValueOf(value))
-	if total := op.Stats.GetExtension(used).(*atomic.Int64); total.Add(int64(size)) > int64(limit) {
+	if answer.used.Add(int64(size)) > int64(limit) {
 		return nil, &schema.Error{
 			Code: schema.CodeBadUserInput,
 			Message: fmt.Sprintf("The answer would have more than %d bytes. "+
@@ -77,6 +92,34 @@ func nullable(field *graphql.FieldContext, value any) any {
 		return nil
 	}
 	return value
+}
+
+// Fitting returns how many of the edges of a page, the value of the current field, fit into
+// the answer: at least one. A text in the page has the given part for each edge.
+func Fitting(ctx context.Context, edges any, text func(edge int) string) int {
+	op, field := graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field
+	answer, list := budgetOf(op), reflect.ValueOf(edges)
+	remaining := answer.limit() - int(answer.used.Load())
+	m := measure{op, remaining}
+
+	var shapes []*shape // of the aliases
+	for _, f := range graphql.CollectFields(op, field.Selections, []string{field.Definition.Type.Name()}) {
+		if f.Name == "edges" {
+			shapes = append(shapes, m.shapeOf(f, list.Type()))
+		}
+	}
+
+	size := 1 << 10 // the rest of the page
+	for i := range list.Len() {
+		for _, s := range shapes {
+			size += m.size(s, list.Index(i)) + len(",")
+		}
+		size += textSize(text(i))
+		if size > remaining && i > 0 {
+			return i
+		}
+	}
+	return list.Len()
 }
 
 // measure measures values as they are encoded. It stops soon after a limit.

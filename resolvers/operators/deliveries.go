@@ -10,6 +10,7 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/executor"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
@@ -42,9 +43,11 @@ func (r *Resolver) DeliveryPage(
 		cursors = append(cursors, newCursor(d.ID))
 		edges = append(edges, &schema.DeliveryEdge{Cursor: newCursor(d.ID), Node: d})
 	}
-	detail := map[string]any{"count": len(edges), "of": "deliveries"}
-	err = r.recordShown(ctx, schema.AuditActionListed, "", detail)
-	return &schema.DeliveryConnection{Edges: edges, PageInfo: pageInfo(cursors, len(edges) < len(list))}, err
+
+	n := executor.Fitting(ctx, edges, func(int) string { return "" })
+	page := &schema.DeliveryConnection{Edges: edges[:n], PageInfo: pageInfo(cursors[:n], n < len(list))}
+	detail := map[string]any{"count": n, "of": "deliveries"}
+	return page, r.recordShown(ctx, schema.AuditActionListed, "", detail)
 }
 
 // deliveries returns deliveries with their leads as operators see them, without those that

@@ -11,6 +11,7 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/executor"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
@@ -27,17 +28,11 @@ func (r *Resolver) LeadPage(
 		}
 	}
 
-	// A viewer finds leads by the reference alone. More of the id could be guessed letter by
-	// letter.
-	page := &schema.LeadConnection{Edges: []*schema.LeadEdge{}}
 	if isViewer(ctx) {
 		if f.Email != "" || f.Campaign != "" || f.Consent != "" {
 			return nil, forbidden(schema.RoleSales)
 		}
-		f.Reference, f.Search = f.Search, ""
-		if len(f.Reference) > lead.ReferenceLength {
-			f.IDs = []string{""} // none
-		}
+		f = findable(f)
 	}
 
 	found, more, err := r.Leads.Leads(ctx, f)
@@ -48,18 +43,13 @@ func (r *Resolver) LeadPage(
 	if err != nil {
 		return nil, err
 	}
-	cursors := make([]string, len(list))
-	for i, l := range list {
-		cursors[i] = newCursor(positionText(f, found[i]))
-		page.Edges = append(page.Edges, &schema.LeadEdge{Cursor: cursors[i], Node: l})
-	}
+	page := fittingPage(ctx, f, found, list, more)
 
-	page.PageInfo = pageInfo(cursors, more)
-
-	action, detail := schema.AuditActionListed, listDetail(ctx, len(list))
+	action, detail := schema.AuditActionListed, listDetail(ctx, len(page.Edges))
 	if asks(ctx, "csv") {
 		action = schema.AuditActionExported
-		csv := leads.CSV(found, after == "")
+		csv := leads.CSV(found[:len(page.Edges)], after == "")
+		page.CSV = &csv
 		if f.Email != "" && !page.PageInfo.HasNextPage {
 			person, err := r.Leads.Person(ctx, f.Email)
 			if err != nil {
@@ -68,7 +58,6 @@ func (r *Resolver) LeadPage(
 			csv += person.CSV()
 			personDetail(detail, person)
 		}
-		page.CSV = &csv
 	}
 	if err := r.recordShown(ctx, action, "", detail); err != nil {
 		return nil, err
@@ -82,6 +71,38 @@ func (r *Resolver) LeadPage(
 		page.Counts = newLeadCounts(counts)
 	}
 	return page, nil
+}
+
+// fittingPage returns leads as they are shown in a page. One that would be too large ends early,
+// be it for its aliases or for what was written.
+func fittingPage(
+	ctx context.Context, f store.Filter, found []lead.Lead, list []*schema.Lead, more bool,
+) *schema.LeadConnection {
+	edges := make([]*schema.LeadEdge, len(list))
+	cursors := make([]string, len(list))
+	for i, l := range list {
+		cursors[i] = newCursor(positionText(f, found[i]))
+		edges[i] = &schema.LeadEdge{Cursor: cursors[i], Node: l}
+	}
+
+	exports := asks(ctx, "csv")
+	n := executor.Fitting(ctx, edges, func(i int) string {
+		if !exports {
+			return ""
+		}
+		return leads.CSV(found[i:i+1], i == 0)
+	})
+	return &schema.LeadConnection{Edges: edges[:n], PageInfo: pageInfo(cursors[:n], more || n < len(list))}
+}
+
+// findable narrows a filter to what a viewer may find: leads by the reference alone. More of the
+// id could be guessed letter by letter.
+func findable(f store.Filter) store.Filter {
+	f.Reference, f.Search = f.Search, ""
+	if len(f.Reference) > lead.ReferenceLength {
+		f.IDs = []string{""} // none
+	}
+	return f
 }
 
 // newLeadCounts adds up what was counted.

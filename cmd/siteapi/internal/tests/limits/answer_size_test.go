@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -8,8 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/lead"
+	"siteapi/schema"
 )
 
 // aliased returns a field under so many aliases.
@@ -131,6 +135,71 @@ func TestContentIsChargedBySize(t *testing.T) {
 				t.Errorf("%d of 30 answers were refused", n)
 			}
 		})
+	}
+}
+
+// TestPagesOfLeadsEndEarly reads leads with so many long notes that they don't fit into one
+// answer. A page has those that fit, and the next pages have the others.
+func TestPagesOfLeadsEndEarly(t *testing.T) {
+	t.Parallel()
+	const total = 30
+	admin := apptest.FreeAddress(t)
+	s := apptest.NewSite(t, "ADMIN_ADDR="+admin, "ADMIN_API_TOKEN=secret-of-operators")
+	leads := make([]lead.Lead, total)
+	for i := range leads {
+		id := fmt.Sprintf("lead-%03d", i)
+		leads[i] = lead.Lead{ID: id, SessionID: id, SubmittedAt: time.Now().Add(-time.Minute)}
+		leads[i].Contact.Email = id + "@example.com"
+	}
+	s.Keep(nil, leads...)
+	s.Damage(`WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 200)
+INSERT INTO lead_notes (lead_id, at, author, text)
+SELECT id, n, 'token', replace(hex(zeroblob(1000)), '00', 'xy') FROM leads, number`)
+	s.Start()
+
+	b := &apptest.Browser{T: t, Base: "http://" + admin}
+	for name, fields := range map[string]string{
+		"leads":      `list: leads(first: 200%s) { edges { node { id notes { text } } }`,
+		"a table":    `list: leads(first: 200%s) { csv edges { node { id } }`,
+		"deliveries": `list: deliveries(first: 200%s) { edges { node { lead { id notes { text } } } }`,
+	} {
+		seen, after, pages := map[string]bool{}, "", 0
+		for more := true; more && pages < 30; pages++ {
+			var answer struct {
+				Data struct {
+					List struct {
+						Edges []struct {
+							Node struct {
+								ID   string
+								Lead schema.Lead
+							}
+						}
+						PageInfo schema.PageInfo
+					}
+				}
+			}
+			query := `{ ` + fmt.Sprintf(fields, after) + ` pageInfo { hasNextPage endCursor } } }`
+			_, raw := b.Send("POST", "/graphql", fmt.Sprintf(`{"query":%q}`, query),
+				"Authorization: Bearer secret-of-operators")
+			text, _ := json.Marshal(raw)
+			if err := json.Unmarshal(text, &answer); err != nil || raw["errors"] != nil {
+				t.Fatalf("%s: %v %.300s", name, err, text)
+			}
+
+			list := answer.Data.List
+			for _, e := range list.Edges {
+				seen[e.Node.ID+e.Node.Lead.ID] = true
+			}
+			more = list.PageInfo.HasNextPage
+			after = fmt.Sprintf(", after: %q", schema.ValueOr(list.PageInfo.EndCursor, ""))
+		}
+		if len(seen) != total || pages < 2 {
+			t.Errorf("%s: %d pages have %d leads, want %d", name, pages, len(seen), total)
+		}
+	}
+
+	if out, code := s.Run("leads", "export"); code != 0 || strings.Count(out, "@example.com") != total {
+		t.Errorf("the export: %d, %d leads", code, strings.Count(out, "@example.com"))
 	}
 }
 
