@@ -219,6 +219,44 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+// Of several deliveries under way the longest pause that the target asks for counts. A success
+// that was under way before does not end it.
+func TestRetryAfterSideBySide(t *testing.T) {
+	t.Parallel()
+	answers := map[string]chan error{}
+	tg := newFake(func(_ context.Context, id string, call int) error {
+		if call > 1 || answers[id] == nil {
+			return nil
+		}
+		return <-answers[id]
+	})
+	q := onSQLite(t).open(t, options(tg.send))
+	for _, id := range []string{"long", "short", "taken"} {
+		answers[id] = make(chan error)
+		q.add(t, id)
+	}
+	q.start(t)
+	eventually(t, "all are under way", func() bool { calls, _ := tg.total(); return calls == len(answers) })
+
+	for i, id := range []string{"long", "short"} {
+		asked := trouble(upstream.Limited)
+		asked.RetryAfter = []time.Duration{time.Hour, time.Millisecond}[i]
+		answers[id] <- asked
+		eventually(t, id+" is paused", func() bool { return q.the(t, id, lead.CMS).Paused != "" })
+	}
+	answers["taken"] <- nil
+	q.becomes(t, "taken", lead.Delivered)
+
+	q.add(t, "later")
+	eventually(t, "the next is looked at", func() bool {
+		d := q.the(t, "later", lead.CMS)
+		return d.Paused != "" || d.State == lead.Delivered
+	})
+	if calls, _ := tg.total(); calls != len(answers) {
+		t.Errorf("during the pause it was called %d times", calls-len(answers))
+	}
+}
+
 // A pause that a driver assumes, here of a target that refuses the token, is bounded by
 // RetryMax, and an operator's retry ends it early.
 func TestRetryDuringPause(t *testing.T) {

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,14 +13,16 @@ import (
 type target struct {
 	TargetConfig
 	limiter *rate.Limiter
-	pause   atomic.Pointer[targetPause] // nil before the first one
-	away    atomic.Bool                 // it was unavailable at the last try
+	away    atomic.Bool // it was unavailable at the last try
+
+	mu    sync.Mutex // guards pause
+	pause targetPause
 }
 
-// targetPause is a time without deliveries to a target.
+// targetPause is a time without deliveries to a target. It is over at the zero time.
 type targetPause struct {
-	until  time.Time
-	reason string // redacted
+	began, until time.Time
+	reason       string // redacted
 }
 
 func newTarget(c TargetConfig) *target {
@@ -42,4 +45,31 @@ func attempts(retryMax time.Duration) int {
 	// lists may have no retryMax.
 	shortest := max(retryMax, time.Second) * 4 / 5
 	return min(int(period/shortest)+20, most)
+}
+
+// paused returns the pause of the target, which may be over.
+func (t *target) paused() targetPause {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.pause
+}
+
+// extend pauses the target unless it is paused for longer, and returns the pause that counts.
+func (t *target) extend(p targetPause) targetPause {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p.until.After(t.pause.until) {
+		t.pause = p
+	}
+	return t.pause
+}
+
+// resume ends the pause after a delivery that succeeded, if it began during the pause. One that
+// was under way before tells nothing of a limit that was reached meanwhile.
+func (t *target) resume(began time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if began.After(t.pause.began) {
+		t.pause = targetPause{}
+	}
 }

@@ -63,7 +63,7 @@ func (w *worker) NextRetry(*river.Job[args]) time.Time { return time.Now().Add(t
 // delivery.
 func (w *worker) attempt(ctx context.Context, t *target, l *lead.Lead, d *lead.Delivery) {
 	atOnce := d.NextAt.IsZero()
-	if p := t.pause.Load(); p != nil && time.Now().Before(p.until) && !atOnce {
+	if p := t.paused(); time.Now().Before(p.until) && !atOnce {
 		w.postpone(d, p)
 		return
 	}
@@ -72,6 +72,9 @@ func (w *worker) attempt(ctx context.Context, t *target, l *lead.Lead, d *lead.D
 	err := w.send(ctx, t, &Try{Lead: l, CreatedAt: d.CreatedAt, store: w.Store, delivery: *d})
 	outcome := outcomeOf(ctx, err)
 	w.settle(t, d, outcome, err)
+	if outcome == OutcomeDelivered {
+		t.resume(began)
+	}
 	if w.Observe != nil {
 		w.Observe(t.Name, outcome)
 	}
@@ -101,7 +104,6 @@ func (w *worker) settle(t *target, d *lead.Delivery, outcome Outcome, err error)
 	switch outcome {
 	case OutcomeDelivered:
 		d.State, d.FinishedAt = lead.Delivered, now
-		t.pause.Store(nil)
 		return
 	case OutcomeNotSent:
 		d.State, d.FinishedAt, d.Reason = lead.NotSent, now, reason
@@ -117,9 +119,7 @@ func (w *worker) settle(t *target, d *lead.Delivery, outcome Outcome, err error)
 	}
 
 	if wait := w.pauseAfter(err); wait > 0 {
-		p := &targetPause{now.Add(wait), reason}
-		t.pause.Store(p)
-		w.postpone(d, p)
+		w.postpone(d, t.extend(targetPause{now, now.Add(wait), reason}))
 		return
 	}
 
@@ -170,7 +170,7 @@ func (q *Queue) pauseAfter(err error) time.Duration {
 
 // postpone has a delivery wait for the end of a pause, without counting the attempt. It looks
 // at its target again after RetryMax, since a long pause may end early.
-func (w *worker) postpone(d *lead.Delivery, p *targetPause) {
+func (w *worker) postpone(d *lead.Delivery, p targetPause) {
 	left := min(time.Until(p.until), w.RetryMax)
 	left += jitter(min(left/5, 30*time.Second))
 	d.Attempts--
