@@ -122,27 +122,46 @@ func (a *App) Start(ctx context.Context) error {
 	return nil
 }
 
-// retryAfterChange makes the deliveries that wait due at once, if a target is reached by other
-// settings than at the last start.
+// targetSettings returns the settings by which each target is reached.
+func targetSettings(s *config.Settings) map[lead.Target]string {
+	return map[lead.Target]string{
+		lead.CMS:         fmt.Sprintln(contentSource(s), s.SanityToken),
+		lead.CRM:         fmt.Sprintln(s.CRMDriver, s.HubSpotAPIURL, s.HubSpotVersion, s.HubSpotToken),
+		lead.Webhook:     fmt.Sprintln(s.LeadWebhookURL, s.LeadWebhookFormat, s.LeadWebhookSecrets),
+		lead.VisitorMail: fmt.Sprintln(s.SMTPURL, s.MailFrom),
+		lead.SalesMail:   fmt.Sprintln(s.SMTPURL, s.MailFrom, s.SalesMailTo),
+	}
+}
+
+// retryAfterChange makes the deliveries due at once that wait for a target whose settings are
+// not those of the last start.
 func (a *App) retryAfterChange(ctx context.Context) error {
-	const note = "settings of targets"
 	key, err := a.Data.Tables.HashKey(ctx)
 	if err != nil {
 		return err
 	}
 
-	s, mac := a.Settings, hmac.New(sha256.New, key) // since the settings have secrets
-	_, _ = fmt.Fprint(mac, contentSource(s), s.SanityToken,
-		s.CRMDriver, s.HubSpotAPIURL, s.HubSpotVersion, s.HubSpotToken,
-		s.LeadWebhookURL, s.LeadWebhookFormat, s.LeadWebhookSecrets,
-		s.SMTPURL, s.MailFrom, s.SalesMailTo)
-	hash := hex.EncodeToString(mac.Sum(nil))
+	for target, settings := range targetSettings(a.Settings) {
+		mac := hmac.New(sha256.New, key) // since the settings have secrets
+		mac.Write([]byte(settings))
+		if err := a.retryIfChanged(ctx, target, hex.EncodeToString(mac.Sum(nil))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retryIfChanged makes the deliveries due that wait for a target, unless the hash of its settings
+// is that of the last start.
+func (a *App) retryIfChanged(ctx context.Context, target lead.Target, hash string) error {
+	note := "settings of " + string(target)
 	former, err := a.Data.Tables.Note(ctx, note)
 	if former == hash || err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 
 	waiting, err := a.Data.Tables.ListDeliveries(ctx, store.DeliveryFilter{
+		Target: target,
 		States: []lead.DeliveryState{lead.Pending, lead.Retrying},
 	})
 	if err != nil {

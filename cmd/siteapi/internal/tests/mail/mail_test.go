@@ -8,6 +8,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"net/mail"
 	"os"
 	"path/filepath"
@@ -419,22 +420,31 @@ func TestCorrectedAddress(t *testing.T) {
 	}
 }
 
-// Deliveries that wait for a target are due at once after a start with other settings of it.
+// Deliveries that wait for a target are due at once after a start with other settings of it, and
+// those for other targets are not.
 func TestOtherSettingsMakeMailsDue(t *testing.T) {
 	t.Parallel()
 	refuses, env := apptest.MailServer(t, smtptest.Options{})
 	refuses.Fail(smtptest.Fault{Step: smtptest.Sender, Mode: smtptest.Never})
+	webhook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	t.Cleanup(webhook.Close)
+	env["LEAD_WEBHOOK_URL"], env["LEAD_WEBHOOK_SECRET"] = webhook.URL, apptest.LeadSecret
 	s := apptest.Start(t, env)
 	id := submitMailed(s, t, "waits")
-	apptest.Eventually(t, "both mails wait for a quarter of an hour", func() bool {
+	apptest.Eventually(t, "mails and webhook wait for a quarter of an hour", func() bool {
 		d := s.Deliveries(id)
-		return time.Until(d[lead.VisitorMail].NextAt) > time.Minute && time.Until(d[lead.SalesMail].NextAt) > time.Minute
+		return !slices.ContainsFunc([]lead.Target{lead.VisitorMail, lead.SalesMail, lead.Webhook},
+			func(target lead.Target) bool { return time.Until(d[target].NextAt) < time.Minute })
 	})
 
 	s.Stop()
 	s.Start()
 	time.Sleep(500 * time.Millisecond)
-	if d := s.Deliveries(id)[lead.SalesMail]; time.Until(d.NextAt) < time.Minute {
+	before := s.Deliveries(id)
+	if d := before[lead.SalesMail]; time.Until(d.NextAt) < time.Minute {
 		t.Errorf("with the same settings the mail is %+v", d)
 	}
 
@@ -443,6 +453,10 @@ func TestOtherSettingsMakeMailsDue(t *testing.T) {
 	s.Env["SMTP_URL"] = other["SMTP_URL"]
 	s.Start()
 	apptest.Eventually(t, "both arrive", func() bool { return len(takes.Mails()) == 2 })
+	time.Sleep(500 * time.Millisecond)
+	if d := s.Deliveries(id)[lead.Webhook]; !d.NextAt.Equal(before[lead.Webhook].NextAt) {
+		t.Errorf("the webhook, whose settings are the same, is due at %v, and was at %v", d.NextAt, before[lead.Webhook].NextAt)
+	}
 }
 
 // leadAsOperator returns fields of a lead as an operator reads them.
