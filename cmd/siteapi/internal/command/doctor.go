@@ -91,12 +91,16 @@ func (c *call) checks(ctx context.Context, address string) []health.Check {
 			}
 		}
 	}
-	if len(c.wrong) > 0 {
-		list = slices.DeleteFunc(list, func(check health.Check) bool { return check.Name == "settings" })
-	}
+	list = slices.DeleteFunc(list, func(check health.Check) bool {
+		return check.Name == "settings" && len(c.wrong) > 0 || check.Name == "content" && c.wrong.Concern("CMS_FILE")
+	})
 	for _, problem := range c.wrong {
+		name := "settings"
+		if problem.Setting == "CMS_FILE" {
+			name = "content"
+		}
 		list = append(list, health.Check{
-			Name:   "settings",
+			Name:   name,
 			Advice: "correct it: until then no start is possible",
 			Run: func(context.Context, health.Warn) (string, error) {
 				return "", fmt.Errorf("%s: %w", problem.Setting, problem.Err)
@@ -108,20 +112,27 @@ func (c *call) checks(ctx context.Context, address string) []health.Check {
 
 // settingsOf returns the settings that a check depends on.
 func settingsOf(check string) []string {
+	content := []string{"DATA_DIR", "CMS_DRIVER", "CMS_FILE", "SANITY_*"}
+
 	switch check {
-	case "settings":
-		return nil
 	case "data folder":
 		return []string{"DATA_DIR"}
+	case "database", "deliveries", "reviews", "edge", "webhook", "networks":
+		return databaseSettings()
 	case "cache":
-		return []string{"CACHE_*"}
+		return []string{"CACHE_URL", "CACHE_PREFIX"}
+	case "cms", "cms leads", "content", "preview":
+		return append(content, "CONTENT_TYPES")
+	case "prices":
+		return append(content, databaseSettings()...)
+	case "crm":
+		return []string{"DATA_DIR", "CRM_DRIVER", "HUBSPOT_*"}
 	case "mail":
 		return []string{"SMTP_URL", "MAIL_FROM"}
 	case "sign-in":
 		return []string{"OIDC_*"}
-	default:
-		return append(upstreamSettings(), "CONTENT_TYPES")
 	}
+	return nil
 }
 
 // dependencies opens what the service depends on, each when it is checked.

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -148,6 +149,38 @@ func TestDoctorGoesOnAfterWrongSettings(t *testing.T) {
 	c.Says(t, "cms", "WARNING", "not checked")
 	c.Says(t, "data folder", "OK", "written and synced")
 	c.Says(t, "cache", "OK", "in the memory")
+
+	file := filepath.Join(t.TempDir(), "content.json")
+	if err := os.WriteFile(file, []byte("[{]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = apptest.NewSite(t)
+	for _, tt := range []struct {
+		env, failed string
+		unchecked   []string
+	}{
+		{"CMS_FILE=" + file, "content", []string{"cms", "cms leads", "preview", "prices"}},
+		{"HUBSPOT_API_URL=hush", "settings", []string{"crm"}},
+		{"DATABASE_URL=mysql://hush", "settings",
+			[]string{"database", "deliveries", "reviews", "edge", "webhook", "prices", "networks"}},
+	} {
+		c, _ := s.Doctor([]string{tt.env}, "--server", "http://127.0.0.1:1")
+		setting, _, _ := strings.Cut(tt.env, "=")
+		c.Says(t, tt.failed, "FAILED", setting+": ")
+
+		var unchecked, failed []string
+		for _, check := range c.Checks {
+			if strings.Contains(check.Detail, "its settings can't be used") {
+				unchecked = append(unchecked, check.Name)
+			}
+			if check.State == "FAILED" {
+				failed = append(failed, check.Name)
+			}
+		}
+		if !slices.Equal(unchecked, tt.unchecked) || !slices.Equal(failed, []string{tt.failed}) {
+			t.Errorf("with a wrong %s it does not check %q, and fails on %q", setting, unchecked, failed)
+		}
+	}
 }
 
 func TestDoctorOnUpstreams(t *testing.T) {
