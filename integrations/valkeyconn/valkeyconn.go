@@ -181,19 +181,32 @@ func (c *Conn) connect(ctx context.Context) error {
 		return err
 	}
 
-	var info string
-	if err = ping(ctx, client); err == nil {
-		info, err = client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
-	}
+	run, err := runOf(ctx, client)
 	if err != nil {
 		client.Close()
 		return err
 	}
+	c.client.Store(&Client{client, run})
+	return nil
+}
+
+// runOf asks a server for its run. One that does not say it, such as a proxy, can't be used: what
+// it had before a restart could not be told from what it has after it.
+func runOf(ctx context.Context, client valkey.Client) (string, error) {
+	if err := ping(ctx, client); err != nil {
+		return "", err
+	}
+	info, err := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
+	if err != nil {
+		return "", err
+	}
 
 	_, run, _ := strings.Cut(info, "run_id:")
 	run, _, _ = strings.Cut(run, "\r\n")
-	c.client.Store(&Client{client, run})
-	return nil
+	if run == "" {
+		return "", errors.New("the server does not say its run_id")
+	}
+	return run, nil
 }
 
 func ping(ctx context.Context, client valkey.Client) error {

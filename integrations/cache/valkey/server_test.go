@@ -193,6 +193,16 @@ func TestRestoredData(t *testing.T) {
 	}
 }
 
+// TestServerWithoutRun uses a server that does not say its run, here as INFO is its ECHO.
+func TestServerWithoutRun(t *testing.T) {
+	t.Parallel()
+	server := valkeyserver.Start(t, "--rename-command", "INFO", "HIDDEN", "--rename-command", "ECHO", "INFO")
+	err := open(t, server.URL(), "p:").Invalidate(t.Context(), "k")
+	if !errors.Is(err, cache.ErrUnavailable) || !strings.Contains(err.Error(), "run_id") {
+		t.Errorf("Invalidate: %v", err)
+	}
+}
+
 // TestStartWhileAway opens a cache before its server is there.
 func TestStartWhileAway(t *testing.T) {
 	t.Parallel()
