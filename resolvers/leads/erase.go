@@ -125,17 +125,27 @@ func (e *erasure) inside() []*place {
 		}
 	}
 
-	// The log of the database holds the erased data until it is truncated.
+	stored := newPlace("database", "leads",
+		func(context.Context) (int, error) { return len(e.stored), nil }, e.eraseLeads)
+
+	// A lead that is left keeps its consents. The log of the database holds the erased data
+	// until it is truncated.
 	eraseAddress := func(ctx context.Context) (int, error) {
+		if stored.State == placeFailed {
+			return 0, errors.New("leads are left: erase again")
+		}
 		_, _, err := e.Archive.EraseAddress(ctx, e.email)
 		return 0, errors.Join(err, e.Truncate(ctx))
 	}
 
+	pdfs := newPlace("cache", "PDFs", nil, e.ClearPDFs)
+	pdfs.Detail = schema.Optional("of all visitors: others' are drawn again when they are asked for")
+
 	return []*place{
-		newPlace("database", "leads", func(context.Context) (int, error) { return len(e.stored), nil }, e.eraseLeads),
+		stored,
 		newPlace("database", "sessions", count(func(_, sessions int64) int64 { return sessions }), eraseAddress),
 		newPlace("database", "consents", count(func(consents, _ int64) int64 { return consents }), eraseAddress),
-		newPlace("cache", "PDFs", nil, e.ClearPDFs),
+		pdfs,
 	}
 }
 
