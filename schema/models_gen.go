@@ -310,7 +310,7 @@ type Funnel struct {
 	Steps []*FunnelStep `json:"steps"`
 	// The steps by week, the oldest first, and within a week by language.
 	Weeks []*FunnelWeek `json:"weeks"`
-	// What was chosen, by field and the most frequent first, at most 50 values each.
+	// What was chosen, by field and the most frequent first, at most 50 values each, and all options of the CMS.
 	Choices []*FunnelChoice `json:"choices"`
 	// Where the visitors came from, the most leads first, at most 50 of source and campaign together.
 	Sources []*FunnelSource `json:"sources"`

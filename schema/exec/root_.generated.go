@@ -4013,7 +4013,7 @@ type Funnel {
   steps: [FunnelStep!]!
   "The steps by week, the oldest first, and within a week by language."
   weeks: [FunnelWeek!]!
-  "What was chosen, by field and the most frequent first, at most 50 values each."
+  "What was chosen, by field and the most frequent first, at most 50 values each, and all options of the CMS."
   choices: [FunnelChoice!]!
   "Where the visitors came from, the most leads first, at most 50 of source and campaign together."
   sources: [FunnelSource!]!

@@ -454,7 +454,7 @@ export type Funnel = {
   readonly steps: ReadonlyArray<FunnelStep>;
   /** The steps by week, the oldest first, and within a week by language. */
   readonly weeks: ReadonlyArray<FunnelWeek>;
-  /** What was chosen, by field and the most frequent first, at most 50 values each. */
+  /** What was chosen, by field and the most frequent first, at most 50 values each, and all options of the CMS. */
   readonly choices: ReadonlyArray<FunnelChoice>;
   /** Where the visitors came from, the most leads first, at most 50 of source and campaign together. */
   readonly sources: ReadonlyArray<FunnelSource>;
@@ -1726,7 +1726,7 @@ export type Subscription = {
    * that everything has to be asked for.
    *
    * A stream ends when its login does or has another role, and when the service stops; follow it again from `position`.
-   * An instance has at most 1,000 streams, beyond which one fails with `UPSTREAM_UNAVAILABLE`.
+   * An instance has at most 1,000 streams, beyond which one fails with `UPSTREAM_UNAVAILABLE`, and a client 64 (`RATE_LIMITED`).
    */
   readonly leadEvents: LeadEvent;
   /**
@@ -1748,7 +1748,7 @@ export type TokenKind =
   | 'CACHE'
   /** The setting `CMS_WEBHOOK_SECRET`, together with the webhook signature where `CMS_WEBHOOK_SIGNING_SECRET` is set. */
   | 'WEBHOOK'
-  /** The setting `ADMIN_API_TOKEN`, or a session of the inbox; answered on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`. */
+  /** The settings `ADMIN_API_TOKEN` and `ADMIN_TOKENS`, or a login of the inbox; answered on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`. */
   | 'ADMIN'
   /** The setting `PREVIEW_TOKENS`, together with the header `X-Preview`. */
   | 'PREVIEW';
