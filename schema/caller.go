@@ -37,7 +37,7 @@ type Caller struct {
 
 // Operator is a person or a program that may use operators' fields.
 type Operator struct {
-	Actor string // as the audit names it: of a token, an account or a command
+	Actor string // the name in the audit of a token, an account or a command
 	Role  Role   // empty: none
 
 	// Email is the address of the account, in lower case, if its provider has verified it. It

@@ -27,7 +27,7 @@ const notifyTimeout = 5 * time.Second
 // about the assignment.
 func (s *Service) NotifyOwner(ctx context.Context, owner string, leadIDs []string) {
 	caller := schema.CallerFrom(ctx).Operator
-	toOneself := owner == caller.Email || // or the subject is the address
+	toOneself := owner == caller.Email || // The subject may be the address.
 		strings.EqualFold(owner, strings.TrimPrefix(caller.Actor, schema.AccountPrefix))
 	if s.Sender == nil || owner == "" || len(leadIDs) == 0 || toOneself {
 		return

@@ -45,7 +45,7 @@ type Deps struct {
 	Quotes   store.Quotes
 	PDF      Renderer
 	Logo     LogoLoader
-	TimeZone *time.Location // of the date that is printed
+	TimeZone *time.Location // the zone of the printed date
 	Log      zerolog.Logger
 
 	// ObserveDatabase is called after each operation of the database that a visitor waited for,

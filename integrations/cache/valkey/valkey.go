@@ -201,7 +201,7 @@ func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (cleared int, 
 		}
 	}
 	for batch := range slices.Chunk(matching, 1000) {
-		n, err := c.remove(client, batch) // those that are gone already do not count
+		n, err := c.remove(client, batch) // What is gone already does not count.
 		cleared += n
 		if err != nil {
 			return cleared, err

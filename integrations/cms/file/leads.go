@@ -95,7 +95,7 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 	if err != nil {
 		return nil, fail(op, err)
 	}
-	written, err := json.Marshal(email) // as a file has it, in quotation marks
+	written, err := json.Marshal(email) // The file has it in quotation marks, too.
 	if err != nil {
 		return nil, fail(op, err)
 	}
