@@ -65,7 +65,7 @@ func (t *target) extend(p targetPause) targetPause {
 }
 
 // resume ends the pause after a delivery that succeeded, if it began during the pause. One that
-// was under way before tells nothing of a limit that was reached meanwhile.
+// was under way before says nothing about a limit that was reached meanwhile.
 func (t *target) resume(began time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

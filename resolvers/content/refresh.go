@@ -44,9 +44,9 @@ func (c *Service) Clear(ctx context.Context, pattern cache.Pattern) (cleared int
 	return c.Cache.Clear(ctx, pattern)
 }
 
-// changing has the edge told of locales whose content is about to be invalidated, and lets it
-// be fetched at once although the CMS failed a moment ago. The caller calls changed when it is
-// invalidated.
+// changing has the edge notified of locales whose content is about to be invalidated, and lets
+// the content be fetched at once although the CMS failed a moment ago. The caller calls changed
+// when it has invalidated it.
 func (c *Service) changing(ctx context.Context, locales []schema.Locale) (changed func()) {
 	if len(locales) == 0 {
 		return func() {}
@@ -55,16 +55,16 @@ func (c *Service) changing(ctx context.Context, locales []schema.Locale) (change
 		c.state(c.locales[locale], func(s *localeState) { s.paused, s.announced = time.Time{}, "" })
 	}
 
-	told := c.Changing(ctx)
+	invalidated := c.Changing(ctx)
 	return func() {
 		c.draftsChanged()
-		told()
+		invalidated()
 	}
 }
 
-// announce has the edge told of a revision that goes into the cache, unless this process
-// fetched the same one before, or has just had it told: the content may have changed
-// unnoticed, also before the process started.
+// announce has the edge notified of a revision that goes into the cache, since the content may
+// have changed unnoticed, also before this process started. It does nothing for the revision
+// that it announced last, or after an invalidation, which notified the edge itself.
 func (c *Service) announce(ctx context.Context, l *localeContent, revision string) {
 	var last string
 	c.state(l, func(s *localeState) { last, s.announced = s.announced, revision })

@@ -39,7 +39,7 @@ type Options struct {
 	// FallbackDir holds fallback copies of the content for later processes.
 	FallbackDir string
 
-	// Changing has caches in front and renderers told of content that is about to be
+	// Changing has caches in front and renderers notified of content that is about to be
 	// invalidated, however this process ends. The returned function is called when that has
 	// happened. nil: there are none.
 	Changing func(ctx context.Context) (changed func())
@@ -91,7 +91,7 @@ type localeState struct {
 	fetchedAt *time.Time // when this process last fetched; nil: never
 	paused    time.Time  // earliest time of the next fetch
 
-	// announced is the revision that the edge was told of, empty after an invalidation and
+	// announced is the revision that the edge was notified of, empty after an invalidation and
 	// otherwise unknown at first.
 	announced string
 

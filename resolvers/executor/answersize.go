@@ -102,7 +102,7 @@ func Fitting(ctx context.Context, edges any, text func(edge int) string) int {
 	remaining := answer.limit() - int(answer.used.Load())
 	m := measure{op, remaining}
 
-	var shapes []*shape // of the aliases
+	var shapes []*shape // one for each alias
 	for _, f := range graphql.CollectFields(op, field.Selections, []string{field.Definition.Type.Name()}) {
 		if f.Name == "edges" {
 			shapes = append(shapes, m.shapeOf(f, list.Type()))

@@ -1,4 +1,4 @@
-// Package live tells pages that are open what changes of leads, from the changes that the
+// Package live sends open pages what changes of leads, from the changes that the
 // store records, whoever made them: for each page it asks the database every half second.
 package live
 

@@ -88,15 +88,6 @@ func (s *Server) Move(email, property, value string, at time.Time) {
 	r.histories[property] = append([]pastValue{{value, at.UTC()}}, r.histories[property]...)
 }
 
-// Merge merges the contact with an address into another one, which keeps its own stage and
-// status.
-func (s *Server) Merge(from, into string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.contacts, s.find(from).id)
-	s.change(s.find(into), map[string]string{secondary: lower(from)})
-}
-
 // Contact returns the contact with a primary or secondary address.
 func (s *Server) Contact(email string) (Contact, bool) {
 	s.mu.Lock()

@@ -14,7 +14,7 @@ import (
 	"siteapi/schema"
 )
 
-// An operator is told by mail which leads another one gave to it, without contact data: one
+// An operator gets a mail about leads that another one assigned to it, without contact data: one
 // mail for several leads, none for those that were erased or given to another one meanwhile.
 func TestOwnerMail(t *testing.T) {
 	t.Parallel()
@@ -31,15 +31,15 @@ func TestOwnerMail(t *testing.T) {
 	}
 	assign := func(id, owner string) { t.Helper(); as(`assignLead(id: "` + id + `", owner: "` + owner + `") { id }`) }
 	assign(one, "Maria@lumen.test")
-	apptest.Eventually(t, "the owner is told", func() bool { return len(apptest.MailsTo(server, "maria@lumen.test")) == 1 })
+	apptest.Eventually(t, "the owner is notified", func() bool { return len(apptest.MailsTo(server, "maria@lumen.test")) == 1 })
 
-	told := apptest.MailsTo(server, "maria@lumen.test")[0]
+	sent := apptest.MailsTo(server, "maria@lumen.test")[0]
 	found := map[string]string{}
-	parts(t, told.Header.Get("Content-Type"), told.Body, found)
+	parts(t, sent.Header.Get("Content-Type"), sent.Body, found)
 	reference := lead.Reference(one)
 	if !strings.Contains(found["text/plain"], "https://lumen.test/admin#leads?search="+reference) ||
-		!strings.Contains(told.Header.Get("Subject"), "=?") && !strings.Contains(told.Header.Get("Subject"), reference) {
-		t.Errorf("%v %s", told.Header, found["text/plain"])
+		!strings.Contains(sent.Header.Get("Subject"), "=?") && !strings.Contains(sent.Header.Get("Subject"), reference) {
+		t.Errorf("%v %s", sent.Header, found["text/plain"])
 	}
 	delete(found, "image/png") // the logo, in base64
 	for name, text := range found {
@@ -50,13 +50,13 @@ func TestOwnerMail(t *testing.T) {
 		}
 	}
 
-	assign(one, "maria@lumen.test") // again: there is nothing to tell
+	assign(one, "maria@lumen.test") // again: there is nothing new
 	assign(two, "someone@lumen.test")
 	as(`assignLeads(ids: ["` + one + `", "` + two + `", "` + three + `", "nosuch12"], owner: "paul@lumen.test") { changed }`)
-	apptest.Eventually(t, "the next owner is told", func() bool { return len(apptest.MailsTo(server, "paul@lumen.test")) == 1 })
+	apptest.Eventually(t, "the next owner is notified", func() bool { return len(apptest.MailsTo(server, "paul@lumen.test")) == 1 })
 	all := map[string]string{}
-	told = apptest.MailsTo(server, "paul@lumen.test")[0]
-	parts(t, told.Header.Get("Content-Type"), told.Body, all)
+	sent = apptest.MailsTo(server, "paul@lumen.test")[0]
+	parts(t, sent.Header.Get("Content-Type"), sent.Body, all)
 	for _, id := range []string{one, two, three} {
 		if !strings.Contains(all["text/plain"], lead.Reference(id)) {
 			t.Errorf("the mail lacks %s: %s", lead.Reference(id), all["text/plain"])
@@ -75,15 +75,15 @@ func TestOwnerMail(t *testing.T) {
 	server.Heal()
 	apptest.Eventually(t, "the mail is sent after all", func() bool { return len(apptest.MailsTo(server, "late@lumen.test")) == 1 })
 	late := map[string]string{}
-	told = apptest.MailsTo(server, "late@lumen.test")[0]
-	parts(t, told.Header.Get("Content-Type"), told.Body, late)
+	sent = apptest.MailsTo(server, "late@lumen.test")[0]
+	parts(t, sent.Header.Get("Content-Type"), sent.Body, late)
 	for id, want := range map[string]bool{one: false, two: false, three: true} {
-		if strings.Contains(told.Header.Get("Subject")+late["text/plain"], lead.Reference(id)) != want {
+		if strings.Contains(sent.Header.Get("Subject")+late["text/plain"], lead.Reference(id)) != want {
 			t.Errorf("%s is in the mail, want %v: %s", lead.Reference(id), want, late["text/plain"])
 		}
 	}
 
-	apptest.Eventually(t, "the other one is told", func() bool { return len(apptest.MailsTo(server, "maria@lumen.test")) == 2 })
+	apptest.Eventually(t, "the other one is notified", func() bool { return len(apptest.MailsTo(server, "maria@lumen.test")) == 2 })
 	apptest.Eventually(t, "all mails are done with", func() bool { return ownerMailsDone(s) == 5 })
 
 	// The time of the request is over, or the client has hung up, once the lead has its owner.
@@ -98,11 +98,11 @@ func TestOwnerMail(t *testing.T) {
 		Queue:    s.App.Data.Queue,
 	})
 	mails.NotifyOwner(over, "over@lumen.test", []string{three})
-	apptest.Eventually(t, "the owner is told all the same", func() bool { return len(apptest.MailsTo(server, "over@lumen.test")) == 1 })
+	apptest.Eventually(t, "the owner is notified all the same", func() bool { return len(apptest.MailsTo(server, "over@lumen.test")) == 1 })
 
 	for _, address := range []string{"someone@lumen.test", "gone@lumen.test"} {
 		if len(apptest.MailsTo(server, address)) != 0 {
-			t.Errorf("%s is told", address) // the caller itself, or of a lead that was erased
+			t.Errorf("%s is notified", address) // the caller itself, or of a lead that was erased
 		}
 	}
 }
@@ -126,7 +126,7 @@ func TestOwnerMailWithOtherSettings(t *testing.T) {
 		next, settings := apptest.MailServer(t, smtptest.Options{})
 		s.Env["SMTP_URL"], s.Env["CACHE_API_TOKEN"] = settings["SMTP_URL"], "next,former"
 		s.Start()
-		apptest.Eventually(t, "the owner is told", func() bool { return len(apptest.MailsTo(next, "maria@lumen.test")) == 1 })
+		apptest.Eventually(t, "the owner is notified", func() bool { return len(apptest.MailsTo(next, "maria@lumen.test")) == 1 })
 	})
 }
 
@@ -180,9 +180,9 @@ func TestOwnerMailNotToOneself(t *testing.T) {
 			t.Fatal(owner, code)
 		}
 	}
-	told := func(owner string) {
+	notified := func(owner string) {
 		t.Helper()
-		apptest.Eventually(t, owner+" is told", func() bool { return len(apptest.MailsTo(server, owner)) == 1 })
+		apptest.Eventually(t, owner+" is notified", func() bool { return len(apptest.MailsTo(server, owner)) == 1 })
 	}
 
 	dana := "dana@lumen.test"
@@ -190,19 +190,19 @@ func TestOwnerMailNotToOneself(t *testing.T) {
 	signIn(map[string]any{"email": dana}, "")
 	signIn(map[string]any{"email": dana, "email_verified": false}, "")
 	assign(one, dana)
-	told(dana)
+	notified(dana)
 
 	for i, verified := range []any{true, "true"} {
 		signIn(map[string]any{"email": "Dana@Lumen.test", "email_verified": verified}, dana)
 		first, next := fmt.Sprintf("first-%d@lumen.test", i), fmt.Sprintf("next-%d@lumen.test", i)
 		assign(one, first)
-		told(first)
+		notified(first)
 		assign(one, "DANA@lumen.test")
 		assign(two, next)
-		told(next)
+		notified(next)
 	}
 	if n := len(apptest.MailsTo(server, dana)); n != 1 {
-		t.Errorf("dana is told %d times, of what she did herself", n)
+		t.Errorf("dana is notified %d times, of what she did herself", n)
 	}
 
 	// When the role is checked the address is read again.
