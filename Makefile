@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X siteapi/cmd/siteapi/internal/app.version=$(VERSION)
 BINARY  := bin/siteapi
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo chaos fuzz test race test-race build reproducible release generate lint sdl pages types browser-test clients audit breaking openapi-lint studio snippets bench clean
+.PHONY: help run demo chaos fuzz test test-race build reproducible release generate lint sdl pages types browser-test clients audit breaking openapi-lint studio snippets bench clean
 
 help: ## list what can be done
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -23,15 +23,15 @@ fuzz: ## run every fuzz target, one after the other, for FUZZTIME=60s each
 	@for file in $$(grep -rlE '^func Fuzz' --include='*_test.go' .); do for target in $$(grep -oE '^func Fuzz\w+' $$file | cut -c6-); do \
 	echo "$$target in $$file"; $(GO) test -run xxx -fuzz "^$$target\$$" -fuzztime $(or $(FUZZTIME),60s) $$(dirname $$file) || exit 1; done; done
 
+# Most tests wait for deliveries, so that more of them run at once than there are processors.
+AT_ONCE = $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
+
 test: ## run the tests; those that need a server are skipped where it is not installed
-	$(GO) test ./...
+	$(GO) test -p $(AT_ONCE) -parallel $(AT_ONCE) ./...
 
 # The detector is not built into SQLite, translated from C, where it would take most of the time. (It has to be in
 # every package that uses generic types of the standard library: the linker keeps one copy of those.)
 RACE := -race '-gcflags=modernc.org/sqlite/lib=-race=false -d=checkptr=0'
-
-race: ## compile all that test-race needs of the service
-	$(GO) build $(RACE) ./cmd/siteapi/internal/... ./integrations/... ./resolvers/... ./rest/... ./schema/...
 
 test-race: ## run the tests with the race detector, PACKAGES="./rest" or all; those of PDFs take minutes
 	$(GO) test $(RACE) $(TESTFLAGS) $(or $(PACKAGES),./...)

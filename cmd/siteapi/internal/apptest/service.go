@@ -128,13 +128,13 @@ func (s *Service) Stop() {
 // Eventually waits for something that happens in the background.
 func Eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(
-		5 * time.Millisecond) {
-		if ok() {
-			return
+	deadline := time.Now().Add(3 * time.Minute)
+	for pause := 5 * time.Millisecond; !ok(); pause = min(2*pause, 100*time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: it did not happen within three minutes", what)
 		}
+		time.Sleep(pause)
 	}
-	t.Fatalf("%s: it did not happen within three minutes", what)
 }
 
 // StoredLeads returns the number of leads in the database.

@@ -88,11 +88,12 @@ test("the page speaks the browser's language, or the one that is chosen, and rem
   assert.deepEqual(faults, []);
 });
 
-for (const colorScheme of ["light", "dark"]) {
-  test(`no view has a violation that axe finds, in any language: ${colorScheme}`, async (t) => {
+// The dark colours are the same in each language.
+for (const [colorScheme, codes] of Object.entries({ light: Object.keys(languages), dark: ["en"] })) {
+  test(`no view has a violation that axe finds: ${colorScheme}, ${codes}`, async (t) => {
     const { page, faults } = await open(t);
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    for (const code of Object.keys(languages)) {
+    for (const code of codes) {
       await choose(page, code);
       for (const view of views) {
         await page.goto(`${service.base}/admin#${view}${view === "leads" ? `?lead=${reference}` : ""}`);

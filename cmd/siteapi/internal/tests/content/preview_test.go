@@ -117,9 +117,9 @@ func TestPreviewIsNotMixedUp(t *testing.T) {
 	t.Parallel()
 	s, _ := previewing(t)
 	var readers sync.WaitGroup
-	for i := range 200 {
+	for i := range 100 {
 		readers.Go(func() {
-			for n := range 50 {
+			for n := range 30 {
 				want, not, headers := "public-title", "secret", []string(nil)
 				if (i+n)%2 == 0 {
 					want, not, headers = "secret-draft", "public-title", []string{previewAuth, askDrafts}
@@ -129,7 +129,7 @@ func TestPreviewIsNotMixedUp(t *testing.T) {
 					t.Errorf("want %s: %d %s", want, got.Status, got.Body)
 					return
 				}
-				if n == i%50 {
+				if n == i%30 {
 					s.Do("POST", "/api/cache/clear?all=true", "", apptest.CacheAuth)
 				}
 			}

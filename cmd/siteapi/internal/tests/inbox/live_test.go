@@ -216,8 +216,8 @@ func TestLiveMissesNothing(t *testing.T) {
 			f.Start()
 
 			truth := map[string]string{}
-			for i := range 200 {
-				if i%50 == 49 {
+			for i := range 80 {
+				if i%20 == 19 {
 					_ = r.End(syscall.SIGTERM)
 					r = apptest.Launch(t, dir, env...)
 				}
