@@ -3,10 +3,13 @@ package mail
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -195,5 +198,49 @@ func TestMailByOpenSMTPD(t *testing.T) {
 	if !strings.Contains(found[address("ana")], `filename="quote-`) ||
 		!strings.Contains(found["sales@lumen.test"], "Reply-To: <"+address("ana")+">") {
 		t.Errorf("delivered are %v", found)
+	}
+}
+
+// The doctor logs in and has the sender accepted, and sends nothing. `mail test` sends one.
+// Both run the binary over TLS, as in production, where a test address gets no mail.
+func TestMailInProduction(t *testing.T) {
+	t.Parallel()
+	server, env := apptest.MailServer(t, smtptest.Options{Implicit: true, Login: true})
+	certificate := filepath.Join(t.TempDir(), "mail.pem")
+	if err := os.WriteFile(certificate, server.PEM, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := strings.Cut(server.Addr, ":")
+	delete(env, "ADMIN_PAGE")
+	maps.Copy(env, map[string]string{
+		"SMTP_URL":      "smtps://siteapi:s3cret%2Fpass%3Aword@127.0.0.1:" + port,
+		"SSL_CERT_FILE": certificate,
+	})
+	dir := t.TempDir()
+	var settings []string
+	for name, value := range env {
+		settings = append(settings, name+"="+value)
+	}
+	r := apptest.Launch(t, dir, slices.Concat(settings, apptest.DefaultLimits(t))...)
+	body := apptest.NewLead("visit")
+	status, answer := r.Post("/api/quote/submit", body) // of an address in example.com
+	if status != http.StatusOK {
+		t.Fatalf("%d %v", status, answer)
+	}
+	apptest.Eventually(t, "sales are told", func() bool { return len(apptest.MailsTo(server, "sales@lumen.test")) == 1 })
+
+	all := slices.Concat(settings, apptest.DefaultLimits(t), []string{"DATA_DIR=" + dir})
+	apptest.Eventually(t, "the visitor's mail is not sent", func() bool {
+		out, _ := apptest.Command(t, all, "deliveries", "list", "--state", "not-sent")
+		return strings.Contains(out, "RFC 2606")
+	})
+	server.Forget()
+	if out, _ := apptest.Command(t, all, "doctor"); !strings.Contains(out, "logged in") || strings.Contains(out, "s3cret") ||
+		len(server.Mails()) > 0 {
+		t.Errorf("the doctor says %s", out)
+	}
+	if out, code := apptest.Command(t, all, "mail", "test", "--to", "me@client.test"); code != 0 ||
+		len(apptest.MailsTo(server, "me@client.test")) != 1 {
+		t.Errorf("mail test: %d %s", code, out)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -310,113 +309,6 @@ func TestMailsOfDevelopment(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 1 {
 		t.Errorf("the folder has %v, %v, want the test mail", entries, err)
-	}
-}
-
-// The doctor logs in and has the sender accepted, and sends nothing. `mail test` sends one.
-// Both run the binary over TLS, as in production, where a test address gets no mail.
-func TestMailInProduction(t *testing.T) {
-	t.Parallel()
-	server, env := apptest.MailServer(t, smtptest.Options{Implicit: true, Login: true})
-	certificate := filepath.Join(t.TempDir(), "mail.pem")
-	if err := os.WriteFile(certificate, server.PEM, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := strings.Cut(server.Addr, ":")
-	delete(env, "ADMIN_PAGE")
-	maps.Copy(env, map[string]string{
-		"SMTP_URL":      "smtps://siteapi:s3cret%2Fpass%3Aword@127.0.0.1:" + port,
-		"SSL_CERT_FILE": certificate,
-	})
-	dir := t.TempDir()
-	var settings []string
-	for name, value := range env {
-		settings = append(settings, name+"="+value)
-	}
-	r := apptest.Launch(t, dir, slices.Concat(settings, apptest.DefaultLimits(t))...)
-	body := apptest.NewLead("visit")
-	status, answer := r.Post("/api/quote/submit", body) // of an address in example.com
-	if status != http.StatusOK {
-		t.Fatalf("%d %v", status, answer)
-	}
-	apptest.Eventually(t, "sales are told", func() bool { return len(apptest.MailsTo(server, "sales@lumen.test")) == 1 })
-
-	all := slices.Concat(settings, apptest.DefaultLimits(t), []string{"DATA_DIR=" + dir})
-	apptest.Eventually(t, "the visitor's mail is not sent", func() bool {
-		out, _ := apptest.Command(t, all, "deliveries", "list", "--state", "not-sent")
-		return strings.Contains(out, "RFC 2606")
-	})
-	server.Forget()
-	if out, _ := apptest.Command(t, all, "doctor"); !strings.Contains(out, "logged in") || strings.Contains(out, "s3cret") ||
-		len(server.Mails()) > 0 {
-		t.Errorf("the doctor says %s", out)
-	}
-	if out, code := apptest.Command(t, all, "mail", "test", "--to", "me@client.test"); code != 0 ||
-		len(apptest.MailsTo(server, "me@client.test")) != 1 {
-		t.Errorf("mail test: %d %s", code, out)
-	}
-}
-
-// A bounce is explained in few words and decides nothing about the lead. An operator corrects
-// the address of this mail alone: it goes there now and later, each time with another id, the
-// lead keeps what was typed and is found by both addresses, and neither the audit nor the log
-// names them.
-func TestCorrectedAddress(t *testing.T) {
-	t.Parallel()
-	server, env := apptest.MailServer(t, smtptest.Options{})
-	s := apptest.Start(t, env, apptest.Quick)
-	const typed, right = "ana@gmial.test", "Ana@gmail.test"
-	server.Fail(smtptest.Fault{
-		Step: smtptest.Recipient, Mode: smtptest.Never, To: typed, Text: "5.1.1 " + typed + ": user unknown",
-	})
-	input := apptest.NewLead("typo")
-	input["contact"] = object{"firstName": "Ana", "lastName": "Pop", "email": typed}
-	id, _ := s.Through("REST", "submitQuote", object{"input": input}).Data["submissionId"].(string)
-	state := func() lead.DeliveryState { return s.Deliveries(id)[lead.VisitorMail].State }
-	apptest.Eventually(t, "the mail is not sent", func() bool { return state() == lead.NotSent })
-	apptest.Eventually(t, "the rest arrives", func() bool { return s.Shown(id).State == lead.StateDelivered })
-	if got := leadAsOperator(s, id, "noMailReason")["noMailReason"]; got != "there is no such mailbox" {
-		t.Errorf("the reason is %v", got)
-	}
-
-	if out, err := s.Command("deliveries", "resend", id, "--target", "crm", "--email", right); err == nil {
-		t.Errorf("the address of another target is corrected: %s", out)
-	}
-	for i := 1; i <= 2; i++ {
-		args := []string{"deliveries", "resend", id, "--target", "visitor-mail"}
-		if i == 1 {
-			args = append(args, "--email", right)
-		}
-		if out, err := s.Command(args...); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		apptest.Eventually(t, "it arrives", func() bool { return len(apptest.MailsTo(server, "ana@gmail.test")) == i })
-		apptest.Eventually(t, "it is noted", func() bool { return state() == lead.Delivered })
-	}
-	sent := apptest.MailsTo(server, "ana@gmail.test")
-	if sent[0].Header.Get("Message-ID") == sent[1].Header.Get("Message-ID") {
-		t.Error("both mails have one id")
-	}
-
-	shown := fmt.Sprint(leadAsOperator(s, id, "contact { email } deliveries { email } audit { action detail }"))
-	if !strings.Contains(shown, "email:"+typed) || !strings.Contains(shown, "email:ana@gmail.test") ||
-		!strings.Contains(shown, `"corrected":true`) {
-		t.Errorf("the lead is %s", shown)
-	}
-	for _, address := range []string{typed, right} {
-		if out, err := s.Command("leads", "list", "--email", address); err != nil || !strings.Contains(out, lead.Reference(id)) {
-			t.Errorf("by %s the lead is not found: %v %s", address, err, out)
-		}
-	}
-	audit, err := s.Command("audit", "list", "--json")
-	if err != nil || strings.Contains(audit+s.Log.String(), "gmial") || strings.Contains(audit+s.Log.String(), "gmail") {
-		t.Errorf("the audit or the log names an address: %v %s", err, audit)
-	}
-	if out, err := s.Command("leads", "erase", "--email", right, "--yes", "--server", s.Base); err != nil {
-		t.Errorf("erasing by the corrected address: %v %s", err, out)
-	}
-	if out, _ := s.Command("leads", "list"); !strings.Contains(out, "no leads") {
-		t.Errorf("after the erasure there is %s", out)
 	}
 }
 

@@ -2,8 +2,6 @@ package quotes
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -259,101 +257,6 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 	if got := s.Through("REST", "submitQuote", object{"input": apptest.ValidLead("x")},
 		"Idempotency-Key: "+strings.Repeat("k", 256)); got.Fields["Idempotency-Key"] == "" {
 		t.Errorf("a key of 256 characters: %s", got.Raw)
-	}
-}
-
-func TestContractPDF(t *testing.T) {
-	t.Parallel()
-	s := apptest.Start(t, nil)
-	id, _ := s.Through("REST", "submitQuote", object{"input": apptest.ValidLead("s")}).Data["submissionId"].(string)
-	path := "/api/quote/pdf?id=" + id
-
-	got := s.Do("GET", path, "", "Accept-Language: es")
-	if got.Status != 200 || !bytes.HasPrefix(got.Body, []byte("%PDF-")) {
-		t.Fatalf("got %d %.40q", got.Status, got.Body)
-	}
-	for header, want := range map[string]string{
-		"Content-Type":        "application/pdf",
-		"Content-Disposition": "attachment; filename=quote-" + id[:8] + ".pdf",
-		"Content-Language":    "ro", // the submission's
-		"X-Robots-Tag":        "noindex",
-		"Content-Length":      fmt.Sprint(len(got.Body)),
-		"Cache-Control":       "private, no-cache",
-		"Vary":                "Accept-Language",
-	} {
-		if !slices.Contains(got.Header.Values(header), want) {
-			t.Errorf("%s is %q, want %q", header, got.Header.Values(header), want)
-		}
-	}
-
-	etag := got.Header.Get("ETag")
-	if again := s.Do("GET", path, "", "If-None-Match: "+etag); again.Status != 304 || len(again.Body) != 0 {
-		t.Errorf("If-None-Match %s: %d with %d bytes", etag, again.Status, len(again.Body))
-	}
-	if es := s.Do("GET", path+"&locale=es", ""); es.Header.Get("Content-Language") != "es" ||
-		bytes.Equal(es.Body, got.Body) {
-		t.Error("locale=es is not another document")
-	}
-
-	answer := s.Query(`query($id: ID!) { quotePdf(id: $id) { size etag locale content } }`, object{"id": id})
-	var decoded struct {
-		Data struct {
-			QuotePdf struct {
-				Etag, Locale string
-				Size         int
-				Content      []byte
-			}
-		}
-	}
-	err := json.Unmarshal(answer.Body, &decoded)
-	if q := decoded.Data.QuotePdf; err != nil || !bytes.Equal(q.Content, got.Body) || q.Size != len(got.Body) ||
-		q.Etag != etag || q.Locale != "ro" {
-		t.Errorf("the GraphQL field does not give the same document: %v", err)
-	}
-
-	s.WriteContent("[]")
-	apptest.Eventually(t, "a document without the site settings", func() bool {
-		return s.Do("GET", path, "").Header.Get("ETag") != etag
-	})
-}
-
-func TestContractPDFErrors(t *testing.T) {
-	t.Parallel()
-	s := apptest.Start(t, nil)
-	for query, want := range map[string]string{
-		"":                                "400 BAD_USER_INPUT id",
-		"?id=":                            "400 BAD_USER_INPUT id",
-		"?id=" + strings.Repeat("x", 129): "400 BAD_USER_INPUT id",
-		"?id=x&locale=xx":                 "400 BAD_USER_INPUT locale",
-		"?id=unknown&locale=":             "404 NOT_FOUND ",
-	} {
-		got := s.RESTOutcome(s.Do("GET", "/api/quote/pdf"+query, ""))
-		if text := fmt.Sprint(got.Status, " ", got.Code, " ", strings.Join(got.FieldNames(), " ")); text != want {
-			t.Errorf("%s: %s, want %s", query, text, want)
-		}
-	}
-	if got := s.Query(`{ quotePdf(id: "unknown") { size } }`, nil); !bytes.Contains(got.Body, []byte(`"NOT_FOUND"`)) {
-		t.Errorf("GraphQL: %s", got.Body)
-	}
-}
-
-func TestContractPDFLanguage(t *testing.T) {
-	t.Parallel()
-	s := apptest.Start(t, nil)
-	input := apptest.ValidLead("s")
-	delete(input, "locale")
-	id := s.Through("REST", "submitQuote", object{"input": input}).Data["submissionId"].(string)
-
-	for accept, want := range map[string]string{
-		"":                        "en",
-		"es-MX,es;q=0.9,en;q=0.8": "es",
-		"tlh, ro;q=0.3":           "ro",
-		"zh":                      "en",
-	} {
-		got := s.Do("GET", "/api/quote/pdf?id="+id, "", "Accept-Language: "+accept).Header
-		if got.Get("Content-Language") != want || !slices.Contains(got.Values("Vary"), "Accept-Language") {
-			t.Errorf("Accept-Language %q: %v, want %s", accept, got, want)
-		}
 	}
 }
 

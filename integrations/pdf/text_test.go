@@ -1,0 +1,76 @@
+package pdf_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"siteapi/integrations/pdf"
+	"siteapi/integrations/pdf/pdftest"
+)
+
+func TestLettersThatTheTypefaceLacksAreShownAndLogged(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	r := pdf.New(zerolog.New(&log))
+	d := pdftest.Sample("en", "minimal")
+	d.Lead.Contact.FirstName, d.Lead.Contact.LastName = "李小龍", "محمد Ω"
+
+	text := tool(t, render(t, r, d), "pdftotext", "FILE", "-")
+	if !strings.Contains(text, "□□□ □□□□ Ω") {
+		t.Errorf("the name is not there:\n%s", text)
+	}
+	if got := log.String(); !strings.Contains(got, `"scripts":["Arabic","Han"]`) ||
+		strings.Contains(got, "李") {
+		t.Errorf("the log says %s", got)
+	}
+
+	d.Lead.Contact.FirstName, d.Lead.Contact.LastName = "🦄", "★"
+	text = tool(t, render(t, r, d), "pdftotext", "FILE", "-")
+	if !strings.Contains(text, "□") || !strings.Contains(log.String(), `"scripts":["Symbols"]`) {
+		t.Errorf("a name of pictographs is not there, or not logged:\n%s", text)
+	}
+}
+
+func TestHostileTextIsHarmless(t *testing.T) {
+	t.Parallel()
+	r := renderer(t)
+	for name, text := range map[string]string{
+		"control characters": "a\x00b\x1b[2Jc\r\n\tde\x7f",
+		"PDF syntax":         `) Tj ET Q endstream endobj (\\ <<>> %%EOF startxref /Type /Catalog`,
+		"direction":          "\u202eevil\u202c \u2067x\u2069 \u200f",
+		"emoji":              "👩‍👩‍👧‍👦🚀🏳️‍🌈 1️⃣",
+		"astral":             "\U00010000\U0001d400\U0010ffff\uffff\ufffd",
+		"combining":          "Z" + strings.Repeat("\u0301\u0336", 200),
+		"no letters":         strings.Repeat("\u200b", 1000),
+		"very long":          strings.Repeat("Lorem ipsum ", 5000),
+		"broken UTF-8":       "\xff\xfe\xc3(\xe2\x82",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			d := pdftest.Sample("es", "typical")
+			d.Company.Name, d.Company.Lines = text, []pdf.Line{
+				{Text: text, Link: "https://example.com/" + text},
+				{Text: text},
+			}
+			c := &d.Lead.Contact
+			c.FirstName, c.LastName, c.Company, c.Email, c.Phone = text, text, text, text, text
+			d.Labels = map[string]string{"blog": text, "online-shop": text, "moderate": text}
+			d.Lead.Estimate.Currency = text
+
+			file := render(t, r, d)
+			checkSyntax(t, file)
+			checkPlaces(t, file)
+
+			all := tool(t, file, "pdftotext", "FILE", "-")
+			for _, want := range []string{"Presupuesto orientativo", "Próximos pasos", "F81D4FAE"} {
+				if !strings.Contains(all, want) {
+					t.Errorf("the document lacks %q", want)
+				}
+			}
+		})
+	}
+}
