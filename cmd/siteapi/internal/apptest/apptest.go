@@ -1,5 +1,5 @@
-// Package apptest starts the service for tests, in the process or as the binary, with stubs of
-// what it talks to.
+// Package apptest starts the service for tests, in the process or as the binary, with
+// stubs of the systems that it uses.
 package apptest
 
 import (
@@ -12,14 +12,13 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// object is a JSON object.
 type object = map[string]any
 
-// Binary is the path of the service as users get it. Main builds it.
+// Binary is the path of the binary that Main builds.
 var Binary string
 
-// Main runs the tests of a package with the binary built. It changes to the folder of the
-// command, from which tests name manuals and deployment files.
+// Main builds the binary and runs the tests of a package. It changes to the folder
+// cmd/siteapi, so that tests can use relative paths of manuals and deployment files.
 func Main(m *testing.M) {
 	if err := build(); err != nil {
 		fmt.Fprintln(os.Stderr, "building siteapi:", err)
@@ -28,8 +27,8 @@ func Main(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// build builds the binary in bin/test unless it is up to date. Packages that are tested at
-// the same time share it.
+// build builds the binary in bin/test. Packages that are tested at the same time share
+// it.
 func build() error {
 	if err := os.Chdir("../../.."); err != nil {
 		return err

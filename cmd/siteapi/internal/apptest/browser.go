@@ -16,7 +16,7 @@ type Browser struct {
 	Cookie *http.Cookie
 }
 
-// open sends a request with the cookie of the browser.
+// open sends a request with the cookie.
 func (b *Browser) open(method, path, body string, headers ...string) *http.Response {
 	b.T.Helper()
 	own := []string{"Content-Type: application/json"}
@@ -32,18 +32,17 @@ func (b *Browser) open(method, path, body string, headers ...string) *http.Respo
 	return resp
 }
 
-// Send sends a request with the cookie of the browser, and returns the response
-// and its JSON.
+// Send sends a request with the cookie, and returns the response and its JSON.
 func (b *Browser) Send(method, path, body string, headers ...string) (*http.Response, map[string]any) {
 	b.T.Helper()
 	resp := b.open(method, path, body, headers...)
 	defer func() { _ = resp.Body.Close() }()
 	answer := map[string]any{}
-	_ = json.NewDecoder(resp.Body).Decode(&answer) // a page is not JSON
+	_ = json.NewDecoder(resp.Body).Decode(&answer) // HTML pages are not JSON
 	return resp, answer
 }
 
-// query runs a document, and decodes the answer.
+// query sends a GraphQL document, and decodes the response.
 func (b *Browser) query(path, document string, to any, headers ...string) *http.Response {
 	b.T.Helper()
 	body, _ := json.Marshal(object{"query": document})
@@ -55,7 +54,7 @@ func (b *Browser) query(path, document string, to any, headers ...string) *http.
 	return resp
 }
 
-// Want fails unless a code is the expected one.
+// Want reports an error unless got equals want.
 func (b *Browser) Want(what, got, want string) {
 	b.T.Helper()
 	if got != want {
@@ -63,8 +62,8 @@ func (b *Browser) Want(what, got, want string) {
 	}
 }
 
-// SignsIn signs in with a new browser, and returns where that ended.
-func (b *Browser) SignsIn() (*http.Response, string) {
+// SignIn signs in without cookies, and returns the last response and its body.
+func (b *Browser) SignIn() (*http.Response, string) {
 	b.T.Helper()
 	jar, _ := cookiejar.New(nil)
 	resp, err := (&http.Client{Jar: jar}).Get(b.Base + "/admin/login")

@@ -19,7 +19,7 @@ import (
 	"siteapi/schema/operations"
 )
 
-// Client sends requests to a service, and looks into its data folder.
+// Client sends requests to a service, and reads its data folder.
 type Client struct {
 	T       *testing.T
 	Base    string
@@ -27,7 +27,7 @@ type Client struct {
 	Log     *SyncBuffer // the log of the service
 }
 
-// Response is an answer, read to the end.
+// Response is a response whose body was read.
 type Response struct {
 	Status int
 	Header http.Header
@@ -66,7 +66,7 @@ func (c *Client) Do(method, path, body string, headers ...string) Response {
 
 	var answer io.Reader = resp.Body
 	if resp.Header.Get("Content-Type") == "text/event-stream" {
-		answer = io.LimitReader(answer, 1) // it goes on until it is left
+		answer = io.LimitReader(answer, 1) // a stream ends when its client disconnects
 	}
 	data, err := io.ReadAll(answer)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *Client) Do(method, path, body string, headers ...string) Response {
 	return Response{resp.StatusCode, resp.Header, data}
 }
 
-// Query runs a GraphQL operation and returns the whole answer.
+// Query runs a GraphQL operation.
 func (c *Client) Query(document string, variables map[string]any, headers ...string) Response {
 	c.T.Helper()
 	body, err := json.Marshal(object{"query": document, "variables": variables})
@@ -85,7 +85,7 @@ func (c *Client) Query(document string, variables map[string]any, headers ...str
 	return c.Do(http.MethodPost, "/graphql", string(body), headers...)
 }
 
-// Post sends JSON and returns the status and the answer, which is JSON too.
+// Post sends JSON, and returns the status and the JSON of the response.
 func (c *Client) Post(path string, body any) (status int, answer object) {
 	c.T.Helper()
 	data, err := json.Marshal(body)
@@ -98,7 +98,7 @@ func (c *Client) Post(path string, body any) (status int, answer object) {
 	return got.Status, answer
 }
 
-// read decodes an answer, which must be JSON.
+// read decodes the JSON of a response.
 func (c *Client) read(r Response, to any) {
 	c.T.Helper()
 	if err := json.Unmarshal(r.Body, to); err != nil {
@@ -106,7 +106,8 @@ func (c *Client) read(r Response, to any) {
 	}
 }
 
-// Submit submits a lead of a session, with <session>@example.com, and returns its id.
+// Submit submits the lead of a session with the address <session>@example.com, and
+// returns its id.
 func (c *Client) Submit(session string) string {
 	c.T.Helper()
 	status, answer := c.Post("/api/quote/submit", NewLead(session))
@@ -117,7 +118,7 @@ func (c *Client) Submit(session string) string {
 	return id
 }
 
-// Operate runs an operator's operation with the token of [LiveEnv].
+// Operate runs an operation with the operators' token of [LiveEnv].
 func (c *Client) Operate(document string) {
 	c.T.Helper()
 	got := c.Query(document, nil, OperatorAuth)
@@ -126,10 +127,10 @@ func (c *Client) Operate(document string) {
 	}
 }
 
-// Outcome is the result of an operation, in one form for both endpoints.
+// Outcome is the result of an operation, the same for both endpoints.
 type Outcome struct {
-	Status    int            // status of the REST answer, 0 through GraphQL
-	Data      map[string]any // nil if there was an error
+	Status    int            // status of the REST response, 0 for GraphQL
+	Data      map[string]any // nil after an error
 	Code      string
 	Fields    map[string]string // message by field
 	RequestID string
@@ -137,13 +138,13 @@ type Outcome struct {
 	Raw       string
 }
 
-// failure is an error as both endpoints describe it.
+// failure is an error in the form of both endpoints.
 type failure struct {
 	Code, RequestID string
 	Errors          []struct{ Field, Message string }
 }
 
-// fail makes an outcome that of an error.
+// fail turns an outcome into an error.
 func (o *Outcome) fail(f failure) {
 	o.Data, o.Code, o.RequestID = nil, f.Code, f.RequestID
 	o.Fields = map[string]string{}
@@ -157,10 +158,10 @@ func (o Outcome) FieldNames() []string {
 	return slices.Sorted(maps.Keys(o.Fields))
 }
 
-// documents are the operation documents of the service.
 var documents = sync.OnceValues(operations.All)
 
-// Through runs the operation of a root field that has a route, through one endpoint.
+// Through runs the operation document of a root field through one endpoint. It must have
+// a REST route.
 func (c *Client) Through(endpoint, root string, vars map[string]any, headers ...string) Outcome {
 	c.T.Helper()
 	all, err := documents()
@@ -174,7 +175,7 @@ func (c *Client) Through(endpoint, root string, vars map[string]any, headers ...
 		return c.GraphQLOutcome(c.Query(op.Text, vars, headers...))
 	}
 
-	// Variables stand in the query, or in the body: one that is all of it, or some as its fields.
+	// Variables are parameters of the query, fields of the body, or the body itself.
 	route := op.Rest.ArgumentMap(nil)
 	path, sent := route["path"].(string), any(vars)
 	if whole, ok := route["body"].(string); ok {
@@ -194,7 +195,7 @@ func (c *Client) Through(endpoint, root string, vars map[string]any, headers ...
 	return c.RESTOutcome(c.Do(http.MethodPost, path, string(body), headers...))
 }
 
-// GraphQLOutcome reads an answer to GraphQL, of one root field.
+// GraphQLOutcome reads a GraphQL response with one root field.
 func (c *Client) GraphQLOutcome(r Response) Outcome {
 	c.T.Helper()
 	var answer struct {
@@ -213,7 +214,7 @@ func (c *Client) GraphQLOutcome(r Response) Outcome {
 	return o
 }
 
-// RESTOutcome reads an answer of a route.
+// RESTOutcome reads a response of a REST route.
 func (c *Client) RESTOutcome(r Response) Outcome {
 	c.T.Helper()
 	o := Outcome{Status: r.Status, Header: r.Header, Raw: string(r.Body)}
@@ -231,7 +232,7 @@ func (c *Client) RESTOutcome(r Response) Outcome {
 	return o
 }
 
-// BothEndpoints runs one case through REST and through GraphQL.
+// BothEndpoints runs a test once per endpoint.
 func BothEndpoints(t *testing.T, f func(t *testing.T, endpoint string)) {
 	t.Helper()
 	for _, endpoint := range []string{"REST", "GraphQL"} {
@@ -248,7 +249,7 @@ func (c *Client) WriteContent(content string) {
 	}
 }
 
-// Files returns the names of the JSON files in a folder of the service's data.
+// Files returns the names of the JSON files in a subfolder of the data folder.
 func (c *Client) Files(dir string) (names []string) {
 	paths, _ := filepath.Glob(filepath.Join(c.DataDir, dir, "*.json"))
 	for _, path := range paths {

@@ -9,8 +9,8 @@ import (
 	"siteapi/integrations/upstream/faulttest"
 )
 
-// Published makes a title the whole content of the CMS.
-func (f *Vendors) Published(title string) {
+// Publish replaces the content of the CMS with one hero section.
+func (f *Vendors) Publish(title string) {
 	f.T.Helper()
 	doc := fmt.Appendf(nil, `{"_id":"h","_type":"heroSection","language":"es","title":%q}`, title)
 	if err := f.CMS.Replace(doc); err != nil {
@@ -18,12 +18,12 @@ func (f *Vendors) Published(title string) {
 	}
 }
 
-// CmsDown lets the CMS fail until the stubs recover.
+// CmsDown makes the CMS fail until Recover is called.
 func (f *Vendors) CmsDown() {
 	f.CMS.Fail(faulttest.Answer(http.StatusInternalServerError).Times(-1))
 }
 
-// Shows waits until an instance serves a title.
+// Shows waits until the service returns a title.
 func (r *Process) Shows(title string) {
 	r.T.Helper()
 	Eventually(r.T, title+" is served", func() bool { return strings.Contains(r.Query(AskHero), title) })
@@ -42,5 +42,5 @@ const (
 	HookAuth  = "Authorization: Bearer " + config.DevWebhookSecret
 )
 
-// AskHero asks for the hero in Spanish.
+// AskHero queries the Spanish hero section.
 const AskHero = `{ content(documentType: "heroSection", locale: es) { fields } }`

@@ -32,8 +32,8 @@ func ValidLead(session string) object {
 // LeadSecret is the value of LEAD_WEBHOOK_SECRET.
 const LeadSecret = "whsec_bGVhZGxlYWRsZWFkbGVhZGxlYWRsZWFk"
 
-// Shown returns a lead as `siteapi leads show` prints it.
-func (s *Service) Shown(id string) (l schema.Lead) {
+// ShowLead returns a lead from the output of `siteapi leads show`.
+func (s *Service) ShowLead(id string) (l schema.Lead) {
 	s.T.Helper()
 	out, err := s.Command("leads", "show", "--json", id)
 	if err != nil || json.Unmarshal([]byte(out), &l) != nil {

@@ -8,7 +8,7 @@ import (
 	"siteapi/integrations/mail/smtp/smtptest"
 )
 
-// MailServer starts a mail server, and returns the settings with which a service uses it.
+// MailServer starts a mail server, and returns the settings of a service that uses it.
 func MailServer(t *testing.T, o smtptest.Options) (*smtptest.Server, map[string]string) {
 	t.Helper()
 	server, err := smtptest.Start(o)
@@ -25,14 +25,14 @@ func MailServer(t *testing.T, o smtptest.Options) (*smtptest.Server, map[string]
 	}
 }
 
-// MailsTo returns the mails that a server took for an address.
+// MailsTo returns the mails that a server accepted for an address.
 func MailsTo(server *smtptest.Server, address string) []*mail.Message {
 	var found []*mail.Message
 	for _, m := range server.Mails() {
 		if m.To == address {
 			parsed, err := mail.ReadMessage(bytes.NewReader(m.Data))
 			if err != nil {
-				panic(err) // no test expects it
+				panic(err)
 			}
 			found = append(found, parsed)
 		}

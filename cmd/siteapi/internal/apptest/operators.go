@@ -11,8 +11,9 @@ import (
 	"siteapi/schema"
 )
 
-// Audited returns the entries of the audit, the oldest first, each as "actor action lead".
-func (b *Browser) Audited() (entries []string, list []schema.AuditEntry) {
+// AuditEntries returns the entries of the audit log, the oldest first, and each also as
+// "actor action lead".
+func (b *Browser) AuditEntries() (entries []string, list []schema.AuditEntry) {
 	b.T.Helper()
 	data, _ := b.Asks(`{ audit(first: 500) { edges { node { at actor action lead detail hash } } } }`)
 	for _, edge := range slices.Backward(data.Audit.Edges) {
@@ -23,7 +24,7 @@ func (b *Browser) Audited() (entries []string, list []schema.AuditEntry) {
 	return entries, list
 }
 
-// AuditHead verifies the audit, and returns the hash of its last entry.
+// AuditHead verifies the audit log, and returns the hash of its last entry.
 func (s *Site) AuditHead() string {
 	s.T.Helper()
 	out, code := s.Run("audit", "verify")
@@ -35,8 +36,9 @@ func (s *Site) AuditHead() string {
 	return head
 }
 
-// Recorded returns the entries of the audit, the oldest first, each as "action lead detail".
-func (s *Site) Recorded() (entries []string) {
+// AuditEntries returns the entries of the audit log, the oldest first, each as
+// "action lead detail".
+func (s *Site) AuditEntries() (entries []string) {
 	s.T.Helper()
 	var list []schema.AuditEntry
 	s.JSON(&list, "audit", "list", "--limit", "0")
@@ -46,7 +48,7 @@ func (s *Site) Recorded() (entries []string) {
 	return entries
 }
 
-// OperatorData is the data of the operator fields that an operation asks for.
+// OperatorData is the data of an operation with operators' fields.
 type OperatorData struct {
 	Leads         schema.LeadConnection
 	Lead          *schema.Lead
@@ -60,36 +62,38 @@ type OperatorData struct {
 	Erased  *schema.ErasureReceipt
 }
 
-// answerTo is an answer to a GraphQL operation. A path that serves none answers with a problem.
-type answerTo[Data any] struct {
+// graphQLResponse is a GraphQL response, or the problem of a path without a GraphQL
+// endpoint.
+type graphQLResponse[Data any] struct {
 	Data   Data
 	Errors []struct{ Extensions struct{ Code string } }
 	Code   string
 }
 
-// code returns the code of its first error.
-func (a answerTo[Data]) code() string {
+// code returns the code of the first error.
+func (a graphQLResponse[Data]) code() string {
 	if len(a.Errors) > 0 {
 		return a.Errors[0].Extensions.Code
 	}
 	return a.Code
 }
 
-// Asks runs an operation on ADMIN_ADDR and returns its data, or the code of its error.
+// Asks runs an operation on ADMIN_ADDR, and returns its data and the code of its error.
 func (b *Browser) Asks(operation string) (OperatorData, string) {
 	b.T.Helper()
-	var answer answerTo[OperatorData]
+	var answer graphQLResponse[OperatorData]
 	resp := b.query("/graphql", operation, &answer, "Authorization: Bearer secret-of-operators")
 	if resp.Header.Get("Cache-Control") != "no-store" {
-		b.T.Errorf("%s is kept: %q", operation, resp.Header.Get("Cache-Control"))
+		b.T.Errorf("%s may be cached: %q", operation, resp.Header.Get("Cache-Control"))
 	}
 	return answer.Data, answer.code()
 }
 
-// Runs runs a document, and returns the code of its error and the field of its aliases.
+// Runs runs a document, and returns the code of its error and the field with the alias
+// "value" below the one with the alias "row".
 func (b *Browser) Runs(path, document string, headers ...string) (code string, value any) {
 	b.T.Helper()
-	var answer answerTo[struct{ Row struct{ Value any } }]
+	var answer graphQLResponse[struct{ Row struct{ Value any } }]
 	b.query(path, document, &answer, headers...)
 
 	value = answer.Data.Row.Value
@@ -100,11 +104,11 @@ func (b *Browser) Runs(path, document string, headers ...string) (code string, v
 	return answer.code(), value
 }
 
-// Operates runs an operation as an operator of a role, and returns its data and the code of
-// its error.
-func (s *Service) Operates(role schema.Role, operation string) (OperatorData, string) {
+// OperateAs runs an operation as an operator of a role, and returns its data and the code
+// of its error.
+func (s *Service) OperateAs(role schema.Role, operation string) (OperatorData, string) {
 	s.T.Helper()
-	var answer answerTo[OperatorData]
+	var answer graphQLResponse[OperatorData]
 	if err := json.Unmarshal(s.Answer(role, operation), &answer); err != nil {
 		s.T.Fatalf("%s: %v", operation, err)
 	}

@@ -28,14 +28,14 @@ func DefaultLimits(t *testing.T) []string {
 	}
 }
 
-// Process is a started binary.
+// Process is the running binary.
 type Process struct {
 	Client
 	Cmd *exec.Cmd
 }
 
-// SkipWithout skips a test whose machine lacks something, as the error of looking for it says.
-// Where SITEAPI_TEST_SERVICES is "required", as in CI, the test fails.
+// SkipWithout skips a test if err reports a missing program. If SITEAPI_TEST_SERVICES is
+// "required", as in CI, the test fails instead.
 func SkipWithout(t *testing.T, err error) {
 	t.Helper()
 	switch {
@@ -47,7 +47,7 @@ func SkipWithout(t *testing.T, err error) {
 	}
 }
 
-// Launch starts the binary on a data folder and waits until it answers.
+// Launch starts the binary with a data folder, and waits until it is ready.
 func Launch(t *testing.T, dataDir string, env ...string) *Process {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), Binary, "serve")
@@ -83,17 +83,17 @@ func Launch(t *testing.T, dataDir string, env ...string) *Process {
 		}
 	}
 
-	t.Fatal("the service did not get ready")
+	t.Fatal("the service did not become ready")
 	return nil
 }
 
-// Query runs a GraphQL operation and returns the whole answer.
+// Query runs a GraphQL operation and returns the response body.
 func (r *Process) Query(document string) string {
 	r.T.Helper()
 	return string(r.Client.Query(document, nil).Body)
 }
 
-// End sends a signal and waits.
+// End sends a signal and waits for the process to exit.
 func (r *Process) End(sig syscall.Signal) error {
 	if err := r.Cmd.Process.Signal(sig); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (r *Process) End(sig syscall.Signal) error {
 	return r.Cmd.Wait()
 }
 
-// Command runs the binary with a few settings and returns its output and exit code.
+// Command runs the binary with some settings, and returns its output and exit code.
 func Command(t *testing.T, env []string, args ...string) (string, int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

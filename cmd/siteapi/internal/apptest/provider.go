@@ -26,19 +26,17 @@ type Provider struct {
 	mu     sync.Mutex
 	key    *rsa.PrivateKey
 	Groups any
-	Claims map[string]any        // replace those of the next token
-	Away   int                   // status that it answers everything with; 0: it works
-	codes  map[string]url.Values // requests for a code by code, until it is redeemed
+	Claims map[string]any        // override the claims of ID tokens
+	codes  map[string]url.Values // authorization requests by code, until it is redeemed
 
-	Refreshed int // how many times a refresh token was redeemed
-
-	Refusal http.HandlerFunc // answers requests for tokens in place of the provider; nil: it does
-
-	NoRefresh bool   // it gives out no refresh tokens
-	Failure   string // the error that a login ends with; empty: none
+	FailStatus int              // status of every response; 0: the provider works
+	Failure    string           // error of authorization requests; empty: they succeed
+	Refusal    http.HandlerFunc // replaces the token endpoint if set
+	NoRefresh  bool             // the token endpoint returns no refresh tokens
+	Refreshed  int              // number of redeemed refresh tokens
 }
 
-// NewProvider starts a provider of accounts.
+// NewProvider starts a provider whose user is in the group "marketing".
 func NewProvider(t *testing.T) *Provider {
 	t.Helper()
 	p := &Provider{Groups: []string{"marketing"}, codes: map[string]url.Values{}}
@@ -49,7 +47,7 @@ func NewProvider(t *testing.T) *Provider {
 	return p
 }
 
-// Rotate replaces the key that tokens are signed with.
+// Rotate replaces the signing key.
 func (p *Provider) Rotate(id string) {
 	key, _ := rsa.GenerateKey(rand.Reader, 2048)
 	p.Set(func() {
@@ -60,7 +58,7 @@ func (p *Provider) Rotate(id string) {
 	})
 }
 
-// Set changes what the provider answers.
+// Set changes the fields of the provider under its lock.
 func (p *Provider) Set(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,8 +71,8 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 
 	switch {
-	case p.Away > 0:
-		w.WriteHeader(p.Away)
+	case p.FailStatus > 0:
+		w.WriteHeader(p.FailStatus)
 	case r.URL.Path == "/auth":
 		p.authorize(w, r)
 	case r.URL.Path == "/token" && p.Refusal != nil:
@@ -86,7 +84,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// authorize sends the browser back with a code or an error.
+// authorize redirects the browser back with a code or an error.
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	request := r.URL.Query()
 	back := url.Values{"state": {request.Get("state")}}
@@ -99,7 +97,7 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, request.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 }
 
-// token redeems a code once, if its verifier is right, or a refresh token.
+// token redeems a refresh token, or a code once if its verifier is right.
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	code, verifier := r.FormValue("code"), r.FormValue("code_verifier")
 	request := p.codes[code]
@@ -137,7 +135,7 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// Environ returns the settings of a service whose inbox is at an address.
+// Environ returns the settings of a service with its inbox at an address.
 func (p *Provider) Environ(address string) []string {
 	return []string{
 		"ADMIN_ADDR=" + address, "ADMIN_API_TOKEN=secret-of-operators",

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// DialAndSend opens a connection and sends something on it.
+// DialAndSend opens a connection and sends text on it.
 func DialAndSend(t *testing.T, r *Process, text string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(r.Base, "http://"))
@@ -24,7 +24,7 @@ func DialAndSend(t *testing.T, r *Process, text string) net.Conn {
 	return c
 }
 
-// FreeAddress returns an address that is free.
+// FreeAddress returns an address with a free port.
 func FreeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -18,9 +18,9 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Counter returns the sum of the counters, gauges or counts of histograms with some
-// labels. It waits until there is one: a scrape lacks the metrics of a database that is
-// busy.
+// Counter returns the sum of a metric over its series with some labels; a histogram
+// counts its observations. It waits for the first series, as a scrape omits metrics of a
+// busy database.
 func Counter(t *testing.T, s *Service, name string, labels map[string]string) (value float64) {
 	t.Helper()
 	Eventually(t, name+" is scraped", func() (found bool) {
@@ -51,8 +51,8 @@ func Counter(t *testing.T, s *Service, name string, labels map[string]string) (v
 	return value
 }
 
-// Service is the whole product under test: the real app on a real listener, with its
-// database and drivers in a folder of its own.
+// Service is the app under test on a real listener, with its database and file drivers in a
+// temporary folder.
 type Service struct {
 	Client
 	App  *app.App
@@ -60,7 +60,7 @@ type Service struct {
 	halt func()
 }
 
-// Start starts a service in development with the given settings on top.
+// Start starts a service in development with additional settings.
 func Start(t *testing.T, env map[string]string, changes ...func(*Service)) *Service {
 	t.Helper()
 	s := &Service{
@@ -82,7 +82,7 @@ func Start(t *testing.T, env map[string]string, changes ...func(*Service)) *Serv
 	return s
 }
 
-// Start starts the service, again after stop.
+// Start starts the service. It can be called again after Stop.
 func (s *Service) Start() {
 	s.T.Helper()
 	settings, err := config.Read(func(name string) string { return s.Env[name] })
@@ -125,13 +125,13 @@ func (s *Service) Stop() {
 	}
 }
 
-// Eventually waits for something that happens in the background.
+// Eventually waits until ok returns true.
 func Eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(3 * time.Minute)
 	for pause := 5 * time.Millisecond; !ok(); pause = min(2*pause, 100*time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: it did not happen within three minutes", what)
+			t.Fatalf("%s: did not happen within three minutes", what)
 		}
 		time.Sleep(pause)
 	}
@@ -147,20 +147,18 @@ func (s *Service) StoredLeads() int {
 	return store.NumberOf(counts)
 }
 
-// SyncBuffer is a log that can be read while it is written.
+// SyncBuffer is a log that can be read while the service writes it.
 type SyncBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-// Write appends to the log.
 func (b *SyncBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.Write(p)
 }
 
-// String returns the log so far.
 func (b *SyncBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

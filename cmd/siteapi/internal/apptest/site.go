@@ -28,7 +28,7 @@ type checkup struct {
 	Checks []struct{ Name, State, Detail, Advice string }
 }
 
-// Doctor runs the command with some settings changed.
+// Doctor runs `siteapi doctor` with additional settings.
 func (s *Site) Doctor(env []string, args ...string) (c checkup, code int) {
 	s.T.Helper()
 	out, code := Command(s.T, slices.Concat(s.Env, env), append([]string{"doctor", "--json"}, args...)...)
@@ -42,8 +42,9 @@ func (s *Site) Doctor(env []string, args ...string) (c checkup, code int) {
 	return c, code
 }
 
-// Says fails unless a check has a state and words, and gives advice if it is not OK.
-func (c checkup) Says(t *testing.T, check, state, words string) {
+// Reports fails unless a check has a state and its text contains words. Every check that
+// is not OK must give advice.
+func (c checkup) Reports(t *testing.T, check, state, words string) {
 	t.Helper()
 	for _, d := range c.Checks {
 		if d.Name == check && d.State == state && strings.Contains(d.Detail+" "+d.Advice, words) &&
@@ -51,14 +52,14 @@ func (c checkup) Says(t *testing.T, check, state, words string) {
 			return
 		}
 	}
-	t.Errorf("%s does not say %s: %q, but\n%+v", check, state, words, c.Checks)
+	t.Errorf("%s does not report %s: %q\n%+v", check, state, words, c.Checks)
 }
 
-// Erased is the receipt of an erasure.
-type Erased schema.ErasureReceipt
+// Receipt is the receipt of an erasure.
+type Receipt schema.ErasureReceipt
 
-// At returns the receipt's entry for the place whose contents are counted in a unit.
-func (r Erased) At(unit string) (found schema.ErasurePlace) {
+// At returns the entry of the place that counts in a unit.
+func (r Receipt) At(unit string) (found schema.ErasurePlace) {
 	for _, p := range r.Places {
 		if p.Unit == unit {
 			found = *p
@@ -67,16 +68,16 @@ func (r Erased) At(unit string) (found schema.ErasurePlace) {
 	return found
 }
 
-// Says fails unless a receipt counts so many things as found and erased.
-func (r Erased) Says(t *testing.T, unit string, found, removed int, state string) {
+// Counts fails unless a receipt has these counts and this state for a unit.
+func (r Receipt) Counts(t *testing.T, unit string, found, removed int, state string) {
 	t.Helper()
 	if p := r.At(unit); p.Found == nil || *p.Found != found || p.Erased != removed || p.State != state {
-		t.Errorf("the receipt says of %s: %+v, want %d found and %d erased, %s",
+		t.Errorf("the receipt has for %s: %+v, want %d found and %d erased, %s",
 			unit, p, found, removed, state)
 	}
 }
 
-// Site is the binary with a data folder, and with stubs of the CMS and CRM if it has any.
+// Site is the binary with a data folder and, if Stubs is set, stubs of the CMS and CRM.
 type Site struct {
 	*Process
 	T     *testing.T
@@ -85,7 +86,7 @@ type Site struct {
 	Stubs *Vendors
 }
 
-// NewSite returns a site that does not run yet.
+// NewSite returns a site that is not started yet.
 func NewSite(t *testing.T, env ...string) *Site {
 	t.Helper()
 	dir := t.TempDir()
@@ -100,7 +101,8 @@ func NewSite(t *testing.T, env ...string) *Site {
 	}
 }
 
-// OnBothDatabases runs a test with SQLite and with PostgreSQL. It gets the DATABASE_URL.
+// OnBothDatabases runs a test with SQLite and with PostgreSQL, and passes it the
+// DATABASE_URL.
 func OnBothDatabases(t *testing.T, test func(t *testing.T, database string)) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
@@ -113,8 +115,8 @@ func OnBothDatabases(t *testing.T, test func(t *testing.T, database string)) {
 	})
 }
 
-// NewFarSite returns a site with remote drivers that does not run yet.
-func NewFarSite(t *testing.T, env ...string) *Site {
+// NewRemoteSite returns a site that uses stubs of the CMS and CRM. It is not started yet.
+func NewRemoteSite(t *testing.T, env ...string) *Site {
 	t.Helper()
 	stubs := NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
 	s := NewSite(t, append(stubs.Environ(), env...)...)
@@ -129,7 +131,7 @@ func (s *Site) Start() *Site {
 	return s
 }
 
-// Stop stops the binary as a signal would.
+// Stop stops the binary with a SIGTERM.
 func (s *Site) Stop(t *testing.T) {
 	t.Helper()
 	if err := s.End(syscall.SIGTERM); err != nil {
@@ -137,7 +139,8 @@ func (s *Site) Stop(t *testing.T) {
 	}
 }
 
-// Run runs a command beside the site and returns its output, with errors, and exit code.
+// Run runs a command with the settings of the site. It returns its output with errors,
+// and its exit code.
 func (s *Site) Run(args ...string) (string, int) {
 	s.T.Helper()
 	return Command(s.T, s.Env, args...)
@@ -150,7 +153,7 @@ func (s *Site) JSON(to any, args ...string) {
 	ReadJSON(s.T, out, to)
 }
 
-// ReadJSON reads the JSON in a command's output, which begins a line of its own.
+// ReadJSON decodes the JSON in a command's output. It begins at the start of a line.
 func ReadJSON(t *testing.T, out string, to any) {
 	t.Helper()
 	begin := regexp.MustCompile(`(?m)^[\[{]`).FindStringIndex(out)
@@ -183,7 +186,7 @@ func (s *Site) Reaches(id, target, state string) {
 	})
 }
 
-// Arrives waits until a lead has arrived everywhere.
+// Arrives waits until a lead is delivered to every target.
 func (s *Site) Arrives(id string) {
 	s.T.Helper()
 	s.Reaches(id, "cms", "delivered")
@@ -193,7 +196,7 @@ func (s *Site) Arrives(id string) {
 	}
 }
 
-// Damage changes the SQLite database past the service.
+// Damage changes the SQLite database without the service.
 func (s *Site) Damage(query string) {
 	s.T.Helper()
 	db, err := sqlite.OpenDB(s.T.Context(), s.Dir+"/"+command.DatabaseFile)
@@ -206,8 +209,9 @@ func (s *Site) Damage(query string) {
 	}
 }
 
-// Keep stores leads and tracked states as they are given, while no service runs.
-func (s *Site) Keep(visits []lead.Visit, leads ...lead.Lead) {
+// Store writes leads and tracked sessions to the database unchanged, while no service
+// runs.
+func (s *Site) Store(visits []lead.Visit, leads ...lead.Lead) {
 	s.T.Helper()
 	d, err := app.OperatorDrivers(func(name string) string {
 		return map[string]string{"ENVIRONMENT": "development", "DATA_DIR": s.Dir}[name]
@@ -236,16 +240,16 @@ func (s *Site) Keep(visits []lead.Visit, leads ...lead.Lead) {
 	}
 }
 
-// Said is a command line with the texts that its output must have, in this order, and the
-// texts that it must not have.
-type Said struct {
+// Output is a command with its expected output: it contains the texts of Want in this
+// order, and none of Not.
+type Output struct {
 	Args string
 	Want []string
 	Not  []string
 }
 
-// Says checks commands that succeed.
-func (s *Site) Says(list ...Said) {
+// Prints fails unless each command succeeds and prints its output.
+func (s *Site) Prints(list ...Output) {
 	s.T.Helper()
 	for _, a := range list {
 		out, code := s.Run(strings.Fields(a.Args)...)
@@ -257,20 +261,20 @@ func (s *Site) Says(list ...Said) {
 		for _, want := range a.Want {
 			_, after, ok := strings.Cut(remaining, want)
 			if remaining = after; !ok {
-				s.T.Errorf("%s does not say %q where it belongs:\n%s", a.Args, want, out)
+				s.T.Errorf("%s does not print %q in its place:\n%s", a.Args, want, out)
 				break
 			}
 		}
 
 		for _, not := range a.Not {
 			if strings.Contains(out, not) {
-				s.T.Errorf("%s says %q:\n%s", a.Args, not, out)
+				s.T.Errorf("%s prints %q:\n%s", a.Args, not, out)
 			}
 		}
 	}
 }
 
-// Refuses checks command lines that fail; each prints its message once.
+// Refuses fails unless each command fails and prints its message once.
 func (s *Site) Refuses(list map[string]string) {
 	s.T.Helper()
 	for args, want := range list {
@@ -280,7 +284,7 @@ func (s *Site) Refuses(list map[string]string) {
 	}
 }
 
-// NoPersonalData fails if an output names a visitor.
+// NoPersonalData fails if an output contains data of the sample visitors.
 func NoPersonalData(t *testing.T, out string) {
 	t.Helper()
 	for _, part := range []string{"@", "Ana", "Ionescu", "721 000", "721000", "Țară"} {

@@ -18,14 +18,14 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Vendors are stubs of both vendors.
+// Vendors are stubs of the CMS and the CRM.
 type Vendors struct {
 	T   *testing.T
 	CMS *sanitytest.Server
 	CRM *hubspottest.Server
 }
 
-// NewVendors starts both stubs, Sanity's with the sample content.
+// NewVendors starts both stubs, the CMS with the sample content.
 func NewVendors(t *testing.T, s sanitytest.Options, h hubspottest.Options) *Vendors {
 	t.Helper()
 	f := &Vendors{t, sanitytest.New(s), hubspottest.New(h)}
@@ -42,7 +42,7 @@ func NewVendors(t *testing.T, s sanitytest.Options, h hubspottest.Options) *Vend
 	return f
 }
 
-// Env returns the settings with which a service uses the stubs, and more.
+// Env returns the settings of a service that uses the stubs, and more.
 func (f *Vendors) Env(more ...map[string]string) map[string]string {
 	env := map[string]string{
 		"CMS_DRIVER":        "sanity",
@@ -61,7 +61,7 @@ func (f *Vendors) Env(more ...map[string]string) map[string]string {
 	return env
 }
 
-// Environ returns env as the environment of a process.
+// Environ returns the settings of Env as the environment of a process.
 func (f *Vendors) Environ(more ...map[string]string) []string {
 	var list []string
 	for name, value := range f.Env(more...) {
@@ -76,7 +76,7 @@ func (f *Vendors) Recover() {
 	f.CRM.Recover()
 }
 
-// Documents returns the stored leads of a session.
+// Documents returns the leads of a session in the CMS.
 func (f *Vendors) Documents(session string) (found []cms.LeadDocument) {
 	for _, raw := range f.CMS.Documents() {
 		var d cms.LeadDocument
@@ -87,40 +87,40 @@ func (f *Vendors) Documents(session string) (found []cms.LeadDocument) {
 	return found
 }
 
-// Contacts returns the contacts with an e-mail address.
+// Contacts returns the contacts in the CRM with an e-mail address.
 func (f *Vendors) Contacts(email string) []hubspottest.Contact {
 	return slices.DeleteFunc(f.CRM.Contacts(), func(c hubspottest.Contact) bool {
 		return c.Properties[crm.PropEmail] != email
 	})
 }
 
-// NewLead returns the lead of a session, with an e-mail address of its own.
+// NewLead returns the lead of a session with the address <session>@example.com.
 func NewLead(session string) object {
 	o := ValidLead(session)
 	o["contact"].(object)["email"] = session + "@example.com"
 	return o
 }
 
-// CheckLead fails unless a lead has exactly one document and one contact, which are its own.
-// The drivers' tests look at all that they hold.
+// CheckLead fails unless a lead has exactly one document in the CMS and one contact in
+// the CRM. The drivers' tests check their fields.
 func (f *Vendors) CheckLead(t *testing.T, session, id string) {
 	t.Helper()
 	docs := f.Documents(session)
 	if len(docs) != 1 || docs[0].ID != "quoteSubmission."+id ||
 		docs[0].Contact.Email != session+"@example.com" {
-		t.Errorf("the CMS holds %+v", docs)
+		t.Errorf("documents in the CMS: %+v", docs)
 	}
 
 	contacts := f.Contacts(session + "@example.com")
 	if len(contacts) != 1 || contacts[0].Properties["quote_submission_id"] != id {
-		t.Errorf("the CRM holds %+v", contacts)
+		t.Errorf("contacts in the CRM: %+v", contacts)
 	}
 }
 
-// Quick shortens the pauses of the queue.
+// Quick shortens the retry pauses of the queue.
 func Quick(s *Service) { s.Env["DELIVERY_RETRY_MAX"] = "200ms" }
 
-// Command runs a command in this process beside the service, with its settings.
+// Command runs a command in this process with the settings of the service.
 func (s *Service) Command(args ...string) (string, error) {
 	s.T.Helper()
 	var out bytes.Buffer
@@ -144,7 +144,7 @@ func (s *Service) Deliveries(id string) map[lead.Target]lead.Delivery {
 		byTarget[d.Target] = d
 	}
 	if len(byTarget) != len(list) {
-		s.T.Errorf("a target has two deliveries of %s: %v", id, list)
+		s.T.Errorf("a target has several deliveries of %s: %v", id, list)
 	}
 	return byTarget
 }

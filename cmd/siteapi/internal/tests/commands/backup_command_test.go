@@ -272,7 +272,7 @@ func TestBackupOfPostgres(t *testing.T) {
 	if got := stored(s); !slices.Equal(got, []string{id}) {
 		t.Errorf("restored are %q", got)
 	}
-	s.Says(apptest.Said{Args: "audit verify --head " + head})
+	s.Prints(apptest.Output{Args: "audit verify --head " + head})
 }
 
 func TestBackupRefuses(t *testing.T) {

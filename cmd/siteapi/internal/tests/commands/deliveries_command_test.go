@@ -17,7 +17,7 @@ import (
 // that waits because the CRM is away.
 func troubled(t *testing.T) (s *apptest.Site, arrived, rejected, waiting string) {
 	t.Helper()
-	s = apptest.NewFarSite(t).Start()
+	s = apptest.NewRemoteSite(t).Start()
 	arrived = s.Submit("arrived")
 	s.Arrives(arrived)
 
@@ -67,7 +67,7 @@ func TestDeliveriesCommands(t *testing.T) {
 	})
 
 	doctor, _ := s.Doctor(nil, "--server", s.Base)
-	doctor.Says(t, "deliveries", "WARNING", "1 leads were refused by the cms for good")
+	doctor.Reports(t, "deliveries", "WARNING", "1 leads were refused by the cms for good")
 
 	s.Stubs.Recover()
 	says(s, said{"deliveries retry " + failed, "1", ""},
@@ -87,7 +87,7 @@ func TestDeliveriesCommands(t *testing.T) {
 	_, answer := s.Post("/api/quote/submit", bot)
 	held, _ := answer["submissionId"].(string)
 	doctor, _ = s.Doctor(nil, "--server", s.Base)
-	doctor.Says(t, "reviews", "WARNING", "1 leads are in review")
+	doctor.Reports(t, "reviews", "WARNING", "1 leads are in review")
 	s.Stop(t)
 	says(s, said{"deliveries retry " + done, "1", ""},
 		said{"deliveries resend " + arrived + " --target crm", lead.Reference(arrived), ""},
@@ -164,8 +164,8 @@ func TestDeliveriesVerify(t *testing.T) {
 		t.Errorf("fixing: %d %+v", code, v)
 	}
 	for _, id := range []string{arrived, rejected} {
-		if entry := `RESENT ` + id + ` {"target":"CMS"}`; !slices.Contains(s.Recorded(), entry) {
-			t.Errorf("the audit lacks %s: %q", entry, s.Recorded())
+		if entry := `RESENT ` + id + ` {"target":"CMS"}`; !slices.Contains(s.AuditEntries(), entry) {
+			t.Errorf("the audit lacks %s: %q", entry, s.AuditEntries())
 		}
 	}
 

@@ -34,7 +34,7 @@ func strict() []string {
 
 func TestDoctorFindsNothing(t *testing.T) {
 	t.Parallel()
-	s := apptest.NewFarSite(t, strict()...)
+	s := apptest.NewRemoteSite(t, strict()...)
 	s.Start()
 
 	if err := os.Chmod(s.Dir, 0o700); err != nil {
@@ -60,7 +60,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 		"crm":         "answered",
 		"service":     "is ready",
 	} {
-		c.Says(t, check, "OK", words)
+		c.Reports(t, check, "OK", words)
 	}
 
 	left, _ := filepath.Glob(filepath.Join(s.Dir, ".*"))
@@ -71,14 +71,14 @@ func TestDoctorFindsNothing(t *testing.T) {
 
 	// A service that does not answer is a warning, unless it was never started.
 	c, _ = s.Doctor(nil, "--server", "http://127.0.0.1:1")
-	c.Says(t, "service", "WARNING", "none answers at http://127.0.0.1:1")
+	c.Reports(t, "service", "WARNING", "none answers at http://127.0.0.1:1")
 	c, _ = apptest.NewSite(t).Doctor(nil, "--server", "http://127.0.0.1:1")
-	c.Says(t, "service", "OK", "none answers")
+	c.Reports(t, "service", "OK", "none answers")
 
 	other := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(other.Close)
 	c, code = s.Doctor(nil, "--server", other.URL)
-	if c.Says(t, "service", "FAILED", "is not this service"); code != 2 {
+	if c.Reports(t, "service", "FAILED", "is not this service"); code != 2 {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -105,14 +105,14 @@ func TestDoctorOnSettings(t *testing.T) {
 		"ADMIN_ADDR",
 		"CRM_DRIVER=file",
 	} {
-		c.Says(t, "settings", "WARNING", words)
+		c.Reports(t, "settings", "WARNING", words)
 	}
 
 	empty, _ := s.Doctor([]string{"CONTENT_TYPES="})
-	empty.Says(t, "settings", "WARNING", "CONTENT_TYPES is empty")
+	empty.Reports(t, "settings", "WARNING", "CONTENT_TYPES is empty")
 
 	c, code = s.Doctor([]string{"TRUSTED_PROXIES=::/0"})
-	if c.Says(t, "settings", "FAILED", "pretend to be any client"); code != 2 {
+	if c.Reports(t, "settings", "FAILED", "pretend to be any client"); code != 2 {
 		t.Errorf("a failure: %d", code)
 	}
 
@@ -121,7 +121,7 @@ func TestDoctorOnSettings(t *testing.T) {
 	fresh.Dir += "/none"
 	c, code = fresh.Doctor([]string{"DATA_DIR=" + fresh.Dir})
 	for _, check := range []string{"data folder", "database", "cms"} {
-		c.Says(t, check, "WARNING", "first start")
+		c.Reports(t, check, "WARNING", "first start")
 	}
 	if _, err := os.Stat(fresh.Dir); code != 0 || err == nil {
 		t.Errorf("looking for a folder made it: %d", code)
@@ -139,16 +139,16 @@ func TestDoctorGoesOnAfterWrongSettings(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	for _, words := range []string{"LISTEN_ADDR: must", "SANITY_PROJECT_ID: must", "SANITY_TOKEN: is required"} {
-		c.Says(t, "settings", "FAILED", words)
+		c.Reports(t, "settings", "FAILED", words)
 	}
 	for _, check := range c.Checks {
 		if check.Name == "settings" && check.State == "OK" {
 			t.Error("it also says that the settings can be used")
 		}
 	}
-	c.Says(t, "cms", "WARNING", "not checked")
-	c.Says(t, "data folder", "OK", "written and synced")
-	c.Says(t, "cache", "OK", "in the memory")
+	c.Reports(t, "cms", "WARNING", "not checked")
+	c.Reports(t, "data folder", "OK", "written and synced")
+	c.Reports(t, "cache", "OK", "in the memory")
 
 	file := filepath.Join(t.TempDir(), "content.json")
 	if err := os.WriteFile(file, []byte("[{]"), 0o600); err != nil {
@@ -166,7 +166,7 @@ func TestDoctorGoesOnAfterWrongSettings(t *testing.T) {
 	} {
 		c, _ := s.Doctor([]string{tt.env}, "--server", "http://127.0.0.1:1")
 		setting, _, _ := strings.Cut(tt.env, "=")
-		c.Says(t, tt.failed, "FAILED", setting+": ")
+		c.Reports(t, tt.failed, "FAILED", setting+": ")
 
 		var unchecked, failed []string
 		for _, check := range c.Checks {
@@ -196,12 +196,12 @@ func TestDoctorOnUpstreams(t *testing.T) {
 		{"HUBSPOT_TOKEN=hush-wrong", "crm", "FAILED", "see whether HUBSPOT_TOKEN is valid"},
 	} {
 		c, _ := s.Doctor([]string{tt.env})
-		c.Says(t, tt.check, tt.state, tt.words)
+		c.Reports(t, tt.check, tt.state, tt.words)
 	}
 
 	s.Stubs.CMS.Unpublish("quoteRules")
 	c, _ := s.Doctor(nil)
-	c.Says(t, "prices", "WARNING", "choices and no rules")
+	c.Reports(t, "prices", "WARNING", "choices and no rules")
 }
 
 func TestDoctorOnBackends(t *testing.T) {
@@ -209,12 +209,12 @@ func TestDoctorOnBackends(t *testing.T) {
 	cache, database := valkeyserver.Start(t), pgserver.Start(t)
 	s := apptest.NewSite(t, "CACHE_URL="+cache.URL(), "DATABASE_URL="+database.NewDatabase(t))
 	c, _ := s.Doctor(nil, "--server", "http://127.0.0.1:1")
-	c.Says(t, "cache", "OK", "valkey: stored, read and removed")
+	c.Reports(t, "cache", "OK", "valkey: stored, read and removed")
 
 	cache.Stop()
 	c, code := s.Doctor([]string{"DATABASE_URL=" + database.URL("nosuch")})
-	c.Says(t, "cache", "FAILED", "")
-	c.Says(t, "database", "FAILED", "nosuch")
+	c.Reports(t, "cache", "FAILED", "")
+	c.Reports(t, "database", "FAILED", "nosuch")
 	if code != 2 {
 		t.Errorf("exit code %d", code)
 	}

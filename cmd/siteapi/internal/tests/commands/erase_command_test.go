@@ -21,7 +21,7 @@ import (
 )
 
 // erase runs `leads erase` beside the running service, and reads the receipt that it files.
-func erase(s *apptest.Site, args ...string) (r apptest.Erased, code int) {
+func erase(s *apptest.Site, args ...string) (r apptest.Receipt, code int) {
 	s.T.Helper()
 	path := filepath.Join(s.T.TempDir(), "receipt.json")
 	out, code := s.Run(append([]string{
@@ -36,7 +36,7 @@ func erase(s *apptest.Site, args ...string) (r apptest.Erased, code int) {
 
 func TestEraseEverywhere(t *testing.T) {
 	t.Parallel()
-	s := apptest.NewFarSite(t, apptest.LiveEnv()...).Start()
+	s := apptest.NewRemoteSite(t, apptest.LiveEnv()...).Start()
 	hers, theirs := populate(s)
 	s.Operate(`mutation { addLeadNote(id: "` + hers[0] + `", text: "hers-note: wants a call") { state } }`)
 	if found := inFiles(s); len(found) < len(ofHer) {
@@ -63,7 +63,7 @@ func TestEraseEverywhere(t *testing.T) {
 		"consents":   1,
 	}
 	for unit, n := range counts {
-		r.Says(t, unit, n, 0, "found")
+		r.Counts(t, unit, n, 0, "found")
 	}
 
 	if p := r.At("PDFs"); p.Found != nil || p.State != "unknown" {
@@ -89,7 +89,7 @@ func TestEraseEverywhere(t *testing.T) {
 	}
 
 	for unit, n := range counts {
-		r.Says(t, unit, n, n, "erased")
+		r.Counts(t, unit, n, n, "erased")
 	}
 	if r.At("PDFs").Erased < 2 {
 		t.Errorf("the receipt says of the cache: %+v", r.At("PDFs"))
@@ -106,7 +106,7 @@ func TestEraseEverywhere(t *testing.T) {
 		t.Errorf("again: %d %+v", code, r)
 	}
 	for _, p := range r.Places {
-		r.Says(t, p.Unit, 0, 0, "nothing there")
+		r.Counts(t, p.Unit, 0, 0, "nothing there")
 	}
 }
 
@@ -131,7 +131,7 @@ func TestErasePlacesThatFail(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := apptest.NewFarSite(t).Start()
+			s := apptest.NewRemoteSite(t).Start()
 			s.T = t
 			hers, theirs := populate(s)
 			tt.fail(s.Stubs)
@@ -146,7 +146,7 @@ func TestErasePlacesThatFail(t *testing.T) {
 				t.Errorf("the receipt says %+v", p)
 			}
 
-			r.Says(t, "leads", 2, 0, "kept")
+			r.Counts(t, "leads", 2, 0, "kept")
 
 			s.Stubs.Recover()
 			if r, code := erase(s, "--yes"); code != 0 || !r.Complete {
@@ -161,7 +161,7 @@ func TestErasePlacesThatFail(t *testing.T) {
 // arrives after it. A lead that arrives meanwhile stays, and the erasure is not complete.
 func TestEraseBeforeDelivery(t *testing.T) {
 	t.Parallel()
-	s := apptest.NewFarSite(t).Start()
+	s := apptest.NewRemoteSite(t).Start()
 	s.Stubs.CRM.Fail(faulttest.Of(faulttest.Hang).Times(1))
 	id := s.Submit("hers")
 	s.Reaches(id, "crm", "running")
@@ -276,7 +276,7 @@ func TestEraseFromStandardInput(t *testing.T) {
 // and report that nothing is left.
 func TestCommandsWithOtherSettings(t *testing.T) {
 	t.Parallel()
-	s := apptest.NewFarSite(t).Start()
+	s := apptest.NewRemoteSite(t).Start()
 	id := s.Submit("hers")
 	s.Arrives(id)
 

@@ -42,7 +42,7 @@ func odd() lead.Lead {
 func TestLeadsAreFound(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t)
-	s.Keep(nil, odd())
+	s.Store(nil, odd())
 	s.Start()
 	first, second := s.Submit("first"), s.Submit("second")
 	s.Arrives(first)
@@ -119,7 +119,7 @@ func TestLeadsExport(t *testing.T) {
 	plain := odd()
 	plain.ID, plain.SessionID, plain.InReview, plain.Signals, plain.SubmittedAt =
 		"plain", "s", false, nil, time.Now().Add(-time.Hour).UTC()
-	s.Keep(nil, odd(), plain)
+	s.Store(nil, odd(), plain)
 
 	out, code := s.Run("leads", "export")
 	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(out, "\ufeff"))).ReadAll()

@@ -26,6 +26,6 @@ func says(s *apptest.Site, list ...said) {
 		return strings.Split(text, " | ")
 	}
 	for _, a := range list {
-		s.Says(apptest.Said{Args: a.args, Want: texts(a.want), Not: texts(a.not)})
+		s.Prints(apptest.Output{Args: a.args, Want: texts(a.want), Not: texts(a.not)})
 	}
 }

@@ -25,7 +25,7 @@ func serves(r *apptest.Process, title string) {
 func TestFallbackCopyOfWhatWasServed(t *testing.T) {
 	t.Parallel()
 	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
-	stubs.Published("first title")
+	stubs.Publish("first title")
 	env := stubs.Environ(map[string]string{"CACHE_URL": valkey.URL()})
 	apptest.Launch(t, t.TempDir(), env...).Shows("first title")
 
@@ -51,7 +51,7 @@ func TestFallbackCopyOfWhatWasServed(t *testing.T) {
 func TestWebhooksAtEitherInstance(t *testing.T) {
 	t.Parallel()
 	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
-	stubs.Published("title 0")
+	stubs.Publish("title 0")
 	env := stubs.Environ(map[string]string{"CACHE_URL": valkey.URL()})
 	instances := []*apptest.Process{apptest.Launch(t, t.TempDir(), env...), apptest.Launch(t, t.TempDir(), env...)}
 
@@ -66,7 +66,7 @@ func TestWebhooksAtEitherInstance(t *testing.T) {
 			stubs.CmsDown()
 		}
 
-		stubs.Published(title)
+		stubs.Publish(title)
 		if !down {
 			stubs.Recover()
 			served = title

@@ -60,7 +60,7 @@ func TestContentOfAnotherConfiguration(t *testing.T) {
 func TestInstancesOfTwoConfigurations(t *testing.T) {
 	t.Parallel()
 	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
-	stubs.Published("first title")
+	stubs.Publish("first title")
 	env := func(types string) []string {
 		return stubs.Environ(map[string]string{"CACHE_URL": valkey.URL(), "CONTENT_TYPES": types, "CMS_WATCH": "off"})
 	}
@@ -78,7 +78,7 @@ func TestInstancesOfTwoConfigurations(t *testing.T) {
 		t.Errorf("400 reads made %d requests of the CMS", n)
 	}
 
-	stubs.Published("second title")
+	stubs.Publish("second title")
 	a.InvalidateAll()
 	serves(a, "second title")
 	b.Shows("second title")

@@ -53,7 +53,7 @@ func watches(f *apptest.Vendors) {
 func TestPublishWithoutAWebhook(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
-	stubs.Published("title-0")
+	stubs.Publish("title-0")
 	s := apptest.Start(t, stubs.Env())
 	shows := func(what string, ok func(answer string) bool) time.Duration {
 		t.Helper()
@@ -108,7 +108,7 @@ func rested(f *apptest.Vendors) (fetches int) {
 func TestEqualContentInvalidatesNothing(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
-	stubs.Published("same")
+	stubs.Publish("same")
 	s := apptest.Start(t, stubs.Env())
 	fetches := rested(stubs)
 	tag := s.Query(apptest.AskHero, nil).Header.Get("ETag")

@@ -36,7 +36,7 @@ func edit(f *apptest.Vendors, id, title string) { f.T.Helper(); publish(f, id, "
 func previewing(t *testing.T, more ...map[string]string) (*apptest.Service, *apptest.Vendors) {
 	t.Helper()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
-	stubs.Published("public-title")
+	stubs.Publish("public-title")
 	edit(stubs, "drafts.h", "secret-draft")
 	edit(stubs, "versions.rSpring.h", "secret-release")
 	return apptest.Start(t, stubs.Env(more...)), stubs

@@ -19,7 +19,7 @@ func TestRetryOfNoDelivery(t *testing.T) {
 	server, env := apptest.MailServer(t, smtptest.Options{})
 	s := apptest.Start(t, env, apptest.Quick)
 	stays, goes := s.Submit("stays"), s.Submit("goes")
-	if _, code := s.Operates(schema.RoleSales, `mutation { assignLead(id: "`+stays+
+	if _, code := s.OperateAs(schema.RoleSales, `mutation { assignLead(id: "`+stays+
 		`", owner: "paul@lumen.test") { id } }`); code != "" {
 		t.Fatal(code)
 	}
@@ -33,7 +33,7 @@ func TestRetryOfNoDelivery(t *testing.T) {
 	jobs := max(kept.Job, erased.Job) + 10 // the queue numbers all its jobs
 	for id, want := range map[int64]string{kept.ID: "", erased.ID: "NOT_FOUND", jobs: "NOT_FOUND"} {
 		number := strconv.FormatInt(id, 10)
-		if _, code := s.Operates(schema.RoleSales, `mutation { retryDelivery(id: "`+number+`") { id } }`); code != want {
+		if _, code := s.OperateAs(schema.RoleSales, `mutation { retryDelivery(id: "`+number+`") { id } }`); code != want {
 			t.Errorf("retrying %s: %q, want %q", number, code, want)
 		}
 		if want == "" {
@@ -63,7 +63,7 @@ func TestForgedCursors(t *testing.T) {
 			for _, text := range texts {
 				quoted, _ := json.Marshal(base64.RawURLEncoding.EncodeToString([]byte(text)))
 				operation := `{ ` + field + `(after: ` + string(quoted) + `) { pageInfo { hasNextPage } } }`
-				if _, code := s.Operates(schema.RoleAdmin, operation); code != "BAD_USER_INPUT" {
+				if _, code := s.OperateAs(schema.RoleAdmin, operation); code != "BAD_USER_INPUT" {
 					t.Errorf("%s after %q: %q", field, text, code)
 				}
 			}

@@ -22,7 +22,7 @@ func TestEdgeIsNotifiedAfterKill(t *testing.T) {
 		t.Run(fmt.Sprintf("another instance %v", other), func(t *testing.T) {
 			t.Parallel()
 			stub, vendors := newEdgeStub(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
-			vendors.Published("first title")
+			vendors.Publish("first title")
 			more := map[string]string{"DATABASE_URL": server.NewDatabase(t)}
 			if other {
 				more["CACHE_URL"] = valkeyserver.Start(t).URL()
@@ -39,7 +39,7 @@ func TestEdgeIsNotifiedAfterKill(t *testing.T) {
 			stub.since()
 
 			stub.set(true)
-			vendors.Published("second title")
+			vendors.Publish("second title")
 			r.Do("POST", "/api/webhooks/cms", `{"_id":"h","_type":"heroSection","language":"es"}`, apptest.HookAuth)
 			r.Shows("second title")
 			_ = r.End(syscall.SIGKILL)

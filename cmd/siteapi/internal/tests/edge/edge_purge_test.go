@@ -115,7 +115,7 @@ const everyKey = "content:locale:en content:locale:es content:locale:ro"
 func TestEdgeIsNotifiedOfChanges(t *testing.T) {
 	t.Parallel()
 	stub, vendors := newEdgeStub(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
-	vendors.Published("first title")
+	vendors.Publish("first title")
 	env := stub.env()
 	for name, value := range vendors.Env() {
 		env[name] = value
@@ -127,7 +127,7 @@ func TestEdgeIsNotifiedOfChanges(t *testing.T) {
 
 	publish := func(title string) {
 		t.Helper()
-		vendors.Published(title)
+		vendors.Publish(title)
 		got := s.Do("POST", "/api/webhooks/cms", `{"_id":"h","_type":"heroSection","language":"es"}`, apptest.HookAuth)
 		if got.Status != 200 {
 			t.Fatalf("webhook: %d %s", got.Status, got.Body)
@@ -139,7 +139,7 @@ func TestEdgeIsNotifiedOfChanges(t *testing.T) {
 		t.Errorf("a publication is purged %d times, want twice", first+len(again))
 	}
 
-	vendors.Published("third title")
+	vendors.Publish("third title")
 	if got := s.Do("POST", "/api/cache/invalidate", `{"type":"all"}`, apptest.CacheAuth); got.Status != 200 {
 		t.Fatalf("invalidating: %d %s", got.Status, got.Body)
 	}
@@ -147,7 +147,7 @@ func TestEdgeIsNotifiedOfChanges(t *testing.T) {
 	stub.rests(t, s)
 
 	s.Stop()
-	vendors.Published("fourth title")
+	vendors.Publish("fourth title")
 	s.Start()
 	stub.isNotified(t, "a publication while it was stopped")
 	stub.rests(t, s)

@@ -80,7 +80,7 @@ func TestSharedCaches(t *testing.T) {
 func TestFallbackCopyIsNotForSharedCaches(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
-	stubs.Published("first title")
+	stubs.Publish("first title")
 	r := apptest.Launch(t, t.TempDir(), stubs.Environ(map[string]string{"CDN_MAX_AGE": "30s"})...)
 	r.Shows("first title")
 

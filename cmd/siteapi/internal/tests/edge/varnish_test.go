@@ -133,7 +133,7 @@ func newEdgeTrial(t *testing.T) *edgeTrial {
 	e.purges.pointTo(t, address)
 
 	e.vendors = apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
-	e.vendors.Published("title 0")
+	e.vendors.Publish("title 0")
 	env := map[string]string{
 		"CDN_MAX_AGE":     "1h",
 		"CDN_PURGE_URL":   e.purges.url,
@@ -153,7 +153,7 @@ var heroPath = ask(apptest.AskHero)
 // publish makes a title the content, as an editor does.
 func (e *edgeTrial) publish(title string) {
 	e.T.Helper()
-	e.vendors.Published(title)
+	e.vendors.Publish(title)
 	got := e.Do("POST", "/api/webhooks/cms", `{"_id":"h","_type":"heroSection","language":"es"}`, apptest.HookAuth)
 	if got.Status != http.StatusOK {
 		e.T.Fatalf("webhook: %d %s", got.Status, got.Body)

@@ -184,8 +184,8 @@ func TestToolsOnThisMachine(t *testing.T) {
 	if text, _ := json.Marshal(got); err != nil || got.IsError || !strings.Contains(string(text), "written and committed") {
 		t.Errorf("the health: %v %s", err, text)
 	}
-	s.Says(
-		apptest.Said{Args: "leads show " + id, Want: []string{"Called back."}},
-		apptest.Said{Args: "audit list", Want: []string{"command:"}},
+	s.Prints(
+		apptest.Output{Args: "leads show " + id, Want: []string{"Called back."}},
+		apptest.Output{Args: "audit list", Want: []string{"command:"}},
 	)
 }

@@ -133,7 +133,7 @@ func TestLiveEndsWithItsLogin(t *testing.T) {
 			stays := follow(t, b.Base+"/admin/graphql", cookie(other))
 
 			if p.Set(func() { p.Groups = test.groups }); test.ends {
-				s.Says(apptest.Said{Args: "logins end " + id, Want: []string{"1"}})
+				s.Prints(apptest.Output{Args: "logins end " + id, Want: []string{"1"}})
 			} else {
 				s.Damage(`UPDATE logins SET check_at = 1 WHERE hash LIKE '` + id + `%'`)
 			}

@@ -29,7 +29,7 @@ func startWithAccounts(t *testing.T, env ...string) (*apptest.Provider, *apptest
 func signsIn(b *apptest.Browser, p *apptest.Provider, groups any) {
 	b.T.Helper()
 	p.Set(func() { p.Groups = groups })
-	if _, text := b.SignsIn(); b.Cookie == nil {
+	if _, text := b.SignIn(); b.Cookie == nil {
 		b.T.Fatalf("signing in: %s", text)
 	}
 }
@@ -74,9 +74,9 @@ func TestSignIn(t *testing.T) {
 	answers(out, 200, "POST", "/admin/login", `{"token":"secret-of-operators"}`)
 
 	c, _ := s.Doctor(nil)
-	c.Says(t, "sign-in", "OK", p.URL+"/auth")
+	c.Reports(t, "sign-in", "OK", p.URL+"/auth")
 	c, _ = s.Doctor([]string{"OIDC_ISSUER=" + p.URL + "/"})
-	c.Says(t, "sign-in", "FAILED", "did not match")
+	c.Reports(t, "sign-in", "FAILED", "did not match")
 }
 
 // What the provider does not confirm ends at a page that says why in words, and offers to try
@@ -91,7 +91,7 @@ func TestSignInIsRefused(t *testing.T) {
 		status int
 		words  string
 	}{
-		"502":                     {func() { p.Away = http.StatusBadGateway }, 503, "not possible at the moment"},
+		"502":                     {func() { p.FailStatus = http.StatusBadGateway }, 503, "not possible at the moment"},
 		"issued by a different":   {claims("iss", "https://evil.example"), 403, "did not confirm it"},
 		"expected audience":       {claims("aud", "another"), 403, "did not confirm it"},
 		"the nonce is another":    {claims("nonce", "another"), 403, "did not confirm it"},
@@ -103,7 +103,7 @@ func TestSignInIsRefused(t *testing.T) {
 		"temporarily_unavailable": {says("temporarily_unavailable"), 503, "not possible at the moment"},
 	} {
 		p.Set(c.change)
-		resp, text := b.SignsIn()
+		resp, text := b.SignIn()
 		if resp.StatusCode != c.status || b.Cookie != nil || !strings.Contains(text, c.words) ||
 			!strings.Contains(text, `<a href="/admin/login">Try again</a>`) ||
 			resp.Header.Get("Content-Type") != "text/html; charset=utf-8" || resp.Header.Get("Cache-Control") != "no-store" ||
@@ -111,7 +111,7 @@ func TestSignInIsRefused(t *testing.T) {
 			t.Errorf("%s: %d %v %s", cause, resp.StatusCode, resp.Header, text)
 		}
 		apptest.Eventually(t, cause+" is in the log", func() bool { return strings.Contains(s.Log.String(), cause) })
-		p.Set(func() { p.Away, p.Claims, p.Failure = 0, nil, "" })
+		p.Set(func() { p.FailStatus, p.Claims, p.Failure = 0, nil, "" })
 	}
 	p.Rotate("second")
 	signsIn(b, p, "ops")
@@ -183,11 +183,11 @@ func TestSignInRenews(t *testing.T) {
 	}
 
 	for _, away := range []int{http.StatusBadGateway, http.StatusTooManyRequests} {
-		later(func() { p.Away = away })
+		later(func() { p.FailStatus = away })
 		b.Want("the provider is away", reads(b, "/admin/graphql"), "UPSTREAM_UNAVAILABLE")
 		b.Want("it is still away", reads(b, "/admin/graphql"), "UPSTREAM_UNAVAILABLE")
 	}
-	later(func() { p.Away, p.Groups, p.Refreshed = 0, []string{"marketing"}, 0 })
+	later(func() { p.FailStatus, p.Groups, p.Refreshed = 0, []string{"marketing"}, 0 })
 	var group sync.WaitGroup
 	for range 10 {
 		group.Go(func() { roleIs(b, "VIEWER") })
@@ -238,8 +238,8 @@ func TestLogins(t *testing.T) {
 		}
 		b.Want("after it was ended", reads(sales, "/admin/graphql"), "UNAUTHENTICATED")
 	}
-	s.Says(apptest.Said{Args: "logins end " + list[0].ID, Want: []string{"1"}})
-	entries, details := b.Audited()
+	s.Prints(apptest.Output{Args: "logins end " + list[0].ID, Want: []string{"1"}})
+	entries, details := b.AuditEntries()
 	if len(entries) != 2 || entries[0] != "oidc:of-ops LOGIN_ENDED -" || !strings.HasPrefix(entries[1], "command:") ||
 		details[0].Detail != `{"login":"`+list[1].ID+`","of":"oidc:of-sales"}` {
 		t.Errorf("the audit: %v", entries)
@@ -277,7 +277,7 @@ func TestSignInLogsNoSecrets(t *testing.T) {
 		},
 	} {
 		p.Set(func() { p.Refusal = refusal })
-		if resp, text := b.SignsIn(); resp.StatusCode != 403 || b.Cookie != nil {
+		if resp, text := b.SignIn(); resp.StatusCode != 403 || b.Cookie != nil {
 			t.Errorf("%s: %d %s", why, resp.StatusCode, text)
 		}
 		isLogged("refused", why)
@@ -292,7 +292,7 @@ func TestSignInLogsNoSecrets(t *testing.T) {
 
 	// The provider's code at the callback is its own word, too, and so is the subject of an account.
 	p.Set(func() { p.Refusal, p.Failure = nil, "not ana.pop@corp.example" })
-	b.SignsIn()
+	b.SignIn()
 	isLogged("refused", "the provider says")
 	p.Set(func() { p.Failure, p.Claims = "", object{"sub": "ana.pop@corp.example"} })
 	signsIn(b, p, "desk")

@@ -27,7 +27,7 @@ func TestAuditOfLists(t *testing.T) {
 		s.Arrives(s.Submit(session))
 	}
 
-	known := s.Recorded() // the test looks at deliveries with a command
+	known := s.AuditEntries() // the test looks at deliveries with a command
 	const leads = `) { edges { node { id contact { email } } } pageInfo { endCursor } } }`
 	const deliveries = `) { edges { node { lead { contact { email } } } } pageInfo { endCursor } } }`
 	next := ""
@@ -62,7 +62,7 @@ func TestAuditOfLists(t *testing.T) {
 		}
 		next = schema.ValueOr(result.Data.List.PageInfo.EndCursor, "")
 
-		all := s.Recorded()
+		all := s.AuditEntries()
 		if got := strings.Join(all[len(known):], ", "); got != c.want {
 			t.Errorf("%s: the audit has %q, want %q", c.operation, got, c.want)
 		}
@@ -104,11 +104,11 @@ func TestAuditOfStreams(t *testing.T) {
 	}
 
 	stream("position changes { reference kind }")
-	if got := s.Recorded(); len(got) != 0 {
+	if got := s.AuditEntries(); len(got) != 0 {
 		t.Errorf("a stream without ids: %q", got)
 	}
 	stream("position changes { id reference }")
-	if got, want := s.Recorded(), []string{`LISTED  {"of":"lead events"}`}; !slices.Equal(got, want) {
+	if got, want := s.AuditEntries(), []string{`LISTED  {"of":"lead events"}`}; !slices.Equal(got, want) {
 		t.Errorf("the audit has %q, want %q", got, want)
 	}
 }
@@ -155,7 +155,7 @@ func TestReadingWithoutWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	data, code := s.Operates(schema.RoleSales, `{ leads(search: "ana") { edges { node { contact { email } } } } }`)
+	data, code := s.OperateAs(schema.RoleSales, `{ leads(search: "ana") { edges { node { contact { email } } } } }`)
 	if code != "" || len(data.Leads.Edges) != 1 {
 		t.Errorf("listing leads: %s %+v", code, data.Leads)
 	}

@@ -56,7 +56,7 @@ func TestAudit(t *testing.T) {
 	}
 
 	// The test itself lists deliveries, to see what has arrived.
-	got, list := b.Audited()
+	got, list := b.AuditEntries()
 	command := "command:"
 	for i := len(list) - 1; i >= 0; i-- {
 		if strings.HasPrefix(list[i].Actor, command) {
@@ -89,7 +89,7 @@ func TestAudit(t *testing.T) {
 
 	// The log has the head that the chain had at the start.
 	apptest.Eventually(t, "the head is in the log", func() bool { return strings.Contains(s.Log.String(), "audit head") })
-	s.Says(apptest.Said{Args: "audit verify --head " + list[3].Hash, Want: []string{list[len(list)-1].Hash}})
+	s.Prints(apptest.Output{Args: "audit verify --head " + list[3].Hash, Want: []string{list[len(list)-1].Hash}})
 	s.Damage(`DELETE FROM audit WHERE seq = 5`)
 	if out, code := s.Run("audit", "verify"); code != 2 || !strings.Contains(out, "entry 5 is missing") {
 		t.Errorf("%d %s", code, out)
@@ -105,18 +105,18 @@ func TestAuditTravels(t *testing.T) {
 	head := s.AuditHead()
 
 	file := filepath.Join(t.TempDir(), "backup.tar.gz")
-	s.Says(apptest.Said{Args: "backup --output " + file, Want: []string{"1 leads"}})
+	s.Prints(apptest.Output{Args: "backup --output " + file, Want: []string{"1 leads"}})
 	restored := apptest.NewSite(t)
-	restored.Says(apptest.Said{Args: "restore --from " + file, Want: []string{"restored"}})
+	restored.Prints(apptest.Output{Args: "restore --from " + file, Want: []string{"restored"}})
 
 	s.Stop(t)
 	moved := &apptest.Site{T: t, Dir: s.Dir, Env: append(s.Env, "DATABASE_URL="+pgserver.Start(t).NewDatabase(t))}
-	moved.Says(apptest.Said{Args: "store copy", Want: []string{"notes: 0 rows"}})
+	moved.Prints(apptest.Output{Args: "store copy", Want: []string{"notes: 0 rows"}})
 
 	for _, copied := range []*apptest.Site{restored, moved} {
-		copied.Says(apptest.Said{Args: "audit verify --head " + head})
+		copied.Prints(apptest.Output{Args: "audit verify --head " + head})
 		copied.Run("leads", "export")
-		copied.Says(apptest.Said{Args: "audit verify --head " + head})
+		copied.Prints(apptest.Output{Args: "audit verify --head " + head})
 		if copied.AuditHead() == head {
 			t.Error("nothing is recorded after the copy")
 		}
@@ -128,7 +128,7 @@ func TestAuditOfRefusedOutput(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t, "MAIL_FROM=quotes@lumen.example").Start()
 	id := s.Submit("lead")
-	before := s.Recorded()
+	before := s.AuditEntries()
 
 	taken := apptest.OwnContent(t)
 	for _, output := range []string{taken, "/nowhere/file"} {
@@ -137,11 +137,11 @@ func TestAuditOfRefusedOutput(t *testing.T) {
 			"mail preview --lead " + id + " --output " + output: "--output: ",
 		})
 	}
-	if after := s.Recorded(); !slices.Equal(after, before) {
+	if after := s.AuditEntries(); !slices.Equal(after, before) {
 		t.Errorf("the audit has %q", after[len(before):])
 	}
 
-	s.Says(apptest.Said{Args: "leads export --overwrite --output " + taken, Want: []string{"written"}})
+	s.Prints(apptest.Output{Args: "leads export --overwrite --output " + taken, Want: []string{"written"}})
 	if text, err := os.ReadFile(taken); err != nil || !strings.Contains(string(text), id) {
 		t.Errorf("the export lacks the lead: %v %s", err, text)
 	}

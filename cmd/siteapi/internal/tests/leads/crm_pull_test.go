@@ -19,7 +19,7 @@ import (
 func TestOutcomesOfTheCRM(t *testing.T) {
 	t.Parallel()
 	admin := apptest.FreeAddress(t)
-	s := apptest.NewFarSite(t, "ADMIN_ADDR="+admin)
+	s := apptest.NewRemoteSite(t, "ADMIN_ADDR="+admin)
 	crm := s.Stubs.CRM
 	moves := func(name, stage string) {
 		crm.Move(name+"@example.com", "lifecyclestage", stage, time.Now().Add(time.Hour))
@@ -73,7 +73,7 @@ func TestOutcomesOfTheCRM(t *testing.T) {
 
 	known := len(crm.Requests())
 	for _, want := range []string{"1 outcomes were set", "0 outcomes were set"} {
-		s.Says(apptest.Said{Args: "crm pull", Want: []string{want}})
+		s.Prints(apptest.Output{Args: "crm pull", Want: []string{want}})
 	}
 	for _, r := range crm.Requests()[known:] {
 		if !strings.HasSuffix(r.Path, "/search") && !strings.HasSuffix(r.Path, "/batch/read") {

@@ -67,7 +67,7 @@ func TestFunnel(t *testing.T) {
 
 	review := submitted("l6", "review", dayOf(12))
 	review.InReview = true
-	s.Keep(visits,
+	s.Store(visits,
 		submitted("l1", "s11", dayOf(10)),
 		submitted("l2", "s11", dayOf(11)),
 		submitted("l3", "s12", dayOf(16)), // later: converted all the same
@@ -76,10 +76,10 @@ func TestFunnel(t *testing.T) {
 		review,
 	)
 
-	s.Says(
-		apptest.Said{Args: "leads outcome funnel-l2 won --amount 1200.5 --currency EUR"},
-		apptest.Said{Args: "leads outcome funnel-l1 qualified"}, // its session was won with l2 all the same
-		apptest.Said{Args: "leads outcome funnel-l3 qualified"},
+	s.Prints(
+		apptest.Output{Args: "leads outcome funnel-l2 won --amount 1200.5 --currency EUR"},
+		apptest.Output{Args: "leads outcome funnel-l1 qualified"}, // its session was won with l2 all the same
+		apptest.Output{Args: "leads outcome funnel-l3 qualified"},
 	)
 	out, code := s.Run("funnel", "--json", "--since", "2026-01-05", "--until", "2026-01-15")
 
@@ -133,7 +133,7 @@ func TestFunnel(t *testing.T) {
 	}
 
 	apptest.NoPersonalData(t, out)
-	s.Says(apptest.Said{Args: "funnel --until 2020-01-01 --json", Want: []string{`"count": 0`, `"choices": []`}})
+	s.Prints(apptest.Output{Args: "funnel --until 2020-01-01 --json", Want: []string{`"count": 0`, `"choices": []`}})
 	s.Refuses(map[string]string{
 		"funnel --since soon": "--since",
 		"funnel --until x":    "--until",
@@ -156,7 +156,7 @@ func TestFunnelShowsOptions(t *testing.T) {
 		}
 	}
 
-	data, code := s.Operates(schema.RoleViewer, `{ funnel { choices { value count } } }`)
+	data, code := s.OperateAs(schema.RoleViewer, `{ funnel { choices { value count } } }`)
 	choices := data.Funnel.Choices
 	if code != "" || len(choices) != 51 || choices[50].Value != "blog" || choices[50].Count != 1 {
 		t.Errorf("%s: %d choices", code, len(choices))
@@ -196,7 +196,7 @@ func TestFunnelBySource(t *testing.T) {
 		`source: "mail", campaign: "spring"`: `mail spring 0 0 3`,
 		`source: ""`:                         ``,
 	} {
-		data, code := s.Operates(schema.RoleViewer,
+		data, code := s.OperateAs(schema.RoleViewer,
 			`{ funnel(`+arguments+`) { sources { source campaign sessions estimates leads } } }`)
 		var got []string
 		for _, row := range data.Funnel.Sources {

@@ -47,20 +47,20 @@ func TestOutcomes(t *testing.T) {
 	}
 
 	outcome := "leads outcome " + lead.Reference(id)
-	s.Says(
-		apptest.Said{Args: outcome + " won --amount 1200.5 --currency EUR", Want: []string{"WON"}},
-		apptest.Said{Args: "leads show " + id, Want: []string{"outcome.amount             1200.5", "command:"}},
-		apptest.Said{Args: outcome + " none", Want: []string{"reference"}},
-		apptest.Said{Args: "leads show " + id, Not: []string{"outcome"}},
+	s.Prints(
+		apptest.Output{Args: outcome + " won --amount 1200.5 --currency EUR", Want: []string{"WON"}},
+		apptest.Output{Args: "leads show " + id, Want: []string{"outcome.amount             1200.5", "command:"}},
+		apptest.Output{Args: outcome + " none", Want: []string{"reference"}},
+		apptest.Output{Args: "leads show " + id, Not: []string{"outcome"}},
 	)
 
 	recorded := 0
-	for _, entry := range s.Recorded() {
+	for _, entry := range s.AuditEntries() {
 		if strings.HasPrefix(entry, "OUTCOME "+id) && !strings.Contains(entry, "1200") {
 			recorded++
 		}
 	}
 	if recorded != 7 {
-		t.Errorf("%d outcomes are in the audit, want 7: %q", recorded, s.Recorded())
+		t.Errorf("%d outcomes are in the audit, want 7: %q", recorded, s.AuditEntries())
 	}
 }

@@ -26,7 +26,7 @@ complete places { place unit state detail } } }`)
 	if data.Erased == nil {
 		t.Fatal(code)
 	}
-	p := apptest.Erased(*data.Erased).At("deliveries")
+	p := apptest.Receipt(*data.Erased).At("deliveries")
 	if data.Erased.Complete || p.State != "failed" || !strings.Contains(schema.ValueOr(p.Detail, ""), "again in a minute") {
 		t.Errorf("the receipt says of deliveries: %+v", p)
 	}

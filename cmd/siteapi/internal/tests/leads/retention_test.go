@@ -135,9 +135,9 @@ func TestRetentionKeepsConsents(t *testing.T) {
 	}
 
 	out, err := s.Command("leads", "erase", "--json", "--yes", "--email", "erased@example.com", "--server", s.Base)
-	var receipt apptest.Erased
+	var receipt apptest.Receipt
 	apptest.ReadJSON(t, out, &receipt)
-	receipt.Says(t, "consents", 1, 1, "erased")
+	receipt.Counts(t, "consents", 1, 1, "erased")
 	if err != nil {
 		t.Error(err)
 	}

@@ -73,7 +73,7 @@ func TestRolesInSessions(t *testing.T) {
 	for role, group := range groupOf {
 		p.Set(func() { p.Groups = []string{group} })
 		in := &apptest.Browser{T: t, Base: "http://" + address}
-		if _, text := in.SignsIn(); in.Cookie == nil {
+		if _, text := in.SignIn(); in.Cookie == nil {
 			t.Fatal(text)
 		}
 
@@ -118,7 +118,7 @@ func TestRolesAtThePublicListener(t *testing.T) {
 	reference := lead.Reference(s.Submit("one"))
 
 	in := &apptest.Browser{T: t, Base: "http://" + address}
-	if _, text := in.SignsIn(); in.Cookie == nil {
+	if _, text := in.SignIn(); in.Cookie == nil {
 		t.Fatal(text)
 	}
 
@@ -150,7 +150,7 @@ func TestOperatorsAreNamed(t *testing.T) {
 	id := s.Submit("one")
 
 	dana := &apptest.Browser{T: t, Base: "http://" + address}
-	if _, text := dana.SignsIn(); dana.Cookie == nil {
+	if _, text := dana.SignIn(); dana.Cookie == nil {
 		t.Fatal(text)
 	}
 	const bo = "Authorization: Bearer bo-0123456789abcdef"

@@ -167,7 +167,7 @@ func TestOperatorsWithoutDatabase(t *testing.T) {
 		if strings.HasSuffix(name, "Health") || strings.HasSuffix(document, "{ changed } }") {
 			want = "" // they say what is away, need no database, or say why each lead stays as it is
 		}
-		if _, code := s.Operates(schema.RoleAdmin, document); code != want {
+		if _, code := s.OperateAs(schema.RoleAdmin, document); code != want {
 			t.Errorf("%s: %q, want %q", name, code, want)
 		}
 	}
@@ -182,7 +182,7 @@ func TestViewersCannotGuess(t *testing.T) {
 
 	search := func(text, after string) int {
 		t.Helper()
-		data, code := s.Operates(schema.RoleViewer,
+		data, code := s.OperateAs(schema.RoleViewer,
 			`{ leads(search: "`+text+`", after: `+after+`) { edges { cursor node { id } } } }`)
 		if code != "" {
 			t.Error(text, after, code)
@@ -205,14 +205,14 @@ func TestViewersCannotGuess(t *testing.T) {
 	}
 
 	for _, text := range []string{id, id[:9]} {
-		if data, code := s.Operates(schema.RoleViewer, `{ lead(id: "`+text+`") { state } }`); code != "" ||
+		if data, code := s.OperateAs(schema.RoleViewer, `{ lead(id: "`+text+`") { state } }`); code != "" ||
 			data.Lead != nil {
 			t.Errorf("lead %q: %s %+v", text, code, data.Lead)
 		}
 	}
 
 	// Positions on both sides of the id give the same page.
-	data, _ := s.Operates(schema.RoleViewer, `{ leads { edges { cursor } } }`)
+	data, _ := s.OperateAs(schema.RoleViewer, `{ leads { edges { cursor } } }`)
 	position, _ := base64.RawURLEncoding.DecodeString(data.Leads.Edges[0].Cursor)
 	for _, rest := range []string{"", "-", "zzzz"} {
 		cursor := base64.RawURLEncoding.EncodeToString(fmt.Append(nil, string(position), rest))

@@ -107,7 +107,7 @@ func TestWork(t *testing.T) {
 
 	want := []string{"OPENED {}", `ASSIGNED {"owned":true}`, `STATUS {"status":"WAITING"}`, "NOTE {}"}
 	var acts []string
-	for _, e := range s.Recorded() {
+	for _, e := range s.AuditEntries() {
 		if strings.Contains(e, ids[1]) {
 			acts = append(acts, strings.Replace(e, ids[1]+" ", "", 1))
 		}

@@ -151,7 +151,7 @@ func TestPagesOfLeadsEndEarly(t *testing.T) {
 		leads[i] = lead.Lead{ID: id, SessionID: id, SubmittedAt: time.Now().Add(-time.Minute)}
 		leads[i].Contact.Email = id + "@example.com"
 	}
-	s.Keep(nil, leads...)
+	s.Store(nil, leads...)
 	s.Damage(`WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 200)
 INSERT INTO lead_notes (lead_id, at, author, text)
 SELECT id, n, 'token', replace(hex(zeroblob(1000)), '00', 'xy') FROM leads, number`)

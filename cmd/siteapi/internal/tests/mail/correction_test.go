@@ -27,7 +27,7 @@ func TestCorrectedAddress(t *testing.T) {
 	id, _ := s.Through("REST", "submitQuote", object{"input": input}).Data["submissionId"].(string)
 	state := func() lead.DeliveryState { return s.Deliveries(id)[lead.VisitorMail].State }
 	apptest.Eventually(t, "the mail is not sent", func() bool { return state() == lead.NotSent })
-	apptest.Eventually(t, "the rest arrives", func() bool { return s.Shown(id).State == lead.StateDelivered })
+	apptest.Eventually(t, "the rest arrives", func() bool { return s.ShowLead(id).State == lead.StateDelivered })
 	if got := leadAsOperator(s, id, "noMailReason")["noMailReason"]; got != "there is no such mailbox" {
 		t.Errorf("the reason is %v", got)
 	}

@@ -76,7 +76,7 @@ func TestLeadIsMailed(t *testing.T) {
 	s := apptest.Start(t, env, apptest.Quick)
 	id := submitMailed(s, t, "ana")
 	apptest.Eventually(t, "both mails arrive", func() bool { return len(server.Mails()) == 2 })
-	submitted := s.Shown(id).SubmittedAt.In(time.FixedZone("+14", 14*60*60))
+	submitted := s.ShowLead(id).SubmittedAt.In(time.FixedZone("+14", 14*60*60))
 	if out, _ := s.Command("leads", "list"); !strings.Contains(out, submitted.Format(time.DateTime)) {
 		t.Errorf("submitted at %v, listed as %s", submitted, out)
 	}

@@ -25,7 +25,7 @@ func TestOwnerMail(t *testing.T) {
 
 	as := func(mutation string) {
 		t.Helper()
-		if _, code := s.Operates(schema.RoleSales, `mutation { `+mutation+` }`); code != "" {
+		if _, code := s.OperateAs(schema.RoleSales, `mutation { `+mutation+` }`); code != "" {
 			t.Fatal(mutation, code)
 		}
 	}
@@ -69,7 +69,7 @@ func TestOwnerMail(t *testing.T) {
 	assign(two, "maria@lumen.test")
 	assign(one, "gone@lumen.test") // the only lead of that mail
 	erase := `mutation { eraseLeads(email: "` + address("one") + `", dryRun: false) { complete } }`
-	if data, code := s.Operates(schema.RoleAdmin, erase); code != "" {
+	if data, code := s.OperateAs(schema.RoleAdmin, erase); code != "" {
 		t.Fatal(code, data)
 	}
 	server.Heal()
@@ -118,7 +118,7 @@ func TestOwnerMailWithOtherSettings(t *testing.T) {
 
 		server.Fail(smtptest.Fault{Step: smtptest.Sender, Mode: smtptest.Later})
 		assign := `mutation { assignLead(id: "` + id + `", owner: "maria@lumen.test") { id } }`
-		if _, code := s.Operates(schema.RoleSales, assign); code != "" {
+		if _, code := s.OperateAs(schema.RoleSales, assign); code != "" {
 			t.Fatal(code)
 		}
 		s.Stop()
@@ -166,7 +166,7 @@ func TestOwnerMailNotToOneself(t *testing.T) {
 	signIn := func(claims map[string]any, want string) {
 		t.Helper()
 		p.Set(func() { p.Claims = claims })
-		if _, text := b.SignsIn(); b.Cookie == nil {
+		if _, text := b.SignIn(); b.Cookie == nil {
 			t.Fatal(text)
 		}
 		if _, answer := b.Send("GET", "/admin/operator", ""); answer["email"] != want {
@@ -213,7 +213,7 @@ func TestOwnerMailNotToOneself(t *testing.T) {
 	}
 
 	out, _ := s.Run("sessions", "list")
-	text := strings.Join(s.Recorded(), "\n") + s.Log.String() + out
+	text := strings.Join(s.AuditEntries(), "\n") + s.Log.String() + out
 	for _, address := range []string{dana, "new@lumen.test"} {
 		if strings.Contains(strings.ToLower(text), address) {
 			t.Errorf("%s is in the audit, the log, or the list of sessions", address)

@@ -26,7 +26,7 @@ func TestBlanksAroundArguments(t *testing.T) {
 		`mutation { changed: assignLead(id: " ` + id + ` ", owner: " Ana@Example.com ") { id } }`,
 		`mutation { changed: setLeadOutcome(id: " ` + lead.Reference(id) + ` ", outcome: WON, amount: 1, currency: " EUR ") { id } }`,
 		`{ lead(id: " ` + lead.Reference(id) + ` ") { id } }`,
-		`{ leads(source: " ads ", currency: " ` + s.Shown(id).Estimate.Currency + ` ") { edges { node { id } } } }`,
+		`{ leads(source: " ads ", currency: " ` + s.ShowLead(id).Estimate.Currency + ` ") { edges { node { id } } } }`,
 		`{ audit(lead: " ` + id + ` ") { edges { node { lead } } } }`,
 		`mutation { retryDelivery(id: " ` + webhook + ` ") { id lead { id } } }`,
 		`mutation { releaseLeads(ids: [" ` + id + ` "]) { failed { id reason } } }`,

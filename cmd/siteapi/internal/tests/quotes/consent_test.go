@@ -39,7 +39,7 @@ func TestConsents(t *testing.T) {
 		}
 
 		answers := func() string {
-			text, err := json.Marshal(s.Shown(id).Consents)
+			text, err := json.Marshal(s.ShowLead(id).Consents)
 			if err != nil {
 				t.Error(err)
 			}
@@ -113,7 +113,7 @@ func TestConsentsDoNotWaitForTheCMS(t *testing.T) {
 	attempt := 0
 	apptest.Eventually(t, "the content is known", func() bool {
 		attempt++
-		return s.Shown(submit("known-" + strconv.Itoa(attempt))).Consents[0].SiteWording
+		return s.ShowLead(submit("known-" + strconv.Itoa(attempt))).Consents[0].SiteWording
 	})
 
 	stubs.CMS.Fail(faulttest.Of(faulttest.Hang).On("query").Times(-1))
@@ -122,7 +122,7 @@ func TestConsentsDoNotWaitForTheCMS(t *testing.T) {
 	if strings.Contains(s.Log.String(), "fetching content from the CMS") {
 		t.Error("the lead was stored after the CMS had failed to answer")
 	}
-	if !s.Shown(id).Consents[0].SiteWording {
+	if !s.ShowLead(id).Consents[0].SiteWording {
 		t.Error("the wording is not compared with the latest content")
 	}
 }

@@ -38,7 +38,7 @@ func TestAttribution(t *testing.T) {
 		input := apptest.ValidLead(session)
 		input["attribution"] = object{"medium": "social"}
 		id, _ := s.Through(endpoint, "submitQuote", object{"input": input}).Data["submissionId"].(string)
-		l := s.Shown(id)
+		l := s.ShowLead(id)
 		got, err := json.Marshal([]any{l.FirstAttribution, l.Attribution})
 		want := `[{"source":"news letter","campaign":"` + strings.Repeat("c", 200) + `","referrer":"https://news.example/a"},` +
 			`{"source":"ads","campaign":"https://x.example/"}]`
@@ -69,7 +69,7 @@ func TestLongAttribution(t *testing.T) {
 		input := apptest.NewLead("long-" + endpoint)
 		input["attribution"] = from
 		id, _ := s.Through(endpoint, "submitQuote", object{"input": input}).Data["submissionId"].(string)
-		if l := s.Shown(id); *l.Attribution != from || *l.FirstAttribution != from {
+		if l := s.ShowLead(id); *l.Attribution != from || *l.FirstAttribution != from {
 			t.Errorf("the lead came from %+v, at first from %+v", l.Attribution, l.FirstAttribution)
 		}
 	})
@@ -96,7 +96,7 @@ func TestMessageOfALead(t *testing.T) {
 			{nil, ""},
 		} {
 			id, _ := submit("m", tt.sent).Data["submissionId"].(string)
-			if got := s.Shown(id).Message; tt.want != "" && (got == nil || *got != tt.want) || tt.want == "" && got != nil {
+			if got := s.ShowLead(id).Message; tt.want != "" && (got == nil || *got != tt.want) || tt.want == "" && got != nil {
 				t.Errorf("%.40q is kept as %v", tt.sent, got)
 			}
 		}
