@@ -21,7 +21,8 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// contents returns the contents of every file of the data folder but the locks, by path.
+// contents returns the contents of all files in the data folder except the locks, by
+// path.
 func contents(s *apptest.Site) map[string]string {
 	s.T.Helper()
 	files := map[string]string{}
@@ -56,7 +57,7 @@ func stored(s *apptest.Site) (ids []string) {
 	return ids
 }
 
-// arrived waits until so many leads are in the files of the file drivers.
+// arrived waits until the file drivers have stored n leads.
 func arrived(s *apptest.Site, n int) {
 	s.T.Helper()
 	files := &apptest.Client{T: s.T, DataDir: s.Dir}
@@ -65,7 +66,8 @@ func arrived(s *apptest.Site, n int) {
 	})
 }
 
-// A backup taken while visitors write holds every lead that was acknowledged before it.
+// A backup taken while visitors write contains every lead that was acknowledged before
+// it.
 func TestBackupWhileVisitorsWrite(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t).Start()
@@ -83,7 +85,7 @@ func TestBackupWhileVisitorsWrite(t *testing.T) {
 				}
 				status, reply := s.Post("/api/quote/submit", apptest.NewLead(fmt.Sprintf("v%d-%d", v, i)))
 				if status != 200 {
-					t.Errorf("submit beside a backup: %d %v", status, reply)
+					t.Errorf("submit during a backup: %d %v", status, reply)
 					return
 				}
 				ids <- reply["submissionId"].(string)
@@ -106,18 +108,18 @@ func TestBackupWhileVisitorsWrite(t *testing.T) {
 
 	s.Stop(t)
 	fresh := apptest.NewSite(t)
-	says(fresh, said{"restore --from " + path, "restored the backup of 20 | deliveries verify", ""})
+	prints(fresh, output{"restore --from " + path, "restored the backup of 20 | deliveries verify", ""})
 
-	held := stored(fresh)
+	restored := stored(fresh)
 	for _, id := range before {
-		if !slices.Contains(held, id) {
+		if !slices.Contains(restored, id) {
 			t.Errorf("the lead %s was acknowledged before the backup and is missing", id)
 		}
 	}
 
 	fresh.Start()
 	if status := pdf(fresh, before[0]); status != 200 {
-		t.Errorf("the PDF of a restored lead answers %d", status)
+		t.Errorf("the PDF of a restored lead has status %d", status)
 	}
 
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); len(left) != 0 {
@@ -125,14 +127,14 @@ func TestBackupWhileVisitorsWrite(t *testing.T) {
 	}
 }
 
-// A backup is put back into an empty folder. What is in another one stays as it is.
+// A backup is restored into an empty folder only. Any other folder is not changed.
 func TestRestoreIntoAnEmptyFolder(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t).Start()
 	first := s.Submit("first")
 	arrived(s, 1)
 	path := filepath.Join(t.TempDir(), "b.tar.gz")
-	says(s, said{"backup -o " + path, ": 1 leads, 0 sessions", ""})
+	prints(s, output{"backup -o " + path, ": 1 leads, 0 sessions", ""})
 	s.Refuses(map[string]string{"backup -o " + path: "--overwrite"})
 	s.Submit("second")
 	arrived(s, 2)
@@ -155,18 +157,19 @@ func TestRestoreIntoAnEmptyFolder(t *testing.T) {
 	}
 	arrived(fresh, 1)
 	if got := stored(fresh); !slices.Equal(got, []string{first}) {
-		t.Errorf("restored are %q", got)
+		t.Errorf("restored leads: %q", got)
 	}
 	if left, _ := filepath.Glob(filepath.Join(fresh.Dir, ".siteapi-backup-*")); len(left) != 0 {
-		t.Errorf("left behind are %q", left)
+		t.Errorf("left behind: %q", left)
 	}
 }
 
-// The service could not open what root restores into the folder of the service's user.
+// Root must not restore into the folder of the service's user: the service could not open
+// the files.
 func TestRestoreByRoot(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
-		t.Skip("root alone can give a folder away")
+		t.Skip("only root can change the owner of a folder")
 	}
 	s := apptest.NewSite(t)
 	if err := os.Chown(s.Dir, 65534, 65534); err != nil {
@@ -191,7 +194,7 @@ func packed(t *testing.T, name string, kind byte, data []byte) []byte {
 	return out.Bytes()
 }
 
-// Nothing is touched unless the whole backup is found to be good.
+// Nothing is restored unless the whole backup is valid.
 func TestRestoreRefusesDamage(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t).Start()
@@ -201,7 +204,7 @@ func TestRestoreRefusesDamage(t *testing.T) {
 	s.Stop(t)
 
 	path := filepath.Join(t.TempDir(), "b.tar.gz")
-	says(s, said{"backup -o " + path, "", ""})
+	prints(s, output{"backup -o " + path, "", ""})
 	good, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -214,12 +217,12 @@ func TestRestoreRefusesDamage(t *testing.T) {
 		archive []byte
 		want    string
 	}{
-		"no archive":             {[]byte("hello"), "none of this service"},
+		"not an archive":         {[]byte("hello"), "none of this service"},
 		"cut in the middle":      {good[:len(good)/2], "damaged, cut short"},
 		"cut at the end":         {good[:len(good)-4], "damaged, cut short"},
 		"a byte of the database": {packed(t, command.DatabaseFile, tar.TypeReg, database), "can't be used"},
 		"no database":            {packed(t, "content.json", tar.TypeReg, []byte("[]")), "can't be used"},
-		"a way out":              {packed(t, "../x.json", tar.TypeReg, []byte("[]")), "none of this service"},
+		"a path outside":         {packed(t, "../x.json", tar.TypeReg, []byte("[]")), "none of this service"},
 		"a link":                 {packed(t, "cms/x.json", tar.TypeSymlink, nil), "none of this service"},
 	} {
 		bad := filepath.Join(t.TempDir(), "bad.tar.gz")
@@ -235,7 +238,7 @@ func TestRestoreRefusesDamage(t *testing.T) {
 	}
 }
 
-// With PostgreSQL the commands print the lines for its own tools, which work as printed.
+// With PostgreSQL the commands print command lines for its tools, which work as printed.
 func TestBackupOfPostgres(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t, "DATABASE_URL="+pgserver.Start(t).NewDatabase(t)).Start()
@@ -264,13 +267,13 @@ func TestBackupOfPostgres(t *testing.T) {
 	shell("pg_dump ", "backup")
 	s.Run("leads", "erase", "--email", "dumped@example.com", "--yes", "--server", s.Base)
 	if len(stored(s)) != 0 {
-		t.Fatal("the lead is not gone")
+		t.Fatal("the lead was not erased")
 	}
 
 	s.Stop(t)
 	shell("pg_restore ", "restore")
 	if got := stored(s); !slices.Equal(got, []string{id}) {
-		t.Errorf("restored are %q", got)
+		t.Errorf("restored leads: %q", got)
 	}
 	s.Prints(apptest.Output{Args: "audit verify --head " + head})
 }
@@ -280,11 +283,11 @@ func TestBackupRefuses(t *testing.T) {
 	s := apptest.NewSite(t)
 	s.Refuses(map[string]string{"backup -o x": "there is no database"})
 
-	// What cannot be found out is not taken for an absence.
+	// An unreadable path is not mistaken for a missing database.
 	file := &apptest.Site{T: t, Env: append(s.Env, "DATA_DIR="+apptest.OwnContent(t))}
 	file.Refuses(map[string]string{"backup -o x": "not a directory", "deliveries list": "not a directory"})
 
-	says(s, said{"migrate", "up to date", ""})
+	prints(s, output{"migrate", "up to date", ""})
 	s.Refuses(map[string]string{
 		"backup":                    "--output: name the file",
 		"restore":                   "--from: name the backup",
@@ -305,6 +308,6 @@ func TestBackupRefuses(t *testing.T) {
 	}
 	left, _ := filepath.Glob(filepath.Join(s.Dir, ".siteapi-backup-*"))
 	if !slices.Equal(left, []string{young}) {
-		t.Errorf("left are %q", left)
+		t.Errorf("remaining files: %q", left)
 	}
 }

@@ -86,7 +86,7 @@ func TestManualAndHelp(t *testing.T) {
 	}
 }
 
-// A mistyped word is refused on standard error.
+// A mistyped command or flag is reported on standard error.
 func TestMistypedCommands(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
@@ -113,8 +113,8 @@ func TestMistypedCommands(t *testing.T) {
 	}
 }
 
-// A command whose output can't be written has failed.
-func TestOutputIsLost(t *testing.T) {
+// A command fails if its output can't be written.
+func TestLostOutput(t *testing.T) {
 	t.Parallel()
 	r, w := io.Pipe()
 	_ = r.Close()
@@ -132,29 +132,29 @@ func TestOutputIsLost(t *testing.T) {
 	}
 }
 
-// A command needs the settings it uses, and no others.
+// A command needs only the settings that it uses.
 func TestCommandsNeedFewSettings(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t).Start()
 	s.Arrives(s.Submit("lead"))
 
-	// The settings are those of production, without its tokens.
+	// These are production settings without the required tokens.
 	s.Env = []string{
 		"DATA_DIR=" + s.Dir,
 		"CONTENT_TTL=nonsense",
 		"DELIVERY_RETRY_MAX=nonsense",
 	}
 
-	says(s, said{"leads list", "lead@example.com", ""},
-		said{"funnel", "VISITED    0", ""},
-		said{"backup -o " + filepath.Join(t.TempDir(), "b"), "1 leads", ""},
-		said{"deliveries verify", "leads                      1", ""},
-		said{"leads erase --email unknown@example.com", "remains.0", ""},
-		said{"crm setup", "needs no preparation", ""},
-		said{"cms setup", "needs no webhook", ""},
-		said{"version", "siteapi version | go1.", ""},
-		said{"ready --server " + s.Base, `"ok"`, ""},
-		said{"leads list --help", "list leads, newest first | Examples: | --since", ""},
+	prints(s, output{"leads list", "lead@example.com", ""},
+		output{"funnel", "VISITED    0", ""},
+		output{"backup -o " + filepath.Join(t.TempDir(), "b"), "1 leads", ""},
+		output{"deliveries verify", "leads                      1", ""},
+		output{"leads erase --email unknown@example.com", "remains.0", ""},
+		output{"crm setup", "needs no preparation", ""},
+		output{"cms setup", "needs no webhook", ""},
+		output{"version", "siteapi version | go1.", ""},
+		output{"ready --server " + s.Base, `"ok"`, ""},
+		output{"leads list --help", "list leads, newest first | Examples: | --since", ""},
 	)
 
 	if out, code := apptest.Command(t, []string{"DATA_DIR=" + t.TempDir()}, "leads", "list"); code != 1 ||
@@ -163,7 +163,7 @@ func TestCommandsNeedFewSettings(t *testing.T) {
 	}
 }
 
-// Shells complete commands, their flags, and the words of a flag, without a service or settings.
+// Shells complete commands, flags and the values of flags, without a service or settings.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -181,7 +181,8 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// The printed schema has what a client can ask for, and nothing of the REST routes.
+// The printed schema contains everything that a client can query, without the REST
+// directives.
 func TestSDL(t *testing.T) {
 	t.Parallel()
 	out, code := apptest.Command(t, nil, "sdl")

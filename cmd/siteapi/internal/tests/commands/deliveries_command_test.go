@@ -13,8 +13,8 @@ import (
 	"siteapi/integrations/upstream/faulttest"
 )
 
-// troubled starts a site with a lead that arrived, one that the CMS has rejected, and one
-// that waits because the CRM is away.
+// troubled starts a site with a lead that was delivered, one that the CMS has rejected,
+// and one that waits because the CRM is unavailable.
 func troubled(t *testing.T) (s *apptest.Site, arrived, rejected, waiting string) {
 	t.Helper()
 	s = apptest.NewRemoteSite(t).Start()
@@ -41,7 +41,7 @@ func TestDeliveriesCommands(t *testing.T) {
 	failed, done := number(rejected, "cms"), number(arrived, "crm")
 
 	good, bad, late := lead.Reference(arrived), lead.Reference(rejected), lead.Reference(waiting)
-	for _, a := range []said{
+	for _, a := range []output{
 		{"deliveries list", "ID | TARGET | " + late + " | HTTP 503 | " + bad + " | HTTP 400", good},
 		{"deliveries list --state all", late + " | " + bad + " | " + good, ""},
 		{"deliveries list --state failed --state RETRYING,running", late + " | " + bad, good},
@@ -51,7 +51,7 @@ func TestDeliveriesCommands(t *testing.T) {
 		{"deliveries list --lead none --json", "[]", ""},
 		{"leads list", "UNDER_WAY | FAILED | DELIVERED", ""},
 	} {
-		says(s, a)
+		prints(s, a)
 		if strings.HasPrefix(a.args, "deliveries list") {
 			out, _ := s.Run(strings.Fields(a.args)...)
 			apptest.NoPersonalData(t, out)
@@ -70,36 +70,36 @@ func TestDeliveriesCommands(t *testing.T) {
 	doctor.Reports(t, "deliveries", "WARNING", "1 leads were refused by the cms for good")
 
 	s.Stubs.Recover()
-	says(s, said{"deliveries retry " + failed, "1", ""},
-		said{"deliveries retry --all --target cms", "", ""},
-		// A repeated delivery changes nothing at the CRM.
-		said{"deliveries retry " + done, "1", ""},
+	prints(s, output{"deliveries retry " + failed, "1", ""},
+		output{"deliveries retry --all --target cms", "", ""},
+		// A repeated delivery changes nothing in the CRM.
+		output{"deliveries retry " + done, "1", ""},
 	)
 
 	s.Arrives(rejected)
 	s.Arrives(waiting)
 	s.Arrives(arrived)
 
-	// What is changed where no service runs is done when one starts.
+	// Changes made while no service runs take effect when one starts.
 	bot := apptest.NewLead("bot")
 	bot["website"] = "https://spam.example"
 	bot["consents"] = []any{object{"purpose": "marketing", "given": true}}
 	_, answer := s.Post("/api/quote/submit", bot)
-	held, _ := answer["submissionId"].(string)
+	inReview, _ := answer["submissionId"].(string)
 	doctor, _ = s.Doctor(nil, "--server", s.Base)
 	doctor.Reports(t, "reviews", "WARNING", "1 leads are in review")
 	s.Stop(t)
-	says(s, said{"deliveries retry " + done, "1", ""},
-		said{"deliveries resend " + arrived + " --target crm", lead.Reference(arrived), ""},
-		said{"leads release " + held, "changed                    1", ""},
-		said{"leads withdraw " + held + " --purpose marketing", "leads                      1", ""},
+	prints(s, output{"deliveries retry " + done, "1", ""},
+		output{"deliveries resend " + arrived + " --target crm", lead.Reference(arrived), ""},
+		output{"leads release " + inReview, "changed                    1", ""},
+		output{"leads withdraw " + inReview + " --purpose marketing", "leads                      1", ""},
 	)
 	s.Start()
 	s.Arrives(arrived)
-	s.Arrives(held)
+	s.Arrives(inReview)
 
 	s.Stubs.CRM.Remove("arrived@example.com")
-	says(s, said{"deliveries resend " + lead.Reference(arrived) + " --target crm", lead.Reference(arrived), ""})
+	prints(s, output{"deliveries resend " + lead.Reference(arrived) + " --target crm", lead.Reference(arrived), ""})
 	apptest.Eventually(t, "it is sent again", func() bool {
 		return len(s.Stubs.Contacts("arrived@example.com")) == 1
 	})
@@ -143,8 +143,8 @@ func TestDeliveriesVerify(t *testing.T) {
 		t.Errorf("since later: %d %+v", code, v)
 	}
 
-	// The targets lose what had arrived. A lead that was delivered a moment ago may not
-	// be visible yet, and is not resent.
+	// The CMS loses a document. A lead that was delivered a moment ago may not be visible
+	// yet, and is not resent.
 	docs := s.Stubs.CMS.Documents()
 	delete(docs, "quoteSubmission."+arrived)
 	var left []json.RawMessage
@@ -177,11 +177,11 @@ func TestDeliveriesVerify(t *testing.T) {
 	// still reported.
 	s.Stubs.CMS.Fail(faulttest.Answer(503).Times(-1))
 	if v, code := verify(); code != 1 || v.Targets[0].Error == "" || v.Targets[1].Present != 3 {
-		t.Errorf("with the CMS away: %d %+v", code, v)
+		t.Errorf("with the CMS unavailable: %d %+v", code, v)
 	}
 }
 
-// More leads than fit into one request to a target are compared too.
+// More leads than fit into one request to a target are compared in batches.
 func TestVerifyInBatches(t *testing.T) {
 	t.Parallel()
 	const leads = 230
@@ -195,5 +195,5 @@ func TestVerifyInBatches(t *testing.T) {
 	apptest.Eventually(t, "all arrive", func() bool {
 		return len(files.Files("cms")) == leads && len(files.Files("crm")) == leads
 	})
-	says(s, said{"deliveries verify", fmt.Sprintf("leads                      %d", leads), ""})
+	prints(s, output{"deliveries verify", fmt.Sprintf("leads                      %d", leads), ""})
 }

@@ -16,7 +16,7 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// strict returns settings for production in which the doctor finds nothing.
+// strict returns production settings for which the doctor reports no problem.
 func strict() []string {
 	return []string{
 		"ENVIRONMENT=production",
@@ -65,9 +65,9 @@ func TestDoctorFindsNothing(t *testing.T) {
 
 	left, _ := filepath.Glob(filepath.Join(s.Dir, ".*"))
 	if len(s.Stubs.CMS.Documents()) != documents || len(s.Stubs.CRM.Contacts()) != 1 || len(left) != 0 {
-		t.Errorf("the doctor left something at the CMS or the CRM, or files: %q", left)
+		t.Errorf("the doctor left data in the CMS or the CRM, or files: %q", left)
 	}
-	says(s, said{"doctor --server " + s.Base, "ok      settings     they can be used | ok      cms", ""})
+	prints(s, output{"doctor --server " + s.Base, "ok      settings     they can be used | ok      cms", ""})
 
 	// A service that does not answer is a warning, unless it was never started.
 	c, _ = s.Doctor(nil, "--server", "http://127.0.0.1:1")
@@ -124,14 +124,14 @@ func TestDoctorOnSettings(t *testing.T) {
 		c.Reports(t, check, "WARNING", "first start")
 	}
 	if _, err := os.Stat(fresh.Dir); code != 0 || err == nil {
-		t.Errorf("looking for a folder made it: %d", code)
+		t.Errorf("the doctor created the folder: %d", code)
 	}
 
 	s.Refuses(map[string]string{"doctor --server ftp://x": "--server"})
 }
 
-// Wrong settings are reported one by one, and what does not depend on them is checked.
-func TestDoctorGoesOnAfterWrongSettings(t *testing.T) {
+// Each invalid setting is reported, and checks that do not depend on it still run.
+func TestDoctorContinuesAfterInvalidSettings(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t, strict()...)
 	c, code := s.Doctor([]string{"LISTEN_ADDR=8080", "CMS_DRIVER=sanity", "SANITY_PROJECT_ID=hush!"})
@@ -143,7 +143,7 @@ func TestDoctorGoesOnAfterWrongSettings(t *testing.T) {
 	}
 	for _, check := range c.Checks {
 		if check.Name == "settings" && check.State == "OK" {
-			t.Error("it also says that the settings can be used")
+			t.Error("it also reports that the settings can be used")
 		}
 	}
 	c.Reports(t, "cms", "WARNING", "not checked")
@@ -178,7 +178,7 @@ func TestDoctorGoesOnAfterWrongSettings(t *testing.T) {
 			}
 		}
 		if !slices.Equal(unchecked, tt.unchecked) || !slices.Equal(failed, []string{tt.failed}) {
-			t.Errorf("with a wrong %s it does not check %q, and fails on %q", setting, unchecked, failed)
+			t.Errorf("with an invalid %s, not checked: %q, failed: %q", setting, unchecked, failed)
 		}
 	}
 }

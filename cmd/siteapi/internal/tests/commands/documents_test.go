@@ -20,15 +20,15 @@ import (
 	"siteapi/schema/operations"
 )
 
-// Every document answers through every door that it names: as a route with its example, as a
-// command with each of its examples, and as a tool, whose answer is as its schema says.
-func TestEveryDocumentThroughEveryDoor(t *testing.T) {
+// Every document works wherever it is published: as a route with its example, as a
+// command with each of its examples, and as a tool whose result matches its schema.
+func TestEveryDocument(t *testing.T) {
 	t.Parallel()
 	list, err := operations.All()
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.SortStableFunc(list, func(a, b *operations.Operation) int { // an erasure comes last
+	slices.SortStableFunc(list, func(a, b *operations.Operation) int { // erasures last
 		return cmp.Compare(strings.Index(a.Name, "EraseLeads"), strings.Index(b.Name, "EraseLeads"))
 	})
 
@@ -80,8 +80,8 @@ func TestEveryDocumentThroughEveryDoor(t *testing.T) {
 	}
 }
 
-// A command that does harm asks first, and does nothing unless the answer is y.
-func TestCommandAsksBeforeItDoesHarm(t *testing.T) {
+// A destructive command asks for confirmation, and does nothing unless the answer is y.
+func TestDestructiveCommandAsksFirst(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t).Start()
 	for answer, want := range map[string]string{"n\n": "nothing was done", "y\n": "cleared"} {
@@ -93,7 +93,7 @@ func TestCommandAsksBeforeItDoesHarm(t *testing.T) {
 	}
 }
 
-// assistant connects to the tools of visitors, or with a token to those of operators.
+// assistant connects to the tools of visitors or, with a token, to those of operators.
 func assistant(t *testing.T, s *apptest.Site, token string) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
@@ -156,7 +156,8 @@ func request(s *apptest.Site, op *operations.Operation, known *strings.Replacer)
 	return s.Do(fmt.Sprint(route["method"]), fmt.Sprint(route["path"], "?", query.Encode()), body, "Authorization: Bearer "+token)
 }
 
-// callTool calls a tool with what it requires, and compares its answer with its schema.
+// callTool calls a tool with its required arguments, and validates the result against its
+// schema.
 func callTool(t *testing.T, session *mcp.ClientSession, op *operations.Operation, known *strings.Replacer) {
 	t.Helper()
 	arguments := map[string]any{
@@ -190,6 +191,6 @@ func callTool(t *testing.T, session *mcp.ClientSession, op *operations.Operation
 		err = resolved.Validate(got.StructuredContent)
 	}
 	if err != nil || output.Type != "object" {
-		t.Errorf("the answer of the tool %s, an %s: %v", op.Tool.Name, output.Type, err)
+		t.Errorf("the result of the tool %s, of type %s: %v", op.Tool.Name, output.Type, err)
 	}
 }

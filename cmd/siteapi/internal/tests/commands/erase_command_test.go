@@ -20,7 +20,7 @@ import (
 	"siteapi/schema"
 )
 
-// erase runs `leads erase` beside the running service, and reads the receipt that it files.
+// erase runs `leads erase` while the service runs, and returns the receipt from its file.
 func erase(s *apptest.Site, args ...string) (r apptest.Receipt, code int) {
 	s.T.Helper()
 	path := filepath.Join(s.T.TempDir(), "receipt.json")
@@ -29,7 +29,7 @@ func erase(s *apptest.Site, args ...string) (r apptest.Receipt, code int) {
 	}, args...)...)
 	data, err := os.ReadFile(path)
 	if err != nil || json.Unmarshal(data, &r) != nil {
-		s.T.Errorf("the filed receipt: %v %s, %s", err, data, out)
+		s.T.Errorf("the receipt: %v %s, %s", err, data, out)
 	}
 	return r, code
 }
@@ -39,11 +39,11 @@ func TestEraseEverywhere(t *testing.T) {
 	s := apptest.NewRemoteSite(t, apptest.LiveEnv()...).Start()
 	hers, theirs := populate(s)
 	s.Operate(`mutation { addLeadNote(id: "` + hers[0] + `", text: "hers-note: wants a call") { state } }`)
-	if found := inFiles(s); len(found) < len(ofHer) {
-		t.Errorf("before it was erased the data folder has only %q", found)
+	if found := tracesInFiles(s); len(found) < len(personalTexts) {
+		t.Errorf("before the erasure the data folder has only %q", found)
 	}
-	if cms, crm := inStubs(s); len(cms) < 14 || len(crm) < 10 {
-		t.Errorf("before it was erased the CMS has only %q, the CRM %q", cms, crm)
+	if cms, crm := tracesInStubs(s); len(cms) < 14 || len(crm) < 10 {
+		t.Errorf("before the erasure the CMS has only %q, the CRM %q", cms, crm)
 	}
 
 	// A dry run changes nothing.
@@ -52,7 +52,7 @@ func TestEraseEverywhere(t *testing.T) {
 		t.Errorf("%d %+v", code, r)
 	}
 
-	// In development, each lead has two mails beside the deliveries to CMS and CRM.
+	// In development each lead has two mails in addition to its deliveries to CMS and CRM.
 	counts := map[string]int{
 		"deliveries": 8,
 		"files":      4,
@@ -67,16 +67,16 @@ func TestEraseEverywhere(t *testing.T) {
 	}
 
 	if p := r.At("PDFs"); p.Found != nil || p.State != "unknown" {
-		t.Errorf("the receipt says of the cache: %+v", p)
+		t.Errorf("the receipt has for the cache: %+v", p)
 	}
 
-	// This erasure brings the write-ahead log into the database's file, and clears all PDFs.
+	// This erasure moves the write-ahead log into the database's file, and clears all PDFs.
 	erase(s, "--email", "unknown@example.com", "--yes")
 	for _, id := range hers {
 		pdf(s, id)
 	}
 
-	// The command refuses before anything is erased.
+	// Invalid arguments are rejected before anything is erased.
 	s.Refuses(map[string]string{
 		"leads erase --email hers@example.com --yes --output /nowhere/receipt.json": "writing a file",
 		"leads erase --email a@b.co,c@d.co":                                         "must be an e-mail address",
@@ -92,14 +92,14 @@ func TestEraseEverywhere(t *testing.T) {
 		r.Counts(t, unit, n, n, "erased")
 	}
 	if r.At("PDFs").Erased < 2 {
-		t.Errorf("the receipt says of the cache: %+v", r.At("PDFs"))
+		t.Errorf("the receipt has for the cache: %+v", r.At("PDFs"))
 	}
 
-	gone(s, hers, theirs)
+	checkErased(s, hers, theirs)
 	s.Stubs.CheckLead(t, "theirs", theirs)
-	clean(s)
+	checkNoTraces(s)
 	s.Stop(t)
-	clean(s)
+	checkNoTraces(s)
 
 	// A repetition without a service finds nothing left to do.
 	if r, code = erase(s, "--yes"); code != 0 || !r.Complete {
@@ -111,7 +111,7 @@ func TestEraseEverywhere(t *testing.T) {
 }
 
 // A failure at one place is reported, and a repetition completes the erasure.
-func TestErasePlacesThatFail(t *testing.T) {
+func TestErasePartialFailures(t *testing.T) {
 	t.Parallel()
 	cms := func(f faulttest.Fault) func(*apptest.Vendors) {
 		return func(stubs *apptest.Vendors) { stubs.CMS.Fail(f.Times(-1)) }
@@ -121,11 +121,11 @@ func TestErasePlacesThatFail(t *testing.T) {
 		name         string
 		fail         func(stubs *apptest.Vendors)
 		failed, done string // units
-		asked        bool   // whether it is known what was there
+		counted      bool   // whether the number of items is known
 	}{
-		{"the CMS can't be asked", cms(faulttest.Answer(401)), "documents", "contacts", false},
+		{"the CMS can't be queried", cms(faulttest.Answer(401)), "documents", "contacts", false},
 		{"the CMS does not delete", cms(faulttest.Answer(503).On("mutate")), "documents", "contacts", true},
-		{"the CRM is away", func(stubs *apptest.Vendors) {
+		{"the CRM is unavailable", func(stubs *apptest.Vendors) {
 			stubs.CRM.Fail(faulttest.Answer(503).Times(-1))
 		}, "contacts", "documents", false},
 	} {
@@ -138,12 +138,12 @@ func TestErasePlacesThatFail(t *testing.T) {
 
 			r, code := erase(s, "--yes")
 			if p := r.At(tt.failed); code != 1 || r.Complete || p.State != "failed" ||
-				p.Erased != 0 || p.Detail == nil || (p.Found != nil) != tt.asked || strings.Contains(*p.Detail, "hers@") {
+				p.Erased != 0 || p.Detail == nil || (p.Found != nil) != tt.counted || strings.Contains(*p.Detail, "hers@") {
 				t.Errorf("%d %+v", code, r)
 			}
 
 			if p := r.At(tt.done); p.State != "erased" {
-				t.Errorf("the receipt says %+v", p)
+				t.Errorf("the receipt has %+v", p)
 			}
 
 			r.Counts(t, "leads", 2, 0, "kept")
@@ -152,13 +152,13 @@ func TestErasePlacesThatFail(t *testing.T) {
 			if r, code := erase(s, "--yes"); code != 0 || !r.Complete {
 				t.Errorf("the repetition: %d %+v", code, r)
 			}
-			gone(s, hers, theirs)
+			checkErased(s, hers, theirs)
 		})
 	}
 }
 
-// An erasure waits for a delivery that is being tried, and a delivery that waits never
-// arrives after it. A lead that arrives meanwhile stays, and the erasure is not complete.
+// An erasure waits for a running delivery, and a waiting delivery never arrives after it.
+// A lead that arrives during the erasure is kept, and the erasure is incomplete.
 func TestEraseBeforeDelivery(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewRemoteSite(t).Start()
@@ -194,8 +194,8 @@ func TestEraseBeforeDelivery(t *testing.T) {
 	}
 }
 
-// An erasure is complete only if it reaches the memory of the running service; the other
-// places do not wait for that.
+// An erasure is complete only if it clears the memory of the running service. The other
+// places are erased regardless.
 func TestEraseWithoutTheService(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t).Start()
@@ -219,10 +219,11 @@ func TestEraseWithoutTheService(t *testing.T) {
 	if r, code := erase(s, "--yes"); code != 0 || !r.Complete || r.At("PDFs").Erased == 0 {
 		t.Errorf("the repetition: %d %+v", code, r)
 	}
-	clean(s)
+	checkNoTraces(s)
 }
 
-// With several instances the shared cache is cleared, and the table says what was done.
+// With several instances the shared cache is cleared, and the printed table reports the
+// result.
 func TestEraseWithPostgresAndValkey(t *testing.T) {
 	t.Parallel()
 	database, cache := pgserver.Start(t), valkeyserver.Start(t)
@@ -239,16 +240,16 @@ func TestEraseWithPostgresAndValkey(t *testing.T) {
 	}
 
 	if status := pdf(s, id); status != http.StatusNotFound {
-		t.Errorf("the PDF answers %d", status)
+		t.Errorf("the PDF has status %d", status)
 	}
 	cache.Stop()
 	if r, code := erase(s, "--yes"); code != 1 || r.At("PDFs").State != "failed" {
-		t.Errorf("with the cache away: %d %+v", code, r)
+		t.Errorf("with the cache unavailable: %d %+v", code, r)
 	}
 }
 
-// The address may come by standard input, which no list of processes shows. Every one that a
-// visitor may submit can be erased.
+// The address can be read from standard input, which keeps it out of process lists. Every
+// address that a visitor can submit can be erased.
 func TestEraseFromStandardInput(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t).Start()
@@ -268,12 +269,12 @@ func TestEraseFromStandardInput(t *testing.T) {
 		}
 	}
 	if left := stored(s); len(left) != 0 {
-		t.Errorf("left are %q", left)
+		t.Errorf("remaining leads: %q", left)
 	}
 }
 
-// Commands with other settings than the service's would find nothing in the CMS and the CRM,
-// and report that nothing is left.
+// Commands whose settings differ from those of the service are rejected: they would find
+// nothing in the CMS and the CRM, and report success.
 func TestCommandsWithOtherSettings(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewRemoteSite(t).Start()
@@ -288,7 +289,7 @@ func TestCommandsWithOtherSettings(t *testing.T) {
 		"crm pull":                "CRM_DRIVER=file",
 	})
 	if got := stored(s); !slices.Equal(got, []string{id}) {
-		t.Errorf("stored are %q", got)
+		t.Errorf("stored leads: %q", got)
 	}
 
 	s.Env = right

@@ -49,20 +49,20 @@ func TestLeadsAreFound(t *testing.T) {
 	s.Arrives(second)
 	reference := lead.Reference(first)
 
-	says(s, said{"leads list", "REFERENCE | " + lead.Reference(second) + " | DELIVERED | 15100 20400.5 EUR | Ana | Ionescu | " +
+	prints(s, output{"leads list", "REFERENCE | " + lead.Reference(second) + " | DELIVERED | 15100 20400.5 EUR | Ana | Ionescu | " +
 		"second@example.com | web-app | ro | " + reference + " | ODD1ODD2 | 2020-02-03 04:05:06 | IN_REVIEW | 1234.5 1000000000 EUR",
 		"\x1b | \u202e | \r"},
-		said{"leads list --since 2020-02-03 --until 2020-02-04", "odd@", "first@"},
-		said{"leads list --email FIRST@example.com", "first@", "second@"},
-		said{"leads list --search " + strings.ToLower(reference), "first@", "second@ | odd@"},
-		said{"leads list --state Delivered --search ana", "second@ | first@", "odd@"},
-		said{"leads list --email unknown@example.com", "no leads", ""},
-		said{"leads list --json --limit 1", `"id": "` + second + ` | "reference": " | "target": "CMS"`, first},
-		said{"leads show " + strings.ToLower(reference), first + " | " + reference + " | contact.firstName          Ana | " +
+		output{"leads list --since 2020-02-03 --until 2020-02-04", "odd@", "first@"},
+		output{"leads list --email FIRST@example.com", "first@", "second@"},
+		output{"leads list --search " + strings.ToLower(reference), "first@", "second@ | odd@"},
+		output{"leads list --state Delivered --search ana", "second@ | first@", "odd@"},
+		output{"leads list --email unknown@example.com", "no leads", ""},
+		output{"leads list --json --limit 1", `"id": "` + second + ` | "reference": " | "target": "CMS"`, first},
+		output{"leads show " + strings.ToLower(reference), first + " | " + reference + " | contact.firstName          Ana | " +
 			"+40 721 000 000 | Țară SRL | selections.features.1      shop | 20400.5 | deliveries.0.target        CMS | " +
 			"deliveries.1.state         DELIVERED | /api/quote/pdf?id=" + first, "second@ | IN_REVIEW"},
-		said{"leads show odd1odd2odd3", "IN_REVIEW | +40 721 | honeypot", "\x1b | \r | \u202e"},
-		said{"leads export --search " + reference, "lead_id,reference | " + first + "," + reference, second},
+		output{"leads show odd1odd2odd3", "IN_REVIEW | +40 721 | honeypot", "\x1b | \r | \u202e"},
+		output{"leads export --search " + reference, "lead_id,reference | " + first + "," + reference, second},
 	)
 
 	s.Refuses(map[string]string{
@@ -83,7 +83,7 @@ func TestLeadsAreFound(t *testing.T) {
 	}
 }
 
-// A lead in review is delivered once it is released, and only then.
+// A lead in review is delivered only once it is released.
 func TestLeadsRelease(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t).Start()
@@ -97,12 +97,12 @@ func TestLeadsRelease(t *testing.T) {
 	}
 
 	s.Refuses(map[string]string{"deliveries resend " + id + " --target cms": "release it first"})
-	says(s, said{"deliveries verify --fix", "leads                      0", ""})
+	prints(s, output{"deliveries verify --fix", "leads                      0", ""})
 
-	says(s, said{"leads reject " + id, "changed                    1", ""},
-		said{"leads list --state rejected", lead.Reference(id), ""},
-		said{"leads release --all", "changed                    0", ""},
-		said{"leads release " + lead.Reference(id), "changed                    1", ""},
+	prints(s, output{"leads reject " + id, "changed                    1", ""},
+		output{"leads list --state rejected", lead.Reference(id), ""},
+		output{"leads release --all", "changed                    0", ""},
+		output{"leads release " + lead.Reference(id), "changed                    1", ""},
 	)
 
 	s.Arrives(id)
@@ -151,7 +151,7 @@ func TestLeadsExport(t *testing.T) {
 	}
 
 	path := filepath.Join(t.TempDir(), "leads.csv")
-	says(s, said{"leads export -o " + path, path + ": written", ""})
+	prints(s, output{"leads export -o " + path, path + ": written", ""})
 	data, err := os.ReadFile(path)
 	if err != nil || !bytes.HasPrefix(data, []byte("\xef\xbb\xbfsubmitted_at,")) {
 		t.Errorf("%v %.40q", err, data)
@@ -165,11 +165,11 @@ func TestLeadsExport(t *testing.T) {
 		t.Error("the file changed")
 	}
 
-	// An export that fails in the middle leaves no file, and an older one as it was.
+	// A failed export leaves no partial file, and does not change an existing one.
 	s.Damage(`UPDATE leads SET body = '{"id":' WHERE id = 'plain'`)
 	s.Refuses(map[string]string{"leads export --overwrite -o " + path: "went wrong"})
 	entries, _ := os.ReadDir(filepath.Dir(path))
 	if now, _ := os.ReadFile(path); len(entries) != 1 || !bytes.Equal(now, data) {
-		t.Errorf("%d files lie in the folder, and the export holds %q", len(entries), now)
+		t.Errorf("the folder has %d files, and the export contains %q", len(entries), now)
 	}
 }

@@ -12,12 +12,12 @@ func TestMain(m *testing.M) { apptest.Main(m) }
 // object is a JSON object under construction.
 type object = map[string]any
 
-// said is a command line with the texts that its output must have, in this order, and those
-// that it must not have, separated by " | ".
-type said struct{ args, want, not string }
+// output is a command line with the texts that its output must contain, in this order,
+// and those that it must not contain, separated by " | ".
+type output struct{ args, want, not string }
 
-// says checks commands that succeed.
-func says(s *apptest.Site, list ...said) {
+// prints checks the output of commands that succeed.
+func prints(s *apptest.Site, list ...output) {
 	s.T.Helper()
 	texts := func(text string) []string {
 		if text == "" {

@@ -16,7 +16,7 @@ import (
 	"siteapi/integrations/crm"
 )
 
-// silentCRM passes leads on and keeps nothing.
+// silentCRM accepts leads and stores nothing.
 type silentCRM struct{}
 
 func (silentCRM) Upsert(context.Context, crm.Contact) error { return nil }
@@ -29,9 +29,9 @@ func (silentCRM) Missing(context.Context, []string) ([]string, error) {
 
 func (silentCRM) Erase(context.Context, string) error { return nil }
 
-// A CRM that keeps nothing is no failure of an erasure or a verification, and they do not
-// claim to have found anything there.
-func TestCRMThatKeepsNothing(t *testing.T) {
+// With a CRM driver that stores nothing, an erasure and a verification succeed, and do
+// not claim to have found anything there.
+func TestCRMThatStoresNothing(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t).Start()
 	s.Arrives(s.Submit("ana"))

@@ -10,8 +10,8 @@ import (
 	"siteapi/cmd/siteapi/internal/apptest"
 )
 
-// populate stores the data of a person everywhere: two leads, their PDFs, and a session
-// with only a hint. It also stores a lead and a session of another person.
+// populate stores data of a person everywhere: two leads, their PDFs, and a session that
+// has only hints. It also stores a lead and a session of another person.
 func populate(s *apptest.Site) (hers []string, theirs string) {
 	s.T.Helper()
 	again := apptest.NewLead("hers-2")
@@ -55,41 +55,43 @@ func populate(s *apptest.Site) (hers []string, theirs string) {
 	return hers, theirs
 }
 
-// gone fails if the site still has data of the erased address, or lacks data of another.
-func gone(s *apptest.Site, hers []string, theirs string) {
+// checkErased fails if the site still has data of the erased address, or lacks data of
+// the other one.
+func checkErased(s *apptest.Site, hers []string, theirs string) {
 	s.T.Helper()
 	for _, id := range hers {
 		if status := pdf(s, id); status != http.StatusNotFound {
-			s.T.Errorf("the PDF of %s answers %d", id, status)
+			s.T.Errorf("the PDF of %s has status %d", id, status)
 		}
 		if len(s.DeliveriesOf(id)) != 0 {
 			s.T.Errorf("%s has deliveries", id)
 		}
 	}
 
-	says(s, said{"leads list", "theirs@example.com", "ers@example.com  | HERS"},
-		said{"leads show " + theirs, "CMS | CRM", ""},
+	prints(s, output{"leads list", "theirs@example.com", "ers@example.com  | HERS"},
+		output{"leads show " + theirs, "CMS | CRM", ""},
 	)
 
 	if pdf(s, theirs) != http.StatusOK {
-		s.T.Error("somebody else's PDF is gone")
+		s.T.Error("the PDF of the other person was deleted")
 	}
 	if s.Stubs != nil && (len(s.Stubs.Contacts("hers@example.com")) != 0 ||
 		len(s.Stubs.Documents("hers"))+len(s.Stubs.Documents("hers-2")) != 0) {
-		s.T.Error("the CMS or the CRM holds something still")
+		s.T.Error("the CMS or the CRM still has data of the person")
 	}
 }
 
-// ofHer lists what the erased person typed, and where it came from, in lower case.
-var ofHer = []string{
+// personalTexts are the texts that the erased person typed and the sources of the visits,
+// in lower case.
+var personalTexts = []string{
 	"hers@example", "hersfirst", "herslast", "700 555 123", "700555123", "herscompany", "hersmessage", "hers-wording",
 	"hers-source", "hers-medium", "hers-campaign", "hers-term", "hers-content", "hers-referrer", "hers-page",
 	"hershint", "hers-first", "hers-note", "hers-agreed",
 }
 
-// traces returns the parts of ofHer that a text holds.
+// traces returns the personal texts that a text contains.
 func traces(text []byte) (found []string) {
-	for _, part := range ofHer {
+	for _, part := range personalTexts {
 		if strings.Contains(strings.ToLower(string(text)), part) {
 			found = append(found, part)
 		}
@@ -97,8 +99,8 @@ func traces(text []byte) (found []string) {
 	return found
 }
 
-// inFiles returns what the files of the data folder hold of the erased person.
-func inFiles(s *apptest.Site) (found []string) {
+// tracesInFiles returns the personal texts in the files of the data folder.
+func tracesInFiles(s *apptest.Site) (found []string) {
 	s.T.Helper()
 	for _, data := range contents(s) {
 		found = append(found, traces([]byte(data))...)
@@ -107,8 +109,9 @@ func inFiles(s *apptest.Site) (found []string) {
 	return slices.Compact(found)
 }
 
-// inStubs returns what the documents of the CMS and the contacts of the CRM hold.
-func inStubs(s *apptest.Site) (cms, crm []string) {
+// tracesInStubs returns the personal texts in the documents of the CMS and in the
+// contacts of the CRM.
+func tracesInStubs(s *apptest.Site) (cms, crm []string) {
 	s.T.Helper()
 	documents, err := json.Marshal(s.Stubs.CMS.Documents())
 	contacts, err2 := json.Marshal(s.Stubs.CRM.Contacts())
@@ -118,17 +121,17 @@ func inStubs(s *apptest.Site) (cms, crm []string) {
 	return traces(documents), traces(contacts)
 }
 
-// clean fails if a file in the data folder, the CMS or the CRM holds anything of the erased
-// person, byte by byte.
-func clean(s *apptest.Site) {
+// checkNoTraces fails if a file in the data folder, the CMS or the CRM contains any
+// personal text.
+func checkNoTraces(s *apptest.Site) {
 	s.T.Helper()
-	if found := inFiles(s); len(found) > 0 {
-		s.T.Errorf("the data folder holds %q", found)
+	if found := tracesInFiles(s); len(found) > 0 {
+		s.T.Errorf("the data folder contains %q", found)
 	}
 	if s.Stubs == nil {
 		return
 	}
-	if cms, crm := inStubs(s); len(cms)+len(crm) > 0 {
-		s.T.Errorf("the CMS holds %q, the CRM %q", cms, crm)
+	if cms, crm := tracesInStubs(s); len(cms)+len(crm) > 0 {
+		s.T.Errorf("the CMS contains %q, the CRM %q", cms, crm)
 	}
 }

@@ -35,12 +35,12 @@ func TestKilledRightAfterAnAnsweredSubmit(t *testing.T) {
 	for i, id := range ids {
 		if pdf := second.Do(http.MethodGet, "/api/quote/pdf?id="+id, ""); pdf.Status != http.StatusOK ||
 			!bytes.HasPrefix(pdf.Body, []byte("%PDF-")) {
-			t.Errorf("after the restart the PDF answers %d %.20q", pdf.Status, pdf.Body)
+			t.Errorf("after the restart the PDF has status %d: %.20q", pdf.Status, pdf.Body)
 		}
 
 		if _, again := second.Post("/api/quote/submit",
 			apptest.ValidLead(fmt.Sprintf("kill-%d", i))); again["submissionId"] != id {
-			t.Errorf("the same submission after the restart got the id %v, want %s",
+			t.Errorf("the same request after the restart returned the id %v, want %s",
 				again["submissionId"], id)
 		}
 
@@ -83,7 +83,7 @@ func TestConfigRedactsSecrets(t *testing.T) {
 		"LISTEN_ADDR=127.0.0.1:0",
 	} {
 		if !strings.Contains(out, want) {
-			t.Errorf("it does not print %s:\n%s", want, out)
+			t.Errorf("the output lacks %s:\n%s", want, out)
 		}
 	}
 }

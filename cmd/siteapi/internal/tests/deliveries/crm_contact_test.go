@@ -8,19 +8,19 @@ import (
 	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
-// TestStrangerWithTheAddressOfACustomer: what a visitor types never reaches the person's
-// properties of a contact that people keep, and nothing of a lead in review reaches any.
-func TestStrangerWithTheAddressOfACustomer(t *testing.T) {
+// Input of a visitor never changes the personal properties of an existing contact.
+// Nothing of a lead in review reaches the CRM.
+func TestVisitorWithACustomersAddress(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
 	s := apptest.Start(t, stubs.Env())
 
-	kept := map[string]string{
+	customer := map[string]string{
 		"email":     "customer@example.com",
 		"firstname": "Maria",
 		"company":   "Customer SA",
 	}
-	stubs.CRM.Add(kept)
+	stubs.CRM.Add(customer)
 
 	suspicious, accepted := apptest.NewLead("review"), apptest.NewLead("stranger")
 	for _, input := range []object{suspicious, accepted} {

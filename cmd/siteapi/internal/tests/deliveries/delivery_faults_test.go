@@ -11,14 +11,14 @@ import (
 	"siteapi/integrations/upstream/faulttest"
 )
 
-// TestFaults lets both targets fail in one way for each that a delivery goes on from; the
-// drivers' tests have every status. Once they have recovered there is one document and one
-// contact.
+// TestFaults fails both targets in each way that a delivery handles differently. The
+// drivers' tests cover every status. After the targets recover, there is one document and
+// one contact.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
 	retrying := apptest.Start(t, stubs.Env(), apptest.Quick)
-	waiting := apptest.Start(t, stubs.Env()) // retries when an operator asks
+	waiting := apptest.Start(t, stubs.Env()) // retries on request of an operator
 
 	for i, row := range []struct {
 		fault  faulttest.Fault
@@ -39,7 +39,7 @@ func TestFaults(t *testing.T) {
 		stubs.CMS.Fail(row.fault.On("mutate").Times(-1))
 		stubs.CRM.Fail(row.fault.On("POST /contacts").Times(-1))
 		id := s.Submit(session)
-		apptest.Eventually(t, "an operator sees why it waits", func() bool {
+		apptest.Eventually(t, "the error is shown to operators", func() bool {
 			d := s.Deliveries(id)
 			for _, target := range []lead.Target{lead.CMS, lead.CRM} {
 				if d := d[target]; len(d.Errors) == 0 && d.Paused == "" {

@@ -17,7 +17,7 @@ type webhookStub struct {
 	url string
 
 	mu     sync.Mutex
-	events []string // ids in the order in which they came, refused ones too
+	events []string // ids in order of arrival, including rejected events
 }
 
 func newWebhookStub(t *testing.T) *webhookStub {
@@ -38,7 +38,7 @@ func newWebhookStub(t *testing.T) *webhookStub {
 	return stub
 }
 
-// count returns how often the event of a lead came.
+// count returns how often the event of a lead arrived.
 func (s *webhookStub) count(id string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,8 +50,8 @@ func (s *webhookStub) count(id string) (n int) {
 	return n
 }
 
-// A failed announcement is repeated like any delivery, and the lead from before the
-// webhook is not announced.
+// A failed webhook event is retried like any delivery. Leads submitted before the webhook
+// was set up are not announced.
 func TestNewLeadIsAnnounced(t *testing.T) {
 	t.Parallel()
 	stub := newWebhookStub(t)
@@ -63,23 +63,23 @@ func TestNewLeadIsAnnounced(t *testing.T) {
 	s.Start()
 
 	stub.Fail(faulttest.Answer(503))
-	away := s.Submit("outage")
-	apptest.Eventually(t, "it is announced in the end", func() bool {
-		return s.Deliveries(away)["webhook"].State == "delivered"
+	outage := s.Submit("outage")
+	apptest.Eventually(t, "it is announced after the outage", func() bool {
+		return s.Deliveries(outage)["webhook"].State == "delivered"
 	})
 	stub.Fail(faulttest.Answer(400))
 	rejected := s.Submit("rejected")
-	apptest.Eventually(t, "it is kept", func() bool { return s.Deliveries(rejected)["webhook"].State == "failed" })
+	apptest.Eventually(t, "its delivery fails", func() bool { return s.Deliveries(rejected)["webhook"].State == "failed" })
 	if out, err := s.Command("deliveries", "retry", "--all", "--target", "webhook"); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 	apptest.Eventually(t, "it is announced on retry", func() bool { return stub.count(rejected) == 2 })
-	if n := stub.count(away); n != 2 {
+	if n := stub.count(outage); n != 2 {
 		t.Errorf("sent %d times, want 2", n)
 	}
 
 	if d, ok := s.Deliveries(before)["webhook"]; ok || stub.count(before) != 0 {
-		t.Errorf("the lead from before the webhook: %+v", d)
+		t.Errorf("the lead from before the webhook has a delivery: %+v", d)
 	}
 
 	if out, err := s.Command("deliveries", "resend", before, "--target", "webhook"); err != nil {
@@ -88,7 +88,7 @@ func TestNewLeadIsAnnounced(t *testing.T) {
 	apptest.Eventually(t, "it is announced on demand", func() bool { return stub.count(before) == 1 })
 }
 
-// A lead in review is announced once it is released, and not before.
+// A lead in review is announced only once it is released.
 func TestLeadInReviewIsAnnouncedOnRelease(t *testing.T) {
 	t.Parallel()
 	stub := newWebhookStub(t)
@@ -109,8 +109,8 @@ func TestLeadInReviewIsAnnouncedOnRelease(t *testing.T) {
 	apptest.Eventually(t, "the released lead is announced", func() bool { return stub.count(suspect) == 1 })
 }
 
-// Deliveries that wait for a webhook fail when it is removed, and `retry` sends them to
-// the next one.
+// Deliveries that wait for a webhook fail when it is removed. `retry` sends them to the
+// next webhook.
 func TestWebhookRemoved(t *testing.T) {
 	t.Parallel()
 	stub := newWebhookStub(t)
@@ -123,9 +123,9 @@ func TestWebhookRemoved(t *testing.T) {
 	s.Stop()
 	delete(s.Env, "LEAD_WEBHOOK_URL")
 	s.Start()
-	apptest.Eventually(t, "it has failed", func() bool { return s.Deliveries(id)["webhook"].State == "failed" })
+	apptest.Eventually(t, "its delivery fails", func() bool { return s.Deliveries(id)["webhook"].State == "failed" })
 	if out, err := s.Command("deliveries", "resend", id, "--target", "webhook"); err == nil {
-		t.Errorf("resent to no webhook: %s", out)
+		t.Errorf("resent without a webhook: %s", out)
 	}
 
 	s.Stop()

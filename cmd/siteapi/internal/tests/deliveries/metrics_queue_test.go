@@ -26,7 +26,7 @@ func TestDeliveryMetrics(t *testing.T) {
 
 	stubs.CMS.Fail(faulttest.Answer(422).On("mutate"))
 	id := s.Submit("measured")
-	apptest.Eventually(t, "the CRM has it", func() bool {
+	apptest.Eventually(t, "the CRM has the lead", func() bool {
 		return value("delivery_tries_total", "target=crm", "outcome=delivered") == 1 &&
 			value("lead_undelivered_seconds", "target=crm") == 0
 	})
@@ -42,13 +42,13 @@ func TestDeliveryMetrics(t *testing.T) {
 		t.Fatalf("%v %s", err, out)
 	}
 	apptest.Eventually(t, "it arrives", func() bool { return s.Deliveries(id)["cms"].State == "delivered" })
-	apptest.Eventually(t, "the CMS has all", func() bool {
+	apptest.Eventually(t, "no lead waits for the CMS", func() bool {
 		return value("lead_undelivered_seconds", "target=cms") == 0
 	})
 }
 
-// A delivery is tried for three days; a target that refuses the token is tried again
-// within 15 minutes by default.
+// A delivery is retried for three days. A target that rejects the token is retried within
+// 15 minutes by default.
 func TestDeliverySettings(t *testing.T) {
 	t.Parallel()
 	for retryMax, want := range map[string]int{"1s": 6000, "": 380, "24h": 23} {

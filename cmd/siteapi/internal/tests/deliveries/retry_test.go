@@ -12,9 +12,9 @@ import (
 	"siteapi/schema"
 )
 
-// Only deliveries are retried: no other job of the queue, and none whose lead has been erased
-// meanwhile. Nothing else is in the audit.
-func TestRetryOfNoDelivery(t *testing.T) {
+// Only deliveries can be retried: no other jobs of the queue, and no deliveries of erased
+// leads. Rejected retries are not in the audit.
+func TestRetryDeliveriesOnly(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
 	s := apptest.Start(t, env, apptest.Quick)
@@ -23,7 +23,7 @@ func TestRetryOfNoDelivery(t *testing.T) {
 		`", owner: "paul@lumen.test") { id } }`); code != "" {
 		t.Fatal(code)
 	}
-	apptest.Eventually(t, "the owner's mail", func() bool { return len(apptest.MailsTo(server, "paul@lumen.test")) == 1 })
+	apptest.Eventually(t, "the owner is notified", func() bool { return len(apptest.MailsTo(server, "paul@lumen.test")) == 1 })
 	apptest.Eventually(t, "the lead is delivered", func() bool { return s.Deliveries(stays)["cms"].State == "delivered" })
 	kept, erased := s.Deliveries(stays)["cms"], s.Deliveries(goes)["cms"]
 	if err := s.App.Data.Archive.Erase(t.Context(), goes); err != nil {
@@ -41,7 +41,7 @@ func TestRetryOfNoDelivery(t *testing.T) {
 		}
 		out, err := s.Command("deliveries", "retry", number)
 		if err == nil || !strings.Contains(err.Error(), "There is no delivery") {
-			t.Errorf("the command retries %s: %v %s", number, err, out)
+			t.Errorf("the command retried %s: %v %s", number, err, out)
 		}
 	}
 
@@ -51,7 +51,7 @@ func TestRetryOfNoDelivery(t *testing.T) {
 	}
 }
 
-// A cursor that no page has given is refused, whatever it holds.
+// A cursor that no page returned is rejected, whatever its content.
 func TestForgedCursors(t *testing.T) {
 	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
 		s := apptest.Start(t, map[string]string{"DATABASE_URL": database}, apptest.Quick)

@@ -10,10 +10,10 @@ import (
 	"siteapi/integrations/mail/smtp/smtptest"
 )
 
-// A bounce is explained in few words and decides nothing about the lead. An operator corrects
-// the address of this mail alone: it goes there now and later, each time with another id, the
-// lead keeps what was typed and is found by both addresses, and neither the audit nor the log
-// names them.
+// A bounce has a short reason and does not change the lead's state. An operator can
+// correct the address of the mail to the visitor: that mail is sent there from then on,
+// each time with a new id. The lead keeps the address that was typed and is found by
+// both. Neither appears in the audit or the log.
 func TestCorrectedAddress(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
@@ -27,13 +27,13 @@ func TestCorrectedAddress(t *testing.T) {
 	id, _ := s.Through("REST", "submitQuote", object{"input": input}).Data["submissionId"].(string)
 	state := func() lead.DeliveryState { return s.Deliveries(id)[lead.VisitorMail].State }
 	apptest.Eventually(t, "the mail is not sent", func() bool { return state() == lead.NotSent })
-	apptest.Eventually(t, "the rest arrives", func() bool { return s.ShowLead(id).State == lead.StateDelivered })
+	apptest.Eventually(t, "the other deliveries arrive", func() bool { return s.ShowLead(id).State == lead.StateDelivered })
 	if got := leadAsOperator(s, id, "noMailReason")["noMailReason"]; got != "there is no such mailbox" {
 		t.Errorf("the reason is %v", got)
 	}
 
 	if out, err := s.Command("deliveries", "resend", id, "--target", "crm", "--email", right); err == nil {
-		t.Errorf("the address of another target is corrected: %s", out)
+		t.Errorf("an address was accepted for another target: %s", out)
 	}
 	for i := 1; i <= 2; i++ {
 		args := []string{"deliveries", "resend", id, "--target", "visitor-mail"}
@@ -43,32 +43,32 @@ func TestCorrectedAddress(t *testing.T) {
 		if out, err := s.Command(args...); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		apptest.Eventually(t, "it arrives", func() bool { return len(apptest.MailsTo(server, "ana@gmail.test")) == i })
-		apptest.Eventually(t, "it is noted", func() bool { return state() == lead.Delivered })
+		apptest.Eventually(t, "the mail arrives", func() bool { return len(apptest.MailsTo(server, "ana@gmail.test")) == i })
+		apptest.Eventually(t, "the delivery is recorded", func() bool { return state() == lead.Delivered })
 	}
 	sent := apptest.MailsTo(server, "ana@gmail.test")
 	if sent[0].Header.Get("Message-ID") == sent[1].Header.Get("Message-ID") {
-		t.Error("both mails have one id")
+		t.Error("both mails have the same Message-ID")
 	}
 
 	shown := fmt.Sprint(leadAsOperator(s, id, "contact { email } deliveries { email } audit { action detail }"))
 	if !strings.Contains(shown, "email:"+typed) || !strings.Contains(shown, "email:ana@gmail.test") ||
 		!strings.Contains(shown, `"corrected":true`) {
-		t.Errorf("the lead is %s", shown)
+		t.Errorf("the lead has %s", shown)
 	}
 	for _, address := range []string{typed, right} {
 		if out, err := s.Command("leads", "list", "--email", address); err != nil || !strings.Contains(out, lead.Reference(id)) {
-			t.Errorf("by %s the lead is not found: %v %s", address, err, out)
+			t.Errorf("the lead is not found by %s: %v %s", address, err, out)
 		}
 	}
 	audit, err := s.Command("audit", "list", "--json")
 	if err != nil || strings.Contains(audit+s.Log.String(), "gmial") || strings.Contains(audit+s.Log.String(), "gmail") {
-		t.Errorf("the audit or the log names an address: %v %s", err, audit)
+		t.Errorf("the audit or the log contains an address: %v %s", err, audit)
 	}
 	if out, err := s.Command("leads", "erase", "--email", right, "--yes", "--server", s.Base); err != nil {
 		t.Errorf("erasing by the corrected address: %v %s", err, out)
 	}
 	if out, _ := s.Command("leads", "list"); !strings.Contains(out, "no leads") {
-		t.Errorf("after the erasure there is %s", out)
+		t.Errorf("after the erasure leads list prints %s", out)
 	}
 }

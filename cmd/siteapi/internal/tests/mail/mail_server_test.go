@@ -20,9 +20,9 @@ import (
 	"siteapi/integrations/mail/smtp/smtptest"
 )
 
-// TestKilledInTheMiddleOfMail kills the process when the server has taken the mails and
-// has not said so. Each is sent once more, with the same id.
-func TestKilledInTheMiddleOfMail(t *testing.T) {
+// TestKilledWhileMailing kills the process after the server has accepted the mails and
+// before it has acknowledged them. Each mail is sent again, with the same id.
+func TestKilledWhileMailing(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
 	var settings []string
@@ -61,9 +61,9 @@ func TestKilledInTheMiddleOfMail(t *testing.T) {
 	}
 }
 
-// Beyond the limit of the service mails to visitors wait, and say why. Those to sales don't.
-// The doctor names the likely reason.
-func TestMailsOfOneNetwork(t *testing.T) {
+// Beyond VISITOR_MAILS_PER_HOUR, mails to visitors wait and name that limit as the
+// reason. Mails to sales are sent. The doctor names the likely cause.
+func TestMailsFromOneNetwork(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
 	env["TRUSTED_PROXIES"], env["RATE_LIMITS"], env["VISITOR_MAILS_PER_HOUR"] = "127.0.0.1", "on", "6"
@@ -97,22 +97,22 @@ func TestMailsOfOneNetwork(t *testing.T) {
 	const warning = "came from one network"
 	out, _ := s.Command("doctor")
 	if !strings.Contains(out, warning) || !strings.Contains(out, "TRUSTED_PROXIES") {
-		t.Errorf("the doctor says %s", out)
+		t.Errorf("the doctor prints %s", out)
 	}
 	other := submitMailed(s, t, "other", "X-Forwarded-For: 2001:db8:1::1")
 	apptest.Eventually(t, "the mail to sales of another network arrives", func() bool {
 		return s.Deliveries(other)[lead.SalesMail].State == lead.Delivered
 	})
 	if out, _ = s.Command("doctor"); strings.Contains(out, warning) {
-		t.Errorf("with two networks the doctor says %s", out)
+		t.Errorf("with two networks the doctor prints %s", out)
 	}
 	if n := len(server.Mails()); n != 6+9 {
-		t.Errorf("the server took %d mails, want 6 to visitors and 9 to sales", n)
+		t.Errorf("the server accepted %d mails, want 6 to visitors and 9 to sales", n)
 	}
 }
 
-// openSMTPD starts Debian's mail server, and returns its address and the folder to which it
-// delivers. The paths of its queue and its socket are fixed, so only one can run, as root.
+// openSMTPD starts Debian's mail server, and returns its address and its delivery folder.
+// The paths of its queue and its socket are fixed, so only one can run, as root.
 func openSMTPD(t *testing.T) (addr, folder string) {
 	t.Helper()
 	program, err := exec.LookPath("smtpd")
@@ -128,7 +128,7 @@ func openSMTPD(t *testing.T) (addr, folder string) {
 	addr = listener.Addr().String()
 	_ = listener.Close()
 	host, port, _ := net.SplitHostPort(addr)
-	// The server delivers as a user who may not enter the test's own folder.
+	// The server delivers as a user who cannot read the folders of t.TempDir.
 	dir, err := os.MkdirTemp("", "siteapi-smtpd-")
 	if err == nil {
 		err = os.Chmod(dir, 0o777) //nolint:gosec // see above
@@ -170,8 +170,8 @@ match from any for any action "keep"
 	return addr, folder
 }
 
-// TestMailByOpenSMTPD delivers both mails through a mail server that others use as well.
-func TestMailByOpenSMTPD(t *testing.T) {
+// TestMailThroughOpenSMTPD delivers both mails through a real mail server.
+func TestMailThroughOpenSMTPD(t *testing.T) {
 	t.Parallel()
 	addr, folder := openSMTPD(t)
 	s := apptest.Start(t, map[string]string{
@@ -180,7 +180,7 @@ func TestMailByOpenSMTPD(t *testing.T) {
 		"SALES_MAIL_TO": "sales@lumen.test",
 	}, apptest.Quick)
 	if out, _ := s.Command("doctor"); !strings.Contains(out, "takes mails from") {
-		t.Errorf("the doctor says %s", out)
+		t.Errorf("the doctor prints %s", out)
 	}
 
 	submitMailed(s, t, "ana")
@@ -197,12 +197,13 @@ func TestMailByOpenSMTPD(t *testing.T) {
 	})
 	if !strings.Contains(found[address("ana")], `filename="quote-`) ||
 		!strings.Contains(found["sales@lumen.test"], "Reply-To: <"+address("ana")+">") {
-		t.Errorf("delivered are %v", found)
+		t.Errorf("delivered: %v", found)
 	}
 }
 
-// The doctor logs in and has the sender accepted, and sends nothing. `mail test` sends one.
-// Both run the binary over TLS, as in production, where a test address gets no mail.
+// The doctor logs in and checks that the sender is accepted, without sending a mail.
+// `mail test` sends one. Both run the binary with production settings over TLS, where a
+// test address gets no mail.
 func TestMailInProduction(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{Implicit: true, Login: true})
@@ -223,11 +224,11 @@ func TestMailInProduction(t *testing.T) {
 	}
 	r := apptest.Launch(t, dir, slices.Concat(settings, apptest.DefaultLimits(t))...)
 	body := apptest.NewLead("visit")
-	status, answer := r.Post("/api/quote/submit", body) // of an address in example.com
+	status, answer := r.Post("/api/quote/submit", body) // its address is in example.com
 	if status != http.StatusOK {
 		t.Fatalf("%d %v", status, answer)
 	}
-	apptest.Eventually(t, "sales are told", func() bool { return len(apptest.MailsTo(server, "sales@lumen.test")) == 1 })
+	apptest.Eventually(t, "the mail to sales arrives", func() bool { return len(apptest.MailsTo(server, "sales@lumen.test")) == 1 })
 
 	all := slices.Concat(settings, apptest.DefaultLimits(t), []string{"DATA_DIR=" + dir})
 	apptest.Eventually(t, "the visitor's mail is not sent", func() bool {
@@ -237,7 +238,7 @@ func TestMailInProduction(t *testing.T) {
 	server.Forget()
 	if out, _ := apptest.Command(t, all, "doctor"); !strings.Contains(out, "logged in") || strings.Contains(out, "s3cret") ||
 		len(server.Mails()) > 0 {
-		t.Errorf("the doctor says %s", out)
+		t.Errorf("the doctor prints %s", out)
 	}
 	if out, code := apptest.Command(t, all, "mail", "test", "--to", "me@client.test"); code != 0 ||
 		len(apptest.MailsTo(server, "me@client.test")) != 1 {

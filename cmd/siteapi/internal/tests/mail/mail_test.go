@@ -22,7 +22,7 @@ import (
 	"siteapi/schema"
 )
 
-// parts returns the decoded parts of a mail by their types.
+// parts adds the decoded parts of a mail to into, by media type.
 func parts(t *testing.T, kind string, body io.Reader, into map[string]string) {
 	t.Helper()
 	media, params, err := mime.ParseMediaType(kind)
@@ -35,7 +35,7 @@ func parts(t *testing.T, kind string, body io.Reader, into map[string]string) {
 		return
 	}
 	for reader := multipart.NewReader(body, params["boundary"]); ; {
-		part, err := reader.NextPart() // which decodes quoted-printable
+		part, err := reader.NextPart() // decodes quoted-printable
 		if err == io.EOF {
 			return
 		}
@@ -48,7 +48,7 @@ func parts(t *testing.T, kind string, body io.Reader, into map[string]string) {
 
 func address(session string) string { return session + "@client.test" }
 
-// submitMailed submits a lead whose mail goes to an address of its own.
+// submitMailed submits a lead with its own mail address, and returns its id.
 func submitMailed(s *apptest.Service, t *testing.T, session string, headers ...string) string {
 	t.Helper()
 	input := apptest.NewLead(session)
@@ -66,9 +66,9 @@ func submitMailed(s *apptest.Service, t *testing.T, session string, headers ...s
 	return id
 }
 
-// A lead's mails say what was chosen, in the visitor's language and in that of sales, with
-// times in TIME_ZONE, as commands print them, and with the PDF as its link gives it. Neither
-// header names the lead's id, and replies go to the company and to the visitor.
+// A lead's mails list its choices, in the visitor's language and in SALES_LOCALE. Times
+// are in TIME_ZONE, as in the output of commands, and the PDF is the one of the lead's
+// link. No header contains the lead's id. Replies go to the company and to the visitor.
 func TestLeadIsMailed(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
@@ -107,26 +107,26 @@ func TestLeadIsMailed(t *testing.T) {
 			}
 		}
 		if id := want.mail.Header.Get("Message-ID"); !strings.HasSuffix(id, "@lumen.test>") || len(id) != 45 {
-			t.Errorf("%s: the id is %s", name, id)
+			t.Errorf("%s: the Message-ID is %s", name, id)
 		}
 		created := s.Deliveries(id)[lead.VisitorMail].CreatedAt
 		if at, err := want.mail.Header.Date(); err != nil || at.Sub(created).Abs() > time.Minute {
 			t.Errorf("%s: dated %v, created %v, %v", name, at, created, err)
 		}
 		if strings.Contains(fmt.Sprint(want.mail.Header), id) || strings.Contains(found["text/plain"], id) {
-			t.Errorf("%s: the mail tells the lead's id", name)
+			t.Errorf("%s: the mail contains the lead's id", name)
 		}
 		if name == "visitor" && len(found["application/pdf"])*3/4 < len(pdf)-100 {
 			t.Errorf("the PDF is missing")
 		}
 	}
 	if visitor[0].Header.Get("Message-ID") == sales[0].Header.Get("Message-ID") {
-		t.Error("both mails have one id")
+		t.Error("both mails have the same Message-ID")
 	}
 }
 
-// Every lead's mails arrive, whatever the server does, and only a lost answer repeats one,
-// with the same id.
+// Every mail arrives, whatever fault the server has. Only a lost reply causes a
+// duplicate, which has the same id.
 func TestMailsArriveDespiteFaults(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
@@ -164,8 +164,8 @@ func TestMailsArriveDespiteFaults(t *testing.T) {
 	}
 }
 
-// An address gets three mails a day in any spelling, and the leads after them are
-// delivered all the same.
+// An address gets at most three mails a day, however it is spelled. Later leads of it are
+// still delivered to the other targets.
 func TestMailsToOneAddress(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
@@ -179,7 +179,7 @@ func TestMailsToOneAddress(t *testing.T) {
 		got := s.Through("GraphQL", "submitQuote", object{"input": input})
 		id, _ := got.Data["submissionId"].(string)
 		if id == "" {
-			t.Fatalf("%q is refused: %s", email, got.Raw)
+			t.Fatalf("%q is rejected: %s", email, got.Raw)
 		}
 		want := lead.Delivered
 		if i >= 3 {
@@ -191,12 +191,12 @@ func TestMailsToOneAddress(t *testing.T) {
 		})
 	}
 	if n := len(server.Mails()); n != 3+len(spellings) {
-		t.Errorf("the server took %d mails, want 3 to the visitor and %d to sales", n, len(spellings))
+		t.Errorf("the server accepted %d mails, want 3 to the visitor and %d to sales", n, len(spellings))
 	}
 }
 
-// Several recipients of sales each get a mail of their own, and once, whatever happens to
-// the others'. The delivery fails only if all are refused.
+// Each recipient of SALES_MAIL_TO gets one mail, whatever happens to the others' mails.
+// The delivery fails only if all recipients are rejected.
 func TestSalesMailToSeveral(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
@@ -227,13 +227,13 @@ func TestSalesMailToSeveral(t *testing.T) {
 			t.Errorf("%s: %d and %d mails, want %d and %d", c.name, one, two, c.one, c.two)
 		}
 		if d := s.Deliveries(id)[lead.VisitorMail]; d.State != lead.NotSent || d.Reason != "VISITOR_MAIL was off" {
-			t.Errorf("%s: the mail to the visitor, which is off: %+v", c.name, d)
+			t.Errorf("%s: the disabled mail to the visitor: %+v", c.name, d)
 		}
 	}
 }
 
-// Leads in review and leads from before the mail server get no mail, and `verify --fix`
-// sends none. A released one gets both.
+// A lead in review gets no mail, and neither does the visitor of a lead submitted while
+// VISITOR_MAIL was off, not even from `verify --fix`. A released lead gets both mails.
 func TestWhichLeadsAreMailed(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
@@ -267,8 +267,8 @@ func TestWhichLeadsAreMailed(t *testing.T) {
 	apptest.Eventually(t, "the released lead gets its mails", func() bool { return len(server.Mails()) == 2 })
 }
 
-// In development mails are files, which an erasure removes.
-func TestMailsOfDevelopment(t *testing.T) {
+// In development mails are written to files, which an erasure deletes.
+func TestMailsInDevelopment(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil, apptest.Quick)
 	id := submitMailed(s, t, "ana")
@@ -279,7 +279,7 @@ func TestMailsOfDevelopment(t *testing.T) {
 	}
 	apptest.Eventually(t, "both mails are written", func() bool { return len(mails()) == 2 })
 
-	// A preview leaves a copy of the content that the service can use when the CMS fails.
+	// A preview does not replace the fallback copy of the content.
 	origin := func() string {
 		var copied struct{ Origin string }
 		value, err := os.ReadFile(filepath.Join(s.DataDir, "content", "content-locale-es.json"))
@@ -288,36 +288,36 @@ func TestMailsOfDevelopment(t *testing.T) {
 		}
 		return copied.Origin
 	}
-	apptest.Eventually(t, "there is a copy of the content", func() bool { return origin() != "" })
+	apptest.Eventually(t, "there is a fallback copy", func() bool { return origin() != "" })
 	before := origin()
 	if out, err := s.Command("mail", "preview", "--lead", id[:8], "--locale", "es"); err != nil ||
 		!strings.Contains(out, "Content-Language: es") {
 		t.Errorf("the preview is %.300s, %v", out, err)
 	}
 	if after := origin(); after != before {
-		t.Errorf("the preview replaced the copy of the content by one of the origin %s, want %s", after, before)
+		t.Errorf("the preview replaced the fallback copy: its origin is %s, want %s", after, before)
 	}
 
 	if out, err := s.Command("mail", "test", "--to", "me@client.test"); err != nil || !strings.Contains(out, folder) {
-		t.Errorf("the test says %s, %v", out, err)
+		t.Errorf("mail test prints %s, %v", out, err)
 	}
 	if out, err := s.Command("leads", "erase", "--email", address("ana"), "--yes", "--server", s.Base); err != nil {
 		t.Errorf("erasing: %v: %s", err, out)
 	}
 	if left := mails(); len(left) > 0 {
-		t.Errorf("after the erasure there are %v", left)
+		t.Errorf("after the erasure these files remain: %v", left)
 	}
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 1 {
 		t.Errorf("the folder has %v, %v, want the test mail", entries, err)
 	}
 }
 
-// Deliveries that wait for a target are due at once after a start with other settings of it, and
-// those for other targets are not.
-func TestOtherSettingsMakeMailsDue(t *testing.T) {
+// After a start with changed settings of a target, its waiting deliveries are due at
+// once. Those of other targets are not.
+func TestChangedSettingsMakeMailsDue(t *testing.T) {
 	t.Parallel()
-	refuses, env := apptest.MailServer(t, smtptest.Options{})
-	refuses.Fail(smtptest.Fault{Step: smtptest.Sender, Mode: smtptest.Never})
+	rejecting, env := apptest.MailServer(t, smtptest.Options{})
+	rejecting.Fail(smtptest.Fault{Step: smtptest.Sender, Mode: smtptest.Never})
 	webhook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "3600")
 		w.WriteHeader(http.StatusTooManyRequests)
@@ -341,17 +341,17 @@ func TestOtherSettingsMakeMailsDue(t *testing.T) {
 	}
 
 	s.Stop()
-	takes, other := apptest.MailServer(t, smtptest.Options{})
+	accepting, other := apptest.MailServer(t, smtptest.Options{})
 	s.Env["SMTP_URL"] = other["SMTP_URL"]
 	s.Start()
-	apptest.Eventually(t, "both arrive", func() bool { return len(takes.Mails()) == 2 })
+	apptest.Eventually(t, "both arrive", func() bool { return len(accepting.Mails()) == 2 })
 	time.Sleep(500 * time.Millisecond)
 	if d := s.Deliveries(id)[lead.Webhook]; !d.NextAt.Equal(before[lead.Webhook].NextAt) {
-		t.Errorf("the webhook, whose settings are the same, is due at %v, and was at %v", d.NextAt, before[lead.Webhook].NextAt)
+		t.Errorf("the webhook has the same settings, but is due at %v instead of %v", d.NextAt, before[lead.Webhook].NextAt)
 	}
 }
 
-// leadAsOperator returns fields of a lead as an operator reads them.
+// leadAsOperator returns the given fields of a lead, queried by an operator.
 func leadAsOperator(s *apptest.Service, id, fields string) object {
 	s.T.Helper()
 	var found struct{ Data struct{ Lead object } }

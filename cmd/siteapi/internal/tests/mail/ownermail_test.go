@@ -14,8 +14,9 @@ import (
 	"siteapi/schema"
 )
 
-// An operator gets a mail about leads that another one assigned to it, without contact data: one
-// mail for several leads, none for those that were erased or given to another one meanwhile.
+// An operator gets a mail, without contact data, about leads that another operator
+// assigned. There is one mail for several leads, and none for leads that were erased or
+// reassigned before it is sent.
 func TestOwnerMail(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
@@ -45,12 +46,12 @@ func TestOwnerMail(t *testing.T) {
 	for name, text := range found {
 		for _, personal := range []string{one, "Ana", "Pop", address("one")} {
 			if strings.Contains(text, personal) {
-				t.Errorf("%s has %q: %s", name, personal, text)
+				t.Errorf("%s contains %q: %s", name, personal, text)
 			}
 		}
 	}
 
-	assign(one, "maria@lumen.test") // again: there is nothing new
+	assign(one, "maria@lumen.test") // no change, so no mail
 	assign(two, "someone@lumen.test")
 	as(`assignLeads(ids: ["` + one + `", "` + two + `", "` + three + `", "nosuch12"], owner: "paul@lumen.test") { changed }`)
 	apptest.Eventually(t, "the next owner is notified", func() bool { return len(apptest.MailsTo(server, "paul@lumen.test")) == 1 })
@@ -63,7 +64,7 @@ func TestOwnerMail(t *testing.T) {
 		}
 	}
 
-	// While the mail server refuses, one lead is erased, and one is given to another operator.
+	// While the mail server rejects mails, one lead is erased and one is reassigned.
 	server.Fail(smtptest.Fault{Step: smtptest.Sender, Mode: smtptest.Later})
 	as(`assignLeads(ids: ["` + one + `", "` + two + `", "` + three + `"], owner: "late@lumen.test") { changed }`)
 	assign(two, "maria@lumen.test")
@@ -73,7 +74,7 @@ func TestOwnerMail(t *testing.T) {
 		t.Fatal(code, data)
 	}
 	server.Heal()
-	apptest.Eventually(t, "the mail is sent after all", func() bool { return len(apptest.MailsTo(server, "late@lumen.test")) == 1 })
+	apptest.Eventually(t, "the delayed mail is sent", func() bool { return len(apptest.MailsTo(server, "late@lumen.test")) == 1 })
 	late := map[string]string{}
 	sent = apptest.MailsTo(server, "late@lumen.test")[0]
 	parts(t, sent.Header.Get("Content-Type"), sent.Body, late)
@@ -83,10 +84,10 @@ func TestOwnerMail(t *testing.T) {
 		}
 	}
 
-	apptest.Eventually(t, "the other one is notified", func() bool { return len(apptest.MailsTo(server, "maria@lumen.test")) == 2 })
-	apptest.Eventually(t, "all mails are done with", func() bool { return ownerMailsDone(s) == 5 })
+	apptest.Eventually(t, "the new owner is notified", func() bool { return len(apptest.MailsTo(server, "maria@lumen.test")) == 2 })
+	apptest.Eventually(t, "no mail to an owner is pending", func() bool { return ownerMailsDone(s) == 5 })
 
-	// The time of the request is over, or the client has hung up, once the lead has its owner.
+	// The request may time out or be canceled after the assignment was stored.
 	over, end := context.WithCancel(t.Context())
 	end()
 	if _, err := s.App.Data.Tables.Assign(t.Context(), three, "over@lumen.test"); err != nil {
@@ -98,17 +99,17 @@ func TestOwnerMail(t *testing.T) {
 		Queue:    s.App.Data.Queue,
 	})
 	mails.NotifyOwner(over, "over@lumen.test", []string{three})
-	apptest.Eventually(t, "the owner is notified all the same", func() bool { return len(apptest.MailsTo(server, "over@lumen.test")) == 1 })
+	apptest.Eventually(t, "the owner is notified anyway", func() bool { return len(apptest.MailsTo(server, "over@lumen.test")) == 1 })
 
 	for _, address := range []string{"someone@lumen.test", "gone@lumen.test"} {
 		if len(apptest.MailsTo(server, address)) != 0 {
-			t.Errorf("%s is notified", address) // the caller itself, or of a lead that was erased
+			t.Errorf("%s was notified", address) // the assigning operator, or the owner of an erased lead
 		}
 	}
 }
 
-// A mail to an owner that waits is sent with the settings of the next start, whatever mail
-// server and tokens those name.
+// A waiting mail to an owner is sent with the settings of the next start, even if its
+// mail server and tokens changed.
 func TestOwnerMailWithOtherSettings(t *testing.T) {
 	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
 		server, env := apptest.MailServer(t, smtptest.Options{})
@@ -130,7 +131,7 @@ func TestOwnerMailWithOtherSettings(t *testing.T) {
 	})
 }
 
-// ownerMailsDone returns how many mails to owners were sent, or are not to be sent any more.
+// ownerMailsDone returns the number of mails to owners that were sent or dropped.
 func ownerMailsDone(s *apptest.Service) (n float64) {
 	s.T.Helper()
 	families, err := s.App.Metrics.Registry.Gather()
@@ -147,8 +148,9 @@ func ownerMailsDone(s *apptest.Service) (n float64) {
 	return n
 }
 
-// An operator who signed in with an account gets no mail of leads that it took itself. The
-// address comes from the provider, is the session's alone, and counts only if it is verified.
+// An operator who signed in with an account gets no mail about leads that it assigned to
+// itself. The address is taken from the provider only if it is verified, and is stored
+// with the login only.
 func TestOwnerMailNotToOneself(t *testing.T) {
 	t.Parallel()
 	server, settings := apptest.MailServer(t, smtptest.Options{})
@@ -170,7 +172,7 @@ func TestOwnerMailNotToOneself(t *testing.T) {
 			t.Fatal(text)
 		}
 		if _, answer := b.Send("GET", "/admin/operator", ""); answer["email"] != want {
-			t.Errorf("%v: the session has the address %q, want %q", claims, answer["email"], want)
+			t.Errorf("%v: the login has the address %q, want %q", claims, answer["email"], want)
 		}
 	}
 	assign := func(id, owner string) {
@@ -202,21 +204,21 @@ func TestOwnerMailNotToOneself(t *testing.T) {
 		notified(next)
 	}
 	if n := len(apptest.MailsTo(server, dana)); n != 1 {
-		t.Errorf("dana is notified %d times, of what she did herself", n)
+		t.Errorf("dana got %d mails, want 1: none about leads that she took herself", n)
 	}
 
-	// When the role is checked the address is read again.
+	// A check of the role also reads the address again.
 	p.Set(func() { p.Claims = map[string]any{"email": "new@lumen.test", "email_verified": true} })
 	s.Damage(`UPDATE logins SET check_at = 1`)
 	if _, answer := b.Send("GET", "/admin/operator", ""); answer["email"] != "new@lumen.test" {
-		t.Errorf("after the check the session has the address %q", answer["email"])
+		t.Errorf("after the check the login has the address %q", answer["email"])
 	}
 
 	out, _ := s.Run("sessions", "list")
 	text := strings.Join(s.AuditEntries(), "\n") + s.Log.String() + out
 	for _, address := range []string{dana, "new@lumen.test"} {
 		if strings.Contains(strings.ToLower(text), address) {
-			t.Errorf("%s is in the audit, the log, or the list of sessions", address)
+			t.Errorf("%s appears in the audit, the log or the list of logins", address)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"siteapi/schema"
 )
 
-// White space around an argument or the value of a flag changes nothing: neither what a field
-// answers, nor what a command finds.
+// White space around an argument or a flag's value does not change the result of a field
+// or a command.
 func TestBlanksAroundArguments(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{"LEAD_WEBHOOK_URL": "http://127.0.0.1:1", "LEAD_WEBHOOK_SECRET": apptest.LeadSecret}, apptest.Quick)
@@ -19,7 +19,7 @@ func TestBlanksAroundArguments(t *testing.T) {
 	input["attribution"] = object{"source": "ads", "campaign": "spring"}
 	got := s.Through("REST", "submitQuote", object{"input": input})
 	id, _ := got.Data["submissionId"].(string)
-	apptest.Eventually(t, "the webhook is tried", func() bool { return s.Deliveries(id)["webhook"].State == "retrying" })
+	apptest.Eventually(t, "the webhook was tried", func() bool { return s.Deliveries(id)["webhook"].State == "retrying" })
 	webhook := strconv.FormatInt(s.Deliveries(id)["webhook"].ID, 10)
 
 	for _, operation := range []string{
@@ -59,7 +59,7 @@ func TestBlanksAroundArguments(t *testing.T) {
 	}
 }
 
-// A text in which nothing can be seen is an empty one, in every argument.
+// A text of invisible characters is empty, in every argument.
 func TestInvisibleArguments(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)

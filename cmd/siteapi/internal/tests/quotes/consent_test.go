@@ -15,8 +15,7 @@ import (
 	"siteapi/integrations/upstream/faulttest"
 )
 
-// TestConsents: what was agreed to is recorded with the lead, and a withdrawal reaches the
-// CMS and the CRM.
+// Consents are recorded with the lead, and a withdrawal reaches the CMS and the CRM.
 func TestConsents(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil, apptest.Quick)
@@ -68,8 +67,8 @@ func TestConsents(t *testing.T) {
 		if err != nil || !strings.HasPrefix(strings.Join(strings.Fields(out), " "), "leads 1 ") {
 			t.Errorf("withdrawing: %v %s", err, out)
 		}
-		apptest.Eventually(t, "the CMS is told", holds("cms", "withdrawnAt"))
-		apptest.Eventually(t, "the CRM is told", holds("crm", "news: withdrawn "+time.Now().UTC().Format(time.DateOnly)))
+		apptest.Eventually(t, "the CMS has the withdrawal", holds("cms", "withdrawnAt"))
+		apptest.Eventually(t, "the CRM has the withdrawal", holds("crm", "news: withdrawn "+time.Now().UTC().Format(time.DateOnly)))
 		if _, err := s.Command("leads", "withdraw", session+"@example.com", "--purpose", "news"); err == nil {
 			t.Error("a consent was withdrawn twice")
 		}
@@ -88,8 +87,7 @@ func TestConsents(t *testing.T) {
 	})
 }
 
-// TestConsentsDoNotWaitForTheCMS: where it hangs, wordings are compared with the latest
-// content that is known.
+// While the CMS hangs, wordings are compared with the latest known content.
 func TestConsentsDoNotWaitForTheCMS(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
@@ -120,17 +118,17 @@ func TestConsentsDoNotWaitForTheCMS(t *testing.T) {
 	s.Do("POST", "/api/cache/clear?all=true", "", apptest.CacheAuth)
 	id := submit("hanging")
 	if strings.Contains(s.Log.String(), "fetching content from the CMS") {
-		t.Error("the lead was stored after the CMS had failed to answer")
+		t.Error("the lead was not stored until the CMS had failed to answer")
 	}
 	if !s.ShowLead(id).Consents[0].SiteWording {
 		t.Error("the wording is not compared with the latest content")
 	}
 }
 
-// TestTrackContact: contact hints are kept as the setting says, whatever the client sends.
+// TRACK_CONTACT decides whether contact hints are stored, whatever the client sends.
 func TestTrackContact(t *testing.T) {
 	t.Parallel()
-	for setting, kept := range map[string][2]bool{ // without and with the consent
+	for setting, want := range map[string][2]bool{ // without and with the consent
 		"on":      {true, true},
 		"consent": {false, true},
 		"off":     {false, false},
@@ -155,10 +153,10 @@ func TestTrackContact(t *testing.T) {
 					t.Error(got.Raw)
 				}
 				stored, err := s.App.Data.Quotes.Session(t.Context(), session)
-				if err != nil || (stored.Hints.Email != "") != kept[i] ||
-					(stored.Hints.Consent != "") != (kept[i] && i == 1) ||
-					stored.Hints.Agreed != (kept[i] && i == 1) {
-					t.Errorf("%s: %s keeps %+v (%v)", setting, session, stored.Hints, err)
+				if err != nil || (stored.Hints.Email != "") != want[i] ||
+					(stored.Hints.Consent != "") != (want[i] && i == 1) ||
+					stored.Hints.Agreed != (want[i] && i == 1) {
+					t.Errorf("%s: %s stores %+v (%v)", setting, session, stored.Hints, err)
 				}
 			}
 		})

@@ -24,7 +24,7 @@ func TestContractPDF(t *testing.T) {
 	for header, want := range map[string]string{
 		"Content-Type":        "application/pdf",
 		"Content-Disposition": "attachment; filename=quote-" + id[:8] + ".pdf",
-		"Content-Language":    "ro", // the submission's
+		"Content-Language":    "ro", // the lead's
 		"X-Robots-Tag":        "noindex",
 		"Content-Length":      fmt.Sprint(len(got.Body)),
 		"Cache-Control":       "private, no-cache",
@@ -41,7 +41,7 @@ func TestContractPDF(t *testing.T) {
 	}
 	if es := s.Do("GET", path+"&locale=es", ""); es.Header.Get("Content-Language") != "es" ||
 		bytes.Equal(es.Body, got.Body) {
-		t.Error("locale=es is not another document")
+		t.Error("locale=es does not return the Spanish document")
 	}
 
 	answer := s.Query(`query($id: ID!) { quotePdf(id: $id) { size etag locale content } }`, object{"id": id})
@@ -57,7 +57,7 @@ func TestContractPDF(t *testing.T) {
 	err := json.Unmarshal(answer.Body, &decoded)
 	if q := decoded.Data.QuotePdf; err != nil || !bytes.Equal(q.Content, got.Body) || q.Size != len(got.Body) ||
 		q.Etag != etag || q.Locale != "ro" {
-		t.Errorf("the GraphQL field does not give the same document: %v", err)
+		t.Errorf("the GraphQL field does not return the same document: %v", err)
 	}
 
 	s.WriteContent("[]")

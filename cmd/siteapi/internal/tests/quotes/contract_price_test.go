@@ -18,8 +18,8 @@ import (
 	"siteapi/schema"
 )
 
-// priceContent is a calculator with prices and percents. The rules are in it as they are
-// given, none if that is empty.
+// priceContent returns the content of a calculator with prices and percentages. Without
+// rules it has no rules document.
 func priceContent(rules string, webApp int) string {
 	docs := []string{
 		`{"_id":"siteSettings","_type":"siteSettings","title":"Lumen"}`,
@@ -40,7 +40,7 @@ const (
 	enforced = onTrial + `,"enforce":true`
 )
 
-// startPriced starts a service with this content.
+// startPriced starts a service with the given content.
 func startPriced(t *testing.T, content string) *apptest.Service {
 	t.Helper()
 	s := apptest.Start(t, map[string]string{"CMS_FILE": filepath.Join(t.TempDir(), "content.json")}, func(s *apptest.Service) {
@@ -57,7 +57,7 @@ func publish(s *apptest.Service, content string) {
 	}
 }
 
-// estimated estimates choices until the range begins with an amount and can be honoured, and
+// estimated waits until the estimate of selections begins at low and has a revision, and
 // returns the revision.
 func estimated(s *apptest.Service, selections object, low float64) (revision string) {
 	s.T.Helper()
@@ -69,7 +69,7 @@ func estimated(s *apptest.Service, selections object, low float64) (revision str
 	return revision
 }
 
-// submitPriced submits a quote request and returns its id and the lead as it is stored.
+// submitPriced submits a quote request, and returns the id and the stored lead.
 func submitPriced(
 	s *apptest.Service, endpoint, session string, selections object, e lead.Estimate, revision string,
 ) (string, lead.Lead) {
@@ -125,7 +125,7 @@ func TestContractEstimate(t *testing.T) {
 	} {
 		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 			got := s.Through(endpoint, "estimateQuote", object{"selections": tt.selections, "locale": "ro"})
-			if tt.min != nil { // there is no revision until the database has the rules
+			if tt.min != nil { // there is no revision until the rules are stored
 				apptest.Eventually(t, "a revision", func() bool {
 					got = s.Through(endpoint, "estimateQuote", object{"selections": tt.selections, "locale": "ro"})
 					return got.Data["revision"] != nil
@@ -145,7 +145,7 @@ func TestContractEstimate(t *testing.T) {
 	}
 }
 
-// TestEstimateWithoutRules: the range is null, and a lead stays as it was sent.
+// Without rules the range is null, and a lead keeps the estimate that was sent.
 func TestEstimateWithoutRules(t *testing.T) {
 	t.Parallel()
 	s := startPriced(t, priceContent("", 12000))
@@ -160,7 +160,9 @@ func TestEstimateWithoutRules(t *testing.T) {
 	}
 }
 
-// TestContractPriceOfALead: what was sent is never stored as the price, unless it is.
+// A lead stores the computed price, with a signal if the client sent a different one.
+// Only with an unpriced choice is the sent range stored, unless it is below the computed
+// one.
 func TestContractPriceOfALead(t *testing.T) {
 	t.Parallel()
 	s := startPriced(t, priceContent(enforced, 12000))
@@ -191,8 +193,8 @@ func TestContractPriceOfALead(t *testing.T) {
 	}
 }
 
-// TestContractHonouredPrices submits with prices that changed after they were shown. What is
-// sent again after a change is the same lead.
+// TestContractHonouredPrices submits prices that changed after they were shown. Repeating
+// a request after the change returns the same lead.
 func TestContractHonouredPrices(t *testing.T) {
 	t.Parallel()
 	s := startPriced(t, priceContent(enforced, 12000))
@@ -201,7 +203,7 @@ func TestContractHonouredPrices(t *testing.T) {
 	publish(s, priceContent(enforced, 20000))
 	current := estimated(s, webApp, 20000)
 	if again, _ := submitPriced(s, "REST", "same", webApp, euros(12000, 18000), ""); again != first {
-		t.Error("another price makes another lead")
+		t.Error("the changed price created another lead")
 	}
 
 	for name, tt := range map[string]struct {
@@ -233,8 +235,8 @@ func TestContractHonouredPrices(t *testing.T) {
 	}
 }
 
-// TestUnusableRulesLeaveTheLastInForce, after a restart too. Where nothing has a price, it is
-// to be agreed.
+// Unusable rules leave the last usable ones in force, also after a restart. An estimate
+// without any price is to be agreed.
 func TestUnusableRulesLeaveTheLastInForce(t *testing.T) {
 	t.Parallel()
 	s := startPriced(t, priceContent(enforced, 12000))
@@ -265,7 +267,7 @@ func TestUnusableRulesLeaveTheLastInForce(t *testing.T) {
 	}
 }
 
-// TestPricesOnTrial: without enforce the sent range stands.
+// Without enforce, the lead keeps the range that was sent.
 func TestPricesOnTrial(t *testing.T) {
 	t.Parallel()
 	s := startPriced(t, priceContent(onTrial, 12000))
@@ -278,7 +280,7 @@ func TestPricesOnTrial(t *testing.T) {
 	}
 }
 
-// TestPDFListsPrices in the language of its reader.
+// The PDF lists the prices in its reader's language.
 func TestPDFListsPrices(t *testing.T) {
 	t.Parallel()
 	_, err := exec.LookPath("pdftotext")

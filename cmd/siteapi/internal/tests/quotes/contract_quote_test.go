@@ -26,13 +26,13 @@ func TestContractTrack(t *testing.T) {
 		},
 		"session only":   {"sessionId": "A-Z_a.z:0-9"},
 		"session of 128": {"sessionId": strings.Repeat("s", 128)},
-		"values that are not usable yet": {
+		"incomplete values": {
 			"sessionId":  "s",
 			"selections": object{"projectType": "", "features": []any{"Not A Slug", nil}},
 			"estimate":   object{"min": -5, "max": 1e12, "currency": "?"},
 			"formData":   object{"email": "ana@", "firstName": "A"},
 		},
-		"hints of other types": {
+		"hints of wrong types": {
 			"sessionId": "s", "selections": 5, "estimate": object{"min": object{}}, "formData": []any{1},
 		},
 		"no session":           {"selections": object{"projectType": "x"}},
@@ -273,9 +273,9 @@ func TestContractMethods(t *testing.T) {
 		"/api/openapi.json":     "GET, HEAD, OPTIONS",
 	} {
 		got := s.RESTOutcome(s.Do(http.MethodPut, path, ""))
-		asked := s.Do(http.MethodOptions, path, "")
+		options := s.Do(http.MethodOptions, path, "")
 		if got.Status != 405 || got.Code != "METHOD_NOT_ALLOWED" || got.Header.Get("Allow") != allow ||
-			asked.Status != 204 || asked.Header.Get("Allow") != allow {
+			options.Status != 204 || options.Header.Get("Allow") != allow {
 			t.Errorf("%s: %d %s, Allow %q, want %q", path, got.Status, got.Code, got.Header.Get("Allow"), allow)
 		}
 	}
@@ -313,20 +313,20 @@ func TestContractNothingPersonalIsLogged(t *testing.T) {
 	// The id of a lead is all it takes to read its PDF.
 	for _, secret := range []string{"ana@", "Ana\"", "Ionescu", "721 000", "Țară", "sekret", id} {
 		if i := strings.Index(log, secret); i >= 0 {
-			t.Errorf("the log holds %q: …%s…", secret, log[max(0, i-80):min(len(log), i+80)])
+			t.Errorf("the log contains %q: …%s…", secret, log[max(0, i-80):min(len(log), i+80)])
 		}
 	}
 }
 
-// A request id in one of the usual forms is taken from every client, and any other only from a
-// trusted proxy, since it is logged.
+// A request id in a common format is accepted from every client. Any other is accepted
+// only from a trusted proxy, because it is logged.
 func TestContractRequestIDs(t *testing.T) {
 	t.Parallel()
 	const uuid, ulid = "0193a5c7-6b1e-7c3a-9f00-1234567890ab", "01JD8ZK3Q5X9V7T2B4N6M8R0CF"
 	direct := apptest.Start(t, nil)
 	behind := apptest.Start(t, map[string]string{"TRUSTED_PROXIES": "127.0.0.1"})
 
-	for id, taken := range map[string]struct{ direct, behind bool }{
+	for id, accepted := range map[string]struct{ direct, behind bool }{
 		uuid:                               {true, true},
 		ulid:                               {true, true},
 		"4bf92f3577b34da6a3ce929d0e0e4736": {true, true},
@@ -335,10 +335,10 @@ func TestContractRequestIDs(t *testing.T) {
 		`bad id"`:                          {false, false},
 		strings.Repeat("7", 65):            {false, false},
 	} {
-		for s, want := range map[*apptest.Service]bool{direct: taken.direct, behind: taken.behind} {
+		for s, want := range map[*apptest.Service]bool{direct: accepted.direct, behind: accepted.behind} {
 			got := s.Do("GET", "/api/cache/clear", "", "X-Request-Id: "+id).Header.Get("X-Request-Id")
 			if (got == id) != want || got == "" {
-				t.Errorf("the id %q came back as %q, want it taken: %v", id, got, want)
+				t.Errorf("the id %q was returned as %q, want accepted: %v", id, got, want)
 			}
 		}
 	}
@@ -351,6 +351,6 @@ func TestContractRequestIDs(t *testing.T) {
 		}
 	}
 	if n := strings.Count(direct.Log.String(), `"request_id":"`+ulid+`"`); n != 1 {
-		t.Errorf("a request made %d log events, want 1", n)
+		t.Errorf("a request caused %d log events, want 1", n)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"siteapi/schema"
 )
 
-// In development, hints that are dropped are named: in a REST body, and in a variable that is
+// In development a header names dropped hints, of a REST body or of a variable that is
 // the whole input. Elsewhere in a document a wrong type is an error.
 func TestDroppedFieldsAreNamed(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// proxy stands between a service and PostgreSQL. It closes the next connection that
-// commits after it sent the statement in `after`: PostgreSQL gets the COMMIT, and its
+// proxy forwards connections of a service to PostgreSQL. It closes the next connection
+// that commits after it sent the statement in after: PostgreSQL gets the COMMIT, and its
 // answer is lost.
 type proxy struct {
 	net.Listener
@@ -22,7 +22,8 @@ type proxy struct {
 	after  atomic.Value // string
 }
 
-// newProxy starts a proxy for a database, and returns the address of the database behind it.
+// newProxy starts a proxy for a database, and returns the address of the database behind
+// it.
 func newProxy(t *testing.T, database string) (p *proxy, address string) {
 	t.Helper()
 	u, err := url.Parse(database)
@@ -92,9 +93,9 @@ func (p *proxy) forward(client net.Conn) {
 	}
 }
 
-// TestLostCommit loses PostgreSQL's answer to a COMMIT: the lead is stored with its
-// deliveries, but the request is refused with an error that says so. Sent again it finds
-// the stored lead and makes no second one.
+// TestLostCommit loses PostgreSQL's answer to a COMMIT. The lead is stored with its
+// deliveries, but the request fails with an error that mentions this. Repeating it
+// returns the stored lead and creates no second one.
 func TestLostCommit(t *testing.T) {
 	t.Parallel()
 	p, address := newProxy(t, pgserver.Start(t).NewDatabase(t))
@@ -114,7 +115,7 @@ func TestLostCommit(t *testing.T) {
 		id, _ := s.Through(endpoint, "submitQuote", input).Data["submissionId"].(string)
 		if delivered := s.Files("cms"); id == "" || len(delivered) != 1 ||
 			!strings.Contains(delivered[0], id) {
-			t.Errorf("sent again: %q, delivered were %q", id, delivered)
+			t.Errorf("repeated: %q, delivered: %q", id, delivered)
 		}
 	})
 

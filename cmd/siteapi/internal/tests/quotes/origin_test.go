@@ -9,13 +9,13 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// TestAttribution: what a client says is cut and cleaned, and never refused.
+// Attribution from a client is cut and cleaned, and never rejected.
 func TestAttribution(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
 	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 		session := "from-" + endpoint
-		for _, said := range []any{
+		for _, sent := range []any{
 			object{
 				"source":      " news\u202eletter ",
 				"medium":      7,
@@ -29,9 +29,9 @@ func TestAttribution(t *testing.T) {
 			object{"source": "", "referrer": "https://other.example"},
 			"a text", []any{object{}}, 7, nil,
 		} {
-			input := object{"sessionId": session, "attribution": said}
+			input := object{"sessionId": session, "attribution": sent}
 			if got := s.Through(endpoint, "trackQuote", object{"input": input}); got.Data["success"] != true {
-				t.Errorf("%v: %s", said, got.Raw)
+				t.Errorf("%v: %s", sent, got.Raw)
 			}
 		}
 
@@ -46,16 +46,16 @@ func TestAttribution(t *testing.T) {
 			t.Errorf("the lead came from %s\nwant %s", got, want)
 		}
 
-		// The visitor sends it again, from another page.
+		// The visitor submits again, from another source.
 		input["attribution"] = object{"source": "other"}
 		again := s.Through(endpoint, "submitQuote", object{"input": input})
 		if again.Data["submissionId"] != id {
-			t.Errorf("a repetition from elsewhere is another lead: %s", again.Raw)
+			t.Errorf("a repetition from another source created another lead: %s", again.Raw)
 		}
 	})
 }
 
-// TestLongAttribution: each value of a lead has up to 200 characters, however long the others are.
+// Each value of an attribution may have 200 characters, however long the others are.
 func TestLongAttribution(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
@@ -90,20 +90,20 @@ func TestMessageOfALead(t *testing.T) {
 			want string // empty: the lead has none
 		}{
 			{" Hello,\r\n\tȘtefania\r\r=1+1 <b>&\u2028\u202e ", "Hello,\n\tȘtefania\n\n=1+1 <b>&\u2028\u202e"},
-			{strings.Repeat("😀", 2000), strings.Repeat("😀", 2000)}, // one long word, which no index takes whole
+			{strings.Repeat("😀", 2000), strings.Repeat("😀", 2000)}, // one word, too long for an index
 			{strings.Repeat("word ", 400), strings.TrimSpace(strings.Repeat("word ", 400))},
 			{" \n\u200b", ""},
 			{nil, ""},
 		} {
 			id, _ := submit("m", tt.sent).Data["submissionId"].(string)
 			if got := s.ShowLead(id).Message; tt.want != "" && (got == nil || *got != tt.want) || tt.want == "" && got != nil {
-				t.Errorf("%.40q is kept as %v", tt.sent, got)
+				t.Errorf("%.40q is stored as %v", tt.sent, got)
 			}
 		}
 
 		for _, sent := range []any{strings.Repeat("a", 2001), "bell\x07", "\x00", 7, []any{"a", "b"}} {
 			if got := submit("m", sent); got.Code != "BAD_USER_INPUT" || got.Fields["message"] == "" {
-				t.Errorf("%.40q gives %s", sent, got.Raw)
+				t.Errorf("%.40q: %s", sent, got.Raw)
 			}
 		}
 	})

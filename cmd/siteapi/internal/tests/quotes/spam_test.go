@@ -19,11 +19,11 @@ import (
 )
 
 // vendor starts a stub of the bot check, which accepts the token "good".
-func vendor(t *testing.T) (url string, asked *atomic.Int64) {
+func vendor(t *testing.T) (url string, calls *atomic.Int64) {
 	t.Helper()
-	asked = new(atomic.Int64)
+	calls = new(atomic.Int64)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked.Add(1)
+		calls.Add(1)
 		var in struct{ Secret, Response string }
 		if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Secret != "hush" {
 			t.Errorf("the vendor was sent %+v, %v", in, err)
@@ -36,10 +36,11 @@ func vendor(t *testing.T) (url string, asked *atomic.Int64) {
 		_, _ = io.WriteString(w, `{"success":false,"error-codes":["invalid-input-response"]}`)
 	}))
 	t.Cleanup(s.Close)
-	return s.URL, asked
+	return s.URL, calls
 }
 
-// arrives fails unless a lead gets to both targets, or to neither within a moment.
+// arrives fails unless the lead is delivered or, if want is false, has no deliveries
+// after a moment.
 func arrives(s *apptest.Service, id string, want bool) {
 	s.T.Helper()
 	there := func() bool {
@@ -71,7 +72,7 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 		want     []lead.Signal
 		inReview bool
 	}{
-		{name: "nothing odd", env: map[string]string{"SPAM_MIN_TIME": "1ms"}, track: true},
+		{name: "nothing suspicious", env: map[string]string{"SPAM_MIN_TIME": "1ms"}, track: true},
 		{
 			name: "never tracked",
 			env:  map[string]string{"SPAM_MIN_TIME": "1h"},
@@ -95,7 +96,7 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 			headers: []string{"CF-Turnstile-Response: good"},
 		},
 		{
-			name:   "the vendor is away",
+			name:   "the vendor is unavailable",
 			env:    map[string]string{"TURNSTILE_SECRET": "hush", "TURNSTILE_API_URL": "http://127.0.0.1:1"},
 			change: object{"challengeToken": "good"},
 			want:   []lead.Signal{lead.Unchecked},
@@ -125,7 +126,7 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 				}
 
 				in := apptest.ValidLead(session)
-				in["selections"].(object)["features"] = []any{"blog"} // which has a price
+				in["selections"].(object)["features"] = []any{"blog"} // a priced choice
 				maps.Copy(in, tt.change)
 				got := s.Through(endpoint, "submitQuote", object{"input": in}, tt.headers...)
 				if got.Data["success"] != true {
@@ -145,16 +146,16 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 
 				arrives(s, id, !tt.inReview)
 				if pdf := s.Do("GET", "/api/quote/pdf?id="+id, ""); pdf.Status != 200 {
-					t.Errorf("the visitor's PDF answers %d", pdf.Status)
+					t.Errorf("the visitor's PDF has status %d", pdf.Status)
 				}
 			})
 		})
 	}
 }
 
-// The answer does not show whether a lead is in review. A retry of it gets the same id and does
-// not have it delivered, and the same content without the trap is not another lead either.
-func TestLeadsInReviewWhenRepeated(t *testing.T) {
+// The answer does not reveal whether a lead is in review. A repetition without the trap
+// returns the same id and does not release the lead.
+func TestRepeatedLeadInReview(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil, apptest.Quick)
 	other := s.Through("REST", "submitQuote", object{"input": apptest.ValidLead("other")})

@@ -12,7 +12,8 @@ import (
 	"siteapi/integrations/store/sqlite"
 )
 
-// sessionRows returns how many sessions are stored, and the bytes of the largest one.
+// sessionRows returns the number of stored sessions, and the size of the largest in
+// bytes.
 func sessionRows(s *apptest.Service) (rows, largest int) {
 	s.T.Helper()
 	db, err := sqlite.OpenDB(s.T.Context(), filepath.Join(s.DataDir, command.DatabaseFile))
@@ -36,8 +37,8 @@ func sessionRows(s *apptest.Service) (rows, largest int) {
 	return rows, largest
 }
 
-// TestSizeOfASession: whatever is tracked, a session takes at most 4 KB, and the address, the
-// answer to the question whether it may be kept, and the project type are not what goes.
+// A session takes at most 4 KB, whatever is tracked. The address, the consent to store it
+// and the project type are never cut.
 func TestSizeOfASession(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
@@ -90,8 +91,8 @@ func TestSizeOfASession(t *testing.T) {
 	}
 }
 
-// TestNewSessionsOfANetwork: beyond 200 in an hour new sessions are answered and not stored,
-// and those that are known go on.
+// Beyond 200 new sessions an hour of a network, requests are answered but new sessions
+// are not stored. Known sessions are still updated.
 func TestNewSessionsOfANetwork(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{"RATE_LIMITS": "on"})
@@ -124,8 +125,8 @@ func TestNewSessionsOfANetwork(t *testing.T) {
 	}
 }
 
-// TestBurst: an hour's leads of one /48 beyond 60 go into review, whatever their /64s. The
-// /56s and the /48 have rate limits, too.
+// Beyond 60 leads an hour of one /48, leads go into review, whatever their /64s. The /56s
+// and the /48 also have rate limits.
 func TestBurst(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{"RATE_LIMITS": "on", "TRUSTED_PROXIES": "127.0.0.1", "SPAM_MIN_TIME": "0"})
