@@ -20,26 +20,26 @@ type Document struct {
 	// Language is the field language. It is empty if the document belongs to every
 	// locale.
 	Language string
-	// UpdatedAt is the field _updatedAt. It is zero if the CMS does not state it.
+	// UpdatedAt is the field _updatedAt. It is zero if the CMS does not provide it.
 	UpdatedAt time.Time
-	// Fields is the document as a JSON object, in which assets have their url. It has no
-	// fields whose names begin with an underscore: they belong to the CMS.
+	// Fields is the document as a JSON object in which each asset includes its URL.
+	// Fields whose names begin with an underscore belong to the CMS and are left out.
 	Fields json.RawMessage
 }
 
-// Query asks for the content of one locale.
+// Query selects the content of one locale.
 type Query struct {
 	// Types are the document types to return.
 	Types []string
 	// Locale selects the documents in this language and the documents without a language.
 	Locale string
-	// Perspective is "drafts", or "<release>,drafts": of each document the first of these
-	// layers that has it, or else the published one, under the published id. Empty: the
-	// published documents.
+	// Perspective is "drafts" or "<release>,drafts". Each document is read from the first
+	// of these layers that contains it, falling back to the published document, and keeps
+	// its published id. An empty perspective selects the published documents.
 	Perspective string
 }
 
-// Matches reports whether a query asks for a document. Drafts, versions, private
+// Matches reports whether the query selects a document. Drafts, versions, private
 // documents and leads never match.
 func (q Query) Matches(d Document) bool {
 	return IsPublic(d.ID) && d.Type != LeadType &&
@@ -52,8 +52,8 @@ func IsPublished(id string) bool {
 	return !strings.HasPrefix(id, "drafts.") && !strings.HasPrefix(id, "versions.")
 }
 
-// IsPublic reports whether any reader of a public dataset sees the document with this id.
-// An id with a dot is private.
+// IsPublic reports whether the document with this id can be read from a public dataset
+// without credentials. An id that contains a dot is private.
 func IsPublic(id string) bool { return !strings.Contains(id, ".") }
 
 // Content reads published documents. Every driver implements it.
@@ -62,61 +62,63 @@ type Content interface {
 	// the CMS's live API. A malformed document is left out and logged.
 	Fetch(ctx context.Context, q Query) ([]Document, error)
 
-	// Ping makes one cheap round trip that proves address and credentials.
+	// Ping verifies the address and the credentials with one cheap round trip.
 	Ping(ctx context.Context) error
 }
 
 // Leads stores submitted quotes as documents. Every driver implements it.
 type Leads interface {
-	// Put stores a lead under LeadID. Storing it again succeeds and changes nothing but its
-	// consents, if one was withdrawn.
+	// Put stores a lead under its LeadDocumentID. Storing it again succeeds and changes
+	// only its consents, if one of them was withdrawn.
 	Put(ctx context.Context, s *lead.Lead) error
 }
 
-// Lookup tells which leads are stored. Every driver implements it; one that keeps none
-// returns [errors.ErrUnsupported]: an erasure then finds nothing there, and a verification
-// counts the deliveries instead.
+// Lookup finds stored leads. Every driver implements it. A driver that does not store
+// leads returns [errors.ErrUnsupported]: erasure then finds nothing in the CMS, and
+// verification counts the deliveries instead.
 type Lookup interface {
 	// Missing returns the lead ids that are not stored, in the order given.
 	Missing(ctx context.Context, ids []string) ([]string, error)
 
-	// Find returns the ids of the leads made with an e-mail address, letter case
-	// ignored, each once and in no particular order.
+	// Find returns the ids of the leads submitted with an e-mail address, ignoring letter
+	// case. Each id is returned once, in no particular order.
 	Find(ctx context.Context, email string) ([]string, error)
 }
 
 // Eraser removes stored leads. Every driver implements it.
 type Eraser interface {
 	// Erase removes the documents of the lead ids. An id without a document is not an
-	// error, and a driver that keeps none returns nil.
+	// error. A driver that does not store leads returns nil.
 	Erase(ctx context.Context, ids []string) error
 }
 
-// Seeder is a driver whose CMS may be empty at first.
+// Seeder is a driver that can fill an empty CMS.
 type Seeder interface {
-	// IDs returns the ids of all documents of some types, drafts and versions too.
+	// IDs returns the ids of all documents of the given types, including drafts and
+	// versions.
 	IDs(ctx context.Context, types []string) ([]string, error)
 
-	// Seed stores all of these documents at once. Those whose id exists stay as they are.
+	// Seed stores the documents in one transaction. Existing documents stay unchanged.
 	Seed(ctx context.Context, docs []json.RawMessage) error
 }
 
-// Webhook is how the CMS notifies this service of changes.
+// Webhook describes the request by which the CMS notifies this service of changes.
 type Webhook struct {
 	// URL is the endpoint of this service.
 	URL string
 	// Token is sent as "Authorization: Bearer".
 	Token string
-	// Secret signs the body. If it is empty, there is no signature.
+	// Secret signs the body. If it is empty, the request is not signed.
 	Secret string
 }
 
-// WebhookSetup is a driver whose CMS calls a webhook that has to be created.
+// WebhookSetup is a driver that can create the webhook in its CMS.
 type WebhookSetup interface {
 	// DescribeWebhook returns the settings of the webhook, one per line,
 	// without its secrets.
 	DescribeWebhook(w Webhook) []string
 
-	// CreateWebhook creates the webhook unless it exists, and reports which was the case.
+	// CreateWebhook creates the webhook unless it exists, and returns a message with the
+	// result.
 	CreateWebhook(ctx context.Context, w Webhook) (string, error)
 }

@@ -94,8 +94,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestLeadDocumentHasEveryField fails if the CMS document lacks a field of a lead, or has what
-// operators do with it.
+// TestLeadDocumentHasEveryField fails if the CMS document lacks a field of a lead, or if
+// it includes changes made by operators.
 func TestLeadDocumentHasEveryField(t *testing.T) {
 	t.Parallel()
 	stored := cms.NewLeadDocument(leadtest.Filled())
@@ -107,7 +107,7 @@ func TestLeadDocumentHasEveryField(t *testing.T) {
 	}
 
 	if !reflect.DeepEqual(stored, cms.NewLeadDocument(leadtest.BeforeWork())) {
-		t.Error("integrations/cms/lead.go: NewLeadDocument tells what operators did with the lead")
+		t.Error("integrations/cms/lead.go: NewLeadDocument includes operator changes")
 	}
 
 	if stored.ID != "quoteSubmission.id" || stored.LeadID != "id" ||

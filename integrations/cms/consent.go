@@ -1,7 +1,7 @@
 package cms
 
-// ConsentType is the document type of what visitors are asked to agree to, one document for
-// each purpose and language:
+// ConsentType is the document type of the consent texts shown to visitors, with one
+// document for each purpose and language:
 //
 //	{
 //	  "_id": "consent-marketing-en", "_type": "consentText", "language": "en",

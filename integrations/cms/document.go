@@ -13,18 +13,18 @@ import (
 
 var (
 	validID = regexp.MustCompile(`^[a-zA-Z0-9_.][a-zA-Z0-9._-]{0,127}$`)
-	// assetID matches the id of an uploaded image or file. Only the id of
-	// an image has a size.
+	// assetID matches the id of an uploaded image or file. Only an image's id includes a
+	// size.
 	assetID = regexp.MustCompile(`^(image|file)-([a-zA-Z0-9_]+)(-\d+x\d+)?-([a-z0-9]+)$`)
 )
 
-// Decode reads a document as the CMS holds it. Objects under a key "asset" get the url
-// that assetURL returns for their reference; it may return "". An _updatedAt that is not
-// an RFC 3339 time counts as not stated.
+// Decode parses a document as the CMS stores it. An object under a key "asset" that has
+// no URL receives the one that assetURL returns for its reference; assetURL may return
+// "". An _updatedAt that is not an RFC 3339 time is ignored.
 func Decode(raw json.RawMessage, assetURL func(ref string) string) (Document, error) {
 	var fields map[string]any
 	in := json.NewDecoder(bytes.NewReader(raw))
-	in.UseNumber() // numbers stay as the CMS wrote them
+	in.UseNumber() // preserve the notation of numbers
 	if err := in.Decode(&fields); err != nil || fields == nil {
 		return Document{}, errors.New("a document is not a JSON object")
 	}
@@ -79,8 +79,8 @@ func addAssetURLs(node any, assetURL func(ref string) string) {
 	}
 }
 
-// AssetURL returns the address of an uploaded image or file, which follows from its id,
-// or "" if the id does not belong to an asset. Base is the CDN, such as
+// AssetURL derives the address of an uploaded image or file from its id. It returns "" if
+// the id is not that of an asset. Base is the address of the CDN, for example
 // "https://cdn.sanity.io".
 func AssetURL(base, project, dataset, id string) string {
 	m := assetID.FindStringSubmatch(id)

@@ -8,16 +8,15 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// LeadType is the document type that submitted quotes are stored as.
+// LeadType is the document type of stored leads.
 const LeadType = "quoteSubmission"
 
-// LeadDocumentID is the document id of a stored lead. An id with a dot stays private
-// on a public dataset.
+// LeadDocumentID returns the document id of a stored lead. Its dot keeps the document
+// private in a public dataset.
 func LeadDocumentID(id string) string { return LeadType + "." + id }
 
-// LeadDocument is a submitted quote as a document of the CMS, the same in every
-// driver. It has no language, so no locale's content includes it, and its id
-// contains no personal data.
+// LeadDocument is the CMS document of a lead, identical in every driver. It is never part
+// of a locale's content, and its id contains no personal data.
 type LeadDocument struct {
 	ID          string           `json:"_id"`
 	Type        string           `json:"_type"`
@@ -36,7 +35,8 @@ type LeadDocument struct {
 	PDFPath     string           `json:"pdfPath"`     // relative to the site
 }
 
-// Consent is a consent in the document of a lead. Studio wants a key for each item of a list.
+// Consent is a list item in a lead's document. Sanity Studio requires a key for each
+// item.
 type Consent struct {
 	Key string `json:"_key"`
 	lead.Consent
@@ -49,12 +49,13 @@ func newConsents(consents []lead.Consent) (list []Consent) {
 	return list
 }
 
-// Withdrawn reports whether a consent of the lead was withdrawn, which changes the document.
+// Withdrawn reports whether a consent of the lead was withdrawn. The stored document must
+// then be updated.
 func (d LeadDocument) Withdrawn() bool {
 	return slices.ContainsFunc(d.Consents, func(c Consent) bool { return c.WithdrawnAt != nil })
 }
 
-// NewLeadDocument returns a lead's document.
+// NewLeadDocument converts a lead to its CMS document.
 func NewLeadDocument(s *lead.Lead) LeadDocument {
 	return LeadDocument{
 		ID:          LeadDocumentID(s.ID),
@@ -76,12 +77,12 @@ func NewLeadDocument(s *lead.Lead) LeadDocument {
 	}
 }
 
-// CheckLeadID rejects an id that the CMS would not accept in a document's id, or
-// that could lead out of a folder of documents.
+// CheckLeadID rejects an id that the CMS would not accept in a document id, or that could
+// escape a folder of documents.
 func CheckLeadID(id string) error {
 	if id == "" || strings.HasPrefix(id, ".") || strings.Contains(id, "..") ||
 		!validID.MatchString(LeadDocumentID(id)) {
-		return errors.New("the id is not that of a lead")
+		return errors.New("invalid lead id")
 	}
 	return nil
 }

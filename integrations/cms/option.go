@@ -2,8 +2,8 @@ package cms
 
 import "encoding/json"
 
-// OptionType is the document type that gives a label and a price to a slug of the
-// calculator:
+// OptionType is the document type of calculator options. It assigns a label and a price
+// to a slug:
 //
 //	{
 //	  "_id": "quoteOption-blog", "_type": "quoteOption",
@@ -14,14 +14,14 @@ import "encoding/json"
 //	}
 //
 // Group is projectType, feature, complexity or timeline. Slugs are unique across groups.
-// Price is in euros; group, order and price serve editors and the site, not this service.
-// A site that translates by document gives each document a language and a label that is
-// one string; slug may be a plain string as well.
+// Price is in the currency of the quote rules. Order is for editors and the site; this
+// service does not use it. A site that translates whole documents sets a language in each
+// of them and uses a plain string as the label. The slug may be a plain string as well.
 const OptionType = "quoteOption"
 
-// Labels returns the labels of slugs in one locale, with the English label for a slug
-// that has none in it. Of two documents for one slug the one in the locale's own language
-// wins, then the one with the lesser id.
+// Labels returns the labels of slugs in one locale, falling back to the English label. If
+// several documents have the same slug, one in the locale's language takes precedence,
+// then the one with the smallest id.
 func Labels(docs []Document, locale string) map[string]string {
 	labels := map[string]string{}
 	own := map[string]bool{}
@@ -48,7 +48,7 @@ func Labels(docs []Document, locale string) map[string]string {
 	return labels
 }
 
-// oneOf reads a string, or the first of an object's named fields that holds one.
+// oneOf decodes a string, or an object's first named field with a non-empty string.
 func oneOf(raw json.RawMessage, names ...string) string {
 	var plain string
 	if json.Unmarshal(raw, &plain) == nil {

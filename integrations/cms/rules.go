@@ -2,8 +2,8 @@ package cms
 
 import "encoding/json"
 
-// RulesType is the document type, and the id of its only document, by whose rules the
-// options of the calculator are priced:
+// RulesType is the document type of the calculator's pricing rules, and the id of the
+// only document of this type:
 //
 //	{
 //	  "_id": "quoteRules", "_type": "quoteRules",
@@ -11,11 +11,12 @@ import "encoding/json"
 //	  "minimum": 0, "validDays": 30, "enforce": true
 //	}
 //
-// Currency, spreadPercent and roundTo are required. Without the document nothing is priced.
+// Currency, spreadPercent and roundTo are required. Without the document, the service
+// does not compute prices.
 const RulesType = "quoteRules"
 
-// OptionSlug returns the group and the slug of a document of [OptionType]; one that is
-// missing or of another type is empty.
+// OptionSlug returns the group and the slug of a document of [OptionType]. A missing
+// value, or one of another type, is returned as "".
 func OptionSlug(d Document) (group, slug string) {
 	var option struct{ Group, Slug json.RawMessage }
 	if json.Unmarshal(d.Fields, &option) != nil {

@@ -18,7 +18,7 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// Driver is what every driver implements.
+// Driver combines the interfaces that every driver implements.
 type Driver interface {
 	cms.Content
 	cms.Leads
@@ -26,13 +26,14 @@ type Driver interface {
 	cms.Eraser
 }
 
-// Subject is a driver with a way into its CMS. Each case gets a fresh one.
+// Subject is a driver with direct access to its CMS. Each case gets a new one.
 type Subject struct {
 	Driver
 
-	// Replace makes these documents, drafts included, the whole content of the CMS.
+	// Replace replaces the entire content of the CMS with these documents, which may
+	// include drafts.
 	Replace func(t testing.TB, docs ...string)
-	// Stored returns the leads that the CMS holds, by _id.
+	// Stored returns the leads stored in the CMS, keyed by _id.
 	Stored func(t testing.TB) map[string]json.RawMessage
 }
 
@@ -54,8 +55,8 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	}
 }
 
-// Lead returns a lead with every field set but its consents. Its names make mistakes in
-// quoting or escaping visible.
+// Lead returns a lead with every field set except its consents. Its names reveal quoting
+// and escaping mistakes.
 func Lead(id string) *lead.Lead {
 	l := leadtest.Filled()
 	l.ID, l.Consents = id, nil
@@ -91,13 +92,13 @@ func fetch(t *testing.T, s Subject) {
 		q    cms.Query
 		want []string
 	}{
-		"language and without": {cms.Query{Types: hero, Locale: "en"}, []string{"hero-common", "hero-en"}},
-		"in id order":          {cms.Query{Types: hero, Locale: "es"}, []string{"a-hero-es", "hero-common"}},
-		"odd letters": {
+		"with and without language": {cms.Query{Types: hero, Locale: "en"}, []string{"hero-common", "hero-en"}},
+		"in id order":               {cms.Query{Types: hero, Locale: "es"}, []string{"a-hero-es", "hero-common"}},
+		"characters to escape": {
 			cms.Query{Types: []string{`"] || true || _type in ["`}, Locale: `" || true || "`},
 			[]string{},
 		},
-		"leads asked for": {
+		"leads requested": {
 			cms.Query{Types: []string{cms.LeadType, "siteSettings"}, Locale: "en"},
 			[]string{"siteSettings"},
 		},
@@ -131,7 +132,7 @@ func fetch(t *testing.T, s Subject) {
 	}
 }
 
-// perspectives lays drafts and a release over what is published.
+// perspectives overlays published documents with drafts and a release.
 func perspectives(t *testing.T, s Subject) {
 	s.Replace(t,
 		`{"_id":"a","_type":"page","title":"published"}`,
@@ -178,7 +179,7 @@ func put(t *testing.T, s Subject) {
 	}
 }
 
-// putRepeated stores a lead several times at once and again later, changed.
+// putRepeated stores a lead several times concurrently, then once more with changes.
 func putRepeated(t *testing.T, s Subject) {
 	var all sync.WaitGroup
 	for range 8 {
@@ -199,8 +200,8 @@ func putRepeated(t *testing.T, s Subject) {
 	}
 }
 
-// putWithdrawn checks that a withdrawn consent changes the stored document, and nothing else
-// in it.
+// putWithdrawn checks that withdrawing a consent changes only the consents of the stored
+// document.
 func putWithdrawn(t *testing.T, s Subject) {
 	l := Lead("w")
 	l.Consents = []lead.Consent{{Purpose: "news", Given: true, Text: "Send me news"}}
@@ -236,12 +237,12 @@ func lookupAndErasure(t *testing.T, s Subject) {
 		ok(t, "Put", s.Put(t.Context(), q))
 	}
 
-	asked, want := []string{"f3"}, []string{}
-	for i := range 230 { // more than one query can hold
+	stored, want := []string{"f3"}, []string{}
+	for i := range 230 { // more than fit in one query
 		want = append(want, fmt.Sprintf("%08d-0000-4000-8000-missing", i))
 	}
 
-	missing, err := s.Missing(t.Context(), append(append(asked, want...), "f1"))
+	missing, err := s.Missing(t.Context(), append(append(stored, want...), "f1"))
 	ok(t, "Missing", err)
 	if !slices.Equal(missing, want) {
 		t.Errorf("%d missing, want %d, in the order given", len(missing), len(want))
@@ -272,7 +273,7 @@ func lookupAndErasure(t *testing.T, s Subject) {
 	}
 }
 
-// ok ends the case on an error.
+// ok fails the case on an error.
 func ok(t testing.TB, what string, err error) {
 	t.Helper()
 	if err != nil {

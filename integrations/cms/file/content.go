@@ -18,15 +18,15 @@ import (
 var sample []byte
 
 // Sample returns the content that is served if no file is configured: site settings with
-// localised telephone numbers and a logo that needs no network, a hero section in each
-// language, and labels in three languages and a price for the slugs of the calculator.
+// localized telephone numbers and an inline logo, a hero section in each language, and a
+// price and labels in three languages for each calculator option.
 func Sample() []byte { return bytes.Clone(sample) }
 
 // IsSample reports whether content is the sample, unchanged.
 func IsSample(content []byte) bool { return bytes.Equal(content, sample) }
 
-// Check returns why the text of a content file cannot be used, or nil. Entries that would
-// be left out are no error.
+// Check returns an error if the text of a content file cannot be used. Entries that would
+// be left out are not an error.
 func Check(content []byte) error {
 	_, _, err := parse(content)
 	return err
@@ -54,8 +54,8 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 	return found, nil
 }
 
-// overlay returns the documents as a perspective shows them, ordered by id: the layers that
-// it names lie over the published documents, the first one on top.
+// overlay returns the documents visible in a perspective, ordered by id. Each layer of
+// the perspective takes precedence over the later ones and over the published documents.
 func overlay(docs []cms.Document, perspective string) []cms.Document {
 	shown, seen := []cms.Document{}, map[string]bool{}
 	layers := strings.Split(perspective, ",")
@@ -80,8 +80,8 @@ func overlay(docs []cms.Document, perspective string) []cms.Document {
 	return shown
 }
 
-// read returns the documents of the content file, which it parses if the file has changed. If
-// the file cannot be used, the result is the earlier content and an error, which is logged.
+// read returns the documents of the content file and parses it only after a change. If
+// the file cannot be used, read returns the earlier content and an error, which it logs.
 func (d *Driver) read() ([]cms.Document, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,8 +105,8 @@ func (d *Driver) read() ([]cms.Document, error) {
 	return docs, nil
 }
 
-// Watch implements [cms.Watcher]: it looks at the size and the time of the file. A file that is
-// read while it is written may be unusable, which the next look mends.
+// Watch implements [cms.Watcher] by polling the size and the modification time of the
+// file. If a file is unusable because it was read during a write, a later poll reads it.
 func (d *Driver) Watch(ctx context.Context, _ []string, changed func()) {
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()

@@ -1,10 +1,10 @@
-// Package file is the CMS of a site that has none yet: content comes from a JSON file in
-// Sanity's document shapes, and leads are stored as files.
+// Package file is the driver for a site without a CMS: content comes from a JSON file in
+// Sanity's document format, and leads are stored as files.
 //
-// The content file holds an array of documents, or one document after the other as
-// `sanity dataset export` writes them. It is read again whenever it changes. A file
-// that cannot be read or parsed leaves the content as it was; an entry that is not a
-// document is left out. Both are logged. Links to other documents are not followed.
+// The content file contains an array of documents, or consecutive documents as written by
+// `sanity dataset export`. It is read again after each change. If the file cannot be read
+// or parsed, the earlier content remains in use; an entry that is not a document is left
+// out. Both are logged. References to other documents are not resolved.
 package file
 
 import (
@@ -24,18 +24,20 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// Options says where content and leads are.
+// Options configures the locations of content and leads.
 type Options struct {
-	// Path is the content file. With Sample it is written if it does not exist.
+	// Path is the content file. If Sample is set and the file does not exist, Open writes
+	// the sample content to it.
 	Path   string
 	Sample bool
-	// Dir is the data folder. Leads go to its sub-folder "cms".
+	// Dir is the data folder. Leads are stored in its subfolder "cms".
 	Dir string
-	// Log receives the errors of the content file.
+	// Log receives errors in the content file.
 	Log zerolog.Logger
 }
 
-// Driver implements every interface of package cms but cms.WebhookSetup.
+// Driver implements every interface of package cms except cms.Seeder and
+// cms.WebhookSetup.
 type Driver struct {
 	path string // the content file
 	dir  string // the folder of leads
@@ -48,12 +50,12 @@ type Driver struct {
 	sum  [sha256.Size]byte // digest of the text that docs were read from
 }
 
-// Open reads the content and makes the folder of leads. A content file that cannot
-// be used is an error.
+// Open reads the content and creates the folder of leads. It fails if the content file
+// cannot be used.
 func Open(opts Options) (*Driver, error) {
 	d := &Driver{path: opts.Path, dir: filepath.Join(opts.Dir, "cms"), log: opts.Log}
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the folder of leads: %w", err)
+		return nil, fmt.Errorf("creating the folder of leads: %w", err)
 	}
 
 	if opts.Sample {
@@ -80,7 +82,7 @@ func (d *Driver) writeSample() error {
 	return atomicfile.WriteFile(d.path, sample)
 }
 
-// Ping checks that the content file can be used as it is now.
+// Ping checks that the current content file can be used.
 func (d *Driver) Ping(ctx context.Context) error {
 	err := ctx.Err()
 	if err == nil {
@@ -89,7 +91,8 @@ func (d *Driver) Ping(ctx context.Context) error {
 	return fail("checking the content file", err)
 }
 
-// fail translates an error of the file system, if there is one. It may pass, as on a full disk.
+// fail wraps a file system error, if any. Each is Unavailable: it may be temporary, such
+// as a full disk.
 func fail(op string, err error) error {
 	if err == nil {
 		return nil

@@ -46,7 +46,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// open opens a content file with this text.
+// open opens a driver on a content file with this text.
 func open(t *testing.T, text string) (d *file.Driver, path string) {
 	t.Helper()
 	path = contentFile(t, text)
@@ -57,7 +57,7 @@ func open(t *testing.T, text string) (d *file.Driver, path string) {
 	return d, path
 }
 
-// contentFile makes a content file in a folder of its own.
+// contentFile creates a content file in a new temporary folder.
 func contentFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "content.json")
@@ -131,7 +131,7 @@ func TestOpenRefusesBrokenContent(t *testing.T) {
 	}
 }
 
-func TestBrokenContentLeavesTheOld(t *testing.T) {
+func TestBrokenContentKeepsTheOld(t *testing.T) {
 	t.Parallel()
 	d, path := open(t, page("a"))
 	for name, spoil := range map[string]func(){
@@ -147,7 +147,7 @@ func TestBrokenContentLeavesTheOld(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 		if err := d.Ping(t.Context()); err == nil {
-			t.Errorf("%s: Ping finds nothing", name)
+			t.Errorf("%s: Ping reports no error", name)
 		}
 		write(t, path, page("a"))
 	}
@@ -177,7 +177,7 @@ func TestWatch(t *testing.T) {
 		}
 	}
 
-	expect("what changed before the watch began", "start")
+	expect("a change before the watch", "start")
 
 	write(t, path, page("written"))
 	expect("a write", "written")
@@ -193,11 +193,11 @@ func TestWatch(t *testing.T) {
 	cancel()
 	<-ended
 	if len(changes) > 0 {
-		t.Errorf("%d changes too many", len(changes))
+		t.Errorf("%d unexpected changes", len(changes))
 	}
 }
 
-// An export has the addresses of pictures in documents of their own.
+// TestAssetsOfAnExport covers exports, which store asset addresses in separate documents.
 func TestAssetsOfAnExport(t *testing.T) {
 	t.Parallel()
 	d, _ := open(t,
@@ -217,7 +217,7 @@ func TestAssetsOfAnExport(t *testing.T) {
 	}
 }
 
-// A lead is readable by the service's user alone.
+// TestLeadFiles checks that only the service's user can read a lead.
 func TestLeadFiles(t *testing.T) {
 	t.Parallel()
 	d, path := open(t, "[]")
@@ -230,7 +230,8 @@ func TestLeadFiles(t *testing.T) {
 	}
 }
 
-// TestErasureOfDamagedFiles finds a damaged file by the address in it, and no one else's.
+// TestErasureOfDamagedFiles checks that a damaged file is found by the address in it, and
+// that files with other addresses are not.
 func TestErasureOfDamagedFiles(t *testing.T) {
 	t.Parallel()
 	d, path := open(t, "[]")
@@ -255,9 +256,9 @@ func TestErasureOfDamagedFiles(t *testing.T) {
 	if err := d.Erase(t.Context(), found); err != nil {
 		t.Error(err)
 	}
-	left, err := filepath.Glob(filepath.Join(dir, "cms", "*.json"))
-	if err != nil || len(left) != 4 {
-		t.Errorf("left are %q %v", left, err)
+	remaining, err := filepath.Glob(filepath.Join(dir, "cms", "*.json"))
+	if err != nil || len(remaining) != 4 {
+		t.Errorf("remaining files: %q %v", remaining, err)
 	}
 }
 

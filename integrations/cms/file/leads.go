@@ -17,8 +17,7 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// Put stores a lead as <Dir>/cms/<_id>.json. When it returns nil the file is on
-// disk.
+// Put stores a lead as <Dir>/cms/<_id>.json. When it returns nil, the file is on disk.
 func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
 	const op = "storing a lead"
 	path, err := d.file(ctx, op, s.ID)
@@ -39,7 +38,7 @@ func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
 	return fail(op, err)
 }
 
-// replaceConsents changes the consents in a stored document. Its other fields stay.
+// replaceConsents updates the consents of a stored document and keeps its other fields.
 func replaceConsents(path string, stored []byte, consents []cms.Consent) error {
 	var fields map[string]any
 	if err := json.Unmarshal(stored, &fields); err != nil {
@@ -59,7 +58,7 @@ func write(path string, document any) error {
 
 // Missing returns the ids that have no file.
 func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
-	const op = "looking for leads"
+	const op = "looking up leads"
 	missing := []string{}
 	for _, id := range ids {
 		path, err := d.file(ctx, op, id)
@@ -78,10 +77,10 @@ func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
 	return missing, nil
 }
 
-// Find reads all files. A damaged one counts as found if the address stands in it, so that it
-// is erased like the others.
+// Find reads all files. A damaged file matches if it contains the address, so it is
+// erased like the others.
 func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
-	const op = "looking for leads of an address"
+	const op = "looking up leads by e-mail address"
 	found := []string{}
 	if err := ctx.Err(); err != nil {
 		return nil, fail(op, err)
@@ -95,7 +94,7 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 	if err != nil {
 		return nil, fail(op, err)
 	}
-	written, err := json.Marshal(email) // The file has it in quotation marks, too.
+	written, err := json.Marshal(email) // as it appears in a file: quoted and escaped
 	if err != nil {
 		return nil, fail(op, err)
 	}
@@ -110,7 +109,7 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 		}
 
 		var document cms.LeadDocument
-		_ = json.Unmarshal(data, &document) // a damaged file has no address
+		_ = json.Unmarshal(data, &document) // a damaged file yields no address
 		stored := document.Contact.Email
 		if strings.EqualFold(stored, email) || stored == "" && bytes.Contains(bytes.ToLower(data), written) {
 			found = append(found, strings.TrimSuffix(strings.TrimPrefix(name, cms.LeadDocumentID("")), ".json"))
@@ -136,8 +135,8 @@ func (d *Driver) Erase(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// file returns where a lead is stored. It refuses an id that could lead out of the
-// folder, and a call whose context has ended.
+// file returns the path of a lead's file. It rejects an id that could escape the folder,
+// and fails if ctx is done.
 func (d *Driver) file(ctx context.Context, op, id string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", fail(op, err)

@@ -13,8 +13,8 @@ import (
 	"siteapi/integrations/cms"
 )
 
-// parse reads a content file. An entry that is not a document is left out and reported in
-// malformed. A file with no document among its entries is an error.
+// parse parses a content file. An entry that is not a document is left out and reported
+// in malformed. If none of the entries is a document, parse fails.
 func parse(data []byte) (docs []cms.Document, malformed []error, err error) {
 	entries, err := split(data)
 	if err != nil {
@@ -43,7 +43,7 @@ func parse(data []byte) (docs []cms.Document, malformed []error, err error) {
 	return docs, malformed, nil
 }
 
-// split returns the entries of a file, which holds an array, or one value after the other.
+// split returns the entries of a file that contains an array or consecutive values.
 func split(data []byte) (entries []json.RawMessage, err error) {
 	text := bytes.TrimPrefix(data, []byte("\ufeff"))
 	switch {
@@ -75,8 +75,8 @@ func split(data []byte) (entries []json.RawMessage, err error) {
 	}
 }
 
-// assetURLs returns a function that looks up the address of an asset. It knows the assets
-// whose own documents are in the file, as they are in an export.
+// assetURLs returns a function that looks up the address of an asset. It finds only
+// assets whose documents are in the file; an export includes them.
 func assetURLs(entries []json.RawMessage) func(ref string) string {
 	known := map[string]string{}
 	for _, entry := range entries {

@@ -16,24 +16,24 @@ import (
 const contentQuery = `*[_type in $types && !(_id in path("drafts.**")) && !(_id in path("versions.**"))` +
 	` && (language == $locale || !defined(language))] | order(_id asc)`
 
-// Perspectives of a query.
+// These are the perspectives of queries.
 const (
-	published = "published" // no drafts, no versions
-	raw       = "raw"       // every document as it is stored
+	published = "published" // without drafts and versions
+	raw       = "raw"       // every stored document
 )
 
-// groqQuery is a query, its parameters, and how it is sent.
+// groqQuery is a query with its parameters and request options.
 type groqQuery struct {
 	op          string
 	text        string
 	params      map[string]any
 	perspective string
-	anonymous   bool   // true if it is sent without the token
-	event       string // the answer must not be older than this live event; empty: any may be
+	anonymous   bool   // true if the token is not sent
+	event       string // the result must include this live event; empty: no requirement
 }
 
 // Fetch returns the documents of a locale. If Sanity refuses the token, a public dataset
-// is read without it, so that an expired token does not affect visitors.
+// is read without it, so an expired token does not affect visitors.
 func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error) {
 	query := groqQuery{
 		op:          "fetching content",
@@ -43,7 +43,7 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 		event:       d.liveDocuments.recentEvent(),
 		params:      map[string]any{"types": q.Types, "locale": q.Locale},
 	}
-	// A perspective other than the published one needs the token, without a way around it.
+	// Any perspective other than the published one requires the token.
 	if q.Perspective != "" {
 		query.anonymous, query.event = false, d.liveDrafts.recentEvent()
 	}
@@ -66,14 +66,14 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 	}
 
 	if len(docs) == 0 && malformed > 0 {
-		return nil, unavailable(query.op, "the answer has no documents")
+		return nil, unavailable(query.op, "the response contains no valid documents")
 	}
 
 	return docs, nil
 }
 
-// documents runs a query. Where Sanity refuses the token for published documents, those of a
-// public dataset are read without it.
+// documents runs a query. If Sanity refuses the token for published documents, a public
+// dataset is read without it.
 func (d *Driver) documents(ctx context.Context, query groqQuery) (docs []json.RawMessage, err error) {
 	err = d.query(ctx, query, &docs)
 
@@ -88,11 +88,11 @@ func (d *Driver) documents(ctx context.Context, query groqQuery) (docs []json.Ra
 	return docs, err
 }
 
-// Ping asks for the site settings, with the token if there is one: Sanity refuses a wrong
-// token even if none is needed. It does not prove that the token may write.
+// Ping requests the site settings, with the token if one is configured: Sanity refuses an
+// invalid token even if none is required. Ping does not prove that the token may write.
 func (d *Driver) Ping(ctx context.Context) error {
 	return d.query(ctx, groqQuery{
-		op:          "asking for the site settings",
+		op:          "reading the site settings",
 		text:        stateQuery,
 		perspective: published,
 		anonymous:   !d.token,
@@ -100,8 +100,8 @@ func (d *Driver) Ping(ctx context.Context) error {
 	}, &[]json.RawMessage{})
 }
 
-// query runs a query and reads its result into v. It uses POST, which long queries
-// require, and which keeps e-mail addresses out of the URLs in logs.
+// query runs a query and decodes its result into v. It uses POST, which long queries
+// require and which keeps e-mail addresses out of logged URLs.
 func (d *Driver) query(ctx context.Context, q groqQuery, v any) error {
 	email, _ := q.params["email"].(string)
 	var answer struct {
@@ -126,9 +126,9 @@ func (d *Driver) query(ctx context.Context, q groqQuery, v any) error {
 	case err != nil:
 		return err
 	case len(answer.Result) == 0 || string(answer.Result) == "null":
-		return unavailable(q.op, "the answer has no result")
+		return unavailable(q.op, "the response contains no result")
 	case json.Unmarshal(answer.Result, v) != nil:
-		return unavailable(q.op, "the result has another shape than was asked for")
+		return unavailable(q.op, "the result has an unexpected shape")
 	}
 	return nil
 }

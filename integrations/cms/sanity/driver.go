@@ -1,11 +1,12 @@
-// Package sanity is the driver for Sanity's content lake: content by one GROQ query per
-// locale, leads as documents with deterministic ids. Only the live API is asked,
-// never the CDN, whose answers may be a minute old. Links to other documents are not
-// followed, except that the addresses of images and files are derived from their ids.
+// Package sanity is the driver for Sanity's content lake. It reads content with one GROQ
+// query per locale and stores leads as documents with deterministic ids. It uses only the
+// live API, never the CDN, whose responses may be a minute old. References to other
+// documents are not resolved, but the addresses of images and files are derived from
+// their ids.
 //
-// Answers are translated to an [upstream.Kind] as follows:
+// Responses are translated to an [upstream.Kind] as follows:
 //
-//	no answer, cut off, slow, too large  Unavailable
+//	none, truncated, slow, too large     Unavailable
 //	2xx that is not the expected JSON    Unavailable
 //	2xx that does not confirm a lead     Unavailable
 //	3xx, 408, 423, 425, 5xx              Unavailable
@@ -13,8 +14,8 @@
 //	401, 403                             Refused (the token); content is read without it
 //	402, 404                             Refused (the plan; project, dataset or version)
 //	409                                  Unavailable (a concurrent transaction)
-//	429                                  Limited, with Retry-After if it is sent
-//	any 4xx but 429 with no JSON body    Unavailable (a proxy's page, not Sanity's)
+//	429                                  Limited, with Retry-After if present
+//	4xx except 429 without a JSON body   Unavailable (from a proxy, not from Sanity)
 package sanity
 
 import (
@@ -32,15 +33,15 @@ import (
 const (
 	// system is the driver's name in errors and observations.
 	system = "sanity"
-	// assetCDN serves images and files, which never change under one address.
+	// assetCDN serves images and files. The content at an address never changes.
 	assetCDN = "https://cdn.sanity.io"
-	// maxAnswer bounds the bytes of an answer, which may hold all documents of a locale.
+	// maxAnswer bounds a response, which may contain all documents of a locale, in bytes.
 	maxAnswer = 32 << 20
 )
 
-// Options says which dataset is meant and how to reach it.
+// Options selects a dataset and configures access to it.
 type Options struct {
-	// ProjectID and Dataset name the content lake.
+	// ProjectID and Dataset identify the content lake.
 	ProjectID, Dataset string
 	// APIVersion is a date from 2021-03-25 on, with or without a leading v.
 	APIVersion string
@@ -49,11 +50,11 @@ type Options struct {
 	Token string
 	// APIURL replaces https://<ProjectID>.api.sanity.io.
 	APIURL string
-	// Timeout bounds each call. 0 stands for the default of the HTTP client.
+	// Timeout bounds each call. 0 means the default of the HTTP client.
 	Timeout time.Duration
 	// Log receives a warning for each malformed document.
 	Log zerolog.Logger
-	// Observe is handed to the HTTP client; it may be nil.
+	// Observe is passed to the HTTP client; it may be nil.
 	Observe func(ctx context.Context, c upstream.Call)
 }
 
@@ -66,10 +67,10 @@ type Driver struct {
 	token                     bool   // true if a token is configured
 	log                       zerolog.Logger
 	pace                      pace
-	liveDocuments, liveDrafts live // the event streams of published documents, and of all
+	liveDocuments, liveDrafts live // the event streams of published and of all documents
 }
 
-// New returns a driver. It does no I/O; the settings have checked the form of the names.
+// New returns a driver without any I/O. The caller has validated the form of the names.
 func New(opts Options) *Driver {
 	return &Driver{
 		client: upstream.New(upstream.Options{
@@ -94,8 +95,8 @@ func (d *Driver) path(api string) string {
 	return "/" + d.version + "/data/" + api + "/" + d.dataset
 }
 
-// call makes a request and reads a successful answer into v. Private values are
-// kept out of errors.
+// call makes a request and decodes a successful response into v. Private values are kept
+// out of errors.
 func (d *Driver) call(ctx context.Context, req upstream.Request, v any, private ...string) error {
 	resp, err := d.client.Do(ctx, req)
 	switch {
@@ -105,7 +106,7 @@ func (d *Driver) call(ctx context.Context, req upstream.Request, v any, private 
 		return d.failure(req.Op, resp, private...)
 	case !utf8.Valid(resp.Body) || resp.Decode(v) != nil:
 		return d.client.Failure(req.Op, resp, upstream.Unavailable,
-			"the answer is not JSON of the expected shape")
+			"the response is not JSON of the expected shape")
 	}
 	return nil
 }

@@ -2,11 +2,11 @@ package sanity
 
 import "time"
 
-// Hurry makes a watch a hundred times as fast, so that a test need not wait for minutes.
-func (d *Driver) Hurry() {
+// SpeedUp makes a watch a hundred times as fast, so tests do not wait for minutes.
+func (d *Driver) SpeedUp() {
 	for _, pause := range []*time.Duration{
-		&d.pace.asking, &d.pace.drafts, &d.pace.least, &d.pace.again, &d.pace.settle,
-		&d.pace.silence, &d.pace.retry, &d.pace.patient,
+		&d.pace.poll, &d.pace.pollDrafts, &d.pace.pollMin, &d.pace.pollRetry, &d.pace.settle,
+		&d.pace.idle, &d.pace.reconnect, &d.pace.reconnectSlow,
 	} {
 		*pause /= 100
 	}

@@ -10,8 +10,8 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// problem is an error in either of Sanity's shapes: an object under "error" from the data
-// APIs, and flat fields from the proxies in front of them, whose "error" is a text.
+// problem is an error in either of Sanity's formats: the data APIs send an object under
+// "error"; the proxies in front of them send flat fields, with a string under "error".
 type problem struct {
 	Error struct {
 		cause
@@ -22,10 +22,10 @@ type problem struct {
 
 type cause struct{ Type, Description string }
 
-// failure translates an unsuccessful answer, as the table in the package comment says.
-// Private values are kept out of its text.
+// failure translates an unsuccessful response according to the table in the package
+// comment. Private values are kept out of its text.
 func (d *Driver) failure(op string, resp *upstream.Response, private ...string) error {
-	var kind upstream.Kind // empty for the general meaning of the status
+	var kind upstream.Kind // empty: derived from the status
 	body := bytes.TrimSpace(resp.Body)
 	switch foreign := len(body) > 0 && !json.Valid(body); {
 	case foreign && resp.Status != http.StatusTooManyRequests, resp.Status == http.StatusConflict:
@@ -35,7 +35,7 @@ func (d *Driver) failure(op string, resp *upstream.Response, private ...string) 
 	}
 
 	var p problem
-	_ = json.Unmarshal(body, &p) // the fields of another shape stay empty
+	_ = json.Unmarshal(body, &p) // fields of the other format stay empty
 	detail := []string{p.ErrorCode, p.Message, p.Error.Type, p.Error.Description}
 	for _, item := range p.Error.Items {
 		detail = append(detail, item.Error.Type, item.Error.Description)

@@ -14,21 +14,22 @@ import (
 )
 
 const (
-	// copiesQuery selects all documents of some leads, with the drafts and versions
-	// that editors may have made of them.
+	// copiesQuery selects all documents of the given leads, including drafts and versions
+	// created by editors.
 	copiesQuery = `*[_id in $ids || (_type == $type && submissionId in $names)]._id`
-	// byEmailQuery selects the leads made with an address, drafts and versions too.
+	// byEmailQuery selects the leads submitted with an address, including drafts and
+	// versions.
 	byEmailQuery = `*[_type == $type && lower(contact.email) == $email].submissionId`
 )
 
-// batch is how many ids go into one query or transaction.
+// batch is the maximum number of ids in one query or transaction.
 const batch = 100
 
 // mutation is one step of a transaction: the name of an operation and its argument.
 type mutation map[string]any
 
-// Put stores a lead's document unless it exists already: an editor's changes stay, except
-// in the consents once one was withdrawn.
+// Put stores a lead's document unless it already exists. An editor's changes stay, except
+// that a withdrawn consent replaces all stored consents.
 func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
 	const op = "storing a lead"
 	if err := d.ready(op, s.ID); err != nil {
@@ -45,15 +46,14 @@ func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
 	}
 	confirmed, err := d.mutate(ctx, op, mutations, s.Personal()...)
 	if err == nil && !slices.Contains(confirmed, id) {
-		err = unavailable(op, "the answer does not confirm the document")
+		err = unavailable(op, "the response does not confirm the document")
 	}
 	return err
 }
 
-// Missing returns the ids that have no document. A document that an editor
-// unpublished counts as missing.
+// Missing returns the ids without a document. An unpublished document counts as missing.
 func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
-	const op = "looking for leads"
+	const op = "looking up leads"
 	if err := d.ready(op, ids...); err != nil {
 		return nil, err
 	}
@@ -75,10 +75,10 @@ func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
 	return missing, nil
 }
 
-// Find returns the ids of the leads made with an address. It is an error if an
-// editor removed the submissionId of a document, which can then only be erased by hand.
+// Find returns the ids of the leads submitted with an address. It fails if an editor
+// removed the submissionId of a document; such a document can only be erased by hand.
 func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
-	const op = "looking for leads of an address"
+	const op = "looking up leads by e-mail address"
 	if err := d.ready(op); err != nil {
 		return nil, err
 	}
@@ -100,8 +100,8 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 	return slices.Compact(ids), nil
 }
 
-// Erase removes the documents of the ids with all their drafts and versions, and checks
-// that they are gone.
+// Erase removes the documents of the ids with all their drafts and versions, and verifies
+// the deletion.
 func (d *Driver) Erase(ctx context.Context, ids []string) error {
 	const op = "erasing leads"
 	if err := d.ready(op, ids...); err != nil {
@@ -114,7 +114,7 @@ func (d *Driver) Erase(ctx context.Context, ids []string) error {
 			return err
 		}
 
-		// The index may not know the documents themselves yet. Deleting one that does not
+		// The index may not include the documents yet. Deleting a document that does not
 		// exist changes nothing.
 		found = append(found, documentIDs(part)...)
 		slices.Sort(found)
@@ -128,33 +128,33 @@ func (d *Driver) Erase(ctx context.Context, ids []string) error {
 			return err
 		}
 
-		left, err := d.copies(ctx, op, part)
+		remaining, err := d.copies(ctx, op, part)
 		if err != nil {
 			return err
 		}
-		if len(left) > 0 {
-			return unavailable(op, fmt.Sprintf("%d documents are still there", len(left)))
+		if len(remaining) > 0 {
+			return unavailable(op, fmt.Sprintf("%d documents still exist", len(remaining)))
 		}
 	}
 
 	return nil
 }
 
-// copies returns the ids of all documents of some leads.
+// copies returns the ids of all documents of the given leads.
 func (d *Driver) copies(ctx context.Context, op string, ids []string) ([]string, error) {
 	return d.ids(ctx, op, copiesQuery,
 		map[string]any{"ids": documentIDs(ids), "type": cms.LeadType, "names": ids})
 }
 
-// ids runs a query for ids in the raw perspective. An id that is null is returned as "".
+// ids runs a query for ids in the raw perspective. A null id is returned as "".
 func (d *Driver) ids(ctx context.Context, op, query string, params map[string]any) ([]string, error) {
 	found := []string{}
 	err := d.query(ctx, groqQuery{op: op, text: query, params: params, perspective: raw}, &found)
 	return found, err
 }
 
-// mutate runs one transaction, which takes effect whole or not at all, and waits until
-// queries see it. It returns the ids that the answer confirms.
+// mutate runs one atomic transaction and waits until it is visible to queries. It returns
+// the ids confirmed by the response.
 func (d *Driver) mutate(
 	ctx context.Context, op string, mutations []mutation, private ...string,
 ) (confirmed []string, err error) {
@@ -178,8 +178,8 @@ func (d *Driver) mutate(
 	return confirmed, err
 }
 
-// ready refuses calls that cannot succeed, before anything is sent: calls with an invalid
-// id, or without a token.
+// ready rejects calls that cannot succeed before a request is sent: those with an invalid
+// id or without a token.
 func (d *Driver) ready(op string, ids ...string) error {
 	for _, id := range ids {
 		if err := cms.CheckLeadID(id); err != nil {

@@ -56,8 +56,8 @@ func replace(t testing.TB, stub *sanitytest.Server, docs ...string) {
 	}
 }
 
-// driver returns a driver for a stub. Its token is the stub's unless opts has another;
-// "none" stands for no token.
+// driver returns a driver for a stub. It uses the stub's token unless opts contains
+// another; "none" means no token.
 func driver(t testing.TB, stub *sanitytest.Server, opts sanity.Options) *sanity.Driver {
 	t.Helper()
 	opts.ProjectID, opts.Dataset, opts.APIURL =
@@ -74,7 +74,7 @@ func driver(t testing.TB, stub *sanitytest.Server, opts sanity.Options) *sanity.
 	return sanity.New(opts)
 }
 
-// check compares the kind of an error. An empty kind stands for no error.
+// check compares the kind of an error. An empty kind means no error.
 func check(t *testing.T, err error, want upstream.Kind) *upstream.Error {
 	t.Helper()
 	if want == "" {
@@ -114,8 +114,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestOutcomes checks the error that the queue sees for every fault, and that a further
-// try leaves exactly one document.
+// TestOutcomes checks the error of every fault, and that a retry leaves exactly one
+// document.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	faults := map[upstream.Kind][]faulttest.Fault{
@@ -129,7 +129,7 @@ func TestOutcomes(t *testing.T) {
 		upstream.Limited: {faulttest.Page(429)},
 		upstream.Refused: {faulttest.Answer(401).With(` `)},
 	}
-	for _, status := range []int{200, 302, 403, 413, 502} { // a proxy's
+	for _, status := range []int{200, 302, 403, 413, 502} { // sent by a proxy
 		faults[upstream.Unavailable] = append(faults[upstream.Unavailable], faulttest.Page(status))
 	}
 	for kind, statuses := range map[upstream.Kind][]int{
@@ -170,7 +170,7 @@ func TestOutcomes(t *testing.T) {
 
 func TestToken(t *testing.T) {
 	t.Parallel()
-	t.Run("content is public, the token wrong", func(t *testing.T) {
+	t.Run("public content, wrong token", func(t *testing.T) {
 		t.Parallel()
 		d := driver(t, start(t, sanitytest.Options{}, `{"_id":"p","_type":"page"}`),
 			sanity.Options{Token: "revoked"})
@@ -181,20 +181,20 @@ func TestToken(t *testing.T) {
 		check(t, d.Put(t.Context(), cmstest.Lead("a")), upstream.Refused)
 	})
 
-	t.Run("content is private, the token wrong", func(t *testing.T) {
+	t.Run("private content, wrong token", func(t *testing.T) {
 		t.Parallel()
 		stub := start(t, sanitytest.Options{Private: true}, `{"_id":"p","_type":"page"}`)
 		_, err := driver(t, stub, sanity.Options{Token: "revoked"}).Fetch(t.Context(), pageQuery)
 		check(t, err, upstream.Refused)
 	})
 
-	t.Run("may only read", func(t *testing.T) {
+	t.Run("read-only token", func(t *testing.T) {
 		t.Parallel()
 		d := driver(t, start(t, sanitytest.Options{ReadToken: "reader"}), sanity.Options{Token: "reader"})
 		check(t, d.Put(t.Context(), cmstest.Lead("a")), upstream.Refused)
 	})
 
-	t.Run("there is none", func(t *testing.T) {
+	t.Run("no token", func(t *testing.T) {
 		t.Parallel()
 		stub := start(t, sanitytest.Options{}, `{"_id":"p","_type":"page"}`)
 		d := driver(t, stub, sanity.Options{Token: "none"})
@@ -208,7 +208,7 @@ func TestToken(t *testing.T) {
 	})
 }
 
-// TestOddResults sends answers that claim success but hold no content.
+// TestOddResults covers responses that claim success but contain no content.
 func TestOddResults(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
@@ -243,23 +243,23 @@ func TestErase(t *testing.T) {
 
 	d := driver(t, stub, sanity.Options{})
 	check(t, d.Erase(t.Context(), []string{"a"}), "")
-	if left := stub.Documents(); len(left) != 2 || left["p"] == nil || left["quoteSubmission.b"] == nil {
-		t.Errorf("left are %s", left)
+	if docs := stub.Documents(); len(docs) != 2 || docs["p"] == nil || docs["quoteSubmission.b"] == nil {
+		t.Errorf("remaining documents: %s", docs)
 	}
 
-	// A document that the index does not know yet is erased as well.
+	// A document that is not indexed yet is erased as well.
 	stub.Fail(faulttest.Answer(200).With(`{"result":[]}`).On("query"))
 	check(t, d.Erase(t.Context(), []string{"b"}), "")
-	if left := stub.Documents(); len(left) != 1 {
-		t.Errorf("left are %s", left)
+	if docs := stub.Documents(); len(docs) != 1 {
+		t.Errorf("remaining documents: %s", docs)
 	}
 
-	// A success that erased nothing is noticed.
+	// A successful response without a deletion is an error.
 	check(t, d.Put(t.Context(), cmstest.Lead("a")), "")
 	stub.Fail(faulttest.Of(faulttest.Partial).On("mutate"))
 	check(t, d.Erase(t.Context(), []string{"a"}), upstream.Unavailable)
 
-	// A document that lost its submissionId cannot be named.
+	// A document without its submissionId cannot be erased by id.
 	replace(t, stub, `{"_id":"x.y","_type":"quoteSubmission","contact":{"email":"abc@example.com"}}`)
 	_, err := d.Find(t.Context(), "abc@example.com")
 	check(t, err, upstream.Rejected)

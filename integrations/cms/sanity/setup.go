@@ -10,13 +10,13 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// IDs returns the ids of all documents of some types, drafts and versions too.
+// IDs returns the ids of all documents of the given types, including drafts and versions.
 func (d *Driver) IDs(ctx context.Context, types []string) (ids []string, err error) {
 	var rows []struct {
 		ID string `json:"_id"`
 	}
 	err = d.query(ctx, groqQuery{
-		op:          "looking for documents",
+		op:          "looking up documents",
 		text:        stateQuery,
 		perspective: raw,
 		params:      map[string]any{"types": types},
@@ -27,8 +27,8 @@ func (d *Driver) IDs(ctx context.Context, types []string) (ids []string, err err
 	return ids, err
 }
 
-// Seed stores documents, in one transaction, unless they exist. An image whose asset is an
-// address rather than an upload is stored without it, since Studio could not show it.
+// Seed stores documents in one transaction unless they exist. If an image's asset is an
+// address rather than an upload, the asset is left out: Studio could not show it.
 func (d *Driver) Seed(ctx context.Context, docs []json.RawMessage) error {
 	const op = "storing documents"
 	if err := d.ready(op); err != nil {
@@ -75,8 +75,8 @@ func (d *Driver) DescribeWebhook(w cms.Webhook) []string {
 	}
 }
 
-// CreateWebhook creates the webhook unless one for this URL exists, and reports
-// which was the case.
+// CreateWebhook creates the webhook unless one for this URL exists, and returns a message
+// with the result.
 func (d *Driver) CreateWebhook(ctx context.Context, w cms.Webhook) (string, error) {
 	const op = "creating the webhook"
 	path := "/v2021-10-04/hooks/projects/" + d.project
@@ -97,9 +97,9 @@ func (d *Driver) CreateWebhook(ctx context.Context, w cms.Webhook) (string, erro
 
 		if e.IsDisabled || e.Rule.Filter != webhookFilter || e.Rule.Projection != webhookProjection {
 			return fmt.Sprintf(
-				"the webhook %q exists, disabled or with other settings: compare them", e.Name), nil
+				"the webhook %q already exists, but is disabled or has different settings: compare them", e.Name), nil
 		}
-		return fmt.Sprintf("the webhook %q exists already", e.Name), nil
+		return fmt.Sprintf("the webhook %q already exists", e.Name), nil
 	}
 
 	body := map[string]any{
@@ -125,5 +125,5 @@ func (d *Driver) CreateWebhook(ctx context.Context, w cms.Webhook) (string, erro
 	if err := d.call(ctx, request, new(any), w.Token, w.Secret); err != nil {
 		return "", err
 	}
-	return "the webhook is created", nil
+	return "webhook created", nil
 }

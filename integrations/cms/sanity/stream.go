@@ -18,38 +18,38 @@ import (
 // maxEvent bounds one event of the stream, in bytes.
 const maxEvent = 1 << 20
 
-// follow keeps a connection to the event stream until ctx ends.
+// follow keeps a connection to the event stream until ctx is done.
 func (w *watch) follow(ctx context.Context) {
 	for {
-		works, err := w.stream(ctx)
+		worked, err := w.stream(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 
-		wait := w.pace.retry // a stream that is merely cut is expected back at once
-		if !works {
-			wait = w.pace.patient
-			if w.live.become(cms.WatchAsking, err.Error()) {
-				w.log.Warn().Err(err).Msg("no event stream of the CMS, asking for changes at intervals")
-				w.due()
+		wait := w.pace.reconnect // an interrupted stream is expected to resume at once
+		if !worked {
+			wait = w.pace.reconnectSlow
+			if w.live.setMode(cms.WatchAsking, err.Error()) {
+				w.log.Warn().Err(err).Msg("cannot follow the CMS event stream, polling for changes instead")
+				w.requestPoll()
 			}
 		}
 
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(wait/2 + rand.N(wait)): // so that instances and sites don't come all at once
+		case <-time.After(wait/2 + rand.N(wait)): // avoids simultaneous reconnects of all instances and sites
 		}
 	}
 }
 
-// stream makes one connection and handles its events until it ends. It returns why it ended,
-// and whether it worked until then.
-func (w *watch) stream(ctx context.Context) (works bool, err error) {
+// stream opens one connection and handles its events until it ends. It reports whether
+// the stream worked until then, and returns the reason for its end.
+func (w *watch) stream(ctx context.Context) (worked bool, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	silence := time.AfterFunc(w.pace.silence, func() { stop(errors.New("the stream is silent")) })
-	defer silence.Stop()
+	idle := time.AfterFunc(w.pace.idle, func() { stop(errors.New("the stream sent no data in time")) })
+	defer idle.Stop()
 
 	request := upstream.Request{Op: "following events", Path: w.path("live/events"), Anonymous: true}
 	if w.perspective == raw {
@@ -62,44 +62,44 @@ func (w *watch) stream(ctx context.Context) (works bool, err error) {
 	}
 	defer func() { _ = body.Close() }()
 
-	alive := &signs{body, func() { silence.Reset(w.pace.silence) }}
-	for event, err := range sse.Read(alive, &sse.ReadConfig{MaxEventSize: maxEvent}) {
+	monitored := &activityReader{body, func() { idle.Reset(w.pace.idle) }}
+	for event, err := range sse.Read(monitored, &sse.ReadConfig{MaxEventSize: maxEvent}) {
 		if err != nil {
-			return works && ctx.Err() == nil, cmp.Or(context.Cause(ctx), err)
+			return worked && ctx.Err() == nil, cmp.Or(context.Cause(ctx), err)
 		}
 		if event.LastEventID != "" {
-			w.live.happened(event.LastEventID)
+			w.live.recordEvent(event.LastEventID)
 		}
 
 		switch event.Type {
 		case "welcome":
-			works = true
-			if w.live.become(cms.WatchStream, "") {
-				w.log.Info().Msg("following the event stream of the CMS")
+			worked = true
+			if w.live.setMode(cms.WatchStream, "") {
+				w.log.Info().Msg("following the CMS event stream")
 			}
-			// What happened before is not in the stream.
-			w.due()
-			time.AfterFunc(w.pace.settle, w.due)
+			// The stream does not include earlier changes.
+			w.requestPoll()
+			time.AfterFunc(w.pace.settle, w.requestPoll)
 		case "reconnect", "goaway":
-			return event.Type == "reconnect", errors.New("the CMS ended the stream with " + event.Type)
+			return event.Type == "reconnect", errors.New("the CMS ended the stream: " + event.Type)
 		default:
-			w.due()
+			w.requestPoll()
 		}
 	}
-	return works, errors.New("the stream ended")
+	return worked, errors.New("the stream ended")
 }
 
-// signs reports each read that brings bytes.
-type signs struct {
+// activityReader calls active after each read that returns data.
+type activityReader struct {
 	io.Reader
-	alive func()
+	active func()
 }
 
 // Read implements [io.Reader].
-func (s *signs) Read(p []byte) (int, error) {
-	n, err := s.Reader.Read(p)
+func (r *activityReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
 	if n > 0 {
-		s.alive()
+		r.active()
 	}
 	return n, err
 }

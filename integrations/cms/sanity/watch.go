@@ -10,46 +10,47 @@ import (
 	"siteapi/integrations/cms"
 )
 
-// stateQuery selects what identifies the state of documents. The time of the last change
-// would not do, since it does not show a deletion.
+// stateQuery selects the fields that identify the state of documents. The time of the
+// last change would not suffice, because it does not reveal deletions.
 const stateQuery = `*[_type in $types]{_id, _rev} | order(_id asc)`
 
-// pace is how often a watch does what it does.
+// pace holds the intervals and timeouts of a watch.
 type pace struct {
-	asking  time.Duration // time between two questions without a stream
-	drafts  time.Duration // the same, for drafts
-	trust   time.Duration // the same while there is a stream, which says when to ask
-	least   time.Duration // least time between any two questions
-	again   time.Duration // time between a failed question and the next
-	settle  time.Duration // time between the start of a stream and its last question: queries lag behind
-	silence time.Duration // time without a byte after which a stream is broken
-	retry   time.Duration // time between a stream that worked and the next connection
-	patient time.Duration // time between one that did not work and the next connection
+	poll          time.Duration // interval of polls without a stream
+	pollDrafts    time.Duration // the same for drafts
+	pollStreaming time.Duration // interval of polls while a stream reports changes
+	pollMin       time.Duration // minimum pause between two polls
+	pollRetry     time.Duration // pause after a failed poll
+	settle        time.Duration // delay of the second poll after a stream starts: queries lag behind
+	idle          time.Duration // time without data after which a stream counts as broken
+	reconnect     time.Duration // pause before reconnecting after a stream that worked
+	reconnectSlow time.Duration // pause before reconnecting after a stream that did not work
 }
 
 var usualPace = pace{
-	asking:  30 * time.Second,
-	drafts:  2 * time.Second,
-	trust:   time.Hour,
-	least:   300 * time.Millisecond,
-	again:   5 * time.Second,
-	settle:  3 * time.Second,
-	silence: 35 * time.Second,
-	retry:   time.Second,
-	patient: 30 * time.Second,
+	poll:          30 * time.Second,
+	pollDrafts:    2 * time.Second,
+	pollStreaming: time.Hour,
+	pollMin:       300 * time.Millisecond,
+	pollRetry:     5 * time.Second,
+	settle:        3 * time.Second,
+	idle:          35 * time.Second,
+	reconnect:     time.Second,
+	reconnectSlow: 30 * time.Second,
 }
 
-// Watch implements [cms.Watcher]. The event stream of the Live Content API says when to ask
-// for the ids and revisions of the documents, and a change is what differs from the answer
-// before. Without a stream it asks at intervals.
+// Watch implements [cms.Watcher]. After each event of the Live Content API's stream it
+// polls the ids and revisions of the documents and compares them with the previous ones.
+// Without a stream it polls at intervals.
 func (d *Driver) Watch(ctx context.Context, types []string, changed func()) {
-	w := &watch{Driver: d, perspective: published, live: &d.liveDocuments, asking: d.pace.asking}
+	w := &watch{Driver: d, perspective: published, live: &d.liveDocuments, pollEvery: d.pace.poll}
 	w.run(ctx, types, changed)
 }
 
-// WatchDrafts implements [cms.Watcher]. Sanity wants the token for the stream with drafts.
+// WatchDrafts implements [cms.Watcher]. Sanity requires the token for the stream with
+// drafts.
 func (d *Driver) WatchDrafts(ctx context.Context, types []string, changed func()) {
-	w := &watch{Driver: d, perspective: raw, live: &d.liveDrafts, asking: d.pace.drafts}
+	w := &watch{Driver: d, perspective: raw, live: &d.liveDrafts, pollEvery: d.pace.pollDrafts}
 	w.run(ctx, types, changed)
 }
 
@@ -61,66 +62,66 @@ type watch struct {
 	*Driver
 	perspective string
 	live        *live
-	asking      time.Duration // time between two questions without a stream
-	wake        chan struct{} // signals that a question is due
+	pollEvery   time.Duration // interval of polls without a stream
+	pollNow     chan struct{} // requests a poll
 }
 
 func (w *watch) run(ctx context.Context, types []string, changed func()) {
-	w.wake = make(chan struct{}, 1)
-	w.live.become(cms.WatchAsking, "connecting")
+	w.pollNow = make(chan struct{}, 1)
+	w.live.setMode(cms.WatchAsking, "connecting")
 
 	var loops sync.WaitGroup
 	loops.Go(func() { w.follow(ctx) })
-	loops.Go(func() { w.ask(ctx, types, changed) })
+	loops.Go(func() { w.poll(ctx, types, changed) })
 	loops.Wait()
-	w.live.become("", "")
+	w.live.setMode("", "")
 }
 
-// due has the documents asked for, now or when the question under way has ended.
-func (w *watch) due() {
+// requestPoll requests a poll, which starts now or after the current one.
+func (w *watch) requestPoll() {
 	select {
-	case w.wake <- struct{}{}:
+	case w.pollNow <- struct{}{}:
 	default:
 	}
 }
 
-// ask compares the documents with those before, whenever it is due and at intervals.
-func (w *watch) ask(ctx context.Context, types []string, changed func()) {
+// poll compares the documents with their previous state, on request and at intervals.
+func (w *watch) poll(ctx context.Context, types []string, changed func()) {
 	var known [sha256.Size]byte
 	failing := false
 	for pause := time.Duration(0); ; {
 		select {
 		case <-ctx.Done():
 			return
-		case <-w.wake:
+		case <-w.pollNow:
 		case <-time.After(pause):
 		}
 
 		sum, err := w.state(ctx, types)
 		if err != nil {
 			if !failing && ctx.Err() == nil {
-				w.log.Warn().Err(err).Msg("asking the CMS for changes failed, repeating it every few seconds")
+				w.log.Warn().Err(err).Msg("cannot poll the CMS for changes, retrying every few seconds")
 			}
-			failing, pause = true, w.pace.again
+			failing, pause = true, w.pace.pollRetry
 			continue
 		}
 
-		failing, pause = false, w.asking
+		failing, pause = false, w.pollEvery
 		if w.live.watching().Mode == cms.WatchStream {
-			pause = w.pace.trust
+			pause = w.pace.pollStreaming
 		}
 		if sum != known {
 			known = sum
 			changed()
 		}
-		time.Sleep(w.pace.least)
+		time.Sleep(w.pace.pollMin)
 	}
 }
 
-// state identifies the documents as they are now.
+// state returns a digest of the documents' ids and revisions.
 func (w *watch) state(ctx context.Context, types []string) ([sha256.Size]byte, error) {
 	rows, err := w.documents(ctx, groqQuery{
-		op:          "asking for changes",
+		op:          "polling for changes",
 		text:        stateQuery,
 		perspective: w.perspective,
 		anonymous:   !w.token && w.perspective == published,
@@ -134,7 +135,7 @@ func (w *watch) state(ctx context.Context, types []string) ([sha256.Size]byte, e
 	return sha256.Sum256(text), err
 }
 
-// live is what a driver knows of an event stream.
+// live is the driver's state of an event stream.
 type live struct {
 	mu      sync.Mutex
 	now     cms.Watching
@@ -142,15 +143,15 @@ type live struct {
 	eventAt time.Time // when it arrived
 }
 
-// happened records an event.
-func (l *live) happened(id string) {
+// recordEvent records an event.
+func (l *live) recordEvent(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.event, l.eventAt = id, time.Now()
 }
 
-// recentEvent returns the latest event of the last minute. Queries name it, so that their
-// answers show it; after a minute they do so by themselves.
+// recentEvent returns the latest event of the last minute. Queries that name it return
+// results that include it; after a minute all results do.
 func (l *live) recentEvent() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,8 +167,8 @@ func (l *live) watching() cms.Watching {
 	return l.now
 }
 
-// become changes the mode and reports whether it was another one.
-func (l *live) become(mode, reason string) bool {
+// setMode sets the mode and reports whether it changed.
+func (l *live) setMode(mode, reason string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.now.Reason = reason

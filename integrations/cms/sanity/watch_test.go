@@ -16,20 +16,20 @@ import (
 
 const streams = "live/events"
 
-// watcher is a driver that watches a stub, and a reader that fetches what is reported.
+// watcher is a driver that watches a stub and fetches the content after each change.
 type watcher struct {
 	t      *testing.T
 	stub   *sanitytest.Server
 	driver *sanity.Driver
-	title  atomic.Value // of the document; empty without one
+	title  atomic.Value // title of the document; empty if there is none
 }
 
-// watch watches a hundred times as fast as the service does.
+// watch starts a watch that is a hundred times as fast as the service's.
 func watch(t *testing.T, opts sanitytest.Options, faults ...faulttest.Fault) *watcher {
 	t.Helper()
 	w := &watcher{t: t, stub: start(t, opts, page("first"))}
 	w.driver = driver(t, w.stub, sanity.Options{})
-	w.driver.Hurry()
+	w.driver.SpeedUp()
 	w.stub.Fail(faults...)
 	w.title.Store("")
 
@@ -42,14 +42,14 @@ func watch(t *testing.T, opts sanitytest.Options, faults ...faulttest.Fault) *wa
 			w.title.Store(fields.Title)
 		}
 	})
-	w.until("what changed before it began", func() bool { return w.title.Load() == "first" })
+	w.until("a change before the watch", func() bool { return w.title.Load() == "first" })
 	return w
 }
 
 func page(title string) string { return fmt.Sprintf(`{"_id":"a","_type":"page","title":%q}`, title) }
 
-// shows publishes a title and waits until the reader has it.
-func (w *watcher) shows(title string) {
+// publish publishes a title and waits until it is fetched.
+func (w *watcher) publish(title string) {
 	w.t.Helper()
 	if err := w.stub.Publish(json.RawMessage(page(title))); err != nil {
 		w.t.Fatal(err)
@@ -57,8 +57,8 @@ func (w *watcher) shows(title string) {
 	w.until(title, func() bool { return w.title.Load() == title })
 }
 
-// deletes removes the document and waits until the reader has none.
-func (w *watcher) deletes() {
+// unpublish removes the document and waits until the fetched content is empty.
+func (w *watcher) unpublish() {
 	w.t.Helper()
 	w.stub.Unpublish("a")
 	w.until("a deletion", func() bool { return w.title.Load() == "" })
@@ -78,13 +78,14 @@ func (w *watcher) until(what string, ok func() bool) {
 	}
 }
 
-// A stream that ends is taken up again, and what happened in between is asked for.
+// TestStreamEnds checks that the driver reconnects to a stream that ended, and polls for
+// the changes in between.
 func TestStreamEnds(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*sanitytest.Server){
 		"cut":       (*sanitytest.Server).CutStreams,
 		"reconnect": (*sanitytest.Server).Reconnect,
-		"away":      (*sanitytest.Server).SendAway,
+		"goaway":    (*sanitytest.Server).SendAway,
 		"refused": func(s *sanitytest.Server) {
 			s.Fail(faulttest.Answer(500).On(streams).Times(3))
 			s.CutStreams()
@@ -96,14 +97,14 @@ func TestStreamEnds(t *testing.T) {
 			for i := range 3 {
 				w.mode(cms.WatchStream)
 				end(w.stub)
-				w.shows(fmt.Sprint("title ", i))
+				w.publish(fmt.Sprint("title ", i))
 			}
 			w.mode(cms.WatchStream)
 		})
 	}
 }
 
-// Without a stream that works the driver asks.
+// TestWatchWithoutAStream checks that the driver polls if the stream does not work.
 func TestWatchWithoutAStream(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]faulttest.Fault{
@@ -116,8 +117,8 @@ func TestWatchWithoutAStream(t *testing.T) {
 			w := watch(t, sanitytest.Options{}, fault.On(streams).Times(-1))
 			w.until("a reason", func() bool { return w.driver.Watching().Reason != "connecting" })
 			w.mode(cms.WatchAsking)
-			w.shows("second")
-			w.deletes() // which leaves no newer document behind
+			w.publish("second")
+			w.unpublish() // leaves no newer document behind
 
 			w.stub.Recover()
 			w.mode(cms.WatchStream)
@@ -125,30 +126,31 @@ func TestWatchWithoutAStream(t *testing.T) {
 	}
 }
 
-// A stream that falls silent is noticed, and what it did not say is asked for.
+// TestSilentStream checks that the driver detects a silent stream, and polls for the
+// changes that were not reported.
 func TestSilentStream(t *testing.T) {
 	t.Parallel()
 	w := watch(t, sanitytest.Options{})
 	w.mode(cms.WatchStream)
 	w.stub.Silence(true)
-	w.shows("second")
+	w.publish("second")
 	w.mode(cms.WatchAsking)
 	w.stub.Silence(false)
 	w.mode(cms.WatchStream)
 }
 
-// Queries show a change later than its event, unless they name the event. The stream is open
-// to all: it is asked for without the token.
+// TestIndexThatLagsBehind covers queries that do not include a change unless they name
+// its event. It also checks that the public stream is requested without the token.
 func TestIndexThatLagsBehind(t *testing.T) {
 	t.Parallel()
 	w := watch(t, sanitytest.Options{IndexLags: true})
 	w.mode(cms.WatchStream)
-	w.shows("second")
-	w.deletes()
+	w.publish("second")
+	w.unpublish()
 
 	for _, r := range w.stub.Requests() {
 		if r.API == streams && r.Auth != "none" {
-			t.Error("the stream was asked for with the token")
+			t.Error("the stream was requested with the token")
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// The supported queries.
+// The stub supports these queries.
 const (
 	contentQuery = `*[_type in $types && !(_id in path("drafts.**")) && !(_id in path("versions.**"))` +
 		` && (language == $locale || !defined(language))] | order(_id asc)`
@@ -21,13 +21,13 @@ const (
 	byEmailQuery = `*[_type == $type && lower(contact.email) == $email].submissionId`
 )
 
-// params are the parameters of a query. A missing one is null to the filter.
+// params are the parameters of a query. A missing parameter is null.
 type params struct {
 	Types, IDs, Names   []string
 	Locale, Type, Email string
 }
 
-// pick returns what a query shows of a document, and whether it selects it.
+// pick reports whether a query selects a document, and returns its projection.
 func pick(query string, p params, d document) (shown any, selected bool) {
 	typed := slices.Contains(p.Types, d.typ)
 	switch query {
@@ -56,7 +56,7 @@ func (s *Server) query(seen Request) answer {
 		Params params
 	}
 	if json.Unmarshal(seen.Body, &sent) != nil {
-		return failed(http.StatusBadRequest, "the body is not a query with its parameters")
+		return failed(http.StatusBadRequest, "the body must be an object with a query and its parameters")
 	}
 
 	if !slices.Contains([]string{contentQuery, stateQuery, copiesQuery, byEmailQuery}, sent.Query) {
@@ -84,8 +84,8 @@ func (s *Server) query(seen Request) answer {
 	return answer{http.StatusOK, encode(map[string]any{"ms": 1, "result": found})}
 }
 
-// visible returns the documents that a reader sees, by id, once an event has happened.
-// Those without a _rev get one that follows from their content.
+// visible returns the documents visible to a reader after an event, ordered by id. A
+// document without a _rev gets one derived from its content.
 func (s *Server) visible(auth, perspective string, event int) []document {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,10 +111,10 @@ func (s *Server) visible(auth, perspective string, event int) []document {
 	return seen
 }
 
-// layers returns the documents as a stack of perspectives shows them, under published ids.
+// layers returns the documents of stacked perspectives under their published ids.
 func layers(docs []document, perspectives []string) []document {
 	shown := map[string]document{}
-	slices.Reverse(perspectives) // the one on top comes last
+	slices.Reverse(perspectives) // the topmost is applied last
 	for _, name := range append([]string{"published"}, perspectives...) {
 		prefix := map[string]string{"published": "", "drafts": "drafts."}[name]
 		if name != "published" && name != "drafts" {
@@ -125,7 +125,7 @@ func layers(docs []document, perspectives []string) []document {
 			if !ok || !isPublished(id) {
 				continue
 			}
-			var fields map[string]json.RawMessage // numbers stay as they were written
+			var fields map[string]json.RawMessage // preserves the notation of numbers
 			_ = json.Unmarshal(d.raw, &fields)
 			fields["_id"], fields["_originalId"] = encode(id), encode(d.id)
 			d.id, d.raw = id, encode(fields)
@@ -140,7 +140,7 @@ func layers(docs []document, perspectives []string) []document {
 	return list
 }
 
-// mutate runs a transaction, all of it or nothing.
+// mutate runs a transaction atomically.
 func (s *Server) mutate(seen Request) answer {
 	if seen.Auth != "write" {
 		return failed(http.StatusForbidden, `Insufficient permissions; permission "create" required`)
@@ -165,7 +165,7 @@ func (s *Server) mutate(seen Request) answer {
 	next := maps.Clone(s.docs)
 	results := []map[string]string{}
 	for _, m := range sent.Mutations {
-		id := m.Patch.ID + m.Delete.ID // one of the two
+		id := m.Patch.ID + m.Delete.ID // at most one of them is set
 		switch stored := next[m.Patch.ID]; {
 		case m.CreateIfNotExists != nil:
 			d, err := readDocument(m.CreateIfNotExists)
@@ -195,7 +195,7 @@ func (s *Server) mutate(seen Request) answer {
 	return answer{http.StatusOK, encode(map[string]any{"transactionId": "stub", "results": results})}
 }
 
-// mutationFailed is an error of the mutate API.
+// mutationFailed returns an error of the mutate API.
 func mutationFailed(err error) answer {
 	cause := map[string]any{"type": "validationError", "description": err.Error()}
 	return answer{http.StatusBadRequest, encode(map[string]any{"error": map[string]any{

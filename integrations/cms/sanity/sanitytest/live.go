@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// CutStreams ends all open event streams without a word.
+// CutStreams cuts the connections of all open event streams.
 func (s *Server) CutStreams() { s.endStreams("") }
 
-// SendAway ends all open event streams as at a limit of connections.
+// SendAway ends all open event streams with a goaway event, as at a connection limit.
 func (s *Server) SendAway() { s.endStreams("goaway") }
 
-// Reconnect asks the clients of all open event streams to connect again.
+// Reconnect ends all open event streams with a reconnect event.
 func (s *Server) Reconnect() { s.endStreams("reconnect") }
 
-func (s *Server) endStreams(parting string) {
+func (s *Server) endStreams(lastEvent string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cuts, s.parting = s.cuts+1, parting
+	s.cuts, s.lastEvent = s.cuts+1, lastEvent
 	s.notify()
 }
 
-// Silence keeps event streams from sending anything until it is called with false.
+// Silence stops event streams from sending data, or resumes them.
 func (s *Server) Silence(silent bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,13 +31,13 @@ func (s *Server) Silence(silent bool) {
 	s.notify()
 }
 
-// notify lets the streams see a change of the state. The caller holds the lock.
+// notify informs the streams of a state change. The caller holds the lock.
 func (s *Server) notify() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// stream sends events until it is cut, the client is gone or the server closes.
+// stream sends events until it is cut, the client disconnects or the server closes.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	sent, cuts := len(s.events), s.cuts
@@ -56,8 +56,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		if s.silent {
 			text = ""
 		}
-		if ended && s.parting != "" {
-			text += fmt.Sprintf("event: %s\ndata: {\"reason\":\"told to\"}\n\n", s.parting)
+		if ended && s.lastEvent != "" {
+			text += fmt.Sprintf("event: %s\ndata: {\"reason\":\"test\"}\n\n", s.lastEvent)
 		}
 		s.mu.Unlock()
 

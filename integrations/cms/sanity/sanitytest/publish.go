@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Publish stores a document as an editor's click would.
+// Publish stores a document, as if an editor published it.
 func (s *Server) Publish(doc json.RawMessage) error {
 	d, err := readDocument(doc)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Server) Unpublish(id string) {
 	s.commit(next)
 }
 
-// Signature returns the header sanity-webhook-signature of a body that is sent at a time.
+// Signature returns the sanity-webhook-signature header of a body sent at the given time.
 func Signature(secret string, at time.Time, body []byte) string {
 	stamp := strconv.FormatInt(at.UnixMilli(), 10)
 	mac := hmac.New(sha256.New, []byte(secret))

@@ -1,7 +1,7 @@
 // Package sanitytest is a local stub of Sanity's content lake: a real HTTP server with
-// the query and mutate APIs of one dataset, its documents in memory. It enforces what the
-// original enforces (ids, types, tokens, API versions, perspectives), understands the
-// driver's GROQ queries to the letter and refuses all others, and can be made to fail.
+// the query, mutate and live APIs of one dataset and its documents in memory. It enforces
+// Sanity's rules for ids, types, tokens, API versions and perspectives, accepts only the
+// exact GROQ queries of the driver, and can inject faults.
 package sanitytest
 
 import (
@@ -21,7 +21,7 @@ import (
 	"siteapi/integrations/upstream/faulttest"
 )
 
-// The dataset of a stub, and the token that may do everything with it.
+// These constants identify the stub's dataset and its token with all permissions.
 const (
 	Project = "standin1"
 	Dataset = "production"
@@ -30,19 +30,19 @@ const (
 
 // Options describes a dataset.
 type Options struct {
-	ReadToken string // may read everything and write nothing; Token may do both
-	Private   bool   // hides everything from readers without a token
+	ReadToken string // may only read; Token may read and write
+	Private   bool   // hides all documents from readers without a token
 	IndexLags bool   // queries see a change only if they name its event
 }
 
-// Request is a request that the server has seen. It holds no token.
+// Request is a recorded request. It contains no token.
 type Request struct {
 	Path   string
-	API    string     // "query", "mutate", "live/events" or empty for an address that does not exist
-	Params url.Values // parameters of the address
+	API    string     // "query", "mutate", "live/events", or empty for an unknown path
+	Params url.Values // parameters of the URL
 	Body   []byte
 	Auth   string // "none", "read", "write" or "wrong"
-	Fault  string // fault that it met, empty without one
+	Fault  string // injected fault, if any
 }
 
 // Server is a stub. Its methods may be called concurrently.
@@ -53,16 +53,16 @@ type Server struct {
 
 	mu       sync.Mutex // guards the fields below
 	docs     map[string]json.RawMessage
-	indexed  map[string]json.RawMessage // what queries see that name no event, if the index lags
+	indexed  map[string]json.RawMessage // visible to queries without an event if the index lags
 	requests []Request
 
-	// The state of the event streams, and a channel that is closed when it changes. An event
-	// is true if only streams with drafts have it; their ids count from 1.
-	events  []bool
-	silent  bool   // streams send nothing
-	cuts    int    // number of times that all streams were ended
-	parting string // event that streams end with; empty: they are cut
-	changed chan struct{}
+	// The fields below are the state of the event streams. An event is true if only
+	// streams with drafts send it; event ids count from 1.
+	events    []bool
+	silent    bool          // streams send no data
+	cuts      int           // number of times that all streams were ended
+	lastEvent string        // last event of ended streams; empty: they are cut
+	changed   chan struct{} // closed when the state changes
 }
 
 // New starts a stub with an empty dataset.
@@ -72,7 +72,7 @@ func New(opts Options) *Server {
 	return s
 }
 
-// URL returns the address to use as the API's.
+// URL returns the base address of the API.
 func (s *Server) URL() string { return s.http.URL }
 
 // Close ends all connections.
@@ -88,14 +88,14 @@ func (s *Server) Documents() map[string]json.RawMessage {
 	return maps.Clone(s.docs)
 }
 
-// Requests returns all requests so far, in the order they were answered.
+// Requests returns all requests so far, in the order of their responses.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Replace makes these documents the whole dataset, as an import would.
+// Replace replaces the entire dataset with these documents, like an import.
 func (s *Server) Replace(docs ...json.RawMessage) error {
 	next := make(map[string]json.RawMessage, len(docs))
 	for i, raw := range docs {
@@ -113,7 +113,7 @@ func (s *Server) Replace(docs ...json.RawMessage) error {
 	return nil
 }
 
-// commit makes documents the dataset and announces what changed. The caller holds the lock.
+// commit replaces the dataset and announces a change. The caller holds the lock.
 func (s *Server) commit(next map[string]json.RawMessage) {
 	changed, draft := false, true
 	for _, docs := range []map[string]json.RawMessage{s.docs, next} {
@@ -131,7 +131,7 @@ func (s *Server) commit(next map[string]json.RawMessage) {
 	}
 }
 
-// document is a document taken apart.
+// document is a decoded document.
 type document struct {
 	id, typ string
 	fields  map[string]any
@@ -161,18 +161,18 @@ func readDocument(raw json.RawMessage) (document, error) {
 	return d, nil
 }
 
-// answer is an answer of the stub.
+// answer is a response of the stub.
 type answer struct {
 	status int
 	body   []byte
 }
 
-// failed is an error in the flat shape of the proxies in front of the data APIs.
+// failed returns an error in the flat format of the proxies in front of the data APIs.
 func failed(status int, message string) answer {
 	return answer{status, encode(map[string]any{"error": http.StatusText(status), "message": message})}
 }
 
-// encode encodes a value that is made of maps and strings only.
+// encode encodes a value that consists of maps and strings only.
 func encode(v any) []byte {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -205,13 +205,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		seen.Fault = fault.String()
 	}
 
-	// It is recorded before the answer, so that a client that has the answer finds it.
+	// The request is recorded before the response is sent, so a client that has received
+	// the response finds it.
 	s.mu.Lock()
 	s.requests = append(s.requests, seen)
 	s.mu.Unlock()
 
 	if spoiled {
-		own := failed(fault.Sends(), "told to fail").body
+		own := failed(fault.Sends(), "injected fault").body
 		if fault.Mode == faulttest.Partial {
 			own = []byte(`{"ms":1,"result":null,"transactionId":"partial","results":[]}`)
 		}
@@ -228,7 +229,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(right.body)
 }
 
-// handle answers as Sanity would.
+// handle returns Sanity's response to a request.
 func (s *Server) handle(seen Request, path []string) answer {
 	switch {
 	case path == nil:
@@ -249,7 +250,7 @@ func (s *Server) handle(seen Request, path []string) answer {
 	return s.query(seen)
 }
 
-// rights returns what a request's token allows.
+// rights returns the permissions of a request's token.
 func (s *Server) rights(r *http.Request) string {
 	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	switch {

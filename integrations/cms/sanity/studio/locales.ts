@@ -1,4 +1,4 @@
-/** The languages of the site. A test of siteapi compares them with its schema. */
+/** The languages of the site. A test in siteapi compares them with its schema. */
 export const locales = [
   {id: 'en', title: 'English'},
   {id: 'es', title: 'Español'},

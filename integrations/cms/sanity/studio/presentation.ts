@@ -1,10 +1,10 @@
 import {defineLocations, presentationTool} from 'sanity/presentation'
 
-/** The address of the site, and the route there that opens a preview: see ../preview. */
+/** The address of the site, and its route that starts a preview: see ../preview. */
 const site = 'https://www.example.com'
 const enable = '/api/draft-mode/enable'
 
-/** Opens the site beside a document, with its drafts. Name it in `plugins` of `sanity.config.ts`. */
+/** Shows the site with drafts next to a document. Add it to `plugins` in `sanity.config.ts`. */
 export const presentation = presentationTool({
   previewUrl: {initial: site, previewMode: {enable}},
   allowOrigins: [site],

@@ -1,13 +1,13 @@
 import type {DocumentActionComponent, Template} from 'sanity'
 import type {StructureResolver} from 'sanity/structure'
 
-/** Types of which there is one document, with the id that siteapi asks for: the name of the type. */
+/** Types with a single document, whose id is the name of the type. siteapi reads it by this id. */
 const singletons = ['siteSettings', 'quoteRules']
 
-/** Types whose documents are not made in Studio: siteapi stores the submissions. */
+/** Types whose documents cannot be created in Studio: siteapi stores the submissions. */
 const notCreated = [...singletons, 'quoteSubmission']
 
-/** Opens each single document by itself, and lists those of the other types. */
+/** Opens the document of each single-document type, and lists the documents of the other types. */
 export const structure: StructureResolver = (S) =>
   S.list()
     .title('Content')
@@ -19,10 +19,10 @@ export const structure: StructureResolver = (S) =>
       ...S.documentTypeListItems().filter((item) => !singletons.includes(item.getId() ?? '')),
     ])
 
-/** Offers new documents of the types only that are made in Studio. */
+/** Offers only the types whose documents can be created in Studio. */
 export const templates = (all: Template[]) => all.filter((template) => !notCreated.includes(template.schemaType))
 
-/** Keeps single documents from being copied or deleted, and submissions from being changed. */
+/** Prevents copying and deleting single documents, and changing submissions. */
 export function actions(all: DocumentActionComponent[], {schemaType}: {schemaType: string}) {
   if (schemaType === 'quoteSubmission') return []
   if (!singletons.includes(schemaType)) return all

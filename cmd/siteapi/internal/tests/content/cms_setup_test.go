@@ -81,7 +81,7 @@ func TestCMSSetup(t *testing.T) {
 		t.Errorf("a token that may not: %d %s", code, out)
 	}
 
-	for _, want := range []string{"the webhook is created", `the webhook "siteapi" exists already`} {
+	for _, want := range []string{"webhook created", `the webhook "siteapi" already exists`} {
 		if out, code = apptest.Command(t, with("SANITY_TOKEN=may-manage"), "cms", "setup", "--create"); code != 0 ||
 			!strings.Contains(out, want) {
 			t.Errorf("%d, want %q: %s", code, want, out)

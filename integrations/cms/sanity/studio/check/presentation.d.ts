@@ -1,4 +1,4 @@
-// What presentation.ts uses of `sanity/presentation`, as in sanity.d.ts.
+// Declares the parts of `sanity/presentation` used by presentation.ts; see sanity.d.ts.
 interface Locations {
   message?: string
   tone?: 'positive' | 'caution' | 'critical'

@@ -1,5 +1,5 @@
-// What the definitions use of the package `sanity`: a project of Sanity has all of it, and
-// `make studio` takes the small package @sanity/types and these.
+// Declares the parts of the package `sanity` used by the definitions. A Sanity project has the
+// full package; `make studio` uses the small package @sanity/types and these declarations.
 import type {SchemaTypeDefinition} from '@sanity/types'
 
 export * from '@sanity/types'

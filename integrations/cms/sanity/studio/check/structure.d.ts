@@ -1,4 +1,4 @@
-// What structure.ts uses of `sanity/structure`, as in sanity.d.ts.
+// Declares the parts of `sanity/structure` used by structure.ts; see sanity.d.ts.
 interface ListItem {
   child(document: DocumentNode): ListItem
   getId(): string | undefined

@@ -1,7 +1,7 @@
 import {defineField, defineType} from 'sanity'
 import {language} from './fields'
 
-/** What visitors are asked to agree to: one document for each purpose and language. */
+/** A consent text shown to visitors: one document for each purpose and language. */
 export const consentText = defineType({
   name: 'consentText',
   title: 'Consent',
@@ -12,7 +12,7 @@ export const consentText = defineType({
       name: 'purpose',
       title: 'Purpose',
       type: 'string',
-      description: 'Such as marketing. Leads keep it: do not change it later.',
+      description: 'For example, marketing. Leads store it: do not change it later.',
       validation: (rule) => rule.required().max(64).regex(/^[a-z0-9]+(?:[-_][a-z0-9]+)*$/, {name: 'slug'}),
     }),
     defineField({name: 'text', title: 'Wording', type: 'text', validation: (rule) => rule.required().max(1000)}),

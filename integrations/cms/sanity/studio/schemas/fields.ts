@@ -1,7 +1,7 @@
 import {defineField} from 'sanity'
 import {locales} from '../locales'
 
-/** A text in each language; the first is required, since the others fall back to it. */
+/** A text in each language. The first is required because the others fall back to it. */
 export function localizedString(name: string, title: string) {
   return defineField({
     name,
@@ -28,7 +28,7 @@ export const language = defineField({
   validation: (rule) => rule.required(),
 })
 
-/** Plain text fields of an object. */
+/** Returns the plain text fields of an object. */
 export function strings(names: Record<string, string>) {
   return Object.entries(names).map(([name, title]) => defineField({name, title, type: 'string'}))
 }

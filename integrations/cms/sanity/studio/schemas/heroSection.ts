@@ -1,7 +1,7 @@
 import {defineArrayMember, defineField, defineType} from 'sanity'
 import {language, strings} from './fields'
 
-/** The head of the home page: one document for each language. */
+/** The hero section of the home page: one document for each language. */
 export const heroSection = defineType({
   name: 'heroSection',
   title: 'Hero section',

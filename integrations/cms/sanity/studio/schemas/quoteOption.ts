@@ -1,7 +1,7 @@
 import {defineField, defineType} from 'sanity'
 import {localizedString} from './fields'
 
-/** A choice of the quote calculator. Leads and PDFs refer to it by its slug. */
+/** An option of the quote calculator. Leads and PDFs refer to it by its slug. */
 export const quoteOption = defineType({
   name: 'quoteOption',
   title: 'Quote option',
@@ -28,7 +28,7 @@ export const quoteOption = defineType({
       name: 'slug',
       title: 'Slug',
       type: 'slug',
-      description: 'Unique across all groups. Leads keep it: do not change it later.',
+      description: 'Unique across all groups. Leads store it: do not change it later.',
       options: {source: 'label.en', maxLength: 64},
       validation: (rule) => [
         rule.required(),
@@ -43,11 +43,11 @@ export const quoteOption = defineType({
       name: 'price',
       title: 'Price',
       type: 'number',
-      description: 'What it adds to the estimate, in the currency of the quote rules',
+      description: 'Amount added to the estimate, in the currency of the quote rules',
       validation: (rule) => [
         rule.min(0).max(1e9).precision(4),
         rule.custom((price, {document}) =>
-          price == null && document?.percent == null ? 'Needs a price, a percent or both' : true,
+          price == null && document?.percent == null ? 'Enter a price, a percentage or both' : true,
         ),
       ],
     }),
@@ -55,7 +55,7 @@ export const quoteOption = defineType({
       name: 'percent',
       title: 'Percent',
       type: 'number',
-      description: 'What it adds to the sum of the prices, such as 20 for a rush, or -10 for a discount',
+      description: 'Percentage added to the sum of the prices: 20 for a rush, or -10 for a discount',
       validation: (rule) => rule.min(-100).max(1000).precision(4),
     }),
   ],

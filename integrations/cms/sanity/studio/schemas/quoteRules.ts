@@ -3,7 +3,7 @@ import {defineField, defineType} from 'sanity'
 const decimals = (currency: unknown) =>
   new Intl.NumberFormat('en', {style: 'currency', currency: String(currency)}).resolvedOptions().maximumFractionDigits
 
-/** How the quote options are priced: one document, whose _id is "quoteRules". */
+/** The pricing rules of the quote options: one document with the _id "quoteRules". */
 export const quoteRules = defineType({
   name: 'quoteRules',
   title: 'Quote rules',
@@ -13,11 +13,11 @@ export const quoteRules = defineType({
       name: 'currency',
       title: 'Currency',
       type: 'string',
-      description: 'ISO 4217, such as EUR. All prices are in it.',
+      description: 'ISO 4217 code of all prices, for example EUR',
       validation: (rule) => [
         rule.required(),
         rule.custom((code) =>
-          !code || Intl.supportedValuesOf('currency').includes(code) ? true : 'Not a currency of ISO 4217',
+          !code || Intl.supportedValuesOf('currency').includes(code) ? true : 'Not an ISO 4217 currency code',
         ),
       ],
     }),
@@ -25,21 +25,21 @@ export const quoteRules = defineType({
       name: 'spreadPercent',
       title: 'Spread in percent',
       type: 'number',
-      description: 'How much the upper end of the range is above the lower one',
+      description: 'Difference between the lower and the upper end of the range, in percent of the lower end',
       validation: (rule) => rule.required().min(0).max(1000).precision(4),
     }),
     defineField({
       name: 'roundTo',
       title: 'Round to',
       type: 'number',
-      description: 'Both ends are rounded to a multiple of it, such as 100',
+      description: 'Both ends are rounded to a multiple of this amount, for example 100',
       validation: (rule) => [rule.required().positive().max(1e9), rule.custom(wholeMinorUnits)],
     }),
     defineField({
       name: 'minimum',
       title: 'Minimum',
       type: 'number',
-      description: 'The least that the lower end is',
+      description: 'Minimum of the lower end of the range',
       initialValue: 0,
       validation: (rule) => [rule.min(0).max(1e9), rule.custom(wholeMinorUnits)],
     }),
@@ -54,7 +54,7 @@ export const quoteRules = defineType({
       name: 'enforce',
       title: 'Enforce',
       type: 'boolean',
-      description: 'On: quotes show the computed range. Off: they show what was sent, and the difference is counted.',
+      description: 'On: quotes show the computed range. Off: they show the submitted range, and differences are counted.',
       initialValue: false,
     }),
   ],
@@ -68,6 +68,6 @@ function wholeMinorUnits(amount: number | undefined, {document}: {document?: Rec
     const places = decimals(document.currency)
     return Number(amount.toFixed(places)) === amount ? true : `At most ${places} decimals in ${document.currency}`
   } catch {
-    return true // the currency is wrong, which its own check says
+    return true // an invalid currency is reported by its own check
   }
 }

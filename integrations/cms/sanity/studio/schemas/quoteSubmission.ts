@@ -11,7 +11,7 @@ const attribution = {
   landingPage: 'First page',
 }
 
-/** A submitted quote, stored by siteapi. Read-only; `siteapi leads erase` removes it. */
+/** A submitted quote, stored by siteapi. It is read-only; `siteapi leads erase` removes it. */
 export const quoteSubmission = defineType({
   name: 'quoteSubmission',
   title: 'Quote submission',
@@ -45,10 +45,10 @@ export const quoteSubmission = defineType({
         defineField({name: 'currency', title: 'Currency', type: 'string'}),
       ],
     }),
-    defineField({name: 'priceStatus', title: 'Whose price it is', type: 'string'}),
+    defineField({name: 'priceStatus', title: 'Price status', type: 'string'}),
     defineField({name: 'message', title: 'Message', type: 'text', rows: 6}),
-    defineField({name: 'attribution', title: 'Came from', type: 'object', fields: strings(attribution)}),
-    defineField({name: 'firstAttribution', title: 'Came from at first', type: 'object', fields: strings(attribution)}),
+    defineField({name: 'attribution', title: 'Attribution', type: 'object', fields: strings(attribution)}),
+    defineField({name: 'firstAttribution', title: 'First attribution', type: 'object', fields: strings(attribution)}),
     defineField({
       name: 'consents',
       title: 'Consents',
@@ -66,9 +66,9 @@ export const quoteSubmission = defineType({
         }),
       ],
     }),
-    defineField({name: 'locale', title: 'Language of the visitor', type: 'string'}),
+    defineField({name: 'locale', title: 'Visitor language', type: 'string'}),
     defineField({name: 'submittedAt', title: 'Submitted at', type: 'datetime'}),
-    defineField({name: 'pdfPath', title: 'Path of the PDF', type: 'string'}),
+    defineField({name: 'pdfPath', title: 'PDF path', type: 'string'}),
   ],
   orderings: [{name: 'newest', title: 'Newest first', by: [{field: 'submittedAt', direction: 'desc'}]}],
   preview: {

@@ -3,18 +3,18 @@ import {localizedString, strings} from './fields'
 
 const days = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
 
-/** The site's settings: one document, whose _id is "siteSettings". */
+/** The site's settings: one document with the _id "siteSettings". */
 export const siteSettings = defineType({
   name: 'siteSettings',
   title: 'Site settings',
   type: 'document',
   fields: [
-    defineField({name: 'title', title: 'Name of the company', type: 'string'}),
+    defineField({name: 'title', title: 'Company name', type: 'string'}),
     defineField({
       name: 'accentColor',
-      title: 'Accent colour',
+      title: 'Accent color',
       type: 'string',
-      description: 'Of quote PDFs, as #rrggbb',
+      description: 'Used in quote PDFs, as #rrggbb',
       validation: (rule) => rule.regex(/^#[0-9a-fA-F]{6}$/, {name: '#rrggbb'}),
     }),
     defineField({
@@ -45,12 +45,12 @@ export const siteSettings = defineType({
       name: 'contactPhone',
       title: 'Telephone number for older clients',
       type: 'string',
-      description: 'Used where there are no telephone numbers above',
+      description: 'Used if there are no telephone numbers above',
     }),
     defineField({name: 'contactEmail', title: 'E-mail address', type: 'string', validation: (rule) => rule.email()}),
     defineField({
       name: 'website',
-      title: 'Web site',
+      title: 'Website',
       type: 'url',
       description: 'Printed on quote PDFs',
       validation: (rule) => rule.uri({scheme: ['https']}),
@@ -70,7 +70,7 @@ export const siteSettings = defineType({
     }),
     defineField({
       name: 'socialLinks',
-      title: 'Profiles elsewhere',
+      title: 'Social profiles',
       type: 'object',
       fields: ['facebook', 'twitter', 'linkedin', 'instagram', 'github'].map((name) =>
         defineField({name, type: 'url', validation: (rule) => rule.uri({scheme: ['https']})}),
@@ -86,7 +86,7 @@ export const siteSettings = defineType({
       name: 'businessHours',
       title: 'Opening hours',
       type: 'object',
-      fields: days.map((name) => defineField({name, type: 'string', description: 'Such as "09:00 - 18:00" or "Closed"'})),
+      fields: days.map((name) => defineField({name, type: 'string', description: 'For example, "09:00 - 18:00" or "Closed"'})),
     }),
   ],
   preview: {prepare: () => ({title: 'Site settings'})},

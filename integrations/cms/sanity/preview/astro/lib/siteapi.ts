@@ -6,23 +6,23 @@ const cookie = 'preview'
 
 const headers = {Authorization: `Bearer ${token}`, 'X-Preview': 'drafts', 'Content-Type': 'application/json'}
 
-/** A value of the cookie that only this server can make. */
+/** Returns the cookie value, which only this server can compute. */
 async function proof() {
   const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`preview cookie ${token}`))
   return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** Reports whether the page is shown to an editor. */
+/** Reports whether the visitor is previewing drafts. */
 export const previews = async (cookies: AstroCookies) => cookies.get(cookie)?.value === (await proof())
 
-/** Begins a preview. The Studio shows the site in a frame, hence the options. */
+/** Starts a preview. The cookie options allow the Studio to show the site in a frame. */
 export async function begin(cookies: AstroCookies) {
   cookies.set(cookie, await proof(), {path: '/', httpOnly: true, secure: true, sameSite: 'none', partitioned: true})
 }
 
 export const end = (cookies: AstroCookies) => cookies.delete(cookie, {path: '/'})
 
-/** Asks the service: for what is published, or in a preview for drafts. Pages that call it are rendered on demand. */
+/** Queries published content, or drafts in a preview. Pages that call it must be rendered on demand. */
 export async function query<T>(document: string, variables: {locale: string}, cookies: AstroCookies): Promise<T> {
   const answer = await fetch(`${service}/graphql`, {
     method: 'POST',
@@ -34,7 +34,7 @@ export async function query<T>(document: string, variables: {locale: string}, co
   return data
 }
 
-/** Opens the stream of what editors change. */
+/** Opens the stream of content changes. */
 export const contentChanged = (signal: AbortSignal) =>
   fetch(`${service}/graphql`, {
     method: 'POST',

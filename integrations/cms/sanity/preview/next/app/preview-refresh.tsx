@@ -3,7 +3,7 @@
 import {useRouter} from 'next/navigation'
 import {useEffect} from 'react'
 
-/** Loads the page's data anew after each edit. The layout renders it in draft mode only. */
+/** Reloads the page's data after each edit. The layout renders it only in draft mode. */
 export function PreviewRefresh() {
   const router = useRouter()
   useEffect(() => {

@@ -3,10 +3,10 @@ import {draftMode} from 'next/headers'
 const service = process.env.SITEAPI_URL!
 const token = process.env.SITEAPI_PREVIEW_TOKEN! // one of the service's PREVIEW_TOKENS; never NEXT_PUBLIC_
 
-/** The headers that show drafts, for this server only. */
+/** The headers that select drafts. Only this server may send them. */
 export const previewHeaders = {Authorization: `Bearer ${token}`, 'X-Preview': 'drafts'}
 
-/** Asks the service: for what is published, kept until the tags are revalidated; in draft mode for drafts, kept nowhere. */
+/** Queries published content, cached until its tag is revalidated, or uncached drafts in draft mode. */
 export async function query<T>(document: string, variables: {locale: string}): Promise<T> {
   const {isEnabled} = await draftMode()
   const answer = await fetch(`${service}/graphql`, {
@@ -20,7 +20,7 @@ export async function query<T>(document: string, variables: {locale: string}): P
   return data
 }
 
-/** Opens the stream of what editors change. */
+/** Opens the stream of content changes. */
 export const contentChanged = (signal: AbortSignal) =>
   fetch(`${service}/graphql`, {
     method: 'POST',

@@ -3,9 +3,9 @@ import {contentChanged, previews} from '../../../lib/siteapi'
 
 export const prerender = false
 
-/** Passes the events on to an editor's browser, which has no token. */
+/** Forwards the events to an editor's browser, which has no token. */
 export const GET: APIRoute = async ({request, cookies}) => {
-  if (!(await previews(cookies))) return new Response('There is no preview.', {status: 401})
+  if (!(await previews(cookies))) return new Response('No preview is active.', {status: 401})
   const events = await contentChanged(request.signal)
   return new Response(events.body, {
     status: events.status,

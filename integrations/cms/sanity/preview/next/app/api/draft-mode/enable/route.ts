@@ -8,13 +8,13 @@ const client = createClient({
   dataset: process.env.SANITY_DATASET!,
   apiVersion: '2025-02-19',
   useCdn: false,
-  token: process.env.SANITY_VIEWER_TOKEN!, // may read the secret that the Studio has written
+  token: process.env.SANITY_VIEWER_TOKEN!, // may read the secret stored by the Studio
 })
 
-/** The Studio opens this route with a secret: who has one may see drafts. */
+/** Starts a preview. The Studio opens this route with a secret that authorizes access to drafts. */
 export async function GET(request: Request) {
   const {isValid, redirectTo = '/'} = await validatePreviewUrl(client, request.url)
-  if (!isValid) return new Response('The secret is not valid.', {status: 401})
+  if (!isValid) return new Response('The preview secret is invalid.', {status: 401})
   const mode = await draftMode()
   mode.enable()
   redirect(redirectTo)

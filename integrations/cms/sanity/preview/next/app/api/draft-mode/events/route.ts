@@ -1,10 +1,10 @@
 import {draftMode} from 'next/headers'
 import {contentChanged} from '../../../../lib/siteapi'
 
-/** Passes the events on to an editor's browser, which has no token. */
+/** Forwards the events to an editor's browser, which has no token. */
 export async function GET(request: Request) {
   const {isEnabled} = await draftMode()
-  if (!isEnabled) return new Response('There is no preview.', {status: 401})
+  if (!isEnabled) return new Response('No preview is active.', {status: 401})
   const events = await contentChanged(request.signal)
   return new Response(events.body, {
     status: events.status,
