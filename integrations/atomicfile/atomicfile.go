@@ -14,9 +14,9 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// Write replaces a file, which only the current user may read, by what a function writes.
-// When it returns nil, the file is on disk under its name. If anything fails before that,
-// the old file is unchanged.
+// Write replaces the file at path with the output of write. Only the current user may
+// read the file. When Write returns nil, the file is on disk under its name. If anything
+// fails before the rename, the old file is unchanged.
 func Write(path string, write func(io.Writer) error) error {
 	dir := filepath.Dir(path)
 	f, err := renameio.NewPendingFile(path,
@@ -35,7 +35,7 @@ func Write(path string, write func(io.Writer) error) error {
 	return SyncDir(dir)
 }
 
-// WriteFile is Write for data that is in memory.
+// WriteFile is Write for data in memory.
 func WriteFile(path string, data []byte) error {
 	return Write(path, func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -43,16 +43,16 @@ func WriteFile(path string, data []byte) error {
 	})
 }
 
-// Remove deletes a file and any temporary file that a crash has left beside it. Deleting
-// a file that does not exist is not an error.
+// Remove deletes a file and any temporary files that a crash left behind. Deleting a file
+// that does not exist is not an error.
 func Remove(path string) error {
 	dir, name := filepath.Split(path)
-	left, err := fs.Glob(os.DirFS(filepath.Clean(dir)), "."+name+"[0-9]*")
+	temporary, err := fs.Glob(os.DirFS(filepath.Clean(dir)), "."+name+"[0-9]*")
 	if err != nil {
 		return err
 	}
 
-	for _, name := range append(left, name) {
+	for _, name := range append(temporary, name) {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -10,8 +10,9 @@ import (
 	"siteapi/integrations/atomicfile"
 )
 
-// TestWrite checks that a write that fails half way changes nothing and leaves nothing
-// behind, and that one that succeeds leaves one file, which only its owner may read.
+// TestWrite checks that a write that fails halfway changes nothing and leaves no
+// temporary file, and that a successful one leaves a single file that only its owner may
+// read.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

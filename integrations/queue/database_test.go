@@ -26,8 +26,8 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// onBoth runs a test on both databases, each time on an empty one.
-func onBoth(t *testing.T, run func(t *testing.T, db database)) {
+// onBothDatabases runs a test on both databases, each of them empty.
+func onBothDatabases(t *testing.T, run func(t *testing.T, db database)) {
 	t.Helper()
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
@@ -40,7 +40,8 @@ func onBoth(t *testing.T, run func(t *testing.T, db database)) {
 	})
 }
 
-// TestMain has more tests run at once than there are processors: most of them wait.
+// TestMain runs more tests in parallel than there are processors, because most of them
+// wait.
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "16"); err != nil {
 		panic(err)
@@ -48,10 +49,10 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// database opens the store and the queue as several processes would.
+// database opens the store and the queue, as each of several processes would.
 type database func(o setup) (*subject, error)
 
-// setup are the options of a queue, with what its targets do.
+// setup holds the options of a queue and the handlers of its targets.
 type setup struct {
 	queue.Options
 	send map[lead.Target]queue.Send
@@ -148,8 +149,8 @@ func (db database) open(t *testing.T, o setup) *subject {
 	return q
 }
 
-// options returns a queue's options that deliver to the CMS only, with pauses of up to a
-// twentieth of a second.
+// options returns the options of a queue that delivers only to the CMS, with waits of up
+// to 50 ms.
 func options(send queue.Send) setup {
 	o := setup{Options: queue.Options{RetryMax: 50 * time.Millisecond}}
 	o.deliver(send, queue.TargetConfig{Name: lead.CMS, MaxAttempts: 1000, MaxWorkers: 4})
@@ -165,7 +166,7 @@ func (o *setup) deliver(send queue.Send, c queue.TargetConfig) {
 	o.send[c.Name] = send
 }
 
-// newLead returns a lead that has an id and a consent.
+// newLead returns a lead with an id and a consent.
 func newLead(id string) store.NewLead {
 	return store.NewLead{ContentKey: id, Lead: lead.Lead{
 		ID:          id,
@@ -193,17 +194,17 @@ func (s *subject) start(t *testing.T) {
 	t.Cleanup(func() { s.stop(t, time.Minute) })
 }
 
-func (s *subject) stop(t *testing.T, patience time.Duration) {
+func (s *subject) stop(t *testing.T, timeout time.Duration) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	if err := s.Stop(ctx); err != nil {
 		t.Error(err)
 	}
 }
 
-// the returns the one delivery of a lead to a target.
-func (s *subject) the(t *testing.T, id string, target lead.Target) lead.Delivery {
+// delivery returns the only delivery of a lead to a target.
+func (s *subject) delivery(t *testing.T, id string, target lead.Target) lead.Delivery {
 	t.Helper()
 	list, err := s.store.ListDeliveries(context.WithoutCancel(t.Context()), store.DeliveryFilter{
 		Leads:  []string{id},
@@ -215,16 +216,16 @@ func (s *subject) the(t *testing.T, id string, target lead.Target) lead.Delivery
 	return list[0]
 }
 
-// becomes waits for the state of a delivery to the CMS.
-func (s *subject) becomes(t *testing.T, id string, want lead.DeliveryState) lead.Delivery {
+// waitFor waits until the delivery to the CMS has a state.
+func (s *subject) waitFor(t *testing.T, id string, want lead.DeliveryState) lead.Delivery {
 	t.Helper()
-	return s.becomesAt(t, id, lead.CMS, want)
+	return s.waitForTarget(t, id, lead.CMS, want)
 }
 
-func (s *subject) becomesAt(t *testing.T, id string, target lead.Target, want lead.DeliveryState) lead.Delivery {
+func (s *subject) waitForTarget(t *testing.T, id string, target lead.Target, want lead.DeliveryState) lead.Delivery {
 	t.Helper()
 	var d lead.Delivery
-	eventually(t, id+" is "+string(want), func() bool { d = s.the(t, id, target); return d.State == want })
+	eventually(t, id+" is "+string(want), func() bool { d = s.delivery(t, id, target); return d.State == want })
 	return d
 }
 
@@ -240,15 +241,15 @@ func eventually(t *testing.T, what string, holds func() bool) {
 
 // fake is a target with scripted outcomes that records its calls.
 type fake struct {
-	mu    sync.Mutex
-	fault func(ctx context.Context, id string, call int) error
-	calls map[string]int
-	taken map[string]int
-	times []time.Time
+	mu       sync.Mutex
+	fault    func(ctx context.Context, id string, call int) error
+	calls    map[string]int
+	accepted map[string]int
+	times    []time.Time
 }
 
 func newFake(fault func(ctx context.Context, id string, call int) error) *fake {
-	return &fake{fault: fault, calls: map[string]int{}, taken: map[string]int{}}
+	return &fake{fault: fault, calls: map[string]int{}, accepted: map[string]int{}}
 }
 
 func (f *fake) send(ctx context.Context, s *queue.Try) error {
@@ -266,29 +267,29 @@ func (f *fake) send(ctx context.Context, s *queue.Try) error {
 
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.taken[s.ID]++
+	f.accepted[s.ID]++
 	return nil
 }
 
-func (f *fake) become(fault func(ctx context.Context, id string, call int) error) {
+func (f *fake) setFault(fault func(ctx context.Context, id string, call int) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fault = fault
 }
 
-func (f *fake) count(id string) (calls, taken int) {
+func (f *fake) count(id string) (calls, accepted int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.calls[id], f.taken[id]
+	return f.calls[id], f.accepted[id]
 }
 
-func (f *fake) total() (calls, taken int) {
+func (f *fake) total() (calls, accepted int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, n := range f.taken {
-		taken += n
+	for _, n := range f.accepted {
+		accepted += n
 	}
-	return len(f.times), taken
+	return len(f.times), accepted
 }
 
 func ids(n int) []string {

@@ -15,41 +15,42 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Each change of the content has a number and two jobs for each receiver, which are in the
-// database before the cache is invalidated. The first one calls the receiver when that has
-// happened. The second one calls it later, for what was fetched in between from an instance
-// that was still behind. A call names all keys, so it covers all changes before it.
+// Each change of the content has a number and two jobs per receiver, which are stored
+// before the cache is invalidated. The first job calls the receiver after the
+// invalidation. The second one calls it later, because content may have been fetched in
+// between from an instance with an old cache. A call names all keys, so it covers all
+// earlier changes.
 const (
 	changeSettles  = 2 * time.Second
-	changeRetry    = 3 * time.Second        // time from a failed call to the next one
-	changeTimeout  = time.Second            // time that the database has before a process calls by itself
-	invalidateWait = 500 * time.Millisecond // time that a process has to invalidate the cache
+	changeRetry    = 3 * time.Second        // wait after a failed call
+	changeTimeout  = time.Second            // limit for storing a change before the process notifies by itself
+	invalidateWait = 500 * time.Millisecond // time allowed for invalidating the cache
 )
 
 // Receiver is notified of changed content.
 type Receiver struct {
-	Name   string // names its River queue, too
+	Name   string // also the name of its River queue
 	Notify func(ctx context.Context, keys []string) error
-	Every  time.Duration // least time between two calls of all processes
+	Every  time.Duration // minimum interval between calls, across all processes
 }
 
 // changeArgs are the arguments of a job that notifies a receiver of a change.
 type changeArgs struct {
 	Number int64 `json:"number"`
-	Again  bool  `json:"again"` // it is the second job
+	Again  bool  `json:"again"` // marks the second job
 }
 
 // Kind is River's name for these jobs.
 func (changeArgs) Kind() string { return "content_changed" }
 
-// edge is the state of a process that notifies receivers without the database, until the
+// edge is the state of notifying receivers without the database, which ends when the
 // queue stops.
 type edge struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 	calls   sync.WaitGroup
 	changes atomic.Int64
-	away    sync.Map // names of receivers whose last call failed
+	failing sync.Map // names of receivers whose last call failed
 
 	notifying sync.Map // names of receivers that are notified without the database
 }
@@ -60,8 +61,8 @@ func newEdge() *edge {
 	return e
 }
 
-// ContentChanging has the receivers notified of a change of the content that is about to
-// happen, whatever becomes of this process. The caller calls changed when the cache is
+// ContentChanging ensures that receivers are notified of a content change that is about
+// to happen, even if this process dies. The caller calls changed when the cache is
 // invalidated.
 func (q *Queue) ContentChanging(ctx context.Context) (changed func()) {
 	if len(q.Receivers) == 0 {
@@ -73,7 +74,7 @@ func (q *Queue) ContentChanging(ctx context.Context) (changed func()) {
 		return func() {}
 	}
 	return sync.OnceFunc(func() {
-		q.Log.Warn().Err(err).Msg("cannot store a change of the content, notifying without the database")
+		q.Log.Warn().Err(err).Msg("cannot store a change of the content, notifying receivers without the database")
 		q.edge.changes.Add(1)
 		for _, r := range q.Receivers {
 			if _, notifying := q.edge.notifying.LoadOrStore(r.Name, true); !notifying {
@@ -112,30 +113,31 @@ func (q *Queue) enqueueChange(ctx context.Context) error {
 	return nil
 }
 
-// notify calls a receiver. The log has one line when it is away, and one when it is back.
+// notify calls a receiver. It logs one line when calls start to fail and one when they
+// succeed again.
 func (q *Queue) notify(ctx context.Context, r Receiver) error {
 	err := r.Notify(ctx, q.ContentKeys)
 	if err == nil {
-		if _, was := q.edge.away.LoadAndDelete(r.Name); was {
-			q.Log.Info().Str("receiver", r.Name).Msg("the receiver is back")
+		if _, was := q.edge.failing.LoadAndDelete(r.Name); was {
+			q.Log.Info().Str("receiver", r.Name).Msg("receiver available again")
 		}
 		return nil
 	}
 
-	if _, was := q.edge.away.LoadOrStore(r.Name, true); !was {
+	if _, was := q.edge.failing.LoadOrStore(r.Name, true); !was {
 		q.Log.Warn().Str("receiver", r.Name).Str("reason", describe(err)).
-			Msg("cannot notify a receiver of changed content, retrying until it is back")
+			Msg("cannot notify a receiver of changed content, retrying until it succeeds")
 	}
 	return err
 }
 
-// notifyOfAll notifies a receiver without the database until it knows of all changes.
+// notifyOfAll notifies a receiver of all changes without the database.
 func (q *Queue) notifyOfAll(r Receiver) {
 	for notifying := false; !notifying && q.edge.ctx.Err() == nil; {
 		number := q.edge.changes.Load()
 		q.notifyTwice(r, number)
 
-		// A change that comes from here on begins anew.
+		// A change from here on starts a new notification.
 		q.edge.notifying.Delete(r.Name)
 		if q.edge.changes.Load() == number {
 			return
@@ -144,7 +146,7 @@ func (q *Queue) notifyOfAll(r Receiver) {
 	}
 }
 
-// notifyTwice notifies a receiver of a change, unless there is a later one.
+// notifyTwice notifies a receiver of a change twice, unless a later one supersedes it.
 func (q *Queue) notifyTwice(r Receiver, number int64) {
 	for times := 0; times < 2 && q.edge.changes.Load() == number; times++ {
 		wait := max(changeSettles, r.Every)
@@ -157,7 +159,7 @@ func (q *Queue) notifyTwice(r Receiver, number int64) {
 	}
 }
 
-// pause waits, and reports whether the context has not ended.
+// pause waits and reports whether the context is still active.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -167,20 +169,20 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// changeWorker works on the jobs.
+// changeWorker runs the jobs that notify receivers.
 type changeWorker struct {
 	river.WorkerDefaults[changeArgs]
 	*Queue
 }
 
-// NextRetry returns the time of the next try of a job that lost the database, or its
-// process.
+// NextRetry returns the retry time of a job that could not reach the database or whose
+// process died.
 func (w *changeWorker) NextRetry(*river.Job[changeArgs]) time.Time {
 	return time.Now().Add(changeRetry)
 }
 
-// Work notifies a receiver of a change. A failed try is repeated without end, by the jobs of
-// the latest change only.
+// Work notifies a receiver of a change. Only the jobs of the latest change retry a failed
+// call, without limit.
 func (w *changeWorker) Work(ctx context.Context, job *river.Job[changeArgs]) error {
 	change := job.Args
 	r := w.Receivers[slices.IndexFunc(w.Receivers, func(r Receiver) bool { return r.Name == job.Queue })]
@@ -209,7 +211,7 @@ func (w *changeWorker) Work(ctx context.Context, job *river.Job[changeArgs]) err
 	}
 
 	if latest > change.Number {
-		pause(ctx, invalidateWait) // The latest change may be a moment old.
+		pause(ctx, invalidateWait) // The latest change may be very recent.
 	}
 	if err := w.notify(ctx, r); err != nil {
 		if latest > change.Number {
@@ -222,10 +224,10 @@ func (w *changeWorker) Work(ctx context.Context, job *river.Job[changeArgs]) err
 	return w.Store.EndCall(ctx, r.Name, latest, change.Again && latest == change.Number)
 }
 
-// Backlog says how long a receiver has not been notified of a change.
+// Backlog is how long a receiver has been behind.
 type Backlog struct {
 	Receiver string
-	Oldest   time.Duration // 0: it was notified of all
+	Oldest   time.Duration // 0: notified of all changes
 }
 
 // Backlogs returns the backlog of each receiver.

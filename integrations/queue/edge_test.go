@@ -32,20 +32,20 @@ func (c *cdn) notify(_ context.Context, keys []string) error {
 	return nil
 }
 
-func (c *cdn) set(down bool) {
+func (c *cdn) setDown(down bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.down = down
 }
 
-// count returns the number of tries, and the times of calls that succeeded.
+// count returns the number of tries and the times of successful calls.
 func (c *cdn) count() (tried int, calls []time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.tried, slices.Clone(c.calls)
 }
 
-// notifying returns options of a queue that notifies receivers and delivers nothing.
+// notifying returns the options of a queue that notifies receivers and delivers nothing.
 func notifying(receivers map[string]*cdn, every time.Duration) setup {
 	o := options(nil)
 	o.ContentKeys = []string{"a", "b"}
@@ -55,7 +55,7 @@ func notifying(receivers map[string]*cdn, every time.Duration) setup {
 	return o
 }
 
-// behind reports whether a receiver was not notified of all changes twice.
+// behind reports whether a receiver has not yet been notified of all changes twice.
 func (s *subject) behind(t *testing.T, name string) bool {
 	t.Helper()
 	found, err := s.Backlogs(t.Context())
@@ -65,11 +65,11 @@ func (s *subject) behind(t *testing.T, name string) bool {
 	return slices.ContainsFunc(found, func(b queue.Backlog) bool { return b.Receiver == name && b.Oldest > 0 })
 }
 
-// A receiver is notified as soon as the cache was invalidated, and again for what was fetched
-// in between, by all processes together. One that is down does not keep another from being
-// notified, and is notified later.
+// All processes together notify a receiver once after the cache was invalidated, and
+// again for content fetched in between. A receiver that is down delays no other and is
+// notified later.
 func TestChangeIsNotifiedTwice(t *testing.T) {
-	onBoth(t, func(t *testing.T, db database) {
+	onBothDatabases(t, func(t *testing.T, db database) {
 		up, down := &cdn{}, &cdn{down: true}
 		o := notifying(map[string]*cdn{"edge_up": up, "edge_down": down}, 2*time.Second)
 		q, other := db.open(t, o), db.open(t, o)
@@ -78,32 +78,32 @@ func TestChangeIsNotifiedTwice(t *testing.T) {
 
 		invalidated := time.Now().Add(400 * time.Millisecond)
 		q.ContentChanging(t.Context())()
-		eventually(t, "nothing waits", func() bool { return !q.behind(t, "edge_up") })
+		eventually(t, "the receiver is up to date", func() bool { return !q.behind(t, "edge_up") })
 		if _, calls := up.count(); len(calls) != 2 || up.keys != "a b" || calls[0].Before(invalidated) ||
 			calls[1].Sub(calls[0]) < 1500*time.Millisecond {
 			t.Errorf("notified of %q at %v, the change was at %v", up.keys, calls, invalidated)
 		}
 
 		if _, calls := down.count(); len(calls) > 0 || !q.behind(t, "edge_down") {
-			t.Error("the other one was notified")
+			t.Error("the receiver that is down was notified")
 		}
-		eventually(t, "the other one is called again", func() bool { tried, _ := down.count(); return tried > 1 })
-		down.set(false)
-		eventually(t, "the other one is notified, too", func() bool { return !q.behind(t, "edge_down") })
+		eventually(t, "the receiver that is down is called again", func() bool { tried, _ := down.count(); return tried > 1 })
+		down.setDown(false)
+		eventually(t, "the other receiver is up to date", func() bool { return !q.behind(t, "edge_down") })
 	})
 }
 
-// The call for a change covers no later one whose invalidation is still to come: that has two
-// calls of its own.
+// The call for a change does not cover a later change that is not invalidated yet: that
+// one has two calls of its own.
 func TestOverlappingChanges(t *testing.T) {
 	t.Parallel()
 	c := &cdn{}
 	q := onSQLite(t).open(t, notifying(map[string]*cdn{"edge": c}, time.Millisecond))
 	q.start(t)
 	q.ContentChanging(t.Context())()
-	eventually(t, "the queue is at work", func() bool { return !q.behind(t, "edge") })
+	eventually(t, "the queue is running", func() bool { return !q.behind(t, "edge") })
 
-	// River looks for the job of the first change a second later.
+	// River fetches the job of the first change a second later.
 	q.ContentChanging(t.Context())()
 	time.Sleep(800 * time.Millisecond)
 	changed := q.ContentChanging(t.Context())
@@ -111,7 +111,7 @@ func TestOverlappingChanges(t *testing.T) {
 	changed()
 	invalidated := time.Now()
 
-	eventually(t, "nothing waits", func() bool { return !q.behind(t, "edge") })
+	eventually(t, "the receiver is up to date", func() bool { return !q.behind(t, "edge") })
 	_, calls := c.count()
 	calls = slices.DeleteFunc(calls, func(at time.Time) bool { return at.Before(invalidated) })
 	if len(calls) < 2 || calls[0].Sub(invalidated) > 1200*time.Millisecond {
@@ -119,7 +119,7 @@ func TestOverlappingChanges(t *testing.T) {
 	}
 }
 
-// A queue that is late calls twice, too.
+// A delayed queue also calls twice.
 func TestLateQueue(t *testing.T) {
 	t.Parallel()
 	receivers := map[string]*cdn{}
@@ -131,14 +131,15 @@ func TestLateQueue(t *testing.T) {
 	time.Sleep(2100 * time.Millisecond)
 	q.start(t)
 	for name, c := range receivers {
-		eventually(t, "nothing waits", func() bool { return !q.behind(t, name) })
+		eventually(t, "the receiver is up to date", func() bool { return !q.behind(t, name) })
 		if _, calls := c.count(); len(calls) != 2 || calls[1].Sub(calls[0]) < 1500*time.Millisecond {
 			t.Errorf("%s is called at %v", name, calls)
 		}
 	}
 }
 
-// Without the database a process calls by itself, twice for the last of several changes.
+// Without the database, a process notifies by itself, twice for the last of several
+// changes.
 func TestChangeWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	c := &cdn{down: true}
@@ -154,7 +155,7 @@ func TestChangeWithoutDatabase(t *testing.T) {
 		q.ContentChanging(t.Context())()
 	}
 	eventually(t, "it is tried", func() bool { tried, _ := c.count(); return tried > 0 })
-	c.set(false)
+	c.setDown(false)
 	eventually(t, "it is notified twice", func() bool { _, calls := c.count(); return len(calls) == 2 })
 	q.stop(t, time.Minute)
 	if _, calls := c.count(); len(calls) != 2 {

@@ -18,8 +18,8 @@ import (
 	"siteapi/integrations/store"
 )
 
-// args are the arguments of a delivery's job, whose queue is named like the target. River's
-// tables contain no personal data.
+// args are the arguments of a delivery's job, whose queue is named after the target.
+// River's tables contain no personal data.
 type args struct {
 	Lead string `json:"lead"`
 }
@@ -27,8 +27,8 @@ type args struct {
 // Kind is River's name for deliveries.
 func (args) Kind() string { return "delivery" }
 
-// InTransactions returns the queue as it takes part in the transactions of a store. It inserts
-// jobs of deliveries; a [Queue] with the same options works on them.
+// InTransactions returns the queue for the transactions of a store. It inserts the jobs
+// of deliveries; a [Queue] with the same options runs them.
 func InTransactions[TDriver riverdriver.Driver[TTx], TTx any](driver TDriver, o Options) (store.Queue[TTx], error) {
 	c, err := river.NewClient(driver, &river.Config{Logger: slog.New(zerolog.NewSlogHandler(riverLog(o.Log)))})
 	if err != nil {
@@ -44,8 +44,8 @@ type inTx[TDriver riverdriver.Driver[TTx], TTx any] struct {
 	tx     TTx
 }
 
-// Enqueue implements [store.Jobs]. Any process may call it. River never gives a job up: the
-// worker counts the failures that decide.
+// Enqueue implements [store.Jobs]. Any process may call it. River never gives up on a
+// job: the worker counts its failures.
 func (h inTx[TDriver, TTx]) Enqueue(
 	ctx context.Context, leadIDs []string, targets ...lead.Target,
 ) (list []lead.Delivery, err error) {
@@ -86,7 +86,7 @@ func (h inTx[TDriver, TTx]) Enqueue(
 	return list, nil
 }
 
-// Complete implements [store.Jobs]. River asks for the number and the state of the job only.
+// Complete implements [store.Jobs]. River needs only the id and the state of the job.
 func (h inTx[TDriver, TTx]) Complete(ctx context.Context, job int64) error {
 	running := &river.Job[args]{JobRow: &rivertype.JobRow{ID: job, State: rivertype.JobStateRunning}}
 	if _, err := river.JobCompleteTx[TDriver](ctx, h.tx, running); err != nil {

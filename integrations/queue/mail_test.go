@@ -10,17 +10,17 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// A visitor's mail never fails: rejected, or tried too often, it is not sent, and decides
-// nothing about its lead. One to sales does. One that is postponed waits alone, and its
-// attempts do not count.
+// A mail to a visitor never fails: if it is rejected or tried too often, it is recorded
+// as not sent and does not affect its lead. A mail to sales does. A postponed mail delays
+// no other, and its attempts do not count.
 func TestVisitorMailNeverFails(t *testing.T) {
 	t.Parallel()
 	send := newFake(func(_ context.Context, id string, _ int) error {
 		switch id {
 		case "rejected":
-			return trouble(upstream.Rejected)
+			return failure(upstream.Rejected)
 		case "tried":
-			return trouble(upstream.Unavailable)
+			return failure(upstream.Unavailable)
 		case "waits":
 			return &queue.UnsentError{Until: time.Now().Add(time.Hour), Reason: "too many"}
 		}
@@ -43,15 +43,15 @@ func TestVisitorMailNeverFails(t *testing.T) {
 		"tried":    {"fake: storing: unavailable (HTTP 500)", lead.Failed},
 		"chosen":   {"a test address", lead.NotSent},
 	} {
-		if d := q.becomesAt(t, id, lead.VisitorMail, lead.NotSent); d.Reason != want.reason || d.FinishedAt.IsZero() {
+		if d := q.waitForTarget(t, id, lead.VisitorMail, lead.NotSent); d.Reason != want.reason || d.FinishedAt.IsZero() {
 			t.Errorf("%s: %+v, want the reason %q", id, d, want.reason)
 		}
-		q.becomesAt(t, id, lead.SalesMail, want.sales)
+		q.waitForTarget(t, id, lead.SalesMail, want.sales)
 	}
 	if l, err := q.store.Lead(t.Context(), "chosen"); err != nil || l.Progress != lead.Delivered {
 		t.Errorf("the lead is %s, %v", l.Progress, err)
 	}
-	if d := q.the(t, "waits", lead.VisitorMail); d.Paused != "too many" || d.Attempts != 0 || d.State != lead.Pending {
+	if d := q.delivery(t, "waits", lead.VisitorMail); d.Paused != "too many" || d.Attempts != 0 || d.State != lead.Pending {
 		t.Errorf("it waits as %+v", d)
 	}
 }

@@ -11,14 +11,14 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// ownerMail names the River queue of the mails that notify operators of the leads they were
-// given. What becomes of such a mail decides nothing about the leads.
+// ownerMail names the River queue of the mails that notify operators of leads assigned to
+// them. The result of such a mail does not affect the leads.
 const ownerMail = "owner_mail"
 
-// ownerMailAttempts take about four hours with the pauses of River.
+// ownerMailAttempts take about four hours with River's backoff.
 const ownerMailAttempts = 10
 
-// OwnerMail is a mail that notifies an operator of leads.
+// OwnerMail is a mail that notifies an operator of assigned leads.
 type OwnerMail struct {
 	ID        int64 // number of the job
 	CreatedAt time.Time
@@ -36,7 +36,7 @@ type ownerArgs struct {
 // Kind is River's name for these jobs.
 func (ownerArgs) Kind() string { return ownerMail }
 
-// NotifyOwner has a mail sent to the owner of leads.
+// NotifyOwner enqueues a mail to the owner of leads.
 func (q *Queue) NotifyOwner(ctx context.Context, owner string, leadIDs []string) error {
 	job := river.InsertManyParams{
 		Args:       ownerArgs{leadIDs, owner},
@@ -54,7 +54,8 @@ type ownerWorker struct {
 	*Queue
 }
 
-// Work sends a mail. One that the server rejects, or that failed often enough, is dropped.
+// Work sends a mail. A mail that the server rejects or that has failed too often is
+// dropped.
 func (w *ownerWorker) Work(ctx context.Context, job *river.Job[ownerArgs]) error {
 	err := w.handlers.OwnerMail(ctx, OwnerMail{
 		ID:        job.ID,
@@ -69,7 +70,7 @@ func (w *ownerWorker) Work(ctx context.Context, job *river.Job[ownerArgs]) error
 	if err == nil {
 		return nil
 	}
-	w.Log.Warn().Int64("job", job.ID).Str("reason", describe(err)).Msg("cannot send a mail to an owner")
+	w.Log.Warn().Int64("job", job.ID).Str("reason", describe(err)).Msg("cannot notify an owner of assigned leads")
 	if upstream.KindOf(err) == upstream.Rejected {
 		return nil
 	}

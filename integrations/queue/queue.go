@@ -1,27 +1,29 @@
-// Package queue brings leads to the CMS, the CRM and the site's webhook, sends the mails
-// about them, and notifies the edge of changes. Deliveries are jobs of River in the store's
-// database: each is inserted in the transaction of its lead and retried until its target
-// accepts or rejects it. A target may receive a lead more than once and must be idempotent.
-// Each target has a River queue of its own.
+// Package queue delivers leads to the CMS, the CRM and the site's webhook, sends the
+// mails about them, and notifies the edge of changes. Deliveries are River jobs in the
+// store's database: each is inserted in the transaction of its lead and retried until its
+// target accepts or rejects it. A target may receive a lead more than once and must be
+// idempotent. Each target has its own River queue.
 //
-// What follows an attempt depends on the [upstream.Kind] of its error, which the target's
-// driver decides:
+// The next step after an attempt depends on the [upstream.Kind] of its error, which the
+// target's driver decides:
 //
-//   - Unavailable, such as a 503: it is retried with backoff, and does not delay others.
+//   - Unavailable, for example a 503: the delivery is retried with backoff and delays no
+//     others.
 //   - Limited, a 429, and any failure with a Retry-After: the target is paused. All
 //     deliveries to it are snoozed, and the attempt does not count.
-//   - Refused, such as a 401: it is retried, after a pause of the target if its driver names
-//     one.
-//   - Rejected, such as a 400 or a mail server's 550 for the recipient: the delivery has
-//     failed, until an operator retries it. A mail to a visitor is recorded as not sent
-//     instead, and decides nothing about its lead.
+//   - Refused, for example a 401: the delivery is retried, after a pause of the target if
+//     its driver sets one.
+//   - Rejected, for example a 400 or a mail server's 550 for the recipient: the delivery
+//     has failed until an operator retries it. A mail to a visitor is recorded as not
+//     sent instead, and does not affect its lead.
 //
-// A process that is killed in the middle of an attempt leaves a row that says when the attempt
-// began, and a running job. After [store.AttemptLost] the attempt no longer counts as running,
-// and River makes the job due again, in any process: BeginAttempt counts it as one more, with
-// the parts that NoteArrived has stored. What the target had accepted before the kill it gets
-// once more. How an attempt ended, and the end of its job, are one transaction of EndAttempt:
-// a delivery that has ended is not called again, whatever becomes of its job.
+// If a process is killed during an attempt, the delivery's row still has the start of the
+// attempt, and its job is still running. After [store.AttemptLost] the attempt no longer
+// counts as running, and River makes the job available to any process. BeginAttempt then
+// counts another attempt, with the parts that NoteArrived has stored. The target receives
+// everything else that it accepted before the kill once more. EndAttempt stores the
+// result of an attempt and completes its job in one transaction: a delivery that has
+// ended is not attempted again, whatever happens to its job.
 //
 // A clock that jumps makes deliveries early or late.
 package queue
@@ -63,7 +65,7 @@ type Options struct {
 	Receivers []Receiver
 	// ContentKeys are all keys that can change.
 	ContentKeys []string
-	// RetryMax is the longest wait between two tries, unless the target asks for a longer
+	// RetryMax is the longest wait between two tries, unless the target requests a longer
 	// one.
 	RetryMax time.Duration
 	// Observe is called after every try. It may be nil.
@@ -71,33 +73,33 @@ type Options struct {
 	Log     zerolog.Logger
 }
 
-// Store is the part of the store that the queue works with.
+// Store is the part of the store that the queue uses.
 type Store interface {
 	store.Attempts
 	store.Edge
 	CountDeliveries(ctx context.Context) ([]store.DeliveryCount, error)
 }
 
-// TargetConfig says how leads are delivered to one target.
+// TargetConfig configures the deliveries to one target.
 type TargetConfig struct {
 	Name        lead.Target
 	Off         string  // why it gets no new deliveries; existing ones are still tried
-	MaxAttempts int     // tries until a delivery has failed; 0: enough for three days
+	MaxAttempts int     // tries before a delivery fails; 0: enough for three days
 	MaxWorkers  int     // simultaneous tries
 	PerSecond   float64 // tries per second; 0: no limit
 }
 
-// Handlers do the work of a queue's jobs.
+// Handlers process the jobs of a queue.
 type Handlers struct {
 	Send map[lead.Target]Send // one for each target
 
-	// OwnerMail notifies an operator of leads, if there still is a reason to.
+	// OwnerMail notifies an operator of assigned leads, unless that is no longer needed.
 	OwnerMail func(ctx context.Context, m OwnerMail) error
 }
 
-// Send delivers a lead to a target, which may have it already. The kind of an
-// *upstream.Error decides whether and when the delivery is tried again; any other error
-// is tried again.
+// Send delivers a lead to a target, which may have received it before. The kind of an
+// *upstream.Error decides whether and when the delivery is retried; any other error is
+// retried.
 type Send func(ctx context.Context, t *Try) error
 
 // Outcome is the result of a try: one of the following, or an [upstream.Kind].
@@ -113,13 +115,13 @@ const (
 	OutcomeRejected            = Outcome(upstream.Rejected)
 )
 
-// Queue delivers leads once it is started. What becomes of the deliveries is in the store.
+// Queue delivers leads once it is started. The store has the state of the deliveries.
 type Queue struct {
 	Options
 	targets  map[lead.Target]*target
 	edge     *edge
 	client   client
-	handlers Handlers // given when it is started
+	handlers Handlers // set by Start
 }
 
 // client has the methods of a [river.Client] that don't depend on the database.
@@ -132,8 +134,8 @@ type client interface {
 	) ([]*rivertype.JobInsertResult, error)
 }
 
-// New builds a queue on the driver of a database, whose pool must outlive it. It inserts and
-// lists jobs; [Queue.Start] has them worked on.
+// New builds a queue on the driver of a database, whose pool must outlive it. The queue
+// inserts and lists jobs; [Queue.Start] runs them.
 func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, error) {
 	q := &Queue{
 		Options: o,
@@ -161,8 +163,8 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, error) {
 		PollOnly:   true,
 		Queues:     queues,
 		Workers:    workers,
-		// Rebuilding an index blocks SQLite's writers, and on PostgreSQL only owners may
-		// do it.
+		// Rebuilding an index blocks SQLite's writers, and on PostgreSQL only the owner
+		// may do it.
 		ReindexerIndexNames:  []string{},
 		RescueStuckJobsAfter: store.AttemptLost,
 	})
@@ -174,17 +176,15 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, error) {
 	return q, nil
 }
 
-// riverLog passes River's warnings on, a few at a time while the database is not
-// available.
+// riverLog forwards River's warnings, a few at a time during an outage of the database.
 func riverLog(log zerolog.Logger) zerolog.Logger {
 	log = log.With().Str("component", "river").Logger()
 	return log.Level(max(log.GetLevel(), zerolog.WarnLevel)).
 		Sample(&zerolog.BurstSampler{Burst: 5, Period: 10 * time.Second})
 }
 
-// Migrate brings River's tables up to date. If they are, it needs only the right to read.
-// Processes that migrate at the same time disturb each other: the one that fails tries
-// again.
+// Migrate brings River's tables up to date. If they already are, it needs only read
+// access. Concurrent migrations can make each other fail, so a failed one is retried.
 func Migrate[TTx any](ctx context.Context, driver riverdriver.Driver[TTx], log zerolog.Logger) error {
 	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{
 		Logger: slog.New(zerolog.NewSlogHandler(riverLog(log))),
@@ -215,8 +215,8 @@ func (q *Queue) Start(ctx context.Context, h Handlers) error {
 	return nil
 }
 
-// Stop fetches no more deliveries and lets those under way finish until ctx ends. The
-// others are interrupted, and tried again after the next start.
+// Stop fetches no more deliveries and lets running ones finish until ctx ends. The others
+// are interrupted and retried after the next start.
 func (q *Queue) Stop(ctx context.Context) error {
 	q.edge.stop()
 	q.edge.calls.Wait()

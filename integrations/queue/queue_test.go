@@ -19,12 +19,12 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-func trouble(kind upstream.Kind) *upstream.Error {
+func failure(kind upstream.Kind) *upstream.Error {
 	return &upstream.Error{System: "fake", Op: "storing", Kind: kind, Status: 500}
 }
 
-// times fails the first n calls of each lead.
-func times(n int, err error) func(context.Context, string, int) error {
+// failFirst fails the first n calls of each lead.
+func failFirst(n int, err error) func(context.Context, string, int) error {
 	return func(_ context.Context, _ string, call int) error {
 		if call <= n {
 			return err
@@ -33,9 +33,9 @@ func times(n int, err error) func(context.Context, string, int) error {
 	}
 }
 
-// Two processes bring each lead once to each target.
+// Two processes deliver each lead once to each target.
 func TestTwoProcesses(t *testing.T) {
-	onBoth(t, func(t *testing.T, db database) {
+	onBothDatabases(t, func(t *testing.T, db database) {
 		cms, crm := newFake(nil), newFake(nil)
 		o := options(cms.send)
 		o.deliver(crm.send, queue.TargetConfig{Name: lead.CRM, MaxAttempts: 9, MaxWorkers: 1})
@@ -45,11 +45,11 @@ func TestTwoProcesses(t *testing.T) {
 		second.start(t)
 
 		for _, id := range ids(40) {
-			d := first.becomes(t, id, lead.Delivered)
+			d := first.waitFor(t, id, lead.Delivered)
 			if d.Attempts != 1 || d.FinishedAt.IsZero() || !d.NextAt.IsZero() || len(d.Errors) != 0 {
 				t.Errorf("delivered: %+v", d)
 			}
-			first.becomesAt(t, id, lead.CRM, lead.Delivered)
+			first.waitForTarget(t, id, lead.CRM, lead.Delivered)
 
 			inCMS, _ := cms.count(id)
 			inCRM, _ := crm.count(id)
@@ -71,8 +71,8 @@ func TestFaults(t *testing.T) {
 		outcome queue.Outcome
 		text    string // beginning of the first error
 	}{
-		"unavailable": {trouble(upstream.Unavailable), "unavailable", "fake: storing: unavailable (HTTP 500)"},
-		"refused":     {trouble(upstream.Refused), "refused", "fake: storing: refused"},
+		"unavailable": {failure(upstream.Unavailable), "unavailable", "fake: storing: unavailable (HTTP 500)"},
+		"refused":     {failure(upstream.Refused), "refused", "fake: storing: refused"},
 		"foreign":     {errors.New(secret), queue.OutcomeUnexpected, "unexpected error of type *errors.errorString"},
 		"panic":       {nil, queue.OutcomeUnexpected, "panic"},
 		"late":        {context.DeadlineExceeded, queue.OutcomeUnexpected, "context deadline exceeded"},
@@ -111,7 +111,7 @@ func TestFaults(t *testing.T) {
 		if f.outcome == queue.OutcomeRejected {
 			state = lead.Failed
 		}
-		d := q.becomes(t, id, state)
+		d := q.waitFor(t, id, state)
 		if len(d.Errors) != 1 || !strings.HasPrefix(d.Errors[0].Error, f.text) ||
 			strings.Contains(d.Errors[0].Error, secret) {
 			t.Errorf("%s: kept %+v", id, d.Errors)
@@ -125,12 +125,12 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A target or a receiver that is away is one warning, however many leads wait or tries fail,
-// and one line when it is back.
+// An unavailable target or receiver is logged as one warning, however many leads wait or
+// tries fail, and as one line when it is available again.
 func TestOutagesAreLoggedOnce(t *testing.T) {
 	t.Parallel()
 	down, log := &cdn{down: true}, &bytes.Buffer{}
-	tg := newFake(func(context.Context, string, int) error { return trouble(upstream.Unavailable) })
+	tg := newFake(func(context.Context, string, int) error { return failure(upstream.Unavailable) })
 	o := notifying(map[string]*cdn{"edge_down": down}, time.Millisecond)
 	o.deliver(tg.send, queue.TargetConfig{Name: lead.CMS, MaxAttempts: 1000, MaxWorkers: 1})
 	o.Log = zerolog.New(zerolog.SyncWriter(log)).Level(zerolog.InfoLevel)
@@ -145,16 +145,16 @@ func TestOutagesAreLoggedOnce(t *testing.T) {
 		return calls > 12 && notified > 1
 	})
 
-	tg.become(times(0, nil))
-	down.set(false)
+	tg.setFault(failFirst(0, nil))
+	down.setDown(false)
 	for _, id := range ids(5) {
-		q.becomes(t, id, lead.Delivered)
+		q.waitFor(t, id, lead.Delivered)
 	}
 	eventually(t, "the receiver is notified", func() bool { return !q.behind(t, "edge_down") })
 	q.stop(t, time.Minute)
 
 	for _, line := range []string{
-		"the target is away", "the target is back", "cannot notify a receiver", "the receiver is back",
+		"target unavailable", "target available again", "cannot notify a receiver", "receiver available again",
 	} {
 		if n := strings.Count(log.String(), line); n != 1 {
 			t.Errorf("%q is logged %d times:\n%s", line, n, log)
@@ -162,13 +162,13 @@ func TestOutagesAreLoggedOnce(t *testing.T) {
 	}
 }
 
-// A lead that always fails delays no other, and fails for good after its number of tries.
-// Then an operator may retry it. Its last errors are listed.
+// A lead that always fails delays no other, and its delivery ends after its number of
+// tries. Then an operator may retry it. Its last errors are listed.
 func TestPoisonedLead(t *testing.T) {
 	t.Parallel()
 	tg := newFake(func(_ context.Context, id string, _ int) error {
 		if id == "lead-000" {
-			return trouble(upstream.Unavailable)
+			return failure(upstream.Unavailable)
 		}
 		return nil
 	})
@@ -179,49 +179,50 @@ func TestPoisonedLead(t *testing.T) {
 	q.add(t, ids(50)...)
 	q.start(t)
 
-	eventually(t, "all others arrive", func() bool { _, taken := tg.total(); return taken == 49 })
-	d := q.becomes(t, "lead-000", lead.Failed)
+	eventually(t, "all others arrive", func() bool { _, accepted := tg.total(); return accepted == 49 })
+	d := q.waitFor(t, "lead-000", lead.Failed)
 	if calls, _ := tg.count("lead-000"); calls != 22 || d.Attempts != 22 || len(d.Errors) != 20 || d.Errors[19].Number != 22 {
 		t.Errorf("%d calls: %+v", calls, d)
 	}
 
-	tg.become(nil)
+	tg.setFault(nil)
 	if err := q.store.RetryDelivery(t.Context(), d.ID); err != nil {
 		t.Fatal(err)
 	}
-	q.becomes(t, "lead-000", lead.Delivered)
+	q.waitFor(t, "lead-000", lead.Delivered)
 }
 
-// A target that asks for a pause gets one, for all its deliveries. The pause counts as no try.
+// A target that requests a pause gets one for all its deliveries. A paused try does not
+// count.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
-	asked := trouble(upstream.Limited)
+	asked := failure(upstream.Limited)
 	asked.RetryAfter = 2 * time.Second
-	tg := newFake(times(1, asked))
+	tg := newFake(failFirst(1, asked))
 	q := onSQLite(t).open(t, options(tg.send))
 	q.start(t)
 
 	q.add(t, "first")
 	eventually(t, "the pause is shown", func() bool {
-		d := q.the(t, "first", lead.CMS)
+		d := q.delivery(t, "first", lead.CMS)
 		return strings.HasPrefix(d.Paused, "fake: storing: limited") && d.NextAt.After(time.Now()) &&
 			d.Attempts == 0 && d.State == lead.Pending
 	})
-	tg.become(nil)
+	tg.setFault(nil)
 	q.add(t, ids(10)...)
 
-	eventually(t, "all arrive", func() bool { _, taken := tg.total(); return taken == 11 })
+	eventually(t, "all arrive", func() bool { _, accepted := tg.total(); return accepted == 11 })
 	if pause := tg.times[1].Sub(tg.times[0]); pause < asked.RetryAfter-200*time.Millisecond {
 		t.Errorf("it was called again after %v", pause)
 	}
-	if d := q.becomes(t, "first", lead.Delivered); d.Attempts != 1 || len(d.Errors) != 0 || d.Paused != "" {
+	if d := q.waitFor(t, "first", lead.Delivered); d.Attempts != 1 || len(d.Errors) != 0 || d.Paused != "" {
 		t.Errorf("the pause was counted: %+v", d)
 	}
 }
 
-// Of several deliveries under way the longest pause that the target asks for counts. A success
-// that was under way before does not end it.
-func TestRetryAfterSideBySide(t *testing.T) {
+// With several deliveries running, the longest requested pause applies. The success of a
+// delivery that began before the pause does not end it.
+func TestConcurrentRetryAfter(t *testing.T) {
 	t.Parallel()
 	answers := map[string]chan error{}
 	tg := newFake(func(_ context.Context, id string, call int) error {
@@ -231,7 +232,7 @@ func TestRetryAfterSideBySide(t *testing.T) {
 		return <-answers[id]
 	})
 	q := onSQLite(t).open(t, options(tg.send))
-	for _, id := range []string{"long", "short", "taken"} {
+	for _, id := range []string{"long", "short", "accepted"} {
 		answers[id] = make(chan error)
 		q.add(t, id)
 	}
@@ -239,17 +240,17 @@ func TestRetryAfterSideBySide(t *testing.T) {
 	eventually(t, "all are under way", func() bool { calls, _ := tg.total(); return calls == len(answers) })
 
 	for i, id := range []string{"long", "short"} {
-		asked := trouble(upstream.Limited)
+		asked := failure(upstream.Limited)
 		asked.RetryAfter = []time.Duration{time.Hour, time.Millisecond}[i]
 		answers[id] <- asked
-		eventually(t, id+" is paused", func() bool { return q.the(t, id, lead.CMS).Paused != "" })
+		eventually(t, id+" is paused", func() bool { return q.delivery(t, id, lead.CMS).Paused != "" })
 	}
-	answers["taken"] <- nil
-	q.becomes(t, "taken", lead.Delivered)
+	answers["accepted"] <- nil
+	q.waitFor(t, "accepted", lead.Delivered)
 
 	q.add(t, "later")
-	eventually(t, "the next is looked at", func() bool {
-		d := q.the(t, "later", lead.CMS)
+	eventually(t, "the next one is tried", func() bool {
+		d := q.delivery(t, "later", lead.CMS)
 		return d.Paused != "" || d.State == lead.Delivered
 	})
 	if calls, _ := tg.total(); calls != len(answers) {
@@ -257,13 +258,13 @@ func TestRetryAfterSideBySide(t *testing.T) {
 	}
 }
 
-// A pause that a driver assumes, here of a target that refuses the token, is bounded by
+// A pause set by a driver, here because the target refuses the token, is bounded by
 // RetryMax, and an operator's retry ends it early.
 func TestRetryDuringPause(t *testing.T) {
 	t.Parallel()
-	refused := trouble(upstream.Refused)
+	refused := failure(upstream.Refused)
 	refused.Pause = 24 * time.Hour
-	tg := newFake(times(1<<30, refused))
+	tg := newFake(failFirst(1<<30, refused))
 	o := options(tg.send)
 	o.RetryMax = time.Minute
 	q := onSQLite(t).open(t, o)
@@ -271,25 +272,25 @@ func TestRetryDuringPause(t *testing.T) {
 
 	for _, id := range []string{"first", "second"} {
 		q.add(t, id)
-		eventually(t, id+" is paused", func() bool { return q.the(t, id, lead.CMS).Paused != "" })
+		eventually(t, id+" is paused", func() bool { return q.delivery(t, id, lead.CMS).Paused != "" })
 	}
-	if d := q.the(t, "first", lead.CMS); time.Until(d.NextAt) > 75*time.Second {
-		t.Errorf("paused until %v", time.Until(d.NextAt))
+	if d := q.delivery(t, "first", lead.CMS); time.Until(d.NextAt) > 75*time.Second {
+		t.Errorf("paused for %v", time.Until(d.NextAt))
 	}
 	if calls, _ := tg.count("second"); calls != 0 {
 		t.Errorf("it was called %d times during its pause", calls)
 	}
 
-	tg.become(nil)
-	if err := q.store.RetryDelivery(t.Context(), q.the(t, "second", lead.CMS).ID); err != nil {
+	tg.setFault(nil)
+	if err := q.store.RetryDelivery(t.Context(), q.delivery(t, "second", lead.CMS).ID); err != nil {
 		t.Fatal(err)
 	}
-	q.becomes(t, "second", lead.Delivered)
+	q.waitFor(t, "second", lead.Delivered)
 	q.add(t, "third")
-	q.becomes(t, "third", lead.Delivered)
+	q.waitFor(t, "third", lead.Delivered)
 }
 
-// A target is called at its pace and by no more than its number of workers at a time.
+// A target is called at its rate, by at most its number of workers at a time.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	var running, most atomic.Int64
@@ -306,20 +307,20 @@ func TestPace(t *testing.T) {
 	q.add(t, ids(16)...)
 	q.start(t)
 
-	eventually(t, "all arrive", func() bool { _, taken := tg.total(); return taken == 16 })
+	eventually(t, "all arrive", func() bool { _, accepted := tg.total(); return accepted == 16 })
 	if took := tg.times[15].Sub(tg.times[0]); took < 1200*time.Millisecond || most.Load() > 2 {
 		t.Errorf("16 deliveries took %v, %d at a time", took, most.Load())
 	}
 }
 
-// A delivery that is under way at a stop is tried again after the next start, and the
-// interrupted try is not counted. What had arrived of it is not repeated.
+// A delivery that is interrupted by a stop is tried again after the next start, and the
+// interrupted try does not count. Parts that had arrived are not repeated.
 func TestStop(t *testing.T) {
-	onBoth(t, func(t *testing.T, db database) {
+	onBothDatabases(t, func(t *testing.T, db database) {
 		sent := make(chan struct{})
 		q := db.open(t, options(func(ctx context.Context, try *queue.Try) error {
 			if try.Arrived("a") {
-				t.Error("it has arrived")
+				t.Error("the part has already arrived")
 			}
 			if err := try.Arrive(ctx, "a"); err != nil {
 				t.Error(err)
@@ -335,27 +336,27 @@ func TestStop(t *testing.T) {
 		<-sent
 
 		q.stop(t, 100*time.Millisecond)
-		if d := q.the(t, "lead", lead.CMS); d.State != lead.Pending || len(d.Errors) != 0 {
+		if d := q.delivery(t, "lead", lead.CMS); d.State != lead.Pending || len(d.Errors) != 0 {
 			t.Errorf("after the stop: %+v", d)
 		}
 
 		again := db.open(t, options(func(_ context.Context, try *queue.Try) error {
 			if !try.Arrived("a") || try.Arrived("b") {
-				t.Error("what has arrived is not known")
+				t.Error("the arrived parts are not stored")
 			}
 			return nil
 		}))
 		again.start(t)
-		if d := again.becomes(t, "lead", lead.Delivered); d.Attempts != 1 {
+		if d := again.waitFor(t, "lead", lead.Delivered); d.Attempts != 1 {
 			t.Errorf("the interrupted try was counted: %+v", d)
 		}
 	})
 }
 
-// A lead that changes while it is delivered is delivered again afterwards: the attempt may
-// have read it before. The webhook gets no change.
+// A lead that changes during its delivery is delivered again afterwards, because the
+// attempt may have read it before the change. The webhook receives no changes.
 func TestChangedLead(t *testing.T) {
-	onBoth(t, func(t *testing.T, db database) {
+	onBothDatabases(t, func(t *testing.T, db database) {
 		running, end := make(chan struct{}), make(chan struct{})
 		var withdrawn []bool
 		o := options(func(_ context.Context, try *queue.Try) error {
@@ -374,21 +375,21 @@ func TestChangedLead(t *testing.T) {
 		q.start(t)
 		q.add(t, "one")
 		<-running
-		q.becomesAt(t, "one", lead.CRM, lead.Delivered)
-		q.becomesAt(t, "one", lead.Webhook, lead.Delivered)
+		q.waitForTarget(t, "one", lead.CRM, lead.Delivered)
+		q.waitForTarget(t, "one", lead.Webhook, lead.Delivered)
 
 		if w, err := q.store.WithdrawConsent(t.Context(), "one@example.org", "news", time.Now()); w.Leads != 1 || err != nil {
 			t.Fatal(w, err)
 		}
-		eventually(t, "the CRM gets the change", func() bool { _, taken := crm.total(); return taken == 2 })
-		if d := q.the(t, "one", lead.CMS); d.State != lead.Running {
+		eventually(t, "the CRM gets the change", func() bool { _, accepted := crm.total(); return accepted == 2 })
+		if d := q.delivery(t, "one", lead.CMS); d.State != lead.Running {
 			t.Errorf("while it is sent: %+v", d)
 		}
 		close(end)
 
-		q.becomes(t, "one", lead.Delivered)
-		if _, taken := webhook.total(); !slices.Equal(withdrawn, []bool{false, true}) || taken != 1 {
-			t.Errorf("the CMS got %v, the webhook %d leads", withdrawn, taken)
+		q.waitFor(t, "one", lead.Delivered)
+		if _, accepted := webhook.total(); !slices.Equal(withdrawn, []bool{false, true}) || accepted != 1 {
+			t.Errorf("the CMS got %v, the webhook %d leads", withdrawn, accepted)
 		}
 	})
 }

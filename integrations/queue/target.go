@@ -12,14 +12,14 @@ import (
 // from its own calls.
 type target struct {
 	TargetConfig
-	limiter *rate.Limiter
-	away    atomic.Bool // it was unavailable at the last try
+	limiter     *rate.Limiter
+	unavailable atomic.Bool // at the last try
 
 	mu    sync.Mutex // guards pause
 	pause targetPause
 }
 
-// targetPause is a time without deliveries to a target. It is over at the zero time.
+// targetPause is a period without deliveries to a target. The zero value is over.
 type targetPause struct {
 	began, until time.Time
 	reason       string // redacted
@@ -35,14 +35,14 @@ func newTarget(c TargetConfig) *target {
 	return t
 }
 
-// attempts returns a number of tries that takes at least three days with pauses of up to
-// retryMax. The number is bounded: with pauses of less than a minute the tries take less
+// attempts returns a number of tries that last at least three days with waits of up to
+// retryMax. The number is bounded: with waits of less than a minute the tries last less
 // than three days.
 func attempts(retryMax time.Duration) int {
 	const period, most = 3 * 24 * time.Hour, 6000
 
-	// The shortest that the longest pause can be after its jitter. A process that only
-	// lists may have no retryMax.
+	// Jitter shortens the longest wait by up to a fifth. A process that only lists
+	// deliveries may have no retryMax.
 	shortest := max(retryMax, time.Second) * 4 / 5
 	return min(int(period/shortest)+20, most)
 }
@@ -54,7 +54,8 @@ func (t *target) paused() targetPause {
 	return t.pause
 }
 
-// extend pauses the target unless it is paused for longer, and returns the pause that counts.
+// extend pauses the target unless it is paused for longer, and returns the pause in
+// effect.
 func (t *target) extend(p targetPause) targetPause {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -64,8 +65,8 @@ func (t *target) extend(p targetPause) targetPause {
 	return t.pause
 }
 
-// resume ends the pause after a delivery that succeeded, if it began during the pause. One that
-// was under way before says nothing about a limit that was reached meanwhile.
+// resume ends the pause after a successful delivery, if that began during the pause. The
+// success of an earlier one does not mean that a limit reached since then is over.
 func (t *target) resume(began time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -21,19 +21,21 @@ type Try struct {
 	delivery lead.Delivery
 }
 
-// Sending returns how often an operator had the delivery sent again. It is the same in all
+// Sending returns how often an operator has resent the delivery. It is the same in all
 // attempts of one sending.
 func (t *Try) Sending() int64 { return t.delivery.Sending }
 
-// Arrived reports whether a part of the delivery has arrived, in this attempt or before.
+// Arrived reports whether a part of the delivery has arrived, in this attempt or an
+// earlier one.
 func (t *Try) Arrived(part string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Contains(t.delivery.Arrived, part)
 }
 
-// Arrive notes that a part of the delivery has arrived, so that no later attempt repeats
-// it, even if this process is killed now. A part's name is a word without personal data.
+// Arrive records that a part of the delivery has arrived, so that no later attempt
+// repeats it, even if this process is killed. A part's name is a word without personal
+// data.
 func (t *Try) Arrive(ctx context.Context, part string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -41,12 +43,12 @@ func (t *Try) Arrive(ctx context.Context, part string) error {
 	return t.store.NoteArrived(context.WithoutCancel(ctx), t.delivery)
 }
 
-// VisitorAddress returns where the mail to the visitor goes.
+// VisitorAddress returns the recipient of the mail to the visitor.
 func (t *Try) VisitorAddress() string { return cmp.Or(t.delivery.Recipient, t.Contact.Email) }
 
-// UnsentError is the decision of a [Send] not to deliver. The delivery ends as
-// [lead.NotSent], or waits until a time: then it delays no other, and the attempt does not
-// count.
+// UnsentError is the decision of a [Send] not to deliver. Without a time, the delivery
+// ends as [lead.NotSent]. With one, it waits until then without delaying others, and the
+// attempt does not count.
 type UnsentError struct {
 	Reason string // free of personal data
 	Until  time.Time

@@ -16,14 +16,14 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// worker tries deliveries.
+// worker runs the jobs of deliveries.
 type worker struct {
 	river.WorkerDefaults[args]
 	*Queue
 }
 
-// Work attempts one delivery, or postpones it while its target is paused. What became of it
-// is stored before the job ends. If the process is killed before that, River rescues the
+// Work attempts one delivery, or postpones it while its target is paused. The result is
+// stored before the job ends. If the process is killed before that, River rescues the
 // job, and the attempt is repeated.
 func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	t := w.targets[lead.Target(job.Queue)]
@@ -38,16 +38,16 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	case errors.Is(err, store.ErrUnderWay):
 		return river.JobSnooze(time.Second)
 	case err != nil:
-		return fmt.Errorf("beginning to deliver %s to the %s: %w", lead.Reference(job.Args.Lead), t.Name, err)
+		return fmt.Errorf("beginning the delivery of %s to the %s: %w", lead.Reference(job.Args.Lead), t.Name, err)
 	}
 
 	w.attempt(ctx, t, &l, &d)
 
-	// It is stored also if the process is stopping.
+	// The result is stored even if the process is stopping.
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	if err := w.Store.EndAttempt(storing, d); err != nil {
-		return fmt.Errorf("storing what became of delivery %d: %w", d.ID, err)
+		return fmt.Errorf("storing the result of delivery %d: %w", d.ID, err)
 	}
 	if d.State.Ended() {
 		return nil
@@ -55,8 +55,8 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	return river.JobSnooze(max(0, time.Until(d.NextAt)))
 }
 
-// NextRetry returns the time of the next try of a job whose process was killed, or that
-// could not store what became of it. All others are snoozed.
+// NextRetry returns the retry time of a job whose process was killed or that could not
+// store its result. All other jobs are snoozed.
 func (w *worker) NextRetry(*river.Job[args]) time.Time { return time.Now().Add(time.Second) }
 
 // attempt sends a lead unless its target is paused, and records the outcome in its
@@ -87,17 +87,17 @@ var errPanic = errors.New("panic")
 // send sends a lead.
 func (w *worker) send(ctx context.Context, t *target, try *Try) (err error) {
 	defer func() {
-		if recover() != nil { // The value may quote what was sent.
+		if recover() != nil { // The value may contain the lead's data.
 			err = errPanic
-			w.Log.Error().Str("target", string(t.Name)).Bytes("stack", debug.Stack()).Msg("a delivery panicked")
+			w.Log.Error().Str("target", string(t.Name)).Bytes("stack", debug.Stack()).Msg("delivery panicked")
 		}
 	}()
 	return w.handlers.Send[t.Name](ctx, try)
 }
 
-// settle records the outcome of an attempt in its delivery, and pauses the target if it
-// asked for that. A delivery that decides nothing about its lead never fails: it is not
-// sent.
+// settle records the outcome of an attempt in its delivery, and pauses the target if the
+// error requires it. A best-effort delivery, which does not affect its lead, never fails:
+// it ends as not sent.
 func (w *worker) settle(t *target, d *lead.Delivery, outcome Outcome, err error) {
 	d.Paused = ""
 	now, reason := time.Now().UTC(), describe(err)
@@ -129,7 +129,7 @@ func (w *worker) settle(t *target, d *lead.Delivery, outcome Outcome, err error)
 		return
 	}
 	d.Errors = append(d.Errors, lead.Attempt{Number: d.Attempts, At: now, Error: reason})
-	d.Errors = d.Errors[max(0, len(d.Errors)-errorsKept):]
+	d.Errors = d.Errors[max(0, len(d.Errors)-maxErrors):]
 	if ended {
 		d.State, d.FinishedAt = lead.Failed, now
 	} else {
@@ -137,10 +137,10 @@ func (w *worker) settle(t *target, d *lead.Delivery, outcome Outcome, err error)
 	}
 }
 
-// errorsKept is how many failed attempts of a delivery are listed.
-const errorsKept = 20
+// maxErrors is the number of failed attempts stored for a delivery.
+const maxErrors = 20
 
-// backoff returns how long a delivery waits after a number of attempts.
+// backoff returns the wait of a delivery after a number of attempts.
 func (q *Queue) backoff(attempts int) time.Duration {
 	wait := min(time.Second<<min(max(attempts-1, 0), 20), q.RetryMax)
 	return wait - jitter(wait/5)
@@ -149,12 +149,13 @@ func (q *Queue) backoff(attempts int) time.Duration {
 // jitter returns a random fraction of a duration.
 func jitter(d time.Duration) time.Duration { return time.Duration(rand.Float64() * float64(d)) }
 
-// limitPause is the pause after a limit whose length neither the target nor its driver knows.
+// limitPause is the pause after a rate limit if neither the target nor its driver sets
+// its length.
 const limitPause = 10 * time.Second
 
-// pauseAfter returns how long a target is paused after an error: as long as the target
-// asked for or, if it only said that a limit is reached or that it refuses the service,
-// the pause that its driver assumes.
+// pauseAfter returns the pause of a target after an error: the one that the target
+// requested or, if it only reported a limit or refused the service, the default of its
+// driver.
 func (q *Queue) pauseAfter(err error) time.Duration {
 	e, ok := errors.AsType[*upstream.Error](err)
 	switch {
@@ -168,16 +169,16 @@ func (q *Queue) pauseAfter(err error) time.Duration {
 	return min(e.Pause, q.RetryMax)
 }
 
-// postpone has a delivery wait for the end of a pause, without counting the attempt. It looks
-// at its target again after RetryMax, since a long pause may end early.
+// postpone makes a delivery wait for the end of a pause, without counting the attempt.
+// The delivery checks its target again after RetryMax, since a long pause may end early.
 func (w *worker) postpone(d *lead.Delivery, p targetPause) {
-	left := min(time.Until(p.until), w.RetryMax)
-	left += jitter(min(left/5, 30*time.Second))
+	wait := min(time.Until(p.until), w.RetryMax)
+	wait += jitter(min(wait/5, 30*time.Second))
 	d.Attempts--
-	d.NextAt, d.Paused = time.Now().UTC().Add(left), p.reason
+	d.NextAt, d.Paused = time.Now().UTC().Add(wait), p.reason
 }
 
-// outcomeOf names the outcome of a try.
+// outcomeOf returns the outcome of a try.
 func outcomeOf(ctx context.Context, err error) Outcome {
 	if err == nil {
 		return OutcomeDelivered
@@ -200,8 +201,8 @@ func outcomeOf(ctx context.Context, err error) Outcome {
 	return OutcomeUnexpected
 }
 
-// describe returns the text of an error for storage and logs. The texts of known errors are
-// free of personal data; any other error is described by its type only.
+// describe returns the text of an error for storage and logs. The texts of known errors
+// contain no personal data; any other error is described by its type only.
 func describe(err error) string {
 	if e, ok := errors.AsType[*upstream.Error](err); ok {
 		return upstream.Redact(e.Error())
@@ -217,25 +218,25 @@ func describe(err error) string {
 	return fmt.Sprintf("unexpected error of type %T", err)
 }
 
-// log writes a line for each try. It contains the id of the delivery rather than that of the
-// lead, because the latter gives access to its PDF. A target that is away is one warning, and
-// one line when it is back.
+// log writes a line for each try. It contains the id of the delivery, not of the lead,
+// because the latter gives access to its PDF. An unavailable target is logged as one
+// warning, and as one line when it is available again.
 func (w *worker) log(t *target, d *lead.Delivery, outcome Outcome, err error, took time.Duration) {
 	line, message := w.Log.Debug(), "delivered"
-	isAway := outcome == Outcome(upstream.Unavailable)
+	unavailable := outcome == Outcome(upstream.Unavailable)
 	switch {
 	case outcome == OutcomeDelivered:
-		if t.away.Swap(false) {
-			line, message = w.Log.Info(), "delivered: the target is back"
+		if t.unavailable.Swap(false) {
+			line, message = w.Log.Info(), "delivered, target available again"
 		}
 	case d.State == lead.Failed:
 		line, message = w.Log.Error(), "delivery failed"
 	case d.State == lead.NotSent:
 		line, message = w.Log.Info(), "mail not sent"
-	case isAway && t.away.Swap(true):
+	case unavailable && t.unavailable.Swap(true):
 		message = "delivery will be retried"
-	case isAway:
-		line, message = w.Log.Warn(), "the target is away: its deliveries wait"
+	case unavailable:
+		line, message = w.Log.Warn(), "target unavailable, its deliveries will be retried"
 	default:
 		line, message = w.Log.Warn(), "delivery will be retried"
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// LeadChange says that something changed of a lead: the lead itself, or one of its deliveries.
+// LeadChange is a recorded change of a lead, its deliveries or its notes.
 type LeadChange struct {
 	Seq  int64
 	At   time.Time
@@ -13,27 +13,27 @@ type LeadChange struct {
 	Kind ChangeKind
 }
 
-// ChangeKind is what became of a lead.
+// ChangeKind is the kind of a change.
 type ChangeKind int
 
-// The kinds of changes. The store keeps their numbers.
+// The kinds of changes. The store persists their numbers.
 const (
 	LeadCreated ChangeKind = 1
 	LeadChanged ChangeKind = 2
 	LeadErased  ChangeKind = 3
 )
 
-// ChangeUnseen is how long a change may not be seen yet: its transaction has not been
-// committed. A transaction that writes ends within ten seconds.
+// ChangeUnseen bounds how long a recorded change can stay invisible because its
+// transaction is not committed yet. Write transactions end within ten seconds.
 const ChangeUnseen = 15 * time.Second
 
-// Changes tells what changed of leads. Each change is recorded in its own transaction, with
+// Changes lists changes of leads. Each is recorded in the transaction that makes it, with
 // the database's time.
 type Changes interface {
-	// ChangesSince returns the changes at a time or later in the order of their numbers, up
-	// to n, and the database's time before it looked.
+	// ChangesSince returns up to n changes recorded at or after since, ordered by number,
+	// and the database's time before the query.
 	ChangesSince(ctx context.Context, since time.Time, n int) (changes []LeadChange, now time.Time, err error)
 
-	// PruneChanges removes changes made before a time, and returns their number.
+	// PruneChanges removes the changes recorded before a time and returns their number.
 	PruneChanges(ctx context.Context, before time.Time) (int64, error)
 }

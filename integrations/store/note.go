@@ -2,10 +2,10 @@ package store
 
 import "context"
 
-// Notes keeps texts of the service, by their names, for its other instances and for
+// Notes stores named texts that the service shares with its other instances and with
 // commands.
 type Notes interface {
-	// SetNote replaces a note.
+	// SetNote stores a note in place of an earlier one with its name.
 	SetNote(ctx context.Context, name, text string) error
 	// Note returns a note, or ErrNotFound.
 	Note(ctx context.Context, name string) (string, error)

@@ -6,16 +6,16 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// Outcomes keeps what became of leads.
+// Outcomes stores the outcomes of leads.
 type Outcomes interface {
-	// SetOutcome stores what an operator says became of a lead, in place of anything said
-	// before, or returns ErrNotFound. An outcome without a value takes that back.
+	// SetOutcome stores the outcome that an operator recorded, in place of any earlier
+	// one, or returns ErrNotFound. An outcome without a value clears it.
 	SetOutcome(ctx context.Context, id string, o lead.Outcome, audit ...AuditEntry) error
 
-	// SetContactOutcome stores what the CRM says became of a contact with some e-mail
-	// addresses: in its newest lead that is neither in review nor rejected. It returns the
-	// id of the lead, or ErrNotFound if there is none, or if the outcome does not count: it
-	// must be later than the lead and everything said before, and an operator must not have
-	// said anything.
+	// SetContactOutcome stores the CRM's outcome for a contact with the given addresses,
+	// in its newest lead that is neither in review nor rejected. It returns the id of the
+	// lead, or ErrNotFound if there is no such lead or the outcome does not apply: it
+	// must be later than the lead and any earlier outcome, and no operator's outcome may
+	// be set.
 	SetContactOutcome(ctx context.Context, emails []string, o lead.Outcome) (leadID string, err error)
 }

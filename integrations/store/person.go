@@ -14,15 +14,15 @@ type KeptConsent struct {
 	Locale string    // the lead's language
 }
 
-// Persons finds what is stored about a person apart from leads. Letter case of an address is
-// ignored.
+// Persons finds the data stored about a person other than leads. Addresses are compared
+// ignoring case.
 type Persons interface {
-	// KeptConsents returns the consents of an address whose leads PruneLeads erased, the
+	// KeptConsents returns the consents of an address whose leads PruneLeads erased,
 	// oldest first.
 	KeptConsents(ctx context.Context, email string) ([]KeptConsent, error)
 
-	// SessionsOf returns the sessions in which an address was typed, and those of its leads,
-	// in the order in which they began. Another address that was typed in the session of a
-	// lead is left out, with the name.
+	// SessionsOf returns the sessions in which an address was typed and the sessions of
+	// its leads, in the order in which they began. If another address was typed in a
+	// lead's session, that address and the name are left out.
 	SessionsOf(ctx context.Context, email string) ([]lead.Session, error)
 }

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// PriceRules are the rules by which the choices of a locale were priced, as the service
-// encodes them. The store only keeps them.
+// PriceRules are the pricing rules of a locale, as the service encodes them. The store
+// does not interpret them.
 type PriceRules struct {
 	Revision   string
 	Locale     string
 	Rules      string
-	ReplacedAt time.Time // since when they are not the current ones of the locale; zero: they are
+	ReplacedAt time.Time // when they were replaced; zero: they are current
 }
 
 // PriceRulesKept is how long replaced rules are kept.
 const PriceRulesKept = 30 * 24 * time.Hour
 
-// Prices keeps the rules of prices, so that a price can be computed again for some time
-// after the rules were replaced.
+// Prices stores pricing rules, so that a price can be recomputed for some time after its
+// rules were replaced.
 type Prices interface {
-	// UsePriceRules makes rules the current ones of their locale, and replaces those that
-	// were. Rules without a revision stand for none: they only replace. Repeating it
+	// UsePriceRules makes rules current for their locale in place of the previous ones.
+	// Rules without a revision leave the locale without current rules. Repeating a call
 	// changes nothing.
 	UsePriceRules(ctx context.Context, p PriceRules, now time.Time) error
 	// CurrentPriceRules returns the current rules of a locale, or ErrNotFound.

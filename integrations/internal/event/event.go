@@ -1,4 +1,4 @@
-// Package event signs what is posted to webhooks, according to Standard Webhooks.
+// Package event signs webhook requests according to Standard Webhooks.
 package event
 
 import (
@@ -15,8 +15,8 @@ import (
 // Signer signs events.
 type Signer []*standardwebhooks.Webhook
 
-// NewSigner returns the signer with secrets of the form "whsec_…". Each signs every event, so
-// that secrets can be rotated.
+// NewSigner returns a signer with secrets of the form "whsec_…". Each event is signed
+// with all of them, so that secrets can be rotated.
 func NewSigner(secrets []string) (Signer, error) {
 	s := make(Signer, len(secrets))
 	for i, secret := range secrets {
@@ -28,8 +28,8 @@ func NewSigner(secrets []string) (Signer, error) {
 	return s, nil
 }
 
-// Sign returns the body of an event, and the headers with its id, the time and signatures.
-// The receiver ignores an id that it knows.
+// Sign returns the body of an event and the headers with its id, the time and the
+// signatures. Receivers ignore an id that they have already processed.
 func (s Signer) Sign(id, kind string, at time.Time, data any) ([]byte, http.Header, error) {
 	body, err := json.Marshal(map[string]any{"type": kind, "timestamp": at, "data": data})
 	if err != nil {

@@ -43,7 +43,7 @@ func (d *database) Query(ctx context.Context, query string, args []any, row func
 	return Translate(session{d.pool}.Query(ctx, query, args, row))
 }
 
-// Write runs fn in a transaction, and again after an error that left nothing behind. If the
+// Write runs fn in a transaction, and again after an error that changed nothing. If the
 // connection breaks during the commit, the outcome is unknown.
 func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.Tx) error) error {
 	ctx, cancel := operation(ctx)
@@ -61,16 +61,16 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 			return err
 		})
 
-		if err == nil || committing || n == tries || !again(err) {
+		if err == nil || committing || n == tries || !canRetry(err) {
 			return Translate(err)
 		}
 		time.Sleep(rand.N(10 * time.Millisecond << n))
 	}
 }
 
-// operation returns the context of an operation. One that has begun is completed: if its
-// request's context ended, the driver would close the connection, and the outcome would be
-// unknown. After the end of its request none begins.
+// operation returns the context of an operation. A started operation is completed even if
+// its request ends: canceling it would make the driver close the connection and leave the
+// outcome unknown. No operation starts after the end of its request.
 func operation(request context.Context) (context.Context, context.CancelFunc) {
 	ctx := request
 	if request.Err() == nil {
@@ -104,14 +104,14 @@ func (s session) Query(ctx context.Context, query string, args []any, row func(s
 
 // Translate marks transient errors as [store.ErrUnavailable].
 func Translate(err error) error {
-	if err == nil || errors.Is(err, store.ErrUnavailable) || !passes(err) {
+	if err == nil || errors.Is(err, store.ErrUnavailable) || !isTransient(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 }
 
-// passes reports whether the same request may succeed later.
-func passes(err error) bool {
+// isTransient reports whether the same request may succeed later.
+func isTransient(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code[:2] {
 		case "08", // connection
@@ -122,22 +122,22 @@ func passes(err error) bool {
 			"58": // input and output
 			return true
 		}
-		return e.Code == "25006" || e.Code == "55P03" // read-only, as a standby is; lock timeout
+		return e.Code == "25006" || e.Code == "55P03" // read-only (a standby); lock timeout
 	}
 	return broken(err) || errors.Is(err, puddle.ErrClosedPool) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// again reports whether a transaction that failed before its commit may succeed at once,
-// because it lost against another one or its connection broke.
-func again(err error) bool {
+// canRetry reports whether a transaction that failed before its commit may succeed
+// immediately, because it lost a conflict with another one or its connection broke.
+func canRetry(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code == "40001" || e.Code == "40P01" || e.Code == "57P01"
 	}
 	return broken(err) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// broken reports whether the connection failed rather than the statement.
+// broken reports whether the connection failed, not the statement.
 func broken(err error) bool {
 	_, network := errors.AsType[net.Error](err)
 	return network ||

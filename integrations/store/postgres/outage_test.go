@@ -12,9 +12,9 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// patience is longer than any request may take on a busy machine while the database is
-// away.
-const patience = postgres.OperationTimeout + 20*time.Second
+// maxWait is longer than any request may take on a busy machine while the database is
+// unavailable.
+const maxWait = postgres.OperationTimeout + 20*time.Second
 
 func wantUnavailable(t *testing.T, what string, try func() error) {
 	t.Helper()
@@ -22,13 +22,13 @@ func wantUnavailable(t *testing.T, what string, try func() error) {
 	if err := try(); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("%s: got %v, want ErrUnavailable", what, err)
 	}
-	if took := time.Since(begin); took > patience {
-		t.Errorf("%s: it took %v, want at most %v", what, took, patience)
+	if took := time.Since(begin); took > maxWait {
+		t.Errorf("%s: it took %v, want at most %v", what, took, maxWait)
 	}
 }
 
-// A store that is opened while its database is away fails in time.
-func TestStartWhileAway(t *testing.T) {
+// Opening a store while its database is unavailable fails in time.
+func TestOpenWhileUnavailable(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -52,7 +52,7 @@ func TestStartWhileAway(t *testing.T) {
 			t.Errorf("%s: got %v; ErrUnavailable wanted: %v", name, err, c.unavailable)
 		}
 
-		if took := time.Since(begin); took > patience {
+		if took := time.Since(begin); took > maxWait {
 			t.Errorf("%s: it took %v", name, took)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {

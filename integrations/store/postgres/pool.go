@@ -11,14 +11,16 @@ import (
 )
 
 const (
-	// OperationTimeout bounds a transaction with its retries, and the wait for a connection.
+	// OperationTimeout bounds a transaction with its retries, and the wait for a
+	// connection.
 	OperationTimeout = 5 * time.Second
 	connectTimeout   = 2 * time.Second
 )
 
-// parameters of a connection whose URL sets no others. A commit is on disk when it is
-// acknowledged, whatever the server's default is. The limits end a statement on the server
-// before its request gives up, so that a refused write does not take effect later.
+// parameters apply to a connection unless its URL sets others. A commit is on disk when
+// it is acknowledged, whatever the server's default is. The limits end a statement on the
+// server before its request gives up, so that a rejected write does not take effect
+// later.
 var parameters = map[string]string{ //nolint:gochecknoglobals // a constant table
 	"synchronous_commit":                  "on",
 	"statement_timeout":                   "4s",
@@ -26,16 +28,17 @@ var parameters = map[string]string{ //nolint:gochecknoglobals // a constant tabl
 	"idle_in_transaction_session_timeout": "10s",
 }
 
-// maxConns is the size of a pool whose URL names none. The store and the delivery queue
-// share it.
-const maxConns = 8
+// minPoolSize is the least size of a pool whose URL sets none. The store and the delivery
+// queue share the pool.
+const minPoolSize = 8
 
-// OpenPool opens the pool that the store and the delivery queue share, and makes sure that
-// the database answers. Parameters of the URL, such as pool_max_conns, take precedence.
+// OpenPool opens the pool that the store and the delivery queue share, and checks that
+// the database answers. Parameters of the URL, for example pool_max_conns, take
+// precedence.
 //
 // Limits and durability are parameters of the connections, sent when they are opened: a
-// connection pooler in between either passes them on or refuses them, and none of them is
-// left behind on a server connection that others use.
+// connection pooler in between either passes them on or rejects them, and none of them
+// stays set on a server connection that others use.
 func OpenPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	c, err := newConfig(url)
 	if err != nil {
@@ -49,7 +52,7 @@ func OpenPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return connect(ctx, c)
 }
 
-// OpenMigrationPool opens one connection without limits of time, for changes of tables.
+// OpenMigrationPool opens a single connection without time limits, for changes of tables.
 func OpenMigrationPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	c, err := newConfig(url)
 	if err != nil {
@@ -59,15 +62,15 @@ func OpenMigrationPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return connect(ctx, c)
 }
 
-// newConfig reads a URL.
+// newConfig parses a URL and adds defaults.
 func newConfig(url string) (*pgxpool.Config, error) {
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, fmt.Errorf("reading the database's URL: %w", err)
+		return nil, fmt.Errorf("parsing the database URL: %w", err)
 	}
 
 	if !strings.Contains(url, "pool_max_conns=") {
-		c.MaxConns = max(maxConns, int32(2*runtime.NumCPU()))
+		c.MaxConns = max(minPoolSize, int32(2*runtime.NumCPU()))
 	}
 	if c.ConnConfig.ConnectTimeout == 0 {
 		c.ConnConfig.ConnectTimeout = connectTimeout
@@ -76,11 +79,11 @@ func newConfig(url string) (*pgxpool.Config, error) {
 	return c, nil
 }
 
-// connect opens a pool and makes sure that the database answers.
+// connect opens a pool and checks that the database answers.
 func connect(ctx context.Context, c *pgxpool.Config) (*pgxpool.Pool, error) {
 	pool, err := pgxpool.NewWithConfig(ctx, c)
 	if err != nil {
-		return nil, fmt.Errorf("opening the pool of connections: %w", err)
+		return nil, fmt.Errorf("opening the connection pool: %w", err)
 	}
 
 	if err := pool.Ping(ctx); err != nil {

@@ -1,11 +1,11 @@
 // Package postgres is the store in PostgreSQL, for several instances of the service.
 //
 // A write that has begun is completed within [OperationTimeout] even if its request ends,
-// so that its outcome is known. It is retried if it certainly left nothing behind.
+// so that its outcome is known. It is retried if it certainly changed nothing.
 //
 // Known limit: if the connection breaks while a commit is being acknowledged, its outcome
-// is unknown. The request is refused although it may be stored; a lead sent again
-// finds the first one. A tracked state may be counted twice.
+// is unknown. The request is rejected although it may be stored; resubmitting a lead
+// returns the stored one. A tracked state may be counted twice.
 package postgres
 
 import (
@@ -22,8 +22,8 @@ import (
 
 // Options are the parameters of [Open].
 type Options struct {
-	Pool *pgxpool.Pool // made by [OpenPool]; the store closes it
-	Log  *slog.Logger  // receives a line for each migration that is applied
+	Pool *pgxpool.Pool // opened by [OpenPool]; the store closes it
+	Log  *slog.Logger  // logs each applied migration
 
 	// Queue creates deliveries in the store's transactions.
 	Queue store.Queue[pgx.Tx]
@@ -45,11 +45,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return &Store{sqlstore.New(db), db}, nil
 }
 
-// migrationLock is the key of the advisory lock under which tables are changed.
+// migrationLock is the key of the advisory lock that guards migrations.
 const migrationLock = 0x73697465617069 // "siteapi"
 
-// migrate changes the tables in one transaction. Instances that start at the same time do
-// it one after the other. No time limit applies to a migration.
+// migrate changes the tables in one transaction. Instances that start at the same time
+// migrate one after the other. Migrations have no time limit.
 func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx,
@@ -66,13 +66,13 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
 	})
 }
 
-// Load returns how busy the store is.
+// Load returns the current load of the store.
 func (s *Store) Load() store.Load {
 	stats := s.db.pool.Stat()
 	return store.Load{Busy: int(stats.AcquiredConns()), Idle: int(stats.IdleConns())}
 }
 
-// Sizes returns the bytes that each table takes with its indexes.
+// Sizes returns the size of each table with its indexes, in bytes.
 func (s *Store) Sizes(ctx context.Context) (map[string]int64, error) {
 	sizes := map[string]int64{}
 	err := s.db.Query(ctx, `SELECT relname::text AS table, pg_total_relation_size(oid) AS size
@@ -89,7 +89,7 @@ FROM pg_catalog.pg_class WHERE relkind = 'r' AND relnamespace = current_schema()
 	return sizes, err
 }
 
-// Close waits for the writes that are under way and closes all connections.
+// Close waits for running writes and closes all connections.
 func (s *Store) Close() error {
 	s.db.pool.Close()
 	return nil

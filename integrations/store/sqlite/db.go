@@ -24,21 +24,21 @@ import (
 // BusyTimeout is how long a statement waits for another process's write lock.
 const BusyTimeout = 5 * time.Second
 
-// OpenDB opens the pool that writes to the database file at path. It creates file and
-// folder if they are missing, readable by their owner only.
+// OpenDB opens the pool that writes to the database file at path. It creates the file and
+// the folder if they are missing, accessible only to their owner.
 //
-// The pool has one connection: the writers of a process wait for it in database/sql,
+// The pool has one connection: the writers of a process queue for it in database/sql,
 // while SQLite's own lock is polled. Transactions begin with BEGIN IMMEDIATE, so that
 // they wait rather than fail halfway.
 //
-// What a statement needs to undo itself is kept in memory: in a file it takes two writes for
-// each page that a new lead changes.
+// The undo data of a statement is kept in memory: in a file it takes two writes for each
+// page that a new lead changes.
 func OpenDB(ctx context.Context, path string) (*sql.DB, error) {
 	return open(ctx, path, 1, "temp_store(memory)")
 }
 
 // open opens a pool. Deleted data is overwritten (secure_delete), so that an erased lead
-// is not in the file any more. A checkpoint every 4,000 pages, some 300 leads, keeps its
+// is no longer in the file. A checkpoint every 4,000 pages, some 300 leads, keeps its
 // cost out of the p99 of a lone lead.
 func open(ctx context.Context, path string, conns int, pragmas ...string) (*sql.DB, error) {
 	if err := create(path); err != nil {
@@ -61,7 +61,7 @@ func open(ctx context.Context, path string, conns int, pragmas ...string) (*sql.
 		return nil, err
 	}
 
-	// SQLite does not wait if several processes switch a new file to the log at once.
+	// SQLite does not wait if several processes switch a new file to WAL at once.
 	deadline := time.Now().Add(BusyTimeout)
 	for err = db.PingContext(ctx); isBusy(err) && time.Now().Before(deadline); err = db.PingContext(ctx) {
 		time.Sleep(10 * time.Millisecond)
@@ -72,7 +72,7 @@ func open(ctx context.Context, path string, conns int, pragmas ...string) (*sql.
 	return db, nil
 }
 
-// connect prepares a pool of connections to a file. It opens none yet.
+// connect prepares a pool of connections to a file without opening any.
 func connect(path string, conns int, settings url.Values) (*sql.DB, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -82,7 +82,7 @@ func connect(path string, conns int, settings url.Values) (*sql.DB, error) {
 	dsn := url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}
 	base, err := sqlite.NewConnector(dsn.String())
 	if err != nil {
-		return nil, fmt.Errorf("naming the database: %w", err)
+		return nil, fmt.Errorf("configuring the database: %w", err)
 	}
 
 	db := sql.OpenDB(connector{base})
@@ -92,7 +92,7 @@ func connect(path string, conns int, settings url.Values) (*sql.DB, error) {
 }
 
 // create makes the folder and the empty file, since SQLite would make them readable by
-// others. An existing file is not opened: closing it again would drop the locks that
+// others. It does not open an existing file: closing it again would drop the locks that
 // SQLite holds on it in this process, and the next program that opens the database would
 // remove the log together with acknowledged writes.
 func create(path string) error {
@@ -112,14 +112,14 @@ func create(path string) error {
 
 // Translate marks transient errors as [store.ErrUnavailable].
 func Translate(err error) error {
-	if err == nil || errors.Is(err, store.ErrUnavailable) || !passes(err) {
+	if err == nil || errors.Is(err, store.ErrUnavailable) || !isTransient(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 }
 
-// passes reports whether the same request may succeed later.
-func passes(err error) bool {
+// isTransient reports whether the same request may succeed later.
+func isTransient(err error) bool {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return slices.Contains([]int{
 			sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR,
@@ -136,7 +136,7 @@ func passes(err error) bool {
 	}, func(target error) bool { return errors.Is(err, target) })
 }
 
-// isBusy reports whether another process was writing. The connection can still be used.
+// isBusy reports whether another process was writing. The connection remains usable.
 func isBusy(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY

@@ -12,7 +12,7 @@ import (
 	"siteapi/integrations/store/internal/sqlstore"
 )
 
-// planner is a database that runs no query but records how SQLite would run it.
+// planner is a database that runs no query and records SQLite's plan for it instead.
 type planner struct {
 	*sql.DB
 	steps []string
@@ -39,7 +39,8 @@ func (*planner) Exec(context.Context, string, ...any) (int64, error) { return 0,
 
 func (*planner) Write(context.Context, func(context.Context, sqlstore.Tx) error) error { return nil }
 
-// A page of leads is read by an index, however many leads there are.
+// TestPagesOfLeadsUseAnIndex checks that listing a page of leads scans no table, however
+// many leads there are.
 func TestPagesOfLeadsUseAnIndex(t *testing.T) {
 	t.Parallel()
 	o, err := openWith(t.Context(), t.TempDir()+"/plan.db", noQueue)

@@ -10,9 +10,9 @@ import (
 )
 
 // Snapshot copies the database file at path, as of one moment, to another file, which
-// must not exist yet. Readers and writers continue meanwhile. The copy contains no deleted
-// data, needs no other file and has been checked. Snapshot returns the numbers of leads and
-// sessions in it.
+// must not exist yet. Readers and writers continue meanwhile. The copy contains no
+// deleted data, needs no other file and has been checked. Snapshot returns the numbers of
+// leads and sessions in it.
 func Snapshot(ctx context.Context, path, to string) (leads, sessions int64, err error) {
 	db, err := OpenDB(ctx, path)
 	if err != nil {
@@ -37,7 +37,7 @@ func Check(ctx context.Context, path string) (leads, sessions int64, err error) 
 	var problem string
 	err = db.QueryRowContext(ctx, `SELECT coalesce(
 (SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok' LIMIT 1),
-(SELECT 'a row of ' || "table" || ' refers to one that is not there'
+(SELECT 'a row of ' || "table" || ' references a missing one'
   FROM pragma_foreign_key_check LIMIT 1), ''),
 (SELECT count(*) FROM leads), (SELECT count(*) FROM sessions)`).Scan(&problem, &leads, &sessions)
 	if err != nil {
@@ -50,9 +50,9 @@ func Check(ctx context.Context, path string) (leads, sessions int64, err error) 
 }
 
 // Truncate copies the write-ahead log back into the database file and empties it, while
-// others may use the file. After an erasure the log holds the erased data until it is
-// overwritten. Truncate returns [store.ErrUnavailable] if others keep the log busy for
-// [BusyTimeout].
+// other processes may use the file. After an erasure the log contains the erased data
+// until it is overwritten. Truncate returns [store.ErrUnavailable] if other processes
+// keep the log busy for [BusyTimeout].
 func Truncate(ctx context.Context, path string) (err error) {
 	db, err := OpenDB(ctx, path)
 	if err != nil {
@@ -66,7 +66,7 @@ func Truncate(ctx context.Context, path string) (err error) {
 		return Translate(fmt.Errorf("emptying the log: %w", err))
 	}
 	if busy != 0 {
-		return fmt.Errorf("emptying the log: %w: others keep reading or writing", store.ErrUnavailable)
+		return fmt.Errorf("emptying the log: %w: other processes keep reading or writing", store.ErrUnavailable)
 	}
 	return nil
 }

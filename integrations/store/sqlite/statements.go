@@ -7,11 +7,11 @@ import (
 	"fmt"
 )
 
-// mostStatements is how many prepared statements a connection keeps: the first ones, among which
-// are those of all visitors.
-const mostStatements = 256
+// maxStatements is the number of prepared statements that a connection caches: the first
+// ones, which include those of visitors' requests.
+const maxStatements = 256
 
-// connector opens connections that keep the statements they have prepared. Without that,
+// connector opens connections that cache their prepared statements. Without the cache,
 // parsing takes a third of the processor time of storing a lead, since the statements of
 // triggers are parsed each time as well.
 type connector struct{ driver.Connector }
@@ -24,12 +24,12 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	base, ok := opened.(baseConn)
 	if !ok {
-		return nil, errors.Join(fmt.Errorf("a connection is of type %T", opened), opened.Close())
+		return nil, errors.Join(fmt.Errorf("unexpected connection type %T", opened), opened.Close())
 	}
-	return &conn{baseConn: base, kept: map[string]*statement{}}, nil
+	return &conn{baseConn: base, statements: map[string]*statement{}}, nil
 }
 
-// baseConn is a connection of the driver, with all that database/sql asks it for.
+// baseConn is a connection of the driver, with all interfaces that database/sql uses.
 type baseConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -41,10 +41,10 @@ type baseConn interface {
 	driver.Validator
 }
 
-// conn is a connection with its prepared statements, by their SQL.
+// conn is a connection with its prepared statements by SQL.
 type conn struct {
 	baseConn
-	kept map[string]*statement
+	statements map[string]*statement
 }
 
 // baseStmt is a prepared statement of the driver.
@@ -60,25 +60,25 @@ type statement struct {
 	busy bool
 }
 
-// take returns the prepared statement of a query, or nil if it is busy, or not kept since there
-// are enough of them.
-func (c *conn) take(ctx context.Context, query string) (*statement, error) {
-	s := c.kept[query]
-	if s == nil && len(c.kept) < mostStatements {
-		prepared, err := c.PrepareContext(ctx, query)
+// prepared returns the prepared statement of a query, or nil if it is busy or the cache
+// is full.
+func (c *conn) prepared(ctx context.Context, query string) (*statement, error) {
+	s := c.statements[query]
+	if s == nil && len(c.statements) < maxStatements {
+		stmt, err := c.PrepareContext(ctx, query)
 		if err != nil {
 			return nil, err
 		}
-		base, ok := prepared.(baseStmt)
+		base, ok := stmt.(baseStmt)
 		if !ok {
-			return nil, errors.Join(fmt.Errorf("a statement is of type %T", prepared), prepared.Close())
+			return nil, errors.Join(fmt.Errorf("unexpected statement type %T", stmt), stmt.Close())
 		}
 		s = &statement{baseStmt: base}
-		c.kept[query] = s
+		c.statements[query] = s
 	}
 
 	if s == nil || s.busy {
-		return nil, nil //nolint:nilnil // no statement is no error
+		return nil, nil //nolint:nilnil // a missing statement is not an error
 	}
 	return s, nil
 }
@@ -87,7 +87,7 @@ func (c *conn) take(ctx context.Context, query string) (*statement, error) {
 func (c *conn) ExecContext(
 	ctx context.Context, query string, args []driver.NamedValue,
 ) (driver.Result, error) {
-	s, err := c.take(ctx, query)
+	s, err := c.prepared(ctx, query)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (c *conn) ExecContext(
 func (c *conn) QueryContext(
 	ctx context.Context, query string, args []driver.NamedValue,
 ) (driver.Rows, error) {
-	s, err := c.take(ctx, query)
+	s, err := c.prepared(ctx, query)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (c *conn) QueryContext(
 
 // Close closes the connection with its statements.
 func (c *conn) Close() (err error) {
-	for _, s := range c.kept {
+	for _, s := range c.statements {
 		err = errors.Join(err, s.Close())
 	}
 	return errors.Join(err, c.baseConn.Close())
@@ -131,7 +131,7 @@ type rows struct {
 	of *statement
 }
 
-// Close makes the statement free again.
+// Close releases the statement.
 func (r *rows) Close() error {
 	r.of.busy = false
 	return r.Rows.Close()

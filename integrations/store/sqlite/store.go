@@ -1,9 +1,9 @@
-// Package sqlite is the store in one SQLite file, the default of a single machine.
+// Package sqlite is the store in one SQLite file, the default on a single machine.
 //
-// One connection writes. Requests that arrive while a transaction is being committed
-// share the next one, so a commit's wait for the disk is paid once for all of them. Each
-// is answered only when its own data is on disk (write-ahead log, synchronous=FULL).
-// Several processes may work on one file, as they do during a rolling restart.
+// One connection writes. Requests that arrive during a commit share the next transaction,
+// and with it one wait for the disk. Each request is answered only when its own data is
+// on disk (write-ahead log, synchronous=FULL). Several processes may use one file, as
+// they do during a rolling restart.
 //
 // Known limits: the file must be on a local disk, not on a network file system, and a
 // write waits while another process holds SQLite's lock, for up to twice [BusyTimeout].
@@ -24,8 +24,8 @@ import (
 // Options are the parameters of [Open].
 type Options struct {
 	Path string       // the database file
-	Pool *sql.DB      // the pool that [OpenDB] made for it, which the delivery queue shares
-	Log  *slog.Logger // receives a line for each migration that is applied
+	Pool *sql.DB      // opened by [OpenDB] and shared with the delivery queue
+	Log  *slog.Logger // logs each applied migration
 
 	// Queue creates deliveries in the store's transactions.
 	Queue store.Queue[*sql.Tx]
@@ -72,7 +72,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 }
 
 // migrate holds SQLite's write lock while it reads and changes the tables, so that
-// processes that start at once do it one after the other.
+// processes that start at once migrate one after the other.
 func migrate(ctx context.Context, o Options) error {
 	tx, err := o.Pool.BeginTx(ctx, nil)
 	if err != nil {
@@ -87,7 +87,7 @@ func migrate(ctx context.Context, o Options) error {
 	return tx.Commit()
 }
 
-// Load returns how busy the store is.
+// Load returns the current load of the store.
 func (s *Store) Load() store.Load {
 	writes, reads := s.db.pool.Stats(), s.db.reads.Stats()
 	return store.Load{
@@ -97,8 +97,8 @@ func (s *Store) Load() store.Load {
 	}
 }
 
-// Close writes the requests that are waiting and closes the connections that read.
-// Closing twice is not an error. The caller closes the pool.
+// Close writes the waiting requests and closes the read connections. Closing twice is not
+// an error. The caller closes the pool.
 func (s *Store) Close() error {
 	s.db.once.Do(func() { close(s.db.closing) })
 	<-s.db.ended

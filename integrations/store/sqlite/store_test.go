@@ -99,7 +99,7 @@ func mustOpen(t *testing.T, path string, queue store.Queue[*sql.Tx]) *opened {
 	return db
 }
 
-// column runs a query for one column of text.
+// column runs a query for one column of strings.
 func column(t testing.TB, db *sql.DB, query string) []string {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query)

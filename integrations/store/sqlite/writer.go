@@ -23,12 +23,11 @@ const (
 )
 
 // database is a [sqlstore.Database] whose writes share transactions: a batch consists of
-// the requests that arrived while the one before it was being committed. A lone request
-// does not wait.
+// the requests that arrived during the previous commit. A lone request does not wait.
 type database struct {
 	path  string
 	file  os.FileInfo // the file at path when it was opened
-	pool  *sql.DB     // has the one connection that writes
+	pool  *sql.DB     // the single write connection
 	reads *sql.DB
 	queue store.Queue[*sql.Tx]
 
@@ -40,7 +39,7 @@ type database struct {
 
 // request is one call of Write.
 type request struct {
-	ended func() error // the error of the context of its caller
+	ended func() error // returns the error of the caller's context
 	fn    func(context.Context, sqlstore.Tx) error
 	done  chan error
 
@@ -62,7 +61,7 @@ func (d *database) Exec(ctx context.Context, query string, args ...any) (n int64
 }
 
 // Write runs fn in a transaction that it may share with other requests, and returns when
-// it is on disk. If ctx ends before its turn, fn is not called.
+// the transaction is on disk. If ctx ends before its turn, fn is not called.
 func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.Tx) error) error {
 	r := &request{ended: ctx.Err, fn: fn, done: make(chan error, 1)}
 	select {
@@ -84,8 +83,8 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 	}
 }
 
-// run writes batch after batch until the database is closed. If a batch fails for a reason
-// that may lie in one of its requests, each is tried by itself, so that a bad request fails
+// run writes batches until the database is closed. If a batch fails for a reason that one
+// of its requests may have caused, each request is retried alone, so that a bad one fails
 // alone.
 func (d *database) run() {
 	defer close(d.ended)
@@ -93,7 +92,7 @@ func (d *database) run() {
 		select {
 		case r := <-d.requests:
 			// On a busy machine, this lets requests that are about to write join the
-			// batch, which makes track-vs-bare a sixth higher. On an idle one it takes no
+			// batch, which raises track-vs-bare by a sixth. On an idle one it takes no
 			// time.
 			runtime.Gosched()
 
@@ -117,14 +116,15 @@ func (d *database) run() {
 	}
 }
 
-// answer tells the callers of a batch what became of it.
+// answer sends the result of a batch to its callers.
 func answer(batch []*request, err error) {
 	for _, r := range batch {
 		r.done <- cmp.Or(err, r.refused)
 	}
 }
 
-// batch returns a request and those that wait behind it, without those that have ended.
+// batch returns a request and those waiting behind it, without those whose context has
+// ended.
 func (d *database) batch(r *request) (batch []*request) {
 	for {
 		if err := r.ended(); err != nil {
@@ -141,14 +141,14 @@ func (d *database) batch(r *request) (batch []*request) {
 }
 
 // commit stores the changes of all requests of a batch, or nothing. Its context never
-// ends, because the driver starts a goroutine per statement to watch a context that may.
+// ends, because the driver starts a goroutine for each statement whose context can end.
 func (d *database) commit(batch []*request) (err error) {
 	ctx := context.Background()
 	if now, err := os.Stat(d.path); err != nil || !os.SameFile(now, d.file) {
-		return fmt.Errorf("%w: its file was removed or replaced: restart the service", store.ErrUnavailable)
+		return fmt.Errorf("%w: the file was removed or replaced: restart the service", store.ErrUnavailable)
 	}
 
-	// The delivery queue uses the pool too, and each of its writes may wait for a lock.
+	// The delivery queue also uses the pool, and each of its writes may wait for a lock.
 	turn, cancel := context.WithTimeout(ctx, BusyTimeout)
 	conn, err := d.pool.Conn(turn)
 	cancel()
@@ -158,8 +158,8 @@ func (d *database) commit(batch []*request) (err error) {
 
 	defer func() {
 		if err = Translate(err); err != nil && !isBusy(err) {
-			// A connection opened while the disk was read-only stays so. The next one
-			// looks again.
+			// A connection opened while the disk was read-only stays read-only. It is
+			// replaced.
 			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 		}
 		_ = conn.Close()
@@ -169,8 +169,8 @@ func (d *database) commit(batch []*request) (err error) {
 	if err != nil {
 		return fmt.Errorf("beginning the transaction: %w", err)
 	}
-	// After a panic the connection could not be closed while the transaction is open, and the
-	// process would hang rather than end.
+	// After a panic, an open transaction would keep the connection from closing, and the
+	// process would hang instead of exiting.
 	defer func() { _ = tx.Rollback() }()
 
 	in := sqlstore.Tx{DB: session{tx}, Jobs: d.queue(tx), Submitted: new([]string)}

@@ -42,8 +42,8 @@ func (q *recorder) Enqueue(_ context.Context, ids []string, _ ...lead.Target) ([
 
 func (*recorder) Complete(context.Context, int64) error { return nil }
 
-// Requests that arrive while a batch is being written share the next one. A request that
-// ends while it waits is not carried out; a request that has begun gets its outcome.
+// Requests that arrive during the commit of a batch share the next one. A request that is
+// canceled while it waits is not executed; one that has begun gets its result.
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	q := &recorder{hold: make(chan struct{}), begun: make(chan struct{})}
@@ -68,9 +68,9 @@ func TestGroupCommit(t *testing.T) {
 	<-q.begun
 	endFirst()
 
-	gone, cancel := context.WithCancel(t.Context())
+	canceled, cancel := context.WithCancel(t.Context())
 	answer := make(chan error)
-	go func() { answer <- submit(gone, 1) }()
+	go func() { answer <- submit(canceled, 1) }()
 	waitFor(t, db, 1)
 	cancel()
 
@@ -93,7 +93,7 @@ func TestGroupCommit(t *testing.T) {
 		t.Errorf("the batches are %q, want one with the first and one with %d", got, n)
 	}
 	if _, err := db.Lead(t.Context(), "id-000001"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("what was cancelled is stored: %v", err)
+		t.Errorf("the canceled request was stored: %v", err)
 	}
 }
 
@@ -104,9 +104,9 @@ func waitFor(t *testing.T, db *opened, waiting int) {
 	}
 }
 
-// A connection that was opened while the disk was read-only is replaced. The write lock
-// of another process is waited for, but not for long.
-func TestTrouble(t *testing.T) {
+// A connection opened while the disk was read-only is replaced. A write waits for the
+// lock of another process, but only for a limited time.
+func TestFailures(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trouble.db")
 	db := mustOpen(t, path, noQueue)
@@ -142,7 +142,7 @@ func TestTrouble(t *testing.T) {
 	tx := lock()
 	began := time.Now()
 	if err := submit(); !errors.Is(err, store.ErrUnavailable) || time.Since(began) > 12*time.Second {
-		t.Errorf("submitting while another process keeps the lock gives %v after %v", err, time.Since(began))
+		t.Errorf("submitting while another process holds the lock gives %v after %v", err, time.Since(began))
 	}
 	wantCount(t, db, 0)
 	if err := tx.Rollback(); err != nil {
@@ -153,7 +153,7 @@ func TestTrouble(t *testing.T) {
 	released := make(chan error)
 	time.AfterFunc(300*time.Millisecond, func() { released <- tx.Rollback() })
 	if err := errors.Join(submit(), <-released); err != nil {
-		t.Errorf("submitting while another process has the lock for a moment gives %v", err)
+		t.Errorf("submitting while another process holds the lock briefly gives %v", err)
 	}
 	wantCount(t, db, 1)
 
@@ -161,7 +161,7 @@ func TestTrouble(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := db.Ping(t.Context()); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("a file that was removed gives %v", err)
+		t.Errorf("a removed file gives %v", err)
 	}
 }
 
@@ -173,7 +173,7 @@ func wantCount(t *testing.T, db *opened, want int64) {
 	}
 }
 
-// Every connection waits for the disk at each commit and enforces foreign keys. Only the
+// Every connection syncs the disk at each commit and enforces foreign keys. Only the
 // owner may read the files, and closing the store leaves a single file.
 func TestFile(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,5 @@
-// Package storecopy moves the contents of a SQLite database into an empty one of PostgreSQL.
-// Stop the service first, since a copy does not see what is written meanwhile.
+// Package storecopy copies the contents of a SQLite database into an empty PostgreSQL
+// database. Stop the service first, since a copy misses concurrent writes.
 package storecopy
 
 import (
@@ -14,9 +14,10 @@ type Store = sqlstore.Store
 // Copied is the number of rows of a table that were copied.
 type Copied = sqlstore.Copied
 
-// ErrNotEmpty means that the database to copy to has leads, sessions or an audit already.
+// ErrNotEmpty means that the target database already has leads, sessions or audit
+// entries.
 var ErrNotEmpty = sqlstore.ErrNotEmpty
 
-// Copy copies all tables from one database into an empty one. A delivery that has not ended
-// gets a job there. After an error the other database has to be made anew.
+// Copy copies all tables from one database into an empty one. Each delivery that has not
+// ended gets a job in the target. After an error the target must be created anew.
 func Copy(ctx context.Context, from, to *Store) ([]Copied, error) { return from.CopyTo(ctx, to) }

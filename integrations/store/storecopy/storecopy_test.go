@@ -19,11 +19,12 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// open opens a database to copy from, and an empty one whose queue gets the leads of its jobs.
-func open(t *testing.T, gets func(leadID string)) (from, to *storecopy.Store) {
+// open opens a database to copy from and an empty one to copy to, which calls onJob for
+// each job of a lead.
+func open(t *testing.T, onJob func(leadID string)) (from, to *storecopy.Store) {
 	t.Helper()
 	ctx, log := t.Context(), slog.New(slog.DiscardHandler)
-	jobs := &storetest.Jobs{Fail: func(leadID string) error { gets(leadID); return nil }}
+	jobs := &storetest.Jobs{Fail: func(leadID string) error { onJob(leadID); return nil }}
 
 	path := filepath.Join(t.TempDir(), "copy.db")
 	file, err := sqlite.OpenDB(ctx, path)
@@ -55,15 +56,15 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// What is stored is the same after a copy. A delivery that has not ended gets a job, and no
-// other does. What is new gets numbers of its own.
+// A copy preserves the stored data. Only deliveries that have not ended get a job. New
+// rows get their own numbers.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	given := map[string]bool{}
-	from, to := open(t, func(leadID string) { given[leadID] = true })
+	hasJob := map[string]bool{}
+	from, to := open(t, func(leadID string) { hasJob[leadID] = true })
 
-	const leads = 130 // more than are written at once
+	const leads = 130 // more than are written in one transaction
 	for i := range leads {
 		n := storetest.Lead(i)
 		n.Lead.Consents = []lead.Consent{{Purpose: "news", Given: true, Text: "Send me news"}}
@@ -95,8 +96,8 @@ func TestCopy(t *testing.T) {
 			t.Errorf("%+v %v, was %+v %v", is, errIs, was, errWas)
 		}
 
-		if given[d.LeadID] == d.State.Ended() {
-			t.Errorf("%+v has a job: %t", d, given[d.LeadID])
+		if hasJob[d.LeadID] == d.State.Ended() {
+			t.Errorf("%+v has a job: %t", d, hasJob[d.LeadID])
 		}
 		d.ID, d.Job = before[i].ID, before[i].Job
 		if !reflect.DeepEqual(d, before[i]) {

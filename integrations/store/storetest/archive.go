@@ -10,8 +10,8 @@ import (
 	"siteapi/integrations/store"
 )
 
-// A search finds the beginnings of words, whatever their case and diacritics. An erased lead
-// is not found and leaves no word behind.
+// A search matches the prefixes of words, ignoring case and diacritics. An erased lead is
+// not found and leaves no terms behind.
 func search(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	people := map[int]lead.Contact{
@@ -76,16 +76,17 @@ func search(t *testing.T, s Subject) {
 
 	ok(t, db.Erase(t.Context(), "id-000003"))
 	check("stef", 50)
-	if left := s.Strings(t, `SELECT term FROM search_terms WHERE lead_id = 'id-000003'`); len(left) != 0 {
-		t.Errorf("an erased lead leaves %v behind", left)
+	if terms := s.Strings(t, `SELECT term FROM search_terms WHERE lead_id = 'id-000003'`); len(terms) != 0 {
+		t.Errorf("an erased lead leaves the terms %v behind", terms)
 	}
 }
 
-// Sessions that were not seen lately are removed, whatever their number.
+// Sessions last seen before a time are removed, even more of them than fit into one
+// transaction.
 func pruneSessions(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	const n = 1200
-	together(n, func(i int) {
+	concurrently(n, func(i int) {
 		ok(t, db.Track(t.Context(), Visit(fmt.Sprint("s", i), When().Add(time.Duration(i%3/2)*time.Hour))))
 	})
 	for _, want := range []int64{n * 2 / 3, 0} {
@@ -96,12 +97,12 @@ func pruneSessions(t *testing.T, s Subject) {
 	wantSession(t, db, seenOnce(Visit("s2", When().Add(time.Hour))))
 }
 
-// Leads that are old enough are erased with everything that belongs to them, but for those in
-// review and those with unfinished deliveries. An operator's decision counts like a delivery.
+// Old leads are erased with everything that belongs to them, except for leads in review
+// and those with unfinished deliveries. A rejected lead is finished, too.
 func pruneLeads(t *testing.T, s Subject) {
 	db := s.MustOpen(t, &Jobs{})
 	const n, old = 330, 250
-	together(n, func(i int) {
+	concurrently(n, func(i int) {
 		l := Lead(i)
 		l.Lead.InReview = i%10 == 3
 		submit(t, db, l)
@@ -124,21 +125,21 @@ func pruneLeads(t *testing.T, s Subject) {
 		`SELECT lead_id FROM deliveries`:   n*9/10 - old*8/10,
 		`SELECT key FROM idempotency_keys`: n - old*8/10 - 1,
 	} {
-		if left := s.Strings(t, query); len(left) != want {
-			t.Errorf("%s gives %d rows, want %d", query, len(left), want)
+		if rows := s.Strings(t, query); len(rows) != want {
+			t.Errorf("%s gives %d rows, want %d", query, len(rows), want)
 		}
 	}
-	wantSession(t, db, forgotten(visit))
+	wantSession(t, db, erased(visit))
 }
 
-// forgotten returns a session whose visitor's address was erased.
-func forgotten(v lead.Visit) lead.Session {
+// erased returns the session that remains after its visitor's address was erased.
+func erased(v lead.Visit) lead.Session {
 	v.Hints, v.Attribution = lead.Hints{}, lead.Attribution{}
 	return seenOnce(v)
 }
 
-// Leads, consents and hints of an address are found by any of its spellings. The hints are
-// erased together with the name, neither leads nor other sessions are touched.
+// The leads, consents and hints of an address are found by any of its spellings. The
+// hints are erased together with the name; leads and other sessions are not touched.
 func hints(t *testing.T, s Subject) {
 	const plain, stored = "ana@example.com", "\"A\\n\u200ba\"@ex\u200bample.com"
 	db := s.MustOpen(t, nil)
@@ -171,7 +172,7 @@ func hints(t *testing.T, s Subject) {
 	if found := all(t, db.Leads(t.Context(), store.Filter{Email: plain})); len(found) != 1 {
 		t.Errorf("there are %d leads", len(found))
 	}
-	wantSession(t, db, forgotten(Visit("Ana@ex\u00adample.com", When())))
+	wantSession(t, db, erased(Visit("Ana@ex\u00adample.com", When())))
 	if other, err := db.Session(t.Context(), "ana@example.org"); err != nil || other.Hints.FirstName == "" {
 		t.Errorf("another address: %+v, %v", other, err)
 	}

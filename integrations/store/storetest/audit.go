@@ -9,7 +9,7 @@ import (
 	"siteapi/integrations/store"
 )
 
-// entry returns the entry of the audit of a lead.
+// entry returns an audit entry of a lead.
 func entry(n int, lead string) store.AuditEntry {
 	return store.AuditEntry{
 		At:     When().Add(time.Duration(n) * time.Hour),
@@ -20,7 +20,7 @@ func entry(n int, lead string) store.AuditEntry {
 	}
 }
 
-// wantEntries compares the number of entries of the audit.
+// wantEntries compares the number of audit entries.
 func wantEntries(t *testing.T, db Store, want int) {
 	t.Helper()
 	if list, err := db.AuditEntries(t.Context(), store.AuditFilter{Limit: 100}); err != nil || len(list) != want {
@@ -28,7 +28,7 @@ func wantEntries(t *testing.T, db Store, want int) {
 	}
 }
 
-// audit records through two instances at a time, and finds every kind of damage.
+// audit records entries through two instances at once and detects all kinds of damage.
 func audit(t *testing.T, s Subject) {
 	db, other := s.MustOpen(t, nil), s.MustOpen(t, nil)
 	verify := func(head, problem string) store.AuditReport {
@@ -41,17 +41,17 @@ func audit(t *testing.T, s Subject) {
 	}
 	verify("", "")
 
-	together(20, func(i int) {
+	concurrently(20, func(i int) {
 		ok(t, []Store{db, other}[i%2].Record(t.Context(), entry(1, fmt.Sprint("lead-", i%3))))
 	})
 	if r := verify("", ""); r.Entries != 20 || r.Seq != 20 {
 		t.Errorf("%+v, want 20 entries", r)
 	}
 
-	// An act and its entry are one: both are there, or none.
+	// A change and its entry are atomic.
 	submit(t, db, Lead(1))
 	if err := db.Erase(t.Context(), "nosuch", entry(2, "nosuch")); err == nil {
-		t.Error("what is not there was erased")
+		t.Error("an unknown lead was erased")
 	}
 	ok(t, db.Erase(t.Context(), Lead(1).Lead.ID, entry(2, Lead(1).Lead.ID)))
 	list, err := db.AuditEntries(t.Context(), store.AuditFilter{Limit: 1})
@@ -64,7 +64,7 @@ func audit(t *testing.T, s Subject) {
 
 	auditDamage(t, s, verify)
 
-	// What is too old goes, of which an entry tells; nothing else may be missing.
+	// Expired entries are removed, which an entry records; no other may be missing.
 	prune := func(now time.Duration, last int64) {
 		t.Helper()
 		anchor, err := db.PruneAudit(t.Context(), time.Hour, When().Add(now))
@@ -86,7 +86,7 @@ func audit(t *testing.T, s Subject) {
 	}
 }
 
-// auditDamage changes the table past the service, and back.
+// auditDamage changes the tables directly and restores them.
 func auditDamage(t *testing.T, s Subject, verify func(head, problem string) store.AuditReport) {
 	t.Helper()
 	s.Exec(t, `CREATE TABLE saved AS SELECT * FROM audit; CREATE TABLE saved_head AS SELECT * FROM audit_head`)
@@ -96,7 +96,7 @@ func auditDamage(t *testing.T, s Subject, verify func(head, problem string) stor
 		`DELETE FROM audit WHERE seq = 1`:                             "entry 1 is missing",
 		`DELETE FROM audit WHERE seq = 12`:                            "entry 12 is missing",
 		`DELETE FROM audit WHERE seq > 18`:                            "the entries after 18 are missing",
-		`UPDATE audit_head SET hash = 'x'`:                            "is not the one",
+		`UPDATE audit_head SET hash = 'x'`:                            "is not the last one",
 		`UPDATE audit SET actor = 'nobody' WHERE seq = 1`:             "entry 1 was changed",
 		`DELETE FROM audit; UPDATE audit_head SET seq = 0, hash = ''`: "no entry has the hash",
 		`DELETE FROM audit WHERE seq > 18; UPDATE audit_head SET seq = 18, ` +

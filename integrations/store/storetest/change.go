@@ -9,7 +9,7 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Everything that changes a lead is noted with it, for every instance.
+// Each change of a lead is recorded with it and visible to every instance.
 func leadChanges(t *testing.T, s Subject) {
 	db, other := s.MustOpen(t, &Jobs{}), s.MustOpen(t, nil)
 	id, since, seen := Lead(1).Lead.ID, time.Now().Add(-time.Hour), int64(0)
@@ -43,8 +43,8 @@ func leadChanges(t *testing.T, s Subject) {
 		t.Errorf("two changes: %+v, %v", list, err)
 	}
 	n, err := db.PruneChanges(t.Context(), time.Now().Add(time.Hour))
-	left, _, errLeft := db.ChangesSince(t.Context(), since, 100)
-	if err != nil || errLeft != nil || n == 0 || len(left) != 0 {
-		t.Errorf("pruned %d, %v; %+v, %v remain", n, err, left, errLeft)
+	remaining, _, errRemaining := db.ChangesSince(t.Context(), since, 100)
+	if err != nil || errRemaining != nil || n == 0 || len(remaining) != 0 {
+		t.Errorf("pruned %d, %v; %+v, %v remain", n, err, remaining, errRemaining)
 	}
 }

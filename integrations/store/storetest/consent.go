@@ -8,8 +8,8 @@ import (
 	"siteapi/integrations/store"
 )
 
-// withdrawals: all leads of an address are delivered again, in the transaction of the
-// withdrawal, but for those in review, and stay until that is done.
+// A withdrawal redelivers all leads of the address in its transaction, except for those
+// in review. A lead is not pruned until that delivery has arrived.
 func withdrawals(t *testing.T, s Subject) {
 	jobs := &Jobs{}
 	db := s.MustOpen(t, jobs)
@@ -44,7 +44,7 @@ func withdrawals(t *testing.T, s Subject) {
 	s.WantWaiting(t, Lead(1).Lead.ID, Lead(2).Lead.ID)
 	wantEntries(t, db, 1)
 
-	// Only the one of which nothing is told can be deleted before that has happened.
+	// Until then, only the lead without a withdrawal can be deleted.
 	prune := func(want int64) {
 		t.Helper()
 		if n, err := db.PruneLeads(t.Context(), When().AddDate(1, 0, 0)); err != nil || n != want {
@@ -60,7 +60,8 @@ func withdrawals(t *testing.T, s Subject) {
 	wantEntries(t, db, 2)
 }
 
-// What was typed is erased with the consent to its being kept, also without a lead.
+// Withdrawing the consent to save progress erases the contact form entries, even without
+// a lead.
 func withdrawTyped(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	for _, session := range []string{"one", "two"} {

@@ -11,13 +11,13 @@ import (
 	"siteapi/integrations/store"
 )
 
-// end records what becomes of the delivery of a lead to the CMS.
+// end records the result of a lead's delivery to the CMS.
 func end(t *testing.T, db Store, id string, state lead.DeliveryState) {
 	t.Helper()
 	endAt(t, db, id, lead.CMS, state)
 }
 
-// endAt records what becomes of the delivery of a lead to a target.
+// endAt records the result of a lead's delivery to a target.
 func endAt(t *testing.T, db Store, id string, target lead.Target, state lead.DeliveryState) {
 	t.Helper()
 	d := theDelivery(t, db, id, target)
@@ -37,8 +37,8 @@ func theDelivery(t *testing.T, db Store, id string, target lead.Target) lead.Del
 	return list[0]
 }
 
-// The Progress of a lead is that of its delivery that needs most attention, except for the
-// visitor's mail. Deliveries are listed and counted by their state.
+// The Progress of a lead is that of the delivery that needs the most attention, ignoring
+// the mail to the visitor. Deliveries are listed and counted by state.
 func deliveries(t *testing.T, s Subject) {
 	db := s.MustOpen(t, &Jobs{})
 	for i, state := range []lead.DeliveryState{lead.Failed, lead.Retrying, lead.Pending, lead.Delivered, lead.NotSent} {
@@ -46,7 +46,7 @@ func deliveries(t *testing.T, s Subject) {
 		end(t, db, Lead(i+1).Lead.ID, state)
 	}
 
-	// Further deliveries are of the lead 5.
+	// Lead 5 gets further deliveries.
 	for _, target := range []lead.Target{lead.VisitorMail, lead.CRM} {
 		ok(t, db.ResendLead(t.Context(), "id-000005", target, ""))
 	}
@@ -96,8 +96,8 @@ func deliveries(t *testing.T, s Subject) {
 	}
 }
 
-// One attempt at a time is made of a delivery, by the job that is its own. One that ended is
-// sent again only if somebody asks for it.
+// Only the job that a delivery belongs to makes attempts, one at a time. A delivery that
+// has ended is sent again only on request.
 func attempts(t *testing.T, s Subject) {
 	db := s.MustOpen(t, &Jobs{})
 	id := Lead(1).Lead.ID
@@ -125,7 +125,7 @@ func attempts(t *testing.T, s Subject) {
 	is(lead.Running)
 	begin(first.Job, store.ErrUnderWay)
 	if err := db.ResendLead(t.Context(), id, lead.CMS, ""); !errors.Is(err, store.ErrUnderWay) {
-		t.Errorf("resending what is under way: %v", err)
+		t.Errorf("resending a running delivery: %v", err)
 	}
 	if _, running, err := db.RemoveDeliveries(t.Context(), []string{id}); running != 1 || err != nil {
 		t.Errorf("%d are running, %v", running, err)
@@ -140,7 +140,7 @@ func attempts(t *testing.T, s Subject) {
 		t.Errorf("it is %+v, want %+v", got, d)
 	}
 
-	// A process that was killed never reports back. What it was doing ended nothing.
+	// A killed process records no result, and its attempt does not end the delivery.
 	begin(d.Job, nil)
 	s.Exec(t, `UPDATE deliveries SET started_at = 1`)
 	begin(is(lead.Retrying).Job, nil)
@@ -153,6 +153,6 @@ func attempts(t *testing.T, s Subject) {
 		t.Errorf("it is sent again as %+v", d)
 	}
 	if err := db.RetryDelivery(t.Context(), 4711); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a delivery that is unknown: %v", err)
+		t.Errorf("an unknown delivery: %v", err)
 	}
 }

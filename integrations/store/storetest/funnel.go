@@ -10,8 +10,8 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Sessions and leads are counted by where the visitor came from, and sessions by their week,
-// what was chosen and the step that they or their leads have reached.
+// Sessions and leads are counted by attribution, and sessions also by week, selections
+// and the furthest step that they or their leads reached.
 func funnel(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	sunday, monday := When(), When().Truncate(24*time.Hour).Add(24*time.Hour)
@@ -36,7 +36,7 @@ func funnel(t *testing.T, s Subject) {
 		{SessionID: "s7", Locale: "ro", InReview: true},
 		{SessionID: "s7", Locale: "ro", InReview: true}, // rejected below
 		{
-			SessionID:        "s9", // it is not stored
+			SessionID:        "s9", // not stored
 			Locale:           "en",
 			FirstAttribution: ads,
 			Attribution:      mail,
@@ -90,7 +90,7 @@ func funnel(t *testing.T, s Subject) {
 	}
 }
 
-// countFunnel returns what is counted, a line for each kind of sessions and of leads.
+// countFunnel returns the counts, one line for each group of sessions and of leads.
 func countFunnel(t *testing.T, db Store, f store.FunnelFilter) (sessions, leads []string) {
 	t.Helper()
 	ofSessions, err := db.FunnelSessions(t.Context(), f)

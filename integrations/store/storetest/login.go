@@ -10,7 +10,7 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Logins are kept for all instances. One request at a time checks a role.
+// Logins are stored for all instances. Only one request at a time checks a role.
 func logins(t *testing.T, s Subject) {
 	db, other := s.MustOpen(t, nil), s.MustOpen(t, nil)
 	minute := func(n int) time.Time { return When().Add(time.Duration(n) * time.Minute) }
@@ -39,11 +39,12 @@ func logins(t *testing.T, s Subject) {
 	first, second := start("aa11", 0, 60), start("aa22", 1, 90)
 	want("aa11", first)
 
-	// Nothing is due before its time, and a claim lasts until it is given up or has run out.
+	// A check cannot be claimed before it is due, and a claim lasts until it is released
+	// or expires.
 	claims := func(at int, want int64) {
 		t.Helper()
 		var claimed atomic.Int64
-		together(10, func(i int) {
+		concurrently(10, func(i int) {
 			taken, err := []Store{db, other}[i%2].ClaimCheck(t.Context(), "aa11", minute(at), minute(at+1))
 			ok(t, err)
 			if taken {
@@ -72,7 +73,7 @@ func logins(t *testing.T, s Subject) {
 		}
 	}
 	if _, err := other.Login(t.Context(), "aa11"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a login that has expired: %v", err)
+		t.Errorf("an expired login: %v", err)
 	}
 	for _, want := range []int64{1, 0} {
 		if n, err := db.EndLogins(t.Context(), "bb"); err != nil || n != want {

@@ -9,7 +9,7 @@ import (
 	"siteapi/integrations/store"
 )
 
-// fromNetwork submits a lead that came from a network.
+// fromNetwork submits a lead from a network.
 func fromNetwork(t *testing.T, db Store, n int, network string) string {
 	t.Helper()
 	sub := Lead(n)
@@ -18,8 +18,8 @@ func fromNetwork(t *testing.T, db Store, n int, network string) string {
 	return sub.Lead.ID
 }
 
-// An address gets three mails a day, however many ask at once; a mail that is tried again
-// counts once.
+// An address gets three mails a day, even with concurrent claims; a retried mail counts
+// once.
 func mailsPerAddress(t *testing.T, s Subject) {
 	dbs := []Store{s.MustOpen(t, nil), s.MustOpen(t, nil)}
 	now := When()
@@ -28,7 +28,7 @@ func mailsPerAddress(t *testing.T, s Subject) {
 	}
 
 	var allowed atomic.Int64
-	together(12, func(n int) {
+	concurrently(12, func(n int) {
 		claim := store.MailClaim{LeadID: fmt.Sprintf("id-%06d", n), Address: "ana", Now: now}
 		for range 2 {
 			over, _, err := dbs[n%2].ClaimMail(t.Context(), claim)
@@ -53,8 +53,9 @@ func mailsPerAddress(t *testing.T, s Subject) {
 	}
 }
 
-// Mails beyond the limit of a network wait, each for a slot of its own, and not too many of
-// them. Those of other networks and of none do not, up to the limit of the service.
+// Mails beyond the limit of a network wait, each for its own slot, up to a maximum
+// number. Mails of other networks and of none do not wait, up to the limit of the
+// service.
 func mailsPerNetwork(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	perHour := 1000
@@ -113,8 +114,8 @@ func mailsPerNetwork(t *testing.T, s Subject) {
 	}
 }
 
-// The hashes go with their lead, and with time unless a mail still waits.
-func mailsForgotten(t *testing.T, s Subject) {
+// The hashes are removed with their lead, and after some time unless a mail still waits.
+func mailsPruned(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	for n := range 3 {
 		fromNetwork(t, db, n, "office")
@@ -124,8 +125,8 @@ func mailsForgotten(t *testing.T, s Subject) {
 	_, _, err := db.ClaimMail(t.Context(), store.MailClaim{LeadID: "id-000001", Address: "ana", Now: later})
 	ok(t, err)
 	n, err := db.PruneMails(t.Context(), later.Add(-24*time.Hour))
-	left, _, err2 := db.MailNetworks(t.Context())
-	if err != nil || err2 != nil || n != 1 || left != 1 {
-		t.Errorf("%d rows were removed, %v, and %d are left, %v, want one of each", n, err, left, err2)
+	remaining, _, err2 := db.MailNetworks(t.Context())
+	if err != nil || err2 != nil || n != 1 || remaining != 1 {
+		t.Errorf("%d rows were removed, %v, and %d remain, %v, want one of each", n, err, remaining, err2)
 	}
 }

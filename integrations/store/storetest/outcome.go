@@ -10,11 +10,11 @@ import (
 	"siteapi/integrations/store"
 )
 
-// outcomes: what an operator says stays, and the CRM is heard about the newest lead, if it
-// says something later than the lead and everything before.
+// An operator's outcome takes precedence. The CRM's outcome is stored in the newest lead
+// if it is later than the lead and any earlier outcome.
 func outcomes(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
-	for i := range 3 { // of one person, the last in review
+	for i := range 3 { // of one person, the last one in review
 		n := Lead(i)
 		n.Lead.Contact.Email, n.Lead.InReview = "Ana@Example.com", i == 2
 		n.Lead.SubmittedAt = When().Add(time.Duration(i) * time.Hour)
@@ -46,12 +46,12 @@ func outcomes(t *testing.T, s Subject) {
 
 	crm(lead.Won, time.Hour, "", "ana@example.com") // not later than the lead
 	crm(lead.Qualified, 2*time.Hour, newest, "stranger@example.com", "ANA@example.com")
-	crm(lead.Qualified, 2*time.Hour, "", "ana@example.com") // the same once more
+	crm(lead.Qualified, 2*time.Hour, "", "ana@example.com") // a repetition
 	crm(lead.Won, 3*time.Hour, newest, "ana@example.com")
 	expect(lead.Outcome{Value: lead.Won, At: When().Add(3 * time.Hour)})
 
 	amount := 1200.5
-	said := lead.Outcome{
+	recorded := lead.Outcome{
 		Value:    lead.Won,
 		Amount:   &amount,
 		Currency: "EUR",
@@ -60,15 +60,15 @@ func outcomes(t *testing.T, s Subject) {
 	}
 	named := entry(0, newest)
 	named.Actor, named.Name = "ana", "Ana"
-	ok(t, db.SetOutcome(t.Context(), newest, said, named))
-	said.By = named.Name
+	ok(t, db.SetOutcome(t.Context(), newest, recorded, named))
+	recorded.By = named.Name
 	crm(lead.Lost, 5*time.Hour, "", "ana@example.com")
-	expect(said)
-	if err := db.SetOutcome(t.Context(), "none", said, named); !errors.Is(err, store.ErrNotFound) {
+	expect(recorded)
+	if err := db.SetOutcome(t.Context(), "none", recorded, named); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("the outcome of no lead: %v", err)
 	}
 
-	// After it is taken back, the CRM is heard again, about later changes.
+	// After it is cleared, later outcomes of the CRM are stored again.
 	ok(t, db.SetOutcome(t.Context(), newest, lead.Outcome{At: When().Add(6 * time.Hour), By: "ana"}, named))
 	expect(lead.Outcome{})
 	crm(lead.Lost, 5*time.Hour, "", "ana@example.com")

@@ -9,8 +9,8 @@ import (
 	"siteapi/integrations/store"
 )
 
-// persons: the consents of an address that outlived their leads are found, and its sessions,
-// without what another person typed in one of them.
+// The consents of an address that outlived their leads are found, and its sessions,
+// without the entries of another person in one of them.
 func persons(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	asked := func(n int, email string) store.NewLead {

@@ -8,8 +8,8 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Rules are current from their first use until others are used in their locale, and are
-// kept for a while after that.
+// Rules are current from their first use until they are replaced in their locale, and are
+// kept for some time after that.
 func prices(t *testing.T, s Subject) {
 	db, other := s.MustOpen(t, nil), s.MustOpen(t, nil)
 	use := func(db Store, revision, locale string, after time.Duration) {
@@ -34,7 +34,7 @@ func prices(t *testing.T, s Subject) {
 		t.Errorf("the current rules are %+v, %v, want b", got, err)
 	}
 
-	use(other, "a", "en", 3*time.Hour) // an editor takes the change back
+	use(other, "a", "en", 3*time.Hour) // an editor reverts the change
 	want("a", time.Time{})
 	want("b", When().Add(3*time.Hour))
 

@@ -9,9 +9,9 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Ten instances start on an empty database at the same moment.
+// Ten instances start concurrently on an empty database.
 func startMany(t *testing.T, s Subject) {
-	together(10, func(i int) {
+	concurrently(10, func(i int) {
 		db, err := s.Open(t.Context(), nil)
 		ok(t, err)
 		ok(t, db.Track(t.Context(), Visit(fmt.Sprint("s", i), When())))
@@ -24,7 +24,7 @@ func startMany(t *testing.T, s Subject) {
 	}
 }
 
-// During a rolling restart an older program meets tables of a newer one.
+// During a rolling restart an older program uses the tables of a newer one.
 func startNewer(t *testing.T, s Subject) {
 	first := s.MustOpen(t, nil)
 	submit(t, first, Lead(1))
@@ -35,7 +35,7 @@ ALTER TABLE leads ADD COLUMN later text`)
 	wantCount(t, first, 2)
 }
 
-// A database that other migrations made is refused, and stays as it is.
+// A database created by other migrations is rejected and left unchanged.
 func startOther(t *testing.T, s Subject) {
 	for _, recorded := range []string{
 		`CREATE TABLE store_migrations (version bigint PRIMARY KEY, name text NOT NULL);
@@ -51,5 +51,5 @@ INSERT INTO store_migrations VALUES (1, '0001_quotes.sql')`,
 			t.Errorf("after %s: %v", recorded, err)
 		}
 	}
-	s.Exec(t, `CREATE TABLE leads (id text); CREATE TABLE sessions (id text)`) // there are none
+	s.Exec(t, `CREATE TABLE leads (id text); CREATE TABLE sessions (id text)`) // neither exists
 }

@@ -37,10 +37,10 @@ type Store interface {
 	io.Closer
 }
 
-// Jobs is a queue that only numbers its jobs. It delivers to the CMS.
+// Jobs is a fake queue that only numbers its jobs. It delivers to the CMS.
 type Jobs struct {
-	// Fail is called for each lead that gets a job. The queue returns its error. If Fail is
-	// nil, nothing fails.
+	// Fail is called for each lead that gets a job, and the queue returns its error. If
+	// Fail is nil, no job fails.
 	Fail func(leadID string) error
 
 	last atomic.Int64
@@ -73,7 +73,7 @@ func (q Queue) Enqueue(
 	return list, err
 }
 
-// Complete ends the job of a delivery, of which nothing is kept.
+// Complete does nothing, because no jobs are stored.
 func (q Queue) Complete(context.Context, int64) error { return nil }
 
 // Subject is a fresh, empty database of a driver.
@@ -117,7 +117,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"work/filters":              workFilters,
 		"mails/address":             mailsPerAddress,
 		"mails/network":             mailsPerNetwork,
-		"mails/forgotten":           mailsForgotten,
+		"mails/pruned":              mailsPruned,
 		"request ended":             requestEnded,
 		"changes of leads":          leadChanges,
 		"start/many at once":        startMany,
@@ -145,7 +145,7 @@ func (s Subject) MustOpen(t testing.TB, jobs *Jobs) Store {
 	return db
 }
 
-// WantWaiting compares the leads that have deliveries which have not ended.
+// WantWaiting compares the leads whose deliveries have not all ended.
 func (s Subject) WantWaiting(t testing.TB, want ...string) {
 	t.Helper()
 	if got := s.Strings(t,
@@ -154,10 +154,10 @@ func (s Subject) WantWaiting(t testing.TB, want ...string) {
 	}
 }
 
-// When is the time of the suite's clock.
+// When is the fixed time of the suite.
 func When() time.Time { return time.Date(2026, 3, 1, 12, 30, 0, 123e6, time.UTC) }
 
-// Lead makes a lead with all fields, different for each n.
+// Lead returns a lead with all fields set, different for each n.
 func Lead(n int) store.NewLead {
 	return store.NewLead{
 		Lead: lead.Lead{
@@ -187,14 +187,14 @@ func Lead(n int) store.NewLead {
 	}
 }
 
-// Suspicious makes a lead that is in review.
+// Suspicious returns a lead in review.
 func Suspicious(n int) store.NewLead {
 	s := Lead(n)
 	s.Lead.Signals, s.Lead.InReview = []lead.Signal{lead.Honeypot, lead.Untracked}, true
 	return s
 }
 
-// Visit makes a visit with all fields.
+// Visit returns a visit with all fields set.
 func Visit(session string, at time.Time) lead.Visit {
 	v := lead.Visit{SessionID: session, At: at}
 	leadtest.Fill(&v.Selections, func(string) {})
@@ -238,7 +238,7 @@ func wantSession(t *testing.T, db Store, want lead.Session) {
 func wantSubmit(t *testing.T, db Store, n, want store.NewLead, wantCreated bool) {
 	t.Helper()
 	got, created, err := db.Submit(t.Context(), n)
-	got.Progress = want.Lead.Progress // what is repeated may have deliveries
+	got.Progress = want.Lead.Progress // a repeated lead may have deliveries
 	if err != nil || created != wantCreated || !reflect.DeepEqual(got, want.Lead) {
 		t.Errorf("submit, %v\n got %+v, new %v\nwant %+v, new %v",
 			err, got, created, want.Lead, wantCreated)
@@ -253,7 +253,7 @@ func wantCount(t *testing.T, db Store, want int64) {
 	}
 }
 
-// ok fails a test after an error.
+// ok reports an error as a failure of the test.
 func ok(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -268,8 +268,8 @@ func submit(t testing.TB, db Store, n store.NewLead) {
 	ok(t, err)
 }
 
-// together calls do for each number, with several calls running at once.
-func together(n int, do func(i int)) {
+// concurrently calls do for each number, with several calls running at once.
+func concurrently(n int, do func(i int)) {
 	const clients = 16
 	var wg sync.WaitGroup
 	for c := range clients {

@@ -66,13 +66,14 @@ func submitRepeated(t *testing.T, s Subject) {
 	wantSubmit(t, db, Lead(3), Lead(3), true)
 }
 
-// Two instances get the same content, or other content under one key, at the same moment.
+// Two instances concurrently receive the same content, or different content under one
+// key.
 func submitAtOnce(t *testing.T, s Subject) {
 	dbs := []Store{s.MustOpen(t, &Jobs{}), s.MustOpen(t, &Jobs{})}
 	const rounds = 8
 	for round := range rounds {
 		var created atomic.Int64
-		together(16, func(i int) {
+		concurrently(16, func(i int) {
 			n := Lead(round*100 + i)
 			n.IdempotencyKey = fmt.Sprint("round ", round)
 			if round%2 == 0 {
@@ -102,15 +103,15 @@ func submitAtOnce(t *testing.T, s Subject) {
 // that share its transaction are not affected.
 func submitFailing(t *testing.T, s Subject) {
 	broken := errors.New("no queue")
-	var healed atomic.Bool
+	var fixed atomic.Bool
 	db := s.MustOpen(t, &Jobs{Fail: func(id string) error {
-		if !healed.Load() && strings.HasSuffix(id, "7") {
+		if !fixed.Load() && strings.HasSuffix(id, "7") {
 			return broken
 		}
 		return nil
 	}})
 
-	together(40, func(i int) {
+	concurrently(40, func(i int) {
 		ok(t, db.Track(t.Context(), Visit(fmt.Sprint(i), When())))
 		if _, _, err := db.Submit(t.Context(), Lead(i)); errors.Is(err, broken) != (i%10 == 7) {
 			t.Errorf("lead %d: %v", i, err)
@@ -122,13 +123,13 @@ func submitFailing(t *testing.T, s Subject) {
 		t.Errorf("%d keys, want 36", len(keys))
 	}
 
-	healed.Store(true)
+	fixed.Store(true)
 	wantSubmit(t, db, Lead(7), Lead(7), true)
 }
 
-// A lead in review is stored whole. It gets its deliveries when it is released, and
-// only once however often it is released. A repetition neither releases it nor puts a
-// delivered lead in review.
+// A lead in review is stored in full. It gets its deliveries when it is released, once,
+// however often it is released. A repetition neither releases it nor puts a delivered
+// lead in review.
 func review(t *testing.T, s Subject) {
 	jobs := &Jobs{}
 	db := s.MustOpen(t, jobs)
@@ -154,7 +155,7 @@ func review(t *testing.T, s Subject) {
 
 	instances := []Store{db, s.MustOpen(t, jobs)}
 	var released atomic.Int64
-	together(8, func(i int) {
+	concurrently(8, func(i int) {
 		done, err := instances[i%2].Release(t.Context(), "id-000002", false)
 		ok(t, err)
 		if done {
@@ -162,7 +163,7 @@ func review(t *testing.T, s Subject) {
 		}
 	})
 	if released.Load() != 1 {
-		t.Errorf("%d of eight say that they released it, want 1", released.Load())
+		t.Errorf("%d of eight calls released it, want 1", released.Load())
 	}
 	s.WantWaiting(t, "id-000001", "id-000002")
 	wantInReview(t, db, 1, Suspicious(3).Lead.SubmittedAt)

@@ -11,7 +11,7 @@ import (
 	"siteapi/integrations/store"
 )
 
-// The latest state is kept, whether it is complete or partial.
+// The latest state is stored, whether it is complete or partial.
 func track(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	zero := 0.0
@@ -36,9 +36,9 @@ func track(t *testing.T, s Subject) {
 	}
 }
 
-// A state that arrives late is counted but does not replace a newer one. After a clock has been
-// set back, the state that arrives last is the latest. The first touch of a session is kept, and
-// the last one with a source.
+// A late state is counted but does not replace a newer one. After a clock was set back,
+// the last state to arrive is the latest. The first touch of a session is kept, and the
+// last one with a source.
 func trackLate(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	for i, c := range []struct {
@@ -71,8 +71,8 @@ func trackLate(t *testing.T, s Subject) {
 	}
 }
 
-// A request that ends while it waits stores nothing. A request that has begun gets its
-// outcome. Closing lets waiting requests be written and refuses the ones that come later.
+// A request that ends while it waits stores nothing; one that has begun gets its result.
+// Closing writes the waiting requests and rejects later ones.
 func requestEnded(t *testing.T, s Subject) {
 	db, err := s.Open(t.Context(), nil)
 	ok(t, err)
@@ -85,7 +85,7 @@ func requestEnded(t *testing.T, s Subject) {
 
 	const n = 300
 	var answers [n]error
-	together(n, func(i int) {
+	concurrently(n, func(i int) {
 		if i == n*2/3 {
 			err = db.Close()
 		}

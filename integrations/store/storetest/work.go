@@ -10,8 +10,8 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Leads are given to operators, and get a status and notes. Each change is in the audit once,
-// and an erasure leaves nothing of it.
+// Leads are assigned to operators, and get a status and notes. Each change is in the
+// audit once, and erasing the lead deletes its notes.
 func work(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	id := Lead(1).Lead.ID
@@ -29,7 +29,7 @@ func work(t *testing.T, s Subject) {
 		t.Errorf("%+v, %v", got, err)
 	}
 
-	// Notes and the audit show the name that an entry came with.
+	// Notes and the audit show the operator's display name.
 	note := lead.Note{Author: "oidc:7", At: When(), Text: "asked for\nmore \"€\" 😀"}
 	named := entry(0, id)
 	named.Actor, named.Name = note.Author, "ana@example.com"
@@ -50,16 +50,16 @@ func work(t *testing.T, s Subject) {
 	}
 
 	ok(t, db.Erase(t.Context(), id))
-	if left := s.Strings(t, `SELECT text FROM lead_notes`); len(left) != 0 {
-		t.Errorf("%d notes are left of an erased lead", len(left))
+	if notes := s.Strings(t, `SELECT text FROM lead_notes`); len(notes) != 0 {
+		t.Errorf("%d notes of an erased lead remain", len(notes))
 	}
 	if _, err := db.SetStatus(t.Context(), id, lead.StatusClosed, entry(0, id)); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an erased lead gives %v, want ErrNotFound", err)
 	}
 }
 
-// Leads are selected, sorted and counted by what they repeat of the body and by how operators
-// work on them.
+// Leads are filtered, sorted and counted by the fields repeated from the body, and by
+// owner and status.
 func workFilters(t *testing.T, s Subject) {
 	db := s.MustOpen(t, &Jobs{})
 	const n = 16
@@ -122,8 +122,8 @@ func workFilters(t *testing.T, s Subject) {
 	}
 }
 
-// pageByPage reads a listing in pages of seven leads, each after the position of the last one
-// before it, and returns their numbers.
+// pageByPage reads a listing in pages of seven leads, each after the last lead of the
+// previous page, and returns the numbers of the leads.
 func pageByPage(t *testing.T, db Store, f store.Filter) (got []int) {
 	t.Helper()
 	f.Limit = 7
@@ -139,5 +139,5 @@ func pageByPage(t *testing.T, db Store, f store.Filter) (got []int) {
 	}
 }
 
-// numberOf returns the number that a lead was made with.
+// numberOf returns the number n of a lead made by [Lead].
 func numberOf(l lead.Lead) int { return int(l.SubmittedAt.Sub(When()) / time.Second) }

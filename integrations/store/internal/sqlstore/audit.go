@@ -16,7 +16,7 @@ coalesce((SELECT name FROM operators WHERE operators.actor = audit.actor), actor
 	nameOperator = ` ON CONFLICT (actor) DO UPDATE SET name = excluded.name
 WHERE operators.name <> excluded.name`
 
-	// lockAudit makes the transactions that append take turns, on PostgreSQL as well.
+	// lockAudit serializes the transactions that append, on PostgreSQL as well.
 	lockAudit  = `UPDATE audit_head SET seq = seq RETURNING seq, hash`
 	selectHead = `SELECT seq, hash FROM audit_head`
 )
@@ -28,7 +28,7 @@ func (s *Store) Record(ctx context.Context, entries ...store.AuditEntry) error {
 	})
 }
 
-// appendAudit appends entries in the transaction of what they record.
+// appendAudit appends entries in the transaction of the recorded change.
 func appendAudit(ctx context.Context, tx Tx, entries []store.AuditEntry) error {
 	if len(entries) == 0 {
 		return nil
@@ -64,9 +64,9 @@ func (s *Store) Operators(ctx context.Context) ([]string, error) {
 		`SELECT DISTINCT name FROM operators ORDER BY name`)
 }
 
-// auditHash returns the hash of an entry that follows another one.
+// auditHash returns the hash of an entry that follows a previous one.
 func auditHash(previous, e store.AuditEntry) string {
-	// Encoding texts and numbers does not fail.
+	// Encoding strings and numbers cannot fail.
 	text, _ := json.Marshal([]any{
 		previous.Hash, previous.Seq + 1, e.At.UnixMilli(), e.Actor, e.Action, e.Lead, e.Detail,
 	})
@@ -95,8 +95,8 @@ func (s *Store) AuditHead(ctx context.Context) (seq int64, hash string, err erro
 	return head.Seq, head.Hash, err
 }
 
-// VerifyAudit implements [store.Audit]. Damage is looked for a second time, since entries may
-// have been removed because of their age while they were read.
+// VerifyAudit implements [store.Audit]. It verifies a damaged chain twice, since expired
+// entries may have been removed during the first read.
 func (s *Store) VerifyAudit(ctx context.Context, head string) (store.AuditReport, error) {
 	r, err := s.verifyAudit(ctx, head)
 	if err == nil && r.Problem != "" {
@@ -115,7 +115,7 @@ func (s *Store) verifyAudit(ctx context.Context, head string) (r store.AuditRepo
 		return r, err
 	}
 
-	var last store.AuditEntry // the one before the next
+	var last store.AuditEntry // the predecessor of the next entry
 	if len(pruned) > 0 {
 		last = lastRemoved(pruned[0])
 	}
@@ -131,12 +131,11 @@ func (s *Store) verifyAudit(ctx context.Context, head string) (r store.AuditRepo
 
 		for _, e := range page {
 			if e.Seq != last.Seq+1 {
-				r.Problem = fmt.Sprintf("entry %d is missing, and no entry says that it was too old",
-					last.Seq+1)
+				r.Problem = fmt.Sprintf("entry %d is missing and was not removed because of its age", last.Seq+1)
 				return r, nil
 			}
 			if e.Hash != auditHash(last, e) {
-				r.Problem = fmt.Sprintf("entry %d was changed, or one before it", e.Seq)
+				r.Problem = fmt.Sprintf("entry %d was changed, or an entry before it", e.Seq)
 				return r, nil
 			}
 			last = e
@@ -147,19 +146,19 @@ func (s *Store) verifyAudit(ctx context.Context, head string) (r store.AuditRepo
 
 	r.Seq, r.Head = last.Seq, last.Hash
 	switch {
-	case last.Seq < seq: // there may be more than that: entries that were made meanwhile
+	case last.Seq < seq: // more are possible: entries recorded meanwhile
 		r.Problem = fmt.Sprintf("the entries after %d are missing", last.Seq)
 	case last.Seq == seq && last.Hash != hash:
-		r.Problem = fmt.Sprintf("entry %d is not the one that was recorded last", last.Seq)
+		r.Problem = fmt.Sprintf("entry %d is not the last one recorded", last.Seq)
 	case !found:
-		r.Problem = "no entry has the hash that was given as the head: entries were cut off or replaced, " +
-			"or it is older than AUDIT_RETENTION"
+		r.Problem = "no entry has the hash given as the head: entries were cut off or replaced, " +
+			"or the head is older than AUDIT_RETENTION"
 	}
 	return r, nil
 }
 
-// lastRemoved returns number and hash of the last entry that was removed, of which another one
-// tells. It returns none if that was not old enough then.
+// lastRemoved returns the number and hash of the last entry that a [store.Pruned] entry
+// removed, or neither if that one had not expired.
 func lastRemoved(e store.AuditEntry) (removed store.AuditEntry) {
 	var d store.PrunedDetail
 	if err := json.Unmarshal([]byte(e.Detail), &d); err != nil {
@@ -172,13 +171,13 @@ func lastRemoved(e store.AuditEntry) (removed store.AuditEntry) {
 	return removed
 }
 
-// PruneAudit implements [store.Audit]. It stops at the first entry that stays, so that a
-// clock that was set back makes no gap.
+// PruneAudit implements [store.Audit]. It stops at the first entry to keep, so that a
+// clock that was set back creates no gap.
 func (s *Store) PruneAudit(
 	ctx context.Context, retention time.Duration, now time.Time,
 ) (anchor store.AuditEntry, err error) {
 	err = s.write(ctx, "removing old entries of the audit", func(ctx context.Context, tx Tx) error {
-		if _, err := one[store.AuditEntry](ctx, tx, "locking it", lockAudit); err != nil {
+		if _, err := one[store.AuditEntry](ctx, tx, "locking the audit", lockAudit); err != nil {
 			return err
 		}
 
@@ -193,7 +192,7 @@ func (s *Store) PruneAudit(
 			return err
 		}
 
-		// Encoding texts and numbers does not fail.
+		// Encoding strings and numbers cannot fail.
 		detail, _ := json.Marshal(store.PrunedDetail{
 			Entry:     anchor.Seq,
 			Hash:      anchor.Hash,

@@ -16,7 +16,7 @@ func (s *Store) ChangesSince(
 		return nil, time.Time{}, err
 	}
 
-	list, err = all[store.LeadChange](ctx, s.db, "reading what changed of leads",
+	list, err = all[store.LeadChange](ctx, s.db, "reading the changes of leads",
 		`SELECT seq, at, lead, kind FROM lead_changes WHERE at >= $1 ORDER BY seq LIMIT $2`, since, n)
 	return list, time.UnixMilli(at).UTC(), err
 }

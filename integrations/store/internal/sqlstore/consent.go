@@ -21,11 +21,12 @@ func digest(text string) string {
 func (s *Store) HashKey(ctx context.Context) ([]byte, error) { return hashKey(ctx, s.db) }
 
 func hashKey(ctx context.Context, db DB) ([]byte, error) {
-	key, err := one[string](ctx, db, "reading the key of addresses", `SELECT key FROM hash_key WHERE id = 1`)
+	key, err := one[string](ctx, db, "reading the key of the hashes", `SELECT key FROM hash_key WHERE id = 1`)
 	return []byte(key), err
 }
 
-// addressHash returns the keyed hash of an address, which all its spellings share.
+// addressHash returns the keyed hash of an address. All spellings of its mailbox share
+// it.
 func addressHash(ctx context.Context, db DB, email string) (string, error) {
 	key, err := hashKey(ctx, db)
 	if err != nil {
@@ -36,7 +37,7 @@ func addressHash(ctx context.Context, db DB, email string) (string, error) {
 	return hex.EncodeToString(mac.Sum(nil)), nil
 }
 
-// addConsents stores what came with a new lead.
+// addConsents stores the consents of a new lead.
 func addConsents(ctx context.Context, tx Tx, l lead.Lead) error {
 	if len(l.Consents) == 0 {
 		return nil
@@ -55,13 +56,13 @@ func addConsents(ctx context.Context, tx Tx, l lead.Lead) error {
 		values, " ON CONFLICT DO NOTHING")
 }
 
-// consents returns those that fulfil a condition.
+// consents returns the consents that match a condition.
 func consents(ctx context.Context, db DB, where string, args ...any) ([]store.KeptConsent, error) {
 	return all[store.KeptConsent](ctx, db, "reading the consents",
 		`SELECT purpose, given, text, site_wording, withdrawn_at, at, locale FROM consents`+where, args...)
 }
 
-// fillConsents completes the consents of a lead, of which its row has the purposes.
+// fillConsents completes the consents of a lead, whose row stores only their purposes.
 func fillConsents(ctx context.Context, db DB, l *lead.Lead) error {
 	if len(l.Consents) == 0 {
 		return nil
@@ -78,9 +79,9 @@ func fillConsents(ctx context.Context, db DB, l *lead.Lead) error {
 	return err
 }
 
-// WithdrawConsent implements [store.Archive]. It delivers the leads to the CMS and the CRM
-// again, but for those in review and those that were rejected. Where an attempt is running,
-// which may have read the lead as it was, the new job waits for its end.
+// WithdrawConsent implements [store.Archive]. It redelivers the leads to the CMS and the
+// CRM, except for those in review or rejected. A running attempt may have read the lead
+// before its change, so the new job waits until the attempt ends.
 func (s *Store) WithdrawConsent(
 	ctx context.Context, email, purpose string, at time.Time, audit ...store.AuditEntry,
 ) (w store.Withdrawal, err error) {
@@ -109,7 +110,7 @@ WHERE address = $2 AND purpose = $3 AND given = 1 AND withdrawn_at = 0`, at, add
 			ID     string
 			Review int64
 		}
-		leads, err := all[row](ctx, tx, "looking for its leads", `SELECT id, review FROM leads WHERE id IN (
+		leads, err := all[row](ctx, tx, "finding its leads", `SELECT id, review FROM leads WHERE id IN (
   SELECT lead_id FROM consents WHERE withdrawn_at = $1 AND address = $2 AND purpose = $3)`,
 			at, address, purpose)
 		if err != nil {
@@ -127,7 +128,7 @@ WHERE address = $2 AND purpose = $3 AND given = 1 AND withdrawn_at = 0`, at, add
 			return err
 		}
 
-		// Acts whose leads are forgotten have nothing to prove any more.
+		// A withdrawn consent whose lead was erased no longer proves anything.
 		_, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1 AND withdrawn_at > 0
 AND lead_id NOT IN (SELECT id FROM leads)`, address)
 		if err != nil {
@@ -141,8 +142,8 @@ AND lead_id NOT IN (SELECT id FROM leads)`, address)
 	return w, nil
 }
 
-// forgetLead removes the consents of a lead, except for those to keep: what was given stays
-// as the proof of it, without the lead's id.
+// forgetLead removes the consents of an erased lead. With keep, consents that were given
+// and not withdrawn stay as proof, with a hash in place of the lead's id.
 func forgetLead(ctx context.Context, tx Tx, id string, keep bool) error {
 	if _, err := tx.Exec(ctx, `DELETE FROM consents WHERE lead_id = $1
 AND (given = 0 OR withdrawn_at > 0 OR $2 = 0)`, id, keep); err != nil {

@@ -15,24 +15,24 @@ type Copied struct {
 	Rows  int64
 }
 
-// ErrNotEmpty means that a database has leads, sessions or an audit already.
+// ErrNotEmpty means that a database already has leads, sessions or audit entries.
 var ErrNotEmpty = errors.New("it is not empty")
 
-// CopyTo copies all tables of a SQLite database that nobody writes to into an empty database,
-// and counts their rows. A delivery that has not ended gets a job there. After an error the
-// other database has to be made anew.
+// CopyTo copies all tables of a SQLite database into an empty database and counts their
+// rows. Nothing may write to the source meanwhile. Each delivery that has not ended gets
+// a job in the target. After an error the target must be created anew.
 func (s *Store) CopyTo(ctx context.Context, to *Store) (copied []Copied, err error) {
-	rows, err := one[int64](ctx, to.db, "looking whether it is empty",
+	rows, err := one[int64](ctx, to.db, "checking whether it is empty",
 		`SELECT (SELECT count(*) FROM leads) + (SELECT count(*) FROM sessions) +
 (SELECT count(*) FROM audit)`)
 	if err != nil {
 		return nil, err
 	}
 	if rows > 0 {
-		return nil, fmt.Errorf("%w: it has %d leads, sessions and entries of the audit", ErrNotEmpty, rows)
+		return nil, fmt.Errorf("%w: it has %d leads, sessions and audit entries", ErrNotEmpty, rows)
 	}
 
-	// Rows of the other tables belong to the processes that run on a database.
+	// The other tables belong to the processes that use a database.
 	tables, err := all[string](ctx, s.db, "listing the tables", `SELECT name FROM sqlite_master
 WHERE type = 'table' AND name NOT LIKE 'river%' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'edge%'
 AND name NOT IN ('lead_changes', 'pulse', 'store_migrations') ORDER BY name <> 'leads', name`)
@@ -49,8 +49,8 @@ AND name NOT IN ('lead_changes', 'pulse', 'store_migrations') ORDER BY name <> '
 	return copied, nil
 }
 
-// copyTable copies the rows of a table, which take the place of those that an empty database
-// has, and returns their number. Numbers that databases give to rows are given anew.
+// copyTable copies the rows of a table, replacing those that an empty database has, and
+// returns their number. The target assigns its own row numbers.
 func (s *Store) copyTable(ctx context.Context, to *Store, table string) (copied int64, err error) {
 	columns, err := all[string](ctx, s.db, "listing its columns", `SELECT name FROM pragma_table_info($1)
 WHERE NOT (name = 'id' AND type = 'INTEGER' AND $1 IN ('deliveries', 'lead_notes')) ORDER BY cid`, table)
@@ -87,7 +87,7 @@ WHERE NOT (name = 'id' AND type = 'INTEGER' AND $1 IN ('deliveries', 'lead_notes
 
 	stored, err := one[int64](ctx, to.db, "counting its rows", "SELECT count(*) FROM "+table)
 	if err == nil && stored != copied {
-		err = fmt.Errorf("it has %d rows, but %d are stored", copied, stored)
+		err = fmt.Errorf("it has %d rows, but %d were stored", copied, stored)
 	}
 	return copied, err
 }

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// deliveryState is the state of a delivery. It is running unless its attempt began so long
-	// ago that its process must have ended: [store.AttemptLost].
+	// deliveryState is the state of a delivery: running during an attempt, unless the
+	// attempt is older than [store.AttemptLost], when its process must have died.
 	deliveryState = `CASE WHEN progress > 1 AND started_at > (SELECT now FROM clock) - 45000
 THEN 'running' ELSE state END`
 
@@ -25,7 +25,7 @@ CASE ` + deliveryState + ` WHEN state THEN paused ELSE '' END AS paused FROM del
 
 	newColumns = `lead_id, target, job, max_attempts, created_at, next_at, state, finished_at, reason`
 
-	// A delivery that has ended begins anew, with its next sending.
+	// renewDeliveries restarts a delivery that has ended, as its next sending.
 	renewDeliveries = ` ON CONFLICT (lead_id, target) DO UPDATE SET
 job = excluded.job, max_attempts = excluded.max_attempts, next_at = 0, finished_at = 0,
 reason = '', paused = '', state = CASE WHEN deliveries.progress > 1 THEN deliveries.state ELSE 'pending' END,
@@ -34,8 +34,8 @@ sending = CASE WHEN deliveries.progress > 1 THEN deliveries.sending ELSE deliver
 arrived = CASE WHEN deliveries.progress > 1 THEN deliveries.arrived ELSE '' END`
 )
 
-// enqueue creates the deliveries of leads, and those to some targets again if there are
-// any.
+// enqueue creates the deliveries of leads. With targets, it creates or restarts the
+// deliveries to these targets.
 func enqueue(ctx context.Context, tx Tx, leadIDs []string, targets ...lead.Target) error {
 	if len(leadIDs) == 0 {
 		return nil
@@ -76,7 +76,7 @@ func readDeliveries(ctx context.Context, db DB, f store.DeliveryFilter) ([]lead.
 		in(&c, deliveryState, f.States)
 	}
 	if !slices.ContainsFunc(f.States, arrived) && len(f.States) > 0 {
-		c.add("progress > 0") // there are few, which an index of their own finds
+		c.add("progress > 0") // these are few and have their own index
 	}
 
 	order, after := " ORDER BY id", "id > ?"
@@ -92,7 +92,7 @@ func readDeliveries(ctx context.Context, db DB, f store.DeliveryFilter) ([]lead.
 	return all[lead.Delivery](ctx, db, "listing deliveries", selectDeliveries+c.where()+order, c.args...)
 }
 
-// arrived reports whether a delivery in a state has arrived, or is not going to be sent.
+// arrived reports whether a delivery in a state has arrived or will not be sent.
 func arrived(s lead.DeliveryState) bool { return s == lead.Delivered || s == lead.NotSent }
 
 // CountDeliveries implements [store.Deliveries].
@@ -167,15 +167,15 @@ func (s *Store) RemoveDeliveries(
 			return err
 		}
 
-		left, err := readDeliveries(ctx, tx, store.DeliveryFilter{Leads: leadIDs})
-		removed, running = int(n), len(left)
+		remaining, err := readDeliveries(ctx, tx, store.DeliveryFilter{Leads: leadIDs})
+		removed, running = int(n), len(remaining)
 		return err
 	})
 	return removed, running, err
 }
 
-// BeginAttempt implements [store.Attempts]. The delivery has the state from
-// before the attempt, and one attempt more.
+// BeginAttempt implements [store.Attempts]. The returned delivery has the state from
+// before the attempt, with the attempt counted.
 func (s *Store) BeginAttempt(
 	ctx context.Context, leadID string, target lead.Target, job int64,
 ) (l lead.Lead, d lead.Delivery, err error) {
@@ -207,7 +207,7 @@ WHERE id = $2 AND job = $3 AND `+deliveryState+` <> 'running'`, d.Attempts, d.ID
 
 // NoteArrived implements [store.Attempts].
 func (s *Store) NoteArrived(ctx context.Context, d lead.Delivery) error {
-	_, err := s.exec(ctx, "noting what has arrived",
+	_, err := s.exec(ctx, "storing the arrived parts",
 		`UPDATE deliveries SET arrived = $1 WHERE id = $2 AND job = $3`,
 		d.Arrived, d.ID, d.Job)
 	return err
@@ -219,7 +219,7 @@ func (s *Store) EndAttempt(ctx context.Context, d lead.Delivery) error {
 		d.NextAt, d.Paused = time.Time{}, ""
 	}
 
-	return s.write(ctx, "storing what became of an attempt", func(inner context.Context, tx Tx) error {
+	return s.write(ctx, "storing the result of an attempt", func(inner context.Context, tx Tx) error {
 		n, err := tx.Exec(inner, `UPDATE deliveries SET started_at = 0, state = $4, attempts = $5,
 next_at = $6, finished_at = $7, reason = $8, paused = $9, errors = $10
 WHERE lead_id = $1 AND target = $2 AND job = $3`,
@@ -229,7 +229,7 @@ WHERE lead_id = $1 AND target = $2 AND job = $3`,
 		switch {
 		case err != nil:
 			return err
-		case n == 0: // The next job need not wait any longer.
+		case n == 0: // The delivery's new job need not wait any longer.
 			_, err = tx.Exec(inner, `UPDATE deliveries SET started_at = 0 WHERE id = $1`, d.ID)
 			return err
 		case !d.State.Ended():

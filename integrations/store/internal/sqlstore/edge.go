@@ -7,7 +7,7 @@ import (
 
 // NextChange implements [store.Edge].
 func (s *Store) NextChange(ctx context.Context, receivers []string) (number int64, err error) {
-	err = s.write(ctx, "counting a change of the content", func(ctx context.Context, tx Tx) error {
+	err = s.write(ctx, "recording a change of the content", func(ctx context.Context, tx Tx) error {
 		number, err = one[int64](ctx, tx, "numbering it",
 			`UPDATE edge_changes SET number = number + 1 RETURNING number`)
 		if err != nil {
@@ -31,7 +31,7 @@ WHERE edge_receivers.behind_since = 0`, name)
 // Notified implements [store.Edge].
 func (s *Store) Notified(ctx context.Context, receiver string) (notified, latest int64, err error) {
 	type row struct{ Notified, Latest int64 }
-	r, err := one[row](ctx, s.db, "reading what a receiver was notified of",
+	r, err := one[row](ctx, s.db, "reading the last notification of a receiver",
 		`SELECT notified, (SELECT number FROM edge_changes) AS latest
 FROM edge_receivers WHERE name = $1`, receiver)
 	return r.Notified, r.Latest, err
@@ -41,8 +41,8 @@ FROM edge_receivers WHERE name = $1`, receiver)
 func (s *Store) BeginCall(
 	ctx context.Context, receiver string, interval time.Duration,
 ) (latest int64, err error) {
-	err = s.write(ctx, "beginning a call of a receiver", func(ctx context.Context, tx Tx) error {
-		latest, err = one[int64](ctx, tx, "noting its time", `UPDATE edge_receivers
+	err = s.write(ctx, "beginning a call to a receiver", func(ctx context.Context, tx Tx) error {
+		latest, err = one[int64](ctx, tx, "recording its time", `UPDATE edge_receivers
 SET called_at = (SELECT now FROM clock)
 WHERE name = $1 AND called_at <= (SELECT now FROM clock) - $2 RETURNING (SELECT number FROM edge_changes)`,
 			receiver, interval.Milliseconds())
@@ -51,10 +51,10 @@ WHERE name = $1 AND called_at <= (SELECT now FROM clock) - $2 RETURNING (SELECT 
 	return latest, err
 }
 
-// EndCall implements [store.Edge]. A receiver is behind from its last call on until it was
-// notified of the last change twice.
+// EndCall implements [store.Edge]. A receiver is behind, since its last call, until it
+// was notified twice of the latest change.
 func (s *Store) EndCall(ctx context.Context, receiver string, number int64, again bool) error {
-	_, err := s.exec(ctx, "storing what a receiver was notified of", `UPDATE edge_receivers SET
+	_, err := s.exec(ctx, "storing the notification of a receiver", `UPDATE edge_receivers SET
 notified = CASE WHEN notified < $2 THEN $2 ELSE notified END,
 behind_since = CASE WHEN $3 <> 0 AND $2 = (SELECT number FROM edge_changes) THEN 0 ELSE called_at END
 WHERE name = $1`, receiver, number, again)
@@ -67,7 +67,7 @@ func (s *Store) Behind(ctx context.Context) (map[string]time.Duration, error) {
 		Name   string
 		Behind int64
 	}
-	list, err := all[row](ctx, s.db, "reading which receivers are behind",
+	list, err := all[row](ctx, s.db, "finding the receivers that are behind",
 		`SELECT name, (SELECT now FROM clock) - behind_since AS behind
 FROM edge_receivers WHERE behind_since > 0`)
 

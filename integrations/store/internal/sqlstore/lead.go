@@ -11,7 +11,7 @@ import (
 	"siteapi/integrations/store"
 )
 
-// leadRow is what is read of a lead. Its body is the lead as it was accepted.
+// leadRow is a lead as it is read. Its body is the lead as it was accepted.
 type leadRow struct {
 	Body               lead.Lead
 	InReview, Rejected bool
@@ -22,8 +22,8 @@ type leadRow struct {
 }
 
 const (
-	// leadColumns are those that change. progress is kept by triggers on the deliveries, as the
-	// number of a state.
+	// leadColumns are the columns that change. Triggers on the deliveries maintain
+	// progress, as the number of a state.
 	leadColumns  = `review = 1 AS in_review, review = 2 AS rejected, status, ` + leadProgress + ` AS progress`
 	leadProgress = `CASE progress
 WHEN 1 THEN 'failed' WHEN 2 THEN 'retrying' WHEN 3 THEN 'pending' ELSE 'delivered' END`
@@ -79,8 +79,8 @@ func (s *Store) Submit(
 	return first, created, nil
 }
 
-// accepted returns what is stored of a lead as it was accepted. Its consents have rows of their
-// own, since they may outlive it.
+// accepted returns the body to store for a lead. Its consents are stored in their own
+// rows, since they may outlive it.
 func accepted(l lead.Lead) lead.Lead {
 	l.Consents = slices.Clone(l.Consents)
 	for i, c := range l.Consents {
@@ -90,8 +90,8 @@ func accepted(l lead.Lead) lead.Lead {
 }
 
 // submit claims the idempotency key before the content. A second transaction with the
-// same key or content waits at the unique index until the first has ended, then sees its
-// row. There is therefore one lead, whatever runs at the same time.
+// same key or content waits at the unique index until the first one ends, and then sees
+// its row. Concurrent requests therefore store one lead.
 func submit(ctx context.Context, tx Tx, n store.NewLead) (lead.Lead, bool, error) {
 	l := n.Lead
 	if n.IdempotencyKey != "" {
@@ -100,7 +100,7 @@ func submit(ctx context.Context, tx Tx, n store.NewLead) (lead.Lead, bool, error
 			return lead.Lead{}, false, err
 		}
 		if claimed == 0 {
-			content, err := one[string](ctx, tx, "reading what the idempotency key stands for",
+			content, err := one[string](ctx, tx, "reading the content of the idempotency key",
 				`SELECT content_key FROM leads
 WHERE id = (SELECT lead_id FROM idempotency_keys WHERE key = $1)`, n.IdempotencyKey)
 			if err != nil {
@@ -154,12 +154,12 @@ func (s *Store) Erase(ctx context.Context, id string, audit ...store.AuditEntry)
 	})
 }
 
-// PruneLeads erases old leads, up to a hundred in each transaction.
+// PruneLeads erases old leads, up to [chunk] in each transaction.
 func (s *Store) PruneLeads(ctx context.Context, before time.Time) (removed int64, err error) {
 	for {
 		var ids []string
 		err := s.write(ctx, "erasing old leads", func(ctx context.Context, tx Tx) (err error) {
-			ids, err = all[string](ctx, tx, "looking for them", `SELECT id FROM leads
+			ids, err = all[string](ctx, tx, "finding them", `SELECT id FROM leads
 WHERE submitted_at < $1 AND review <> 1 AND progress = 0 ORDER BY submitted_at LIMIT $2`, before, chunk)
 			if err != nil {
 				return err
@@ -180,9 +180,9 @@ WHERE submitted_at < $1 AND review <> 1 AND progress = 0 ORDER BY submitted_at L
 	}
 }
 
-// erase removes a lead with its keys and deliveries, whose jobs find nothing to do, and its
-// visitor's contact form entries. With keep the consents that were given stay. The choices
-// stay in the session, for the statistics.
+// erase removes a lead with its keys and deliveries, whose jobs then find nothing to do,
+// and the contact form entries of its session. With keep, the consents that were given
+// stay. The session keeps its selections for statistics.
 func erase(ctx context.Context, tx Tx, id string, keep bool) error {
 	session, err := one[string](ctx, tx, "removing the lead",
 		`DELETE FROM leads WHERE id = $1 RETURNING session_id`, id)

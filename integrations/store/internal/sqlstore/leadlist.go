@@ -35,8 +35,8 @@ func (s *Store) Leads(ctx context.Context, f store.Filter) iter.Seq2[lead.Lead, 
 	}
 }
 
-// orderColumns returns what a listing is sorted by. Leads of the same amount come in the
-// order of their times.
+// orderColumns returns the columns that a listing is sorted by. Leads with equal amounts
+// are ordered by time.
 func orderColumns(f store.Filter) []string {
 	if f.ByAmount {
 		return []string{"amount", "submitted_at", "id"}
@@ -52,8 +52,7 @@ func order(f store.Filter) string {
 	return " ORDER BY " + strings.Join(orderColumns(f), direction+", ") + direction
 }
 
-// after limits the rows to those that come after a position in the order of the listing, if
-// there is one.
+// after limits a listing to the rows after a position, if there is one.
 func (c *conditions) after(f store.Filter, p *store.Position) {
 	sign := ">"
 	if f.Newest {
@@ -69,8 +68,8 @@ func (c *conditions) after(f store.Filter, p *store.Position) {
 	}
 }
 
-// readPage reads leads of a listing after a position in it. Only the rows of the page are read
-// whole: an index of the listing's order has all columns of the conditions.
+// readPage reads the leads of a listing after a position. Only the rows of the page are
+// read in full: the index in the order of the listing has all columns of the conditions.
 func (s *Store) readPage(ctx context.Context, f store.Filter, after *store.Position) ([]lead.Lead, error) {
 	var c conditions
 	c.match(f)
@@ -121,7 +120,7 @@ func (c *conditions) match(f store.Filter) {
 		in(c, leadProgress, f.Progress)
 	}
 	if len(f.Progress) > 0 && !slices.Contains(f.Progress, lead.Delivered) {
-		c.add("progress > 0") // there are few, which an index of their own finds
+		c.add("progress > 0") // these are few and have their own index
 	}
 
 	if f.Owner != nil {

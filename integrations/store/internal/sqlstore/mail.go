@@ -8,7 +8,7 @@ import (
 	"siteapi/integrations/store"
 )
 
-// saveNetwork keeps the network that a lead came from until its mail is sent, if it is known.
+// saveNetwork stores the network of a lead, if it is known, until its mail is sent.
 func saveNetwork(ctx context.Context, tx Tx, n store.NewLead) error {
 	if n.Network == "" {
 		return nil
@@ -18,12 +18,12 @@ VALUES ($1, 0, $2, $3)`, n.Lead.ID, n.Network, n.Lead.SubmittedAt)
 	return err
 }
 
-// ClaimMail counts a mail to a visitor, or returns the limit that it is over.
+// ClaimMail counts a mail to a visitor, or returns the limit that it exceeds.
 func (s *Store) ClaimMail(
 	ctx context.Context, c store.MailClaim,
 ) (over store.MailLimit, until time.Time, err error) {
 	err = s.write(ctx, "counting a mail", func(ctx context.Context, tx Tx) (err error) {
-		// One claim at a time: two that count at the same time would both pass.
+		// This serializes claims: two that count concurrently would both pass.
 		if _, err := tx.Exec(ctx, `UPDATE visitor_mails_turn SET at = $1 WHERE id = 1`, c.Now); err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func claimMail(
 		Sent, Waits bool
 		ToAddress   int
 	}
-	mail, err := one[row](ctx, tx, "looking for the mail", `SELECT coalesce(max(network), '') AS network,
+	mail, err := one[row](ctx, tx, "finding the mail", `SELECT coalesce(max(network), '') AS network,
 coalesce(max(sent_at), 0) > 0 AS sent, coalesce(max(address), '') <> '' AS waits,
 (SELECT count(*) FROM visitor_mails WHERE address = $3 AND sent_at > $4) AS to_address
 FROM visitor_mails WHERE lead_id = $1 AND sending = $2`,
@@ -66,7 +66,7 @@ FROM visitor_mails WHERE lead_id = $1 AND sending = $2`,
 
 	sentAt := c.Now
 	if over != "" {
-		sentAt = time.Time{} // it waits, and its network stays known
+		sentAt = time.Time{} // it waits and keeps its network
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO visitor_mails (lead_id, sending, network, address, sent_at, needed_at)
 VALUES ($1, $2, '', $3, $4, $5) ON CONFLICT (lead_id, sending)
@@ -75,18 +75,18 @@ DO UPDATE SET address = excluded.address, sent_at = excluded.sent_at, needed_at 
 	return over, until, err
 }
 
-// mailSlot returns the limit if a mail is over it, and the time at which enough mails have left
-// the window for it and for those that wait already. The limit is of the mails that fulfil a
-// condition.
+// mailSlot returns the limit if a mail exceeds it, and the time of the mail's slot: when
+// enough mails have left the window for it and for those already waiting. The limit
+// applies to the mails that match a condition.
 func mailSlot(
 	ctx context.Context, tx Tx, c store.MailClaim, limit store.MailLimit, most int, waits bool,
 	condition string, args ...any,
 ) (over store.MailLimit, until time.Time, err error) {
 	type row struct {
 		SentAt  time.Time
-		Waiting int // number of mails that wait; the same in each row
+		Waiting int // number of waiting mails, the same in each row
 	}
-	sent, err := all[row](ctx, tx, "reading when mails were sent", fmt.Sprintf(`SELECT sent_at,
+	sent, err := all[row](ctx, tx, "reading the times of sent mails", fmt.Sprintf(`SELECT sent_at,
 (SELECT count(*) FROM visitor_mails WHERE sent_at = 0 AND address <> ''%[1]s) AS waiting
 FROM visitor_mails WHERE sent_at > $1%[1]s ORDER BY sent_at DESC LIMIT %[2]d`, condition, most),
 		append([]any{c.Now.Add(-store.MailWindow)}, args...)...)
@@ -104,7 +104,7 @@ FROM visitor_mails WHERE sent_at > $1%[1]s ORDER BY sent_at DESC LIMIT %[2]d`, c
 	return limit, leaves.Add(store.MailWindow * time.Duration(1+waiting/most)), nil
 }
 
-// PruneMails removes the hashes that were last needed before a time.
+// PruneMails removes the hashes last needed before a time.
 func (s *Store) PruneMails(ctx context.Context, before time.Time) (int64, error) {
 	return s.exec(ctx, "removing hashes", `DELETE FROM visitor_mails WHERE needed_at < $1`, before)
 }

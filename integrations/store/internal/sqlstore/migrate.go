@@ -12,16 +12,16 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate brings the tables up to date inside a transaction, with the migrations of a
-// folder. The query exists counts the table of migrations. IF NOT EXISTS would not do,
-// since PostgreSQL requires the right to create tables even if the table is there.
+// Migrate applies the migrations of a folder inside a transaction. The query exists
+// counts the table of migrations. IF NOT EXISTS is not enough, since PostgreSQL requires
+// the right to create tables even if the table exists.
 //
-// The caller makes sure that only one process migrates at a time, and that nothing else is
-// written before. A database that was made by other migrations is refused. Tables of a
-// newer program are left alone: during a rolling restart the older program goes on working
-// with them.
+// The caller ensures that only one process migrates at a time and that nothing else is
+// written before. A database created by other migrations is rejected. Tables of a newer
+// program are left alone: during a rolling restart the older program keeps working with
+// them.
 func Migrate(ctx context.Context, tx DB, log *slog.Logger, folder, exists string) error {
-	tables, err := one[int](ctx, tx, "looking for the table of migrations", exists)
+	tables, err := one[int](ctx, tx, "finding the table of migrations", exists)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func Migrate(ctx context.Context, tx DB, log *slog.Logger, folder, exists string
 	return nil
 }
 
-// apply runs a migration unless that was done before.
+// apply runs a migration unless it was applied before.
 func apply(ctx context.Context, tx DB, log *slog.Logger, version int, name, text string) error {
 	// A table of an earlier version may have other columns.
 	recorded, err := all[map[string]any](ctx, tx, "reading the migrations",
@@ -62,9 +62,9 @@ func apply(ctx context.Context, tx DB, log *slog.Logger, version int, name, text
 		return nil
 	}
 	if len(recorded) > 0 {
-		return fmt.Errorf("the database was made by another, unreleased version of siteapi (its first "+
-			"tables are those of %s), which this one cannot read. Nothing was changed. To keep its leads, "+
-			"run `siteapi leads export` of that version; then start this one with an empty DATA_DIR, or an "+
+		return fmt.Errorf("the database was created by a different, unreleased version of siteapi (its "+
+			"first migration is %s), which this version cannot read. Nothing was changed. To keep its leads, "+
+			"run `siteapi leads export` with that version, then start this one with an empty DATA_DIR or an "+
 			"empty database at DATABASE_URL",
 			recorded[0]["name"])
 	}

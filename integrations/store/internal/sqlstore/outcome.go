@@ -11,8 +11,8 @@ import (
 const setOutcome = `UPDATE leads
 SET outcome = $2, won_amount = $3, won_currency = $4, outcome_at = $5, outcome_by = $6`
 
-// SetOutcome implements [store.Outcomes]. The time at which an outcome was taken back
-// stays, since an older one of the CRM does not count.
+// SetOutcome implements [store.Outcomes]. A cleared outcome keeps its time, so that older
+// outcomes of the CRM are still ignored.
 func (s *Store) SetOutcome(
 	ctx context.Context, id string, o lead.Outcome, audit ...store.AuditEntry,
 ) error {
@@ -40,7 +40,7 @@ func (s *Store) SetContactOutcome(
 	in(&newest, "mailbox", keys)
 	newest.add("review = 0")
 	err = s.write(ctx, "storing an outcome of the CRM", func(ctx context.Context, tx Tx) error {
-		leadID, err = one[string](ctx, tx, "looking for the newest lead",
+		leadID, err = one[string](ctx, tx, "finding the newest lead",
 			"SELECT id FROM leads"+newest.where()+" ORDER BY submitted_at DESC, id DESC LIMIT 1",
 			newest.args...)
 		if err != nil {

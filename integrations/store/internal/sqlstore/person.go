@@ -26,7 +26,7 @@ func (s *Store) CountAddress(ctx context.Context, email string) (consents, sessi
 	}
 
 	type row struct{ Consents, Sessions int64 }
-	r, err := one[row](ctx, s.db, "looking for an address",
+	r, err := one[row](ctx, s.db, "counting the data of an address",
 		`SELECT (SELECT count(*) FROM consents WHERE address = $2) AS consents,
 (SELECT count(*) FROM sessions`+ofMailbox+`) AS sessions`, mailbox.Key(email), address)
 	return r.Consents, r.Sessions, err

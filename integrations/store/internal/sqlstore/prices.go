@@ -9,9 +9,10 @@ import (
 
 const selectPriceRules = `SELECT revision, locale, rules, replaced_at FROM price_rules`
 
-// UsePriceRules makes rules the current ones of their locale, none without a revision.
+// UsePriceRules makes rules current for their locale. Without a revision, the locale has
+// none.
 func (s *Store) UsePriceRules(ctx context.Context, p store.PriceRules, now time.Time) error {
-	return s.write(ctx, "storing the rules of prices", func(ctx context.Context, tx Tx) error {
+	return s.write(ctx, "storing pricing rules", func(ctx context.Context, tx Tx) error {
 		if p.Revision != "" {
 			_, err := tx.Exec(ctx, `INSERT INTO price_rules (revision, locale, rules, replaced_at)
 VALUES ($1, $2, $3, 0) ON CONFLICT (revision) DO UPDATE SET replaced_at = 0`, p.Revision, p.Locale, p.Rules)
@@ -33,12 +34,12 @@ WHERE locale = $2 AND revision <> $3 AND replaced_at = 0`, now, p.Locale, p.Revi
 
 // PriceRules returns the rules with a revision, or [store.ErrNotFound].
 func (s *Store) PriceRules(ctx context.Context, revision string) (store.PriceRules, error) {
-	return one[store.PriceRules](ctx, s.db, "reading the rules of prices",
+	return one[store.PriceRules](ctx, s.db, "reading pricing rules",
 		selectPriceRules+` WHERE revision = $1`, revision)
 }
 
 // CurrentPriceRules returns the current rules of a locale, or [store.ErrNotFound].
 func (s *Store) CurrentPriceRules(ctx context.Context, locale string) (store.PriceRules, error) {
-	return one[store.PriceRules](ctx, s.db, "reading the current rules of prices",
+	return one[store.PriceRules](ctx, s.db, "reading the current pricing rules",
 		selectPriceRules+` WHERE locale = $1 AND replaced_at = 0`, locale)
 }

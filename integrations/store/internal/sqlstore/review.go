@@ -7,8 +7,8 @@ import (
 	"siteapi/integrations/store"
 )
 
-// InReview returns the number of leads in review and the time the oldest was
-// submitted.
+// InReview returns the number of leads in review and the submission time of the oldest
+// one.
 func (s *Store) InReview(ctx context.Context) (number int64, oldest time.Time, err error) {
 	r, err := one[struct {
 		Number int64
@@ -18,7 +18,7 @@ func (s *Store) InReview(ctx context.Context) (number int64, oldest time.Time, e
 	return r.Number, r.Oldest, err
 }
 
-// Reject ends the review of a lead without a delivery.
+// Reject ends the review of a lead without delivering it.
 func (s *Store) Reject(ctx context.Context, id string, audit ...store.AuditEntry) (bool, error) {
 	return s.change(ctx, "rejecting a lead", id, audit, nil,
 		`UPDATE leads SET review = 2 WHERE id = $1 AND review = 1`)

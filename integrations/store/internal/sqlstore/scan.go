@@ -13,8 +13,8 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Scan reads the current row into a struct, by the names of the columns, or the only column
-// of it into a value.
+// Scan reads the current row into a struct by column names, or its only column into a
+// value.
 type Scan func(dest any) error
 
 // EachRow calls row for each row of a result, and closes it.
@@ -30,7 +30,7 @@ func EachRow(result dbscan.Rows, row func(Scan) error) (err error) {
 	return result.Err()
 }
 
-// rows is a result whose values are read as they are stored.
+// rows is a result whose values are converted from their stored form.
 type rows struct{ dbscan.Rows }
 
 // Scan copies the columns of the current row.
@@ -45,7 +45,7 @@ func (r rows) Scan(dest ...any) error {
 	return r.Rows.Scan(dest...)
 }
 
-// column points to a value that is not stored as it is. [Args] is its counterpart.
+// column points to a value whose stored form differs. [Args] is its counterpart.
 type column struct{ value any }
 
 // Scan implements [database/sql.Scanner].
@@ -54,7 +54,7 @@ func (c column) Scan(stored any) error {
 
 	switch v := c.value.(type) {
 	case *bool:
-		*v = number == 1 || stored == true // the type of a comparison in PostgreSQL
+		*v = number == 1 || stored == true // a comparison in PostgreSQL
 	case *time.Time:
 		if *v = (time.Time{}); number != 0 {
 			*v = time.UnixMilli(number).UTC()
@@ -72,9 +72,9 @@ func (c column) Scan(stored any) error {
 	return nil
 }
 
-// Args replaces arguments of a statement by what is stored: times as milliseconds since 1970,
-// and 0 for none; false and true as 0 and 1; structs and lists as JSON, and zero ones as an
-// empty text.
+// Args replaces the arguments of a statement by their stored form: times are milliseconds
+// since 1970, or 0 for the zero time; booleans are 0 and 1; structs and slices are JSON,
+// or an empty string for zero values.
 func Args(args []any) []any {
 	for i, a := range args {
 		v := reflect.ValueOf(a)
@@ -94,7 +94,7 @@ func Args(args []any) []any {
 		case v.Kind() == reflect.Struct, v.Kind() == reflect.Slice:
 			args[i] = ""
 			if !v.IsZero() {
-				text, _ := json.Marshal(a) // encoding texts, numbers and times does not fail
+				text, _ := json.Marshal(a) // encoding strings, numbers and times cannot fail
 				args[i] = string(text)
 			}
 		}

@@ -14,9 +14,9 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// fold makes words comparable: lower case, without diacritics.
+// fold normalizes words for comparison: lower case, without diacritics.
 func fold(text string) string {
-	// Neither step of the transformation fails.
+	// Neither step of the transformation can fail.
 	folded, _, _ := transform.String(transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn))), text)
 
 	return strings.NewReplacer(
@@ -24,8 +24,8 @@ func fold(text string) string {
 	).Replace(strings.ToLower(folded))
 }
 
-// searchTerms returns the terms that a lead is found by. A double name is found by its
-// second part as well, and an address by its domain.
+// searchTerms returns the terms by which a lead is found. The second part of a double
+// name and the domain of an address are terms, too.
 func searchTerms(s lead.Lead) []string {
 	c := s.Contact
 	words := strings.Fields(fold(c.FirstName + " " + c.LastName + " " + c.Company))
@@ -45,14 +45,15 @@ func searchTerms(s lead.Lead) []string {
 	return slices.DeleteFunc(slices.Compact(words), func(word string) bool { return word == "" })
 }
 
-// phoneLength is how many digits a search needs to be one for a telephone number.
+// phoneLength is the minimum number of digits in a search for a telephone number.
 const phoneLength = 5
 
 var (
-	// phoneWord is a part of a telephone number, as people write it.
+	// phoneWord matches a part of a telephone number in common notations.
 	phoneWord = regexp.MustCompile(`^[\d()./+-]+$`)
 
-	// countryCode is the country code of an international number, by the plan of the ITU.
+	// countryCode matches the country code of an international number, following the
+	// ITU's plan.
 	countryCode = regexp.MustCompile(
 		`^(1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d{3})`)
 )
@@ -68,7 +69,7 @@ func digits(text string) string {
 }
 
 // nationalNumber returns the digits of a telephone number without the country code and
-// the zero before it, so that every spelling of a number gives the same.
+// the zero before it, so that all spellings of a number are equal.
 func nationalNumber(phone string) string {
 	number := digits(phone)
 	international, ok := strings.CutPrefix(number, "00")
@@ -79,8 +80,8 @@ func nationalNumber(phone string) string {
 }
 
 const (
-	mostMessageTerms = 100 // words of a message that a lead is found by
-	longestTerm      = 64  // characters; PostgreSQL has no index of very long words
+	mostMessageTerms = 100 // indexed words of a message
+	longestTerm      = 64  // characters; PostgreSQL cannot index very long words
 )
 
 // messageTerms returns the first words of a message that have at least three characters.
@@ -97,7 +98,7 @@ func messageTerms(message string) (words []string) {
 	return words
 }
 
-// addTerms makes a lead searchable.
+// addTerms stores the search terms of a lead.
 func addTerms(ctx context.Context, tx Tx, l lead.Lead) error {
 	var values []any
 	for _, term := range searchTerms(l) {
@@ -107,8 +108,8 @@ func addTerms(ctx context.Context, tx Tx, l lead.Lead) error {
 	return insertRows(ctx, tx, "search_terms", "term, lead_id", values, "")
 }
 
-// searchWords returns the words of a search, each as the beginnings of terms that it
-// stands for. The parts of a telephone number are one word.
+// searchWords returns the words of a search, each as a list of alternative prefixes of
+// terms. The parts of a telephone number are one word.
 func searchWords(search string) (words [][]string) {
 	for parts := strings.Fields(fold(search)); len(parts) > 0; {
 		n := 0
@@ -122,7 +123,7 @@ func searchWords(search string) (words [][]string) {
 		case len(digits(phone)) < phoneLength, number == "":
 			n = 1
 			words = append(words, []string{strings.TrimPrefix(parts[0], "@")})
-		case n == 1: // It may as well be the beginning of an id.
+		case n == 1: // It may also be the prefix of an id.
 			words = append(words, []string{phone, number})
 		default:
 			words = append(words, []string{number})
@@ -135,10 +136,10 @@ func searchWords(search string) (words [][]string) {
 // mostWords is how many words of a search are used.
 const mostWords = 8
 
-// search adds a condition for each word of a search. The leads of a word are looked up once; the
-// id is an expression, so that the database still reads the leads in the order of the listing.
-// Where it reads only the first of them, a word of a single letter, which almost all leads have,
-// is looked for in each.
+// search adds a condition for each word of a search. The leads of a word are looked up
+// once; the id is an expression, so that the database still reads the leads in the order
+// of the listing. With onlyFirst it reads only the first leads, so a single letter, which
+// almost all leads contain, is checked for each lead instead.
 func (c *conditions) search(text string, onlyFirst bool) {
 	words := searchWords(text)
 	for _, prefixes := range words[:min(len(words), mostWords)] {

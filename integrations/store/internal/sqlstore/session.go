@@ -10,11 +10,12 @@ import (
 )
 
 const (
-	// The state that arrives is up to a minute older than the stored one.
+	// late means that the arriving state is up to a minute older than the stored one.
 	late = `excluded.last_seen BETWEEN sessions.last_seen - 60000 AND sessions.last_seen - 1`
 
-	// An empty touch replaces nothing, and one without a source or that is late replaces
-	// none with a source.
+	// An empty touch replaces nothing. Only an earlier touch replaces the first one, and
+	// a last touch with a source is not replaced by one without a source or one that is
+	// late.
 	keepFirst = `CASE WHEN excluded.first_touch = '' OR sessions.first_touch <> '' ` +
 		`AND excluded.first_seen >= sessions.first_seen THEN sessions.`
 	keepLast = `CASE WHEN excluded.last_touch = '' OR sessions.last_source <> '' ` +
@@ -48,11 +49,11 @@ ON CONFLICT (id) DO UPDATE SET
 	sessionColumns = `id, selections, estimate, locale,
   first_touch, last_touch, first_seen, last_seen, visits`
 
-	// ofMailbox selects the sessions in which an address was typed, by their index.
+	// ofMailbox selects the sessions in which an address was typed, using their index.
 	ofMailbox = ` WHERE mailbox = $1 AND mailbox <> ''`
 
-	// eraseHints removes what was typed into the contact form, and where the visitor came
-	// from. The choices stay, for the statistics.
+	// eraseHints removes the contact form entries and the touches. The selections stay
+	// for statistics.
 	eraseHints = `UPDATE sessions SET hints = '', mailbox = '',
   first_touch = '', first_source = '', first_campaign = '',
   last_touch = '', last_source = '', last_campaign = ''`

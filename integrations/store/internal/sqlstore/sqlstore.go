@@ -1,8 +1,8 @@
-// Package sqlstore is the store in SQL that all drivers share: statements, rules and
+// Package sqlstore implements the store in SQL for all drivers: statements, rules and
 // migrations. A driver provides a [Database], which runs statements and transactions and
 // returns [store.ErrUnavailable] for transient failures.
 //
-// Statements use $1, $2, … for arguments, which SQLite and PostgreSQL both take.
+// Statements use $1, $2, … for arguments, which both SQLite and PostgreSQL accept.
 package sqlstore
 
 import (
@@ -16,39 +16,39 @@ import (
 	"siteapi/integrations/store"
 )
 
-// DB runs single statements. Times are stored as milliseconds since 1970, and 0 for none;
-// false and true as 0 and 1. Drivers convert them with [Args] and [EachRow].
+// DB runs single statements. Times are stored as milliseconds since 1970, or 0 for the
+// zero time, and booleans as 0 and 1. Drivers convert them with [Args] and [EachRow].
 type DB interface {
 	// Exec runs a statement and returns the number of rows it changed.
 	Exec(ctx context.Context, query string, args ...any) (int64, error)
 
-	// Query runs a statement and calls row once for each row of its result. If row
-	// returns an error, Query ends and returns that error.
+	// Query runs a statement and calls row for each row of its result. If row returns an
+	// error, Query stops and returns it.
 	Query(ctx context.Context, query string, args []any, row func(Scan) error) error
 }
 
-// Tx is a transaction, with the queue in it.
+// Tx is a transaction together with the queue.
 type Tx struct {
 	DB
 	store.Jobs
 
-	// Submitted are the leads whose deliveries [Tx.End] creates: new ones, and released ones.
+	// Submitted lists the leads whose deliveries [Tx.End] creates: new and released ones.
 	Submitted *[]string
 }
 
-// End creates the deliveries of the leads that were submitted in a transaction, which several
-// requests may share, and ends it but for the commit: creating those of all leads at once
-// takes a third of the processor time off a new lead.
+// End creates the deliveries of the leads submitted in a transaction; the caller then
+// commits it. Requests may share the transaction: creating the deliveries of all leads at
+// once saves a third of the processor time of a new lead.
 func (t Tx) End(ctx context.Context) error {
 	return enqueue(ctx, t, *t.Submitted)
 }
 
-// Database is the connection that a driver provides. Its Exec makes a statement durable.
+// Database is the connection that a driver provides. Its Exec makes the change durable.
 type Database interface {
 	DB
 
-	// Write runs fn in a transaction and commits it, or leaves nothing behind. It may
-	// call fn again after a transient error. An fn that returns [store.ErrNotFound],
+	// Write runs fn in a transaction and commits it, or changes nothing. It may call fn
+	// again after a transient error. An fn that returns [store.ErrNotFound],
 	// [store.ErrKeyReused] or [store.ErrUnderWay] must not have written anything.
 	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 }
@@ -67,8 +67,8 @@ func (s *Store) write(ctx context.Context, doing string, fn func(context.Context
 	return nil
 }
 
-// exec runs a statement in a transaction of its own, and returns the number of rows it
-// changed. Its error begins with the action that failed.
+// exec runs a statement in its own transaction and returns the number of changed rows.
+// Its error begins with the action that failed.
 func (s *Store) exec(ctx context.Context, doing, query string, args ...any) (int64, error) {
 	n, err := s.db.Exec(ctx, query, args...)
 	if err != nil {
@@ -77,8 +77,8 @@ func (s *Store) exec(ctx context.Context, doing, query string, args ...any) (int
 	return n, nil
 }
 
-// Ping writes a time stamp, to prove that the database takes writes. It returns when ctx
-// ends, even while its write is waiting.
+// Ping writes a timestamp, to prove that the database accepts writes. It returns when ctx
+// ends, even if its write is still waiting.
 func (s *Store) Ping(ctx context.Context) error {
 	written := make(chan error, 1)
 	go func() {
@@ -94,13 +94,13 @@ func (s *Store) Ping(ctx context.Context) error {
 	}
 }
 
-// pageSize is how many rows a listing reads at once. No transaction stays open while the
-// caller works, because an open one keeps SQLite from reusing its log and PostgreSQL from
-// cleaning up.
+// pageSize is the number of rows that a listing reads at once. No transaction stays open
+// between pages, because an open one keeps SQLite from reusing its log and PostgreSQL
+// from vacuuming.
 const pageSize = 500
 
-// chunk is the most rows written in one transaction, so that other writers get their
-// turn.
+// chunk is the maximum number of rows written in one transaction, so that other writers
+// get their turn.
 const chunk = 100
 
 // conditions collects the terms of a WHERE clause with their arguments.
@@ -109,7 +109,7 @@ type conditions struct {
 	args  []any
 }
 
-// add appends a term. Each "?" in it stands for one of args, in their order.
+// add appends a term. Each "?" in it stands for one of args, in order.
 func (c *conditions) add(term string, args ...any) {
 	for _, a := range args {
 		c.args = append(c.args, a)
@@ -118,7 +118,7 @@ func (c *conditions) add(term string, args ...any) {
 	c.terms = append(c.terms, term)
 }
 
-// where returns the clause, or nothing if there are no terms.
+// where returns the clause, or an empty string if there are no terms.
 func (c *conditions) where() string {
 	if len(c.terms) == 0 {
 		return ""
@@ -126,7 +126,7 @@ func (c *conditions) where() string {
 	return " WHERE " + strings.Join(c.terms, " AND ")
 }
 
-// The function in adds the condition that a column is one of some values.
+// in adds the condition that a column has one of the values.
 func in[T any](c *conditions, column string, values []T) {
 	args := make([]any, len(values))
 	for i, v := range values {
@@ -135,9 +135,10 @@ func in[T any](c *conditions, column string, values []T) {
 	c.add(column+" IN ("+strings.TrimSuffix(strings.Repeat("?, ", len(args)), ", ")+")", args...)
 }
 
-// insertRows inserts rows, whose values follow each other.
+// insertRows inserts rows, given as one list of their values. The text conflict is
+// appended to each statement.
 func insertRows(ctx context.Context, db DB, table, columns string, values []any, conflict string) error {
-	const most = 200 // SQLite looks each argument up among all of its statement.
+	const most = 200 // SQLite searches all arguments of a statement for each one.
 	width := strings.Count(columns, ",") + 1
 	for part := range slices.Chunk(values, most/width*width) {
 		var rows []string

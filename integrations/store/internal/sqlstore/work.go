@@ -34,8 +34,9 @@ WHERE id = $1 AND (SELECT count(*) FROM lead_notes WHERE lead_id = $1) < $5`,
 	return err
 }
 
-// change runs a statement on the lead with an id, $1. It reports whether that changed a row,
-// and records it in the audit if so. then is called before the commit, unless it is nil.
+// change runs a statement on the lead with an id, $1. It reports whether that changed a
+// row, and in that case records it in the audit and calls then, if it is not nil, before
+// the commit.
 func (s *Store) change(
 	ctx context.Context, doing, id string, audit []store.AuditEntry, then func(Tx),
 	statement string, args ...any,
@@ -57,9 +58,9 @@ func (s *Store) change(
 	return changed && err == nil, err
 }
 
-// exists returns [store.ErrNotFound] unless there is a lead with an id.
+// exists returns [store.ErrNotFound] unless a lead with the id exists.
 func exists(ctx context.Context, tx Tx, id string) error {
-	_, err := one[string](ctx, tx, "looking for the lead", `SELECT id FROM leads WHERE id = $1`, id)
+	_, err := one[string](ctx, tx, "finding the lead", `SELECT id FROM leads WHERE id = $1`, id)
 	return err
 }
 

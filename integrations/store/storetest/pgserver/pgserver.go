@@ -1,11 +1,11 @@
 //go:build unix
 
 // Package pgserver runs a private PostgreSQL for tests, on a free port of 127.0.0.1 and
-// in a folder of its own, with fsync on as it is by default. The server can be stopped,
-// killed and started again, to see how a program copes.
+// in its own folder, with fsync on as it is by default. The server can be stopped, killed
+// and started again, to test how a program reacts.
 //
-// The server's binaries are looked for in PATH and under /usr/lib/postgresql. If there
-// are none, the test is skipped, or fails if SITEAPI_TEST_SERVICES=required.
+// It uses the server's binaries in PATH or under /usr/lib/postgresql. If there are none,
+// the test is skipped, or fails if SITEAPI_TEST_SERVICES=required.
 package pgserver
 
 import (
@@ -27,8 +27,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// patience is how long the server may take to start or to stop.
-const patience = time.Minute
+// timeout is how long the server may take to start or to stop.
+const timeout = time.Minute
 
 // Server is a running PostgreSQL, or one that has been stopped.
 type Server struct {
@@ -64,16 +64,16 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// New makes a server with an empty cluster, for programs that are not tests. [Server.Up]
-// starts it and [Server.Remove] removes it.
+// New creates a server with an empty cluster, for programs that are not tests.
+// [Server.Up] starts it and [Server.Remove] removes it.
 func New() (*Server, error) {
 	s := &Server{bin: binaries()}
 	if s.bin == "" {
 		return nil, ErrNoBinaries
 	}
 
-	// The folder is not the test's own, because only its user may enter that, and the
-	// server may not run as root.
+	// The folder is not the test's own, because only its owner may enter that, and the
+	// server must not run as root.
 	var err error
 	if s.dir, err = os.MkdirTemp("", "pgserver-"); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func New() (*Server, error) {
 	return s, nil
 }
 
-// initialize makes the cluster, as a user whom PostgreSQL accepts: not as root.
+// initialize creates the cluster, as a user that PostgreSQL accepts: not as root.
 func (s *Server) initialize() error {
 	if os.Geteuid() == 0 {
 		u, err := user.Lookup("postgres")
@@ -102,7 +102,7 @@ func (s *Server) initialize() error {
 	out, err := s.command("initdb", "--pgdata", "data", "--username", "siteapi", "--auth", "trust",
 		"--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync").CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("making a cluster: %w\n%s", err, out)
+		return fmt.Errorf("creating the cluster: %w\n%s", err, out)
 	}
 
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -122,7 +122,7 @@ func (s *Server) Remove() error {
 	return errors.Join(err, os.RemoveAll(s.dir))
 }
 
-// URL is the address of a database on the server, for its superuser.
+// URL returns the address of a database on the server, for its superuser.
 func (s *Server) URL(database string) string {
 	return fmt.Sprintf("postgres://siteapi@127.0.0.1:%s/%s?sslmode=disable", s.port, database)
 }
@@ -158,7 +158,7 @@ func (s *Server) Up() error {
 	}
 
 	err := s.exec("SELECT 1")
-	for deadline := time.Now().Add(patience); err != nil && time.Now().Before(deadline); err = s.exec("SELECT 1") {
+	for deadline := time.Now().Add(timeout); err != nil && time.Now().Before(deadline); err = s.exec("SELECT 1") {
 		time.Sleep(20 * time.Millisecond)
 	}
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *Server) Up() error {
 	return nil
 }
 
-// Stop shuts the server down; connections are cut off.
+// Stop shuts the server down and closes its connections.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
 	if err := s.End(syscall.SIGINT); err != nil {
@@ -175,21 +175,21 @@ func (s *Server) Stop(t testing.TB) {
 	}
 }
 
-// End ends the server by a signal, for programs that are not tests: SIGINT shuts it down, and
-// SIGQUIT ends it at once, without writing anything back, as a crash would.
+// End stops the server with a signal, for programs that are not tests: SIGINT shuts it
+// down, and SIGQUIT ends it at once, without writing anything back, as a crash would.
 func (s *Server) End(signal syscall.Signal) error {
 	if err := s.process.Process.Signal(signal); err != nil {
 		return fmt.Errorf("stopping PostgreSQL: %w", err)
 	}
 
-	late := time.AfterFunc(patience, func() { _ = s.process.Process.Kill() })
+	late := time.AfterFunc(timeout, func() { _ = s.process.Process.Kill() })
 	defer late.Stop()
 	_ = s.process.Wait() // it may report the signal
 	s.process = nil
 	return nil
 }
 
-// command prepares a program of PostgreSQL, which runs in the server's folder.
+// command prepares a program of PostgreSQL that runs in the server's folder.
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(s.bin, name), args...)
 	cmd.Dir = s.dir
@@ -199,7 +199,7 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 }
 
 func (s *Server) exec(query string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, s.URL("postgres"))
 	if err != nil {
@@ -209,8 +209,8 @@ func (s *Server) exec(query string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// binaries finds the folder that holds initdb and postgres, of the newest version. It is empty
-// if there is none.
+// binaries returns the folder with the newest initdb and postgres, or an empty string if
+// there is none.
 func binaries() string {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	if path, err := exec.LookPath("initdb"); err == nil {

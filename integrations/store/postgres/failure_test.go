@@ -10,8 +10,8 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// TestTrouble covers failures while the server is up.
-func TestTrouble(t *testing.T) {
+// TestFailures covers failures while the server is up.
+func TestFailures(t *testing.T) {
 	t.Parallel()
 	server := pgserver.Start(t)
 	for name, test := range map[string]func(*testing.T, string){
@@ -29,7 +29,7 @@ func TestTrouble(t *testing.T) {
 const cutConnections = `SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity
 WHERE pid <> pg_backend_pid() AND datname = current_database()`
 
-// A transaction whose connection broke before its commit is begun again.
+// A transaction whose connection broke before its commit is retried.
 func connectionsCut(t *testing.T, at string) {
 	s := subject(at)
 	db := s.MustOpen(t, &storetest.Jobs{})
@@ -41,7 +41,7 @@ func connectionsCut(t *testing.T, at string) {
 	}
 }
 
-// A primary that has become a standby refuses writes until it is promoted again.
+// A primary that has become a standby rejects writes until it is promoted again.
 func readOnly(t *testing.T, at string) {
 	s := subject(at)
 	name := s.Strings(t, `SELECT current_database()::text`)[0]
@@ -57,12 +57,12 @@ func readOnly(t *testing.T, at string) {
 		Exec(t, `ALTER DATABASE `+name+` RESET default_transaction_read_only`)
 	s.Strings(t, cutConnections)
 	if err := submit(); err != nil {
-		t.Errorf("after it can write again: %v", err)
+		t.Errorf("after the promotion: %v", err)
 	}
 }
 
-// A request that was refused because of a lock, or because all connections wait for one,
-// is not stored after the lock is gone either.
+// A request that was rejected because of a lock, or because all connections wait for one,
+// is not stored after the lock is released either.
 func tableLocked(t *testing.T, at string) {
 	s, db := subject(at), subject(at+"&pool_max_conns=2").MustOpen(t, nil)
 	c, err := pgx.Connect(t.Context(), at)
@@ -94,7 +94,7 @@ func tableLocked(t *testing.T, at string) {
 	}
 
 	if _, _, err := db.Submit(t.Context(), storetest.Lead(20)); err != nil {
-		t.Errorf("after the lock is gone: %v", err)
+		t.Errorf("after the lock is released: %v", err)
 	}
 	if got := s.Strings(t, `SELECT id FROM leads UNION ALL SELECT id FROM sessions`); len(got) != 1 {
 		t.Errorf("stored after all: %q", got)

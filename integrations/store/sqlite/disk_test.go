@@ -17,7 +17,8 @@ import (
 	"siteapi/integrations/store/storetest"
 )
 
-// childPath has the test binary fill the disk of a database instead of running the tests.
+// childPath names the environment variable that makes the test binary fill the disk of a
+// database instead of running the tests.
 const childPath = "SQLITE_TEST_PATH"
 
 func TestMain(m *testing.M) {
@@ -25,18 +26,18 @@ func TestMain(m *testing.M) {
 	if path == "" {
 		os.Exit(m.Run())
 	}
-	if err := childOutOfRoom(context.Background(), path); err != nil {
+	if err := fillDisk(context.Background(), path); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// childOutOfRoom submits until no file of the process may grow any more, and again after
-// the limit is lifted.
-func childOutOfRoom(ctx context.Context, path string) error {
+// fillDisk submits leads until the limit on the size of the process's files is reached,
+// and again after the limit is lifted.
+func fillDisk(ctx context.Context, path string) error {
 	signal.Ignore(syscall.SIGXFSZ)
-	var was syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+	var previous syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &previous); err != nil {
 		return err
 	}
 
@@ -49,7 +50,7 @@ func childOutOfRoom(ctx context.Context, path string) error {
 	submit := func() error {
 		_, created, err := s.Submit(ctx, storetest.Lead(acknowledged))
 		if err == nil && !created {
-			return errors.New("a refused lead was stored after all")
+			return errors.New("a rejected lead was stored after all")
 		}
 		if err == nil {
 			acknowledged++
@@ -57,7 +58,7 @@ func childOutOfRoom(ctx context.Context, path string) error {
 		return err
 	}
 
-	counted := func() error {
+	checkCount := func() error {
 		counts, err := s.CountWork(ctx, store.Filter{})
 		if n := store.NumberOf(counts); err != nil || n != acknowledged {
 			return fmt.Errorf("%d leads are stored, %d were acknowledged (%w)", n, acknowledged, err)
@@ -66,7 +67,7 @@ func childOutOfRoom(ctx context.Context, path string) error {
 	}
 
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE,
-		&syscall.Rlimit{Cur: 256 << 10, Max: was.Max}); err != nil {
+		&syscall.Rlimit{Cur: 256 << 10, Max: previous.Max}); err != nil {
 		return err
 	}
 
@@ -81,28 +82,28 @@ func childOutOfRoom(ctx context.Context, path string) error {
 			err = write()
 		}
 		if !errors.Is(err, store.ErrUnavailable) {
-			return fmt.Errorf("without room, after %d leads: want ErrUnavailable, got %w",
+			return fmt.Errorf("with a full disk, after %d leads: want ErrUnavailable, got %w",
 				acknowledged, err)
 		}
 	}
-	if err := counted(); err != nil {
+	if err := checkCount(); err != nil {
 		return err
 	}
 
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &previous); err != nil {
 		return err
 	}
 	for range 500 {
 		if err := submit(); err != nil {
-			return fmt.Errorf("with room again: %w", err)
+			return fmt.Errorf("with free space again: %w", err)
 		}
 	}
-	return errors.Join(counted(), s.Close())
+	return errors.Join(checkCount(), s.Close())
 }
 
-// When the disk is full, requests are refused and nothing is stored in part. Writing
-// continues once there is space again.
-func TestOutOfRoom(t *testing.T) {
+// When the disk is full, requests are rejected and nothing is stored in part. Writes
+// succeed again once there is space.
+func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env, cmd.Stderr = append(os.Environ(), childPath+"="+filepath.Join(t.TempDir(), "full.db")), os.Stderr
