@@ -12,7 +12,7 @@ import (
 	"siteapi/integrations/cache/cachetest/valkeyserver"
 )
 
-// manyStats returns a query that asks for the state of the cache twenty times.
+// manyStats returns a query for the statistics of the cache, twenty times.
 func manyStats() string {
 	var query strings.Builder
 	for i := range 20 {
@@ -21,7 +21,7 @@ func manyStats() string {
 	return "{" + query.String() + " }"
 }
 
-// scans returns how many steps of a walk over its keys a server was asked for.
+// scans returns the number of SCAN commands that a server has received.
 func scans(t *testing.T, server *valkeyserver.Server) int {
 	t.Helper()
 	info, err := server.Do("INFO", "commandstats")
@@ -37,8 +37,8 @@ func scans(t *testing.T, server *valkeyserver.Server) int {
 	return n
 }
 
-// TestStatsCountOncePerSecond asks for the statistics often. The server's keys are
-// counted at most once a second, and not at all for health checks.
+// TestStatsCountOncePerSecond reads the statistics often. The server's keys are counted
+// at most once a second, and never for health checks.
 func TestStatsCountOncePerSecond(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
@@ -64,13 +64,13 @@ func TestStatsCountOncePerSecond(t *testing.T) {
 	}
 }
 
-// TestStatsAreChargedLikeTheirRoute asks for the statistics by GraphQL until the limit of
-// the REST route refuses the client.
+// TestStatsAreChargedLikeTheirRoute reads the statistics through GraphQL until the limit
+// of the REST route rejects the client.
 func TestStatsAreChargedLikeTheirRoute(t *testing.T) {
 	t.Parallel()
 	r := apptest.Launch(t, t.TempDir(), apptest.DefaultLimits(t)...)
 
-	apptest.Eventually(t, "the client is refused", func() bool {
+	apptest.Eventually(t, "the client is rejected", func() bool {
 		return strings.Contains(r.Query(manyStats()), `"RATE_LIMITED"`)
 	})
 	if got := r.Do("GET", "/api/cache/clear", ""); got.Status != 200 && got.Status != 429 {

@@ -10,7 +10,7 @@ import (
 	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
-// The sample company goes into an empty dataset, once, and a service then serves it.
+// The sample company is added to an empty dataset, once, and a service then serves it.
 func TestSeed(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{ReadToken: "reader"}, hubspottest.Options{})
@@ -34,7 +34,7 @@ func TestSeed(t *testing.T) {
 		}
 	}
 
-	// Content of the site's own stays as it is, drafts included.
+	// A dataset that has content, even a draft, is not changed.
 	for _, own := range []string{
 		`{"_id":"drafts.siteSettings","_type":"siteSettings"}`,
 		`{"_id":"welcome","_type":"heroSection"}`,
@@ -43,14 +43,14 @@ func TestSeed(t *testing.T) {
 		seeds("has content of its own", 2, 1, "--yes")
 	}
 
-	// Without a terminal the question has no answer. Leads are no content.
+	// Without a terminal nothing is confirmed. Leads do not count as content.
 	replace(`{"_id":"quoteSubmission.x","_type":"quoteSubmission"}`)
 	seeds("nothing was added", 2, 1)
 	s.Env = append(s.Env, "SANITY_TOKEN=reader")
 	seeds("refused", 1, 1, "--yes")
 	s.Env = s.Env[:len(s.Env)-1]
 
-	// What exists of the sample stays as it is.
+	// Existing documents of the sample are not changed.
 	replace(`{"_id":"quoteRules","_type":"quoteRules","currency":"RON"}`)
 	seeds("documents were added", 0, sample, "--yes")
 	seeds("has all documents", 0, sample, "--yes")
@@ -64,7 +64,7 @@ func TestSeed(t *testing.T) {
 	s.Start()
 	body := s.Query(`{ SiteSettings(id: "siteSettings") { contactEmail } content(documentType: "heroSection") { id } }`)
 	if !strings.Contains(body, "hello@lumen-studio.example") || !strings.Contains(body, "heroSection-en") {
-		t.Errorf("after it is seeded the service answers %s", body)
+		t.Errorf("after seeding the service answers %s", body)
 	}
 
 	s.Env = append(s.Env, "CMS_DRIVER=file")

@@ -73,12 +73,12 @@ func TestCMSSetup(t *testing.T) {
 
 	out, code = apptest.Command(t, append(less, "SANITY_TOKEN=may-manage"), "cms", "setup", "--create")
 	if code != 1 || !strings.Contains(out, "set SITE_URL and CMS_WEBHOOK_SECRET first") {
-		t.Errorf("without both: %d %s", code, out)
+		t.Errorf("without the two settings: %d %s", code, out)
 	}
 
 	out, code = apptest.Command(t, with("SANITY_TOKEN=may-write"), "cms", "setup", "--create")
 	if code != 1 || !strings.Contains(out, "create it by hand") || len(created()) != 0 {
-		t.Errorf("a token that may not: %d %s", code, out)
+		t.Errorf("a token without permission: %d %s", code, out)
 	}
 
 	for _, want := range []string{"webhook created", `the webhook "siteapi" already exists`} {

@@ -12,7 +12,7 @@ import (
 	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
-// serves fails the test unless an instance serves a title at once.
+// serves fails unless an instance serves a title at once.
 func serves(r *apptest.Process, title string) {
 	r.T.Helper()
 	if got := r.Query(apptest.AskHero); !strings.Contains(got, title) {
@@ -20,9 +20,10 @@ func serves(r *apptest.Process, title string) {
 	}
 }
 
-// TestFallbackCopyOfWhatWasServed starts an instance on a warm cache. The content that it
-// served from there is its fallback copy once the CMS fails, also after a restart.
-func TestFallbackCopyOfWhatWasServed(t *testing.T) {
+// TestFallbackCopyOfServedContent starts an instance on a warm cache. The content that it
+// serves from the cache is also its fallback copy when the CMS fails, even after a
+// restart.
+func TestFallbackCopyOfServedContent(t *testing.T) {
 	t.Parallel()
 	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
 	stubs.Publish("first title")
@@ -39,15 +40,15 @@ func TestFallbackCopyOfWhatWasServed(t *testing.T) {
 		serves(b, "first title")
 	}
 	if !slices.ContainsFunc(stubs.CMS.Requests(), func(r sanitytest.Request) bool { return r.Fault != "" }) {
-		t.Error("the CMS was not asked")
+		t.Error("the CMS was not queried")
 	}
 
 	_ = b.End(9)
 	serves(apptest.Launch(t, dir, env...), "first title")
 }
 
-// TestWebhooksAtEitherInstance publishes through webhooks at one or the other of two
-// instances, while the CMS works, while it fails and after that.
+// TestWebhooksAtEitherInstance sends webhooks to two instances in turn, before, during
+// and after an outage of the CMS.
 func TestWebhooksAtEitherInstance(t *testing.T) {
 	t.Parallel()
 	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})

@@ -12,8 +12,8 @@ import (
 )
 
 // TestContentOfAnotherConfiguration restarts a service with another content file and
-// other document types. What the cache server and the data folder hold of the earlier
-// configuration is not served, neither while the CMS works nor while it fails.
+// other document types. Content of the earlier configuration in the cache server and the
+// data folder is never served, whether the CMS works or fails.
 func TestContentOfAnotherConfiguration(t *testing.T) {
 	t.Parallel()
 	valkey, dir := valkeyserver.Start(t), t.TempDir()
@@ -50,13 +50,13 @@ func TestContentOfAnotherConfiguration(t *testing.T) {
 	stubs.CmsDown()
 	r = apptest.Launch(t, dir, stubs.Environ(map[string]string{"CACHE_URL": valkey.URL()})...)
 	if got := r.Query(settings); !strings.Contains(got, "UPSTREAM_UNAVAILABLE") {
-		t.Errorf("with another CMS, which fails: %s", got)
+		t.Errorf("with another CMS, which is down: %s", got)
 	}
 }
 
-// TestInstancesOfTwoConfigurations runs two instances that make different content on one
-// cache server, as a rolling restart does. They don't keep replacing each other's
-// entries, and an invalidation at one reaches both.
+// TestInstancesOfTwoConfigurations runs two instances with different content on one cache
+// server, as a rolling restart does. They do not keep replacing each other's entries, and
+// an invalidation on one reaches both.
 func TestInstancesOfTwoConfigurations(t *testing.T) {
 	t.Parallel()
 	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
@@ -75,7 +75,7 @@ func TestInstancesOfTwoConfigurations(t *testing.T) {
 		serves(b, "first title")
 	}
 	if n := len(stubs.CMS.Requests()) - before; n > 20 {
-		t.Errorf("400 reads made %d requests of the CMS", n)
+		t.Errorf("400 reads caused %d requests to the CMS", n)
 	}
 
 	stubs.Publish("second title")

@@ -52,8 +52,8 @@ func allKeys() (names []string) {
 	return names
 }
 
-// refuses reports whether an outcome names fields as bad input.
-func refuses(got apptest.Outcome, endpoint string, fields ...string) bool {
+// rejects reports whether an outcome is BAD_USER_INPUT for the given fields.
+func rejects(got apptest.Outcome, endpoint string, fields ...string) bool {
 	return got.Code == "BAD_USER_INPUT" && slices.Equal(got.FieldNames(), fields) &&
 		(endpoint != "REST" || got.Status == 400)
 }
@@ -82,7 +82,7 @@ func TestContractClearCache(t *testing.T) {
 			{map[string]any{"pattern": "a\nb"}, []string{"pattern"}},
 		} {
 			got := s.Through(endpoint, "clearCache", tt.vars, apptest.CacheAuth)
-			if !refuses(got, endpoint, tt.fields...) || size(s) != all {
+			if !rejects(got, endpoint, tt.fields...) || size(s) != all {
 				t.Errorf("%v: %d %s", tt.vars, got.Status, got.Raw)
 			}
 		}
@@ -130,10 +130,10 @@ func TestContractInvalidateCache(t *testing.T) {
 			{map[string]any{"locale": "en"}, []string{"content:locale:en"}},
 		} {
 			warm(s)
-			for _, left := range []int{len(schema.AllLocale) - len(tt.want), 0} { // then they are gone already
+			for _, remaining := range []int{len(schema.AllLocale) - len(tt.want), 0} { // then they are already removed
 				got := s.Through(endpoint, "invalidateCache", map[string]any{"input": tt.input}, apptest.CacheAuth)
 				if got.Data["success"] != true || !slices.Equal(keys(got.Data["invalidated"]), tt.want) ||
-					size(s) != left {
+					size(s) != remaining {
 					t.Errorf("%v: %s, want %v", tt.input, got.Raw, tt.want)
 				}
 				s.Do("POST", "/api/cache/clear?all=true", "", apptest.CacheAuth)
@@ -149,14 +149,14 @@ func TestContractInvalidateCache(t *testing.T) {
 			{map[string]any{"type": "locale", "documentType": "heroSection"}, []string{"locale"}},
 		} {
 			got := s.Through(endpoint, "invalidateCache", map[string]any{"input": tt.input}, apptest.CacheAuth)
-			if !refuses(got, endpoint, tt.fields...) {
+			if !rejects(got, endpoint, tt.fields...) {
 				t.Errorf("%v: %d %s", tt.input, got.Status, got.Raw)
 			}
 		}
 
 		wrong := map[string]any{"type": "page", "locale": "xx", "documentType": ""}
 		got := s.Through(endpoint, "invalidateCache", map[string]any{"input": wrong}, apptest.CacheAuth)
-		if !refuses(got, endpoint, "documentType", "locale", "type") ||
+		if !rejects(got, endpoint, "documentType", "locale", "type") ||
 			!strings.Contains(got.Fields["locale"], "en, es, ro") ||
 			!strings.Contains(got.Fields["type"], "documentType, document, locale, all") {
 			t.Errorf("everything wrong: %d %s", got.Status, got.Raw)
@@ -251,7 +251,7 @@ func TestContractGuards(t *testing.T) {
 	none := apptest.Start(t, map[string]string{"CACHE_API_TOKEN": " , "})
 	for _, token := range []string{config.DevCacheToken, "", ","} {
 		if got := none.Do("POST", "/api/cache/clear?all=true", "", "Authorization: Bearer "+token); got.Status != 401 {
-			t.Errorf("token %q where none is configured: %d %s", token, got.Status, got.Body)
+			t.Errorf("token %q without a configured token: %d %s", token, got.Status, got.Body)
 		}
 	}
 }

@@ -37,19 +37,19 @@ func requests(f *apptest.Vendors, api, text string) (n int) {
 }
 
 const (
-	fetchOfContent = "language == $locale"
-	askForChanges  = "{_id, _rev}"
+	contentQuery = "language == $locale"
+	changesQuery = "{_id, _rev}"
 )
 
-// watches waits until a stream was opened and its check was made.
+// watches waits until the service has opened a stream and checked for changes.
 func watches(f *apptest.Vendors) {
 	f.T.Helper()
 	apptest.Eventually(f.T, "the CMS is watched", func() bool {
-		return requests(f, "live/events", "") > 0 && requests(f, "query", askForChanges) > 0
+		return requests(f, "live/events", "") > 0 && requests(f, "query", changesQuery) > 0
 	})
 }
 
-// TestPublishWithoutAWebhook publishes and never tells the service.
+// TestPublishWithoutAWebhook publishes without notifying the service.
 func TestPublishWithoutAWebhook(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
@@ -82,43 +82,43 @@ func TestPublishWithoutAWebhook(t *testing.T) {
 	}
 	took = append(took, shows("the last change of a burst", has("burst-199.")))
 
-	// One may be slow on a busy machine, the median may not.
+	// A single change may be slow on a busy machine, but not the median.
 	slices.Sort(took)
 	if median := took[len(took)/2]; median > 2*time.Second {
-		t.Errorf("a change is seen after %v, want 2s at most", median)
+		t.Errorf("a change is visible after %v, want 2s at most", median)
 	}
 }
 
-// rested waits until the service has the content, and nothing of the start is left to do. It
+// settled waits until the service has loaded the content and fetches no more of it. It
 // returns the number of fetches.
-func rested(f *apptest.Vendors) (fetches int) {
+func settled(f *apptest.Vendors) (fetches int) {
 	f.T.Helper()
 	watches(f)
 	apptest.Eventually(f.T, "the content is fetched", func() bool {
 		before := fetches
 		time.Sleep(3500 * time.Millisecond)
-		fetches = requests(f, "query", fetchOfContent)
+		fetches = requests(f, "query", contentQuery)
 		return fetches >= 3 && fetches == before
 	})
 	return fetches
 }
 
-// TestEqualContentInvalidatesNothing stores a lead, which is an event of the CMS and fetches
-// nothing, and publishes a document as it is already.
+// TestEqualContentInvalidatesNothing stores a lead, which is an event of the CMS but
+// causes no fetch, and publishes an unchanged document.
 func TestEqualContentInvalidatesNothing(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
 	stubs.Publish("same")
 	s := apptest.Start(t, stubs.Env())
-	fetches := rested(stubs)
+	fetches := settled(stubs)
 	tag := s.Query(apptest.AskHero, nil).Header.Get("ETag")
 
-	asked := requests(stubs, "query", askForChanges)
+	checks := requests(stubs, "query", changesQuery)
 	s.Submit("equal")
-	apptest.Eventually(t, "the CMS is asked for changes", func() bool {
-		return requests(stubs, "query", askForChanges) > asked
+	apptest.Eventually(t, "the service checks for changes", func() bool {
+		return requests(stubs, "query", changesQuery) > checks
 	})
-	if n := rested(stubs) - fetches; n != 0 {
+	if n := settled(stubs) - fetches; n != 0 {
 		t.Errorf("%d fetches for an event without a change", n)
 	}
 
@@ -126,39 +126,39 @@ func TestEqualContentInvalidatesNothing(t *testing.T) {
 	if err := stubs.CMS.Publish(raw); err != nil {
 		t.Fatal(err)
 	}
-	apptest.Eventually(t, "the content is compared, and compared again", func() bool {
-		return requests(stubs, "query", fetchOfContent) >= fetches+9
+	apptest.Eventually(t, "the content is compared twice", func() bool {
+		return requests(stubs, "query", contentQuery) >= fetches+9
 	})
-	if n := rested(stubs) - fetches; n != 9 {
+	if n := settled(stubs) - fetches; n != 9 {
 		t.Errorf("%d fetches, want three for each language and none into the cache", n)
 	}
 	if log := s.Log.String(); strings.Contains(log, "content changed in the CMS") {
 		t.Errorf("a change is logged: %s", log)
 	}
 	if again := s.Query(apptest.AskHero, nil).Header.Get("ETag"); again != tag {
-		t.Errorf("the answer is %s, was %s", again, tag)
+		t.Errorf("the tag is %s, was %s", again, tag)
 	}
 }
 
-// TestWatchWithoutAStream asks at intervals, and fetches only what has changed.
+// TestWatchWithoutAStream detects a change by polling while streams are rejected.
 func TestWatchWithoutAStream(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
 	stubs.CMS.Fail(faulttest.Answer(http.StatusServiceUnavailable).On("live/events").Times(-1))
 	s := apptest.Start(t, stubs.Env())
-	rested(stubs)
+	settled(stubs)
 
-	publish(stubs, "h", "es", "asked for")
+	publish(stubs, "h", "es", "polled")
 	began := time.Now()
 	apptest.Eventually(t, "a change without a stream", func() bool {
-		return bytes.Contains(s.Query(apptest.AskHero, nil).Body, []byte("asked for"))
+		return bytes.Contains(s.Query(apptest.AskHero, nil).Body, []byte("polled"))
 	})
 	if took := time.Since(began); took > time.Minute {
-		t.Errorf("a change is seen after %v, want 45s at most", took)
+		t.Errorf("a change is visible after %v, want 45s at most", took)
 	}
 }
 
-// TestWatchIsVisible looks for the state of the watch where operators look.
+// TestWatchIsVisible reads the state of the watch from its metric.
 func TestWatchIsVisible(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})

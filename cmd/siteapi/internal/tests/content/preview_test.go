@@ -29,7 +29,7 @@ const (
 	askDrafts   = "X-Preview: drafts"
 )
 
-// edit stores a document as the CMS holds it while an editor types.
+// edit stores a document as the CMS does while an editor types.
 func edit(f *apptest.Vendors, id, title string) { f.T.Helper(); publish(f, id, "es", title) }
 
 // previewing starts a service whose CMS has a published document, a draft and a release of it.
@@ -42,7 +42,7 @@ func previewing(t *testing.T, more ...map[string]string) (*apptest.Service, *app
 	return apptest.Start(t, stubs.Env(more...)), stubs
 }
 
-// TestPreview reads one document as each perspective shows it.
+// TestPreview reads a document in each perspective.
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	s, _ := previewing(t)
@@ -82,7 +82,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// TestPreviewOfPrices computes by rules that are not published, and submits nothing with them.
+// TestPreviewOfPrices estimates with draft prices, which cannot be used to submit a lead.
 func TestPreviewOfPrices(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
@@ -102,17 +102,18 @@ func TestPreviewOfPrices(t *testing.T) {
 		}
 	}
 	if got := s.Through("REST", "estimateQuote", vars, previewAuth, askDrafts); got.Data["preview"] != true {
-		t.Errorf("it does not say that it is a preview: %s", got.Raw)
+		t.Errorf("the estimate is not marked as a preview: %s", got.Raw)
 	}
 
-	// So that nothing can be submitted with them, rules of drafts are stored nowhere.
+	// Rules of drafts are not stored, so that nothing can be submitted with them.
 	stored, err := s.App.Data.Tables.CurrentPriceRules(t.Context(), "en")
 	if err != nil || !strings.Contains(stored.Rules, `"price":100000`) || strings.Contains(stored.Rules, `"price":500000`) {
 		t.Errorf("stored rules: %+v, %v", stored, err)
 	}
 }
 
-// TestPreviewIsNotMixedUp reads both kinds of content at once, with equal requests.
+// TestPreviewIsNotMixedUp reads published and draft content at the same time, with equal
+// queries.
 func TestPreviewIsNotMixedUp(t *testing.T) {
 	t.Parallel()
 	s, _ := previewing(t)
@@ -138,9 +139,9 @@ func TestPreviewIsNotMixedUp(t *testing.T) {
 	readers.Wait()
 }
 
-// TestPausesOfPreviews asks for page after page of a draft, which may not use up the quota at
-// the CMS: the public site has the same.
-func TestPausesOfPreviews(t *testing.T) {
+// TestPreviewsArePaced reads a draft again and again. Previews must not use up the CMS
+// quota, which they share with the public site.
+func TestPreviewsArePaced(t *testing.T) {
 	t.Parallel()
 	s, stubs := previewing(t)
 	for began := time.Now(); time.Since(began) < 3*time.Second; {
@@ -161,13 +162,13 @@ func TestPausesOfPreviews(t *testing.T) {
 	}
 }
 
-// TestPreviewWithoutAToken tries to read drafts in every way but the right one.
+// TestPreviewWithoutAToken tries to read drafts in every way that must not work.
 func TestPreviewWithoutAToken(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
 	s, _ := previewing(t, map[string]string{"CACHE_URL": server.URL()})
 
-	// Whoever previews leaves nothing behind: neither by GET nor by a registered document.
+	// A preview leaves nothing behind: neither with GET nor with a registered document.
 	apq := fmt.Sprintf(`{"persistedQuery":{"version":1,"sha256Hash":"%x"}}`, sha256.Sum256([]byte(apptest.AskHero)))
 	hash := `"extensions":` + apq
 	get := "/graphql?query=" + url.QueryEscape(apptest.AskHero)
@@ -199,7 +200,7 @@ func TestPreviewWithoutAToken(t *testing.T) {
 		}
 	}
 
-	// Neither the cache server nor a file has anything of it.
+	// Neither the cache server nor a file contains drafts.
 	values, err := server.Do("EVAL", `local all = {} for _, key in ipairs(redis.call('KEYS', '*')) do
 		all[#all + 1] = key .. tostring(redis.pcall('GET', key)) end return table.concat(all)`, "0")
 	if text := fmt.Sprint(values); err != nil || !strings.Contains(text, "public-title") || strings.Contains(text, "secret") {
@@ -219,7 +220,7 @@ func TestPreviewWithoutAToken(t *testing.T) {
 		t.Error(err)
 	}
 
-	// The token opens nothing else.
+	// The token is valid for nothing else.
 	if got := s.Do("POST", "/api/cache/clear?all=true", "", previewAuth); got.Status != 401 {
 		t.Errorf("clearing the cache: %d", got.Status)
 	}
@@ -232,7 +233,7 @@ func TestPreviewWithoutAToken(t *testing.T) {
 		t.Errorf("events without the header: %d", events.Status)
 	}
 
-	// A page of another origin may not even ask to send the header.
+	// A page of another origin may not send the header.
 	preflight := s.Do("OPTIONS", "/graphql", "", "Origin: https://evil.example",
 		"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: x-preview")
 	if strings.Contains(strings.ToLower(preflight.Header.Get("Access-Control-Allow-Headers")), "x-preview") {
@@ -240,7 +241,8 @@ func TestPreviewWithoutAToken(t *testing.T) {
 	}
 }
 
-// TestPreviewWhileTheCMSFails shows no copy, and leaves the public site alone.
+// While the CMS fails, previews get no fallback copy, and the public site is not
+// affected.
 func TestPreviewWhileTheCMSFails(t *testing.T) {
 	t.Parallel()
 	s, stubs := previewing(t)
@@ -258,8 +260,8 @@ func TestPreviewWhileTheCMSFails(t *testing.T) {
 	}
 }
 
-// contentEvents follows contentChanged and sends the time of each event.
-func contentEvents(s *apptest.Service) (events <-chan time.Time, leave func()) {
+// contentEvents subscribes to contentChanged and sends the time of each event.
+func contentEvents(s *apptest.Service) (events <-chan time.Time, stop func()) {
 	s.T.Helper()
 	req, err := http.NewRequestWithContext(s.T.Context(), http.MethodPost, s.Base+"/graphql",
 		strings.NewReader(`{"query":"subscription { contentChanged { keys } }"}`))
@@ -276,7 +278,7 @@ func contentEvents(s *apptest.Service) (events <-chan time.Time, leave func()) {
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil || resp.StatusCode != 200 {
-		s.T.Fatalf("following changes: %v %v", resp, err)
+		s.T.Fatalf("subscribing: %v %v", resp, err)
 	}
 
 	times := make(chan time.Time, 100)
@@ -287,7 +289,7 @@ func contentEvents(s *apptest.Service) (events <-chan time.Time, leave func()) {
 			}
 		}
 	}()
-	<-times // the first one comes at once
+	<-times // the first event is sent at once
 	return times, func() { _ = resp.Body.Close() }
 }
 
@@ -298,8 +300,8 @@ func TestPreviewEvents(t *testing.T) {
 		refused bool
 		within  time.Duration
 	}{
-		"stream":  {false, time.Second},
-		"without": {true, 3 * time.Second},
+		"stream":    {false, time.Second},
+		"no stream": {true, 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -307,8 +309,8 @@ func TestPreviewEvents(t *testing.T) {
 			if tc.refused {
 				stubs.CMS.Fail(faulttest.Answer(http.StatusServiceUnavailable).On("live/events").Times(-1))
 			}
-			// asked counts what the service does to follow drafts.
-			asked := func() (n int) {
+			// watching counts the requests that watch drafts.
+			watching := func() (n int) {
 				for _, r := range stubs.CMS.Requests() {
 					if r.Params.Get("includeDrafts") == "true" || r.Params.Get("perspective") == "raw" {
 						n++
@@ -316,12 +318,12 @@ func TestPreviewEvents(t *testing.T) {
 				}
 				return n
 			}
-			if asked() != 0 {
-				t.Error("drafts are followed although nobody previews")
+			if watching() != 0 {
+				t.Error("drafts are watched without a preview")
 			}
 
-			events, leave := contentEvents(s)
-			time.Sleep(4 * time.Second) // the first questions about changes
+			events, stop := contentEvents(s)
+			time.Sleep(4 * time.Second) // the first checks for changes
 			for len(events) > 0 {
 				<-events
 			}
@@ -330,18 +332,18 @@ func TestPreviewEvents(t *testing.T) {
 				title, began := fmt.Sprintf("secret-%d.", i), time.Now()
 				edit(stubs, "drafts.h", title)
 				if took := (<-events).Sub(began); took > tc.within+time.Second { // a second for a busy machine
-					t.Errorf("an event came after %v, want %v", took, tc.within)
+					t.Errorf("an event arrived after %v, want %v", took, tc.within)
 				}
 				if got := s.Query(apptest.AskHero, nil, previewAuth, askDrafts); !bytes.Contains(got.Body, []byte(title)) {
 					t.Errorf("after its event: %s", got.Body)
 				}
 			}
 
-			leave()
-			apptest.Eventually(t, "nobody follows drafts", func() bool {
-				before := asked()
+			stop()
+			apptest.Eventually(t, "drafts are no longer watched", func() bool {
+				before := watching()
 				time.Sleep(2500 * time.Millisecond)
-				return asked() == before
+				return watching() == before
 			})
 		})
 	}

@@ -19,9 +19,9 @@ func hero(s *apptest.Client, title string) {
 	s.WriteContent(`[{"_id":"h","_type":"heroSection","language":"es","title":"` + title + `"}]`)
 }
 
-// TestSeveralInvalidationIsSeenByAll sends invalidations to one of two processes and
-// measures until the other shows the new content.
-func TestSeveralInvalidationIsSeenByAll(t *testing.T) {
+// TestInvalidationReachesAllInstances sends invalidations to one of two processes and
+// measures how soon the other serves the new content.
+func TestInvalidationReachesAllInstances(t *testing.T) {
 	t.Parallel()
 	valkey := valkeyserver.Start(t)
 
@@ -58,18 +58,17 @@ func TestSeveralInvalidationIsSeenByAll(t *testing.T) {
 	}
 
 	slices.Sort(took)
-	t.Logf("the other instance shows the new content after %v, %v at worst",
+	t.Logf("the other instance serves the new content after %v, %v at worst",
 		took[len(took)/2].Round(100*time.Microsecond), took[len(took)-1].Round(100*time.Microsecond))
 
-	// A single invalidation may be slow on a busy machine, the median may not.
+	// A single invalidation may be slow on a busy machine, but not the median.
 	if median := took[len(took)/2]; median > time.Second {
-		t.Errorf("an invalidation on one instance shows in the other's answers after %v, "+
-			"want a second at most", median)
+		t.Errorf("the other instance serves the new content after %v, want a second at most", median)
 	}
 }
 
-// TestSeveralCacheServerAway stops and starts the cache server under a service.
-func TestSeveralCacheServerAway(t *testing.T) {
+// TestCacheServerOutage stops and starts the cache server of a running service.
+func TestCacheServerOutage(t *testing.T) {
 	t.Parallel()
 	valkey := valkeyserver.Start(t)
 	s := apptest.Start(t, map[string]string{"CACHE_URL": valkey.URL()})
@@ -83,14 +82,14 @@ func TestSeveralCacheServerAway(t *testing.T) {
 	}
 
 	valkey.Stop()
-	apptest.Eventually(t, "stats say that the server is away", func() bool { return !available() })
+	apptest.Eventually(t, "the statistics report the outage", func() bool { return !available() })
 	if got := s.Query(apptest.AskHero, nil); got.Status != 200 || !bytes.Contains(got.Body, []byte("before")) {
-		t.Errorf("with the cache server away: %d %s", got.Status, got.Body)
+		t.Errorf("without the cache server: %d %s", got.Status, got.Body)
 	}
 	for name, vars := range map[string]map[string]any{
 		"clearCache":        {"all": true},
 		"invalidateCache":   {"input": map[string]any{"type": "all"}},
-		"receiveCmsWebhook": {"payload": map[string]any{"_type": "heroSection"}}, // which the CMS repeats
+		"receiveCmsWebhook": {"payload": map[string]any{"_type": "heroSection"}}, // retried by the CMS
 	} {
 		auth := apptest.CacheAuth
 		if name == "receiveCmsWebhook" {
@@ -98,7 +97,7 @@ func TestSeveralCacheServerAway(t *testing.T) {
 		}
 		if got := s.Through("REST", name, vars, auth); got.Code != "UPSTREAM_UNAVAILABLE" ||
 			got.Status != 503 || got.Header.Get("Retry-After") == "" {
-			t.Errorf("%s with the cache server away: %d %s", name, got.Status, got.Raw)
+			t.Errorf("%s without the cache server: %d %s", name, got.Status, got.Raw)
 		}
 	}
 	if got := s.Do("GET", "/readyz", ""); got.Status != 200 ||
@@ -116,8 +115,8 @@ func TestSeveralCacheServerAway(t *testing.T) {
 	})
 }
 
-// TestSeveralDatabaseAway stops and starts PostgreSQL under a service.
-func TestSeveralDatabaseAway(t *testing.T) {
+// TestDatabaseOutage stops and starts PostgreSQL while a service runs.
+func TestDatabaseOutage(t *testing.T) {
 	t.Parallel()
 	pg := pgserver.Start(t)
 	s := apptest.Start(t, map[string]string{"DATABASE_URL": pg.NewDatabase(t)})
@@ -135,7 +134,7 @@ func TestSeveralDatabaseAway(t *testing.T) {
 		"track":  s.Through("REST", "trackQuote", object{"input": object{"sessionId": "away"}}),
 	} {
 		if got.Code != "UPSTREAM_UNAVAILABLE" || got.Status != 503 || got.Header.Get("Retry-After") == "" {
-			t.Errorf("%s with the database away: %d %s", name, got.Status, got.Raw)
+			t.Errorf("%s without the database: %d %s", name, got.Status, got.Raw)
 		}
 	}
 	for path, status := range map[string]int{
@@ -144,18 +143,18 @@ func TestSeveralDatabaseAway(t *testing.T) {
 		"/healthz": 200,
 	} {
 		if got := s.Do("GET", path, ""); got.Status != status {
-			t.Errorf("%s with the database away: %d %s", path, got.Status, got.Body)
+			t.Errorf("%s without the database: %d %s", path, got.Status, got.Body)
 		}
 	}
 	if got := s.Query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil); !bytes.Contains(
 		got.Body, []byte("lumen-studio")) {
-		t.Errorf("content with the database away: %s", got.Body)
+		t.Errorf("content without the database: %s", got.Body)
 	}
 
 	pg.Start(t)
-	apptest.Eventually(t, "leads are taken again", func() bool { return submit("after").Status == 200 })
+	apptest.Eventually(t, "leads are accepted again", func() bool { return submit("after").Status == 200 })
 	if n := s.StoredLeads(); n != 2 {
-		t.Errorf("%d leads are stored, want 2: nothing of those that were refused", n)
+		t.Errorf("%d leads are stored, want 2: none of the rejected ones", n)
 	}
 	apptest.Eventually(t, "all deliveries arrive", func() bool { return len(s.Files("cms")) == 2 })
 }

@@ -10,8 +10,8 @@ import (
 	"siteapi/cmd/siteapi/internal/apptest"
 )
 
-// The token of a guarded route is checked on the header: a client without one is refused
-// although not a byte of its body has arrived.
+// A guarded route checks the token before it reads the body: a client without a token is
+// rejected before any byte of its body arrives.
 func TestTokenBeforeBody(t *testing.T) {
 	t.Parallel()
 	r := apptest.Launch(t, t.TempDir(), "CMS_WEBHOOK_SIGNING_SECRET=sign")

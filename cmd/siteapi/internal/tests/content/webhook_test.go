@@ -13,8 +13,8 @@ import (
 	"siteapi/integrations/cms/sanity/sanitytest"
 )
 
-// hookBody is a payload whose bytes no encoder would write again: a signature over
-// anything but the raw body does not fit.
+// hookBody is a payload that no encoder would reproduce: only a signature over the raw
+// body matches.
 const hookBody = "{ \"_type\":\"heroSection\" ,\n\"language\" : \"es\", " +
 	"\"title\":\"\\u0218tiri \\/ €\",\"n\":1.0 }\n"
 
@@ -62,7 +62,7 @@ func TestWebhookSignature(t *testing.T) {
 		{"no time", []string{apptest.HookAuth, "sanity-webhook-signature: v1=" + good[strings.Index(good, "v1=")+3:]},
 			hookBody, 401},
 		{"not base64", []string{apptest.HookAuth, good + "!"}, hookBody, 401},
-		{"a time out of all range",
+		{"a time out of range",
 			[]string{apptest.HookAuth, "sanity-webhook-signature: t=99999999999999999999,v1=eA"}, hookBody, 401},
 		{"signed, without the token", []string{good}, hookBody, 401},
 		{"signed, but no JSON", []string{apptest.HookAuth, sign("new-secret", now, "{")}, "{", 400},
@@ -98,18 +98,18 @@ func TestWebhookSignature(t *testing.T) {
 
 	for _, reason := range []string{"token", "signature", "clock"} {
 		if !strings.Contains(s.Log.String(), `"reason":"`+reason+`"`) {
-			t.Errorf("the log does not say that a webhook was refused for its %s", reason)
+			t.Errorf("the log lacks a webhook that was rejected for its %s", reason)
 		}
 	}
-	apptest.Eventually(t, "the health says when the last webhook was taken, and refused for what", func() bool {
+	apptest.Eventually(t, "serviceHealth reports the last accepted and the last rejected webhook", func() bool {
 		got := s.Query(`{ serviceHealth { checks { name detail } } }`, nil, "Authorization: Bearer "+config.DevAdminToken)
 		return regexp.MustCompile(`"webhook","detail":"last webhook taken \d+s ago, last webhook refused \d+s ago \w+`).
 			Match(got.Body)
 	})
 	if at := apptest.Counter(t, s, "siteapi_webhook_timestamp_seconds", map[string]string{"outcome": "ok"}); at < 1e9 {
-		t.Errorf("the last good webhook came at %v", at)
+		t.Errorf("the last valid webhook arrived at %v", at)
 	}
 	if log := s.Log.String(); strings.Contains(log, "-secret") || strings.Contains(log, "v1=") {
-		t.Error("the log holds a secret or a signature")
+		t.Error("the log contains a secret or a signature")
 	}
 }

@@ -13,8 +13,9 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// TestEdgeIsNotifiedAfterKill kills the process that serves new content already, before it
-// could have the old one purged. Another one does, or the same one after its next start.
+// TestEdgeIsNotifiedAfterKill kills a process that already serves new content, before it
+// can purge the old content. Another instance purges it, or the same one after its next
+// start.
 func TestEdgeIsNotifiedAfterKill(t *testing.T) {
 	t.Parallel()
 	server := pgserver.Start(t)
@@ -47,7 +48,7 @@ func TestEdgeIsNotifiedAfterKill(t *testing.T) {
 			if !other {
 				apptest.Launch(t, dir, env...)
 			}
-			stub.isNotified(t, "what the killed process did not purge")
+			stub.isNotified(t, "the change before the kill")
 		})
 	}
 }

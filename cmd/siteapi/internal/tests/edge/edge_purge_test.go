@@ -17,7 +17,7 @@ import (
 	"siteapi/integrations/queue"
 )
 
-// edgeStub is a CDN and a renderer, which can be down.
+// edgeStub is a CDN and a renderer that can be down.
 type edgeStub struct {
 	url string
 
@@ -85,7 +85,7 @@ func (e *edgeStub) since() (purges, events []string) {
 func (e *edgeStub) isNotified(t *testing.T, what string) int {
 	t.Helper()
 	var purges, events []string
-	apptest.Eventually(t, what+" is notified", func() bool {
+	apptest.Eventually(t, "the edge is notified of "+what, func() bool {
 		p, v := e.since()
 		purges, events = append(purges, p...), append(events, v...)
 		return len(purges) > 0 && len(events) > 0
@@ -98,10 +98,11 @@ func (e *edgeStub) isNotified(t *testing.T, what string) int {
 	return len(purges)
 }
 
-// rests waits until nobody has to be notified, and returns what came since the last call.
-func (e *edgeStub) rests(t *testing.T, s *apptest.Service) (purges, events []string) {
+// settles waits until no notification is pending, and returns the purges and events since
+// the last call.
+func (e *edgeStub) settles(t *testing.T, s *apptest.Service) (purges, events []string) {
 	t.Helper()
-	apptest.Eventually(t, "nothing waits", func() bool {
+	apptest.Eventually(t, "no notification is pending", func() bool {
 		backlogs, err := s.App.Data.Queue.Backlogs(t.Context())
 		return err == nil && !slices.ContainsFunc(backlogs,
 			func(b queue.Backlog) bool { return b.Oldest > 0 })
@@ -123,7 +124,7 @@ func TestEdgeIsNotifiedOfChanges(t *testing.T) {
 	s := apptest.Start(t, env)
 
 	stub.isNotified(t, "the content after the first start")
-	stub.rests(t, s)
+	stub.settles(t, s)
 
 	publish := func(title string) {
 		t.Helper()
@@ -135,7 +136,7 @@ func TestEdgeIsNotifiedOfChanges(t *testing.T) {
 	}
 	publish("second title")
 	first := stub.isNotified(t, "a publication")
-	if again, _ := stub.rests(t, s); first+len(again) < 2 {
+	if again, _ := stub.settles(t, s); first+len(again) < 2 {
 		t.Errorf("a publication is purged %d times, want twice", first+len(again))
 	}
 
@@ -144,15 +145,15 @@ func TestEdgeIsNotifiedOfChanges(t *testing.T) {
 		t.Fatalf("invalidating: %d %s", got.Status, got.Body)
 	}
 	stub.isNotified(t, "an operator's invalidation")
-	stub.rests(t, s)
+	stub.settles(t, s)
 
 	s.Stop()
 	vendors.Publish("fourth title")
 	s.Start()
-	stub.isNotified(t, "a publication while it was stopped")
-	stub.rests(t, s)
+	stub.isNotified(t, "a publication during the stop")
+	stub.settles(t, s)
 
-	// A change that the edge could not be notified of survives.
+	// A change survives a restart if the edge could not be notified of it.
 	stub.set(true)
 	publish("fifth title")
 	time.Sleep(time.Second)
@@ -160,10 +161,10 @@ func TestEdgeIsNotifiedOfChanges(t *testing.T) {
 	stub.set(false)
 	s.Start()
 	stub.isNotified(t, "a change from before the restart")
-	stub.rests(t, s)
+	stub.settles(t, s)
 
 	out, err := s.Command("edge", "purge")
-	if purges, events := stub.rests(t, s); err != nil || !slices.Contains(purges, everyKey) ||
+	if purges, events := stub.settles(t, s); err != nil || !slices.Contains(purges, everyKey) ||
 		!slices.Contains(events, everyKey) || !strings.Contains(out, "edge_cdn_1: notified") {
 		t.Errorf("%v: %s %v %v", err, out, purges, events)
 	}

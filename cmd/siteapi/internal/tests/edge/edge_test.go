@@ -14,13 +14,13 @@ import (
 	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
-// ask returns the path by which a document is asked for with GET.
-func ask(document string) string { return "/graphql?" + url.Values{"query": {document}}.Encode() }
+// getPath returns the path of a GET request for a document.
+func getPath(document string) string { return "/graphql?" + url.Values{"query": {document}}.Encode() }
 
 // edgeHeaders are the headers for shared caches.
 var edgeHeaders = []string{"Cache-Tag", "Surrogate-Key", "CDN-Cache-Control"}
 
-// shared returns the headers of an answer for shared caches; empty: there are none.
+// shared returns the headers of a response for shared caches, or an empty string.
 func shared(h http.Header) string {
 	var values []string
 	for _, name := range edgeHeaders {
@@ -48,7 +48,7 @@ func TestSharedCaches(t *testing.T) {
 		`{ __schema { queryType { name } } content(documentType: "x") { id } `: "",
 	} {
 		for range 2 { // executed, cached
-			got := s.Do("GET", ask(document), "")
+			got := s.Do("GET", getPath(document), "")
 			if shared(got.Header) != want {
 				t.Errorf("%s: %q, want %q: %s", document, shared(got.Header), want, got.Body)
 			}
@@ -58,7 +58,7 @@ func TestSharedCaches(t *testing.T) {
 			if got.Header.Get("Cache-Control") != "public, max-age=0, must-revalidate" {
 				t.Errorf("a browser gets %q", got.Header.Get("Cache-Control"))
 			}
-			same := s.Do("GET", ask(document), "", "If-None-Match: "+got.Header.Get("ETag"))
+			same := s.Do("GET", getPath(document), "", "If-None-Match: "+got.Header.Get("ETag"))
 			if same.Status != http.StatusNotModified || shared(same.Header) != want {
 				t.Errorf("%s: 304 has %q", document, shared(same.Header))
 			}
@@ -76,7 +76,7 @@ func TestSharedCaches(t *testing.T) {
 	}
 }
 
-// TestFallbackCopyIsNotForSharedCaches lets the CMS fail after an invalidation.
+// TestFallbackCopyIsNotForSharedCaches makes the CMS fail after an invalidation.
 func TestFallbackCopyIsNotForSharedCaches(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
@@ -84,9 +84,9 @@ func TestFallbackCopyIsNotForSharedCaches(t *testing.T) {
 	r := apptest.Launch(t, t.TempDir(), stubs.Environ(map[string]string{"CDN_MAX_AGE": "30s"})...)
 	r.Shows("first title")
 
-	path := ask(`{ content(documentType: "heroSection", locale: es) { fields } }`)
+	path := getPath(`{ content(documentType: "heroSection", locale: es) { fields } }`)
 	if got := r.Do("GET", path, ""); shared(got.Header) == "" {
-		t.Fatalf("an answer made of current content: %v", got.Header)
+		t.Fatalf("an answer from current content: %v", got.Header)
 	}
 
 	stubs.CmsDown()
@@ -99,11 +99,12 @@ func TestFallbackCopyIsNotForSharedCaches(t *testing.T) {
 	}
 }
 
-// TestAnswersAreCompressed asks for everything that is large enough in each coding.
+// TestAnswersAreCompressed requests each kind of large response with and without
+// compression.
 func TestAnswersAreCompressed(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
-	hero := ask(`{ content(documentType: "heroSection") { fields } content2: content(documentType: "quoteOption") { fields } }`)
+	hero := getPath(`{ content(documentType: "heroSection") { fields } content2: content(documentType: "quoteOption") { fields } }`)
 	s.Do("GET", hero, "") // the content is loaded
 	page := string(s.Do("GET", "/calculator", "").Body)
 	_, script, _ := strings.Cut(page, `<script type="module" src="`)
@@ -131,10 +132,10 @@ func TestAnswersAreCompressed(t *testing.T) {
 			t.Errorf("%s: %d of %d bytes, %v %v", name, len(text), len(plain.Body), err, got.Header)
 		}
 
-		// The tag is weak, since it is that of both codings.
+		// The tag is weak because both encodings share it.
 		etag := plain.Header.Get("ETag")
 		if got.Header.Get("ETag") != etag || etag != "" && !strings.HasPrefix(etag, `W/"`) {
-			t.Errorf("%s: ETag %s beside %s", name, got.Header.Get("ETag"), etag)
+			t.Errorf("%s: ETag %s, uncompressed %s", name, got.Header.Get("ETag"), etag)
 		}
 		if etag != "" && c.method == "GET" {
 			same := s.Do("GET", c.path, "", "Accept-Encoding: gzip", "If-None-Match: "+etag)
@@ -144,7 +145,7 @@ func TestAnswersAreCompressed(t *testing.T) {
 		}
 	}
 
-	// The length of an answer to a token must not tell what is in it.
+	// The length of an authorized answer must not reveal its content.
 	for _, header := range []string{"Authorization: Bearer dev-admin-token", "Accept-Encoding: br, gzip;q=0.0"} {
 		if got := s.Do("GET", hero, "", "Accept-Encoding: gzip", header); got.Header.Get("Content-Encoding") != "" {
 			t.Errorf("with %s: %v", header, got.Header)

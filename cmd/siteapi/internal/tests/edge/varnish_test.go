@@ -23,7 +23,7 @@ import (
 	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
-// relay passes requests on, counts them, and can be down.
+// relay forwards requests, counts them, and can be down.
 type relay struct {
 	url  string
 	to   atomic.Pointer[url.URL]
@@ -56,7 +56,8 @@ func (r *relay) pointTo(t *testing.T, address string) {
 	r.to.Store(u)
 }
 
-// varnish starts Varnish with the VCL of deploy in front of an address, and returns its own.
+// varnish starts Varnish with deploy/varnish.vcl in front of an address, and returns its
+// own address.
 func varnish(t *testing.T, backend string) string {
 	t.Helper()
 	program, err := exec.LookPath("varnishd")
@@ -104,7 +105,7 @@ func varnish(t *testing.T, backend string) string {
 	apptest.Eventually(t, "Varnish listens", func() bool {
 		select {
 		case <-ended:
-			t.Fatal("Varnish ended by itself")
+			t.Fatal("Varnish exited")
 		default:
 		}
 
@@ -121,7 +122,7 @@ func varnish(t *testing.T, backend string) string {
 type edgeTrial struct {
 	*apptest.Service
 	vendors *apptest.Vendors
-	edge    *apptest.Client // the same, asked through Varnish
+	edge    *apptest.Client // reads through Varnish
 	reads   *relay          // between Varnish and the service
 	purges  *relay          // between the service and Varnish
 }
@@ -148,9 +149,9 @@ func newEdgeTrial(t *testing.T) *edgeTrial {
 	return e
 }
 
-var heroPath = ask(apptest.AskHero)
+var heroPath = getPath(apptest.AskHero)
 
-// publish makes a title the content, as an editor does.
+// publish publishes a title, as an editor does.
 func (e *edgeTrial) publish(title string) {
 	e.T.Helper()
 	e.vendors.Publish(title)
@@ -160,7 +161,7 @@ func (e *edgeTrial) publish(title string) {
 	}
 }
 
-// shows waits until the edge answers with a title, and returns how long that took.
+// shows waits until the edge serves a title, and returns how long that took.
 func (e *edgeTrial) shows(title string) time.Duration {
 	e.T.Helper()
 	began := time.Now()
@@ -170,10 +171,10 @@ func (e *edgeTrial) shows(title string) time.Duration {
 	return time.Since(began)
 }
 
-// settled waits until nobody has to be notified.
+// settled waits until no notification is pending.
 func (e *edgeTrial) settled() {
 	e.T.Helper()
-	apptest.Eventually(e.T, "nothing waits", func() bool {
+	apptest.Eventually(e.T, "no notification is pending", func() bool {
 		backlogs, err := e.App.Data.Queue.Backlogs(e.T.Context())
 		return err == nil && backlogs[0].Oldest == 0
 	})
@@ -203,7 +204,7 @@ func TestEdgeAnswersReaders(t *testing.T) {
 		t.Errorf("a browser's copy: %d", got.Status)
 	}
 
-	// What is not public is never kept.
+	// Private answers are never cached.
 	before = e.reads.n.Load()
 	for range 3 {
 		e.edge.Do("GET", heroPath, "", "Authorization: Bearer dev-admin-token")
@@ -214,8 +215,8 @@ func TestEdgeAnswersReaders(t *testing.T) {
 		t.Errorf("%d of 9 requests reached the service", n)
 	}
 
-	// What looks like an asset is kept only if it is one: neither what a query string names so nor a
-	// file that only another version of the service has.
+	// A path that looks like an asset is cached only if it is one, unlike a query string with
+	// such a path or a file that only another version of the service has.
 	for _, path := range []string{
 		"/api/cache/clear?x=/assets/", "/calculator/assets/missing.js",
 	} {
@@ -227,18 +228,18 @@ func TestEdgeAnswersReaders(t *testing.T) {
 			t.Errorf("%s: %d of 3 requests reached the service", path, n)
 		}
 	}
-	// A publication is seen within two seconds. A busy machine may be the reason of a single slow one.
-	fastest, kept := time.Hour, "title 0"
+	// A publication is visible within two seconds. One may be slow on a busy machine.
+	fastest, cached := time.Hour, "title 0"
 	for i := range 3 {
 		e.settled()
-		time.Sleep(2 * time.Second) // so that it is not part of a burst
-		e.shows(kept)               // and is kept from now on
-		kept = fmt.Sprintf("lone %d", i)
-		e.publish(kept)
-		fastest = min(fastest, e.shows(kept))
+		time.Sleep(2 * time.Second) // not part of a burst
+		e.shows(cached)             // which is cached from now on
+		cached = fmt.Sprintf("lone %d", i)
+		e.publish(cached)
+		fastest = min(fastest, e.shows(cached))
 	}
-	if t.Logf("a lone publication is at the edge after %v", fastest); fastest > 2*time.Second {
-		t.Errorf("a lone publication is at the edge after %v", fastest)
+	if t.Logf("a single publication is at the edge after %v", fastest); fastest > 2*time.Second {
+		t.Errorf("a single publication is at the edge after %v", fastest)
 	}
 
 	for _, token := range []string{"Authorization: ", "Authorization: Bearer wrong"} {
@@ -248,12 +249,12 @@ func TestEdgeAnswersReaders(t *testing.T) {
 	}
 }
 
-// TestEdgeDuringOutages lets the purge, then the service be away.
+// TestEdgeDuringOutages stops the purges, then the service.
 func TestEdgeDuringOutages(t *testing.T) {
 	t.Parallel()
 	e := newEdgeTrial(t)
 	e.settled()
-	e.shows("title 0") // and is kept from now on
+	e.shows("title 0") // which is cached from now on
 
 	e.purges.down.Store(true)
 	e.publish("while it was down")
@@ -263,7 +264,7 @@ func TestEdgeDuringOutages(t *testing.T) {
 	}
 	e.purges.down.Store(false)
 	if took := e.shows("while it was down"); took > 30*time.Second {
-		t.Errorf("it is right %v after its return", took)
+		t.Errorf("the edge is up to date %v after the purges return", took)
 	}
 	e.settled()
 	e.shows("while it was down")
@@ -273,13 +274,13 @@ func TestEdgeDuringOutages(t *testing.T) {
 	for range 3 {
 		if got := e.edge.Do("GET", heroPath, ""); got.Status != http.StatusOK ||
 			!bytes.Contains(got.Body, []byte("while it was down")) {
-			t.Errorf("while the service is away: %d %s", got.Status, got.Body)
+			t.Errorf("while the service is down: %d %s", got.Status, got.Body)
 		}
 	}
-	if got := e.edge.Do("GET", ask(`{ __typename }`), ""); got.Status != http.StatusServiceUnavailable {
-		t.Errorf("what was never kept, while the service is away: %d", got.Status)
+	if got := e.edge.Do("GET", getPath(`{ __typename }`), ""); got.Status != http.StatusServiceUnavailable {
+		t.Errorf("an uncached document while the service is down: %d", got.Status)
 	}
 	e.reads.down.Store(false)
-	e.publish("back again")
-	e.shows("back again")
+	e.publish("after the outage")
+	e.shows("after the outage")
 }

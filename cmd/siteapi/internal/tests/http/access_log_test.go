@@ -11,7 +11,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 )
 
-// accessEvents returns the access log's events of a request id.
+// accessEvents returns the events of the access log for a request id.
 func accessEvents(r *apptest.Process, id string) (found []map[string]any) {
 	for line := range strings.Lines(r.Log.String()) {
 		var event map[string]any
@@ -23,8 +23,8 @@ func accessEvents(r *apptest.Process, id string) (found []map[string]any) {
 	return found
 }
 
-// Each request leaves one event with its operation, its result and the names of refused
-// fields, but no value that the client sent.
+// Each request is one event with its operation, its result and the names of invalid
+// fields, without any value that the client sent.
 func TestAccessLog(t *testing.T) {
 	t.Parallel()
 	r := apptest.Launch(t, t.TempDir(), "TRUSTED_PROXIES=127.0.0.1") // so that ids of any form are accepted
@@ -107,12 +107,12 @@ func TestAccessLog(t *testing.T) {
 
 	if log := strings.ToLower(r.Log.String()); strings.Contains(log, "hush") ||
 		strings.Contains(log, "0721000111") {
-		t.Errorf("the log repeats what was sent:\n%s", log)
+		t.Errorf("the log contains sent values:\n%s", log)
 	}
 }
 
-// Of requests that are refused because there are too many, ten a second are logged.
-func TestRefusalsFillNoLog(t *testing.T) {
+// At most ten rate-limited requests a second are logged.
+func TestRefusalsDoNotFloodTheLog(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{"RATE_LIMITS": "on"})
 
@@ -125,13 +125,13 @@ func TestRefusalsFillNoLog(t *testing.T) {
 
 	lines, most := strings.Count(s.Log.String(), `"code":"RATE_LIMITED"`), 10*(2+int(time.Since(began)/time.Second))
 	if lines == 0 || lines > most {
-		t.Errorf("%d refusals have %d lines, at most %d are due", refused, lines, most)
+		t.Errorf("%d refusals caused %d lines, want at most %d", refused, lines, most)
 	}
 }
 
-// Health checks and preflight requests leave no line at the level info. Health checks that are
-// read have no limit.
-func TestFrequentRequestsFillNoLog(t *testing.T) {
+// Health checks and preflight requests are not logged at the level info. Health checks by
+// GET and HEAD have no rate limit.
+func TestFrequentRequestsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	r := apptest.Launch(t, t.TempDir(), "RATE_LIMITS=on")
 	preflight := []string{"Origin: https://site.example", "Access-Control-Request-Method: POST"}
@@ -139,7 +139,7 @@ func TestFrequentRequestsFillNoLog(t *testing.T) {
 	if got := r.Do("OPTIONS", "/graphql", "", preflight...); got.Status != http.StatusNoContent {
 		t.Fatalf("a preflight request: %d", got.Status)
 	}
-	for range 300 { // more than are let through at once elsewhere
+	for range 300 { // more than the burst of other routes
 		for _, method := range []string{"GET", "HEAD"} {
 			if got := r.Do(method, "/healthz", ""); got.Status != http.StatusOK {
 				t.Fatalf("%s: %d", method, got.Status)

@@ -35,7 +35,7 @@ func TestGraphQLTrustedOperations(t *testing.T) {
 	}
 }
 
-// The schema is hidden in production, unless it is asked for. In development a wrong id is logged
+// Introspection is off in production by default. In development a wrong id is logged
 // with the right one.
 func TestHintsInDevelopment(t *testing.T) {
 	t.Parallel()
@@ -50,7 +50,7 @@ func TestHintsInDevelopment(t *testing.T) {
 		if s.Query(wrongID, nil); strings.Contains(s.Log.String(), "SiteSettings has one document") != shown {
 			t.Errorf("the log after a wrong id: %s", s.Log.String())
 		}
-		// A mistake is answered without a look at the other names of the schema.
+		// The error does not suggest other names of the schema.
 		got := s.Query(`{ SiteSettings(id: "settings") { contactEmial } cacheStat { success } }`, nil)
 		if !bytes.Contains(got.Body, []byte(`Cannot query field \"contactEmial\" on type \"SiteSettings\"."`)) ||
 			bytes.Contains(got.Body, []byte("Did you mean")) {

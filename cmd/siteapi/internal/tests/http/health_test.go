@@ -28,7 +28,8 @@ func readiness(s *apptest.Service) (status int, r ready) {
 	return got.Status, r
 }
 
-// With all dependencies down the process lives, reports them, and serves what it can.
+// With all dependencies down the process stays alive, reports them, and serves what it
+// can.
 func TestHealthWithDependenciesDown(t *testing.T) {
 	t.Parallel()
 	closed := "127.0.0.1:1"
@@ -45,7 +46,7 @@ func TestHealthWithDependenciesDown(t *testing.T) {
 
 	status, r := readiness(s)
 	if status != 200 || r.Status != "ok" {
-		t.Errorf("without what it can do without: %d %+v", status, r)
+		t.Errorf("without its optional dependencies: %d %+v", status, r)
 	}
 
 	for name, want := range map[string]string{
@@ -77,6 +78,6 @@ func TestHealthWithDependenciesDown(t *testing.T) {
 	}
 	if log := s.Log.String(); strings.Count(log, `"dependency":"cms"`) != 1 ||
 		strings.Count(log, `"dependency":"database"`) != 1 {
-		t.Errorf("the log says more or less than once what is down: %s", log)
+		t.Errorf("the log does not report each outage once: %s", log)
 	}
 }

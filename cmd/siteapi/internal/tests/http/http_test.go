@@ -42,7 +42,7 @@ func TestCORS(t *testing.T) {
 		t.Error("an error can't be read by an allowed page")
 	}
 
-	// Where any origin may read, a cache in front keeps one answer for all.
+	// If any origin may read, a shared cache can store one answer for all.
 	open := apptest.Start(t, nil)
 	for _, origin := range []string{"https://anything.example", ""} {
 		got := open.Do("GET", "/api/cache/clear", "", "Origin: "+origin)
@@ -54,7 +54,7 @@ func TestCORS(t *testing.T) {
 }
 
 // Frequent successes are logged at the debug level only.
-func TestWhatIsLoggedForDebugging(t *testing.T) {
+func TestSuccessesAreLoggedForDebugging(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{"LOG_LEVEL": "info", "TRUSTED_PROXIES": "127.0.0.1"})
 	for i := range 3 {
@@ -78,11 +78,11 @@ func TestWhatIsLoggedForDebugging(t *testing.T) {
 		}
 	}
 	if want := []string{"missing", "wrong", "bad-track"}; !slices.Equal(found, want) {
-		t.Errorf("logged are %q, want %q", found, want)
+		t.Errorf("logged: %q, want %q", found, want)
 	}
 }
 
-// A response that a browser opens by its address can do nothing there, unless it is a
+// A response that is opened directly in a browser can do nothing there, unless it is a
 // page.
 func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
@@ -106,7 +106,7 @@ func TestSecurityHeaders(t *testing.T) {
 	}
 }
 
-// Routes of pages answer GET, HEAD and OPTIONS, and nothing else.
+// Routes of pages accept only GET, HEAD and OPTIONS.
 func TestMethodsOfPages(t *testing.T) {
 	t.Parallel()
 	r := apptest.Launch(t, t.TempDir())

@@ -14,7 +14,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 )
 
-// toolResult is what a call of a tool gives.
+// toolResult is the result of a tool call or of tools/list.
 type toolResult struct {
 	IsError           bool
 	StructuredContent map[string]any
@@ -41,7 +41,7 @@ func assistant(s *apptest.Service, method string, params any, headers ...string)
 	return got.Status, answer.Result
 }
 
-// tools returns the names of the tools that a caller is offered.
+// tools returns the names of the tools that are offered to a caller.
 func tools(s *apptest.Service, headers ...string) (names []string) {
 	s.T.Helper()
 	_, list := assistant(s, "tools/list", object{}, headers...)
@@ -51,8 +51,9 @@ func tools(s *apptest.Service, headers ...string) (names []string) {
 	return names
 }
 
-// An assistant prices a project and asks for a quote for its user, by the rules of the routes.
-func TestAssistantAsksForAQuote(t *testing.T) {
+// An assistant estimates a project and submits a lead for its user, with the same rules
+// as the routes.
+func TestAssistantSubmitsALead(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
 	call := func(name string, arguments object) toolResult {
@@ -91,12 +92,12 @@ func TestAssistantAsksForAQuote(t *testing.T) {
 		}
 		stored, err := s.App.Data.Quotes.Lead(t.Context(), id)
 		if err != nil || stored.Attribution.Medium != want {
-			t.Errorf("%s: the lead came by %q, want %q: %v", session, stored.Attribution.Medium, want, err)
+			t.Errorf("%s: the medium of the lead is %q, want %q: %v", session, stored.Attribution.Medium, want, err)
 		}
 	}
 }
 
-// What an assistant is offered depends on where it asks, and as whom.
+// The tools that are offered to an assistant depend on the address and the caller.
 func TestToolsByCaller(t *testing.T) {
 	t.Parallel()
 	visitors := []string{"content", "estimate_quote", "site_settings", "submit_quote"}
@@ -148,8 +149,8 @@ func TestToolsByCaller(t *testing.T) {
 	}
 }
 
-// On this machine an assistant works on the database without a token, as the user of the machine, or
-// with a token at ADMIN_ADDR.
+// An assistant on the same machine uses the database without a token, as the user of the
+// machine, or ADMIN_ADDR with a token.
 func TestToolsOnThisMachine(t *testing.T) {
 	t.Parallel()
 	admin := apptest.FreeAddress(t)

@@ -21,8 +21,7 @@ var (
 	fullName   = regexp.MustCompile(`fqName: "([^"]+)"`)
 )
 
-// metricNames returns the metrics that the service shows where a CRM tells nothing and a CDN is
-// purged.
+// metricNames returns the metrics of a service with a failing CRM and a CDN to purge.
 func metricNames(t *testing.T) map[string]bool {
 	t.Helper()
 	vendors := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
@@ -55,7 +54,8 @@ func metricNames(t *testing.T) map[string]bool {
 	return names
 }
 
-// The dashboard and the alerts ask for metrics that the service has, and the dashboard shows all.
+// The dashboard and the alerts use only metrics that exist, and the dashboard shows all
+// metrics of the service.
 func TestDashboardAndAlerts(t *testing.T) {
 	t.Parallel()
 	known := metricNames(t)
@@ -80,7 +80,7 @@ func TestDashboardAndAlerts(t *testing.T) {
 	}
 }
 
-// Each metric shows an event once it has happened.
+// Each metric shows an event once it has occurred.
 func TestLoadMetrics(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil, apptest.Quick)

@@ -11,8 +11,8 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 )
 
-// What requests of REST are answered with. A caller without a token learns nothing else about a
-// guarded route.
+// TestRequestsOfREST checks the answers to REST requests. A caller without a token learns
+// nothing else about a guarded route.
 func TestRequestsOfREST(t *testing.T) {
 	t.Parallel()
 	const (
@@ -112,9 +112,9 @@ func TestRequestsOfREST(t *testing.T) {
 	}
 }
 
-// A body that is announced as too large is refused before it is sent. A body that ends
-// early is not a success.
-func TestBodiesThatNeverCome(t *testing.T) {
+// A body that is announced as too large is rejected before it is sent. A truncated body
+// is an error.
+func TestIncompleteBodies(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
 
@@ -141,7 +141,7 @@ func TestHeadIsGetWithoutABody(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
 	for _, path := range []string{"/api/cache/clear", "/api/quote/pdf", "/api/openapi.json"} {
-		// Go's client would ask for gzip by GET alone.
+		// Go's client would request gzip for GET only.
 		get, head := s.Do("GET", path, "", "Accept-Encoding: gzip"), s.Do("HEAD", path, "", "Accept-Encoding: gzip")
 		if len(head.Body) > 0 || head.Status != get.Status {
 			t.Errorf("%s: HEAD gave %d and %d bytes, GET %d", path, head.Status, len(head.Body), get.Status)
@@ -154,8 +154,8 @@ func TestHeadIsGetWithoutABody(t *testing.T) {
 	}
 }
 
-// The examples of the description are accepted. Those of answers are compared with their schemas
-// by the linter.
+// The request examples of the OpenAPI description are accepted. The linter compares those
+// of responses with their schemas.
 func TestExamplesOfREST(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)

@@ -23,10 +23,10 @@ import (
 type otlp struct {
 	mu    sync.Mutex
 	spans []*pb.Span
-	raw   string // everything that came in, as text
+	raw   string // all received spans, as text
 }
 
-// ServeHTTP takes spans as OTLP over HTTP.
+// ServeHTTP receives spans as OTLP over HTTP.
 func (o *otlp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var in collector.ExportTraceServiceRequest
@@ -46,7 +46,7 @@ func (o *otlp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-protobuf")
 }
 
-// child returns the one span of a name, which must be below another one in the client's trace.
+// child returns the only span of a name below a parent in the client's trace.
 func (o *otlp) child(t *testing.T, parent, name string) *pb.Span {
 	t.Helper()
 	var found []*pb.Span
@@ -80,8 +80,8 @@ const (
 	traceparent = "Traceparent: 00-" + clientTrace + "-" + clientSpan + "-01"
 )
 
-// One lead, from the visitor's own span to both upstreams, is one trace without
-// personal data.
+// A lead is one trace, from the visitor's own span to both upstreams, without personal
+// data.
 func TestTraceOfALead(t *testing.T) {
 	t.Parallel()
 	o := &otlp{}
@@ -113,10 +113,10 @@ func TestTraceOfALead(t *testing.T) {
 
 	operation := o.child(t, fmt.Sprintf("%x", request.SpanId), "mutation submitQuote")
 	for target, call := range map[string]string{"cms": "POST sanity", "crm": "GET hubspot"} {
-		try := o.child(t, fmt.Sprintf("%x", operation.SpanId), "deliver "+target)
-		made := o.child(t, fmt.Sprintf("%x", try.SpanId), call)
-		if attributeOf(made, "siteapi.operation") == "" || attributeOf(made, "http.response.status_code") == "" {
-			t.Errorf("the call has %v", made.Attributes)
+		attempt := o.child(t, fmt.Sprintf("%x", operation.SpanId), "deliver "+target)
+		span := o.child(t, fmt.Sprintf("%x", attempt.SpanId), call)
+		if attributeOf(span, "siteapi.operation") == "" || attributeOf(span, "http.response.status_code") == "" {
+			t.Errorf("the call has %v", span.Attributes)
 		}
 	}
 
@@ -124,7 +124,7 @@ func TestTraceOfALead(t *testing.T) {
 		"Ana", "Ionescu", "ana@example.com", "ana%40", "721 000", "Țară", id, "traced", "127.0.0.1:",
 	} {
 		if strings.Contains(o.raw, personal) {
-			t.Errorf("the spans hold %q", personal)
+			t.Errorf("the spans contain %q", personal)
 		}
 	}
 

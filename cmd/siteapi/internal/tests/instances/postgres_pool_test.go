@@ -54,8 +54,8 @@ func asRole(t *testing.T, address, role, create string) string {
 	return strings.Replace(address, "siteapi@", role+"@", 1)
 }
 
-// Behind PgBouncer in transaction mode the service works with the settings of the manual, and
-// leaves none on the connections that others share.
+// Behind PgBouncer in transaction mode the service works with the settings of the manual,
+// and does not change the settings of connections that others share.
 func TestPgBouncer(t *testing.T) {
 	t.Parallel()
 	address := pgserver.Start(t).NewDatabase(t)
@@ -103,8 +103,8 @@ func query(t *testing.T, address, statement string, into ...any) {
 	}
 }
 
-// startPgBouncer starts a pool in transaction mode in front of a database until the end of
-// the test, and returns the database's address there.
+// startPgBouncer starts a pool in transaction mode in front of a database until the end
+// of the test, and returns the database's address behind it.
 func startPgBouncer(t *testing.T, database, settings string) string {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
@@ -118,7 +118,7 @@ func startPgBouncer(t *testing.T, database, settings string) string {
 	own := apptest.FreeAddress(t)
 	_, ownPort, _ := net.SplitHostPort(own)
 
-	// The program does not run as root, so every user may read its files.
+	// The program does not run as root, so its files must be readable by every user.
 	dir, err := os.MkdirTemp("", "pgbouncer-")
 	if err != nil {
 		t.Fatal(err)

@@ -21,8 +21,8 @@ import (
 	"siteapi/cmd/siteapi/internal/apptest"
 )
 
-// traffic is a steady stream of requests that counts those that fail. Nothing is
-// repeated: a visitor's browser would not repeat a lead either.
+// traffic is a steady stream of requests that counts failures. Nothing is retried: a
+// visitor's browser would not retry a lead either.
 type traffic struct {
 	base    string
 	clients [2]*http.Client
@@ -37,8 +37,8 @@ const requestsPerSecond = 200
 
 func newTraffic(t *testing.T, address string) *traffic {
 	t.Helper()
-	// With so few connections none is idle when the service closes idle ones: a request
-	// may cross with that, which no server can prevent.
+	// With so few connections none is idle when the service closes idle ones. A request
+	// could race with that, which no server can prevent.
 	keeping := &http.Transport{MaxIdleConnsPerHost: 2, MaxConnsPerHost: 2}
 	t.Cleanup(keeping.CloseIdleConnections)
 	return &traffic{base: "http://" + address, clients: [2]*http.Client{
@@ -52,11 +52,11 @@ func newTraffic(t *testing.T, address string) *traffic {
 func (f *traffic) run(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
-	places := make(chan struct{}, 40)
+	slots := make(chan struct{}, 40)
 	for i := 0; ctx.Err() == nil; i++ {
 		time.Sleep(time.Second / requestsPerSecond)
-		places <- struct{}{}
-		group.Go(func() { f.send(i); <-places })
+		slots <- struct{}{}
+		group.Go(func() { f.send(i); <-slots })
 	}
 }
 
@@ -70,7 +70,7 @@ func (f *traffic) send(i int) {
 		panic(err)
 	}
 
-	// The client can't repeat a request whose body it can't read again.
+	// The client cannot retry a request whose body it cannot read again.
 	resp, err := f.clients[i%2].Post(f.base+path, "application/json", io.MultiReader(bytes.NewReader(data)))
 	var answer struct{ SubmissionID string }
 	if err == nil {
@@ -90,7 +90,7 @@ func (f *traffic) send(i int) {
 	}
 }
 
-// While a process that systemd gives its socket to is restarted, requests wait.
+// Requests wait while a process that gets its socket from systemd is restarted.
 func TestRestartWithSocketActivation(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -148,12 +148,12 @@ func TestRestartWithSocketActivation(t *testing.T) {
 // which it reports that it is ready.
 func activate(t *testing.T, dataDir string, socket *os.File) *apptest.Process {
 	t.Helper()
-	told, err := net.ListenPacket("unixgram",
+	notified, err := net.ListenPacket("unixgram",
 		fmt.Sprintf("@siteapi-test-%d-%d", os.Getpid(), time.Now().UnixNano()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = told.Close() }()
+	defer func() { _ = notified.Close() }()
 
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `LISTEN_PID=$$ exec "$0" serve`, apptest.Binary)
 	cmd.Env = []string{
@@ -165,7 +165,7 @@ func activate(t *testing.T, dataDir string, socket *os.File) *apptest.Process {
 		"DRAIN_DELAY=300ms",
 		"LISTEN_ADDR=256.0.0.1:1",
 		"LISTEN_FDS=1",
-		"NOTIFY_SOCKET=" + told.LocalAddr().String(),
+		"NOTIFY_SOCKET=" + notified.LocalAddr().String(),
 	}
 	cmd.ExtraFiles = []*os.File{socket}
 
@@ -174,16 +174,16 @@ func activate(t *testing.T, dataDir string, socket *os.File) *apptest.Process {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 
-	word := make([]byte, 64)
-	_ = told.SetReadDeadline(time.Now().Add(10 * time.Second))
-	n, _, err := told.ReadFrom(word)
-	if err != nil || string(word[:n]) != "READY=1" {
-		t.Fatalf("systemd received %q, %v", word[:n], err)
+	message := make([]byte, 64)
+	_ = notified.SetReadDeadline(time.Now().Add(10 * time.Second))
+	n, _, err := notified.ReadFrom(message)
+	if err != nil || string(message[:n]) != "READY=1" {
+		t.Fatalf("systemd received %q, %v", message[:n], err)
 	}
 	return &apptest.Process{Client: apptest.Client{T: t}, Cmd: cmd}
 }
 
-// A service that is stopping reports it at /readyz, and ends connections with their next
+// A stopping service reports that at /readyz, and closes connections with their next
 // answer. It finishes requests of operators, and waits some seconds for a client that
 // does not read its answers.
 func TestDraining(t *testing.T) {
@@ -220,7 +220,7 @@ func TestDraining(t *testing.T) {
 	if err := r.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	apptest.Eventually(t, "it says that it stops", func() bool {
+	apptest.Eventually(t, "it reports that it is stopping", func() bool {
 		status, closed, body := get("/readyz")
 		return status == 503 && closed && strings.Contains(body, `"status":"stopping"`)
 	})
@@ -237,7 +237,7 @@ func TestDraining(t *testing.T) {
 	}
 }
 
-// A second signal ends the process at once if the first one has to wait for something.
+// A second signal ends the process at once if the first one has to wait.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -253,7 +253,7 @@ func TestSecondSignal(t *testing.T) {
 
 	go func() {
 		for err := error(nil); err == nil; err = cmd.Process.Signal(syscall.SIGTERM) {
-			time.Sleep(400 * time.Millisecond) // it starts, or takes the first signal
+			time.Sleep(400 * time.Millisecond) // it is starting, or handling the first signal
 		}
 	}()
 

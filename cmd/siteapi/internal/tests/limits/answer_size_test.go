@@ -16,7 +16,7 @@ import (
 	"siteapi/schema"
 )
 
-// aliased returns a field under so many aliases.
+// aliased returns a field under n aliases.
 func aliased(field string, n int) string {
 	var text strings.Builder
 	for i := range n {
@@ -25,7 +25,7 @@ func aliased(field string, n int) string {
 	return text.String()
 }
 
-// posts returns a content file with documents of some bytes each.
+// posts returns the path of a content file with n documents of size bytes each.
 func posts(t *testing.T, n, size int) (path string) {
 	t.Helper()
 	docs := make([]string, n)
@@ -39,9 +39,9 @@ func posts(t *testing.T, n, size int) (path string) {
 	return filepath.Join(file.DataDir, "content.json")
 }
 
-// TestAnswersAreBoundedBeforeTheyAreMade multiplies content by aliases, in one field, over
-// several and through fragments.
-func TestAnswersAreBoundedBeforeTheyAreMade(t *testing.T) {
+// TestAnswersAreBoundedEarly multiplies content by aliases of one field, of several
+// fields and in fragments. Such a query is rejected before its answer is built.
+func TestAnswersAreBoundedEarly(t *testing.T) {
 	t.Parallel()
 	r := apptest.Launch(t, t.TempDir(), "CONTENT_TYPES=post", "CMS_FILE="+posts(t, 100, 12_500))
 	r.Query(`{ content(documentType: "post") { id } }`)
@@ -78,14 +78,15 @@ func TestAnswersAreBoundedBeforeTheyAreMade(t *testing.T) {
 	}
 
 	if peak := peakMemory(r); peak > before+128 {
-		t.Errorf("it took %d MiB", peak-before)
+		t.Errorf("memory grew by %d MiB", peak-before)
 	}
 	if got := r.Query(`{ ` + post + `{` + aliased("fields", 5) + `} }`); len(got) < 5*1_250_000 {
 		t.Errorf("five aliases: %d bytes, %.300s", len(got), got)
 	}
 }
 
-// TestAllContentFitsOnce asks for more content than the usual limit once, and twice.
+// TestAllContentFitsOnce requests more content than the usual limit, once and twice in a
+// query.
 func TestAllContentFitsOnce(t *testing.T) {
 	t.Parallel()
 	r := apptest.Launch(t, t.TempDir(), "CONTENT_TYPES=post", "CMS_FILE="+posts(t, 100, 100_000))
@@ -99,8 +100,8 @@ func TestAllContentFitsOnce(t *testing.T) {
 	}
 }
 
-// TestContentIsChargedBySize reads content until the client is refused, which takes fewer
-// requests of large answers, and of many small documents, than the limit allows of others.
+// TestContentIsChargedBySize reads content until the client is rejected. Large answers
+// and many small documents allow fewer requests than others.
 func TestContentIsChargedBySize(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -117,12 +118,12 @@ func TestContentIsChargedBySize(t *testing.T) {
 				"CONTENT_TYPES=post", "CMS_DRIVER=file", "CMS_FILE="+posts(t, c.documents, c.size))
 			r := apptest.Launch(t, t.TempDir(), env...)
 
-			// They are sent together, so that the limit is not renewed meanwhile.
+			// They are sent together, so that the limit is not renewed in between.
 			var refused atomic.Int64
 			var group sync.WaitGroup
 			for i := range 30 {
 				group.Go(func() {
-					// Each document is another one, so that no answer is kept.
+					// Each query is different, so that no answer is cached.
 					got := r.Query(fmt.Sprintf(`query q%d { content(documentType: "post") { id fields } }`, i))
 					if strings.Contains(got, `"RATE_LIMITED"`) {
 						refused.Add(1)
@@ -132,7 +133,7 @@ func TestContentIsChargedBySize(t *testing.T) {
 			group.Wait()
 
 			if n := refused.Load(); (n > 0) != c.refused {
-				t.Errorf("%d of 30 answers were refused", n)
+				t.Errorf("%d of 30 requests were rejected", n)
 			}
 		})
 	}
@@ -202,8 +203,8 @@ SELECT id, n, 'token', replace(hex(zeroblob(1000)), '00', 'xy') FROM leads, numb
 	}
 }
 
-// TestReadersAfterAnInvalidation lets many readers wait for content of 6 MB. It is
-// fetched and decoded once, and its fallback copy is written once.
+// TestReadersAfterAnInvalidation has many readers wait for content of 6 MB. It is fetched
+// and decoded once, and its fallback copy is written once.
 func TestReadersAfterAnInvalidation(t *testing.T) {
 	t.Parallel()
 	file := posts(t, 600, 10_000)
@@ -228,11 +229,11 @@ func TestReadersAfterAnInvalidation(t *testing.T) {
 		group.Wait()
 	}
 
-	// When each reader decoded the content for itself, it took over 2 GB.
+	// If each reader decoded the content itself, it would take over 2 GB.
 	if peak := peakMemory(r); peak > before+128 {
-		t.Errorf("reading took %d MiB", peak-before)
+		t.Errorf("memory grew by %d MiB", peak-before)
 	}
 	if log := r.Log.String(); strings.Contains(log, "fallback copy") {
-		t.Errorf("the copies were not written in turn: %.500s", log)
+		t.Errorf("the copies were not written one by one: %.500s", log)
 	}
 }

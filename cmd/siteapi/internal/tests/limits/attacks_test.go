@@ -12,7 +12,7 @@ import (
 	"siteapi/cmd/siteapi/internal/apptest"
 )
 
-// clientAt returns a client whose connections come from another address of this machine.
+// clientAt returns a client that connects from another address of this machine.
 func clientAt(ip string) *http.Client {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
 	return &http.Client{
@@ -21,8 +21,8 @@ func clientAt(ip string) *http.Client {
 	}
 }
 
-// Bodies that strangers send halfway keep out no other request: neither the chunked webhook of
-// the CMS, nor a stranger's own request of the usual size.
+// Half-sent bodies of strangers block no other request: neither a chunked webhook of the
+// CMS, nor a stranger's request of the usual size.
 func TestHalfSentBodies(t *testing.T) {
 	t.Parallel()
 	r := apptest.Launch(t, t.TempDir(), apptest.DefaultLimits(t)...)
@@ -61,7 +61,7 @@ func TestHalfSentBodies(t *testing.T) {
 			}
 			_ = response.Body.Close()
 			if response.StatusCode != http.StatusOK {
-				t.Errorf("beside half-sent bodies of %d bytes, %s answers %d", size, path, response.StatusCode)
+				t.Errorf("during half-sent bodies of %d bytes, %s answers %d", size, path, response.StatusCode)
 			}
 		}
 	}

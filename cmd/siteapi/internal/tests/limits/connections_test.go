@@ -26,7 +26,7 @@ func statusOf(c net.Conn) int {
 	return resp.StatusCode
 }
 
-// A client that drips its request loses its connection soon after its time is up.
+// A client that sends its request slowly is disconnected soon after the time limit.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
 	r := apptest.Launch(t, t.TempDir())
@@ -67,7 +67,7 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// A header is at most 32 KiB.
+// A request header has at most 32 KiB.
 func TestHeaderLimit(t *testing.T) {
 	t.Parallel()
 	r := apptest.Launch(t, t.TempDir())

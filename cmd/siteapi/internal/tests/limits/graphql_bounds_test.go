@@ -11,12 +11,12 @@ import (
 	"siteapi/cmd/siteapi/internal/apptest"
 )
 
-// peakMemory returns the most memory that the process has had so far, in MiB.
+// peakMemory returns the peak memory of the process so far, in MiB.
 func peakMemory(r *apptest.Process) int {
 	r.T.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.Cmd.Process.Pid))
 	if err != nil {
-		r.T.Skip("this system does not say how much memory a process has had")
+		r.T.Skip("this system does not report the peak memory of a process")
 	}
 
 	kib, err := strconv.Atoi(string(regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)[1]))
@@ -26,7 +26,7 @@ func peakMemory(r *apptest.Process) int {
 	return kib >> 10
 }
 
-// floodGraphQL sends a body 16 times at once and returns the last answer.
+// floodGraphQL sends a body 16 times at once and returns one of the answers.
 func floodGraphQL(r *apptest.Process, body string) []byte {
 	r.T.Helper()
 	var group sync.WaitGroup

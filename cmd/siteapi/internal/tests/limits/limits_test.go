@@ -38,18 +38,18 @@ func TestContractRateLimits(t *testing.T) {
 	}
 
 	if got := from("198.51.100.2", 100); got.Status != 200 {
-		t.Errorf("another client is refused too: %s", got.Raw)
+		t.Errorf("another client is rejected too: %s", got.Raw)
 	}
 	if got := s.Do("GET", "/api/cache/clear", "", "X-Forwarded-For: 198.51.100.1"); got.Status != 200 {
-		t.Errorf("another route is refused too: %d", got.Status)
+		t.Errorf("another route is rejected too: %d", got.Status)
 	}
 	if got := s.Do("GET", "/healthz", "", "X-Forwarded-For: 198.51.100.1"); got.Status != 200 {
-		t.Errorf("the health check is refused: %d", got.Status)
+		t.Errorf("the health check is rejected: %d", got.Status)
 	}
 
 	var group sync.WaitGroup
 	var limited atomic.Int64
-	for range 16 { // one request after the other would stay below the limit
+	for range 16 { // sequential requests would stay below the limit
 		group.Go(func() {
 			for i := 0; i < 200 && limited.Load() == 0; i++ {
 				got := s.Query("{ cacheStats { success } }", nil, "X-Forwarded-For: 198.51.100.3")
@@ -71,7 +71,7 @@ func TestContractRateLimits(t *testing.T) {
 			input := object{"input": apptest.ValidLead(fmt.Sprintf("g-%s-%d", batch, i))}
 			refused = s.Through("GraphQL", "submitQuote", input, "X-Forwarded-For: "+batch)
 			if i > most() {
-				t.Fatal("GraphQL is a way around the limit of submissions")
+				t.Fatal("GraphQL bypasses the limit of submissions")
 			}
 		}
 		if refused.Code != "RATE_LIMITED" {
@@ -84,7 +84,7 @@ func TestContractRateLimits(t *testing.T) {
 			"X-Forwarded-For: 198.51.100.6"); got.Status == 429 {
 			break
 		} else if i == 59 {
-			t.Error("HEAD is a way around the limit of PDFs")
+			t.Error("HEAD bypasses the limit of PDFs")
 		}
 	}
 }

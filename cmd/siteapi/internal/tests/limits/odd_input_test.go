@@ -19,7 +19,7 @@ import (
 	"siteapi/schema/exec"
 )
 
-// oddValues are values of each JSON type, most of which are invalid in any one place.
+// oddValues are values of each JSON type, most of which are invalid in any given place.
 var oddValues = []string{
 	`null`, `true`, `0`, `-0`, `-0.0`, `-1`, `1.5`, `1e400`, `-1e400`, `1e-400`, `99999999999999999999`,
 	`""`, `" "`, `"0"`, `"1.5"`, `"-0"`, `"1e400"`, `"NaN"`, `"-Infinity"`, `"0x10"`, `"0x1p4"`, `"1_0"`, `"true"`,
@@ -28,7 +28,8 @@ var oddValues = []string{
 	`[]`, `[null]`, `["web-app",null,7]`, `[[]]`, `[{}]`, `{}`, `{"a":""}`,
 }
 
-// inputField is a value that a client can send, somewhere in the arguments of a root field.
+// inputField is a place for a value that a client can send in the arguments of a root
+// field.
 type inputField struct {
 	root *ast.FieldDefinition
 	path []string // the argument, then the fields of input objects
@@ -72,8 +73,8 @@ func inputFields() (list []inputField) {
 	return list
 }
 
-// validInput returns valid arguments of a root field: those that are required, and the
-// objects around the value at a path, which is replaced.
+// validInput returns valid arguments of a root field: the required ones, and the objects
+// around the value of f, which is replaced.
 func validInput(f inputField, replacement any) map[string]any {
 	args := map[string]any{}
 	for _, arg := range f.root.Arguments {
@@ -124,7 +125,7 @@ func validValue(typ *ast.Type, directives ast.DirectiveList, path []string) any 
 	return "web-app"
 }
 
-// literal writes a JSON value as GraphQL has it. Enum values are written as such.
+// literal returns a JSON value as a GraphQL literal. Enum values are not quoted.
 func literal(value any, typ *ast.Type) string {
 	def := exec.AST().Types[typ.Name()]
 	switch v := value.(type) {
@@ -168,7 +169,7 @@ type variable struct{}
 // send it.
 type oddRequest struct{ way, method, path, body string }
 
-// oddRequests returns the requests that send a value in a place.
+// oddRequests returns the requests that send a value in place of f.
 func oddRequests(f inputField, value string, routes map[string]string) []oddRequest {
 	var names, types, written, passed []string
 	arguments, inner := validInput(f, json.RawMessage(value)), validInput(f, variable{})
@@ -216,10 +217,10 @@ func oddRequests(f inputField, value string, routes map[string]string) []oddRequ
 	return append(requests, oddRequest{"REST", method, path + "?" + values.Encode(), body})
 }
 
-// Whatever a client puts in the place of any value, through REST, in GraphQL variables or
-// written into an operation, nothing fails with a server error. Hints in a body or in a
-// variable are never refused, and those that are dropped are named.
-func TestOddInputIsNoServerError(t *testing.T) {
+// No value causes a server error in any place, through REST, in GraphQL variables or as a
+// literal. Hints in a body or in a variable are never rejected, and dropped hints are
+// named.
+func TestOddInputCausesNoServerError(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on", "LOG_LEVEL": "warn"})
 
@@ -297,19 +298,19 @@ func checkOdd(s *apptest.Service, f inputField, value string, r oddRequest) (dro
 	}
 	_ = json.Unmarshal(answer.Body, &result)
 
-	// A field that the schema does not have is not a hint, nor is a value within a document.
+	// An unknown field is not a hint, and neither is a literal in a document.
 	whole := r.way == "variables" || r.way == "REST"
 	unknown := strings.Contains(string(answer.Body), `"unknown_field"`) ||
 		strings.Contains(string(answer.Body), "is not defined by type")
 	answered = answer.Status == http.StatusOK && len(result.Errors) == 0
 	if f.hint && whole && !unknown && !answered {
-		s.T.Errorf("%s: the hint is refused: %d %.300s", what, answer.Status, answer.Body)
+		s.T.Errorf("%s: the hint is rejected: %d %.300s", what, answer.Status, answer.Body)
 	}
 	return answer.Header.Get(schema.HeaderDropped), answered
 }
 
-// A subscription that does not select exactly one field is the client's mistake, whoever the
-// client is.
+// A subscription that does not select exactly one field is a client error, with and
+// without a token.
 func TestSubscriptionToOneField(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on", "LOG_LEVEL": "warn"})
@@ -330,7 +331,7 @@ func TestSubscriptionToOneField(t *testing.T) {
 		}
 	}
 
-	// The same field twice is one.
+	// Selecting a field twice counts as one.
 	answer := s.Do(http.MethodPost, "/graphql", `{"query":"subscription { leadEvents { position } leadEvents { restarted } }"}`,
 		"Accept: text/event-stream", "Authorization: Bearer "+config.DevAdminToken)
 	if answer.Status != http.StatusOK {
