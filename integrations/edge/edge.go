@@ -1,6 +1,6 @@
 // Package edge notifies caches in front of the service, and renderers of the site, of changed
-// content: it purges a CDN by the names in Cache-Tag and Surrogate-Key, and posts signed
-// events.
+// content: it purges a CDN by the keys in Cache-Tag and Surrogate-Key, and posts signed
+// events to the renderers.
 package edge
 
 import (
@@ -15,21 +15,21 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// CDN is a kind of CDN: how it is asked to drop answers.
+// CDN describes the purge requests of a kind of CDN.
 type CDN struct {
 	Kind string
-	// Keys is the header that has the keys, separated by blanks; empty: they are the list
-	// "tags" of a JSON body.
+	// Keys is the header for the keys, separated by blanks. If it is empty, the keys are the
+	// list "tags" of a JSON body.
 	Keys   string
 	Method string
-	Token  string            // the header that has the token; empty: Authorization, as a bearer
+	Token  string            // the header for the token; empty: Authorization, as a bearer token
 	Header map[string]string // further headers
-	Every  time.Duration     // least time between two purges
-	Public bool              // it is called over the internet
+	Every  time.Duration     // minimum time between two purges
+	Public bool              // its API is on the internet
 }
 
-// CDNs returns the kinds of CDN. Varnish needs its module xkey and the VCL of this service;
-// small plans of Cloudflare allow five purges a minute.
+// CDNs returns the supported kinds of CDN. Varnish needs its module xkey and the VCL of this
+// service. Small plans of Cloudflare allow five purges a minute.
 func CDNs() []CDN {
 	return []CDN{
 		{Kind: "varnish", Method: "PURGE", Keys: "Cache-Tag", Every: Every},
@@ -56,13 +56,13 @@ func Find(kind string) (CDN, bool) {
 	return CDN{}, false
 }
 
-// Every is the least time between two calls that receivers get, but for those CDNs that
-// allow fewer.
+// Every is the minimum time between two calls of a receiver, except for CDNs with a stricter
+// limit.
 const Every = 2 * time.Second
 
 // Options describes a receiver.
 type Options struct {
-	// URL is the address that is called. Its host may be in a private network.
+	// URL is the address of the receiver. Its host may be in a private network.
 	URL string
 
 	// Observe is passed to the HTTP client. It may be nil.
@@ -80,14 +80,14 @@ func newEndpoint(o Options, token string) (*upstream.Endpoint, error) {
 	}, false)
 }
 
-// Purger removes answers from a CDN.
+// Purger removes cached responses from a CDN.
 type Purger struct {
 	endpoint *upstream.Endpoint
 	cdn      CDN
 	token    string
 }
 
-// NewPurger returns the purger of a CDN, which authenticates with a token.
+// NewPurger returns a purger for a CDN that authenticates with a token.
 func NewPurger(cdn CDN, token string, o Options) (*Purger, error) {
 	bearer := token
 	if cdn.Token != "" {
@@ -97,7 +97,7 @@ func NewPurger(cdn CDN, token string, o Options) (*Purger, error) {
 	return &Purger{endpoint, cdn, token}, err
 }
 
-// Purge removes the answers that are made from the content under some keys.
+// Purge removes the responses that depend on the content under some keys.
 func (p *Purger) Purge(ctx context.Context, keys []string) error {
 	request := upstream.Request{Op: "purging the CDN", Method: p.cdn.Method, Header: http.Header{}}
 	for name, value := range p.cdn.Header {
@@ -121,8 +121,8 @@ type Notifier struct {
 	signer   event.Signer
 }
 
-// NewNotifier returns the notifier of a renderer, with secrets of the form "whsec_…". Each
-// signs every event.
+// NewNotifier returns the notifier of a renderer. Every event is signed with each of the
+// secrets, which have the form "whsec_…".
 func NewNotifier(secrets []string, o Options) (*Notifier, error) {
 	endpoint, err := newEndpoint(o, "")
 	if err != nil {
@@ -146,7 +146,7 @@ func (n *Notifier) Notify(ctx context.Context, keys []string) error {
 		changed.Locales = append(changed.Locales, key[strings.LastIndexByte(key, ':')+1:])
 	}
 
-	// A repetition is an event of its own: a receiver must not ignore it.
+	// A repetition has a new id, so that receivers do not ignore it.
 	id, now := "content_"+rand.Text(), time.Now().UTC().Truncate(time.Millisecond)
 	body, header, err := n.signer.Sign(id, "content.changed", now, changed)
 	if err != nil {

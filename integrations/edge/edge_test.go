@@ -19,7 +19,7 @@ import (
 
 var keys = []string{"content:locale:en", "content:locale:es"}
 
-// receiver answers with a status and passes on what it got.
+// receiver responds with a status and returns the requests that it receives.
 func receiver(t *testing.T, status int) (url string, got <-chan *http.Request) {
 	t.Helper()
 	requests := make(chan *http.Request, 10)
@@ -78,7 +78,7 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// TestManual: the table of the manual has the row of every kind.
+// TestManual checks that the table of the manual has a row for every kind.
 func TestManual(t *testing.T) {
 	t.Parallel()
 	manual, err := os.ReadFile("README.md")

@@ -22,8 +22,8 @@ const (
 // Targets lists all targets, in the order they are shown.
 func Targets() []Target { return []Target{CMS, CRM, Webhook, VisitorMail, SalesMail} }
 
-// BestEffort reports whether deliveries to a target decide nothing about their leads:
-// neither the state nor the retention of a lead, nor whether an operator is alerted.
+// BestEffort reports whether deliveries to a target affect neither the state nor the
+// retention of their leads and alert no operator.
 func (t Target) BestEffort() bool { return t == VisitorMail }
 
 // DeliveryState is the state of a delivery.
@@ -49,29 +49,29 @@ type Delivery struct {
 	Target Target        `json:"target"`
 	State  DeliveryState `json:"state"`
 
-	// Job is the number of the job in the queue that works on the delivery. All others
-	// that once did so have nothing to do.
+	// Job is the number of the queue's job for the delivery. Earlier jobs for the same
+	// delivery do nothing.
 	Job int64 `json:"-"`
 
 	Attempts    int       `json:"attempts"` // tries so far, including one that is running
 	MaxAttempts int       `json:"maxAttempts"`
 	CreatedAt   time.Time `json:"createdAt"`
-	NextAt      time.Time `json:"nextAt,omitzero"`     // time of the next try; zero: at once
+	NextAt      time.Time `json:"nextAt,omitzero"`     // time of the next try; zero: immediately
 	FinishedAt  time.Time `json:"finishedAt,omitzero"` // time at which it ended
 
 	Paused string    `json:"paused,omitempty"` // redacted reason why it waits, or its target is paused
 	Errors []Attempt `json:"errors"`           // the last failed tries, oldest first
 	Reason string    `json:"reason,omitempty"` // redacted reason why it was not sent
 
-	// Sending tells a delivery that an operator sends again from the one before. It is the
-	// same in all tries of one sending.
+	// Sending is the number of times that an operator had the delivery sent again. It is
+	// the same in all tries of one sending.
 	Sending int64 `json:"-"`
 
-	// Arrived names the parts of the sending that have arrived, such as the recipients of a
-	// mail. A part's name contains no personal data.
+	// Arrived lists the parts of the sending that have arrived, such as the recipients of a
+	// mail. Their names contain no personal data.
 	Arrived []string `json:"-"`
 
-	// Recipient is the address that an operator corrected the lead's to. Empty: none did.
+	// Recipient is the corrected address that an operator entered; empty: the lead's.
 	Recipient string `json:"-"`
 }
 
@@ -82,8 +82,8 @@ type Attempt struct {
 	Error  string    `json:"error"` // redacted
 }
 
-// Why returns why the delivery has not arrived: why it waits, why it was not sent, or its
-// last failure. It is empty if there is no reason yet, or if it arrived.
+// Why returns the reason why the delivery has not arrived: of its pause, of not being sent,
+// or of its last failure. It is empty if the delivery arrived or has no reason yet.
 func (d *Delivery) Why() string {
 	if d.State == Delivered {
 		return ""

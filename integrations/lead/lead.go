@@ -33,16 +33,16 @@ type Estimate struct {
 	Currency string  `json:"currency"`
 }
 
-// Consent is what a visitor was asked to agree to, and the answer.
+// Consent is a request for consent and the visitor's answer.
 type Consent struct {
 	Purpose     string     `json:"purpose"`
 	Given       bool       `json:"given"`
-	Text        string     `json:"text,omitempty"`        // the wording; empty if the client did not say
-	SiteWording bool       `json:"siteWording"`           // whether it was the wording of the CMS then
-	WithdrawnAt *time.Time `json:"withdrawnAt,omitempty"` // nil if it was not
+	Text        string     `json:"text,omitempty"`        // the wording; empty if the client did not send it
+	SiteWording bool       `json:"siteWording"`           // whether Text was the wording in the CMS at that time
+	WithdrawnAt *time.Time `json:"withdrawnAt,omitempty"` // nil if it was not withdrawn
 }
 
-// Answer returns the answer, such as "given".
+// Answer returns the answer in words, such as "given".
 func (c Consent) Answer() string {
 	switch {
 	case c.WithdrawnAt != nil:
@@ -55,7 +55,7 @@ func (c Consent) Answer() string {
 	return "given"
 }
 
-// ConsentText returns some answers on one line.
+// ConsentText returns the answers to consents on one line.
 func ConsentText(consents []Consent) string {
 	texts := make([]string, len(consents))
 	for i, c := range consents {
@@ -86,8 +86,8 @@ func (a Attribution) String() string {
 	return strings.Join(slices.DeleteFunc(a.Values(), func(s string) bool { return s == "" }), " · ")
 }
 
-// Touches returns the first and the last attribution of a lead, given what came with it. An
-// empty one replaces nothing, and one without a source replaces none.
+// Touches returns the first and the last attribution of a lead that was submitted with the
+// attribution sent. An attribution without a source replaces no earlier one.
 func (s Session) Touches(sent Attribution) (first, last Attribution) {
 	if last = s.LastTouch; sent.Source != "" || last == (Attribution{}) {
 		last = sent
@@ -106,31 +106,30 @@ type Lead struct {
 	Selections Selections `json:"selections"`
 	Estimate   Estimate   `json:"estimate"`
 
-	// PriceStatus says whose price Estimate is. It is empty if the site had no rules for
-	// prices.
+	// PriceStatus is the origin of Estimate. It is empty if the site had no price rules.
 	PriceStatus PriceStatus `json:"priceStatus,omitempty"`
 
-	// SentEstimate is what the client sent; nil if the site had no rules for prices.
+	// SentEstimate is the client's estimate; nil if the site had no price rules.
 	SentEstimate *Estimate `json:"sentEstimate,omitempty"`
 
-	// Price is what the service computed; nil if it computed nothing.
+	// Price is the service's calculation; nil if there was none.
 	Price *Price `json:"price,omitempty"`
 
-	// Message is what the visitor added in words. Its lines end with a line feed.
+	// Message is the visitor's free text. Its lines end with a line feed.
 	Message string `json:"message,omitempty"`
 
-	// Attribution is where the visitor came from at last: the newest with a source.
-	// FirstAttribution is the first of the session.
+	// Attribution is the latest attribution of the session that has a source, or else the
+	// latest. FirstAttribution is the first of the session.
 	Attribution      Attribution `json:"attribution,omitzero"`
 	FirstAttribution Attribution `json:"firstAttribution,omitzero"`
 
-	// Consents are what the visitor was asked to agree to.
+	// Consents are the visitor's answers to the requests for consent.
 	Consents []Consent `json:"consents,omitempty"`
 
-	Locale      string    `json:"locale,omitempty"` // empty if the visitor named none
+	Locale      string    `json:"locale,omitempty"` // empty if the client sent none
 	SubmittedAt time.Time `json:"submittedAt"`      // UTC, in whole milliseconds
 
-	// Signals are what is unusual about the lead, such as signs that a program sent it.
+	// Signals are unusual properties of the lead, such as signs that a bot sent it.
 	Signals []Signal `json:"signals,omitempty"`
 
 	// InReview means that the lead is delivered only after an operator releases it.
@@ -139,20 +138,21 @@ type Lead struct {
 	// Rejected means that an operator rejected the lead, so that it is never delivered.
 	Rejected bool `json:"rejected,omitempty"`
 
-	// Progress is how far the deliveries are that decide about the lead: Failed, else
-	// Retrying, else Pending if one of them is that. It is Delivered if all have ended.
+	// Progress summarizes the deliveries that decide the state of the lead: the first of
+	// Failed, Retrying and Pending that applies to one of them, else Delivered.
 	Progress DeliveryState `json:"-"`
 
-	// Outcome is what became of the lead. It is for operators: nothing else is told.
+	// Outcome is the result of the lead. It is shown to operators only and never sent to
+	// another system.
 	Outcome Outcome `json:"outcome,omitzero"`
 
-	// Owner is the address of the operator whom the lead was given to; empty if there is none.
-	// It, Status and Notes never leave the service.
+	// Owner is the address of the operator that the lead is assigned to; empty: unassigned.
+	// Owner, Status and Notes are never sent to another system.
 	Owner  string `json:"-"`
 	Status Status `json:"-"`
 
-	// Notes are what operators wrote about the lead, the oldest first, where they were asked
-	// for.
+	// Notes are the operators' notes about the lead, the oldest first. They are loaded only
+	// on request.
 	Notes []Note `json:"-"`
 
 	// Trace is the W3C traceparent of the request that submitted the lead. It is empty if
@@ -161,27 +161,27 @@ type Lead struct {
 }
 
 // ConsentText returns the lead's answers on one line.
-func (s *Lead) ConsentText() string { return ConsentText(s.Consents) }
+func (l *Lead) ConsentText() string { return ConsentText(l.Consents) }
 
 // Personal lists the personal data of the lead, which must not appear in logs or errors. The
 // SDL marks the same fields with @personal, for viewers and the audit.
-func (s *Lead) Personal() []string {
+func (l *Lead) Personal() []string {
 	typed := []string{
-		s.SessionID,
-		s.Contact.FirstName,
-		s.Contact.LastName,
-		s.Contact.Email,
-		s.Contact.Phone,
-		s.Contact.Company,
+		l.SessionID,
+		l.Contact.FirstName,
+		l.Contact.LastName,
+		l.Contact.Email,
+		l.Contact.Phone,
+		l.Contact.Company,
 	}
-	typed = append(typed, strings.Split(s.Message, "\n")...)
-	for _, c := range s.Consents {
-		typed = append(typed, strings.Split(c.Text, "\n")...) // the client's words, whatever they should be
+	typed = append(typed, strings.Split(l.Message, "\n")...)
+	for _, c := range l.Consents {
+		typed = append(typed, strings.Split(c.Text, "\n")...) // the client may have sent any text
 	}
-	return slices.Concat(typed, s.Attribution.Values(), s.FirstAttribution.Values())
+	return slices.Concat(typed, l.Attribution.Values(), l.FirstAttribution.Values())
 }
 
-// State is what has become of a lead, as operators see it.
+// State is the state of a lead, as operators see it.
 type State string
 
 // The states of leads.
@@ -199,29 +199,29 @@ func States() []State {
 }
 
 // State returns the state of the lead.
-func (s *Lead) State() State {
+func (l *Lead) State() State {
 	switch {
-	case s.InReview:
+	case l.InReview:
 		return StateInReview
-	case s.Rejected:
+	case l.Rejected:
 		return StateRejected
-	case s.Progress == Failed:
+	case l.Progress == Failed:
 		return StateFailed
-	case s.Progress == Pending, s.Progress == Retrying:
+	case l.Progress == Pending, l.Progress == Retrying:
 		return StateUnderWay
 	}
 	return StateDelivered
 }
 
 // Released reports whether the lead is delivered: it is neither in review nor rejected.
-func (s *Lead) Released() bool { return !s.InReview && !s.Rejected }
+func (l *Lead) Released() bool { return !l.InReview && !l.Rejected }
 
-// Status says how far operators are with a lead.
+// Status is the progress of the operators' work on a lead.
 type Status string
 
 // The statuses of leads.
 const (
-	StatusNew       Status = "NEW"       // work on it has not begun
+	StatusNew       Status = "NEW"       // no operator has begun to work on it
 	StatusContacted Status = "CONTACTED" // the visitor was contacted
 	StatusWaiting   Status = "WAITING"   // it waits for the visitor's answer
 	StatusClosed    Status = "CLOSED"    // nothing is left to do
@@ -232,41 +232,43 @@ func Statuses() []Status {
 	return []Status{StatusNew, StatusContacted, StatusWaiting, StatusClosed}
 }
 
-// Note is what an operator wrote about a lead. Its lines end with a line feed.
+// Note is an operator's note about a lead. The lines of Text end with a line feed.
 type Note struct {
-	Author string    `json:"author"` // who wrote it: stored as the audit names it, and read as it is shown
+	// Author is the operator who wrote it: stored in the audit's form, and read in the form
+	// that is displayed.
+	Author string    `json:"author"`
 	At     time.Time `json:"at"`
 	Text   string    `json:"text"`
 }
 
-// PriceStatus says whose price a range is.
+// PriceStatus is the origin of a lead's price range.
 type PriceStatus string
 
 // The statuses of prices.
 const (
-	Verified    PriceStatus = "VERIFIED"     // the service's, by the rules at that time
-	Honoured    PriceStatus = "HONOURED"     // the service's, by rules that had just been replaced
+	Verified    PriceStatus = "VERIFIED"     // computed by the service, by the rules at that time
+	Honoured    PriceStatus = "HONOURED"     // computed by the service, by rules that had just been replaced
 	Unpriced    PriceStatus = "UNPRICED"     // to be confirmed: choices have no price, or all exceed 1e9
-	NotVerified PriceStatus = "NOT_VERIFIED" // the client's
+	NotVerified PriceStatus = "NOT_VERIFIED" // sent by the client
 )
 
-// Price is how the service priced the choices of a lead.
+// Price is the service's calculation of a lead's price.
 type Price struct {
 	Revision   string      `json:"revision,omitempty"`   // identifies the rules
 	ValidUntil string      `json:"validUntil,omitempty"` // last day, in UTC: 2006-01-02
 	Lines      []PriceLine `json:"lines,omitempty"`      // add up to the lower bound, unless choices are unpriced
 	Unpriced   []string    `json:"unpriced,omitempty"`   // slugs without a price
-	// Differs says that the range that was sent is not that price.
+	// Differs reports whether the client sent another range.
 	Differs bool `json:"differs,omitempty"`
 }
 
-// ToBeAgreed reports whether the lead has no price: its range is nothing, or none of its
-// choices has one.
-func (s *Lead) ToBeAgreed() bool {
-	p := s.Price
+// ToBeAgreed reports whether the lead has no price: its range is 0, or none of its choices
+// has a price.
+func (l *Lead) ToBeAgreed() bool {
+	p := l.Price
 	unpriced := p != nil && len(p.Unpriced) > 0 &&
 		!slices.ContainsFunc(p.Lines, func(line PriceLine) bool { return line.Slug != "" })
-	return s.Estimate.Max == 0 || unpriced
+	return l.Estimate.Max == 0 || unpriced
 }
 
 // Has reports whether a choice has a price. A nil Price has none.
@@ -274,14 +276,15 @@ func (p *Price) Has(field, slug string) bool {
 	return p != nil && slices.ContainsFunc(p.Lines, func(l PriceLine) bool { return l.Field == field && l.Slug == slug })
 }
 
-// PriceLine is a part of a price: a choice, or the minimum or the rounding, which have no slug.
+// PriceLine is a part of a price: a choice, or the minimum or the rounding, both without a
+// slug.
 type PriceLine struct {
 	Field  string  `json:"field"`
 	Slug   string  `json:"slug,omitempty"`
 	Amount float64 `json:"amount"`
 }
 
-// Fields of the lines that are no choices.
+// Fields of the lines that are not choices.
 const (
 	LineMinimum  = "minimum"
 	LineRounding = "rounding"
@@ -296,28 +299,27 @@ const (
 	Honeypot    Signal = "honeypot"     // a field that is invisible to visitors was filled in
 	TooFast     Signal = "too_fast"     // submitted too soon after the session's first tracked state
 	NoChallenge Signal = "no_challenge" // the token of the bot check is missing or was refused
-	Burst       Signal = "burst"        // more leads came from one network than people send
+	Burst       Signal = "burst"        // more leads came from one network than people would send
 	Untracked   Signal = "untracked"    // the session was never tracked
 	Unchecked   Signal = "unchecked"    // the bot check was not reachable
 
-	EstimateMismatch Signal = "estimate_mismatch" // the range that was sent is not the price of the choices
+	EstimateMismatch Signal = "estimate_mismatch" // the client's range is not the price of the choices
 	UnpricedChoice   Signal = "unpriced"          // a choice has no price, or all together exceed 1e9
 )
 
-// Weak reports whether the signal alone is no reason for a review.
+// Weak reports whether the signal alone does not put a lead in review.
 func (s Signal) Weak() bool {
 	return s == Untracked || s == Unchecked || s == EstimateMismatch || s == UnpricedChoice
 }
 
 // PDFPath is the address of a lead's PDF summary, relative to the site.
-func (s *Lead) PDFPath() string { return "/api/quote/pdf?id=" + s.ID }
+func (l *Lead) PDFPath() string { return "/api/quote/pdf?id=" + l.ID }
 
-// PDFKeys is the beginning of the cache keys of all PDFs.
+// PDFKeys is the prefix of the cache keys of all PDFs.
 const PDFKeys = "quote:pdf:"
 
-// PDFKey is the beginning of the cache keys of everything that belongs to the PDFs of one
-// lead. An erasure clears these keys, so a cached PDF is served without reading the
-// database.
+// PDFKey is the prefix of all cache keys for the PDFs of one lead. An erasure clears these
+// keys, so a cached PDF can be served without reading the database.
 func PDFKey(id string) string { return PDFKeys + id + ":" }
 
 // ReferenceLength is the number of characters of a reference.
@@ -337,9 +339,9 @@ type Visit struct {
 	Selections Selections
 	Estimate   PartialEstimate
 	Hints      Hints
-	// Attribution is where the visitor came from. It is empty if the client did not say.
+	// Attribution is where the visitor came from. It is empty if the client did not send it.
 	Attribution Attribution
-	Locale      string    // empty if the client did not say
+	Locale      string    // empty if the client sent none
 	At          time.Time // UTC, in whole milliseconds
 }
 
@@ -350,16 +352,16 @@ type PartialEstimate struct {
 	Currency string   `json:"currency,omitempty"`
 }
 
-// SaveProgress is the purpose of the consent to keeping [Hints].
+// SaveProgress is the purpose of the consent to storing [Hints].
 const SaveProgress = "save_progress"
 
 // Hints are the values that a visitor has typed into the contact form so far.
 type Hints struct {
 	Email     string `json:"email,omitempty"`
 	FirstName string `json:"firstName,omitempty"`
-	// Agreed says that the visitor agreed to their being kept.
+	// Agreed reports whether the visitor consented to storing them.
 	Agreed bool `json:"agreed,omitempty"`
-	// Consent is the wording of that consent; empty if the client did not say.
+	// Consent is the wording of that consent; empty if the client did not send it.
 	Consent string `json:"consent,omitempty"`
 }
 
@@ -369,9 +371,9 @@ type Session struct {
 	Selections Selections
 	Estimate   PartialEstimate
 	Hints      Hints
-	Locale     string      // empty if the client did not say
-	FirstTouch Attribution // where the visitor came from at first
-	LastTouch  Attribution // where the visitor came from at last, with a source if any had one
+	Locale     string      // empty if the client sent none
+	FirstTouch Attribution // first attribution
+	LastTouch  Attribution // latest attribution that has a source, or else the latest
 	FirstSeen  time.Time
 	LastSeen   time.Time
 	Visits     int64 // number of tracked states

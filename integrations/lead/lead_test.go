@@ -9,14 +9,14 @@ import (
 	"siteapi/integrations/lead/leadtest"
 )
 
-// TestPersonal checks that every field that a visitor types is removed from errors.
+// TestPersonal checks that errors repeat no field that a visitor types.
 func TestPersonal(t *testing.T) {
 	t.Parallel()
 
 	for _, path := range leadtest.Fields() {
 		switch part, _, _ := strings.Cut(path, "."); part {
 		case "id", "selections", "estimate", "priceStatus", "locale", "submittedAt":
-			// The value is chosen from a list, or is the service's own.
+			// The value is chosen from a list or set by the service.
 		default:
 			if path == "consents.purpose" {
 				continue // a slug

@@ -2,23 +2,23 @@ package lead
 
 import "time"
 
-// Outcome is what became of a lead. The zero value means that it is not known.
+// Outcome is the result of a lead, such as a sale. The zero value means that it is unknown.
 type Outcome struct {
 	Value OutcomeValue `json:"value"`
 
-	// Amount is what a won lead brings, in units of Currency (ISO 4217). It is nil, and
-	// Currency empty, if that is not known.
+	// Amount is the value of a won lead, in units of Currency (ISO 4217). If it is unknown,
+	// Amount is nil and Currency is empty.
 	Amount   *float64 `json:"amount,omitempty"`
 	Currency string   `json:"currency,omitempty"`
 
 	At time.Time `json:"at"` // UTC, in whole milliseconds
 
-	// By is the operator who said so: stored as the audit names it, and read as it is shown.
-	// It is empty if the CRM said so.
+	// By is the operator who recorded it: stored in the audit's form, and read in the form
+	// that is displayed. It is empty if the CRM reported it.
 	By string `json:"by,omitempty"`
 }
 
-// OutcomeValue says what became of a lead.
+// OutcomeValue is a kind of outcome.
 type OutcomeValue string
 
 // The values of outcomes.

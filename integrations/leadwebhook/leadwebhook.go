@@ -16,10 +16,10 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// Options specifies where and how leads are announced.
+// Options configures a [Webhook].
 type Options struct {
 	// URL is the address that receives the leads. A host in a private network must be
-	// given as its IP address.
+	// specified by its IP address.
 	URL string
 
 	// Secrets have the form "whsec_…". Each one signs every event, so that secrets can be
@@ -61,7 +61,7 @@ func New(o Options) (*Webhook, error) {
 	return &Webhook{endpoint, signer, o.Slack}, err
 }
 
-// Announce posts a lead. The id of its event is the same at every attempt.
+// Announce posts a lead. Every attempt has the same event id.
 func (h *Webhook) Announce(ctx context.Context, a Announcement) error {
 	a.Trace = ""               // It belongs to the request, not to the lead.
 	a.Outcome = lead.Outcome{} // It belongs to operators.
@@ -72,7 +72,7 @@ func (h *Webhook) Announce(ctx context.Context, a Announcement) error {
 		if err != nil {
 			return err
 		}
-		// Slack's markup is off, since visitors' texts may contain it.
+		// Slack's markup is disabled, because visitors' texts may contain it.
 		request.Body = map[string]any{"text": text, "mrkdwn": false}
 	} else {
 		body, header, err := h.signer.Sign("lead_"+a.ID, "lead.created", a.SubmittedAt, a)
@@ -89,9 +89,9 @@ func (h *Webhook) Announce(ctx context.Context, a Announcement) error {
 var messageText string
 
 // message returns the text of a message. Escaping prevents the visitor's texts from
-// becoming mentions, or links that hide their addresses. Signs of Slack's markup are replaced
-// by ones that look like them, for receivers that format all texts; an underscore, which
-// addresses may have, in names only.
+// becoming mentions, or links that hide their addresses. Characters of Slack's markup are
+// replaced by look-alikes, for receivers that format all texts; underscores only in names,
+// because addresses may contain them.
 func message(a *Announcement) (string, error) {
 	t, err := template.New("message").Funcs(template.FuncMap{
 		"line":   oneLine,
@@ -111,7 +111,7 @@ func message(a *Announcement) (string, error) {
 	return inert.Replace(text.String()) + "\n" + a.PDFURL, err
 }
 
-// oneLine removes what would break a line or reverse its direction.
+// oneLine removes characters that would break a line or reverse its direction.
 func oneLine(text string) string {
 	const joiners = "\u200c\u200d" // Some scripts and emoji need them.
 	text = strings.Map(func(r rune) rune {

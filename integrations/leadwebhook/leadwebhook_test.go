@@ -143,7 +143,7 @@ func TestMessage(t *testing.T) {
 	address, got := receiver(t)
 	h := webhook(t, leadwebhook.Options{URL: address, Slack: true})
 
-	// The name has a line separator, and a character that reverses what follows.
+	// The name has a line separator, and a character that reverses the text after it.
 	odd, unpriced := newLead(), newLead()
 	odd.Contact.FirstName, odd.Estimate.Min = "*Ana*\u2028_Maria_\u202e", 0.4
 	unpriced.Estimate.Min, unpriced.Estimate.Max = 0, 0
@@ -183,7 +183,7 @@ func TestMessageHasEveryField(t *testing.T) {
 		case "sessionId", "submittedAt", "locale", "selections.complexity", "selections.timeline",
 			"estimate.min", "estimate.max", "priceStatus",
 			"consents.given", "consents.text", "consents.siteWording", "consents.withdrawnAt":
-			// The inbox has them, and the range and the status are written in words.
+			// They are shown in the inbox; the range and the price status are shown in words.
 		default:
 			if !strings.Contains(body, path) {
 				t.Errorf("message in leadwebhook.go leaves out %s", path)
@@ -195,7 +195,7 @@ func TestMessageHasEveryField(t *testing.T) {
 	}
 }
 
-// What operators do with a lead goes into neither an event nor a message.
+// TestWorkIsNotSent checks that neither an event nor a message contains the operators' work.
 func TestWorkIsNotSent(t *testing.T) {
 	t.Parallel()
 	address, got := receiver(t)
@@ -207,12 +207,12 @@ func TestWorkIsNotSent(t *testing.T) {
 			}
 		}
 		if before, after := (<-got).body, (<-got).body; before != after {
-			t.Errorf("it has what operators did:\n%s\n%s", after, before)
+			t.Errorf("it contains the operators' work:\n%s\n%s", after, before)
 		}
 	}
 }
 
-// TestEventInTheManual: the example of an event has the fields that an event may have.
+// TestEventInTheManual checks that the example of an event has all fields of an event.
 func TestEventInTheManual(t *testing.T) {
 	t.Parallel()
 	manual, err := os.ReadFile("../../cmd/siteapi/README.md")
@@ -235,7 +235,7 @@ func TestEventInTheManual(t *testing.T) {
 	}
 }
 
-// Each fault has the kind by which the queue decides whether and when to retry.
+// TestFaults checks the kind of each fault, which decides whether and when the queue retries.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for fault, kind := range map[faulttest.Fault]upstream.Kind{ // empty if the lead was announced
@@ -259,8 +259,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A name that resolves to a private network is not called, but its address may be
-// configured.
+// TestPrivateNetworks checks that a name that resolves to a private network is not called.
+// Only the IP address itself may be configured.
 func TestPrivateNetworks(t *testing.T) {
 	t.Parallel()
 	address, got := receiver(t)

@@ -11,7 +11,7 @@ import (
 	"siteapi/integrations/mail/file"
 )
 
-// A mail that is sent again replaces the first, since both have the same name and ID.
+// A repeated mail replaces the first one, because both have the same name and ID.
 func ExampleSender() {
 	dir, err := os.MkdirTemp("", "mail")
 	if err != nil {

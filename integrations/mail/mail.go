@@ -1,11 +1,11 @@
-// Package mail is the contract with the mail server that takes the service's mails. Drivers
-// live in the folders below. Failures are *upstream.Error:
+// Package mail is the contract with the mail server that accepts the service's mails.
+// Drivers live in the folders below. Failures are *upstream.Error:
 //
-//   - Unavailable: the server can't take the mail now, or its answer was lost. It may have
-//     the mail already.
-//   - Refused: the server takes no mail from this service until an operator changes a
+//   - Unavailable: the server can't accept the mail now, or its response was lost. In the
+//     latter case the mail may have been accepted.
+//   - Refused: the server accepts no mail from this service until an operator changes a
 //     setting.
-//   - Rejected: the server does not take this mail, or knows no such recipient.
+//   - Rejected: the server does not accept this mail, or does not know the recipient.
 package mail
 
 import (
@@ -19,9 +19,9 @@ import (
 
 // Message is one mail to one recipient.
 type Message struct {
-	// ID is the Message-ID without its angle brackets. A mail that is sent again has the same one.
+	// ID is the Message-ID without its angle brackets. A repeated mail has the same one.
 	ID string
-	// Name distinguishes the mails of the service, in file names. It begins with the id of the lead.
+	// Name identifies the mail in file names. It begins with the id of the lead.
 	Name string
 	Date time.Time
 
@@ -46,18 +46,18 @@ type Attachment struct {
 // LogoID is the content id of a message's logo.
 const LogoID = "logo@mail"
 
-// ErrNoMailbox is the cause of a rejected mail whose recipient the server does not know.
+// ErrNoMailbox is the cause of an error if the server does not know the recipient.
 var ErrNoMailbox = errors.New("there is no such mailbox")
 
 // Sender hands mails to a mail server.
 type Sender interface {
-	// Send returns nil once the server has taken the mail.
+	// Send returns nil once the server has accepted the mail.
 	Send(ctx context.Context, m *Message) error
-	// Check proves that mails could be sent, without sending one, and says what was found.
+	// Check verifies that mails can be sent, without sending one, and describes the result.
 	Check(ctx context.Context) (string, error)
 }
 
-// OneLine returns what was typed on one line, without control and direction characters.
+// OneLine joins a typed text into one line, without control and direction characters.
 func OneLine(typed string) string {
 	return strings.Join(strings.FieldsFunc(typed, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.Is(unicode.C, r)
@@ -67,7 +67,7 @@ func OneLine(typed string) string {
 // Domain returns the domain of a bare address.
 func Domain(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }
 
-// testDomains are the names that RFC 2606 reserves: no mail to them arrives.
+// testDomains are the domains that RFC 2606 reserves. Mails to them never arrive.
 var testDomains = []string{"test", "example", "invalid", "localhost", "example.com", "example.net", "example.org"}
 
 // IsTest reports whether an address is in a domain that is reserved for tests and examples.

@@ -9,21 +9,19 @@ import (
 	"siteapi/integrations/pdf/font"
 )
 
-// longest is the maximum length in characters of a text of the CMS, such as a label.
-// Where a longer text is cut off, it is marked with "…". Values of a lead have far
-// lower limits of their own.
-const longest = 400
+// maxText is the maximum length of a text from the CMS, such as a label, in characters. A
+// longer text is cut off and ends with "…". Values of a lead have much lower limits.
+const maxText = 400
 
-// clean makes a text from outside printable in the family, on one line: with composed
-// letters and single spaces, and without control characters, direction characters and
-// pictographs. A letter without a glyph is replaced by a compatible one if Unicode names
-// one, such as "fi" for the ligature, or else by a box, and its script is added to
-// missing. A text that consists of pictographs only becomes a box, too.
+// clean makes an external text printable in the family, on one line: with composed letters
+// and single spaces, and without control characters, direction characters and pictographs.
+// A letter without a glyph is replaced by its compatibility equivalent in Unicode, such as
+// "fi" for the ligature, or else by a box, and its script is added to missing. A text of
+// pictographs only also becomes a box.
 func clean(text string, family *font.Family, missing map[string]bool) string {
 	var out strings.Builder
 
-	// space says whether a space is due before the next letter; count is the number of
-	// letters.
+	// space reports whether a space precedes the next letter; count is the number of letters.
 	space, count := false, 0
 	put := func(r rune) {
 		if space && out.Len() > 0 {
@@ -40,7 +38,7 @@ func clean(text string, family *font.Family, missing map[string]bool) string {
 	}
 
 	for _, r := range text {
-		if count >= longest {
+		if count >= maxText {
 			out.WriteRune('…')
 			break
 		}

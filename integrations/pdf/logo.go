@@ -17,24 +17,24 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// A logo is fitted into a box on the page, whose size is in millimetres. It is stored
-// with logoDPI and printed with at least logoLeastDPI.
+// A logo is fitted into a box of logoWidth × logoHeight millimetres on the page. It is stored
+// at logoDPI and printed at logoLeastDPI or more.
 const (
 	logoWidth, logoHeight = 56.0, 17.0
 	logoDPI, logoLeastDPI = 300.0, 96.0
 )
 
-// Limits for the images that are decoded and stored. A small file can hold a huge image,
-// and a logo is part of every document.
+// Limits of the images that are decoded and stored: a small file can hold a huge image, and
+// a logo is part of every document.
 const (
 	maxPixels   = 8 << 20
-	maxSide     = 8 << 10 // pixels; scaling a picture takes memory by its longer side
+	maxSide     = 8 << 10 // pixels; the memory for scaling depends on the longer side
 	maxPNGBytes = 24 << 10
 )
 
-// PrepareLogo makes a PNG or JPEG image ready to be drawn: opaque, cropped to its
-// visible part, and no larger than the page can show. A light logo on a transparent
-// ground gets a dark ground. The error says why an image can't be used.
+// PrepareLogo prepares a PNG or JPEG image for drawing: it makes the image opaque, crops it to
+// its visible part and reduces it to the size of its box on the page. A light logo on a
+// transparent background gets a dark background. The error explains why an image is unusable.
 func PrepareLogo(raw []byte) ([]byte, error) {
 	src, err := decode(raw)
 	if err != nil {
@@ -51,7 +51,7 @@ func PrepareLogo(raw []byte) ([]byte, error) {
 		logoWidth*logoDPI/25.4/float64(visible.Dx()),
 		logoHeight*logoDPI/25.4/float64(visible.Dy()),
 	)
-	return encode(onGround(src, visible, scale, light))
+	return encode(onBackground(src, visible, scale, light))
 }
 
 func decode(raw []byte) (image.Image, error) {
@@ -72,7 +72,7 @@ func decode(raw []byte) (image.Image, error) {
 	return img, nil
 }
 
-// survey finds the part of an image that differs from white paper, and reports whether a
+// survey returns the part of an image that differs from white paper, and reports whether a
 // transparent image is too light to be seen on white. In such an image, every pixel that
 // is not transparent counts as visible.
 func survey(img image.Image) (visible image.Rectangle, light bool) {
@@ -105,18 +105,18 @@ func survey(img image.Image) (visible image.Rectangle, light bool) {
 	return inked, false
 }
 
-// onGround draws the visible part of an image, scaled, on white or on a dark ground.
-func onGround(src image.Image, visible image.Rectangle, scale float64, dark bool) *image.RGBA {
+// onBackground draws the visible part of an image, scaled, on a white or dark background.
+func onBackground(src image.Image, visible image.Rectangle, scale float64, dark bool) *image.RGBA {
 	w := max(1, int(math.Round(float64(visible.Dx())*scale)))
 	h := max(1, int(math.Round(float64(visible.Dy())*scale)))
 
-	ground, pad := color.RGBA{255, 255, 255, 255}, 0
+	background, pad := color.RGBA{255, 255, 255, 255}, 0
 	if dark {
-		ground, pad = color.RGBA{23, 27, 34, 255}, h/4
+		background, pad = color.RGBA{23, 27, 34, 255}, h/4
 	}
 
 	flat := image.NewRGBA(image.Rect(0, 0, w+2*pad, h+2*pad))
-	draw.Draw(flat, flat.Bounds(), image.NewUniform(ground), image.Point{}, draw.Src)
+	draw.Draw(flat, flat.Bounds(), image.NewUniform(background), image.Point{}, draw.Src)
 	draw.CatmullRom.Scale(flat, image.Rect(pad, pad, pad+w, pad+h), src, visible, draw.Over, nil)
 	return flat
 }

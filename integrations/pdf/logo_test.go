@@ -89,7 +89,7 @@ func TestLogoFormats(t *testing.T) {
 	}
 }
 
-func TestLightLogoGetsADarkGround(t *testing.T) {
+func TestLightLogoGetsADarkBackground(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		img  image.Image
@@ -107,7 +107,7 @@ func TestLightLogoGetsADarkGround(t *testing.T) {
 
 		r, g, b, _ := pixels(t, logo).At(0, 0).RGBA()
 		if got := r < 0x4000 && g < 0x4000 && b < 0x4000; got != c.dark {
-			t.Errorf("%s: the ground is #%02x%02x%02x", name, r>>8, g>>8, b>>8)
+			t.Errorf("%s: the background is #%02x%02x%02x", name, r>>8, g>>8, b>>8)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func TestUnusableLogos(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if _, err := PrepareLogo(raw); err == nil {
-				t.Error("it was taken")
+				t.Error("it was accepted")
 			}
 		})
 	}

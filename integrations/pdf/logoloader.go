@@ -18,8 +18,8 @@ const maxLogoFile = 1 << 20
 
 // LogoOptions are the parameters of [NewLogoLoader].
 type LogoOptions struct {
-	// AllowedHosts are hosts in the syntax of upstream.ParseAllowedHosts. Without any,
-	// only data: addresses are loaded.
+	// AllowedHosts are hosts in the syntax of [upstream.ParseAllowedHosts]. If there are
+	// none, only data: addresses are loaded.
 	AllowedHosts []string
 	// Transport may be nil. The default refuses addresses of private networks.
 	Transport http.RoundTripper
@@ -82,23 +82,23 @@ func (l *LogoLoader) get(ctx context.Context, u *url.URL) ([]byte, error) {
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return nil, fmt.Errorf("making the request: %w", err)
+		return nil, fmt.Errorf("creating the request: %w", err)
 	}
 	request.Header.Set("Accept", "image/png, image/jpeg")
 
 	response, err := l.client.Do(request)
 	if err != nil {
-		return nil, err // It names the address and the cause.
+		return nil, err // the error names the address and the cause
 	}
 	defer func() { _ = response.Body.Close() }()
 
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answered %s", u.Host, response.Status)
+		return nil, fmt.Errorf("%s responded with %s", u.Host, response.Status)
 	}
 
 	raw, err := io.ReadAll(io.LimitReader(response.Body, maxLogoFile+1))
 	if err != nil {
-		return nil, fmt.Errorf("reading the answer of %s: %w", u.Host, err)
+		return nil, fmt.Errorf("reading the response of %s: %w", u.Host, err)
 	}
 	if len(raw) > maxLogoFile {
 		return nil, fmt.Errorf("the file is larger than %d bytes", maxLogoFile)

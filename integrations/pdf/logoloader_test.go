@@ -64,10 +64,10 @@ func TestLoadRefuses(t *testing.T) {
 		"plain HTTP":           "http" + strings.TrimPrefix(host.URL, "https") + "/logo.png",
 		"credentials": strings.Replace(host.URL, "https://", "https://user:pass@", 1) +
 			"/logo.png",
-		"no address":             "",
-		"a broken address":       "https://[::1",
-		"data without a comma":   "data:image/png;base64",
-		"data that is no base64": "data:image/png;base64,!!!",
+		"no address":              "",
+		"a broken address":        "https://[::1",
+		"data without a comma":    "data:image/png;base64",
+		"data that is not base64": "data:image/png;base64,!!!",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +79,7 @@ func TestLoadRefuses(t *testing.T) {
 		})
 	}
 
-	t.Run("but not what is right", func(t *testing.T) {
+	t.Run("accepts a valid logo", func(t *testing.T) {
 		t.Parallel()
 		if _, err := l.Load(t.Context(), host.URL+"/logo.png"); err != nil {
 			t.Error(err)
@@ -101,7 +101,7 @@ func TestLoadOfData(t *testing.T) {
 	}
 }
 
-// pipeline is a transport that answers in place of the CMS's servers.
+// pipeline is a transport that responds in place of the CMS's image servers.
 type pipeline struct {
 	asked string
 	logo  []byte
@@ -126,6 +126,6 @@ func TestLoadAsksTheCMSForAPNG(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.asked != "/images/p/d/abc-1x1.svg?fit=max&fm=png&w=900" {
-		t.Errorf("it asked for %q", p.asked)
+		t.Errorf("it requested %q", p.asked)
 	}
 }

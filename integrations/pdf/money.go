@@ -17,7 +17,7 @@ import (
 // nbsp keeps an amount and its currency on one line.
 const nbsp = "\u00a0"
 
-// money writes amounts of one currency as the document's language does.
+// money formats amounts of one currency in the document's language.
 type money struct {
 	printer   *message.Printer
 	sign      string // symbol or code
@@ -25,8 +25,8 @@ type money struct {
 	signFirst bool
 }
 
-// money returns how amounts of a currency are written, with cents only where one of them
-// has some. shown reports which letters can be shown.
+// money returns the format of amounts in a currency, with cents only if one of them has
+// cents. The function shown reports whether a letter can be shown.
 func (w *Words) money(code string, shown func(rune) bool, amounts ...float64) money {
 	printer := message.NewPrinter(w.tag)
 	m := money{printer: printer, sign: code, digits: 2, signFirst: w.CodeFirst}
@@ -68,8 +68,8 @@ func (m money) text(amount float64) string {
 	return m.number(amount) + nbsp + m.sign
 }
 
-// Price says what a lead costs: its range, or that the price is to be agreed. shown reports
-// which letters can be shown.
+// Price returns the text of a lead's price: its range, or that the price is to be agreed.
+// The function shown reports whether a letter can be shown.
 func (w *Words) Price(l *lead.Lead, shown func(rune) bool) string {
 	if l.ToBeAgreed() {
 		return w.Agreed
@@ -77,8 +77,8 @@ func (w *Words) Price(l *lead.Lead, shown func(rune) bool) string {
 	return w.Range(l.Estimate, shown)
 }
 
-// Range formats the range of an estimate: "€12,000 – €18,000" in en and "12.000 – 18.000 €"
-// in es; a range of one amount as that amount, and one of nothing as a price to be agreed.
+// Range formats the range of an estimate: "€12,000 – €18,000" in en, "12.000 – 18.000 €" in
+// es. Equal bounds become one amount; a maximum of 0 becomes a price to be agreed.
 func (w *Words) Range(e lead.Estimate, shown func(rune) bool) string {
 	if e.Max == 0 {
 		return w.Agreed
@@ -95,8 +95,8 @@ func (w *Words) Range(e lead.Estimate, shown func(rune) bool) string {
 	}
 }
 
-// amounts returns the texts that stand beside the choices, by field and slug; nil where
-// the service did not price them.
+// amounts returns the texts next to the choices, by field and slug, or nil if the service
+// did not price them.
 func (s *sheet) amounts() map[[2]string]string {
 	price := s.doc.Lead.Price
 	if price == nil || len(price.Lines)+len(price.Unpriced) == 0 {
@@ -118,7 +118,7 @@ func (s *sheet) amounts() map[[2]string]string {
 	return texts
 }
 
-// amount returns the text beside a choice.
+// amount returns the text next to a choice.
 func (s *sheet) amount(field, slug string) string {
 	if text, ok := s.priced[[2]string{field, slug}]; ok {
 		return text
@@ -129,7 +129,7 @@ func (s *sheet) amount(field, slug string) string {
 	return ""
 }
 
-// Guidance says below the range of a lead what it is worth.
+// Guidance returns the explanation below the range of a lead.
 func (w *Words) Guidance(l *lead.Lead) string {
 	price := l.Price
 	text := w.Guide

@@ -41,7 +41,7 @@ type block struct {
 	items  []item
 
 	section string // heading to repeat if a page begins inside the section
-	opens   bool   // has the heading of its section
+	opens   bool   // first block of its section, with the heading
 	keep    bool   // stays on the same page as the next block
 	space   bool   // white space, left out at the top of a page
 }
@@ -56,15 +56,15 @@ func (b *block) text(s style, x, y float64, lines ...string) {
 	}
 }
 
-// right places lines like text, ending at the block's right edge.
+// right places lines below each other, aligned to the block's right edge.
 func (b *block) right(s style, y float64, lines ...string) {
 	for i, line := range lines {
 		b.text(s, textWidth-s.width(line), y+s.height(i), line)
 	}
 }
 
-// link makes a link of the line at position x, y. maroto paints linked text blue, so the
-// link is a line of blanks on top of the text.
+// link makes the line at position x, y a link. maroto paints linked text blue, so the link is
+// a line of blanks on top of the text.
 func (b *block) link(s style, x, y float64, line, address string) {
 	blanks := int(math.Ceil(s.width(line) / s.width(nbsp)))
 	b.line(s, x, y, strings.Repeat(nbsp, blanks), &address)
@@ -77,7 +77,7 @@ func (b *block) line(s style, x, y float64, line string, link *string) {
 	y += (s.leading+capital*size)/2 - size
 
 	b.items = append(b.items, func(p core.Provider, top float64) {
-		// The cell is too wide for maroto to break the line.
+		// The cell is so wide that maroto does not break the line.
 		room := &entity.Cell{X: x, Y: top + y, Width: 1000, Height: 1000}
 		p.AddText(line, room, &props.Text{
 			Family:    s.family,
@@ -134,7 +134,7 @@ func paginate(blocks []block) [][]block {
 	return append(pages, now)
 }
 
-// layOut lays a document out in a family, on as few pages as possible and with the widest
+// layOut lays out a document in a family, on as few pages as possible and with the widest
 // spacing that fits on them.
 func layOut(d *Document, family func() (*font.Family, error)) (*sheet, error) {
 	f, err1 := family()
@@ -172,7 +172,7 @@ func layOut(d *Document, family func() (*font.Family, error)) (*sheet, error) {
 	return s, nil
 }
 
-// drawing is the only component of a page.
+// drawing is the only component of a page. It draws with a function.
 type drawing struct {
 	core.Component // an empty text, for the methods that don't draw
 	draw           func(core.Provider)
@@ -181,10 +181,10 @@ type drawing struct {
 // Render implements [core.Component].
 func (d drawing) Render(p core.Provider, _ *entity.Cell) { d.draw(p) }
 
-// page draws all of a page in one row. As rows of maroto the blocks end where gofpdf's sums
-// of heights end, which adds an empty page behind some documents; maroto's header and footer
-// belong to its own page breaks and are the same on every page, while here the first page has
-// no head, and the others name the section that goes on.
+// page draws a whole page in one row. With one maroto row for each block, gofpdf's sums of
+// heights would add an empty page to some documents. maroto's own header and footer are the
+// same on every page, but here the first page has no head, and the others name the section
+// that they continue.
 func (s *sheet) page(index int, body []block) core.Page {
 	draw := func(p core.Provider) {
 		y := 0.0

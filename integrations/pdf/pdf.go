@@ -1,7 +1,7 @@
 // Package pdf draws the summary of a submitted quote as an A4 document.
 //
 // Line and page breaks are computed here, because maroto breaks lines only between words.
-// It receives pages that are already laid out.
+// maroto receives pages that are already laid out.
 //
 // Known limits: letters that Liberation Sans lacks, or that need shaping (Arabic, CJK,
 // Hebrew), are replaced by a box and logged; the document is not tagged for screen
@@ -20,7 +20,7 @@ import (
 // Company is the sender of the document. Empty fields are left out.
 type Company struct {
 	Name   string
-	Logo   []byte // image from PrepareLogo; nil: the name is set large instead
+	Logo   []byte // image from PrepareLogo; nil: the name is printed large instead
 	Lines  []Line // address and contact lines, in the order they are printed
 	Accent string // "#rrggbb"; blue if empty or malformed
 }
@@ -31,7 +31,7 @@ type Line struct {
 	Link string // mailto:, tel: or https: address; empty: no link
 }
 
-// Document is everything that is printed. The same document gives the same bytes.
+// Document is the content of a PDF. The same document always yields the same bytes.
 type Document struct {
 	Lead      lead.Lead
 	Locale    string // en, es or ro; any other is printed in English
@@ -40,7 +40,7 @@ type Document struct {
 	CreatedAt time.Time         // date of the lead, in the time zone to print
 }
 
-// TelephoneLink returns the tel: address of a number as it was typed.
+// TelephoneLink returns the tel: address of a typed number.
 func TelephoneLink(number string) string {
 	return "tel:" + strings.Map(func(r rune) rune {
 		if r == '+' || r >= '0' && r <= '9' {

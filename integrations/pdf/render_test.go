@@ -22,7 +22,7 @@ import (
 	"siteapi/integrations/pdf/pdftest"
 )
 
-// tool runs a program on a file and returns its output. FILE in args stands for the name
+// tool runs a program on a file and returns its output. FILE in args is replaced by the name
 // of the file.
 func tool(t *testing.T, file []byte, name string, args ...string) string {
 	t.Helper()
@@ -65,7 +65,7 @@ func render(t testing.TB, r *pdf.Renderer, d pdf.Document) []byte {
 	return file
 }
 
-// TestSamples checks every sample in every language with programs that did not make it.
+// TestSamples checks every sample in every language with independent programs.
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	r := renderer(t)
@@ -93,7 +93,7 @@ func checkSyntax(t *testing.T, file []byte) {
 	t.Helper()
 	if out := tool(t, file,
 		"qpdf", "--check", "FILE"); !strings.Contains(out, "No syntax or stream encoding errors") {
-		t.Errorf("qpdf says: %s", out)
+		t.Errorf("qpdf reports: %s", out)
 	}
 }
 
@@ -169,7 +169,7 @@ func words(t *testing.T, file []byte) [][]word {
 	return out
 }
 
-// checkPlaces checks that every word is inside the margins and none lies on another.
+// checkPlaces checks that every word is inside the margins and that no words overlap.
 func checkPlaces(t *testing.T, file []byte) {
 	t.Helper()
 	const mm = 72 / 25.4
@@ -185,7 +185,7 @@ func checkPlaces(t *testing.T, file []byte) {
 				high, otherHigh := (w.Y1-w.Y0)/4, (other.Y1-other.Y0)/4
 				if w.X0 < other.X1-0.3 && other.X0 < w.X1-0.3 &&
 					w.Y0+high < other.Y1-otherHigh && other.Y0+otherHigh < w.Y1-high {
-					t.Errorf("page %d: %q lies on %q", number+1, w.Text, other.Text)
+					t.Errorf("page %d: %q overlaps %q", number+1, w.Text, other.Text)
 				}
 			}
 		}
@@ -196,8 +196,7 @@ func checkPlaces(t *testing.T, file []byte) {
 	}
 }
 
-// TestEveryFieldOfALeadIsPrinted reports a field of the lead that the document
-// lacks.
+// TestEveryFieldOfALeadIsPrinted fails if the document lacks a field of the lead.
 func TestEveryFieldOfALeadIsPrinted(t *testing.T) {
 	t.Parallel()
 	printed := func(l *lead.Lead) string {
@@ -208,22 +207,22 @@ func TestEveryFieldOfALeadIsPrinted(t *testing.T) {
 	}
 	complete := printed(leadtest.Filled())
 	if printed(leadtest.BeforeWork()) != complete {
-		t.Error("the PDF tells what operators did with the lead")
+		t.Error("the PDF contains the operators' work on the lead")
 	}
 
 	for _, path := range leadtest.Fields() {
 		shown := printed(leadtest.Without(path)) != complete
 		switch part, _, _ := strings.Cut(path, "."); part {
-		case "submittedAt", "locale": // The document has a date and a language of its own.
-		case "priceStatus": // It is for operators, but for what is to be confirmed.
+		case "submittedAt", "locale": // The document has its own date and language.
+		case "priceStatus": // It is shown only if a price is to be confirmed.
 		case "sessionId": // It belongs to the browser, not to the visitor.
 		case "message", "attribution", "firstAttribution", "consents":
 			if shown {
-				t.Errorf("the PDF repeats %s: it must not carry words to strangers, and the rest is for operators", path)
+				t.Errorf("the PDF repeats %s, but free text must not reach strangers, and the rest is for operators", path)
 			}
 		default:
 			if !shown {
-				t.Errorf("integrations/pdf/sheet.go does not print %s, or leave it out in this test", path)
+				t.Errorf("integrations/pdf/sheet.go does not print %s: print it, or exclude it in this test", path)
 			}
 		}
 	}
@@ -289,7 +288,7 @@ func TestRenderIsDeterministic(t *testing.T) {
 		for _, r := range []*pdf.Renderer{one, other, one, other} {
 			group.Go(func() {
 				if got, err := r.Render(context.Background(), d); err != nil || !bytes.Equal(got, want) {
-					t.Errorf("%s: the same document gave other bytes (%v)", kind, err)
+					t.Errorf("%s: the same document yielded other bytes (%v)", kind, err)
 				}
 			})
 		}
@@ -297,7 +296,7 @@ func TestRenderIsDeterministic(t *testing.T) {
 		later := d
 		later.CreatedAt = d.CreatedAt.Add(time.Second)
 		if bytes.Equal(render(t, one, later), want) {
-			t.Errorf("%s: a document of another second gave the same bytes", kind)
+			t.Errorf("%s: a document of another second yielded the same bytes", kind)
 		}
 	}
 	group.Wait()
@@ -311,7 +310,7 @@ func TestAnUnknownLocaleIsEnglish(t *testing.T) {
 	}
 }
 
-// TestPricedQuotes stand on the page like others, also with long labels and amounts.
+// TestPricedQuotes checks the layout of quotes with prices, also with long labels and amounts.
 func TestPricedQuotes(t *testing.T) {
 	t.Parallel()
 	r := renderer(t)

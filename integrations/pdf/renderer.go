@@ -35,8 +35,8 @@ type Renderer struct {
 var sortCatalogs = sync.OnceFunc(func() { gofpdf.SetDefaultCatalogSort(true) })
 
 // New returns a renderer. The fonts are prepared in the background; the first document
-// waits for them. The log receives a warning when letters had to be replaced, with the
-// names of their scripts but without the text.
+// waits for them. Replaced letters are logged as a warning with the names of their scripts,
+// but without the text.
 func New(log zerolog.Logger) *Renderer {
 	sortCatalogs()
 	r := &Renderer{log: log, latin: sync.OnceValues(font.Latin), wide: sync.OnceValues(font.Wide)}
@@ -68,7 +68,7 @@ func (r *Renderer) Render(ctx context.Context, d Document) (file []byte, err err
 		r.log.Warn().
 			Str("submission", s.reference).
 			Strs("scripts", slices.Sorted(maps.Keys(s.missing))).
-			Msg("the typeface of the quote lacks letters: they are printed as boxes")
+			Msg("the typeface of the quote lacks letters: printing boxes instead")
 	}
 	return s.draw()
 }
@@ -104,12 +104,12 @@ func (s *sheet) draw() ([]byte, error) {
 	return finish(doc.GetBytes(), s.words.tag.String(), created)
 }
 
-// errTrailer says that gofpdf has changed how it ends a file.
-var errTrailer = errors.New("the PDF library ends its files in an unknown way")
+// errTrailer means that the end of the file is not as this version of gofpdf writes it.
+var errTrailer = errors.New("unexpected end of the PDF library's file")
 
 // finish sets the document's language, which gofpdf can't do, and the modification date,
-// for which gofpdf takes the time of day. The catalogue is the last object of a file, so
-// only the address of the table behind it changes.
+// for which gofpdf uses the current time. The catalogue is the last object of a file, so
+// only the offset of the cross-reference table after it changes.
 func finish(file []byte, lang string, created time.Time) ([]byte, error) {
 	const modified, catalogue, table = "/ModDate (D:", "/Type /Catalog\n", "startxref\n"
 

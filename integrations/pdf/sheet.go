@@ -19,7 +19,7 @@ type sheet struct {
 	scale     *typescale
 	spacing   spacing
 	missing   map[string]bool      // Unicode scripts of letters that were replaced
-	priced    map[[2]string]string // texts beside choices, by field and slug; nil: they have no prices
+	priced    map[[2]string]string // texts next to choices, by field and slug; nil: no prices
 	pages     [][]block
 }
 
@@ -54,7 +54,7 @@ func (s *sheet) blocks() []block {
 	return append(out, s.note()...)
 }
 
-// section puts a rule above the first block of a section and the heading beside it.
+// section adds a rule above the first block of a section, and the heading to its left.
 func (s *sheet) section(title string, body ...block) []block {
 	if len(body) == 0 {
 		return nil
@@ -74,7 +74,7 @@ func (s *sheet) section(title string, body ...block) []block {
 	return append([]block{{height: s.spacing.above, space: true, keep: true}, rule}, body...)
 }
 
-// letterhead names the sender: the logo, or the name set large, and the contact lines.
+// letterhead shows the sender: the logo, or the name in large type, and the contact lines.
 func (s *sheet) letterhead() block {
 	if s.doc.Company.Logo == nil && s.company == "" && len(s.lines) == 0 {
 		return block{height: 6}
@@ -211,7 +211,7 @@ func (s *sheet) project() []block {
 	return s.section(s.words.Project, b)
 }
 
-// room is the width that an amount takes at the end of a row.
+// room returns the width of an amount at the end of a row.
 func (s *sheet) room(amount string) float64 {
 	if amount == "" {
 		return 0
@@ -248,14 +248,14 @@ func (s *sheet) features() []block {
 		rows = append(rows, b)
 	}
 
-	// No row stands alone below the heading or at the top of the next page.
+	// A single row is left neither below the heading nor at the top of the next page.
 	if n := len(rows); n > 1 {
 		rows[0].keep, rows[n-2].keep = true, true
 	}
 	return s.section(s.words.Features, rows...)
 }
 
-// adjustments lists what leads from the sum of the choices to the range.
+// adjustments lists the differences between the sum of the choices and the range.
 func (s *sheet) adjustments() []block {
 	body := s.scale.body
 	var b block

@@ -9,7 +9,7 @@ import (
 	"siteapi/integrations/pdf/font"
 )
 
-// The names that the faces are registered under.
+// Names under which the faces are registered.
 const (
 	regularFamily = "LiberationSans"
 	boldFamily    = "LiberationSansBold"
@@ -18,7 +18,7 @@ const (
 // mmPerPt is the length of a typographic point in millimetres.
 const mmPerPt = 25.4 / 72
 
-// style is how a text is set.
+// style is a style of text.
 type style struct {
 	face    *font.Face
 	family  string  // registered name of the face
@@ -97,7 +97,7 @@ func (s style) wrap(text string, limit float64) []string {
 func (s style) split(word string, limit float64) []string {
 	var pieces []string
 	for s.width(word) > limit {
-		// end is where the part that fits ends, and joint where its last joint ends.
+		// end is the end of the part that fits, joint the end of the last joint in it.
 		end, joint := 0, 0
 		for i, r := range word {
 			next := i + utf8.RuneLen(r)

@@ -20,17 +20,17 @@ func TestLettersThatTheTypefaceLacksAreShownAndLogged(t *testing.T) {
 
 	text := tool(t, render(t, r, d), "pdftotext", "FILE", "-")
 	if !strings.Contains(text, "□□□ □□□□ Ω") {
-		t.Errorf("the name is not there:\n%s", text)
+		t.Errorf("the name is missing:\n%s", text)
 	}
 	if got := log.String(); !strings.Contains(got, `"scripts":["Arabic","Han"]`) ||
 		strings.Contains(got, "李") {
-		t.Errorf("the log says %s", got)
+		t.Errorf("the log has %s", got)
 	}
 
 	d.Lead.Contact.FirstName, d.Lead.Contact.LastName = "🦄", "★"
 	text = tool(t, render(t, r, d), "pdftotext", "FILE", "-")
 	if !strings.Contains(text, "□") || !strings.Contains(log.String(), `"scripts":["Symbols"]`) {
-		t.Errorf("a name of pictographs is not there, or not logged:\n%s", text)
+		t.Errorf("a name of pictographs is missing or not logged:\n%s", text)
 	}
 }
 

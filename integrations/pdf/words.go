@@ -19,17 +19,18 @@ type Words struct {
 	// Estimate and Guide are printed above and below the range.
 	Estimate, Guide string
 
-	// Agreed stands in place of a range, and AgreedGuide below it, where there is no price.
+	// Agreed replaces the range if there is no price; AgreedGuide is printed below it.
 	Agreed, AgreedGuide string
 
 	// Unpriced and ValidUntil are printed below the range of a quote with prices.
 	// ValidUntil is the format of a sentence with the day.
 	Unpriced, ValidUntil string
 
-	// Open and Included stand in place of an amount: there is none, or it is 0.
+	// Open replaces a missing amount, Included an amount of 0.
 	Open, Included string
 
-	// Adjustments, Minimum and Rounding name what leads from the choices to the range.
+	// Adjustments, Minimum and Rounding name the differences between the sum of the choices
+	// and the range.
 	Adjustments, Minimum, Rounding string
 
 	// PreparedFor, Project, Features, Next and Note are the headings of sections.

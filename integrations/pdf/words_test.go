@@ -44,7 +44,7 @@ func TestClean(t *testing.T) {
 		"a\u202eb\x00c":          "abc",
 		"🚀 go":                   "go",
 		"":                       "",
-		strings.Repeat("x", 500): strings.Repeat("x", longest) + "…",
+		strings.Repeat("x", 500): strings.Repeat("x", maxText) + "…",
 	} {
 		if got := clean(in, f, map[string]bool{}); got != want {
 			t.Errorf("clean(%q) = %q, want %q", in, got, want)
@@ -92,10 +92,10 @@ func TestWordsAreComplete(t *testing.T) {
 				t.Errorf("integrations/pdf/words/en.json lacks the text %s of %s", name, locale)
 			}
 			if strings.ContainsAny(text, "şţŞŢ") {
-				t.Errorf("%s has a letter with a cedilla: %q", locale, text)
+				t.Errorf("%s has a letter with a cedilla instead of a comma below: %q", locale, text)
 			}
 			if got := clean(text, family, map[string]bool{}); got != text {
-				t.Errorf("%s: %q can't be set as it is: %q", locale, text, got)
+				t.Errorf("%s: %q is not printable unchanged: %q", locale, text, got)
 			}
 
 			if other, ok := seen[text]; ok && len(text) > 12 && other != locale {
@@ -111,14 +111,14 @@ func TestWordsAreComplete(t *testing.T) {
 			w.Mail.Languages[locale],
 		} {
 			if strings.Contains(text, "%!") || text == "" {
-				t.Errorf("%s: a text with a value reads %q", locale, text)
+				t.Errorf("%s: a formatted text is %q", locale, text)
 			}
 		}
 	}
 }
 
-// textsIn returns all texts of a value, in the structs, arrays and maps that it holds, by
-// their names, such as "Mail.Languages.ro".
+// textsIn returns all texts in a value, including nested structs, arrays and maps, by their
+// names, such as "Mail.Languages.ro".
 func textsIn(v reflect.Value, name string) map[string]string {
 	texts := map[string]string{}
 	add := func(below string, v reflect.Value) {
@@ -192,7 +192,7 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// TestGuidance: only a range in which a choice has no price is to be confirmed.
+// TestGuidance checks that a range is to be confirmed only if a choice has no price.
 func TestGuidance(t *testing.T) {
 	t.Parallel()
 	for locale, says := range map[string]string{"en": "To be confirmed", "es": "Por confirmar", "ro": "De confirmat"} {
@@ -230,10 +230,10 @@ func TestPaletteCanBeRead(t *testing.T) {
 			t.Errorf("small text in the accent %q has a contrast of %.1f", accent, got)
 		}
 		if got := contrast(p.tint); got > 1.3 {
-			t.Errorf("the ground of the accent %q is dark: %.1f", accent, got)
+			t.Errorf("the background for the accent %q is dark: %.1f", accent, got)
 		}
 	}
 	if a, b := newPalette("#ab"), newPalette(""); a.accent != b.accent {
-		t.Error("a malformed accent is not skipped")
+		t.Error("a malformed accent is not ignored")
 	}
 }

@@ -1,5 +1,5 @@
-// Package turnstile is the bot check of Cloudflare Turnstile. The visitor's address is
-// not sent along, because the vendor has seen it when issuing the token.
+// Package turnstile verifies the tokens of the bot check of Cloudflare Turnstile. The
+// visitor's IP address is not sent, because the vendor saw it when it issued the token.
 package turnstile
 
 import (
@@ -14,7 +14,7 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// MaxToken limits the length of a token that is passed on, in bytes.
+// MaxToken is the maximum length of a token that is verified, in bytes.
 const MaxToken = 2048
 
 const (
@@ -38,7 +38,7 @@ type Options struct {
 	Observe func(ctx context.Context, c upstream.Call)
 }
 
-// Verifier asks the vendor about tokens.
+// Verifier verifies tokens with the vendor.
 type Verifier struct {
 	secret string
 	client *upstream.Client
@@ -65,9 +65,8 @@ type reply struct {
 }
 
 // Verify reports whether a token was issued to a visitor who has just solved the
-// challenge. A token is good for one attempt, however often that is repeated, because the
-// vendor repeats its response for the same idempotency key. An error says nothing about
-// the token.
+// challenge. A token is valid for one attempt, which may be repeated: for the same
+// idempotency key the vendor repeats its response. After an error the validity is unknown.
 func (v *Verifier) Verify(ctx context.Context, token, attempt string) (bool, error) {
 	if token == "" || len(token) > MaxToken {
 		return false, nil
@@ -95,7 +94,7 @@ func (v *Verifier) Verify(ctx context.Context, token, attempt string) (bool, err
 		if kind == upstream.Rejected {
 			kind = upstream.Unavailable // The token was not judged.
 		}
-		return false, v.client.Failure(op, resp, kind, "the answer is not one of siteverify")
+		return false, v.client.Failure(op, resp, kind, "the response is not from siteverify")
 	}
 
 	codes := strings.Join(r.Errors, ", ")

@@ -44,7 +44,7 @@ func TestVerify(t *testing.T) {
 			vendor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Method != http.MethodPost || r.URL.Path != "/turnstile/v0/siteverify" ||
 					r.Header.Get("Content-Type") != "application/json" {
-					t.Errorf("asked with %s %s %s", r.Method, r.URL.Path, r.Header.Get("Content-Type"))
+					t.Errorf("requested with %s %s %s", r.Method, r.URL.Path, r.Header.Get("Content-Type"))
 				}
 
 				if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {

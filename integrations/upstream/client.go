@@ -23,7 +23,7 @@ type Options struct {
 	Token     string            // sent as "Authorization: Bearer"; empty for none
 	Timeout   time.Duration     // limit of a whole call; 0 means 10 s
 	MaxBody   int               // limit of a response after decompression, in bytes; 0 means 8 MiB
-	Transport http.RoundTripper // nil for a transport of the client's own
+	Transport http.RoundTripper // nil for a default transport
 
 	// Observe is called after every call, for metrics. It may be nil.
 	Observe func(ctx context.Context, c Call)
@@ -45,12 +45,12 @@ type Request struct {
 	// Anonymous leaves the token out.
 	Anonymous bool
 
-	// Safe marks a request that changes nothing although its method is POST. Like a GET
-	// it is sent again if a connection that was kept open turns out to be closed.
+	// Safe marks a POST request that changes nothing. Like a GET request, it is sent again if
+	// an idle connection turns out to be closed.
 	Safe bool
 }
 
-// Response is a response of any status, with its body read to the end.
+// Response is a complete response of any status.
 type Response struct {
 	Status int
 	Header http.Header
@@ -60,7 +60,7 @@ type Response struct {
 // Decode reads the body as one JSON value into v.
 func (r *Response) Decode(v any) error { return json.Unmarshal(r.Body, v) }
 
-// Call describes a finished call to an observer. It contains no personal data.
+// Call describes a finished call for an observer. It contains no personal data.
 type Call struct {
 	System   string
 	Op       string
@@ -86,8 +86,8 @@ func New(opts Options) *Client {
 	return &Client{opts, &http.Client{Transport: traced(opts.System, opts.Transport), CheckRedirect: stay}}
 }
 
-// newTransport returns the transport that a client uses by default. It honours
-// HTTPS_PROXY and NO_PROXY.
+// newTransport returns the default transport of a client. It honors HTTPS_PROXY and
+// NO_PROXY.
 func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
@@ -100,8 +100,8 @@ func newTransport() *http.Transport {
 	}
 }
 
-// Do makes one call. An error is an *Error and means that no complete response arrived.
-// It does not tell whether the system acted on the request.
+// Do makes one call. An error is an *Error and means that no complete response arrived; the
+// system may have acted on the request.
 func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 	began := time.Now()
 	limited, cancel := context.WithTimeout(ctx, c.opts.Timeout)
@@ -122,9 +122,9 @@ func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 	return resp, nil
 }
 
-// Stream makes a GET whose answer goes on for as long as ctx lives: neither Timeout nor
-// MaxBody applies. The caller closes the body. An answer that is not 200 with the media
-// type is an [Error].
+// Stream sends a GET request whose response lasts until ctx ends: neither Timeout nor MaxBody
+// applies. The caller closes the body. A response other than 200 with the media type is an
+// [Error].
 func (c *Client) Stream(ctx context.Context, req Request, mediaType string) (io.ReadCloser, error) {
 	began := time.Now()
 	got, err := c.send(ctx, req, http.Header{"Accept": {mediaType}, "Accept-Encoding": {"identity"}})
@@ -139,7 +139,7 @@ func (c *Client) Stream(ctx context.Context, req Request, mediaType string) (io.
 	}
 	_ = got.Body.Close()
 	resp := &Response{Status: got.StatusCode, Header: got.Header}
-	return nil, c.observe(ctx, req.Op, began, c.Failure(req.Op, resp, "", "the answer is not a stream of "+mediaType))
+	return nil, c.observe(ctx, req.Op, began, c.Failure(req.Op, resp, "", "the response is not a stream of "+mediaType))
 }
 
 // observe reports a call to the observer, and returns its error.
@@ -150,10 +150,10 @@ func (c *Client) observe(ctx context.Context, op string, began time.Time, err *E
 	return err
 }
 
-// errNotSent means that a request can't be made.
-var errNotSent = errors.New("the request can't be made")
+// errNotSent means that a request can't be created.
+var errNotSent = errors.New("the request can't be created")
 
-// send sends a request with some headers besides its own.
+// send sends a request with the header in addition to its own.
 func (c *Client) send(ctx context.Context, req Request, header http.Header) (*http.Response, error) {
 	body, isBytes := req.Body.([]byte)
 	if !isBytes && req.Body != nil {
@@ -169,7 +169,7 @@ func (c *Client) send(ctx context.Context, req Request, header http.Header) (*ht
 	}
 	r, err := http.NewRequestWithContext(context.WithValue(ctx, opKey{}, req.Op),
 		cmp.Or(req.Method, http.MethodGet), address, bytes.NewReader(body))
-	// A path without a slash would send the token to another host.
+	// A path without a leading slash could change the host and send it the token.
 	if err != nil || !strings.HasPrefix(req.Path, "/") {
 		return nil, errNotSent
 	}
@@ -191,8 +191,8 @@ func (c *Client) send(ctx context.Context, req Request, header http.Header) (*ht
 	return c.http.Do(r)
 }
 
-// incomplete returns the error of a call without a complete response. It uses only the
-// header of the response, because the missing body might have changed the outcome.
+// incomplete returns the error of a call without a complete response. Of the response it uses
+// only the header, because the missing body might have changed the outcome.
 func (c *Client) incomplete(ctx context.Context, op string, got *http.Response, err error) *Error {
 	e := &Error{System: c.opts.System, Op: op, Kind: Unavailable}
 	if got != nil {
@@ -211,11 +211,11 @@ func (c *Client) incomplete(ctx context.Context, op string, got *http.Response, 
 	case errors.Is(err, errNotSent):
 		e.Kind, e.Detail = Rejected, errNotSent.Error()
 	case tooLarge:
-		e.Detail = fmt.Sprintf("the answer is larger than %d bytes", c.opts.MaxBody)
+		e.Detail = fmt.Sprintf("the response is larger than %d bytes", c.opts.MaxBody)
 	case ctx.Err() != nil:
-		e.Detail, e.Err = "given up by the caller", ctx.Err()
+		e.Detail, e.Err = "canceled by the caller", ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		e.Detail, e.Err = fmt.Sprintf("no complete answer within %s", c.opts.Timeout), context.DeadlineExceeded
+		e.Detail, e.Err = fmt.Sprintf("no complete response within %s", c.opts.Timeout), context.DeadlineExceeded
 	default:
 		e.Detail = Redact(err.Error())
 	}

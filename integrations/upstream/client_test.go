@@ -34,7 +34,7 @@ func failure(t *testing.T, err error) *upstream.Error {
 	return e
 }
 
-func TestDoSendsWhatItIsGiven(t *testing.T) {
+func TestDoSendsTheRequest(t *testing.T) {
 	t.Parallel()
 
 	var got *http.Request
@@ -69,7 +69,7 @@ func TestDoSendsWhatItIsGiven(t *testing.T) {
 	var answer struct{ N int }
 	if resp.Status != http.StatusTeapot || resp.Header.Get("X-Answer") != "yes" ||
 		resp.Decode(&answer) != nil || answer.N != 1 {
-		t.Errorf("answer %+v", resp)
+		t.Errorf("response %+v", resp)
 	}
 
 	for what, pair := range map[string][2]string{
@@ -98,7 +98,7 @@ func TestDoRefusesBadRequests(t *testing.T) {
 	}
 }
 
-func TestDoTransportTrouble(t *testing.T) {
+func TestDoTransportFailures(t *testing.T) {
 	t.Parallel()
 
 	hijack := func(w http.ResponseWriter, bytes string) {
@@ -129,7 +129,7 @@ func TestDoTransportTrouble(t *testing.T) {
 				_ = http.NewResponseController(w).Flush()
 				time.Sleep(5 * time.Millisecond)
 			}
-		}, upstream.Unavailable, 200, "no complete answer within"},
+		}, upstream.Unavailable, 200, "no complete response within"},
 		"oversized": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write(make([]byte, 2000))
 		}, upstream.Unavailable, 200, "larger than 1000 bytes"},
@@ -138,7 +138,7 @@ func TestDoTransportTrouble(t *testing.T) {
 			t.Parallel()
 
 			patience := time.Minute
-			if tc.detail == "no complete answer within" {
+			if tc.detail == "no complete response within" {
 				patience = 2 * time.Second
 			}
 			c := upstream.New(upstream.Options{
@@ -162,8 +162,8 @@ func TestDoTransportTrouble(t *testing.T) {
 	}
 }
 
-// A query is sent again if the system has closed the connection that was kept open. A
-// write is never sent again.
+// TestDoOnAClosedConnection checks that a query is sent again if the system has closed the
+// idle connection, and that a write is never sent again.
 func TestDoOnAClosedConnection(t *testing.T) {
 	t.Parallel()
 

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Endpoint is one address that is called, such as that of a webhook. Of an answer only the
-// status counts.
+// Endpoint is a single URL that is called, such as that of a webhook. Only the status of its
+// responses matters.
 type Endpoint struct {
 	client *Client
 	path   string
 }
 
-// NewEndpoint returns the endpoint whose address is the BaseURL of the options. With public
-// its name must not resolve to a private network, though the address itself may be in one.
+// NewEndpoint returns the endpoint at the BaseURL of the options. If public is set, its host
+// name must not resolve to a private network, but a private IP address is allowed.
 func NewEndpoint(o Options, public bool) (*Endpoint, error) {
 	u, err := url.Parse(o.BaseURL)
 	if err != nil || u.Host == "" {
@@ -31,8 +31,8 @@ func NewEndpoint(o Options, public bool) (*Endpoint, error) {
 		o.Transport = hosts.Transport()
 	}
 
-	// The query is part of the path, since encoding it again would lose what is not of the
-	// usual form, such as a semicolon.
+	// The query is part of the path, because encoding it again would lose unusual parts, such
+	// as a semicolon.
 	path := "/" + strings.TrimPrefix(u.EscapedPath(), "/")
 	if u.RawQuery != "" {
 		path += "?" + u.RawQuery
@@ -40,12 +40,12 @@ func NewEndpoint(o Options, public bool) (*Endpoint, error) {
 	return &Endpoint{New(o), path}, nil
 }
 
-// Send makes a call.
+// Send calls the endpoint.
 func (e *Endpoint) Send(ctx context.Context, req Request) error {
 	req.Path = e.path
 	resp, err := e.client.Do(ctx, req)
 	if failed, ok := errors.AsType[*Error](err); ok && StatusKind(failed.Status) == "" {
-		return nil // accepted, although the body of the answer is missing or too large
+		return nil // accepted, although the body of the response is missing or too large
 	}
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (e *Endpoint) Send(ctx context.Context, req Request) error {
 	case http.StatusNotFound, http.StatusGone, http.StatusPaymentRequired:
 		kind = Refused // the address or the plan is wrong, so every call would fail
 	case http.StatusConflict:
-		kind = Unavailable // an earlier try may be under way
+		kind = Unavailable // an earlier try may still be running
 	}
 	if kind == "" {
 		return nil

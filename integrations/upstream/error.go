@@ -1,11 +1,10 @@
 // Package upstream is the HTTP client that the drivers of remote systems share, and the
 // errors that they return. The client limits the time of a call and the size of a
-// response. It follows no redirect, because a token must not travel to another address,
-// and it keeps addresses with queries, tokens and e-mail addresses out of its errors.
-// Every failure is an [Error], and its [Kind] decides whether and when the delivery queue
-// tries again.
+// response. It follows no redirects, so that a token is never sent to another address, and
+// its errors contain no addresses with queries, tokens or e-mail addresses. Every failure is
+// an [Error], and its [Kind] decides whether and when the delivery queue retries.
 //
-// [Client.Do] succeeds with a response of any status. A driver judges it with
+// [Client.Do] succeeds with a response of any status. The driver decides about it with
 // [StatusKind] and [Client.Failure].
 package upstream
 
@@ -15,16 +14,15 @@ import (
 	"time"
 )
 
-// Kind says what a failure means for the caller.
+// Kind is the meaning of a failure for the caller.
 type Kind string
 
 // The kinds of failure.
 const (
-	// Unavailable is a transient failure such as a time-out, a reset or a 5xx. Try again
-	// later.
+	// Unavailable is a transient failure, such as a timeout, a reset or a 5xx. Retry later.
 	Unavailable Kind = "unavailable"
 
-	// Limited means too many requests. Try again after RetryAfter or Pause.
+	// Limited means too many requests. Retry after RetryAfter or Pause.
 	Limited Kind = "limited"
 
 	// Refused means that the credentials were not accepted. Every call fails until an
@@ -40,10 +38,10 @@ const (
 type Error struct {
 	System     string        // "sanity", "hubspot", "file"
 	Op         string        // the attempted operation, such as "storing the lead"
-	Kind       Kind          //
+	Kind       Kind          // decides whether and when to retry
 	Status     int           // HTTP status, or 0 if there was none
-	RetryAfter time.Duration // the wait that the system asked for, or 0
-	Pause      time.Duration // the driver's wait if the system refuses all calls and asked for none
+	RetryAfter time.Duration // the wait that the system requested, or 0
+	Pause      time.Duration // the driver's wait if the system refuses all calls and requested none
 	Detail     string        // redacted explanation for an operator
 	Err        error         // the cause, which is nil or free of personal data
 }

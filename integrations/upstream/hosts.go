@@ -15,19 +15,19 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// ErrHostNotAllowed means that an address is not among the allowed hosts.
-var ErrHostNotAllowed = errors.New("the host is not among the allowed ones")
+// ErrHostNotAllowed means that the host of an address is not allowed.
+var ErrHostNotAllowed = errors.New("the host is not allowed")
 
-// AllowedHosts are the hosts that addresses of the content may name.
+// AllowedHosts are the hosts that addresses in the content may have.
 type AllowedHosts struct {
-	hosts []*url.URL // A host with a leading dot stands for its subdomains.
+	hosts []*url.URL // A host with a leading dot means its subdomains.
 }
 
-// hostForm is a host, with its subdomains or not, and perhaps a scheme and a port.
+// hostForm matches a scheme, an optional "*." for subdomains, a host and an optional port.
 var hostForm = regexp.MustCompile(`^(https?)://(\*\.)?([^\s./*?#@:\[][^\s/*?#@:]*|\[[0-9a-f:]+\])(:\d+)?$`)
 
-// ParseAllowedHosts reads hosts such as "cdn.example.com" or "*.example.com". A ":port"
-// is needed if it is not the scheme's, and "http://" in front if plain HTTP is meant.
+// ParseAllowedHosts parses hosts such as "cdn.example.com" or "*.example.com". A port other
+// than the scheme's default is appended as ":port"; plain HTTP needs the prefix "http://".
 func ParseAllowedHosts(texts []string) (*AllowedHosts, error) {
 	a := &AllowedHosts{}
 	for _, text := range texts {
@@ -48,7 +48,7 @@ func ParseAllowedHosts(texts []string) (*AllowedHosts, error) {
 	return a, nil
 }
 
-// Check returns ErrHostNotAllowed for an address at any other host.
+// Check returns an ErrHostNotAllowed unless the host of an address is allowed.
 func (a *AllowedHosts) Check(u *url.URL) error {
 	name := strings.ToLower(u.Hostname())
 	for _, host := range a.hosts {
@@ -61,8 +61,8 @@ func (a *AllowedHosts) Check(u *url.URL) error {
 	return fmt.Errorf("%w: %s", ErrHostNotAllowed, u.Host)
 }
 
-// Transport returns a transport that refuses an allowed name if it resolves to an address
-// that is not public, unless the hosts name that address itself. It uses no proxy.
+// Transport returns a transport that refuses an allowed name if it resolves to an IP address
+// that is not public, unless the hosts include that IP address. It uses no proxy.
 func (a *AllowedHosts) Transport() *http.Transport {
 	t := newTransport()
 	t.Proxy, t.DialContext = nil, (&net.Dialer{Timeout: 5 * time.Second, Control: a.publicOnly}).DialContext

@@ -7,11 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxDetail limits the characters that are kept of a system's explanation.
+// maxDetail is the maximum length of a system's redacted explanation, in characters.
 const maxDetail = 300
 
-// maxScanned limits the characters that are examined. The remaining ones are dropped
-// unseen.
+// maxScanned is the number of characters that are examined. The rest is dropped.
 const maxScanned = 4096
 
 // Patterns of the values that are removed from texts of other systems. Their order
@@ -24,7 +23,7 @@ var (
 	phone    = regexp.MustCompile(`\+\d[\d\s().-]{5,}\d`)
 )
 
-// Redact makes a text of another system fit for logs. It removes queries and passwords of
+// Redact makes a text from another system safe for logs. It removes queries and passwords of
 // addresses, tokens, e-mail addresses, international telephone numbers, control
 // characters, and the private values (in any letter case), and it limits the length.
 func Redact(text string, private ...string) string {
@@ -42,8 +41,8 @@ func Redact(text string, private ...string) string {
 	return cut(text, maxDetail)
 }
 
-// The function without removes a private value from a text. It removes a value of one or
-// two letters only if it is a word of its own.
+// without removes a private value from a text. A value of one or two letters is removed only
+// where it is a separate word.
 func without(text, private string) string {
 	if private == "" {
 		return text

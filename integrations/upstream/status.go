@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// maxRetryAfter limits the wait that a system may ask for, so that a broken header cannot
+// maxRetryAfter is the longest wait that a system may request, so that a broken header cannot
 // delay a lead for years.
 const maxRetryAfter = 24 * time.Hour
 
-// StatusKind returns the meaning of a status for which a driver has no better knowledge:
+// StatusKind returns the kind of a status. Drivers that know better override it.
 //
 //	401, 403, 407            Refused
 //	429                      Limited
@@ -41,8 +41,8 @@ func StatusKind(status int) Kind {
 }
 
 // Failure returns the error for an unsuccessful response. An empty kind means the kind of
-// the status, or Unavailable if the status means success. Detail is redacted; private
-// lists personal values that the system may echo in it.
+// the status, or Unavailable if the status means success. The detail is redacted, including
+// the private values, which the system may repeat in it.
 func (c *Client) Failure(op string, resp *Response, kind Kind, detail string, private ...string) *Error {
 	return &Error{
 		System:     c.opts.System,

@@ -56,12 +56,12 @@ func TestFailure(t *testing.T) {
 
 	if e := c.Failure("asking",
 		&upstream.Response{Status: 404}, upstream.Refused, ""); e.Kind != upstream.Refused {
-		t.Errorf("the driver's own judgement was not taken: %v", e)
+		t.Errorf("the driver's kind was ignored: %v", e)
 	}
 
 	if e := c.Failure("asking",
 		&upstream.Response{Status: 200}, "", "odd"); e.Kind != upstream.Unavailable {
-		t.Errorf("an odd success is %s", e.Kind)
+		t.Errorf("an unexpected success is %s", e.Kind)
 	}
 }
 

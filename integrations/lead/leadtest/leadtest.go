@@ -1,5 +1,5 @@
-// Package leadtest keeps the systems that receive leads complete. A test of each of them
-// compares it with the fields of a lead and names the missing ones.
+// Package leadtest helps to test that each system that receives leads handles all their
+// fields. A test of each system compares it with [Fields] and reports the missing ones.
 package leadtest
 
 import (
@@ -12,20 +12,20 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// ofRequest lists the fields of a lead that describe the request that brought it, and how
-// the service priced it.
-var ofRequest = []string{"signals", "inReview", "rejected", "trace", "sentEstimate", "price", "-"}
+// requestFields lists the fields of a lead that describe its request, and how the service
+// priced it.
+var requestFields = []string{"signals", "inReview", "rejected", "trace", "sentEstimate", "price", "-"}
 
-// ofOperators lists the fields of a lead that operators change, and that no other system is
-// told. Those without a name in JSON are such fields, too.
-var ofOperators = []string{"outcome", "-"}
+// operatorFields lists the fields of a lead that operators change and that no other system
+// receives. Fields without a name in JSON are among them.
+var operatorFields = []string{"outcome", "-"}
 
 // Fields lists the JSON paths of the fields that make up a lead, such as "contact.email".
 func Fields() (paths []string) {
 	Fill(new(lead.Lead), func(path string) { paths = append(paths, path) })
 	return slices.DeleteFunc(paths, func(path string) bool {
 		field, _, _ := strings.Cut(path, ".")
-		return slices.Contains(slices.Concat(ofRequest, ofOperators), field)
+		return slices.Contains(slices.Concat(requestFields, operatorFields), field)
 	})
 }
 
@@ -59,20 +59,20 @@ func Filled() *lead.Lead {
 	return &s
 }
 
-// Without returns such a lead that lacks the field with a path. What shows the field
-// differs for the two, whatever words it has for the value.
+// Without returns the lead of [Filled] without the field with a path. Any output that shows
+// the field differs between the two leads, however it words the value.
 func Without(path string) *lead.Lead {
 	s := Filled()
 	at(s, path).SetZero()
 	return s
 }
 
-// BeforeWork returns such a lead as it was before operators worked on it. What another system
-// is sent of the two is the same.
+// BeforeWork returns the lead of [Filled] as it was before operators worked on it. Other
+// systems must receive the same data for both leads.
 func BeforeWork() *lead.Lead {
 	s := Filled()
 	for field, value := range reflect.ValueOf(s).Elem().Fields() {
-		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); slices.Contains(ofOperators, name) {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); slices.Contains(operatorFields, name) {
 			value.SetZero()
 		}
 	}

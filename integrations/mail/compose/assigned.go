@@ -7,9 +7,9 @@ import (
 	"siteapi/integrations/pdf"
 )
 
-// Assigned returns the mail that names the leads that were assigned to an operator, by their
-// references. Inbox is the address where they are found; empty: the mail has the references
-// only. Of the document it uses the language and the company.
+// Assigned returns the mail that notifies an operator of newly assigned leads, by their
+// references. Inbox is the address of the operators' inbox; without it the mail has no link.
+// Of the document only the language and the company are used.
 func Assigned(d *pdf.Document, references []string, inbox string) (mail.Message, error) {
 	l, err := newLetter(d)
 	if err != nil {

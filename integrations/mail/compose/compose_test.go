@@ -15,7 +15,7 @@ import (
 	"siteapi/integrations/pdf/pdftest"
 )
 
-// compose writes both mails of a document.
+// composed returns both mails for a document.
 func composed(t *testing.T, d *pdf.Document) (visitor, sales mail.Message) {
 	t.Helper()
 	visitor, err := compose.Visitor(d, mail.Attachment{Name: "quote.pdf"})
@@ -31,8 +31,8 @@ func composed(t *testing.T, d *pdf.Document) (visitor, sales mail.Message) {
 
 func all(m mail.Message) string { return m.Subject + "\n" + m.Text + "\n" + m.HTML }
 
-// The mail to the visitor repeats nothing that was typed: the address may belong to another
-// person, who must not read it.
+// TestVisitorRepeatsNothing checks that the visitor's mail repeats no typed text: the address
+// may belong to another person, who must not read it.
 func TestVisitorRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	d := pdf.Document{
@@ -76,7 +76,7 @@ func TestFirstName(t *testing.T) {
 	}
 }
 
-// TestSalesHasEveryField: a field that was added to the lead reaches sales.
+// TestSalesHasEveryField fails if a field of the lead is missing from the mail to sales.
 func TestSalesHasEveryField(t *testing.T) {
 	t.Parallel()
 	written := func(l *lead.Lead) mail.Message {
@@ -88,11 +88,11 @@ func TestSalesHasEveryField(t *testing.T) {
 	for _, path := range leadtest.Fields() {
 		switch path {
 		case "consents.given", "consents.siteWording":
-			continue // The mail says that it was withdrawn.
+			continue // The mail shows the withdrawal instead.
 		}
 
-		if path == "sessionId" || path == "priceStatus" { // tell sales nothing, or only what is to be confirmed
-			continue
+		if path == "sessionId" || path == "priceStatus" {
+			continue // irrelevant to sales, or shown only if a price is to be confirmed
 		}
 		if less := written(leadtest.Without(path)); less.Text == complete.Text || less.HTML == complete.HTML {
 			t.Errorf("Sales in sales.go leaves out %s", path)
@@ -100,7 +100,7 @@ func TestSalesHasEveryField(t *testing.T) {
 	}
 }
 
-// TestWorkIsNotMailed: what operators do with a lead is in no mail about it.
+// TestWorkIsNotMailed checks that no mail about a lead contains the operators' work on it.
 func TestWorkIsNotMailed(t *testing.T) {
 	t.Parallel()
 	written := func(l *lead.Lead) string {
@@ -108,12 +108,12 @@ func TestWorkIsNotMailed(t *testing.T) {
 		return all(visitor) + all(sales)
 	}
 	if written(leadtest.Filled()) != written(leadtest.BeforeWork()) {
-		t.Error("a mail tells what operators did with the lead")
+		t.Error("a mail contains the operators' work on the lead")
 	}
 }
 
-// TestSalesReadsConsents: the mail to sales says of each purpose what the visitor answered, and
-// to which words.
+// TestSalesReadsConsents checks that the mail to sales has the visitor's answer and the wording
+// for each purpose.
 func TestSalesReadsConsents(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)
@@ -132,14 +132,14 @@ func TestSalesReadsConsents(t *testing.T) {
 		visitor, sales := composed(t, &d)
 		for _, line := range want {
 			if !strings.Contains(sales.Text, line) || strings.Contains(visitor.Text, line) {
-				t.Errorf("%s: %q is missing for sales, or there for the visitor: %s", locale, line, sales.Text)
+				t.Errorf("%s: %q is missing from the mail to sales, or present in the visitor's: %s", locale, line, sales.Text)
 			}
 		}
 	}
 }
 
-// TestUnpricedChoicesAreMarked: the visitor's mail says which of the choices that the content
-// knows have no price, and still repeats no other.
+// TestUnpricedChoicesAreMarked checks that the visitor's mail marks choices without a price if
+// the content knows them, and repeats no others.
 func TestUnpricedChoicesAreMarked(t *testing.T) {
 	t.Parallel()
 	d := pdf.Document{
@@ -175,20 +175,20 @@ func TestUnpricedChoicesAreMarked(t *testing.T) {
 				"call-0900":                          0,
 			} {
 				if n := strings.Count(form, text); n != times {
-					t.Errorf("%s: %q is there %d times, want %d: %s", locale, text, n, times, form)
+					t.Errorf("%s: %q occurs %d times, want %d: %s", locale, text, n, times, form)
 				}
 			}
 		}
 	}
 }
 
-// What only one of the forms has.
+// Parts that only one of the forms has.
 var (
 	tags = regexp.MustCompile(`(?s)<style>.*</style>|<[^>]*>`)
 	mark = regexp.MustCompile(`^(- |\d\. |--$)`)
 )
 
-// TestBothForms: what the text says, the HTML says too.
+// TestBothForms checks that the HTML has all parts of the text.
 func TestBothForms(t *testing.T) {
 	t.Parallel()
 	for _, locale := range []string{"en", "es", "ro"} {
@@ -207,13 +207,13 @@ func TestBothForms(t *testing.T) {
 				}
 			}
 			if m.Locale != locale || !strings.Contains(m.HTML, `lang="`+locale+`"`) {
-				t.Errorf("%s: the language is not named", locale)
+				t.Errorf("%s: the mail does not declare its language", locale)
 			}
 		}
 	}
 }
 
-// TestNothingIsMarkup: what was typed stays text.
+// TestNothingIsMarkup checks that typed markup stays text.
 func TestNothingIsMarkup(t *testing.T) {
 	t.Parallel()
 	const typed = `"><script>x</script>&copy;`
@@ -226,7 +226,7 @@ func TestNothingIsMarkup(t *testing.T) {
 	visitor, sales := composed(t, &d)
 	for _, m := range []mail.Message{visitor, sales} {
 		if strings.Contains(m.HTML, "<script") || strings.Contains(m.HTML, "&copy;") {
-			t.Errorf("markup was taken over: %s", m.HTML)
+			t.Errorf("typed markup was not escaped: %s", m.HTML)
 		}
 	}
 	if strings.Contains(sales.HTML, "?bcc=") && strings.Contains(sales.HTML, `href="mailto:a?bcc`) {

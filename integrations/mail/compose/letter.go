@@ -1,5 +1,5 @@
-// Package compose writes the mails about a lead. A mail is a pair of templates in letters,
-// of its text and of its HTML, which are filled with the same values.
+// Package compose writes the mails about a lead. The folder letters has two templates for
+// each mail, one for its text and one for its HTML, which are executed with the same values.
 package compose
 
 import (
@@ -24,7 +24,7 @@ var functions = map[string]any{
 	"upper": strings.ToUpper,
 	"lines": func(text string) []string { return strings.Split(text, "\n") },
 	"inc":   func(i int) int { return i + 1 },
-	// Links are made by the service; html/template would refuse those to telephones.
+	// The service builds all links; html/template would block tel: links.
 	"link": func(address string) template.URL { return template.URL(address) }, //nolint:gosec // as above
 }
 
@@ -33,7 +33,7 @@ var (
 	plain = texttemplate.Must(texttemplate.New("").Funcs(functions).ParseFS(files, "letters/*.txt"))
 )
 
-// letter is what the templates of a mail are filled with. Each mail uses a part of it.
+// letter holds the values for the templates of a mail. Each mail uses some of them.
 type letter struct {
 	Locale, Subject string
 	Words           *pdf.Words
@@ -52,19 +52,19 @@ func newLetter(d *pdf.Document) (*letter, error) {
 	return &letter{Locale: d.Locale, Words: words, Company: d.Company}, err
 }
 
-// inHouse leaves the lines of the company out, which its people know.
+// inHouse removes the company's address lines, which its own staff do not need.
 func (l *letter) inHouse() { l.Company.Lines = nil }
 
-// estimate sets what the range panel says of a lead.
+// estimate sets the texts of the range panel.
 func (l *letter) estimate(d *pdf.Document) {
 	l.Range = l.Words.Price(&d.Lead, func(rune) bool { return true })
 	l.Guidance = l.Words.Guidance(&d.Lead)
 }
 
-// fact is a labelled value, perhaps with a link.
+// fact is a labelled value, optionally with a link.
 type fact struct{ Label, Value, Link string }
 
-// facts returns those that have a value.
+// facts returns the facts that have a value.
 func facts(list ...fact) (some []fact) {
 	for _, f := range list {
 		if f.Value != "" {
@@ -74,7 +74,7 @@ func facts(list ...fact) (some []fact) {
 	return some
 }
 
-// message fills the templates of a name. The mail lacks its addresses.
+// message executes the templates with a name. The caller adds the addresses.
 func (l *letter) message(name string) (mail.Message, error) {
 	var page, text bytes.Buffer
 	if err := pages.ExecuteTemplate(&page, name+".html", l); err != nil {
@@ -93,7 +93,7 @@ func (l *letter) message(name string) (mail.Message, error) {
 	}, nil
 }
 
-// Logo returns the size at which the company's logo is shown; nil: it has none.
+// Logo returns the displayed size of the company's logo, or nil if it has none.
 func (l *letter) Logo() *image.Point {
 	config, _, err := image.DecodeConfig(bytes.NewReader(l.Company.Logo))
 	if err != nil {

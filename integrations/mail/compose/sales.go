@@ -12,7 +12,7 @@ import (
 )
 
 // Sales returns the mail that notifies sales of a lead. Inbox is the address of the lead in the
-// inbox; empty: the mail has the reference only.
+// operators' inbox; without it the mail has no link.
 func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 	l, err := newLetter(d)
 	if err != nil {
@@ -64,7 +64,7 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 	return l.message("sales")
 }
 
-// consentFacts returns for each purpose the visitor's answer and the wording.
+// consentFacts returns the visitor's answer and the wording for each purpose.
 func consentFacts(d *pdf.Document, w *pdf.Words) []fact {
 	words, facts := &w.Mail.Sales, make([]fact, len(d.Lead.Consents))
 	for i, c := range d.Lead.Consents {
@@ -86,7 +86,7 @@ func consentFacts(d *pdf.Document, w *pdf.Words) []fact {
 	return facts
 }
 
-// lines returns what a visitor typed on several lines, each without control and direction characters.
+// lines removes control and direction characters from each line of a typed text.
 func lines(typed string) string {
 	list := strings.Split(typed, "\n")
 	for i, line := range list {

@@ -1,4 +1,4 @@
-// Package eml writes mails in the format of RFC 5322, as every driver sends them.
+// Package eml encodes mails in the format of RFC 5322, for all drivers.
 package eml
 
 import (
@@ -12,7 +12,7 @@ import (
 	"siteapi/integrations/mail/mailbox"
 )
 
-// Encode returns the mail as it is sent.
+// Encode returns a mail in the format of RFC 5322.
 func Encode(m *contract.Message) ([]byte, error) {
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.SetMessageIDWithValue(m.ID)
@@ -32,7 +32,7 @@ func Encode(m *contract.Message) ([]byte, error) {
 		return nil, fmt.Errorf("the recipient: %w", err)
 	}
 	msg.ToMailAddress(to)
-	// A mail without an address for replies is better than none.
+	// An invalid reply address must not stop the mail.
 	if reply, err := Address(m.ReplyTo); err == nil {
 		msg.ReplyToMailAddress(reply)
 	}
@@ -54,8 +54,8 @@ func Encode(m *contract.Message) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Address returns a bare address as servers take it: its domain in ASCII. A local part that
-// needs quotes gets them where it is written. The error does not repeat the address.
+// Address parses a bare address and converts its domain to ASCII. [mail.Address.String]
+// quotes the local part if necessary. The error does not repeat the address.
 func Address(bare string) (*mail.Address, error) {
 	local, domain, err := mailbox.Split(bare)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package file is the mail driver of development: it writes each mail to an .eml file, which
-// mail programs open.
+// Package file is the mail driver for development: it writes each mail to an .eml file that
+// mail programs can open.
 package file
 
 import (
@@ -20,15 +20,15 @@ import (
 // Driver writes mails to a folder.
 type Driver struct{ dir string }
 
-// Open returns a driver for a folder, which the first mail makes.
+// Open returns a driver for a folder, which the first mail creates.
 func Open(dir string) *Driver { return &Driver{dir} }
 
-// Send implements [mail.Sender]. A mail that is sent again replaces its file.
+// Send implements [mail.Sender]. A repeated mail replaces its file.
 func (d *Driver) Send(ctx context.Context, m *mail.Message) error {
 	const op = "writing a mail"
 	data, err := eml.Encode(m)
 	if err == nil && (m.Name == "" || strings.ContainsAny(m.Name, `/\`)) {
-		err = errors.New("its name can't be that of a file")
+		err = errors.New("the mail's name is not a valid file name")
 	}
 	if err != nil {
 		return &upstream.Error{System: "file", Op: op, Kind: upstream.Rejected, Detail: err.Error()}
@@ -42,17 +42,17 @@ func (d *Driver) Send(ctx context.Context, m *mail.Message) error {
 	return failure(op, err)
 }
 
-// Check proves that the folder can be written.
+// Check verifies that the folder is writable.
 func (d *Driver) Check(context.Context) (string, error) {
 	ping := filepath.Join(d.dir, ".ping")
 	err := os.MkdirAll(d.dir, 0o700)
 	if err == nil {
 		err = errors.Join(os.WriteFile(ping, nil, 0o600), os.Remove(ping))
 	}
-	return "mails are written to " + d.dir, failure("writing to the folder of mails", err)
+	return "mails are written to " + d.dir, failure("writing to the mail folder", err)
 }
 
-// Count returns how many files hold mails about leads.
+// Count returns the number of mails about leads.
 func (d *Driver) Count(leads []string) (int, error) {
 	found, err := d.find(leads)
 	return len(found), err
@@ -70,7 +70,7 @@ func (d *Driver) Erase(leads []string) (removed int, err error) {
 	return removed, err
 }
 
-// find returns the files of leads, by whose ids their names begin.
+// find returns the files of leads. Their names begin with the id of a lead.
 func (d *Driver) find(leads []string) (found []string, err error) {
 	entries, err := os.ReadDir(d.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,10 +83,10 @@ func (d *Driver) find(leads []string) (found []string, err error) {
 			}
 		}
 	}
-	return found, failure("looking for mails", err)
+	return found, failure("listing mails", err)
 }
 
-// failure translates an error of the file system, which names no personal data.
+// failure translates an error of the file system, which contains no personal data.
 func failure(op string, err error) error {
 	if err == nil {
 		return nil
@@ -95,5 +95,5 @@ func failure(op string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		kind = upstream.Refused
 	}
-	return &upstream.Error{System: "file", Op: op, Kind: kind, Err: fmt.Errorf("the folder of mails: %w", err)}
+	return &upstream.Error{System: "file", Op: op, Kind: kind, Err: fmt.Errorf("the mail folder: %w", err)}
 }

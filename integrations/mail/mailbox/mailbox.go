@@ -1,4 +1,4 @@
-// Package mailbox decides which spellings of an e-mail address reach one mailbox.
+// Package mailbox normalizes e-mail addresses, so that all spellings of one mailbox match.
 package mailbox
 
 import (
@@ -10,11 +10,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Key returns the form that all spellings of an address share: without characters that
-// cannot be seen, in lower case, the local part without quotes and the domain in ASCII.
-// Limits of an address, its erasure and its consents go by it.
+// Key returns the normalized form of an address: without invisible characters, in lower
+// case, the local part without quotes and the domain in ASCII. Limits, erasures and consents
+// identify an address by its key.
 func Key(email string) string {
-	email = strings.TrimSpace(strings.Map(withoutUnseen, email))
+	email = strings.TrimSpace(strings.Map(dropInvisible, email))
 	local, domain, err := Split(email)
 	if err != nil {
 		return strings.ToLower(email)
@@ -22,8 +22,8 @@ func Key(email string) string {
 	return strings.ToLower(norm.NFC.String(local)) + "@" + domain
 }
 
-// Split returns the parts of a bare address as mail servers take them: the local part without
-// quotes, and the domain in ASCII. The error does not repeat the address.
+// Split returns the parts of a bare address as mail servers expect them: the local part
+// without quotes, and the domain in ASCII. The error does not repeat the address.
 func Split(bare string) (local, domain string, err error) {
 	at := strings.LastIndexByte(bare, '@')
 	if at < 1 || strings.ContainsFunc(bare, unicode.IsControl) {
@@ -33,7 +33,7 @@ func Split(bare string) (local, domain string, err error) {
 	domain, err = idna.Lookup.ToASCII(bare[at+1:])
 	domain = strings.TrimSuffix(domain, ".")
 	if err != nil || domain == "" {
-		return "", "", errors.New("its domain can't be looked up")
+		return "", "", errors.New("the domain is not valid")
 	}
 
 	local = bare[:at]
@@ -58,9 +58,9 @@ func unquote(s string) string {
 	return out.String()
 }
 
-// withoutUnseen drops characters without a shape of their own, such as a zero-width space or
-// a mark of direction. They are refused in new addresses, but earlier releases stored some.
-func withoutUnseen(r rune) rune {
+// dropInvisible drops invisible characters, such as a zero-width space or a direction mark.
+// New addresses with such characters are rejected, but earlier releases stored some.
+func dropInvisible(r rune) rune {
 	if unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
 		return -1
 	}

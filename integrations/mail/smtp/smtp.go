@@ -1,10 +1,10 @@
-// Package smtp is the mail driver that hands mails to a mail server, over TLS unless the
-// server is on this machine.
+// Package smtp is the mail driver that sends mails through a mail server, over TLS unless
+// the server is on this machine.
 //
-// A connection carries one mail to one recipient: one refused recipient would refuse the
-// mail for all. If the connection ends after the mail was written and before the server
-// answered, the mail may have arrived; it is Unavailable, and is sent again with the same
-// Message-ID.
+// Each connection carries one mail to one recipient, because one rejected recipient would
+// fail the mail for all. If the connection ends after the mail was written and before the
+// server responded, the mail may have arrived: the error is Unavailable, and the mail is
+// sent again with the same Message-ID.
 package smtp
 
 import (
@@ -32,18 +32,18 @@ import (
 
 const (
 	system = "smtp"
-	// timeout bounds a whole conversation.
+	// timeout limits a whole SMTP session.
 	timeout = 20 * time.Second
-	// quitTimeout bounds the goodbye, which decides nothing.
+	// quitTimeout limits QUIT, whose result is ignored.
 	quitTimeout = time.Second
-	// refusedPause is how long mails wait after the server refused the login or the sender.
+	// refusedPause is the pause of all mails after the server refused the login or the sender.
 	refusedPause = 15 * time.Minute
 )
 
-// Options say which server takes the mails.
+// Options configures a [Sender].
 type Options struct {
 	URL     *url.URL // smtps://user:password@host:465 or smtp://host:587, as [ParseURL] returns it
-	From    string   // bare address of the envelope, where bounces go
+	From    string   // bare address of the envelope, which receives bounces
 	Observe func(ctx context.Context, c upstream.Call)
 
 	// TLS and Dial are for tests; nil: the system's certificates and network.
@@ -58,7 +58,7 @@ type Sender struct {
 	loopback bool
 }
 
-// ParseURL reads the address of a mail server. The error does not repeat it.
+// ParseURL parses the address of a mail server. The error does not repeat it.
 func ParseURL(text string) (*url.URL, error) {
 	const form = "must be an address such as smtps://user:password@host:465 or smtp://host:587"
 
@@ -68,7 +68,7 @@ func ParseURL(text string) (*url.URL, error) {
 	}
 
 	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, errors.New(form + ", with nothing behind the port")
+		return nil, errors.New(form + ", with nothing after the port")
 	}
 
 	if port, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || port == 0) {
@@ -78,7 +78,7 @@ func ParseURL(text string) (*url.URL, error) {
 	password, _ := u.User.Password()
 	if u.User != nil && (u.User.Username() == "" || password == "") {
 		return nil, errors.New("must have both a user and a password, or neither. " +
-			"Letters such as @ / : # in them are written as %40 %2F %3A %23")
+			"Characters such as @ / : # in them are written as %40 %2F %3A %23")
 	}
 
 	return u, nil
@@ -108,7 +108,8 @@ func (s *Sender) Send(ctx context.Context, m *mail.Message) error {
 	return s.converse(ctx, op, m.To, func(c *gosmtp.Client) *failed { return s.transfer(c, m.To, data) })
 }
 
-// Check connects, logs in, and has the sender's address accepted. It sends nothing.
+// Check connects, logs in and verifies that the server accepts the sender's address. It sends
+// no mail.
 func (s *Sender) Check(ctx context.Context) (found string, err error) {
 	err = s.converse(ctx, "logging in", "", func(c *gosmtp.Client) *failed {
 		if found = s.describe(c); !s.encrypted(c) && !s.loopback {
@@ -125,15 +126,15 @@ func (s *Sender) Check(ctx context.Context) (found string, err error) {
 	return found, err
 }
 
-// describe says whom Check has talked to.
+// describe returns a description of the server and the connection.
 func (s *Sender) describe(c *gosmtp.Client) string {
-	text := s.address() + " takes mails from " + s.options.From
+	text := s.address() + " accepts mails from " + s.options.From
 	if s.options.URL.User != nil {
 		text += ", logged in"
 	}
 	state, ok := c.TLSConnectionState()
 	if !ok {
-		return text + ", in clear on this machine"
+		return text + ", unencrypted on this machine"
 	}
 	until := state.PeerCertificates[0].NotAfter.UTC().Format(time.DateOnly)
 	return fmt.Sprintf("%s, over %s, certificate valid until %s", text, tls.VersionName(state.Version), until)
@@ -148,15 +149,15 @@ func (s *Sender) encrypted(c *gosmtp.Client) bool {
 	return ok
 }
 
-// transfer hands over one mail that was written out before, since a mail that breaks off
-// would be delivered so.
+// transfer sends one mail. The mail is encoded beforehand: if encoding failed midway, the
+// server would deliver a truncated mail.
 func (s *Sender) transfer(c *gosmtp.Client, to string, data []byte) *failed {
 	ascii := !strings.ContainsFunc(to[:strings.LastIndexByte(to, '@')], func(r rune) bool { return r > '~' })
 	if utf8, _ := c.Extension("SMTPUTF8"); !ascii && !utf8 {
-		err := errors.New("the mail server takes no addresses with letters beyond ASCII")
+		err := errors.New("the mail server does not support addresses with non-ASCII letters")
 		return &failed{recipient, err, true}
 	}
-	c.SkipSMTPUTF8(ascii) // servers that don't know it need not be avoided
+	c.SkipSMTPUTF8(ascii) // an ASCII address does not need the extension
 
 	if err := c.Mail(envelope(s.options.From)); err != nil {
 		return &failed{step: sender, err: err}
@@ -181,18 +182,18 @@ func (s *Sender) transfer(c *gosmtp.Client, to string, data []byte) *failed {
 func envelope(bare string) string {
 	address, err := eml.Address(bare)
 	if err != nil {
-		return "<>" // never reached: the mail was written before
+		return "<>" // never reached: the address was checked before
 	}
 	return address.String()
 }
 
-// converse connects, logs in and has the rest of the conversation.
+// converse connects, logs in, runs the rest of the SMTP session and reports the call.
 func (s *Sender) converse(ctx context.Context, op, to string, rest func(*gosmtp.Client) *failed) error {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 
-	f := s.connected(ctx, func(c *gosmtp.Client) *failed {
+	f := s.withConnection(ctx, func(c *gosmtp.Client) *failed {
 		f := rest(c)
 		_ = c.UpdateDeadline(quitTimeout)
 		_ = c.Quit()
@@ -211,8 +212,8 @@ func (s *Sender) converse(ctx context.Context, op, to string, rest func(*gosmtp.
 	return s.failure(ctx, op, to, f)
 }
 
-// connected runs a conversation on a new connection, which it closes at the end, or when ctx ends.
-func (s *Sender) connected(ctx context.Context, talk func(*gosmtp.Client) *failed) *failed {
+// withConnection runs talk on a new connection, which is closed when talk returns or ctx ends.
+func (s *Sender) withConnection(ctx context.Context, talk func(*gosmtp.Client) *failed) *failed {
 	var conn net.Conn
 	dial := func(dialing context.Context, network, _ string) (net.Conn, error) {
 		plain, err := s.options.Dial(dialing, network, s.address())
@@ -258,7 +259,7 @@ func (s *Sender) connected(ctx context.Context, talk func(*gosmtp.Client) *faile
 	return talk(session)
 }
 
-// login returns how to log in, with the mechanisms that servers have for passwords.
+// login returns the options for a login, with the usual mechanisms for passwords.
 func (s *Sender) login() []gomail.Option {
 	user := s.options.URL.User
 	if user == nil {
@@ -273,7 +274,8 @@ func (s *Sender) login() []gomail.Option {
 	}
 }
 
-// policy demands STARTTLS, except on this machine and where the connection is encrypted already.
+// policy requires STARTTLS unless the server is on this machine or the connection is already
+// encrypted.
 func (s *Sender) policy() gomail.TLSPolicy {
 	if s.options.URL.Scheme == "smtps" || s.loopback {
 		return gomail.NoTLS
@@ -290,7 +292,7 @@ func (s *Sender) tls() *tls.Config {
 	return config
 }
 
-// step is how far a conversation got.
+// step is a step of an SMTP session.
 type step int
 
 const (
@@ -300,17 +302,17 @@ const (
 	content
 )
 
-// failed is the end of a conversation that failed.
+// failed is the failure of an SMTP session.
 type failed struct {
 	step  step
 	err   error
-	final bool // it would fail again
+	final bool // a retry would fail again
 }
 
-// loginCodes say at any step that the login is missing or wrong.
+// loginCodes mean, at any step, that the login is missing or wrong.
 var loginCodes = []int{530, 534, 535, 538}
 
-// kind decides by the server's code, and by the step if there is none.
+// kind derives the kind from the server's code, or from the step if there is none.
 func (f *failed) kind() upstream.Kind {
 	code := 0
 	if answer, ok := errors.AsType[*textproto.Error](f.err); ok {
@@ -329,7 +331,7 @@ func (f *failed) kind() upstream.Kind {
 	return upstream.Unavailable
 }
 
-// broken reports whether an error is one of the connection, or an answer that can't be read.
+// broken reports whether the connection failed or the server's response was malformed.
 func broken(err error) bool {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return false
@@ -347,11 +349,11 @@ func broken(err error) bool {
 	return slices.ContainsFunc(ends, func(end error) bool { return errors.Is(err, end) })
 }
 
-// noMailbox matches the answers that say that a recipient does not exist: by the enhanced code
-// if there is one (RFC 3463), else by the code.
+// noMailbox matches responses for an unknown recipient, by the enhanced code (RFC 3463) if
+// there is one, else by the code.
 var noMailbox = regexp.MustCompile(`^(5\d+ 5\.1\.|55[013] (?:[^5]|5[^.]))`)
 
-// failure returns the error of a conversation, with the server's words redacted.
+// failure returns the error of an SMTP session, with the server's response redacted.
 func (s *Sender) failure(ctx context.Context, op, to string, f *failed) error {
 	e := &upstream.Error{System: system, Op: op, Kind: f.kind()}
 	if e.Kind == upstream.Refused {
@@ -370,7 +372,7 @@ func (s *Sender) failure(ctx context.Context, op, to string, f *failed) error {
 		e.Err = mail.ErrNoMailbox
 	}
 	if err := ctx.Err(); err != nil && e.Kind == upstream.Unavailable {
-		e.Detail, e.Err = "the conversation was not finished in time", err
+		e.Detail, e.Err = "the SMTP session did not finish in time", err
 	}
 	return e
 }

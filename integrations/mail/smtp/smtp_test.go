@@ -29,7 +29,7 @@ func start(t *testing.T, o smtptest.Options) *smtptest.Server {
 	return s
 }
 
-// open returns a sender to an address at which a server answers as if it were on another machine.
+// open returns a sender for an address that is served as if it were on another machine.
 func open(t *testing.T, s *smtptest.Server, address string) *smtp.Sender {
 	t.Helper()
 	u, err := smtp.ParseURL(address)
@@ -95,7 +95,7 @@ func TestSendOverTLS(t *testing.T) {
 			}
 			mails := server.Mails()
 			if len(mails) != 1 || mails[0].From != "quotes@lumen.test" || mails[0].To != "ana@client.test" {
-				t.Fatalf("the server took %v", mails)
+				t.Fatalf("the server accepted %v", mails)
 			}
 			found, err := sender.Check(t.Context())
 			if err != nil || !strings.Contains(found, "TLS 1.3") || !strings.Contains(found, "logged in") {
@@ -108,7 +108,8 @@ func TestSendOverTLS(t *testing.T) {
 	}
 }
 
-// TestFaults fails each step in each way. Nothing but a lost answer may leave a mail that counts as not sent.
+// TestFaults makes each step fail in each way. Only if the response is lost may the server have
+// accepted a mail whose sending failed.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	steps := []smtptest.Step{smtptest.Greeting, smtptest.Hello, smtptest.StartTLS, smtptest.Auth, smtptest.Sender,
@@ -128,7 +129,7 @@ func TestFaults(t *testing.T) {
 				}
 				taken := len(server.Mails()) == 1
 				if want := mode == smtptest.Slow || step == smtptest.Taken; taken != want {
-					t.Errorf("the server took the mail: %v", taken)
+					t.Errorf("the server accepted the mail: %v", taken)
 				}
 			})
 		}
@@ -174,7 +175,7 @@ func TestLogin(t *testing.T) {
 			sender := open(t, c.server, c.address)
 			err := sender.Send(t.Context(), message("ana@client.test"))
 			if _, checked := sender.Check(t.Context()); kindOf(err) != kindOf(checked) {
-				t.Errorf("sending says %v, the check %v", err, checked)
+				t.Errorf("Send returned %v, Check %v", err, checked)
 			}
 			if name == "no login" && kindOf(err) == upstream.Rejected || kindOf(err) == "" ||
 				name != "no login" && kindOf(err) != upstream.Refused {
@@ -182,15 +183,15 @@ func TestLogin(t *testing.T) {
 			}
 			for _, secret := range []string{"mistyped", "s3cret", "ana@"} {
 				if err != nil && strings.Contains(err.Error(), secret) {
-					t.Errorf("the error tells %q: %v", secret, err)
+					t.Errorf("the error contains %q: %v", secret, err)
 				}
 			}
 		})
 	}
 }
 
-// TestRejectedRecipient: the server's words are kept, without the address that they repeat, and
-// tell a mailbox that does not exist from other reasons.
+// TestRejectedRecipient checks that errors have the server's text without the address in it,
+// and that unknown mailboxes are distinguished from other reasons.
 func TestRejectedRecipient(t *testing.T) {
 	t.Parallel()
 	for words, unknown := range map[string]bool{
@@ -214,7 +215,7 @@ func TestOddAddresses(t *testing.T) {
 		utf8 bool
 		rcpt string // empty: rejected
 	}{
-		`"ana pop"@client.test`:    {false, "ana pop@client.test"}, // the server takes the quotes off
+		`"ana pop"@client.test`:    {false, "ana pop@client.test"}, // the server removes the quotes
 		"o'brien+x@client.test":    {false, "o'brien+x@client.test"},
 		"ana@bücher.test":          {false, "ana@xn--bcher-kva.test"},
 		"ștefania@client.test":     {true, "ștefania@client.test"},
@@ -228,18 +229,18 @@ func TestOddAddresses(t *testing.T) {
 			mails := server.Mails()
 			if want.rcpt == "" {
 				if kindOf(err) != upstream.Rejected || len(mails) > 0 {
-					t.Errorf("the error is %v, and the server took %d mails", err, len(mails))
+					t.Errorf("the error is %v, and the server accepted %d mails", err, len(mails))
 				}
 				return
 			}
 			if err != nil || len(mails) != 1 || mails[0].To != want.rcpt {
-				t.Errorf("the error is %v, and the server took %d mails", err, len(mails))
+				t.Errorf("the error is %v, and the server accepted %d mails", err, len(mails))
 			}
 		})
 	}
 }
 
-// TestHeaders: nothing in a message can add a header, a recipient or a part.
+// TestHeaders checks that no text in a message can add a header, a recipient or a part.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -273,7 +274,7 @@ func checkHeaders(t *testing.T, sent *mail.Message, text string) {
 		}
 	}
 	if sent.Header.Get("Bcc") != "" || sent.Header.Get("User-Agent")+sent.Header.Get("X-Mailer") != "" {
-		t.Errorf("there are headers that were not asked for: %v", sent.Header)
+		t.Errorf("there are unexpected headers: %v", sent.Header)
 	}
 	subject, err := new(mime.WordDecoder).DecodeHeader(sent.Header.Get("Subject"))
 	if err != nil || strings.ContainsAny(subject, "\r\n\u202e") || !strings.HasPrefix(text, subject[:3]) && subject[0] != 'g' {
@@ -311,7 +312,7 @@ func TestParseURL(t *testing.T) {
 			t.Errorf("%s: %v, %v", address, u, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {
-			t.Errorf("the error tells the password: %v", err)
+			t.Errorf("the error contains the password: %v", err)
 		}
 	}
 }

@@ -1,8 +1,8 @@
-// Package font holds the typeface of the documents: Liberation Sans, cut down to the
-// scripts that quotes are written in. Its widths are measured once, so that wrapping text
-// costs one table look-up per letter.
+// Package font holds the typeface of the documents: subsets of Liberation Sans for the
+// scripts of quotes. Its widths are measured once, so wrapping text costs one table look-up
+// per letter.
 //
-// A cut font has no kerning, since the PDF library sets text without it.
+// The subsets have no kerning, because the PDF library does not use it.
 package font
 
 import (
@@ -23,10 +23,10 @@ const Missing = '□'
 
 // Face is one weight of the typeface.
 type Face struct {
-	TTF []byte // the cut font, a TrueType file
+	TTF []byte // the subset, a TrueType file
 
-	// widths has the width of each code point, in thousandths of the type size. It is 0
-	// if there is no glyph.
+	// widths holds the width of each code point, in thousandths of the type size: 0 if there
+	// is no glyph.
 	widths []uint16
 }
 
@@ -52,12 +52,12 @@ func latin() []block {
 	}
 }
 
-// Latin returns the family cut down to Latin, punctuation and currency signs. Rendering a
+// Latin returns the family with Latin letters, punctuation and currency signs. Rendering a
 // document with it is a fifth faster than with [Wide].
 func Latin() (*Family, error) { return cutFamily(latin()) }
 
-// Wide returns the family cut down to all alphabets that need no shaping: every Latin
-// letter, Greek and Cyrillic.
+// Wide returns the family with all alphabets that need no shaping: every Latin letter, Greek
+// and Cyrillic.
 func Wide() (*Family, error) {
 	return cutFamily(append(latin(), block{0x0180, 0x024f}, block{0x0370, 0x052f}, block{0x1e00, 0x1fff}))
 }
@@ -87,7 +87,7 @@ func (f *Face) width(r rune) int {
 	return int(f.widths[r])
 }
 
-// cut makes a face of the glyphs that a font has for the given blocks.
+// cut returns a face with the glyphs of a font for the given blocks.
 func cut(ttf []byte, blocks []block) (*Face, error) {
 	whole, err := sfnt.Parse(ttf)
 	if err != nil {
@@ -113,8 +113,7 @@ func cut(ttf []byte, blocks []block) (*Face, error) {
 				continue // The PDF library measures glyphs without a width differently.
 			}
 
-			// The width is rounded as the PDF library does it, so that a line has the
-			// same length there.
+			// The width is rounded as in the PDF library, so that lines have the same length.
 			face.widths[r] = uint16((1000*advance.Round() + int(em)/2) / int(em))
 			keep.WriteRune(r)
 		}

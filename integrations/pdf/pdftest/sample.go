@@ -12,14 +12,13 @@ import (
 )
 
 //go:embed logo.png
-var logo []byte // as PrepareLogo makes it
+var logo []byte // a result of PrepareLogo
 
 // Kinds returns the kinds of sample documents.
 func Kinds() []string { return []string{"minimal", "typical", "longest"} }
 
-// Sample returns a document: "minimal" has the required fields only, "typical" has the
-// fields that most leads have, and "longest" is the longest that the service
-// accepts.
+// Sample returns a document: "minimal" has only the required fields, "typical" has the
+// fields that most leads have, and "longest" is the longest that the service accepts.
 func Sample(locale, kind string) pdf.Document {
 	d := pdf.Document{
 		Locale:    locale,
@@ -77,7 +76,7 @@ func Sample(locale, kind string) pdf.Document {
 		}
 		for i := range 50 {
 			name := fmt.Sprintf("feature-%02d-", i)
-			if i%3 == 0 { // It has no place to break.
+			if i%3 == 0 { // It has no place for a line break.
 				s.Selections.Features = append(s.Selections.Features, name+strings.Repeat("m", 64-len(name)))
 				continue
 			}
@@ -102,7 +101,7 @@ func sender() pdf.Company {
 	}
 }
 
-// slug returns a slug of n characters made of words.
+// slug returns a slug of n characters that consists of words.
 func slug(start string, n int) string {
 	for len(start) < n {
 		start += "-word"

@@ -1,5 +1,4 @@
-// Package faulttest makes the stub of a remote system fail in the ways in which remote
-// systems fail.
+// Package faulttest makes stubs of remote systems fail as real systems do.
 package faulttest
 
 import (
@@ -29,45 +28,45 @@ const (
 	answer Mode = "answer"
 )
 
-// Fault is an injected failure of one request. Its methods return it changed.
+// Fault is an injected failure of requests. Its methods return a modified copy.
 type Fault struct {
 	Mode   Mode
 	Acted  bool   // The request takes effect, and only its response is lost.
-	status int    // of an answer
-	body   string // of an answer; empty for the stub's own words
+	status int    // of the response
+	body   string // of the response; empty for the stub's own
 	wait   string // value of the Retry-After header; empty for none
 	on     string // API or path that fails, with or without a method; empty for any
 	times  int    // number of requests that fail; 0 means one, below 0 all until Recover
 }
 
-// Of fails in a way.
+// Of returns a fault of a mode.
 func Of(mode Mode) Fault { return Fault{Mode: mode} }
 
-// Answer answers with a status, in the stub's own words.
+// Answer returns a fault that responds with a status and the stub's own body.
 func Answer(status int) Fault { return Fault{Mode: answer, status: status} }
 
-// Page answers with a status and the page of a proxy.
+// Page returns a fault that responds with a status and the HTML page of a proxy.
 func Page(status int) Fault {
 	return Answer(status).With("<!doctype html><p>The gateway has something to say.")
 }
 
-// With makes a body the one of an answer.
+// With sets the body of the response.
 func (f Fault) With(body string) Fault { f.body = body; return f }
 
-// RetryAfter adds a header of that name, unless the value is empty.
+// RetryAfter sets the Retry-After header, unless wait is empty.
 func (f Fault) RetryAfter(wait string) Fault { f.wait = wait; return f }
 
 // AfterActing lets the request take effect, so that only its response is lost.
 func (f Fault) AfterActing() Fault { f.Acted = true; return f }
 
-// On limits the fault to requests with a part of their path, such as "mutate" or
-// "POST /contacts".
+// On limits the fault to requests whose path contains a part, optionally with a method:
+// "mutate" or "POST /contacts".
 func (f Fault) On(part string) Fault { f.on = part; return f }
 
 // Times repeats the fault for n matching requests, or for all until Recover if n is negative.
 func (f Fault) Times(n int) Fault { f.times = n; return f }
 
-// String names the fault.
+// String returns a description of the fault.
 func (f Fault) String() string {
 	name := fmt.Sprintf("%s %d %.60s %s", f.Mode, f.status, f.body, f.wait)
 	if f.Acted {
@@ -85,7 +84,7 @@ func (f Fault) matches(r *http.Request) bool {
 	return (method == "" || method == r.Method) && strings.Contains(r.URL.EscapedPath(), path)
 }
 
-// Sends returns the status of the fault's response, or 0 if there is none.
+// Sends returns the status of the fault's response, or 0 if there is no response.
 func (f Fault) Sends() int {
 	switch {
 	case f.Mode == Reset || f.Mode == Hang:
@@ -96,7 +95,7 @@ func (f Fault) Sends() int {
 	return http.StatusOK
 }
 
-// Injector decides which requests fail. The zero value lets none fail.
+// Injector decides which requests fail. With the zero value, none fails.
 type Injector struct {
 	mu     sync.Mutex
 	faults []Fault
@@ -118,8 +117,8 @@ func (in *Injector) Fail(faults ...Fault) {
 	}
 }
 
-// FailRandomly makes a share of all requests (0 to 1) fail in one of these ways. The same
-// seed gives the same sequence.
+// FailRandomly makes a share of all requests (0 to 1) fail with one of the faults. The same
+// seed yields the same sequence.
 func (in *Injector) FailRandomly(rate float64, seed uint64, faults ...Fault) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -159,7 +158,7 @@ func (in *Injector) Next(r *http.Request) (Fault, bool) {
 }
 
 // Spoil responds as the fault requires. The parameter right is the body of the correct
-// response, and own is the stub's body for answers and Partial.
+// response, and own is the stub's body for responses of Answer and Partial.
 func (f Fault) Spoil(w http.ResponseWriter, r *http.Request, right, own []byte) {
 	if f.wait != "" {
 		w.Header().Set("Retry-After", f.wait)
@@ -204,7 +203,7 @@ func (f Fault) Spoil(w http.ResponseWriter, r *http.Request, right, own []byte) 
 	}
 }
 
-// cutOff sends a text and ends the connection. If the text is empty it resets the
+// cutOff sends a text and closes the connection. If the text is empty, it resets the
 // connection.
 func cutOff(w http.ResponseWriter, text string) {
 	conn, _, err := http.NewResponseController(w).Hijack()

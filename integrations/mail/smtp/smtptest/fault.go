@@ -12,8 +12,8 @@ import (
 // Step is a step of a conversation.
 type Step string
 
-// The steps, in their order. At StartTLS it is the handshake that fails, without a code. Data is
-// the end of the mail's text before the mail is kept, Taken the one after it.
+// The steps, in their order. StartTLS is the TLS handshake, which fails without a code. Data and
+// Taken are both at the end of the mail's text: before and after the server stores the mail.
 const (
 	Greeting  Step = "greeting"
 	Hello     Step = "EHLO"
@@ -32,12 +32,12 @@ type Mode string
 const (
 	Later Mode = "4xx"
 	Never Mode = "5xx"
-	Hang  Mode = "hang"  // no answer until the client is gone
+	Hang  Mode = "hang"  // no response until the client disconnects
 	Reset Mode = "reset" // the connection is reset
-	Slow  Mode = "slow"  // a late answer, of success
+	Slow  Mode = "slow"  // a late response, with success
 )
 
-// SlowBy is how late a slow server answers.
+// SlowBy is the delay of a slow server.
 const SlowBy = 100 * time.Millisecond
 
 // Fault is an injected failure.
@@ -45,11 +45,11 @@ type Fault struct {
 	Step  Step
 	Mode  Mode
 	To    string // only for this recipient; empty: for all
-	Text  string // of the answer; empty: the server's own words
-	Times int    // 0: until it is taken back
+	Text  string // of the response; empty: the server's own text
+	Times int    // 0: until Heal
 }
 
-// Fail adds faults to those that the server has.
+// Fail adds faults.
 func (s *Server) Fail(faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,15 +58,15 @@ func (s *Server) Fail(faults ...Fault) {
 	}
 }
 
-// Heal takes back all faults.
+// Heal removes all faults.
 func (s *Server) Heal() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = nil
 }
 
-// due returns the fault of a step, which it counts.
-func (s *Server) due(step Step, to string) (Fault, bool) {
+// take returns the fault of a step and counts its use.
+func (s *Server) take(step Step, to string) (Fault, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, f := range s.faults {
@@ -82,9 +82,9 @@ func (s *Server) due(step Step, to string) (Fault, bool) {
 	return Fault{}, false
 }
 
-// fail makes the fault of a step happen, and returns the server's answer if that is the fault.
+// fail applies the fault of a step, and returns the server's response if the fault has one.
 func (s *Server) fail(step Step, conn net.Conn, to string) error {
-	f, ok := s.due(step, to)
+	f, ok := s.take(step, to)
 	if !ok {
 		return nil
 	}
@@ -109,7 +109,7 @@ func misbehave(mode Mode, conn net.Conn) error {
 		time.Sleep(SlowBy)
 		return nil
 	case Hang:
-		_, _ = io.Copy(io.Discard, conn) // ends with the connection
+		_, _ = io.Copy(io.Discard, conn) // ends when the connection does
 	}
 	reset(conn)
 	return io.ErrUnexpectedEOF
@@ -142,7 +142,7 @@ func (l faultyListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		f, ok := l.server.due(Greeting, "")
+		f, ok := l.server.take(Greeting, "")
 		if !ok {
 			return conn, nil
 		}

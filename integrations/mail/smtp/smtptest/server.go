@@ -1,4 +1,5 @@
-// Package smtptest is a mail server for tests. It keeps what it takes, and fails as mail servers fail.
+// Package smtptest is a mail server for tests. It stores accepted mails, and can fail as real
+// mail servers do.
 package smtptest
 
 import (
@@ -17,24 +18,24 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// The login of servers that ask for one.
+// The credentials of servers that require a login.
 const (
 	User     = "siteapi"
 	Password = "s3cret/pass:word"
 )
 
-// Host is a name that the certificate of every server is for, beside 127.0.0.1.
+// Host is a name in the certificate of every server, in addition to 127.0.0.1.
 const Host = "example.com"
 
-// Options say how a server works.
+// Options configures a server.
 type Options struct {
 	Implicit bool // TLS from the beginning, as on port 465
 	StartTLS bool
 	Login    bool
-	UTF8     bool // takes addresses with letters beyond ASCII
+	UTF8     bool // supports addresses with non-ASCII letters
 }
 
-// Mail is a mail that the server took.
+// Mail is a mail that the server accepted.
 type Mail struct {
 	From, To string // of the envelope
 	Data     []byte
@@ -43,7 +44,7 @@ type Mail struct {
 // Server is a running mail server.
 type Server struct {
 	Addr  string
-	Roots *x509.CertPool // that trust its certificate
+	Roots *x509.CertPool // trusts its certificate
 	PEM   []byte         // the certificate
 
 	options  Options
@@ -55,7 +56,7 @@ type Server struct {
 	mails  []Mail
 }
 
-// Start starts a server. The caller closes it.
+// Start starts a server. The caller must close it.
 func Start(o Options) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -63,7 +64,7 @@ func Start(o Options) (*Server, error) {
 	}
 	s := &Server{Addr: listener.Addr().String(), Roots: x509.NewCertPool(), options: o}
 
-	web := httptest.NewTLSServer(nil) // whose certificate this server has
+	web := httptest.NewTLSServer(nil) // its certificate is used for this server
 	config := web.TLS.Clone()
 	config.NextProtos = nil
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -97,14 +98,14 @@ func (s *Server) Close() {
 	_ = s.server.Close()
 }
 
-// Mails returns the mails that the server took, the oldest first.
+// Mails returns the accepted mails, the oldest first.
 func (s *Server) Mails() []Mail {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.mails)
 }
 
-// Forget drops the mails taken so far.
+// Forget drops the mails accepted so far.
 func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +116,7 @@ func (s *Server) newSession(c *smtp.Conn) (smtp.Session, error) {
 	return &session{server: s, conn: c.Conn()}, s.fail(Hello, c.Conn(), "")
 }
 
-// session is one conversation.
+// session is one SMTP session.
 type session struct {
 	server   *Server
 	conn     net.Conn

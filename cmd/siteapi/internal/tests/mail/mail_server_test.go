@@ -179,7 +179,7 @@ func TestMailThroughOpenSMTPD(t *testing.T) {
 		"MAIL_FROM":     "quotes@lumen.test",
 		"SALES_MAIL_TO": "sales@lumen.test",
 	}, apptest.Quick)
-	if out, _ := s.Command("doctor"); !strings.Contains(out, "takes mails from") {
+	if out, _ := s.Command("doctor"); !strings.Contains(out, "accepts mails from") {
 		t.Errorf("the doctor prints %s", out)
 	}
 
