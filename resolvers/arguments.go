@@ -8,10 +8,10 @@ import (
 	"siteapi/schema"
 )
 
-// stateOf returns the state that an argument names; an empty one is any.
+// stateOf returns the state of an argument; empty means any state.
 func stateOf(s *lead.State) lead.State { return schema.ValueOr(s, "") }
 
-// deliveryFilter returns the filter for arguments about deliveries.
+// deliveryFilter converts the arguments of a field to a filter of the store.
 func deliveryFilter(states []schema.DeliveryState, target *schema.DeliveryTarget) store.DeliveryFilter {
 	f := store.DeliveryFilter{Target: targetOf(schema.ValueOr(target, ""))}
 	for _, s := range states {
@@ -20,17 +20,17 @@ func deliveryFilter(states []schema.DeliveryState, target *schema.DeliveryTarget
 	return f
 }
 
-// targetOf returns the target that an argument names.
+// targetOf converts a target of the schema to one of the domain.
 func targetOf(t schema.DeliveryTarget) lead.Target { return lead.Target(strings.ToLower(string(t))) }
 
-// orderOf translates the order of a list.
+// orderOf converts a sort argument to the flags of the store's filter.
 func orderOf(sort schema.LeadSort) (byAmount, newest bool) {
 	return sort == schema.LeadSortLargest || sort == schema.LeadSortSmallest,
 		sort == schema.LeadSortNewest || sort == schema.LeadSortLargest
 }
 
-// trimmed returns an argument without the white space around it, as its @constraint checks
-// it. It is nil if there is no argument.
+// trimmed returns an argument without surrounding white space, the form that its
+// @constraint checks, or nil without an argument.
 func trimmed(s *string) *string {
 	if s == nil {
 		return nil

@@ -13,7 +13,7 @@ func (r *Resolver) cacheStats(ctx context.Context) *schema.CacheStatsPayload {
 	return &schema.CacheStatsPayload{Success: true, Stats: newCacheStats(r.Cache.Stats(ctx))}
 }
 
-// newCacheStats returns the state of the cache as operators see it.
+// newCacheStats converts the statistics of the cache to the schema's type.
 func newCacheStats(s cache.Stats) *schema.CacheStats {
 	return &schema.CacheStats{Type: s.Type, Size: s.Size, Available: s.Available}
 }
@@ -47,7 +47,7 @@ func (r *Resolver) clearCache(
 	return &schema.ClearCachePayload{Success: true, Cleared: cleared}, nil
 }
 
-// invalidateCache removes the content entries that an input names. The entry of each
+// invalidateCache removes the content entries that an input selects. The entry of each
 // locale holds documents of all types, so a type without a locale means all locales.
 func (r *Resolver) invalidateCache(
 	ctx context.Context, in schema.InvalidateCacheInput,
@@ -66,7 +66,7 @@ func (r *Resolver) invalidateCache(
 	return &schema.InvalidateCachePayload{Success: true, Invalidated: keys}, nil
 }
 
-// targets returns the locales that an input names, or the fields that it lacks.
+// targets returns the locales of an input, or errors for its missing fields.
 func targets(in schema.InvalidateCacheInput) ([]schema.Locale, []schema.FieldError) {
 	kind := schema.ValueOr(in.Type, schema.InvalidationTypeDocumentType)
 	if in.Type == nil && in.DocumentType == nil {

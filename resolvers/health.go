@@ -21,7 +21,7 @@ func (r *Resolver) serviceHealth(ctx context.Context) *schema.ServiceHealth {
 		Cache:   newCacheStats(r.Cache.Stats(ctx)),
 		Version: r.Version,
 	}
-	if r.Content != nil { // a command has none in memory
+	if r.Content != nil { // a command holds no content
 		found.Content = r.Content.Health()
 	}
 	return found

@@ -1,21 +1,23 @@
 // Package resolvers answers the fields of the schema. The generated *.resolvers.go files take
 // the arguments of a field apart and call the package that the field belongs to:
 //
-//   - quotes: what visitors do in the calculator
+//   - quotes: the calculator of visitors
 //   - quotepdf: the PDF of a lead
-//   - operators: what operators see and do, by the rules of package leads
+//   - operators: the leads, deliveries and logins of operators, on the rules of package
+//     leads
 //
 // The fields of the content, its cache, the webhook of the CMS and the checks are in this
-// package itself. Packages quotes, quotepdf and operators don't know each other, except that
-// operators has leadmail tell an owner of leads, and leadmail attaches what quotepdf draws.
+// package itself. Packages quotes, quotepdf and operators are independent, with one
+// exception: operators notifies the owner of a lead through leadmail, which attaches the
+// PDF of quotepdf.
 //
-// The packages below them resolve no field. content, leads and health build on price, and
-// health on content and leads, too; apierror builds on content, leadmail on content and
-// quotepdf; price and live build on none. Package retention is called by no field: it is the
-// job that deletes what is too old.
+// The packages below them resolve no field. content, leads and health import price, and
+// health also imports content and leads; apierror imports content, leadmail imports
+// content and quotepdf; price and live import none of them. Package retention is the job
+// that deletes expired data; no field calls it.
 //
-// Both endpoints, GraphQL (package graphqlhttp) and REST, run the resolvers through package
-// executor, which also checks who may ask for a field: its @auth in the SDL says so. It knows
+// Both endpoints, GraphQL (package graphqlhttp) and REST, run the resolvers through
+// package executor, which also enforces the @auth directive of each field. It imports
 // none of the packages above; operators asks it how much of a page fits into an answer.
 package resolvers
 
@@ -30,7 +32,7 @@ import (
 	"siteapi/resolvers/quotes"
 )
 
-// Resolver is the root of all resolvers. The service sets all of its fields; a command sets
+// Resolver is the root of all resolvers. The service sets all fields; a command sets only
 // those that its operation needs.
 type Resolver struct {
 	Quotes    *quotes.Resolver
@@ -40,7 +42,7 @@ type Resolver struct {
 	Content *content.Service
 	Cache   cache.Cache
 	Checks  []health.Check // examined by serviceHealth
-	Version string         // version of the program
+	Version string         // program version
 	Log     zerolog.Logger
 
 	Development bool // log likely mistakes in requests

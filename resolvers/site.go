@@ -29,13 +29,13 @@ func (r *Resolver) contentDocuments(
 }
 
 // siteSettings implements the root field `SiteSettings`. The document has no language, so
-// the content of every locale holds it; the default locale's is read.
+// the content of every locale includes it; siteSettings reads the default locale.
 func (r *Resolver) siteSettings(ctx context.Context, id string) (*schema.SiteSettings, error) {
 	if id != content.SettingsType {
 		if r.Development {
-			r.Log.Warn().Ctx(ctx).Msg(`SiteSettings has one document, with the id "siteSettings": null is answered`)
+			r.Log.Warn().Ctx(ctx).Msg(`SiteSettings has only the id "siteSettings": returning null for another one`)
 		}
-		return nil, nil //nolint:nilnil // null without an error is what the contract asks for
+		return nil, nil //nolint:nilnil // the contract requires null without an error
 	}
 
 	snap, err := r.Content.ReadAs(ctx, schema.CallerFrom(ctx).Preview, schema.DefaultLocale)

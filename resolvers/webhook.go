@@ -9,7 +9,7 @@ import (
 	"siteapi/schema"
 )
 
-// firstText returns the first of some fields that holds a non-empty string. The shape of a
+// firstText returns the first non-empty string among the named fields. The shape of a
 // webhook's payload is configured in the CMS.
 func firstText(payload map[string]any, names ...string) string {
 	for _, name := range names {
@@ -20,8 +20,8 @@ func firstText(payload map[string]any, names ...string) string {
 	return ""
 }
 
-// staleLocales returns the locales whose content a change makes stale. Drafts, versions and
-// the quotes that the service itself stores affect none.
+// staleLocales returns the locales whose content a change makes stale: none for drafts,
+// versions and the leads that the service itself stores.
 func staleLocales(documentType, locale, id string) []schema.Locale {
 	if !cms.IsPublished(id) || documentType == cms.LeadType || strings.HasPrefix(id, cms.LeadType+".") {
 		return nil
@@ -35,15 +35,15 @@ func staleLocales(documentType, locale, id string) []schema.Locale {
 	return nil
 }
 
-// receiveCmsWebhook implements the root field of that name. A failure of the service is
-// answered with 503, which the CMS retries, unlike a 4xx.
+// receiveCmsWebhook implements the root field of that name. If the service fails, the
+// response is 503: the CMS retries it, unlike a 4xx.
 func (r *Resolver) receiveCmsWebhook(
 	ctx context.Context, payload any,
 ) (*schema.InvalidateCachePayload, error) {
 	object, ok := payload.(map[string]any)
 	if !ok || len(object) == 0 {
 		r.Count("webhook", "refused_body")
-		r.Log.Warn().Ctx(ctx).Str("reason", "body").Msg("a webhook of the CMS was refused")
+		r.Log.Warn().Ctx(ctx).Str("reason", "body").Msg("rejected a CMS webhook")
 		return nil, schema.BadInput(schema.FieldError{
 			Field:   "payload",
 			Code:    schema.FieldCodeWrongType,

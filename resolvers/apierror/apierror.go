@@ -1,6 +1,6 @@
-// Package apierror turns the errors that fields of several packages meet into errors that
-// clients may see. Errors that only one package meets are translated in that package, such
-// as by storeError in quotes; those of operators are presented by executor.
+// Package apierror converts errors that several packages share into errors for clients. A
+// package converts its own errors itself, as storeError in quotes does; executor presents
+// the errors of operators.
 package apierror
 
 import (

@@ -19,7 +19,7 @@ import (
 	"siteapi/schema"
 )
 
-// scriptedCMS returns the answers that a test sets.
+// scriptedCMS is a CMS whose responses a test sets.
 type scriptedCMS struct {
 	mu    sync.Mutex
 	title string
@@ -47,7 +47,7 @@ func (c *scriptedCMS) Fetch(_ context.Context, q cms.Query) ([]cms.Document, err
 
 func (c *scriptedCMS) Ping(context.Context) error { return nil }
 
-// clock is a time that a test moves.
+// clock is a clock that a test advances.
 type clock struct{ ms atomic.Int64 }
 
 func (c *clock) now() time.Time          { return time.UnixMilli(c.ms.Load()) }
@@ -94,7 +94,7 @@ func TestFallbackCopyIsServedWhileTheCMSFails(t *testing.T) {
 	s := newService(t, source, dir, c)
 
 	if got := title(t, s); got[:6] != "error:" {
-		t.Fatalf("with no copy at all the answer is %q, want an error", got)
+		t.Fatalf("without a fallback copy: %q, want an error", got)
 	}
 
 	if _, err := s.Read(context.Background(), schema.LocaleEn); !errors.Is(err, ErrUnavailable) {
@@ -112,7 +112,7 @@ func TestFallbackCopyIsServedWhileTheCMSFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := title(t, s); got != "one" {
-		t.Fatalf("after an invalidation with the CMS away: %q, want the fallback copy", got)
+		t.Fatalf("after an invalidation with the CMS down: %q, want the fallback copy", got)
 	}
 
 	before := source.calls.Load()
@@ -120,12 +120,12 @@ func TestFallbackCopyIsServedWhileTheCMSFails(t *testing.T) {
 		title(t, s)
 	}
 	if calls := source.calls.Load(); calls != before {
-		t.Errorf("the CMS was asked %d times during the pause", calls-before)
+		t.Errorf("the CMS was called %d times during the pause", calls-before)
 	}
 
 	again := newService(t, source, dir, c)
 	if got := title(t, again); got != "one" {
-		t.Errorf("after a restart with the CMS away: %q, want the copy on disk", got)
+		t.Errorf("after a restart with the CMS down: %q, want the copy on disk", got)
 	}
 
 	source.set("two", nil)
@@ -133,12 +133,12 @@ func TestFallbackCopyIsServedWhileTheCMSFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := title(t, s); got != "two" {
-		t.Errorf("after an invalidation: %q, which ends the pause", got)
+		t.Errorf("after an invalidation, which ends the pause: %q", got)
 	}
 }
 
-// TestRenew renews after a change until the CMS serves it. A later change takes over the
-// repetitions of the earlier one.
+// TestRenew checks that renewals repeat until the CMS serves a change. A later change
+// restarts the repetitions.
 func TestRenew(t *testing.T) {
 	t.Parallel()
 	source, c := &scriptedCMS{}, &clock{}
@@ -166,17 +166,17 @@ func eventually(t *testing.T, ok func() bool) {
 			return
 		}
 	}
-	t.Fatal("it did not happen within a minute")
+	t.Fatal("the condition was not met within a minute")
 }
 
-// brokenRules is a CMS whose rules of prices can't be used.
+// brokenRules is a CMS with unusable price rules.
 type brokenRules struct{ scriptedCMS }
 
 func (*brokenRules) Fetch(context.Context, cms.Query) ([]cms.Document, error) {
 	return []cms.Document{{ID: cms.RulesType, Type: cms.RulesType, Fields: json.RawMessage(`{"roundTo":0}`)}}, nil
 }
 
-// noPrices is a database that can't be read, and counts what it is to store.
+// noPrices is a price store that cannot be read. It counts writes.
 type noPrices struct {
 	store.Prices
 	stored atomic.Int64
@@ -191,8 +191,8 @@ func (p *noPrices) UsePriceRules(context.Context, store.PriceRules, time.Time) e
 	return nil
 }
 
-// While the last usable rules can't be read, unusable ones don't replace them.
-func TestUnusableRulesReplaceNone(t *testing.T) {
+// Unusable rules do not replace the last usable ones while those cannot be read.
+func TestUnusableRulesDoNotReplaceUsableOnes(t *testing.T) {
 	t.Parallel()
 	prices := &noPrices{}
 	s := newService(t, &brokenRules{}, t.TempDir(), &clock{})

@@ -14,12 +14,12 @@ import (
 	"siteapi/schema"
 )
 
-// previewPause is the least time between two fetches of a perspective. The public site has
-// the same quota at the CMS.
+// previewPause is the minimum time between two fetches of a perspective. Previews share
+// the CMS quota of the public site.
 const previewPause = 500 * time.Millisecond
 
-// previews answers from what is not published yet. Nothing of it is kept: only queries at
-// the same time share a fetch.
+// previews serves unpublished content. It caches nothing; only concurrent queries share a
+// fetch.
 type previews struct {
 	loads   singleflight.Group
 	changes atomic.Int64 // number of changes so far
@@ -27,11 +27,11 @@ type previews struct {
 	mu        sync.Mutex           // guards the fields below
 	next      map[string]time.Time // earliest time of the next fetch of a perspective
 	followers map[chan<- *schema.ContentChange]bool
-	stop      context.CancelFunc // ends the watch that the first follower began
+	stop      context.CancelFunc // ends the watch that the first follower started
 }
 
-// ReadAs returns the content of a locale as a perspective of the CMS shows it; without one
-// it is Read.
+// ReadAs returns the content of a locale in a perspective of the CMS. Without a
+// perspective it calls Read.
 func (c *Service) ReadAs(ctx context.Context, perspective string, locale schema.Locale) (*Snapshot, error) {
 	if perspective == "" {
 		return c.Read(ctx, locale)
@@ -46,7 +46,7 @@ func (c *Service) ReadAs(ctx context.Context, perspective string, locale schema.
 			if result.Err != nil {
 				return nil, fmt.Errorf("%w: %w", ErrUnavailable, result.Err)
 			}
-			// Another query may have begun this fetch before the latest change.
+			// Another query may have started this fetch before the latest change.
 			if p := result.Val.(*preview); p.changes >= changes {
 				return p.snap, nil
 			}
@@ -56,13 +56,13 @@ func (c *Service) ReadAs(ctx context.Context, perspective string, locale schema.
 	}
 }
 
-// preview is content that was fetched after a number of changes.
+// preview is content with the number of changes before its fetch.
 type preview struct {
 	snap    *Snapshot
 	changes int64
 }
 
-// loadPreview fetches a preview when it is its turn.
+// loadPreview fetches a preview after the wait for its perspective.
 func (c *Service) loadPreview(perspective string, locale schema.Locale) (*preview, error) {
 	time.Sleep(c.previews.wait(perspective))
 	p := &preview{changes: c.previews.changes.Load()}
@@ -78,7 +78,7 @@ func (c *Service) loadPreview(perspective string, locale schema.Locale) (*previe
 	return p, err
 }
 
-// wait gives the next fetch of a perspective its turn, and returns how long that takes.
+// wait reserves the next fetch of a perspective and returns the time until then.
 func (p *previews) wait(perspective string) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,8 +90,8 @@ func (p *previews) wait(perspective string) time.Duration {
 	return wait
 }
 
-// FollowDrafts returns a channel with the keys of content that has changed, published or
-// not, until ctx ends. The first value comes at once and names none.
+// FollowDrafts sends the keys of changed content, published or not, until ctx ends. The
+// first value is sent immediately and has no keys.
 func (c *Service) FollowDrafts(ctx context.Context) <-chan *schema.ContentChange {
 	p, changes := &c.previews, make(chan *schema.ContentChange, 2)
 	changes <- &schema.ContentChange{Keys: []string{}}
@@ -115,7 +115,7 @@ func (c *Service) FollowDrafts(ctx context.Context) <-chan *schema.ContentChange
 	return changes
 }
 
-// draftsChanged reports a change to all followers.
+// draftsChanged notifies all followers of a change.
 func (c *Service) draftsChanged() {
 	p := &c.previews
 	p.changes.Add(1)
@@ -125,7 +125,7 @@ func (c *Service) draftsChanged() {
 	for changes := range p.followers {
 		select {
 		case changes <- &schema.ContentChange{Keys: Keys(schema.Locales())}:
-		default: // a change that was not read yet is enough for both
+		default: // a pending event covers this change too
 		}
 	}
 }

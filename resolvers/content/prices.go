@@ -10,13 +10,14 @@ import (
 	"siteapi/schema"
 )
 
-// pricesTime is the longest wait until rules of prices are stored.
+// pricesTime limits storing and reading price rules.
 const pricesTime = 300 * time.Millisecond
 
-// KeepPrices stores rules the first time that this process uses them, so that a price can
-// be computed again after they were replaced. Without rules it stores that there are none.
-func (c *Service) KeepPrices(ctx context.Context, locale schema.Locale, rules *price.Rules) error {
-	if c.Prices == nil { // a command submits nothing with its prices
+// StorePrices stores price rules the first time that this process uses them, so that a
+// price can be recomputed after they were replaced. Without rules it stores that there
+// are none.
+func (c *Service) StorePrices(ctx context.Context, locale schema.Locale, rules *price.Rules) error {
+	if c.Prices == nil { // a command accepts no leads
 		return nil
 	}
 
@@ -33,7 +34,8 @@ func (c *Service) KeepPrices(ctx context.Context, locale schema.Locale, rules *p
 	defer cancel()
 
 	if err := c.Prices.UsePriceRules(ctx, p, c.Now()); err != nil {
-		c.Log.Warn().Ctx(ctx).Err(err).Str("locale", p.Locale).Msg("cannot store the rules of prices")
+		c.Log.Warn().Ctx(ctx).Err(err).Str("locale", p.Locale).
+			Msg("cannot store the price rules: prices cannot be recomputed after a change")
 		return err
 	}
 
@@ -41,8 +43,8 @@ func (c *Service) KeepPrices(ctx context.Context, locale schema.Locale, rules *p
 	return nil
 }
 
-// keepLastPrices leaves the last usable rules in force where the published ones can't be
-// used. They are read from the database, which has them after a restart, too.
+// keepLastPrices keeps the last usable price rules in force if the published ones are
+// unusable. It reads them from the database, so they survive a restart.
 func (c *Service) keepLastPrices(ctx context.Context, locale schema.Locale, snap *Snapshot) {
 	if !snap.RulesUnusable || c.Prices == nil {
 		return
@@ -57,11 +59,11 @@ func (c *Service) keepLastPrices(ctx context.Context, locale schema.Locale, snap
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		c.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(locale)).
-			Msg("cannot read the last usable rules of prices: there are none in force")
+			Msg("cannot read the last usable price rules: no price rules are in force")
 	}
 }
 
-// RulesUnusable reports whether the published rules of prices of any locale can't be used.
+// RulesUnusable reports whether the published price rules of any locale are unusable.
 func (c *Service) RulesUnusable() bool {
 	for _, l := range c.locales {
 		if latest := l.current(); latest != nil && latest.RulesUnusable {

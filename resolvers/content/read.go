@@ -33,11 +33,11 @@ func (c *Service) Read(ctx context.Context, locale schema.Locale) (*Snapshot, er
 	return c.fallBack(ctx, l, err)
 }
 
-// soonTime is the longest that ReadSoon waits.
+// soonTime limits how long ReadSoon waits.
 const soonTime = 300 * time.Millisecond
 
-// ReadSoon returns the content of a locale, or the fallback copy if it takes longer than a
-// lead waits.
+// ReadSoon returns the content of a locale, or the fallback copy if reading takes longer
+// than soonTime.
 func (c *Service) ReadSoon(ctx context.Context, locale schema.Locale) (*Snapshot, error) {
 	soon, cancel := context.WithTimeout(ctx, soonTime)
 	defer cancel()
@@ -49,9 +49,9 @@ func (c *Service) ReadSoon(ctx context.Context, locale schema.Locale) (*Snapshot
 	return snap, err
 }
 
-// Revision identifies the content of a locale that is served now. It returns false if a
-// read would have to fetch or decode it. A response made from content is current as long
-// as the revision is the same.
+// Revision returns the revision of the content of a locale that is served now, or false
+// if a read would have to fetch or decode it. A response built from content is current as
+// long as the revision is unchanged.
 func (c *Service) Revision(locale string) (string, bool) {
 	l := c.locales[schema.Locale(locale)]
 	if l == nil {
@@ -65,16 +65,17 @@ func (c *Service) Revision(locale string) (string, bool) {
 	return "", false
 }
 
-// Load reads the content of a locale, so that it has a revision unless it cannot be read. It
-// returns no error, since a later Read has the same one.
+// Load reads the content of a locale so that [Service.Revision] knows it. It returns no
+// error: a later Read returns the same one.
 func (c *Service) Load(ctx context.Context, locale string) {
 	if l := schema.Locale(locale); c.locales[l] != nil {
 		_, _ = c.Read(ctx, l)
 	}
 }
 
-// open returns the content of an entry, decoded once while other readers of the locale
-// wait. It becomes the latest content, and with a new revision the fallback copy.
+// open returns the content of an entry. It decodes the entry once, while other readers of
+// the locale wait. The result becomes the latest content and, if its revision is new, the
+// fallback copy.
 func (c *Service) open(ctx context.Context, l *localeContent, entry cache.Entry) (*Snapshot, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,11 +86,12 @@ func (c *Service) open(ctx context.Context, l *localeContent, entry cache.Entry)
 
 	snap, err := c.decodeSnapshot(ctx, entry, l.locale)
 	if err != nil {
-		// An instance with another configuration may have stored the entry, as during a
-		// rolling restart: then this process fetches for itself, once, and uses that for as
-		// long as the entry stays. Otherwise the instances would replace each other's entries
-		// with every read.
-		c.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).Msg("reading an entry of the cache")
+		// During a rolling restart, an instance with another configuration may have
+		// stored the entry. This process then fetches its own content once and uses it
+		// for the lifetime of the entry. Otherwise the instances would replace each
+		// other's entries on every read.
+		c.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
+			Msg("cannot decode the cached content: fetching it for this process only")
 		own, _, err := cache.Run(ctx, c.fill(l))
 		if err != nil {
 			return nil, err
@@ -112,13 +114,12 @@ func (c *Service) open(ctx context.Context, l *localeContent, entry cache.Entry)
 	return snap, nil
 }
 
-// adopt does what a new revision asks for: its prices are stored, so that those before them
-// count as replaced from now on, and it becomes the copy that a later process serves while
-// the CMS fails.
+// adopt stores the prices of a new revision, so that the earlier ones count as replaced
+// from now on, and saves its content as the fallback copy for later processes.
 func (c *Service) adopt(ctx context.Context, l *localeContent, snap *Snapshot, value []byte) {
 	if snap.Prices != nil || !snap.RulesUnusable {
 		c.start(func(ctx context.Context) {
-			_ = c.KeepPrices(context.WithoutCancel(ctx), l.locale, snap.Prices) // it logs
+			_ = c.StorePrices(context.WithoutCancel(ctx), l.locale, snap.Prices) // StorePrices logs it
 		})
 	}
 
@@ -128,7 +129,7 @@ func (c *Service) adopt(ctx context.Context, l *localeContent, snap *Snapshot, v
 	}
 	if err != nil {
 		c.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
-			Msg("saving the fallback copy of the content")
+			Msg("cannot save the fallback copy of the content")
 	}
 }
 
@@ -160,7 +161,7 @@ func (c *Service) fetch(ctx context.Context, l *localeContent) ([]byte, error) {
 		c.state(l, func(s *localeState) { s.paused = c.Now().Add(cmsPause) })
 		c.Count("content_fill", "error")
 		c.Log.Error().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
-			Msg("fetching content from the CMS")
+			Msg("cannot fetch content from the CMS")
 		return nil, err
 	}
 
@@ -178,7 +179,7 @@ func (c *Service) fallBack(ctx context.Context, l *localeContent, cause error) (
 		copied, err := c.loadFallback(ctx, l)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			c.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
-				Msg("reading the fallback copy of the content")
+				Msg("cannot read the fallback copy of the content")
 		}
 		l.latest = copied
 	}
@@ -189,7 +190,7 @@ func (c *Service) fallBack(ctx context.Context, l *localeContent, cause error) (
 	c.Count("content_fallback", string(l.locale))
 	if !errors.Is(cause, errPaused) {
 		c.Log.Warn().Ctx(ctx).Err(cause).Str("locale", string(l.locale)).
-			Msg("serving the fallback copy of the content")
+			Msg("cannot read the content: serving the fallback copy")
 	}
 	return l.latest, nil
 }
@@ -198,8 +199,8 @@ func (c *Service) fallbackPath(l *localeContent) string {
 	return filepath.Join(c.FallbackDir, "content-locale-"+string(l.locale)+".json")
 }
 
-// loadFallback reads a copy. One that was made from another source, or for other document
-// types, counts as missing.
+// loadFallback reads the fallback copy. It fails if the copy is from another source or
+// has other document types.
 func (c *Service) loadFallback(ctx context.Context, l *localeContent) (*Snapshot, error) {
 	value, err := os.ReadFile(c.fallbackPath(l))
 	if err != nil {

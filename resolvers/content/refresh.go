@@ -9,13 +9,13 @@ import (
 	"siteapi/schema"
 )
 
-// An entry of the cache is old when Invalidate or Clear removes it, when it has served its
-// lifetime, or when the cache server was started anew. These call Invalidate: the webhook
-// and operators at once, and renew when the CMS has other content. A Varnish learns of it
-// from changing, which queues purges before the entry goes: see integrations/queue/edge.go.
+// A cached entry ends when Invalidate or Clear removes it, when its lifetime is over, or
+// when the cache server restarts. The webhook and operators call Invalidate immediately;
+// renew calls it if the CMS has other content. Before the entry is removed, changing
+// queues the purges of edge caches such as Varnish: see integrations/queue/edge.go.
 
-// settling are the pauses between renewals after a change, since the CMS announces it before
-// all its servers have it.
+// settling has the pauses between renewals after a change: the CMS announces a change
+// before all of its servers have it.
 var settling = []time.Duration{time.Second, 2 * time.Second}
 
 // renewRetry is the time from a failed renewal to the next.
@@ -35,7 +35,7 @@ func (c *Service) Invalidate(ctx context.Context, locales []schema.Locale) ([]st
 	return keys, nil
 }
 
-// Clear removes the entries that match a pattern, and returns their number.
+// Clear removes the entries that match a pattern and returns their number.
 func (c *Service) Clear(ctx context.Context, pattern cache.Pattern) (cleared int, err error) {
 	locales := slices.DeleteFunc(schema.Locales(), func(locale schema.Locale) bool {
 		return !pattern.Match(Key(string(locale)))
@@ -44,9 +44,8 @@ func (c *Service) Clear(ctx context.Context, pattern cache.Pattern) (cleared int
 	return c.Cache.Clear(ctx, pattern)
 }
 
-// changing has the edge notified of locales whose content is about to be invalidated, and lets
-// the content be fetched at once although the CMS failed a moment ago. The caller calls changed
-// when it has invalidated it.
+// changing notifies the edge of locales whose content is about to be invalidated, and
+// ends the pause after a failed fetch. The caller calls changed after the invalidation.
 func (c *Service) changing(ctx context.Context, locales []schema.Locale) (changed func()) {
 	if len(locales) == 0 {
 		return func() {}
@@ -62,9 +61,10 @@ func (c *Service) changing(ctx context.Context, locales []schema.Locale) (change
 	}
 }
 
-// announce has the edge notified of a revision that goes into the cache, since the content may
-// have changed unnoticed, also before this process started. It does nothing for the revision
-// that it announced last, or after an invalidation, which notified the edge itself.
+// announce notifies the edge of a revision that enters the cache: the content may have
+// changed unnoticed, possibly before this process started. It skips the revision that it
+// announced last, and the first one after an invalidation, which has notified the edge
+// itself.
 func (c *Service) announce(ctx context.Context, l *localeContent, revision string) {
 	var last string
 	c.state(l, func(s *localeState) { last, s.announced = s.announced, revision })
@@ -76,22 +76,22 @@ func (c *Service) announce(ctx context.Context, l *localeContent, revision strin
 	c.Changing(ctx)()
 }
 
-// Renew fetches content that the CMS has changed, in the background, until all servers of
-// the CMS have the change. At the start it fetches what is not cached, so that the first
-// visitor does not wait.
+// Renew fetches changed content in the background, and again after the pauses of
+// settling. At startup it fetches content that is not cached, so that the first visitor
+// does not wait.
 func (c *Service) Renew(locales []schema.Locale) {
 	for _, locale := range locales {
 		select {
 		case c.locales[locale].changes <- struct{}{}:
-		default: // a renewal that has not begun is enough for both
+		default: // a pending renewal covers this change too
 		}
 	}
 }
 
-// keepFresh renews the content of a locale after each change, one renewal at a time. A later
-// change begins the repetitions anew. A failed renewal is repeated until it succeeds.
+// keepFresh renews the content of a locale after each change, one renewal at a time. A
+// later change restarts the repetitions. A failed renewal is retried until it succeeds.
 func (c *Service) keepFresh(ctx context.Context, l *localeContent) {
-	var next <-chan time.Time // nil: nothing is to be repeated
+	var next <-chan time.Time // nil: no repetition is scheduled
 	var pauses []time.Duration
 
 	for {
@@ -123,9 +123,9 @@ func (c *Service) keepFresh(ctx context.Context, l *localeContent) {
 	}
 }
 
-// renew fetches the content of a locale. If it differs from what is cached it is fetched
-// into the cache; other instances see that as they see any invalidation. It reports whether
-// this process has new content.
+// renew fetches the content of a locale. If it differs from the cached content, renew
+// invalidates the entry, which other instances notice as usual, and reads it again. It
+// reports whether this process has new content.
 func (c *Service) renew(ctx context.Context, l *localeContent) (changed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*cache.FillTimeout)
 	defer cancel()
@@ -137,8 +137,8 @@ func (c *Service) renew(ctx context.Context, l *localeContent) (changed bool, er
 	if err == nil && cached {
 		var value []byte
 		if value, err = c.fetch(ctx, l); err == nil && cache.RevisionOf(value) != now.Revision {
-			// The value is not stored itself: content that was published after it was
-			// fetched may be in the cache already.
+			// The fetched value is not stored: the cache may already have content that
+			// was published after the fetch.
 			if _, err = c.Invalidate(ctx, []schema.Locale{l.locale}); err == nil {
 				now, err = c.Read(ctx, l.locale)
 			}
@@ -150,7 +150,7 @@ func (c *Service) renew(ctx context.Context, l *localeContent) (changed bool, er
 	return before != nil && before.Revision != now.Revision, nil
 }
 
-// Watch renews the content after each change that the CMS's driver notices, until ctx ends.
+// Watch renews the content after each change that the CMS driver detects, until ctx ends.
 func (c *Service) Watch(ctx context.Context) {
 	c.Watcher.Watch(ctx, c.types, func() { c.Renew(schema.Locales()) })
 }

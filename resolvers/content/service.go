@@ -1,5 +1,5 @@
-// Package content keeps the content of every locale fresh and at hand: from the cache, or
-// else from the CMS, or else from a copy on disk, however old that is.
+// Package content serves the content of every locale: from the cache, else from the CMS,
+// else from a fallback copy on disk of any age. It also keeps the cache fresh.
 package content
 
 import (
@@ -18,34 +18,34 @@ import (
 	"siteapi/schema"
 )
 
-// ErrUnavailable means that the content can be read nowhere.
-var ErrUnavailable = errors.New("there is no content, and no copy of it")
+// ErrUnavailable means that the content cannot be read and has no fallback copy.
+var ErrUnavailable = errors.New("the content is unavailable and has no fallback copy")
 
-// Options are what a [Service] works with. A field is required unless its comment says
+// Options configures a [Service]. A field is required unless its comment states
 // otherwise.
 type Options struct {
 	CMS     cms.Content
-	Watcher cms.Watcher // only Watch and FollowDrafts need it
+	Watcher cms.Watcher // used by Watch and FollowDrafts only
 	Cache   cache.Cache
 
 	Log   zerolog.Logger
 	Now   func() time.Time
 	Count func(event, detail string) // optional: counts events
 
-	Source string         // identifies where content comes from, such as driver and dataset
+	Source string         // identifies the origin of content: its driver and dataset
 	Types  []string       // document types of the site
 	Life   cache.Lifetime // how long a locale's content is cached
 
 	// FallbackDir holds fallback copies of the content for later processes.
 	FallbackDir string
 
-	// Changing has caches in front and renderers notified of content that is about to be
-	// invalidated, however this process ends. The returned function is called when that has
-	// happened. nil: there are none.
+	// Changing notifies edge caches and renderers of content that is about to be
+	// invalidated, even if this process dies. The service calls changed after the
+	// invalidation. Optional: nil without edge caches and renderers.
 	Changing func(ctx context.Context) (changed func())
 
-	// Prices keeps rules of prices, so that a price can be computed again after they were
-	// replaced. Optional: a command that only writes mails has nowhere to store them.
+	// Prices stores price rules, so that a price can be recomputed after they were
+	// replaced. Optional: a command that only writes mails does not store them.
 	Prices store.Prices
 }
 
@@ -54,8 +54,8 @@ type Service struct {
 	Options
 
 	formats *schema.Formats
-	types   []string // document types that are fetched
-	origin  string   // identifies what content is made from: the source, the types and the form
+	types   []string // document types to fetch
+	origin  string   // identifies the source, the types and the encoding of content
 	locales map[schema.Locale]*localeContent
 
 	mu sync.Mutex // guards the state of each locale
@@ -67,13 +67,13 @@ type Service struct {
 	close      context.CancelFunc
 }
 
-// localeContent is the content of one locale as this process knows it.
+// localeContent is the content of one locale in this process.
 type localeContent struct {
 	locale  schema.Locale
 	key     string
 	changes chan struct{} // signals that the CMS has changed the content
 
-	mu     sync.Mutex // guards latest, and is held while an entry is decoded
+	mu     sync.Mutex // guards latest; locked while an entry is decoded
 	latest *Snapshot  // also served while the CMS fails
 
 	state localeState
@@ -86,24 +86,25 @@ func (l *localeContent) current() *Snapshot {
 	return l.latest
 }
 
-// localeState is what happened to the content of a locale. The service's mutex guards it.
+// localeState is the state of a locale's fetches and notifications. The service's mutex
+// guards it.
 type localeState struct {
 	fetchedAt *time.Time // when this process last fetched; nil: never
 	paused    time.Time  // earliest time of the next fetch
 
-	// announced is the revision that the edge was notified of, empty after an invalidation and
-	// otherwise unknown at first.
+	// announced is the last revision that the edge was notified of: empty after an
+	// invalidation, and unknown when the process starts.
 	announced string
 
-	// prices is the revision of the rules of prices that this process last stored, empty
-	// where it stored that there are none.
+	// prices is the revision of the price rules that this process last stored, empty if
+	// it stored that there are none.
 	prices string
 }
 
 // unknown stands for a revision of an earlier process.
 const unknown = "unknown"
 
-// New returns a service. It fetches nothing yet.
+// New returns a service that has not fetched any content yet.
 func New(o Options) *Service {
 	if o.Count == nil {
 		o.Count = func(string, string) {}
@@ -144,7 +145,8 @@ func New(o Options) *Service {
 	return c
 }
 
-// state returns the state of a locale's content after an update, if there is one.
+// state applies an optional update to the state of a locale's content and returns the
+// result.
 func (c *Service) state(l *localeContent, update func(s *localeState)) localeState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,7 +159,7 @@ func (c *Service) state(l *localeContent, update func(s *localeState)) localeSta
 // Key is the key of a locale's content, in the cache and at the edge.
 func Key(locale string) string { return "content:locale:" + locale }
 
-// Keys returns the keys of some locales.
+// Keys returns the keys of the locales' content.
 func Keys(locales []schema.Locale) []string {
 	keys := make([]string, len(locales))
 	for i, locale := range locales {
@@ -166,7 +168,8 @@ func Keys(locales []schema.Locale) []string {
 	return keys
 }
 
-// Close waits for background work until ctx ends. No method may run at the same time.
+// Close ends background work and waits for it until ctx ends. No other method may run
+// concurrently.
 func (c *Service) Close(ctx context.Context) error {
 	c.close()
 
@@ -181,7 +184,8 @@ func (c *Service) Close(ctx context.Context) error {
 	}
 }
 
-// start runs f, which outlives the request that caused it, unless the service is closing.
+// start runs f in the background, beyond the request that caused it, unless the service
+// is closing.
 func (c *Service) start(f func(ctx context.Context)) {
 	if c.closing.Err() == nil {
 		c.background.Go(func() { f(c.closing) })
@@ -199,7 +203,8 @@ func (c *Service) Size() int {
 	return size
 }
 
-// Health reports for each locale when its content was fetched, and what documents it has.
+// Health reports for each locale when its content was fetched and how many documents it
+// has.
 func (c *Service) Health() (all []*schema.ContentHealth) {
 	for _, locale := range schema.Locales() {
 		l := c.locales[locale]

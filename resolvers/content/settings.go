@@ -16,16 +16,16 @@ import (
 )
 
 // SettingsType is the document type of the site's settings. Like the options of the quote
-// calculator, they are fetched even if the site's types leave them out.
+// calculator, it is fetched even if it is not among the site's types.
 const SettingsType = "siteSettings"
 
-// Places that a telephone number can be shown at.
+// Display locations of a telephone number.
 const (
 	DisplayContact = "contact"
 	DisplayFooter  = "footer"
 )
 
-// Settings is the settings document as clients get it, and values only for the PDF.
+// Settings holds the settings document for clients, and values for PDFs and mails.
 type Settings struct {
 	Shown       *schema.SiteSettings
 	CompanyName string
@@ -52,7 +52,8 @@ func newSettings(doc cms.Document, log zerolog.Logger) *Settings {
 		s.ContactPhones = nil
 	}
 
-	// In a PDF, whose pictures have no alternative text, the name stands beside the logo.
+	// Pictures in a PDF have no alternative text, so the name is printed next to the
+	// logo.
 	name := s.Title
 	if s.Logo != nil {
 		setSize(s.Logo.Asset, doc)
@@ -66,7 +67,7 @@ func newSettings(doc cms.Document, log zerolog.Logger) *Settings {
 	}
 }
 
-// clearBlanks makes texts null that have no characters: they count as unset.
+// clearBlanks sets blank texts to null: they count as unset.
 func clearBlanks(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -88,10 +89,10 @@ func clearBlanks(v reflect.Value) {
 	}
 }
 
-// sizeInURL is how Sanity names pictures: by their size.
+// sizeInURL matches the size in Sanity's file names of pictures.
 var sizeInURL = regexp.MustCompile(`-(\d{1,5})x(\d{1,5})\.\w+$`)
 
-// setSize sets the size of the logo, which a CMS has in the picture's metadata or its address.
+// setSize sets the size of the logo from the picture's metadata, or else from its URL.
 func setSize(picture *schema.ImageAsset, doc cms.Document) {
 	if picture == nil {
 		return
@@ -106,7 +107,7 @@ func setSize(picture *schema.ImageAsset, doc cms.Document) {
 			}
 		}
 	}
-	_ = json.Unmarshal(doc.Fields, &of) // metadata of another form has no size
+	_ = json.Unmarshal(doc.Fields, &of) // metadata of another form is ignored
 	if size := of.Logo.Asset.Metadata.Dimensions; size.Width != nil && size.Height != nil {
 		picture.Width, picture.Height = size.Width, size.Height
 		return
@@ -120,7 +121,7 @@ func setSize(picture *schema.ImageAsset, doc cms.Document) {
 }
 
 // phones returns the usable entries of the list, never nil. An entry needs a number and a
-// place to be shown at.
+// display location.
 func phones(entries []*schema.ContactPhoneNumber, log zerolog.Logger) []*schema.ContactPhoneNumber {
 	usable := []*schema.ContactPhoneNumber{}
 	for i, phone := range entries {
@@ -129,14 +130,14 @@ func phones(entries []*schema.ContactPhoneNumber, log zerolog.Logger) []*schema.
 		for _, place := range phone.DisplayLocation {
 			switch {
 			case place != DisplayContact && place != DisplayFooter:
-				log.Warn().Int("phone", i).Msg("leaving out an unknown place of a phone")
+				log.Warn().Int("phone", i).Msg("leaving out an unknown display location of a phone")
 			case !slices.Contains(places, place):
 				places = append(places, place)
 			}
 		}
 
 		if strings.TrimSpace(phone.Number) == "" || len(places) == 0 {
-			log.Warn().Int("phone", i).Msg("leaving out a phone without a number or a place")
+			log.Warn().Int("phone", i).Msg("leaving out a phone without a number or a display location")
 			continue
 		}
 		phone.DisplayLocation = places

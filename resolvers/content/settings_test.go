@@ -13,14 +13,15 @@ import (
 	"siteapi/schema"
 )
 
-// settingsOf returns the settings of a document with some fields, and what is logged of it.
+// settingsOf returns the settings of a document with these fields, and the log.
 func settingsOf(fields string) (*Settings, string) {
 	var log bytes.Buffer
 	s := newSettings(cms.Document{ID: SettingsType, Fields: json.RawMessage(fields)}, zerolog.New(&log))
 	return s, log.String()
 }
 
-// TestMalformedSettings leaves out what cannot be used, logs it, and serves the rest.
+// TestMalformedSettings checks that unusable values are left out and logged, and the rest
+// is served.
 func TestMalformedSettings(t *testing.T) {
 	t.Parallel()
 	for fields, tc := range map[string]struct{ shown, logged string }{
@@ -31,7 +32,7 @@ func TestMalformedSettings(t *testing.T) {
 			`{"contactPhone":"9"}`, `"phone":0`,
 		},
 		`{"contactPhones":[{"number":"1","displayLocation":["header","footer","footer",5]}]}`: {
-			`{"contactPhones":[{"number":"1","displayLocation":["footer"]}]}`, `unknown place`,
+			`{"contactPhones":[{"number":"1","displayLocation":["footer"]}]}`, `unknown display location`,
 		},
 		`{"contactPhones":[null,"x",{"number":5},{"number":"1","displayLocation":"contact"},` +
 			`{"number":"2","displayLocation":["contact"]}]}`: {
@@ -70,7 +71,7 @@ func TestNameOfTheCompany(t *testing.T) {
 	}
 }
 
-// The size of the logo is in its metadata, or in its address.
+// The size of the logo comes from its metadata, or else from its URL.
 func TestSizeOfTheLogo(t *testing.T) {
 	t.Parallel()
 	for asset, want := range map[string][2]int{
@@ -87,7 +88,7 @@ func TestSizeOfTheLogo(t *testing.T) {
 	}
 }
 
-func TestLabelsComeInEveryLocale(t *testing.T) {
+func TestLabelsInEveryLocale(t *testing.T) {
 	t.Parallel()
 	label := ""
 	for _, locale := range schema.AllLocale {

@@ -18,19 +18,19 @@ import (
 type Snapshot struct {
 	Revision string
 	Settings *Settings         // nil: the CMS has no such document
-	Labels   map[string]string // words for slugs
+	Labels   map[string]string // labels by slug
 	Prices   *price.Rules      // nil: there are none
 
-	// RulesUnusable says that the document of the rules is published and can't be used.
-	// Prices are then the last usable ones, if there are any.
+	// RulesUnusable reports that the published price rules are unusable. Prices then has
+	// the last usable ones, if any.
 	RulesUnusable bool
 
-	entry     string // revision of the cache's entry that it stands for
-	size      int    // bytes of the encoded form
+	entry     string // revision of the cached entry it represents
+	size      int    // encoded size in bytes
 	documents map[string][]*schema.ContentDocument
 }
 
-// isOf reports whether the snapshot stands for an entry.
+// isOf reports whether the snapshot represents an entry.
 func (s *Snapshot) isOf(e cache.Entry) bool { return s != nil && s.entry == e.Revision }
 
 // Documents returns the documents of a type.
@@ -44,16 +44,16 @@ type storedSnapshot struct {
 	Documents []cms.Document
 }
 
-// snapshotForm is the version of the encoded form, and of the documents in it.
+// snapshotForm is the version of the encoding and of the documents in it.
 const snapshotForm = "1"
 
-// originOf identifies what snapshots are made from.
+// originOf returns an identifier of the source, the types and the encoding of snapshots.
 func originOf(source string, types []string) string {
 	types = slices.Sorted(slices.Values(types))
 	return cache.RevisionOf([]byte(strings.Join(append([]string{snapshotForm, source}, types...), "\n")))
 }
 
-// load fetches the content of a locale as a perspective of the CMS shows it, and encodes it.
+// load fetches the content of a locale in a perspective of the CMS, and encodes it.
 func (c *Service) load(ctx context.Context, perspective string, locale schema.Locale) ([]byte, error) {
 	docs, err := c.CMS.Fetch(ctx, cms.Query{
 		Types:       c.types,
@@ -66,14 +66,14 @@ func (c *Service) load(ctx context.Context, perspective string, locale schema.Lo
 	return json.Marshal(storedSnapshot{c.origin, docs})
 }
 
-// decodeSnapshot decodes an entry whose value load encoded.
+// decodeSnapshot decodes an entry with a value of load.
 func (c *Service) decodeSnapshot(ctx context.Context, entry cache.Entry, locale schema.Locale) (*Snapshot, error) {
 	var stored storedSnapshot
 	if err := json.Unmarshal(entry.Value, &stored); err != nil {
 		return nil, fmt.Errorf("decoding a content snapshot: %w", err)
 	}
 	if stored.Origin != c.origin {
-		return nil, errors.New("the content is from a service with another configuration")
+		return nil, errors.New("the content is from an instance with another configuration")
 	}
 
 	log := c.Log.With().Ctx(ctx).Str("locale", string(locale)).Logger()
@@ -121,12 +121,12 @@ func SlugOf(d *schema.ContentDocument) string {
 	return slug
 }
 
-// HasWording reports whether a text is what visitors are asked for a purpose.
+// HasWording reports whether a text is a published consent wording of a purpose.
 func (s *Snapshot) HasWording(purpose, text string) bool {
 	return s.asks(purpose, func(wording string) bool { return schema.UnixLines(wording) == text })
 }
 
-// Asks reports whether visitors are asked for a purpose.
+// Asks reports whether a consent wording of a purpose is published.
 func (s *Snapshot) Asks(purpose string) bool {
 	return s.asks(purpose, func(wording string) bool { return strings.TrimSpace(wording) != "" })
 }

@@ -137,7 +137,7 @@ func (g *guard) refused(kind schema.TokenKind, reason string) {
 	if kind != schema.TokenKindWebhook {
 		return
 	}
-	g.Log.Warn().Str("reason", reason).Msg("a webhook of the CMS was refused")
+	g.Log.Warn().Str("reason", reason).Msg("rejected a CMS webhook")
 	if g.Count != nil {
 		g.Count("webhook", "refused_"+reason)
 	}

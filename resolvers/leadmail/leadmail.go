@@ -1,6 +1,7 @@
-// Package leadmail sends the mails about leads: thanks to a visitor, news to sales, and
-// to an operator which leads it was given. The queue calls it, repeats what fails, and
-// records what is not sent, with a reason for operators.
+// Package leadmail sends the mails about leads: a confirmation to the visitor, a
+// notification to sales, and a notification to an operator of newly assigned leads. The
+// queue calls it, retries failures, and records mails that are not sent with a reason for
+// operators.
 package leadmail
 
 import (
@@ -23,18 +24,19 @@ import (
 	"siteapi/schema"
 )
 
-// Settings say how mails about leads are sent.
+// Settings configures the mails about leads.
 type Settings struct {
 	Sender      mail.Sender     // nil: none are sent
 	From        netmail.Address // the name is optional: the company's is the default
-	SalesTo     []string        // bare addresses, each of which gets a mail of its own
+	SalesTo     []string        // bare addresses; each gets a separate mail
 	SalesLocale schema.Locale   // language of those mails
 	Visitors    bool            // whether visitors get mails
-	PerHour     int             // most mails to visitors in an hour; 0: neither they nor those of a network are limited
-	Inbox       string          // absolute address of the inbox; empty: mails have the reference only
-	Key         []byte          // keys the hashes by which mails to visitors are limited
+	PerHour     int             // maximum of mails to visitors per hour; 0: no limit, also not per network
+	Inbox       string          // absolute URL of the inbox; empty: mails have only the reference
+	Key         []byte          // key of the hashes that limit mails to visitors
 
-	// RefuseTests says that the visitor's mail is not sent to addresses reserved for tests.
+	// RefuseTests suppresses mails to visitors and owners whose address is reserved for
+	// tests.
 	RefuseTests bool
 }
 
@@ -50,7 +52,7 @@ type Deps struct {
 	Now     func() time.Time
 }
 
-// Service writes and sends mails about leads.
+// Service composes and sends mails about leads.
 type Service struct {
 	Deps
 	formats *schema.Formats
@@ -59,8 +61,8 @@ type Service struct {
 // New returns a service over its dependencies.
 func New(d Deps) *Service { return &Service{Deps: d, formats: schema.NewFormats()} }
 
-// addressHash returns the keyed hash of an address, the same for all spellings that reach
-// one mailbox ([mailbox.Key]), and for those with a tag behind a plus sign.
+// addressHash returns the keyed hash of an address. It is the same for all spellings of
+// one mailbox ([mailbox.Key]), with or without a tag after a plus sign.
 func (s *Service) addressHash(address string) string {
 	key := mailbox.Key(address)
 	at := max(strings.LastIndexByte(key, '@'), 0)
@@ -68,8 +70,8 @@ func (s *Service) addressHash(address string) string {
 	return hash(s.Key, "address", local+key[at:])
 }
 
-// NetworkHash returns the keyed hash of a client's network, or nothing if no mails are
-// sent to visitors.
+// NetworkHash returns the keyed hash of a client's network, or an empty text if visitors
+// get no mails.
 func (s *Service) NetworkHash(client string) string {
 	if s.Sender == nil || !s.Visitors || client == "" {
 		return ""

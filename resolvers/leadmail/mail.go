@@ -35,8 +35,8 @@ const (
 	serviceLimit = "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows"
 )
 
-// SendVisitorMail thanks a visitor. What becomes of this mail decides nothing about the
-// lead.
+// SendVisitorMail sends the confirmation to a visitor. Its result does not affect the
+// state of the lead.
 func (s *Service) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 	to := t.VisitorAddress()
 	switch {
@@ -82,8 +82,8 @@ func (s *Service) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 	return err
 }
 
-// SendSalesMail notifies sales of a lead, each recipient by a mail of its own. It is
-// rejected only if all are. Those that got it before are left out.
+// SendSalesMail notifies sales of a lead, with a separate mail for each recipient. It is
+// rejected only if all mails are. It skips recipients that already got the mail.
 func (s *Service) SendSalesMail(ctx context.Context, t *queue.Try) error {
 	if s.Sender == nil {
 		return &upstream.Error{
@@ -110,11 +110,11 @@ func (s *Service) SendSalesMail(ctx context.Context, t *queue.Try) error {
 		group.Go(func() { errs[i] = s.sendPart(ctx, t, &own) })
 	}
 	group.Wait()
-	return s.together(errs)
+	return s.deliveryError(errs)
 }
 
-// together returns the error that decides about a delivery of several mails.
-func (s *Service) together(errs []error) error {
+// deliveryError returns the error of a delivery that consists of several mails.
+func (s *Service) deliveryError(errs []error) error {
 	var rejected error
 	arrived := 0
 	for _, err := range errs {
@@ -122,37 +122,37 @@ func (s *Service) together(errs []error) error {
 		case err == nil:
 			arrived++
 		case upstream.KindOf(err) != upstream.Rejected:
-			return err // the others are not sent again
+			return err // a retry skips the sent mails
 		default:
 			rejected = err
 		}
 	}
 
 	if arrived > 0 && rejected != nil {
-		s.Log.Warn().Err(rejected).Msg("a recipient of SALES_MAIL_TO was refused, others got the mail")
+		s.Log.Warn().Err(rejected).Msg("a recipient of SALES_MAIL_TO was rejected: only the others got the mail")
 		rejected = nil
 	}
 	return rejected
 }
 
-// sendPart sends a mail and notes that it has arrived.
+// sendPart sends a mail and records that it was sent.
 func (s *Service) sendPart(ctx context.Context, t *queue.Try, m *mail.Message) error {
 	if err := s.Sender.Send(ctx, m); err != nil {
 		return err
 	}
 	if err := t.Arrive(ctx, partOf(m.To)); err != nil {
-		s.Log.Warn().Err(err).Msg("a mail was sent, and may be sent again if the process ends now")
+		s.Log.Warn().Err(err).Msg("cannot record a sent mail: it is sent again if the process ends now")
 	}
 	return nil
 }
 
-// partOf names a recipient in the progress of a delivery.
+// partOf returns the name of a recipient in the progress of a delivery.
 func partOf(address string) string {
 	sum := sha256.Sum256([]byte(address))
 	return hex.EncodeToString(sum[:8])
 }
 
-// composing is the error of a mail that can't be written now.
+// composing returns the error of a mail that cannot be composed at the moment.
 func composing(err error) error {
 	detail := fmt.Sprintf("unexpected error of type %T", err) // the text of the error may quote the lead
 	if known, ok := errors.AsType[*schema.Error](err); ok {
@@ -161,8 +161,8 @@ func composing(err error) error {
 	return &upstream.Error{System: "mail", Op: "composing", Kind: upstream.Unavailable, Detail: detail}
 }
 
-// VisitorMail composes the mail to a visitor, with the PDF as its link gives it now. It
-// lacks sender, recipient, date and id.
+// VisitorMail composes the mail to a visitor with the current PDF. It lacks recipient,
+// date and id.
 func (s *Service) VisitorMail(ctx context.Context, l *lead.Lead, locale schema.Locale) (*mail.Message, error) {
 	file, err := s.PDFs.Quote(ctx, l.ID, &locale)
 	if err != nil {
@@ -194,14 +194,14 @@ func (s *Service) SalesMail(ctx context.Context, l *lead.Lead, locale schema.Loc
 	return &m, err
 }
 
-// mailDocument returns what a mail says, which is what the PDF says. The settings are nil if the
-// content can't be read.
+// mailDocument returns the data of a mail, which is that of the PDF, and the site's
+// settings. The settings are nil if the content cannot be read.
 func (s *Service) mailDocument(
 	ctx context.Context, l *lead.Lead, locale schema.Locale,
 ) (pdf.Document, *content.Settings) {
 	snap, err := s.Content.Read(ctx, locale)
 	if err != nil {
-		s.Log.Warn().Err(err).Msg("writing a mail without the site settings")
+		s.Log.Warn().Err(err).Msg("cannot read the content: composing a mail without the site settings")
 		snap = &content.Snapshot{}
 	}
 	d, _ := s.PDFs.Document(ctx, l, locale, snap)
@@ -216,8 +216,8 @@ func (s *Service) mailFrom(d *pdf.Document) netmail.Address {
 	return from
 }
 
-// address completes a mail. Its id is the same in every attempt of one sending, and does
-// not reveal the lead's id, which opens the PDF.
+// address sets the recipient, date, id and name of a mail. The id is the same in every
+// attempt of one sending and does not reveal the lead's id, which opens the PDF.
 func (s *Service) address(m *mail.Message, t *queue.Try, target lead.Target, to string) {
 	m.To, m.Date = to, t.CreatedAt
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", t.ID, target, t.Sending()))

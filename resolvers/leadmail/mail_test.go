@@ -10,7 +10,8 @@ import (
 	"siteapi/resolvers/leads"
 )
 
-// The inbox finds its translation of a reason by the English text, and the manual lists all.
+// The inbox looks up the translation of a reason by its English text, and the manual
+// lists every reason.
 func TestReasonsAreTranslated(t *testing.T) {
 	t.Parallel()
 	words, err := os.ReadFile("../../cmd/siteapi/internal/pages/inbox/words/en.ts")

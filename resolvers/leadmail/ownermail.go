@@ -19,12 +19,12 @@ import (
 	"siteapi/schema"
 )
 
-// notifyTimeout is how long it may take to store that an owner is to be notified.
+// notifyTimeout limits queueing the notification of an owner.
 const notifyTimeout = 5 * time.Second
 
-// NotifyOwner has a mail sent to an operator about leads that another one assigned to it, even
-// if the time of the request ended with the assignment. A failure is logged, and changes nothing
-// about the assignment.
+// NotifyOwner queues a mail to an operator about leads that another operator assigned to
+// it, even after the deadline of the request. A failure is logged and does not affect the
+// assignment.
 func (s *Service) NotifyOwner(ctx context.Context, owner string, leadIDs []string) {
 	caller := schema.CallerFrom(ctx).Operator
 	toOneself := owner == caller.Email || // The subject may be the address.
@@ -40,22 +40,23 @@ func (s *Service) NotifyOwner(ctx context.Context, owner string, leadIDs []strin
 		err = s.Queue.NotifyOwner(storing, ownerHash(key, owner), leadIDs)
 	}
 	if err != nil {
-		s.Log.Warn().Ctx(ctx).Err(err).Msg("an owner gets no mail")
+		s.Log.Warn().Ctx(ctx).Err(err).Msg("cannot queue the mail to an owner: the owner is not notified")
 	}
 }
 
-// ownerHash returns the hash of an owner's address. Its key is that of the database, since a
-// mail may wait while the settings change.
+// ownerHash returns the hash of an owner's address. Its key is stored in the database,
+// since the settings may change while a mail waits.
 func ownerHash(key []byte, owner string) string { return hash(key, "owner", mailbox.Key(owner)) }
 
-// SendOwnerMail sends an operator the references of leads that were assigned to it. Those that
-// were erased, or assigned to another one since, are left out. The mail holds no contact data.
+// SendOwnerMail sends an operator the references of leads that were assigned to it. It
+// omits leads that were erased or reassigned in the meantime. The mail has no contact
+// data.
 func (s *Service) SendOwnerMail(ctx context.Context, m queue.OwnerMail) error {
 	key, err := s.Claims.HashKey(ctx)
 	if err != nil {
 		return err
 	}
-	var given []lead.Lead
+	var assigned []lead.Lead
 	for _, id := range m.Leads {
 		l, err := s.Quotes.Lead(ctx, id)
 		switch {
@@ -63,50 +64,50 @@ func (s *Service) SendOwnerMail(ctx context.Context, m queue.OwnerMail) error {
 		case err != nil:
 			return err
 		case l.Owner != "" && ownerHash(key, l.Owner) == m.Owner:
-			given = append(given, l)
+			assigned = append(assigned, l)
 		}
 	}
-	if left := len(m.Leads) - len(given); left > 0 {
-		s.Log.Info().Int64("job", m.ID).Int("leads", len(m.Leads)).Int("left_out", left).
-			Msg("a mail to an owner leaves out leads that were erased or given to another one")
+	if omitted := len(m.Leads) - len(assigned); omitted > 0 {
+		s.Log.Info().Int64("job", m.ID).Int("leads", len(m.Leads)).Int("omitted", omitted).
+			Msg("omitting erased or reassigned leads from a mail to an owner")
 	}
-	if s.Sender == nil || len(given) == 0 {
+	if s.Sender == nil || len(assigned) == 0 {
 		return nil
 	}
-	if s.RefuseTests && mail.IsTest(given[0].Owner) {
-		s.Log.Info().Int64("job", m.ID).Msg("an owner gets no mail: the address is reserved for tests")
+	if s.RefuseTests && mail.IsTest(assigned[0].Owner) {
+		s.Log.Info().Int64("job", m.ID).Msg("not sending the mail to an owner: the address is reserved for tests")
 		return nil
 	}
 
-	message, err := s.ownerMail(ctx, given)
+	message, err := s.ownerMail(ctx, assigned)
 	if err != nil {
 		return composing(err)
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "owner\x00%d\x00%s", m.ID, m.Owner))
 	message.ID = hex.EncodeToString(sum[:16]) + "@" + mail.Domain(s.From.Address)
-	message.Name = fmt.Sprintf("%s-owner-mail-%d", given[0].ID, m.ID)
-	message.To, message.Date = given[0].Owner, m.CreatedAt
+	message.Name = fmt.Sprintf("%s-owner-mail-%d", assigned[0].ID, m.ID)
+	message.To, message.Date = assigned[0].Owner, m.CreatedAt
 	return s.Sender.Send(ctx, message)
 }
 
 // ownerMail composes the mail, in the language of the first lead. It lacks recipient, date
 // and id.
-func (s *Service) ownerMail(ctx context.Context, given []lead.Lead) (*mail.Message, error) {
-	locale, ok := schema.ParseLocale(given[0].Locale)
+func (s *Service) ownerMail(ctx context.Context, assigned []lead.Lead) (*mail.Message, error) {
+	locale, ok := schema.ParseLocale(assigned[0].Locale)
 	if !ok {
 		locale = schema.DefaultLocale
 	}
 
-	references := make([]string, len(given))
-	for i, l := range given {
+	references := make([]string, len(assigned))
+	for i, l := range assigned {
 		references[i] = lead.Reference(l.ID)
 	}
 	inbox := s.Inbox
-	if inbox != "" && len(given) == 1 {
+	if inbox != "" && len(assigned) == 1 {
 		inbox += "#leads?" + url.Values{"search": references}.Encode()
 	}
 
-	d, _ := s.mailDocument(ctx, &given[0], locale)
+	d, _ := s.mailDocument(ctx, &assigned[0], locale)
 	m, err := compose.Assigned(&d, references, inbox)
 	m.From = s.mailFrom(&d)
 	return &m, err

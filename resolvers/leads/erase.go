@@ -14,46 +14,46 @@ import (
 	"siteapi/schema"
 )
 
-// The states of the places of a receipt.
+// States of a place in the receipt.
 const (
 	placeUnknown = "unknown"
 	placeEmpty   = "nothing there"
-	placeFound   = "found" // something is there and was not erased
+	placeFound   = "found" // data was found and not erased
 	placeErased  = "erased"
 	placeFailed  = "failed" // searching or erasing failed
-	placeKept    = "kept"   // kept for a repetition, because another place failed
+	placeKept    = "kept"   // kept for a repetition, since another place failed
 )
 
-// place is where data about an address may be stored, and its entry in the receipt.
+// place may store data about an address. It embeds its entry in the receipt.
 type place struct {
 	schema.ErasurePlace
-	find  counting // counts what is there; nil: it can't be searched
-	erase counting // counts what was not found before, too
+	find  counting // counts the data; nil: not searchable
+	erase counting // may also erase and count data that find missed
 }
 
-// counting does something with data about an address, and counts it.
+// counting finds or erases data about an address and returns the number of items.
 type counting = func(context.Context) (int, error)
 
 // erasure removes everything that is stored about an address.
 type erasure struct {
 	*Service
 	email   string   // the given spelling
-	spelled []string // the address as the CMS and the CRM may have it
+	spelled []string // possible spellings of the address in the CMS and the CRM
 	entry   store.AuditEntry
 	stored  []string // ids of the leads in the database
 	known   []string // ids of the leads in the database or the CMS
 }
 
-// Erase looks everywhere for data about an e-mail address and, unless this is a dry run,
-// erases it. The receipt reports failures.
+// Erase searches all places for data about an e-mail address and, unless this is a dry
+// run, erases it. The receipt reports failures.
 //
-// An interrupted erasure can be repeated. Deliveries end first, so that nothing is sent
-// after it was erased. The CMS and the CRM follow, then the database, which has the ids
-// to look for, and last the cache, so that no request fills it again. The leads stay if data
-// outside could not be erased.
+// An interrupted erasure can be repeated. Deliveries are removed first, so that no erased
+// data is sent again. The CMS, the CRM and mail files follow, then the database, which
+// has the ids to search for, and last the cache, so that no request fills it again. If
+// erasing outside the database fails, the leads stay in the database.
 //
-// Each lead is erased together with an entry of the audit, made from the given one. Where
-// none is stored that entry is recorded itself.
+// Each lead is erased together with an audit entry derived from the given one. If no lead
+// is stored, the given entry is recorded itself.
 func (s *Service) Erase(
 	ctx context.Context, email string, dryRun bool, entry store.AuditEntry,
 ) (*schema.ErasureReceipt, error) {
@@ -102,7 +102,7 @@ func (e *erasure) findLeads(ctx context.Context) error {
 	return nil
 }
 
-// outside lists the deliveries, and where leads were delivered to.
+// outside returns the places outside the leads' tables: deliveries and their targets.
 func (e *erasure) outside() []*place {
 	return []*place{
 		newPlace("deliveries", "deliveries", e.countDeliveries, e.endDeliveries),
@@ -116,7 +116,7 @@ func (e *erasure) outside() []*place {
 	}
 }
 
-// inside lists what is in the database and the cache.
+// inside returns the places in the database and the cache.
 func (e *erasure) inside() []*place {
 	count := func(number func(consents, sessions int64) int64) counting {
 		return func(ctx context.Context) (int, error) {
@@ -128,18 +128,18 @@ func (e *erasure) inside() []*place {
 	stored := newPlace("database", "leads",
 		func(context.Context) (int, error) { return len(e.stored), nil }, e.eraseLeads)
 
-	// A lead that is left keeps its consents. The log of the database holds the erased data
-	// until it is truncated.
+	// A lead that was not erased keeps its consents. The database's log has the erased
+	// data until it is truncated.
 	eraseAddress := func(ctx context.Context) (int, error) {
 		if stored.State == placeFailed {
-			return 0, errors.New("leads are left: erase again")
+			return 0, errors.New("some leads were not erased: erase again")
 		}
 		_, _, err := e.Archive.EraseAddress(ctx, e.email)
 		return 0, errors.Join(err, e.Truncate(ctx))
 	}
 
 	pdfs := newPlace("cache", "PDFs", nil, e.ClearPDFs)
-	pdfs.Detail = schema.Optional("of all visitors: others' are drawn again when they are asked for")
+	pdfs.Detail = schema.Optional("PDFs of all visitors; the others are rendered again on request")
 
 	return []*place{
 		stored,
@@ -153,7 +153,7 @@ func newPlace(name, unit string, find, erase counting) *place {
 	return &place{schema.ErasurePlace{Place: name, Unit: unit, State: placeUnknown}, find, erase}
 }
 
-// search counts what there is.
+// search counts the data of a place.
 func (p *place) search(ctx context.Context) {
 	if p.find == nil {
 		return
@@ -161,7 +161,7 @@ func (p *place) search(ctx context.Context) {
 
 	n, err := p.find(ctx)
 	if errors.Is(err, errors.ErrUnsupported) {
-		p.Detail = schema.Optional("its driver keeps nothing: what it has passed on is not erased")
+		p.Detail = schema.Optional("its driver stores nothing: data that it passed on is not erased")
 		n, err = 0, nil
 	}
 	if err != nil {
@@ -175,7 +175,7 @@ func (p *place) search(ctx context.Context) {
 	}
 }
 
-// eraseAll erases what is in some places, unless they could not be searched.
+// eraseAll erases the data of places, except those whose search failed.
 func eraseAll(ctx context.Context, places []*place) {
 	for _, p := range places {
 		if p.State == placeFailed {
@@ -199,7 +199,7 @@ func (p *place) fail(err error) {
 	p.State, p.Detail = placeFailed, schema.Optional(strings.Join(strings.Fields(err.Error()), " "))
 }
 
-// receipt adds up what was done.
+// receipt sums up the results.
 func (e *erasure) receipt(places []*place, dryRun bool) *schema.ErasureReceipt {
 	r := &schema.ErasureReceipt{
 		Email:      e.email,
@@ -229,9 +229,9 @@ func (e *erasure) countDeliveries(ctx context.Context) (int, error) {
 	return len(list), err
 }
 
-// endDeliveries removes the deliveries, and waits for attempts that are running: for
-// [store.AttemptLost] at most, after which the store takes them for lost. If ctx ends earlier,
-// half of the time that is left is for the other places.
+// endDeliveries removes the deliveries and waits for running attempts, at most
+// [store.AttemptLost]: then the store considers them lost. If ctx ends earlier, half of
+// the remaining time is reserved for the other places.
 func (e *erasure) endDeliveries(ctx context.Context) (removed int, err error) {
 	var late <-chan time.Time
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < store.AttemptLost {
@@ -249,16 +249,16 @@ func (e *erasure) endDeliveries(ctx context.Context) (removed int, err error) {
 		case <-ctx.Done():
 			return removed, ctx.Err()
 		case <-late:
-			return removed, errors.New("a delivery is being tried: erase again in a minute")
+			return removed, errors.New("a delivery attempt is still running: erase again in a minute")
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
 	return removed, nil
 }
 
-// findDocuments searches by the address, since the database may have erased the lead already.
-// Those of the leads in the database are erased as well, since an editor may have changed an
-// address.
+// findDocuments searches by address, since the database may have erased the lead already.
+// The documents of stored leads are erased as well, since an editor may have changed
+// their address.
 func (e *erasure) findDocuments(ctx context.Context) (int, error) {
 	var found []string
 	for _, email := range e.spelled {
@@ -289,8 +289,8 @@ func (e *erasure) eraseContacts(ctx context.Context) (int, error) {
 	return 0, nil
 }
 
-// eraseLeads erases the leads from the database. It fails if another lead arrived since the
-// erasure began, whose deliveries went out.
+// eraseLeads erases the leads from the database. It fails if another lead arrived during
+// the erasure: that lead may have been delivered.
 func (e *erasure) eraseLeads(ctx context.Context) (int, error) {
 	for _, id := range e.stored {
 		e.entry.Lead = id

@@ -12,8 +12,8 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// columns are the names of an export's columns. Programs read them by name and by place:
-// new ones come last.
+// columns has the names of an export's columns. Programs read columns by name or by
+// position, so new ones are appended.
 var columns = []string{
 	"submitted_at", "lead_id", "reference",
 	"first_name", "last_name", "email",
@@ -35,14 +35,14 @@ var columns = []string{
 // Kinds of records in an export.
 const (
 	RecordLead    = "lead"
-	RecordConsent = "consent" // one that has outlived its lead
-	RecordSession = "session" // a visitor's calculator, as it was last tracked
+	RecordConsent = "consent" // a consent that outlived its lead
+	RecordSession = "session" // the last tracked state of a visitor's calculator
 )
 
-// exportTime is the form of times in an export.
+// exportTime is the layout of times in an export.
 const exportTime = "2006-01-02T15:04:05.000Z"
 
-// CSV returns leads as a table. With a heading the names of the columns come first.
+// CSV returns leads as a table, with a heading of column names if heading is true.
 func CSV(leads []lead.Lead, heading bool) string {
 	rows := make([][]string, len(leads))
 	for i, l := range leads {
@@ -55,7 +55,7 @@ func CSV(leads []lead.Lead, heading bool) string {
 	return "\ufeff" + table([][]string{columns}) + table(rows)
 }
 
-// table writes rows as RFC 4180 describes: with commas, CRLF and UTF-8.
+// table encodes rows by RFC 4180, with commas, CRLF and UTF-8.
 func table(rows [][]string) string {
 	var text strings.Builder
 	out := csv.NewWriter(&text)
@@ -66,7 +66,7 @@ func table(rows [][]string) string {
 		for i, cell := range row {
 			written[i] = Inert(cell)
 		}
-		_ = out.Write(written) // a Builder takes everything
+		_ = out.Write(written) // a strings.Builder returns no error
 	}
 	out.Flush()
 	return text.String()
@@ -82,7 +82,7 @@ func cells(l lead.Lead) []string {
 	own := []string{
 		l.SubmittedAt.UTC().Format(exportTime), l.ID, lead.Reference(l.ID),
 		l.Contact.FirstName, l.Contact.LastName, l.Contact.Email,
-		dialled(l.Contact.Phone), l.Contact.Company, l.Locale,
+		dialed(l.Contact.Phone), l.Contact.Company, l.Locale,
 		l.Selections.ProjectType, strings.Join(l.Selections.Features, ";"),
 		l.Selections.Complexity, l.Selections.Timeline,
 		amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency,
@@ -95,7 +95,8 @@ func cells(l lead.Lead) []string {
 		[]string{RecordLead, "", "", ""}, sentCells(l.SentEstimate), priceCells(l.Price))
 }
 
-// sentCells returns the cells of the range that the client sent, empty if it was not kept.
+// sentCells returns the cells of the range that the client sent, empty if it was not
+// stored.
 func sentCells(sent *lead.Estimate) []string {
 	if sent == nil {
 		return make([]string, 3)
@@ -103,7 +104,7 @@ func sentCells(sent *lead.Estimate) []string {
 	return []string{amount(sent.Min), amount(sent.Max), sent.Currency}
 }
 
-// priceCells returns the cells of what the service computed, empty if it computed nothing.
+// priceCells returns the cells of the computed price, empty without one.
 func priceCells(p *lead.Price) []string {
 	if p == nil {
 		return make([]string, 5)
@@ -119,7 +120,7 @@ func priceCells(p *lead.Price) []string {
 	}
 }
 
-// outcomeCells returns the cells of what became of a lead, empty if that is not known.
+// outcomeCells returns the cells of a lead's outcome, empty if it is unknown.
 func outcomeCells(o lead.Outcome) []string {
 	if o.Value == "" {
 		return make([]string, 5)
@@ -132,7 +133,7 @@ func outcomeCells(o lead.Outcome) []string {
 	return []string{word(o.Value), won, o.Currency, o.At.UTC().Format(exportTime), cmp.Or(o.By, "crm")}
 }
 
-// wordings returns what was agreed to as paragraphs, each with its purpose.
+// wordings returns the texts of consents as paragraphs, each with its purpose.
 func wordings(consents []lead.Consent) string {
 	var texts []string
 	for _, c := range consents {
@@ -143,7 +144,7 @@ func wordings(consents []lead.Consent) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// noteText returns notes as paragraphs, each of which says who wrote it and when.
+// noteText returns notes as paragraphs, each with its time and author.
 func noteText(notes []lead.Note) string {
 	texts := make([]string, len(notes))
 	for i, n := range notes {
@@ -152,10 +153,10 @@ func noteText(notes []lead.Note) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// dialled returns a telephone number with the international prefix as digits. A cell that
-// begins with + is a formula to spreadsheets, and the ' that would prevent it is part of
-// the number to the programs that import it.
-func dialled(phone string) string {
+// dialed returns a telephone number with 00 instead of a leading +. Spreadsheets read a
+// cell that begins with + as a formula, and programs that import the file would read a
+// protective ' as part of the number.
+func dialed(phone string) string {
 	if number, ok := strings.CutPrefix(phone, "+"); ok {
 		return "00" + strings.TrimSpace(number)
 	}
@@ -164,15 +165,16 @@ func dialled(phone string) string {
 
 func amount(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// word returns a state, an outcome or a status as the commands write it: in-review.
+// word returns a state, an outcome or a status in the spelling of the commands, such as
+// in-review.
 func word[T ~string](value T) string {
 	return strings.ReplaceAll(strings.ToLower(string(value)), "_", "-")
 }
 
-// formula finds text that a spreadsheet could take for the beginning of a formula: at the
-// beginning of a cell, and after a character that separates cells where the separator is
-// not the comma. East Asian versions accept the wide forms of the signs as well.
+// formula matches text that a spreadsheet may read as the beginning of a formula: at the
+// beginning of a cell, and after a character that may separate cells instead of the
+// comma. East Asian versions also accept the full-width forms of the signs.
 var formula = regexp.MustCompile("(^|[,;|\t\r\n])([ \u00a0\"]*)([-=+@\uff1d\uff0b\uff0d\uff20])")
 
-// Inert writes ' before each beginning of a formula.
+// Inert inserts ' before each possible beginning of a formula.
 func Inert(cell string) string { return formula.ReplaceAllString(cell, "$1$2'$3") }

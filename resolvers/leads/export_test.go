@@ -9,10 +9,11 @@ import (
 	"siteapi/integrations/lead/leadtest"
 )
 
-// An export has every field of a lead: without its value the rows differ.
+// An export has every field of a lead: without its value the row differs.
 func TestExportHasEveryField(t *testing.T) {
 	t.Parallel()
-	// The request's own, what a withdrawn consent hides, and a state that is hidden by the other.
+	// A field of the request, fields that a withdrawn consent hides, and a state that
+	// another one hides.
 	hidden := []string{"trace", "consents.given", "consents.siteWording", "rejected"}
 	whole := CSV([]lead.Lead{*leadtest.Filled()}, false)
 
@@ -21,12 +22,12 @@ func TestExportHasEveryField(t *testing.T) {
 			return
 		}
 		if CSV([]lead.Lead{*leadtest.Without(path)}, false) == whole {
-			t.Errorf("columns in export.go: there is none for %s", path)
+			t.Errorf("export.go has no column for %s", path)
 		}
 	})
 }
 
-// No cell of an export begins a formula in a spreadsheet, whatever separates cells there.
+// No cell of an export begins a formula, whichever separator a spreadsheet uses.
 func TestInert(t *testing.T) {
 	t.Parallel()
 	for cell, want := range map[string]string{

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	valuesCounted = 10_000 // values that are counted per field, since clients may send any
-	valuesShown   = 50     // values that are shown per field, and all options of the CMS
+	valuesCounted = 10_000 // values counted per field, since clients may send arbitrary ones
+	valuesShown   = 50     // most frequent values shown per field, besides options of the CMS
 	others        = "(others)"
 )
 
-// steps are the numbers of sessions that reached each step of the calculator, in the order
-// of the schema's FunnelStepName. A session reaches a step if its state shows that step or a
-// later one.
+// steps has the number of sessions that reached each step of the calculator, in the order
+// of the schema's FunnelStepName. A session reaches a step if its state shows that step
+// or a later one.
 type steps [store.FunnelSteps]int
 
-// report adds up what the database has counted.
+// report sums up the counts of the database.
 type report struct {
 	schema.Funnel
 	steps   steps
@@ -38,20 +38,20 @@ type report struct {
 // origin is a source and a campaign.
 type origin struct{ source, campaign string }
 
-// source is what came of an origin, with amounts by currency.
+// source has the counts of an origin, with amounts by currency.
 type source struct {
 	schema.FunnelSource
 	sums, won map[string]float64
 }
 
-// week identifies a week by its Monday, 00:00 UTC, and the language of the leads; empty: none,
-// or not known.
+// week identifies a week by its Monday, 00:00 UTC, and a language, which is empty if
+// unknown.
 type week struct {
 	start  time.Time
 	locale string
 }
 
-// Funnel reports how far visitors get in the calculator, and what they choose.
+// Funnel reports how far visitors get in the calculator, and their choices.
 func (s *Service) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Funnel, error) {
 	r := &report{
 		weeks:   map[week]*steps{},
@@ -122,7 +122,7 @@ func (r *report) addSessions(c store.SessionCount) {
 	r.choose("timeline", c, c.Selections.Timeline)
 }
 
-// choose counts the values of a field. Where they are too many the rarest are merged.
+// choose counts the values of a field. If there are too many, it merges the rarest.
 func (r *report) choose(field string, c store.SessionCount, values ...string) {
 	counts := r.choices[field]
 	if counts == nil {
@@ -149,8 +149,8 @@ func (r *report) choose(field string, c store.SessionCount, values ...string) {
 	}
 }
 
-// merge counts the rarest values of a field together, until valuesCounted are left. Options of
-// the CMS stay.
+// merge combines the rarest values of a field, so that valuesCounted remain. It never
+// merges options of the CMS.
 func (r *report) merge(field string, counts map[string]*schema.FunnelChoice) {
 	rest := counts[others]
 	if rest == nil {
@@ -167,18 +167,18 @@ func (r *report) merge(field string, counts map[string]*schema.FunnelChoice) {
 	counts[others] = rest
 }
 
-// isOption reports whether a value is the slug of an option of the CMS.
+// isOption reports whether a value is the slug of a CMS option.
 func (r *report) isOption(c *schema.FunnelChoice) bool {
 	_, ok := r.options[c.Value]
 	return ok
 }
 
-// byCount orders choices: the most frequent first.
+// byCount orders choices, the most frequent first.
 func byCount(a, b *schema.FunnelChoice) int {
 	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
 }
 
-// source returns the counts of a touch. Those beyond valuesCounted are counted together.
+// source returns the counts of an origin. Origins beyond valuesCounted share one entry.
 func (r *report) source(name, campaign string) *source {
 	key := origin{name, campaign}
 	if r.sources[key] == nil && len(r.sources) >= valuesCounted {
@@ -194,7 +194,7 @@ func (r *report) source(name, campaign string) *source {
 	return r.sources[key]
 }
 
-// listWeeks lists the oldest weeks first, and within a week the languages.
+// listWeeks lists the oldest weeks first, and the languages of a week in order.
 func (r *report) listWeeks() {
 	r.Weeks = []*schema.FunnelWeek{}
 	oldest := func(a, b week) int {
@@ -243,7 +243,7 @@ func (r *report) listSources() {
 	}
 }
 
-// list names the numbers of sessions that reached each step.
+// list returns the steps with their names and conversions.
 func (reached *steps) list() []*schema.FunnelStep {
 	list := make([]*schema.FunnelStep, len(reached))
 	for i, name := range schema.AllFunnelStepName {
@@ -262,7 +262,7 @@ func amounts(byCurrency map[string]float64) []*schema.FunnelSum {
 	for _, currency := range slices.Sorted(maps.Keys(byCurrency)) {
 		sums = append(sums, &schema.FunnelSum{
 			Currency: currency,
-			Amount:   math.Round(byCurrency[currency]*100) / 100, // adding up leaves traces
+			Amount:   math.Round(byCurrency[currency]*100) / 100, // removes rounding errors of the sum
 		})
 	}
 	return sums

@@ -9,8 +9,8 @@ import (
 	"siteapi/schema"
 )
 
-// However many slugs are made up, those of the CMS and those that are often chosen are
-// counted by themselves.
+// Options of the CMS and frequent choices are counted separately, however many slugs
+// clients invent.
 func TestMadeUpChoices(t *testing.T) {
 	t.Parallel()
 	r := report{

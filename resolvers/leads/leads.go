@@ -1,6 +1,6 @@
-// Package leads has the longer rules of what operators do with leads and their deliveries, in
-// which the database takes part together with the CMS, the CRM, the cache or a file: lists,
-// exports, erasures, verifications, the funnel, and what the CRM knows.
+// Package leads implements the operations on leads that involve more than one table or
+// system, such as the database, the CMS, the CRM, the cache and files: lists, exports,
+// erasures, verifications, the funnel, and outcomes from the CRM.
 package leads
 
 import (
@@ -24,22 +24,23 @@ type Service struct {
 
 	Mails MailFiles
 
-	// ClearPDFs removes all rendered documents from the cache: an earlier erasure may have been
-	// interrupted after it had removed the ids, and those of other leads are drawn again.
+	// ClearPDFs removes all rendered documents from the cache, since an interrupted
+	// erasure may have removed the ids already. Documents of other leads are rendered
+	// again.
 	ClearPDFs func(ctx context.Context) (int, error)
 
 	// Truncate removes deleted data from the database's log.
 	Truncate func(ctx context.Context) error
 
-	// Options returns the slugs of the CMS's options, with their labels. It is nil without a
-	// CMS at hand.
+	// Options returns the slugs of the CMS's options, with their labels. Optional: nil
+	// without a CMS.
 	Options func(ctx context.Context) map[string]string
 
-	// OutOfReach names the copies of a lead that an erasure leaves, in words.
+	// OutOfReach describes the copies of a lead that an erasure cannot remove.
 	OutOfReach []string
 }
 
-// Tables are what the database keeps of leads, of the people behind them and of operators.
+// Tables has the database's tables of leads, persons and operators.
 type Tables interface {
 	store.Deliveries
 	store.Work
@@ -51,8 +52,8 @@ type Tables interface {
 	store.Notes
 }
 
-// MailFiles are the mails that a service in development wrote to files. A lead's are found
-// by its id.
+// MailFiles has the mails that a service in development wrote to files, by the ids of
+// leads.
 type MailFiles interface {
 	Count(leads []string) (int, error)
 	Erase(leads []string) (int, error)
@@ -113,7 +114,7 @@ func (s *Service) Find(ctx context.Context, name string) (lead.Lead, error) {
 	return lead.Lead{}, store.ErrNotFound
 }
 
-// DeliveriesOf returns the deliveries of some leads by the leads' ids.
+// DeliveriesOf returns the deliveries of leads by lead id.
 func (s *Service) DeliveriesOf(ctx context.Context, leads []lead.Lead) (map[string][]lead.Delivery, error) {
 	byLead := map[string][]lead.Delivery{}
 	if len(leads) == 0 {
@@ -136,8 +137,8 @@ func IDs(leads []lead.Lead) []string {
 	return ids
 }
 
-// NoMailReason returns why the visitor of a lead with these deliveries has no mail, or none
-// yet. It is empty if there is one, or if there is no reason.
+// NoMailReason returns the reason why the visitor of a lead has not got a mail. It is
+// empty if the mail was sent, or if no reason is recorded.
 func NoMailReason(l lead.Lead, deliveries []lead.Delivery) string {
 	for _, d := range deliveries {
 		if d.Target == lead.VisitorMail {

@@ -8,14 +8,14 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Person is what is stored about an address apart from its leads.
+// Person is the data stored about an address apart from its leads.
 type Person struct {
 	Email    string
 	Consents []store.KeptConsent
 	Sessions []lead.Session
 }
 
-// Person returns what is stored about an address apart from its leads.
+// Person returns the data stored about an address apart from its leads.
 func (s *Service) Person(ctx context.Context, email string) (Person, error) {
 	consents, err := s.Tables.KeptConsents(ctx, email)
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *Service) Person(ctx context.Context, email string) (Person, error) {
 	return Person{email, consents, sessions}, err
 }
 
-// CSV returns rows of an export of leads, without its heading.
+// CSV returns the data as rows of an export of leads, without a heading.
 func (p Person) CSV() string {
 	var rows [][]string
 	for _, c := range p.Consents {
@@ -37,8 +37,8 @@ func (p Person) CSV() string {
 	return table(rows)
 }
 
-// consentCells returns the cells of a consent that has outlived its lead, in the columns that
-// it has for a lead.
+// consentCells returns the cells of a consent that outlived its lead, in the columns of a
+// lead.
 func consentCells(email string, c store.KeptConsent) []string {
 	like := lead.Lead{
 		SubmittedAt: c.At,
@@ -55,7 +55,7 @@ func consentCells(email string, c store.KeptConsent) []string {
 	})
 }
 
-// sessionCells returns the cells of a session, in the columns that they have for a lead.
+// sessionCells returns the cells of a session, in the columns of a lead.
 func sessionCells(s lead.Session) []string {
 	like := lead.Lead{
 		SessionID:        s.ID,
@@ -87,7 +87,7 @@ func sessionCells(s lead.Session) []string {
 	return replaced(cells(like), own)
 }
 
-// replaced puts cells into a row by the names of their columns.
+// replaced sets cells of a row by column name.
 func replaced(row []string, cells map[string]string) []string {
 	for i, name := range columns {
 		if cell, ok := cells[name]; ok {

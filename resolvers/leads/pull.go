@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	pulledNote = "pull"           // name of the note with what is known, a [Pulled] as JSON
+	pulledNote = "pull"           // name of the note with the state of the pulls, a [Pulled] as JSON
 	pullEvery  = time.Hour        // time from one pull to the next
-	pullBeat   = 20 * time.Second // how often an instance looks whether a pull is due
+	pullBeat   = 20 * time.Second // how often an instance checks whether a pull is due
 )
 
-// Pulled says what is known of the CRM.
+// Pulled is the state of the pulls from the CRM.
 type Pulled struct {
-	Since time.Time `json:"since"` // contacts that changed before are known
+	Since time.Time `json:"since"` // contacts that changed earlier were read
 	At    time.Time `json:"at"`    // when the last complete pull ended
 	Due   time.Time `json:"due"`   // when the next one is due
 	Set   int       `json:"set"`   // outcomes that the last one set
 }
 
-// Pull asks the CRM what became of the leads. It never tells the CRM anything.
+// Pull reads the outcomes of leads from the CRM. It never writes to the CRM.
 type Pull struct {
 	CRM      crm.Outcomes
 	Notes    store.Notes
@@ -39,8 +39,8 @@ type Pull struct {
 	Count    func(event, detail string) // counts an event
 }
 
-// Run asks every hour until ctx ends. Of several instances the first one asks; two that begin
-// at the same moment set the same outcomes.
+// Run pulls every hour until ctx ends. Of several instances, the first one pulls; if two
+// start at the same moment, both set the same outcomes.
 func (p *Pull) Run(ctx context.Context) {
 	for {
 		known, err := ReadPulled(ctx, p.Notes)
@@ -48,7 +48,7 @@ func (p *Pull) Run(ctx context.Context) {
 			_, err = p.Once(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			p.Log.Warn().Err(err).Msg("asking the CRM what became of leads")
+			p.Log.Warn().Err(err).Msg("cannot read the outcomes of leads from the CRM: retrying")
 		}
 
 		select {
@@ -59,7 +59,7 @@ func (p *Pull) Run(ctx context.Context) {
 	}
 }
 
-// ReadPulled returns what is known of the CRM; the zero value if it was never asked.
+// ReadPulled returns the state of the pulls, or the zero value before the first one.
 func ReadPulled(ctx context.Context, notes store.Notes) (known Pulled, err error) {
 	note, err := notes.Note(ctx, pulledNote)
 	if errors.Is(err, store.ErrNotFound) {
@@ -69,20 +69,20 @@ func ReadPulled(ctx context.Context, notes store.Notes) (known Pulled, err error
 		err = json.Unmarshal([]byte(note), &known)
 	}
 	if err != nil {
-		return Pulled{}, fmt.Errorf("reading what is known of the CRM: %w", err)
+		return Pulled{}, fmt.Errorf("reading the state of the CRM pull: %w", err)
 	}
 	return known, nil
 }
 
-// LastAt returns when the CRM last answered; until it did, when the oldest lead that it was
-// asked about was submitted; the zero time if it was never asked.
+// LastAt returns when the last complete pull ended. Before that it returns when the
+// oldest lead was submitted, or the zero time if no pull has started.
 func (p *Pull) LastAt(ctx context.Context) (time.Time, error) {
 	known, err := ReadPulled(ctx, p.Notes)
 	return cmp.Or(known.At, known.Since), err
 }
 
-// Once asks now, unless there are no leads. An interruption loses nothing: the next call
-// resumes after the last page that was read.
+// Once pulls now, unless there are no leads. After an interruption, the next call resumes
+// after the last page that was read.
 func (p *Pull) Once(ctx context.Context) (known Pulled, err error) {
 	if known, err = ReadPulled(ctx, p.Notes); err != nil {
 		return known, err
@@ -107,7 +107,7 @@ func (p *Pull) Once(ctx context.Context) (known Pulled, err error) {
 		p.Count("crm_pull", "failed")
 	} else {
 		known.At = time.Now().UTC()
-		p.Log.Info().Int("outcomes", known.Set).Msg("asked the CRM what became of leads")
+		p.Log.Info().Int("outcomes", known.Set).Msg("read the outcomes of leads from the CRM")
 		p.Count("crm_pull", "complete")
 	}
 	return known, errors.Join(err, p.save(ctx, known))
@@ -121,7 +121,7 @@ func (p *Pull) oldest(ctx context.Context) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// pages reads page by page what became of contacts. What is known is stored after each.
+// pages reads the outcomes of contacts page by page, and saves the state after each page.
 func (p *Pull) pages(ctx context.Context, known *Pulled) error {
 	for page, err := range p.CRM.Outcomes(ctx, known.Since) {
 		if err != nil {
@@ -151,7 +151,7 @@ func (p *Pull) pages(ctx context.Context, known *Pulled) error {
 	return ctx.Err()
 }
 
-// save stores what is known.
+// save stores the state of the pulls.
 func (p *Pull) save(ctx context.Context, known Pulled) error {
 	note, _ := json.Marshal(known) // times, numbers and texts
 	return p.Notes.SetNote(ctx, pulledNote, string(note))

@@ -13,26 +13,27 @@ import (
 	"siteapi/schema"
 )
 
-// verifyBatch is the number of leads that a system is asked about at once.
+// verifyBatch is the number of leads that are looked up at once.
 const verifyBatch = 100
 
 // Resend sends a lead to a target again. An error ends the verification, except for
 // [store.ErrUnderWay] and [store.ErrNotFound].
 type Resend func(ctx context.Context, leadID string, target lead.Target) error
 
-// verified is the CMS or the CRM, and what it has of the leads.
+// verified is a target to verify, the CMS or the CRM, and its result.
 type verified struct {
 	*schema.VerifiedTarget
 	target lead.Target
 
-	// key names a lead at the target; missing returns the keys that the target lacks.
+	// key returns the key of a lead at the target; missing returns the keys that the
+	// target lacks.
 	key     func(l lead.Lead) string
 	missing func(ctx context.Context, keys []string) ([]string, error)
 }
 
-// Verify looks for the leads submitted since a time in the CMS and the CRM, or in one of them
-// unless only is empty. Leads that are under way are counted and not looked for. It sends what
-// is missing again, unless resend is nil.
+// Verify looks up the leads submitted since a time in the CMS and the CRM, or in one of
+// them unless only is empty. It only counts leads that are under way. It resends missing
+// leads unless resend is nil.
 func (s *Service) Verify(
 	ctx context.Context, since time.Time, only lead.Target, resend Resend,
 ) (*schema.DeliveryVerification, error) {
@@ -97,9 +98,9 @@ func (s *Service) Verify(
 	return sum, nil
 }
 
-// compare looks for a batch of leads at the target, and sends those that are missing again. If
-// the target fails, the error is reported and the target is not asked again. One that keeps
-// nothing has and lacks nothing.
+// compare looks up a batch of leads at the target and resends the missing ones. If the
+// target fails, the error is reported and the target is skipped from then on. A target
+// that stores nothing is not verified.
 func (t verified) compare(ctx context.Context, batch []lead.Lead, resend Resend) error {
 	if t.Error != nil || len(batch) == 0 {
 		return nil

@@ -1,5 +1,5 @@
-// Package live sends open pages what changes of leads, from the changes that the
-// store records, whoever made them: for each page it asks the database every half second.
+// Package live sends the changes of leads to open pages. For each page it polls the
+// changes that the store records, from any process, every half second.
 package live
 
 import (
@@ -14,29 +14,29 @@ import (
 )
 
 const (
-	askEvery = 500 * time.Millisecond
+	pollInterval = 500 * time.Millisecond
 
-	// resumable is how old the position of a page may be that comes back. An older one
-	// loads anew, as one does that missed mostChanges.
-	resumable   = time.Hour
-	mostChanges = 5_000
+	// resumable is the maximum age of the position of a reconnecting page. With an older
+	// one, or after missing maxChanges, the page reloads.
+	resumable  = time.Hour
+	maxChanges = 5_000
 )
 
-// Follow returns what changed since a position, and from then on what changes, until ctx
-// ends. While the database is away, the page waits.
+// Follow sends the changes since a position, and then each later change, until ctx ends.
+// If the database fails after the first event, changes are sent when it is back.
 func Follow(ctx context.Context, changes store.Changes, position string) (<-chan *schema.LeadEvent, error) {
 	milliseconds, _ := strconv.ParseInt(position, 10, 64)
 	r := &reader{changes: changes, last: time.UnixMilli(milliseconds)}
 	event, err := r.read(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("reading what changed: %w", err)
+		return nil, fmt.Errorf("reading the changes of leads: %w", err)
 	}
 
 	events := make(chan *schema.LeadEvent, 1)
 	events <- event
 	go func() {
 		defer close(events)
-		for tick := time.Tick(askEvery); ; {
+		for tick := time.Tick(pollInterval); ; {
 			select {
 			case <-tick:
 			case <-ctx.Done():
@@ -60,21 +60,22 @@ func Follow(ctx context.Context, changes store.Changes, position string) (<-chan
 // reader reads the changes for one page.
 type reader struct {
 	changes store.Changes
-	last    time.Time      // the database's time at the last answer
-	sent    map[int64]bool // the numbers of the changes in that answer
+	last    time.Time      // the database's time at the last read
+	sent    map[int64]bool // sequence numbers of the changes in that read
 }
 
-// read returns what was not in the last answer. A transaction may have been under way then
-// whose changes are older.
+// read returns the changes that the last read did not return. It reaches back by
+// [store.ChangeUnseen], since a transaction in progress then may have recorded older
+// changes.
 func (r *reader) read(ctx context.Context) (*schema.LeadEvent, error) {
-	changes, now, err := r.changes.ChangesSince(ctx, r.last.Add(-store.ChangeUnseen), mostChanges)
+	changes, now, err := r.changes.ChangesSince(ctx, r.last.Add(-store.ChangeUnseen), maxChanges)
 	if err != nil {
 		return nil, err
 	}
 
 	event := &schema.LeadEvent{
 		Position:  strconv.FormatInt(now.UnixMilli(), 10),
-		Restarted: r.last.After(now) || now.Sub(r.last) > resumable || len(changes) == mostChanges,
+		Restarted: r.last.After(now) || now.Sub(r.last) > resumable || len(changes) == maxChanges,
 		Changes:   []*schema.LeadChange{},
 	}
 	before := r.sent
@@ -86,7 +87,7 @@ func (r *reader) read(ctx context.Context) (*schema.LeadEvent, error) {
 			continue
 		}
 
-		// One change of each lead is left: its creation or its erasure, if there was one.
+		// Each lead gets one change: its creation or its erasure, if there was one.
 		known := ofLead[change.Lead]
 		if known == nil {
 			known = &schema.LeadChange{Reference: lead.Reference(change.Lead), ID: &change.Lead}

@@ -13,8 +13,7 @@ import (
 	"siteapi/schema"
 )
 
-// changes are the changes of a database whose answers take a moment, so that time can be
-// simulated.
+// changes is a database with a short delay, so that time can be simulated.
 type changes struct {
 	store.Changes
 	mu    sync.Mutex
@@ -55,7 +54,7 @@ func (c *changes) set(fails bool) {
 	c.fails = fails
 }
 
-// first returns the first event behind a position, and the ones after it.
+// first returns the first event after a position, and the channel of later ones.
 func first(t *testing.T, db *changes, position string) (*schema.LeadEvent, <-chan *schema.LeadEvent) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -67,9 +66,9 @@ func first(t *testing.T, db *changes, position string) (*schema.LeadEvent, <-cha
 	return <-events, events
 }
 
-// A change is in one event, within a second, at whatever moment it was made, and whenever its
-// transaction was committed, if the database answers within 50 milliseconds. One that was
-// made while the database was away is in the event after that.
+// Each change is sent in exactly one event within a second, regardless of when its
+// transaction was committed, if the database responds within 50 milliseconds. A change
+// from an outage of the database is in the first event after it.
 func TestWithinASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -77,9 +76,9 @@ func TestWithinASecond(t *testing.T) {
 		_, events := first(t, db, "")
 		isOf := func(id string, most time.Duration) {
 			t.Helper()
-			made, event := time.Now(), <-events
-			if event.Restarted || len(event.Changes) != 1 || *event.Changes[0].ID != id || time.Since(made) > most {
-				t.Fatalf("%s: %+v after %v", id, event, time.Since(made))
+			began, event := time.Now(), <-events
+			if event.Restarted || len(event.Changes) != 1 || *event.Changes[0].ID != id || time.Since(began) > most {
+				t.Fatalf("%s: %+v after %v", id, event, time.Since(began))
 			}
 		}
 
@@ -96,7 +95,7 @@ func TestWithinASecond(t *testing.T) {
 	})
 }
 
-// A page that comes back gets what it missed, or loads anew if that is long ago.
+// A reconnecting page gets the events it missed, or reloads if its position is too old.
 func TestPositions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

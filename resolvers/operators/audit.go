@@ -19,9 +19,9 @@ import (
 	"siteapi/schema"
 )
 
-// done returns the entry of the audit for what the caller of a field does with a lead, if
-// there is one. The detail becomes JSON. It must hold no contact data.
-func (r *Resolver) done(
+// auditEntry returns the audit entry for an action of the caller, on a lead unless leadID
+// is empty. The detail is encoded as JSON and must not contain contact data.
+func (r *Resolver) auditEntry(
 	ctx context.Context, action schema.AuditAction, leadID string, detail map[string]any,
 ) store.AuditEntry {
 	text := []byte("{}")
@@ -40,19 +40,20 @@ func (r *Resolver) done(
 	}
 }
 
-// record stores what an operator does. Where that fails the operation fails: nothing is done
-// without an entry. Reads are recorded by recordShown.
+// record stores the audit entry of an action before the action. If storing fails, the
+// operation fails: there is no action without an entry. recordShown records reads.
 func (r *Resolver) record(ctx context.Context, entry store.AuditEntry) error {
 	return r.Leads.Tables.Record(ctx, entry)
 }
 
-// openedAgain is how long a lead may be read again without another entry: its page asks anew
-// whenever a delivery of it goes on.
-const openedAgain = 15 * time.Minute
+// repeatedReads is how long an operator may read a lead again without another entry: its
+// page reloads whenever one of its deliveries changes.
+const repeatedReads = 15 * time.Minute
 
-// recordShown stores that a lead, or a page of several, was read, if the answer shows personal
-// data. A lead that the same operator read just before has its entry. Reading goes on while
-// the database can't be written to, as on a full disk: the entry is in the log then.
+// recordShown records that a lead, or a page of leads, was read, if the answer has
+// personal data. A lead that the same operator read less than repeatedReads ago gets no
+// second entry. If the database cannot be written, for example because the disk is full,
+// the read succeeds and the entry is only in the log.
 func (r *Resolver) recordShown(
 	ctx context.Context, action schema.AuditAction, leadID string, detail map[string]any,
 ) error {
@@ -60,14 +61,14 @@ func (r *Resolver) recordShown(
 		return nil
 	}
 
-	entry := r.done(ctx, action, leadID, detail)
+	entry := r.auditEntry(ctx, action, leadID, detail)
 	if leadID != "" {
 		latest, err := r.Leads.Tables.AuditEntries(ctx, store.AuditFilter{Lead: leadID, Limit: DefaultPage})
 		if err != nil {
 			return err
 		}
 		for _, e := range latest {
-			if e.Actor == entry.Actor && e.Action == entry.Action && entry.At.Sub(e.At).Abs() < openedAgain {
+			if e.Actor == entry.Actor && e.Action == entry.Action && entry.At.Sub(e.At).Abs() < repeatedReads {
 				return nil
 			}
 		}
@@ -85,13 +86,13 @@ func (r *Resolver) recordShown(
 		Str("action", entry.Action).
 		Str("lead", lead.Reference(entry.Lead)).
 		RawJSON("detail", []byte(entry.Detail)).
-		Msg("an entry of the audit is in the log only")
+		Msg("cannot store an audit entry: it is in the log only")
 	return nil
 }
 
-// loggedActor names an operator as the audit in the database does. A subject that may not be
-// logged, such as an e-mail address, is replaced by the beginning of its SHA-256: the entry in
-// the log tells it from others.
+// loggedActor returns the name of an operator in the log, which is that in the audit. A
+// subject that must not be logged, such as an e-mail address, is replaced by the
+// beginning of its SHA-256, which distinguishes it from others.
 func loggedActor(actor string) string {
 	if upstream.Redact(actor) == actor {
 		return actor
@@ -101,8 +102,8 @@ func loggedActor(actor string) string {
 	return schema.AccountPrefix + "sha256-" + hex.EncodeToString(sum[:4])
 }
 
-// listDetail describes a listing of leads by the arguments of the field. It says that something
-// was searched for, and not what: that may be a name or an address.
+// listDetail describes a listing of leads by the arguments of the field. It has no search
+// text, which may be a name or an address, but only the fact that there was one.
 func listDetail(ctx context.Context, n int) map[string]any {
 	detail := map[string]any{"count": n}
 	for name, argument := range graphql.GetFieldContext(ctx).Args {

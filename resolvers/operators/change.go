@@ -19,18 +19,18 @@ import (
 var (
 	errChanged = &schema.Error{
 		Code:    schema.CodeConflict,
-		Message: "Somebody was faster: the lead is in another state now.",
+		Message: "The state of the lead has changed in the meantime.",
 	}
 	errNotInReview    = refused("The lead is not in review.")
 	errUnreleased     = refused("The lead is in review or was rejected: release it first.")
 	errNothingToRetry = refused("None of the deliveries failed or waits for another attempt.")
 )
 
-// LeadChange changes a lead, and reports whether there was something to change.
+// LeadChange changes a lead and reports whether anything changed.
 type LeadChange = func(ctx context.Context, l lead.Lead) (changed bool, err error)
 
-// Change changes a lead and returns it as it is afterwards. It shows the lead even where
-// there is nothing to change, so that it counts as opened, too.
+// Change changes a lead and returns the result. It returns the lead even if nothing
+// changes, so the audit always records that it was opened.
 func (r *Resolver) Change(ctx context.Context, id string, change LeadChange) (*schema.Lead, error) {
 	l, err := r.Leads.Find(ctx, id)
 	if err != nil {
@@ -49,8 +49,8 @@ func (r *Resolver) Change(ctx context.Context, id string, change LeadChange) (*s
 	return r.shownLead(ctx, l)
 }
 
-// ChangeAll changes leads one after the other, each once and with an entry of the audit of its
-// own. What fails for one does not stop the others; the end of the request does.
+// ChangeAll changes leads one after the other, each once and with its own audit entry. It
+// continues after a failure and stops at the end of the request.
 func (r *Resolver) ChangeAll(ctx context.Context, ids []string, change LeadChange) (*schema.LeadsChange, error) {
 	sum := &schema.LeadsChange{Failed: []*schema.LeadFailure{}}
 	seen := map[string]bool{}
@@ -75,7 +75,7 @@ func (r *Resolver) ChangeAll(ctx context.Context, ids []string, change LeadChang
 	return sum, nil
 }
 
-// InReview adds the leads in review to ids, if all of them are meant, which is for an admin.
+// InReview adds all leads in review to ids if all is set, which requires an admin.
 func (r *Resolver) InReview(ctx context.Context, ids []string, all bool) ([]string, error) {
 	if !all {
 		return ids, nil
@@ -87,7 +87,7 @@ func (r *Resolver) InReview(ctx context.Context, ids []string, all bool) ([]stri
 	return append(ids, leads.IDs(found)...), err
 }
 
-// failureReason translates the error of a change of one of several leads.
+// failureReason converts the error of one change of ChangeAll.
 func (r *Resolver) failureReason(ctx context.Context, err error) schema.LeadFailureReason {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -100,13 +100,13 @@ func (r *Resolver) failureReason(ctx context.Context, err error) schema.LeadFail
 		return schema.LeadFailureReasonNothingToRetry
 	}
 	if ctx.Err() == nil {
-		r.Log.Error().Ctx(ctx).Err(err).Msg("changing one of several leads")
+		r.Log.Error().Ctx(ctx).Err(err).Msg("cannot change one of several leads")
 	}
 	return schema.LeadFailureReasonUnavailable
 }
 
-// Resend delivers a lead to a target once more, unless that is under way; the visitor's mail to
-// a corrected address, unless that is empty.
+// Resend delivers a lead to a target again, unless a delivery is under way. An email that
+// is not empty corrects the address of the visitor's mail.
 func (r *Resolver) Resend(target lead.Target, email string) LeadChange {
 	return func(ctx context.Context, l lead.Lead) (bool, error) {
 		switch {
@@ -125,30 +125,30 @@ func (r *Resolver) Resend(target lead.Target, email string) LeadChange {
 		if errors.Is(err, store.ErrUnderWay) {
 			err = &schema.Error{
 				Code:    schema.CodeConflict,
-				Message: "The mail is under way: correct its address when that has ended.",
+				Message: "The mail is under way: correct its address afterwards.",
 			}
 		}
 		return err == nil, err
 	}
 }
 
-// resend delivers a lead to a target once more, for the visitor's mail to a corrected address
-// unless that is empty.
+// resend delivers a lead to a target again. An email that is not empty corrects the
+// address of the visitor's mail.
 func (r *Resolver) resend(ctx context.Context, leadID string, target lead.Target, email string) error {
 	detail := map[string]any{"target": newTarget(target)}
 	if email != "" {
 		detail["corrected"] = true
 	}
-	if err := r.record(ctx, r.done(ctx, schema.AuditActionResent, leadID, detail)); err != nil {
+	if err := r.record(ctx, r.auditEntry(ctx, schema.AuditActionResent, leadID, detail)); err != nil {
 		return err
 	}
 	return r.Leads.Tables.ResendLead(ctx, leadID, target, email)
 }
 
-// Release ends the review of a lead, or takes back its rejection, and delivers it.
+// Release ends the review of a lead or revokes its rejection, and delivers it.
 func (r *Resolver) Release(expected lead.State) LeadChange {
 	return r.decide(expected, func(ctx context.Context, id string) (bool, error) {
-		entry := r.done(ctx, schema.AuditActionReleased, id, nil)
+		entry := r.auditEntry(ctx, schema.AuditActionReleased, id, nil)
 		return r.Leads.Archive.Release(ctx, id, expected == lead.StateInReview, entry)
 	})
 }
@@ -156,7 +156,7 @@ func (r *Resolver) Release(expected lead.State) LeadChange {
 // Reject ends the review of a lead so that it is never delivered.
 func (r *Resolver) Reject(expected lead.State) LeadChange {
 	return r.decide(expected, func(ctx context.Context, id string) (bool, error) {
-		return r.Leads.Archive.Reject(ctx, id, r.done(ctx, schema.AuditActionRejected, id, nil))
+		return r.Leads.Archive.Reject(ctx, id, r.auditEntry(ctx, schema.AuditActionRejected, id, nil))
 	})
 }
 
@@ -172,14 +172,14 @@ func (r *Resolver) decide(expected lead.State, decision func(ctx context.Context
 		switch {
 		case err != nil || decided:
 			return decided, err
-		case expected == lead.StateInReview || expected == lead.StateRejected: // it was a moment ago
+		case expected == lead.StateInReview || expected == lead.StateRejected: // another change came first
 			return false, errChanged
 		}
 		return false, errNotInReview
 	}
 }
 
-// Retry makes the deliveries of a lead due now that failed or wait for another attempt.
+// Retry makes the failed and retrying deliveries of a lead due now.
 func (r *Resolver) Retry(ctx context.Context, l lead.Lead) (bool, error) {
 	unsent, err := r.Leads.Tables.ListDeliveries(ctx, store.DeliveryFilter{
 		Leads:  []string{l.ID},
@@ -198,37 +198,37 @@ func (r *Resolver) Retry(ctx context.Context, l lead.Lead) (bool, error) {
 
 // AssignLead resolves the root field of that name.
 func (r *Resolver) AssignLead(ctx context.Context, id, owner string) (*schema.Lead, error) {
-	var given []string
-	l, err := r.Change(ctx, id, r.assign(owner, &given))
-	r.Mails.NotifyOwner(ctx, crm.Address(owner), given)
+	var assigned []string
+	l, err := r.Change(ctx, id, r.assign(owner, &assigned))
+	r.Mails.NotifyOwner(ctx, crm.Address(owner), assigned)
 	return l, err
 }
 
 // AssignLeads resolves the root field of that name.
 func (r *Resolver) AssignLeads(ctx context.Context, ids []string, owner string) (*schema.LeadsChange, error) {
-	var given []string
-	sum, err := r.ChangeAll(ctx, ids, r.assign(owner, &given))
-	r.Mails.NotifyOwner(ctx, crm.Address(owner), given)
+	var assigned []string
+	sum, err := r.ChangeAll(ctx, ids, r.assign(owner, &assigned))
+	r.Mails.NotifyOwner(ctx, crm.Address(owner), assigned)
 	return sum, err
 }
 
-// assign gives a lead to an owner, and adds it to given if it was another's. The entry of the
-// audit does not name the owner.
-func (r *Resolver) assign(owner string, given *[]string) LeadChange {
+// assign assigns a lead to an owner, and adds it to assigned if the owner changed. The audit
+// entry does not name the owner.
+func (r *Resolver) assign(owner string, assigned *[]string) LeadChange {
 	return func(ctx context.Context, l lead.Lead) (bool, error) {
-		entry := r.done(ctx, schema.AuditActionAssigned, l.ID, map[string]any{"owned": owner != ""})
+		entry := r.auditEntry(ctx, schema.AuditActionAssigned, l.ID, map[string]any{"owned": owner != ""})
 		changed, err := r.Leads.Tables.Assign(ctx, l.ID, crm.Address(owner), entry)
 		if changed {
-			*given = append(*given, l.ID)
+			*assigned = append(*assigned, l.ID)
 		}
 		return changed, err
 	}
 }
 
-// SetStatus says how far operators are with a lead.
+// SetStatus sets the status of operators' work on a lead.
 func (r *Resolver) SetStatus(status lead.Status) LeadChange {
 	return func(ctx context.Context, l lead.Lead) (bool, error) {
-		entry := r.done(ctx, schema.AuditActionStatus, l.ID, map[string]any{"status": status})
+		entry := r.auditEntry(ctx, schema.AuditActionStatus, l.ID, map[string]any{"status": status})
 		return r.Leads.Tables.SetStatus(ctx, l.ID, status, entry)
 	}
 }
@@ -236,17 +236,17 @@ func (r *Resolver) SetStatus(status lead.Status) LeadChange {
 // AddNote adds a note to a lead.
 func (r *Resolver) AddNote(text string) LeadChange {
 	return func(ctx context.Context, l lead.Lead) (bool, error) {
-		entry := r.done(ctx, schema.AuditActionNote, l.ID, nil)
+		entry := r.auditEntry(ctx, schema.AuditActionNote, l.ID, nil)
 		note := lead.Note{Author: entry.Actor, At: entry.At, Text: schema.UnixLines(text)}
 		err := r.Leads.Tables.AddNote(ctx, l.ID, note, entry)
 		if errors.Is(err, store.ErrTooManyNotes) {
-			err = refused(fmt.Sprintf("The lead has %d notes, which is as many as it may have.", store.MostNotes))
+			err = refused(fmt.Sprintf("The lead already has %d notes, the maximum.", store.MostNotes))
 		}
 		return true, err
 	}
 }
 
-// SetOutcome says what became of a lead. The entry has no amount.
+// SetOutcome sets the outcome of a lead. The audit entry has no amount.
 func (r *Resolver) SetOutcome(value lead.OutcomeValue, amount *float64, currency string) LeadChange {
 	return func(ctx context.Context, l lead.Lead) (bool, error) {
 		if err := checkAmount(value, amount, currency); err != nil {
@@ -260,7 +260,7 @@ func (r *Resolver) SetOutcome(value lead.OutcomeValue, amount *float64, currency
 		if value != "" {
 			detail = map[string]any{"outcome": value}
 		}
-		entry := r.done(ctx, schema.AuditActionOutcome, l.ID, detail)
+		entry := r.auditEntry(ctx, schema.AuditActionOutcome, l.ID, detail)
 		outcome := lead.Outcome{
 			Value:    value,
 			Amount:   amount,
@@ -272,7 +272,7 @@ func (r *Resolver) SetOutcome(value lead.OutcomeValue, amount *float64, currency
 	}
 }
 
-// checkAmount checks what a won lead brings.
+// checkAmount checks the amount of a won lead.
 func checkAmount(value lead.OutcomeValue, amount *float64, currency string) error {
 	switch {
 	case amount == nil && currency == "":

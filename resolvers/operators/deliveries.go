@@ -50,8 +50,8 @@ func (r *Resolver) DeliveryPage(
 	return page, r.recordShown(ctx, schema.AuditActionListed, "", detail)
 }
 
-// deliveries returns deliveries with their leads as operators see them, without those that
-// were erased.
+// deliveries returns deliveries and their leads in the types of the schema. The lead of a
+// delivery is nil if it was erased.
 func (r *Resolver) deliveries(ctx context.Context, f store.DeliveryFilter) ([]*schema.Delivery, error) {
 	found, err := r.Leads.Tables.ListDeliveries(ctx, f)
 	if err != nil || len(found) == 0 {
@@ -82,7 +82,8 @@ func (r *Resolver) deliveries(ctx context.Context, f store.DeliveryFilter) ([]*s
 	return list, nil
 }
 
-// delivery returns the delivery with an id, or NOT_FOUND; also if its lead was erased.
+// delivery returns the delivery with an id, or NOT_FOUND if there is none or its lead was
+// erased.
 func (r *Resolver) delivery(ctx context.Context, id string) (lead.Delivery, error) {
 	missing := schema.NotFound("There is no delivery " + id + ".")
 	number, _ := strconv.ParseInt(id, 10, 64)
@@ -101,10 +102,10 @@ func (r *Resolver) delivery(ctx context.Context, id string) (lead.Delivery, erro
 	return list[0], nil
 }
 
-// retry makes a delivery due now, with an entry of the audit.
+// retry makes a delivery due now and records it in the audit.
 func (r *Resolver) retry(ctx context.Context, d lead.Delivery) error {
 	detail := map[string]any{"target": newTarget(d.Target)}
-	if err := r.record(ctx, r.done(ctx, schema.AuditActionRetried, d.LeadID, detail)); err != nil {
+	if err := r.record(ctx, r.auditEntry(ctx, schema.AuditActionRetried, d.LeadID, detail)); err != nil {
 		return err
 	}
 	return r.Leads.Tables.RetryDelivery(ctx, d.ID)
@@ -122,7 +123,7 @@ func (r *Resolver) RetryDelivery(ctx context.Context, id string) (*schema.Delive
 
 	list, err := r.deliveries(ctx, store.DeliveryFilter{ID: d.ID})
 	if err == nil && len(list) == 0 {
-		err = schema.NotFound("There is no such delivery.") // Its lead was erased meanwhile.
+		err = schema.NotFound("There is no such delivery.") // The lead was erased in the meantime.
 	}
 	if err != nil {
 		return nil, err
@@ -180,7 +181,7 @@ func newTarget(t lead.Target) schema.DeliveryTarget {
 	return schema.DeliveryTarget(strings.ToUpper(string(t)))
 }
 
-// newDelivery returns a delivery as operators see it. The lead is nil if it was erased.
+// newDelivery converts a delivery to the schema's type. The lead is nil if it was erased.
 func newDelivery(d lead.Delivery, of *schema.Lead) *schema.Delivery {
 	shown := &schema.Delivery{
 		ID:           strconv.FormatInt(d.ID, 10),

@@ -6,7 +6,7 @@ import (
 	"siteapi/schema"
 )
 
-// newLead returns a lead with its deliveries as operators see it.
+// newLead converts a lead and its deliveries to the schema's type.
 func newLead(l lead.Lead, deliveries []lead.Delivery) *schema.Lead {
 	shown := &schema.Lead{
 		ID:               l.ID,
@@ -46,7 +46,7 @@ func newEstimate(e lead.Estimate, toBeAgreed bool) *schema.LeadEstimate {
 	return &schema.LeadEstimate{Min: e.Min, Max: e.Max, Currency: e.Currency, ToBeAgreed: toBeAgreed}
 }
 
-// newAttribution returns an attribution, nil if it is empty.
+// newAttribution returns an attribution, or nil if it is empty.
 func newAttribution(a lead.Attribution) *lead.Attribution {
 	if a == (lead.Attribution{}) {
 		return nil
@@ -63,7 +63,7 @@ func pointers[T any](list []T) []*T {
 	return all
 }
 
-// newOutcome returns an outcome as operators see it, nil if it is not known.
+// newOutcome converts an outcome to the schema's type, or to nil if it is unknown.
 func newOutcome(o lead.Outcome) *schema.LeadOutcome {
 	if o.Value == "" {
 		return nil

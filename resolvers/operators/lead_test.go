@@ -6,8 +6,8 @@ import (
 	"siteapi/integrations/lead/leadtest"
 )
 
-// TestOperatorsSeeEveryFieldOfALead checks that each field of a lead is one of its type in the
-// schema.
+// TestOperatorsSeeEveryFieldOfALead checks that the schema's type has every field of a
+// lead.
 func TestOperatorsSeeEveryFieldOfALead(t *testing.T) {
 	t.Parallel()
 	for _, path := range leadtest.Missing(newLead(*leadtest.Filled(), nil)) {

@@ -46,7 +46,7 @@ func (r *Resolver) LeadPage(
 	page := fittingPage(ctx, f, found, list, more)
 
 	action, detail := schema.AuditActionListed, listDetail(ctx, len(page.Edges))
-	if asks(ctx, "csv") {
+	if selects(ctx, "csv") {
 		action = schema.AuditActionExported
 		csv := leads.CSV(found[:len(page.Edges)], after == "")
 		page.CSV = &csv
@@ -63,7 +63,7 @@ func (r *Resolver) LeadPage(
 		return nil, err
 	}
 
-	if asks(ctx, "counts") {
+	if selects(ctx, "counts") {
 		counts, err := r.Leads.Tables.CountWork(ctx, f)
 		if err != nil {
 			return nil, err
@@ -73,8 +73,8 @@ func (r *Resolver) LeadPage(
 	return page, nil
 }
 
-// fittingPage returns leads as they are shown in a page. One that would be too large ends early,
-// be it for its aliases or for what was written.
+// fittingPage returns a page of leads. It ends the page early if the answer would be too
+// large because of aliases or long texts.
 func fittingPage(
 	ctx context.Context, f store.Filter, found []lead.Lead, list []*schema.Lead, more bool,
 ) *schema.LeadConnection {
@@ -85,7 +85,7 @@ func fittingPage(
 		edges[i] = &schema.LeadEdge{Cursor: cursors[i], Node: l}
 	}
 
-	exports := asks(ctx, "csv")
+	exports := selects(ctx, "csv")
 	n := executor.Fitting(ctx, edges, func(i int) string {
 		if !exports {
 			return ""
@@ -95,8 +95,8 @@ func fittingPage(
 	return &schema.LeadConnection{Edges: edges[:n], PageInfo: pageInfo(cursors[:n], more || n < len(list))}
 }
 
-// findable narrows a filter to what a viewer may find: leads by the reference alone. More of the
-// id could be guessed letter by letter.
+// findable limits the search of a viewer to references. A longer search text could be
+// used to guess the id letter by letter.
 func findable(f store.Filter) store.Filter {
 	f.Reference, f.Search = f.Search, ""
 	if len(f.Reference) > lead.ReferenceLength {
@@ -105,7 +105,7 @@ func findable(f store.Filter) store.Filter {
 	return f
 }
 
-// newLeadCounts adds up what was counted.
+// newLeadCounts sums up the counts by state and by status.
 func newLeadCounts(counts []store.WorkCount) *schema.LeadCounts {
 	sum := &schema.LeadCounts{States: []*schema.LeadStateCount{}, Statuses: []*schema.LeadStatusCount{}}
 	states, statuses := map[lead.State]int{}, map[lead.Status]int{}
@@ -129,18 +129,18 @@ func newLeadCounts(counts []store.WorkCount) *schema.LeadCounts {
 	return sum
 }
 
-// positionText returns the order of a list and the place of a lead in it, for a cursor. It
-// holds no more of the id than the reference shows: a position between two ids would tell
-// which is smaller.
+// positionText returns the order of a list and the position of a lead in it, for a
+// cursor. It has no more of the id than the reference: a forged position between two ids
+// would show which one is smaller.
 func positionText(f store.Filter, l lead.Lead) string {
 	return fmt.Sprintf("%t-%t %g %d %s", f.ByAmount, f.Newest,
 		l.Estimate.Min, l.SubmittedAt.UnixMilli(), l.ID[:min(lead.ReferenceLength, len(l.ID))])
 }
 
-// idForm is the form of the beginning of a lead's id.
+// idForm matches the beginning of a lead's id.
 var idForm = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 
-// parsePosition reads the place of a lead in a list of this order, or fails.
+// parsePosition parses the position of a lead in a list of this order.
 func parsePosition(f store.Filter, text string) (*store.Position, error) {
 	var order string
 	var ms int64
@@ -177,22 +177,22 @@ func (r *Resolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
 	return r.shownLead(ctx, found)
 }
 
-// mostSameAddress is how many other leads of an address are shown on a lead.
-const mostSameAddress = 20
+// maxSameAddress is how many other leads of the same address are shown with a lead.
+const maxSameAddress = 20
 
 // SameAddress resolves the field of that name.
 func (r *Resolver) SameAddress(ctx context.Context, of *schema.Lead) ([]*schema.Lead, error) {
 	found, _, err := r.Leads.Leads(ctx, store.Filter{
 		Email:  of.Contact.Email,
 		Newest: true,
-		Limit:  mostSameAddress + 1,
+		Limit:  maxSameAddress + 1,
 	})
 	if err != nil {
 		return nil, err
 	}
 
 	found = slices.DeleteFunc(found, func(l lead.Lead) bool { return l.ID == of.ID })
-	found = found[:min(mostSameAddress, len(found))]
+	found = found[:min(maxSameAddress, len(found))]
 	detail := map[string]any{"count": len(found), "of": "the same address"}
 	if err := r.recordShown(ctx, schema.AuditActionListed, "", detail); err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (r *Resolver) SameAddress(ctx context.Context, of *schema.Lead) ([]*schema.
 	return r.shownLeads(ctx, found)
 }
 
-// shownLead returns a lead as operators see it.
+// shownLead returns a lead in the schema's type.
 func (r *Resolver) shownLead(ctx context.Context, l lead.Lead) (*schema.Lead, error) {
 	shown, err := r.shownLeads(ctx, []lead.Lead{l})
 	if err != nil {
@@ -209,18 +209,18 @@ func (r *Resolver) shownLead(ctx context.Context, l lead.Lead) (*schema.Lead, er
 	return shown[0], nil
 }
 
-// shownLeads returns leads as operators see them, with their deliveries and notes if the
-// operation asks for those.
+// shownLeads returns leads in the schema's type, with their deliveries and notes if the
+// operation selects those.
 func (r *Resolver) shownLeads(ctx context.Context, found []lead.Lead) ([]*schema.Lead, error) {
 	var deliveries map[string][]lead.Delivery
-	if asks(ctx, "deliveries", "noMailReason") {
+	if selects(ctx, "deliveries", "noMailReason") {
 		var err error
 		if deliveries, err = r.Leads.DeliveriesOf(ctx, found); err != nil {
 			return nil, err
 		}
 	}
 
-	if asks(ctx, "notes", "csv") {
+	if selects(ctx, "notes", "csv") {
 		notes, err := r.Leads.Tables.Notes(ctx, leads.IDs(found))
 		if err != nil {
 			return nil, err

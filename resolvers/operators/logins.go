@@ -34,7 +34,7 @@ func (r *Resolver) EndLogins(ctx context.Context, ids []string, all bool) (n int
 			continue
 		}
 		detail := map[string]any{"login": s.ID(), "of": schema.AccountPrefix + s.Subject}
-		if err := r.record(ctx, r.done(ctx, schema.AuditActionLoginEnded, "", detail)); err != nil {
+		if err := r.record(ctx, r.auditEntry(ctx, schema.AuditActionLoginEnded, "", detail)); err != nil {
 			return n, err
 		}
 		if _, err := r.Leads.Tables.EndLogins(ctx, s.Hash); err != nil {

@@ -1,7 +1,7 @@
-// Package operators resolves the fields of operators: leads and their deliveries, the audit,
-// the funnel, and the logins of operators themselves. Each field records in the audit what was
-// shown or done, and maps the result to the types of the schema. A viewer never learns the id
-// of a lead. Longer rules are those of package leads.
+// Package operators resolves the fields of operators: leads and their deliveries, the
+// audit, the funnel, and the logins of operators themselves. Each field records the read
+// or the change in the audit, and converts the result to the types of the schema. A
+// viewer never gets the id of a lead. Package leads implements the larger operations.
 package operators
 
 import (
@@ -25,8 +25,8 @@ type Resolver struct {
 	Now   func() time.Time
 }
 
-// isViewer reports whether a field is answered for a viewer, who must not learn the id of a
-// lead: it opens the PDF.
+// isViewer reports whether the caller is a viewer, who must not get the id of a lead: it
+// opens the PDF.
 func isViewer(ctx context.Context) bool {
 	return schema.CallerFrom(ctx).Operator.Role == schema.RoleViewer
 }
@@ -37,12 +37,12 @@ func (r *Resolver) Names(ctx context.Context) ([]string, error) {
 	return append([]string{}, names...), err
 }
 
-// refused returns the error of what the state of something does not allow.
+// refused returns the error of a change that the current state does not allow.
 func refused(message string) *schema.Error {
 	return &schema.Error{Code: schema.CodeBadUserInput, Message: message}
 }
 
-// forbidden returns the error of an operator without a role.
+// forbidden returns the error of an operator who lacks a role.
 func forbidden(role schema.Role) *schema.Error {
 	return &schema.Error{Code: schema.CodeForbidden, Message: "This needs the role " + string(role) + "."}
 }
@@ -50,7 +50,7 @@ func forbidden(role schema.Role) *schema.Error {
 // DefaultPage is how many entries a page has if the argument is null.
 const DefaultPage = 50
 
-// newCursor encodes the place of an entry in a list.
+// newCursor encodes the position of an entry in a list.
 func newCursor(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
 
 // cursorText decodes a cursor. The result is empty if the cursor is malformed.

@@ -11,13 +11,13 @@ import (
 	"siteapi/schema"
 )
 
-// mostOfPerson is how many leads of one address are shown.
-const mostOfPerson = 500
+// maxPersonLeads is how many leads of one address are shown.
+const maxPersonLeads = 500
 
 // Person resolves the root field of that name.
 func (r *Resolver) Person(ctx context.Context, email string) (*schema.Person, error) {
 	email = crm.Address(schema.TrimEmail(email))
-	found, _, err := r.Leads.Leads(ctx, store.Filter{Email: email, Newest: true, Limit: mostOfPerson})
+	found, _, err := r.Leads.Leads(ctx, store.Filter{Email: email, Newest: true, Limit: maxPersonLeads})
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (r *Resolver) Person(ctx context.Context, email string) (*schema.Person, er
 	}
 
 	detail := personDetail(listDetail(ctx, len(found)), other)
-	if err := r.record(ctx, r.done(ctx, schema.AuditActionListed, "", detail)); err != nil {
+	if err := r.record(ctx, r.auditEntry(ctx, schema.AuditActionListed, "", detail)); err != nil {
 		return nil, err
 	}
 	shown, err := r.shownLeads(ctx, found)
@@ -54,7 +54,7 @@ func (r *Resolver) Person(ctx context.Context, email string) (*schema.Person, er
 	return person, nil
 }
 
-// personDetail adds to the detail of an entry what is shown of a person apart from leads.
+// personDetail adds the numbers of a person's consents and sessions to an audit detail.
 func personDetail(detail map[string]any, p leads.Person) map[string]any {
 	detail["consents"], detail["sessions"] = len(p.Consents), len(p.Sessions)
 	return detail
@@ -94,7 +94,7 @@ func (r *Resolver) WithdrawConsent(ctx context.Context, id, purpose string) (*sc
 		email, named = l.Contact.Email, l.ID
 	}
 
-	entry := r.done(ctx, schema.AuditActionWithdrawn, named, map[string]any{"purpose": purpose})
+	entry := r.auditEntry(ctx, schema.AuditActionWithdrawn, named, map[string]any{"purpose": purpose})
 	w, err := r.Leads.Archive.WithdrawConsent(ctx, crm.Address(email), purpose, entry.At, entry)
 	if errors.Is(err, store.ErrNotFound) {
 		err = refused("The address has not given this consent, or has withdrawn it.")
@@ -104,25 +104,25 @@ func (r *Resolver) WithdrawConsent(ctx context.Context, id, purpose string) (*sc
 	}
 
 	withdrawn := &schema.Withdrawal{Leads: w.Leads, DeletedLeads: w.Deleted, Sessions: w.Sessions}
-	if named != "" && asks(ctx, "lead") {
+	if named != "" && selects(ctx, "lead") {
 		withdrawn.Lead, err = r.Lead(ctx, named)
 	}
 	return withdrawn, err
 }
 
-// EraseLeads resolves the root field of that name. A preview erases nothing, and reads what
-// `leads` would show.
+// EraseLeads resolves the root field of that name. A dry run erases nothing and is
+// recorded like a listing of leads.
 func (r *Resolver) EraseLeads(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
 	if dryRun {
 		found, _, err := r.Leads.Leads(ctx, store.Filter{Email: email})
 		if err != nil {
 			return nil, err
 		}
-		entry := r.done(ctx, schema.AuditActionListed, "", listDetail(ctx, len(found)))
+		entry := r.auditEntry(ctx, schema.AuditActionListed, "", listDetail(ctx, len(found)))
 		if err := r.record(ctx, entry); err != nil {
 			return nil, err
 		}
 	}
-	receipt, err := r.Leads.Erase(ctx, email, dryRun, r.done(ctx, schema.AuditActionErased, "", nil))
+	receipt, err := r.Leads.Erase(ctx, email, dryRun, r.auditEntry(ctx, schema.AuditActionErased, "", nil))
 	return receipt, err
 }

@@ -11,9 +11,9 @@ import (
 	"siteapi/schema"
 )
 
-// showsPersonal reports whether an operation selects a @personal field below the current one,
-// and the caller is no viewer, who gets null there. It is true of a search as
-// well, whose text is contact data even if leads are only counted.
+// showsPersonal reports whether an operation selects a @personal field below the current
+// one, or searches: the search text is contact data even if leads are only counted. It is
+// false for viewers, who get null for @personal fields.
 func showsPersonal(ctx context.Context) bool {
 	if isViewer(ctx) {
 		return false
@@ -28,18 +28,18 @@ func showsPersonal(ctx context.Context) bool {
 	})
 }
 
-// asks reports whether an operation selects a field of one of these names below the current
-// one.
-func asks(ctx context.Context, names ...string) bool {
+// selects reports whether an operation selects a field of one of these names below the
+// current one.
+func selects(ctx context.Context, names ...string) bool {
 	op := graphql.GetOperationContext(ctx)
 	return below(op, graphql.GetFieldContext(ctx).Field.Selections, func(f graphql.CollectedField) bool {
 		return slices.Contains(names, f.Name)
 	})
 }
 
-// below reports whether a selection has a field like this, at any depth.
-func below(op *graphql.OperationContext, set ast.SelectionSet, like func(graphql.CollectedField) bool) bool {
+// below reports whether a selection has a matching field at any depth.
+func below(op *graphql.OperationContext, set ast.SelectionSet, match func(graphql.CollectedField) bool) bool {
 	return slices.ContainsFunc(graphql.CollectFields(op, set, nil), func(f graphql.CollectedField) bool {
-		return like(f) || below(op, f.Selections, like)
+		return match(f) || below(op, f.Selections, match)
 	})
 }

@@ -10,15 +10,15 @@ import (
 	"siteapi/integrations/cms"
 )
 
-// Limits of what editors write. A year's validity and a thousand percent are plenty.
+// Limits of the values that editors enter.
 const (
 	maxPercent   = 1000
 	maxValidDays = 3650
-	percentPlace = 4 // decimals of a percent
+	percentPlace = 4 // decimals of a percentage
 )
 
-// Read returns the rules that the content of a locale has, nil if there are none that can
-// be used. The problems name documents that price nothing as they are.
+// Read returns the price rules in the content of a locale, or nil if there are no usable
+// ones. The problems name documents that are not usable for prices.
 func Read(docs []cms.Document, locale string, isCurrency func(string) bool) (r *Rules, problems []error) {
 	for _, doc := range docs {
 		if doc.Type != cms.RulesType {
@@ -46,7 +46,7 @@ func Read(docs []cms.Document, locale string, isCurrency func(string) bool) (r *
 
 func problem(doc cms.Document, err error) error { return fmt.Errorf("document %q: %w", doc.ID, err) }
 
-// readRules reads the document quoteRules. Any field that can't be used leaves all rules out.
+// readRules reads the document quoteRules. One unusable field makes all rules unusable.
 func readRules(doc cms.Document, locale string, isCurrency func(string) bool) (*Rules, error) {
 	var f struct {
 		Currency                                   string
@@ -58,7 +58,7 @@ func readRules(doc cms.Document, locale string, isCurrency func(string) bool) (*
 	}
 	places, ok := exponent(f.Currency)
 	if !ok || !isCurrency(f.Currency) {
-		return nil, fmt.Errorf("its currency %.20q is not one of ISO 4217", f.Currency)
+		return nil, fmt.Errorf("its currency %.20q is not a currency of ISO 4217", f.Currency)
 	}
 
 	r := &Rules{Locale: locale, Currency: f.Currency, Enforce: f.Enforce}
@@ -84,8 +84,8 @@ func readRules(doc cms.Document, locale string, isCurrency func(string) bool) (*
 	return r, nil
 }
 
-// readOptions adds the priced options of the content. Of two documents for one slug the one
-// in the locale's own language wins, then the one with the lesser id.
+// readOptions adds the priced options of the content. Of two documents for one slug, the
+// one in the locale's language wins, then the one with the lower id.
 func (r *Rules) readOptions(docs []cms.Document) (problems []error) {
 	fields := map[string]string{
 		"projectType": "projectType",
@@ -138,8 +138,8 @@ func (r *Rules) readOption(doc cms.Document, choice Choice) (Option, error) {
 	return Option{Choice: choice, Price: amount, Percent: percent}, err
 }
 
-// integer returns a number from low to high with so many decimals at most as an integer of
-// 10^-decimals.
+// integer converts a number to an integer in units of 10^-decimals. It fails if the
+// number is not from low to high or has more decimals.
 func integer(name string, value *float64, decimals int, low, high float64) (int64, error) {
 	if value == nil {
 		return 0, fmt.Errorf("its %s is missing", name)

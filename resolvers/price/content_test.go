@@ -12,7 +12,7 @@ import (
 
 const euroRules = `{"_id":"quoteRules","_type":"quoteRules","currency":"EUR","spreadPercent":35,"roundTo":100,"enforce":true}`
 
-// read returns the rules that documents have in English.
+// read returns the English price rules in documents, and the problems as text.
 func read(t *testing.T, texts ...string) (*price.Rules, string) {
 	t.Helper()
 	var docs []cms.Document
@@ -75,7 +75,8 @@ func TestRulesOutOfBoundsAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestOptionsWithoutAPrice are reported, and are unpriced where they are chosen.
+// TestOptionsWithoutAPrice checks that options without a usable price are reported, and
+// that a quote lists them as unpriced.
 func TestOptionsWithoutAPrice(t *testing.T) {
 	t.Parallel()
 	for more, want := range map[string]string{
@@ -95,7 +96,8 @@ func TestOptionsWithoutAPrice(t *testing.T) {
 	}
 }
 
-// TestOneOptionOfTwoPrices: that of the locale's own language, then that with the lesser id.
+// TestOneOptionOfTwoPrices checks that the option in the locale's language wins, then the
+// one with the lower id.
 func TestOneOptionOfTwoPrices(t *testing.T) {
 	t.Parallel()
 	rules, _ := read(t, euroRules,
@@ -112,7 +114,8 @@ func TestOneOptionOfTwoPrices(t *testing.T) {
 	}
 }
 
-// TestRevision follows everything in the rules, and nothing else.
+// TestRevision checks that the revision depends on everything in the rules and on nothing
+// else.
 func TestRevision(t *testing.T) {
 	t.Parallel()
 	blog := option("a", "feature", "blog", `,"price":100,"label":"Blog"`)
@@ -127,7 +130,7 @@ func TestRevision(t *testing.T) {
 		"minimum":   {strings.Replace(euroRules, "}", `,"minimum":1}`, 1), blog},
 	} {
 		if other, _ := read(t, texts...); (other.Revision == rules.Revision) != (change == "") {
-			t.Errorf("another %s: %s and %s", change, rules.Revision, other.Revision)
+			t.Errorf("changing %s: %s and %s", change, rules.Revision, other.Revision)
 		}
 	}
 
@@ -137,10 +140,10 @@ func TestRevision(t *testing.T) {
 	}
 }
 
-// A range that no request can carry is no price.
-func TestRangesNoRequestCarries(t *testing.T) {
+// A range above the maximum of an estimate is not a price.
+func TestRangesAboveTheMaximum(t *testing.T) {
 	t.Parallel()
-	for _, amount := range []string{`1000000000,"percent":1000`, "999999900"} { // the second in its upper bound alone
+	for _, amount := range []string{`1000000000,"percent":1000`, "999999900"} { // the second only in its upper bound
 		rules, _ := read(t, euroRules, option("a", "feature", "a", `,"price":`+amount))
 		const most = 1_000_000_000_00
 		if q := rules.Quote(features("a")); q.Min != most || q.Max != most || len(q.Lines) > 0 || len(q.Unpriced) != 1 {

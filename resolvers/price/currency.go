@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// maxUnits is the most that an estimate may be, in units of its currency.
+// maxUnits is the maximum of an estimate, in units of its currency.
 const maxUnits = 1_000_000_000
 
-// exponent returns the number of decimals of a currency, by ISO 4217. False stands for
-// metals, funds and codes for testing, which have no minor unit.
+// exponent returns the number of decimals of a currency by ISO 4217, or false for metals,
+// funds and test codes, which have no minor unit.
 func exponent(currency string) (int, bool) {
 	switch currency {
 	case "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV",
@@ -32,8 +32,8 @@ func scale(currency string) int64 {
 	return int64(math.Pow10(places))
 }
 
-// Payable reports whether an amount can be paid in a currency: one of money, with no more
-// decimals than it has.
+// Payable reports whether an amount can be paid in a currency: the currency has minor
+// units, and the amount has no more decimals.
 func Payable(amount float64, currency string) bool {
 	places, money := exponent(currency)
 	if !money {
@@ -43,8 +43,9 @@ func Payable(amount float64, currency string) bool {
 	return whole
 }
 
-// decimal returns a number as an integer of 10^-decimals. False where it has more decimals:
-// what editors wrote is read by its digits, so that 0.1 is a tenth.
+// decimal converts a number to an integer in units of 10^-decimals, or returns false if
+// it has more decimals. It reads the decimal digits of the number, so that 0.1 is exactly
+// a tenth.
 func decimal(number float64, decimals int) (int64, bool) {
 	digits, fraction, _ := strings.Cut(strconv.FormatFloat(number, 'f', -1, 64), ".")
 	if len(fraction) > decimals {

@@ -1,5 +1,6 @@
-// Package price computes what a visitor's choices cost by the rules of the content. It
-// counts in integer minor units of the currency: nothing is rounded but at the end.
+// Package price computes the price of a visitor's choices by the price rules of the
+// content. It calculates in integer minor units of the currency and rounds only at the
+// end.
 package price
 
 import (
@@ -19,7 +20,7 @@ const (
 )
 
 // Rules price the choices in one locale. Amounts are in minor units of the currency,
-// percents in parts of [whole].
+// percentages in parts of [whole].
 type Rules struct {
 	Locale   string   `json:"locale"`
 	Currency string   `json:"currency"`
@@ -29,16 +30,17 @@ type Rules struct {
 	Options  []Option `json:"options"` // ordered by field and slug, each once
 
 	ValidDays int  `json:"validDays"`
-	Enforce   bool `json:"enforce"` // whether the computed range replaces the one that was sent
+	Enforce   bool `json:"enforce"` // whether the computed range replaces the client's
 
-	// Revision identifies everything above: equal rules of a locale have the same one.
+	// Revision identifies everything above: equal rules of a locale have the same
+	// revision.
 	Revision string `json:"-"`
 }
 
-// whole is a hundred percent: percents have four decimals.
+// whole is a hundred percent: percentages have four decimals.
 const whole = 1_000_000
 
-// Option is a choice with what it adds to the sum, and the share of the sum that it adds.
+// Option is a choice with the amount and the percentage that it adds to the sum.
 type Option struct {
 	Choice
 	Price   int64 `json:"price,omitempty"`
@@ -55,13 +57,13 @@ func (c Choice) compare(other Choice) int {
 	return cmp.Or(cmp.Compare(c.Field, other.Field), cmp.Compare(c.Slug, other.Slug))
 }
 
-// Quote is the price of some choices, in minor units.
+// Quote is the price of choices, in minor units.
 type Quote struct {
 	Min, Max int64
 	// Lines add up to Min: one for each priced choice, then the minimum and the rounding
 	// if they change the sum.
 	Lines    []Line
-	Unpriced []string // slugs of the choices that the rules don't know
+	Unpriced []string // slugs of choices that the rules do not price
 }
 
 // Line is a part of a price.
@@ -79,7 +81,7 @@ func IsRevision(text string) bool {
 	return err == nil && len(text) == revisionLength
 }
 
-// Encode returns the rules as they are stored.
+// Encode returns the stored form of the rules.
 func (r *Rules) Encode() string {
 	text, _ := json.Marshal(r) //nolint:errchkjson // texts and numbers
 	return string(text)
@@ -101,7 +103,7 @@ func (r *Rules) identify() {
 	r.Revision = hex.EncodeToString(sum[:revisionLength/2])
 }
 
-// Quote prices some choices, none of which is made twice.
+// Quote prices choices, which must be distinct.
 func (r *Rules) Quote(choices []Choice) (q Quote) {
 	var chosen []Option
 	sum, factor := int64(0), int64(whole)
@@ -126,7 +128,7 @@ func (r *Rules) Quote(choices []Choice) (q Quote) {
 	low := r.round(exact, parts)
 	high := r.round(exact.Mul(exact, big.NewInt(whole+r.Spread)), parts.Mul(parts, parts))
 
-	// Above the most that an estimate may be, the price is agreed with the visitor.
+	// A price above the maximum of an estimate is agreed with the visitor.
 	if limit := maxUnits * scale(r.Currency); high.Cmp(big.NewInt(limit)) > 0 {
 		q = Quote{Min: limit, Max: limit}
 		for _, choice := range choices {
@@ -169,15 +171,15 @@ func (r *Rules) lines(chosen []Option, sum int64, raised bool, low int64) []Line
 	return lines
 }
 
-// Near reports whether a range of a currency, in its units, differs from the quote by at
-// most the step that bounds are rounded to.
+// Near reports whether a range, in units of a currency, differs from the quote by at most
+// RoundTo, to which its bounds are rounded.
 func (r *Rules) Near(q Quote, low, high float64, currency string) bool {
 	return currency == r.Currency && distance(r.minor(low), q.Min) <= r.RoundTo &&
 		distance(r.minor(high), q.Max) <= r.RoundTo
 }
 
-// Covers reports whether a range of a currency, in its units, is for at least the choices
-// that a quote prices.
+// Covers reports whether a range, in units of a currency, covers at least the priced
+// choices of a quote.
 func (r *Rules) Covers(q Quote, low float64, currency string) bool {
 	return currency == r.Currency && r.minor(low) >= q.Min-r.RoundTo
 }
@@ -190,13 +192,13 @@ func product(a, b int64) *big.Int { return new(big.Int).Mul(big.NewInt(a), big.N
 func rounded(n, d *big.Int) *big.Int {
 	twice := new(big.Int).Lsh(n, 1)
 	twice.Add(twice, d)
-	return twice.Div(twice, new(big.Int).Lsh(d, 1)) // Euclid's division, which rounds down here
+	return twice.Div(twice, new(big.Int).Lsh(d, 1)) // Euclidean division, which rounds down here
 }
 
-// Units returns an amount of minor units in units of the currency.
+// Units converts minor units to units of the currency.
 func (r *Rules) Units(minor int64) float64 { return float64(minor) / float64(scale(r.Currency)) }
 
-// minor returns an amount of units in minor units, to the nearest one.
+// minor converts units of the currency to minor units, rounded to the nearest one.
 func (r *Rules) minor(units float64) int64 {
 	return int64(math.Round(units * float64(scale(r.Currency))))
 }

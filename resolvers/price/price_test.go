@@ -11,7 +11,7 @@ import (
 	"siteapi/resolvers/price"
 )
 
-// site is a random calculator, as its editors write it.
+// site is a calculator with random values of its editors.
 type site struct {
 	currency                 string
 	places                   int
@@ -19,8 +19,8 @@ type site struct {
 	prices, percents         map[string]*big.Rat // by slug of a feature
 }
 
-// TestQuoteEqualsItsModel compares the ranges of random sites and choices with those of a model
-// in fractions, which shares nothing with the program.
+// TestQuoteEqualsItsModel compares the ranges of random sites and choices with those of
+// an independent model in fractions.
 func TestQuoteEqualsItsModel(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -51,7 +51,7 @@ func TestQuoteEqualsItsModel(t *testing.T) {
 
 var slugs = []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 
-// decimalOf returns a random number from low with so many decimals at most.
+// decimalOf returns a random number from low with at most this many decimals.
 func decimalOf(random *rand.Rand, low, span int64, places int) *big.Rat {
 	tens := int64(1)
 	for range random.IntN(places + 1) {
@@ -81,7 +81,7 @@ func newSite(random *rand.Rand) *site {
 	return s
 }
 
-// documents returns the site's documents as the CMS has them.
+// documents returns the CMS documents of the site.
 func (s *site) documents(t *testing.T) []cms.Document {
 	t.Helper()
 	docs := []cms.Document{document(t, fmt.Sprintf(

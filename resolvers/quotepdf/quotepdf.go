@@ -1,7 +1,7 @@
-// Package quotepdf makes the PDF summaries of leads: for the field quotePdf, and for the
-// mails that have one attached. A document is drawn once for all who ask, and again when
-// the content has changed. Where the content can't be read it is drawn without the site's
-// settings.
+// Package quotepdf renders the PDF summaries of leads, for the field quotePdf and as
+// attachments of mails. It renders a document once for all requests, and again after the
+// content has changed. If the content cannot be read, it renders the document without the
+// site's settings.
 package quotepdf
 
 import (
@@ -28,12 +28,12 @@ import (
 	"siteapi/schema"
 )
 
-// Renderer draws documents. Equal documents give equal bytes.
+// Renderer renders documents. Equal documents result in equal bytes.
 type Renderer interface {
 	Render(ctx context.Context, d pdf.Document) ([]byte, error)
 }
 
-// LogoLoader fetches a logo in a form that a Renderer can draw.
+// LogoLoader fetches a logo in a form that a Renderer supports.
 type LogoLoader interface {
 	Load(ctx context.Context, url string) ([]byte, error)
 }
@@ -57,7 +57,7 @@ type Deps struct {
 type Resolver struct {
 	Deps
 
-	drawing *semaphore.Weighted // limits how many documents are drawn at a time
+	drawing *semaphore.Weighted // limits how many documents are rendered at a time
 }
 
 // New returns a resolver over its dependencies.
@@ -78,7 +78,7 @@ const (
 // logo is fetched again after an hour. If that fails, the previous one is used for a day.
 const logoWait = cache.FillTimeout / 2
 
-// drawWait is how long a document waits for others to be drawn.
+// drawWait is how long a document waits while others are rendered.
 const drawWait = 2 * time.Second
 
 // maxIDLength is longer than any id of a lead.
@@ -90,8 +90,8 @@ func documentKey(id string, locale schema.Locale, revision string) string {
 	return lead.PDFKey(id) + string(locale) + ":" + revision
 }
 
-// Quote resolves quotePdf: it returns the document of a lead in a language, or else in
-// the one that suits the lead or its reader.
+// Quote resolves quotePdf: it returns the document of a lead in the requested language,
+// or else in that of the lead or of the caller.
 func (r *Resolver) Quote(ctx context.Context, id string, asked *schema.Locale) (*schema.QuotePDF, error) {
 	if len(id) > maxIDLength {
 		return nil, noLead()
@@ -104,8 +104,8 @@ func (r *Resolver) Quote(ctx context.Context, id string, asked *schema.Locale) (
 
 	snap, err := r.Content.Read(ctx, locale)
 	if err != nil {
-		// A quote must not fail with the CMS: it is rendered without the site settings.
-		r.Log.Warn().Ctx(ctx).Err(err).Msg("rendering a quote without the site settings")
+		// An unavailable CMS must not prevent a quote.
+		r.Log.Warn().Ctx(ctx).Err(err).Msg("cannot read the content: rendering a quote without the site settings")
 		snap = &content.Snapshot{Revision: "none"}
 	}
 
@@ -209,11 +209,12 @@ func (r *Resolver) again(id string, locale schema.Locale, sent, content string) 
 	}
 }
 
-// draw draws a document. If too many others are being drawn, it gives up after drawWait.
+// draw renders a document. If too many others are being rendered, it gives up after
+// drawWait.
 func (r *Resolver) draw(ctx context.Context, d pdf.Document) ([]byte, error) {
-	patience, cancel := context.WithTimeout(ctx, drawWait)
+	waiting, cancel := context.WithTimeout(ctx, drawWait)
 	defer cancel()
-	if r.drawing.Acquire(patience, 1) != nil {
+	if r.drawing.Acquire(waiting, 1) != nil {
 		return nil, &schema.Error{
 			Code:       schema.CodeUpstreamUnavailable,
 			Message:    "The service is busy. Please try again.",
@@ -242,15 +243,15 @@ func (r *Resolver) Document(
 		if d.Company.Logo, err = r.logo(ctx, *logo.Asset.URL); err != nil {
 			// The query of a logo's address may hold a token.
 			reason := upstream.Redact(err.Error())
-			r.Log.Warn().Ctx(ctx).Str("reason", reason).Msg("rendering a quote without the logo")
+			r.Log.Warn().Ctx(ctx).Str("reason", reason).Msg("cannot load the logo: rendering a quote without it")
 			return d, false
 		}
 	}
 	return d, true
 }
 
-// logo returns the company's logo, ready to be drawn. If it takes longer than logoWait,
-// fetching continues for the next document.
+// logo returns the company's logo in the form for the Renderer. If that takes longer than
+// logoWait, fetching continues for the next document.
 func (r *Resolver) logo(ctx context.Context, address string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, logoWait)
 	defer cancel()
@@ -263,8 +264,8 @@ func (r *Resolver) logo(ctx context.Context, address string) ([]byte, error) {
 	return entry.Value, err
 }
 
-// companyLines returns the address and contact lines below the company's name, with a
-// link where there is one.
+// companyLines returns the address and contact lines below the company's name, some with
+// a link.
 func companyLines(settings *content.Settings, locale schema.Locale) []pdf.Line {
 	var lines []pdf.Line
 	s := settings.Shown

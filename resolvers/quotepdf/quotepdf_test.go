@@ -21,7 +21,7 @@ import (
 	"siteapi/schema"
 )
 
-// oneQuote is a store with one lead, until it is erased.
+// oneQuote is a store with one lead until it is erased.
 type oneQuote struct {
 	store.Quotes
 	reads  atomic.Int64
@@ -36,7 +36,7 @@ func (q *oneQuote) Lead(_ context.Context, id string) (lead.Lead, error) {
 	return lead.Lead{ID: id}, nil
 }
 
-// labels is a CMS with the name of one option, which an editor may change.
+// labels is a CMS with one option, whose label an editor may change.
 type labels struct{ renamed atomic.Bool }
 
 func (c *labels) Fetch(context.Context, cms.Query) ([]cms.Document, error) {
@@ -49,7 +49,7 @@ func (c *labels) Fetch(context.Context, cms.Query) ([]cms.Document, error) {
 
 func (*labels) Ping(context.Context) error { return nil }
 
-// blank draws empty pages.
+// blank renders empty pages.
 type blank struct {
 	drawn atomic.Int64
 	draw  func()
@@ -63,20 +63,20 @@ func (b *blank) Render(_ context.Context, d pdf.Document) ([]byte, error) {
 	return []byte("%PDF " + d.Locale), nil
 }
 
-// TestPdf counts how often a document is drawn and its lead read.
+// TestPdf counts how often a document is rendered and its lead is read.
 func TestPdf(t *testing.T) {
 	t.Parallel()
 
 	for _, tt := range []struct {
 		name   string
 		change func(t *testing.T, r *Resolver)
-		drawn  int64 // number of drawings after the change and a second request
+		drawn  int64 // number of renderings after the change and a second request
 	}{
 		{"nothing happened", func(*testing.T, *Resolver) {}, 1},
 		{"its documents were cleared", func(t *testing.T, r *Resolver) {
 			clearAll(t, r, "quote:pdf:one:*")
 		}, 2},
-		{"another's were cleared", func(t *testing.T, r *Resolver) {
+		{"another lead's were cleared", func(t *testing.T, r *Resolver) {
 			clearAll(t, r, "quote:pdf:two:*")
 		}, 1},
 		{"the content changed", func(t *testing.T, r *Resolver) {
@@ -99,14 +99,14 @@ func TestPdf(t *testing.T) {
 			}
 
 			if page.drawn.Load() != tt.drawn || tt.drawn == 1 && quotes.reads.Load() != 2 {
-				t.Errorf("drawn %d times, want %d; the submission was read %d times",
+				t.Errorf("rendered %d times, want %d; the lead was read %d times",
 					page.drawn.Load(), tt.drawn, quotes.reads.Load())
 			}
 		})
 	}
 }
 
-// TestPdfOfAnErasedLead clears the documents while one is being drawn.
+// TestPdfOfAnErasedLead clears the documents while one is being rendered.
 func TestPdfOfAnErasedLead(t *testing.T) {
 	t.Parallel()
 	r, quotes, page := newPdfResolver(t, nil)
@@ -148,8 +148,8 @@ func newScriptedLogo(err error) *scriptedLogo {
 	return &scriptedLogo{err: err, released: make(chan struct{})}
 }
 
-// TestPdfWithALateLogo waits for a logo as long as there is time. Fetching it continues
-// for the next document.
+// TestPdfWithALateLogo checks that a document waits for its logo within the time limit,
+// and that fetching continues for the next document.
 func TestPdfWithALateLogo(t *testing.T) {
 	t.Parallel()
 	logo := newScriptedLogo(nil)
@@ -160,14 +160,14 @@ func TestPdfWithALateLogo(t *testing.T) {
 	defer cancel()
 	if d, complete := r.Document(short, &lead.Lead{}, schema.LocaleEn, snap); complete ||
 		d.Company.Logo != nil {
-		t.Errorf("without the logo it is complete: %+v", d.Company)
+		t.Errorf("the document is complete without its logo: %+v", d.Company)
 	}
 
 	time.AfterFunc(20*time.Millisecond, func() { close(logo.released) })
 	for range 2 {
 		if d, complete := r.Document(t.Context(), &lead.Lead{}, schema.LocaleEn, snap); !complete ||
 			string(d.Company.Logo) != "logo" {
-			t.Errorf("with the logo it is not complete: %+v", d.Company)
+			t.Errorf("the document is incomplete with its logo: %+v", d.Company)
 		}
 	}
 
@@ -176,7 +176,7 @@ func TestPdfWithALateLogo(t *testing.T) {
 	}
 }
 
-// TestPdfCompanyLines labels numbers in the document's language and adds links.
+// TestPdfCompanyLines checks the labels in the document's language and the links.
 func TestPdfCompanyLines(t *testing.T) {
 	t.Parallel()
 	text := func(s string) *string { return &s }

@@ -18,7 +18,7 @@ import (
 // honouredFor is how long a replaced price is honoured.
 const honouredFor = 24 * time.Hour
 
-// day is the form of a day without a time.
+// day is the layout of a date without a time.
 const day = "2006-01-02"
 
 // Estimate resolves estimateQuote.
@@ -34,16 +34,16 @@ func (r *Resolver) Estimate(
 
 	answer := r.newEstimate(snap, in, locale)
 	if answer.Preview = perspective != ""; answer.Preview {
-		answer.Revision = nil // Drafts can't be submitted with.
+		answer.Revision = nil // A lead cannot refer to drafts.
 		return answer, nil
 	}
-	if r.Content.KeepPrices(ctx, locale, snap.Prices) != nil {
-		answer.Revision = nil // Nothing could be computed again by it.
+	if r.Content.StorePrices(ctx, locale, snap.Prices) != nil {
+		answer.Revision = nil // The price could not be recomputed.
 	}
 	return answer, nil
 }
 
-// newEstimate prices choices by the rules of the content.
+// newEstimate prices choices by the price rules of the content.
 func (r *Resolver) newEstimate(
 	snap *content.Snapshot, in schema.EstimateSelectionsInput, locale schema.Locale,
 ) *schema.QuoteEstimate {
@@ -61,7 +61,7 @@ func (r *Resolver) newEstimate(
 	})
 	q := rules.Quote(chosen)
 	answer.Unpriced = append(answer.Unpriced, q.Unpriced...)
-	if len(q.Unpriced) == len(chosen) || q.Max == 0 { // Without a price it is agreed with the visitor.
+	if len(q.Unpriced) == len(chosen) || q.Max == 0 { // The price is to be agreed.
 		return answer
 	}
 
@@ -73,7 +73,7 @@ func (r *Resolver) newEstimate(
 		shown := &schema.EstimateLine{Field: line.Field, Amount: rules.Units(line.Amount)}
 		if line.Slug == "" {
 			shown.Label = lineLabels[locale][line.Field]
-		} else { // a slug without words stands for itself
+		} else { // a slug without a label is shown as it is
 			shown.Slug, shown.Label = &line.Slug, cmp.Or(snap.Labels[line.Slug], line.Slug)
 		}
 		answer.Lines = append(answer.Lines, shown)
@@ -81,14 +81,14 @@ func (r *Resolver) newEstimate(
 	return answer
 }
 
-// lineLabels are the labels of the lines that are no choice, by locale.
+// lineLabels has the labels of lines that are not choices, by locale.
 var lineLabels = map[schema.Locale]map[string]string{
 	schema.LocaleEn: {price.FieldMinimum: "Minimum", price.FieldRounding: "Rounding"},
 	schema.LocaleEs: {price.FieldMinimum: "Importe mínimo", price.FieldRounding: "Redondeo"},
 	schema.LocaleRo: {price.FieldMinimum: "Valoare minimă", price.FieldRounding: "Rotunjire"},
 }
 
-// choices returns what is chosen in some selections, in the order of the form.
+// choices returns the choices of selections in the order of the form.
 func choices(s lead.Selections) (chosen []price.Choice) {
 	add := func(field string, slugs ...string) {
 		for _, slug := range slugs {
@@ -104,9 +104,9 @@ func choices(s lead.Selections) (chosen []price.Choice) {
 	return chosen
 }
 
-// setPrice replaces the range that was sent with a lead by what the rules of the content
-// make of its choices, or only says how both compare where the rules don't enforce that.
-// Without rules the lead stays as it is.
+// setPrice replaces the range that the client sent by the range that the price rules
+// compute. If the rules are not enforced, it only records whether the two differ. Without
+// rules it does not change the lead.
 func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, snap *content.Snapshot, revision string) {
 	if snap == nil {
 		l.PriceStatus = lead.NotVerified
@@ -146,8 +146,8 @@ func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, snap *content.Sna
 	}
 }
 
-// newPrice returns what is kept of a quote. The lines of the sum are left out where the
-// range is not their sum.
+// newPrice returns the stored form of a quote. If choices are unpriced, the lines do not
+// add up to the range, so the minimum and the rounding are omitted.
 func newPrice(rules *price.Rules, q price.Quote) *lead.Price {
 	p := &lead.Price{Revision: rules.Revision, Unpriced: q.Unpriced}
 	for _, line := range q.Lines {
@@ -158,8 +158,8 @@ func newPrice(rules *price.Rules, q price.Quote) *lead.Price {
 	return p
 }
 
-// honoured returns the rules with a revision if they were replaced less than a day ago, else
-// nil.
+// honoured returns the rules of a revision if they were replaced less than honouredFor
+// ago, else nil.
 func (r *Resolver) honoured(ctx context.Context, current *price.Rules, revision string) (old *price.Rules) {
 	if revision == current.Revision || !price.IsRevision(revision) {
 		return nil
@@ -174,12 +174,12 @@ func (r *Resolver) honoured(ctx context.Context, current *price.Rules, revision 
 		old, err = price.Decode(stored.Rules)
 	}
 	if err != nil {
-		r.Log.Warn().Ctx(ctx).Err(err).Msg("cannot read the rules of an earlier price")
+		r.Log.Warn().Ctx(ctx).Err(err).Msg("cannot read replaced price rules: applying the current ones")
 	}
 	return old
 }
 
-// countPrice counts how the price of a new lead came about.
+// countPrice counts the price status of a new lead.
 func (r *Resolver) countPrice(l *lead.Lead) {
 	if l.PriceStatus == "" {
 		return

@@ -13,14 +13,14 @@ import (
 	"siteapi/schema"
 )
 
-// hints reads values that a visitor may still be typing. A value that is not usable yet
-// is dropped, and its name is recorded.
+// hints reads values that a visitor may still be typing. It drops a value that is not
+// usable yet and records its name.
 type hints struct {
 	formats *schema.Formats
 	dropped []string
 }
 
-// text returns a usable text without the white space around it, or else an empty one.
+// text returns a usable text without surrounding white space, or else an empty one.
 func (h *hints) text(field string, s *string, usable func(string) bool) string {
 	text := trimmed(s)
 	if text != "" && !usable(text) {
@@ -36,33 +36,34 @@ func (h *hints) email(field string, s *string) string {
 	return h.text(field, &address, h.formats.Email)
 }
 
-// slug returns a usable slug, which has no white space around it, or else an empty text.
+// slug returns a usable slug, which has no surrounding white space, or else an empty
+// text.
 func (h *hints) slug(field string, s *string) string {
 	return h.text(field, s, func(string) bool { return h.formats.Slug(*s) })
 }
 
-// slugs returns the first usable slugs of a list, each once.
+// slugs returns the first usable slugs of a list without duplicates.
 func (h *hints) slugs(field string, list []*string) []string {
-	var kept []string
+	var usable []string
 	for i, s := range list {
 		slug := trimmed(s)
-		if slug == "" || slices.Contains(kept, slug) {
+		if slug == "" || slices.Contains(usable, slug) {
 			continue
 		}
 
-		if len(kept) == schema.MaxFeatures || !h.formats.Slug(*s) {
+		if len(usable) == schema.MaxFeatures || !h.formats.Slug(*s) {
 			if len(h.dropped) < schema.MaxFieldErrors {
 				h.dropped = append(h.dropped, fmt.Sprintf("%s[%d]", field, i))
 			}
 			continue
 		}
 
-		kept = append(kept, slug)
+		usable = append(usable, slug)
 	}
-	return kept
+	return usable
 }
 
-// attribution returns what is usable of an attribution.
+// attribution returns the usable values of an attribution.
 func (h *hints) attribution(in *schema.AttributionInput) lead.Attribution {
 	if in == nil {
 		return lead.Attribution{}
@@ -86,14 +87,15 @@ func (h *hints) attribution(in *schema.AttributionInput) lead.Attribution {
 	}
 }
 
-// A session's row has at most 4 KB: an id, the latest state, and two attributions, which are
-// the first and the last one and may come with different states.
+// A session's row has at most 4 KB: an id, the latest state, and the first and the last
+// attribution, which may be from different requests.
 const (
 	maxStateBytes       = 2560
 	maxAttributionBytes = 768
 )
 
-// fit cuts what is too large for a session's row, and returns the names of what it cut.
+// fit shortens a visit to the size of a session's row and returns the names of the cut
+// fields.
 func fit(v *lead.Visit) (fields []string) {
 	return append(fitAttribution(&v.Attribution), fitState(v)...)
 }
@@ -114,7 +116,7 @@ func fitAttribution(a *lead.Attribution) (fields []string) {
 	}
 
 	for _, part := range parts {
-		// Source and campaign are columns, too.
+		// Source and campaign are also columns.
 		excess := encoded(a) + len(a.Source) + len(a.Campaign) - maxAttributionBytes
 		if excess > 0 && *part.value != "" {
 			*part.value = cut(*part.value, encoded(*part.value)-excess)
@@ -124,9 +126,10 @@ func fitAttribution(a *lead.Attribution) (fields []string) {
 	return fields
 }
 
-// fitState cuts features, then the wording of a consent. Address, answer and project type stay.
+// fitState cuts features, then the wording of a consent. It never cuts the address, the
+// consent itself or the project type.
 func fitState(v *lead.Visit) (fields []string) {
-	size := func() int { // The address is in a column, too.
+	size := func() int { // The address is also a column.
 		state := lead.Visit{SessionID: v.SessionID, Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints}
 		return encoded(state) + len(v.Hints.Email)
 	}
@@ -145,7 +148,7 @@ func fitState(v *lead.Visit) (fields []string) {
 	return fields
 }
 
-// cut returns the beginning of a text that takes at most so many bytes in JSON.
+// cut returns the longest beginning of a text that has at most this many bytes in JSON.
 func cut(text string, most int) string {
 	for text != "" && encoded(text) > most {
 		_, size := utf8.DecodeLastRuneInString(text)
@@ -159,9 +162,9 @@ func encoded(value any) int {
 	return len(text)
 }
 
-// origin returns a value of an attribution on one line, without an address's query, at most
-// schema.MaxAttribution characters. A value that has an @, encoded or not, may be an e-mail
-// address: it becomes empty.
+// origin normalizes a value of an attribution: one line, no query of a URL, at most
+// schema.MaxAttribution characters. A value with an @, encoded or not, may be an e-mail
+// address, so it becomes empty.
 func origin(text string, isAddress bool) string {
 	if isAddress || strings.Contains(text, "://") {
 		text, _, _ = strings.Cut(text, "?")
@@ -203,7 +206,7 @@ func usableName(s string) bool {
 	return utf8.RuneCountInString(s) <= schema.MaxNameLength && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// distinct returns each of some texts once, without white space around them.
+// distinct returns texts without surrounding white space and without duplicates.
 func distinct(list []string) (texts []string) {
 	for _, text := range list {
 		if text = schema.Trim(text); !slices.Contains(texts, text) {
@@ -213,5 +216,5 @@ func distinct(list []string) (texts []string) {
 	return texts
 }
 
-// trimmed returns an optional text without white space around it, or an empty one.
+// trimmed returns an optional text without surrounding white space, or an empty one.
 func trimmed(s *string) string { return schema.Trim(schema.ValueOr(s, "")) }

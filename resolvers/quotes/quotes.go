@@ -1,6 +1,6 @@
-// Package quotes resolves what visitors do in the calculator: estimateQuote prices their
-// choices, trackQuote stores them while they are being made, and submitQuote makes a lead
-// of them. What becomes of a lead afterwards is up to its deliveries.
+// Package quotes resolves the fields of the calculator: estimateQuote prices a visitor's
+// choices, trackQuote stores them while the visitor is still choosing, and submitQuote
+// creates a lead from them. The deliveries of the lead run afterwards.
 package quotes
 
 import (
@@ -18,7 +18,7 @@ import (
 )
 
 // Deps are the dependencies and settings of a [Resolver]. A field is required unless its
-// comment says otherwise.
+// comment states otherwise.
 type Deps struct {
 	Content *content.Service
 	Quotes  store.Quotes
@@ -27,29 +27,29 @@ type Deps struct {
 	Now     func() time.Time
 	NewID   func() string // returns an opaque id with at least 122 random bits
 
-	// Network returns the keyed hash of the network of a client's address, or nothing if
-	// mails are not limited by networks.
+	// Network returns the keyed hash of a client's network, or an empty text if mails are
+	// not limited by network.
 	Network func(address string) string
 
-	// Limiter counts the new sessions and the leads of a network; nil: they are not limited.
+	// Limiter limits the new sessions and the leads of a network. nil: no limit.
 	Limiter ratelimit.Limiter
 
 	// MinTime is the shortest plausible time from a session's first tracked state to its
-	// lead. 0: any time is plausible.
+	// lead. 0: no minimum.
 	MinTime time.Duration
 
-	// TrackContact says whether trackQuote keeps contact hints: TrackContactOn,
+	// TrackContact configures whether trackQuote stores contact hints: TrackContactOn,
 	// TrackContactConsent or TrackContactOff.
 	TrackContact string
 
-	// Challenge verifies the token of a bot check. nil: leads need no token.
+	// Challenge verifies the token of a bot check. nil: no bot check.
 	Challenge *turnstile.Verifier
 
 	// Count counts events, such as "submission", by an outcome.
 	Count func(event, detail string)
 
-	// ObserveDatabase is told of each operation of the database that a visitor waited for,
-	// such as "submit", and when it began.
+	// ObserveDatabase measures a database operation that a visitor waited for, such as
+	// "submit".
 	ObserveDatabase func(operation string, began time.Time, err error)
 }
 
@@ -62,12 +62,12 @@ type Resolver struct {
 // New returns a resolver over its dependencies.
 func New(d Deps) *Resolver { return &Resolver{Deps: d, formats: schema.NewFormats()} }
 
-// storeError turns the errors of storing a track or a lead into coded errors.
+// storeError converts errors of storing a visit or a lead to coded errors.
 func storeError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrUnavailable):
-		return schema.Unavailable("The request can't be stored at the moment, though it may have been. "+
-			"Please send the same again: that is safe and makes no second lead.", err)
+		return schema.Unavailable("The database is unavailable, so it is unknown whether the request was stored. "+
+			"Please send the same request again: that is safe and creates no second lead.", err)
 	case errors.Is(err, store.ErrKeyReused):
 		return &schema.Error{
 			Code:    schema.CodeIdempotencyKeyReused,

@@ -27,9 +27,9 @@ import (
 // idempotencyKeyMax is the longest Idempotency-Key that is accepted, in characters.
 const idempotencyKeyMax = 255
 
-// Submit resolves submitQuote: it stores a lead with its pending deliveries. It answers
+// Submit resolves submitQuote: it stores a lead with its pending deliveries. It responds
 // once both are durable; the deliveries run afterwards. [store.Quotes.Submit] recognizes
-// a repetition by the digests of content and Idempotency-Key, and returns the first lead.
+// a repetition by the digests of content and Idempotency-Key and returns the first lead.
 func (r *Resolver) Submit(
 	ctx context.Context, in schema.SubmitQuoteInput,
 ) (*schema.SubmitQuotePayload, error) {
@@ -53,7 +53,7 @@ func (r *Resolver) Submit(
 	n.Lead.ID = r.NewID()
 	n.Lead.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
 
-	// A database that does not answer here is found to be away when the lead is stored.
+	// An unavailable database is reported when the lead is stored.
 	session, err := r.Quotes.Session(ctx, in.SessionID)
 	pace := r.paceSignal(session, err, n.Lead.SubmittedAt)
 	read := hints{formats: r.formats}
@@ -68,7 +68,7 @@ func (r *Resolver) Submit(
 	n.Lead.InReview = slices.ContainsFunc(n.Lead.Signals,
 		func(s lead.Signal) bool { return !s.Weak() })
 
-	// Deliveries continue the trace of the request. It is empty if nothing is traced.
+	// Deliveries continue the trace of the request. It is empty without tracing.
 	trace := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, trace)
 	n.Lead.Trace = trace["traceparent"]
@@ -101,13 +101,13 @@ func (r *Resolver) Submit(
 	return &schema.SubmitQuotePayload{Success: true, SubmissionID: stored.ID, PDFURL: stored.PDFPath()}, nil
 }
 
-// idempotencyKey returns the header of that name. A structured string loses its quotes; a
-// bare key is returned as it is.
+// idempotencyKey returns the Idempotency-Key header without the quotes of a structured
+// string.
 func idempotencyKey(h http.Header) string {
 	return strings.Trim(strings.TrimSpace(h.Get("Idempotency-Key")), `"`)
 }
 
-// newLead converts a checked input. It trims texts and drops repeated features.
+// newLead converts a validated input. It trims texts and drops repeated features.
 func newLead(in schema.SubmitQuoteInput) lead.Lead {
 	s := lead.Lead{
 		SessionID: in.SessionID,
@@ -148,32 +148,33 @@ func newLead(in schema.SubmitQuoteInput) lead.Lead {
 	return s
 }
 
-// contentSoon returns the content that a lead is compared with, or nil if there is none. A
-// lead waits for it only briefly.
+// contentSoon returns the content that a lead is checked against, or nil if it is
+// unavailable. A lead waits for it only briefly.
 func (r *Resolver) contentSoon(ctx context.Context, l *lead.Lead) *content.Snapshot {
 	snap, err := r.Content.ReadSoon(ctx, schema.LocaleOrDefault(l.Locale))
 	if err != nil {
-		r.Log.Warn().Ctx(ctx).Err(err).Msg("storing a lead whose price and consents could not be checked")
+		r.Log.Warn().Ctx(ctx).Err(err).
+			Msg("cannot read the content: storing a lead without checking its price and consents")
 		return nil
 	}
 	return snap
 }
 
-// checkWordings notes which consents of a lead have the wording that the CMS has now.
+// checkWordings records which consents of a lead have the current wording of the CMS.
 func checkWordings(l *lead.Lead, snap *content.Snapshot) {
 	for i, c := range l.Consents {
 		l.Consents[i].SiteWording = snap != nil && c.Text != "" && snap.HasWording(c.Purpose, c.Text)
 	}
 }
 
-// contentDigest identifies the content of a lead, so that a repetition is
+// contentDigest returns a digest of a lead's content, by which a repetition is
 // recognized. The order of features does not matter.
 func contentDigest(s *lead.Lead) (string, error) {
 	same := *s
 	same.Selections.Features = slices.Sorted(slices.Values(s.Selections.Features))
 	content, err := json.Marshal(same)
 	if err != nil {
-		return "", fmt.Errorf("encoding a submission: %w", err)
+		return "", fmt.Errorf("encoding a lead: %w", err)
 	}
 	return digest(s.SessionID, string(content)), nil
 }
@@ -183,8 +184,8 @@ func digest(session, content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// signals returns the signs that a lead was sent by a program. A database or bot
-// check that does not answer is not a reason for a review.
+// signals returns the signals that a program sent the lead. An unavailable database or
+// bot check is not a reason for a review.
 func (r *Resolver) signals(
 	ctx context.Context, in schema.SubmitQuoteInput, content string, pace lead.Signal,
 ) []lead.Signal {
@@ -195,9 +196,9 @@ func (r *Resolver) signals(
 	return slices.DeleteFunc(found, func(s lead.Signal) bool { return s == "" })
 }
 
-// paceSignal compares the time of a lead with the first tracked state of its session, or
-// with the error of reading it. A session that begins in the future was tracked by an
-// instance with another clock and gives no signal.
+// paceSignal compares the time of a lead with the first tracked state of its session; err
+// is the error of reading that session. A session from the future, tracked by an instance
+// with another clock, gives no signal.
 func (r *Resolver) paceSignal(s lead.Session, err error, at time.Time) lead.Signal {
 	switch took := at.Sub(s.FirstSeen); {
 	case r.MinTime == 0:
@@ -210,11 +211,11 @@ func (r *Resolver) paceSignal(s lead.Session, err error, at time.Time) lead.Sign
 	return ""
 }
 
-// maxLeads is how many leads of one IPv4 address, or of the /48 of an IPv6 address, are
-// delivered in an hour without a review.
+// maxLeads is the number of leads per hour that one IPv4 address, or the /48 of an IPv6
+// address, may submit without a review.
 const maxLeads = 60
 
-// burstSignal counts the leads of a client's widest network.
+// burstSignal checks the limit of leads of a client's widest network.
 func (r *Resolver) burstSignal(ctx context.Context) lead.Signal {
 	if r.Limiter == nil {
 		return ""
@@ -227,8 +228,8 @@ func (r *Resolver) burstSignal(ctx context.Context) lead.Signal {
 	return ""
 }
 
-// challengeSignal verifies the token of the bot check. Sending the same content again is
-// the same attempt, for which the token stays valid.
+// challengeSignal verifies the token of the bot check. The token stays valid for the same
+// content: sending it again is the same attempt.
 func (r *Resolver) challengeSignal(
 	ctx context.Context, in schema.SubmitQuoteInput, content string,
 ) lead.Signal {
@@ -240,7 +241,7 @@ func (r *Resolver) challengeSignal(
 	ok, err := r.Challenge.Verify(ctx, cmp.Or(trimmed(in.ChallengeToken), strings.TrimSpace(header)), content)
 	switch {
 	case err != nil:
-		r.Log.Warn().Ctx(ctx).Err(err).Msg("the bot check does not answer")
+		r.Log.Warn().Ctx(ctx).Err(err).Msg("cannot verify the bot check: storing the lead unchecked")
 		return lead.Unchecked
 	case !ok:
 		return lead.NoChallenge

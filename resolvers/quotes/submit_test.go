@@ -44,7 +44,8 @@ func TestNewLeadTrims(t *testing.T) {
 	}
 }
 
-// Another content is another lead; the order of features and white space change nothing.
+// Different content is a different lead; the order of features and white space do not
+// matter.
 func TestContentDigest(t *testing.T) {
 	t.Parallel()
 	digestOf := func(change func(*schema.SubmitQuoteInput)) string {
@@ -68,14 +69,14 @@ func TestContentDigest(t *testing.T) {
 		"locale":   func(in *schema.SubmitQuoteInput) { in.Locale = nil },
 	} {
 		if (digestOf(change) == same) != (name == "") {
-			t.Errorf("another %q: the digest is the same, or another one without a change", name)
+			t.Errorf("unexpected digest after changing %q", name)
 		}
 	}
 }
 
-// TestEveryFieldOfALeadArrives checks that each field of the schema's input is a field of
-// the lead, and that submitQuote carries it over.
-func TestEveryFieldOfALeadArrives(t *testing.T) {
+// TestNewLeadCopiesEveryField checks that each field of the schema's input is a field of
+// the lead, and that newLead copies it.
+func TestNewLeadCopiesEveryField(t *testing.T) {
 	t.Parallel()
 
 	var in schema.SubmitQuoteInput
@@ -88,10 +89,10 @@ func TestEveryFieldOfALeadArrives(t *testing.T) {
 
 	for _, path := range leadtest.Missing(newLead(in)) {
 		if _, part, _ := strings.Cut(path, "ttribution."); part != "" {
-			continue // set with the session's
+			continue // merged with the session's attribution
 		}
 		if path == "consents.siteWording" || path == "consents.withdrawnAt" {
-			continue // the service's own
+			continue // set by the service later
 		}
 		if path != "id" && path != "submittedAt" && path != "priceStatus" { // set by the service
 			t.Errorf("resolvers/quotes/submit.go: newLead leaves out %s", path)

@@ -11,9 +11,8 @@ import (
 	"siteapi/schema"
 )
 
-// Track resolves trackQuote: it stores the state of a visitor's calculator without the
-// values that are not usable yet. It reports their names, which helps with building the
-// form.
+// Track resolves trackQuote: it stores the state of a visitor's calculator without values
+// that are not usable yet. It reports their names to developers of the form.
 func (r *Resolver) Track(
 	ctx context.Context, in schema.TrackQuoteInput,
 ) (*schema.TrackQuotePayload, error) {
@@ -42,7 +41,7 @@ func (r *Resolver) Track(
 			Email:     read.email("formData.email", f.Email),
 			FirstName: read.text("formData.firstName", f.FirstName, usableName),
 		}
-		r.mayKeep(&visit.Hints, in.Consents, &read)
+		r.filterHints(&visit.Hints, in.Consents, &read)
 	}
 	visit.Locale = string(schema.ValueOr(in.Locale, ""))
 	visit.Attribution = read.attribution(in.Attribution)
@@ -68,11 +67,12 @@ func (r *Resolver) Track(
 	return payload, nil
 }
 
-// maxNewSessions is how many new sessions of one client are stored in an hour. Its networks
-// may have as many more as [ratelimit.Networks] says.
+// maxNewSessions is the number of new sessions that are stored per client and hour.
+// [ratelimit.Networks] multiplies it for the wider networks of a client.
 const maxNewSessions = 200
 
-// mayStore reports whether a session is stored already, or may be.
+// mayStore reports whether a session is already stored or within the limit of new
+// sessions.
 func (r *Resolver) mayStore(ctx context.Context, id string) bool {
 	if r.Limiter == nil {
 		return true
@@ -92,15 +92,16 @@ func (r *Resolver) mayStore(ctx context.Context, id string) bool {
 
 // Values of [Deps.TrackContact].
 const (
-	TrackContactOn      = "on"      // contact hints are kept
+	TrackContactOn      = "on"      // contact hints are stored
 	TrackContactConsent = "consent" // only with a consent of the same request
 	TrackContactOff     = "off"     // never
 )
 
-// mayKeep drops contact hints that may not be kept, and notes the consent to keeping them.
-func (r *Resolver) mayKeep(typed *lead.Hints, consents []*schema.TrackConsentInput, read *hints) {
+// filterHints drops contact hints that may not be stored, and records the consent to
+// storing them.
+func (r *Resolver) filterHints(typed *lead.Hints, consents []*schema.TrackConsentInput, read *hints) {
 	var given *schema.TrackConsentInput
-	for _, c := range consents { // The last one of a purpose counts, as in a submission.
+	for _, c := range consents { // The last one of a purpose counts, as in submitQuote.
 		if c != nil && trimmed(c.Purpose) == lead.SaveProgress {
 			given = c
 		}

@@ -1,5 +1,5 @@
-// Package retention deletes what has been kept for as long as the settings say, and logs the
-// head of the audit.
+// Package retention deletes data whose retention has expired, and logs the head of the
+// audit.
 package retention
 
 import (
@@ -12,21 +12,21 @@ import (
 	"siteapi/integrations/store"
 )
 
-// mailHashLife is how long hashes of addresses and networks are kept once they are not
-// needed any more.
+// mailHashLife is how long hashes of addresses and networks are stored after they are
+// last needed.
 const mailHashLife = 24 * time.Hour
 
-// changesKept is how long changes of leads are kept for pages that were cut off.
-const changesKept = 24 * time.Hour
+// changesLife is how long changes of leads are stored for disconnected pages.
+const changesLife = 24 * time.Hour
 
-// Tables are what else is kept for a time.
+// Tables has the other tables with a retention.
 type Tables interface {
 	store.Audit
 	store.Mails
 	store.Changes
 }
 
-// Job deletes what is older than its retention. All fields are required.
+// Job deletes data that is older than its retention. All fields are required.
 type Job struct {
 	Sessions, Leads, Audit time.Duration // retentions; 0: unlimited
 
@@ -37,10 +37,10 @@ type Job struct {
 	// ForgetPDFs clears all documents from the cache.
 	ForgetPDFs func(context.Context) error
 
-	logged string // the day on which the head of the audit was logged last
+	logged string // day on which the head of the audit was last logged
 }
 
-// Run deletes what is too old now. It logs what fails, and returns whether nothing did.
+// Run deletes expired data. It logs failures and reports success.
 func (j *Job) Run(ctx context.Context) (complete bool) {
 	complete = true
 	for _, step := range []struct {
@@ -50,9 +50,9 @@ func (j *Job) Run(ctx context.Context) (complete bool) {
 	}{
 		{"sessions", j.Sessions, j.Archive.PruneSessions},
 		{"leads", j.Leads, j.pruneLeads},
-		{"entries of the audit", j.Audit, j.pruneAudit},
-		{"counts of mails", mailHashLife, j.Tables.PruneMails},
-		{"changes of leads", changesKept, j.Tables.PruneChanges},
+		{"audit entries", j.Audit, j.pruneAudit},
+		{"mail counts", mailHashLife, j.Tables.PruneMails},
+		{"lead changes", changesLife, j.Tables.PruneChanges},
 	} {
 		if step.retention == 0 {
 			continue
@@ -62,20 +62,20 @@ func (j *Job) Run(ctx context.Context) (complete bool) {
 		if n > 0 { // some may have been deleted despite an error
 			j.Log.Info().Int64("number", n).Msg("deleted old " + step.what)
 		}
-		complete = j.done(ctx, "deleting old "+step.what, err) && complete
+		complete = j.succeeded(ctx, "cannot delete old "+step.what, err) && complete
 	}
-	return j.done(ctx, "reading the head of the audit", j.logHead(ctx)) && complete
+	return j.succeeded(ctx, "cannot read the head of the audit", j.logHead(ctx)) && complete
 }
 
-// done logs the error of a step, and returns whether there is none.
-func (j *Job) done(ctx context.Context, step string, err error) bool {
+// succeeded logs the error of a step and reports whether there is none.
+func (j *Job) succeeded(ctx context.Context, failure string, err error) bool {
 	if err != nil && ctx.Err() == nil {
-		j.Log.Error().Err(err).Msg(step)
+		j.Log.Error().Err(err).Msg(failure)
 	}
 	return err == nil
 }
 
-// pruneLeads deletes leads, and with them their documents.
+// pruneLeads deletes leads and their rendered documents.
 func (j *Job) pruneLeads(ctx context.Context, before time.Time) (int64, error) {
 	n, err := j.Archive.PruneLeads(ctx, before)
 	if n > 0 {
@@ -84,8 +84,8 @@ func (j *Job) pruneLeads(ctx context.Context, before time.Time) (int64, error) {
 	return n, err
 }
 
-// pruneAudit removes old entries of the audit. That is an entry, too, and a line of the log
-// with what this entry says.
+// pruneAudit removes old audit entries. The store records that in an entry, which
+// pruneAudit also logs.
 func (j *Job) pruneAudit(ctx context.Context, _ time.Time) (int64, error) {
 	anchor, err := j.Tables.PruneAudit(ctx, j.Audit, time.Now())
 	if err == nil && anchor.Seq > 0 {
@@ -100,8 +100,8 @@ func (j *Job) pruneAudit(ctx context.Context, _ time.Time) (int64, error) {
 	return 0, err
 }
 
-// logHead logs the head of the audit once a day: with the log elsewhere, a chain that was
-// made anew is found out.
+// logHead logs the head of the audit once a day. If the log is stored elsewhere, it
+// reveals a forged chain.
 func (j *Job) logHead(ctx context.Context) error {
 	today := time.Now().UTC().Format(time.DateOnly)
 	if today == j.logged {

@@ -40,7 +40,7 @@ func TestCRMThatStoresNothing(t *testing.T) {
 	env := map[string]string{"ENVIRONMENT": "development", "DATA_DIR": s.Dir}
 	for _, tt := range []struct{ line, want, not string }{
 		{"deliveries verify --target crm", "leads                      1", "could not"},
-		{"leads erase --email ana@example.com --yes", "its driver keeps nothing", "failed                     1"},
+		{"leads erase --email ana@example.com --yes", "its driver stores nothing", "failed                     1"},
 		{"doctor --json", "keeps nothing", `"FAILED"`},
 	} {
 		deps, _ := app.OperatorDrivers(func(name string) string { return env[name] })

@@ -117,7 +117,7 @@ func TestConsentsDoNotWaitForTheCMS(t *testing.T) {
 	stubs.CMS.Fail(faulttest.Of(faulttest.Hang).On("query").Times(-1))
 	s.Do("POST", "/api/cache/clear?all=true", "", apptest.CacheAuth)
 	id := submit("hanging")
-	if strings.Contains(s.Log.String(), "fetching content from the CMS") {
+	if strings.Contains(s.Log.String(), "cannot fetch content from the CMS") {
 		t.Error("the lead was not stored until the CMS had failed to answer")
 	}
 	if !s.ShowLead(id).Consents[0].SiteWording {
