@@ -43,8 +43,8 @@ type changeArgs struct {
 // Kind is River's name for these jobs.
 func (changeArgs) Kind() string { return "content_changed" }
 
-// edge is the state of notifying receivers without the database, which ends when the
-// queue stops.
+// edge is the state of a process's notifications, including those sent without the
+// database, which end when the queue stops.
 type edge struct {
 	ctx     context.Context
 	stop    context.CancelFunc
@@ -118,13 +118,13 @@ func (q *Queue) enqueueChange(ctx context.Context) error {
 func (q *Queue) notify(ctx context.Context, r Receiver) error {
 	err := r.Notify(ctx, q.ContentKeys)
 	if err == nil {
-		if _, was := q.edge.failing.LoadAndDelete(r.Name); was {
+		if _, failed := q.edge.failing.LoadAndDelete(r.Name); failed {
 			q.Log.Info().Str("receiver", r.Name).Msg("receiver available again")
 		}
 		return nil
 	}
 
-	if _, was := q.edge.failing.LoadOrStore(r.Name, true); !was {
+	if _, failed := q.edge.failing.LoadOrStore(r.Name, true); !failed {
 		q.Log.Warn().Str("receiver", r.Name).Str("reason", describe(err)).
 			Msg("cannot notify a receiver of changed content, retrying until it succeeds")
 	}

@@ -54,11 +54,11 @@ func (h inTx[TDriver, TTx]) Enqueue(
 	for _, id := range leadIDs {
 		for _, c := range h.Targets {
 			d := lead.Delivery{LeadID: id, Target: c.Name, CreatedAt: now}
-			asNew := len(targets) == 0
+			forNewLead := len(targets) == 0
 			switch {
-			case asNew && c.Off != "" && c.Name.BestEffort():
+			case forNewLead && c.Off != "" && c.Name.BestEffort():
 				d.State, d.FinishedAt, d.Reason = lead.NotSent, now, c.Off
-			case asNew && c.Off == "", slices.Contains(targets, c.Name):
+			case forNewLead && c.Off == "", slices.Contains(targets, c.Name):
 				d.State, d.MaxAttempts = lead.Pending, cmp.Or(c.MaxAttempts, attempts(h.RetryMax))
 				jobs = append(jobs, river.InsertManyParams{
 					Args:       args{id},

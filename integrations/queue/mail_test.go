@@ -11,8 +11,8 @@ import (
 )
 
 // A mail to a visitor never fails: if it is rejected or tried too often, it is recorded
-// as not sent and does not affect its lead. A mail to sales does. A postponed mail delays
-// no other, and its attempts do not count.
+// as not sent and does not affect its lead. A mail to sales does fail. A postponed mail
+// delays no other, and its attempts do not count.
 func TestVisitorMailNeverFails(t *testing.T) {
 	t.Parallel()
 	send := newFake(func(_ context.Context, id string, _ int) error {

@@ -249,7 +249,7 @@ func TestConcurrentRetryAfter(t *testing.T) {
 	q.waitFor(t, "accepted", lead.Delivered)
 
 	q.add(t, "later")
-	eventually(t, "the next one is tried", func() bool {
+	eventually(t, "the next one is paused or delivered", func() bool {
 		d := q.delivery(t, "later", lead.CMS)
 		return d.Paused != "" || d.State == lead.Delivered
 	})
@@ -293,9 +293,9 @@ func TestRetryDuringPause(t *testing.T) {
 // A target is called at its rate, by at most its number of workers at a time.
 func TestPace(t *testing.T) {
 	t.Parallel()
-	var running, most atomic.Int64
+	var running, peak atomic.Int64
 	tg := newFake(func(context.Context, string, int) error {
-		most.Store(max(most.Load(), running.Add(1)))
+		peak.Store(max(peak.Load(), running.Add(1)))
 		time.Sleep(20 * time.Millisecond)
 		running.Add(-1)
 		return nil
@@ -308,8 +308,8 @@ func TestPace(t *testing.T) {
 	q.start(t)
 
 	eventually(t, "all arrive", func() bool { _, accepted := tg.total(); return accepted == 16 })
-	if took := tg.times[15].Sub(tg.times[0]); took < 1200*time.Millisecond || most.Load() > 2 {
-		t.Errorf("16 deliveries took %v, %d at a time", took, most.Load())
+	if took := tg.times[15].Sub(tg.times[0]); took < 1200*time.Millisecond || peak.Load() > 2 {
+		t.Errorf("16 deliveries took %v, %d at a time", took, peak.Load())
 	}
 }
 

@@ -39,12 +39,12 @@ func newTarget(c TargetConfig) *target {
 // retryMax. The number is bounded: with waits of less than a minute the tries last less
 // than three days.
 func attempts(retryMax time.Duration) int {
-	const period, most = 3 * 24 * time.Hour, 6000
+	const period, maxTries = 3 * 24 * time.Hour, 6000
 
 	// Jitter shortens the longest wait by up to a fifth. A process that only lists
 	// deliveries may have no retryMax.
 	shortest := max(retryMax, time.Second) * 4 / 5
-	return min(int(period/shortest)+20, most)
+	return min(int(period/shortest)+20, maxTries)
 }
 
 // paused returns the pause of the target, which may be over.

@@ -62,8 +62,8 @@ func (w *worker) NextRetry(*river.Job[args]) time.Time { return time.Now().Add(t
 // attempt sends a lead unless its target is paused, and records the outcome in its
 // delivery.
 func (w *worker) attempt(ctx context.Context, t *target, l *lead.Lead, d *lead.Delivery) {
-	atOnce := d.NextAt.IsZero()
-	if p := t.paused(); time.Now().Before(p.until) && !atOnce {
+	immediate := d.NextAt.IsZero()
+	if p := t.paused(); time.Now().Before(p.until) && !immediate {
 		w.postpone(d, p)
 		return
 	}

@@ -25,7 +25,7 @@ const (
 	Chose                       // a project type was chosen
 	Estimated                   // an estimate was seen
 	Typed                       // the contact form was started
-	Submitted                   // the quote was submitted, and is not in review or rejected
+	Submitted                   // the lead was submitted and is neither in review nor rejected
 	Qualified                   // the lead turned out to be worth an offer
 	Won                         // the lead became a customer
 

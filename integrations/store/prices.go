@@ -14,8 +14,8 @@ type PriceRules struct {
 	ReplacedAt time.Time // when they were replaced; zero: they are current
 }
 
-// PriceRulesKept is how long replaced rules are kept.
-const PriceRulesKept = 30 * 24 * time.Hour
+// PriceRulesRetention is how long replaced rules are kept.
+const PriceRulesRetention = 30 * 24 * time.Hour
 
 // Prices stores pricing rules, so that a price can be recomputed for some time after its
 // rules were replaced.

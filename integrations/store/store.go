@@ -143,7 +143,7 @@ type Archive interface {
 	Erase(ctx context.Context, id string, audit ...AuditEntry) error
 
 	// WithdrawConsent records the withdrawal of a consent in all leads of an address in
-	// which it was given, and redelivers those that were released to the CMS and the CRM.
+	// which it was given, and delivers the released ones to the CMS and the CRM again.
 	// Withdrawing [lead.SaveProgress] also erases the contact form entries of the
 	// address's sessions, even if the consent was not given with a lead. It returns
 	// ErrNotFound if there is nothing to withdraw.

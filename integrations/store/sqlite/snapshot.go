@@ -44,7 +44,7 @@ func Check(ctx context.Context, path string) (leads, sessions int64, err error) 
 		return 0, 0, fmt.Errorf("checking the database: %w", err)
 	}
 	if problem != "" {
-		return 0, 0, fmt.Errorf("checking the database: it is damaged: %s", problem)
+		return 0, 0, fmt.Errorf("checking the database: damaged: %s", problem)
 	}
 	return leads, sessions, nil
 }

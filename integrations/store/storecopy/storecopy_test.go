@@ -90,10 +90,10 @@ func TestCopy(t *testing.T) {
 	after, err := to.ListDeliveries(ctx, store.DeliveryFilter{})
 	must(t, err)
 	for i, d := range after {
-		was, errWas := from.Lead(ctx, d.LeadID)
-		is, errIs := to.Lead(ctx, d.LeadID)
-		if errWas != nil || errIs != nil || !reflect.DeepEqual(was, is) {
-			t.Errorf("%+v %v, was %+v %v", is, errIs, was, errWas)
+		want, errFrom := from.Lead(ctx, d.LeadID)
+		got, errTo := to.Lead(ctx, d.LeadID)
+		if errFrom != nil || errTo != nil || !reflect.DeepEqual(want, got) {
+			t.Errorf("%+v %v, want %+v %v", got, errTo, want, errFrom)
 		}
 
 		if hasJob[d.LeadID] == d.State.Ended() {
@@ -101,7 +101,7 @@ func TestCopy(t *testing.T) {
 		}
 		d.ID, d.Job = before[i].ID, before[i].Job
 		if !reflect.DeepEqual(d, before[i]) {
-			t.Errorf("%+v, was %+v", d, before[i])
+			t.Errorf("%+v, want %+v", d, before[i])
 		}
 	}
 

@@ -64,7 +64,7 @@ func audit(t *testing.T, s Subject) {
 
 	auditDamage(t, s, verify)
 
-	// Expired entries are removed, which an entry records; no other may be missing.
+	// Pruning records the removal of expired entries; any other missing entry is damage.
 	prune := func(now time.Duration, last int64) {
 		t.Helper()
 		anchor, err := db.PruneAudit(t.Context(), time.Hour, When().Add(now))

@@ -43,7 +43,7 @@ func prices(t *testing.T, s Subject) {
 	use(db, "z", "ro", 2*time.Hour)
 	want("z", time.Time{})
 
-	use(db, "c", "en", store.PriceRulesKept+4*time.Hour)
+	use(db, "c", "en", store.PriceRulesRetention+4*time.Hour)
 	for _, revision := range []string{"b", ""} {
 		if _, err := db.PriceRules(t.Context(), revision); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%s gives %v, want ErrNotFound", revision, err)

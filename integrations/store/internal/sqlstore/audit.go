@@ -158,7 +158,7 @@ func (s *Store) verifyAudit(ctx context.Context, head string) (r store.AuditRepo
 }
 
 // lastRemoved returns the number and hash of the last entry that a [store.Pruned] entry
-// removed, or neither if that one had not expired.
+// removed, or zero values if the removed entry had not expired.
 func lastRemoved(e store.AuditEntry) (removed store.AuditEntry) {
 	var d store.PrunedDetail
 	if err := json.Unmarshal([]byte(e.Detail), &d); err != nil {

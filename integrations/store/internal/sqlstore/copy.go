@@ -32,7 +32,7 @@ func (s *Store) CopyTo(ctx context.Context, to *Store) (copied []Copied, err err
 		return nil, fmt.Errorf("%w: it has %d leads, sessions and audit entries", ErrNotEmpty, rows)
 	}
 
-	// The other tables belong to the processes that use a database.
+	// The other tables belong to the processes that use a database and are not copied.
 	tables, err := all[string](ctx, s.db, "listing the tables", `SELECT name FROM sqlite_master
 WHERE type = 'table' AND name NOT LIKE 'river%' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'edge%'
 AND name NOT IN ('lead_changes', 'pulse', 'store_migrations') ORDER BY name <> 'leads', name`)
@@ -64,9 +64,9 @@ WHERE NOT (name = 'id' AND type = 'INTEGER' AND $1 IN ('deliveries', 'lead_notes
 	var rows []map[string]any
 	flush := func() error {
 		copied += int64(len(rows))
-		some := rows
+		batch := rows
 		rows = nil
-		return to.addRows(ctx, table, columns, some)
+		return to.addRows(ctx, table, columns, batch)
 	}
 	err = s.db.Query(ctx, "SELECT "+strings.Join(columns, ", ")+" FROM "+table, nil, func(scan Scan) error {
 		var row map[string]any

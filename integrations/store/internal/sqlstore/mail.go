@@ -79,7 +79,7 @@ DO UPDATE SET address = excluded.address, sent_at = excluded.sent_at, needed_at 
 // enough mails have left the window for it and for those already waiting. The limit
 // applies to the mails that match a condition.
 func mailSlot(
-	ctx context.Context, tx Tx, c store.MailClaim, limit store.MailLimit, most int, waits bool,
+	ctx context.Context, tx Tx, c store.MailClaim, limit store.MailLimit, maxMails int, waits bool,
 	condition string, args ...any,
 ) (over store.MailLimit, until time.Time, err error) {
 	type row struct {
@@ -88,9 +88,9 @@ func mailSlot(
 	}
 	sent, err := all[row](ctx, tx, "reading the times of sent mails", fmt.Sprintf(`SELECT sent_at,
 (SELECT count(*) FROM visitor_mails WHERE sent_at = 0 AND address <> ''%[1]s) AS waiting
-FROM visitor_mails WHERE sent_at > $1%[1]s ORDER BY sent_at DESC LIMIT %[2]d`, condition, most),
+FROM visitor_mails WHERE sent_at > $1%[1]s ORDER BY sent_at DESC LIMIT %[2]d`, condition, maxMails),
 		append([]any{c.Now.Add(-store.MailWindow)}, args...)...)
-	if err != nil || len(sent) < most {
+	if err != nil || len(sent) < maxMails {
 		return "", until, err
 	}
 
@@ -100,8 +100,8 @@ FROM visitor_mails WHERE sent_at > $1%[1]s ORDER BY sent_at DESC LIMIT %[2]d`, c
 	} else if limit == store.NetworkLimit && waiting >= store.MailsWaiting {
 		return store.WaitingLimit, until, nil
 	}
-	leaves := sent[most-1-waiting%most].SentAt
-	return limit, leaves.Add(store.MailWindow * time.Duration(1+waiting/most)), nil
+	freed := sent[maxMails-1-waiting%maxMails].SentAt
+	return limit, freed.Add(store.MailWindow * time.Duration(1+waiting/maxMails)), nil
 }
 
 // PruneMails removes the hashes last needed before a time.

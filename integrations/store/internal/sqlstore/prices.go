@@ -27,7 +27,7 @@ WHERE locale = $2 AND revision <> $3 AND replaced_at = 0`, now, p.Locale, p.Revi
 			return err
 		}
 		_, err = tx.Exec(ctx, `DELETE FROM price_rules WHERE replaced_at BETWEEN 1 AND $1`,
-			now.Add(-store.PriceRulesKept))
+			now.Add(-store.PriceRulesRetention))
 		return err
 	})
 }

@@ -54,7 +54,7 @@ func (c column) Scan(stored any) error {
 
 	switch v := c.value.(type) {
 	case *bool:
-		*v = number == 1 || stored == true // a comparison in PostgreSQL
+		*v = number == 1 || stored == true // PostgreSQL returns comparisons as booleans
 	case *time.Time:
 		if *v = (time.Time{}); number != 0 {
 			*v = time.UnixMilli(number).UTC()
@@ -103,7 +103,7 @@ func Args(args []any) []any {
 }
 
 // all returns the rows of a result. Its error begins with the action that failed.
-func all[T any](ctx context.Context, db DB, doing, query string, args ...any) (list []T, err error) {
+func all[T any](ctx context.Context, db DB, action, query string, args ...any) (list []T, err error) {
 	err = db.Query(ctx, query, args, func(scan Scan) error {
 		var row T
 		err := scan(&row)
@@ -111,19 +111,19 @@ func all[T any](ctx context.Context, db DB, doing, query string, args ...any) (l
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", doing, err)
+		return nil, fmt.Errorf("%s: %w", action, err)
 	}
 	return list, nil
 }
 
 // one returns the single row of a result, or [store.ErrNotFound].
-func one[T any](ctx context.Context, db DB, doing, query string, args ...any) (row T, err error) {
-	list, err := all[T](ctx, db, doing, query, args...)
+func one[T any](ctx context.Context, db DB, action, query string, args ...any) (row T, err error) {
+	list, err := all[T](ctx, db, action, query, args...)
 	if err != nil {
 		return row, err
 	}
 	if len(list) == 0 {
-		return row, fmt.Errorf("%s: %w", doing, store.ErrNotFound)
+		return row, fmt.Errorf("%s: %w", action, store.ErrNotFound)
 	}
 	return list[0], nil
 }

@@ -80,8 +80,8 @@ func nationalNumber(phone string) string {
 }
 
 const (
-	mostMessageTerms = 100 // indexed words of a message
-	longestTerm      = 64  // characters; PostgreSQL cannot index very long words
+	maxMessageTerms = 100 // indexed words of a message
+	maxTermLength   = 64  // characters; PostgreSQL cannot index very long words
 )
 
 // messageTerms returns the first words of a message that have at least three characters.
@@ -90,8 +90,8 @@ func messageTerms(message string) (words []string) {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}) {
 		letters := []rune(word)
-		word = string(letters[:min(len(letters), longestTerm)])
-		if len(words) < mostMessageTerms && len(letters) > 2 && !slices.Contains(words, word) {
+		word = string(letters[:min(len(letters), maxTermLength)])
+		if len(words) < maxMessageTerms && len(letters) > 2 && !slices.Contains(words, word) {
 			words = append(words, word)
 		}
 	}
@@ -133,8 +133,8 @@ func searchWords(search string) (words [][]string) {
 	return words
 }
 
-// mostWords is how many words of a search are used.
-const mostWords = 8
+// maxWords is the number of words of a search that are used.
+const maxWords = 8
 
 // search adds a condition for each word of a search. The leads of a word are looked up
 // once; the id is an expression, so that the database still reads the leads in the order
@@ -142,15 +142,15 @@ const mostWords = 8
 // almost all leads contain, is checked for each lead instead.
 func (c *conditions) search(text string, onlyFirst bool) {
 	words := searchWords(text)
-	for _, prefixes := range words[:min(len(words), mostWords)] {
-		var either []string
+	for _, prefixes := range words[:min(len(words), maxWords)] {
+		var alternatives []string
 		var args []any
 		for _, prefix := range prefixes {
-			either = append(either, "term >= ? AND term < ?")
+			alternatives = append(alternatives, "term >= ? AND term < ?")
 			args = append(args, prefix, prefix+"\U0010FFFF")
 		}
 
-		term := "(" + strings.Join(either, " OR ") + ")"
+		term := "(" + strings.Join(alternatives, " OR ") + ")"
 		if onlyFirst && len(prefixes[0]) == 1 {
 			c.add("EXISTS (SELECT 1 FROM search_terms WHERE lead_id = leads.id AND "+term+")", args...)
 		} else {

@@ -60,19 +60,19 @@ type Store struct{ db Database }
 func New(db Database) *Store { return &Store{db} }
 
 // write runs fn in a transaction. Its error begins with the action that failed.
-func (s *Store) write(ctx context.Context, doing string, fn func(context.Context, Tx) error) error {
+func (s *Store) write(ctx context.Context, action string, fn func(context.Context, Tx) error) error {
 	if err := s.db.Write(ctx, fn); err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
+		return fmt.Errorf("%s: %w", action, err)
 	}
 	return nil
 }
 
 // exec runs a statement in its own transaction and returns the number of changed rows.
 // Its error begins with the action that failed.
-func (s *Store) exec(ctx context.Context, doing, query string, args ...any) (int64, error) {
+func (s *Store) exec(ctx context.Context, action, query string, args ...any) (int64, error) {
 	n, err := s.db.Exec(ctx, query, args...)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", doing, err)
+		return 0, fmt.Errorf("%s: %w", action, err)
 	}
 	return n, nil
 }
@@ -138,9 +138,9 @@ func in[T any](c *conditions, column string, values []T) {
 // insertRows inserts rows, given as one list of their values. The text conflict is
 // appended to each statement.
 func insertRows(ctx context.Context, db DB, table, columns string, values []any, conflict string) error {
-	const most = 200 // SQLite searches all arguments of a statement for each one.
+	const maxArgs = 200 // SQLite searches all arguments of a statement for each one.
 	width := strings.Count(columns, ",") + 1
-	for part := range slices.Chunk(values, most/width*width) {
+	for part := range slices.Chunk(values, maxArgs/width*width) {
 		var rows []string
 		for n := 0; n < len(part); n += width {
 			places := make([]string, width)

@@ -38,10 +38,10 @@ WHERE id = $1 AND (SELECT count(*) FROM lead_notes WHERE lead_id = $1) < $5`,
 // row, and in that case records it in the audit and calls then, if it is not nil, before
 // the commit.
 func (s *Store) change(
-	ctx context.Context, doing, id string, audit []store.AuditEntry, then func(Tx),
+	ctx context.Context, action, id string, audit []store.AuditEntry, then func(Tx),
 	statement string, args ...any,
 ) (changed bool, err error) {
-	err = s.write(ctx, doing, func(ctx context.Context, tx Tx) error {
+	err = s.write(ctx, action, func(ctx context.Context, tx Tx) error {
 		n, err := tx.Exec(ctx, statement, append([]any{id}, args...)...)
 		if changed = n > 0; err != nil {
 			return err
