@@ -19,8 +19,8 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// caddy starts Caddy with the Caddyfile of deploy in front of two addresses, and returns its
-// own. What it adds to the file keeps it from changing the machine that runs the test.
+// caddy starts Caddy with deploy/Caddyfile in front of two addresses, and returns its own
+// address. The added options keep it from changing the machine that runs the test.
 func caddy(t *testing.T, backends ...string) string {
 	t.Helper()
 	program, err := exec.LookPath("caddy")
@@ -64,8 +64,8 @@ func caddy(t *testing.T, backends ...string) string {
 	return "https://localhost:" + port
 }
 
-// Events pass the shipped Caddyfile one by one, over HTTP/2 as in a browser. When an instance
-// stops, a page goes on at the other one, and misses nothing.
+// Events pass the shipped Caddyfile one by one, over HTTP/2 as in a browser. When an
+// instance stops, a page continues with the other one, and misses nothing.
 func TestLiveThroughCaddy(t *testing.T) {
 	t.Parallel()
 	database := "DATABASE_URL=" + pgserver.Start(t).NewDatabase(t)
@@ -97,12 +97,12 @@ func TestLiveThroughCaddy(t *testing.T) {
 		id := instances[i%2].Submit(fmt.Sprint("caddy-", i))
 		slowest = max(slowest, f.Within(time.Minute, id, "CREATED"))
 	}
-	t.Logf("told after %v at worst", slowest)
+	t.Logf("notified after %v at worst", slowest)
 	if _, breaks := f.Ends(); breaks > 0 {
 		t.Errorf("%d breaks", breaks)
 	}
 
-	// The page follows one of them. Both stop, one after the other, so that it has to move.
+	// The page is connected to one of them. Both stop in turn, so that it has to move.
 	for i, stopped := range instances {
 		if err := stopped.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)

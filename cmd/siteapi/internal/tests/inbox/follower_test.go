@@ -29,12 +29,12 @@ type leadEvent struct {
 
 type leadChange struct{ Reference, ID, Kind string }
 
-// follower follows leadEvents as a page does: after a break it connects again.
+// follower subscribes to leadEvents as a page does: after a break it connects again.
 type follower struct {
 	T       *testing.T
 	Base    string
 	Headers []string
-	Client  *http.Client // nil: the usual one
+	Client  *http.Client // http.DefaultClient if nil
 
 	// Page is called after each event, if it is set.
 	Page func(event leadEvent)
@@ -46,7 +46,7 @@ type follower struct {
 	seen     map[string]bool // "<id> <kind>"
 }
 
-// Start begins to follow.
+// Start subscribes until the end of the test, and waits for the first event.
 func (f *follower) Start() {
 	f.T.Helper()
 	f.seen = map[string]bool{}
@@ -113,8 +113,8 @@ func (f *follower) take(e leadEvent) {
 	}
 }
 
-// Ends returns how often the stream had to begin with the present state, and how often it
-// ended, as far as it has been read.
+// Ends returns how often the stream restarted from the current state, and how often it
+// broke off.
 func (f *follower) Ends() (restarts, breaks int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,19 +132,19 @@ func (f *follower) At() string {
 func (f *follower) Within(most time.Duration, id, kind string) time.Duration {
 	f.T.Helper()
 	began := time.Now()
-	apptest.Eventually(f.T, kind+" is told", func() bool {
+	apptest.Eventually(f.T, "the event "+kind+" arrives", func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		return f.seen[id+" "+kind]
 	})
 	took := time.Since(began)
 	if took > most {
-		f.T.Errorf("%s was told after %v, want %v at most", kind, took, most)
+		f.T.Errorf("%s arrived after %v, want %v at most", kind, took, most)
 	}
 	return took
 }
 
-// openStreamBy asks for leadEvents after a position, which is JSON, with a client.
+// openStreamBy requests leadEvents after a position, which is JSON, with a client.
 func openStreamBy(
 	ctx context.Context, client *http.Client, address, after string, headers ...string,
 ) (*http.Response, error) {

@@ -13,7 +13,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 )
 
-// logIn logs in by a token.
+// logIn logs in with a token.
 func logIn(b *apptest.Browser, token string, headers ...string) *http.Response {
 	b.T.Helper()
 	body, _ := json.Marshal(object{"token": token})
@@ -24,7 +24,7 @@ func logIn(b *apptest.Browser, token string, headers ...string) *http.Response {
 	return resp
 }
 
-// reads returns the code of the error that a field of operators answers, if there is one.
+// reads returns the error code of an operator field, or an empty string.
 func reads(b *apptest.Browser, path string, headers ...string) string {
 	b.T.Helper()
 	code, _ := b.Runs(path, `{ leads { edges { node { reference } } } }`, headers...)
@@ -63,9 +63,9 @@ func TestLoginByToken(t *testing.T) {
 		t.Fatalf("logging in: %d %+v", resp.StatusCode, b.Cookie)
 	}
 	b.Want("logged in", reads(b, "/admin/graphql"), "")
-	b.Want("a login is for the inbox alone", reads(b, "/graphql"), "UNAUTHENTICATED")
+	b.Want("a login is valid for the inbox only", reads(b, "/graphql"), "UNAUTHENTICATED")
 	if _, who := b.Send("GET", "/admin/operator", ""); who["role"] != "ADMIN" {
-		t.Errorf("who is logged in: %v", who)
+		t.Errorf("the logged-in operator is %v", who)
 	}
 	for _, header := range []string{"Sec-Fetch-Site: cross-site", "Origin: https://evil.example"} {
 		b.Want(header, reads(b, "/admin/graphql", header), "FORBIDDEN")
@@ -74,7 +74,7 @@ func TestLoginByToken(t *testing.T) {
 	changed := *b.Cookie
 	changed.Value = "9" + changed.Value
 	longer := &apptest.Browser{T: t, Base: b.Base, Cookie: &changed}
-	b.Want("a longer life", reads(longer, "/admin/graphql"), "UNAUTHENTICATED")
+	b.Want("a changed lifetime", reads(longer, "/admin/graphql"), "UNAUTHENTICATED")
 
 	for path, want := range map[string]string{
 		"/admin": "GET, HEAD, OPTIONS", "/admin/login": "POST, DELETE, OPTIONS", "/admin/graphql": "POST, OPTIONS",
@@ -93,11 +93,11 @@ func TestLoginByToken(t *testing.T) {
 	})
 	for _, text := range []string{"first", "second", b.Cookie.Value} {
 		if strings.Contains(b.Cookie.Value, "second") || strings.Contains(r.Log.String(), text) {
-			t.Errorf("the log holds %q, or the cookie %s the token", text, b.Cookie.Value)
+			t.Errorf("the log contains %q, or the cookie %s the token", text, b.Cookie.Value)
 		}
 	}
 
-	// Another process goes on with the login, until its token is taken out.
+	// Another process accepts the login until its token is removed.
 	for token, want := range map[string]string{"second,third": "", "third": "UNAUTHENTICATED"} {
 		address := apptest.FreeAddress(t)
 		other := apptest.Launch(t, t.TempDir(), "ADMIN_ADDR="+address, "ADMIN_API_TOKEN="+token)
@@ -107,7 +107,8 @@ func TestLoginByToken(t *testing.T) {
 	}
 }
 
-// The page is at ADMIN_ADDR alone. Without a token of operators it says that it is closed.
+// The page is served at ADMIN_ADDR only. Without an operator token it reports that it is
+// closed.
 func TestInboxPage(t *testing.T) {
 	t.Parallel()
 	for open, env := range map[string][]string{"yes": nil, "no": apptest.DefaultLimits(t)} {
@@ -126,7 +127,8 @@ func TestInboxPage(t *testing.T) {
 	}
 }
 
-// TestInboxInPublic opens the inbox at the public address, behind a proxy that ends TLS.
+// TestInboxInPublic opens the inbox at the public address, behind a proxy that terminates
+// TLS.
 func TestInboxInPublic(t *testing.T) {
 	t.Parallel()
 	r := apptest.Launch(t, t.TempDir(), "ADMIN_PAGE=on", "ADMIN_API_TOKEN=first", "RATE_LIMITS=on")
@@ -146,11 +148,12 @@ func TestInboxInPublic(t *testing.T) {
 		resp.Header.Get("Retry-After") == "" {
 		t.Errorf("the right token after many wrong ones: %d %v", resp.StatusCode, resp.Header)
 	}
-	b.Want("a login goes on", reads(b, "/admin/graphql"), "")
+	b.Want("a login remains valid", reads(b, "/admin/graphql"), "")
 }
 
-// Where clients may send trusted documents only, the inbox's page sends its own.
-func TestInboxBesideTrustedDocuments(t *testing.T) {
+// If clients may send trusted documents only, the page of the inbox still sends its own
+// documents.
+func TestInboxWithTrustedDocuments(t *testing.T) {
 	t.Parallel()
 	documents := t.TempDir()
 	err := os.WriteFile(filepath.Join(documents, "site.graphql"), []byte("{ cacheStats { success } }"), 0o600)

@@ -16,8 +16,8 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// follow follows leadEvents at an address until the end of the test. It returns when the
-// first event has come.
+// follow subscribes to leadEvents at an address until the end of the test. It returns
+// after the first event.
 func follow(t *testing.T, base string, headers ...string) *follower {
 	t.Helper()
 	f := &follower{T: t, Base: base, Headers: headers}
@@ -25,7 +25,7 @@ func follow(t *testing.T, base string, headers ...string) *follower {
 	return f
 }
 
-// openStream asks for leadEvents.
+// openStream requests leadEvents.
 func openStream(t *testing.T, base string, headers ...string) *http.Response {
 	t.Helper()
 	resp, err := openStreamBy(t.Context(), http.DefaultClient, base, "null", headers...)
@@ -36,7 +36,8 @@ func openStream(t *testing.T, base string, headers ...string) *http.Response {
 	return resp
 }
 
-// TestLive tells of what happens to a lead, also by a command in another process.
+// TestLive receives the events of a lead, including those caused by a command in another
+// process.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -65,8 +66,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestLiveRoles refuses streams before they begin, with the status of the error. A viewer gets
-// no ids.
+// TestLiveRoles rejects streams before they begin, with the status of the error. A viewer
+// gets no ids.
 func TestLiveRoles(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{
@@ -107,8 +108,8 @@ func TestLiveRoles(t *testing.T) {
 	}
 }
 
-// A stream goes on only as long as its login does, with the same role. One of another login is
-// not touched.
+// A stream lasts only as long as its login does, with the same role. Streams of other
+// logins are not affected.
 func TestLiveEndsWithItsLogin(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -130,7 +131,7 @@ func TestLiveEndsWithItsLogin(t *testing.T) {
 			signsIn(other, p, "desk")
 			cookie := func(b *apptest.Browser) string { return "Cookie: " + b.Cookie.Name + "=" + b.Cookie.Value }
 			stream := openStream(t, b.Base+"/admin/graphql", cookie(b))
-			stays := follow(t, b.Base+"/admin/graphql", cookie(other))
+			remaining := follow(t, b.Base+"/admin/graphql", cookie(other))
 
 			if p.Set(func() { p.Groups = test.groups }); test.ends {
 				s.Prints(apptest.Output{Args: "logins end " + id, Want: []string{"1"}})
@@ -143,15 +144,15 @@ func TestLiveEndsWithItsLogin(t *testing.T) {
 			if again := openStream(t, b.Base+"/admin/graphql", cookie(b)); again.StatusCode != test.status {
 				t.Errorf("another stream: %d, want %d", again.StatusCode, test.status)
 			}
-			stays.Within(time.Minute, s.Submit("one"), "CREATED")
-			if _, breaks := stays.Ends(); breaks > 0 {
+			remaining.Within(time.Minute, s.Submit("one"), "CREATED")
+			if _, breaks := remaining.Ends(); breaks > 0 {
 				t.Error("the stream of another login ended")
 			}
 		})
 	}
 }
 
-// TestLiveLimits opens many streams: they take no place of other requests, and all end first
+// TestLiveLimits opens many streams. They take no slots of other requests, and end first
 // when the service stops.
 func TestLiveLimits(t *testing.T) {
 	t.Parallel()
@@ -181,9 +182,9 @@ func TestLiveLimits(t *testing.T) {
 	}
 }
 
-// TestLiveMissesNothing restarts the service under an open page while leads are submitted and
-// given to owners. The page asks for the leads that an event names, and for nothing else: it
-// shows all of it in the end.
+// TestLiveMissesNothing restarts the service under an open page while leads are submitted
+// and assigned. The page queries only the leads that events name, and finally shows the
+// state of all.
 func TestLiveMissesNothing(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string][]string{
@@ -197,7 +198,7 @@ func TestLiveMissesNothing(t *testing.T) {
 			r := apptest.Launch(t, dir, env...)
 
 			var mu sync.Mutex
-			shown, due := map[string]string{}, map[string]bool{} // owners by lead, and leads to ask for
+			shown, due := map[string]string{}, map[string]bool{} // owners by lead, and leads to query
 			base := "http://" + address
 			f := &follower{T: t, Base: base + "/graphql", Headers: []string{apptest.OperatorAuth}}
 			f.Page = func(event leadEvent) {
@@ -229,7 +230,7 @@ func TestLiveMissesNothing(t *testing.T) {
 					break
 				}
 			}
-			apptest.Eventually(t, "the page shows all", func() bool {
+			apptest.Eventually(t, "the page shows every owner", func() bool {
 				mu.Lock()
 				defer mu.Unlock()
 				return fmt.Sprint(shown) == fmt.Sprint(truth)
@@ -241,7 +242,7 @@ func TestLiveMissesNothing(t *testing.T) {
 	}
 }
 
-// ownerOf returns the owner of a lead, unless the service is away.
+// ownerOf returns the owner of a lead, unless the service is down.
 func ownerOf(base, id string) (owner string, ok bool) {
 	body := strings.NewReader(fmt.Sprintf(`{"query":"{ lead(id: \"%s\") { owner } }"}`, id))
 	req, err := http.NewRequest("POST", base+"/graphql", body)

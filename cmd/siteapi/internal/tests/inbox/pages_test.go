@@ -13,7 +13,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 )
 
-// The pages name the tokens of development where these are in use, and no others.
+// The pages show the development tokens where these are in use, and no other tokens.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	inProduction := func(switches ...string) map[string]string {
@@ -36,10 +36,10 @@ func TestPages(t *testing.T) {
 		path          string
 		env           map[string]string
 		status        int
-		says, without []string
+		with, without []string
 	}{
 		"playground in development":             {"/playground", nil, 200, dev, nil},
-		"playground with tokens of one's own":   {"/playground", own, 200, dev[1:], []string{own["CACHE_API_TOKEN"], dev[0]}},
+		"playground with own tokens":            {"/playground", own, 200, dev[1:], []string{own["CACHE_API_TOKEN"], dev[0]}},
 		"playground switched off":               {"/playground", off, 404, nil, nil},
 		"playground in production":              {"/playground", inProduction(), 404, nil, nil},
 		"playground in production, switched on": {"/playground", inProduction("GRAPHQL_PLAYGROUND"), 200, nil, dev},
@@ -55,21 +55,21 @@ func TestPages(t *testing.T) {
 			t.Parallel()
 			r := apptest.Start(t, c.env).Do(http.MethodGet, c.path, "")
 			text := string(r.Body)
-			for _, want := range c.says {
+			for _, want := range c.with {
 				if !strings.Contains(text, want) {
-					t.Errorf("the page does not say %s", want)
+					t.Errorf("the page lacks %s", want)
 				}
 			}
 			for _, bad := range append(c.without, "secret-of-this-test") {
 				if r.Status != c.status || strings.Contains(text, bad) {
-					t.Errorf("status %d, the page says %s", r.Status, bad)
+					t.Errorf("status %d, or the page contains %s", r.Status, bad)
 				}
 			}
 		})
 	}
 }
 
-// A browser that opens the GraphQL endpoint gets the playground; a query is answered,
+// A browser that opens the GraphQL endpoint gets the playground. A query is answered,
 // whatever the browser accepts.
 func TestGraphQLOpenedInABrowser(t *testing.T) {
 	t.Parallel()
@@ -93,8 +93,9 @@ func TestGraphQLOpenedInABrowser(t *testing.T) {
 	}
 }
 
-// The inbox finds its translation of what an erasure leaves by the English text.
-func TestWhatAnErasureLeavesIsTranslated(t *testing.T) {
+// The inbox finds its translation of the copies that an erasure cannot reach by their
+// English text.
+func TestCopiesOutOfReachAreTranslated(t *testing.T) {
 	t.Parallel()
 	words, err := os.ReadFile("internal/pages/inbox/words/en.ts")
 	if err != nil {

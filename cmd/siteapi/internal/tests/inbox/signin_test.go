@@ -25,7 +25,7 @@ func startWithAccounts(t *testing.T, env ...string) (*apptest.Provider, *apptest
 	return p, s, &apptest.Browser{T: t, Base: "http://" + address}
 }
 
-// signsIn signs in with the groups of an account.
+// signsIn signs in with an account of the given groups.
 func signsIn(b *apptest.Browser, p *apptest.Provider, groups any) {
 	b.T.Helper()
 	p.Set(func() { p.Groups = groups })
@@ -34,7 +34,7 @@ func signsIn(b *apptest.Browser, p *apptest.Provider, groups any) {
 	}
 }
 
-// roleIs checks what the inbox answers in this browser.
+// roleIs checks the role that the inbox reports for this browser.
 func roleIs(b *apptest.Browser, role string) {
 	b.T.Helper()
 	if _, who := b.Send("GET", "/admin/operator", ""); who["role"] != role {
@@ -42,8 +42,8 @@ func roleIs(b *apptest.Browser, role string) {
 	}
 }
 
-// Operators sign in with their accounts and have the highest role of their groups, after a
-// restart too.
+// Operators sign in with their accounts and have the highest role of their groups, also
+// after a restart.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	p, s, b := startWithAccounts(t)
@@ -55,7 +55,7 @@ func TestSignIn(t *testing.T) {
 		signsIn(b, p, groups)
 		roleIs(b, role)
 	}
-	b.Want("a login is for the inbox alone", reads(b, "/graphql"), "UNAUTHENTICATED")
+	b.Want("a login is valid for the inbox only", reads(b, "/graphql"), "UNAUTHENTICATED")
 
 	s.End(9)
 	s.Start()
@@ -68,7 +68,7 @@ func TestSignIn(t *testing.T) {
 		}
 	}
 
-	// The token opens the page on the machine itself only.
+	// The token is accepted from the machine itself only.
 	out := &apptest.Browser{T: t, Base: b.Base}
 	answers(out, 403, "POST", "/admin/login", `{"token":"secret-of-operators"}`, "X-Forwarded-For: 192.0.2.1")
 	answers(out, 200, "POST", "/admin/login", `{"token":"secret-of-operators"}`)
@@ -79,13 +79,13 @@ func TestSignIn(t *testing.T) {
 	c.Reports(t, "sign-in", "FAILED", "did not match")
 }
 
-// What the provider does not confirm ends at a page that says why in words, and offers to try
-// again. The log has the cause.
+// A rejected sign-in ends at a page that explains the reason and offers to try again. The
+// log has the cause.
 func TestSignInIsRefused(t *testing.T) {
 	t.Parallel()
 	p, s, b := startWithAccounts(t)
 	claims := func(name string, value any) func() { return func() { p.Claims = object{name: value} } }
-	says := func(failure string) func() { return func() { p.Failure = failure } }
+	fails := func(failure string) func() { return func() { p.Failure = failure } }
 	for cause, c := range map[string]struct {
 		change func()
 		status int
@@ -98,9 +98,9 @@ func TestSignInIsRefused(t *testing.T) {
 		"token is expired":        {claims("exp", time.Now().Add(-time.Hour).Unix()), 403, "did not confirm it"},
 		"no subject":              {claims("sub", ""), 403, "did not confirm it"},
 		"No group of the account": {claims("groups", []string{"others"}), 403, `its claim &#34;groups&#34;`},
-		"access_denied":           {says("access_denied"), 403, "was cancelled"},
-		"script":                  {says("<script>alert(1)</script>"), 403, "was cancelled"},
-		"temporarily_unavailable": {says("temporarily_unavailable"), 503, "not possible at the moment"},
+		"access_denied":           {fails("access_denied"), 403, "was cancelled"},
+		"script":                  {fails("<script>alert(1)</script>"), 403, "was cancelled"},
+		"temporarily_unavailable": {fails("temporarily_unavailable"), 503, "not possible at the moment"},
 	} {
 		p.Set(c.change)
 		resp, text := b.SignIn()
@@ -124,8 +124,7 @@ func TestSignInIsRefused(t *testing.T) {
 	}
 }
 
-// visits returns the answer of an address, whose redirect is not followed. The request names
-// another host.
+// visits requests an address without following redirects. The request names another host.
 func visits(t *testing.T, address string, cookies ...*http.Cookie) *http.Response {
 	t.Helper()
 	r, _ := http.NewRequestWithContext(t.Context(), "GET", address, nil)
@@ -141,8 +140,8 @@ func visits(t *testing.T, address string, cookies ...*http.Cookie) *http.Respons
 	return resp
 }
 
-// What another browser began is not finished here, a code works once, and the redirects go
-// where the settings say.
+// A sign-in that another browser began cannot be completed. A code works once, and
+// redirects go to the addresses of the settings.
 func TestSignInInOneBrowser(t *testing.T) {
 	t.Parallel()
 	_, _, b := startWithAccounts(t)
@@ -151,7 +150,7 @@ func TestSignInInOneBrowser(t *testing.T) {
 	to, _ := url.Parse(begun.Header.Get("Location"))
 	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || strings.Contains(to.String(), "evil") ||
 		to.Query().Get("redirect_uri") != b.Base+"/admin/callback" {
-		t.Errorf("it begins with %v, and goes to %s", cookie, to)
+		t.Errorf("the cookie is %v, the redirect goes to %s", cookie, to)
 	}
 
 	back := visits(t, to.String()).Header.Get("Location")
@@ -162,7 +161,7 @@ func TestSignInInOneBrowser(t *testing.T) {
 		{nil, 403}, // another browser
 		{visits(t, b.Base+"/admin/login").Cookies(), 403},
 		{begun.Cookies(), 303},
-		{begun.Cookies(), 403}, // once more
+		{begun.Cookies(), 403}, // the second time
 	} {
 		resp := visits(t, back, c.cookies...)
 		if resp.StatusCode != c.status || c.status == 303 && resp.Header.Get("Location") != "/admin" {
@@ -171,8 +170,8 @@ func TestSignInInOneBrowser(t *testing.T) {
 	}
 }
 
-// After 15 minutes the provider is asked again, once for all requests that wait: a group that
-// was taken away ends what it opened.
+// After 15 minutes the role is checked with the provider, once for all waiting requests.
+// If the account has no group left, the login ends.
 func TestSignInRenews(t *testing.T) {
 	t.Parallel()
 	p, s, b := startWithAccounts(t)
@@ -182,10 +181,10 @@ func TestSignInRenews(t *testing.T) {
 		s.Damage(`UPDATE logins SET check_at = 1`)
 	}
 
-	for _, away := range []int{http.StatusBadGateway, http.StatusTooManyRequests} {
-		later(func() { p.FailStatus = away })
-		b.Want("the provider is away", reads(b, "/admin/graphql"), "UPSTREAM_UNAVAILABLE")
-		b.Want("it is still away", reads(b, "/admin/graphql"), "UPSTREAM_UNAVAILABLE")
+	for _, outage := range []int{http.StatusBadGateway, http.StatusTooManyRequests} {
+		later(func() { p.FailStatus = outage })
+		b.Want("the provider is down", reads(b, "/admin/graphql"), "UPSTREAM_UNAVAILABLE")
+		b.Want("it is still down", reads(b, "/admin/graphql"), "UPSTREAM_UNAVAILABLE")
 	}
 	later(func() { p.FailStatus, p.Groups, p.Refreshed = 0, []string{"marketing"}, 0 })
 	var group sync.WaitGroup
@@ -198,7 +197,7 @@ func TestSignInRenews(t *testing.T) {
 	}
 
 	later(func() { p.Groups = []string{} })
-	b.Want("no role any more", reads(b, "/admin/graphql"), "UNAUTHENTICATED")
+	b.Want("without a role", reads(b, "/admin/graphql"), "UNAUTHENTICATED")
 	p.Set(func() { p.Groups = "ops" })
 	b.Want("the login has ended", reads(b, "/admin/graphql"), "UNAUTHENTICATED")
 
@@ -206,10 +205,10 @@ func TestSignInRenews(t *testing.T) {
 	signsIn(b, p, "ops")
 	b.Want("without a refresh token", reads(b, "/admin/graphql"), "")
 	later(func() {})
-	b.Want("when the role is due", reads(b, "/admin/graphql"), "UNAUTHENTICATED")
+	b.Want("when the check is due", reads(b, "/admin/graphql"), "UNAUTHENTICATED")
 }
 
-// Admins see who is signed in, and end the logins of others, at once.
+// Admins list the logins, and end logins of others at once.
 func TestLogins(t *testing.T) {
 	t.Parallel()
 	p, s, b := startWithAccounts(t)
@@ -246,7 +245,8 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-// What a provider says of a person, and what it repeats of a request, is not in the log.
+// The log contains neither personal data from the provider, nor parts of a request that
+// it repeats.
 func TestSignInLogsNoSecrets(t *testing.T) {
 	t.Parallel()
 	p, s, b := startWithAccounts(t)
@@ -290,7 +290,7 @@ func TestSignInLogsNoSecrets(t *testing.T) {
 		isLogged("ended", why)
 	}
 
-	// The provider's code at the callback is its own word, too, and so is the subject of an account.
+	// The error code at the callback and the subject come from the provider, too.
 	p.Set(func() { p.Refusal, p.Failure = nil, "not ana.pop@corp.example" })
 	b.SignIn()
 	isLogged("refused", "the provider says")
@@ -304,12 +304,13 @@ func TestSignInLogsNoSecrets(t *testing.T) {
 	}
 }
 
-// While the provider hangs, 16 logins wait for it, and other requests are answered.
+// While the provider hangs, at most 16 logins wait for it, and other requests are
+// answered.
 func TestSignInWhileTheProviderHangs(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int32
+	var calls atomic.Int32
 	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		asked.Add(1)
+		calls.Add(1)
 		<-r.Context().Done()
 	}))
 	t.Cleanup(hanging.Close)
@@ -321,22 +322,22 @@ func TestSignInWhileTheProviderHangs(t *testing.T) {
 	for range logins {
 		all.Go(func() {
 			if resp := visits(t, "http://"+address+"/admin/login"); resp.StatusCode != http.StatusServiceUnavailable {
-				t.Errorf("a login gives %d", resp.StatusCode)
+				t.Errorf("a login has status %d", resp.StatusCode)
 			}
 		})
 	}
-	apptest.Eventually(t, "the provider is asked", func() bool { return asked.Load() == fit })
+	apptest.Eventually(t, "the provider is called", func() bool { return calls.Load() == fit })
 	if got := s.Do("GET", "/api/cache/clear", ""); got.Status != http.StatusOK {
-		t.Errorf("beside the logins another request gets %d", got.Status)
+		t.Errorf("during the logins another request has status %d", got.Status)
 	}
 	all.Wait()
-	if n := asked.Load(); n != fit {
-		t.Errorf("%d logins asked %d times", logins, n)
+	if n := calls.Load(); n != fit {
+		t.Errorf("%d logins called the provider %d times", logins, n)
 	}
 }
 
-// A client begins and finishes ten logins in a quarter of an hour, and each invented code costs
-// the provider one request.
+// A client can begin and finish ten logins in a quarter of an hour, and each invented
+// code costs the provider one request.
 func TestSignInIsLimited(t *testing.T) {
 	t.Parallel()
 	p := apptest.NewProvider(t)
@@ -386,6 +387,6 @@ func TestSignInIsLimited(t *testing.T) {
 		t.Errorf("the eleventh callback: %d", got.StatusCode)
 	}
 	if n := redeemed.Load(); n != 10 {
-		t.Errorf("10 invented codes made %d requests for a token", n)
+		t.Errorf("10 invented codes caused %d requests for a token", n)
 	}
 }

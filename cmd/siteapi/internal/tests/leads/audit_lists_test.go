@@ -18,8 +18,9 @@ import (
 	"siteapi/schema"
 )
 
-// Each page of leads or deliveries that shows contact data is an entry, and so is a search
-// that only counts, a person, and the preview of an erasure. An entry does not say what was searched for.
+// Each page of leads or deliveries with contact data is an entry, and so are a search
+// that only counts, a person, and the preview of an erasure. An entry does not contain
+// the search text.
 func TestAuditOfLists(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t)
@@ -27,7 +28,7 @@ func TestAuditOfLists(t *testing.T) {
 		s.Arrives(s.Submit(session))
 	}
 
-	known := s.AuditEntries() // the test looks at deliveries with a command
+	known := s.AuditEntries() // the test lists deliveries with a command
 	const leads = `) { edges { node { id contact { email } } } pageInfo { endCursor } } }`
 	const deliveries = `) { edges { node { lead { contact { email } } } } pageInfo { endCursor } } }`
 	next := ""
@@ -70,7 +71,7 @@ func TestAuditOfLists(t *testing.T) {
 	}
 }
 
-// A stream that names leads by more than a viewer sees is an entry.
+// A stream is an entry if it identifies leads by more than a viewer sees.
 func TestAuditOfStreams(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t)
@@ -113,7 +114,7 @@ func TestAuditOfStreams(t *testing.T) {
 	}
 }
 
-// What AUDIT_RETENTION removes is an entry, and a line of the log that says the same.
+// A removal by AUDIT_RETENTION is an entry, and a line of the log with the same facts.
 func TestOldEntriesOfTheAudit(t *testing.T) {
 	t.Parallel()
 	s, _ := newOperatedSite(t, "AUDIT_RETENTION=1h")
@@ -139,8 +140,8 @@ func TestOldEntriesOfTheAudit(t *testing.T) {
 	}
 }
 
-// While the database takes no writes, as on a full disk, leads are read: the entries of
-// the audit are in the log.
+// While the database accepts no writes, as on a full disk, leads can be read. The entries
+// of the audit are in the log.
 func TestReadingWithoutWrites(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
@@ -159,7 +160,7 @@ func TestReadingWithoutWrites(t *testing.T) {
 	if code != "" || len(data.Leads.Edges) != 1 {
 		t.Errorf("listing leads: %s %+v", code, data.Leads)
 	}
-	// The subject of the account is an address, and still tells it from others.
+	// The subject of the account is an address. Its hash still identifies the account.
 	for _, want := range []string{
 		`"level":"error"`, `"action":"LISTED"`, `"detail":{"count":1,"searched":true}`,
 		`"actor":"oidc:sha256-fb946b17"`,

@@ -12,8 +12,8 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// What operators do through the schema and with commands is stored, without contact data.
-// What is refused, or done already, leaves no entry.
+// Actions of operators, through the schema and with commands, are recorded without
+// contact data. Rejected actions, and those that change nothing, leave no entry.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t, "MAIL_FROM=hello@example.com")
@@ -55,7 +55,7 @@ func TestAudit(t *testing.T) {
 		s.Run(strings.Fields(command)...)
 	}
 
-	// The test itself lists deliveries, to see what has arrived.
+	// The test itself lists deliveries, to check which have arrived.
 	got, list := b.AuditEntries()
 	command := "command:"
 	for i := len(list) - 1; i >= 0; i-- {
@@ -63,7 +63,7 @@ func TestAudit(t *testing.T) {
 			command = list[i].Actor
 		}
 		if strings.Contains(list[i].Detail, "one") || strings.Contains(list[i].Detail, "@") {
-			t.Errorf("what was searched for is in the audit: %s", list[i].Detail)
+			t.Errorf("the search text is in the audit: %s", list[i].Detail)
 		}
 		if strings.Contains(list[i].Detail, `"of":"deliveries"`) {
 			got = slices.Delete(got, i, i+1)
@@ -96,8 +96,9 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// A backup, its restore and a move to PostgreSQL carry the audit, which goes on from there.
-func TestAuditTravels(t *testing.T) {
+// A backup, its restore and a move to PostgreSQL keep the audit, which continues from
+// there.
+func TestAuditIsCopied(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t).Start()
 	id := s.Submit("one")
@@ -123,7 +124,7 @@ func TestAuditTravels(t *testing.T) {
 	}
 }
 
-// What is refused for its output is not in the audit.
+// A command that is rejected for its output is not in the audit.
 func TestAuditOfRefusedOutput(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t, "MAIL_FROM=quotes@lumen.example").Start()

@@ -13,9 +13,9 @@ import (
 	"siteapi/schema"
 )
 
-// The service asks HubSpot what became of leads, soon after the first one and then not again
-// for an hour, whether it is restarted or not, and tells it nothing. An operator's word counts
-// more. A pull that fails loses nothing.
+// The service reads outcomes from HubSpot soon after the first lead, and then not again
+// for an hour, even after a restart. It writes nothing there. An outcome set by an
+// operator takes precedence. A failed pull loses nothing.
 func TestOutcomesOfTheCRM(t *testing.T) {
 	t.Parallel()
 	admin := apptest.FreeAddress(t)
@@ -31,7 +31,7 @@ func TestOutcomesOfTheCRM(t *testing.T) {
 	zoe, fay := s.Submit("zoe"), s.Submit("fay")
 	s.Arrives(zoe)
 	s.Arrives(fay)
-	apptest.Eventually(t, "the service asks", func() bool { return strings.Contains(s.Log.String(), "asked the CRM") })
+	apptest.Eventually(t, "the service queries the CRM", func() bool { return strings.Contains(s.Log.String(), "asked the CRM") })
 	for _, want := range []string{
 		"siteapi_crm_pull_seconds ",
 		`siteapi_events_total{detail="WON",event="crm_outcome"} 1`,
@@ -52,7 +52,7 @@ func TestOutcomesOfTheCRM(t *testing.T) {
 	before := searches()
 	s.Start()
 	if n := searches(); n != before {
-		t.Errorf("after a restart it asked %d times more", n-before)
+		t.Errorf("after a restart it sent %d more queries", n-before)
 	}
 
 	s.Run("leads", "outcome", fay, "lost")
@@ -77,7 +77,7 @@ func TestOutcomesOfTheCRM(t *testing.T) {
 	}
 	for _, r := range crm.Requests()[known:] {
 		if !strings.HasSuffix(r.Path, "/search") && !strings.HasSuffix(r.Path, "/batch/read") {
-			t.Errorf("the CRM was told something: %s %s", r.Method, r.Path)
+			t.Errorf("the CRM was written to: %s %s", r.Method, r.Path)
 		}
 	}
 	for id, want := range map[string]string{zoe: "WON CRM", fay: "LOST OPERATOR", hal: "QUALIFIED CRM"} {
@@ -89,7 +89,7 @@ func TestOutcomesOfTheCRM(t *testing.T) {
 	}
 }
 
-// metrics returns what a scrape of the service answers.
+// metrics scrapes the metrics of the service.
 func metrics(t *testing.T, admin string) string {
 	t.Helper()
 	resp, err := http.Get("http://" + admin + "/metrics")

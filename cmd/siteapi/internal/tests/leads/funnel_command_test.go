@@ -26,7 +26,7 @@ func TestFunnel(t *testing.T) {
 
 	var visits []lead.Visit
 	for i, v := range []lead.Visit{
-		{}, {}, {}, {}, // four open the calculator and go
+		{}, {}, {}, {}, // four only open the calculator
 		{Selections: shop}, {Selections: shop}, {Selections: shop}, // three choose a project type
 		{Selections: app}, // one chooses features
 		// One sees an estimate, without features. One begins the contact form, and
@@ -70,7 +70,7 @@ func TestFunnel(t *testing.T) {
 	s.Store(visits,
 		submitted("l1", "s11", dayOf(10)),
 		submitted("l2", "s11", dayOf(11)),
-		submitted("l3", "s12", dayOf(16)), // later: converted all the same
+		submitted("l3", "s12", dayOf(16)), // later, but converted
 		submitted("l4", "not-tracked", dayOf(12)),
 		submitted("l5", "early", dayOf(2)),
 		review,
@@ -78,7 +78,7 @@ func TestFunnel(t *testing.T) {
 
 	s.Prints(
 		apptest.Output{Args: "leads outcome funnel-l2 won --amount 1200.5 --currency EUR"},
-		apptest.Output{Args: "leads outcome funnel-l1 qualified"}, // its session was won with l2 all the same
+		apptest.Output{Args: "leads outcome funnel-l1 qualified"}, // its session was still won with l2
 		apptest.Output{Args: "leads outcome funnel-l3 qualified"},
 	)
 	out, code := s.Run("funnel", "--json", "--since", "2026-01-05", "--until", "2026-01-15")
@@ -114,7 +114,7 @@ func TestFunnel(t *testing.T) {
 	var all schema.Funnel
 	if s.JSON(&all, "funnel"); all.Steps[0].Count != 16 || all.Leads != 5 ||
 		all.Untracked != 1 || all.InReview != 1 || len(all.Weeks) != 3 {
-		t.Errorf("in all: %+v", all)
+		t.Errorf("without a period: %+v", all)
 	}
 
 	out, code = s.Run("funnel", "--since", "2026-01-05", "--until", "2026-01-15")
@@ -141,7 +141,7 @@ func TestFunnel(t *testing.T) {
 	})
 }
 
-// An option of the CMS is shown, however often visitors name what the CMS does not have.
+// An option of the CMS is shown, however many unknown values visitors send.
 func TestFunnelShowsOptions(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
@@ -163,7 +163,7 @@ func TestFunnelShowsOptions(t *testing.T) {
 	}
 }
 
-// A session counts by its touches, and a lead by those that came with it.
+// A session counts by its touches, and a lead by the touches that were stored with it.
 func TestFunnelBySource(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
@@ -184,7 +184,7 @@ func TestFunnelBySource(t *testing.T) {
 		}
 		if c.submits {
 			sent := apptest.NewLead(c.session)
-			sent["message"] = fmt.Sprint("request ", i) // else it repeats the one before
+			sent["message"] = fmt.Sprint("request ", i) // otherwise it would repeat the previous lead
 			sent["attribution"] = object{"source": c.last, "campaign": "spring"}
 			s.Through("REST", "submitQuote", object{"input": sent})
 		}

@@ -6,7 +6,8 @@ import (
 	"siteapi/cmd/siteapi/internal/apptest"
 )
 
-// newOperatedSite returns a running site, and the browser of an operator who has not signed in.
+// newOperatedSite returns a running site, and a browser of an operator who has not signed
+// in.
 func newOperatedSite(t *testing.T, env ...string) (*apptest.Site, *apptest.Browser) {
 	t.Helper()
 	admin := apptest.FreeAddress(t)

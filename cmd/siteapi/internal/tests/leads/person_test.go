@@ -13,9 +13,9 @@ import (
 	"siteapi/schema"
 )
 
-// An erasure in the inbox, whose requests have 10 s, waits for half of them for a delivery that is
-// being tried, and says what to do.
-func TestEraseWhileADeliveryIsTried(t *testing.T) {
+// An erasure in the inbox, whose requests have 10 s, waits half of that for a running
+// delivery, and reports what to do.
+func TestEraseDuringADelivery(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t)
 	s.Arrives(s.Submit("one"))
@@ -28,12 +28,12 @@ complete places { place unit state detail } } }`)
 	}
 	p := apptest.Receipt(*data.Erased).At("deliveries")
 	if data.Erased.Complete || p.State != "failed" || !strings.Contains(schema.ValueOr(p.Detail, ""), "again in a minute") {
-		t.Errorf("the receipt says of deliveries: %+v", p)
+		t.Errorf("the receipt has for deliveries: %+v", p)
 	}
 }
 
-// An export by e-mail has everything that is stored about a person: leads, consents that have
-// outlived theirs, and sessions.
+// An export by e-mail address contains everything that is stored about a person: leads,
+// consents that outlived their leads, and sessions.
 func TestExportOfPerson(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{"LEAD_RETENTION": "2d"}, apptest.Quick)
@@ -43,7 +43,7 @@ func TestExportOfPerson(t *testing.T) {
 	apptest.Eventually(t, "it arrives", func() bool { return ended(s, "hers") })
 	s.Stop()
 	s.Start()
-	apptest.Eventually(t, "it is forgotten", func() bool { return !has(s, t, "hers") })
+	apptest.Eventually(t, "it is deleted", func() bool { return !has(s, t, "hers") })
 
 	input := apptest.NewLead("later")
 	input["contact"] = object{"email": "HERS@example.com", "firstName": "Ana", "lastName": "Pop"}
@@ -95,7 +95,7 @@ func TestExportOfPerson(t *testing.T) {
 		}
 	}
 	if seen := cellOf(rows, 3, "first_seen"); seen == "" || seen != cellOf(rows, 3, "last_seen") {
-		t.Errorf("the session was seen at %q first", seen)
+		t.Errorf("the session was first seen at %q", seen)
 	}
 
 	entries, err := s.App.Data.Tables.AuditEntries(t.Context(), store.AuditFilter{Limit: 1})
@@ -112,11 +112,11 @@ func TestExportOfPerson(t *testing.T) {
 	if len(person.Leads) != 1 || person.Leads[0].Contact.FirstName != "Ana" ||
 		len(person.Consents) != 1 || person.Consents[0].Consent.Text != "Send me news" ||
 		len(person.Sessions) != 1 || *person.Sessions[0].Email != "Hers@example.com" || *person.Sessions[0].Min != 10 {
-		t.Errorf("the person is %s", out)
+		t.Errorf("the person has %s", out)
 	}
 }
 
-// cellOf returns the cell of a row in the column of a name.
+// cellOf returns the cell of a row in the named column.
 func cellOf(rows [][]string, row int, name string) string {
 	for i, column := range rows[0] {
 		if column == name {

@@ -14,7 +14,8 @@ import (
 	"siteapi/integrations/upstream/faulttest"
 )
 
-// submitAt stores a lead that was submitted some time ago. The lead "review" is in review.
+// submitAt stores a lead that was submitted some time ago. The lead named "review" is in
+// review.
 func submitAt(s *apptest.Service, t *testing.T, id string, ago time.Duration, consents ...lead.Consent) {
 	t.Helper()
 	q := lead.Lead{
@@ -42,8 +43,8 @@ func has(s *apptest.Service, t *testing.T, id string) bool {
 	return err == nil
 }
 
-// A lead is erased when it is old and delivered, not while it is in review, under way or
-// refused by a target. By default it stays.
+// LEAD_RETENTION deletes a lead that is old and delivered, but none that is in review,
+// under way or rejected by a target. By default leads are kept.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
@@ -73,37 +74,37 @@ func TestRetention(t *testing.T) {
 
 	s.Stop()
 	s.Start()
-	apptest.Eventually(t, "the old session is forgotten", func() bool {
+	apptest.Eventually(t, "the old session is deleted", func() bool {
 		return strings.Contains(s.Log.String(), `"number":1,"message":"deleted old sessions"`)
 	})
 	if _, err := s.App.Data.Quotes.Session(t.Context(), "young"); err != nil {
 		t.Errorf("the young session: %v", err)
 	}
 	if !has(s, t, "old") {
-		t.Error("a lead was forgotten without LEAD_RETENTION")
+		t.Error("a lead was deleted without LEAD_RETENTION")
 	}
 
 	s.Stop()
 	s.Env["LEAD_RETENTION"] = "2d"
 	s.Start()
-	apptest.Eventually(t, "the old one is forgotten", func() bool { return !has(s, t, "old") })
+	apptest.Eventually(t, "the old lead is deleted", func() bool { return !has(s, t, "old") })
 	for _, id := range []string{"young", "review", "rejected", "stuck"} {
 		if !has(s, t, id) {
-			t.Errorf("the one that is %s was forgotten too", id)
+			t.Errorf("the lead %q was deleted too", id)
 		}
 	}
 	if n := len(s.Deliveries("old")); n != 0 {
-		t.Errorf("%d deliveries of the forgotten one are left", n)
+		t.Errorf("the deleted lead still has %d deliveries", n)
 	}
 
-	// Retention does not erase what was delivered to the targets.
+	// Retention does not erase documents and contacts in the targets.
 	if len(stubs.Documents("session-old")) != 1 || len(stubs.Contacts("old@example.com")) != 1 {
-		t.Error("the CMS or the CRM lost what the database forgot")
+		t.Error("retention deleted the lead from the CMS or the CRM")
 	}
 }
 
-// Consents that were given outlive their leads, without the address in the open, until they
-// are withdrawn or erased.
+// Given consents outlive their leads, without a readable address, until they are
+// withdrawn or erased.
 func TestRetentionKeepsConsents(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{"LEAD_RETENTION": "2d"}, apptest.Quick)
@@ -119,9 +120,9 @@ func TestRetentionKeepsConsents(t *testing.T) {
 	s.Stop()
 	s.Start()
 	for _, name := range people {
-		apptest.Eventually(t, name+" is forgotten", func() bool { return !has(s, t, name) })
+		apptest.Eventually(t, name+" is deleted", func() bool { return !has(s, t, name) })
 		if n, _, err := s.App.Data.Archive.CountAddress(t.Context(), name+"@example.com"); err != nil || n != 1 {
-			t.Errorf("%s has %d consents, %v, want the one that was given", name, n, err)
+			t.Errorf("%s has %d consents, %v, want only the given one", name, n, err)
 		}
 	}
 
@@ -144,12 +145,13 @@ func TestRetentionKeepsConsents(t *testing.T) {
 
 	for _, name := range people {
 		if n, _, err := s.App.Data.Archive.CountAddress(t.Context(), name+"@example.com"); err != nil || n != 0 {
-			t.Errorf("%s has %d consents still, %v", name, n, err)
+			t.Errorf("%s still has %d consents, %v", name, n, err)
 		}
 	}
 }
 
-// ended reports whether each delivery of a lead, mails included, has arrived or is not to be made.
+// ended reports whether each delivery of a lead, including mails, was delivered or will
+// not be sent.
 func ended(s *apptest.Service, id string) bool {
 	deliveries := s.Deliveries(id)
 	for _, d := range deliveries {

@@ -9,8 +9,8 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// Operators find leads and decide about those in review, on both databases. Of two who decide
-// about what they saw, the second is told.
+// Operators find leads and decide about those in review, on both databases. If two
+// operators decide about the same state, the second gets a conflict.
 func TestReviews(t *testing.T) {
 	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
 		s, b := newOperatedSite(t, "DATABASE_URL="+database)
@@ -35,7 +35,7 @@ func TestReviews(t *testing.T) {
 		}
 		s.Arrives(spam)
 
-		// Of four who release a lead and four who reject it at the same moment one wins.
+		// Of four operators who release a lead and four who reject it at once, one wins.
 		another := submitSpam(s, "decided-at-once")
 		results := make(chan string, 8)
 		for i := range cap(results) {
@@ -48,12 +48,12 @@ func TestReviews(t *testing.T) {
 			}
 		}
 		if conflicts != 7 {
-			t.Errorf("of eight decisions at once %d are refused, want 7", conflicts)
+			t.Errorf("of eight decisions at once %d are rejected, want 7", conflicts)
 		}
 	})
 }
 
-// decides releases or rejects a lead, and returns its state then, or the code of the error.
+// decides releases or rejects a lead, and returns its new state or the code of the error.
 func decides(b *apptest.Browser, field, id, expected string) string {
 	data, code := b.Asks(`mutation { changed: ` + field + `(id: "` + id + `"` + expected + `) { state } }`)
 	if code != "" {
@@ -62,8 +62,8 @@ func decides(b *apptest.Browser, field, id, expected string) string {
 	return string(data.Changed.State)
 }
 
-// All leads are read page by page while more arrive: each earlier one once. A cursor is of one
-// order.
+// All leads are read page by page while more arrive: each earlier one once. A cursor is
+// valid for one order only.
 func TestEveryPageIsRead(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t)
@@ -90,7 +90,7 @@ func TestEveryPageIsRead(t *testing.T) {
 		}
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("the pages hold\n%v\nwant\n%v", got, want)
+		t.Errorf("the pages have\n%v\nwant\n%v", got, want)
 	}
 
 	orders := []string{"NEWEST", "OLDEST", "LARGEST", "SMALLEST"}

@@ -16,8 +16,8 @@ import (
 	"siteapi/schema/exec"
 )
 
-// operatorFields are the root fields of operators, each with its least role and a document that
-// asks for it and changes nothing.
+// operatorFields are the root fields of operators, each with its least role and a
+// document that queries it and changes nothing.
 var operatorFields = map[string]struct {
 	least    schema.Role
 	document string
@@ -89,15 +89,15 @@ var viewerFields = map[string]string{
 	"ContentTypeHealth": "type documents updatedAt",
 }
 
-// covers reports whether a role may do what needs at least another one. It has a list of its
-// own, so that a mistake in the order of the service fails the tests.
+// covers reports whether a role includes another. It has its own order, so that a mistake
+// in the order of the service fails the tests.
 func covers(role, least schema.Role) bool {
 	order := []schema.Role{schema.RoleViewer, schema.RoleSales, schema.RoleAdmin}
 	return slices.Index(order, role) >= slices.Index(order, least)
 }
 
-// Each field of operators has a role, in the schema and in the tables here. A viewer sees no
-// field that is missing there.
+// Each operator field has a role, in the schema and in the tables here. A viewer sees no
+// field that is missing in the tables.
 func TestEveryOperatorFieldNamesItsRole(t *testing.T) {
 	t.Parallel()
 	types := exec.AST().Types
@@ -116,7 +116,7 @@ func TestEveryOperatorFieldNamesItsRole(t *testing.T) {
 			switch {
 			case field.Directives.ForName("personal") != nil:
 				if !slices.Contains(strings.Fields(personalFields[name]), field.Name) {
-					t.Errorf("%s is @personal, and personalFields does not say so", path)
+					t.Errorf("%s is @personal, but not in personalFields", path)
 				}
 			case auth == nil && name != "Query" && name != "Mutation" && name != "Subscription":
 				if !slices.Contains(strings.Fields(viewerFields[name]), field.Name) {
@@ -153,8 +153,8 @@ func operatorDocuments(reference string) map[string]string {
 	return documents
 }
 
-// TestOperatorsWithoutDatabase: while the database is away, each field of operators says so,
-// and none is taken for a fault of the service.
+// While the database is down, each operator field returns UPSTREAM_UNAVAILABLE and not an
+// internal error.
 func TestOperatorsWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	pg := pgserver.Start(t)
@@ -165,7 +165,7 @@ func TestOperatorsWithoutDatabase(t *testing.T) {
 	for name, document := range operatorDocuments(id) {
 		want := "UPSTREAM_UNAVAILABLE"
 		if strings.HasSuffix(name, "Health") || strings.HasSuffix(document, "{ changed } }") {
-			want = "" // they say what is away, need no database, or say why each lead stays as it is
+			want = "" // these report the outage, need no database, or report a reason for each lead
 		}
 		if _, code := s.OperateAs(schema.RoleAdmin, document); code != want {
 			t.Errorf("%s: %q, want %q", name, code, want)
@@ -173,7 +173,7 @@ func TestOperatorsWithoutDatabase(t *testing.T) {
 	}
 }
 
-// A viewer can find neither a contact nor the id of a lead by asking often.
+// A viewer can find neither contact data nor the id of a lead by repeated queries.
 func TestViewersCannotGuess(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
@@ -190,7 +190,7 @@ func TestViewersCannotGuess(t *testing.T) {
 		for _, e := range data.Leads.Edges {
 			cursor, _ := base64.RawURLEncoding.DecodeString(e.Cursor)
 			if strings.Contains(string(cursor), id[:9]) {
-				t.Errorf("the cursor holds more than the reference: %s", cursor)
+				t.Errorf("the cursor contains more than the reference: %s", cursor)
 			}
 		}
 		return len(data.Leads.Edges)

@@ -22,8 +22,8 @@ import (
 	"siteapi/schema"
 )
 
-// A withdrawal is answered while an attempt is running that read the lead before it, and
-// reaches CMS and CRM after that, also if the service ends in between.
+// A withdrawal does not wait for a running attempt that read the lead before it. It
+// reaches CMS and CRM afterwards, even if the service stops in between.
 func TestWithdrawalDuringDelivery(t *testing.T) {
 	t.Parallel()
 	for _, setting := range []string{"SANITY_API_URL", "HUBSPOT_API_URL"} {
@@ -42,14 +42,15 @@ func TestWithdrawalDuringDelivery(t *testing.T) {
 		}
 		s.Stop()
 		s.Start()
-		apptest.Eventually(t, "the CMS is told", func() bool {
+		apptest.Eventually(t, "the CMS has the withdrawal", func() bool {
 			return strings.Contains(string(vendors.CMS.Documents()["quoteSubmission.ana-maria"]), "withdrawnAt")
 		})
-		apptest.Eventually(t, "the CRM is told", func() bool { return inCRM(vendors, "news: withdrawn") })
+		apptest.Eventually(t, "the CRM has the withdrawal", func() bool { return inCRM(vendors, "news: withdrawn") })
 	}
 }
 
-// slowFirst passes requests on to a server. The first one that mentions a text waits for end.
+// slowFirst forwards requests to a server. The first one that contains a text waits for
+// end.
 func slowFirst(t *testing.T, server, text string, reading, end chan struct{}) string {
 	t.Helper()
 	target, err := url.Parse(server)
@@ -92,8 +93,8 @@ func inCRM(vendors *apptest.Vendors, text string) bool {
 	return false
 }
 
-// A copy that is made while the CRM is down, of a lead that changed meanwhile, delivers it as
-// it is now.
+// After `store copy` during an outage of the CRM, the current state of a changed lead is
+// delivered.
 func TestCopyDelivers(t *testing.T) {
 	t.Parallel()
 	url := pgserver.Start(t).NewDatabase(t)
@@ -103,7 +104,7 @@ func TestCopyDelivers(t *testing.T) {
 	submitAt(s, t, "ana-maria", time.Hour,
 		lead.Consent{Purpose: "news", Given: true, SiteWording: true},
 		lead.Consent{Purpose: "calls", Given: true, SiteWording: true})
-	apptest.Eventually(t, "the CRM refuses it", func() bool {
+	apptest.Eventually(t, "the CRM rejects it", func() bool {
 		return s.Deliveries("ana-maria")[lead.CRM].State == lead.Retrying
 	})
 	s.Stop()
@@ -122,11 +123,11 @@ func TestCopyDelivers(t *testing.T) {
 	}
 	vendors.CRM.Recover()
 	apptest.Start(t, vendors.Env(map[string]string{"DATABASE_URL": url}))
-	apptest.Eventually(t, "the CRM is told", func() bool { return inCRM(vendors, "calls: withdrawn") })
+	apptest.Eventually(t, "the CRM has the withdrawal", func() bool { return inCRM(vendors, "calls: withdrawn") })
 }
 
-// The consent to keep what is typed can be withdrawn by somebody who gave it while typing, with
-// or without a lead, and again after it was given again.
+// The consent to save progress can be withdrawn by a visitor who gave it while typing,
+// with or without a lead, and again after it was given again.
 func TestWithdrawalOfSavedProgress(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)

@@ -15,8 +15,8 @@ import (
 	"siteapi/schema"
 )
 
-// withoutPrices returns the path of content without rules for prices, so that the range that
-// is sent stands.
+// withoutPrices returns the path of content without price rules, so that leads keep the
+// range that was sent.
 func withoutPrices(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "content.json")
@@ -26,8 +26,8 @@ func withoutPrices(t *testing.T) string {
 	return path
 }
 
-// Operators give leads to each other, change their status, write notes, and find leads by
-// all of it.
+// Operators assign leads, change their status, write notes, and find leads by all of
+// these.
 func TestWork(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t, "CMS_FILE="+withoutPrices(t))
@@ -122,7 +122,8 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// Several leads are changed in one request. Those that can't be are named, with the reason.
+// Several leads are changed in one request. Those that could not be changed are listed
+// with the reason.
 func TestWorkOnSeveral(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t)
@@ -170,7 +171,7 @@ func TestWorkOnSeveral(t *testing.T) {
 	}
 }
 
-// A lead shows the others of its address.
+// A lead lists the other leads of its address.
 func TestSameAddress(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t)

@@ -33,7 +33,7 @@ func sampleDocuments(t *testing.T) (docs []sampleDocument) {
 	return docs
 }
 
-// TestEveryLocaleIsComplete names what a locale of the schema lacks: the words of the
+// TestEveryLocaleIsComplete reports what a locale of the schema lacks: the words of the
 // PDF, a field of LocalizedString, the sample content, the studio.
 func TestEveryLocaleIsComplete(t *testing.T) {
 	t.Parallel()
@@ -66,8 +66,8 @@ func TestEveryLocaleIsComplete(t *testing.T) {
 	}
 }
 
-// TestEverySettingHasAValue names the fields of SiteSettings that come out as null for
-// the sample content, and those that the studio lacks.
+// TestEverySettingHasAValue reports the fields of SiteSettings that are null with the
+// sample content, and those that the studio lacks.
 func TestEverySettingHasAValue(t *testing.T) {
 	t.Parallel()
 	studio, err := os.ReadFile("../../integrations/cms/sanity/studio/schemas/siteSettings.ts")

@@ -25,20 +25,20 @@ func packaged(t *testing.T, name string) []string {
 		t.Fatal(err)
 	}
 
-	var kept []string
+	var lines []string
 	for line := range strings.Lines(string(data)) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			kept = append(kept, line)
+			lines = append(lines, line)
 		}
 	}
-	return kept
+	return lines
 }
 
 func isSetting(name string) bool {
 	return slices.ContainsFunc(config.Table(), func(s config.Setting) bool { return s.Name == name })
 }
 
-// goVersion returns the minor version of Go that go.mod names.
+// goVersion returns the minor version of Go in go.mod.
 func goVersion(t *testing.T) string {
 	t.Helper()
 	module, err := os.ReadFile("../../go.mod")
@@ -48,8 +48,8 @@ func goVersion(t *testing.T) string {
 	return regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(module))[1]
 }
 
-// The image is built with the Go of go.mod, from files that reach the engine, and runs as an
-// ordinary user.
+// The image is built with the Go version of go.mod, from files that are sent to the
+// engine, and runs as an ordinary user.
 func TestDockerfile(t *testing.T) {
 	t.Parallel()
 	file, ignored := packaged(t, "Dockerfile"), packaged(t, "../../../.dockerignore")
@@ -85,8 +85,8 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-// Every setting reaches the instances of the compose file, which start with what its first lines
-// demand.
+// Every setting reaches the instances of the compose file, which start with the values
+// that its first lines require.
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("deploy/compose.yaml")
@@ -135,7 +135,8 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// systemd accepts the units, finds them safe, and gives the service settings that exist.
+// systemd accepts the units, rates them as safe, and gives the service only settings that
+// exist.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	for _, line := range packaged(t, "siteapi.service") {

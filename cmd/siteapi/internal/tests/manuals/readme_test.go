@@ -11,7 +11,7 @@ import (
 	"siteapi/cmd/siteapi/internal/apptest"
 )
 
-// manual reads pages of the documentation, named from the project's root.
+// manual reads pages of the documentation, relative to the root of the repository.
 func manual(t *testing.T, pages ...string) string {
 	t.Helper()
 	var all strings.Builder
@@ -25,7 +25,7 @@ func manual(t *testing.T, pages ...string) string {
 	return all.String()
 }
 
-// example is a command of the README with the answer it promises.
+// example is a command of the README with its documented output.
 type example struct{ command, answer string }
 
 // examples reads the blocks marked `console`.
@@ -46,7 +46,7 @@ func examples(text string) []example {
 	return list
 }
 
-// like turns a promised answer, where … stands for anything, into a pattern.
+// like turns a documented output, in which … stands for anything, into a pattern.
 func like(answer string) *regexp.Regexp {
 	parts := strings.Split(answer, "…")
 	for i, part := range parts {
@@ -65,7 +65,7 @@ func TestReadmeCommandsAnswerAsWritten(t *testing.T) {
 	text := manual(t, "README.md")
 	list := examples(text)
 	if len(list) < 14 {
-		t.Fatalf("the README has %d examples, the routes alone need 14", len(list))
+		t.Fatalf("the README has %d examples, want at least 14, one for each route", len(list))
 	}
 
 	dir := t.TempDir()
@@ -75,7 +75,7 @@ func TestReadmeCommandsAnswerAsWritten(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", command)
 		out, err := cmd.CombinedOutput()
 		if got := strings.TrimRight(string(out), "\n"); err != nil || !like(e.answer).MatchString(got) {
-			t.Errorf("%s\nanswers %s %v\nwant    %s", e.command, got, err, e.answer)
+			t.Errorf("%s\nprints %s %v\nwant   %s", e.command, got, err, e.answer)
 		}
 	}
 }

@@ -15,9 +15,9 @@ import (
 
 const webhookSecret = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
-// Every documented form of a setting is accepted, and a value that would keep the service from
-// starting is named when settings are read.
-func TestValues(t *testing.T) {
+// Every documented form of a setting is accepted. A value that would keep the service
+// from starting is reported when settings are read.
+func TestSettingValues(t *testing.T) {
 	t.Parallel()
 	accepted := map[string][]string{
 		"LISTEN_ADDR":   {"127.0.0.1:0", "[::1]:80", "localhost:8080"},
@@ -118,7 +118,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// Values that are valid in development, or alone, may be refused in production, or with
+// Values that are valid in development, or alone, may be rejected in production, or with
 // another setting.
 func TestSettingsThatDoNotGoTogether(t *testing.T) {
 	t.Parallel()
@@ -153,8 +153,8 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 	}
 }
 
-// All problems are named at once: those of single settings, of several together, and of the files
-// that would be served.
+// All problems are reported at once: those of single settings, of combinations, and of
+// the files to serve.
 func TestEveryProblemIsNamed(t *testing.T) {
 	t.Parallel()
 	content, documents := filepath.Join(t.TempDir(), "content.json"), filepath.Join(t.TempDir(), "x.graphql")
@@ -188,8 +188,8 @@ func TestEveryProblemIsNamed(t *testing.T) {
 	}
 }
 
-// Production serves no sample company: it wants a CMS, or content of its own. Commands
-// that don't serve are not refused.
+// Production does not serve the sample company: it requires a CMS, or its own content.
+// Commands that do not serve still work.
 func TestProductionServesNoSample(t *testing.T) {
 	t.Parallel()
 	sample := filepath.Join(t.TempDir(), "content.json") // as development writes it
@@ -216,8 +216,8 @@ func TestProductionServesNoSample(t *testing.T) {
 	}
 }
 
-// Settings may be in a file. The environment wins, and a variable with nearly the name of
-// a setting causes a warning.
+// Settings can be read from a file. The environment takes precedence, and a variable
+// whose name is close to that of a setting causes a warning.
 func TestEnvFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "siteapi.env")
@@ -239,7 +239,7 @@ func TestEnvFile(t *testing.T) {
 		"RATE_LIMIT is not a setting: did you mean RATE_LIMITS?",
 	} {
 		if !strings.Contains(out, want) {
-			t.Errorf("it does not say %q", want)
+			t.Errorf("the output lacks %q", want)
 		}
 	}
 
@@ -253,13 +253,13 @@ func TestEnvFile(t *testing.T) {
 	}
 }
 
-// The manual's table names every setting with its default, and says what it means.
+// The manual's table lists every setting with its default and its meaning.
 func TestManualOfSettings(t *testing.T) {
 	t.Parallel()
 	rows, table := regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\| (.+) \\| .+ \\|$").
 		FindAllStringSubmatch(manual(t, "cmd/siteapi/README.md"), -1), config.Table()
 	if len(rows) != len(table) {
-		t.Fatalf("there are %d settings, and %d rows", len(table), len(rows))
+		t.Fatalf("there are %d settings, but %d rows", len(table), len(rows))
 	}
 
 	for i, item := range table {
@@ -275,7 +275,7 @@ func TestManualOfSettings(t *testing.T) {
 	}
 }
 
-// The manual has a line for each direct module.
+// The manual lists each direct module.
 func TestManualOfDependencies(t *testing.T) {
 	t.Parallel()
 	text := manual(t, "cmd/siteapi/README.md")
@@ -283,7 +283,7 @@ func TestManualOfDependencies(t *testing.T) {
 		words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "require "))
 		if len(words) == 2 && strings.HasPrefix(words[1], "v") &&
 			!strings.Contains(text, "| `"+words[0]+"` |") {
-			t.Errorf("%s is missing", words[0])
+			t.Errorf("the manual lacks %s", words[0])
 		}
 	}
 }

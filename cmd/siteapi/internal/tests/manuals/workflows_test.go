@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// That the files are workflows is for actionlint to say, which CI runs.
+// TestWorkflowsTrustLittle checks permissions and pinned versions. CI also runs
+// actionlint, which checks the syntax.
 func TestWorkflowsTrustLittle(t *testing.T) {
 	t.Parallel()
 	pinned := regexp.MustCompile(`uses: ([\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|\./\S+)$`)

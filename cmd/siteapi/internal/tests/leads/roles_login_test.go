@@ -16,14 +16,15 @@ import (
 	"siteapi/schema/exec"
 )
 
-// groupOf is a group of each role in the settings of a provider.
+// groupOf has a group for each role in the settings of a provider.
 var groupOf = map[schema.Role]string{
 	schema.RoleViewer: "marketing",
 	schema.RoleSales:  "desk",
 	schema.RoleAdmin:  "ops",
 }
 
-// fieldDocuments asks for each of personalFields. Aliases name the way to it: row and value.
+// fieldDocuments returns a document for each of personalFields. The aliases row and value
+// name the path to it.
 func fieldDocuments(t *testing.T, reference string) map[string]string {
 	t.Helper()
 	parents := map[string]string{
@@ -38,7 +39,7 @@ func fieldDocuments(t *testing.T, reference string) map[string]string {
 			continue // TestLiveRoles reads the stream of events
 		}
 		if parents[parent] == "" {
-			t.Errorf("%s: say in parents how to reach it", parent)
+			t.Errorf("%s: add a document to parents", parent)
 			continue
 		}
 
@@ -53,9 +54,9 @@ func fieldDocuments(t *testing.T, reference string) map[string]string {
 	return documents
 }
 
-// Every field of operators is asked for in sessions of each role, and without one, through
+// Every operator field is queried with logins of each role, and without a login, through
 // both listeners.
-func TestRolesInSessions(t *testing.T) {
+func TestRolesOfLogins(t *testing.T) {
 	t.Parallel()
 	p := apptest.NewProvider(t)
 	address := apptest.FreeAddress(t)
@@ -97,7 +98,7 @@ func TestRolesInSessions(t *testing.T) {
 		for name, document := range documents {
 			for _, path := range []string{"/admin/graphql", "/graphql"} {
 				if code, _ := out.Runs(path, document); code != "UNAUTHENTICATED" {
-					t.Errorf("%s without a session at %s%s: %q", name, base, path, code)
+					t.Errorf("%s without a login at %s%s: %q", name, base, path, code)
 				}
 			}
 			if code, _ := out.Runs("/graphql", document, "Authorization: Bearer secret-of-operators"); code != "" &&
@@ -108,7 +109,8 @@ func TestRolesInSessions(t *testing.T) {
 	}
 }
 
-// Without ADMIN_PAGE the public listener answers no operator, whatever the request brings.
+// Without ADMIN_PAGE the public listener rejects operators, whatever credentials they
+// send.
 func TestRolesAtThePublicListener(t *testing.T) {
 	t.Parallel()
 	p := apptest.NewProvider(t)
@@ -129,7 +131,7 @@ func TestRolesAtThePublicListener(t *testing.T) {
 			t.Errorf("%s: %q", name, code)
 		}
 		if code, _ := out.Runs("/admin/graphql", document); code != "NOT_FOUND" {
-			t.Errorf("%s in the session: %q", name, code)
+			t.Errorf("%s with the login: %q", name, code)
 		}
 	}
 	for _, path := range []string{"/admin", "/admin/login", "/admin/callback", "/admin/operator"} {
@@ -139,8 +141,8 @@ func TestRolesAtThePublicListener(t *testing.T) {
 	}
 }
 
-// Notes, outcomes and the history show the verified address of an account, or the name of a
-// token, which has the role that the settings give it. The audit keeps the subject.
+// Notes, outcomes and the history show the verified address of an account, or the name of
+// a token. A token has the role from the settings. The audit keeps the subject.
 func TestOperatorsAreNamed(t *testing.T) {
 	t.Parallel()
 	p := apptest.NewProvider(t)
@@ -183,6 +185,6 @@ func TestOperatorsAreNamed(t *testing.T) {
 	}
 	_, answer := dana.Send("POST", "/admin/graphql", `{"query":"{ operatorNames }"}`)
 	if got := fmt.Sprint(answer["data"]); got != "map[operatorNames:[bo dana@lumen.test]]" {
-		t.Errorf("the operators are %s", got)
+		t.Errorf("the operators' names are %s", got)
 	}
 }
