@@ -17,9 +17,9 @@ import (
 	"siteapi/schema/strictjson"
 )
 
-// convert turns a parameter into a value of a type. A text that does not fit the type
-// stays a text, and the executor refuses it together with all other invalid values.
-// Booleans may be in any letter case, because addresses are also typed by hand.
+// convert converts a parameter to a type. A text that does not fit the type is returned
+// unchanged, and the executor rejects it together with all other invalid values. Booleans may
+// be in any letter case, because URLs are also typed by hand.
 func convert(typ, s string) any {
 	switch typ {
 	case "Boolean":
@@ -35,9 +35,9 @@ func convert(typ, s string) any {
 	return s
 }
 
-// bindParameters adds the variables that come from the path and the query string. A missing
-// parameter is left out, and one that the route does not know is ignored. An empty parameter
-// counts as missing, unless its type is Boolean or String.
+// bindParameters adds the variables from the path and the query string. A missing parameter
+// adds no variable, and an unknown parameter is ignored. An empty parameter counts as missing,
+// unless its type is Boolean or String.
 func (rt *Route) bindParameters(r *http.Request, vars map[string]any) *schema.Error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil && len(rt.query) > 0 {
@@ -82,8 +82,8 @@ func (rt *Route) bindParameters(r *http.Request, vars map[string]any) *schema.Er
 	}
 }
 
-// bind returns the operation's variables, and its context, whose caller has the body. It
-// checks the token before the body is read, and a signature before the body is decoded.
+// bind returns the operation's variables, and a context whose caller has the body. It checks
+// the token before the body is read, and a signature before the body is decoded.
 func (rt *Route) bind(
 	w http.ResponseWriter, r *http.Request, executor operations.Executor,
 ) (context.Context, map[string]any, *schema.Error) {
@@ -93,7 +93,7 @@ func (rt *Route) bind(
 	}
 
 	if b := rt.Body; b != nil {
-		// The type of a body without a Content-Type is taken for granted.
+		// A body without a Content-Type is assumed to have an accepted one.
 		raw, problem := schema.ReadBody(w, r, b.Limit, append(b.Accepts, "")...)
 		if problem != nil {
 			return ctx, nil, problem
@@ -110,7 +110,7 @@ func (rt *Route) bind(
 	return ctx, vars, rt.bindParameters(r, vars)
 }
 
-// decode adds the variables that the body brings.
+// decode adds the variables from the body.
 func (b *Body) decode(raw []byte, vars map[string]any) *schema.Error {
 	value, err := strictjson.Decode(raw)
 	if err != nil {
@@ -118,7 +118,7 @@ func (b *Body) decode(raw []byte, vars map[string]any) *schema.Error {
 	}
 	given, isObject := value.(map[string]any)
 	if !isObject && (b.variable == nil || b.variable.Definition.Kind == ast.InputObject) {
-		return badRequest("The body has to be a JSON object.")
+		return badRequest("The body must be a JSON object.")
 	}
 
 	if b.variable != nil {

@@ -30,7 +30,7 @@ func testSchema(tb testing.TB, sdl string) *ast.Schema {
 	return s
 }
 
-// loaded returns the operations of some documents, by the names of their files.
+// loaded returns the operations of some documents, given by the names of their files.
 func loaded(tb testing.TB, s *ast.Schema, documents map[string]string) []*operations.Operation {
 	tb.Helper()
 	folder := fstest.MapFS{}
@@ -53,8 +53,8 @@ input ThingInput { id: ID!, n: Int }
 enum Kind { a b }
 `
 
-// TestCompileErrors checks that a route that could not be served prevents the start, with an
-// error that states the place and the remedy.
+// TestCompileErrors checks that an invalid route prevents the start, with an error that states
+// the position and the remedy.
 func TestCompileErrors(t *testing.T) {
 	t.Parallel()
 
@@ -63,14 +63,14 @@ func TestCompileErrors(t *testing.T) {
 		{`"x" query A @rest(method: GET, path: "/api/a/{id}", ` + text, `@rest(path) names "id"`},
 		{`"x" query A @rest(method: GET, path: "/api/a", query: ["id"], ` + text, `@rest(query) names "id"`},
 		{`"x" query A($id: ID!) @rest(method: GET, path: "/api/a", ` +
-			`example: {id: 1}, answerExample: {}) { thing(id: $id) { id } }`, "a variable comes from nowhere"},
+			`example: {id: 1}, answerExample: {}) { thing(id: $id) { id } }`, "a variable has no source"},
 		{`"x" mutation A($id: ID!) @rest(method: POST, path: "/api/a", query: ["id"], ` +
 			`example: {id: 1}, answerExample: {}) { change(input: {id: $id}) { id } }`,
-			"no variable that the argument of this name takes"},
+			"but the argument of this name does not take it"},
 		{`"x" mutation A($input: ThingInput!) @rest(method: POST, path: "/api/a", body: "input") ` +
 			`{ change(input: $input) { id } }`, "no example"},
 		{`"x" query A @rest(method: GET, path: "/api/a") { text }`, "no example of its answer"},
-		{`"x" query A @rest(method: GET, path: "/api/b", ` + text, "A has this route already"},
+		{`"x" query A @rest(method: GET, path: "/api/b", ` + text, "A already has this route"},
 	} {
 		_, err := compile(loaded(t, testSchema(t, compileSDL), map[string]string{
 			"a": tt.document,

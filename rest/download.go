@@ -27,14 +27,14 @@ func keyOf(r *http.Request) downloadKey {
 	return downloadKey{r.URL.Path, r.URL.RawQuery, strings.Join(r.Header["Accept-Language"], ",")}
 }
 
-// The service remembers downloads without their files. Sending a remembered one again
-// spares running its operation, which takes a third of pdf-cached-vs-nethttp.
+// The service caches downloads without their files. Sending a cached one again avoids running
+// its operation, which takes a third of pdf-cached-vs-nethttp.
 const (
 	maxDownloads   = 10_000
 	maxDownloadKey = 512 // bytes that a client can choose
 )
 
-// downloads remembers downloads by their requests.
+// downloads caches downloads by request.
 type downloads struct {
 	cache *otter.Cache[downloadKey, *download]
 }
@@ -43,8 +43,8 @@ func newDownloads() downloads {
 	return downloads{otter.Must(&otter.Options[downloadKey, *download]{MaximumSize: maxDownloads})}
 }
 
-// serve sends the file that the operation's root field describes and attaches, and remembers
-// it, so that the next request for it is answered without running the operation.
+// serve sends the file that the operation's root field describes and attaches. It caches the
+// download, so the next request for it does not run the operation.
 func (d downloads) serve(w http.ResponseWriter, r *http.Request, value []byte, file *schema.File) {
 	if file == nil {
 		WriteProblem(w, r, &schema.Error{Code: schema.CodeInternal})
@@ -66,8 +66,7 @@ func (d downloads) serve(w http.ResponseWriter, r *http.Request, value []byte, f
 	}
 }
 
-// repeat sends a remembered download, unless its operation could have a different result
-// now.
+// repeat sends a cached download, unless its operation could have a different result now.
 func (d downloads) repeat(w http.ResponseWriter, r *http.Request) bool {
 	sent, known := d.cache.GetIfPresent(keyOf(r))
 	if !known || r.Method == http.MethodPost {
@@ -92,7 +91,7 @@ func (d *download) write(w http.ResponseWriter, r *http.Request, content []byte)
 	h.Add("Vary", "Accept-Language")
 	h.Set("ETag", d.Etag)
 
-	// Offered for saving under its name (RFC 6266).
+	// The client offers to save the file under its name (RFC 6266).
 	name := map[string]string{"filename": d.FileName}
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", name))
 	h.Set("Content-Type", d.ContentType)

@@ -21,8 +21,8 @@ import (
 //go:embed openapi.json.tmpl
 var descriptionTemplate string
 
-// description is what the template of the OpenAPI description is executed with. Writing the
-// paths collects the types that they refer to, which come after them.
+// description is the data of the OpenAPI template. Rendering the paths collects the types to
+// which they refer, so the types are rendered after the paths.
 type description struct {
 	Version   string
 	Paths     []Path
@@ -67,7 +67,7 @@ func encode(v any) (string, error) {
 	return string(text), err
 }
 
-// literal returns a value written in a document as JSON, with its members in their order.
+// literal returns a value in a document as JSON, with its members in their original order.
 func literal(v *ast.Value) string {
 	var parts []string
 	for _, child := range v.Children {
@@ -111,7 +111,7 @@ func (rt *Route) Tag() string {
 	return tag
 }
 
-// Token returns the kind of token that the route asks for, or "" if it asks for none.
+// Token returns the kind of token that the route requires, or "" if it requires none.
 func (rt *Route) Token() string {
 	if !rt.Guarded() {
 		return ""
@@ -119,8 +119,8 @@ func (rt *Route) Token() string {
 	return rt.Root.Definition.Directives.ForName("auth").Arguments.ForName("token").Value.Raw
 }
 
-// parameter describes a parameter in a route's path or query string, or refers to that of a
-// request header.
+// parameter describes a parameter in a route's path or query string, or refers to the
+// description of a request header.
 type parameter struct {
 	Ref         string             `json:"$ref,omitempty"`
 	Name        string             `json:"name,omitempty"`
@@ -184,12 +184,12 @@ func (rt *Route) BodyExample() string {
 	return literal(rt.Rest.Arguments.ForName("example").Value)
 }
 
-// AnswerText describes the answer in words.
+// AnswerText returns the description of the response.
 func (d description) AnswerText(rt *Route) string {
 	return operations.OneLine(d.schema.Types[rt.Root.Definition.Type.Name()].Description)
 }
 
-// AnswerExample returns the example of the answer.
+// AnswerExample returns the example of the response.
 func (rt *Route) AnswerExample() string {
 	return literal(rt.Rest.Arguments.ForName("answerExample").Value)
 }

@@ -13,11 +13,11 @@ import (
 	"siteapi/schema/operations"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 const golden = "testdata/openapi.json"
 
-// described returns the API of the service's own documents, which runs none of them.
+// described returns the API of the service's own documents, without an executor to run them.
 func described(t *testing.T) *API {
 	t.Helper()
 	list, err := operations.All()
@@ -31,7 +31,7 @@ func described(t *testing.T) *API {
 	return a
 }
 
-// The golden file is the one that the public linter reads in CI.
+// The golden file is also the input of the OpenAPI linter in CI.
 func TestDescriptionIsTheGoldenFile(t *testing.T) {
 	t.Parallel()
 	a := described(t)
@@ -41,7 +41,7 @@ func TestDescriptionIsTheGoldenFile(t *testing.T) {
 		}
 	}
 	if want, err := os.ReadFile(golden); err != nil || !bytes.Equal(a.openapi, want) {
-		t.Errorf("the description differs from %s: look at the difference after go test ./rest -update (%v)",
+		t.Errorf("the description differs from %s: run go test ./rest -update and review the changes (%v)",
 			golden, err)
 	}
 }

@@ -62,7 +62,7 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", "Bearer")
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		// The default, in seconds, is for errors that have no time of their own.
+		// The default, in seconds, is for errors without a RetryAfter.
 		h.Set("Retry-After", strconv.Itoa(cmp.Or(e.RetrySeconds(), 5)))
 	}
 

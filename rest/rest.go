@@ -36,8 +36,8 @@ type API struct {
 	etag      string // entity tag of openapi
 }
 
-// New returns the API of the operations that have @rest. The error lists every problem in any
-// of them, with its place and the remedy. The description states the service's version.
+// New returns the API of the operations that have @rest. The error lists all problems of all
+// operations, with their positions and remedies. The description states the service's version.
 func New(list []*operations.Operation, executor operations.Executor, version string) (*API, error) {
 	paths, err := compile(list)
 	if err != nil {
@@ -105,7 +105,7 @@ func (a *API) handler(rt *Route) http.Handler {
 	})
 }
 
-// Methods serves a path by the methods that it has, GET, POST and DELETE. HEAD is served by GET.
+// Methods serves a path with one handler per method: GET, POST or DELETE. GET also serves HEAD.
 type Methods map[string]http.Handler
 
 // ServeHTTP implements [http.Handler].
@@ -137,6 +137,6 @@ func (m Methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	WriteProblem(w, r, &schema.Error{
 		Code:    schema.CodeMethodNotAllowed,
-		Message: "This path answers to " + allowed + ".",
+		Message: "This path supports " + allowed + ".",
 	})
 }

@@ -28,7 +28,7 @@ type Route struct {
 	query    []operations.Argument // variables from the query string
 }
 
-// Body is where a JSON body goes: to one variable, or its fields to several.
+// Body describes the variables of a JSON body: one for the whole, or several for its fields.
 type Body struct {
 	variable *operations.Argument  // nil: the fields go to variables
 	fields   []operations.Argument // named like the fields
@@ -59,7 +59,7 @@ func compile(list []*operations.Operation) ([]Path, error) {
 		if i == 0 || routes[i-1].Path != rt.Path {
 			paths = append(paths, Path{Path: rt.Path})
 		} else if routes[i-1].Method == rt.Method {
-			errs = append(errs, rt.Errorf(rt.Rest.Position, "%s has this route already", routes[i-1].Name))
+			errs = append(errs, rt.Errorf(rt.Rest.Position, "%s already has this route", routes[i-1].Name))
 		}
 		last := &paths[len(paths)-1]
 		last.Routes = append(last.Routes, rt)
@@ -82,8 +82,8 @@ func newRoute(op *operations.Operation) (*Route, error) {
 	return rt, rt.checkExamples()
 }
 
-// bindTo gives each variable its place in a request. It has the name of its argument, so that
-// errors name what the client sent.
+// bindTo assigns each variable its source in a request. A variable has the name of its
+// argument, so that errors use the name that the client sent.
 func (rt *Route) bindTo(args map[string]any) error {
 	var err error
 	bound := map[string]bool{}
@@ -91,7 +91,7 @@ func (rt *Route) bindTo(args map[string]any) error {
 		v, arg := rt.Variable(name), rt.Root.Arguments.ForName(name)
 		if v == nil || arg == nil || arg.Value.Raw != name {
 			err = rt.Errorf(rt.Rest.Position,
-				"@rest(%s) names %q, which is no variable that the argument of this name takes", place, name)
+				"@rest(%s) names %q, but the argument of this name does not take it as a variable", place, name)
 			return operations.Argument{}
 		}
 		bound[name] = true
@@ -122,12 +122,12 @@ func (rt *Route) bindTo(args map[string]any) error {
 
 	if err == nil && len(bound) != len(rt.Variables) {
 		err = rt.Errorf(rt.Rest.Position,
-			"a variable comes from nowhere: name each once in @rest(path), (query), (body) or (bodyFields)")
+			"a variable has no source: name each once in @rest(path), (query), (body) or (bodyFields)")
 	}
 	return err
 }
 
-// checkExamples checks that the documentation has its examples.
+// checkExamples checks that the route has the examples for its documentation.
 func (rt *Route) checkExamples() error {
 	if rt.Rest.Arguments.ForName("example") == nil && len(rt.Variables) > 0 {
 		return rt.Errorf(rt.Rest.Position, "the route has variables but no example: add @rest(example: {…})")

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// ReadBody returns the whole body of a request. Its error says why a body is refused: it has
-// none of the media types, is not in UTF-8, has a content coding, is too large or incomplete.
-// An empty media type stands for a body without one.
+// ReadBody returns the whole body of a request. It rejects a body that has none of the media
+// types, is not in UTF-8, has a content coding, is too large or incomplete. An empty media
+// type stands for a body without a Content-Type.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, types ...string) ([]byte, *Error) {
 	coding, given := r.Header.Get("Content-Encoding"), r.Header.Get("Content-Type")
 	media, params, err := mime.ParseMediaType(given)
@@ -24,14 +24,14 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, types ...stri
 	switch {
 	case coding != "" && !strings.EqualFold(coding, "identity"):
 		w.Header().Set("Accept-Encoding", "identity")
-		return nil, unsupported("The body has to be sent without a Content-Encoding.")
+		return nil, unsupported("The body must be sent without a Content-Encoding.")
 	case !slices.Contains(types, media):
 		accepted := slices.DeleteFunc(slices.Clone(types), func(name string) bool { return name == "" })
 		w.Header().Set("Accept", strings.Join(accepted, ", "))
 		return nil, unsupported(
-			"The body has to be JSON, sent with the Content-Type " + strings.Join(accepted, " or ") + ".")
+			"The body must be JSON, sent with the Content-Type " + strings.Join(accepted, " or ") + ".")
 	case !slices.Contains([]string{"", "utf-8", "utf8", "us-ascii"}, charset):
-		return nil, unsupported("The body has to be in UTF-8.")
+		return nil, unsupported("The body must be in UTF-8.")
 	case r.ContentLength > limit:
 		return nil, tooLarge(w, limit)
 	}
@@ -50,8 +50,8 @@ func unsupported(message string) *Error {
 	return &Error{Code: CodeUnsupportedMediaType, Message: message}
 }
 
-// WriteBody sends an answer whose header is complete but for its length. If the client's copy
-// is current it sends 304, and to HEAD no body.
+// WriteBody sends a response whose header is complete except for its length. It sends 304 if
+// the client's copy is current, and no body in response to HEAD.
 func WriteBody(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	header := w.Header()
 	etag := header.Get("ETag")
@@ -69,7 +69,7 @@ func WriteBody(w http.ResponseWriter, r *http.Request, status int, body []byte) 
 	}
 }
 
-// AcceptsGzip reports whether an answer may be sent compressed. The server has reduced
+// AcceptsGzip reports whether a response may be compressed. The server has reduced
 // Accept-Encoding to this one coding, or to none.
 func AcceptsGzip(r *http.Request) bool { return r.Header.Get("Accept-Encoding") == "gzip" }
 

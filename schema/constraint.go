@@ -33,7 +33,7 @@ type constraint struct {
 	MaxItems         int // 0 if unbounded
 	Min, Max         *float64
 	Format           ConstraintFormat
-	NotAbove         string // name of the neighbouring field
+	NotAbove         string // name of the sibling field
 	NotEmpty         bool
 	Lines            bool // may have several lines
 }
@@ -47,8 +47,8 @@ func newConstraint(d *ast.Directive) *constraint {
 	return c
 }
 
-// text returns the error of a string that is not empty. The code of the error is empty if
-// the string is valid.
+// text checks a string that is not empty. The code of the error is empty if the string is
+// valid.
 func (c *constraint) text(raw string, formats *Formats) FieldError {
 	s := Trim(raw)
 	if c.Format == ConstraintFormatEmail {
@@ -72,8 +72,8 @@ func (c *constraint) text(raw string, formats *Formats) FieldError {
 	return formats.check(c.Format, s, raw)
 }
 
-// Trim returns a text without the white space around it. It returns an empty text if
-// nothing in it can be seen, such as a zero-width space or a Hangul filler alone.
+// Trim removes the white space around a text. The result is empty if the text has no visible
+// character, for example only a zero-width space or a Hangul filler.
 func Trim(s string) string {
 	if !strings.ContainsFunc(s, visible) {
 		return ""
@@ -81,33 +81,32 @@ func Trim(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// TrimEmail returns an address without white space and invisible characters around it, which
-// come with a pasted text.
+// TrimEmail removes the white space and the invisible characters around an address, which
+// pasted text often has.
 func TrimEmail(s string) string {
 	return strings.TrimFunc(s, func(r rune) bool { return unseen(r) || r == ' ' })
 }
 
-// UnixLines returns a trimmed text whose lines end with a line feed.
+// UnixLines trims a text and ends its lines with a line feed.
 func UnixLines(s string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(Trim(s))
 }
 
-// visible reports whether a character shows on its own. A control character counts, so
-// that it is reported as such.
+// visible reports whether a character is visible on its own. A control character counts as
+// visible, so that it is reported as such.
 func visible(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S, unicode.Cc) && !unseen(r) && r != ' '
 }
 
-// unseen reports whether a character has no shape, wherever it stands, such as a zero-width
-// space, a mark of direction or a blank other than the usual space.
+// unseen reports whether a character is invisible in every position, such as a zero-width
+// space, a directional mark or a blank other than the usual space.
 func unseen(r rune) bool {
 	const brailleBlank = '\u2800'
 	return r != ' ' && unicode.IsSpace(r) || r == brailleBlank ||
 		unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// number returns the error of a number. The code of the error is empty if the number is
-// valid.
+// number checks a number. The code of the error is empty if the number is valid.
 func (c *constraint) number(n float64) FieldError {
 	switch {
 	case c.Min != nil && n < *c.Min:
@@ -124,8 +123,8 @@ type Formats struct{ validate *validator.Validate }
 // NewFormats returns the checks of single values.
 func NewFormats() *Formats { return &Formats{validator.New()} }
 
-// Email reports whether s is a bare e-mail address of at most 254 characters, all of which
-// can be seen, whose domain has a dot.
+// Email reports whether s is a bare e-mail address of at most 254 characters, without
+// invisible ones, whose domain has a dot.
 func (f *Formats) Email(s string) bool {
 	domain := s[strings.LastIndexByte(s, '@')+1:]
 	return strings.Contains(domain, ".") && utf8.RuneCountInString(s) <= MaxEmailLength &&
@@ -145,7 +144,7 @@ var (
 // _, and has at most 64 characters.
 func (f *Formats) Slug(s string) bool { return len(s) <= MaxSlugLength && slugForm.MatchString(s) }
 
-// check returns the error of a text in the wrong format. Identifiers may not have white
+// check returns an error if a text does not have the format. Identifiers must not have white
 // space around them.
 func (f *Formats) check(format ConstraintFormat, trimmed, raw string) FieldError {
 	valid := true

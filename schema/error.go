@@ -71,8 +71,8 @@ func NotFound(message string) *Error { return &Error{Code: CodeNotFound, Message
 // retries too early.
 func (e *Error) RetrySeconds() int { return int((e.RetryAfter + time.Second - 1) / time.Second) }
 
-// MaxFieldErrors limits the invalid fields that are reported of a request. The check
-// stops when it has found so many.
+// MaxFieldErrors is the maximum number of invalid fields that are reported for a request. The
+// check stops when it has found that many.
 const MaxFieldErrors = 20
 
 // FieldError is one invalid field of a request.
@@ -81,8 +81,8 @@ type FieldError struct {
 	// "selections.features[2]".
 	Field string `json:"field"`
 
-	// Code tells what is wrong with the field. Params holds the bounds that the code
-	// refers to, such as {"max": 100}.
+	// Code is the reason why the field is invalid. Params holds the bounds to which the code
+	// refers, such as {"max": 100}.
 	Code   FieldCode      `json:"code"`
 	Params map[string]any `json:"params,omitempty"`
 
@@ -95,13 +95,13 @@ func Required(field string) FieldError {
 	return FieldError{Field: field, Code: FieldCodeRequired, Message: "is required"}
 }
 
-// Missing returns the error of a field that another field makes required. The message says
-// when it is.
+// Missing returns the error of a field that another field makes required. The message states
+// when it is required.
 func Missing(field, message string) FieldError {
 	return FieldError{Field: field, Code: FieldCodeRequired, Message: message}
 }
 
-// Conflict returns the error of a field that can't be given together with another one.
+// Conflict returns the error of a field that cannot be given together with another one.
 func Conflict(field, other, message string) FieldError {
 	return bounded(field, FieldCodeConflict, "field", other, message)
 }
@@ -121,8 +121,8 @@ func NotAllowed(field string, allowed []string) FieldError {
 	return bounded(field, FieldCodeNotAllowed, "allowed", append([]string{}, allowed...), message)
 }
 
-// bounded returns the error of a field with a param, such as the bound that it exceeds, by
-// the name of that.
+// bounded returns the error of a field with one named param, such as the bound that the field
+// exceeds.
 func bounded(field string, code FieldCode, name string, bound any, message string) FieldError {
 	return FieldError{Field: field, Code: code, Params: map[string]any{name: bound}, Message: message}
 }

@@ -11,13 +11,13 @@ import (
 type File struct {
 	Content []byte
 
-	// Again returns the content as long as the operation would still give the same
+	// Again returns the content as long as the operation would still return the same
 	// response. It is nil if that is unknown.
 	Again func() (content []byte, same bool)
 }
 
-// AttachFile adds a file to the response, under the name that the running field has in it.
-// Outside of an operation it does nothing.
+// AttachFile adds a file to the response, under the name of the current field in it. Outside
+// an operation it does nothing.
 func AttachFile(ctx context.Context, f *File) {
 	if field := graphql.GetFieldContext(ctx); field != nil {
 		graphql.RegisterExtension(ctx, fileExtension+field.Field.Alias, f)
@@ -30,6 +30,6 @@ func AttachedFile(response *graphql.Response, field string) *File {
 	return f
 }
 
-// fileExtension is the beginning of the keys of attached files. The endpoints do not send
-// these extensions.
+// fileExtension is the prefix of the keys of attached files. The endpoints do not send these
+// extensions.
 const fileExtension = "file:"

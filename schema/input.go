@@ -46,11 +46,13 @@ func (c *InputChecker) constraint(list ast.DirectiveList) *constraint {
 }
 
 // Check returns the invalid values in the arguments of the root fields of a validated
-// operation, at most MaxFieldErrors, among them unknown fields unless these are to be ignored
-// and removed. Paths leave out the
-// argument's name if it is the only one and is named `input`. Check changes the variables
-// in two ways: it adds defaults, and it removes hints (@hint) of a wrong type from those that
-// are a whole argument, where they are not errors; the second result holds their paths.
+// operation, at most MaxFieldErrors. Unknown fields are invalid, unless ignoreUnknown is set,
+// which removes them. Paths omit the argument's name if it is the only one and is named
+// `input`.
+//
+// Check changes the variables in two ways: it adds defaults, and it removes hints (@hint) of a
+// wrong type from variables that are a whole argument. Such hints are not errors; the second
+// result holds their paths.
 func (c *InputChecker) Check(
 	op *ast.OperationDefinition, vars map[string]any, ignoreUnknown bool,
 ) ([]FieldError, []string) {
@@ -109,7 +111,7 @@ func (c *inputCheck) add(e FieldError) {
 	}
 }
 
-// drop records that the value being checked is a hint that is removed.
+// drop records that the value being checked is a hint to be removed.
 func (c *inputCheck) drop() {
 	if len(c.dropped) < MaxFieldErrors {
 		c.dropped = append(c.dropped, c.pathOf(""))
@@ -130,7 +132,7 @@ func argumentPath(path []string, field *ast.FieldDefinition, arg string) []strin
 	return append(path, arg)
 }
 
-// joinPath writes a path, such as selections.features[0].
+// joinPath joins the elements of a path, such as selections.features[0].
 func joinPath(elements ...string) string {
 	var path strings.Builder
 	for _, element := range elements {
@@ -154,8 +156,8 @@ func (c *inputCheck) argument(field *ast.Field, arg *ast.ArgumentDefinition) {
 			return
 		}
 
-		// The default applies only if the argument is a variable that was left out, not
-		// if it is null.
+		// The default applies only if the argument is a variable that was omitted, not if it
+		// is null.
 		variable := c.op.VariableDefinitions.ForName(given.Value.Raw)
 		_, sent := c.vars[given.Value.Raw]
 		required = required || given.Value.Kind != ast.Variable || variable.Type.NonNull || sent
@@ -174,7 +176,7 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 
 	switch {
 	case len(c.invalid) == MaxFieldErrors:
-		// No more errors are looked for.
+		// Further errors are not reported.
 
 	case value == nil && typ.NonNull && def != nil && def.Kind == ast.InputObject:
 		before := len(c.invalid)
@@ -189,7 +191,7 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 		c.add(FieldError{Code: FieldCodeEmpty, Message: "must not be empty"})
 
 	case value == nil, blank && (typ.NamedType == "String" || typ.NamedType == "ID"):
-		// The value is left out. Of other types an empty text is no value.
+		// The value is omitted. For other types an empty string is not a value.
 	case typ.Elem != nil:
 		c.list(typ, con, value)
 	case def == nil:
@@ -202,9 +204,9 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 	}
 }
 
-// below checks a field or an item, given its name or index. It reports whether the value
-// must be left out, which is so for a hint of a wrong type.
-func (c *inputCheck) below(element string, typ *ast.Type, con *constraint, value any) (leaveOut bool) {
+// below checks a field or an item, given its name or index. It reports whether the value is a
+// hint of a wrong type, which must be removed.
+func (c *inputCheck) below(element string, typ *ast.Type, con *constraint, value any) (remove bool) {
 	c.path = append(c.path, element)
 	defer func() { c.path = c.path[:len(c.path)-1] }()
 
@@ -213,10 +215,10 @@ func (c *inputCheck) below(element string, typ *ast.Type, con *constraint, value
 
 	if c.dropHints && con != nil && con.hint &&
 		len(c.invalid) > invalid && c.invalid[invalid].Code != FieldCodeUnknownField {
-		c.invalid, leaveOut = c.invalid[:invalid], true
+		c.invalid, remove = c.invalid[:invalid], true
 		c.drop()
 	}
-	return leaveOut
+	return remove
 }
 
 func (c *inputCheck) object(def *ast.Definition, value any) {
@@ -266,7 +268,7 @@ func (c *inputCheck) object(def *ast.Definition, value any) {
 	}
 }
 
-// order checks a field whose number must not exceed that of a neighbouring field.
+// order checks a field whose number must not exceed that of a sibling field.
 func (c *inputCheck) order(name string, low any, other string, high any) {
 	l, ok1 := number(low)
 	h, ok2 := number(high)
@@ -300,7 +302,7 @@ func (c *inputCheck) list(typ *ast.Type, con *constraint, value any) {
 	}
 
 	if con != nil && con.MaxDistinctItems > 0 && len(distinct) > con.MaxDistinctItems {
-		message := fmt.Sprintf("must have at most %d different items", con.MaxDistinctItems)
+		message := fmt.Sprintf("must have at most %d distinct items", con.MaxDistinctItems)
 		c.add(bounded("", FieldCodeTooMany, "max", con.MaxDistinctItems, message))
 	}
 }
@@ -379,8 +381,8 @@ func unreadable() FieldError {
 	}
 }
 
-// printable returns a name that a client chose, or a placeholder if the name is too long
-// or has characters that should not appear in an error.
+// printable returns a name chosen by a client, or a placeholder if the name is too long or has
+// characters that must not appear in an error.
 func printable(name string) string {
 	odd := strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' })
 	if odd || name == "" || name[0] == '[' || len(name) > 64 {

@@ -16,7 +16,7 @@ import (
 	"siteapi/schema/exec"
 )
 
-// unknownLocale reports a locale that the site does not have.
+// unknownLocale is the error of a locale that the site does not have.
 var unknownLocale = fmt.Sprintf("locale: not_allowed allowed=%v", schema.AllLocale)
 
 // checked returns the invalid values of a document's operation, and its dropped hints.
@@ -29,7 +29,7 @@ func checked(t *testing.T, query, variables string) (invalid []schema.FieldError
 		t.Fatal(err)
 	}
 
-	// The rules refuse some values that the test is about, so their errors are ignored.
+	// The rules reject some of the tested values, so their errors are ignored.
 	validator.ValidateWithRules(exec.AST(), doc, rules.NewDefaultRules())
 
 	vars := map[string]any{}
@@ -73,8 +73,8 @@ func check(t *testing.T, query, variables string) []string {
 
 const submit = `mutation($input: SubmitQuoteInput!) { submitQuote(input: $input) { success } }`
 
-// lead returns a valid input, with one part replaced.
-func submission(old, replacement string) string {
+// submitInput returns a valid input of submitQuote, with one part replaced.
+func submitInput(old, replacement string) string {
 	const valid = `{"input":{"sessionId":"s-1",` +
 		`"contact":{"firstName":"Ana","lastName":"Pop","email":"ana@example.com"},` +
 		`"selections":{"projectType":"web-app"},"estimate":{"min":1,"max":2,"currency":"EUR"}}}`
@@ -147,14 +147,14 @@ func TestCheckBounds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := check(t, submit, submission(tt.old, tt.replacement)); !slices.Equal(got, tt.want) {
+			if got := check(t, submit, submitInput(tt.old, tt.replacement)); !slices.Equal(got, tt.want) {
 				t.Errorf("got  %q\nwant %q", got, tt.want)
 			}
 		})
 	}
 }
 
-// TestControlCharacters: the message of the error is true of texts with several lines, too.
+// TestControlCharacters checks the message of the error for texts with one line and several.
 func TestControlCharacters(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ old, replacement, want string }{
@@ -166,7 +166,7 @@ func TestControlCharacters(t *testing.T) {
 		},
 	} {
 		var messages string
-		invalid, _ := checked(t, submit, submission(tt.old, tt.replacement))
+		invalid, _ := checked(t, submit, submitInput(tt.old, tt.replacement))
 		for _, f := range invalid {
 			messages += f.Message
 		}
@@ -248,7 +248,7 @@ func TestCheckArguments(t *testing.T) {
 			`{"s":"2026-13-01T00:00:00Z"}`, []string{"first: below_min min=1", "since: unreadable"}},
 		{"empty payload", `mutation($p: JSON!) { receiveCmsWebhook(payload: $p) { success } }`, `{"p":{}}`,
 			[]string{"payload: empty"}},
-		{"a variable out of all range", submit, submission(`"max":2`, `"max":1e999`),
+		{"a variable out of all range", submit, submitInput(`"max":2`, `"max":1e999`),
 			[]string{"estimate.max: unreadable"}},
 		{"null for a default",
 			`mutation($d: Boolean) { eraseLeads(email: "a@b.co", dryRun: $d) { complete } }`, `{"d":null}`,
@@ -285,7 +285,7 @@ func TestAtMostTwentyFieldsAreReported(t *testing.T) {
 func TestMessagesNeverRepeatValues(t *testing.T) {
 	t.Parallel()
 
-	lines := check(t, submit, submission("ana@example.com", "secret-value"))
+	lines := check(t, submit, submitInput("ana@example.com", "secret-value"))
 	if len(lines) == 0 || strings.Contains(strings.Join(lines, " "), "secret-value") {
 		t.Errorf("got %q, want an error without the value", lines)
 	}

@@ -20,7 +20,7 @@ func ParseLocale(name string) (Locale, bool) {
 	return l, l.IsValid()
 }
 
-// LocaleOrDefault returns the locale with a name, or the default one if there is none.
+// LocaleOrDefault returns the locale with the given name, or the default if there is none.
 func LocaleOrDefault(name string) Locale {
 	if l, ok := ParseLocale(name); ok {
 		return l
@@ -28,7 +28,7 @@ func LocaleOrDefault(name string) Locale {
 	return DefaultLocale
 }
 
-// AcceptedLocale returns the best match for the header Accept-Language, or else the default.
+// AcceptedLocale returns the best match for the header Accept-Language, or the default.
 func AcceptedLocale(h http.Header) Locale {
 	var tags []language.Tag // the first one is the default
 	for _, l := range AllLocale {

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// Where a visitor came from. Values are cut at 200 characters, and addresses before their query; a value with an `@` is
-// left out.
+// Where a visitor came from. Values are truncated to 200 characters, and URLs before their query; a value that contains
+// an `@` is ignored.
 type AttributionInput struct {
-	// Who sent the visitor, such as `newsletter`: `utm_source`.
+	// Source, such as `newsletter`: `utm_source`.
 	Source *string `json:"source"`
-	// How, such as `email`: `utm_medium`.
+	// Medium, such as `email`: `utm_medium`.
 	Medium *string `json:"medium"`
 	// Campaign: `utm_campaign`.
 	Campaign *string `json:"campaign"`
@@ -24,61 +24,62 @@ type AttributionInput struct {
 	Term *string `json:"term"`
 	// Variant of an advertisement: `utm_content`.
 	Content *string `json:"content"`
-	// Address of the page that linked to the site.
+	// URL of the page that linked to the site.
 	Referrer *string `json:"referrer"`
-	// Address, or path, of the page that the visitor saw first.
+	// URL or path of the first page that the visitor opened.
 	LandingPage *string `json:"landingPage"`
 }
 
-// A page of the audit.
+// A page of audit entries.
 type AuditConnection struct {
 	// The entries of the page.
 	Edges []*AuditEdge `json:"edges"`
-	// Whether there are more.
+	// Information about the next page.
 	PageInfo *PageInfo `json:"pageInfo"`
 }
 
-// An entry in a page.
+// An audit entry in a page.
 type AuditEdge struct {
-	// Its place in the order.
+	// Position of the entry in the list.
 	Cursor string `json:"cursor"`
-	// The entry.
+	// The audit entry.
 	Node *AuditEntry `json:"node"`
 }
 
-// Something that an operator did.
+// An audited action.
 type AuditEntry struct {
-	// Its number: 1, 2, 3 … without a gap.
+	// Number of the entry: 1, 2, 3 … without gaps.
 	ID string `json:"id"`
-	// When it was done.
+	// Time of the action.
 	At time.Time `json:"at"`
-	// Who did it: `oidc:` and the subject of an account, `token`, `command:` and a user of the system, or `service`.
+	// The actor: `oidc:` followed by the subject of an account, `token` or `token:` followed by the name of its holder,
+	// `command:` followed by a system user, or `service`.
 	Actor string `json:"actor"`
-	// How the actor is shown: by the verified address of the account, or the name of the token; else as `actor`.
+	// Display name of the actor: the verified address of the account or the name of the token, otherwise `actor`.
 	Name string `json:"name"`
-	// What was done.
+	// The action.
 	Action AuditAction `json:"action"`
-	// Id of the lead; null if it was about none, or about several.
+	// Id of the lead; null if the action concerned no lead or several.
 	Lead *string `json:"lead"`
-	// More about it, as a JSON object: the filter of a list without its search, the number of leads.
+	// Details as a JSON object, such as the filter of a list (without the search text) or the number of leads.
 	Detail string `json:"detail"`
-	// Hash of the entry before it together with this one.
+	// Hash of this entry together with the previous one.
 	Hash string `json:"hash"`
 }
 
-// What a check of the audit found.
+// Result of verifying the audit.
 type AuditReport struct {
-	// Number of entries that follow one from the other.
+	// Number of entries whose hash chain is intact.
 	Entries int `json:"entries"`
-	// Hash of the last one.
+	// Hash of the last entry.
 	Head string `json:"head"`
-	// Number of the last one.
+	// Number of the last entry.
 	Seq int `json:"seq"`
-	// What is not as it was written; null: nothing.
+	// The first problem found; null if there is none.
 	Problem *string `json:"problem"`
 }
 
-// Opening hours, a free text for each day, such as `09:00 - 18:00`. Null: not stated.
+// Opening hours, a free text for each day, such as `09:00 - 18:00`; null if not stated.
 type BusinessHours struct {
 	// Monday.
 	Monday *string `json:"monday"`
@@ -100,13 +101,13 @@ type BusinessHours struct {
 type CacheStats struct {
 	// Kind of backend in use: `memory` or `valkey`.
 	Type string `json:"type"`
-	// Number of entries of this service, counted at most once a second; 0 while the backend is away.
+	// Number of entries of this service, counted at most once a second; 0 while the backend is unavailable.
 	Size int `json:"size"`
-	// Whether the backend answered just now.
+	// Whether the backend is responding.
 	Available bool `json:"available"`
 }
 
-// Answer of `cacheStats`.
+// Response of `cacheStats`.
 type CacheStatsPayload struct {
 	// Always true.
 	Success bool `json:"success"`
@@ -114,21 +115,21 @@ type CacheStatsPayload struct {
 	Stats *CacheStats `json:"stats"`
 }
 
-// Answer of `clearCache`.
+// Response of `clearCache`.
 type ClearCachePayload struct {
-	// True: the entries are gone.
+	// True: the entries were removed.
 	Success bool `json:"success"`
-	// Number of entries that were removed.
+	// Number of removed entries.
 	Cleared int `json:"cleared"`
 }
 
-// Something that a visitor was asked to agree to, and the answer.
+// A consent requested from a visitor, and the answer.
 type ConsentInput struct {
-	// What for, a slug such as `marketing`. The last one of a purpose counts.
+	// Purpose, a slug such as `marketing`. The last consent of each purpose counts.
 	Purpose string `json:"purpose"`
-	// Whether the visitor agreed.
+	// Whether the visitor consented.
 	Given bool `json:"given"`
-	// The wording that the visitor saw, at most 1,000 characters.
+	// Wording shown to the visitor, at most 1,000 characters.
 	Text *string `json:"text"`
 }
 
@@ -142,7 +143,7 @@ type ContactPhoneNumber struct {
 	DisplayLocation []string `json:"displayLocation"`
 }
 
-// Content that has changed.
+// A change of the content.
 type ContentChange struct {
 	// Keys of the content that may have changed, such as `content:locale:en`.
 	Keys []string `json:"keys"`
@@ -156,9 +157,9 @@ type ContentDocument struct {
 	Type string `json:"type"`
 	// Language of the document; null if it belongs to every locale.
 	Locale *Locale `json:"locale"`
-	// When an editor last changed it (`_updatedAt`); null if the CMS does not say.
+	// When an editor last changed it (`_updatedAt`); null if the CMS does not provide it.
 	UpdatedAt *time.Time `json:"updatedAt"`
-	// All other fields as the CMS holds them, without those that begin with `_`.
+	// All other fields as stored in the CMS, except those that begin with `_`.
 	Fields any `json:"fields"`
 }
 
@@ -166,11 +167,11 @@ type ContentDocument struct {
 type ContentHealth struct {
 	// The language.
 	Locale Locale `json:"locale"`
-	// When it was fetched from the CMS; null if it was not, or is a fallback copy.
+	// When it was fetched from the CMS; null if it was not fetched or is a fallback copy.
 	FetchedAt *time.Time `json:"fetchedAt"`
 	// Number of documents.
 	Documents int `json:"documents"`
-	// The types of documents of which there are some, in alphabetical order.
+	// Types with at least one document, in alphabetical order.
 	Types []*ContentTypeHealth `json:"types"`
 }
 
@@ -180,63 +181,63 @@ type ContentTypeHealth struct {
 	Type string `json:"type"`
 	// Number of documents.
 	Documents int `json:"documents"`
-	// When one of them was last changed in the CMS; null if the CMS does not say.
+	// When one of them last changed in the CMS; null if the CMS does not provide it.
 	UpdatedAt *time.Time `json:"updatedAt"`
 }
 
-// A lead on its way to one system.
+// A delivery of a lead to one system.
 type Delivery struct {
 	// Number of the delivery.
 	ID string `json:"id"`
 	// The system.
 	Target DeliveryTarget `json:"target"`
-	// Its state.
+	// State of the delivery.
 	State DeliveryState `json:"state"`
 	// When it was created.
 	CreatedAt time.Time `json:"createdAt"`
-	// When the next attempt is due; null if none is.
+	// When the next attempt is due; null if there is none.
 	NextAttemptAt *time.Time `json:"nextAttemptAt"`
 	// When it arrived; null if it has not.
 	DeliveredAt *time.Time `json:"deliveredAt"`
-	// The last 20 failed attempts, the oldest first.
+	// The last 20 failed attempts, oldest first.
 	Attempts []*lead.Attempt `json:"attempts"`
-	// Number of attempts so far, including one that is being made.
+	// Number of attempts so far, including one that is running.
 	AttemptCount int `json:"attemptCount"`
-	// Number of attempts after which it has failed.
+	// Number of attempts after which the delivery fails.
 	MaxAttempts int `json:"maxAttempts"`
-	// Why it has not arrived: the last failure, why its target is paused, or why it was not sent. Without personal data.
+	// Why it has not arrived: the last failure, why its target is paused, or why it was not sent. It contains no personal data.
 	Reason *string `json:"reason"`
-	// Address that an operator corrected the one of the lead to, for the mail to the visitor; null: none, or for a viewer.
+	// Corrected address for the mail to the visitor, set by an operator; null if there is none, and for a viewer.
 	Email *string `json:"email"`
 	// The lead; null if it was erased.
 	Lead *Lead `json:"lead"`
 }
 
-// A page of deliveries. There is no total, since counting would read all deliveries.
+// A page of deliveries. There is no total, because counting would read all deliveries.
 type DeliveryConnection struct {
 	// The deliveries of the page.
 	Edges []*DeliveryEdge `json:"edges"`
-	// Whether there are more.
+	// Information about the next page.
 	PageInfo *PageInfo `json:"pageInfo"`
 }
 
 // A delivery in a page.
 type DeliveryEdge struct {
-	// Its place in the order.
+	// Position of the entry in the list.
 	Cursor string `json:"cursor"`
 	// The delivery.
 	Node *Delivery `json:"node"`
 }
 
-// What the CMS and the CRM have of the leads.
+// Comparison of leads with the records in the CMS and the CRM.
 type DeliveryVerification struct {
-	// Number of leads that were looked at, without those in review or rejected.
+	// Number of checked leads, excluding those in review or rejected.
 	Leads int `json:"leads"`
-	// Number of them that are under way, and were not looked for.
+	// Number of these leads that are under way and were not looked up.
 	UnderWay int `json:"underWay"`
-	// Number of deliveries that the CMS or the CRM lacks.
+	// Number of deliveries that are missing from the CMS or the CRM.
 	Missing int `json:"missing"`
-	// Number of systems that could not be asked.
+	// Number of systems that could not be queried.
 	Failed int `json:"failed"`
 	// The systems.
 	Targets []*VerifiedTarget `json:"targets"`
@@ -246,57 +247,57 @@ type DeliveryVerification struct {
 type ErasurePlace struct {
 	// The place: `deliveries`, `cms`, `crm`, `mail` (files of development), `database` or `cache`.
 	Place string `json:"place"`
-	// What is counted there, such as `documents`.
+	// Unit of the numbers, such as `documents`.
 	Unit string `json:"unit"`
-	// How much was found; null if that is not known.
+	// Number of units found; null if it is unknown.
 	Found *int `json:"found"`
-	// How much was erased.
+	// Number of units erased.
 	Erased int `json:"erased"`
 	// `unknown`, `nothing there`, `found`, `erased`, `failed`, or `kept` because another place failed.
 	State string `json:"state"`
-	// What failed.
+	// The error, or a remark about the place.
 	Detail *string `json:"detail"`
 }
 
-// What an erasure found and removed. It contains no personal data but the address.
+// Result of an erasure. The address is the only personal data in it.
 type ErasureReceipt struct {
 	// The address, in lower case.
 	Email string `json:"email"`
 	// True: nothing was changed.
 	DryRun bool `json:"dryRun"`
-	// True: everything that was found is erased.
+	// True: everything that was found was erased.
 	Complete bool `json:"complete"`
-	// When it ended.
+	// When the erasure ended.
 	FinishedAt time.Time `json:"finishedAt"`
-	// Number of places where something was found that is not erased.
+	// Number of places with data that was found but not erased.
 	Left int `json:"left"`
 	// Number of places that could not be searched or erased.
 	Failed int `json:"failed"`
-	// The places that were searched.
+	// The searched places.
 	Places []*ErasurePlace `json:"places"`
-	// What the service cannot erase, in words.
+	// Copies that the service cannot erase, in words.
 	Remains []string `json:"remains"`
 }
 
 // A part of an estimate.
 type EstimateLine struct {
-	// Field of the choice: `projectType`, `features`, `complexity` or `timeline`. `minimum` raises the sum to the least
-	// that a quote costs, `rounding` leads to the rounded bound.
+	// Field of the choice: `projectType`, `features`, `complexity` or `timeline`. `minimum` raises the sum to the minimum
+	// price of a quote, `rounding` adjusts it to the rounded bound.
 	Field string `json:"field"`
 	// Slug of the choice; null for `minimum` and `rounding`.
 	Slug *string `json:"slug"`
-	// Text in the language that was asked for.
+	// Text in the requested language.
 	Label string `json:"label"`
-	// Amount in units of the currency: the choice's price, and its percentage of all prices. It may be negative.
-	// Discounts that together exceed 100 percent take all prices away and no more: the last ones are less.
+	// Amount in units of the currency: the choice's price, plus its percentage of all prices. It may be negative.
+	// Discounts are limited to a total of 100 percent: the last ones that exceed it are reduced.
 	Amount float64 `json:"amount"`
 }
 
-// Choices to estimate. Slugs as in `QuoteSelectionsInput`; each may be left out.
+// Choices to price. Slugs as in `QuoteSelectionsInput`; each may be omitted.
 type EstimateSelectionsInput struct {
 	// Project type, a slug such as `web-app`.
 	ProjectType *string `json:"projectType"`
-	// Features, slugs, at most 50 different ones. One that is repeated counts once.
+	// Features, slugs, at most 50 distinct ones. Repeated features count once.
 	Features []string `json:"features"`
 	// Complexity, a slug such as `medium`.
 	Complexity *string `json:"complexity"`
@@ -304,21 +305,21 @@ type EstimateSelectionsInput struct {
 	Timeline *string `json:"timeline"`
 }
 
-// How far visitors get in the calculator, and what they choose.
+// Progress and choices of visitors in the calculator.
 type Funnel struct {
-	// The steps, in their order.
+	// The steps, in order.
 	Steps []*FunnelStep `json:"steps"`
-	// The steps by week, the oldest first, and within a week by language.
+	// The steps by week, oldest first, and within a week by language.
 	Weeks []*FunnelWeek `json:"weeks"`
-	// What was chosen, by field and the most frequent first, at most 50 values each, and all options of the CMS.
+	// Choices by field, most frequent first, at most 50 values each, and all options of the CMS.
 	Choices []*FunnelChoice `json:"choices"`
-	// Where the visitors came from, the most leads first, at most 50 of source and campaign together.
+	// Where the visitors came from, most leads first, at most 50 pairs of source and campaign.
 	Sources []*FunnelSource `json:"sources"`
-	// Number of leads submitted in that time, without those in review or rejected.
+	// Number of leads submitted in that period, excluding those in review or rejected.
 	Leads int `json:"leads"`
-	// Number of them whose session is not among the tracked ones.
+	// Number of these leads whose session is not among the tracked sessions.
 	Untracked int `json:"untracked"`
-	// Number of leads submitted in that time that are in review.
+	// Number of leads submitted in that period that are in review.
 	InReview int `json:"inReview"`
 }
 
@@ -334,22 +335,22 @@ type FunnelChoice struct {
 	Submitted int `json:"submitted"`
 }
 
-// What came of a source and a campaign.
+// Results of a source and a campaign.
 type FunnelSource struct {
-	// The source; empty if it is not known.
+	// The source; empty if it is unknown.
 	Source string `json:"source"`
-	// The campaign; empty if it is not known.
+	// The campaign; empty if it is unknown.
 	Campaign string `json:"campaign"`
 	// Number of sessions.
 	Sessions int `json:"sessions"`
-	// Number of these sessions that saw an estimate, or went further.
+	// Number of these sessions that saw an estimate or reached a later step.
 	Estimates int `json:"estimates"`
-	// Number of leads submitted in that time, without those in review or rejected. They count by what came with them, and
-	// also if their sessions are not tracked or were seen at another time.
+	// Number of leads submitted in that period, excluding those in review or rejected. They are counted by their own attribution,
+	// even if their sessions are not tracked or were last seen at another time.
 	Leads int `json:"leads"`
-	// The lower ends of these leads' ranges, added up by currency.
+	// Sums of the lower bounds of these leads' ranges, by currency.
 	Sums []*FunnelSum `json:"sums"`
-	// What those of them that were won bring, as far as it is known, added up by currency.
+	// Sums of the known amounts of the won leads among them, by currency.
 	Won []*FunnelSum `json:"won"`
 }
 
@@ -366,123 +367,125 @@ type FunnelStep struct {
 
 // An amount of money.
 type FunnelSum struct {
-	// Currency of ISO 4217.
+	// ISO 4217 currency code.
 	Currency string `json:"currency"`
 	// The amount.
 	Amount float64 `json:"amount"`
 }
 
-// The sessions that were last seen in one week, in one language.
+// Sessions last seen in one week, in one language.
 type FunnelWeek struct {
-	// Week of ISO 8601, in UTC, such as `2026-W47`.
+	// ISO 8601 week in UTC, such as `2026-W47`.
 	Week string `json:"week"`
-	// Its Monday, 00:00 UTC.
+	// Monday of the week, 00:00 UTC.
 	Start time.Time `json:"start"`
-	// Language of the leads; null for sessions without a lead, or whose lead has none.
+	// Language of the leads; null for sessions without a lead, or whose lead has no language.
 	Locale *Locale `json:"locale"`
-	// The steps, in their order.
+	// The steps, in order.
 	Steps []*FunnelStep `json:"steps"`
 }
 
 // The result of one check.
 type HealthCheck struct {
-	// What was checked, such as `database`.
+	// Name of the checked component, such as `database`.
 	Name string `json:"name"`
 	// The result.
 	State HealthState `json:"state"`
-	// What was found.
+	// Details of the result.
 	Detail *string `json:"detail"`
-	// What to do about it; null if nothing needs to be done.
+	// Recommended action; null if none is needed.
 	Advice *string `json:"advice"`
 }
 
 // A picture in the CMS.
 type ImageAsset struct {
-	// Absolute address of the picture.
+	// Absolute URL of the picture.
 	URL *string `json:"url"`
-	// Width in pixels; null if the CMS does not say.
+	// Width in pixels; null if the CMS does not provide it.
 	Width *int `json:"width"`
-	// Height in pixels; null if the CMS does not say.
+	// Height in pixels; null if the CMS does not provide it.
 	Height *int `json:"height"`
 }
 
-// What `invalidateCache` should invalidate.
+// Target of `invalidateCache`.
 type InvalidateCacheInput struct {
-	// Kind of target. Left out, it follows from the other fields: `documentType` if that is
-	// given, else `locale` if that is given. `all` must be given.
+	// Kind of target. If it is omitted, the other fields determine it: `documentType` if that is
+	// given, otherwise `locale` if that is given. `all` must be given explicitly.
 	Type *InvalidationType `json:"type"`
-	// Document type in the CMS, such as `heroSection`. Required where `type` is `documentType`.
+	// Document type in the CMS, such as `heroSection`. Required if `type` is `documentType`.
 	DocumentType *string `json:"documentType"`
-	// Language to invalidate. Required where `type` is `locale`; beside a document type it narrows to that language.
+	// Language to invalidate. Required if `type` is `locale`; together with a document type it limits the invalidation to
+	// that language.
 	Locale *Locale `json:"locale"`
 }
 
-// Answer of the fields that invalidate content.
+// Response of the fields that invalidate content.
 type InvalidateCachePayload struct {
-	// True: the request was carried out.
+	// True: the content was invalidated.
 	Success bool `json:"success"`
-	// Keys now guaranteed to be gone, of the form `content:locale:<locale>`, whether or not they were filled.
+	// Keys that are now guaranteed to be absent, of the form `content:locale:<locale>`, even if they were not cached.
 	Invalidated []string `json:"invalidated"`
 }
 
-// A submitted quote, as operators see it. It is personal data, but for what a viewer sees.
+// A submitted quote, as operators see it. It is personal data, except for the fields that a viewer sees.
 type Lead struct {
-	// The `submissionId`, which alone opens the PDF; for a viewer the reference.
+	// The `submissionId`, which is all that is needed to open the PDF; for a viewer the reference.
 	ID string `json:"id"`
-	// What is printed on the PDF: the first eight letters and digits of the id, in capitals.
+	// Reference printed on the PDF: the first eight letters and digits of the id, in capitals.
 	Reference string `json:"reference"`
-	// Its state.
+	// State of the lead.
 	State lead.State `json:"state"`
 	// When the service accepted it, in UTC, to the millisecond.
 	SubmittedAt time.Time `json:"submittedAt"`
-	// Language of the visitor; null: not given.
+	// Language of the visitor; null if not given.
 	Locale *Locale `json:"locale"`
-	// Session of the visitor; null for a viewer.
+	// Session id of the visitor; null for a viewer.
 	SessionID *string `json:"sessionId"`
-	// Who asks; null for a viewer.
+	// Contact data of the visitor; null for a viewer.
 	Contact *lead.Contact `json:"contact"`
-	// What was chosen.
+	// Selected options.
 	Selections *lead.Selections `json:"selections"`
-	// Estimated range: the service's, or as `priceStatus` says.
+	// Estimated range. `priceStatus` states its origin.
 	Estimate *LeadEstimate `json:"estimate"`
-	// Whose price the range is; null: the site had no rules for prices.
+	// Origin of the estimated range; null if the site had no price rules.
 	PriceStatus *lead.PriceStatus `json:"priceStatus"`
-	// Range that the client sent; null: the site had no rules for prices.
+	// Range sent by the client; null if the site had no price rules.
 	SentEstimate *LeadEstimate `json:"sentEstimate"`
-	// What the visitor added in words, on as many lines; null for a viewer.
+	// Message of the visitor, on one line or several; null for a viewer.
 	Message *string `json:"message"`
-	// Where the visitor came from at last: the newest with a source. Null for a viewer, who may filter by the source alone.
+	// Where the visitor most recently came from: the newest attribution with a source. Null for a viewer, who may only filter
+	// by the source.
 	Attribution *lead.Attribution `json:"attribution"`
-	// Where the visitor came from at first; null for a viewer.
+	// Where the visitor first came from; null for a viewer.
 	FirstAttribution *lead.Attribution `json:"firstAttribution"`
-	// What the visitor was asked to agree to, when the lead was submitted; null for a viewer.
+	// Consents requested when the lead was submitted; null for a viewer.
 	Consents []*lead.Consent `json:"consents"`
-	// What is unusual about it.
+	// Anomalies of the lead.
 	Signals []lead.Signal `json:"signals"`
 	// Path of the PDF on the public address; null for a viewer.
 	PDFURL *string `json:"pdfUrl"`
-	// Its deliveries, the oldest first. Null for a viewer.
+	// Deliveries of the lead, oldest first. Null for a viewer.
 	Deliveries []*Delivery `json:"deliveries"`
-	// Why the visitor got no mail, or not yet: a limit, or the failure of the last try. It is null if the mail was sent or is
-	// under way, and for a viewer.
+	// Why the visitor has not received a mail: a limit, or the failure of the last attempt. It is null if the mail was sent or
+	// is under way, and for a viewer.
 	NoMailReason *string `json:"noMailReason"`
-	// What became of it; null: it is not known.
+	// Outcome of the lead; null if it is unknown.
 	Outcome *LeadOutcome `json:"outcome"`
-	// Address of the operator whom it was given to, in lower case; null: none.
+	// Address of the operator to whom the lead is assigned, in lower case; null if unassigned.
 	Owner *string `json:"owner"`
-	// How far operators are with it.
+	// Processing status of the lead.
 	Status lead.Status `json:"status"`
-	// What operators noted about it, the oldest first, at most 200. Null for a viewer.
+	// Notes of operators on the lead, oldest first, at most 200. Null for a viewer.
 	Notes []*lead.Note `json:"notes"`
 }
 
-// A lead that changed, or whose deliveries did.
+// A lead that changed or whose deliveries changed.
 type LeadChange struct {
-	// Its reference.
+	// Reference of the lead.
 	Reference string `json:"reference"`
-	// Its id; null for a viewer.
+	// Id of the lead; null for a viewer.
 	ID *string `json:"id"`
-	// What became of it.
+	// Kind of change.
 	Kind LeadChangeKind `json:"kind"`
 }
 
@@ -490,29 +493,29 @@ type LeadChange struct {
 type LeadConnection struct {
 	// The leads of the page.
 	Edges []*LeadEdge `json:"edges"`
-	// Whether there are more.
+	// Information about the next page.
 	PageInfo *PageInfo `json:"pageInfo"`
-	// The leads of the page as CSV, with the columns of `siteapi leads export`. The names of the columns come first on the
-	// first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Of an `email`,
-	// everything else that is stored about the person comes last. Null for a viewer.
+	// The leads of the page as CSV, with the columns of `siteapi leads export`. The first page begins with the column names,
+	// so the concatenated pages are a file for a spreadsheet. With `email`, all other data stored about the person follows at
+	// the end. Null for a viewer.
 	CSV *string `json:"csv"`
-	// How many leads the filter selects, on all pages. They are counted only where this field is asked for.
+	// Numbers of leads that match the filter, on all pages. They are counted only if this field is selected.
 	Counts *LeadCounts `json:"counts"`
 }
 
-// How many leads a filter selects.
+// Numbers of leads that match a filter.
 type LeadCounts struct {
-	// All of them.
+	// Number of all matching leads.
 	Total int `json:"total"`
-	// Those in each state, in the order of the enum. States without a lead are left out.
+	// Number of leads in each state, in the order of the enum. States without a lead are omitted.
 	States []*LeadStateCount `json:"states"`
-	// Those in each status, in the order of the enum. Statuses without a lead are left out.
+	// Number of leads in each status, in the order of the enum. Statuses without a lead are omitted.
 	Statuses []*LeadStatusCount `json:"statuses"`
 }
 
 // A lead in a page.
 type LeadEdge struct {
-	// Its place in the order.
+	// Position of the entry in the list.
 	Cursor string `json:"cursor"`
 	// The lead.
 	Node *Lead `json:"node"`
@@ -526,15 +529,15 @@ type LeadEstimate struct {
 	Max float64 `json:"max"`
 	// Currency, ISO 4217, such as `EUR`.
 	Currency string `json:"currency"`
-	// Whether there is no price: the range is nothing, or none of the choices has one.
+	// Whether there is no price: the range is 0, or none of the choices has a price.
 	ToBeAgreed bool `json:"toBeAgreed"`
 }
 
-// What changed of leads since the event before.
+// Changes of leads since the previous event.
 type LeadEvent struct {
-	// Where to go on after a break.
+	// Position from which to resume after a disconnect.
 	Position string `json:"position"`
-	// True: more may have changed than `changes` tells.
+	// True: more may have changed than `changes` lists.
 	Restarted bool `json:"restarted"`
 	// The leads that changed, each once.
 	Changes []*LeadChange `json:"changes"`
@@ -542,25 +545,25 @@ type LeadEvent struct {
 
 // A lead that could not be changed.
 type LeadFailure struct {
-	// What it was named by: its id or reference.
+	// Id or reference of the lead, as given in the request.
 	ID string `json:"id"`
-	// Why.
+	// Why the lead could not be changed.
 	Reason LeadFailureReason `json:"reason"`
 }
 
-// What became of a lead.
+// Outcome of a lead.
 type LeadOutcome struct {
-	// What became of it.
+	// The outcome.
 	Value lead.OutcomeValue `json:"value"`
-	// What it brings, in units of the currency, 0 to 1,000,000,000; null: not known, or it was not won.
+	// Value of the lead in units of the currency, 0 to 1,000,000,000; null if it is unknown or the lead was not won.
 	Amount *float64 `json:"amount"`
 	// Currency of the amount, ISO 4217, such as `EUR`; null without an amount.
 	Currency *string `json:"currency"`
-	// When the operator said so, or when it changed in the CRM, in UTC.
+	// When the operator set it, or when it changed in the CRM, in UTC.
 	At time.Time `json:"at"`
-	// Who said so.
+	// Source of the outcome.
 	Source LeadOutcomeSource `json:"source"`
-	// The operator who said so, as `operatorNames` lists it. Null if the CRM did, and for a viewer.
+	// The operator who set it, as listed by `operatorNames`. Null if the CRM set it, and for a viewer.
 	By *string `json:"by"`
 }
 
@@ -568,7 +571,7 @@ type LeadOutcome struct {
 type LeadStateCount struct {
 	// The state.
 	State lead.State `json:"state"`
-	// How many leads are in it.
+	// Number of leads in this state.
 	Count int `json:"count"`
 }
 
@@ -576,19 +579,19 @@ type LeadStateCount struct {
 type LeadStatusCount struct {
 	// The status.
 	Status lead.Status `json:"status"`
-	// How many leads are in it.
+	// Number of leads in this status.
 	Count int `json:"count"`
 }
 
-// What came of a change of several leads.
+// Result of a change of several leads.
 type LeadsChange struct {
-	// Number of leads that were changed. One that was like that already counts neither here nor as failed.
+	// Number of changed leads. A lead that needed no change counts neither here nor as failed.
 	Changed int `json:"changed"`
 	// The leads that could not be changed.
 	Failed []*LeadFailure `json:"failed"`
 }
 
-// A text in each language of the site. A language that is not translated is null.
+// A text in each language of the site. A missing translation is null.
 type LocalizedString struct {
 	// English.
 	En *string `json:"en"`
@@ -598,19 +601,19 @@ type LocalizedString struct {
 	Ro *string `json:"ro"`
 }
 
-// The time during which an operator is signed in to the inbox with an account.
+// An operator's login to the inbox with an account.
 type Login struct {
-	// Names the login. It opens nothing.
+	// Identifies the login. It does not grant access.
 	ID string `json:"id"`
-	// Whose it is, as the audit names the actor: `oidc:` and the subject of the account.
+	// The operator, named like the actor in the audit: `oidc:` followed by the subject of the account.
 	Actor string `json:"actor"`
-	// What the operator may do.
+	// Role of the operator.
 	Role Role `json:"role"`
-	// When it began.
+	// When the login began.
 	StartedAt time.Time `json:"startedAt"`
-	// When the role is due to be checked with the provider of accounts.
+	// When the role will next be checked with the identity provider.
 	CheckAt time.Time `json:"checkAt"`
-	// When it ends, whatever the provider says.
+	// When the login ends at the latest.
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
@@ -618,31 +621,31 @@ type Login struct {
 type Logo struct {
 	// The picture; null until an editor chooses one.
 	Asset *ImageAsset `json:"asset"`
-	// What the picture shows, for those who do not see it; null until an editor writes it.
+	// Alternative text of the picture; null until an editor writes it.
 	Alt *string `json:"alt"`
 }
 
-// Mutations. The fields of a request run one after the other, in the order written.
+// Mutations. The fields of a request run one after the other, in the order in which they are written.
 type Mutation struct {
 }
 
-// What comes after a page.
+// Information about the next page.
 type PageInfo struct {
 	// Whether there is another page.
 	HasNextPage bool `json:"hasNextPage"`
-	// The argument `after` of the next page; null where this one is empty.
+	// Value of the argument `after` for the next page; null if this page is empty.
 	EndCursor *string `json:"endCursor"`
 }
 
-// What is stored about an e-mail address. It is personal data.
+// All data stored about an e-mail address. It is personal data.
 type Person struct {
 	// The address, in lower case.
 	Email string `json:"email"`
-	// Its leads, the newest first, at most 500.
+	// Leads of the address, newest first, at most 500.
 	Leads []*Lead `json:"leads"`
-	// Consents that have outlived their leads, the oldest first.
+	// Consents whose leads were deleted, oldest first.
 	Consents []*PersonConsent `json:"consents"`
-	// Sessions of the calculator in which the address was typed, and those of its leads, in the order in which they began.
+	// Calculator sessions in which the address was typed, and those of its leads, ordered by their start.
 	Sessions []*PersonSession `json:"sessions"`
 }
 
@@ -650,9 +653,9 @@ type Person struct {
 type PersonConsent struct {
 	// When the lead was submitted.
 	At time.Time `json:"at"`
-	// Language of the lead; null: not given.
+	// Language of the lead; null if not given.
 	Locale *Locale `json:"locale"`
-	// What was agreed to.
+	// The consent.
 	Consent *lead.Consent `json:"consent"`
 }
 
@@ -660,31 +663,31 @@ type PersonConsent struct {
 type PersonSession struct {
 	// Id of the session.
 	ID string `json:"id"`
-	// When it was tracked first.
+	// When it was first tracked.
 	FirstSeen time.Time `json:"firstSeen"`
-	// When it was tracked last.
+	// When it was last tracked.
 	LastSeen time.Time `json:"lastSeen"`
-	// Number of states that were tracked.
+	// Number of tracked states.
 	Count int `json:"count"`
-	// Language of the visitor; null: not given.
+	// Language of the visitor; null if not given.
 	Locale *Locale `json:"locale"`
-	// The first name that was typed; null: none.
+	// First name that the visitor typed; null if none.
 	FirstName *string `json:"firstName"`
-	// The address that was typed; null: none.
+	// E-mail address that the visitor typed; null if none.
 	Email *string `json:"email"`
-	// The consent to keeping what is typed; null: it was not given.
+	// Consent to storing the typed data; null if it was not given.
 	Consent *lead.Consent `json:"consent"`
-	// What was chosen; `projectType` is empty where nothing was.
+	// Selected options; `projectType` is empty if none was selected.
 	Selections *lead.Selections `json:"selections"`
-	// Lower bound of the range that was shown, in units of the currency; null: none.
+	// Lower bound of the displayed range, in units of the currency; null if none.
 	Min *float64 `json:"min"`
-	// Upper bound of that range; null: none.
+	// Upper bound of the displayed range, in units of the currency; null if none.
 	Max *float64 `json:"max"`
-	// Its currency, ISO 4217; null: not given.
+	// Currency of the range, ISO 4217; null if not given.
 	Currency *string `json:"currency"`
-	// Where the visitor came from at last.
+	// Where the visitor most recently came from.
 	Attribution *lead.Attribution `json:"attribution"`
-	// Where the visitor came from at first.
+	// Where the visitor first came from.
 	FirstAttribution *lead.Attribution `json:"firstAttribution"`
 }
 
@@ -706,7 +709,7 @@ type PostalAddress struct {
 type Query struct {
 }
 
-// Who asks for a quote.
+// Contact data of a visitor who requests a quote.
 type QuoteContactInput struct {
 	// First name, 1 to 100 characters.
 	FirstName string `json:"firstName"`
@@ -714,7 +717,7 @@ type QuoteContactInput struct {
 	LastName string `json:"lastName"`
 	// E-mail address, at most 254 characters.
 	Email string `json:"email"`
-	// Telephone number, at most 32 characters, with at least 5 digits. Empty counts as left out.
+	// Telephone number, at most 32 characters, with at least 5 digits. Empty counts as omitted.
 	Phone *string `json:"phone"`
 	// Company, at most 100 characters.
 	Company *string `json:"company"`
@@ -722,27 +725,27 @@ type QuoteContactInput struct {
 
 // The price of a visitor's choices.
 type QuoteEstimate struct {
-	// Lower bound, in units of the currency; null: there is no price.
+	// Lower bound, in units of the currency; null if there is no price.
 	Min *float64 `json:"min"`
-	// Upper bound, in units of the currency; null: there is no price.
+	// Upper bound, in units of the currency; null if there is no price.
 	Max *float64 `json:"max"`
-	// Currency, ISO 4217, such as `EUR`; null: there is no price.
+	// Currency, ISO 4217, such as `EUR`; null if there is no price.
 	Currency *string `json:"currency"`
-	// What the lower bound is made of: the amounts add up to it.
+	// Parts of the lower bound: their amounts add up to it.
 	Lines []*EstimateLine `json:"lines"`
 	// Slugs of the choices that have no price.
 	Unpriced []string `json:"unpriced"`
-	// Last day on which a quote of today is valid, in UTC, such as `2026-12-23`; null: there is no price.
+	// Last day on which a quote made today is valid, in UTC, such as `2026-12-23`; null if there is no price.
 	ValidUntil *string `json:"validUntil"`
-	// What to send with the quote as `estimate.revision`, so that the price is honoured if it changes meanwhile; null:
+	// Value to send with the quote as `estimate.revision`, so that the price is honoured if it changes meanwhile; null if
 	// there is no price, it could not be stored, or this is a preview.
 	Revision *string `json:"revision"`
-	// True: computed by rules that are not published, for a request with `X-Preview`. A quote can't be submitted with them.
+	// True: calculated with unpublished rules, for a request with `X-Preview`. A quote cannot be submitted with them.
 	Preview bool `json:"preview"`
 }
 
-// Estimated range that was shown to the visitor. Where the site has rules for prices the service computes it again, and
-// stores its own.
+// Estimated range shown to the visitor. If the site has price rules, the service calculates the range again and stores its
+// own.
 type QuoteEstimateInput struct {
 	// Lower bound, in units of the currency, from 0 to 1e9, not above `max`.
 	Min float64 `json:"min"`
@@ -750,32 +753,32 @@ type QuoteEstimateInput struct {
 	Max float64 `json:"max"`
 	// Currency, ISO 4217, such as `EUR`.
 	Currency string `json:"currency"`
-	// The `revision` of the `QuoteEstimate` that was shown. A price that has changed since is honoured for 24 hours. One
-	// that is not known is ignored.
+	// The `revision` of the `QuoteEstimate` shown to the visitor. A price that has changed since then is honoured for 24 hours.
+	// An unknown revision is ignored.
 	Revision *string `json:"revision"`
 }
 
 // PDF summary of a submitted quote.
 type QuotePDF struct {
-	// Name for the saved file: `quote-<short id>.pdf`.
+	// File name for saving: `quote-<short id>.pdf`.
 	FileName string `json:"fileName"`
 	// Media type: `application/pdf`.
 	ContentType string `json:"contentType"`
 	// Size of the document, in bytes.
 	Size int `json:"size"`
-	// Strong entity tag of the document, with its quotes.
+	// Strong entity tag of the document, including its quotation marks.
 	Etag string `json:"etag"`
-	// Language the document is written in.
+	// Language of the document.
 	Locale Locale `json:"locale"`
 	// The document.
 	Content []byte `json:"content"`
 }
 
-// What was chosen. Slugs: lower-case letters and digits, joined by single `-` or `_`, at most 64 characters.
+// Selected options. Slugs: lower-case letters and digits, joined by single `-` or `_`, at most 64 characters.
 type QuoteSelectionsInput struct {
 	// Project type, a slug such as `web-app`.
 	ProjectType string `json:"projectType"`
-	// Features, slugs, at most 50 different ones.
+	// Features, slugs, at most 50 distinct ones.
 	Features []string `json:"features"`
 	// Complexity, a slug such as `medium`.
 	Complexity *string `json:"complexity"`
@@ -806,7 +809,7 @@ type SiteSettings struct {
 	ContactEmail *string `json:"contactEmail"`
 	// The company's logo.
 	Logo *Logo `json:"logo"`
-	// Profiles elsewhere.
+	// Profiles on other sites.
 	SocialLinks *SocialLinks `json:"socialLinks"`
 	// Postal address.
 	Address *PostalAddress `json:"address"`
@@ -814,13 +817,13 @@ type SiteSettings struct {
 	BusinessHours *BusinessHours `json:"businessHours"`
 	// Name of the site, or of the company.
 	Title *string `json:"title"`
-	// Absolute address of the site.
+	// Absolute URL of the site.
 	Website *string `json:"website"`
-	// Absolute address of the privacy policy.
+	// Absolute URL of the privacy policy.
 	PrivacyURL *string `json:"privacyUrl"`
 }
 
-// Profiles on other sites, each an absolute address.
+// Profiles on other sites, each an absolute URL.
 type SocialLinks struct {
 	// Facebook page.
 	Facebook *string `json:"facebook"`
@@ -830,60 +833,60 @@ type SocialLinks struct {
 	Linkedin *string `json:"linkedin"`
 	// Instagram profile.
 	Instagram *string `json:"instagram"`
-	// GitHub organisation.
+	// GitHub organization.
 	Github *string `json:"github"`
 }
 
 // A quote request.
 type SubmitQuoteInput struct {
-	// Session identifier made by the client: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`.
+	// Session identifier generated by the client: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`.
 	SessionID string `json:"sessionId"`
-	// Who asks.
+	// Contact data of the visitor.
 	Contact *QuoteContactInput `json:"contact"`
-	// What was chosen.
+	// Selected options.
 	Selections *QuoteSelectionsInput `json:"selections"`
-	// Estimated range that was shown.
+	// Estimated range shown to the visitor.
 	Estimate *QuoteEstimateInput `json:"estimate"`
 	// Language of the visitor, used for the PDF.
 	Locale *Locale `json:"locale"`
-	// What the visitor adds in words, at most 2,000 characters on as many lines.
+	// Message of the visitor, at most 2,000 characters, on one line or several.
 	Message *string `json:"message"`
-	// Where the visitor came from. Without a source that of the session is kept. It never makes a request another one.
+	// Where the visitor came from. Without a source, the session's is kept. Repeated requests are recognized without it.
 	Attribution *AttributionInput `json:"attribution"`
-	// What the visitor was asked to agree to, given or not.
+	// Consents requested from the visitor, given or not.
 	Consents []*ConsentInput `json:"consents"`
-	// Leave this out.
+	// Omit this field.
 	Website *string `json:"website"`
-	// Token of the bot check in the visitor's browser (Cloudflare Turnstile), where the site has one. It may be sent in
+	// Token of the bot check in the visitor's browser (Cloudflare Turnstile), if the site has one. It may be sent in
 	// the header `CF-Turnstile-Response` instead.
 	ChallengeToken *string `json:"challengeToken"`
 }
 
-// Answer of `submitQuote`.
+// Response of `submitQuote`.
 type SubmitQuotePayload struct {
-	// True: the submission is stored.
+	// True: the submission was stored.
 	Success bool `json:"success"`
 	// Opaque identifier of the submission.
 	SubmissionID string `json:"submissionId"`
-	// Relative address of the PDF summary: `/api/quote/pdf?id=<submissionId>`.
+	// Relative URL of the PDF summary: `/api/quote/pdf?id=<submissionId>`.
 	PDFURL string `json:"pdfUrl"`
 }
 
-// Streams of events: server-sent events, in answer to a POST that accepts `text/event-stream`.
+// Event streams, sent as server-sent events in response to a POST that accepts `text/event-stream`.
 type Subscription struct {
 }
 
 // A consent while a visitor is choosing.
 type TrackConsentInput struct {
-	// What for, a slug. Only `save_progress` has a meaning here: to keep the contact hints. The last one counts.
+	// Purpose, a slug. Only `save_progress` has an effect here: it permits storing the contact hints. The last one counts.
 	Purpose *string `json:"purpose"`
-	// Whether it is given.
+	// Whether the consent is given.
 	Given *bool `json:"given"`
-	// The wording that the visitor saw; only the first 1,000 characters are stored.
+	// Wording shown to the visitor; only the first 1,000 characters are stored.
 	Text *string `json:"text"`
 }
 
-// Estimated range so far. Values out of bounds are left out.
+// Estimated range so far. Values out of bounds are ignored.
 type TrackEstimateInput struct {
 	// Lower bound, in units of the currency, from 0 to 1e9.
 	Min *float64 `json:"min"`
@@ -893,7 +896,7 @@ type TrackEstimateInput struct {
 	Currency *string `json:"currency"`
 }
 
-// Contact hints. One that is not usable yet, such as half an e-mail address, is left out.
+// Contact hints. Values that are not usable yet, such as half an e-mail address, are ignored.
 type TrackFormDataInput struct {
 	// E-mail address.
 	Email *string `json:"email"`
@@ -903,37 +906,36 @@ type TrackFormDataInput struct {
 
 // State of the calculator while a visitor is choosing.
 type TrackQuoteInput struct {
-	// Session identifier made by the client: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`.
+	// Session identifier generated by the client: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`.
 	SessionID string `json:"sessionId"`
-	// What has been chosen so far.
+	// Choices so far.
 	Selections *TrackSelectionsInput `json:"selections"`
-	// Range shown to the visitor, as far as it is known.
+	// Range shown to the visitor, as far as known.
 	Estimate *TrackEstimateInput `json:"estimate"`
-	// Contact hints, as far as they are typed.
+	// Contact hints typed so far.
 	FormData *TrackFormDataInput `json:"formData"`
-	// Where the visitor came from. The first of a session and the last one with a source are kept.
+	// Where the visitor came from. The first value of a session and the last one with a source are stored.
 	Attribution *AttributionInput `json:"attribution"`
 	// Language of the visitor.
 	Locale *Locale `json:"locale"`
-	// What the visitor agreed to so far. With `TRACK_CONTACT=consent` the service drops `formData` that comes without a given
-	// consent `save_progress`. A visitor who gave it, typed an e-mail address and left is listed to operators; a later state
-	// without it takes it back.
+	// Consents so far. With `TRACK_CONTACT=consent` the service drops `formData` unless the consent `save_progress` is given.
+	// Operators see visitors who gave it, typed an e-mail address and left; a later state without the consent withdraws it.
 	Consents []*TrackConsentInput `json:"consents"`
 }
 
-// Answer of `trackQuote`.
+// Response of `trackQuote`.
 type TrackQuotePayload struct {
-	// True: the state is stored.
+	// True: the state was stored.
 	Success bool `json:"success"`
 	// The session identifier of the request.
 	SessionID string `json:"sessionId"`
 }
 
-// Choices so far. Values that are not slugs are left out.
+// Choices so far. Values that are not slugs are ignored.
 type TrackSelectionsInput struct {
 	// Project type, a slug such as `web-app`.
 	ProjectType *string `json:"projectType"`
-	// Features, slugs. Only the first 50 different ones are stored.
+	// Features, slugs. Only the first 50 distinct ones are stored.
 	Features []*string `json:"features"`
 	// Complexity, a slug such as `medium`.
 	Complexity *string `json:"complexity"`
@@ -941,66 +943,66 @@ type TrackSelectionsInput struct {
 	Timeline *string `json:"timeline"`
 }
 
-// What one system has of the leads.
+// Comparison of leads with the records in one system.
 type VerifiedTarget struct {
 	// The system.
 	Target DeliveryTarget `json:"target"`
-	// Number of leads that it has.
+	// Number of leads found in the system.
 	Present int `json:"present"`
-	// Number of leads that it lacks, although they are not under way.
+	// Number of leads that are missing from the system and not under way.
 	Missing int `json:"missing"`
-	// Number of missing leads that are sent again.
+	// Number of missing leads that were resent.
 	Resent int `json:"resent"`
-	// Why it could not be asked.
+	// Why the system could not be queried.
 	Error *string `json:"error"`
 }
 
-// What a withdrawal changed.
+// Result of a withdrawal.
 type Withdrawal struct {
-	// Number of leads in which the consent is withdrawn; CMS and CRM are notified.
+	// Number of leads in which the consent was withdrawn; CMS and CRM are notified.
 	Leads int `json:"leads"`
-	// Number of leads that retention had deleted, so that CMS and CRM are not notified of them: change these there by hand.
+	// Number of leads that retention had deleted. CMS and CRM are not notified of them: update these there manually.
 	DeletedLeads int `json:"deletedLeads"`
-	// Number of sessions in which what was typed is erased.
+	// Number of sessions whose typed data was erased.
 	Sessions int `json:"sessions"`
-	// The lead that was named; null where an address was.
+	// The lead named by `id`; null if `id` was an address.
 	Lead *Lead `json:"lead"`
 }
 
-// What operators do.
+// Audited actions.
 type AuditAction string
 
 const (
-	// A lead was read, with fields that a viewer does not see.
+	// A lead was read, including fields that are hidden from viewers.
 	AuditActionOpened AuditAction = "OPENED"
-	// Leads were listed or followed, with contact data, ids or other fields that a viewer does not
-	// see; or leads were searched for, even if they were only counted. Each page has an entry.
+	// Leads were listed or streamed, including contact data, ids or other fields that are hidden from viewers; or leads
+	// were searched, even if they were only counted. Each page has its own entry.
 	AuditActionListed AuditAction = "LISTED"
-	// Leads were written to a file.
+	// Leads were exported to a file.
 	AuditActionExported AuditAction = "EXPORTED"
 	// A lead was released from review.
 	AuditActionReleased AuditAction = "RELEASED"
 	// A lead in review was rejected.
 	AuditActionRejected AuditAction = "REJECTED"
-	// A delivery was tried by hand.
+	// A delivery was retried by an operator.
 	AuditActionRetried AuditAction = "RETRIED"
-	// A lead was delivered once more.
+	// A lead was sent to a target again.
 	AuditActionResent AuditAction = "RESENT"
 	// A consent was withdrawn.
 	AuditActionWithdrawn AuditAction = "WITHDRAWN"
-	// An operator said what became of a lead, or took it back.
+	// The outcome of a lead was set or cleared by an operator.
 	AuditActionOutcome AuditAction = "OUTCOME"
-	// A lead was given to an operator, or to none.
+	// A lead was assigned to an operator or unassigned.
 	AuditActionAssigned AuditAction = "ASSIGNED"
 	// The status of a lead was changed.
 	AuditActionStatus AuditAction = "STATUS"
 	// A note was added to a lead.
 	AuditActionNote AuditAction = "NOTE"
-	// A lead was erased, or an erasure found none.
+	// A lead was erased, or an erasure found no lead.
 	AuditActionErased AuditAction = "ERASED"
-	// The login of an operator was ended by another one.
+	// An operator's login was ended by another operator.
 	AuditActionLoginEnded AuditAction = "LOGIN_ENDED"
-	// The service deleted old entries. The detail has the last one of them, and the retention.
+	// The service deleted old entries. `detail` names the last deleted entry and the retention.
 	AuditActionPruned AuditAction = "PRUNED"
 )
 
@@ -1070,9 +1072,9 @@ type ConstraintFormat string
 
 const (
 	// A bare e-mail address, such as `ana@example.com`, of at most 254 characters, without a display name. White space and
-	// invisible characters around it are cut. Within it, invisible characters and marks of direction are refused.
+	// invisible characters around it are trimmed. Invisible characters and directional marks within it are rejected.
 	ConstraintFormatEmail ConstraintFormat = "EMAIL"
-	// A currency of ISO 4217, such as `EUR`, in capitals.
+	// An ISO 4217 currency code in capitals, such as `EUR`.
 	ConstraintFormatCurrency ConstraintFormat = "CURRENCY"
 	// A telephone number: any text with at least 5 digits.
 	ConstraintFormatPhone ConstraintFormat = "PHONE"
@@ -1139,15 +1141,15 @@ type DeliveryState string
 const (
 	// It waits for its first attempt.
 	DeliveryStatePending DeliveryState = "PENDING"
-	// An attempt is being made.
+	// An attempt is running.
 	DeliveryStateRunning DeliveryState = "RUNNING"
-	// An attempt failed, and it will be tried again.
+	// An attempt failed, and another one will follow.
 	DeliveryStateRetrying DeliveryState = "RETRYING"
-	// It was rejected by its target, or failed too often. It stays until an operator retries it.
+	// It was rejected by its target, or failed too often. It remains failed until an operator retries it.
 	DeliveryStateFailed DeliveryState = "FAILED"
-	// The target has it.
+	// The target received it.
 	DeliveryStateDelivered DeliveryState = "DELIVERED"
-	// The visitor's mail will not be sent, for the reason that the delivery names.
+	// The visitor's mail will not be sent; `reason` explains why.
 	DeliveryStateNotSent DeliveryState = "NOT_SENT"
 )
 
@@ -1211,11 +1213,11 @@ const (
 	DeliveryTargetCms DeliveryTarget = "CMS"
 	// The CRM.
 	DeliveryTargetCrm DeliveryTarget = "CRM"
-	// The address of the setting `LEAD_WEBHOOK_URL`.
+	// The webhook at `LEAD_WEBHOOK_URL`.
 	DeliveryTargetWebhook DeliveryTarget = "WEBHOOK"
-	// The mail that thanks the visitor. It decides neither the state of the lead nor how long it is kept.
+	// The thank-you mail to the visitor. It affects neither the state of the lead nor its retention.
 	DeliveryTargetVisitorMail DeliveryTarget = "VISITOR_MAIL"
-	// The mails to the addresses of the setting `SALES_MAIL_TO`.
+	// The mails to the addresses in `SALES_MAIL_TO`.
 	DeliveryTargetSalesMail DeliveryTarget = "SALES_MAIL"
 )
 
@@ -1270,48 +1272,48 @@ func (e DeliveryTarget) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What is wrong with one field of a request: the `code` of an entry of `errors`, beside its `field`, a `message` in
-// English and, for some codes, `params`. A client can say it in its visitor's language. New codes may be added.
+// Reason why a field of a request is invalid: the `code` of an entry of `errors`, next to its `field`, a `message` in
+// English and, for some codes, `params`. Clients can translate it into the visitor's language. New codes may be added.
 type FieldCode string
 
 const (
 	// The field is missing, null or an empty string.
 	FieldCodeRequired FieldCode = "required"
-	// The value may be left out, but not be empty.
+	// The value may be omitted, but must not be empty.
 	FieldCodeEmpty FieldCode = "empty"
 	// The type has no such field.
 	FieldCodeUnknownField FieldCode = "unknown_field"
-	// The value has another JSON type than `params.type`: string, number, integer, boolean or object.
+	// The value does not have the JSON type `params.type`: string, number, integer, boolean or object.
 	FieldCodeWrongType FieldCode = "wrong_type"
 	// The value is not one of `params.allowed`.
 	FieldCodeNotAllowed FieldCode = "not_allowed"
 	// The text has more than `params.max` characters.
 	FieldCodeTooLong FieldCode = "too_long"
-	// The list has more than `params.max` different items.
+	// The list has more than `params.max` items. Some lists count only distinct items.
 	FieldCodeTooMany FieldCode = "too_many"
 	// The number is below `params.min`.
 	FieldCodeBelowMin FieldCode = "below_min"
 	// The number is above `params.max`.
 	FieldCodeAboveMax FieldCode = "above_max"
-	// The number is above that of the field `params.field` beside it.
+	// The number is above that of the sibling field `params.field`.
 	FieldCodeAboveField FieldCode = "above_field"
-	// The text has a control character that its field does not allow, such as a line break.
+	// The text contains a control character that the field does not allow, such as a line break.
 	FieldCodeControlCharacters FieldCode = "control_characters"
 	// The text is not lower-case letters and digits joined by single `-` or `_`.
 	FieldCodeNotASlug FieldCode = "not_a_slug"
-	// The text is not an e-mail address, or has an invisible character within.
+	// The text is not an e-mail address, or contains an invisible character.
 	FieldCodeInvalidEmail FieldCode = "invalid_email"
 	// The text is not a telephone number with at least 5 digits.
 	FieldCodeInvalidPhone FieldCode = "invalid_phone"
-	// The text is not a currency of ISO 4217.
+	// The text is not an ISO 4217 currency code.
 	FieldCodeInvalidCurrency FieldCode = "invalid_currency"
 	// The text is not 1 to 128 characters of `A-Z a-z 0-9 . _ : -`.
 	FieldCodeInvalidSessionID FieldCode = "invalid_session_id"
-	// The value can't be given together with the field `params.field`.
+	// The value cannot be given together with the field `params.field`.
 	FieldCodeConflict FieldCode = "conflict"
-	// The parameter is in the query string more than once.
+	// The parameter appears more than once in the query string.
 	FieldCodeRepeated FieldCode = "repeated"
-	// The value can't be read: it is not UTF-8, a number out of all range, or no time of RFC 3339.
+	// The value cannot be read: it is not UTF-8, is a number that is too large to represent, or is not an RFC 3339 time.
 	FieldCodeUnreadable FieldCode = "unreadable"
 )
 
@@ -1380,7 +1382,7 @@ func (e FieldCode) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// A step of the calculator. A session counts for a step if its state shows that step or a later one.
+// A step of the calculator. A session counts towards a step if its state shows that step or a later one.
 type FunnelStepName string
 
 const (
@@ -1390,11 +1392,11 @@ const (
 	FunnelStepNameChose FunnelStepName = "CHOSE"
 	// An estimate was seen.
 	FunnelStepNameEstimated FunnelStepName = "ESTIMATED"
-	// Something of the contact form was typed.
+	// Something was typed into the contact form.
 	FunnelStepNameTyped FunnelStepName = "TYPED"
 	// The quote was submitted, and is not in review or rejected.
 	FunnelStepNameSubmitted FunnelStepName = "SUBMITTED"
-	// The lead turned out to be worth an offer, now or before it was won.
+	// The lead is worth an offer, or was before it was won.
 	FunnelStepNameQualified FunnelStepName = "QUALIFIED"
 	// The lead became a customer.
 	FunnelStepNameWon FunnelStepName = "WON"
@@ -1453,13 +1455,13 @@ func (e FunnelStepName) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Which of a visitor's touches counts, if several brought the visitor to the site.
+// The touch that counts, if several brought the visitor to the site.
 type FunnelTouch string
 
 const (
-	// The first that the session's client named.
+	// The first touch that the session's client reported.
 	FunnelTouchFirst FunnelTouch = "FIRST"
-	// The last one with a source.
+	// The last touch with a source.
 	FunnelTouchLast FunnelTouch = "LAST"
 )
 
@@ -1519,7 +1521,7 @@ const (
 	HealthStateOk HealthState = "OK"
 	// It works, but needs attention.
 	HealthStateWarning HealthState = "WARNING"
-	// It does not work, or is dangerous.
+	// It does not work, or is unsafe.
 	HealthStateFailed HealthState = "FAILED"
 )
 
@@ -1636,15 +1638,15 @@ func (e InvalidationType) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What became of a lead.
+// Kinds of changes of a lead.
 type LeadChangeKind string
 
 const (
-	// It was submitted.
+	// The lead was submitted.
 	LeadChangeKindCreated LeadChangeKind = "CREATED"
-	// Something changed, such as its state or a delivery.
+	// The lead changed, for example its state or a delivery.
 	LeadChangeKindChanged LeadChangeKind = "CHANGED"
-	// It was erased, or deleted because of its age.
+	// The lead was erased, or deleted because of its age.
 	LeadChangeKindErased LeadChangeKind = "ERASED"
 )
 
@@ -1703,13 +1705,13 @@ type LeadFailureReason string
 const (
 	// There is no such lead.
 	LeadFailureReasonNotFound LeadFailureReason = "NOT_FOUND"
-	// It is not in the expected state any more.
+	// The lead is no longer in the expected state.
 	LeadFailureReasonConflict LeadFailureReason = "CONFLICT"
-	// It is not in review, and for a release not rejected either.
+	// The lead is not in review and, for a release, not rejected either.
 	LeadFailureReasonNotInReview LeadFailureReason = "NOT_IN_REVIEW"
-	// None of its deliveries failed or waits for another attempt.
+	// None of the lead's deliveries failed or waits for another attempt.
 	LeadFailureReasonNothingToRetry LeadFailureReason = "NOTHING_TO_RETRY"
-	// It could not be stored now. Trying again is safe.
+	// The change could not be stored now. Retrying is safe.
 	LeadFailureReasonUnavailable LeadFailureReason = "UNAVAILABLE"
 )
 
@@ -1764,13 +1766,13 @@ func (e LeadFailureReason) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Who says what became of a lead.
+// Sources of an outcome.
 type LeadOutcomeSource string
 
 const (
 	// An operator. The CRM does not change it.
 	LeadOutcomeSourceOperator LeadOutcomeSource = "OPERATOR"
-	// The CRM, which is asked every hour where it is HubSpot.
+	// The CRM. HubSpot is polled every hour.
 	LeadOutcomeSourceCrm LeadOutcomeSource = "CRM"
 )
 
@@ -1822,17 +1824,17 @@ func (e LeadOutcomeSource) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// The order of a list of leads. Amounts are compared as numbers, whatever their currency.
+// Sort order of a list of leads. Amounts are compared as numbers, whatever their currency.
 type LeadSort string
 
 const (
-	// The newest first.
+	// Newest first.
 	LeadSortNewest LeadSort = "NEWEST"
-	// The oldest first.
+	// Oldest first.
 	LeadSortOldest LeadSort = "OLDEST"
-	// The largest lower bound of the range first, and of equal ones the newest.
+	// Largest lower bound of the range first; newest first among equal ones.
 	LeadSortLargest LeadSort = "LARGEST"
-	// The smallest lower bound of the range first, and of equal ones the oldest.
+	// Smallest lower bound of the range first; oldest first among equal ones.
 	LeadSortSmallest LeadSort = "SMALLEST"
 )
 
@@ -1947,13 +1949,13 @@ func (e Locale) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Methods a REST route can have.
+// Methods of REST routes.
 type RestMethod string
 
 const (
-	// Reads, changes nothing. `HEAD` comes with it.
+	// Reads without changing anything. It also serves `HEAD`.
 	RestMethodGet RestMethod = "GET"
-	// Changes something.
+	// Changes something, or takes a body.
 	RestMethodPost RestMethod = "POST"
 )
 
@@ -2005,15 +2007,15 @@ func (e RestMethod) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What an operator may do. Each role may do all that the ones before it may. A token of `ADMIN_API_TOKEN` is `ADMIN`.
+// Permissions of an operator. Each role includes those of the roles before it. A token of `ADMIN_API_TOKEN` is `ADMIN`.
 type Role string
 
 const (
 	// Reads the funnel, and leads without contact data.
 	RoleViewer Role = "VIEWER"
-	// Reads leads and deliveries, and decides about them.
+	// Reads leads and deliveries, and acts on them.
 	RoleSales Role = "SALES"
-	// Erases what is stored about a person, and sees the state of the service.
+	// Erases the data of a person, and reads the state of the service.
 	RoleAdmin Role = "ADMIN"
 )
 
@@ -2066,15 +2068,15 @@ func (e Role) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// The settings a guarded field compares its caller's token with.
+// The settings against which a guarded field checks the caller's token.
 type TokenKind string
 
 const (
 	// The setting `CACHE_API_TOKEN`.
 	TokenKindCache TokenKind = "CACHE"
-	// The setting `CMS_WEBHOOK_SECRET`, together with the webhook signature where `CMS_WEBHOOK_SIGNING_SECRET` is set.
+	// The setting `CMS_WEBHOOK_SECRET`, together with the webhook signature if `CMS_WEBHOOK_SIGNING_SECRET` is set.
 	TokenKindWebhook TokenKind = "WEBHOOK"
-	// The settings `ADMIN_API_TOKEN` and `ADMIN_TOKENS`, or a login of the inbox; answered on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`.
+	// The settings `ADMIN_API_TOKEN` and `ADMIN_TOKENS`, or a login to the inbox; served on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`.
 	TokenKindAdmin TokenKind = "ADMIN"
 	// The setting `PREVIEW_TOKENS`, together with the header `X-Preview`.
 	TokenKindPreview TokenKind = "PREVIEW"
@@ -2130,7 +2132,7 @@ func (e TokenKind) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Who sees a tool.
+// Audience of a tool.
 type ToolAudience string
 
 const (

@@ -1,6 +1,6 @@
 package schema
 
-// ValueOr returns an optional value, or another one if it is null.
+// ValueOr returns an optional value, or a fallback if it is null.
 func ValueOr[T any](given *T, otherwise T) T {
 	if given == nil {
 		return otherwise
@@ -8,7 +8,7 @@ func ValueOr[T any](given *T, otherwise T) T {
 	return *given
 }
 
-// Optional returns a text that is not empty, or null.
+// Optional returns a pointer to a text, or nil if the text is empty.
 func Optional[T ~string](text T) *T {
 	if text == "" {
 		return nil

@@ -11,21 +11,21 @@ type Operation struct {
 	Cached     bool     // The response came from the cache.
 }
 
-// Recorder takes down what becomes of a request. The server implements it for its access
-// log, and the endpoints and resolvers call it.
+// Recorder records the outcome of a request. The server implements it for its access log, and
+// the endpoints and resolvers call it.
 type Recorder interface {
-	// Operation records what the request asks for. A later call replaces an earlier one.
+	// Operation records the requested operation. A later call replaces an earlier one.
 	Operation(op Operation)
 
 	// Refused records the error that the client receives.
 	Refused(code Code, fields []FieldError)
 
-	// Dropped records the names of input fields that were left out. In development the
-	// response names them in HeaderDropped.
+	// Dropped records the names of input fields that were ignored. In development the
+	// response lists them in HeaderDropped.
 	Dropped(fields []string)
 }
 
-// HeaderDropped is the header that names the dropped fields of a request.
+// HeaderDropped is the header that lists the dropped fields of a request.
 const HeaderDropped = "X-Dropped-Fields"
 
 type recorderKey struct{}

@@ -32,13 +32,13 @@ func MarshalJSON(v any) graphql.Marshaler {
 	})
 }
 
-// UnmarshalJSON takes any JSON value as it was decoded.
+// UnmarshalJSON accepts any decoded JSON value.
 func UnmarshalJSON(v any) (any, error) { return v, nil }
 
 // MarshalID writes an id.
 func MarshalID(id string) graphql.Marshaler { return graphql.MarshalID(id) }
 
-// UnmarshalID takes an id without the white space around it, as its @constraint checks it.
+// UnmarshalID trims an id, because its @constraint checks the trimmed text.
 func UnmarshalID(v any) (string, error) {
 	id, err := graphql.UnmarshalID(v)
 	return Trim(id), err

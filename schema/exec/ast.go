@@ -9,10 +9,10 @@ import (
 	"github.com/vektah/gqlparser/v2/formatter"
 )
 
-// AST returns the schema that is served. It is shared: callers don't change it.
+// AST returns the served schema. It is shared, so callers must not change it.
 func AST() *ast.Schema { return served }
 
-// served is the parsed schema without @defer, which gqlgen adds: no endpoint sends an answer
+// served is the parsed schema without @defer, which gqlgen adds: no endpoint sends a response
 // in parts.
 var served = func() *ast.Schema {
 	s := *parsedSchema
@@ -21,7 +21,7 @@ var served = func() *ast.Schema {
 	return &s
 }()
 
-// SDL returns the schema as text, without @rest, @command and @tool, which have a meaning only
+// SDL returns the schema as text, without @rest, @command and @tool, which have an effect only
 // in the service's own operation documents.
 func SDL() string {
 	public := *served

@@ -2936,119 +2936,122 @@ func newExecutionContext(
 var sources = []*ast.Source{
 	{Name: "../audit.graphqls", Input: `extend type Query {
   """
-  What operators did with leads, the newest first: a chain of hashes, which ` + "`" + `siteapi audit verify` + "`" + ` checks. It holds ids
-  and never contact data, and outlives the erasure of a lead.
+  Audited actions of operators on leads, newest first. The entries form a hash chain, which ` + "`" + `siteapi audit verify` + "`" + `
+  checks. They contain ids but never contact data, and remain after a lead is erased.
   """
   audit(
-    "Only entries of the lead with this id. An erased lead keeps them."
+    "Only entries for the lead with this id. They remain after the lead is erased."
     lead: ID @constraint(maxLength: 64)
-    "Most entries of a page, 1 to 500."
+    "Maximum number of entries per page, 1 to 500."
     first: Int = 50 @constraint(min: 1, max: 500)
-    "` + "`" + `endCursor` + "`" + ` of the page before. One that is malformed fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
+    "` + "`" + `endCursor` + "`" + ` of the previous page. A malformed cursor fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
     after: String @constraint(maxLength: 200)
   ): AuditConnection! @auth(token: ADMIN, role: ADMIN) @cost(weight: 100)
 
-  "Checks that no entry of the audit was changed or removed."
+  "Verifies that no audit entry was changed or removed."
   verifyAudit(
-    "Hash that an \"audit head\" line of the log names: it must still be there."
+    "Hash from an \"audit head\" line of the log: the audit must still contain it."
     head: String @constraint(maxLength: 128)
   ): AuditReport! @auth(token: ADMIN, role: ADMIN) @cost(weight: 1000)
 }
 
-"What a check of the audit found."
+"Result of verifying the audit."
 type AuditReport {
-  "Number of entries that follow one from the other."
+  "Number of entries whose hash chain is intact."
   entries: Int!
-  "Hash of the last one."
+  "Hash of the last entry."
   head: String!
-  "Number of the last one."
+  "Number of the last entry."
   seq: Int!
-  "What is not as it was written; null: nothing."
+  "The first problem found; null if there is none."
   problem: String
 }
 
 extend type Lead {
-  "What operators did with it, the newest first, at most 50 entries. Null for a viewer."
+  "Audit entries of the lead, newest first, at most 50. Null for a viewer."
   audit: [AuditEntry!] @personal @cost(weight: 20)
 }
 
-"A page of the audit."
+"A page of audit entries."
 type AuditConnection {
   "The entries of the page."
   edges: [AuditEdge!]!
-  "Whether there are more."
+  "Information about the next page."
   pageInfo: PageInfo!
 }
 
-"An entry in a page."
+"An audit entry in a page."
 type AuditEdge {
-  "Its place in the order."
+  "Position of the entry in the list."
   cursor: String!
-  "The entry."
+  "The audit entry."
   node: AuditEntry!
 }
 
-"Something that an operator did."
+"An audited action."
 type AuditEntry {
-  "Its number: 1, 2, 3 … without a gap."
+  "Number of the entry: 1, 2, 3 … without gaps."
   id: ID!
-  "When it was done."
+  "Time of the action."
   at: DateTime!
-  "Who did it: ` + "`" + `oidc:` + "`" + ` and the subject of an account, ` + "`" + `token` + "`" + `, ` + "`" + `command:` + "`" + ` and a user of the system, or ` + "`" + `service` + "`" + `."
+  """
+  The actor: ` + "`" + `oidc:` + "`" + ` followed by the subject of an account, ` + "`" + `token` + "`" + ` or ` + "`" + `token:` + "`" + ` followed by the name of its holder,
+  ` + "`" + `command:` + "`" + ` followed by a system user, or ` + "`" + `service` + "`" + `.
+  """
   actor: String!
-  "How the actor is shown: by the verified address of the account, or the name of the token; else as ` + "`" + `actor` + "`" + `."
+  "Display name of the actor: the verified address of the account or the name of the token, otherwise ` + "`" + `actor` + "`" + `."
   name: String!
-  "What was done."
+  "The action."
   action: AuditAction!
-  "Id of the lead; null if it was about none, or about several."
+  "Id of the lead; null if the action concerned no lead or several."
   lead: ID
-  "More about it, as a JSON object: the filter of a list without its search, the number of leads."
+  "Details as a JSON object, such as the filter of a list (without the search text) or the number of leads."
   detail: String!
-  "Hash of the entry before it together with this one."
+  "Hash of this entry together with the previous one."
   hash: String!
 }
 
-"What operators do."
+"Audited actions."
 enum AuditAction {
-  "A lead was read, with fields that a viewer does not see."
+  "A lead was read, including fields that are hidden from viewers."
   OPENED
   """
-  Leads were listed or followed, with contact data, ids or other fields that a viewer does not
-  see; or leads were searched for, even if they were only counted. Each page has an entry.
+  Leads were listed or streamed, including contact data, ids or other fields that are hidden from viewers; or leads
+  were searched, even if they were only counted. Each page has its own entry.
   """
   LISTED
-  "Leads were written to a file."
+  "Leads were exported to a file."
   EXPORTED
   "A lead was released from review."
   RELEASED
   "A lead in review was rejected."
   REJECTED
-  "A delivery was tried by hand."
+  "A delivery was retried by an operator."
   RETRIED
-  "A lead was delivered once more."
+  "A lead was sent to a target again."
   RESENT
   "A consent was withdrawn."
   WITHDRAWN
-  "An operator said what became of a lead, or took it back."
+  "The outcome of a lead was set or cleared by an operator."
   OUTCOME
-  "A lead was given to an operator, or to none."
+  "A lead was assigned to an operator or unassigned."
   ASSIGNED
   "The status of a lead was changed."
   STATUS
   "A note was added to a lead."
   NOTE
-  "A lead was erased, or an erasure found none."
+  "A lead was erased, or an erasure found no lead."
   ERASED
-  "The login of an operator was ended by another one."
+  "An operator's login was ended by another operator."
   LOGIN_ENDED
-  "The service deleted old entries. The detail has the last one of them, and the retention."
+  "The service deleted old entries. ` + "`" + `detail` + "`" + ` names the last deleted entry and the retention."
   PRUNED
 }
 `, BuiltIn: false},
 	{Name: "../cache.graphqls", Input: `extend type Query {
   """
-  State of the cache. REST: ` + "`" + `GET /api/cache/clear` + "`" + `. Answers with ` + "`" + `success` + "`" + ` true and
-  ` + "`" + `available` + "`" + ` false while the backend is away.
+  State of the cache. REST: ` + "`" + `GET /api/cache/clear` + "`" + `. While the backend is unavailable, ` + "`" + `success` + "`" + `
+  is still true and ` + "`" + `available` + "`" + ` is false.
   """
   cacheStats: CacheStatsPayload! @cost(weight: 50)
 }
@@ -3057,39 +3060,42 @@ extend type Mutation {
   """
   Removes entries from the cache: all of them, or those whose key matches a pattern.
   Exactly one of the two must be given. REST: ` + "`" + `POST /api/cache/clear` + "`" + `. Fails
-  with ` + "`" + `UPSTREAM_UNAVAILABLE` + "`" + ` while the backend is away.
+  with ` + "`" + `UPSTREAM_UNAVAILABLE` + "`" + ` while the backend is unavailable.
   """
   clearCache(
-    "True: every entry of this service. Must not be true together with ` + "`" + `pattern` + "`" + `."
+    "True: remove every entry of this service. Must not be true together with ` + "`" + `pattern` + "`" + `."
     all: Boolean
     """
-    Glob over keys, such as ` + "`" + `content:*` + "`" + `: ` + "`" + `*` + "`" + ` any characters, ` + "`" + `?` + "`" + ` one character, ` + "`" + `[a-z]` + "`" + ` one of a
-    range, ` + "`" + `[^a]` + "`" + ` none of a set, ` + "`" + `\` + "`" + ` takes the next character literally.
+    Glob that selects keys, such as ` + "`" + `content:*` + "`" + `. ` + "`" + `*` + "`" + ` matches any characters, ` + "`" + `?` + "`" + ` one character, ` + "`" + `[a-z]` + "`" + ` one
+    character of a range, ` + "`" + `[^a]` + "`" + ` one character outside a set; ` + "`" + `\` + "`" + ` makes the next character literal.
     """
     pattern: String @constraint(notEmpty: true, maxLength: 256)
   ): ClearCachePayload! @auth(token: CACHE) @cost(weight: 200)
 
   """
-  Removes the content entries that hold a document type, a locale or everything.
+  Removes the cached content of a document type, the content of a locale, or all content.
   REST: ` + "`" + `POST /api/cache/invalidate` + "`" + `. Fails with ` + "`" + `UPSTREAM_UNAVAILABLE` + "`" + ` while the
-  backend is away.
+  backend is unavailable.
   """
   invalidateCache(
-    "What to invalidate."
+    "The content to invalidate."
     input: InvalidateCacheInput!
   ): InvalidateCachePayload! @auth(token: CACHE) @cost(weight: 200)
 }
 
-"What ` + "`" + `invalidateCache` + "`" + ` should invalidate."
+"Target of ` + "`" + `invalidateCache` + "`" + `."
 input InvalidateCacheInput {
   """
-  Kind of target. Left out, it follows from the other fields: ` + "`" + `documentType` + "`" + ` if that is
-  given, else ` + "`" + `locale` + "`" + ` if that is given. ` + "`" + `all` + "`" + ` must be given.
+  Kind of target. If it is omitted, the other fields determine it: ` + "`" + `documentType` + "`" + ` if that is
+  given, otherwise ` + "`" + `locale` + "`" + ` if that is given. ` + "`" + `all` + "`" + ` must be given explicitly.
   """
   type: InvalidationType
-  "Document type in the CMS, such as ` + "`" + `heroSection` + "`" + `. Required where ` + "`" + `type` + "`" + ` is ` + "`" + `documentType` + "`" + `."
+  "Document type in the CMS, such as ` + "`" + `heroSection` + "`" + `. Required if ` + "`" + `type` + "`" + ` is ` + "`" + `documentType` + "`" + `."
   documentType: String @constraint(notEmpty: true, maxLength: 128)
-  "Language to invalidate. Required where ` + "`" + `type` + "`" + ` is ` + "`" + `locale` + "`" + `; beside a document type it narrows to that language."
+  """
+  Language to invalidate. Required if ` + "`" + `type` + "`" + ` is ` + "`" + `locale` + "`" + `; together with a document type it limits the invalidation to
+  that language.
+  """
   locale: Locale
 }
 
@@ -3105,7 +3111,7 @@ enum InvalidationType {
   all
 }
 
-"Answer of ` + "`" + `cacheStats` + "`" + `."
+"Response of ` + "`" + `cacheStats` + "`" + `."
 type CacheStatsPayload {
   "Always true."
   success: Boolean!
@@ -3117,31 +3123,31 @@ type CacheStatsPayload {
 type CacheStats {
   "Kind of backend in use: ` + "`" + `memory` + "`" + ` or ` + "`" + `valkey` + "`" + `."
   type: String!
-  "Number of entries of this service, counted at most once a second; 0 while the backend is away."
+  "Number of entries of this service, counted at most once a second; 0 while the backend is unavailable."
   size: Int!
-  "Whether the backend answered just now."
+  "Whether the backend is responding."
   available: Boolean!
 }
 
-"Answer of ` + "`" + `clearCache` + "`" + `."
+"Response of ` + "`" + `clearCache` + "`" + `."
 type ClearCachePayload {
-  "True: the entries are gone."
+  "True: the entries were removed."
   success: Boolean!
-  "Number of entries that were removed."
+  "Number of removed entries."
   cleared: Int!
 }
 
-"Answer of the fields that invalidate content."
+"Response of the fields that invalidate content."
 type InvalidateCachePayload {
-  "True: the request was carried out."
+  "True: the content was invalidated."
   success: Boolean!
-  "Keys now guaranteed to be gone, of the form ` + "`" + `content:locale:<locale>` + "`" + `, whether or not they were filled."
+  "Keys that are now guaranteed to be absent, of the form ` + "`" + `content:locale:<locale>` + "`" + `, even if they were not cached."
   invalidated: [String!]!
 }
 `, BuiltIn: false},
 	{Name: "../content.graphqls", Input: `extend type Query {
   """
-  Published documents of one type in one language, in the order of their ids.
+  Published documents of one type in one language, ordered by id.
   Documents without a language belong to every locale. Only the types named in
   ` + "`" + `CONTENT_TYPES` + "`" + ` are served; any other fails with ` + "`" + `BAD_USER_INPUT` + "`" + `.
   """
@@ -3152,7 +3158,7 @@ type InvalidateCachePayload {
     locale: Locale! = en
     "Only the document with this id (` + "`" + `_id` + "`" + `)."
     id: ID @constraint(maxLength: 128)
-    "Only documents with this slug (` + "`" + `slug.current` + "`" + `, or a ` + "`" + `slug` + "`" + ` that is a text)."
+    "Only documents with this slug (` + "`" + `slug.current` + "`" + `, or a ` + "`" + `slug` + "`" + ` that is a string)."
     slug: String @constraint(maxLength: 256)
   ): [ContentDocument!]! @cacheControl(localeArgument: "locale") @cost(weight: 10)
 }
@@ -3165,99 +3171,101 @@ type ContentDocument {
   type: String!
   "Language of the document; null if it belongs to every locale."
   locale: Locale
-  "When an editor last changed it (` + "`" + `_updatedAt` + "`" + `); null if the CMS does not say."
+  "When an editor last changed it (` + "`" + `_updatedAt` + "`" + `); null if the CMS does not provide it."
   updatedAt: DateTime
-  "All other fields as the CMS holds them, without those that begin with ` + "`" + `_` + "`" + `."
+  "All other fields as stored in the CMS, except those that begin with ` + "`" + `_` + "`" + `."
   fields: JSON!
 }
 
 extend type Subscription {
   """
-  What changes of the content, published or not, for a site that shows a preview: with a token of ` + "`" + `PREVIEW_TOKENS` + "`" + ` and the
-  header ` + "`" + `X-Preview` + "`" + `. The first event comes at once and names no keys; ask again for what is shown after each other one.
+  Changes of the content, published or not, for a site that shows previews. Requires a token of ` + "`" + `PREVIEW_TOKENS` + "`" + ` and the
+  header ` + "`" + `X-Preview` + "`" + `. The first event is sent immediately and has no keys; after every later one, fetch the displayed
+  content again.
   """
   contentChanged: ContentChange! @auth(token: PREVIEW) @cost(weight: 20)
 }
 
-"Content that has changed."
+"A change of the content."
 type ContentChange {
   "Keys of the content that may have changed, such as ` + "`" + `content:locale:en` + "`" + `."
   keys: [String!]!
 }
 `, BuiltIn: false},
 	{Name: "../directives.graphqls", Input: `"""
-Requires the caller to hold a token: ` + "`" + `Authorization: Bearer <token>` + "`" + `, compared in
-constant time with every value of the named setting. With a missing or wrong token, or
-if the setting is empty, the field fails with code ` + "`" + `UNAUTHENTICATED` + "`" + `. The rule is enforced
-while the field is executed, so it is the same through GraphQL and through REST.
+Requires the caller to send a token, ` + "`" + `Authorization: Bearer <token>` + "`" + `, which is compared in
+constant time with every value of the named setting. If the token is missing or wrong, or
+the setting is empty, the field fails with code ` + "`" + `UNAUTHENTICATED` + "`" + `. The check is part of the
+execution of the field, so it applies to GraphQL and REST alike.
 """
 directive @auth(
-  "Which setting holds the accepted tokens."
+  "The setting that holds the accepted tokens."
   token: TokenKind!
   """
-  The least role of an operator. Beyond it the field fails with ` + "`" + `FORBIDDEN` + "`" + `. Left out: ` + "`" + `ADMIN` + "`" + `.
+  The lowest role that may use the field. With a lower one it fails with ` + "`" + `FORBIDDEN` + "`" + `. Default: ` + "`" + `ADMIN` + "`" + `.
   """
   role: Role
 ) on FIELD_DEFINITION
 
 """
-Marks what a viewer does not see of a lead, such as contact data: below the role ` + "`" + `SALES` + "`" + ` it is null, or the ` + "`" + `reference` + "`" + ` where
-it is the ` + "`" + `id` + "`" + `. Reading it is recorded in the audit. It takes a token as ` + "`" + `@auth` + "`" + ` does.
+Marks a field of a lead that is hidden from viewers, such as contact data: below the role ` + "`" + `SALES` + "`" + ` it is null, or the
+` + "`" + `reference` + "`" + ` in place of the ` + "`" + `id` + "`" + `. Reading it is recorded in the audit. It requires an operator's token, like ` + "`" + `@auth` + "`" + `.
 """
 directive @personal on FIELD_DEFINITION
 
-"What an operator may do. Each role may do all that the ones before it may. A token of ` + "`" + `ADMIN_API_TOKEN` + "`" + ` is ` + "`" + `ADMIN` + "`" + `."
+"Permissions of an operator. Each role includes those of the roles before it. A token of ` + "`" + `ADMIN_API_TOKEN` + "`" + ` is ` + "`" + `ADMIN` + "`" + `."
 enum Role {
   "Reads the funnel, and leads without contact data."
   VIEWER
-  "Reads leads and deliveries, and decides about them."
+  "Reads leads and deliveries, and acts on them."
   SALES
-  "Erases what is stored about a person, and sees the state of the service."
+  "Erases the data of a person, and reads the state of the service."
   ADMIN
 }
 
-"The settings a guarded field compares its caller's token with."
+"The settings against which a guarded field checks the caller's token."
 enum TokenKind {
   "The setting ` + "`" + `CACHE_API_TOKEN` + "`" + `."
   CACHE
-  "The setting ` + "`" + `CMS_WEBHOOK_SECRET` + "`" + `, together with the webhook signature where ` + "`" + `CMS_WEBHOOK_SIGNING_SECRET` + "`" + ` is set."
+  "The setting ` + "`" + `CMS_WEBHOOK_SECRET` + "`" + `, together with the webhook signature if ` + "`" + `CMS_WEBHOOK_SIGNING_SECRET` + "`" + ` is set."
   WEBHOOK
-  "The settings ` + "`" + `ADMIN_API_TOKEN` + "`" + ` and ` + "`" + `ADMIN_TOKENS` + "`" + `, or a login of the inbox; answered on ` + "`" + `ADMIN_ADDR` + "`" + ` only, unless ` + "`" + `ADMIN_PAGE=on` + "`" + `."
+  "The settings ` + "`" + `ADMIN_API_TOKEN` + "`" + ` and ` + "`" + `ADMIN_TOKENS` + "`" + `, or a login to the inbox; served on ` + "`" + `ADMIN_ADDR` + "`" + ` only, unless ` + "`" + `ADMIN_PAGE=on` + "`" + `."
   ADMIN
   "The setting ` + "`" + `PREVIEW_TOKENS` + "`" + `, together with the header ` + "`" + `X-Preview` + "`" + `."
   PREVIEW
 }
 
 """
-Bounds of an input value. The violations in a request are reported at once, at most 20, each with its path and a
-` + "`" + `FieldCode` + "`" + `, under the code ` + "`" + `BAD_USER_INPUT` + "`" + `. Strings are measured in characters (Unicode code points) after white
-space at both ends is cut off. An empty string, or one in which nothing can be seen (zero-width spaces, fillers), counts
-as left out: a required one is then missing. No bounded string may contain a control character, except as ` + "`" + `lines` + "`" + ` allows.
+Bounds of an input value. All violations in a request are reported together, at most 20, each with its path and a
+` + "`" + `FieldCode` + "`" + `, under the code ` + "`" + `BAD_USER_INPUT` + "`" + `. The length of a string is counted in characters (Unicode code points) after
+white space at both ends is trimmed. A string that is empty or has no visible character (zero-width spaces, fillers)
+counts as omitted, so a required one is missing. A bounded string must not contain control characters, except those that
+` + "`" + `lines` + "`" + ` allows.
 """
 directive @constraint(
-  "Most characters."
+  "Maximum number of characters."
   maxLength: Int
   "Format of a string."
   format: ConstraintFormat
-  "Smallest number, inclusive."
+  "Smallest allowed number, inclusive."
   min: Float
-  "Largest number, inclusive."
+  "Largest allowed number, inclusive."
   max: Float
-  "Name of a field beside this one whose number may not be smaller than this one."
+  "Name of a sibling field whose number must not be smaller than this one."
   notAbove: String
-  "Most different items of a list; repeated items count once."
+  "Maximum number of distinct items in a list; repeated items count once."
   maxDistinctItems: Int
-  "Most items of a list."
+  "Maximum number of items in a list."
   maxItems: Int
-  "True: a value that is given must not be empty, even though it may be left out."
+  "True: the value may be omitted, but must not be empty."
   notEmpty: Boolean
-  "True: a string may have several lines, and tabs."
+  "True: the string may contain line breaks and tabs."
   lines: Boolean
 ) on INPUT_FIELD_DEFINITION | ARGUMENT_DEFINITION
 
 """
-Marks an input value that a visitor may still be typing: in a variable that is the whole input, a value of the
-wrong type is ignored instead of refused. Their names are in the response header ` + "`" + `X-Dropped-Fields` + "`" + ` in development.
+Marks an input value that a visitor may still be typing. If the whole input is one variable, a value of the wrong type
+is ignored instead of rejected. In development the response header ` + "`" + `X-Dropped-Fields` + "`" + ` lists the ignored fields.
 """
 directive @hint on INPUT_FIELD_DEFINITION
 
@@ -3265,10 +3273,10 @@ directive @hint on INPUT_FIELD_DEFINITION
 enum ConstraintFormat {
   """
   A bare e-mail address, such as ` + "`" + `ana@example.com` + "`" + `, of at most 254 characters, without a display name. White space and
-  invisible characters around it are cut. Within it, invisible characters and marks of direction are refused.
+  invisible characters around it are trimmed. Invisible characters and directional marks within it are rejected.
   """
   EMAIL
-  "A currency of ISO 4217, such as ` + "`" + `EUR` + "`" + `, in capitals."
+  "An ISO 4217 currency code in capitals, such as ` + "`" + `EUR` + "`" + `."
   CURRENCY
   "A telephone number: any text with at least 5 digits."
   PHONE
@@ -3279,72 +3287,72 @@ enum ConstraintFormat {
 }
 
 """
-What is wrong with one field of a request: the ` + "`" + `code` + "`" + ` of an entry of ` + "`" + `errors` + "`" + `, beside its ` + "`" + `field` + "`" + `, a ` + "`" + `message` + "`" + ` in
-English and, for some codes, ` + "`" + `params` + "`" + `. A client can say it in its visitor's language. New codes may be added.
+Reason why a field of a request is invalid: the ` + "`" + `code` + "`" + ` of an entry of ` + "`" + `errors` + "`" + `, next to its ` + "`" + `field` + "`" + `, a ` + "`" + `message` + "`" + ` in
+English and, for some codes, ` + "`" + `params` + "`" + `. Clients can translate it into the visitor's language. New codes may be added.
 """
 enum FieldCode {
   "The field is missing, null or an empty string."
   required
-  "The value may be left out, but not be empty."
+  "The value may be omitted, but must not be empty."
   empty
   "The type has no such field."
   unknown_field
-  "The value has another JSON type than ` + "`" + `params.type` + "`" + `: string, number, integer, boolean or object."
+  "The value does not have the JSON type ` + "`" + `params.type` + "`" + `: string, number, integer, boolean or object."
   wrong_type
   "The value is not one of ` + "`" + `params.allowed` + "`" + `."
   not_allowed
   "The text has more than ` + "`" + `params.max` + "`" + ` characters."
   too_long
-  "The list has more than ` + "`" + `params.max` + "`" + ` different items."
+  "The list has more than ` + "`" + `params.max` + "`" + ` items. Some lists count only distinct items."
   too_many
   "The number is below ` + "`" + `params.min` + "`" + `."
   below_min
   "The number is above ` + "`" + `params.max` + "`" + `."
   above_max
-  "The number is above that of the field ` + "`" + `params.field` + "`" + ` beside it."
+  "The number is above that of the sibling field ` + "`" + `params.field` + "`" + `."
   above_field
-  "The text has a control character that its field does not allow, such as a line break."
+  "The text contains a control character that the field does not allow, such as a line break."
   control_characters
   "The text is not lower-case letters and digits joined by single ` + "`" + `-` + "`" + ` or ` + "`" + `_` + "`" + `."
   not_a_slug
-  "The text is not an e-mail address, or has an invisible character within."
+  "The text is not an e-mail address, or contains an invisible character."
   invalid_email
   "The text is not a telephone number with at least 5 digits."
   invalid_phone
-  "The text is not a currency of ISO 4217."
+  "The text is not an ISO 4217 currency code."
   invalid_currency
   "The text is not 1 to 128 characters of ` + "`" + `A-Z a-z 0-9 . _ : -` + "`" + `."
   invalid_session_id
-  "The value can't be given together with the field ` + "`" + `params.field` + "`" + `."
+  "The value cannot be given together with the field ` + "`" + `params.field` + "`" + `."
   conflict
-  "The parameter is in the query string more than once."
+  "The parameter appears more than once in the query string."
   repeated
-  "The value can't be read: it is not UTF-8, a number out of all range, or no time of RFC 3339."
+  "The value cannot be read: it is not UTF-8, is a number that is too large to represent, or is not an RFC 3339 time."
   unreadable
 }
 
 """
-Makes the answer of a query cacheable: one whose root fields all have this directive is ` + "`" + `public, max-age=0, must-revalidate` + "`" + `
-and has an ` + "`" + `ETag` + "`" + `. It depends on the content of one locale and on nothing else, so that the service itself caches the
-finished answer until that content changes. Errors and mutations are never cached.
+Makes the response of a query cacheable. If all its root fields have this directive, the response has an ` + "`" + `ETag` + "`" + ` and
+` + "`" + `Cache-Control: public, max-age=0, must-revalidate` + "`" + `. It depends only on the content of one locale, so the service itself
+caches the finished response until that content changes. Errors and mutations are never cached.
 """
 directive @cacheControl(
-  "The locale of the content that the field is made of."
+  "Locale of the content on which the field depends."
   locale: Locale
-  "Like ` + "`" + `locale` + "`" + `, where the locale is the value of the argument of this name."
+  "Like ` + "`" + `locale` + "`" + `, but the name of the argument whose value is the locale."
   localeArgument: String
 ) on FIELD_DEFINITION
 
 """
-How much work a field is, if it is more than reading one value (weight 1). The total cost of an operation is
+Cost of a field, if it takes more work than reading one value (weight 1). The total cost of an operation is
 limited; everything below a list counts ten times.
 """
-directive @cost("Cost of one such field, without what lies below it." weight: Int!) on FIELD_DEFINITION
+directive @cost("Cost of the field without its subfields." weight: Int!) on FIELD_DEFINITION
 
 """
 Publishes an operation as a REST route. The value of the operation's single root
-field becomes the body of the answer. It has an effect in the service's own operation
-documents only, not in a client's.
+field becomes the response body. The directive takes effect only in the service's own
+operation documents, not in a client's.
 """
 directive @rest(
   "HTTP method of the route."
@@ -3354,87 +3362,88 @@ directive @rest(
   variable of that name, as in ` + "`" + `/api/hero/{locale}` + "`" + `.
   """
   path: String!
-  "Variables taken from the query string, by name."
+  "Names of the variables that are taken from the query string."
   query: [String!]
-  "Variable that takes the whole JSON body."
+  "Name of the variable that receives the whole JSON body."
   body: String
-  "Variables taken from the fields of a JSON body that is an object, by name. Its other fields are ignored."
+  "Names of the variables that are taken from the fields of a JSON object. Its other fields are ignored."
   bodyFields: [String!]
-  "Media types the body may be sent as."
+  "Accepted media types of the body."
   accepts: [String!] = ["application/json"]
-  "Largest body, in bytes."
+  "Maximum size of the body in bytes."
   bodyLimit: Int = 65536
   """
-  Media type of a download: what is sent back is the root field's file, named ` + "`" + `fileName` + "`" + `. Left out: the root field's value,
-  as JSON.
+  Media type of a download: the response is the root field's file, named ` + "`" + `fileName` + "`" + `. If it is omitted, the response is the
+  root field's value as JSON.
   """
   produces: String
-  "Values of the variables, by name, that the description of the route shows as its example. They must be valid."
+  "Example values of the variables, by name, for the description of the route. They must be valid."
   example: JSON
-  "The answer that the description shows as its example, unless it is a download."
+  "Example response for the description of the route, unless it is a download."
   answerExample: JSON
-  "Request headers that the operation reads, for the description."
+  "Request headers that the operation reads, for the description of the route."
   headers: [String!]
-  "Codes of the errors that only this route has, for the description."
+  "Error codes that only this route returns, for the description of the route."
   codes: [String!]
 ) on QUERY | MUTATION
 
-"Methods a REST route can have."
+"Methods of REST routes."
 enum RestMethod {
-  "Reads, changes nothing. ` + "`" + `HEAD` + "`" + ` comes with it."
+  "Reads without changing anything. It also serves ` + "`" + `HEAD` + "`" + `."
   GET
-  "Changes something."
+  "Changes something, or takes a body."
   POST
 }
 
 """
 Publishes an operation as a command of ` + "`" + `siteapi` + "`" + `. Its flags are the variables, or the fields of the only variable if that
-is an input object. It has an effect in the service's own operation documents only.
+is an input object. The directive takes effect only in the service's own operation documents.
 """
 directive @command(
-  "Name with the groups above it, such as ` + "`" + `leads list` + "`" + `."
+  "Name including its groups, such as ` + "`" + `leads list` + "`" + `."
   name: String!
-  "Arguments that are given by their place, in order. The last one may be a list."
+  "Positional arguments, in order. The last one may be a list."
   args: [String!]
   """
-  Columns of the table, as paths in the answer, such as ` + "`" + `contact.email` + "`" + `; of a connection or a list, in one entry. Left out:
-  the answer is printed as lines of a name and a value.
+  Columns of the table, as paths in the response, such as ` + "`" + `contact.email` + "`" + `; for a connection or a list, as paths in one
+  entry. If they are omitted, the response is printed as lines of a name and a value.
   """
   columns: [String!]
-  "Field of the answer that is printed as it is, and of a connection that of each page: a file for other programs."
+  "Field of the response that is printed verbatim, as a file for other programs; for a connection, that of each page."
   text: String
-  "Arguments that may be an empty text. Others are refused, so that a variable of a script that is not set selects nothing."
+  "Arguments that may be empty strings. Other arguments reject them, because a script's variable may be unset."
   empty: [String!]
-  "Path of a field that is null, false, 0 or empty if all is well. Otherwise the exit code is 2."
+  "Path of a field that is null, false, 0 or empty if all is well; otherwise the exit code is 2. A leading ` + "`" + `!` + "`" + ` negates it."
   finding: String
-  "Path of a field that is not null, false, 0 or empty if a part failed. The exit code is 1 then."
+  "Path of a field that is null, false, 0 or empty if every part succeeded; otherwise the exit code is 1."
   failure: String
-  "Calls that the help shows."
+  "Example calls for the help text."
   examples: [String!]
-  "Asked before the command runs, unless ` + "`" + `--yes` + "`" + ` is given."
+  "Question that must be confirmed before the command runs, unless ` + "`" + `--yes` + "`" + ` is given."
   confirm: String
 ) on QUERY | MUTATION
 
 """
-Offers an operation to assistants as a tool of the Model Context Protocol. Its arguments are the variables, or the fields of
-the only variable if that is an input object. It has an effect in the service's own operation documents only.
+Publishes an operation to assistants as a tool of the Model Context Protocol. Its arguments are the variables, or the
+fields of the only variable if that is an input object. The directive takes effect only in the service's own operation
+documents.
 """
 directive @tool(
   "Name of the tool, such as ` + "`" + `estimate_quote` + "`" + `."
   name: String!
-  "What an assistant has to know besides the operation's description."
+  "Instructions for assistants, in addition to the operation's description."
   description: String
-  "Who sees the tool. Operators see those that their role may use."
+  "Audience of the tool. Operators see only the tools that their role may use."
   audience: ToolAudience!
-  "Values of arguments where the assistant gives none, also within objects."
+  "Default values of arguments that the assistant omits, including fields of objects."
   defaults: JSON
-  "True: it removes or overwrites something."
+  "True: the tool deletes or overwrites something."
   destructive: Boolean = false
-  "True: a repetition changes nothing more."
+  "True: repeating the call has no further effect."
   idempotent: Boolean = false
 ) on QUERY | MUTATION
 
-"Who sees a tool."
+"Audience of a tool."
 enum ToolAudience {
   "Assistants of visitors, at the public address."
   VISITOR
@@ -3442,159 +3451,160 @@ enum ToolAudience {
   OPERATOR
 }
 `, BuiltIn: false},
-	{Name: "../live.graphqls", Input: `"Streams of events: server-sent events, in answer to a POST that accepts ` + "`" + `text/event-stream` + "`" + `."
+	{Name: "../live.graphqls", Input: `"Event streams, sent as server-sent events in response to a POST that accepts ` + "`" + `text/event-stream` + "`" + `."
 type Subscription {
   """
-  What changes of leads, as it happens: server-sent events, in answer to a POST that accepts ` + "`" + `text/event-stream` + "`" + `. The
-  first event comes at once, and tells what changed since the position ` + "`" + `after` + "`" + `. Later ones come within a second of a
-  change, by whichever instance or command, with what was gathered meanwhile. They hold no contact data: a client
-  asks for what it shows. Following the ` + "`" + `id` + "`" + ` of leads is reading them, and recorded in the audit.
+  Changes of leads as they happen, sent as server-sent events in response to a POST that accepts ` + "`" + `text/event-stream` + "`" + `. The
+  first event is sent immediately and reports the changes since the position ` + "`" + `after` + "`" + `. Later events are sent within a second
+  of a change, whichever instance or command made it, and include the changes made meanwhile. They contain no contact data:
+  the client fetches the data that it displays. Streaming the ` + "`" + `id` + "`" + ` of leads counts as reading them and is recorded in the
+  audit.
 
-  A change may be told twice, and none is left out; an event that is ` + "`" + `restarted` + "`" + ` says that this is not certain, and
-  that everything has to be asked for.
+  A change may be reported twice, but none is omitted. If that is not certain, the event is ` + "`" + `restarted` + "`" + `, and the client must
+  fetch everything again.
 
-  A stream ends when its login does or has another role, and when the service stops; follow it again from ` + "`" + `position` + "`" + `.
-  An instance has at most 1,000 streams, beyond which one fails with ` + "`" + `UPSTREAM_UNAVAILABLE` + "`" + `, and a client 64 (` + "`" + `RATE_LIMITED` + "`" + `).
+  A stream ends when its login ends or changes its role, and when the service stops; resume it from ` + "`" + `position` + "`" + `. An instance
+  serves at most 1,000 streams, beyond which a new one fails with ` + "`" + `UPSTREAM_UNAVAILABLE` + "`" + `, and 64 per client (` + "`" + `RATE_LIMITED` + "`" + `).
   """
   leadEvents(
-    "` + "`" + `position` + "`" + ` of the last event that was received. Left out, or not known any more: the first event is ` + "`" + `restarted` + "`" + `."
+    "` + "`" + `position` + "`" + ` of the last received event. If it is omitted or no longer known, the first event is ` + "`" + `restarted` + "`" + `."
     after: String @constraint(maxLength: 64)
   ): LeadEvent! @auth(token: ADMIN, role: VIEWER) @cost(weight: 20)
 }
 
-"What changed of leads since the event before."
+"Changes of leads since the previous event."
 type LeadEvent {
-  "Where to go on after a break."
+  "Position from which to resume after a disconnect."
   position: String!
-  "True: more may have changed than ` + "`" + `changes` + "`" + ` tells."
+  "True: more may have changed than ` + "`" + `changes` + "`" + ` lists."
   restarted: Boolean!
   "The leads that changed, each once."
   changes: [LeadChange!]!
 }
 
-"A lead that changed, or whose deliveries did."
+"A lead that changed or whose deliveries changed."
 type LeadChange {
-  "Its reference."
+  "Reference of the lead."
   reference: String!
-  "Its id; null for a viewer."
+  "Id of the lead; null for a viewer."
   id: ID @personal
-  "What became of it."
+  "Kind of change."
   kind: LeadChangeKind!
 }
 
-"What became of a lead."
+"Kinds of changes of a lead."
 enum LeadChangeKind {
-  "It was submitted."
+  "The lead was submitted."
   CREATED
-  "Something changed, such as its state or a delivery."
+  "The lead changed, for example its state or a delivery."
   CHANGED
-  "It was erased, or deleted because of its age."
+  "The lead was erased, or deleted because of its age."
   ERASED
 }
 `, BuiltIn: false},
 	{Name: "../logins.graphqls", Input: `extend type Query {
   """
-  Logins of operators who signed in with an account, the newest first. Those with a token are not stored: they end when
-  it is removed from the settings.
+  Logins of operators who signed in with an account, newest first. Logins with a token are not stored: they end when the
+  token is removed from the settings.
   """
   logins: [Login!]! @auth(token: ADMIN, role: ADMIN) @cost(weight: 20)
 }
 
 extend type Mutation {
-  "Ends logins of operators, at once and at every instance, and returns how many. Fails with ` + "`" + `NOT_FOUND` + "`" + ` if there were none."
+  "Ends logins of operators immediately at every instance and returns their number. Fails with ` + "`" + `NOT_FOUND` + "`" + ` if there are none."
   endLogins(
     "Ids of the logins."
     ids: [ID!]! = [] @constraint(maxItems: 500, maxLength: 64)
-    "True: all logins."
+    "True: end all logins."
     all: Boolean! = false
   ): Int! @auth(token: ADMIN, role: ADMIN) @cost(weight: 100)
 }
 
-"The time during which an operator is signed in to the inbox with an account."
+"An operator's login to the inbox with an account."
 type Login {
-  "Names the login. It opens nothing."
+  "Identifies the login. It does not grant access."
   id: ID!
-  "Whose it is, as the audit names the actor: ` + "`" + `oidc:` + "`" + ` and the subject of the account."
+  "The operator, named like the actor in the audit: ` + "`" + `oidc:` + "`" + ` followed by the subject of the account."
   actor: String!
-  "What the operator may do."
+  "Role of the operator."
   role: Role!
-  "When it began."
+  "When the login began."
   startedAt: DateTime!
-  "When the role is due to be checked with the provider of accounts."
+  "When the role will next be checked with the identity provider."
   checkAt: DateTime!
-  "When it ends, whatever the provider says."
+  "When the login ends at the latest."
   expiresAt: DateTime!
 }
 `, BuiltIn: false},
 	{Name: "../operator.graphqls", Input: `extend type Query {
   """
-  Leads from the database. New leads do not shift the pages. Like all operator fields it is answered
-  on ` + "`" + `ADMIN_ADDR` + "`" + ` only, unless ` + "`" + `ADMIN_PAGE=on` + "`" + `; elsewhere, or without a token, it fails with ` + "`" + `UNAUTHENTICATED` + "`" + `. Answers
-  are never cached (` + "`" + `no-store` + "`" + `).
+  Leads from the database. New leads do not shift the pages. Like all operator fields it is served on ` + "`" + `ADMIN_ADDR` + "`" + ` only,
+  unless ` + "`" + `ADMIN_PAGE=on` + "`" + `; elsewhere, or without a token, it fails with ` + "`" + `UNAUTHENTICATED` + "`" + `. Responses are never cached
+  (` + "`" + `no-store` + "`" + `).
   """
   leads(
     """
-    Words, each of which must be a prefix of a word of the name or the company, of one of the first 100 words of the
-    message, of the e-mail address or its domain, or of the PDF reference (the id), in any letter case, with or without
-    diacritics; a telephone number in any spelling. Left out or empty: all leads. For a viewer the beginning of the
-    reference, and nothing else.
+    Search words. Each must be a prefix of a word of the name or the company, of one of the first 100 words of the
+    message, of the e-mail address or its domain, or of the PDF reference (the id), regardless of letter case and
+    diacritics; or a telephone number in any spelling. If omitted or empty, all leads match. For a viewer only a prefix of
+    the reference matches.
     """
     search: String @constraint(maxLength: 254)
-    "Only leads of this address, in any spelling that reaches its mailbox. Fails with ` + "`" + `FORBIDDEN` + "`" + ` for a viewer."
+    "Only leads of this address, in any spelling that reaches the same mailbox. Fails with ` + "`" + `FORBIDDEN` + "`" + ` for a viewer."
     email: String @constraint(maxLength: 254)
     "Only leads in this state."
     state: LeadState
-    "Only leads in this status."
+    "Only leads with this status."
     status: LeadStatus
     """
-    Only leads of the operator with this address, in any letter case; empty: of none. A viewer sees and filters by
-    owners, too.
+    Only leads assigned to the operator with this address, in any letter case; empty: unassigned leads. Viewers may also
+    see owners and filter by them.
     """
     owner: String @constraint(maxLength: 254)
     "Only leads in this language."
     locale: Locale
     """
-    Only leads of visitors who came from this source at last; empty: from none that is known. A viewer filters by it,
-    too: it names a medium, such as ` + "`" + `newsletter` + "`" + `, and no person.
+    Only leads of visitors who most recently came from this source; empty: from an unknown source. Viewers may also filter
+    by it, because it names a medium, such as ` + "`" + `newsletter` + "`" + `, not a person.
     """
     source: String @constraint(maxLength: 200)
-    "Only leads of visitors who came by this campaign at last. Fails with ` + "`" + `FORBIDDEN` + "`" + ` for a viewer."
+    "Only leads of visitors who most recently came through this campaign. Fails with ` + "`" + `FORBIDDEN` + "`" + ` for a viewer."
     campaign: String @constraint(maxLength: 200)
-    "Only leads with this project."
+    "Only leads with this project type."
     projectType: String @constraint(maxLength: 64, format: SLUG)
     """
-    Only leads whose visitors agreed to this purpose, such as ` + "`" + `marketing` + "`" + `, and have not withdrawn it. Fails with ` + "`" + `FORBIDDEN` + "`" + `
-    for a viewer.
+    Only leads whose visitors consented to this purpose, such as ` + "`" + `marketing` + "`" + `, and have not withdrawn the consent. Fails
+    with ` + "`" + `FORBIDDEN` + "`" + ` for a viewer.
     """
     consent: String @constraint(maxLength: 64, format: SLUG)
-    "Only leads whose range is in this currency."
+    "Only leads whose estimated range is in this currency."
     currency: String @constraint(format: CURRENCY)
-    "Only leads with this lower bound of the range or a larger one. Amounts are not converted."
+    "Only leads whose estimated range has at least this lower bound. Amounts are not converted."
     amountFrom: Float @constraint(min: 0, max: 1000000000)
-    "Only leads with this lower bound of the range or a smaller one."
+    "Only leads whose estimated range has at most this lower bound."
     amountTo: Float @constraint(min: 0, max: 1000000000)
     "Only leads submitted at this time or later."
     since: DateTime
     "Only leads submitted before this time."
     until: DateTime
-    "The order."
+    "Sort order."
     sort: LeadSort! = NEWEST
-    "Most leads of a page, 1 to 500."
+    "Maximum number of leads per page, 1 to 500."
     first: Int = 50 @constraint(min: 1, max: 500)
     """
-    ` + "`" + `endCursor` + "`" + ` of the page before, in the same order. One that this field did not return in that order fails with
+    ` + "`" + `endCursor` + "`" + ` of the previous page, in the same order. A cursor that this field did not return in that order fails with
     ` + "`" + `BAD_USER_INPUT` + "`" + `.
     """
     after: String @constraint(maxLength: 200)
   ): LeadConnection! @auth(token: ADMIN, role: VIEWER) @cost(weight: 100)
 
-  "A lead; null if there is none."
+  "A lead; null if it does not exist."
   lead(
-    "Its id, or the reference that is printed on its PDF, in any letter case. A viewer gives the reference."
+    "Id of the lead, or the reference printed on its PDF, in any letter case. Viewers must use the reference."
     id: ID! @constraint(maxLength: 64)
   ): Lead @auth(token: ADMIN, role: VIEWER) @cost(weight: 20)
 
-  "Deliveries of leads to the systems behind the service, the newest first."
+  "Deliveries of leads to the systems behind the service, newest first."
   deliveries(
     "Only deliveries of the lead with this id or PDF reference."
     lead: ID @constraint(maxLength: 64)
@@ -3602,53 +3612,53 @@ type Login {
     state: [DeliveryState!]
     "Only deliveries to this system."
     target: DeliveryTarget
-    "Most deliveries of a page, 1 to 500."
+    "Maximum number of deliveries per page, 1 to 500."
     first: Int = 50 @constraint(min: 1, max: 500)
-    "` + "`" + `endCursor` + "`" + ` of the page before. One that is malformed fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
+    "` + "`" + `endCursor` + "`" + ` of the previous page. A malformed cursor fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
     after: String @constraint(maxLength: 200)
   ): DeliveryConnection! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
-  How far visitors get in the calculator, and what they choose, by the last tracked state of each session: a
-  choice that was taken back is not counted. Sessions are deleted after ` + "`" + `TRACK_RETENTION` + "`" + `.
+  Progress and choices of visitors in the calculator, by the last tracked state of each session: a choice that
+  was undone is not counted. Sessions are deleted after ` + "`" + `TRACK_RETENTION` + "`" + `.
   """
   funnel(
     "Only sessions last seen at this time or later."
     since: DateTime
     "Only sessions last seen before this time."
     until: DateTime
-    "Only sessions whose lead is in this language: the language of those that did not submit is not known."
+    "Only sessions whose lead is in this language; the language of sessions that did not submit is unknown."
     locale: Locale
-    "Only visitors from this source; empty: from none that is known."
+    "Only visitors from this source; empty: from an unknown source."
     source: String @constraint(maxLength: 200)
-    "Only visitors of this campaign; empty: of none that is known."
+    "Only visitors from this campaign; empty: from an unknown campaign."
     campaign: String @constraint(maxLength: 200)
-    "What counts as where a visitor came from."
+    "The touch that determines where a visitor came from."
     touch: FunnelTouch! = LAST
   ): Funnel! @auth(token: ADMIN, role: VIEWER) @cost(weight: 1000)
 
-  "The content that is served, for editors: when it was fetched, and when each type of document was last changed."
+  "State of the served content, for editors: when it was fetched, and when each document type last changed."
   contentHealth: [ContentHealth!]! @auth(token: ADMIN, role: VIEWER) @cost(weight: 20)
 
-  "Checks of everything the service depends on, made now, as by ` + "`" + `siteapi doctor` + "`" + `. Each is limited to 8 seconds."
+  "Checks all dependencies of the service now, like ` + "`" + `siteapi doctor` + "`" + `. Each check is limited to 8 seconds."
   serviceHealth: ServiceHealth! @auth(token: ADMIN, role: ADMIN) @cost(weight: 500)
 }
 
 extend type Mutation {
   """
-  Makes a delivery due now, in whatever state; one that was delivered is sent again, which changes nothing at its
-  target. Fails with ` + "`" + `NOT_FOUND` + "`" + `.
+  Schedules a delivery for an immediate attempt, whatever its state. A delivery that has arrived is sent again, which
+  changes nothing at its target. Fails with ` + "`" + `NOT_FOUND` + "`" + `.
   """
   retryDelivery("Id of the delivery." id: ID! @constraint(maxLength: 20)): Delivery! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
-  Makes several deliveries due now, or all that have not arrived. Returns how many, without those that do not exist any
-  more.
+  Schedules several deliveries, or all that have not arrived, for an immediate attempt. Returns their number, not counting
+  those that no longer exist.
   """
   retryDeliveries(
-    "True: all that have not arrived and that the other arguments leave."
+    "True: all deliveries that have not arrived and match the other arguments."
     all: Boolean! = false
-    "Only deliveries in one of these states. Left out: those that wait for an attempt, or failed."
+    "Only deliveries in one of these states. Default: those that wait for an attempt or failed."
     state: [DeliveryState!]
     "Only deliveries to this system."
     target: DeliveryTarget
@@ -3657,58 +3667,58 @@ extend type Mutation {
   ): Int! @auth(token: ADMIN, role: ADMIN) @cost(weight: 1000)
 
   """
-  Delivers a lead to a system once more, even if the record of its delivery was deleted. A delivery that is under way
-  stays as it is, and with a corrected address fails with ` + "`" + `CONFLICT` + "`" + `. Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` for
-  a lead in review or rejected.
+  Delivers a lead to a system again, even if the record of its delivery was deleted. A delivery that is under way is left
+  unchanged; with a corrected address the call then fails with ` + "`" + `CONFLICT` + "`" + `. Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with
+  ` + "`" + `BAD_USER_INPUT` + "`" + ` for a lead in review or rejected.
   """
   resendLead(
     "Id of the lead, or its PDF reference."
     id: ID! @constraint(maxLength: 64)
     "The system."
     target: DeliveryTarget!
-    "Address that the mail to the visitor goes to from now on, if the one of the lead is wrong. Only with ` + "`" + `VISITOR_MAIL` + "`" + `."
+    "Corrected address for the mail to the visitor from now on, if the lead's address is wrong. Only with ` + "`" + `VISITOR_MAIL` + "`" + `."
     email: String @constraint(format: EMAIL, maxLength: 254)
   ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
-  Ends the review of a lead, or takes back its rejection, and delivers it. Fails with ` + "`" + `NOT_FOUND` + "`" + `, with ` + "`" + `BAD_USER_INPUT` + "`" + ` for
+  Ends the review of a lead, or reverts its rejection, and delivers it. Fails with ` + "`" + `NOT_FOUND` + "`" + `, with ` + "`" + `BAD_USER_INPUT` + "`" + ` for
   a lead that was neither in review nor rejected, and with ` + "`" + `CONFLICT` + "`" + ` for one that is not in the expected state.
   """
   releaseLead(
     "Id of the lead, or its PDF reference."
     id: ID! @constraint(maxLength: 64)
-    "State that the lead was seen in. Left out: any."
+    "State in which the caller last saw the lead. Default: any state."
     expected: LeadState
   ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
-  Rejects a lead in review: it is never delivered, and is deleted after ` + "`" + `LEAD_RETENTION` + "`" + `. ` + "`" + `releaseLead` + "`" + ` undoes it.
+  Rejects a lead in review: it is never delivered, and is deleted after ` + "`" + `LEAD_RETENTION` + "`" + `. ` + "`" + `releaseLead` + "`" + ` reverts this.
   Fails with ` + "`" + `NOT_FOUND` + "`" + `, with ` + "`" + `BAD_USER_INPUT` + "`" + ` for a lead that was not in review, and with ` + "`" + `CONFLICT` + "`" + ` for one that is not
   in the expected state.
   """
   rejectLead(
     "Id of the lead, or its PDF reference."
     id: ID! @constraint(maxLength: 64)
-    "State that the lead was seen in. Left out: any."
+    "State in which the caller last saw the lead. Default: any state."
     expected: LeadState
   ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
-  Compares leads with what the CMS and the CRM have, and sends what is missing again if asked to.
+  Compares leads with the records in the CMS and the CRM, and optionally resends the missing ones.
   """
   verifyDeliveries(
     "Only leads submitted at this time or later."
     since: DateTime
     "Only this system, ` + "`" + `CMS` + "`" + ` or ` + "`" + `CRM` + "`" + `."
     target: DeliveryTarget
-    "True: send again what the CMS or the CRM lacks."
+    "True: resend leads that are missing from the CMS or the CRM."
     fix: Boolean! = false
   ): DeliveryVerification! @auth(token: ADMIN, role: ADMIN) @cost(weight: 1000)
 }
 
 "State of a lead."
 enum LeadState {
-  "It shows signs of a bot, and waits for an operator to release or reject it."
+  "It shows signs of a bot and waits for an operator to release or reject it."
   IN_REVIEW
   "An operator rejected it."
   REJECTED
@@ -3726,11 +3736,11 @@ enum DeliveryTarget {
   CMS
   "The CRM."
   CRM
-  "The address of the setting ` + "`" + `LEAD_WEBHOOK_URL` + "`" + `."
+  "The webhook at ` + "`" + `LEAD_WEBHOOK_URL` + "`" + `."
   WEBHOOK
-  "The mail that thanks the visitor. It decides neither the state of the lead nor how long it is kept."
+  "The thank-you mail to the visitor. It affects neither the state of the lead nor its retention."
   VISITOR_MAIL
-  "The mails to the addresses of the setting ` + "`" + `SALES_MAIL_TO` + "`" + `."
+  "The mails to the addresses in ` + "`" + `SALES_MAIL_TO` + "`" + `."
   SALES_MAIL
 }
 
@@ -3738,15 +3748,15 @@ enum DeliveryTarget {
 enum DeliveryState {
   "It waits for its first attempt."
   PENDING
-  "An attempt is being made."
+  "An attempt is running."
   RUNNING
-  "An attempt failed, and it will be tried again."
+  "An attempt failed, and another one will follow."
   RETRYING
-  "It was rejected by its target, or failed too often. It stays until an operator retries it."
+  "It was rejected by its target, or failed too often. It remains failed until an operator retries it."
   FAILED
-  "The target has it."
+  "The target received it."
   DELIVERED
-  "The visitor's mail will not be sent, for the reason that the delivery names."
+  "The visitor's mail will not be sent; ` + "`" + `reason` + "`" + ` explains why."
   NOT_SENT
 }
 
@@ -3754,78 +3764,81 @@ enum DeliveryState {
 type LeadConnection {
   "The leads of the page."
   edges: [LeadEdge!]!
-  "Whether there are more."
+  "Information about the next page."
   pageInfo: PageInfo!
   """
-  The leads of the page as CSV, with the columns of ` + "`" + `siteapi leads export` + "`" + `. The names of the columns come first on the
-  first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Of an ` + "`" + `email` + "`" + `,
-  everything else that is stored about the person comes last. Null for a viewer.
+  The leads of the page as CSV, with the columns of ` + "`" + `siteapi leads export` + "`" + `. The first page begins with the column names,
+  so the concatenated pages are a file for a spreadsheet. With ` + "`" + `email` + "`" + `, all other data stored about the person follows at
+  the end. Null for a viewer.
   """
   csv: String @personal
 }
 
 "A lead in a page."
 type LeadEdge {
-  "Its place in the order."
+  "Position of the entry in the list."
   cursor: String!
   "The lead."
   node: Lead!
 }
 
-"What comes after a page."
+"Information about the next page."
 type PageInfo {
   "Whether there is another page."
   hasNextPage: Boolean!
-  "The argument ` + "`" + `after` + "`" + ` of the next page; null where this one is empty."
+  "Value of the argument ` + "`" + `after` + "`" + ` for the next page; null if this page is empty."
   endCursor: String
 }
 
-"A submitted quote, as operators see it. It is personal data, but for what a viewer sees."
+"A submitted quote, as operators see it. It is personal data, except for the fields that a viewer sees."
 type Lead {
-  "The ` + "`" + `submissionId` + "`" + `, which alone opens the PDF; for a viewer the reference."
+  "The ` + "`" + `submissionId` + "`" + `, which is all that is needed to open the PDF; for a viewer the reference."
   id: ID! @personal
-  "What is printed on the PDF: the first eight letters and digits of the id, in capitals."
+  "Reference printed on the PDF: the first eight letters and digits of the id, in capitals."
   reference: String!
-  "Its state."
+  "State of the lead."
   state: LeadState!
   "When the service accepted it, in UTC, to the millisecond."
   submittedAt: DateTime!
-  "Language of the visitor; null: not given."
+  "Language of the visitor; null if not given."
   locale: Locale
-  "Session of the visitor; null for a viewer."
+  "Session id of the visitor; null for a viewer."
   sessionId: String @personal
-  "Who asks; null for a viewer."
+  "Contact data of the visitor; null for a viewer."
   contact: LeadContact @personal
-  "What was chosen."
+  "Selected options."
   selections: LeadSelections!
-  "Estimated range: the service's, or as ` + "`" + `priceStatus` + "`" + ` says."
+  "Estimated range. ` + "`" + `priceStatus` + "`" + ` states its origin."
   estimate: LeadEstimate!
-  "Whose price the range is; null: the site had no rules for prices."
+  "Origin of the estimated range; null if the site had no price rules."
   priceStatus: PriceStatus
-  "Range that the client sent; null: the site had no rules for prices."
+  "Range sent by the client; null if the site had no price rules."
   sentEstimate: LeadEstimate
-  "What the visitor added in words, on as many lines; null for a viewer."
+  "Message of the visitor, on one line or several; null for a viewer."
   message: String @personal
-  "Where the visitor came from at last: the newest with a source. Null for a viewer, who may filter by the source alone."
+  """
+  Where the visitor most recently came from: the newest attribution with a source. Null for a viewer, who may only filter
+  by the source.
+  """
   attribution: LeadAttribution @personal
-  "Where the visitor came from at first; null for a viewer."
+  "Where the visitor first came from; null for a viewer."
   firstAttribution: LeadAttribution @personal
-  "What the visitor was asked to agree to, when the lead was submitted; null for a viewer."
+  "Consents requested when the lead was submitted; null for a viewer."
   consents: [LeadConsent!] @personal
-  "What is unusual about it."
+  "Anomalies of the lead."
   signals: [LeadSignal!]!
   "Path of the PDF on the public address; null for a viewer."
   pdfUrl: String @personal
-  "Its deliveries, the oldest first. Null for a viewer."
+  "Deliveries of the lead, oldest first. Null for a viewer."
   deliveries: [Delivery!] @personal
   """
-  Why the visitor got no mail, or not yet: a limit, or the failure of the last try. It is null if the mail was sent or is
-  under way, and for a viewer.
+  Why the visitor has not received a mail: a limit, or the failure of the last attempt. It is null if the mail was sent or
+  is under way, and for a viewer.
   """
   noMailReason: String @personal
 }
 
-"Who asks for a quote."
+"Contact data of a visitor who requested a quote."
 type LeadContact {
   "First name."
   firstName: String!
@@ -3833,13 +3846,13 @@ type LeadContact {
   lastName: String!
   "E-mail address."
   email: String!
-  "Telephone number, as it was typed."
+  "Telephone number as typed."
   phone: String
   "Company."
   company: String
 }
 
-"What was chosen, as slugs."
+"Selected options, as slugs."
 type LeadSelections {
   "Project type, such as ` + "`" + `web-app` + "`" + `."
   projectType: String!
@@ -3851,25 +3864,25 @@ type LeadSelections {
   timeline: String
 }
 
-"What a visitor was asked to agree to, and the answer."
+"A consent requested from a visitor, and the answer."
 type LeadConsent {
-  "What for, a slug such as ` + "`" + `marketing` + "`" + `."
+  "Purpose, a slug such as ` + "`" + `marketing` + "`" + `."
   purpose: String!
-  "Whether the visitor agreed."
+  "Whether the visitor consented."
   given: Boolean!
-  "The wording that the visitor saw; null: the client did not say."
+  "Wording shown to the visitor; null if the client did not send it."
   text: String
-  "Whether that was the wording that the CMS had for the purpose and the language at that moment."
+  "Whether the CMS had this wording for the purpose and language at that time."
   siteWording: Boolean!
-  "When the consent was withdrawn; null: it was not."
+  "When the consent was withdrawn; null if it was not."
   withdrawnAt: DateTime
 }
 
-"Where a visitor came from, as the client said."
+"Where a visitor came from, as reported by the client."
 type LeadAttribution {
-  "Who sent the visitor, such as ` + "`" + `newsletter` + "`" + `."
+  "Source, such as ` + "`" + `newsletter` + "`" + `."
   source: String
-  "How, such as ` + "`" + `email` + "`" + `."
+  "Medium, such as ` + "`" + `email` + "`" + `."
   medium: String
   "Campaign."
   campaign: String
@@ -3879,7 +3892,7 @@ type LeadAttribution {
   content: String
   "Page that linked to the site, without its query."
   referrer: String
-  "Page that the visitor saw first, without its query."
+  "First page that the visitor opened, without its query."
   landingPage: String
 }
 
@@ -3891,81 +3904,83 @@ type LeadEstimate {
   max: Float!
   "Currency, ISO 4217, such as ` + "`" + `EUR` + "`" + `."
   currency: String!
-  "Whether there is no price: the range is nothing, or none of the choices has one."
+  "Whether there is no price: the range is 0, or none of the choices has a price."
   toBeAgreed: Boolean!
 }
 
-"Whose price the range of a lead is."
+"Origin of the estimated range of a lead."
 enum PriceStatus {
-  "The service's, by the rules at that time."
+  "Calculated by the service with the rules at that time."
   VERIFIED
-  "The service's, by the rules that the visitor saw, which had been replaced less than 24 hours before."
+  "Calculated by the service with the rules that the visitor saw, which had been replaced less than 24 hours before."
   HONOURED
-  "To be confirmed: some of the choices have no price, or the price exceeds 1e9, where the stored range ends."
+  "To be confirmed: some of the choices have no price, or the price exceeds 1e9, the maximum of a stored range."
   UNPRICED
-  "The client's: the rules are not enforced, or the content was not available."
+  "Sent by the client: the rules are not enforced, or the content was not available."
   NOT_VERIFIED
 }
 
-"What is unusual about a lead. Signs that a program may have filled in the form lead to a review, unless they are weak."
+"Anomalies of a lead. Signs that a program may have filled in the form cause a review, unless they are weak."
 enum LeadSignal {
   "A field that is hidden from people was filled in."
   honeypot
-  "It came within ` + "`" + `SPAM_MIN_TIME` + "`" + ` of the session's first tracked state."
+  "The lead was submitted within ` + "`" + `SPAM_MIN_TIME` + "`" + ` of the session's first tracked state."
   too_fast
-  "More than 60 leads came from its network within an hour."
+  "More than 60 leads were submitted from its network within an hour."
   burst
-  "The token of the bot check is missing or was refused."
+  "The token of the bot check is missing or was rejected."
   no_challenge
-  "The session was never tracked. Not a reason for a review by itself."
+  "The session was never tracked. This alone does not cause a review."
   untracked
-  "The bot check did not answer. Not a reason for a review by itself."
+  "The bot check did not respond. This alone does not cause a review."
   unchecked
-  "The range that was sent is not the price of the choices. Not a reason for a review."
+  "The submitted range is not the price of the choices. This does not cause a review."
   estimate_mismatch
-  "A choice has no price, or all together exceed 1e9. Not a reason for a review."
+  "A choice has no price, or their total exceeds 1e9. This does not cause a review."
   unpriced
 }
 
-"A page of deliveries. There is no total, since counting would read all deliveries."
+"A page of deliveries. There is no total, because counting would read all deliveries."
 type DeliveryConnection {
   "The deliveries of the page."
   edges: [DeliveryEdge!]!
-  "Whether there are more."
+  "Information about the next page."
   pageInfo: PageInfo!
 }
 
 "A delivery in a page."
 type DeliveryEdge {
-  "Its place in the order."
+  "Position of the entry in the list."
   cursor: String!
   "The delivery."
   node: Delivery!
 }
 
-"A lead on its way to one system."
+"A delivery of a lead to one system."
 type Delivery {
   "Number of the delivery."
   id: ID!
   "The system."
   target: DeliveryTarget!
-  "Its state."
+  "State of the delivery."
   state: DeliveryState!
   "When it was created."
   createdAt: DateTime!
-  "When the next attempt is due; null if none is."
+  "When the next attempt is due; null if there is none."
   nextAttemptAt: DateTime
   "When it arrived; null if it has not."
   deliveredAt: DateTime
-  "The last 20 failed attempts, the oldest first."
+  "The last 20 failed attempts, oldest first."
   attempts: [DeliveryAttempt!]!
-  "Number of attempts so far, including one that is being made."
+  "Number of attempts so far, including one that is running."
   attemptCount: Int!
-  "Number of attempts after which it has failed."
+  "Number of attempts after which the delivery fails."
   maxAttempts: Int!
-  "Why it has not arrived: the last failure, why its target is paused, or why it was not sent. Without personal data."
+  """
+  Why it has not arrived: the last failure, why its target is paused, or why it was not sent. It contains no personal data.
+  """
   reason: String
-  "Address that an operator corrected the one of the lead to, for the mail to the visitor; null: none, or for a viewer."
+  "Corrected address for the mail to the visitor, set by an operator; null if there is none, and for a viewer."
   email: String @auth(token: ADMIN, role: SALES)
   "The lead; null if it was erased."
   lead: Lead
@@ -3979,53 +3994,53 @@ type DeliveryAttempt {
   error: String!
 }
 
-"What the CMS and the CRM have of the leads."
+"Comparison of leads with the records in the CMS and the CRM."
 type DeliveryVerification {
-  "Number of leads that were looked at, without those in review or rejected."
+  "Number of checked leads, excluding those in review or rejected."
   leads: Int!
-  "Number of them that are under way, and were not looked for."
+  "Number of these leads that are under way and were not looked up."
   underWay: Int!
-  "Number of deliveries that the CMS or the CRM lacks."
+  "Number of deliveries that are missing from the CMS or the CRM."
   missing: Int!
-  "Number of systems that could not be asked."
+  "Number of systems that could not be queried."
   failed: Int!
   "The systems."
   targets: [VerifiedTarget!]!
 }
 
-"What one system has of the leads."
+"Comparison of leads with the records in one system."
 type VerifiedTarget {
   "The system."
   target: DeliveryTarget!
-  "Number of leads that it has."
+  "Number of leads found in the system."
   present: Int!
-  "Number of leads that it lacks, although they are not under way."
+  "Number of leads that are missing from the system and not under way."
   missing: Int!
-  "Number of missing leads that are sent again."
+  "Number of missing leads that were resent."
   resent: Int!
-  "Why it could not be asked."
+  "Why the system could not be queried."
   error: String
 }
 
-"How far visitors get in the calculator, and what they choose."
+"Progress and choices of visitors in the calculator."
 type Funnel {
-  "The steps, in their order."
+  "The steps, in order."
   steps: [FunnelStep!]!
-  "The steps by week, the oldest first, and within a week by language."
+  "The steps by week, oldest first, and within a week by language."
   weeks: [FunnelWeek!]!
-  "What was chosen, by field and the most frequent first, at most 50 values each, and all options of the CMS."
+  "Choices by field, most frequent first, at most 50 values each, and all options of the CMS."
   choices: [FunnelChoice!]!
-  "Where the visitors came from, the most leads first, at most 50 of source and campaign together."
+  "Where the visitors came from, most leads first, at most 50 pairs of source and campaign."
   sources: [FunnelSource!]!
-  "Number of leads submitted in that time, without those in review or rejected."
+  "Number of leads submitted in that period, excluding those in review or rejected."
   leads: Int!
-  "Number of them whose session is not among the tracked ones."
+  "Number of these leads whose session is not among the tracked sessions."
   untracked: Int!
-  "Number of leads submitted in that time that are in review."
+  "Number of leads submitted in that period that are in review."
   inReview: Int!
 }
 
-"A step of the calculator. A session counts for a step if its state shows that step or a later one."
+"A step of the calculator. A session counts towards a step if its state shows that step or a later one."
 enum FunnelStepName {
   "The calculator was opened."
   VISITED
@@ -4033,11 +4048,11 @@ enum FunnelStepName {
   CHOSE
   "An estimate was seen."
   ESTIMATED
-  "Something of the contact form was typed."
+  "Something was typed into the contact form."
   TYPED
   "The quote was submitted, and is not in review or rejected."
   SUBMITTED
-  "The lead turned out to be worth an offer, now or before it was won."
+  "The lead is worth an offer, or was before it was won."
   QUALIFIED
   "The lead became a customer."
   WON
@@ -4056,15 +4071,15 @@ type FunnelStep {
   conversion: Float
 }
 
-"The sessions that were last seen in one week, in one language."
+"Sessions last seen in one week, in one language."
 type FunnelWeek {
-  "Week of ISO 8601, in UTC, such as ` + "`" + `2026-W47` + "`" + `."
+  "ISO 8601 week in UTC, such as ` + "`" + `2026-W47` + "`" + `."
   week: String!
-  "Its Monday, 00:00 UTC."
+  "Monday of the week, 00:00 UTC."
   start: DateTime!
-  "Language of the leads; null for sessions without a lead, or whose lead has none."
+  "Language of the leads; null for sessions without a lead, or whose lead has no language."
   locale: Locale
-  "The steps, in their order."
+  "The steps, in order."
   steps: [FunnelStep!]!
 }
 
@@ -4080,38 +4095,38 @@ type FunnelChoice {
   submitted: Int!
 }
 
-"Which of a visitor's touches counts, if several brought the visitor to the site."
+"The touch that counts, if several brought the visitor to the site."
 enum FunnelTouch {
-  "The first that the session's client named."
+  "The first touch that the session's client reported."
   FIRST
-  "The last one with a source."
+  "The last touch with a source."
   LAST
 }
 
-"What came of a source and a campaign."
+"Results of a source and a campaign."
 type FunnelSource {
-  "The source; empty if it is not known."
+  "The source; empty if it is unknown."
   source: String!
-  "The campaign; empty if it is not known."
+  "The campaign; empty if it is unknown."
   campaign: String!
   "Number of sessions."
   sessions: Int!
-  "Number of these sessions that saw an estimate, or went further."
+  "Number of these sessions that saw an estimate or reached a later step."
   estimates: Int!
   """
-  Number of leads submitted in that time, without those in review or rejected. They count by what came with them, and
-  also if their sessions are not tracked or were seen at another time.
+  Number of leads submitted in that period, excluding those in review or rejected. They are counted by their own attribution,
+  even if their sessions are not tracked or were last seen at another time.
   """
   leads: Int!
-  "The lower ends of these leads' ranges, added up by currency."
+  "Sums of the lower bounds of these leads' ranges, by currency."
   sums: [FunnelSum!]!
-  "What those of them that were won bring, as far as it is known, added up by currency."
+  "Sums of the known amounts of the won leads among them, by currency."
   won: [FunnelSum!]!
 }
 
 "An amount of money."
 type FunnelSum {
-  "Currency of ISO 4217."
+  "ISO 4217 currency code."
   currency: String!
   "The amount."
   amount: Float!
@@ -4131,13 +4146,13 @@ type ServiceHealth {
 
 "The result of one check."
 type HealthCheck {
-  "What was checked, such as ` + "`" + `database` + "`" + `."
+  "Name of the checked component, such as ` + "`" + `database` + "`" + `."
   name: String!
   "The result."
   state: HealthState!
-  "What was found."
+  "Details of the result."
   detail: String
-  "What to do about it; null if nothing needs to be done."
+  "Recommended action; null if none is needed."
   advice: String
 }
 
@@ -4147,7 +4162,7 @@ enum HealthState {
   OK
   "It works, but needs attention."
   WARNING
-  "It does not work, or is dangerous."
+  "It does not work, or is unsafe."
   FAILED
 }
 
@@ -4155,11 +4170,11 @@ enum HealthState {
 type ContentHealth {
   "The language."
   locale: Locale!
-  "When it was fetched from the CMS; null if it was not, or is a fallback copy."
+  "When it was fetched from the CMS; null if it was not fetched or is a fallback copy."
   fetchedAt: DateTime
   "Number of documents."
   documents: Int!
-  "The types of documents of which there are some, in alphabetical order."
+  "Types with at least one document, in alphabetical order."
   types: [ContentTypeHealth!]!
 }
 
@@ -4169,112 +4184,112 @@ type ContentTypeHealth {
   type: String!
   "Number of documents."
   documents: Int!
-  "When one of them was last changed in the CMS; null if the CMS does not say."
+  "When one of them last changed in the CMS; null if the CMS does not provide it."
   updatedAt: DateTime
 }
 `, BuiltIn: false},
 	{Name: "../outcome.graphqls", Input: `extend type Mutation {
   """
-  Says what became of a lead, in place of anything that an operator or the CRM said before. The CRM does not change it
+  Sets the outcome of a lead, replacing one set by an operator or the CRM. The CRM does not change it
   afterwards. Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` for a lead in review or rejected.
   """
   setLeadOutcome(
     "Id of the lead, or its PDF reference."
     id: ID! @constraint(maxLength: 64)
-    "What became of it. Null or left out: takes back what is known; the CRM can then say it, with its next change."
+    "The outcome. Null or omitted: clears it, so the CRM can set it again with its next change."
     outcome: LeadOutcomeValue
-    "What a won lead brings, in units of the currency, with no more decimals than it has. Only with ` + "`" + `WON` + "`" + `."
+    "Value of a won lead in units of the currency, with no more decimals than the currency has. Only with ` + "`" + `WON` + "`" + `."
     amount: Float @constraint(min: 0, max: 1e9)
-    "Currency of the amount, ISO 4217, such as ` + "`" + `EUR` + "`" + `. The two are given together."
+    "Currency of the amount, ISO 4217, such as ` + "`" + `EUR` + "`" + `. Amount and currency must be given together."
     currency: String @constraint(format: CURRENCY)
   ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 }
 
 extend type Lead {
-  "What became of it; null: it is not known."
+  "Outcome of the lead; null if it is unknown."
   outcome: LeadOutcome
 }
 
-"What became of a lead."
+"Outcome of a lead."
 type LeadOutcome {
-  "What became of it."
+  "The outcome."
   value: LeadOutcomeValue!
-  "What it brings, in units of the currency, 0 to 1,000,000,000; null: not known, or it was not won."
+  "Value of the lead in units of the currency, 0 to 1,000,000,000; null if it is unknown or the lead was not won."
   amount: Float
   "Currency of the amount, ISO 4217, such as ` + "`" + `EUR` + "`" + `; null without an amount."
   currency: String
-  "When the operator said so, or when it changed in the CRM, in UTC."
+  "When the operator set it, or when it changed in the CRM, in UTC."
   at: DateTime!
-  "Who said so."
+  "Source of the outcome."
   source: LeadOutcomeSource!
-  "The operator who said so, as ` + "`" + `operatorNames` + "`" + ` lists it. Null if the CRM did, and for a viewer."
+  "The operator who set it, as listed by ` + "`" + `operatorNames` + "`" + `. Null if the CRM set it, and for a viewer."
   by: String @personal
 }
 
-"What can become of a lead."
+"Possible outcomes of a lead."
 enum LeadOutcomeValue {
-  "Sales took it up: it is worth an offer."
+  "Sales accepted the lead: it is worth an offer."
   QUALIFIED
-  "It became a customer."
+  "The lead became a customer."
   WON
-  "It will not become a customer."
+  "The lead will not become a customer."
   LOST
 }
 
-"Who says what became of a lead."
+"Sources of an outcome."
 enum LeadOutcomeSource {
   "An operator. The CRM does not change it."
   OPERATOR
-  "The CRM, which is asked every hour where it is HubSpot."
+  "The CRM. HubSpot is polled every hour."
   CRM
 }
 `, BuiltIn: false},
 	{Name: "../person.graphqls", Input: `extend type Query {
   """
-  What is stored about an e-mail address, with a lead or without one, for a person who asks. ` + "`" + `leads` + "`" + ` with the same ` + "`" + `email` + "`" + `
-  writes it to a file (` + "`" + `csv` + "`" + `), ` + "`" + `withdrawConsent` + "`" + ` and ` + "`" + `eraseLeads` + "`" + ` take the address, too.
+  All data stored about an e-mail address, with or without a lead, to answer a person's request for it. ` + "`" + `leads` + "`" + ` with the
+  same ` + "`" + `email` + "`" + ` exports it as a file (` + "`" + `csv` + "`" + `). ` + "`" + `withdrawConsent` + "`" + ` and ` + "`" + `eraseLeads` + "`" + ` also accept the address.
   """
   person(
-    "The address, in any spelling that reaches its mailbox."
+    "The address, in any spelling that reaches the same mailbox."
     email: String! @constraint(format: EMAIL, maxLength: 254)
   ): Person! @auth(token: ADMIN, role: SALES) @cost(weight: 200)
 }
 
 extend type Mutation {
   """
-  Withdraws a consent that a person gave, in all leads of the address. CMS and CRM are notified by new deliveries, but not
-  of leads that were deleted after ` + "`" + `LEAD_RETENTION` + "`" + `: change these there by hand.
-  With ` + "`" + `save_progress` + "`" + `, what was typed into sessions without being submitted is erased, too.
+  Withdraws a person's consent in all leads of the address. CMS and CRM are notified by new deliveries, but not of leads
+  that were deleted after ` + "`" + `LEAD_RETENTION` + "`" + `: update these there manually.
+  Withdrawing ` + "`" + `save_progress` + "`" + ` also erases data that was typed into sessions but not submitted.
   Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` if the address has not given the consent and nothing was erased.
   """
   withdrawConsent(
     "Id of a lead of the person, its PDF reference, or the e-mail address in any spelling."
     id: ID! @constraint(maxLength: 254)
-    "What for."
+    "Purpose of the consent."
     purpose: String! @constraint(maxLength: 64, format: SLUG)
   ): Withdrawal! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
-  Erases everything that is stored about an e-mail address: deliveries, the CMS's documents, the CRM's contact, leads,
-  contact hints in sessions, PDFs. Failures are in the receipt; erasing again completes it.
+  Erases everything stored about an e-mail address: deliveries, CMS documents, the CRM contact, leads, contact hints in
+  sessions, PDFs. The receipt reports failures; repeat the erasure to complete it.
   """
   eraseLeads(
-    "The address, in any spelling that reaches its mailbox: letter case, quotes and the form of the domain do not matter."
+    "The address, in any spelling that reaches the same mailbox: letter case, quotes and the form of the domain do not matter."
     email: String! @constraint(format: EMAIL, maxLength: 254)
-    "True: only report what is stored."
+    "True: only report the stored data."
     dryRun: Boolean! = true
   ): ErasureReceipt! @auth(token: ADMIN, role: ADMIN) @cost(weight: 1000)
 }
 
-"What is stored about an e-mail address. It is personal data."
+"All data stored about an e-mail address. It is personal data."
 type Person {
   "The address, in lower case."
   email: String!
-  "Its leads, the newest first, at most 500."
+  "Leads of the address, newest first, at most 500."
   leads: [Lead!]!
-  "Consents that have outlived their leads, the oldest first."
+  "Consents whose leads were deleted, oldest first."
   consents: [PersonConsent!]!
-  "Sessions of the calculator in which the address was typed, and those of its leads, in the order in which they began."
+  "Calculator sessions in which the address was typed, and those of its leads, ordered by their start."
   sessions: [PersonSession!]!
 }
 
@@ -4282,9 +4297,9 @@ type Person {
 type PersonConsent {
   "When the lead was submitted."
   at: DateTime!
-  "Language of the lead; null: not given."
+  "Language of the lead; null if not given."
   locale: Locale
-  "What was agreed to."
+  "The consent."
   consent: LeadConsent!
 }
 
@@ -4292,63 +4307,63 @@ type PersonConsent {
 type PersonSession {
   "Id of the session."
   id: ID!
-  "When it was tracked first."
+  "When it was first tracked."
   firstSeen: DateTime!
-  "When it was tracked last."
+  "When it was last tracked."
   lastSeen: DateTime!
-  "Number of states that were tracked."
+  "Number of tracked states."
   count: Int!
-  "Language of the visitor; null: not given."
+  "Language of the visitor; null if not given."
   locale: Locale
-  "The first name that was typed; null: none."
+  "First name that the visitor typed; null if none."
   firstName: String
-  "The address that was typed; null: none."
+  "E-mail address that the visitor typed; null if none."
   email: String
-  "The consent to keeping what is typed; null: it was not given."
+  "Consent to storing the typed data; null if it was not given."
   consent: LeadConsent
-  "What was chosen; ` + "`" + `projectType` + "`" + ` is empty where nothing was."
+  "Selected options; ` + "`" + `projectType` + "`" + ` is empty if none was selected."
   selections: LeadSelections!
-  "Lower bound of the range that was shown, in units of the currency; null: none."
+  "Lower bound of the displayed range, in units of the currency; null if none."
   min: Float
-  "Upper bound of that range; null: none."
+  "Upper bound of the displayed range, in units of the currency; null if none."
   max: Float
-  "Its currency, ISO 4217; null: not given."
+  "Currency of the range, ISO 4217; null if not given."
   currency: String
-  "Where the visitor came from at last."
+  "Where the visitor most recently came from."
   attribution: LeadAttribution
-  "Where the visitor came from at first."
+  "Where the visitor first came from."
   firstAttribution: LeadAttribution
 }
 
-"What a withdrawal changed."
+"Result of a withdrawal."
 type Withdrawal {
-  "Number of leads in which the consent is withdrawn; CMS and CRM are notified."
+  "Number of leads in which the consent was withdrawn; CMS and CRM are notified."
   leads: Int!
-  "Number of leads that retention had deleted, so that CMS and CRM are not notified of them: change these there by hand."
+  "Number of leads that retention had deleted. CMS and CRM are not notified of them: update these there manually."
   deletedLeads: Int!
-  "Number of sessions in which what was typed is erased."
+  "Number of sessions whose typed data was erased."
   sessions: Int!
-  "The lead that was named; null where an address was."
+  "The lead named by ` + "`" + `id` + "`" + `; null if ` + "`" + `id` + "`" + ` was an address."
   lead: Lead
 }
 
-"What an erasure found and removed. It contains no personal data but the address."
+"Result of an erasure. The address is the only personal data in it."
 type ErasureReceipt {
   "The address, in lower case."
   email: String!
   "True: nothing was changed."
   dryRun: Boolean!
-  "True: everything that was found is erased."
+  "True: everything that was found was erased."
   complete: Boolean!
-  "When it ended."
+  "When the erasure ended."
   finishedAt: DateTime!
-  "Number of places where something was found that is not erased."
+  "Number of places with data that was found but not erased."
   left: Int!
   "Number of places that could not be searched or erased."
   failed: Int!
-  "The places that were searched."
+  "The searched places."
   places: [ErasurePlace!]!
-  "What the service cannot erase, in words."
+  "Copies that the service cannot erase, in words."
   remains: [String!]!
 }
 
@@ -4356,27 +4371,27 @@ type ErasureReceipt {
 type ErasurePlace {
   "The place: ` + "`" + `deliveries` + "`" + `, ` + "`" + `cms` + "`" + `, ` + "`" + `crm` + "`" + `, ` + "`" + `mail` + "`" + ` (files of development), ` + "`" + `database` + "`" + ` or ` + "`" + `cache` + "`" + `."
   place: String!
-  "What is counted there, such as ` + "`" + `documents` + "`" + `."
+  "Unit of the numbers, such as ` + "`" + `documents` + "`" + `."
   unit: String!
-  "How much was found; null if that is not known."
+  "Number of units found; null if it is unknown."
   found: Int
-  "How much was erased."
+  "Number of units erased."
   erased: Int!
   "` + "`" + `unknown` + "`" + `, ` + "`" + `nothing there` + "`" + `, ` + "`" + `found` + "`" + `, ` + "`" + `erased` + "`" + `, ` + "`" + `failed` + "`" + `, or ` + "`" + `kept` + "`" + ` because another place failed."
   state: String!
-  "What failed."
+  "The error, or a remark about the place."
   detail: String
 }
 `, BuiltIn: false},
 	{Name: "../quote.graphqls", Input: `extend type Query {
   """
   PDF summary of a submitted quote. REST: ` + "`" + `GET /api/quote/pdf` + "`" + `. Fails with ` + "`" + `NOT_FOUND` + "`" + `
-  for an unknown id. No token is needed, since ids can't be guessed.
+  for an unknown id. No token is needed, because ids cannot be guessed.
   """
   quotePdf(
     "The ` + "`" + `submissionId` + "`" + ` that ` + "`" + `submitQuote` + "`" + ` returned."
     id: ID! @constraint(maxLength: 128)
-    "Language of the document. Left out: the submission's, else the best match of ` + "`" + `Accept-Language` + "`" + `, else ` + "`" + `en` + "`" + `."
+    "Language of the document. Default: the submission's, else the best match for ` + "`" + `Accept-Language` + "`" + `, else ` + "`" + `en` + "`" + `."
     locale: Locale
   ): QuotePdf @cost(weight: 400)
 }
@@ -4384,83 +4399,82 @@ type ErasurePlace {
 extend type Query {
   """
   The price of a visitor's choices, by the rules that the site's editors publish. REST: ` + "`" + `POST /api/quote/estimate` + "`" + `.
-  Choices without a price are left out of the range. Without rules, with nothing that has a price, or where the upper
-  bound would exceed 1e9, there is no price: the range is null. Never cached.
+  Choices without a price are excluded from the range. If there are no rules, no choice has a price, or the upper bound
+  would exceed 1e9, there is no price and the range is null. The response is never cached.
   """
   estimateQuote(
-    "What has been chosen so far."
+    "Choices so far."
     selections: EstimateSelectionsInput!
-    "Language of the labels, and of the content that prices. Left out: ` + "`" + `en` + "`" + `."
+    "Language of the labels, and of the content with the rules. Default: ` + "`" + `en` + "`" + `."
     locale: Locale
   ): QuoteEstimate! @cost(weight: 50)
 }
 
 extend type Mutation {
   """
-  Records what a visitor has chosen so far. May be sent at any time while the visitor is choosing: values that are
-  missing or not usable yet are left out. Answers once the state is durable. REST: ` + "`" + `POST /api/quote/track` + "`" + `.
+  Records a visitor's choices so far. It may be sent at any time while the visitor is choosing: missing values and values
+  that are not usable yet are ignored. Responds once the state is durable. REST: ` + "`" + `POST /api/quote/track` + "`" + `.
   """
   trackQuote("The calculator's state." input: TrackQuoteInput!): TrackQuotePayload! @cost(weight: 200)
 
   """
-  Accepts a quote request. Answers once the submission and its deliveries to CMS and CRM are durable, without
-  waiting for either system. The same session sending the same content again gets the same ` + "`" + `submissionId` + "`" + `, with or
-  without an ` + "`" + `Idempotency-Key` + "`" + ` header; the session's key of other content is refused: ` + "`" + `IDEMPOTENCY_KEY_REUSED` + "`" + `. REST:
-  ` + "`" + `POST /api/quote/submit` + "`" + `.
+  Accepts a quote request. Responds once the submission and its deliveries to CMS and CRM are durable, without
+  waiting for either system. If the same session sends the same content again, it gets the same ` + "`" + `submissionId` + "`" + `, with or
+  without an ` + "`" + `Idempotency-Key` + "`" + ` header; a key that the session has sent with other content is rejected with
+  ` + "`" + `IDEMPOTENCY_KEY_REUSED` + "`" + `. REST: ` + "`" + `POST /api/quote/submit` + "`" + `.
   """
   submitQuote("The quote request." input: SubmitQuoteInput!): SubmitQuotePayload! @cost(weight: 400)
 }
 
 "State of the calculator while a visitor is choosing."
 input TrackQuoteInput {
-  "Session identifier made by the client: 1 to 128 characters of ` + "`" + `A-Z a-z 0-9 . _ : -` + "`" + `."
+  "Session identifier generated by the client: 1 to 128 characters of ` + "`" + `A-Z a-z 0-9 . _ : -` + "`" + `."
   sessionId: String! @constraint(format: SESSION_ID)
-  "What has been chosen so far."
+  "Choices so far."
   selections: TrackSelectionsInput @hint
-  "Range shown to the visitor, as far as it is known."
+  "Range shown to the visitor, as far as known."
   estimate: TrackEstimateInput @hint
-  "Contact hints, as far as they are typed."
+  "Contact hints typed so far."
   formData: TrackFormDataInput @hint
-  "Where the visitor came from. The first of a session and the last one with a source are kept."
+  "Where the visitor came from. The first value of a session and the last one with a source are stored."
   attribution: AttributionInput @hint
   "Language of the visitor."
   locale: Locale @hint
   """
-  What the visitor agreed to so far. With ` + "`" + `TRACK_CONTACT=consent` + "`" + ` the service drops ` + "`" + `formData` + "`" + ` that comes without a given
-  consent ` + "`" + `save_progress` + "`" + `. A visitor who gave it, typed an e-mail address and left is listed to operators; a later state
-  without it takes it back.
+  Consents so far. With ` + "`" + `TRACK_CONTACT=consent` + "`" + ` the service drops ` + "`" + `formData` + "`" + ` unless the consent ` + "`" + `save_progress` + "`" + ` is given.
+  Operators see visitors who gave it, typed an e-mail address and left; a later state without the consent withdraws it.
   """
   consents: [TrackConsentInput] @hint
 }
 
 "A consent while a visitor is choosing."
 input TrackConsentInput {
-  "What for, a slug. Only ` + "`" + `save_progress` + "`" + ` has a meaning here: to keep the contact hints. The last one counts."
+  "Purpose, a slug. Only ` + "`" + `save_progress` + "`" + ` has an effect here: it permits storing the contact hints. The last one counts."
   purpose: String @hint
-  "Whether it is given."
+  "Whether the consent is given."
   given: Boolean @hint
-  "The wording that the visitor saw; only the first 1,000 characters are stored."
+  "Wording shown to the visitor; only the first 1,000 characters are stored."
   text: String @hint
 }
 
-"Something that a visitor was asked to agree to, and the answer."
+"A consent requested from a visitor, and the answer."
 input ConsentInput {
-  "What for, a slug such as ` + "`" + `marketing` + "`" + `. The last one of a purpose counts."
+  "Purpose, a slug such as ` + "`" + `marketing` + "`" + `. The last consent of each purpose counts."
   purpose: String! @constraint(maxLength: 64, format: SLUG)
-  "Whether the visitor agreed."
+  "Whether the visitor consented."
   given: Boolean!
-  "The wording that the visitor saw, at most 1,000 characters."
+  "Wording shown to the visitor, at most 1,000 characters."
   text: String @constraint(maxLength: 1000, lines: true)
 }
 
 """
-Where a visitor came from. Values are cut at 200 characters, and addresses before their query; a value with an ` + "`" + `@` + "`" + ` is
-left out.
+Where a visitor came from. Values are truncated to 200 characters, and URLs before their query; a value that contains
+an ` + "`" + `@` + "`" + ` is ignored.
 """
 input AttributionInput {
-  "Who sent the visitor, such as ` + "`" + `newsletter` + "`" + `: ` + "`" + `utm_source` + "`" + `."
+  "Source, such as ` + "`" + `newsletter` + "`" + `: ` + "`" + `utm_source` + "`" + `."
   source: String @hint
-  "How, such as ` + "`" + `email` + "`" + `: ` + "`" + `utm_medium` + "`" + `."
+  "Medium, such as ` + "`" + `email` + "`" + `: ` + "`" + `utm_medium` + "`" + `."
   medium: String @hint
   "Campaign: ` + "`" + `utm_campaign` + "`" + `."
   campaign: String @hint
@@ -4468,17 +4482,17 @@ input AttributionInput {
   term: String @hint
   "Variant of an advertisement: ` + "`" + `utm_content` + "`" + `."
   content: String @hint
-  "Address of the page that linked to the site."
+  "URL of the page that linked to the site."
   referrer: String @hint
-  "Address, or path, of the page that the visitor saw first."
+  "URL or path of the first page that the visitor opened."
   landingPage: String @hint
 }
 
-"Choices so far. Values that are not slugs are left out."
+"Choices so far. Values that are not slugs are ignored."
 input TrackSelectionsInput {
   "Project type, a slug such as ` + "`" + `web-app` + "`" + `."
   projectType: String @hint
-  "Features, slugs. Only the first 50 different ones are stored."
+  "Features, slugs. Only the first 50 distinct ones are stored."
   features: [String] @hint
   "Complexity, a slug such as ` + "`" + `medium` + "`" + `."
   complexity: String @hint
@@ -4486,7 +4500,7 @@ input TrackSelectionsInput {
   timeline: String @hint
 }
 
-"Estimated range so far. Values out of bounds are left out."
+"Estimated range so far. Values out of bounds are ignored."
 input TrackEstimateInput {
   "Lower bound, in units of the currency, from 0 to 1e9."
   min: Float @hint
@@ -4496,7 +4510,7 @@ input TrackEstimateInput {
   currency: String @hint
 }
 
-"Contact hints. One that is not usable yet, such as half an e-mail address, is left out."
+"Contact hints. Values that are not usable yet, such as half an e-mail address, are ignored."
 input TrackFormDataInput {
   "E-mail address."
   email: String @hint
@@ -4504,11 +4518,11 @@ input TrackFormDataInput {
   firstName: String @hint
 }
 
-"Choices to estimate. Slugs as in ` + "`" + `QuoteSelectionsInput` + "`" + `; each may be left out."
+"Choices to price. Slugs as in ` + "`" + `QuoteSelectionsInput` + "`" + `; each may be omitted."
 input EstimateSelectionsInput {
   "Project type, a slug such as ` + "`" + `web-app` + "`" + `."
   projectType: String @constraint(maxLength: 64, format: SLUG)
-  "Features, slugs, at most 50 different ones. One that is repeated counts once."
+  "Features, slugs, at most 50 distinct ones. Repeated features count once."
   features: [String!] @constraint(maxLength: 64, format: SLUG, maxDistinctItems: 50)
   "Complexity, a slug such as ` + "`" + `medium` + "`" + `."
   complexity: String @constraint(maxLength: 64, format: SLUG)
@@ -4518,32 +4532,32 @@ input EstimateSelectionsInput {
 
 "A quote request."
 input SubmitQuoteInput {
-  "Session identifier made by the client: 1 to 128 characters of ` + "`" + `A-Z a-z 0-9 . _ : -` + "`" + `."
+  "Session identifier generated by the client: 1 to 128 characters of ` + "`" + `A-Z a-z 0-9 . _ : -` + "`" + `."
   sessionId: String! @constraint(format: SESSION_ID)
-  "Who asks."
+  "Contact data of the visitor."
   contact: QuoteContactInput!
-  "What was chosen."
+  "Selected options."
   selections: QuoteSelectionsInput!
-  "Estimated range that was shown."
+  "Estimated range shown to the visitor."
   estimate: QuoteEstimateInput!
   "Language of the visitor, used for the PDF."
   locale: Locale
-  "What the visitor adds in words, at most 2,000 characters on as many lines."
+  "Message of the visitor, at most 2,000 characters, on one line or several."
   message: String @constraint(maxLength: 2000, lines: true)
-  "Where the visitor came from. Without a source that of the session is kept. It never makes a request another one."
+  "Where the visitor came from. Without a source, the session's is kept. Repeated requests are recognized without it."
   attribution: AttributionInput @hint
-  "What the visitor was asked to agree to, given or not."
+  "Consents requested from the visitor, given or not."
   consents: [ConsentInput!] @constraint(maxItems: 3)
-  "Leave this out."
+  "Omit this field."
   website: String
   """
-  Token of the bot check in the visitor's browser (Cloudflare Turnstile), where the site has one. It may be sent in
+  Token of the bot check in the visitor's browser (Cloudflare Turnstile), if the site has one. It may be sent in
   the header ` + "`" + `CF-Turnstile-Response` + "`" + ` instead.
   """
   challengeToken: String
 }
 
-"Who asks for a quote."
+"Contact data of a visitor who requests a quote."
 input QuoteContactInput {
   "First name, 1 to 100 characters."
   firstName: String! @constraint(maxLength: 100)
@@ -4551,17 +4565,17 @@ input QuoteContactInput {
   lastName: String! @constraint(maxLength: 100)
   "E-mail address, at most 254 characters."
   email: String! @constraint(format: EMAIL, maxLength: 254)
-  "Telephone number, at most 32 characters, with at least 5 digits. Empty counts as left out."
+  "Telephone number, at most 32 characters, with at least 5 digits. Empty counts as omitted."
   phone: String @constraint(format: PHONE, maxLength: 32)
   "Company, at most 100 characters."
   company: String @constraint(maxLength: 100)
 }
 
-"What was chosen. Slugs: lower-case letters and digits, joined by single ` + "`" + `-` + "`" + ` or ` + "`" + `_` + "`" + `, at most 64 characters."
+"Selected options. Slugs: lower-case letters and digits, joined by single ` + "`" + `-` + "`" + ` or ` + "`" + `_` + "`" + `, at most 64 characters."
 input QuoteSelectionsInput {
   "Project type, a slug such as ` + "`" + `web-app` + "`" + `."
   projectType: String! @constraint(maxLength: 64, format: SLUG)
-  "Features, slugs, at most 50 different ones."
+  "Features, slugs, at most 50 distinct ones."
   features: [String!] @constraint(maxLength: 64, format: SLUG, maxDistinctItems: 50)
   "Complexity, a slug such as ` + "`" + `medium` + "`" + `."
   complexity: String @constraint(maxLength: 64, format: SLUG)
@@ -4570,8 +4584,8 @@ input QuoteSelectionsInput {
 }
 
 """
-Estimated range that was shown to the visitor. Where the site has rules for prices the service computes it again, and
-stores its own.
+Estimated range shown to the visitor. If the site has price rules, the service calculates the range again and stores its
+own.
 """
 input QuoteEstimateInput {
   "Lower bound, in units of the currency, from 0 to 1e9, not above ` + "`" + `max` + "`" + `."
@@ -4581,82 +4595,82 @@ input QuoteEstimateInput {
   "Currency, ISO 4217, such as ` + "`" + `EUR` + "`" + `."
   currency: String! @constraint(format: CURRENCY)
   """
-  The ` + "`" + `revision` + "`" + ` of the ` + "`" + `QuoteEstimate` + "`" + ` that was shown. A price that has changed since is honoured for 24 hours. One
-  that is not known is ignored.
+  The ` + "`" + `revision` + "`" + ` of the ` + "`" + `QuoteEstimate` + "`" + ` shown to the visitor. A price that has changed since then is honoured for 24 hours.
+  An unknown revision is ignored.
   """
   revision: String @hint
 }
 
 "The price of a visitor's choices."
 type QuoteEstimate {
-  "Lower bound, in units of the currency; null: there is no price."
+  "Lower bound, in units of the currency; null if there is no price."
   min: Float
-  "Upper bound, in units of the currency; null: there is no price."
+  "Upper bound, in units of the currency; null if there is no price."
   max: Float
-  "Currency, ISO 4217, such as ` + "`" + `EUR` + "`" + `; null: there is no price."
+  "Currency, ISO 4217, such as ` + "`" + `EUR` + "`" + `; null if there is no price."
   currency: String
-  "What the lower bound is made of: the amounts add up to it."
+  "Parts of the lower bound: their amounts add up to it."
   lines: [EstimateLine!]!
   "Slugs of the choices that have no price."
   unpriced: [String!]!
-  "Last day on which a quote of today is valid, in UTC, such as ` + "`" + `2026-12-23` + "`" + `; null: there is no price."
+  "Last day on which a quote made today is valid, in UTC, such as ` + "`" + `2026-12-23` + "`" + `; null if there is no price."
   validUntil: String
   """
-  What to send with the quote as ` + "`" + `estimate.revision` + "`" + `, so that the price is honoured if it changes meanwhile; null:
+  Value to send with the quote as ` + "`" + `estimate.revision` + "`" + `, so that the price is honoured if it changes meanwhile; null if
   there is no price, it could not be stored, or this is a preview.
   """
   revision: String
-  "True: computed by rules that are not published, for a request with ` + "`" + `X-Preview` + "`" + `. A quote can't be submitted with them."
+  "True: calculated with unpublished rules, for a request with ` + "`" + `X-Preview` + "`" + `. A quote cannot be submitted with them."
   preview: Boolean!
 }
 
 "A part of an estimate."
 type EstimateLine {
   """
-  Field of the choice: ` + "`" + `projectType` + "`" + `, ` + "`" + `features` + "`" + `, ` + "`" + `complexity` + "`" + ` or ` + "`" + `timeline` + "`" + `. ` + "`" + `minimum` + "`" + ` raises the sum to the least
-  that a quote costs, ` + "`" + `rounding` + "`" + ` leads to the rounded bound.
+  Field of the choice: ` + "`" + `projectType` + "`" + `, ` + "`" + `features` + "`" + `, ` + "`" + `complexity` + "`" + ` or ` + "`" + `timeline` + "`" + `. ` + "`" + `minimum` + "`" + ` raises the sum to the minimum
+  price of a quote, ` + "`" + `rounding` + "`" + ` adjusts it to the rounded bound.
   """
   field: String!
   "Slug of the choice; null for ` + "`" + `minimum` + "`" + ` and ` + "`" + `rounding` + "`" + `."
   slug: String
-  "Text in the language that was asked for."
+  "Text in the requested language."
   label: String!
   """
-  Amount in units of the currency: the choice's price, and its percentage of all prices. It may be negative.
-  Discounts that together exceed 100 percent take all prices away and no more: the last ones are less.
+  Amount in units of the currency: the choice's price, plus its percentage of all prices. It may be negative.
+  Discounts are limited to a total of 100 percent: the last ones that exceed it are reduced.
   """
   amount: Float!
 }
 
-"Answer of ` + "`" + `trackQuote` + "`" + `."
+"Response of ` + "`" + `trackQuote` + "`" + `."
 type TrackQuotePayload {
-  "True: the state is stored."
+  "True: the state was stored."
   success: Boolean!
   "The session identifier of the request."
   sessionId: String!
 }
 
-"Answer of ` + "`" + `submitQuote` + "`" + `."
+"Response of ` + "`" + `submitQuote` + "`" + `."
 type SubmitQuotePayload {
-  "True: the submission is stored."
+  "True: the submission was stored."
   success: Boolean!
   "Opaque identifier of the submission."
   submissionId: String!
-  "Relative address of the PDF summary: ` + "`" + `/api/quote/pdf?id=<submissionId>` + "`" + `."
+  "Relative URL of the PDF summary: ` + "`" + `/api/quote/pdf?id=<submissionId>` + "`" + `."
   pdfUrl: String!
 }
 
 "PDF summary of a submitted quote."
 type QuotePdf {
-  "Name for the saved file: ` + "`" + `quote-<short id>.pdf` + "`" + `."
+  "File name for saving: ` + "`" + `quote-<short id>.pdf` + "`" + `."
   fileName: String!
   "Media type: ` + "`" + `application/pdf` + "`" + `."
   contentType: String!
   "Size of the document, in bytes."
   size: Int!
-  "Strong entity tag of the document, with its quotes."
+  "Strong entity tag of the document, including its quotation marks."
   etag: String!
-  "Language the document is written in."
+  "Language of the document."
   locale: Locale!
   "The document."
   content: Base64!
@@ -4684,17 +4698,17 @@ enum Locale {
 "Queries. They change nothing."
 type Query
 
-"Mutations. The fields of a request run one after the other, in the order written."
+"Mutations. The fields of a request run one after the other, in the order in which they are written."
 type Mutation
 `, BuiltIn: false},
 	{Name: "../site.graphqls", Input: `extend type Query {
   """
   The site's global settings: a singleton document of the CMS, served from the
   cache. Null if the CMS has no such document, or for any other ` + "`" + `id` + "`" + `. Fails with
-  ` + "`" + `UPSTREAM_UNAVAILABLE` + "`" + ` only while the CMS is away and there is no earlier copy.
+  ` + "`" + `UPSTREAM_UNAVAILABLE` + "`" + ` only while the CMS is unavailable and there is no earlier copy.
   """
   SiteSettings(
-    "Document type name of the singleton: ` + "`" + `siteSettings` + "`" + `. Any other value answers null."
+    "Document type name of the singleton: ` + "`" + `siteSettings` + "`" + `. Any other value returns null."
     id: ID!
   ): SiteSettings @cacheControl(locale: en) @cost(weight: 5)
 }
@@ -4712,7 +4726,7 @@ type SiteSettings {
   contactEmail: String
   "The company's logo."
   logo: Logo
-  "Profiles elsewhere."
+  "Profiles on other sites."
   socialLinks: SocialLinks
   "Postal address."
   address: PostalAddress
@@ -4720,9 +4734,9 @@ type SiteSettings {
   businessHours: BusinessHours
   "Name of the site, or of the company."
   title: String
-  "Absolute address of the site."
+  "Absolute URL of the site."
   website: String
-  "Absolute address of the privacy policy."
+  "Absolute URL of the privacy policy."
   privacyUrl: String
 }
 
@@ -4736,7 +4750,7 @@ type ContactPhoneNumber {
   displayLocation: [String!]!
 }
 
-"A text in each language of the site. A language that is not translated is null."
+"A text in each language of the site. A missing translation is null."
 type LocalizedString {
   "English."
   en: String
@@ -4750,21 +4764,21 @@ type LocalizedString {
 type Logo {
   "The picture; null until an editor chooses one."
   asset: ImageAsset
-  "What the picture shows, for those who do not see it; null until an editor writes it."
+  "Alternative text of the picture; null until an editor writes it."
   alt: String
 }
 
 "A picture in the CMS."
 type ImageAsset {
-  "Absolute address of the picture."
+  "Absolute URL of the picture."
   url: String
-  "Width in pixels; null if the CMS does not say."
+  "Width in pixels; null if the CMS does not provide it."
   width: Int
-  "Height in pixels; null if the CMS does not say."
+  "Height in pixels; null if the CMS does not provide it."
   height: Int
 }
 
-"Profiles on other sites, each an absolute address."
+"Profiles on other sites, each an absolute URL."
 type SocialLinks {
   "Facebook page."
   facebook: String
@@ -4774,7 +4788,7 @@ type SocialLinks {
   linkedin: String
   "Instagram profile."
   instagram: String
-  "GitHub organisation."
+  "GitHub organization."
   github: String
 }
 
@@ -4792,7 +4806,7 @@ type PostalAddress {
   country: String
 }
 
-"Opening hours, a free text for each day, such as ` + "`" + `09:00 - 18:00` + "`" + `. Null: not stated."
+"Opening hours, a free text for each day, such as ` + "`" + `09:00 - 18:00` + "`" + `; null if not stated."
 type BusinessHours {
   "Monday."
   monday: String
@@ -4815,7 +4829,7 @@ type BusinessHours {
   Receives the CMS's notification that a document was published, changed or deleted,
   invalidates the content that includes it and refetches it in the background. Repeated deliveries
   are harmless. REST: ` + "`" + `POST /api/webhooks/cms` + "`" + `. Fails with ` + "`" + `UPSTREAM_UNAVAILABLE` + "`" + `,
-  which the CMS retries, while the cache backend is away.
+  which the CMS retries, while the cache backend is unavailable.
   """
   receiveCmsWebhook(
     """
@@ -4828,25 +4842,25 @@ type BusinessHours {
 `, BuiltIn: false},
 	{Name: "../work.graphqls", Input: `extend type Query {
   """
-  The operators who have worked here, in alphabetical order, as notes and the history show them: by the verified address
-  of the account, or the name of the token.
+  Names of the operators recorded in the audit, in alphabetical order, as notes and the history show them: the verified
+  address of the account, or the name of the token.
   """
   operatorNames: [String!]! @auth(token: ADMIN, role: VIEWER) @cost(weight: 20)
 }
 
 extend type Mutation {
   """
-  Gives a lead to an operator, who gets a mail if mails are set up, unless the caller is the same. Fails with
-  ` + "`" + `NOT_FOUND` + "`" + `.
+  Assigns a lead to an operator, who is notified by mail if mails are set up, unless the operator is the caller. Fails
+  with ` + "`" + `NOT_FOUND` + "`" + `.
   """
   assignLead(
     "Id of the lead, or its PDF reference."
     id: ID! @constraint(maxLength: 64)
-    "Address of the operator, in any letter case; null: none."
+    "Address of the operator, in any letter case; null: unassign the lead."
     owner: String @constraint(maxLength: 254, format: EMAIL)
   ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
-  "Says how far operators are with a lead. Fails with ` + "`" + `NOT_FOUND` + "`" + `."
+  "Sets the processing status of a lead. Fails with ` + "`" + `NOT_FOUND` + "`" + `."
   setLeadStatus(
     "Id of the lead, or its PDF reference."
     id: ID! @constraint(maxLength: 64)
@@ -4855,7 +4869,7 @@ extend type Mutation {
   ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
-  Adds a note to a lead. It is kept in the database only, and erased with the lead. Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with
+  Adds a note to a lead. It is stored only in the database, and erased with the lead. Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with
   ` + "`" + `BAD_USER_INPUT` + "`" + ` if the lead has 200 notes.
   """
   addLeadNote(
@@ -4867,60 +4881,60 @@ extend type Mutation {
 }
 
 extend type Lead {
-  "Address of the operator whom it was given to, in lower case; null: none."
+  "Address of the operator to whom the lead is assigned, in lower case; null if unassigned."
   owner: String
-  "How far operators are with it."
+  "Processing status of the lead."
   status: LeadStatus!
-  "What operators noted about it, the oldest first, at most 200. Null for a viewer."
+  "Notes of operators on the lead, oldest first, at most 200. Null for a viewer."
   notes: [LeadNote!] @personal
 }
 
-"How far operators are with a lead. It decides nothing about deliveries."
+"Processing status of a lead. It does not affect deliveries."
 enum LeadStatus {
   "Work on it has not begun."
   NEW
   "The visitor was contacted."
   CONTACTED
-  "It waits for the visitor's answer."
+  "The lead waits for the visitor's answer."
   WAITING
   "Nothing is left to do."
   CLOSED
 }
 
-"What an operator wrote about a lead."
+"An operator's note on a lead."
 type LeadNote {
-  "Who wrote it, as ` + "`" + `operatorNames` + "`" + ` lists it."
+  "Author of the note, as listed by ` + "`" + `operatorNames` + "`" + `."
   author: String!
-  "When, in UTC, to the millisecond."
+  "When it was added, in UTC, to the millisecond."
   at: DateTime!
   "The text. Its lines end with a line feed."
   text: String!
 }
 
-"The order of a list of leads. Amounts are compared as numbers, whatever their currency."
+"Sort order of a list of leads. Amounts are compared as numbers, whatever their currency."
 enum LeadSort {
-  "The newest first."
+  "Newest first."
   NEWEST
-  "The oldest first."
+  "Oldest first."
   OLDEST
-  "The largest lower bound of the range first, and of equal ones the newest."
+  "Largest lower bound of the range first; newest first among equal ones."
   LARGEST
-  "The smallest lower bound of the range first, and of equal ones the oldest."
+  "Smallest lower bound of the range first; oldest first among equal ones."
   SMALLEST
 }
 
 extend type LeadConnection {
-  "How many leads the filter selects, on all pages. They are counted only where this field is asked for."
+  "Numbers of leads that match the filter, on all pages. They are counted only if this field is selected."
   counts: LeadCounts!
 }
 
-"How many leads a filter selects."
+"Numbers of leads that match a filter."
 type LeadCounts {
-  "All of them."
+  "Number of all matching leads."
   total: Int!
-  "Those in each state, in the order of the enum. States without a lead are left out."
+  "Number of leads in each state, in the order of the enum. States without a lead are omitted."
   states: [LeadStateCount!]!
-  "Those in each status, in the order of the enum. Statuses without a lead are left out."
+  "Number of leads in each status, in the order of the enum. Statuses without a lead are omitted."
   statuses: [LeadStatusCount!]!
 }
 
@@ -4928,7 +4942,7 @@ type LeadCounts {
 type LeadStateCount {
   "The state."
   state: LeadState!
-  "How many leads are in it."
+  "Number of leads in this state."
   count: Int!
 }
 
@@ -4936,42 +4950,41 @@ type LeadStateCount {
 type LeadStatusCount {
   "The status."
   status: LeadStatus!
-  "How many leads are in it."
+  "Number of leads in this status."
   count: Int!
 }
 
 extend type Lead {
-  "Other leads of the same e-mail address, the newest first, at most 20. Null for a viewer."
+  "Other leads of the same e-mail address, newest first, at most 20. Null for a viewer."
   sameAddress: [Lead!] @personal @cost(weight: 20)
 }
 
 extend type Mutation {
   """
-  Releases several leads as ` + "`" + `releaseLead` + "`" + ` does one. A lead that fails is named in the answer, and does not stop the
-  others.
+  Releases several leads, like ` + "`" + `releaseLead` + "`" + `. A lead that fails is named in the response and does not stop the others.
   """
   releaseLeads(
     "Ids of the leads, or their PDF references, at most 500."
     ids: [ID!]! = [] @constraint(maxItems: 500, maxLength: 64)
-    "True: all leads in review, too; for an admin."
+    "True: also all leads in review; requires the role ` + "`" + `ADMIN` + "`" + `."
     all: Boolean! = false
-    "State that the leads were seen in. Left out: any."
+    "State in which the caller last saw the leads. Default: any state."
     expected: LeadState
   ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
 
-  "Rejects several leads as ` + "`" + `rejectLead` + "`" + ` does one. A lead that fails is named in the answer, and does not stop the others."
+  "Rejects several leads, like ` + "`" + `rejectLead` + "`" + `. A lead that fails is named in the response and does not stop the others."
   rejectLeads(
     "Ids of the leads, or their PDF references, at most 500."
     ids: [ID!]! = [] @constraint(maxItems: 500, maxLength: 64)
-    "True: all leads in review, too; for an admin."
+    "True: also all leads in review; requires the role ` + "`" + `ADMIN` + "`" + `."
     all: Boolean! = false
-    "State that the leads were seen in. Left out: any."
+    "State in which the caller last saw the leads. Default: any state."
     expected: LeadState
   ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
 
   """
-  Makes the deliveries of several leads due now that failed or wait for another attempt. A lead that fails is named in
-  the answer, and does not stop the others.
+  Schedules an immediate attempt of all deliveries of several leads that failed or wait for another attempt. A lead that
+  fails is named in the response and does not stop the others.
   """
   retryLeads(
     "Ids of the leads, or their PDF references, at most 500."
@@ -4979,8 +4992,8 @@ extend type Mutation {
   ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
 
   """
-  Says of several leads how far operators are with them, as ` + "`" + `setLeadStatus` + "`" + ` does of one. A lead that fails is named in
-  the answer, and does not stop the others.
+  Sets the processing status of several leads, like ` + "`" + `setLeadStatus` + "`" + `. A lead that fails is named in the response and does
+  not stop the others.
   """
   setLeadStatuses(
     "Ids of the leads, or their PDF references, at most 500."
@@ -4990,20 +5003,20 @@ extend type Mutation {
   ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
 
   """
-  Gives several leads to an operator, who gets one mail of all of them, as ` + "`" + `assignLead` + "`" + ` does with one. A lead that fails
-  is named in the answer, and does not stop the others.
+  Assigns several leads to an operator, like ` + "`" + `assignLead` + "`" + `, but with one mail for all of them. A lead that fails is named in
+  the response and does not stop the others.
   """
   assignLeads(
     "Ids of the leads, or their PDF references, at most 500."
     ids: [ID!]! @constraint(maxItems: 500, maxLength: 64)
-    "Address of the operator, in any letter case; null: none."
+    "Address of the operator, in any letter case; null: unassign the leads."
     owner: String @constraint(maxLength: 254, format: EMAIL)
   ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
 }
 
-"What came of a change of several leads."
+"Result of a change of several leads."
 type LeadsChange {
-  "Number of leads that were changed. One that was like that already counts neither here nor as failed."
+  "Number of changed leads. A lead that needed no change counts neither here nor as failed."
   changed: Int!
   "The leads that could not be changed."
   failed: [LeadFailure!]!
@@ -5011,9 +5024,9 @@ type LeadsChange {
 
 "A lead that could not be changed."
 type LeadFailure {
-  "What it was named by: its id or reference."
+  "Id or reference of the lead, as given in the request."
   id: ID!
-  "Why."
+  "Why the lead could not be changed."
   reason: LeadFailureReason!
 }
 
@@ -5021,13 +5034,13 @@ type LeadFailure {
 enum LeadFailureReason {
   "There is no such lead."
   NOT_FOUND
-  "It is not in the expected state any more."
+  "The lead is no longer in the expected state."
   CONFLICT
-  "It is not in review, and for a release not rejected either."
+  "The lead is not in review and, for a release, not rejected either."
   NOT_IN_REVIEW
-  "None of its deliveries failed or waits for another attempt."
+  "None of the lead's deliveries failed or waits for another attempt."
   NOTHING_TO_RETRY
-  "It could not be stored now. Trying again is safe."
+  "The change could not be stored now. Retrying is safe."
   UNAVAILABLE
 }
 `, BuiltIn: false},

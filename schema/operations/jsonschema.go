@@ -15,8 +15,8 @@ import (
 
 // Schemas translates GraphQL types into JSON Schema (2020-12).
 type Schemas struct {
-	// Named collects the input objects, the enums and the types of answers, to which the
-	// schemas refer.
+	// Named collects the input objects, the enums and the output types to which the schemas
+	// refer.
 	Named map[string]*jsonschema.Schema
 
 	schema *ast.Schema
@@ -36,8 +36,8 @@ func (o *Operation) Input() *jsonschema.Schema {
 	return s
 }
 
-// Output describes the answer of an operation as an object. A list or a value that may be
-// null is its field `result`.
+// Output describes the response of an operation as an object. A list or a value that may be
+// null is wrapped in the field `result`.
 func (o *Operation) Output() *jsonschema.Schema {
 	t := NewSchemas(o.Schema, "#/$defs/")
 	s := t.selected(o.Name, o.Root.Definition.Type, o.Root.SelectionSet)
@@ -56,13 +56,14 @@ func (o *Operation) Output() *jsonschema.Schema {
 	return s
 }
 
-// Wrapped reports whether the answer is no object by itself: a list, or nullable.
+// Wrapped reports whether the response is a list, a single value or nullable, and therefore
+// not an object by itself.
 func (o *Operation) Wrapped() bool {
 	typ := o.Root.Definition.Type
 	return typ.Elem != nil || !typ.NonNull || len(o.Root.SelectionSet) == 0
 }
 
-// Answer describes a value of the root field other than null.
+// Answer describes a non-null value of the root field.
 func (t *Schemas) Answer(o *Operation) *jsonschema.Schema {
 	typ := *o.Root.Definition.Type
 	typ.NonNull = true
@@ -122,7 +123,7 @@ func (t *Schemas) ref(name string) *jsonschema.Schema {
 	return &jsonschema.Schema{Ref: t.prefix + name}
 }
 
-// orNull extends a schema so that it also allows null. One that allows any value does.
+// orNull extends a schema so that it also allows null. A schema without a type already does.
 func orNull(s *jsonschema.Schema, null bool) *jsonschema.Schema {
 	switch {
 	case !null:
@@ -134,8 +135,8 @@ func orNull(s *jsonschema.Schema, null bool) *jsonschema.Schema {
 	return s
 }
 
-// Enum adds an enum. JSON Schema has no place for descriptions of the values, so the text
-// of the enum lists them.
+// Enum adds an enum. JSON Schema has no place for descriptions of the values, so the enum's
+// description lists them.
 func (t *Schemas) Enum(def *ast.Definition) {
 	s := &jsonschema.Schema{Type: "string"}
 	lines := []string{OneLine(def.Description), ""}
@@ -191,8 +192,8 @@ func (t *Schemas) selected(operation string, typ *ast.Type, set ast.SelectionSet
 	return orNull(t.ref(name), !typ.NonNull)
 }
 
-// scalar describes a leaf type. All other leaf types are custom scalars that may be
-// anything.
+// scalar describes a leaf type. A type that is not listed is a custom scalar, which may be any
+// value.
 func scalar(name string) *jsonschema.Schema {
 	s := map[string]jsonschema.Schema{
 		"Int":      {Type: "integer", Format: "int32"},
@@ -231,12 +232,12 @@ func bound(s *jsonschema.Schema, d *ast.Directive, required bool) {
 	if notEmpty && (s.Type == "" || s.Type == "string") {
 		s.MinLength = new(1)
 	}
-	if notEmpty && s.Type == "" { // any JSON: each bound concerns values of its own type
+	if notEmpty && s.Type == "" { // any JSON: each bound applies to values of its own type
 		s.MinProperties, s.MinItems = new(1), new(1)
 	}
 }
 
-// patterns are the formats of strings that have one.
+// patterns returns the patterns of the string formats that have one.
 func patterns() map[string]string {
 	return map[string]string{
 		"CURRENCY":   "^[A-Z]{3}$",
@@ -255,7 +256,7 @@ func describeBounds(description string, d *ast.Directive) string {
 	for _, bound := range [][2]string{
 		{"notAbove", " May not be above `%s`."},
 		{"maxItems", " At most %s items."},
-		{"maxDistinctItems", " At most %s different items; repeated ones count once."},
+		{"maxDistinctItems", " At most %s distinct items; repeated ones count once."},
 	} {
 		if v := d.Arguments.ForName(bound[0]); v != nil {
 			words += fmt.Sprintf(bound[1], v.Value.Raw)

@@ -1,7 +1,7 @@
-// Package operations has the service's operation documents, one a file: what a route
-// (@rest), a command (@command) or an assistant's tool (@tool) does. It loads and validates
-// them, describes their variables and answers in JSON Schema, and runs them. A document has
-// one root field, whose value is the answer.
+// Package operations contains the service's operation documents, one per file. Each defines a
+// route (@rest), a command (@command) or an assistant's tool (@tool). The package loads and
+// validates the documents, describes their variables and responses in JSON Schema, and runs
+// them. A document has one root field, whose value is the response.
 package operations
 
 import (
@@ -48,7 +48,7 @@ type Operation struct {
 	whole  string // the only variable, if its fields are the arguments
 }
 
-// Argument is a value that a caller gives: a variable, or a field of the only variable.
+// Argument is a value supplied by a caller: a variable, or a field of the only variable.
 type Argument struct {
 	Name        string
 	Description string // one line, with the bounds that JSON Schema cannot express
@@ -59,23 +59,23 @@ type Argument struct {
 	constraint *ast.Directive
 }
 
-// Required reports whether the argument has to be given.
+// Required reports whether the argument must be given.
 func (a Argument) Required() bool { return a.Type.NonNull && a.Default == nil }
 
-// Command says how an operation is called on the command line.
+// Command describes how an operation is called on the command line.
 type Command struct {
 	Name     string   // full name, such as "leads list"
-	Args     []string // arguments that are given by their place
-	Columns  []string // paths in the answer, or in an item of the list
-	Text     string   // field of the answer that is printed as it is; empty: none
-	Empty    []string // arguments that may be an empty text
+	Args     []string // positional arguments
+	Columns  []string // paths in the response, or in an item of the list
+	Text     string   // field of the response that is printed verbatim; empty: none
+	Empty    []string // arguments that may be empty strings
 	Finding  string   // path of a field that is not empty if something is wrong; empty: none
 	Failure  string   // path of a field that is not empty if a part failed; empty: none
 	Examples []string
-	Confirm  string // question that is asked before it runs; empty: none
+	Confirm  string // question that must be confirmed first; empty: none
 }
 
-// Audience says who sees a tool.
+// Audience is the group of assistants that sees a tool.
 type Audience string
 
 // Audiences.
@@ -84,21 +84,21 @@ const (
 	Operator Audience = "OPERATOR"
 )
 
-// Tool says how an operation is offered to assistants.
+// Tool describes how an operation is published to assistants.
 type Tool struct {
 	Name        string
 	Description string // text for assistants, after the operation's
 	Audience    Audience
-	Defaults    map[string]any // arguments where the assistant gives none, also within objects
+	Defaults    map[string]any // values of omitted arguments, including fields of objects
 	Destructive bool
 	Idempotent  bool
 }
 
-// All returns the service's operations, by name.
+// All returns the service's operations, sorted by name.
 func All() ([]*Operation, error) { return Load(exec.AST(), documents) }
 
-// Load returns the operations of the documents in a folder, by name. Its error lists what is
-// wrong in all of them, with the places.
+// Load returns the operations of the documents in a folder, sorted by name. Its error lists the
+// problems of all documents, with their positions.
 func Load(s *ast.Schema, folder fs.FS) ([]*Operation, error) {
 	files, err := fs.Glob(folder, "*.graphql")
 	if err != nil {
@@ -133,7 +133,7 @@ func load(s *ast.Schema, file, text string) (*Operation, error) {
 		return nil, errs
 	}
 	if len(doc.Operations) != 1 {
-		return nil, fmt.Errorf("%s: there are %d operations: give each a file of its own", file, len(doc.Operations))
+		return nil, fmt.Errorf("%s: there are %d operations: put each into its own file", file, len(doc.Operations))
 	}
 
 	def := doc.Operations[0]
@@ -150,24 +150,25 @@ func load(s *ast.Schema, file, text string) (*Operation, error) {
 
 	switch {
 	case op.Root == nil || len(op.Root.Directives) > 0:
-		return nil, op.Errorf(def.Position, "select exactly one root field, without directives: its value is the answer")
+		return nil, op.Errorf(def.Position,
+			"select exactly one root field, without directives: its value is the response")
 	case op.Name == "" || op.Title == "":
 		return nil, op.Errorf(def.Position, "give the operation a name and, above it, a description")
 	}
 	return op, op.directives()
 }
 
-// Errorf returns an error with its place in the document.
+// Errorf returns an error with its position in the document.
 func (o *Operation) Errorf(pos *ast.Position, format string, args ...any) error {
 	return fmt.Errorf("%s:%d:%d: %w", pos.Src.Name, pos.Line, pos.Column, fmt.Errorf(format, args...))
 }
 
-// directives reads the arguments, and the directives that say where the operation is served.
+// directives reads the arguments, and the directives that publish the operation.
 func (o *Operation) directives() error {
 	for _, v := range o.VariableDefinitions {
 		arg, ok := o.argument(v)
 		if !ok {
-			return o.Errorf(v.Position, "$%s is the value of no argument: give it to one", v.Variable)
+			return o.Errorf(v.Position, "$%s is not the value of any argument: pass it to one", v.Variable)
 		}
 		o.Variables = append(o.Variables, arg)
 	}
@@ -191,17 +192,17 @@ func (o *Operation) directives() error {
 	}
 	for _, name := range named {
 		if o.Argument(name) == nil {
-			return o.Errorf(o.Position, "@command(args) or @tool(defaults) names %q, which is no argument", name)
+			return o.Errorf(o.Position, "@command(args) or @tool(defaults) names %q, which is not an argument", name)
 		}
 	}
 
 	if o.Rest == nil && o.Command == nil && o.Tool == nil {
-		return o.Errorf(o.Position, "the operation is served nowhere: add @rest, @command or @tool")
+		return o.Errorf(o.Position, "the operation is not published: add @rest, @command or @tool")
 	}
 	return nil
 }
 
-// read reads the arguments of a directive into the fields of a struct, which have their names.
+// read reads the arguments of a directive into the struct fields of the same names.
 func read(d *ast.Directive, to any) {
 	data, err := json.Marshal(d.ArgumentMap(nil))
 	if err == nil {
@@ -227,7 +228,7 @@ func named(list []Argument, name string) *Argument {
 	return nil
 }
 
-// Bind returns the variables with these arguments.
+// Bind returns the variables for these arguments.
 func (o *Operation) Bind(arguments map[string]any) map[string]any {
 	if o.whole == "" {
 		return arguments
@@ -235,7 +236,7 @@ func (o *Operation) Bind(arguments map[string]any) map[string]any {
 	return map[string]any{o.whole: arguments}
 }
 
-// WithDefaults returns arguments with the defaults of the tool where there are none.
+// WithDefaults returns the arguments, with the tool's defaults for those that are missing.
 func (t *Tool) WithDefaults(arguments map[string]any) map[string]any {
 	return merged(arguments, t.Defaults)
 }
@@ -256,7 +257,7 @@ func merged(given, defaults map[string]any) map[string]any {
 	return out
 }
 
-// Role returns the least role that may run the operation; empty: anybody may.
+// Role returns the lowest role that may run the operation. It is empty if none is required.
 func (o *Operation) Role() schema.Role {
 	auth := o.Root.Definition.Directives.ForName("auth")
 	switch {
@@ -269,8 +270,8 @@ func (o *Operation) Role() schema.Role {
 	}
 }
 
-// argument returns the argument for a variable: its bounds are those of the place where it
-// is used.
+// argument returns the argument for a variable. Its bounds are those of the schema argument or
+// input field to which the variable is passed.
 func (o *Operation) argument(v *ast.VariableDefinition) (Argument, bool) {
 	for _, given := range o.Root.Arguments {
 		def := o.Root.Definition.Arguments.ForName(given.Name)
@@ -322,7 +323,7 @@ func newArgument(
 	return Argument{name, describeBounds(description, constraint), typ, def, value, constraint}
 }
 
-// Texts returns the texts of a list in a directive, none if the list is left out.
+// Texts returns the strings of a list in a directive. It returns none if the list is omitted.
 func Texts(v any) []string {
 	list, _ := v.([]any)
 	out := make([]string, len(list))

@@ -12,7 +12,7 @@ import (
 	"siteapi/schema/operations"
 )
 
-// A document that cannot be served is refused with its place and the remedy.
+// An invalid document is rejected with its position and the remedy.
 func TestLoadErrors(t *testing.T) {
 	t.Parallel()
 	const stats = ` { cacheStats { success } }`
@@ -21,7 +21,7 @@ func TestLoadErrors(t *testing.T) {
 		{`"x" query A @command(name: "a") { cacheStats { nope } }`, `Cannot query field "nope"`},
 		{`# nothing yet`, "there are 0 operations"},
 		{`query A` + stats + ` query B` + stats, "there are 2 operations"},
-		{`"x" query A` + stats, "a.graphql:1:5: the operation is served nowhere"},
+		{`"x" query A` + stats, "a.graphql:1:5: the operation is not published"},
 		{`query A @command(name: "a")` + stats, "a name and, above it, a description"},
 		{`"x" query @command(name: "a")` + stats, "a name and, above it, a description"},
 		{`"x" query A @command(name: "a") { cacheStats { success } again: cacheStats { success } }`,
@@ -29,8 +29,9 @@ func TestLoadErrors(t *testing.T) {
 		{`"x" query A @command(name: "a") { ... { cacheStats { success } } }`, "exactly one root field"},
 		{`"x" query A($l: Locale!) @command(name: "a") { content(documentType: "x") { id @include(if: $l) } }`,
 			`"Locale!" used in position expecting type "Boolean!"`},
-		{`"x" query A @command(name: "a", args: ["id"])` + stats, `names "id", which is no argument`},
-		{`"x" query A @tool(name: "a", audience: VISITOR, defaults: {id: 1})` + stats, `names "id", which is no argument`},
+		{`"x" query A @command(name: "a", args: ["id"])` + stats, `names "id", which is not an argument`},
+		{`"x" query A @tool(name: "a", audience: VISITOR, defaults: {id: 1})` + stats,
+			`names "id", which is not an argument`},
 	} {
 		_, err := operations.Load(exec.AST(), fstest.MapFS{"a.graphql": {Data: []byte(tt.document)}})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -39,7 +40,8 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// The fields of an only input are the arguments; the answer is described as an object.
+// The fields of a single input object are the arguments. The response is described as an
+// object.
 func TestDescription(t *testing.T) {
 	t.Parallel()
 	list, err := operations.Load(exec.AST(), fstest.MapFS{

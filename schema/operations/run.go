@@ -19,16 +19,16 @@ import (
 type Executor interface {
 	graphql.GraphExecutor
 
-	// CheckToken returns an error if the guard of a root field refuses the caller's
+	// CheckToken returns an error if the guard of a root field rejects the caller's
 	// token. It is called before a body is read.
 	CheckToken(ctx context.Context, field *ast.FieldDefinition) *schema.Error
 
-	// Authorize returns an error if the guard of a root field refuses the caller's token
+	// Authorize returns an error if the guard of a root field rejects the caller's token
 	// or the signature of the caller's body.
 	Authorize(ctx context.Context, field *ast.FieldDefinition) *schema.Error
 
 	// Admit adds defaults to the variables and returns an error if the operation may not
-	// run with them. Fields that an input type does not have may be ignored.
+	// run with them. If ignoreUnknown is set, unknown fields are removed instead of rejected.
 	Admit(
 		ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool,
 	) *schema.Error
@@ -77,8 +77,8 @@ func (o *Operation) Run(
 	return data[o.Root.Alias], schema.AttachedFile(res, o.Root.Alias), nil
 }
 
-// errorOf reduces presented GraphQL errors to one. A missing token comes first, then a bug,
-// then the first error of the list. The invalid fields are those of all errors.
+// errorOf reduces presented GraphQL errors to one. A missing token takes precedence, then a
+// bug, then the first error of the list. The invalid fields are those of all errors.
 func errorOf(list gqlerror.List) *schema.Error {
 	chosen := &schema.Error{Code: schema.CodeInternal, Err: errors.New("an empty list of errors")}
 	var fields []schema.FieldError

@@ -18,8 +18,8 @@ const (
 	// MaxDepth limits the nesting of objects and lists.
 	MaxDepth = 64
 
-	// maxGrowth is how many times its length an input may cost in memory. The allowance,
-	// in bytes, comes on top and is enough for some 600 objects or 4,000 texts.
+	// maxGrowth is the maximum memory of an input as a multiple of its length. The allowance,
+	// in bytes, is added to it and is enough for about 600 objects or 4,000 texts.
 	maxGrowth, allowance = 10, 400 << 10
 )
 
@@ -34,8 +34,8 @@ func (p problem) Error() string { return string(p) }
 
 // Decode returns the only value of data: a map[string]any, []any, string, json.Number,
 // bool or nil. Half of a surrogate pair, which browsers send for a truncated emoji,
-// becomes U+FFFD. The text of an error completes "The body is ". It says where reading
-// stopped and repeats nothing of the input.
+// becomes U+FFFD. The text of an error completes "The body is ". It contains the position
+// where reading stopped, but no part of the input.
 func Decode(data []byte) (any, error) {
 	if !utf8.Valid(data) {
 		return nil, problem("not valid JSON: it is not UTF-8")
@@ -63,7 +63,7 @@ type decoder struct {
 	budget int // bytes that may still be spent
 }
 
-// spend counts a value before it is built.
+// spend deducts the cost of a value from the budget before the value is built.
 func (d *decoder) spend(depth, cost int) error {
 	if depth > MaxDepth {
 		return problem(fmt.Sprintf("nested deeper than %d levels", MaxDepth))
@@ -147,8 +147,8 @@ func (d *decoder) list(depth int) (any, error) {
 	}
 }
 
-// explain describes an error and its place in words of this package, because the
-// library's quote the input.
+// explain describes an error and its position in this package's own words, because the
+// library's messages quote the input.
 func (d *decoder) explain(data []byte, err error) error {
 	at := d.json.InputOffset()
 	own, isOwn := errors.AsType[problem](err)

@@ -21,15 +21,15 @@ func TestDecode(t *testing.T) {
 		{"half a surrogate pair", `"a\ud83d"`, `"a�"`, ""},
 		{"64 levels", deep(64), deep(64), ""},
 		{"65 levels", deep(65), "", "nested deeper than 64 levels (line 1, column 66)"},
-		{"no end of levels", strings.Repeat(`[`, 60_000), "", "nested deeper than 64 levels"},
-		{"no end of objects", strings.Repeat(`{"a":`, 60_000), "", "nested deeper than 64 levels"},
+		{"many nested lists", strings.Repeat(`[`, 60_000), "", "nested deeper than 64 levels"},
+		{"many nested objects", strings.Repeat(`{"a":`, 60_000), "", "nested deeper than 64 levels"},
 		{"nothing", ``, "", "empty: it has no JSON value"},
 		{"white space", " \n", "", "empty"},
 		{"cut off", `{"a":"b"`, "", "it ends too early (line 1, column 9)"},
 		{"cut off in a text", `{"a":"b`, "", "it ends too early"},
 		{"cut off in a word", `{"a":tru`, "", "it ends too early"},
 		{"a form", `a=1`, "", "unexpected character (line 1, column 1)"},
-		{"a comma too many", "{\n  \"a\": 1,\n}", "", "unexpected character (line 2, column 9)"},
+		{"trailing comma", "{\n  \"a\": 1,\n}", "", "unexpected character (line 2, column 9)"},
 		{"comment", `{} // x`, "", "something follows the value"},
 		{"second value", `{} {}`, "", "something follows the value"},
 		{"NaN", `[NaN]`, "", "unexpected character"},
@@ -56,8 +56,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestMemory checks that no input costs much more than ten times its size, whether it is
-// accepted or not.
+// TestMemory checks that no input, accepted or rejected, costs much more than ten times its
+// size.
 func TestMemory(t *testing.T) {
 	const size = 1 << 20
 
@@ -71,7 +71,7 @@ func TestMemory(t *testing.T) {
 		"long texts":    `"` + strings.Repeat("a", 1000) + `",`,
 		"escapes":       `"` + strings.Repeat(`\u0041`, 200) + `",`,
 		"a document": `{"_key":"a1b2c3d4e5f6","_type":"span","marks":[],` +
-			`"text":"As long as what an editor writes in one go."},`,
+			`"text":"As long as a paragraph of an editor usually is."},`,
 	} {
 		in := []byte("[" + strings.Repeat(part, size/len(part)) + "0]")
 
@@ -90,8 +90,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// FuzzDecode compares Decode with encoding/json, which accepts more. Both read an
-// accepted input alike.
+// FuzzDecode compares Decode with encoding/json, which accepts more. Both must decode an
+// accepted input to the same value.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":[1,2.50,true,null,"x\n\u00e9"],"b":{"":-0e-7}}`,

@@ -50,7 +50,7 @@ func TestRequestsOfREST(t *testing.T) {
 		// Bodies.
 		{track, "", session, 200, `"success":true`},
 		{track, "", `sessionId=1`, 400, "not valid JSON: unexpected character (line 1, column 1)."},
-		{track, "", `[]`, 400, "has to be a JSON object"},
+		{track, "", `[]`, 400, "must be a JSON object"},
 		{track, "", `{"SESSIONID":"a"}`, 400, `"field":"sessionId","code":"required"`},
 		{track, "", session + strings.Repeat(" ", 64<<10-len(session)), 200, ""},
 		{track, "", session + strings.Repeat(" ", 64<<10-len(session)+1), 413, "at most 65536 bytes"},
@@ -68,7 +68,7 @@ func TestRequestsOfREST(t *testing.T) {
 		{estimate, "", `{"selections":{},"locale":null}`, 200, `"min":null`},
 		{estimate, "", `{}`, 400, `"field":"selections","code":"required"`},
 		{estimate, "", `{"selections":{"features":["A b"]}}`, 400, `"field":"selections.features[0]","code":"not_a_slug"`},
-		{estimate, "", `7`, 400, "The body has to be a JSON object."},
+		{estimate, "", `7`, 400, "The body must be a JSON object."},
 
 		// Media types.
 		{track, `Content-Type: Application/JSON;charset="UTF-8"`, session, 200, ""},
@@ -82,7 +82,7 @@ func TestRequestsOfREST(t *testing.T) {
 		{webhook, "Content-Type: text/html", `{}`, 415, ""},
 
 		// Methods.
-		{"PUT /api/quote/track", "", session, 405, "This path answers to POST, OPTIONS."},
+		{"PUT /api/quote/track", "", session, 405, "This path supports POST, OPTIONS."},
 		{"OPTIONS /api/cache/clear", "", "", 204, ""},
 	} {
 		method, path, _ := strings.Cut(tt.route, " ")
