@@ -1,7 +1,7 @@
 // Package crm is the contract with the customer relationship management system, which
-// holds one contact per e-mail address with the properties of its latest quote.
-// Drivers live in the folders below; each passes the conformance suite in crmtest.
-// Failures are *upstream.Error.
+// stores one contact per e-mail address with the properties of its latest quote. Drivers
+// live in the folders below; each passes the conformance suite in crmtest. Failures are
+// *upstream.Error.
 package crm
 
 import (
@@ -11,48 +11,48 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// Contact is a lead on its way to the CRM, and the address of its PDF, which is absolute
-// if the site's address is known, else relative.
+// Contact is a lead to store in the CRM, with the address of its PDF. The address is
+// absolute if the site's address is known, and relative otherwise.
 type Contact struct {
 	Lead   *lead.Lead
 	PDFURL string
 }
 
-// Contacts keeps one contact per e-mail address. Every driver implements it.
+// Contacts stores one contact per e-mail address. Every driver implements it.
 type Contacts interface {
-	// Upsert creates or updates the contact with the lead's address, as [Changes] says.
-	// Repeating it changes nothing.
+	// Upsert creates or updates the contact with the lead's address, according to
+	// [Changes]. Repeating it changes nothing.
 	Upsert(ctx context.Context, l Contact) error
 
-	// Ping makes one cheap round trip that proves address and credentials.
+	// Ping verifies the address and the credentials with one cheap round trip.
 	Ping(ctx context.Context) error
 }
 
-// Lookup tells which contacts there are. Every driver implements it.
+// Lookup reports which contacts exist. Every driver implements it.
 type Lookup interface {
-	// Missing returns the e-mail addresses among the given ones that have no contact. A
-	// driver that keeps nothing, since it only passes leads on, returns
-	// [errors.ErrUnsupported]: an erasure then finds nothing there, and a verification
-	// counts the deliveries instead.
+	// Missing returns those of the given e-mail addresses that have no contact. A driver
+	// that only forwards leads and stores no contacts returns [errors.ErrUnsupported]:
+	// erasure then finds nothing in the CRM, and verification counts the deliveries
+	// instead.
 	Missing(ctx context.Context, emails []string) ([]string, error)
 }
 
-// Eraser deletes contacts for good. Every driver implements it.
+// Eraser permanently deletes contacts. Every driver implements it.
 type Eraser interface {
-	// Erase deletes the contact with this address. Having none is not an error, and a
-	// driver that keeps nothing returns nil.
+	// Erase deletes the contact with this address. A missing contact is not an error. A
+	// driver that stores no contacts returns nil.
 	Erase(ctx context.Context, email string) error
 }
 
-// Setup is a driver whose CRM has to be prepared for leads.
+// Setup is a driver that can prepare its CRM for leads.
 type Setup interface {
-	// Setup creates what Upsert needs and reports each step on a line.
+	// Setup creates the definitions that Upsert needs and returns one line per step.
 	// Repeating it is safe.
 	Setup(ctx context.Context) ([]string, error)
 }
 
-// Address returns the form of an e-mail address that identifies a contact:
-// trimmed and in lower case.
+// Address normalizes an e-mail address to the form that identifies a contact: trimmed and
+// in lower case.
 func Address(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
 // Addressable reports whether an address has a local part and a domain.

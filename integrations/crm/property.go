@@ -15,14 +15,14 @@ const (
 	PropLeadID      = "quote_submission_id"
 	PropSubmittedAt = "quote_submitted_at" // RFC 3339 in UTC with milliseconds
 
-	// propCreated marks a contact that a lead created. Any other is kept by people.
+	// propCreated marks a contact created by a lead. All others are maintained by people.
 	propCreated = "quote_contact_created"
 )
 
 // Kind is the type of a property's values.
 type Kind int
 
-// The kinds of properties.
+// These are the kinds of properties.
 const (
 	Text Kind = iota
 	LongText
@@ -30,44 +30,43 @@ const (
 	Time
 )
 
-// Property is a property of a contact, and where its value comes from.
+// Property describes a property of a contact and the source of its value.
 type Property struct {
 	Name string
-	// Field is the path of the value in the JSON of a lead, such as
-	// "contact.email". It is empty if the value is not one field of the lead.
+	// Field is the path of the value in the JSON of a lead, for example "contact.email".
+	// It is empty if the value is not a single field of the lead.
 	Field string
 	Kind  Kind
-	// Label is empty for a property that every CRM has.
+	// Label is empty for a standard property, which exists in every CRM.
 	Label       string
 	Description string
 	value       string
 }
 
-// Quote reports whether the property belongs to the latest quote rather
-// than to the person.
+// Quote reports whether the property describes the latest quote rather than the person.
 func (p Property) Quote() bool { return p.Label != "" }
 
-// Properties lists the properties of a contact that a lead fills. A test compares it with
-// the fields of a lead.
+// Properties returns the properties that are filled from a lead. A test compares them
+// with the fields of a lead.
 func Properties() []Property { return properties(Contact{Lead: &lead.Lead{}}) }
 
-// properties lists the properties with the values that they have for a lead.
+// properties returns the properties with their values for a lead.
 func properties(c Contact) []Property {
 	return slices.Concat(contactProperties(c),
 		touchProperties("quote_", "attribution.", "Quote: ", c.Lead.Attribution),
 		touchProperties("quote_first_", "firstAttribution.", "Quote: first ", c.Lead.FirstAttribution))
 }
 
-// touchProperties lists the properties of an attribution.
+// touchProperties returns the properties of an attribution.
 func touchProperties(name, field, label string, touch lead.Attribution) (all []Property) {
 	for i, p := range [][3]string{
-		{"source", "source", "Who sent the visitor, such as newsletter."},
-		{"medium", "medium", "How the visitor came, such as email."},
-		{"campaign", "campaign", "Campaign that brought the visitor."},
-		{"term", "term", "Search term that brought the visitor."},
+		{"source", "source", "Source of the visit, for example newsletter."},
+		{"medium", "medium", "Medium of the visit, for example email."},
+		{"campaign", "campaign", "Campaign that led to the visit."},
+		{"term", "term", "Search term that led to the visit."},
 		{"content", "content", "Variant of the advertisement."},
-		{"referrer", "referrer", "Page that linked to the site, without its query."},
-		{"landing_page", "landingPage", "Page that the visitor saw first, without its query."},
+		{"referrer", "referrer", "Page that linked to the site, without its query string."},
+		{"landing_page", "landingPage", "First page of the visit, without its query string."},
 	} {
 		all = append(all, Property{
 			Name:        name + p[0],
@@ -81,7 +80,7 @@ func touchProperties(name, field, label string, touch lead.Attribution) (all []P
 	return all
 }
 
-// contactProperties lists the properties of the person and of what was chosen.
+// contactProperties returns the properties of the person and of the quote.
 func contactProperties(c Contact) []Property {
 	l := c.Lead
 	return []Property{
@@ -108,48 +107,48 @@ func contactProperties(c Contact) []Property {
 
 		{
 			propCreated, "", Text,
-			"Quote: contact created", "true if a quote request created the contact.",
+			"Quote: contact created", "true if the contact was created by a quote request.",
 			"true",
 		},
 		{
 			"quote_contact_firstname", "contact.firstName", Text,
-			"Quote: first name", "First name that was typed with the latest quote request.",
+			"Quote: first name", "First name entered with the latest quote request.",
 			l.Contact.FirstName,
 		},
 		{
 			"quote_contact_lastname", "contact.lastName", Text,
-			"Quote: last name", "Last name that was typed with the latest quote request.",
+			"Quote: last name", "Last name entered with the latest quote request.",
 			l.Contact.LastName,
 		},
 		{
 			"quote_contact_phone", "contact.phone", Text,
-			"Quote: telephone", "Telephone number that was typed with the latest quote request.",
+			"Quote: telephone", "Telephone number entered with the latest quote request.",
 			l.Contact.Phone,
 		},
 		{
 			"quote_contact_company", "contact.company", Text,
-			"Quote: company", "Company that was typed with the latest quote request.",
+			"Quote: company", "Company entered with the latest quote request.",
 			l.Contact.Company,
 		},
 
 		{
 			"quote_project_type", "selections.projectType", Text,
-			"Quote: project type", "Project type chosen in the calculator, as a slug.",
+			"Quote: project type", "Project type selected in the calculator, as a slug.",
 			l.Selections.ProjectType,
 		},
 		{
 			"quote_features", "selections.features", LongText,
-			"Quote: features", "Features chosen, as slugs joined by semicolons.",
+			"Quote: features", "Selected features, as slugs joined by semicolons.",
 			strings.Join(l.Selections.Features, ";"),
 		},
 		{
 			"quote_complexity", "selections.complexity", Text,
-			"Quote: complexity", "Complexity chosen, as a slug.",
+			"Quote: complexity", "Selected complexity, as a slug.",
 			l.Selections.Complexity,
 		},
 		{
 			"quote_timeline", "selections.timeline", Text,
-			"Quote: timeline", "Timeline chosen, as a slug.",
+			"Quote: timeline", "Selected timeline, as a slug.",
 			l.Selections.Timeline,
 		},
 		{
@@ -169,17 +168,17 @@ func contactProperties(c Contact) []Property {
 		},
 		{
 			"quote_price_status", "priceStatus", Text,
-			"Quote: price status", "Whose price the estimate is: VERIFIED, HONOURED, UNPRICED or NOT_VERIFIED.",
+			"Quote: price status", "Result of the price check: VERIFIED, HONOURED, UNPRICED or NOT_VERIFIED.",
 			string(l.PriceStatus),
 		},
 		{
 			"quote_message", "message", LongText,
-			"Quote: message", "What the visitor added in words.",
+			"Quote: message", "Message from the visitor.",
 			l.Message,
 		},
 		{
 			"quote_consents", "consents.purpose", LongText,
-			"Quote: consents", "What the person was asked to agree to, and the answers.",
+			"Quote: consents", "Consents requested from the visitor, with the answers.",
 			lead.ConsentText(l.Consents),
 		},
 		{
@@ -189,7 +188,7 @@ func contactProperties(c Contact) []Property {
 		},
 		{
 			PropSubmittedAt, "submittedAt", Time,
-			"Quote: submitted at", "When the latest quote was requested.",
+			"Quote: submitted at", "Time of the latest quote request.",
 			l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
 		},
 		{
@@ -200,13 +199,13 @@ func contactProperties(c Contact) []Property {
 	}
 }
 
-// Changes returns the properties to write so that a contact reflects the lead; current are
-// the properties it has, nil if it is to be created.
+// Changes returns the properties to write so that a contact reflects the lead. Current
+// are the contact's properties, or nil if it must be created.
 //
-// The properties of the quote show the newest lead: what it left out is cleared, and an
-// older lead changes none. Anybody can submit with any address, so the properties of the
-// person are written to a new contact only, and later where they are empty in a contact
-// that a lead created. What people wrote stays.
+// The properties of the quote always show the newest lead: properties without a value in
+// it are cleared, and an older lead changes none. Because anyone can submit any address,
+// the properties of the person are written only to a new contact, and to empty properties
+// of a contact created by a lead. Values entered in the CRM are never replaced.
 func Changes(l Contact, current map[string]string) map[string]string {
 	changes := map[string]string{}
 	newer := supersedes(l, current)
@@ -224,13 +223,13 @@ func Changes(l Contact, current map[string]string) map[string]string {
 	return changes
 }
 
-// supersedes reports whether the lead is at least as new as the lead a
-// contact shows. It compares by time, then by id, so that every order of arrival
-// has the same outcome.
+// supersedes reports whether the lead is at least as new as the one shown by a contact.
+// It compares by time, then by id, so the result does not depend on the order of
+// deliveries.
 func supersedes(l Contact, current map[string]string) bool {
 	at, err := parseTime(current[PropSubmittedAt])
 	if err != nil {
-		return true // the contact shows no time, or not in our format
+		return true // the contact has no time, or a malformed one
 	}
 
 	if c := l.Lead.SubmittedAt.Truncate(time.Millisecond).Compare(at); c != 0 {
@@ -239,7 +238,7 @@ func supersedes(l Contact, current map[string]string) bool {
 	return l.Lead.ID >= current[PropLeadID]
 }
 
-// bound returns a bound of the estimate; nothing where there is no price.
+// bound formats a bound of the estimate. It returns "" if there is no price.
 func bound(l *lead.Lead, f float64) string {
 	if l.ToBeAgreed() {
 		return ""
@@ -247,8 +246,8 @@ func bound(l *lead.Lead, f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// same reports whether two values mean the same. A CRM may return a time or a number in
-// another notation than it was given.
+// same reports whether two values are equal. A CRM may return a time or a number in
+// another notation than the stored one.
 func (p Property) same(a, b string) bool {
 	if a == b {
 		return true
@@ -267,7 +266,7 @@ func (p Property) same(a, b string) bool {
 	return false
 }
 
-// parseTime reads RFC 3339 or milliseconds since 1970, both of which CRMs return.
+// parseTime parses RFC 3339 and milliseconds since 1970. CRMs return both.
 func parseTime(s string) (time.Time, error) {
 	if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return time.UnixMilli(ms), nil

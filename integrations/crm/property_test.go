@@ -12,12 +12,12 @@ import (
 	"siteapi/integrations/lead/leadtest"
 )
 
-// TestEveryFieldHasAProperty fails if a field of a lead would not reach the CRM, or if what
-// operators do with it would.
+// TestEveryFieldHasAProperty fails if a field of a lead is not sent to the CRM, or if
+// changes made by operators are.
 func TestEveryFieldHasAProperty(t *testing.T) {
 	t.Parallel()
-	leftOut := map[string]string{
-		"sessionId": "means nothing outside this service",
+	omitted := map[string]string{
+		"sessionId": "meaningless outside this service",
 		"locale":    "the PDF is in the visitor's language",
 
 		"consents.given":       "part of quote_consents",
@@ -26,18 +26,18 @@ func TestEveryFieldHasAProperty(t *testing.T) {
 		"consents.withdrawnAt": "part of quote_consents",
 	}
 	for _, path := range leadtest.Fields() {
-		_, known := leftOut[path]
+		_, known := omitted[path]
 		if known == slices.ContainsFunc(crm.Properties(), func(p crm.Property) bool {
 			return p.Field == path
 		}) {
 			t.Errorf("integrations/crm/property.go: Properties has no property for %s; "+
-				"add it, or say in this test why it is left out", path)
+				"add it, or give the reason for its omission in this test", path)
 		}
 	}
 
 	for _, p := range crm.Properties() {
 		if p.Field != "" && !slices.Contains(leadtest.Fields(), p.Field) {
-			t.Errorf("%s comes from the field %s, which a submission does not have", p.Name, p.Field)
+			t.Errorf("%s comes from the field %s, which leads do not have", p.Name, p.Field)
 		}
 		if got := crm.Changes(crm.Contact{Lead: leadtest.Filled(), PDFURL: "/"}, nil); got[p.Name] == "" {
 			t.Errorf("%s has no value for a complete lead", p.Name)
@@ -46,7 +46,7 @@ func TestEveryFieldHasAProperty(t *testing.T) {
 
 	sent := func(l *lead.Lead) map[string]string { return crm.Changes(crm.Contact{Lead: l, PDFURL: "/"}, nil) }
 	if !maps.Equal(sent(leadtest.Filled()), sent(leadtest.BeforeWork())) {
-		t.Error("integrations/crm/property.go: Properties include what operators did with the lead")
+		t.Error("integrations/crm/property.go: Properties include operator changes")
 	}
 }
 
@@ -76,26 +76,26 @@ func TestChanges(t *testing.T) {
 				"quote_max", "1000000000.00"),
 			map[string]string{},
 		},
-		"a newer submission replaces": {
+		"a newer lead replaces": {
 			func(s *lead.Lead) {
 				s.SubmittedAt, s.Contact.LastName = s.SubmittedAt.Add(time.Millisecond), "Popa"
 			},
 			complete,
 			map[string]string{"quote_contact_lastname": "Popa", "quote_submitted_at": "2026-01-31T09:30:00.001Z"},
 		},
-		"nothing of a contact that people keep": {
+		"no properties of a contact maintained by people": {
 			nil,
 			with("phone", "", "lastname", "Popa", "quote_contact_created", ""),
 			map[string]string{},
 		},
-		"an older one fills gaps of the person": {
+		"an older lead fills empty properties of the person": {
 			func(s *lead.Lead) {
 				s.SubmittedAt, s.Contact.LastName, s.Estimate.Min = s.SubmittedAt.Add(-time.Hour), "Old", 1
 			},
 			with("phone", "", "quote_timeline", ""),
 			map[string]string{"phone": "+40 721 000 111"},
 		},
-		"at the same instant the greater id wins": {
+		"at the same time the greater id wins": {
 			func(s *lead.Lead) { s.ID, s.Estimate.Min = "ffffffff", 1 },
 			complete,
 			map[string]string{
@@ -103,12 +103,12 @@ func TestChanges(t *testing.T) {
 				"quote_pdf_url": "https://site.example/api/quote/pdf?id=ffffffff",
 			},
 		},
-		"at the same instant the smaller id changes nothing": {
+		"at the same time the smaller id changes nothing": {
 			func(s *lead.Lead) { s.ID, s.Estimate.Min = "00000000", 1 },
 			complete,
 			map[string]string{},
 		},
-		"a newer one clears what it leaves out": {
+		"a newer lead clears missing values": {
 			func(s *lead.Lead) { s.SubmittedAt = s.SubmittedAt.Add(time.Millisecond) },
 			with("quote_message", "Hello", "quote_source", "ads", "quote_consents", "news: given"),
 			map[string]string{
@@ -116,7 +116,7 @@ func TestChanges(t *testing.T) {
 				"quote_submitted_at": "2026-01-31T09:30:00.001Z",
 			},
 		},
-		"a price to be agreed is no number": {
+		"a price to be agreed clears the numbers": {
 			func(s *lead.Lead) { s.SubmittedAt, s.Estimate.Max = s.SubmittedAt.Add(time.Millisecond), 0 },
 			complete,
 			map[string]string{"quote_min": "", "quote_max": "", "quote_submitted_at": "2026-01-31T09:30:00.001Z"},

@@ -16,34 +16,33 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// Driver is what every driver implements.
+// Driver combines the interfaces that every driver implements.
 type Driver interface {
 	crm.Contacts
 	crm.Lookup
 	crm.Eraser
 }
 
-// Subject is a driver with an empty CRM behind it and a way to look at that CRM
-// without the driver.
+// Subject is a driver for an empty CRM, with direct access to that CRM.
 type Subject struct {
 	Driver
 
-	// Contact returns the properties of the contact with this address, and false if there
-	// is no such contact. It is nil for a driver that keeps nothing.
+	// Contact returns the properties of the contact with this address, and reports
+	// whether it exists. It is nil for a driver that stores no contacts.
 	Contact func(email string) (map[string]string, bool)
 }
 
-// Run runs the suite. Open returns a fresh subject for each case.
+// Run runs the suite. Open returns a new subject for each case.
 func Run(t *testing.T, open func(t *testing.T) Subject) {
 	t.Helper()
 	cases := map[string]func(*testing.T, Subject){
 		"Upsert":             upsertCreatesAndUpdates,
-		"Odd addresses":      oddAddresses,
+		"Unusual addresses":  unusualAddresses,
 		"Concurrent":         concurrent,
 		"Lookup and erasure": lookupAndErasure,
 	}
 	if open(t).Contact == nil {
-		cases = map[string]func(*testing.T, Subject){"Keeps nothing": keepsNothing}
+		cases = map[string]func(*testing.T, Subject){"Stores nothing": storesNothing}
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -53,10 +52,11 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	}
 }
 
-// Ana is the address of most leads of the suite.
+// Ana is the address of most leads in the suite.
 const Ana = "ana.pop@example.com"
 
-// Contact returns a lead with every field set, after change if that is not nil.
+// Contact returns a lead with every field set. If change is not nil, it is applied to the
+// lead.
 func Contact(email string, change func(*lead.Lead)) crm.Contact {
 	s := &lead.Lead{
 		ID:        "5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01",
@@ -85,8 +85,8 @@ func Contact(email string, change func(*lead.Lead)) crm.Contact {
 	return crm.Contact{Lead: s, PDFURL: "https://site.example" + s.PDFPath()}
 }
 
-// Want returns the properties a new contact has after the unchanged lead, except
-// quote_submitted_at, whose notation is the CRM's own.
+// Want returns the properties of a new contact after the unchanged lead, except
+// quote_submitted_at, whose notation depends on the CRM.
 func Want(email string) map[string]string {
 	return map[string]string{
 		"email":                   crm.Address(email),
@@ -111,8 +111,8 @@ func Want(email string) map[string]string {
 	}
 }
 
-// Expect compares the contact with this address with want, except for the
-// time of lead.
+// Expect compares the properties of the contact with this address, except the time of the
+// lead, with want.
 func (s Subject) Expect(t *testing.T, email string, want map[string]string) {
 	t.Helper()
 	got, ok := s.Contact(email)
@@ -141,12 +141,12 @@ func upsertCreatesAndUpdates(t *testing.T, s Subject) {
 	if err := s.Ping(t.Context()); err != nil {
 		t.Errorf("pinging: %v", err)
 	}
-	for range 2 { // the second time changes nothing
+	for range 2 { // the second call changes nothing
 		s.upsert(t, Ana, nil)
 		s.Expect(t, Ana, Want(Ana))
 	}
 
-	// The quote shows the newer lead and clears what it left out. The person stays.
+	// The quote shows the newer lead and clears missing values. The person is unchanged.
 	s.upsert(t, Ana, func(q *lead.Lead) {
 		q.SubmittedAt = q.SubmittedAt.Add(time.Hour)
 		q.Contact.LastName, q.Contact.Company, q.Selections.Features = "Pop-Núñez", "  ", nil
@@ -162,16 +162,16 @@ func upsertCreatesAndUpdates(t *testing.T, s Subject) {
 	delete(want, "quote_contact_company")
 	delete(want, "quote_features")
 	s.Expect(t, Ana, want)
-	s.upsert(t, Ana, nil) // late
+	s.upsert(t, Ana, nil) // an older lead
 	s.Expect(t, Ana, want)
 }
 
-func oddAddresses(t *testing.T, s Subject) {
+func unusualAddresses(t *testing.T, s Subject) {
 	for _, email := range []string{
 		"ana+quote@example.com", "o'neill@example.com", "a/b@example.com",
 		"%2e%2e@example.com", "a?b=c&d#e@example.com", "josé@exámple.com", " Ana.POP@Example.COM ",
 	} {
-		for hours := range 2 { // the second time the contact exists
+		for hours := range 2 { // the contact exists in the second round
 			s.upsert(t, email, func(q *lead.Lead) {
 				q.SubmittedAt = q.SubmittedAt.Add(time.Duration(hours) * time.Hour)
 			})
@@ -187,7 +187,7 @@ func oddAddresses(t *testing.T, s Subject) {
 	}
 }
 
-// concurrent stores 20 leads of one address at the same time.
+// concurrent stores 20 leads of one address concurrently.
 func concurrent(t *testing.T, s Subject) {
 	var all sync.WaitGroup
 	for i := range 20 {
@@ -205,10 +205,10 @@ func concurrent(t *testing.T, s Subject) {
 }
 
 func lookupAndErasure(t *testing.T, s Subject) {
-	var asked, want []string
-	for i := range 230 { // more than a CRM takes in one request
+	var emails, want []string
+	for i := range 230 { // more than a CRM accepts in one request
 		email := fmt.Sprintf("Visitor-%d@example.com", i)
-		asked = append(asked, email)
+		emails = append(emails, email)
 		if i%100 == 29 {
 			s.upsert(t, email, nil)
 		} else {
@@ -216,12 +216,12 @@ func lookupAndErasure(t *testing.T, s Subject) {
 		}
 	}
 
-	missing, err := s.Missing(t.Context(), asked)
+	missing, err := s.Missing(t.Context(), emails)
 	if err != nil || !slices.Equal(missing, want) {
-		t.Errorf("%d of %d are missing, want %d; %v", len(missing), len(asked), len(want), err)
+		t.Errorf("%d of %d are missing, want %d; %v", len(missing), len(emails), len(want), err)
 	}
 
-	for range 2 { // the first time there is nothing to erase, which is not an error
+	for range 2 { // erasing a missing contact, in the first round, is not an error
 		if err := s.Erase(t.Context(), "Ana.POP@example.com"); err != nil {
 			t.Fatalf("erasing: %v", err)
 		}
@@ -232,14 +232,14 @@ func lookupAndErasure(t *testing.T, s Subject) {
 	}
 }
 
-// keepsNothing checks a driver that only passes leads on.
-func keepsNothing(t *testing.T, s Subject) {
+// storesNothing checks a driver that only forwards leads.
+func storesNothing(t *testing.T, s Subject) {
 	s.upsert(t, Ana, nil)
 	if err := errors.Join(s.Ping(t.Context()), s.Erase(t.Context(), Ana)); err != nil {
-		t.Errorf("pinging, and erasing what is not kept: %v", err)
+		t.Errorf("pinging and erasing: %v", err)
 	}
 	if _, err := s.Missing(t.Context(), []string{Ana}); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("looking up what is not kept: %v, want errors.ErrUnsupported", err)
+		t.Errorf("looking up: %v, want errors.ErrUnsupported", err)
 	}
 	if err := s.Upsert(t.Context(), Contact("ana", nil)); upstream.KindOf(err) != upstream.Rejected {
 		t.Errorf("a lead without an address: %v, want rejected", err)

@@ -1,11 +1,11 @@
-// Package file is the CRM driver that needs no CRM: a folder with one JSON file per
-// contact, named by a digest of the e-mail address, so that no file name contains
-// personal data. A lock file makes read, merge and write one step among all processes; it
-// is unreliable on some network file systems, so the folder belongs on a local disk.
+// Package file is the driver for a site without a CRM: a folder with one JSON file per
+// contact. Files are named by a digest of the e-mail address, so their names contain no
+// personal data. A lock file makes read, merge and write atomic across processes. It is
+// unreliable on some network file systems, so the folder must be on a local disk.
 //
-// A lead without a usable address, or a damaged contact file, is Rejected; a
-// folder without write permission is Refused; everything else, such as a full
-// disk, is Unavailable.
+// A lead without a usable address or with a damaged contact file is Rejected. A folder
+// without write permission is Refused. All other failures, such as a full disk, are
+// Unavailable.
 package file
 
 import (
@@ -32,13 +32,13 @@ import (
 // Driver implements crm.Contacts, crm.Lookup and crm.Eraser.
 type Driver struct {
 	dir string
-	mu  sync.Mutex // held with the lock file, so that one goroutine of a process polls it
+	mu  sync.Mutex // held with the lock file, so only one goroutine of a process polls it
 }
 
-// Open returns a driver for a folder, which it makes if it is missing.
+// Open returns a driver for a folder, and creates the folder if it is missing.
 func Open(dir string) (*Driver, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the folder of contacts: %w", err)
+		return nil, fmt.Errorf("creating the folder of contacts: %w", err)
 	}
 	return &Driver{dir: dir}, nil
 }
@@ -82,7 +82,7 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Contact) error {
 
 // Missing returns the addresses without a contact.
 func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error) {
-	const op = "looking contacts up"
+	const op = "looking up contacts"
 	if err := ctx.Err(); err != nil {
 		return nil, failure(op, err)
 	}
@@ -105,7 +105,7 @@ func (d *Driver) Erase(ctx context.Context, email string) error {
 	return d.locked(ctx, "erasing the contact", func() error { return atomicfile.Remove(d.path(email)) })
 }
 
-// Ping proves that the folder can be written.
+// Ping checks that the folder is writable.
 func (d *Driver) Ping(ctx context.Context) error {
 	return d.locked(ctx, "writing to the folder of contacts", func() error {
 		ping := filepath.Join(d.dir, ".ping")
@@ -113,11 +113,11 @@ func (d *Driver) Ping(ctx context.Context) error {
 	})
 }
 
-// errDamaged marks a contact file that this driver did not write.
-var errDamaged = errors.New("the contact's file is damaged: repair it or move it away")
+// errDamaged means that a contact file is not in the driver's format.
+var errDamaged = errors.New("the contact file is damaged: repair or move it")
 
-// Contact returns the properties of the contact with this address. Without a contact the
-// error is fs.ErrNotExist.
+// Contact returns the properties of the contact with this address. If it does not exist,
+// the error is fs.ErrNotExist.
 func (d *Driver) Contact(email string) (map[string]string, error) {
 	data, err := os.ReadFile(d.path(email))
 	if err != nil {
@@ -135,7 +135,7 @@ func (d *Driver) path(email string) string {
 	return filepath.Join(d.dir, hex.EncodeToString(digest[:])+".json")
 }
 
-// locked runs f while no other goroutine or process changes the folder.
+// locked runs f with exclusive access to the folder.
 func (d *Driver) locked(ctx context.Context, op string, f func() error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -155,8 +155,8 @@ func (d *Driver) locked(ctx context.Context, op string, f func() error) error {
 	return nil
 }
 
-// failure translates an error of the file system. Paths contain digests only, so the
-// cause is free of personal data.
+// failure translates a file system error. Paths contain only digests, so the cause is
+// free of personal data.
 func failure(op string, err error) error {
 	kind := upstream.Unavailable
 	switch {

@@ -46,7 +46,7 @@ func contactFile(t *testing.T, dir string) string {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	crmtest.Run(t, func(t *testing.T) crmtest.Subject {
-		dir := filepath.Join(t.TempDir(), "made", "crm")
+		dir := filepath.Join(t.TempDir(), "created", "crm")
 		d := open(t, dir)
 		return crmtest.Subject{
 			Driver: d,
@@ -88,16 +88,16 @@ func TestFiles(t *testing.T) {
 		}
 	}
 
-	// A file that a crash left behind is erased with the contact.
-	left := filepath.Join(dir, "."+filepath.Base(contactFile(t, dir))+"123")
-	if err := os.WriteFile(left, []byte(`{"email":"ana`), 0o600); err != nil {
+	// A temporary file that remains after a crash is erased with the contact.
+	temporary := filepath.Join(dir, "."+filepath.Base(contactFile(t, dir))+"123")
+	if err := os.WriteFile(temporary, []byte(`{"email":"ana`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
 	if err := d.Erase(t.Context(), crmtest.Ana); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(temporary); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the temporary file still exists: %v", err)
 	}
 }

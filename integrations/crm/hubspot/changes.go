@@ -16,15 +16,15 @@ const (
 	propStage    = "lifecyclestage"
 	propStatus   = "hs_lead_status"
 
-	// historyBatch is the number of contacts whose histories HubSpot returns at once.
+	// historyBatch is HubSpot's limit of contacts per request for histories.
 	historyBatch = 50
-	// searchLag is how long a change may take until a search finds it.
+	// searchLag is the maximum delay until a search finds a change.
 	searchLag = 10 * time.Minute
-	// searchPause keeps to four searches a second: HubSpot allows five.
+	// searchPause limits searches to four a second; HubSpot allows five.
 	searchPause = 250 * time.Millisecond
 )
 
-// outcomeOf has the outcome that a value of a property stands for.
+// outcomeOf maps properties and their values to outcomes.
 var outcomeOf = map[string]map[string]lead.OutcomeValue{
 	propStage: {
 		"salesqualifiedlead": lead.Qualified,
@@ -34,9 +34,9 @@ var outcomeOf = map[string]map[string]lead.OutcomeValue{
 	propStatus: {"UNQUALIFIED": lead.Lost},
 }
 
-// Outcomes implements [crm.Outcomes] with two requests for each fifty contacts: one search
-// by the time of the last change, and one for the histories of stage and status, which say
-// when they changed.
+// Outcomes implements [crm.Outcomes] with two requests for each fifty contacts: a search
+// by the time of the last change, and a read of the histories of stage and status, which
+// contain the times of their changes.
 func (d *Driver) Outcomes(ctx context.Context, since time.Time) iter.Seq2[crm.OutcomePage, error] {
 	return func(yield func(crm.OutcomePage, error) bool) {
 		from, after := since.Add(-searchLag), ""
@@ -59,7 +59,7 @@ func (d *Driver) Outcomes(ctx context.Context, since time.Time) iter.Seq2[crm.Ou
 	}
 }
 
-// lastChange returns the time of the last change on the page.
+// lastChange returns the time of the latest change on the page.
 func (c *contacts) lastChange() time.Time {
 	if len(c.Results) == 0 {
 		return time.Time{}
@@ -69,9 +69,9 @@ func (c *contacts) lastChange() time.Time {
 	return at
 }
 
-// next returns where the next page of a search from some time begins. It is found by the
-// time, since a contact that changes meanwhile shifts the pages, unless the whole page was
-// changed at one moment.
+// next returns the parameters of the next page of a search from the given time. The next
+// page begins at the time of the latest change, because contacts that change between two
+// pages shift the pages. If the whole page has the same time, next uses HubSpot's cursor.
 func (c *contacts) next(from time.Time) (time.Time, string) {
 	if last := c.lastChange(); last.After(from) {
 		return last, ""
@@ -79,12 +79,12 @@ func (c *contacts) next(from time.Time) (time.Time, string) {
 	return from, c.Paging.Next.After
 }
 
-// searchChanged returns a page of the contacts with an outcome that changed at a time or
-// later, in the order of their last changes.
+// searchChanged returns a page of the contacts with an outcome that changed at or after
+// from, in the order of their last changes.
 func (d *Driver) searchChanged(ctx context.Context, from time.Time, after string) (*contacts, error) {
 	changed := condition{propModified, "GTE", strconv.FormatInt(from.UnixMilli(), 10), nil}
 	search := map[string]any{
-		"filterGroups": []any{ // any of them
+		"filterGroups": []any{ // matches any group
 			map[string]any{"filters": []condition{changed,
 				{propStage, "IN", "", []string{"salesqualifiedlead", "opportunity", "customer"}}}},
 			map[string]any{"filters": []condition{changed, {propStatus, "EQ", "UNQUALIFIED", nil}}},
@@ -97,7 +97,7 @@ func (d *Driver) searchChanged(ctx context.Context, from time.Time, after string
 		search["after"] = after
 	}
 
-	return d.ask(ctx, "looking for changed contacts", "/search", search)
+	return d.ask(ctx, "searching for changed contacts", "/search", search)
 }
 
 // condition is a filter of a search.
@@ -108,8 +108,9 @@ type condition struct {
 	Values   []string `json:"values,omitempty"`
 }
 
-// outcomes returns the outcomes of the contacts of a page. Contacts that are deleted
-// meanwhile are missing, and merged ones are answered by the contact that they became.
+// outcomes returns the outcomes of the contacts of a page. Contacts deleted since the
+// search are missing; for a merged contact HubSpot returns the contact that it was merged
+// into.
 func (d *Driver) outcomes(ctx context.Context, found *contacts) (page crm.OutcomePage, err error) {
 	page.Until = found.lastChange()
 	if len(found.Results) == 0 {
@@ -120,7 +121,7 @@ func (d *Driver) outcomes(ctx context.Context, found *contacts) (page crm.Outcom
 	for _, c := range found.Results {
 		ids = append(ids, c.ID)
 	}
-	answer, err := d.ask(ctx, "reading the histories of contacts", "/batch/read", map[string]any{
+	answer, err := d.ask(ctx, "reading contact histories", "/batch/read", map[string]any{
 		"properties":            []string{crm.PropEmail, propSecondary},
 		"propertiesWithHistory": []string{propStage, propStatus},
 		"inputs":                inputs(ids),
@@ -133,12 +134,12 @@ func (d *Driver) outcomes(ctx context.Context, found *contacts) (page crm.Outcom
 	return page, err
 }
 
-// outcome returns what became of the contact. Its value is empty if the stage and the status
-// have no meaning.
+// outcome returns the outcome of the contact. Its value is empty if neither the stage nor
+// the status stands for an outcome.
 func (c *contact) outcome() crm.ContactOutcome {
 	o := crm.ContactOutcome{Emails: c.addresses()}
 	for name, past := range c.Past {
-		current := sinceWhen(past)
+		current := currentValue(past)
 		if value := outcomeOf[name][current.Value]; value != "" && current.Since.After(o.At) {
 			o.Value, o.At = value, current.Since
 		}
@@ -146,9 +147,9 @@ func (c *contact) outcome() crm.ContactOutcome {
 	return o
 }
 
-// sinceWhen returns the current value of a property, and since when it has it: a value that
-// is written once more did not change.
-func sinceWhen(past []pastValue) (current pastValue) {
+// currentValue returns the current value of a property and the time when it was first
+// set. Writing the same value again is not a change.
+func currentValue(past []pastValue) (current pastValue) {
 	slices.SortFunc(past, func(a, b pastValue) int { return b.Since.Compare(a.Since) })
 	for i, p := range past {
 		if i > 0 && p.Value != current.Value {

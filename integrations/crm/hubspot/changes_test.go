@@ -10,8 +10,8 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// TestOutcomesOfContacts reads more contacts than fit on a page, some of which change between two
-// pages.
+// TestOutcomesOfContacts reads more contacts than fit on a page. One of them changes
+// between two pages.
 func TestOutcomesOfContacts(t *testing.T) {
 	t.Parallel()
 	a := open(t, hubspottest.Options{})
@@ -23,7 +23,7 @@ func TestOutcomesOfContacts(t *testing.T) {
 		a.stub.Add(map[string]string{"email": email, "hs_additional_emails": "second-" + email})
 		a.stub.Move(email, "lifecyclestage", "lead", at.Add(-time.Hour))
 		a.stub.Move(email, "lifecyclestage", "customer", at)
-		a.stub.Move(email, "lifecyclestage", "customer", at.Add(time.Hour)) // it is one already
+		a.stub.Move(email, "lifecyclestage", "customer", at.Add(time.Hour)) // the same value again
 	}
 
 	found := map[string]crm.ContactOutcome{}

@@ -9,17 +9,17 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// propSecondary holds the secondary addresses of a contact, separated by semicolons.
+// propSecondary contains the secondary addresses of a contact, separated by semicolons.
 const propSecondary = "hs_additional_emails"
 
 // contact is a contact as HubSpot returns it. A property without a value is null.
 type contact struct {
 	ID         string                 `json:"id"`
 	Properties map[string]*string     `json:"properties"`
-	Past       map[string][]pastValue `json:"propertiesWithHistory"` // only where it was asked for
+	Past       map[string][]pastValue `json:"propertiesWithHistory"` // only if requested
 }
 
-// pastValue is a value that a property has or had, from a time on.
+// pastValue is a current or former value of a property, and the time when it was set.
 type pastValue struct {
 	Value string    `json:"value"`
 	Since time.Time `json:"timestamp"`
@@ -48,7 +48,7 @@ func (c *contact) addresses() (list []string) {
 
 func (c *contact) complete() bool { return strings.TrimSpace(c.ID) != "" }
 
-// contacts is an answer with several contacts.
+// contacts is a response with several contacts.
 type contacts struct {
 	Results []contact `json:"results"`
 	Errors  []struct {
@@ -61,7 +61,7 @@ type contacts struct {
 	} `json:"paging"`
 }
 
-// complete reports whether what is missing does not exist.
+// complete reports whether the response lacks only contacts that do not exist.
 func (c *contacts) complete() bool {
 	for _, e := range c.Errors {
 		if e.Category != "OBJECT_NOT_FOUND" {
@@ -71,10 +71,10 @@ func (c *contacts) complete() bool {
 	return c.Results != nil
 }
 
-// content is what an answer is expected to have.
+// content is the expected content of a response.
 type content interface{ complete() bool }
 
-// call makes a request and reads its answer.
+// call makes a request and decodes its response.
 func (d *Driver) call(ctx context.Context, req upstream.Request, answer content) error {
 	resp, err := d.client.Do(ctx, req)
 	if err != nil {
@@ -83,8 +83,8 @@ func (d *Driver) call(ctx context.Context, req upstream.Request, answer content)
 	return d.read(req.Op, resp, answer)
 }
 
-// read reads an answer. One without the expected content, such as a proxy's page sent with
-// status 200, must not count as a stored lead.
+// read decodes a response. A response without the expected content, such as a proxy's
+// page with status 200, must not count as a stored lead.
 func (d *Driver) read(op string, resp *upstream.Response, answer content) error {
 	switch {
 	case resp.Status >= 300:
@@ -95,8 +95,7 @@ func (d *Driver) read(op string, resp *upstream.Response, answer content) error 
 	return nil
 }
 
-// unexpected returns the error of an answer that claims success without the expected
-// content.
+// unexpected returns the error of a successful response without the expected content.
 func (d *Driver) unexpected(op string, resp *upstream.Response) error {
-	return d.client.Failure(op, resp, upstream.Unavailable, "the answer is not what HubSpot sends")
+	return d.client.Failure(op, resp, upstream.Unavailable, "the response is not in HubSpot's format")
 }

@@ -11,23 +11,23 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// statusMigrating is HubSpot's own status for an account that is being moved
-// between data centres.
+// statusMigrating is HubSpot's custom status for an account that is being moved between
+// data centers.
 const statusMigrating = 477
 
 // codeUnknown is HubSpot's code for a property that the account does not have.
 const codeUnknown = "PROPERTY_DOESNT_EXIST"
 
-// codes finds the codes of an error, missing scopes and the correlation id. Nothing else of
-// an error is shown, because its sentences may quote the contact.
+// codes matches the codes of an error, missing scopes and the correlation id. No other
+// part of an error is reported, because its sentences may quote the contact.
 var codes = regexp.MustCompile(
 	`"(?:category|subCategory|errorType|policyName|error|code|correlationId)"\s*:\s*"([\w.-]{1,80})"|"(crm\.[\w.-]+)"`)
 
-// plain returns the text of an error. HubSpot puts the list of refused properties either
-// beside the message or, as JSON, into it.
+// plain returns the text of an error without backslashes. HubSpot sends the list of
+// refused properties either next to the message or as JSON inside it.
 func plain(resp *upstream.Response) string { return strings.ReplaceAll(string(resp.Body), `\`, "") }
 
-// codesOf lists the codes of an error.
+// codesOf returns the codes of an error.
 func codesOf(resp *upstream.Response) string {
 	var all []string
 	for _, m := range codes.FindAllStringSubmatch(plain(resp), -1) {
@@ -37,16 +37,17 @@ func codesOf(resp *upstream.Response) string {
 	return strings.Join(slices.Compact(all), " ")
 }
 
-// failure translates an unsuccessful answer, as the table in the package comment says.
+// failure translates an unsuccessful response according to the table in the package
+// comment.
 func (d *Driver) failure(op string, resp *upstream.Response) error {
 	detail := codesOf(resp)
-	var kind upstream.Kind // empty for the general meaning of the status
+	var kind upstream.Kind // empty: derived from the status
 	switch resp.Status {
 	case http.StatusPaymentRequired, http.StatusUnauthorized, http.StatusForbidden:
 		kind = upstream.Refused
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone:
 		kind = upstream.Refused
-		detail += " check the address of the API"
+		detail += " check the API address"
 	case http.StatusConflict, statusMigrating:
 		kind = upstream.Unavailable
 	}
@@ -58,7 +59,7 @@ func (d *Driver) failure(op string, resp *upstream.Response) error {
 	return e
 }
 
-// limitPause returns how long a rate limit is assumed to last.
+// limitPause returns the assumed duration of a rate limit.
 func limitPause(text string) time.Duration {
 	switch {
 	case strings.Contains(text, "DAILY"):
@@ -69,9 +70,9 @@ func limitPause(text string) time.Duration {
 	return 10 * time.Second
 }
 
-// refusedProperties returns the sent properties that HubSpot refuses. There are none if the
-// answer is about anything else, or if it refuses the address, without which there is no
-// contact.
+// refusedProperties returns the sent properties that HubSpot refuses. It returns none if
+// the response has another cause, or if HubSpot refuses the address, because a contact
+// cannot be stored without it.
 func refusedProperties(resp *upstream.Response, sent map[string]string) (refused []string) {
 	if resp.Status != http.StatusBadRequest && resp.Status != http.StatusUnprocessableEntity {
 		return nil
@@ -88,7 +89,8 @@ func refusedProperties(resp *upstream.Response, sent map[string]string) (refused
 	}
 
 	if len(refused) == 0 && strings.Contains(text, codeUnknown) {
-		// HubSpot does not name the property. It may be any that a new account lacks.
+		// HubSpot does not name the property. It may be any property missing in a new
+		// account.
 		for _, p := range crm.Properties() {
 			if _, ok := sent[p.Name]; ok && p.Quote() {
 				refused = append(refused, p.Name)

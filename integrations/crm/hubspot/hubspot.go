@@ -3,28 +3,28 @@
 // # How a lead is stored
 //
 // The driver reads the contact by its address, compares its properties with the lead, and
-// writes the changes by the contact's id. If there is no contact, one is created. An
-// answer 409 names a contact that exists after all (created since, not yet visible to the
-// read, or with the address as a secondary one); this contact is then updated. A repeated
-// lead writes nothing.
+// writes the changes by the contact's id. If there is no contact, the driver creates one.
+// A response 409 names an existing contact that the read did not return (created since,
+// not yet visible, or with the address as a secondary one); this contact is then updated.
+// A repeated lead writes nothing.
 //
-// HubSpot has no conditional update: two processes that store two leads of
-// an address at the same moment may leave the older quote in place. Life-cycle
-// stages are never written; [Driver.Outcomes] reads them.
+// HubSpot has no conditional update: if two processes store two leads of an address at
+// the same time, the older quote may remain. Life-cycle stages are never written;
+// [Driver.Outcomes] reads them.
 //
-// A property that the account does not have is created if the token has the scope
-// crm.schemas.contacts.write. If it has not, or the account refuses the value, the
-// contact is stored without the property, which is reported. While HubSpot still reports
-// an existing property as unknown, as happens to new ones, a recent lead waits.
+// A property missing in the account is created if the token has the scope
+// crm.schemas.contacts.write. Without this scope, or if the account refuses the value,
+// the contact is stored without the property, and the omission is reported. HubSpot may
+// report a new property as unknown for some time; a recent lead waits until it is known.
 //
 // # Outcomes
 //
-//	time-out, reset, slow or oversized answer     Unavailable
-//	2xx that is not the JSON expected             Unavailable: it may be a proxy's page
+//	timeout, reset, slow or oversized response    Unavailable
+//	2xx without the expected JSON                 Unavailable: it may be a proxy's page
 //	400 of an invalid address, 413, 422 …         Rejected
 //	400 or 422 of another property                stored without it, reported
 //	401, 402, 403                                 Refused
-//	404 of a contact                              the contact is created
+//	404 of a contact                              a contact is created
 //	404, 405, 410 of anything else                Refused: the API address is wrong
 //	409 that names a contact                      that contact is updated
 //	409 that names none, 423                      Unavailable
@@ -33,8 +33,8 @@
 //	429 SECONDLY                                  Limited, pause 1 s
 //	477 (the account is being moved), 3xx, 5xx    Unavailable
 //
-// These pauses apply unless HubSpot sends a Retry-After. Errors carry HubSpot's codes and
-// correlation id, and nothing that it says about a contact.
+// These pauses apply unless HubSpot sends a Retry-After. Errors contain HubSpot's codes
+// and correlation id, but no data about a contact.
 package hubspot
 
 import (
@@ -58,12 +58,13 @@ type Options struct {
 	// crm.objects.contacts.write, and for [Driver.Setup] crm.schemas.contacts.read and
 	// crm.schemas.contacts.write.
 	Token string
-	// Version is the version of the API: v3, or a later one by its date, such as 2026-03.
+	// Version is the API version: v3, or a later version named by its date, for example
+	// 2026-03.
 	Version string
-	// OnOmitted is called for every property that a contact was stored without, with a
-	// sentence free of personal data.
+	// OnOmitted is called for every property omitted from a contact, with a message free
+	// of personal data.
 	OnOmitted func(text string)
-	// Transport and Observe are handed to the HTTP client; both may be nil.
+	// Transport and Observe are passed to the HTTP client; both may be nil.
 	Transport http.RoundTripper
 	Observe   func(ctx context.Context, c upstream.Call)
 }
@@ -97,8 +98,8 @@ func New(o Options) *Driver {
 	}
 }
 
-// path returns the path of an API for contacts. A version that is a date follows the name
-// of the API, v3 precedes it.
+// path returns the path of an API for contacts. A date version follows the name of the
+// API; v3 precedes it.
 func path(api, version string) string {
 	if strings.HasPrefix(version, "v") {
 		return "/crm/" + version + "/" + api + "/contacts"
@@ -113,7 +114,7 @@ func (d *Driver) lock(address string) (unlock func()) {
 	return mu.Unlock
 }
 
-// Ping lists one contact, which proves the address, the token and its right to read.
+// Ping lists one contact to verify the address, the token and its permission to read.
 func (d *Driver) Ping(ctx context.Context) error {
 	return d.call(ctx, upstream.Request{
 		Op:    "listing a contact",

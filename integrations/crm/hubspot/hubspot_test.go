@@ -19,7 +19,7 @@ import (
 
 const ana = crmtest.Ana
 
-// account is a driver with a stub behind it.
+// account is a driver with its stub.
 type account struct {
 	*hubspot.Driver
 	stub    *ht.Server
@@ -36,8 +36,8 @@ func (a *account) subject() crmtest.Subject {
 	}
 }
 
-// open starts a stub. The client keeps no connections, because otherwise Go's transport
-// repeats a read whose connection was reset, and hides the driver's own handling.
+// open starts a stub. The client does not reuse connections: otherwise Go's transport
+// would repeat a read whose connection was reset, and bypass the driver's handling.
 func open(t *testing.T, so ht.Options) *account {
 	t.Helper()
 	a := &account{stub: ht.New(so)}
@@ -62,7 +62,7 @@ func prepared(t *testing.T, so ht.Options) *account {
 	return a
 }
 
-// expectKind checks that an error is of a kind and contains nothing private.
+// expectKind checks that an error is of a kind and contains no personal data.
 func expectKind(t *testing.T, err error, want upstream.Kind) *upstream.Error {
 	t.Helper()
 	e, ok := errors.AsType[*upstream.Error](err)
@@ -82,7 +82,7 @@ func TestConformance(t *testing.T) {
 	crmtest.Run(t, func(t *testing.T) crmtest.Subject { return prepared(t, ht.Options{}).subject() })
 }
 
-// outcome is a fault, the kind of error it causes, and how long the queue should pause.
+// outcome is a fault with the kind of error and the pause of the queue that it causes.
 type outcome struct {
 	fault faulttest.Fault
 	want  upstream.Kind
@@ -114,9 +114,9 @@ func outcomes() []outcome {
 	return all
 }
 
-// TestOutcomes lets each request that a lead takes fail in each way, before and after
-// HubSpot acts on it, for a new and for a known contact. Afterwards the lead must arrive
-// once, with the right values.
+// TestOutcomes injects each fault into each request of a lead, before and after HubSpot
+// processes it, for a new and a known contact. The lead must then be stored exactly once,
+// with the correct values.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	for _, step := range []struct {
@@ -161,8 +161,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// No address counts as missing or erased if the lookup or the deletion failed. A short limit
-// is waited for.
+// TestLookupAndErasureFail checks that no address counts as missing or erased after a
+// failed lookup or deletion, and that a lookup waits for a short rate limit.
 func TestLookupAndErasureFail(t *testing.T) {
 	t.Parallel()
 	a := open(t, ht.Options{})
@@ -189,7 +189,7 @@ func TestLookupAndErasureFail(t *testing.T) {
 		expectKind(t, a.Erase(t.Context(), ana), want)
 	}
 	if err := a.Erase(t.Context(), ana); err != nil || len(a.stub.Contacts()) != 0 {
-		t.Errorf("after recovery: %v, %d left", err, len(a.stub.Contacts()))
+		t.Errorf("after recovery: %v, %d remaining", err, len(a.stub.Contacts()))
 	}
 
 	// A text that is not an address is never sent.
@@ -201,7 +201,7 @@ func TestLookupAndErasureFail(t *testing.T) {
 	}
 }
 
-// TestNotFound covers 404, which has another meaning at each step.
+// TestNotFound covers 404, whose meaning depends on the step.
 func TestNotFound(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -214,12 +214,12 @@ func TestNotFound(t *testing.T) {
 			faulttest.Answer(404).On("POST /contacts"),
 			upstream.Refused,
 		},
-		"updating: the contact is gone": {
+		"updating: the contact was deleted": {
 			true,
 			faulttest.Answer(404).On("PATCH /contacts"),
 			upstream.Unavailable,
 		},
-		"a conflict names a contact that is gone": {
+		"a conflict names a deleted contact": {
 			false,
 			faulttest.Answer(409).With(`{"message":"Contact already exists. Existing ID: 4711"}`).
 				On("POST /contacts"),
@@ -238,9 +238,9 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// TestContactThatReadsDoNotShow covers a contact that is not visible yet, and one with the
-// address as a secondary one.
-func TestContactThatReadsDoNotShow(t *testing.T) {
+// TestInvisibleContact covers a contact that is not visible yet, and one whose secondary
+// address is used.
+func TestInvisibleContact(t *testing.T) {
 	t.Parallel()
 	a := prepared(t, ht.Options{})
 	a.stub.Add(map[string]string{"email": "primary@example.com", "hs_additional_emails": ana})
@@ -259,7 +259,7 @@ func TestContactThatReadsDoNotShow(t *testing.T) {
 }
 
 // TestUnknownProperties covers an account that was not prepared. The properties are
-// created if the token may, else the contact is stored without them.
+// created if the token may; otherwise the contact is stored without them.
 func TestUnknownProperties(t *testing.T) {
 	t.Parallel()
 	a := open(t, ht.Options{})
@@ -277,12 +277,12 @@ func TestUnknownProperties(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
-	if lines, err := a.Setup(t.Context()); err != nil || !slices.Contains(lines, "property quote_max: exists already") {
+	if lines, err := a.Setup(t.Context()); err != nil || !slices.Contains(lines, "property quote_max: already exists") {
 		t.Errorf("setting up: %q, %v", lines, err)
 	}
 
 	a = open(t, ht.Options{NoSchemas: true})
-	for range 2 { // the second time there is nothing left to write
+	for range 2 { // the second call has nothing to write
 		if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
 			t.Fatal(err)
 		}
@@ -296,14 +296,15 @@ func TestUnknownProperties(t *testing.T) {
 		t.Errorf("%q", e.Detail)
 	}
 
-	// A lead waits while they can't be created.
+	// A lead waits while the properties cannot be created.
 	a = open(t, ht.Options{})
 	a.stub.Fail(faulttest.Answer(500).On("POST /properties"))
 	expectKind(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)), upstream.Unavailable)
 }
 
-// TestRefusedProperties covers the forms in which HubSpot refuses a property of an account
-// that has it. While it seems unknown a young lead waits, an old one is stored without it.
+// TestRefusedProperties covers the ways in which HubSpot refuses an existing property.
+// While the property seems unknown, a recent lead waits, and an older one is stored
+// without it.
 func TestRefusedProperties(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -326,8 +327,8 @@ func TestRefusedProperties(t *testing.T) {
 
 			if tc.waits {
 				a.stub.Fail(refused.Times(2))
-				young := crmtest.Contact(ana, func(s *lead.Lead) { s.SubmittedAt = time.Now() })
-				expectKind(t, a.Upsert(t.Context(), young), upstream.Unavailable)
+				recent := crmtest.Contact(ana, func(s *lead.Lead) { s.SubmittedAt = time.Now() })
+				expectKind(t, a.Upsert(t.Context(), recent), upstream.Unavailable)
 				a.stub.Fail(refused)
 			}
 			a.stub.Fail(refused)

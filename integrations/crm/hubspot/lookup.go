@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// batchSize is the number of addresses that HubSpot takes in one request.
+	// batchSize is HubSpot's limit of addresses per request.
 	batchSize = 100
-	// longestPause is the longest rate limit that a lookup waits for.
-	longestPause = 20 * time.Second
-	// mostPauses is the number of pauses after which a request fails.
-	mostPauses = 30
+	// maxPause is the longest rate limit that a lookup waits for.
+	maxPause = 20 * time.Second
+	// maxPauses is the number of pauses after which a request fails.
+	maxPauses = 30
 )
 
 // Missing returns the addresses without a contact. It makes one request for each hundred
-// addresses, and one for each address that none of the returned contacts has. It waits
-// for short rate limits.
+// addresses, and another one for each address that is not among the returned contacts. It
+// waits for short rate limits.
 func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error) {
-	const op = "looking contacts up"
+	const op = "looking up contacts"
 	present := map[string]bool{}
 	var addresses []string
 	for _, email := range emails {
@@ -69,7 +69,7 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 	}), nil
 }
 
-// inputs returns the contacts that a batch asks for, by their ids or addresses.
+// inputs returns the inputs of a batch request for contacts, by their ids or addresses.
 func inputs(keys []string) []map[string]string {
 	list := make([]map[string]string, len(keys))
 	for i, key := range keys {
@@ -78,7 +78,7 @@ func inputs(keys []string) []map[string]string {
 	return list
 }
 
-// ask sends a question about contacts that changes nothing, and waits for short rate limits.
+// ask sends a read-only request for contacts, and waits for short rate limits.
 func (d *Driver) ask(ctx context.Context, op, path string, body any) (*contacts, error) {
 	var found contacts
 	err := waitingForLimits(ctx, func() error {
@@ -93,17 +93,17 @@ func (d *Driver) ask(ctx context.Context, op, path string, body any) (*contacts,
 	return &found, err
 }
 
-// waitingForLimits repeats a lookup that ran into a short rate limit.
+// waitingForLimits repeats a lookup after each short rate limit.
 func waitingForLimits(ctx context.Context, lookup func() error) error {
 	for pauses := 0; ; pauses++ {
 		err := lookup()
 		limited, ok := errors.AsType[*upstream.Error](err)
-		if !ok || limited.Kind != upstream.Limited || pauses == mostPauses {
+		if !ok || limited.Kind != upstream.Limited || pauses == maxPauses {
 			return err
 		}
 
 		pause := max(limited.RetryAfter, limited.Pause)
-		if pause > longestPause {
+		if pause > maxPause {
 			return err
 		}
 
@@ -115,9 +115,9 @@ func waitingForLimits(ctx context.Context, lookup func() error) error {
 	}
 }
 
-// Erase deletes the contact for good, by the endpoint made for the right to erasure:
-// archived contacts could be restored for 90 days. The contact is named by its id,
-// because the endpoint blocks an unknown address for the future.
+// Erase permanently deletes the contact with HubSpot's endpoint for the right to erasure:
+// archived contacts could be restored for 90 days. It identifies the contact by its id,
+// because the endpoint permanently blocks unknown addresses.
 func (d *Driver) Erase(ctx context.Context, email string) error {
 	const op = "erasing the contact"
 	if !crm.Addressable(email) {
@@ -146,7 +146,7 @@ func (d *Driver) Erase(ctx context.Context, email string) error {
 	case resp.Status == http.StatusNoContent:
 		return nil
 	case resp.Status == http.StatusOK:
-		return d.unexpected(op, resp) // a deletion is answered with 204
+		return d.unexpected(op, resp) // the status of a deletion is 204
 	}
 	return d.failure(op, resp)
 }

@@ -9,13 +9,13 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// Group is the property group that the quote properties belong to.
+// Group is the property group of the quote properties.
 const Group = "quote_calculator"
 
-// definitions returns the quote properties as HubSpot wants them described. Slugs are texts
-// and not choices, because the CMS may add new ones at any time and HubSpot refuses values
-// outside the list of choices. An account that prefers choices can define them before the
-// set-up.
+// definitions returns HubSpot's definitions of the quote properties. Slugs are defined as
+// text rather than as choices, because the CMS may add new slugs at any time and HubSpot
+// refuses values outside the list of choices. An account can define its own choices
+// before the setup.
 func definitions() (all []map[string]string) {
 	types := map[crm.Kind][2]string{
 		crm.Text:     {"string", "text"},
@@ -39,44 +39,44 @@ func definitions() (all []map[string]string) {
 	return all
 }
 
-// Setup creates the property group and all quote properties. A property that exists is
-// left as it is.
+// Setup creates the property group and all quote properties. Existing properties stay
+// unchanged.
 func (d *Driver) Setup(ctx context.Context) ([]string, error) {
 	group := map[string]string{"name": Group, "label": "Quote calculator"}
-	made, err := d.define(ctx, d.properties+"/groups", group)
+	result, err := d.define(ctx, d.properties+"/groups", group)
 	if err != nil {
 		return nil, err
 	}
-	lines := []string{fmt.Sprintf("property group %s: %s", Group, made)}
+	lines := []string{fmt.Sprintf("property group %s: %s", Group, result)}
 
 	for _, def := range definitions() {
-		made, err := d.define(ctx, d.properties, def)
+		result, err := d.define(ctx, d.properties, def)
 		if err != nil {
 			return lines, err
 		}
-		lines = append(lines, fmt.Sprintf("property %s: %s", def["name"], made))
+		lines = append(lines, fmt.Sprintf("property %s: %s", def["name"], result))
 	}
 	return lines, nil
 }
 
-// define creates a definition. A definition that exists already is not an error.
-func (d *Driver) define(ctx context.Context, path string, body any) (made string, err error) {
-	const op = "setting the properties up"
+// define creates a definition. An existing definition is not an error.
+func (d *Driver) define(ctx context.Context, path string, body any) (result string, err error) {
+	const op = "setting up properties"
 	resp, err := d.client.Do(ctx, upstream.Request{Op: op, Method: http.MethodPost, Path: path, Body: body})
 	switch {
 	case err != nil:
 		return "", err
 	case resp.Status == http.StatusConflict:
-		return "exists already", nil
+		return "already exists", nil
 	case resp.Status >= http.StatusMultipleChoices:
 		return "", d.failure(op, resp)
 	}
 	return "created", nil
 }
 
-// createProperties creates what a new account lacks, and reports whether it could. A failure
-// that a retry would not fix is no error, since storing a lead without a property is better
-// than not storing it.
+// createProperties creates the missing properties and reports whether it succeeded. A
+// permanent failure is not an error, because a lead stored without a property is better
+// than none.
 func (d *Driver) createProperties(ctx context.Context) (created bool, err error) {
 	_, err = d.Setup(ctx)
 	if kind := upstream.KindOf(err); err != nil && (kind == upstream.Refused || kind == upstream.Rejected) {

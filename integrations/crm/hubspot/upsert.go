@@ -16,18 +16,18 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// newPropertyPatience bounds the age of a lead that waits for a new property to become
-// known everywhere. An older lead is stored without the property.
-const newPropertyPatience = 5 * time.Minute
+// maxPropertyWait bounds the age of a lead that waits until HubSpot recognizes a new
+// property. An older lead is stored without the property.
+const maxPropertyWait = 5 * time.Minute
 
-// errNoContact never leaves the package.
+// errNoContact means that a contact does not exist. It is never returned to callers.
 var errNoContact = errors.New("no such contact")
 
-// existing finds the id in HubSpot's answer to a duplicate: "Contact already
-// exists. Existing ID: 123".
+// existing matches the id in HubSpot's response to a duplicate: "Contact already exists.
+// Existing ID: 123".
 var existing = regexp.MustCompile(`Existing ID: (\d+)`)
 
-// problem returns the error of a lead that HubSpot did not judge.
+// problem returns an error that is not based on a response of HubSpot.
 func problem(op string, kind upstream.Kind, detail string) error {
 	return &upstream.Error{System: system, Op: op, Kind: kind, Detail: detail}
 }
@@ -59,20 +59,20 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Contact) error {
 		err = d.update(ctx, op, c, l)
 	}
 	if errors.Is(err, errNoContact) {
-		// The contact was deleted or merged since it was read. The next
-		// attempt handles that.
-		return problem(op, upstream.Unavailable, "the contact vanished meanwhile")
+		// The contact was deleted or merged since it was read. The next attempt reads it
+		// again.
+		return problem(op, upstream.Unavailable, "the contact was deleted or merged during the update")
 	}
 	return err
 }
 
-// byEmail returns the contact that has an address as its primary or a secondary one.
+// byEmail returns the contact with a primary or secondary address.
 func (d *Driver) byEmail(ctx context.Context, op, email string) (*contact, error) {
 	return d.get(ctx, op, email, url.Values{"idProperty": {crm.PropEmail}})
 }
 
 func (d *Driver) get(ctx context.Context, op, key string, query url.Values) (*contact, error) {
-	// HubSpot's answer leaves out properties that the account has no definition of.
+	// HubSpot's response leaves out properties that are not defined in the account.
 	for _, p := range crm.Properties() {
 		query.Add("properties", p.Name)
 	}
@@ -97,15 +97,15 @@ func (d *Driver) update(ctx context.Context, op string, c *contact, l crm.Contac
 }
 
 // write sends the properties that the lead changes. Properties unknown to HubSpot are
-// created if the token may; properties that HubSpot still refuses are left out and
-// reported. The answer is nil if nothing is left to be written, and may be a failure for any
-// other reason.
+// created if the token may; properties that HubSpot still refuses are omitted and
+// reported. The response is nil if there is nothing to write, and may be a failure with
+// another cause.
 func (d *Driver) write(
 	ctx context.Context, op, method, path string, l crm.Contact, current map[string]string,
 ) (*upstream.Response, error) {
 	properties := crm.Changes(l, current)
-	omitted := map[string]string{} // HubSpot's codes by property
-	asked, created := false, false // the account's properties
+	omitted := map[string]string{}     // HubSpot's codes by property
+	attempted, created := false, false // creating the account's missing properties
 
 	for len(properties) > 0 {
 		resp, err := d.client.Do(ctx, upstream.Request{
@@ -128,16 +128,16 @@ func (d *Driver) write(
 
 		unknown := strings.Contains(plain(resp), codeUnknown)
 		switch {
-		case unknown && !asked:
-			asked = true
+		case unknown && !attempted:
+			attempted = true
 			if created, err = d.createProperties(ctx); err != nil {
 				return nil, err
 			}
 			if created {
 				continue
 			}
-		case unknown && created && time.Since(l.Lead.SubmittedAt) < newPropertyPatience:
-			return nil, problem(op, upstream.Unavailable, "a new property is not known everywhere yet")
+		case unknown && created && time.Since(l.Lead.SubmittedAt) < maxPropertyWait:
+			return nil, problem(op, upstream.Unavailable, "HubSpot does not recognize a new property yet")
 		}
 
 		for _, name := range refused {
@@ -147,11 +147,11 @@ func (d *Driver) write(
 	}
 
 	d.reportOmitted(omitted)
-	return nil, nil //nolint:nilnil // nothing is left to be written
+	return nil, nil //nolint:nilnil // there is nothing to write
 }
 
 func (d *Driver) reportOmitted(omitted map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(omitted)) {
-		d.onOmitted(fmt.Sprintf("a contact was stored without %s, which the account refuses: %s", name, omitted[name]))
+		d.onOmitted(fmt.Sprintf("the account refuses the property %s: %s", name, omitted[name]))
 	}
 }

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// Contact is a contact as a test sees it.
+// Contact is a stored contact.
 type Contact struct {
 	ID         string
 	Properties map[string]string // properties that have a value
 }
 
-// record is a contact as it is stored.
+// record is the stub's state of a contact.
 type record struct {
 	id        string
 	props     map[string]string
@@ -26,13 +26,13 @@ type record struct {
 	histories map[string][]pastValue // of stage and status
 }
 
-// pastValue is a value that a property has or had, from a time on.
+// pastValue is a current or former value of a property, and the time when it was set.
 type pastValue struct {
 	Value     string    `json:"value"`
 	Timestamp time.Time `json:"timestamp"`
 }
 
-// secondary is the property that lists the further addresses of a contact.
+// secondary is the property with the secondary addresses of a contact.
 const secondary = "hs_additional_emails"
 
 func lower(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
@@ -47,7 +47,8 @@ func (s *Server) find(email string) *record {
 	return nil
 }
 
-// change writes properties, in a new contact if r is nil. An empty value clears a property.
+// change writes properties of r, or of a new contact if r is nil. An empty value clears a
+// property.
 func (s *Server) change(r *record, props map[string]string) *record {
 	if r == nil {
 		s.serial++
@@ -66,7 +67,7 @@ func (s *Server) change(r *record, props map[string]string) *record {
 	return r
 }
 
-// Add makes a contact without a request.
+// Add creates a contact without a request.
 func (s *Server) Add(properties map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +81,7 @@ func (s *Server) Remove(email string) {
 	delete(s.contacts, s.find(email).id)
 }
 
-// Move gives a contact a stage or a status, as a person in HubSpot would at a time.
+// Move sets a contact's stage or status at a time, as if a user changed it in HubSpot.
 func (s *Server) Move(email, property, value string, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +111,7 @@ func (s *Server) Contacts() []Contact {
 	return all
 }
 
-// contactsAPI serves the endpoints of contacts.
+// contactsAPI serves the contact endpoints.
 func (s *Server) contactsAPI(r *http.Request, rest string, body []byte) answer {
 	switch r.Method + " " + rest {
 	case "GET ":
@@ -144,8 +145,8 @@ func (s *Server) contactsAPI(r *http.Request, rest string, body []byte) answer {
 	return answer{http.StatusOK, found.shown(r.URL.Query()["properties"])}
 }
 
-// write creates or changes a contact. HubSpot lists the properties that it refuses in the
-// text of the message.
+// write creates or changes a contact. HubSpot lists refused properties in the text of the
+// message.
 func (s *Server) write(r *record, body []byte) answer {
 	var in struct{ Properties map[string]*string }
 	if err := json.Unmarshal(body, &in); err != nil || in.Properties == nil {
@@ -184,7 +185,8 @@ func (s *Server) write(r *record, body []byte) answer {
 	return answer{http.StatusCreated, s.change(nil, props).shown(nil)}
 }
 
-// readBatch finds contacts by their ids, or by their primary addresses only.
+// readBatch finds contacts by their ids or by their primary addresses, not by secondary
+// ones.
 func (s *Server) readBatch(body []byte) answer {
 	var in struct {
 		IDProperty            string
@@ -221,7 +223,7 @@ func (s *Server) readBatch(body []byte) answer {
 	return answer{status, out}
 }
 
-// shown returns a contact as the API shows it. A requested property without a value is
+// shown returns a contact in the API's format. A requested property without a value is
 // null.
 func (r *record) shown(names []string) map[string]any {
 	props := map[string]any{"hs_object_id": r.id}
@@ -243,8 +245,8 @@ type condition struct {
 	Values                        []string
 }
 
-// holds reports whether a contact meets the condition.
-func (c condition) holds(r *record) bool {
+// matches reports whether a contact meets the condition.
+func (c condition) matches(r *record) bool {
 	value := r.props[c.PropertyName]
 	switch c.Operator {
 	case "GTE":
@@ -256,7 +258,7 @@ func (c condition) holds(r *record) bool {
 	return c.Operator == "IN" && slices.Contains(c.Values, value)
 }
 
-// search finds contacts by groups of conditions, always in the order of their last changes.
+// search finds contacts by groups of conditions, in the order of their last changes.
 func (s *Server) search(body []byte) answer {
 	var in struct {
 		FilterGroups []struct{ Filters []condition }
@@ -272,7 +274,7 @@ func (s *Server) search(body []byte) answer {
 	var found []*record
 	for _, r := range s.contacts {
 		for _, group := range in.FilterGroups {
-			if !slices.ContainsFunc(group.Filters, func(c condition) bool { return !c.holds(r) }) {
+			if !slices.ContainsFunc(group.Filters, func(c condition) bool { return !c.matches(r) }) {
 				found = append(found, r)
 				break
 			}

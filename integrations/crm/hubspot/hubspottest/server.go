@@ -1,8 +1,8 @@
-// Package hubspottest is a local stub of HubSpot's contacts and properties. It checks
-// what HubSpot checks of the driver's requests (token, scopes, paths, shapes, names of
-// properties), answers in HubSpot's words, and can be made to fail. Where HubSpot's behaviour
-// is not documented, the stub takes the stricter one: batch reads do not know secondary
-// addresses, and null is refused.
+// Package hubspottest is a local stub of HubSpot's contacts and properties. It validates
+// the token, scopes, paths, formats and property names of the driver's requests like
+// HubSpot, returns HubSpot's messages, and can inject faults. Where HubSpot's behavior is
+// not documented, the stub is stricter: batch reads do not find secondary addresses, and
+// null is refused.
 package hubspottest
 
 import (
@@ -20,20 +20,19 @@ import (
 // Token is the token that the server accepts.
 const Token = "pat-local-0000-hubspottest"
 
-// Options describes the account of [New]. The zero value is an account with nothing in
-// it.
+// Options configures the account of [New]. The zero value is an empty account.
 type Options struct {
 	NoSchemas bool // the token lacks crm.schemas.contacts.read and .write
 }
 
-// Request is a request that the server has seen.
+// Request is a recorded request.
 type Request struct {
 	Method string
-	Path   string // escaped, as it was sent
-	Fault  string // fault that it met, empty without one
+	Path   string // in escaped form, as sent
+	Fault  string // injected fault, if any
 }
 
-// Server is a HubSpot account behind an HTTP address.
+// Server is a HubSpot account served over HTTP.
 type Server struct {
 	faulttest.Injector
 	o    Options
@@ -63,10 +62,10 @@ func New(o Options) *Server {
 	return s
 }
 
-// URL is the base address of the API.
+// URL returns the base address of the API.
 func (s *Server) URL() string { return s.http.URL }
 
-// Close ends the server and every request under way.
+// Close stops the server and aborts all requests.
 func (s *Server) Close() {
 	s.http.CloseClientConnections()
 	s.http.Close()
@@ -79,15 +78,15 @@ func (s *Server) Requests() []Request {
 	return slices.Clone(s.requests)
 }
 
-// Limited fails with the refusal of a rate limit: DAILY, TEN_SECONDLY_ROLLING or
-// SECONDLY. Wait is the Retry-After header, which is left out if it is empty.
+// Limited is a fault that returns a rate limit error: DAILY, TEN_SECONDLY_ROLLING or
+// SECONDLY. Wait is the Retry-After header; an empty value omits the header.
 func Limited(policy, wait string) faulttest.Fault {
 	return faulttest.Answer(http.StatusTooManyRequests).RetryAfter(wait).With(
 		`{"status":"error","message":"You have reached your limit.",` +
 			`"errorType":"RATE_LIMIT","policyName":"` + policy + `"}`)
 }
 
-// Garbage fails with status 200 and a body that is not JSON.
+// Garbage is a fault that returns status 200 and a body that is not JSON.
 func Garbage() faulttest.Fault {
 	return faulttest.Answer(http.StatusOK).With(`<html><body>Welcome to the network! {"id`)
 }
@@ -123,7 +122,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer is a status with a JSON body, nil for none.
+// answer is a response with a JSON body, or nil for no body.
 type answer struct {
 	status int
 	body   any
@@ -132,16 +131,17 @@ type answer struct {
 func encode(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // a value is made of maps and strings only
+		panic(err) // values consist of maps and strings only
 	}
 	return text
 }
 
-// address is a path of the API: v3 precedes its name, a version by date follows it. Paths are
-// parsed in their escaped form, since an e-mail address may contain an escaped slash.
+// address matches a path of the API: v3 precedes its name, and a date version follows it.
+// Paths are parsed in escaped form, because an e-mail address may contain an escaped
+// slash.
 var address = regexp.MustCompile(`^/crm/(?:v3/)?(objects|properties)(?:/2026-03)?/contacts/?([^/]*(?:/read)?)$`)
 
-// answer answers a request as HubSpot would.
+// answer returns HubSpot's response to a request.
 func (s *Server) answer(r *http.Request, body []byte) answer {
 	if r.Header.Get("Authorization") != "Bearer "+Token {
 		return wrong(http.StatusUnauthorized, "INVALID_AUTHENTICATION", "Authentication credentials not found.")
@@ -159,7 +159,7 @@ func (s *Server) answer(r *http.Request, body []byte) answer {
 
 func notFound() answer { return wrong(http.StatusNotFound, "OBJECT_NOT_FOUND", "resource not found") }
 
-// wrong returns an error in HubSpot's form.
+// wrong returns an error in HubSpot's format.
 func wrong(status int, category, message string) answer {
 	return answer{status, map[string]any{
 		"status":        "error",
@@ -172,7 +172,7 @@ func wrong(status int, category, message string) answer {
 // definition is a property of contacts.
 type definition struct{ Name, Label, Type, FieldType, GroupName string }
 
-// Defined returns the type and field type of a property, such as "number/number".
+// Defined returns the type and field type of a property, for example "number/number".
 func (s *Server) Defined(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
