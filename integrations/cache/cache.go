@@ -4,12 +4,12 @@
 // Every driver guarantees the following:
 //
 //   - Concurrent misses of one key cause one fill.
-//   - A fill that began before an invalidation does not store its value, and does not
-//     answer a Get that began after the invalidation.
-//   - A server that was started again with old data serves none of it.
-//   - An entry that is no longer fresh is still served, for its Stale time, while each
-//     instance refreshes it once in the background.
-//   - A pattern means the same in every driver.
+//   - A fill that began before an invalidation neither stores its value nor returns it to a
+//     Get that began after the invalidation.
+//   - Data that a restarted server restores is never served.
+//   - An expired entry is still served for its Stale time, while each instance refreshes it
+//     once in the background.
+//   - Patterns have the same meaning in every driver.
 package cache
 
 import (
@@ -18,63 +18,67 @@ import (
 	"time"
 )
 
-// ErrUnavailable is returned, wrapped, by Invalidate and Clear while the backend is away.
+// ErrUnavailable is returned, wrapped, by Invalidate and Clear while the backend is
+// unavailable.
 var ErrUnavailable = errors.New("cache backend unavailable")
 
 // Entry is a stored value. It is shared: callers must not change it.
 type Entry struct {
 	Value []byte
-	// Revision is derived from the value alone, so it is the same on all instances.
+	// Revision is derived only from the value, so it is identical on all instances.
 	Revision string
-	// Overtaken means that the key was invalidated during the fill, or the backend went
-	// away: the value was not stored and answers only those who waited for it.
+	// Overtaken means that the value was not stored, because the key was invalidated
+	// during the fill or the backend became unavailable. Only callers that waited for the
+	// fill receive it.
 	Overtaken bool
 }
 
-// Lifetime says how long an entry is used.
+// Lifetime is how long an entry is used.
 type Lifetime struct {
-	// Fresh is how long the entry is served as it is. 0 means without limit.
+	// Fresh is how long the entry is served without a refresh. 0 means without limit.
 	Fresh time.Duration
-	// Stale is how much longer it is served while it is refreshed in the background.
+	// Stale is how long it is still served afterwards, while it is refreshed in the
+	// background.
 	Stale time.Duration
 }
 
-// Fill makes the value of a missing or expired entry and says how long to use it. Its
-// context carries the values of the request that caused it, but outlives that request and
-// ends after FillTimeout.
+// Fill loads the value of a missing or expired entry and returns it with its lifetime.
+// The context carries the values of the request that caused the fill, but it outlives
+// that request and ends after FillTimeout.
 type Fill func(ctx context.Context) (value []byte, life Lifetime, err error)
 
 // Stats is the state of a cache.
 type Stats struct {
 	Type      string // "memory" or "valkey"
-	Size      int    // number of entries of this service, counted within the last seconds
-	Available bool   // true if the backend answered just now
+	Size      int    // number of entries of this service, at most a few seconds old
+	Available bool   // true if the backend is available
 }
 
-// Cache keeps values by key. All methods may be called concurrently.
+// Cache stores values by key. All methods may be called concurrently.
 type Cache interface {
 	// Get returns the entry under key. On a miss it calls fill, stores the value and
-	// returns it. An error of fill is returned and nothing is stored. While the backend
-	// is away each instance fills for itself.
+	// returns it. If fill fails, Get returns the error and stores nothing. While the
+	// backend is unavailable, each instance fills independently.
 	Get(ctx context.Context, key string, fill Fill) (Entry, error)
 
-	// Peek returns the entry under key if it is stored and fresh, without filling. A
-	// value that was read recently needs no I/O.
+	// Peek returns the entry under key if it is stored and fresh. It never fills, and
+	// needs no I/O for a recently read value.
 	Peek(ctx context.Context, key string) (Entry, bool)
 
-	// Invalidate removes the entries under keys everywhere, and discards all fills of
-	// them under way. When it returns nil the entries are guaranteed to be gone.
+	// Invalidate removes the entries under keys on all instances, and discards running
+	// fills of these keys. When it returns nil, the entries are guaranteed to be removed.
 	Invalidate(ctx context.Context, keys ...string) error
 
 	// Clear removes every entry whose key matches pattern, like Invalidate, and
 	// returns their number.
 	Clear(ctx context.Context, pattern Pattern) (int, error)
 
-	// Ping makes one cheap round trip, and returns an error while the backend is away.
+	// Ping checks the backend with one cheap round trip, and fails while it is
+	// unavailable.
 	Ping(ctx context.Context) error
 
-	// Stats asks the backend for its state. However often it is called, entries are
-	// counted at most once a second.
+	// Stats returns the current state of the backend. Entries are counted at most once a
+	// second, regardless of the number of calls.
 	Stats(ctx context.Context) Stats
 
 	// Close frees the resources of the cache.

@@ -15,11 +15,11 @@ const FillTimeout = 8 * time.Second
 // forever is the lifetime of an entry whose Fresh is 0.
 const forever = 10 * 365 * 24 * time.Hour
 
-// RetryPause is the time between a failed refresh and the next one.
+// RetryPause is the pause after a failed refresh.
 const RetryPause = time.Second
 
-// Run calls fill for a driver, detached from the request that caused it. A panic becomes
-// an error that holds its stack.
+// Run calls fill for a driver, detached from the request that caused it. It converts a
+// panic to an error that includes the stack.
 func Run(ctx context.Context, fill Fill) (entry Entry, life Lifetime, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), FillTimeout)
 	defer cancel()
@@ -41,7 +41,7 @@ func Run(ctx context.Context, fill Fill) (entry Entry, life Lifetime, err error)
 }
 
 // RevisionOf returns the revision of a value: 22 characters of A-Z a-z 0-9 - _ that
-// depend on its bytes alone.
+// depend only on its bytes.
 func RevisionOf(value []byte) string {
 	sum := sha256.Sum256(value)
 	return base64.RawURLEncoding.EncodeToString(sum[:16])

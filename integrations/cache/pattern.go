@@ -2,27 +2,27 @@ package cache
 
 import "strings"
 
-// Pattern is a glob over keys, as Valkey understands it: `*` is any number of bytes,
-// `?` one byte, `[abc]` one of a set, `[a-z]` one of a range (written in either
-// direction), `[^a]` one that is not in the set, and `\` makes the next byte literal.
-// As in Valkey an unterminated set ends with the pattern, an empty one matches nothing,
-// and a letter outside ASCII counts as several bytes. The empty Pattern matches nothing.
+// Pattern is a glob over keys with Valkey's syntax: `*` matches any number of bytes, `?`
+// one byte, `[abc]` one byte of a set, `[a-z]` one byte of a range (written in either
+// direction), `[^a]` one byte outside a set, and `\` makes the next byte literal. As in
+// Valkey, an unterminated set ends with the pattern, an empty set matches nothing, and a
+// letter outside ASCII counts as several bytes. The empty Pattern matches nothing.
 type Pattern string
 
-// Escape returns a pattern text that matches exactly the given key.
+// Escape returns the text of a pattern that matches only the given key.
 func Escape(key string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(key)
 }
 
-// Match reports whether the whole key matches. The time it takes is at most proportional
+// Match reports whether the whole key matches. Its running time is at most proportional
 // to the length of the pattern times the length of the key.
 func (p Pattern) Match(key string) bool {
 	if p == "" {
 		return false
 	}
 
-	// Only the latest star needs to backtrack: it can match everything that
-	// an earlier one could.
+	// Only the latest star needs backtracking: it can match everything that an earlier
+	// one could.
 	at, star, resume := 0, -1, 0
 
 	for i := 0; i < len(key); {
@@ -52,12 +52,12 @@ func (p Pattern) Match(key string) bool {
 }
 
 // matchByte reports whether the element of a pattern at i, which is not a star, matches
-// one byte, and where the next element begins.
+// one byte. It also returns the position of the next element.
 func matchByte(text string, i int, b byte) (matches bool, next int) {
 	switch {
 	case text[i] == '?':
 		return true, i + 1
-	case text[i] == '\\' && i+1 < len(text): // a final backslash stands for itself
+	case text[i] == '\\' && i+1 < len(text): // a final backslash matches itself
 		return text[i+1] == b, i + 2
 	case text[i] != '[':
 		return text[i] == b, i + 1

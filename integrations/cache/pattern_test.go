@@ -54,32 +54,33 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestMatchIsQuick checks that many stars don't make a match exponential.
-func TestMatchIsQuick(t *testing.T) {
+// TestMatchIsNotExponential checks that the time of a match is not exponential in the
+// number of stars.
+func TestMatchIsNotExponential(t *testing.T) {
 	t.Parallel()
 	p := cache.Pattern(strings.Repeat("*a", 127) + "b")
 	if cache.Pattern("").Match("") {
-		t.Error("the zero Pattern matches something")
+		t.Error("the empty Pattern matches")
 	}
 	key := strings.Repeat("a", 100_000)
 	begin := time.Now()
 
 	if p.Match(key) {
-		t.Error("it matches")
+		t.Error("the pattern matches")
 	}
 	if took := time.Since(begin); took > 20*time.Second {
 		t.Errorf("took %v", took)
 	}
 }
 
-// TestMatchAsTheServerDoes asks a real server which of many random keys match
-// many random patterns.
-func TestMatchAsTheServerDoes(t *testing.T) {
+// TestMatchEqualsServer compares the matches of many random patterns and keys with those
+// of a real server.
+func TestMatchEqualsServer(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
 	random := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
 
-	// The driver uses a prefix, too; a server matches an empty key by rules of its own.
+	// The driver also uses a prefix, and servers treat an empty key specially.
 	const prefix = "p:"
 	keys := map[string]bool{}
 	args := []string{"MSET"}
@@ -105,9 +106,9 @@ func TestMatchAsTheServerDoes(t *testing.T) {
 		matching, _ := reply.([]any)
 
 		for key := range keys {
-			there := slices.Contains(matching, any(prefix+key))
-			if p.Match(key) != there {
-				t.Errorf("pattern %q, key %q: Match is %v, the server says %v", text, key, !there, there)
+			want := slices.Contains(matching, any(prefix+key))
+			if p.Match(key) != want {
+				t.Errorf("pattern %q, key %q: Match returns %v, the server %v", text, key, !want, want)
 			}
 		}
 

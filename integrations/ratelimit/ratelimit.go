@@ -1,6 +1,6 @@
-// Package ratelimit is the contract for counting requests per client. Its drivers are in
-// the folders below: memory counts for one instance, valkey for all of them. Each passes
-// the conformance suite in ratelimittest.
+// Package ratelimit is the contract of rate limits per client. Drivers live in the
+// folders below: memory counts the requests of one instance, valkey those of all
+// instances. Each passes the conformance suite in ratelimittest.
 package ratelimit
 
 import (
@@ -9,34 +9,35 @@ import (
 	"time"
 )
 
-// Rule allows Limit requests per Period, evenly spread. After a quiet time, Burst of them
-// may come at once.
+// Rule allows Limit requests per Period, evenly spread. After an idle time, it allows
+// Burst requests at once.
 type Rule struct {
 	Limit  int
 	Period time.Duration
 	Burst  int
 }
 
-// Interval is the time after which one more request is allowed.
+// Interval returns the time after which one more request is allowed.
 func (r Rule) Interval() time.Duration { return r.Period / time.Duration(r.Limit) }
 
 // Limiter counts requests. Allow is safe for concurrent use.
 type Limiter interface {
-	// Allow counts n requests of a key under a rule, either all or none. It reports
-	// whether to serve them, and otherwise how long to wait. While its backend is away, a
-	// driver counts for this instance only. A key is always used with the same rule.
+	// Allow counts either all or none of n requests of a key under a rule. It reports
+	// whether they are allowed, and returns the time to wait if they are not. While its
+	// backend is unavailable, a driver counts only the requests of this instance. Callers
+	// must always use a key with the same rule.
 	Allow(ctx context.Context, key string, n int, rule Rule) (ok bool, retryAfter time.Duration)
 }
 
-// Network is a network around a client's address, and how many times the limit of one
-// client it has.
+// Network is a network that contains a client's address. Times is the multiple of a
+// client's limit that applies to the network.
 type Network struct {
 	Name  string
 	Times int
 }
 
-// Networks returns the networks of an address, the narrowest first: an IPv4 address, or the
-// /64 of one IPv6 host and the /56 and /48 that providers give to one customer.
+// Networks returns the networks of an address, narrowest first: an IPv4 address itself,
+// or the /64 of an IPv6 host and the /56 and /48 that providers assign to a customer.
 func Networks(address string) []Network {
 	addr, err := netip.ParseAddr(address)
 	if addr = addr.Unmap(); err != nil || addr.Is4() {
@@ -47,7 +48,7 @@ func Networks(address string) []Network {
 	return []Network{{name(64), 1}, {name(56), 4}, {name(48), 16}}
 }
 
-// AllowClient counts n requests in each network of a client's address.
+// AllowClient is like Allow but counts n requests in each network of a client's address.
 func AllowClient(
 	ctx context.Context, l Limiter, key, address string, n int, rule Rule,
 ) (ok bool, retryAfter time.Duration) {
@@ -60,10 +61,11 @@ func AllowClient(
 	return true, 0
 }
 
-// WithinHour counts a key and reports whether it was counted at most limit times in this
-// hour of the clock, all of which may come at once.
+// WithinHour counts a request of a key and reports whether the key was counted at most
+// limit times in the current clock hour. All of these requests may arrive at once.
 func WithinHour(ctx context.Context, l Limiter, key string, limit int, now time.Time) bool {
-	// No count comes back within the hour, and afterwards the key is another one.
+	// The period is so long that no request is regained within the hour; the next hour
+	// uses another key.
 	rule := Rule{Limit: limit, Period: time.Duration(limit) * time.Hour, Burst: limit}
 	ok, _ := l.Allow(ctx, now.UTC().Format("2006-01-02T15 ")+key, 1, rule)
 	return ok

@@ -1,7 +1,7 @@
-// Package valkeyconn is the connection to a Valkey or Redis server (RESP3, so Redis 6 or
-// later) that may be away. It connects when the server starts, detects within a second
-// that the server is away, and reconnects when it is back. The cache and the rate limits
-// share one connection.
+// Package valkeyconn maintains the connection to a Valkey or Redis server (RESP3, so
+// Redis 6 or later) that may be unavailable. It detects an outage within a second, and
+// connects as soon as the server is available. The cache and the rate limits share one
+// connection.
 package valkeyconn
 
 import (
@@ -20,35 +20,36 @@ import (
 )
 
 const (
-	heartbeat = 500 * time.Millisecond // pause between pings while the server responds
-	retry     = 100 * time.Millisecond // pause between attempts while the server is away
-	timeout   = 500 * time.Millisecond // limit of a ping, and of a connection that stalls
-	copies    = 64 << 20               // bytes of values that the client keeps itself
+	heartbeat = 500 * time.Millisecond // pause between pings while the server is available
+	retry     = 100 * time.Millisecond // pause between attempts while it is unavailable
+	timeout   = 500 * time.Millisecond // limit of a ping, and of a stalled connection
+	copies    = 64 << 20               // size of the client's copies of values, in bytes
 )
 
 // Conn is a connection to one server. Create it with Open.
 type Conn struct {
 	settings valkey.ClientOption
 	onState  func(up bool, err error)
-	client   atomic.Pointer[Client] // nil while the server is away
-	reason   atomic.Pointer[error]  // why it is away
+	client   atomic.Pointer[Client] // nil while the server is unavailable
+	reason   atomic.Pointer[error]  // why it is unavailable
 	stop     context.CancelFunc
 	watching sync.WaitGroup
 }
 
-// Client is the client of one connection. It ends with the connection, so that Run stays true.
+// Client is the client of one connection. It is closed with the connection, so Run
+// remains valid.
 type Client struct {
 	valkey.Client
 
-	// Run is what the server calls itself from its start to its end.
+	// Run is the server's run id, which changes with each start of the server.
 	Run string
 }
 
-// Open connects to an address such as valkey://user:password@host:6379/0, or valkeys://
-// for TLS. The schemes redis and rediss work as well. A server that is away is not an
-// error, but an unusable address is, and so is a refusal that only an operator can
-// change. onState is called when the server goes away, with the reason, and when it is
-// back.
+// Open connects to an address like valkey://user:password@host:6379/0, or valkeys:// for
+// TLS. The schemes redis and rediss work as well. An unavailable server is not an error,
+// but an invalid address is, and so is a refusal that only an operator can resolve. Open
+// calls onState with the initial state, and again whenever the server becomes
+// unavailable, with the reason, or available.
 func Open(ctx context.Context, url string, onState func(up bool, err error)) (*Conn, error) {
 	settings, err := parse(url)
 	if err != nil {
@@ -69,33 +70,34 @@ func Open(ctx context.Context, url string, onState func(up bool, err error)) (*C
 	return c, nil
 }
 
-// parse reads an address. Its errors repeat no part of it that could be a password.
+// parse parses an address. Its errors contain no part of it that could be a password.
 func parse(text string) (valkey.ClientOption, error) {
 	o, err := valkey.ParseURL(text)
 	if _, unreadable := errors.AsType[*url.Error](err); unreadable {
 		return o, errors.New(
-			"the address can't be read: it should look like valkey://user:password@host:6379/0, " +
+			"invalid address: expected the form valkey://user:password@host:6379/0, " +
 				"with special characters of a password percent-encoded",
 		)
 	}
 	if err != nil {
-		return o, fmt.Errorf("reading the address: %w", err)
+		return o, fmt.Errorf("parsing the address: %w", err)
 	}
 
 	o.ForceSingleClient = true
-	o.PipelineMultiplex = -1  // One connection keeps replies and pushed invalidations in order.
-	o.AlwaysPipelining = true // Pushes are read at any time.
-	o.DisableRetry = true     // A command must not wait for a server that is away.
+	o.PipelineMultiplex = -1  // one connection, to keep replies and pushes in order
+	o.AlwaysPipelining = true // reads pushes at any time
+	o.DisableRetry = true     // a command must not wait for an unavailable server
 	o.Dialer.Timeout = time.Second
-	o.Dialer.KeepAlive = heartbeat // also the pause between the client's own pings
+	o.Dialer.KeepAlive = heartbeat // also the pause between the library's pings
 	o.ConnWriteTimeout = timeout
 	o.CacheSizeEachConn = copies
 
 	return o, nil
 }
 
-// Client returns the client or, while the server is away, its address and the reason. A
-// command needs no context of its own, because it fails within a second if it gets no reply.
+// Client returns the client or, while the server is unavailable, an error with its
+// address and the reason. Commands need no context with a deadline: they fail within a
+// second without a reply.
 func (c *Conn) Client() (*Client, error) {
 	if client := c.client.Load(); client != nil {
 		return client, nil
@@ -103,7 +105,8 @@ func (c *Conn) Client() (*Client, error) {
 	return nil, *c.reason.Load()
 }
 
-// explain adds the address to the reason why the server is away, which Client returns then.
+// explain adds the server's address to the reason for its unavailability, and stores the
+// result for Client.
 func (c *Conn) explain(err error) error {
 	if err != nil {
 		err = fmt.Errorf("%s: %w", c.settings.InitAddress[0], err)
@@ -112,10 +115,11 @@ func (c *Conn) explain(err error) error {
 	return err
 }
 
-// Failed reports the error of a command, and returns it. If the error means that the server
-// is away, it gets the address, and Client returns it until the server responds again.
+// Failed handles the error of a command and returns it. If the error means that the
+// server is unavailable, Failed adds its address, and Client returns the error until the
+// server is available again.
 func (c *Conn) Failed(err error) error {
-	if !meansAway(err) {
+	if !isOutage(err) {
 		return err
 	}
 	err = c.explain(err)
@@ -126,7 +130,7 @@ func (c *Conn) Failed(err error) error {
 	return err
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (c *Conn) Close() {
 	c.stop()
 	c.watching.Wait()
@@ -136,12 +140,12 @@ func (c *Conn) Close() {
 	}
 }
 
-// watch pings the server with every heartbeat, and connects again while it is away.
+// watch pings the server at every heartbeat, and reconnects while it is unavailable.
 func (c *Conn) watch(ctx context.Context) {
 	for {
-		client, away := c.Client()
+		client, outage := c.Client()
 		pause := retry
-		if away == nil {
+		if outage == nil {
 			pause = heartbeat
 		}
 
@@ -151,7 +155,7 @@ func (c *Conn) watch(ctx context.Context) {
 		case <-time.After(pause):
 		}
 
-		if away == nil {
+		if outage == nil {
 			_ = c.Failed(ping(ctx, client))
 		} else if c.connect(ctx) == nil {
 			c.onState(true, nil)
@@ -159,15 +163,15 @@ func (c *Conn) watch(ctx context.Context) {
 	}
 }
 
-// connect makes a connection and asks the server for its run. A client whose connection has
-// ended is not used again, so that no command is sent to a server that was started anew.
+// connect opens a connection and reads the server's run id. The client never reconnects
+// by itself, so it cannot send a command to a restarted server.
 func (c *Conn) connect(ctx context.Context) error {
-	var dialled atomic.Bool
+	var dialed atomic.Bool
 	settings := c.settings
 	settings.DialCtxFn = func(
 		ctx context.Context, address string, dialer *net.Dialer, secure *tls.Config,
 	) (net.Conn, error) {
-		if dialled.Swap(true) {
+		if dialed.Swap(true) {
 			return nil, errors.New("the connection to the server has ended")
 		}
 		if secure != nil {
@@ -190,8 +194,8 @@ func (c *Conn) connect(ctx context.Context) error {
 	return nil
 }
 
-// runOf asks a server for its run. One that does not say it, such as a proxy, can't be used: what
-// it had before a restart could not be told from what it has after it.
+// runOf returns the run id of a server. A server that does not report it, such as a
+// proxy, cannot be used: data from before and after a restart would be indistinguishable.
 func runOf(ctx context.Context, client valkey.Client) (string, error) {
 	if err := ping(ctx, client); err != nil {
 		return "", err
@@ -204,7 +208,7 @@ func runOf(ctx context.Context, client valkey.Client) (string, error) {
 	_, run, _ := strings.Cut(info, "run_id:")
 	run, _, _ = strings.Cut(run, "\r\n")
 	if run == "" {
-		return "", errors.New("the server does not say its run_id")
+		return "", errors.New("the server does not report its run_id")
 	}
 	return run, nil
 }
@@ -215,16 +219,16 @@ func ping(ctx context.Context, client valkey.Client) error {
 	return client.Do(ctx, client.B().Ping().Build()).Error()
 }
 
-// isFinal reports whether an error persists until an operator changes something.
+// isFinal reports whether an error persists until an operator resolves it.
 func isFinal(err error) bool {
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
 	_, refused := valkey.IsValkeyErr(err)
-	return certificate || errors.Is(err, valkey.ErrNoCache) || refused && !meansAway(err)
+	return certificate || errors.Is(err, valkey.ErrNoCache) || refused && !isOutage(err)
 }
 
-// meansAway reports whether an error means that the server is away. Otherwise the server
-// replied and refused one command.
-func meansAway(err error) bool {
+// isOutage reports whether an error means that the server is unavailable. Otherwise the
+// server is available and refused a single command.
+func isOutage(err error) bool {
 	reply, refused := valkey.IsValkeyErr(err)
 	if !refused {
 		return err != nil && !errors.Is(err, context.Canceled)

@@ -1,5 +1,5 @@
-// Package cachetest is the conformance suite of the cache. It checks the promises in the
-// package comment of cache, case by case, against a real driver.
+// Package cachetest is the conformance suite of the cache. It checks the guarantees in
+// the package comment of cache against a real driver.
 package cachetest
 
 import (
@@ -15,21 +15,21 @@ import (
 	"siteapi/integrations/cache"
 )
 
-// Run runs every case against caches of their own: open returns two instances of a cache on
-// one new, empty backend. A driver without a shared backend returns one cache twice.
+// Run runs every case with new caches: open returns two instances of a cache on one new,
+// empty backend. A driver without a shared backend returns one cache twice.
 func Run(t *testing.T, open func(t *testing.T) (a, b cache.Cache)) {
 	t.Helper()
 	for name, run := range map[string]func(t *testing.T, a, b cache.Cache){
-		"a value is filled once and kept":                              unchangedValue,
+		"a value is filled once and stored":                            unchangedValue,
 		"an error is returned and not stored":                          failedFill,
 		"an entry expires":                                             expiry,
 		"an expired entry is served once more":                         refresh,
 		"a failed refresh keeps the value and is not repeated at once": failedRefresh,
 		"many misses cause one fill, which outlives its request":       manyMisses,
-		"a clear removes what matches":                                 clearMatching,
+		"a clear removes matching entries":                             clearMatching,
 		"statistics count entries":                                     statistics,
 		"a removal overtakes a fill":                                   overtakenFill,
-		"no old value follows a removal":                               neverThePast,
+		"no old value follows a removal":                               noOldValue,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,16 +39,16 @@ func Run(t *testing.T, open func(t *testing.T) (a, b cache.Cache)) {
 	}
 }
 
-// source stands for the system that content comes from.
+// source represents the system that provides the content.
 type source struct {
 	life  cache.Lifetime
 	err   error
-	hold  chan struct{} // a fill waits for it after reading the value, if it is set
+	block chan struct{} // if set, a fill waits until it is closed, after reading the value
 	fills atomic.Int32
 	value atomic.Value // a string
 }
 
-// newSource returns a source of a value that stays fresh.
+// newSource returns a source of a value with a long lifetime.
 func newSource(value string) *source {
 	s := &source{life: cache.Lifetime{Fresh: time.Hour}}
 	s.value.Store(value)
@@ -58,16 +58,16 @@ func newSource(value string) *source {
 // blocked returns a source whose fills wait until its channel is closed.
 func blocked(value string) *source {
 	s := newSource(value)
-	s.hold = make(chan struct{})
+	s.block = make(chan struct{})
 	return s
 }
 
 func (s *source) fill(ctx context.Context) ([]byte, cache.Lifetime, error) {
 	value := s.value.Load().(string)
 	s.fills.Add(1)
-	if s.hold != nil {
+	if s.block != nil {
 		select {
-		case <-s.hold:
+		case <-s.block:
 		case <-ctx.Done():
 			return nil, cache.Lifetime{}, context.Cause(ctx)
 		}
@@ -75,8 +75,8 @@ func (s *source) fill(ctx context.Context) ([]byte, cache.Lifetime, error) {
 	return []byte(value), s.life, s.err
 }
 
-// began waits for a fill.
-func (s *source) began(t *testing.T) {
+// waitForFill waits until a fill begins.
+func (s *source) waitForFill(t *testing.T) {
 	t.Helper()
 	eventually(t, "a fill begins", func() bool { return s.fills.Load() >= 1 })
 }
@@ -98,26 +98,26 @@ func get(t *testing.T, c cache.Cache, key string, s *source, want string) cache.
 	return e
 }
 
-// answer is the result of a Get in the background.
-type answer struct {
+// result is the result of a Get in the background.
+type result struct {
 	value string
 	err   error
 }
 
-// later calls Get in the background.
-func later(ctx context.Context, c cache.Cache, key string, s *source) <-chan answer {
-	ch := make(chan answer, 1)
+// getAsync calls Get in the background.
+func getAsync(ctx context.Context, c cache.Cache, key string, s *source) <-chan result {
+	ch := make(chan result, 1)
 	go func() {
 		e, err := c.Get(ctx, key, s.fill)
-		ch <- answer{string(e.Value), err}
+		ch <- result{string(e.Value), err}
 	}()
 	return ch
 }
 
-// serves waits until a Get of the key "k" is answered with a value.
+// serves waits until a Get of the key "k" returns a value.
 func serves(t *testing.T, c cache.Cache, s *source, want string) {
 	t.Helper()
-	eventually(t, "Get answers with "+want, func() bool {
+	eventually(t, "Get returns "+want, func() bool {
 		e, err := c.Get(t.Context(), "k", s.fill)
 		return err == nil && string(e.Value) == want
 	})
@@ -127,14 +127,14 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("it never happens: %s", what)
+			t.Fatalf("timeout: %s", what)
 		}
 	}
 }
 
 func unchangedValue(t *testing.T, a, b cache.Cache) {
 	if _, ok := a.Peek(t.Context(), "k"); ok {
-		t.Error("Peek finds something in an empty cache")
+		t.Error("Peek finds an entry in an empty cache")
 	}
 
 	s := newSource("v")
@@ -151,11 +151,11 @@ func unchangedValue(t *testing.T, a, b cache.Cache) {
 
 func failedFill(t *testing.T, a, b cache.Cache) {
 	s := blocked("half")
-	s.err = errors.New("the source is away")
-	waiting := []<-chan answer{later(t.Context(), a, "k", s)}
-	s.began(t)
-	waiting = append(waiting, later(t.Context(), b, "k", s))
-	close(s.hold)
+	s.err = errors.New("the source is unavailable")
+	waiting := []<-chan result{getAsync(t.Context(), a, "k", s)}
+	s.waitForFill(t)
+	waiting = append(waiting, getAsync(t.Context(), b, "k", s))
+	close(s.block)
 
 	for _, ch := range waiting {
 		if got := <-ch; !errors.Is(got.err, s.err) {
@@ -180,7 +180,7 @@ func expiry(t *testing.T, a, b cache.Cache) {
 	serves(t, b, s, "new")
 }
 
-// expired stores an entry and waits until it has to be refreshed.
+// expired stores an entry and waits until it expires.
 func expired(t *testing.T, c cache.Cache) {
 	t.Helper()
 	s := newSource("old")
@@ -202,13 +202,13 @@ func refresh(t *testing.T, a, b cache.Cache) {
 		get(t, b, "k", s, "old")
 	}
 
-	s.began(t)
-	close(s.hold)
+	s.waitForFill(t)
+	close(s.block)
 
 	serves(t, a, s, "new")
 	serves(t, b, s, "new")
 	if n := s.fills.Load(); n > 2 {
-		t.Errorf("%d fills, want one at each instance", n)
+		t.Errorf("%d fills, want one per instance", n)
 	}
 }
 
@@ -216,7 +216,7 @@ func failedRefresh(t *testing.T, c, _ cache.Cache) {
 	expired(t, c)
 
 	s := newSource("")
-	s.err = errors.New("the source is away")
+	s.err = errors.New("the source is unavailable")
 
 	for began := time.Now(); time.Since(began) < 300*time.Millisecond; time.Sleep(time.Millisecond) {
 		get(t, c, "k", s, "old")
@@ -226,23 +226,23 @@ func failedRefresh(t *testing.T, c, _ cache.Cache) {
 	serves(t, c, newSource("new"), "new")
 }
 
-// manyMisses lets the request that caused a fill end before it.
+// manyMisses cancels the request that caused a fill before the fill ends.
 func manyMisses(t *testing.T, a, b cache.Cache) {
 	s := blocked("v")
 	ctx, cancel := context.WithCancel(t.Context())
-	first := later(ctx, a, "k", s)
-	s.began(t)
+	first := getAsync(ctx, a, "k", s)
+	s.waitForFill(t)
 
-	var waiting []<-chan answer
+	var waiting []<-chan result
 	for range 100 {
-		waiting = append(waiting, later(t.Context(), a, "k", s), later(t.Context(), b, "k", s))
+		waiting = append(waiting, getAsync(t.Context(), a, "k", s), getAsync(t.Context(), b, "k", s))
 	}
 	cancel()
 	if got := <-first; !errors.Is(got.err, context.Canceled) {
-		t.Errorf("the request that ended got %+v", got)
+		t.Errorf("the canceled request got %+v", got)
 	}
 
-	close(s.hold)
+	close(s.block)
 	for _, ch := range waiting {
 		if got := <-ch; got.err != nil || got.value != "v" {
 			t.Fatalf("got %+v", got)
@@ -260,29 +260,29 @@ func clearMatching(t *testing.T, a, b cache.Cache) {
 	for _, text := range []string{
 		"*", "content:*", `content:locale:\*`, `\[content\]`, "?", "[^a-z]*", "*\x00*", "*ț*", "entry:*", "none", "[^",
 	} {
-		left := slices.DeleteFunc(slices.Clone(keys), cache.Pattern(text).Match)
+		remaining := slices.DeleteFunc(slices.Clone(keys), cache.Pattern(text).Match)
 		for _, key := range keys {
 			get(t, b, key, newSource(key), key)
 		}
 
-		if n, err := a.Clear(t.Context(), cache.Pattern(text)); err != nil || n != len(keys)-len(left) {
-			t.Errorf("clearing %q: %d, %v; want %d", text, n, err, len(keys)-len(left))
+		if n, err := a.Clear(t.Context(), cache.Pattern(text)); err != nil || n != len(keys)-len(remaining) {
+			t.Errorf("clearing %q: %d, %v; want %d", text, n, err, len(keys)-len(remaining))
 		}
 		for _, key := range keys {
-			if _, ok := a.Peek(t.Context(), key); ok != slices.Contains(left, key) {
-				t.Errorf("after clearing %q, %.20q is there: %v", text, key, ok)
+			if _, ok := a.Peek(t.Context(), key); ok != slices.Contains(remaining, key) {
+				t.Errorf("after clearing %q, %.20q exists: %v", text, key, ok)
 			}
 		}
 	}
 }
 
 func statistics(t *testing.T, a, b cache.Cache) {
-	const entries = 2500 // more than one step of a server's walk
+	const entries = 2500 // more than one step of a server's scan
 	for i := range entries {
 		get(t, a, fmt.Sprint(i), newSource("v"), "v")
 	}
 	for _, want := range []int{entries, 0} {
-		// They are counted at most once a second.
+		// Entries are counted at most once a second.
 		eventually(t, fmt.Sprintf("%d entries are counted", want), func() bool {
 			s := b.Stats(t.Context())
 			return s.Type != "" && s.Size == want && s.Available && b.Ping(t.Context()) == nil

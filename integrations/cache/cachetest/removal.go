@@ -11,7 +11,7 @@ import (
 	"siteapi/integrations/cache"
 )
 
-// removals are the ways to make the key "k" go.
+// removals are the ways to remove the key "k".
 var removals = []func(ctx context.Context, c cache.Cache) error{
 	func(ctx context.Context, c cache.Cache) error { return c.Invalidate(ctx, "other", "k") },
 	func(ctx context.Context, c cache.Cache) error {
@@ -20,20 +20,20 @@ var removals = []func(ctx context.Context, c cache.Cache) error{
 	},
 }
 
-// overtakenFill removes the key, at either instance, while a fill of it is under way.
+// overtakenFill removes the key on either instance during a fill.
 func overtakenFill(t *testing.T, a, b cache.Cache) {
 	for _, remove := range removals {
 		for _, at := range []cache.Cache{a, b} {
 			old, fresh := blocked("old"), newSource("new")
-			before := later(t.Context(), a, "k", old)
-			old.began(t)
+			before := getAsync(t.Context(), a, "k", old)
+			old.waitForFill(t)
 			if err := remove(t.Context(), at); err != nil {
 				t.Fatal(err)
 			}
 
-			// The old fill is still under way.
+			// The old fill is still running.
 			get(t, at, "k", fresh, "new")
-			close(old.hold)
+			close(old.block)
 			<-before
 			serves(t, a, fresh, "new")
 			serves(t, b, fresh, "new")
@@ -46,9 +46,10 @@ func overtakenFill(t *testing.T, a, b cache.Cache) {
 	}
 }
 
-// neverThePast changes a source, removes its key and reads it back at the same instance:
-// the answer must be at least as new. Readers keep both instances filling all the while.
-func neverThePast(t *testing.T, a, b cache.Cache) {
+// noOldValue changes a source, removes its key and reads it on the same instance: the
+// value must be at least as new. Meanwhile, concurrent readers cause fills on both
+// instances.
+func noOldValue(t *testing.T, a, b cache.Cache) {
 	var version atomic.Int64
 	fill := func(context.Context) ([]byte, cache.Lifetime, error) {
 		v := strconv.FormatInt(version.Load(), 10)
@@ -79,7 +80,7 @@ func neverThePast(t *testing.T, a, b cache.Cache) {
 			t.Errorf("removing: %v", err)
 		}
 		if got := read(a); got < want {
-			t.Errorf("version %d was read after %d was announced", got, want)
+			t.Errorf("version %d was read after the removal for version %d", got, want)
 		}
 	}
 	ended.Store(true)

@@ -1,9 +1,10 @@
-// Package memory keeps the cache in the process: bounded in bytes, gone with the
-// process, and not shared with other instances. It is the default.
+// Package memory is the default cache. It is stored in the process, bounded in bytes,
+// lost when the process ends, and not shared with other instances.
 //
-// Known limits: the bound is enforced in the background, so it may be exceeded for a
-// moment, and by entries larger than an eighth of it, which count as an eighth: the
-// content of all locales stays in the cache, however large it is.
+// Known limits: the bound is enforced in the background and may be exceeded briefly. An
+// entry larger than an eighth of the bound counts as an eighth, so such entries can
+// exceed it permanently: the content of all locales stays in the cache regardless of its
+// size.
 package memory
 
 import (
@@ -18,11 +19,11 @@ import (
 )
 
 const (
-	// maxBytes bounds the size of all entries together.
+	// maxBytes bounds the total size of all entries.
 	maxBytes = 64 << 20
-	// heaviest is the most that one entry counts.
-	heaviest = maxBytes / 8
-	// overhead is the number of bytes that an entry takes beside its key and value.
+	// maxWeight bounds the size that is counted for one entry.
+	maxWeight = maxBytes / 8
+	// overhead is the size of an entry in bytes in addition to its key and value.
 	overhead = 320
 )
 
@@ -31,7 +32,7 @@ type Cache struct {
 	entries *otter.Cache[string, *record]
 
 	mu    sync.Mutex       // held while an entry is stored or removed
-	loads map[string]*load // the fills that may store their values, by key
+	loads map[string]*load // fills that may store their values, by key
 }
 
 // record is an entry with its lifetime.
@@ -43,7 +44,7 @@ type record struct {
 
 func (r *record) fresh() bool { return time.Now().Before(r.until) }
 
-// load is a fill under way.
+// load is a running fill.
 type load struct {
 	done  chan struct{} // closed when the fields below are set
 	entry cache.Entry
@@ -57,7 +58,7 @@ func New() *Cache {
 		entries: otter.Must(&otter.Options[string, *record]{
 			MaximumWeight: maxBytes,
 			Weigher: func(key string, r *record) uint32 {
-				return uint32(min(len(key)+len(r.Value)+overhead, heaviest))
+				return uint32(min(len(key)+len(r.Value)+overhead, maxWeight))
 			},
 			ExpiryCalculator: otter.ExpiryWritingFunc(func(e otter.Entry[string, *record]) time.Duration {
 				return e.Value.life.Fresh + e.Value.life.Stale
@@ -93,7 +94,7 @@ func (c *Cache) Get(ctx context.Context, key string, fill cache.Fill) (cache.Ent
 	}
 }
 
-// run fills, and stores the value unless the key was removed meanwhile.
+// run calls fill and stores the value unless the key was removed in the meantime.
 func (c *Cache) run(ctx context.Context, key string, fill cache.Fill, l *load, refresh bool) {
 	var life cache.Lifetime
 	l.entry, life, l.err = cache.Run(ctx, fill)

@@ -21,7 +21,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestBound stores five times as much as the cache has room for.
+// TestBound stores five times the capacity of the cache.
 func TestBound(t *testing.T) {
 	t.Parallel()
 	c, value := memory.New(), bytes.Repeat([]byte("x"), 1<<20)
@@ -36,12 +36,12 @@ func TestBound(t *testing.T) {
 	}
 
 	if size := c.Stats(t.Context()).Size; size == 0 || size > 100 {
-		t.Errorf("%d MiB are kept, want about 64 at most", size)
+		t.Errorf("%d MiB are stored, want at most about 64", size)
 	}
 }
 
-// TestLargeEntriesStay checks that three entries stay which are larger than the bound
-// together.
+// TestLargeEntriesStay checks that three entries stay in the cache although their total
+// size exceeds the bound.
 func TestLargeEntriesStay(t *testing.T) {
 	t.Parallel()
 	c := memory.New()

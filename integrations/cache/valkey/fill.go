@@ -11,14 +11,16 @@ import (
 	"siteapi/integrations/cache"
 )
 
-// pollPause is the time between two reads while another instance fills the key.
+// pollPause is the pause between two reads while another instance fills the key.
 const pollPause = 25 * time.Millisecond
 
-// claimLife is how long a claim outlives an instance that crashed during a fill.
+// claimLife is the lifetime of a claim. It bounds how long the claim of an instance that
+// crashed during a fill blocks others.
 const claimLife = cache.FillTimeout + time.Second
 
-// replace stores an entry, or removes what is there if the entry is empty. It does so only if
-// what is there has the expected beginning. ARGV: that, the entry, and its life in ms.
+// replace stores an entry, or removes the stored record if the entry is empty, but only
+// if the stored record has the expected prefix. ARGV contains the prefix, the entry and
+// its lifetime in milliseconds.
 var replace = valkey.NewLuaScript(`
 local stored = redis.call('GET', KEYS[1])
 if not stored or string.sub(stored, 1, #ARGV[1]) ~= ARGV[1] then return 0 end
@@ -36,8 +38,8 @@ func (c *Cache) load(ctx context.Context, key string, fill cache.Fill) (cache.En
 
 		select {
 		case result := <-loaded:
-			// A value that was not stored may be older than the reads that joined the
-			// fill later: they load again.
+			// A value that was not stored may be older than reads that joined the fill
+			// later. These reads load it again.
 			entry, _ := result.Val.(cache.Entry)
 			if result.Err != nil || !entry.Overtaken || first {
 				return entry, result.Err
@@ -48,14 +50,14 @@ func (c *Cache) load(ctx context.Context, key string, fill cache.Fill) (cache.En
 	}
 }
 
-// fill claims a key, fills and stores. While another instance has the claim, it waits for the
-// value.
+// fill claims a key, calls fill and stores the value. While another instance holds the
+// claim, it waits for that instance's value.
 func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
 	claim := record{Entry: cache.Entry{Revision: rand.Text()}}.head()
 	for ; ; time.Sleep(pollPause) {
 		client, err := c.client()
 		if err != nil {
-			return c.getAlone(ctx, key, fill)
+			return c.getOffline(ctx, key, fill)
 		}
 
 		set := client.B().Set().Key(c.name(client, key)).Value(claim).Nx().Px(claimLife).Build()
@@ -64,13 +66,13 @@ func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill) (cache.En
 		case err == nil:
 			entry, err := c.store(ctx, key, fill, claim)
 			if err != nil {
-				// If the claim cannot be removed, it expires by itself.
+				// A claim that cannot be removed expires.
 				_, _ = c.replace(key, claim, "", claimLife)
 			}
 			return entry, err
-		case !valkey.IsValkeyNil(err): // the server is away or has no memory left
+		case !valkey.IsValkeyNil(err): // the server is unavailable or out of memory
 			_ = c.failed(err)
-			return c.getAlone(ctx, key, fill)
+			return c.getOffline(ctx, key, fill)
 		}
 
 		if r, found, _ := c.read(key); found {
@@ -79,7 +81,8 @@ func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill) (cache.En
 	}
 }
 
-// store fills, and stores the value if what is there still has the expected beginning.
+// store calls fill and stores the value if the stored record still has the expected
+// prefix.
 func (c *Cache) store(ctx context.Context, key string, fill cache.Fill, expected string) (cache.Entry, error) {
 	entry, life, err := cache.Run(ctx, fill)
 	if err != nil {
@@ -89,10 +92,10 @@ func (c *Cache) store(ctx context.Context, key string, fill cache.Fill, expected
 	text := record{entry, time.Now().Add(life.Fresh)}.head() + string(entry.Value)
 	stored, err := c.replace(key, expected, text, life.Fresh+life.Stale)
 	entry.Overtaken = err != nil || !stored
-	return entry, nil //nolint:nilerr // the value is good, it is only not kept
+	return entry, nil //nolint:nilerr // the value is valid but not stored
 }
 
-// replace runs the script of that name.
+// replace runs the replace script.
 func (c *Cache) replace(key, expected, entry string, life time.Duration) (bool, error) {
 	client, err := c.client()
 	if err != nil {

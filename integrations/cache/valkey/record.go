@@ -12,9 +12,9 @@ import (
 	"siteapi/integrations/cache"
 )
 
-// record is an entry as it is stored at the server: the end of its freshness in milliseconds
-// and its revision, each followed by a space, and then its value. One whose time is zero is the
-// claim of an instance that fills the key, with a token for its revision.
+// record is an entry as stored on the server: the end of its freshness in milliseconds
+// and its revision, each followed by a space, and then its value. A record whose time is
+// zero is the claim of an instance that fills the key; its revision is a token.
 type record struct {
 	cache.Entry
 	until time.Time // the end of its freshness
@@ -22,10 +22,10 @@ type record struct {
 
 func (r record) fresh() bool { return time.Now().Before(r.until) }
 
-// head returns the beginning of the stored form, without the value.
+// head returns the stored form without the value.
 func (r record) head() string { return fmt.Sprintf("%d %s ", r.until.UnixMilli(), r.Revision) }
 
-// decode returns the record of a reply, or false if the reply is a claim.
+// decode returns the record in a reply, or false if the reply is a claim.
 func decode(m *valkey.ValkeyMessage) (r record, found bool, err error) {
 	text, err := m.ToString()
 	if err != nil {
@@ -33,11 +33,11 @@ func decode(m *valkey.ValkeyMessage) (r record, found bool, err error) {
 	}
 	fields := strings.SplitN(text, " ", 3)
 	if len(fields) < 3 {
-		return record{}, false, errors.New("the server holds something that is not an entry")
+		return record{}, false, errors.New("the stored value is not a cache entry")
 	}
 
 	until, timeErr := strconv.ParseInt(fields[0], 10, 64)
-	bytes, err := m.AsBytes() // the same memory as text: large values are not copied
+	bytes, err := m.AsBytes() // shares the memory of text: large values are not copied
 	r = record{
 		Entry: cache.Entry{Value: bytes[len(text)-len(fields[2]):], Revision: fields[1]},
 		until: time.UnixMilli(until),

@@ -14,7 +14,7 @@ import (
 	"siteapi/integrations/valkeyconn"
 )
 
-// content is a source that counts its fills and can be changed.
+// content is a modifiable source that counts its fills.
 type content struct {
 	fills atomic.Int32
 	value atomic.Value // string
@@ -43,13 +43,13 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("it never happens: %s", what)
+			t.Fatalf("timeout: %s", what)
 		}
 	}
 }
 
-// ask sends the server a command that must succeed.
-func ask(t *testing.T, s *valkeyserver.Server, args ...string) any {
+// do sends a command that must succeed to the server.
+func do(t *testing.T, s *valkeyserver.Server, args ...string) any {
 	t.Helper()
 	reply, err := s.Do(args...)
 	if err != nil {
@@ -58,10 +58,10 @@ func ask(t *testing.T, s *valkeyserver.Server, args ...string) any {
 	return reply
 }
 
-// TestServerAway stops or freezes the server under two instances.
-func TestServerAway(t *testing.T) {
+// TestServerUnavailable stops or freezes the server of two instances.
+func TestServerUnavailable(t *testing.T) {
 	t.Parallel()
-	for name, leave := range map[string]func(*testing.T, *valkeyserver.Server) (back func()){
+	for name, interrupt := range map[string]func(*testing.T, *valkeyserver.Server) (restore func()){
 		"stopped": func(t *testing.T, s *valkeyserver.Server) func() {
 			s.Stop()
 			return func() {
@@ -84,16 +84,16 @@ func TestServerAway(t *testing.T) {
 			read(t, a, "k", s, "before")
 			read(t, b, "k", s, "before")
 
-			back := leave(t, server)
-			eventually(t, "statistics say that it is away", func() bool {
+			restore := interrupt(t, server)
+			eventually(t, "statistics report that it is unavailable", func() bool {
 				return !a.Stats(t.Context()).Available
 			})
 			if err := a.Invalidate(t.Context(), "k"); !errors.Is(err, cache.ErrUnavailable) ||
 				!strings.Contains(err.Error(), server.Addr()+": ") {
-				t.Errorf("Invalidate while away: %v, want the address and why", err)
+				t.Errorf("Invalidate while unavailable: %v, want the address and the reason", err)
 			}
 			if _, err := a.Clear(t.Context(), cache.Pattern("*")); !errors.Is(err, cache.ErrUnavailable) {
-				t.Errorf("Clear while away: %v", err)
+				t.Errorf("Clear while unavailable: %v", err)
 			}
 
 			s.value.Store("during")
@@ -103,10 +103,10 @@ func TestServerAway(t *testing.T) {
 				read(t, a, "k", s, "during")
 			}
 			if n := s.fills.Load(); time.Since(began) < time.Second && n > 2 {
-				t.Errorf("%d fills for a thousand reads while away", n)
+				t.Errorf("%d fills for a thousand reads while unavailable", n)
 			}
 
-			back()
+			restore()
 			s.value.Store("after")
 			eventually(t, "an invalidation succeeds again", func() bool {
 				return a.Invalidate(t.Context(), "k") == nil
@@ -114,7 +114,7 @@ func TestServerAway(t *testing.T) {
 
 			read(t, a, "k", s, "after")
 
-			eventually(t, "the other has it too", func() bool {
+			eventually(t, "the other instance reads the value", func() bool {
 				e, ok := b.Peek(t.Context(), "k")
 				return ok && string(e.Value) == "after"
 			})
@@ -122,8 +122,8 @@ func TestServerAway(t *testing.T) {
 	}
 }
 
-// TestFillAcrossAnOutage checks that values which an instance read or began to fill
-// before the server went away are not served once the server is back without its data.
+// TestFillAcrossAnOutage checks that an instance does not serve values that it read or
+// began to fill before the server restarted without its data.
 func TestFillAcrossAnOutage(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
@@ -132,7 +132,7 @@ func TestFillAcrossAnOutage(t *testing.T) {
 
 	began, release, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		_, err := c.Get(t.Context(), "under way", func(ctx context.Context) ([]byte, cache.Lifetime, error) {
+		_, err := c.Get(t.Context(), "filling", func(ctx context.Context) ([]byte, cache.Lifetime, error) {
 			close(began)
 			<-release
 			return s.fill(ctx)
@@ -146,7 +146,7 @@ func TestFillAcrossAnOutage(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	eventually(t, "the server is used again", func() bool {
+	eventually(t, "the server is available again", func() bool {
 		return c.Invalidate(t.Context(), "other") == nil
 	})
 
@@ -157,18 +157,19 @@ func TestFillAcrossAnOutage(t *testing.T) {
 
 	s.value.Store("new")
 	read(t, c, "copied", s, "new")
-	read(t, c, "under way", s, "new")
+	read(t, c, "filling", s, "new")
 }
 
-// TestRestoredData kills a server that saves to disk after an invalidation, so that it comes
-// back with the earlier entry. No instance serves that, and what is filled afterwards stays.
+// TestRestoredData kills a server that saves to disk after an invalidation, so the
+// restarted server restores the invalidated entry. No instance may serve that entry, and
+// values filled afterwards must stay.
 func TestRestoredData(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t, "--save", "3600 1")
 	a, b, s := open(t, server.URL(), "p:"), open(t, server.URL(), "p:"), newContent("old")
 	read(t, a, "k", s, "old")
 	read(t, b, "k", s, "old")
-	ask(t, server, "SAVE")
+	do(t, server, "SAVE")
 
 	s.value.Store("new")
 	if err := a.Invalidate(t.Context(), "k"); err != nil {
@@ -189,11 +190,12 @@ func TestRestoredData(t *testing.T) {
 	s.fills.Store(0)
 	read(t, open(t, server.URL(), "p:"), "k", s, "new")
 	if n := s.fills.Load(); n != 0 {
-		t.Errorf("an instance that starts later fills %d times", n)
+		t.Errorf("a later instance fills %d times", n)
 	}
 }
 
-// TestServerWithoutRun uses a server that does not say its run, here as INFO is its ECHO.
+// TestServerWithoutRun uses a server that does not report its run id, because its INFO is
+// renamed from ECHO.
 func TestServerWithoutRun(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t, "--rename-command", "INFO", "HIDDEN", "--rename-command", "ECHO", "INFO")
@@ -203,8 +205,8 @@ func TestServerWithoutRun(t *testing.T) {
 	}
 }
 
-// TestStartWhileAway opens a cache before its server is there.
-func TestStartWhileAway(t *testing.T) {
+// TestStartWhileUnavailable opens a cache before its server starts.
+func TestStartWhileUnavailable(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
 	server.Stop()
@@ -221,7 +223,7 @@ func TestStartWhileAway(t *testing.T) {
 	})
 }
 
-// TestServerWithoutMemory uses a server that refuses to store. Reads must not
+// TestServerWithoutMemory uses a server that refuses to store values. Reads must not
 // overload the source.
 func TestServerWithoutMemory(t *testing.T) {
 	t.Parallel()
@@ -241,14 +243,14 @@ func TestServerWithoutMemory(t *testing.T) {
 	}
 }
 
-// TestLeastPrivileges uses an account with only the privileges that the manual lists,
-// among the keys of other services.
+// TestLeastPrivileges uses an account with only the privileges listed in the manual, on a
+// server with keys of other services.
 func TestLeastPrivileges(t *testing.T) {
 	t.Parallel()
 	args := append([]string{"--user", "siteapi", "on", ">p@ss:w/rd", "~siteapi:*", "resetchannels", "-@all"},
 		strings.Fields(privileges)...)
 	server := valkeyserver.Start(t, append(args, "--user", "admin", "on", "nopass", "~*", "+@all")...)
-	ask(t, server, "MSET",
+	do(t, server, "MSET",
 		"content:locale:en", "theirs", "siteapi2:entry:k", "theirs", "siteapi:rate:192.0.2.1", "1")
 
 	c := open(t, "valkey://siteapi:"+url.QueryEscape("p@ss:w/rd")+"@"+server.Addr(), "siteapi:")
@@ -268,16 +270,16 @@ func TestLeastPrivileges(t *testing.T) {
 		t.Errorf("cleared %d, %v", n, err)
 	}
 
-	if reply := ask(t, server, "DBSIZE"); reply != int64(3) {
-		t.Errorf("%v keys are left, want the 3 of others", reply)
+	if reply := do(t, server, "DBSIZE"); reply != int64(3) {
+		t.Errorf("%v keys remain, want the 3 of other services", reply)
 	}
 }
 
-// privileges are the commands that cache and rate limits need.
+// privileges are the commands that the cache and rate limits need.
 const privileges = "+@connection +@transaction +get +set +del +unlink +pttl +time +info " +
 	"+eval +evalsha +script|load +scan"
 
-// TestAddresses opens addresses that can't be used.
+// TestAddresses opens addresses that cannot be used.
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	server, plain := valkeyserver.Start(t, "--requirepass", "right"), valkeyserver.Start(t)

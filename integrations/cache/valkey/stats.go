@@ -9,11 +9,11 @@ import (
 	"siteapi/integrations/valkeyconn"
 )
 
-// countLimit is the longest time of one count of the entries.
+// countLimit bounds the time of one count of the entries.
 const countLimit = 500 * time.Millisecond
 
-// count is the latest number of entries. Counting walks over all keys of the database,
-// also those of other services, so it is done once a second, however often it is asked for.
+// count is the latest number of entries. Counting scans all keys of the database,
+// including those of other services, so it runs at most once a second.
 type count struct {
 	mu   sync.Mutex
 	size int
@@ -38,8 +38,8 @@ func (c *Cache) Stats(ctx context.Context) cache.Stats {
 	return stats
 }
 
-// size returns the number of entries. If a count takes too long, the result is the
-// earlier number, or what was counted so far if that is more.
+// size returns the number of entries. If a count takes too long, it returns the previous
+// number or the incomplete count, whichever is greater.
 func (c *Cache) size(client *valkeyconn.Client) int {
 	c.counted.mu.Lock()
 	defer c.counted.mu.Unlock()

@@ -1,22 +1,22 @@
-// Package valkey keeps the cache in a Valkey or Redis server that all instances of the
-// service share. The client keeps a copy of each entry it reads until the server pushes
-// that it changed, so a hot read costs no round trip and an invalidation anywhere is seen
-// everywhere within milliseconds.
+// Package valkey stores the cache in a Valkey or Redis server shared by all instances of
+// the service. The client keeps a copy of each entry that it reads until the server
+// pushes an invalidation. A hot read therefore needs no round trip, and an invalidation
+// reaches all instances within milliseconds.
 //
-// One instance fills a missing key: the one whose claim stands in the place of the entry. It
-// may store only while the claim is there, and an invalidation removes that like an entry. An
-// entry that is no longer fresh is refreshed by each instance, and replaced by the first.
+// One instance fills a missing key: the one that stored a claim under the key. It may
+// store the value only while its claim exists; an invalidation removes a claim like an
+// entry. Each instance refreshes an expired entry, and the first one to finish replaces
+// it.
 //
-// While the server is away each instance fills for itself and keeps the value for
-// [AwayFresh]; Invalidate and Clear return [cache.ErrUnavailable].
+// While the server is unavailable, each instance fills independently and uses the value
+// for [OfflineFresh]; Invalidate and Clear return [cache.ErrUnavailable].
 //
-// A server that crashed may come back with entries that were removed, and so may the
-// replica of a primary that died. So the names of keys have the run of the server: what
-// another run left is not read, and expires.
+// After a crash, a server may restore entries that were removed, and so may the replica
+// of a failed primary. Key names therefore include the server's run id: entries of
+// another run are never read, and expire.
 //
-// Known limits: instances that lost sight of the server notice within a second, and may
-// answer from their copies until then. Counting and clearing walk over all keys of the
-// database.
+// Known limits: an instance detects a lost connection within a second, and may serve its
+// copies until then. Counting and clearing scan all keys of the database.
 package valkey
 
 import (
@@ -35,39 +35,39 @@ import (
 	"siteapi/integrations/valkeyconn"
 )
 
-// AwayFresh bounds how long an instance uses a value that it filled while
-// the server was away.
-const AwayFresh = time.Second
+// OfflineFresh bounds how long an instance uses a value that it filled while the server
+// was unavailable.
+const OfflineFresh = time.Second
 
-// Cache is a cache shared through a server. Create it with New.
+// Cache is a cache shared by all clients of a server. Create it with New.
 type Cache struct {
 	conn    *valkeyconn.Conn
-	prefix  string        // the beginning of all key names at the server
-	alone   *memory.Cache // used while the server is away
+	prefix  string        // prefix of all key names on the server
+	offline *memory.Cache // used while the server is unavailable
 	loads   singleflight.Group
 	counted count
 }
 
-// New returns a cache whose keys at the server begin with prefix.
+// New returns a cache whose keys on the server begin with prefix.
 func New(conn *valkeyconn.Conn, prefix string) *Cache {
-	return &Cache{conn: conn, prefix: prefix, alone: memory.New()}
+	return &Cache{conn: conn, prefix: prefix, offline: memory.New()}
 }
 
-// name returns the name of a key at the server.
+// name returns the name of a key on the server.
 func (c *Cache) name(client *valkeyconn.Client, key string) string {
 	return c.prefix + "entry:" + client.Run + ":" + key
 }
 
-// client returns the client unless the server is away.
+// client returns the client unless the server is unavailable.
 func (c *Cache) client() (*valkeyconn.Client, error) {
-	client, away := c.conn.Client()
-	if away != nil {
-		return nil, fmt.Errorf("%w: %w", cache.ErrUnavailable, away)
+	client, err := c.conn.Client()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", cache.ErrUnavailable, err)
 	}
 	return client, nil
 }
 
-// failed translates the error of a command, if there is one.
+// failed translates the error of a command, if any.
 func (c *Cache) failed(err error) error {
 	if err == nil || errors.Is(err, cache.ErrUnavailable) {
 		return err
@@ -80,7 +80,7 @@ func (c *Cache) Get(ctx context.Context, key string, fill cache.Fill) (cache.Ent
 	r, found, err := c.read(key)
 	switch {
 	case err != nil:
-		return c.getAlone(ctx, key, fill)
+		return c.getOffline(ctx, key, fill)
 	case !found:
 		return c.load(ctx, key, fill)
 	case !r.fresh():
@@ -96,12 +96,12 @@ func (c *Cache) Get(ctx context.Context, key string, fill cache.Fill) (cache.Ent
 	return r.Entry, nil
 }
 
-// getAlone fills for this instance only.
-func (c *Cache) getAlone(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
-	return c.alone.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
+// getOffline reads from the cache of this instance.
+func (c *Cache) getOffline(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
+	return c.offline.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
 		value, life, err := fill(ctx)
-		if life.Fresh <= 0 || life.Fresh > AwayFresh {
-			life.Fresh = AwayFresh
+		if life.Fresh <= 0 || life.Fresh > OfflineFresh {
+			life.Fresh = OfflineFresh
 		}
 		return value, cache.Lifetime{Fresh: life.Fresh}, err
 	})
@@ -111,7 +111,7 @@ func (c *Cache) getAlone(ctx context.Context, key string, fill cache.Fill) (cach
 func (c *Cache) Peek(ctx context.Context, key string) (cache.Entry, bool) {
 	r, found, err := c.read(key)
 	if err != nil {
-		return c.alone.Peek(ctx, key)
+		return c.offline.Peek(ctx, key)
 	}
 	if !found || !r.fresh() {
 		return cache.Entry{}, false
@@ -119,18 +119,19 @@ func (c *Cache) Peek(ctx context.Context, key string) (cache.Entry, bool) {
 	return r.Entry, true
 }
 
-// copiesLife bounds the life of the client's copies. The server usually
-// invalidates them earlier.
+// copiesLife bounds the lifetime of the client's copies. The server usually invalidates
+// them earlier.
 const copiesLife = time.Hour
 
-// read returns the record under key if there is one, preferably from the client's copy.
+// read returns the record under key, if any, preferably from the client's copy.
 func (c *Cache) read(key string) (r record, found bool, err error) {
 	client, err := c.client()
 	if err != nil {
 		return record{}, false, err
 	}
 
-	// Other requests may wait for the same reply, so it must not end with the first one.
+	// Other requests may wait for the same reply, so the first request must not cancel
+	// it.
 	reply, err := client.
 		DoCache(context.Background(), client.B().Get().Key(c.name(client, key)).Cache(), copiesLife).
 		ToMessage()
@@ -156,9 +157,9 @@ func (c *Cache) Invalidate(ctx context.Context, keys ...string) error {
 
 	_, err = c.remove(client, names)
 	for _, key := range keys {
-		c.loads.Forget(key) // a fill under way must not answer later reads
+		c.loads.Forget(key) // later reads must not receive the value of a running fill
 	}
-	return errors.Join(err, c.alone.Invalidate(ctx, keys...))
+	return errors.Join(err, c.offline.Invalidate(ctx, keys...))
 }
 
 // remove removes entries and claims, and returns their number.
@@ -167,16 +168,16 @@ func (c *Cache) remove(client *valkeyconn.Client, names []string) (int, error) {
 		return 0, nil
 	}
 
-	// The server pushes our own changes after their replies. The reply to the ping comes
-	// last, when all pushes have arrived.
+	// The server pushes invalidations after the reply to the command. When the reply to
+	// the ping arrives, all pushes have arrived.
 	replies := client.DoMulti(context.Background(),
 		client.B().Unlink().Key(names...).Build(), client.B().Ping().Build())
 	removed, err := replies[0].AsInt64()
 	return int(removed), c.failed(errors.Join(err, replies[1].Error()))
 }
 
-// Clear implements [cache.Cache]. Entries stored while it runs may stay. What another run of
-// the server left is removed, too, and not counted.
+// Clear implements [cache.Cache]. Entries stored while it runs may stay. It also removes
+// entries of other runs of the server, but does not count them.
 func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (cleared int, err error) {
 	client, err := c.client()
 	if err != nil {
@@ -201,7 +202,7 @@ func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (cleared int, 
 		}
 	}
 	for batch := range slices.Chunk(matching, 1000) {
-		n, err := c.remove(client, batch) // What is gone already does not count.
+		n, err := c.remove(client, batch) // counts only entries that still existed
 		cleared += n
 		if err != nil {
 			return cleared, err
@@ -210,12 +211,12 @@ func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (cleared int, 
 	for _, name := range matching {
 		c.loads.Forget(strings.TrimPrefix(name, c.name(client, "")))
 	}
-	_, err = c.alone.Clear(ctx, pattern)
+	_, err = c.offline.Clear(ctx, pattern)
 	return cleared, err
 }
 
-// scan returns the names that begin with a prefix, each once. After an error it returns those
-// that it has found so far.
+// scan returns the names that begin with a prefix, each once. After an error it returns
+// the names found so far.
 func scan(ctx context.Context, client *valkeyconn.Client, prefix string) ([]string, error) {
 	found := valkey.NewScanner(func(cursor uint64) (valkey.ScanEntry, error) {
 		step := client.B().Scan().Cursor(cursor).Match(cache.Escape(prefix) + "*").Count(1000).Build()
@@ -225,8 +226,8 @@ func scan(ctx context.Context, client *valkeyconn.Client, prefix string) ([]stri
 	return names, found.Err()
 }
 
-// Close implements [cache.Cache]. It closes the connection, too.
+// Close implements [cache.Cache]. It also closes the connection.
 func (c *Cache) Close() error {
 	c.conn.Close()
-	return c.alone.Close()
+	return c.offline.Close()
 }

@@ -12,7 +12,7 @@ import (
 	"siteapi/integrations/valkeyconn"
 )
 
-// open returns a cache under a prefix of a server.
+// open returns a cache on a server with a prefix.
 func open(t *testing.T, url, prefix string) *valkey.Cache {
 	t.Helper()
 	conn, err := valkeyconn.Open(t.Context(), url, func(bool, error) {})

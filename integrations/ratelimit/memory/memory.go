@@ -1,7 +1,8 @@
-// Package memory counts requests in the process, for the clients seen recently.
+// Package memory counts the requests of recent clients in the process.
 //
-// Known limit: the number of keys is bounded, and an evicted key starts over. Frequent
-// keys stay, however many others occur only once.
+// Known limit: the number of keys is bounded, and the count of an evicted key starts
+// over. Frequent keys are not evicted, regardless of the number of keys that occur only
+// once.
 package memory
 
 import (
@@ -14,15 +15,15 @@ import (
 	"siteapi/integrations/ratelimit"
 )
 
-// maxKeys limits the memory use, to about 20 MiB.
+// maxKeys limits the memory use to about 20 MiB.
 const maxKeys = 100_000
 
-// Limiter counts for one process. Create it with New.
+// Limiter counts the requests of one process. Create it with New.
 type Limiter struct {
 	keys *otter.Cache[string, *rate.Limiter]
 }
 
-// New returns a limiter that has counted no requests.
+// New returns a limiter without counted requests.
 func New() *Limiter {
 	return &Limiter{otter.Must(&otter.Options[string, *rate.Limiter]{MaximumSize: maxKeys})}
 }

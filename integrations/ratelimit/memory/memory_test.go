@@ -17,7 +17,7 @@ func TestConformance(t *testing.T) {
 	ratelimittest.CountTogether(t, l)
 }
 
-// TestFloodOfKeys checks that a flood of other clients does not evict a frequent one.
+// TestFloodOfKeys checks that a flood of other clients does not evict a frequent client.
 func TestFloodOfKeys(t *testing.T) {
 	t.Parallel()
 	l, rule, served := memory.New(), ratelimit.Rule{Limit: 10, Period: time.Hour, Burst: 10}, 0
@@ -32,6 +32,6 @@ func TestFloodOfKeys(t *testing.T) {
 	}
 
 	if served > 40 {
-		t.Errorf("served %d times of a limit of 10", served)
+		t.Errorf("served %d requests with a limit of 10", served)
 	}
 }

@@ -1,4 +1,4 @@
-// Package ratelimittest is the conformance suite of rate limits. It checks each promise
+// Package ratelimittest is the conformance suite of rate limits. It checks the guarantees
 // of the contract against a real driver.
 package ratelimittest
 
@@ -11,10 +11,10 @@ import (
 	"siteapi/integrations/ratelimit"
 )
 
-// Run runs the suite against a limiter that has counted nothing yet.
+// Run runs the suite against a new limiter.
 func Run(t *testing.T, l ratelimit.Limiter) {
 	t.Helper()
-	t.Run("a burst, then two requests together after the wait that was asked for", func(t *testing.T) {
+	t.Run("a burst, then two requests at once after the returned wait", func(t *testing.T) {
 		rule := ratelimit.Rule{Limit: 4, Period: 10 * time.Second, Burst: 3}
 		for _, n := range []int{1, 2} {
 			if ok, wait := l.Allow(t.Context(), "k", n, rule); !ok || wait != 0 {
@@ -24,15 +24,15 @@ func Run(t *testing.T, l ratelimit.Limiter) {
 
 		ok, wait := l.Allow(t.Context(), "k", 2, rule)
 		if ok || wait <= 0 || wait > 5*time.Second {
-			t.Fatalf("one too many: %v, %v", ok, wait)
+			t.Fatalf("beyond the burst: %v, %v", ok, wait)
 		}
 		time.Sleep(wait + 5*time.Millisecond)
 		if ok, wait = l.Allow(t.Context(), "k", 2, rule); !ok {
-			t.Errorf("after the wait it asked for: %v", wait)
+			t.Errorf("after the returned wait: %v", wait)
 		}
 	})
 
-	t.Run("keys are counted apart", func(t *testing.T) {
+	t.Run("keys are counted separately", func(t *testing.T) {
 		rule := ratelimit.Rule{Limit: 1, Period: time.Hour, Burst: 1}
 		for _, key := range []string{"a", "a:b", "ș\x00\n"} {
 			if ok, _ := l.Allow(t.Context(), key, 1, rule); !ok {
@@ -45,7 +45,8 @@ func Run(t *testing.T, l ratelimit.Limiter) {
 	})
 }
 
-// CountTogether sends many requests of one key at once, through instances that count together.
+// CountTogether sends many concurrent requests of one key through instances that share
+// their counts.
 func CountTogether(t *testing.T, limiters ...ratelimit.Limiter) {
 	t.Helper()
 	rule := ratelimit.Rule{Limit: 50, Period: time.Hour, Burst: 50}
@@ -62,6 +63,6 @@ func CountTogether(t *testing.T, limiters ...ratelimit.Limiter) {
 	}
 	wait.Wait()
 	if n := served.Load(); n != 50 {
-		t.Errorf("%d served of a limit of 50", n)
+		t.Errorf("%d requests served with a limit of 50", n)
 	}
 }

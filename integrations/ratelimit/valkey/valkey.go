@@ -1,5 +1,5 @@
-// Package valkey counts requests in a Valkey or Redis server, for all instances of the
-// service together. While the server is away, each instance counts for itself.
+// Package valkey counts the requests of all instances of the service in a Valkey or Redis
+// server. While the server is unavailable, each instance counts independently.
 package valkey
 
 import (
@@ -14,22 +14,23 @@ import (
 	"siteapi/integrations/valkeyconn"
 )
 
-// Limiter counts for all instances on the same server and prefix. Create it with New.
+// Limiter shares its counts with all instances that use the same server and prefix.
+// Create it with New.
 type Limiter struct {
-	conn   *valkeyconn.Conn
-	prefix string
-	alone  *memory.Limiter // used while the server is away
+	conn    *valkeyconn.Conn
+	prefix  string
+	offline *memory.Limiter // used while the server is unavailable
 }
 
-// New returns the limiter under a prefix of the keys at a server.
+// New returns a limiter whose keys on the server begin with prefix.
 func New(conn *valkeyconn.Conn, prefix string) *Limiter {
 	return &Limiter{conn, prefix, memory.New()}
 }
 
-// decide implements the generic cell rate algorithm. For each key it stores the time
-// until which the requests are paid for, in microseconds of the server's clock. It
+// decide implements the generic cell rate algorithm (GCRA). For each key it stores the
+// theoretical arrival time of the next request in microseconds of the server's clock. It
 // refuses requests that would move this time further ahead than the burst allows. The
-// arguments are the time that pays for the requests and the time of a burst. The result
+// arguments are the intervals of the requests and of a burst in microseconds. The result
 // is the time to wait, or 0 if the requests are allowed.
 var decide = valkey.NewLuaScript(`
 local time = redis.call('TIME')
@@ -41,9 +42,9 @@ return 0`)
 
 // Allow implements [ratelimit.Limiter].
 func (l *Limiter) Allow(ctx context.Context, key string, n int, rule ratelimit.Rule) (bool, time.Duration) {
-	client, away := l.conn.Client()
-	if away != nil {
-		return l.alone.Allow(ctx, key, n, rule)
+	client, err := l.conn.Client()
+	if err != nil {
+		return l.offline.Allow(ctx, key, n, rule)
 	}
 
 	one := rule.Interval().Microseconds()
@@ -54,7 +55,7 @@ func (l *Limiter) Allow(ctx context.Context, key string, n int, rule ratelimit.R
 
 	if err != nil {
 		_ = l.conn.Failed(err)
-		return l.alone.Allow(ctx, key, n, rule)
+		return l.offline.Allow(ctx, key, n, rule)
 	}
 	return wait == 0, time.Duration(wait) * time.Microsecond
 }

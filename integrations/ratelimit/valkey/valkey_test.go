@@ -29,9 +29,9 @@ func TestConformance(t *testing.T) {
 	ratelimittest.CountTogether(t, l, open(t, server, "test:"))
 }
 
-// TestServerAway checks that requests are counted for this instance while the server is
-// stopped or frozen, and at the server again when it is back.
-func TestServerAway(t *testing.T) {
+// TestServerUnavailable checks that an instance counts its own requests while the server
+// is frozen, and counts on the server again when it is available.
+func TestServerUnavailable(t *testing.T) {
 	t.Parallel()
 
 	server, rule := valkeyserver.Start(t), ratelimit.Rule{Limit: 2, Period: time.Hour, Burst: 2}
@@ -42,7 +42,7 @@ func TestServerAway(t *testing.T) {
 
 	for i, want := range []bool{true, true, false} {
 		if ok, _ := l.Allow(t.Context(), "k", 1, rule); ok != want {
-			t.Errorf("request %d while away: %v", i+1, ok)
+			t.Errorf("request %d while unavailable: %v", i+1, ok)
 		}
 	}
 
@@ -58,11 +58,11 @@ func TestServerAway(t *testing.T) {
 		}
 
 		if time.Now().After(end) {
-			t.Fatal("it never counts at the server again")
+			t.Fatal("timeout: requests are not counted on the server again")
 		}
 	}
 
 	if reply, err := server.Do("PTTL", "p:rate:again"); err != nil || reply == int64(-1) {
-		t.Errorf("what was counted does not expire: %v, %v", reply, err)
+		t.Errorf("the count does not expire: %v, %v", reply, err)
 	}
 }

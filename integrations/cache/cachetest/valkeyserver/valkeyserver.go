@@ -1,5 +1,5 @@
-// Package valkeyserver runs private Valkey or Redis servers for tests and benchmarks, on
-// a free port of 127.0.0.1 and with a folder of their own.
+// Package valkeyserver runs private Valkey or Redis servers for tests and benchmarks.
+// Each has its own folder and a free port on 127.0.0.1.
 package valkeyserver
 
 import (
@@ -22,10 +22,10 @@ import (
 // ErrNoBinary means that neither valkey-server nor redis-server is installed.
 var ErrNoBinary = errors.New("neither valkey-server nor redis-server is installed")
 
-// startTimeout bounds the time from the start of a server to its first answer.
+// startTimeout bounds the time from the start of a server to its first reply.
 const startTimeout = time.Minute
 
-// Server is one server process. Its port stays the same over stops and starts.
+// Server is one server process. Its port does not change when it is restarted.
 type Server struct {
 	binary, dir string
 	port        int
@@ -33,8 +33,9 @@ type Server struct {
 	cmd         *exec.Cmd // nil while it is stopped
 }
 
-// Start runs a server for the length of a test, with args added to its command line.
-// Without a binary the test is skipped, or fails if SITEAPI_TEST_SERVICES is "required".
+// Start runs a server for the duration of a test, with args added to its command line. If
+// no binary is installed, the test is skipped, or fails if SITEAPI_TEST_SERVICES is
+// "required".
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s, err := New(t.TempDir(), args...)
@@ -53,7 +54,7 @@ func Start(t testing.TB, args ...string) *Server {
 	return s
 }
 
-// New prepares a server that keeps its files in dir. It is not started yet.
+// New prepares a server with its files in dir, without starting it.
 func New(dir string, args ...string) (*Server, error) {
 	binary, err := exec.LookPath("valkey-server")
 	if err != nil {
@@ -64,19 +65,19 @@ func New(dir string, args ...string) (*Server, error) {
 
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("looking for a free port: %w", err)
+		return nil, fmt.Errorf("finding a free port: %w", err)
 	}
 	return &Server{binary: binary, dir: dir, port: l.Addr().(*net.TCPAddr).Port, args: args}, l.Close()
 }
 
-// Addr returns host and port.
+// Addr returns the host and port.
 func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
 // URL returns the address in the form of CACHE_URL.
 func (s *Server) URL() string { return "valkey://" + s.Addr() }
 
-// Start starts a stopped server and waits until it answers. The server has the data that
-// it saved to its disk, which is none unless args say so.
+// Start starts a stopped server and waits until it replies. The server restores its data
+// from disk, but saves data only if args enable it.
 func (s *Server) Start() error {
 	logFile := filepath.Join(s.dir, "server.log")
 	cmd := exec.CommandContext(context.Background(), s.binary, append([]string{
@@ -99,12 +100,12 @@ func (s *Server) Start() error {
 		if time.Now().After(end) {
 			s.Stop()
 			log, _ := os.ReadFile(logFile)
-			return fmt.Errorf("starting %s: no answer within %v: %w\n%s", s.binary, startTimeout, err, log)
+			return fmt.Errorf("starting %s: no reply within %v: %w\n%s", s.binary, startTimeout, err, log)
 		}
 	}
 }
 
-// Do sends one command over a connection of its own.
+// Do sends one command over a new connection.
 func (s *Server) Do(args ...string) (any, error) {
 	client, err := valkey.NewClient(valkey.ClientOption{
 		InitAddress:       []string{s.Addr()},
@@ -120,7 +121,7 @@ func (s *Server) Do(args ...string) (any, error) {
 	return client.Do(context.Background(), client.B().Arbitrary(args...).Build()).ToAny()
 }
 
-// Stop ends the server at once, as a crash would, and waits for its process.
+// Stop kills the server, as in a crash, and waits for its process.
 func (s *Server) Stop() {
 	if s.cmd != nil {
 		_ = s.cmd.Process.Kill()
@@ -129,7 +130,7 @@ func (s *Server) Stop() {
 	}
 }
 
-// Pause freezes the process. Its connections stay open, but nothing answers.
+// Pause freezes the process. Its connections stay open, but it does not reply.
 func (s *Server) Pause(t testing.TB) { s.signal(t, syscall.SIGSTOP) }
 
 // Resume continues a paused process.
