@@ -1,6 +1,6 @@
-// Command siteapi is the backend of a multilingual marketing site. It serves site
-// settings from a headless CMS, runs a quote calculator whose leads reach the CMS and the
-// CRM, receives the CMS's webhook, and manages the cache. See README.md.
+// Command siteapi is the backend of a multilingual marketing site. It serves content of a
+// headless CMS, runs a quote calculator that delivers its leads to the CMS and the CRM,
+// receives the webhook of the CMS, and manages the cache. See README.md.
 package main
 
 import (

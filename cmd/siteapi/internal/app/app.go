@@ -24,18 +24,18 @@ import (
 	"siteapi/schema"
 )
 
-// App is the service: what its start and its end need of it.
+// App is the service with everything that starts, runs and stops with it.
 type App struct {
 	*systems
 	Server *httpserver.Server
-	Pull   *leads.Pull // nil: the CRM does not know what became of leads
+	Pull   *leads.Pull // nil if the CRM reports no outcomes of leads
 
-	traces    *telemetry.Traces // nil if nothing is traced
+	traces    *telemetry.Traces // nil if tracing is off
 	content   *content.Service
 	handlers  queue.Handlers
 	retention *retention.Job
 
-	stop       context.CancelFunc // ends the background work that Start began
+	stop       context.CancelFunc // stops the background work
 	background sync.WaitGroup
 }
 
@@ -57,11 +57,11 @@ func New(ctx context.Context, s *config.Settings, log zerolog.Logger) (_ *App, e
 		return nil, err
 	}
 
-	// What clients may ask for, in a time and at a time.
+	// Limits of requests over time, and of concurrent requests.
 	limits := sys.newRateLimits()
 	inFlight := httpserver.NewInFlight(s, sys.Metrics.Registry)
 
-	// What becomes of content and leads.
+	// Services for content, PDFs, mails and leads.
 	site := sys.newContent()
 	pdfs, err := sys.newPDFs(s, site, sys.cache, sys.Data.Quotes)
 	if err != nil {
@@ -75,7 +75,7 @@ func New(ctx context.Context, s *config.Settings, log zerolog.Logger) (_ *App, e
 	pull := sys.newPull()
 	sys.Metrics.Registry.MustRegister(sys.newGauges(site, pull))
 
-	// How clients reach it.
+	// The schema and its endpoints.
 	resolver := sys.newResolver(limits, site, pdfs, mails)
 	server, err := sys.newServer(traces, limits, inFlight, site, resolver)
 	if err != nil {
@@ -112,17 +112,18 @@ func (a *App) Start(ctx context.Context) error {
 	a.background.Go(func() { a.upkeep(ctx) })
 	a.background.Go(func() {
 		if err := a.retryAfterChange(ctx); err != nil && ctx.Err() == nil {
-			a.log.Warn().Err(err).Msg("cannot retry deliveries with the new settings: they wait for their next try")
+			a.log.Warn().Err(err).
+				Msg("cannot retry deliveries with the new settings: they wait for their next attempt")
 		}
 	})
 	a.content.Renew(schema.Locales())
 	if err := command.NoteSystems(ctx, a.Data.Tables, a.Settings); err != nil {
-		a.log.Warn().Err(err).Msg("noting the settings: commands with others are not refused")
+		a.log.Warn().Err(err).Msg("cannot record the settings: mismatched commands will not be rejected")
 	}
 	return nil
 }
 
-// targetSettings returns the settings by which each target is reached.
+// targetSettings returns the settings of the connection to each target.
 func targetSettings(s *config.Settings) map[lead.Target]string {
 	return map[lead.Target]string{
 		lead.CMS:         fmt.Sprintln(contentSource(s), s.SanityToken),
@@ -133,8 +134,8 @@ func targetSettings(s *config.Settings) map[lead.Target]string {
 	}
 }
 
-// retryAfterChange makes the deliveries due at once that wait for a target whose settings are
-// not those of the last start.
+// retryAfterChange retries deliveries at once if the settings of their target have
+// changed since the last start.
 func (a *App) retryAfterChange(ctx context.Context) error {
 	key, err := a.Data.Tables.HashKey(ctx)
 	if err != nil {
@@ -142,7 +143,7 @@ func (a *App) retryAfterChange(ctx context.Context) error {
 	}
 
 	for target, settings := range targetSettings(a.Settings) {
-		mac := hmac.New(sha256.New, key) // since the settings have secrets
+		mac := hmac.New(sha256.New, key) // the settings contain secrets
 		mac.Write([]byte(settings))
 		if err := a.retryIfChanged(ctx, target, hex.EncodeToString(mac.Sum(nil))); err != nil {
 			return err
@@ -151,8 +152,8 @@ func (a *App) retryAfterChange(ctx context.Context) error {
 	return nil
 }
 
-// retryIfChanged makes the deliveries due that wait for a target, unless the hash of its settings
-// is that of the last start.
+// retryIfChanged retries the waiting deliveries of a target unless the hash of its
+// settings is the same as at the last start.
 func (a *App) retryIfChanged(ctx context.Context, target lead.Target, hash string) error {
 	note := "settings of " + string(target)
 	former, err := a.Data.Tables.Note(ctx, note)
@@ -175,7 +176,7 @@ func (a *App) retryIfChanged(ctx context.Context, target lead.Target, hash strin
 	return a.Data.Tables.SetNote(ctx, note, hash)
 }
 
-// shutdown ends the background work and closes everything. Unfinished deliveries
+// shutdown stops the background work and closes all systems. Unfinished deliveries
 // continue after the next start.
 func (a *App) shutdown(ctx context.Context) error {
 	var err error

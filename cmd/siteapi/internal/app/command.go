@@ -1,4 +1,4 @@
-// Package app is the wiring of the service and of its commands: the only place that names
+// Package app wires the service and its commands. It is the only package that imports
 // drivers.
 package app
 
@@ -22,10 +22,10 @@ import (
 	documents "siteapi/schema/operations"
 )
 
-// version is stamped by the build; a plain `go build` leaves it empty.
+// version is set by release builds. A plain `go build` leaves it empty.
 var version string //nolint:gochecknoglobals // the linker's -X needs a package variable
 
-// Version returns the stamped version, else the one that Go recorded in the build.
+// Version returns the version of a release build, or the module version that Go recorded.
 func Version() string {
 	built := ""
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -43,11 +43,11 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "siteapi",
 		Short: "the backend of a multilingual marketing site",
-		Long: "The backend of a multilingual marketing site. Without a command it serves. " +
+		Long: "The backend of a multilingual marketing site. Without a command it starts the service. " +
 			"Settings are environment variables:\n" +
-			"`siteapi config` lists them all, and a command needs those it uses. " +
+			"`siteapi config` lists them all, and a command requires only those it uses. " +
 			"Exit codes: 0 done, 1 failed,\n" +
-			"2 done, and something is wrong.",
+			"2 done, and a problem was found.",
 		Example: "  ENVIRONMENT=development siteapi\n" +
 			"  siteapi doctor\n" +
 			"  source <(siteapi completion bash)",
@@ -61,7 +61,7 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 
 	root.SetOut(out)
 	root.PersistentFlags().String("env-file", config.DefaultEnvFile,
-		"`file` of NAME=value lines with settings; variables of the environment win")
+		"`file` with settings as NAME=value lines; environment variables override it")
 
 	drivers, err := OperatorDrivers(getenv)
 	if err != nil {
@@ -70,10 +70,10 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 	root.AddCommand(command.Commands(drivers)...)
 	root.AddCommand(&cobra.Command{
 		Use:   "serve",
-		Short: "answer requests until it is stopped (the default)",
-		Long: "Checks all settings first and names every problem at once. " +
-			"SIGTERM or SIGINT finishes what is under way;\n" +
-			"a second one ends it at once.",
+		Short: "run the service until it is stopped (the default)",
+		Long: "Checks all settings first and reports every problem at once. " +
+			"SIGTERM or SIGINT finishes running requests;\n" +
+			"a second one exits at once.",
 		Example: "  siteapi serve",
 		Args:    cobra.NoArgs,
 		RunE:    serving,
@@ -81,7 +81,7 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 
 	root.AddCommand(&cobra.Command{
 		Use:     "version",
-		Short:   "print the version of the service, of Go and of the system",
+		Short:   "print the versions of the service and of Go, and the platform",
 		Example: "  siteapi version",
 		Args:    cobra.NoArgs,
 		Run:     func(c *cobra.Command, _ []string) { c.Println("siteapi version " + root.Version) },
@@ -90,8 +90,8 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 	return root
 }
 
-// readEnvFile reads settings from the file that --env-file names. It warns of variables
-// that look like misspelt settings.
+// readEnvFile reads settings from the file of --env-file, and warns about variables that
+// look like misspelled settings.
 func readEnvFile(c *cobra.Command) error {
 	path, _ := c.Flags().GetString("env-file")
 	if err := config.LoadEnvFile(path); err != nil {
@@ -104,8 +104,8 @@ func readEnvFile(c *cobra.Command) error {
 	return nil
 }
 
-// OperatorDrivers returns the functions with which the operator's commands open the systems
-// that they work on. These log warnings only, and their metrics are not served.
+// OperatorDrivers returns the functions that open the systems of operators' commands.
+// These log warnings only, and their metrics are not exposed.
 func OperatorDrivers(getenv func(string) string) (command.Drivers, error) {
 	log := zerolog.New(telemetry.ConsoleWriter(os.Stderr)).
 		Level(zerolog.WarnLevel).With().Timestamp().Logger()

@@ -24,8 +24,8 @@ import (
 	"siteapi/schema"
 )
 
-// openDatabase opens the database that DATABASE_URL names, with the queue of deliveries on
-// top of it, and brings their tables up to date.
+// openDatabase opens the database of DATABASE_URL and the delivery queue in it, and
+// migrates their tables.
 func (d drivers) openDatabase(ctx context.Context, s *config.Settings) (*command.Database, error) {
 	receivers, err := d.openReceivers(s)
 	if err != nil {
@@ -56,7 +56,7 @@ func (d drivers) openDatabase(ctx context.Context, s *config.Settings) (*command
 	return db, nil
 }
 
-// openPostgres opens the store and the queue on one pool of connections.
+// openPostgres opens the store and the queue on one connection pool.
 func openPostgres(
 	ctx context.Context, s *config.Settings, o queue.Options, opened *closers,
 ) (*command.Database, error) {
@@ -101,8 +101,8 @@ func openPostgres(
 	}, nil
 }
 
-// migrateQueue brings the tables of the queue up to date, on a connection without limits of
-// time. Those of the store come first, since they tell whose database it is.
+// migrateQueue migrates the tables of the queue on a connection without timeouts. The
+// store is migrated first, since it checks that the database belongs to this service.
 func migrateQueue(ctx context.Context, url string, log zerolog.Logger) error {
 	pool, err := postgres.OpenMigrationPool(ctx, url)
 	if err != nil {
@@ -112,7 +112,7 @@ func migrateQueue(ctx context.Context, url string, log zerolog.Logger) error {
 	return queue.Migrate(ctx, riverpgxv5.New(pool), log)
 }
 
-// openSQLite opens the store and the queue on one file, which the process holds a lock of.
+// openSQLite locks the database file, and opens the store and the queue on it.
 func openSQLite(
 	ctx context.Context, s *config.Settings, o queue.Options, opened *closers,
 ) (*command.Database, error) {
@@ -165,7 +165,7 @@ func openSQLite(
 	}, nil
 }
 
-// closers close what was opened, in the reverse order.
+// closers closes opened systems in reverse order.
 type closers []func() error
 
 func (c *closers) add(closing func() error) { *c = append(*c, closing) }
@@ -179,8 +179,8 @@ func (c *closers) close() error {
 	return err
 }
 
-// lockDatabase takes the lock of the SQLite database. It is shared by the processes that
-// have the database open; a restore, which replaces the file, takes it alone.
+// lockDatabase locks the SQLite database. Processes that use the database share the lock.
+// A restore replaces the file, so its lock is exclusive.
 func lockDatabase(ctx context.Context, s *config.Settings, alone bool) (*flock.Flock, error) {
 	dir := filepath.Join(s.DataDir, "run")
 	if err := os.MkdirAll(dir, 0o750); err != nil {
@@ -191,18 +191,18 @@ func lockDatabase(ctx context.Context, s *config.Settings, alone bool) (*flock.F
 	if alone {
 		free, err := lock.TryLock()
 		if err == nil && !free {
-			err = errors.New("the database is in use: stop the service, and commands that work on it, first")
+			err = errors.New("the database is in use: stop the service and running commands first")
 		}
 		return lock, err
 	}
 
-	// A restore that is under way gets time to end.
+	// A running restore gets time to finish.
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 
 	_, err := lock.TryRLockContext(ctx, 50*time.Millisecond)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = errors.New("a restore is under way")
+		err = errors.New("a restore is running")
 	}
 	return lock, err
 }

@@ -34,13 +34,13 @@ import (
 	"siteapi/resolvers/leadmail"
 )
 
-// drivers opens what settings name.
+// drivers opens systems with the drivers that the settings select.
 type drivers struct {
 	log     zerolog.Logger
 	Metrics *telemetry.Metrics
 }
 
-// systems are what the service works with, as its settings name them.
+// systems are the opened systems that the service uses.
 type systems struct {
 	drivers
 	*config.Settings
@@ -49,14 +49,14 @@ type systems struct {
 	cms    command.CMS
 	crm    command.CRM
 	cache  cache.Cache
-	valkey *valkeyconn.Conn // nil: this process caches and counts alone
+	valkey *valkeyconn.Conn // nil with CACHE_URL=memory://
 	closers
 }
 
-// open opens all of them. What was opened before an error is to be closed.
+// open opens all systems. The caller must close them, even after an error.
 func (sys *systems) open(ctx context.Context) (err error) {
 	if err := os.MkdirAll(sys.DataDir, 0o750); err != nil {
-		return fmt.Errorf("DATA_DIR: making the folder: %w", err)
+		return fmt.Errorf("DATA_DIR: creating the folder: %w", err)
 	}
 	if sys.cms, err = sys.openCMS(sys.Settings); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (sys *systems) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// openCMS opens the driver that CMS_DRIVER names.
+// openCMS opens the driver of CMS_DRIVER.
 func (d drivers) openCMS(s *config.Settings) (command.CMS, error) {
 	if s.CMSDriver == "sanity" {
 		return sanity.New(sanity.Options{
@@ -102,8 +102,8 @@ func (d drivers) openCMS(s *config.Settings) (command.CMS, error) {
 	})
 }
 
-// contentSource identifies what content is read from. Entries of the cache that were made
-// from something else are not served.
+// contentSource identifies the source of content. Cache entries of another source are not
+// served.
 func contentSource(s *config.Settings) string {
 	if s.CMSDriver == "sanity" {
 		return strings.Join([]string{
@@ -118,7 +118,7 @@ func contentSource(s *config.Settings) string {
 	return "file " + path
 }
 
-// openCRM opens the driver that CRM_DRIVER names.
+// openCRM opens the driver of CRM_DRIVER.
 func (d drivers) openCRM(s *config.Settings) (command.CRM, error) {
 	if s.CRMDriver == "hubspot" {
 		return hubspot.New(hubspot.Options{
@@ -136,7 +136,7 @@ func (d drivers) openCRM(s *config.Settings) (command.CRM, error) {
 	return crmfile.Open(filepath.Join(s.DataDir, "crm"))
 }
 
-// openChallenge returns the client of the bot check, or nil if the site has none.
+// openChallenge returns the client of the bot check, or nil without TURNSTILE_SECRET.
 func (sys *systems) openChallenge() *turnstile.Verifier {
 	if sys.TurnstileKey == "" {
 		return nil
@@ -148,8 +148,8 @@ func (sys *systems) openChallenge() *turnstile.Verifier {
 	})
 }
 
-// openCache opens the backend that CACHE_URL names. The connection is shared with the
-// rate limits and is closed with the cache; with memory:// it is nil.
+// openCache opens the cache of CACHE_URL. The connection is nil with memory://; otherwise
+// it is shared with the rate limits and is closed with the cache.
 func (d drivers) openCache(ctx context.Context, s *config.Settings) (cache.Cache, *valkeyconn.Conn, error) {
 	if s.CacheURL.Scheme == "memory" {
 		return memory.New(), nil, nil
@@ -170,9 +170,8 @@ func (d drivers) openCache(ctx context.Context, s *config.Settings) (cache.Cache
 	return valkey.New(conn, s.CachePrefix), conn, nil
 }
 
-// newRateLimits returns the rate limits, or nil if clients are not limited. Requests are
-// counted on the connection of the cache if there is one, so that several instances count
-// together.
+// newRateLimits returns the rate limits, or nil with RATE_LIMITS=off. Instances that
+// share a cache server also share their counts.
 func (sys *systems) newRateLimits() *httpserver.RateLimits {
 	if !sys.RateLimits {
 		return nil
@@ -187,8 +186,7 @@ func (sys *systems) newRateLimits() *httpserver.RateLimits {
 }
 
 // openLeadWebhook returns the function that announces new leads. Without LEAD_WEBHOOK_URL
-// the function returns an error, so deliveries that were queued while the URL was set
-// fail.
+// it fails, and so do deliveries that were queued while the URL was set.
 func (sys *systems) openLeadWebhook() (queue.Send, error) {
 	if sys.LeadWebhookURL == "" {
 		return func(context.Context, *queue.Try) error {
@@ -220,7 +218,8 @@ func (sys *systems) openLeadWebhook() (queue.Send, error) {
 	}, nil
 }
 
-// newHandlers returns how leads get to each target, and operators to their mails.
+// newHandlers returns the functions that deliver leads to each target and mails to
+// owners.
 func (sys *systems) newHandlers(
 	traces *telemetry.Traces, mails *leadmail.Service,
 ) (h queue.Handlers, err error) {
@@ -245,7 +244,7 @@ func (sys *systems) newHandlers(
 	return h, nil
 }
 
-// targets returns how fast leads are delivered to each target, and which get none.
+// targets returns the rate and concurrency of each target, and which targets are off.
 func targets(s *config.Settings) []queue.TargetConfig {
 	return []queue.TargetConfig{
 		{Name: lead.CMS, MaxWorkers: 8, PerSecond: s.CMSRate},
@@ -268,7 +267,7 @@ func targets(s *config.Settings) []queue.TargetConfig {
 	}
 }
 
-// unless returns a reason, or nothing if there is none.
+// unless returns the reason if ok is false.
 func unless(ok bool, reason string) string {
 	if ok {
 		return ""

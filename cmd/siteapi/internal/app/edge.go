@@ -8,8 +8,8 @@ import (
 	"siteapi/integrations/queue"
 )
 
-// openReceivers returns what is notified of changed content: the CDN at each of its addresses,
-// and the renderers of the site. It does no I/O.
+// openReceivers returns the receivers of content changes: each address of the CDN and
+// each renderer of the site. It does no I/O.
 func (d drivers) openReceivers(s *config.Settings) ([]queue.Receiver, error) {
 	var list []queue.Receiver
 

@@ -16,7 +16,7 @@ import (
 	"siteapi/resolvers/quotepdf"
 )
 
-// openMail returns the driver that takes the mails, or nil if none are sent.
+// openMail returns the driver that sends mails, or nil if mails are off.
 func (d drivers) openMail(s *config.Settings) mail.Sender {
 	switch {
 	case s.SMTPURL != nil:
@@ -27,15 +27,15 @@ func (d drivers) openMail(s *config.Settings) mail.Sender {
 	return nil
 }
 
-// mailSettings returns how mails about leads are sent.
+// mailSettings returns the settings of mails about leads.
 func mailSettings(s *config.Settings, sender mail.Sender) leadmail.Settings {
 	inboxURL := ""
 	if s.SiteURL != "" && s.AdminPage {
 		inboxURL = s.SiteURL + inbox.Path
 	}
 
-	// The key is the same on all instances, and not in the database. Where it changes, mails to
-	// visitors are counted anew.
+	// All instances derive the same key, which is not in the database. A new key restarts
+	// the counts of mails to visitors.
 	secret := strings.Join(s.CacheTokens, ",")
 	if s.SMTPURL != nil {
 		secret += "\x00" + s.SMTPURL.String()
@@ -59,7 +59,7 @@ func mailSettings(s *config.Settings, sender mail.Sender) leadmail.Settings {
 	}
 }
 
-// newMails returns what writes and sends the mails about leads.
+// newMails returns the service that writes and sends mails about leads.
 func (sys *systems) newMails(site *content.Service, pdfs *quotepdf.Resolver) *leadmail.Service {
 	return leadmail.New(leadmail.Deps{
 		Settings: mailSettings(sys.Settings, sys.openMail(sys.Settings)),
@@ -73,7 +73,7 @@ func (sys *systems) newMails(site *content.Service, pdfs *quotepdf.Resolver) *le
 	})
 }
 
-// newMailer returns a service that writes mails, for the commands. It sends none.
+// newMailer returns a service for commands that writes mails without sending them.
 func (d drivers) newMailer(s *config.Settings, quotes store.Quotes) (*leadmail.Service, error) {
 	site, err := d.openContent(s)
 	if err != nil {

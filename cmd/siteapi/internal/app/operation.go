@@ -26,8 +26,8 @@ import (
 	documents "siteapi/schema/operations"
 )
 
-// openExecutor opens what the command of an operation needs, and nothing else. It returns the
-// executor that runs the operation, with the resolvers that the service uses.
+// openExecutor opens only the systems that an operation needs. It returns an executor
+// with the resolvers of the service.
 func (d drivers) openExecutor(
 	ctx context.Context, c command.Drivers, s *config.Settings, service command.Service,
 	op *documents.Operation,
@@ -51,8 +51,8 @@ func (d drivers) openExecutor(
 		resolver.Quotes = quotes.New(quotes.Deps{Content: site, Log: d.log, Now: time.Now})
 		closing = func() error { return site.Close(ctx) }
 	} else {
-		// This process opens the database next, and file drivers create their folders only in
-		// a DATA_DIR that has one.
+		// DatabaseIdle must run before this process opens the database. File drivers are
+		// opened last, as they create folders, and DATA_DIR may have no database.
 		idle := c.DatabaseIdle(s)
 		data, err := c.OpenExisting(ctx, s)
 		if err != nil {
@@ -69,7 +69,8 @@ func (d drivers) openExecutor(
 			}
 		}
 
-		// Nothing is sent, and nothing is logged.
+		// Commands only queue mails to owners, which needs no content. They log no
+		// operations.
 		sys := &systems{drivers: d, Settings: s, Data: data}
 		resolver.Operators = newOperators(zerolog.Nop(), data, rules, sys.newMails(nil, nil))
 		closing = data.Close
@@ -84,7 +85,7 @@ func (d drivers) openExecutor(
 	}), closing, nil
 }
 
-// newRules returns the rules of leads on a database.
+// newRules returns the service for leads in a database.
 func newRules(s *config.Settings, data *command.Database) *leads.Service {
 	return &leads.Service{
 		Archive:    data.Archive,
@@ -95,8 +96,8 @@ func newRules(s *config.Settings, data *command.Database) *leads.Service {
 	}
 }
 
-// openUpstreams opens the CMS and the CRM for the rules of leads. The settings must be those of
-// the service: with others, a command would look for leads in the wrong place and find none.
+// openUpstreams opens the CMS and the CRM for the leads service. It fails if the settings
+// differ from those of the running service, as a command would search the wrong systems.
 func openUpstreams(
 	ctx context.Context, d command.Drivers, s *config.Settings, data *command.Database, rules *leads.Service,
 ) error {
@@ -116,8 +117,8 @@ func openUpstreams(
 	return nil
 }
 
-// clearPDFs clears PDFs from the cache. One in memory is that of the running service; if the
-// database is idle, no service is running, and there are none.
+// clearPDFs clears PDFs from the cache. A cache in memory is cleared by the running
+// service; with an idle database, no service is running and no PDFs are cached.
 func clearPDFs(
 	ctx context.Context, d command.Drivers, s *config.Settings, service command.Service, idle bool,
 ) (int, error) {
@@ -138,7 +139,7 @@ func clearPDFs(
 		if _, dialing := errors.AsType[*net.OpError](problem.Err); dialing && idle {
 			return 0, nil
 		}
-		return 0, fmt.Errorf("%s PDFs stay in the memory of a running service for an hour: "+
+		return 0, fmt.Errorf("%s PDFs stay cached in a running service for an hour: "+
 			"add --server, or restart the service", problem.Message)
 	}
 
@@ -147,7 +148,8 @@ func clearPDFs(
 	return cleared.Cleared, err
 }
 
-// openContent opens the CMS for the fields of visitors. Its content is cached nowhere.
+// openContent opens the CMS for the public fields. Its content is not cached between
+// commands.
 func (d drivers) openContent(s *config.Settings) (*content.Service, error) {
 	source, err := d.openCMS(s)
 	if err != nil {

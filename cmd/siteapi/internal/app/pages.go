@@ -13,8 +13,8 @@ import (
 	"siteapi/schema/exec"
 )
 
-// newPages returns the handlers of the pages by path. Pages show the well-known tokens of
-// development; any other token is replaced by the name of its setting.
+// newPages returns the handlers of the pages by path. Pages show the well-known
+// development tokens; for any other token they show the name of its setting.
 func newPages(s *config.Settings) (map[string]http.Handler, error) {
 	signIn := len(s.AdminTokens) > 0 || s.OIDCIssuer != ""
 	hidden, address := map[bool]string{false: "hidden"}, inboxURL(s)
@@ -64,15 +64,15 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 	return handlers, nil
 }
 
-// serveSDL answers with the schema, for code generators and other tools.
+// serveSDL serves the schema for code generators and other tools.
 func serveSDL(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
 	schema.WriteBody(w, r, http.StatusOK, []byte(exec.SDL()))
 }
 
-// shownToken returns the well-known token of development if the setting is left at it, else
-// nothing: pages show no other token.
+// shownToken returns the well-known development token if the setting uses it, else an
+// empty string.
 func shownToken(s *config.Settings, setting, wellKnown string) string {
 	if s.Environment == config.Development && !s.Given(setting) {
 		return wellKnown
@@ -80,8 +80,8 @@ func shownToken(s *config.Settings, setting, wellKnown string) string {
 	return ""
 }
 
-// inboxURL returns the address of the operators' inbox: a path of the service itself, or
-// in development an address on this machine. It is empty if neither serves the inbox.
+// inboxURL returns the address of the inbox: a path of the public address, or in
+// development an address on this machine. It is empty if neither serves the inbox.
 func inboxURL(s *config.Settings) string {
 	_, port, err := net.SplitHostPort(s.AdminAddr)
 	switch {

@@ -34,7 +34,6 @@ import (
 	"siteapi/schema"
 )
 
-// newContent returns the content service.
 func (sys *systems) newContent() *content.Service {
 	return content.New(content.Options{
 		CMS:      sys.cms,
@@ -54,7 +53,7 @@ func (sys *systems) newContent() *content.Service {
 	})
 }
 
-// newPDFs returns what draws the PDFs of leads.
+// newPDFs returns the resolver that renders the PDFs of leads.
 func (d drivers) newPDFs(
 	s *config.Settings, site *content.Service, entries cache.Cache, stored store.Quotes,
 ) (*quotepdf.Resolver, error) {
@@ -75,7 +74,8 @@ func (d drivers) newPDFs(
 	}), nil
 }
 
-// newPull returns what asks the CRM what became of leads, or nil if it does not know that.
+// newPull returns the job that reads outcomes of leads from the CRM, or nil if it has
+// none.
 func (sys *systems) newPull() *leads.Pull {
 	source, ok := sys.crm.(crm.Outcomes)
 	if !ok {
@@ -91,7 +91,7 @@ func (sys *systems) newPull() *leads.Pull {
 	}
 }
 
-// newGauges returns the metrics of what is in the database and the queue.
+// newGauges returns the metrics of the database, the queue and the background work.
 func (sys *systems) newGauges(site *content.Service, pull *leads.Pull) telemetry.Gauges {
 	g := telemetry.Gauges{
 		Queue:   sys.Data.Queue,
@@ -111,7 +111,7 @@ func (sys *systems) newGauges(site *content.Service, pull *leads.Pull) telemetry
 	return g
 }
 
-// newRetention returns the job that deletes what is too old.
+// newRetention returns the job that deletes expired data.
 func (sys *systems) newRetention(pdfs *quotepdf.Resolver) *retention.Job {
 	return &retention.Job{
 		Sessions:   sys.TrackRetention,
@@ -160,7 +160,7 @@ func (sys *systems) newResolver(
 	}
 }
 
-// newQuotes returns the resolver of what visitors do.
+// newQuotes returns the resolver of visitors' quotes.
 func (sys *systems) newQuotes(
 	site *content.Service, limits *httpserver.RateLimits, mails *leadmail.Service,
 ) *quotes.Resolver {
@@ -185,7 +185,7 @@ func (sys *systems) newQuotes(
 	return quotes.New(d)
 }
 
-// newOperators returns the resolver of what operators see and do.
+// newOperators returns the resolver of operators' fields.
 func newOperators(
 	log zerolog.Logger, data *command.Database, rules *leads.Service, mails *leadmail.Service,
 ) *operators.Resolver {
@@ -197,7 +197,7 @@ func newOperators(
 	}
 }
 
-// newChecks returns the checks of what the service depends on, with what it has open.
+// newChecks returns the health checks, which use the open systems of the service.
 func (sys *systems) newChecks(rules *leads.Service, mails *leadmail.Service) []health.Check {
 	d := health.Dependencies{
 		Database: func(context.Context) (store.Quotes, *leads.Service, error) {
@@ -209,7 +209,7 @@ func (sys *systems) newChecks(rules *leads.Service, mails *leadmail.Service) []h
 		ContentTypes: sys.ContentTypes,
 		Preview:      len(sys.PreviewTokens) > 0,
 	}
-	if sys.SMTPURL != nil { // else mails are files, if there are any
+	if sys.SMTPURL != nil { // otherwise mails are files or off
 		d.Mail, d.Networks = mails.Sender, sys.Data.Tables.MailNetworks
 	}
 	return d.Checks()

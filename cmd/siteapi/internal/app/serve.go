@@ -16,7 +16,7 @@ import (
 	"siteapi/cmd/siteapi/internal/telemetry"
 )
 
-// serve answers requests until ctx ends, then finishes what is under way.
+// serve runs the service until ctx ends, then finishes running requests.
 func serve(ctx context.Context, getenv func(string) string, out io.Writer) error {
 	s, err := config.Read(getenv)
 	wrong, _ := errors.AsType[config.Problems](err)
@@ -54,23 +54,23 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 		Str("cache", s.CacheURL.Scheme)
 
 	if _, port, err := net.SplitHostPort(listener.Addr().String()); err == nil && s.FrontPage {
-		ready.Str("open", "http://localhost:"+port+"/") // it links to all other pages
+		ready.Str("open", "http://localhost:"+port+"/") // the front page links to all other pages
 	}
 	if inbox := inboxURL(s); inbox != "" {
 		ready.Str("inbox", inbox)
 	}
 	ready.Msg("ready")
 
-	// This does nothing unless systemd waits for it; systemd itself reports a
-	// notification that does not arrive.
+	// This does nothing without systemd, which itself reports a missing notification.
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady)
 	return a.Serve(ctx, listener)
 }
 
-// collectLessOften lets the heap grow to five times what is in use, up to a limit. With
-// the few megabytes that are in use, the runtime's default collects garbage a hundred
-// times a second, which costs a sixth of every figure of `make bench`. GOGC and GOMEMLIMIT
-// win, but not those of a file with settings: the runtime reads them when the process starts.
+// collectLessOften lets the heap grow to five times the live data, up to a limit. The
+// live data is a few megabytes, for which the default collects garbage a hundred times a
+// second and costs a sixth of every figure of `make bench`. GOGC and GOMEMLIMIT override
+// it, but only as environment variables: the runtime reads them before the settings file
+// is loaded.
 func collectLessOften(getenv func(string) string) {
 	if getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
@@ -80,14 +80,14 @@ func collectLessOften(getenv func(string) string) {
 	}
 }
 
-// Serve answers on a listener until ctx ends.
+// Serve serves on a listener until ctx ends.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	err := a.Server.Serve(ctx, listener, func() {
 		a.log.Info().Msg("stopping")
 		_, _ = daemon.SdNotify(false, daemon.SdNotifyStopping)
 	})
 
-	// Deliveries under way get time to finish.
+	// Running deliveries get time to finish.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()
 
@@ -96,7 +96,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// listenAdmin opens the admin listener.
+// listenAdmin starts the server on ADMIN_ADDR.
 func (a *App) listenAdmin(ctx context.Context) error {
 	if a.AdminAddr == "" {
 		return nil
@@ -104,15 +104,14 @@ func (a *App) listenAdmin(ctx context.Context) error {
 
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.AdminAddr)
 	if err != nil {
-		return fmt.Errorf("ADMIN_ADDR (off: none): %w", err)
+		return fmt.Errorf("ADMIN_ADDR (\"off\" disables this listener): %w", err)
 	}
 	a.Server.ServeAdmin(listener, a.Metrics.Registry)
 	return nil
 }
 
-// upkeep deletes data that is older than its retention, once an hour, and 15 seconds after a
-// failure. Every instance does so; data that one of them has deleted is no longer found by
-// the others.
+// upkeep deletes expired data once an hour, and again 15 seconds after a failure.
+// Instances do not coordinate: the first one deletes the data.
 func (a *App) upkeep(ctx context.Context) {
 	for {
 		wait := time.Hour

@@ -20,8 +20,8 @@ import (
 	"siteapi/schema/operations"
 )
 
-// newServer builds the executor of operations, the endpoints on top of it, and the server that
-// they stand behind.
+// newServer builds the executor, the endpoints that run operations with it, and the HTTP
+// server.
 func (sys *systems) newServer(
 	traces *telemetry.Traces, limits *httpserver.RateLimits, inFlight *httpserver.InFlight,
 	site *content.Service, resolver *resolvers.Resolver,
@@ -84,8 +84,8 @@ func (sys *systems) newServer(
 	}), nil
 }
 
-// newDocuments returns the documents that clients may send, and those that operators may
-// send when logged in at the inbox, where any document is allowed.
+// newDocuments returns the documents that clients may send, and those of operators who
+// are logged in to the inbox. Operators may send any document.
 func newDocuments(s *config.Settings) (clients, operators *graphqlhttp.Documents, err error) {
 	o := graphqlhttp.DocumentOptions{
 		Schema:        exec.AST(),
@@ -106,7 +106,7 @@ func newDocuments(s *config.Settings) (clients, operators *graphqlhttp.Documents
 	return clients, operators, err
 }
 
-// newGraphQL returns the public GraphQL endpoint, and that of the inbox's page.
+// newGraphQL returns the GraphQL endpoints of the public and of the inbox.
 func newGraphQL(
 	cdnMaxAge time.Duration, site *content.Service, inFlight *httpserver.InFlight,
 	runs *executor.Executor, clients, operators *graphqlhttp.Documents,
@@ -125,7 +125,7 @@ func newGraphQL(
 	return graphqlhttp.New(o), ofInbox
 }
 
-// newMCP returns the endpoint for assistants, or nil if there is none.
+// newMCP returns the MCP endpoint for assistants, or nil with MCP=off.
 func (sys *systems) newMCP(own []*operations.Operation, runs *executor.Executor) http.Handler {
 	if !sys.MCP {
 		return nil
@@ -140,7 +140,7 @@ func (sys *systems) newMCP(own []*operations.Operation, runs *executor.Executor)
 	})
 }
 
-// newDependencies returns what the service depends on, for its readiness.
+// newDependencies returns the systems that readiness checks ping.
 func (sys *systems) newDependencies() []*httpserver.Dependency {
 	return []*httpserver.Dependency{
 		{
@@ -157,7 +157,7 @@ func (sys *systems) newDependencies() []*httpserver.Dependency {
 	}
 }
 
-// newSignIn returns how operators sign in with their accounts, or nil without OIDC_ISSUER.
+// newSignIn returns the handler of single sign-on, or nil without OIDC_ISSUER.
 func (sys *systems) newSignIn(inFlight *httpserver.InFlight) *inbox.SignIn {
 	if sys.OIDCIssuer == "" {
 		return nil
@@ -174,7 +174,7 @@ func (sys *systems) newSignIn(inFlight *httpserver.InFlight) *inbox.SignIn {
 		Limit:        inFlight.EnterSignIn,
 		Done:         inFlight.LeaveSignIn,
 
-		// A login is counted, and logged where it was refused or ended.
+		// Every login is counted. Failed and ended ones are logged.
 		Report: func(ctx context.Context, outcome string, err error) {
 			sys.Metrics.Event("login", outcome)
 			if err != nil {

@@ -10,9 +10,9 @@ import (
 	cmsfile "siteapi/integrations/cms/file"
 )
 
-// CheckServing adds problems in the files that settings name which would keep the service
-// from starting. Other commands don't need these files. Nothing is added if a setting that
-// decides it cannot be used.
+// CheckServing adds problems with the files of settings that prevent the service from
+// starting. Other commands don't need these files. A check is skipped if one of its
+// settings is invalid.
 func CheckServing(s *config.Settings, wrong config.Problems) config.Problems {
 	if s.OperationsPath != "" && !wrong.Concern("ENVIRONMENT", "GRAPHQL_*") {
 		if _, _, err := newDocuments(s); err != nil {
@@ -22,8 +22,7 @@ func CheckServing(s *config.Settings, wrong config.Problems) config.Problems {
 	return checkContent(s, wrong)
 }
 
-// checkContent finds content that cannot be used, and a production that would serve the
-// sample company: it needs a CMS, or content of its own.
+// checkContent rejects invalid content, and the sample content in production.
 func checkContent(s *config.Settings, wrong config.Problems) config.Problems {
 	if s.CMSDriver != "file" || wrong.Concern("ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CMS_FILE") {
 		return wrong
@@ -41,18 +40,18 @@ func checkContent(s *config.Settings, wrong config.Problems) config.Problems {
 	content, err := os.ReadFile(s.ContentPath())
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !production:
-		return wrong // the first start makes it
+		return wrong // the first start creates the file
 	case errors.Is(err, fs.ErrNotExist):
-		return refuse("CMS_FILE", "is required in production, as there is no %s: %s", s.ContentPath(), remedy)
+		return refuse("CMS_FILE", "is required in production, as %s does not exist: %s", s.ContentPath(), remedy)
 	case err != nil:
 		return refuse("CMS_FILE", "cannot be read: %w", err)
 	case production && cmsfile.IsSample(content):
-		return refuse("CMS_FILE", "%s holds the sample company, not a site of yours: %s",
+		return refuse("CMS_FILE", "%s contains the sample content, not your own: %s",
 			s.ContentPath(), remedy)
 	}
 
 	if err := cmsfile.Check(content); err != nil {
-		return refuse("CMS_FILE", "%s cannot be used: %w", s.ContentPath(), err)
+		return refuse("CMS_FILE", "%s is invalid: %w", s.ContentPath(), err)
 	}
 	return wrong
 }

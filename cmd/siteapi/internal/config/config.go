@@ -1,6 +1,5 @@
-// Package config reads the settings of the service from environment variables. The
-// tags of the struct Settings provide the checks and the listing; a test compares them with
-// the table of the manual.
+// Package config reads the settings of the service from environment variables. The tags
+// of Settings define names, defaults and checks. A test compares them with the manual.
 package config
 
 import (
@@ -21,7 +20,7 @@ import (
 	"siteapi/schema"
 )
 
-// Tokens of the development environment. Production refuses them.
+// Tokens of development, which production rejects.
 const (
 	DevCacheToken    = "dev-cache-token"
 	DevWebhookSecret = "dev-webhook-secret"
@@ -35,23 +34,23 @@ const (
 	Development = "development"
 )
 
-// Settings are the checked values of all settings, in the order of the manual. The tag of a
-// field has the name of its variable; the default, and that of development if it differs;
-// whether it is a secret ("token": one that no other setting may hold); and the words that it
-// takes, or the name of its parser if that is not its type. A "standard" variable is one of
-// OpenTelemetry, whose library reads more of them.
+// Settings are the checked values of all settings, in the order of the manual. A tag has
+// the name of the variable, its default, and its default in development if that differs.
+// A secret "token" must not be shared with other settings. The tag lists accepted words,
+// or names a parser unless the type of the field selects one. A "standard" variable
+// belongs to OpenTelemetry, whose library reads more of them.
 type Settings struct {
 	ListenAddr  string        `name:"LISTEN_ADDR" default:":8080" parser:"listener"`
 	DrainDelay  time.Duration `name:"DRAIN_DELAY" default:"2s" development:"0s" parser:"drain delay"`
 	MaxConns    int           `name:"MAX_CONNECTIONS" default:"2048"`
 	MaxRequests int           `name:"MAX_REQUESTS" default:"512"`
-	AdminAddr   string        `name:"ADMIN_ADDR" default:"127.0.0.1:9090" parser:"admin"` // empty: none
+	AdminAddr   string        `name:"ADMIN_ADDR" default:"127.0.0.1:9090" parser:"admin"` // empty: off
 
 	Environment string        `name:"ENVIRONMENT" default:"production" oneof:"production development"`
 	LogLevel    zerolog.Level `name:"LOG_LEVEL" default:"info"`
 	LogFormat   string        `name:"LOG_FORMAT" default:"json" development:"console" oneof:"json console"`
 
-	// Nothing is traced if TracesURL is empty, the endpoint of a collector.
+	// Tracing is off if TracesURL, the endpoint of a collector, is empty.
 	OTLPEndpoint       string `name:"OTEL_EXPORTER_OTLP_ENDPOINT" parser:"web"`
 	TracesURL          string `name:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" parser:"exact web" standard:"yes"`
 	OTLPProtocol       string `name:"OTEL_EXPORTER_OTLP_PROTOCOL" oneof:"http/protobuf" standard:"yes"`
@@ -65,13 +64,13 @@ type Settings struct {
 	CachePrefix string   `name:"CACHE_PREFIX" default:"siteapi:"`
 	CacheTokens []string `name:"CACHE_API_TOKEN" development:"dev-cache-token" secret:"token"`
 
-	// AdminTokens have the NamedTokens, too. Without any, the operators' part of the schema is
-	// closed to tokens. With AdminPage, operators are served on ListenAddr too.
+	// AdminTokens include NamedTokens. If it is empty, no token authorizes operators'
+	// fields. AdminPage also serves operators on ListenAddr.
 	AdminTokens []schema.OperatorToken `name:"ADMIN_API_TOKEN" development:"dev-admin-token" secret:"token"`
 	NamedTokens []schema.OperatorToken `name:"ADMIN_TOKENS" secret:"token" parser:"named tokens"`
 	AdminPage   bool                   `name:"ADMIN_PAGE" default:"off"`
 
-	// Nobody signs in with an account if the issuer is empty.
+	// Single sign-on is off if OIDCIssuer is empty.
 	OIDCIssuer       string                 `name:"OIDC_ISSUER" parser:"exact web"`
 	OIDCClientID     string                 `name:"OIDC_CLIENT_ID"`
 	OIDCClientSecret string                 `name:"OIDC_CLIENT_SECRET" secret:"yes"`
@@ -86,7 +85,7 @@ type Settings struct {
 
 	CMSDriver        string `name:"CMS_DRIVER" default:"file" oneof:"file sanity"`
 	CMSFile          string `name:"CMS_FILE" parser:"path"`
-	CMSWatch         bool   `name:"CMS_WATCH" default:"on"` // changes are noticed without the webhook
+	CMSWatch         bool   `name:"CMS_WATCH" default:"on"` // detects changes without the webhook
 	SanityProjectID  string `name:"SANITY_PROJECT_ID" parser:"project"`
 	SanityDataset    string `name:"SANITY_DATASET" default:"production" parser:"dataset"`
 	SanityAPIVersion string `name:"SANITY_API_VERSION" default:"2025-02-19" parser:"date"`
@@ -98,13 +97,14 @@ type Settings struct {
 	HubSpotAPIURL  string `name:"HUBSPOT_API_URL" default:"https://api.hubapi.com" parser:"web"`
 	HubSpotVersion string `name:"HUBSPOT_API_VERSION" default:"v3" parser:"HubSpot version"`
 
-	// New leads are not announced if the address is empty. Each secret signs every event.
+	// The webhook is off if LeadWebhookURL is empty. Each secret signs every event.
 	LeadWebhookURL     string   `name:"LEAD_WEBHOOK_URL" secret:"yes" parser:"lead webhook"`
 	LeadWebhookFormat  string   `name:"LEAD_WEBHOOK_FORMAT" default:"json" oneof:"json slack"`
 	LeadWebhookSecrets []string `name:"LEAD_WEBHOOK_SECRET" secret:"yes" parser:"webhook secrets"`
 
-	// Without SMTPURL no mails are sent; development writes them to files. Times in mails and
-	// tables, and dates in PDFs, are in TimeZone. VisitorMailsPerHour limits the whole service.
+	// Without SMTPURL, development writes mails to files and production sends none.
+	// TimeZone applies to mails, tables and PDFs. VisitorMailsPerHour limits the whole
+	// service.
 	SMTPURL  *url.URL     `name:"SMTP_URL" secret:"yes" parser:"SMTP"`
 	MailFrom mail.Address `name:"MAIL_FROM" development:"quotes@lumen-studio.example"`
 
@@ -122,7 +122,7 @@ type Settings struct {
 
 	ContentTTL time.Duration `name:"CONTENT_TTL" default:"10m" parser:"content TTL"`
 
-	// Shared caches keep nothing if CDNMaxAge is 0. Each secret signs every event.
+	// Shared caches store nothing if CDNMaxAge is 0. Each secret signs every event.
 	CDNMaxAge        time.Duration `name:"CDN_MAX_AGE" default:"0s" parser:"max age"`
 	PurgeKind        string        `name:"CDN_PURGE_KIND" parser:"CDN"`
 	PurgeURLs        []string      `name:"CDN_PURGE_URL" parser:"addresses"`
@@ -134,7 +134,7 @@ type Settings struct {
 	TrustedProxies []netip.Prefix `name:"TRUSTED_PROXIES"`
 	RateLimits     bool           `name:"RATE_LIMITS" default:"on"`
 
-	// Retentions of 0 are unlimited. There is no bot check without TurnstileKey.
+	// A retention of 0 is unlimited. The bot check is off without TurnstileKey.
 	TrackRetention time.Duration `name:"TRACK_RETENTION" default:"90d"`
 	AuditRetention time.Duration `name:"AUDIT_RETENTION" default:"730d"`
 	TrackContact   string        `name:"TRACK_CONTACT" default:"on" oneof:"on consent off"`
@@ -146,41 +146,39 @@ type Settings struct {
 	TurnstileURL string `name:"TURNSTILE_API_URL" default:"https://challenges.cloudflare.com" parser:"web"`
 
 	DeliveryRetryMax time.Duration `name:"DELIVERY_RETRY_MAX" default:"15m" parser:"retry pause"`
-	DeliveryRate     float64       `name:"DELIVERY_RATE" parser:"rate"` // leads a second; 0: any number
-	CMSRate, CRMRate float64       // the same, or without the setting what the drivers' APIs allow
+	DeliveryRate     float64       `name:"DELIVERY_RATE" parser:"rate"` // leads per second; 0: unlimited
+	CMSRate, CRMRate float64       // DeliveryRate, or by default the limit of the driver's API
 
 	LogoHosts []string `name:"LOGO_HOSTS" default:"cdn.sanity.io" parser:"logo hosts"`
 
 	FrontPage      bool   `name:"FRONT_PAGE" default:"off" development:"on"`
 	Introspection  bool   `name:"GRAPHQL_INTROSPECTION" default:"off" development:"on"`
 	Playground     bool   `name:"GRAPHQL_PLAYGROUND" default:"off" development:"on"`
-	MCP            bool   `name:"MCP" default:"off" development:"on"` // assistants may call tools
+	MCP            bool   `name:"MCP" default:"off" development:"on"` // serves tools for assistants
 	Operations     string `name:"GRAPHQL_OPERATIONS" default:"any" oneof:"any trusted"`
 	OperationsPath string `name:"GRAPHQL_DOCUMENTS" parser:"path"` // path of trusted documents
 
-	// Warnings are the doubts about settings that development accepts and production
-	// refuses.
-	Warnings []string
+	Warnings []string // about unsafe settings that development accepts
 
-	given    map[string]bool   // settings that are set, by name
-	values   map[string]string // value of each setting by name, as read or by default
+	given    map[string]bool   // whether a setting is set, by name
+	values   map[string]string // text of each setting or its default, by name
 	problems Problems
 }
 
-// Setting is one environment variable.
+// Setting is an environment variable.
 type Setting struct {
 	Name        string
 	Default     string
 	Development string // default in development, if it differs
 	Secret      bool
 
-	token    bool     // a secret that no other setting may hold
-	standard bool     // one of OpenTelemetry, which the manual does not list
-	words    []string // all that it takes; nil: the parser says
+	token    bool     // a secret that no other setting may share
+	standard bool     // belongs to OpenTelemetry, and is not in the manual
+	words    []string // accepted words; nil: the parser decides
 	parser   string
 }
 
-// settingOf returns the setting of a field. Fields that are none have no name.
+// settingOf returns the setting of a field, with an empty name if it has none.
 func settingOf(field reflect.StructField) Setting {
 	tag := field.Tag
 	return Setting{
@@ -205,7 +203,7 @@ func Table() (list []Setting) {
 	return list
 }
 
-// Given reports whether a setting is set, rather than left at its default.
+// Given reports whether a setting is set explicitly.
 func (s *Settings) Given(name string) bool { return s.given[name] }
 
 // ContentPath returns the path of the file driver's content file.
@@ -216,37 +214,35 @@ func (s *Settings) ContentPath() string {
 	return filepath.Join(s.DataDir, "content.json")
 }
 
-// Problem is a setting that cannot be used, with the reason and the remedy.
+// Problem is an invalid setting. The error gives the reason and the remedy.
 type Problem struct {
 	Setting string
 	Err     error
 }
 
-// Problems are all settings that cannot be used.
+// Problems are all invalid settings.
 type Problems []Problem
 
 func (p Problems) Error() string {
-	text := "the settings can't be used:"
+	text := "invalid settings:"
 	for _, problem := range p {
 		text += "\n" + problem.Setting + ": " + problem.Err.Error()
 	}
 	return text
 }
 
-// Concern reports whether a setting with one of these names cannot be used. A name may
-// end in * to stand for all names that begin with it.
+// Concern reports whether a setting with one of these names is invalid. A name may end in
+// * to match a prefix.
 func (p Problems) Concern(names ...string) bool {
 	return slices.ContainsFunc(p, func(problem Problem) bool { return matches(problem.Setting, names) })
 }
 
-// Read reads all settings and checks those whose names are given as in
-// [Problems.Concern], or all if none is given: a command needs only the settings that it
-// uses. The error is of the type [Problems]; the settings that come with it have the
-// defaults of those that it names.
+// Read reads all settings and checks those with the given names (see [Problems.Concern]),
+// or all without names. The error is of type [Problems]. Invalid settings have defaults.
 func Read(lookup func(string) string, names ...string) (*Settings, error) {
 	s := &Settings{given: map[string]bool{}, values: map[string]string{}}
 
-	// Other defaults depend on the environment. An unknown one counts as production.
+	// The environment selects other defaults. An unknown one counts as production.
 	s.Environment = strings.ToLower(strings.TrimSpace(lookup("ENVIRONMENT")))
 
 	parsers := s.parsers()
@@ -292,12 +288,12 @@ func Read(lookup func(string) string, names ...string) (*Settings, error) {
 	return s, problems
 }
 
-// refuse notes why a setting cannot be used.
+// refuse records a problem of a setting.
 func (s *Settings) refuse(name, why string) {
 	s.problems = append(s.problems, Problem{name, errors.New(why)})
 }
 
-// require refuses settings that are missing although others require them.
+// require refuses missing settings that others require.
 func (s *Settings) require() {
 	const longValue = "in production: set a long random value, for instance from `openssl rand -hex 32`, " +
 		"or set ENVIRONMENT=development to try the service out"
@@ -314,25 +310,25 @@ func (s *Settings) require() {
 		{sanity, "SANITY_PROJECT_ID",
 			"with CMS_DRIVER=sanity: copy it from the project's page in the management console"},
 		{sanity, "SANITY_TOKEN",
-			"with CMS_DRIVER=sanity: make one with the role Editor, submissions are stored with it"},
+			"with CMS_DRIVER=sanity: create one with the role Editor, which stores leads"},
 		{s.CRMDriver == "hubspot", "HUBSPOT_TOKEN",
 			"with CRM_DRIVER=hubspot: copy the access token of a private app with the contacts scopes"},
 		{s.Operations == "trusted", "GRAPHQL_DOCUMENTS",
-			"with GRAPHQL_OPERATIONS=trusted: name the folder or manifest of the clients' documents"},
+			"with GRAPHQL_OPERATIONS=trusted: set the folder or manifest of the clients' documents"},
 		{s.LeadWebhookURL != "" && s.LeadWebhookFormat == "json", "LEAD_WEBHOOK_SECRET",
 			"with LEAD_WEBHOOK_FORMAT=json" + newSecret},
-		{s.PurgeURLs != nil, "CDN_PURGE_KIND", "with CDN_PURGE_URL: varnish, fastly or cloudflare"},
-		{s.PurgeURLs != nil, "CDN_PURGE_TOKEN", "with CDN_PURGE_URL: the token that may purge"},
+		{s.PurgeURLs != nil, "CDN_PURGE_KIND", "with CDN_PURGE_URL: set varnish, fastly or cloudflare"},
+		{s.PurgeURLs != nil, "CDN_PURGE_TOKEN", "with CDN_PURGE_URL: set a token that may purge"},
 		{s.RevalidateURLs != nil, "REVALIDATE_SECRET", "with REVALIDATE_URLS" + newSecret},
 		{s.SMTPURL != nil, "MAIL_FROM",
-			"with SMTP_URL: name the address that mails come from, whose mailbox also gets what bounces"},
-		{s.SMTPURL != nil, "SALES_MAIL_TO", "with SMTP_URL: name who is told of new leads"},
+			"with SMTP_URL: set the sender's address, which also receives bounces"},
+		{s.SMTPURL != nil, "SALES_MAIL_TO", "with SMTP_URL: set the addresses to notify of new leads"},
 		{s.AdminPage && !accounts, "ADMIN_API_TOKEN",
 			"with ADMIN_PAGE=on: set a long random value, or OIDC_ISSUER for accounts"},
-		{accounts, "OIDC_CLIENT_ID", "with OIDC_ISSUER: the id of this service at the provider"},
-		{accounts, "OIDC_CLIENT_SECRET", "with OIDC_ISSUER: the secret of this service at the provider"},
+		{accounts, "OIDC_CLIENT_ID", "with OIDC_ISSUER: set the id of this service at the provider"},
+		{accounts, "OIDC_CLIENT_SECRET", "with OIDC_ISSUER: set the secret of this service at the provider"},
 		{accounts, "OIDC_ROLES",
-			"with OIDC_ISSUER: name the groups of each role, such as viewer=marketing,admin=ops"},
+			"with OIDC_ISSUER: set the groups of each role, such as viewer=marketing,admin=ops"},
 	} {
 		if needed.when && strings.Trim(s.values[needed.name], ", ") == "" {
 			s.refuse(needed.name, "is required "+needed.why)
@@ -361,7 +357,6 @@ func (s *Settings) complete() {
 	}
 }
 
-// matches reports whether a setting is among some names.
 func matches(name string, names []string) bool {
 	return slices.ContainsFunc(names, func(n string) bool {
 		prefix, many := strings.CutSuffix(n, "*")
@@ -369,7 +364,7 @@ func matches(name string, names []string) bool {
 	})
 }
 
-// calculatorLacks says which document types that the calculator shows are not served, if any.
+// calculatorLacks names the document types of the calculator that are not served, if any.
 func (s *Settings) calculatorLacks() string {
 	missing := slices.DeleteFunc([]string{"heroSection", "quoteOption"}, func(name string) bool {
 		return slices.Contains(s.ContentTypes, name)
@@ -381,13 +376,13 @@ func (s *Settings) calculatorLacks() string {
 		" with FRONT_PAGE=on: the calculator shows these documents"
 }
 
-// Mails reports whether leads get mails: sent, or in development written to files.
+// Mails reports whether mails about leads are sent, or written to files in development.
 func (s *Settings) Mails() bool { return s.SMTPURL != nil || s.Environment == Development }
 
-// MailPath is the folder of the mails of development.
+// MailPath is the folder of mails in development.
 func (s *Settings) MailPath() string { return filepath.Join(s.DataDir, "mail") }
 
-// Lines returns every setting as NAME=value. A secret shows only how many values it has.
+// Lines returns every setting as NAME=value, and only the number of values of a secret.
 func (s *Settings) Lines() []string {
 	var lines []string
 	for _, item := range Table() {

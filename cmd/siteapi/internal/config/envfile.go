@@ -12,12 +12,12 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// DefaultEnvFile is read if it exists and no other file is named.
+// DefaultEnvFile is read if it exists and no other file is given.
 const DefaultEnvFile = "/etc/siteapi.env"
 
-// LoadEnvFile adds the variables in a file to the environment, except those that are
-// already set. The file has the form that systemd and Docker read: NAME=value, without
-// expansion. The default file may be missing, or readable by root only.
+// LoadEnvFile adds the variables of a file to the environment, except those that are
+// already set. The format is that of systemd and Docker: NAME=value, without expansion.
+// The default file may be missing or unreadable.
 func LoadEnvFile(path string) error {
 	data, err := os.ReadFile(path)
 	if path == DefaultEnvFile && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
@@ -29,8 +29,7 @@ func LoadEnvFile(path string) error {
 
 	form := regexp.MustCompile(`^(?:export\s+)?([^\s=]+)\s*=\s*(?:"(.*)"|'(.*)'|(.*))$`)
 
-	// Lines are read from the last to the first: of two with the same name, the last
-	// counts.
+	// Lines are read backward, so the last one with a name takes effect.
 	for i, line := range slices.Backward(strings.Split(string(data), "\n")) {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' || line[0] == ';' {
@@ -39,7 +38,7 @@ func LoadEnvFile(path string) error {
 
 		parts := form.FindStringSubmatch(line)
 		if parts == nil {
-			return fmt.Errorf("%s, line %d: is not NAME=value", path, i+1)
+			return fmt.Errorf("%s, line %d: must be NAME=value", path, i+1)
 		}
 
 		if _, set := os.LookupEnv(parts[1]); set {
@@ -52,8 +51,8 @@ func LoadEnvFile(path string) error {
 	return nil
 }
 
-// Misspelt returns a warning for each variable that is not a setting but is spelt almost
-// like one. The environment has the form of os.Environ.
+// Misspelt returns a warning for each variable of os.Environ that looks like a misspelled
+// setting.
 func Misspelt(environ []string) []string {
 	var names, warnings []string
 	for _, item := range Table() {

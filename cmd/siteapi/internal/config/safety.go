@@ -10,19 +10,20 @@ import (
 	"siteapi/integrations/edge"
 )
 
-// callbackPath is where the provider of accounts sends a browser back to.
+// callbackPath is the path to which the OpenID Connect provider redirects browsers.
 const callbackPath = "/admin/callback"
 
-// unpurgedMax is how long a cache in front may keep an answer that it is not told to drop.
+// unpurgedMax bounds the lifetime of responses in a CDN that is not purged.
 const unpurgedMax = time.Minute
 
-// checkSafety finds settings that work but would harm a site. Those that only expose it, such as
-// tokens that others know, are refused in production, and development warns of them.
+// checkSafety finds settings that work but would harm a site. Settings that only weaken
+// its security, such as well-known tokens, are refused in production and cause a warning
+// in development.
 func (s *Settings) checkSafety() {
 	s.checkTokens()
 	for _, name := range []string{"SANITY_API_URL", "HUBSPOT_API_URL", "TURNSTILE_API_URL"} {
 		if inClear(s.values[name]) {
-			s.doubt(name, "must begin with https:// away from this machine: a token is sent to it")
+			s.refuseInProduction(name, "must begin with https:// for another machine: a token is sent to it")
 		}
 	}
 
@@ -36,7 +37,7 @@ func (s *Settings) checkSafety() {
 
 	if s.CDNMaxAge > unpurgedMax && len(s.PurgeURLs) == 0 {
 		s.refuse("CDN_MAX_AGE",
-			"must be 1m at most without CDN_PURGE_URL: a publication would not be seen for so long")
+			"must be at most 1m without CDN_PURGE_URL: visitors would see outdated content for that long")
 	}
 	cdn, _ := edge.Find(s.PurgeKind)
 	if cdn.Public && s.Environment != Development && strings.Contains(s.values["CDN_PURGE_URL"], "http:") {
@@ -54,22 +55,22 @@ func (s *Settings) checkSafety() {
 		"OIDC_REDIRECT_URL": s.OIDCRedirectURL,
 	} {
 		if inClear(address) {
-			s.refuse(name, "must begin with https:// away from this machine: logins are sent to it")
+			s.refuse(name, "must begin with https:// for another machine: logins are sent to it")
 		}
 	}
 }
 
-// doubt refuses a setting in production, and warns of it in development.
-func (s *Settings) doubt(name, why string) {
+// refuseInProduction refuses a setting in production, and adds a warning in development.
+func (s *Settings) refuseInProduction(name, why string) {
 	if s.Environment == Development {
-		s.Warnings = append(s.Warnings, name+" "+why+": production refuses it")
+		s.Warnings = append(s.Warnings, name+" "+why+": production rejects it")
 		return
 	}
 	s.refuse(name, why)
 }
 
-// checkTokens doubts well-known tokens of development in any setting, tokens that are easy to
-// guess, and tokens that have more than one purpose.
+// checkTokens finds well-known development tokens, tokens that are easy to guess, and
+// tokens that several settings share.
 func (s *Settings) checkTokens() {
 	var known []string
 	for _, item := range Table() {
@@ -79,14 +80,14 @@ func (s *Settings) checkTokens() {
 	}
 
 	long := []string{"ADMIN_API_TOKEN", "ADMIN_TOKENS", "PREVIEW_TOKENS"}
-	purposes := map[string]string{} // the setting that a token was found in, by token
+	purposes := map[string]string{} // setting by token
 	for _, item := range Table() {
 		if !item.Secret || !s.given[item.Name] {
 			continue
 		}
 
 		for _, value := range split(s.values[item.Name]) {
-			value = value[strings.LastIndexByte(value, ':')+1:] // the name of its holder is no part of it
+			value = value[strings.LastIndexByte(value, ':')+1:] // skips the name and role of its holder
 			other := purposes[value]
 			if item.token {
 				purposes[value] = item.Name
@@ -94,18 +95,18 @@ func (s *Settings) checkTokens() {
 
 			switch {
 			case slices.Contains(known, value):
-				s.doubt(item.Name, "holds the well-known value of development: replace it")
+				s.refuseInProduction(item.Name, "holds the well-known value of development: replace it")
 			case item.token && other != "" && other != item.Name:
-				s.doubt(item.Name, "holds a token of "+other+", which would have two purposes: take another")
+				s.refuseInProduction(item.Name, "holds a token of "+other+": set another, so that each has one purpose")
 			case slices.Contains(long, item.Name) && len(value) < 16 && s.Environment != Development:
-				s.refuse(item.Name, "is easy to guess: take 16 characters or more, "+
+				s.refuse(item.Name, "is easy to guess: use at least 16 characters, "+
 					"for instance from `openssl rand -hex 32`")
 			}
 		}
 	}
 }
 
-// inClear reports whether an address leads to another machine without TLS.
+// inClear reports whether an address uses plain HTTP and is not on this machine.
 func inClear(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" {

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // an image may have no time zones
+	_ "time/tzdata" // for images without time zones
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
@@ -25,12 +25,12 @@ import (
 	"siteapi/schema"
 )
 
-// parsers returns the parsers by their names in the tags of [Settings], or by the types of its
-// fields. Each takes a value that is not empty. Its error says what the value must be, and
-// never repeats one that may contain a password.
+// parsers returns the parsers by their names in the tags of [Settings], or by the types
+// of its fields. Values are not empty. Errors describe valid values, and never contain a
+// password.
 func (s *Settings) parsers() map[string]any {
 	webhookSecret := matching(`whsec_[A-Za-z0-9+/]{32,86}={0,2}`,
-		"whsec_ and 24 to 64 bytes in base64, as `echo whsec_$(openssl rand -base64 32)` makes one")
+		"whsec_ and 24 to 64 bytes in base64, for instance from `echo whsec_$(openssl rand -base64 32)`")
 
 	return map[string]any{
 		"string":                 text,
@@ -69,7 +69,7 @@ func (s *Settings) parsers() map[string]any {
 		"retry pause":     duration(100*time.Millisecond, 24*time.Hour),
 		"CDN":             cdnKind,
 
-		"types": each(matching(`\S+`, "document types separated by commas, without blanks")),
+		"types": each(matching(`\S+`, "document types separated by commas, without spaces")),
 		"origins": each(matching(`\*|https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:\d+)?`,
 			"origins as browsers send them: scheme and host in lower case, such as https://example.com")),
 		"project": matching(`[a-z0-9][a-z0-9-]{0,63}`,
@@ -95,10 +95,10 @@ func split(value string) []string {
 	return parts
 }
 
-// tokens takes comma-separated values, of which there may be none: then no token is good.
+// tokens parses comma-separated values. With none, no token is accepted.
 func tokens(v string) ([]string, error) { return split(v), nil }
 
-// each parses comma-separated values, of which there must be one at least.
+// each parses comma-separated values, and requires at least one.
 func each[T any](parse func(string) (T, error)) func(string) ([]T, error) {
 	return func(v string) (all []T, err error) {
 		for _, part := range split(v) {
@@ -109,13 +109,13 @@ func each[T any](parse func(string) (T, error)) func(string) ([]T, error) {
 			all = append(all, one)
 		}
 		if len(all) == 0 {
-			err = errors.New("must hold a value: leave it out for none")
+			err = errors.New("must have a value: leave the setting out for none")
 		}
 		return all, err
 	}
 }
 
-// oneOf takes words in any letter case.
+// oneOf accepts words in any letter case.
 func oneOf(allowed ...string) func(string) (string, error) {
 	return func(v string) (string, error) {
 		v = strings.ToLower(v)
@@ -138,7 +138,7 @@ func onOff(v string) (bool, error) {
 	return v == "on", err
 }
 
-// matching accepts text that matches a regular expression; errors call it what.
+// matching accepts text that matches a regular expression. Errors describe it as what.
 func matching(form, what string) func(string) (string, error) {
 	return func(v string) (string, error) {
 		if !regexp.MustCompile(`^(?:` + form + `)$`).MatchString(v) {
@@ -173,7 +173,7 @@ func Duration(value string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(value)
 	if err != nil || d < 0 {
-		return 0, errors.New("must be a duration such as 30s, 10m, 12h or 90d, and 36500d at most")
+		return 0, errors.New("must be a duration such as 30s, 10m, 12h or 90d, at most 36500d")
 	}
 	return d, nil
 }
@@ -188,12 +188,10 @@ func duration(least, most time.Duration) func(string) (time.Duration, error) {
 	}
 }
 
-// leadRetention accepts 0s, or a day and more: visitors still fetch their PDF on the
-// first day.
 func leadRetention(v string) (time.Duration, error) {
 	d, err := Duration(v)
 	if d > 0 && d < 24*time.Hour {
-		err = errors.New("must be 1d at least, or 0s: visitors still fetch their PDF on the first day")
+		err = errors.New("must be at least 1d, or 0s: visitors still download their PDF on the first day")
 	}
 	return d, err
 }
@@ -201,12 +199,12 @@ func leadRetention(v string) (time.Duration, error) {
 func deliveryRate(v string) (float64, error) {
 	n, err := strconv.ParseFloat(v, 64)
 	if err != nil || !(n >= 0 && n <= 1e6) {
-		err = errors.New("must be a number of leads a second, or 0")
+		err = errors.New("must be a number of leads per second, or 0")
 	}
 	return n, err
 }
 
-// adminToken takes a token of administrators without a name.
+// adminToken parses an administrators' token without a name.
 func adminToken(v string) (schema.OperatorToken, error) {
 	return schema.OperatorToken{
 		Token:    v,
@@ -214,7 +212,7 @@ func adminToken(v string) (schema.OperatorToken, error) {
 	}, nil
 }
 
-// namedToken takes a token with the name and the role of its holder: ana:sales:<token>.
+// namedToken parses a token with the name and role of its holder: ana:sales:<token>.
 func namedToken(v string) (t schema.OperatorToken, err error) {
 	parts := regexp.MustCompile(`^([a-z0-9][a-z0-9-]{0,63}):(viewer|sales|admin):(.+)$`).FindStringSubmatch(v)
 	if parts == nil {
@@ -232,7 +230,7 @@ func oidcRoles(v string) (map[string]schema.Role, error) {
 	for _, part := range split(v) {
 		parts := form.FindStringSubmatch(part)
 		if parts == nil {
-			return nil, errors.New("must name the groups of the roles viewer, sales and admin, " +
+			return nil, errors.New("must list the groups of the roles viewer, sales and admin, " +
 				"such as viewer=marketing,sales=sales|desk,admin=ops")
 		}
 
@@ -267,7 +265,7 @@ func timeZone(v string) (*time.Location, error) {
 func existing(v string) (string, error) {
 	f, err := os.Open(v)
 	if err != nil {
-		return v, fmt.Errorf("must be the path of something that can be read: %w", err)
+		return v, fmt.Errorf("must be the path of a readable file or folder: %w", err)
 	}
 	return v, f.Close()
 }
@@ -290,59 +288,60 @@ func adminAddress(v string) (string, error) {
 	return listenAddress(v)
 }
 
-// exactAddress takes an absolute address of a web server as it is. A password would not be
-// sent, or be shown in links.
+// exactAddress accepts an absolute address unchanged. A password would not be sent, or
+// would be shown in links.
 func exactAddress(v string) (string, error) {
 	return matching(`https?://[^\s/?#@]+(/[^\s?#]*)?`,
 		"an address such as https://example.com, without a user name, password or query")(v)
 }
 
-// WebAddress takes an address of a web server, and returns it without the slash at its end.
+// WebAddress parses an address, and returns it without a trailing slash.
 func WebAddress(v string) (string, error) { return exactAddress(strings.TrimSuffix(v, "/")) }
 
-// addressWithQuery takes an address that may have a query, which is sent as it is written.
+// addressWithQuery accepts an address with an optional query, which is sent unchanged.
 func addressWithQuery(v string) (string, error) {
 	return matching(`https?://[^\s/?#@]+(/[^\s?#]*)?(\?[!-"$-~]*)?`,
 		"an address such as https://example.com/path, without a user name, password or fragment, "+
 			"and with spaces and letters outside ASCII in the query encoded as in %20")(v)
 }
 
-// leadWebhook takes a web address that may have a query, where some services expect a
-// signature. Plain HTTP is accepted in development and for private IP addresses only.
+// leadWebhook accepts an address with an optional query, where some services expect a
+// signature. Plain HTTP is accepted only in development and for private IP addresses.
 func (s *Settings) leadWebhook(v string) (string, error) {
 	if _, err := addressWithQuery(v); err != nil {
 		return v, err
 	}
 	u, err := url.Parse(v)
 	if err != nil {
-		return v, errors.New("cannot be read as an address")
+		return v, errors.New("must be a valid address")
 	}
 
-	ip, _ := netip.ParseAddr(u.Hostname()) // a host name does not count as a private address
+	ip, _ := netip.ParseAddr(u.Hostname()) // host names do not count as private
 	if u.Scheme != "https" && s.Environment != Development && !ip.IsPrivate() && !ip.IsLoopback() {
-		return v, errors.New("must begin with https://: it is sent names and e-mail addresses")
+		return v, errors.New("must begin with https://: it receives names and e-mail addresses")
 	}
 	return v, nil
 }
 
-// sender takes an address with or without a name. Every mail server takes one in ASCII.
+// sender parses an address with an optional name. All mail servers accept ASCII
+// addresses.
 func sender(v string) (mail.Address, error) {
 	a, err := mail.ParseAddress(v)
 	if err != nil || strings.ContainsFunc(a.Address, func(r rune) bool { return r > '~' }) {
 		return mail.Address{}, errors.New("must be an address such as quotes@example.com " +
-			"or Lumen Studio <quotes@example.com>, in ASCII but for the name")
+			"or Lumen Studio <quotes@example.com>, in ASCII except for the name")
 	}
 	return *a, nil
 }
 
-// salesMax bounds the recipients of one delivery, which get their mails at the same time.
+// salesMax bounds the recipients of a delivery, which are sent their mails concurrently.
 const salesMax = 10
 
-// recipients takes comma-separated addresses, and returns each once without its name.
+// recipients parses comma-separated addresses, and drops names and duplicates.
 func recipients(v string) (bare []string, err error) {
 	list, err := each(sender)(v)
 	if len(list) > salesMax {
-		err = fmt.Errorf("must be at most %d addresses", salesMax)
+		err = fmt.Errorf("must have at most %d addresses", salesMax)
 	}
 	for _, a := range list {
 		if !slices.Contains(bare, a.Address) {
@@ -352,8 +351,8 @@ func recipients(v string) (bare []string, err error) {
 	return bare, err
 }
 
-// databaseURL parses the address of a PostgreSQL database. It replaces the library's
-// error, which would repeat the address.
+// databaseURL parses the address of a PostgreSQL database. The library's error is not
+// returned, as it contains the address.
 func databaseURL(v string) (*url.URL, error) {
 	u, err := url.Parse(v)
 	if err == nil {
@@ -363,7 +362,7 @@ func databaseURL(v string) (*url.URL, error) {
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" ||
 		u.Host == "" && u.Query().Get("host") == "" {
 		return nil, errors.New("must be an address such as postgres://user:password@host:5432/database, " +
-			"with parameters that PostgreSQL has")
+			"with valid parameters of PostgreSQL")
 	}
 	return u, nil
 }
@@ -376,7 +375,7 @@ func cacheURL(v string) (*url.URL, error) {
 	if err != nil || u.Scheme != "memory" && u.Host == "" {
 		return nil, errors.New("must be memory://, or an address such as " +
 			"valkey://user:password@host:6379/0 (or valkeys://, redis://, rediss://), " +
-			"with a number as the database")
+			"with the number of a database")
 	}
 	return u, nil
 }
@@ -387,14 +386,13 @@ func network(v string) (netip.Prefix, error) {
 		prefix, err = addr.Unmap().Prefix(addr.Unmap().BitLen())
 	}
 
-	// No address matches an IPv4 network that is written as IPv6.
+	// An IPv4 network in IPv6 notation would match no address.
 	if err != nil || prefix.Addr().Is4In6() {
-		return prefix, fmt.Errorf("%q is neither an address nor a network such as 10.0.0.0/8", v)
+		return prefix, fmt.Errorf("%q must be an address, or a network such as 10.0.0.0/8", v)
 	}
 	return prefix.Masked(), nil
 }
 
-// logoHosts parses the hosts from which a logo may be fetched.
 func logoHosts(v string) ([]string, error) {
 	_, err := upstream.ParseAllowedHosts(split(v))
 	return split(v), err

@@ -21,16 +21,15 @@ func (p proxies) caller(r *http.Request) schema.Caller {
 	return schema.Caller{RequestID: p.requestID(r), Address: p.address(r), Header: r.Header}
 }
 
-// Forms that an X-Request-Id must have to be accepted, since it appears in logs: any from a
-// trusted proxy, and from others a UUID, a ULID or a trace id of W3C, which can't hold
-// personal data by accident.
+// Accepted forms of X-Request-Id, which appears in logs. Clients may send a UUID, a ULID
+// or a W3C trace id, which cannot contain personal data by accident.
 var (
 	proxyRequestID  = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 	clientRequestID = regexp.MustCompile(`^(?i:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}` +
 		`|[0-7][0-9a-hjkmnp-tv-z]{25}|[0-9a-f]{32})$`)
 )
 
-// requestID returns the id in a request's header, or a new one.
+// requestID returns the X-Request-Id of a request if it is valid, or a new one.
 func (p proxies) requestID(r *http.Request) string {
 	form := clientRequestID
 	if peer, _ := peerOf(r); p.trusted(peer) {
@@ -43,16 +42,16 @@ func (p proxies) requestID(r *http.Request) string {
 	return strconv.FormatUint(rand.Uint64(), 36)
 }
 
-// peerOf returns the address at the other end of a request's connection, also as a text,
-// which is all there is if it is no IP address.
+// peerOf returns the address of a request's peer, and its text. The address is invalid if
+// the text is not an IP address.
 func peerOf(r *http.Request) (netip.Addr, string) {
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	peer, _ := netip.ParseAddr(host)
 	return peer.Unmap(), host
 }
 
-// address returns the client's IP address: that of the peer or, if the peer is a trusted
-// proxy, the nearest address in X-Forwarded-For that is not a trusted proxy itself.
+// address returns the IP address of the client. If the peer is a trusted proxy, this is
+// the nearest address in X-Forwarded-For that is not a trusted proxy.
 func (p proxies) address(r *http.Request) string {
 	client, host := peerOf(r)
 	if !p.trusted(client) {
@@ -83,16 +82,16 @@ func parseHop(hop string) (netip.Addr, error) {
 	return addr.Unmap(), err
 }
 
-// isLocal reports whether a request was sent from this machine, to a name of this machine, and
-// not by a proxy for another client.
+// isLocal reports whether a request was sent from this machine to a loopback name, and
+// not through a proxy.
 func isLocal(r *http.Request) bool {
 	peer, _ := peerOf(r)
 	return peer.IsLoopback() && isLoopbackHost(r) &&
 		r.Header["X-Forwarded-For"] == nil && r.Header["Forwarded"] == nil
 }
 
-// clientKey identifies a client for limits: by its IPv4 address, or by its IPv6 /64
-// network, the usual allocation of one host.
+// clientKey identifies a client for limits by its IPv4 address, or by its IPv6 /64
+// network, the usual allocation of a host.
 func clientKey(address string) string {
 	if addr, err := netip.ParseAddr(address); err == nil && addr.Is6() {
 		return netip.PrefixFrom(addr, 64).Masked().String()

@@ -18,11 +18,11 @@ func TestClientAddress(t *testing.T) {
 	}{
 		{"no proxy", "203.0.113.5:1234", nil, "203.0.113.5"},
 		{
-			"a stranger who claims to be a proxy", "203.0.113.5:1234",
+			"untrusted peer with a forwarding header", "203.0.113.5:1234",
 			map[string]string{"X-Forwarded-For": "198.51.100.1"}, "203.0.113.5",
 		},
 		{
-			"a client who lies before the proxy", "10.0.0.1:80",
+			"forged entries before the proxy", "10.0.0.1:80",
 			map[string]string{"X-Forwarded-For": "1.1.1.1, 198.51.100.1, 10.0.0.2"}, "198.51.100.1",
 		},
 		{"IPv6 proxy", "[fd00::1]:80", map[string]string{"X-Forwarded-For": "2001:db8::2"}, "2001:db8::2"},
@@ -34,8 +34,8 @@ func TestClientAddress(t *testing.T) {
 			"address with port", "10.0.0.1:80",
 			map[string]string{"X-Forwarded-For": "198.51.100.1:5555"}, "198.51.100.1",
 		},
-		{"nonsense", "10.0.0.1:80", map[string]string{"X-Forwarded-For": "unknown"}, "10.0.0.1"},
-		{"proxies all the way", "10.0.0.1:80", map[string]string{"X-Forwarded-For": "10.0.0.4"}, "10.0.0.4"},
+		{"malformed", "10.0.0.1:80", map[string]string{"X-Forwarded-For": "unknown"}, "10.0.0.1"},
+		{"only proxies", "10.0.0.1:80", map[string]string{"X-Forwarded-For": "10.0.0.4"}, "10.0.0.4"},
 	}
 
 	for _, tt := range tests {
@@ -62,7 +62,7 @@ func TestClientKey(t *testing.T) {
 		"odd":                  "odd",
 	} {
 		if got := clientKey(address); got != want {
-			t.Errorf("%s counts as %s, want %s", address, got, want)
+			t.Errorf("the key of %s is %s, want %s", address, got, want)
 		}
 	}
 }

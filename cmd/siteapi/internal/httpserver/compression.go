@@ -10,9 +10,9 @@ import (
 	"siteapi/cmd/siteapi/internal/inbox"
 )
 
-// compress sends answers of 1 KB and more with gzip to clients that accept it, unless their
-// handler has done so with bytes that it keeps. It alone decides: handlers see
-// Accept-Encoding as "gzip" or not at all.
+// compress compresses responses of at least 1 KB with gzip for clients that accept it,
+// unless the handler sends bytes that it has already compressed. Handlers see
+// Accept-Encoding as "gzip", or not at all if the response must not be compressed.
 func compress(next http.Handler) http.Handler {
 	wrap, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false), gzhttp.ContentTypeFilter(compressible))
 	if err != nil { // the options are constants
@@ -33,15 +33,15 @@ func compress(next http.Handler) http.Handler {
 	})
 }
 
-// compressible reports whether bodies of a type are not compressed already.
+// compressible reports whether a content type is worth compressing.
 func compressible(contentType string) bool {
 	kind, _, _ := strings.Cut(contentType, ";")
 	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "json") || kind == "image/svg+xml"
 }
 
-// mayCompress reports whether the answer to a request may be compressed. That to a token or
-// to the inbox never is: its length would tell what is in it to an attacker
-// who can choose a part of it. A stream of events must not wait for a kilobyte.
+// mayCompress reports whether a response may be compressed. Responses to a token or to
+// the inbox are not: their length would reveal secrets to an attacker who controls a part
+// of them. Event streams are not, as compression would delay events.
 func mayCompress(r *http.Request) bool {
 	if r.Header["Authorization"] != nil || r.URL.Path == inbox.GraphQLPath ||
 		strings.Contains(r.Header.Get("Accept"), "text/event-stream") {

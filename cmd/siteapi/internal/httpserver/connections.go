@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// connections is a listener that limits the connections of a server, and those of one
-// client to an eighth of them: one more is closed. Trusted proxies and this machine act
-// for many clients, so only the total limit applies to them.
+// connections is a listener that limits all connections, and those of one client to an
+// eighth of the limit. It closes connections above a limit. Trusted proxies and this
+// machine act for many clients, so only the total limit applies to them.
 type connections struct {
 	net.Listener
 	max     int
 	proxies proxies
-	refused func() // counts a connection that was closed
+	refused func() // counts a refused connection
 
 	mu      sync.Mutex
 	open    int
@@ -52,7 +52,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// enter counts a connection, unless there are too many.
+// enter counts a connection. It returns false if a limit is reached.
 func (l *connections) enter(client string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,8 +77,7 @@ func (l *connections) leave(client string) {
 	}
 }
 
-// client returns the client for which a connection counts, or "" if only the total limit
-// applies.
+// client returns the key of a connection's client, or "" if only the total limit applies.
 func (l *connections) client(c net.Conn) string {
 	tcp, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {

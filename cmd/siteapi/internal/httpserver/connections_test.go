@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// arrivals is a listener that accepts connections from these addresses.
+// arrivals is a listener with one connection from each address.
 type arrivals []string
 
 func (a *arrivals) Accept() (net.Conn, error) {
@@ -29,7 +29,7 @@ type arrival struct {
 func (a arrival) RemoteAddr() net.Addr { return a.addr }
 func (arrival) Close() error           { return nil }
 
-// One client, an address or a /64 network, may have an eighth of all connections.
+// A client, which is an address or a /64 network, may have an eighth of all connections.
 func TestConnectionsOfOneClient(t *testing.T) {
 	t.Parallel()
 	const client, other = "2001:db8::1", "2001:db8:1::1"
@@ -51,11 +51,11 @@ func TestConnectionsOfOneClient(t *testing.T) {
 		t.Errorf("accepted %q, want %q", got, want)
 	}
 
-	_, _ = open[0].Close(), open[0].Close() // net/http may close one twice
+	_, _ = open[0].Close(), open[0].Close() // net/http may close a connection twice
 	if got, _ := accept(client, client); len(got) != 1 || l.number() != 7 {
 		t.Errorf("%d accepted after one was closed, %v open", len(got), l.number())
 	}
 	if got, _ := accept(slices.Repeat([]string{"127.0.0.1"}, 10)...); len(got) != 9 {
-		t.Errorf("%d more fit into 16", len(got))
+		t.Errorf("%d more accepted, want 9 within the limit of 16", len(got))
 	}
 }

@@ -16,24 +16,24 @@ type Dependency struct {
 	Name     string
 	Required bool // /readyz answers 503 while a required dependency is down
 	Ping     func(ctx context.Context) error
-	// Interval is the time between two checks, however often the state is asked for.
-	// While the dependency is down, it is at most 10 s.
+	// Interval is the minimum time between checks. While the dependency is down, it is at
+	// most 10 seconds.
 	Interval time.Duration
 
-	mu      sync.Mutex // held during a check: other requests wait for its result
+	mu      sync.Mutex // locked during a check, so other requests wait for its result
 	state   dependencyState
 	checked time.Time // on the monotonic clock, unlike AskedAt
 }
 
-// dependencyState is the state of one dependency in the answer of /readyz.
+// dependencyState is the state of a dependency in the response of /readyz.
 type dependencyState struct {
 	Status   string    `json:"status"` // ok or unavailable
 	Required bool      `json:"required"`
 	AskedAt  time.Time `json:"askedAt"`
 }
 
-// check returns the state of the dependency. It checks again once the last result is
-// older than the interval.
+// check returns the state of the dependency, and checks it if the last result is older
+// than the interval.
 func (d *Dependency) check(ctx context.Context, log zerolog.Logger) dependencyState {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -46,8 +46,7 @@ func (d *Dependency) check(ctx context.Context, log zerolog.Logger) dependencySt
 		return d.state
 	}
 
-	// Other requests wait for the result too, so the end of this one does not end the
-	// check.
+	// Other requests wait for the result, so the check continues if this request ends.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 
@@ -71,11 +70,11 @@ func (d *Dependency) check(ctx context.Context, log zerolog.Logger) dependencySt
 	return d.state
 }
 
-// gauge shows the state of the dependency as a metric.
+// gauge returns the metric of the state.
 func (d *Dependency) gauge(log zerolog.Logger) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name:        "siteapi_dependency_up",
-		Help:        "1 while a dependency works.",
+		Help:        "Whether a dependency is available (1) or not (0).",
 		ConstLabels: prometheus.Labels{"dependency": d.Name},
 	}, func() float64 {
 		if d.check(context.Background(), log).Status == "ok" {
@@ -85,14 +84,13 @@ func (d *Dependency) gauge(log zerolog.Logger) prometheus.Collector {
 	})
 }
 
-// live answers /healthz: the process runs, even while dependencies are down.
+// live serves /healthz. The process is alive even while dependencies are down.
 func live(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// ready answers /readyz: 200 while requests should be sent to the service, with the state
-// of each dependency by name. The log says why a dependency is unavailable; clients are
-// not told.
+// ready serves /readyz: 200 while the service accepts requests, and the state of each
+// dependency by name. The reason why a dependency is unavailable is only logged.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	status, text := http.StatusOK, "ok"
 	states := make([]dependencyState, len(s.Dependencies))

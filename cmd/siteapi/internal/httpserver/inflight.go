@@ -14,15 +14,15 @@ import (
 	"siteapi/schema"
 )
 
-// Counters of requests in flight. Each client has one, too, named by its address.
+// Counters of requests in flight. Each client also has one, named by its address.
 const (
 	countAll      = "all"
 	countDatabase = "database" // operations that need the database
-	countSignIn   = "sign-in"  // requests that wait for the provider of accounts
-	countStreams  = "streams"  // subscriptions, which count nowhere else
+	countSignIn   = "sign-in"  // requests that wait for the OpenID Connect provider
+	countStreams  = "streams"  // subscriptions, which no other counter includes
 )
 
-// Most requests in flight, beside the setting MAX_REQUESTS.
+// Limits of requests in flight, in addition to MAX_REQUESTS.
 const (
 	maxSignIn   = 16
 	maxStreams  = 1000
@@ -30,15 +30,15 @@ const (
 )
 
 // A body of more than largeBody bytes, or of unknown length, counts as largeWeight
-// requests, since it takes ten times its size when it is decoded. No quote route takes one.
+// requests, since decoding takes ten times its size. Quote routes reject such bodies.
 const (
 	largeBody   = 64 << 10
 	largeWeight = 16
 )
 
-// InFlight limits the requests that are worked on at a time. What needs the database takes
-// half of them at most, and what waits for the provider of accounts 16, so that the rest
-// is answered while these hang.
+// InFlight limits concurrent requests. At most half of them may use the database, and 16
+// may wait for the OpenID Connect provider, so other requests succeed while these systems
+// hang.
 type InFlight struct {
 	most map[string]int // limits by counter, except those of clients
 	shed *prometheus.CounterVec
@@ -46,7 +46,7 @@ type InFlight struct {
 	mu     sync.Mutex
 	counts map[string]int
 
-	running context.Context // ends when the service stops, and streams with it
+	running context.Context // canceled when the service stops, which ends streams
 	stop    context.CancelFunc
 }
 
@@ -66,14 +66,14 @@ func NewInFlight(s *config.Settings, r prometheus.Registerer) *InFlight {
 	factory := promauto.With(r)
 	f.shed = factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "siteapi_http_requests_shed_total",
-		Help: "Requests refused because too many were being worked on.",
+		Help: "Requests refused by a concurrency limit.",
 	}, []string{"class"})
 	for class := range f.most {
 		f.shed.WithLabelValues(class)
 		factory.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "siteapi_http_requests_under_way",
-			Help: "Requests being worked on: all but streams of events, those that need the database, " +
-				"those that wait for the provider of accounts, and streams of events.",
+			Help: "Requests in flight: all but event streams, those that need the database, " +
+				"those that wait for the identity provider, and event streams.",
 			ConstLabels: prometheus.Labels{"class": class},
 		}, func() float64 {
 			f.mu.Lock()
@@ -84,13 +84,13 @@ func NewInFlight(s *config.Settings, r prometheus.Registerer) *InFlight {
 	return f
 }
 
-// counted is one counter in which a request counts.
+// counted is the share of a request in a counter.
 type counted struct {
 	counter string
 	weight  int
 }
 
-// enter counts a request until leave, or returns why there is no room for it.
+// enter counts a request until leave, or returns an error if the limit is reached.
 func (f *InFlight) enter(rec *record, counter string, weight int) *schema.Error {
 	most, shared := f.most[counter]
 	if !shared {
@@ -113,7 +113,7 @@ func (f *InFlight) enter(rec *record, counter string, weight int) *schema.Error 
 	if !shared {
 		return &schema.Error{
 			Code:       schema.CodeRateLimited,
-			Message:    "There are too many requests from this address at a time.",
+			Message:    "There are too many concurrent requests from this address.",
 			RetryAfter: time.Second,
 		}
 	}
@@ -126,12 +126,12 @@ func (f *InFlight) enter(rec *record, counter string, weight int) *schema.Error 
 	}
 }
 
-// leave ends the counting of a request.
+// leave removes a request from all counters.
 func (f *InFlight) leave(rec *record) {
 	f.leaveSome(rec, func(string) bool { return true })
 }
 
-// leaveSome ends the counting of a request by some counters.
+// leaveSome removes a request from some counters.
 func (f *InFlight) leaveSome(rec *record, some func(counter string) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -147,17 +147,18 @@ func (f *InFlight) leaveSome(rec *record, some func(counter string) bool) {
 	})
 }
 
-// EnterDatabase counts a request among those that need the database.
+// EnterDatabase counts a request that needs the database.
 func (f *InFlight) EnterDatabase(ctx context.Context) *schema.Error {
 	return f.enterOnce(ctx, countDatabase)
 }
 
-// EnterSignIn counts a request among those that wait for the provider of accounts.
+// EnterSignIn counts a request that waits for the OpenID Connect provider.
 func (f *InFlight) EnterSignIn(ctx context.Context) *schema.Error {
 	return f.enterOnce(ctx, countSignIn)
 }
 
-// LeaveSignIn ends that, of a request that goes on: a stream asks the provider now and then.
+// LeaveSignIn removes a request from that counter. A stream enters it for each check of
+// its login.
 func (f *InFlight) LeaveSignIn(ctx context.Context) {
 	if rec, ok := schema.RecorderFrom(ctx).(*record); ok {
 		f.leaveSome(rec, func(counter string) bool { return counter == countSignIn })
@@ -166,7 +167,7 @@ func (f *InFlight) LeaveSignIn(ctx context.Context) {
 
 func (f *InFlight) enterOnce(ctx context.Context, counter string) *schema.Error {
 	rec, ok := schema.RecorderFrom(ctx).(*record)
-	if !ok { // the service itself runs the operation
+	if !ok { // the operation does not come from a request
 		return nil
 	}
 	for _, c := range rec.counted {
@@ -177,8 +178,8 @@ func (f *InFlight) enterOnce(ctx context.Context, counter string) *schema.Error 
 	return f.enter(rec, counter, 1)
 }
 
-// BeginStream moves a request to the counters of streams, and out of all others. The context
-// ends with the request, or when the service stops. The caller calls end after its last
+// BeginStream moves a request from its counters to those of streams. The context ends
+// with the request or when the service stops. The caller must call end after the last
 // write.
 func (f *InFlight) BeginStream(r *http.Request) (ctx context.Context, end func(), refused *schema.Error) {
 	rec := recordOf(r.Context())
@@ -187,7 +188,7 @@ func (f *InFlight) BeginStream(r *http.Request) (ctx context.Context, end func()
 	if f.running.Err() != nil {
 		return nil, nil, &schema.Error{
 			Code:       schema.CodeUpstreamUnavailable,
-			Message:    "The service is about to stop.",
+			Message:    "The service is stopping.",
 			RetryAfter: time.Second,
 		}
 	}
@@ -209,9 +210,9 @@ func (f *InFlight) BeginStream(r *http.Request) (ctx context.Context, end func()
 	}, nil
 }
 
-// admit answers preflight requests, and refuses a request if its client uses the route too
-// often or has too many requests in flight, if all clients together have too many, or if it
-// asks for a preview without a token.
+// admit answers preflight requests. It refuses a request above the rate limit of its
+// client, the concurrency limit of its client or the concurrency limit of the service,
+// and a preview without a token.
 func (s *Server) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := recordOf(r.Context())
@@ -224,7 +225,7 @@ func (s *Server) admit(next http.Handler) http.Handler {
 		defer s.InFlight.leave(rec)
 		refused := s.limit(r, rec)
 		if refused != nil && r.ContentLength != 0 {
-			w.Header().Set("Connection", "close") // The body is not waited for.
+			w.Header().Set("Connection", "close") // The server does not read the body.
 		}
 		if refused == nil && isPreflight(r, w.Header()) {
 			rec.routine = true
@@ -244,7 +245,7 @@ func (s *Server) admit(next http.Handler) http.Handler {
 	})
 }
 
-// limit counts a request, or returns why it is refused.
+// limit counts a request, or returns the error of the exceeded limit.
 func (s *Server) limit(r *http.Request, rec *record) *schema.Error {
 	weight := 1
 	if r.ContentLength < 0 || r.ContentLength > largeBody {

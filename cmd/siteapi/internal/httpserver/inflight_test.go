@@ -21,16 +21,16 @@ func (unlimited) Allow(context.Context, string, int, ratelimit.Rule) (bool, time
 	return true, 0
 }
 
-// While requests hang that need the database, or the provider of accounts, others are
-// answered; a large body counts as 16 of its client's 64.
+// Other requests succeed while those that need the database or the OpenID Connect
+// provider hang. A large body counts as 16 of the 64 requests of a client.
 func TestInFlight(t *testing.T) {
 	t.Parallel()
 	settings := &config.Settings{MaxRequests: 100}
 	for name, c := range map[string]struct {
 		enter func(*InFlight, context.Context) *schema.Error
 		body  string
-		fit   int // requests that are worked on
-		after int // status of a request that needs none of it
+		fit   int // number of admitted requests
+		after int // status of another request without enter
 	}{
 		"content":         {fit: 100, after: 503},
 		"database":        {enter: (*InFlight).EnterDatabase, fit: 50, after: 200},
@@ -53,7 +53,7 @@ func TestInFlight(t *testing.T) {
 				return w.Code
 			}
 
-			// Each request is worked on while the next one arrives.
+			// Each request sends the next one.
 			fit, after := 0, 0
 			var next func(w http.ResponseWriter, r *http.Request)
 			next = func(w http.ResponseWriter, r *http.Request) {
@@ -69,17 +69,17 @@ func TestInFlight(t *testing.T) {
 			serve(c.body, next)
 
 			if fit != c.fit || after != c.after {
-				t.Errorf("%d fit, want %d; another one gets %d", fit, c.fit, after)
+				t.Errorf("%d admitted, want %d; another request gets %d", fit, c.fit, after)
 			}
 			if len(s.InFlight.counts) > 0 {
-				t.Errorf("afterwards %v are counted", s.InFlight.counts)
+				t.Errorf("the counters are not empty at the end: %v", s.InFlight.counts)
 			}
 		})
 	}
 }
 
-// Streams are counted for each client, beside its requests, and keep no place among those that
-// wait for the provider of accounts.
+// Streams count per client, separately from its other requests. They count as waiting for
+// the OpenID Connect provider only during a check of their login.
 func TestStreamsInFlight(t *testing.T) {
 	t.Parallel()
 	f := NewInFlight(&config.Settings{MaxRequests: 100}, prometheus.NewRegistry())
@@ -88,14 +88,14 @@ func TestStreamsInFlight(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "/", nil)
 		r = r.WithContext(schema.WithRecorder(r.Context(), rec))
 		if refused := f.enter(rec, "client", 1); refused != nil {
-			t.Fatalf("request %d is refused: %v", i, refused)
+			t.Fatalf("request %d refused: %v", i, refused)
 		}
 		if _, _, refused := f.BeginStream(r); (refused != nil) != (i == maxOfClient) {
-			t.Errorf("stream %d is answered with %v", i, refused)
+			t.Errorf("stream %d: %v", i, refused)
 		}
 
 		if refused := f.EnterSignIn(r.Context()); refused != nil {
-			t.Fatalf("stream %d can't check its login: %v", i, refused)
+			t.Fatalf("stream %d cannot check its login: %v", i, refused)
 		}
 		f.LeaveSignIn(r.Context())
 	}

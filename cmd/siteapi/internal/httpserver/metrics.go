@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// metrics count requests and connections. No label takes a value that a client chose, so
-// the number of series is bounded.
+// metrics counts requests and connections. Labels have no values from clients, so the
+// number of series is bounded.
 type metrics struct {
 	latency    *prometheus.HistogramVec
 	operations *prometheus.CounterVec
@@ -25,7 +25,7 @@ func newMetrics(r prometheus.Registerer, connections *connections) *metrics {
 	}, connections.number)
 	connections.refused = factory.NewCounter(prometheus.CounterOpts{
 		Name: "siteapi_connections_refused_total",
-		Help: "Connections closed because too many were open.",
+		Help: "Connections refused by a connection limit.",
 	}).Inc
 
 	return &metrics{
@@ -36,12 +36,12 @@ func newMetrics(r prometheus.Registerer, connections *connections) *metrics {
 		}, []string{"route", "code"}),
 		operations: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "siteapi_graphql_operations_total",
-			Help: "GraphQL requests answered, by root field.",
+			Help: "GraphQL requests by root field.",
 		}, []string{"operation", "outcome"}),
 	}
 }
 
-// request counts one request and the outcome of its GraphQL operation.
+// request counts a request and the outcome of its GraphQL operation.
 func (m *metrics) request(r *http.Request, rec *record, took time.Duration) {
 	if !rec.stream {
 		m.latency.WithLabelValues(cmp.Or(r.Pattern, "other"), strconv.Itoa(rec.status)).

@@ -17,7 +17,7 @@ import (
 	"siteapi/schema"
 )
 
-// WriteError answers with an error in the form of the request's endpoint.
+// WriteError writes an error in the format of the request's endpoint.
 func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	if strings.HasSuffix(r.URL.Path, GraphQLPath) {
 		graphqlhttp.WriteError(w, r, e)
@@ -26,15 +26,15 @@ func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	rest.WriteProblem(w, r, e)
 }
 
-// listener is what the requests of one of the two listeners may do.
+// listener configures the access of requests on one of the two listeners.
 type listener struct {
-	operators bool     // fields of operators are served
-	admin     bool     // it is the admin listener
-	origins   []string // pages of these origins may read responses
+	operators bool     // serves operators' fields
+	admin     bool     // the listener on ADMIN_ADDR
+	origins   []string // origins of pages that may read responses
 }
 
-// observe puts the caller and the record of a request into its context, and counts and logs
-// the request at its end. It names the route for metrics and traces.
+// observe adds the caller and the record of a request to its context, and counts and logs
+// the request when it ends. It sets the pattern of the request for metrics and traces.
 func (s *Server) observe(l listener, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, rec := time.Now(), &record{namesDropped: s.Settings.Environment == config.Development}
@@ -53,8 +53,8 @@ func (s *Server) observe(l listener, next http.Handler) http.Handler {
 	})
 }
 
-// finish counts and logs a request, and answers 500 if its handler panicked. If the response
-// has begun by then, it ends the connection.
+// finish counts and logs a request. If the handler panicked, it sends the status 500, or
+// closes the connection if the response has begun.
 func (s *Server) finish(w *recordingWriter, r *http.Request, began time.Time) {
 	failure := recover()
 	begun := w.status != 0
@@ -63,7 +63,7 @@ func (s *Server) finish(w *recordingWriter, r *http.Request, began time.Time) {
 		s.Log.Error().Ctx(r.Context()).
 			Str("panic", fmt.Sprint(failure)).
 			Bytes("stack", debug.Stack()).
-			Msg("a handler panicked")
+			Msg("handler panicked")
 
 		if !begun {
 			WriteError(w, r, &schema.Error{
@@ -83,9 +83,9 @@ func (s *Server) finish(w *recordingWriter, r *http.Request, began time.Time) {
 	}
 }
 
-// logRequest leaves the query string out: it may contain the id of a lead, which
-// gives access to its PDF. Of a method or a path that the service does not have, it leaves
-// out what the client chose.
+// logRequest logs a request without its query, which may contain the id of a lead and
+// thus give access to its PDF. Unknown methods and paths are not logged, since clients
+// choose them.
 func (s *Server) logRequest(r *http.Request, rec *record, took time.Duration) {
 	log := s.Log
 	if rec.limited {
@@ -120,9 +120,9 @@ var methods = []string{
 	http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace,
 }
 
-// setHeaders adds the request id, headers against type sniffing, and a policy under which
-// nothing is loaded or framed; pages replace it. Pages of the origins may read responses.
-// While the service drains, each connection is closed with its next response.
+// setHeaders adds the request id, CORS headers, a header against type sniffing, and a
+// content policy that allows nothing, which pages replace. While the service drains, each
+// connection is closed after its next response.
 func (s *Server) setHeaders(h http.Header, r *http.Request, origins []string) {
 	h.Set("X-Request-Id", schema.CallerFrom(r.Context()).RequestID)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -135,8 +135,8 @@ func (s *Server) setHeaders(h http.Header, r *http.Request, origins []string) {
 	allowOrigin(h, origins, r.Header.Get("Origin"))
 }
 
-// allowOrigin lets a page of one of the origins read the response. Where any origin may,
-// every response says so: a shared cache keeps one for all.
+// allowOrigin lets pages of the origins read the response. If any origin may, all
+// responses have the same header, as a shared cache stores one for all.
 func allowOrigin(h http.Header, origins []string, origin string) {
 	switch {
 	case slices.Contains(origins, "*"):
@@ -153,21 +153,20 @@ func allowOrigin(h http.Header, origins []string, origin string) {
 		"X-Request-Id, ETag, Retry-After, Content-Disposition, "+schema.HeaderDropped)
 }
 
-// isPreflight reports whether a request is the preflight request of a page that may read the
-// response.
+// isPreflight reports whether a request is a CORS preflight request of an allowed origin.
 func isPreflight(r *http.Request, answer http.Header) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" &&
 		answer.Get("Access-Control-Allow-Origin") != ""
 }
 
-// allowMethods names the methods and headers that pages may send.
+// allowMethods lists the methods and headers that pages may send.
 func allowMethods(h http.Header) {
 	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS")
 	h.Set("Access-Control-Allow-Headers",
 		"Authorization, Content-Type, Idempotency-Key, X-Request-Id, "+
 			"Apollo-Require-Preflight, CF-Turnstile-Response, "+
-			// Headers that tracing in browsers and clients of GraphQL add to each request.
+			// Tracing in browsers and GraphQL clients add these headers.
 			"traceparent, tracestate, baggage, sentry-trace, "+
 			"apollographql-client-name, apollographql-client-version")
-	h.Set("Access-Control-Max-Age", "7200") // seconds for which a browser keeps the answer
+	h.Set("Access-Control-Max-Age", "7200") // seconds
 }

@@ -13,7 +13,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 )
 
-// A panic is answered with 500 and logged; a response that has begun is cut off.
+// A panic is logged and causes the status 500. A response that has begun is cut off.
 func TestRecoverPanics(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -33,7 +33,7 @@ func TestRecoverPanics(t *testing.T) {
 
 	s.newHTTPServer(nil).ErrorLog.Print("of net/http")
 	if !strings.Contains(log.String(), `"message":"of net/http"`) {
-		t.Errorf("what net/http logs is no event: %s", log.String())
+		t.Errorf("net/http does not log events: %s", log.String())
 	}
 
 	resp, err := http.Get(server.URL + "/early")
@@ -53,7 +53,7 @@ func TestRecoverPanics(t *testing.T) {
 	if resp, err := http.Get(server.URL + "/late"); err == nil {
 		_ = resp.Body.Close()
 		if resp.ContentLength >= 0 {
-			t.Error("half a response looks like a whole one")
+			t.Error("a truncated response looks complete")
 		}
 	}
 }

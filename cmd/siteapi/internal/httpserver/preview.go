@@ -9,11 +9,11 @@ import (
 
 const headerPreview = "X-Preview"
 
-// perspectives are what a preview may ask for: drafts, or a release over drafts.
+// perspectives matches the perspectives of previews: drafts, or a release over drafts.
 var perspectives = regexp.MustCompile(`^(r[A-Za-z0-9_-]{1,63},)?drafts$`)
 
-// preview lets the holder of a preview token read what is not published, and refuses the
-// header from everybody else. No response to it is kept anywhere.
+// preview allows requests with a preview token to read unpublished content, and refuses
+// the header without one. Responses to previews are never cached.
 func (s *Server) preview(r *http.Request, rec *record) (*http.Request, *schema.Error) {
 	rec.preview = true
 	asked, caller := r.Header[headerPreview], schema.CallerFrom(r.Context())
@@ -34,7 +34,7 @@ func (s *Server) preview(r *http.Request, rec *record) (*http.Request, *schema.E
 	return r.WithContext(schema.WithCaller(r.Context(), caller)), nil
 }
 
-// keepPrivate forbids caches to keep a response, whatever its handler said.
+// keepPrivate replaces the caching headers of a response so that no cache stores it.
 func keepPrivate(h http.Header) {
 	for _, name := range []string{"ETag", "Last-Modified", "Cache-Tag", "Surrogate-Key", "CDN-Cache-Control"} {
 		h.Del(name)

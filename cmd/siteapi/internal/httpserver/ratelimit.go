@@ -10,18 +10,19 @@ import (
 	"siteapi/schema"
 )
 
-// limit bounds how often a client may use a route, and its root field in GraphQL. A test
+// limit is the rate limit of a client for a route and its GraphQL root field. A test
 // compares the table with the manual.
 type limit struct {
 	route, field string
 	ratelimit.Rule
 
-	// local: each instance counts for itself, since a round trip to a server would cost more
-	// than the answer. Otherwise instances that use the same Valkey count together.
+	// A local limit is counted per instance, since a round trip to a server would cost
+	// more than the response. Other limits are shared by instances that use the same
+	// Valkey.
 	local bool
 }
 
-// otherRoutes stands for all routes that have no limit of their own.
+// otherRoutes stands for all routes without their own limit.
 const otherRoutes = "everything else"
 
 func rule(number int, period time.Duration, burst int) ratelimit.Rule {
@@ -54,10 +55,11 @@ func limitOf(route string) limit {
 	return limitOf(otherRoutes)
 }
 
-// RateLimits limit how often one client may use a route. Nil ones limit nothing.
+// RateLimits limits how often a client may use a route. A nil RateLimits allows every
+// request.
 type RateLimits struct {
-	Shared ratelimit.Limiter // counts for all instances
-	Local  ratelimit.Limiter // counts for this one
+	Shared ratelimit.Limiter // shared by all instances
+	Local  ratelimit.Limiter // of this instance
 }
 
 // check returns RATE_LIMITED if a client has used a route too often.
@@ -72,8 +74,8 @@ func (l *RateLimits) check(r *http.Request) *schema.Error {
 	return l.allow(r.Context(), limit, 1)
 }
 
-// Charge counts n uses of a GraphQL root field as n requests to its REST route. A
-// request that was counted as one to its own route is not counted again.
+// Charge counts n uses of a GraphQL root field as n requests to its REST route. A request
+// to the REST route itself is already counted.
 func (l *RateLimits) Charge(ctx context.Context, field string, n int) *schema.Error {
 	if l == nil || recordOf(ctx).charged {
 		return nil
@@ -87,15 +89,15 @@ func (l *RateLimits) Charge(ctx context.Context, field string, n int) *schema.Er
 	return nil
 }
 
-// How much of an answer counts as one more request. Encoding a hundred objects, however
-// small, takes as long as answering a small query.
+// Sizes of a response that count as one more request. Encoding a hundred objects, however
+// small, takes as long as executing a small query.
 const (
 	answerUnit  = 256 << 10 // bytes
 	objectsUnit = 100       // objects of a list
 )
 
-// ChargeAnswer counts each full answerUnit and objectsUnit of an answer like one more GraphQL
-// request. The largest answer takes half of what a client may have at once.
+// ChargeAnswer counts each full answerUnit and objectsUnit of a response as one more
+// GraphQL request. A response uses at most half of the burst of a client.
 func (l *RateLimits) ChargeAnswer(ctx context.Context, size, objects int) *schema.Error {
 	limit := limitOf("POST " + GraphQLPath)
 	n := min(size/answerUnit+objects/objectsUnit, limit.Burst/2)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The manuals have the limits that the tables have.
+// The manuals list the limits of the tables.
 func TestLimitsInManuals(t *testing.T) {
 	t.Parallel()
 	routes, err := os.ReadFile("../../../../rest/README.md")
@@ -31,7 +31,7 @@ func TestLimitsInManuals(t *testing.T) {
 	_, table, _ := strings.Cut(string(routes), "| route | steady | at once |\n|---|---|---|\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	if n := strings.Count(table, "\n") + 1; n != rows {
-		t.Errorf("rest/README.md has %d rows of limits, there are %d", n, rows)
+		t.Errorf("rest/README.md has %d rows of limits, want %d", n, rows)
 	}
 
 	service, err := os.ReadFile("../../README.md")

@@ -11,25 +11,25 @@ import (
 	"siteapi/schema"
 )
 
-// record is what the access log and the metrics tell about a request. It implements
-// [schema.Recorder].
+// record collects the details of a request for the access log and the metrics. It
+// implements [schema.Recorder].
 type record struct {
 	operation schema.Operation
-	code      schema.Code // code of the error that the client received; empty: none
-	invalid   []string    // names of the refused input fields, never their values
-	dropped   []string    // names of the input fields that were left out
+	code      schema.Code // code of the error in the response; empty: none
+	invalid   []string    // names of invalid input fields, without their values
+	dropped   []string    // names of ignored input fields
 
-	namesDropped bool // the names of such fields are recorded
+	namesDropped bool // whether dropped is recorded
 
-	charged bool // The request was counted against the limit of its own route.
-	stream  bool // The response is a stream of events, which lasts as long as its client wants.
-	limited bool // The request was refused because its client, or all clients, made too many.
-	preview bool // The request has the header of a preview.
-	routine bool // The request is a health check, or a preflight request of a browser.
+	charged bool // counted against the rate limit of its REST route
+	stream  bool // the response is an event stream
+	limited bool // refused by a rate or concurrency limit
+	preview bool // has the preview header
+	routine bool // a health check or a preflight request
 
-	endpoint http.Handler // serves the request, if its path has a route
+	endpoint http.Handler // nil if the path has no route
 
-	counted []counted // where the request counts among those in flight
+	counted []counted // counters of requests in flight that include the request
 
 	status int // 0: the response has not begun
 	bytes  int64
@@ -43,11 +43,11 @@ func recordOf(ctx context.Context) *record {
 	return &record{}
 }
 
-// Operation records what the request asks for.
+// Operation records the operation of the request.
 func (rec *record) Operation(op schema.Operation) { rec.operation = op }
 
-// Refused records the error that the client receives. It leaves out the names of unknown
-// fields, which the client chose.
+// Refused records the error in the response, without the names of unknown fields, which
+// the client chose.
 func (rec *record) Refused(code schema.Code, fields []schema.FieldError) {
 	rec.code, rec.invalid = code, make([]string, len(fields))
 	rec.limited = rec.limited || code == schema.CodeRateLimited
@@ -58,7 +58,7 @@ func (rec *record) Refused(code schema.Code, fields []schema.FieldError) {
 	}
 }
 
-// Dropped records input fields that were left out, each once, if that is asked for.
+// Dropped records ignored input fields, each once, if namesDropped is set.
 func (rec *record) Dropped(fields []string) {
 	for _, field := range fields {
 		if rec.namesDropped && !slices.Contains(rec.dropped, field) {
@@ -67,9 +67,9 @@ func (rec *record) Dropped(fields []string) {
 	}
 }
 
-// level returns the level at which the request is logged. Frequent successes, which are
-// reads of public content, tracked sessions and prices, are logged at the debug level. So
-// are preflight requests and health checks; what makes these fail has a line of its own.
+// level returns the log level of the request. Frequent requests are logged at the debug
+// level: reads of public content, and successfully tracked sessions and estimates. So are
+// preflight requests and health checks, whose failures are logged separately.
 func (rec *record) level() zerolog.Level {
 	switch {
 	case rec.status == http.StatusInternalServerError:
@@ -82,13 +82,13 @@ func (rec *record) level() zerolog.Level {
 	return zerolog.InfoLevel
 }
 
-// frequent reports whether a calculator sends the request with each choice of its visitor.
+// frequent reports whether calculators send the request for each choice of a visitor.
 func (rec *record) frequent() bool {
 	return slices.Equal(rec.operation.RootFields, []string{"trackQuote"}) ||
 		slices.Equal(rec.operation.RootFields, []string{"estimateQuote"})
 }
 
-// MarshalZerologObject writes the details of the operation.
+// MarshalZerologObject adds the details of the operation to an event.
 func (rec *record) MarshalZerologObject(event *zerolog.Event) {
 	if rec.operation.Type != "" {
 		event.Str("operation", rec.operation.Type).Strs("root_fields", rec.operation.RootFields)
@@ -107,7 +107,7 @@ func (rec *record) MarshalZerologObject(event *zerolog.Event) {
 	}
 }
 
-// recordingWriter records the status and the size of a response, and names the dropped
+// recordingWriter records the status and size of a response, and lists ignored input
 // fields in its header.
 type recordingWriter struct {
 	http.ResponseWriter

@@ -13,15 +13,14 @@ import (
 	"siteapi/schema"
 )
 
-// Paths of endpoints other than the routes of REST.
+// Paths of endpoints that are not REST routes.
 const (
 	GraphQLPath = "/graphql"
 	livePath    = "/healthz"
 	readyPath   = "/readyz"
 )
 
-// newRoutes returns the mux of the endpoints. A path that ends in a slash covers everything
-// below it.
+// newRoutes returns the mux of all endpoints.
 func (s *Server) newRoutes() *http.ServeMux {
 	operators := inbox.New(inbox.Options{
 		Tokens:  s.Settings.AdminTokens,
@@ -63,8 +62,8 @@ func (s *Server) newRoutes() *http.ServeMux {
 	return mux
 }
 
-// route sends a request to its endpoint. The endpoints include the inbox where operator
-// fields are served.
+// route passes a request to its endpoint. The inbox is served only where operators'
+// fields are.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	isInbox := r.Pattern == inbox.Path || strings.HasPrefix(r.Pattern, inbox.Path+"/")
 	if r.Pattern == "" || isInbox && !schema.CallerFrom(r.Context()).Operators {
@@ -80,9 +79,9 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	recordOf(r.Context()).endpoint.ServeHTTP(w, r)
 }
 
-// endpoint returns the handler that a request means, and its path, without the values of
-// variables, which belong in no log. The path is empty if there is none. Paths must match
-// exactly: the mux would redirect others to the clean path.
+// endpoint returns the handler of a request and its pattern, which is safe to log. The
+// pattern is empty for an unknown path. Paths must match exactly, while the mux would
+// redirect others to the clean path.
 func (s *Server) endpoint(r *http.Request) (h http.Handler, pattern string) {
 	clean := path.Clean(r.URL.Path)
 	if r.URL.RawPath != "" || clean != r.URL.Path && clean+"/" != r.URL.Path {
@@ -92,8 +91,8 @@ func (s *Server) endpoint(r *http.Request) (h http.Handler, pattern string) {
 	return h, strings.TrimSuffix(pattern, "{$}")
 }
 
-// opensPlayground reports whether a browser opens the GraphQL endpoint of a service that has
-// a playground.
+// opensPlayground reports whether a browser opens the GraphQL endpoint as a page and the
+// playground is on.
 func (s *Server) opensPlayground(r *http.Request) bool {
 	return s.Pages[pages.PlaygroundPath] != nil && r.URL.Path == GraphQLPath &&
 		r.Method == http.MethodGet && r.URL.RawQuery == "" &&

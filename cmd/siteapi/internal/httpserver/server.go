@@ -1,15 +1,14 @@
 // Package httpserver serves the endpoints over HTTP: one router behind one chain of
 // middleware, with limits on connections, on requests in flight and on their rate.
 //
-// A request passes four functions to its endpoint. observe puts the caller and the record of
-// the request into its context, sets headers, and logs and counts it at its end. admit refuses
-// what is too much: a client that sends a thousand requests at once has 64 of them in flight
-// ([InFlight]) and a rate for each route ([RateLimits]). compress decides the coding of the
-// answer, and route finds the endpoint. How large an answer may be is decided where it is made,
-// in package executor.
+// A request passes four functions to its endpoint. observe adds the caller and the record
+// of the request to its context, sets headers, and logs and counts the request when it
+// ends. admit enforces the limits of concurrent requests ([InFlight]) and of rates
+// ([RateLimits]). compress selects the encoding of the response, and route finds the
+// endpoint. The size of responses is limited in package executor.
 //
-// A read whose response is cached goes on in the ServeHTTP of package graphqlhttp, which finds
-// the finished bytes by those of the request and writes them with schema.WriteBody.
+// Cached reads are served by package graphqlhttp, which finds the bytes of the response
+// by those of the request and writes them with schema.WriteBody.
 package httpserver
 
 import (
@@ -39,22 +38,22 @@ import (
 // Options configures a server.
 type Options struct {
 	GraphQL      http.Handler
-	InboxGraphQL http.Handler // the endpoint for the inbox's page
+	InboxGraphQL http.Handler // the endpoint of the inbox
 	REST         *rest.API
-	MCP          http.Handler            // the endpoint for assistants; nil: there is none
-	Pages        map[string]http.Handler // the pages by path, which is "/" or a single segment
+	MCP          http.Handler            // the endpoint for assistants; nil: off
+	Pages        map[string]http.Handler // pages by path, which is "/" or a single segment
 	Dependencies []*Dependency
 
 	InFlight   *InFlight
-	SignIn     *inbox.SignIn // nil: operators have no accounts
+	SignIn     *inbox.SignIn // nil: single sign-on is off
 	Settings   *config.Settings
-	RateLimits *RateLimits // nil if clients are not limited
+	RateLimits *RateLimits // nil: off
 	Trace      func(next http.Handler) http.Handler
 	Metrics    prometheus.Registerer
 	Log        zerolog.Logger
 }
 
-// Server answers requests on one listener, and on the admin listener.
+// Server serves the public listener and the admin listener.
 type Server struct {
 	Options
 	public      *http.Server
@@ -62,7 +61,7 @@ type Server struct {
 	routes      *http.ServeMux
 	metrics     *metrics
 	connections *connections
-	refusedLog  zerolog.Logger // takes requests that were too many, a few a second
+	refusedLog  zerolog.Logger // logs at most 10 refused requests per second
 	draining    atomic.Bool
 }
 
@@ -96,12 +95,12 @@ func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          log.New(s.Log, "", 0),
 		ReadTimeout:       15 * time.Second, // covers the whole request
-		WriteTimeout:      30 * time.Second, // runs from the end of the header to the end of the response
+		WriteTimeout:      30 * time.Second, // from the end of the header to the end of the response
 	}
 }
 
-// Serve answers on a listener until ctx ends, then finishes the requests in flight,
-// including those on the admin listener. It calls stopping when the drain begins.
+// Serve serves a listener until ctx ends, then finishes the requests in flight on it and
+// on the admin listener. It calls stopping when the drain begins.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func()) error {
 	s.connections.Listener = listener
 	failed := make(chan error, 1)
@@ -114,9 +113,9 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func
 	}
 
 	stopping()
-	s.InFlight.stop() // pages connect again, to another instance if there is one
+	s.InFlight.stop() // clients reconnect, to another instance if there is one
 
-	// During the delay /readyz answers 503, and each connection is closed with its next
+	// During the delay, /readyz returns 503, and each connection is closed after its next
 	// response rather than in the middle of a request.
 	s.draining.Store(true)
 	time.Sleep(s.Settings.DrainDelay)
@@ -125,8 +124,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func
 	_ = listener.Close()
 	<-failed
 
-	// Shutdown drops requests that are read after it has begun, so those on the
-	// connections that were accepted last are waited for.
+	// Shutdown drops requests that are read after it has begun, so the connections that
+	// were accepted last get time to send one.
 	time.Sleep(min(s.Settings.DrainDelay, 200*time.Millisecond))
 
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -134,27 +133,27 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func
 
 	for _, server := range []*http.Server{s.public, s.admin} {
 		if err := server.Shutdown(closing); err != nil {
-			s.Log.Warn().Err(err).Msg("closing connections whose requests were not finished in time")
+			s.Log.Warn().Err(err).Msg("requests did not finish in time: closing their connections")
 			_ = server.Close()
 		}
 	}
 	return nil
 }
 
-// Listen opens the service's listener: the socket that systemd passes, if there is one,
-// else the address. A socket of systemd outlives the process, so connections wait in it
-// while the service restarts.
+// Listen opens the public listener: the socket from systemd if there is one, else the
+// address. A socket from systemd outlives the process and queues connections while the
+// service restarts.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	inherited, err := activation.Listeners()
 	if err != nil {
-		return nil, fmt.Errorf("taking over the socket of systemd: %w", err)
+		return nil, fmt.Errorf("using the socket from systemd: %w", err)
 	}
 
 	switch {
 	case len(inherited) == 1 && inherited[0] != nil:
 		return inherited[0], nil
 	case len(inherited) > 0:
-		return nil, fmt.Errorf("systemd handed over %d sockets: the service takes one stream socket",
+		return nil, fmt.Errorf("systemd passed %d sockets: configure exactly one stream socket",
 			len(inherited))
 	}
 
@@ -165,9 +164,9 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// ServeAdmin answers on the admin listener until Serve ends. It serves metrics, profiles,
-// health checks, the inbox and the fields for operators. Metrics and profiles need no
-// token, which is why it listens on the loopback by default.
+// ServeAdmin serves the admin listener until Serve ends: metrics, profiles, health
+// checks, the inbox and operators' fields. Metrics and profiles need no token, so
+// ADMIN_ADDR is a loopback address by default.
 func (s *Server) ServeAdmin(listener net.Listener, metrics prometheus.Gatherer) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{EnableOpenMetrics: true}))
@@ -189,7 +188,7 @@ func (s *Server) ServeAdmin(listener net.Listener, metrics prometheus.Gatherer) 
 	s.admin.WriteTimeout = 3 * time.Minute
 	go func() {
 		if err := s.admin.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			s.Log.Error().Err(err).Msg("the admin listener ended")
+			s.Log.Error().Err(err).Msg("the admin listener failed")
 		}
 	}()
 }
@@ -200,12 +199,12 @@ func isLoopbackHost(r *http.Request) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// requireLoopbackHost refuses requests whose Host is not a loopback name. It prevents DNS
-// rebinding by a page in a browser on this machine.
+// requireLoopbackHost refuses requests whose Host is not a loopback name. This prevents
+// DNS rebinding attacks through a browser on this machine.
 func requireLoopbackHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLoopbackHost(r) {
-			http.Error(w, "ADMIN_ADDR answers to localhost here: have a proxy set the header Host",
+			http.Error(w, "ADMIN_ADDR serves only localhost: a proxy must set the Host header accordingly",
 				http.StatusMisdirectedRequest)
 			return
 		}

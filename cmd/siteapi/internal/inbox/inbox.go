@@ -1,9 +1,8 @@
-// Package inbox serves the operators' page: a login that begins with an operator's token or
-// account, the page's files, and its GraphQL endpoint, which takes the login's cookie in
-// place of the token.
+// Package inbox serves the operators' page: its files, logins by token or single sign-on,
+// and its GraphQL endpoint, which accepts the cookie of a login instead of a token.
 //
-// The cookie is sent by pages of the same site only, and requests that another page makes are
-// refused by [http.CrossOriginProtection].
+// Browsers send the cookie only with same-site requests, and [http.CrossOriginProtection]
+// refuses requests of other pages.
 package inbox
 
 import (
@@ -23,7 +22,7 @@ import (
 	"siteapi/schema"
 )
 
-// Paths of the inbox. The files of its page are below Path, too.
+// Paths of the inbox. The files of its page are also below Path.
 const (
 	Path         = "/admin"
 	LoginPath    = Path + "/login"
@@ -40,16 +39,16 @@ const (
 
 // Options configures the inbox.
 type Options struct {
-	Tokens  []schema.OperatorToken // each token logs its holder in
-	SignIn  *SignIn                // nil: operators have no accounts
-	GraphQL http.Handler           // answers at GraphQLPath
-	Page    http.Handler           // answers GET and HEAD at every other path
+	Tokens  []schema.OperatorToken // tokens that log their holders in
+	SignIn  *SignIn                // nil: single sign-on is off
+	GraphQL http.Handler           // serves GraphQLPath
+	Page    http.Handler           // serves GET and HEAD of all other paths
 	Now     func() time.Time
 }
 
 type handler struct{ Options }
 
-// New returns the handler of everything at and below [Path].
+// New returns the handler of [Path] and all paths below it.
 func New(o Options) http.Handler {
 	h := &handler{o}
 	login := rest.Methods{http.MethodPost: http.HandlerFunc(h.logIn), http.MethodDelete: http.HandlerFunc(h.logOut)}
@@ -66,7 +65,7 @@ func New(o Options) http.Handler {
 
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, r, schema.CodeForbidden, "A page of another site may not do this.")
+		refuse(w, r, schema.CodeForbidden, "Pages of other sites may not do this.")
 	}))
 	return protection.Handler(mux)
 }
@@ -75,8 +74,9 @@ func refuse(w http.ResponseWriter, r *http.Request, code schema.Code, message st
 	rest.WriteProblem(w, r, &schema.Error{Code: code, Message: message})
 }
 
-// logIn begins a login by a token. It is kept in the cookie alone, signed by the token: it is
-// valid at every instance until it expires or its token is removed from the settings.
+// logIn starts a login by a token. The login is stored only in its cookie, which is
+// signed with the token. It is valid at every instance until it expires or the token is
+// removed from the settings.
 func (h *handler) logIn(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Token string `json:"token"`
@@ -88,7 +88,7 @@ func (h *handler) logIn(w http.ResponseWriter, r *http.Request) {
 	}
 	if !h.takesTokens(r) {
 		refuse(w, r, schema.CodeForbidden,
-			"Sign in with your account. A token is taken at ADMIN_ADDR, on the machine itself, only.")
+			"Sign in with your account. Tokens are accepted only at ADMIN_ADDR, from the machine itself.")
 		return
 	}
 
@@ -100,20 +100,20 @@ func (h *handler) logIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	// A request other than GET has an Origin header, which tells whether the page was opened
-	// over HTTPS.
+	// Browsers send an Origin header with every POST. It shows whether the page uses
+	// HTTPS.
 	secure := strings.HasPrefix(r.Header.Get("Origin"), "https://")
 	setCookie(w, cookieName, login, loginTime, http.SameSiteStrictMode, secure)
 	writeOperator(w, operator)
 }
 
-// takesTokens reports whether a token opens the inbox: with accounts on the machine itself
-// only, as a way in while their provider is away.
+// takesTokens reports whether the inbox accepts tokens. With single sign-on it accepts
+// them only from the machine itself, as a fallback while the provider is unavailable.
 func (h *handler) takesTokens(r *http.Request) bool {
 	return h.SignIn == nil || schema.CallerFrom(r.Context()).Local
 }
 
-// describe answers with the operator's role, and the address if it is known.
+// describe returns the operator's role, and the e-mail address if it is known.
 func describe(w http.ResponseWriter, r *http.Request) {
 	writeOperator(w, schema.CallerFrom(r.Context()).Operator)
 }
@@ -124,7 +124,7 @@ func writeOperator(w http.ResponseWriter, o schema.Operator) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"role": o.Role, "email": o.Email})
 }
 
-// logOut ends a login, and removes its cookie from the browser.
+// logOut ends a login and removes its cookie.
 func (h *handler) logOut(w http.ResponseWriter, r *http.Request) {
 	if h.SignIn != nil {
 		if err := h.SignIn.end(r); err != nil {
@@ -136,7 +136,7 @@ func (h *handler) logOut(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// authenticate passes on requests with a login.
+// authenticate refuses requests without a login.
 func (h *handler) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		operator, err := h.operator(r.Context(), r)
@@ -147,7 +147,7 @@ func (h *handler) authenticate(next http.Handler) http.Handler {
 
 		caller := schema.CallerFrom(r.Context())
 		caller.Operator = operator
-		// A stream of events goes on only while its login does, with the same role.
+		// An event stream ends when its login ends or has another role.
 		caller.Renew = func(ctx context.Context) error {
 			now, err := h.operator(ctx, r)
 			if err == nil && now != operator {
@@ -160,7 +160,7 @@ func (h *handler) authenticate(next http.Handler) http.Handler {
 	})
 }
 
-// operator returns who is logged in by the cookie of a request.
+// operator returns the operator who is logged in by the cookie of a request.
 func (h *handler) operator(ctx context.Context, r *http.Request) (schema.Operator, error) {
 	cookie, err := r.Cookie(cookieName)
 	if err != nil {
@@ -175,7 +175,8 @@ func (h *handler) operator(ctx context.Context, r *http.Request) (schema.Operato
 	return h.SignIn.operator(ctx, cookie.Value)
 }
 
-// holder returns the holder of the token that a login was signed by, unless it has expired.
+// holder returns the holder of the token that signed a login, unless the login has
+// expired.
 func (h *handler) holder(login string) (schema.Operator, bool) {
 	expires, signature, _ := strings.Cut(login, ".")
 	at, err := strconv.ParseInt(expires, 10, 64)
@@ -191,7 +192,7 @@ func (h *handler) holder(login string) (schema.Operator, bool) {
 	return schema.Operator{}, false
 }
 
-// sign returns the message authentication code of a text by a token.
+// sign returns the HMAC of a text with a token as its key.
 func sign(token, text string) string {
 	mac := hmac.New(sha256.New, []byte(token))
 	mac.Write([]byte(text))
@@ -207,10 +208,10 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func noLogin() error {
-	return &schema.Error{Code: schema.CodeUnauthenticated, Message: "You are not logged in, or not any more."}
+	return &schema.Error{Code: schema.CodeUnauthenticated, Message: "You are not logged in, or your login has ended."}
 }
 
-// setCookie stores a cookie of the inbox in the browser. One with a negative life is removed.
+// setCookie sets a cookie of the inbox, or removes it if life is negative.
 func setCookie(
 	w http.ResponseWriter, name, value string, life time.Duration, site http.SameSite, secure bool,
 ) {

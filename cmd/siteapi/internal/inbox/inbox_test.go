@@ -11,7 +11,7 @@ import (
 	"siteapi/schema"
 )
 
-// A login by a token ends after twelve hours.
+// A login by a token expires after twelve hours.
 func TestLoginExpires(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)

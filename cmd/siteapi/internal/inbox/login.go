@@ -18,7 +18,8 @@ import (
 	"siteapi/schema"
 )
 
-// start stores the login of an account under a new cookie, and ends the login of the old one.
+// start stores the login of an account with a new cookie, and ends the login of the old
+// cookie.
 func (s *SignIn) start(w http.ResponseWriter, r *http.Request, a account) error {
 	if err := s.end(r); err != nil {
 		return err
@@ -42,9 +43,10 @@ func (s *SignIn) start(w http.ResponseWriter, r *http.Request, a account) error 
 	return nil
 }
 
-// operator returns who is logged in by a cookie. It returns UNAUTHENTICATED if nobody is, or
-// if the provider does not confirm the role any more. One request checks a role that is due,
-// as a refresh token can often be used only once, and the others wait for its result.
+// operator returns the operator who is logged in by a cookie. It returns UNAUTHENTICATED
+// without a login, or if the provider no longer confirms the role. Only one request at a
+// time checks a role, since a refresh token can often be used only once. The others wait
+// for its result.
 func (s *SignIn) operator(ctx context.Context, cookie string) (schema.Operator, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
@@ -88,21 +90,21 @@ func (s *SignIn) operator(ctx context.Context, cookie string) (schema.Operator, 
 	}
 }
 
-// renew asks the provider for the role once more, and stores it. A denial ends the login.
-// While the provider is away the check stays due.
+// renew checks the role with the provider and stores it. A denial ends the login. If the
+// provider is unavailable, the next request repeats the check.
 func (s *SignIn) renew(ctx context.Context, cookie string, login store.Login) error {
-	// A client that goes away does not lose the next refresh token.
+	// The next refresh token must be stored even if the client disconnects.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTime)
 	defer cancel()
 
-	a, err := account{}, refused(errors.New("the provider has given no refresh token"))
+	a, err := account{}, refused(errors.New("the provider returned no refresh token"))
 	if refresh := unseal(cookie, login.Refresh); refresh != "" {
 		a, err = s.redeem(ctx, "", func(ctx context.Context, c *oauth2.Config) (*oauth2.Token, error) {
 			return c.TokenSource(ctx, &oauth2.Token{RefreshToken: refresh}).Token()
 		})
 	}
 	if err == nil && a.subject != login.Subject {
-		err = errors.New("the token is of another subject")
+		err = errors.New("the token has another subject")
 	}
 	switch {
 	case isUnavailable(err):
@@ -124,11 +126,11 @@ func (s *SignIn) renew(ctx context.Context, cookie string, login store.Login) er
 	return err
 }
 
-// end removes the login that a request belongs to, if there is one.
+// end removes the login of a request, if there is one.
 func (s *SignIn) end(r *http.Request) error {
 	cookie, err := r.Cookie(cookieName)
 	if err != nil {
-		return nil //nolint:nilerr // it has none
+		return nil //nolint:nilerr // no cookie means no login
 	}
 	if _, err := s.Logins.EndLogins(r.Context(), hashOf(cookie.Value)); err != nil {
 		return unavailable(err)
@@ -141,8 +143,8 @@ func hashOf(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// cipherOf returns the cipher of a login. Its key is made from the cookie, so that the
-// database alone does not hold it.
+// cipherOf returns the cipher of a login. Its key is derived from the cookie, which is
+// not in the database.
 func cipherOf(cookie string) cipher.AEAD {
 	key := sha256.Sum256([]byte("refresh " + cookie))
 	block, err := aes.NewCipher(key[:])
@@ -151,7 +153,7 @@ func cipherOf(cookie string) cipher.AEAD {
 	}
 	aead, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
-		panic(err) // it is AES
+		panic(err) // the block size of AES is valid
 	}
 	return aead
 }
@@ -160,7 +162,7 @@ func seal(cookie, text string) string {
 	return base64.RawStdEncoding.EncodeToString(cipherOf(cookie).Seal(nil, nil, []byte(text), nil))
 }
 
-// unseal returns the text, or nothing if it was not sealed with this cookie.
+// unseal returns the text, or an empty one if it was not sealed with this cookie.
 func unseal(cookie, sealed string) string {
 	raw, _ := base64.RawStdEncoding.DecodeString(sealed)
 	text, _ := cipherOf(cookie).Open(nil, nil, raw, nil)

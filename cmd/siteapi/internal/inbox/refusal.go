@@ -21,16 +21,16 @@ import (
 //go:embed refused.html
 var refusedPage string
 
-// refusedWords are the texts of the page by locale. What went wrong is one of "refused",
-// "no_role" and "unavailable".
+// refusedWords are the texts of the page by locale. The reasons are "refused", "no_role"
+// and "unavailable".
 //
 //go:embed refused.json
 var refusedWords []byte
 
-// errNoRole is the error of an account none of whose groups is named in OIDC_ROLES.
+// errNoRole is the error of an account without a group in OIDC_ROLES.
 var errNoRole = &schema.Error{Code: schema.CodeForbidden, Message: "No group of the account has a role."}
 
-// refuse shows a person why signing in failed, with a way to try again.
+// refuse serves a page with the reason why signing in failed and a link to try again.
 func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	code, reason := schema.CodeForbidden, "refused"
 	switch {
@@ -69,12 +69,12 @@ func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	})
 }
 
-// refused is the error of an account that the provider does not confirm.
+// refused returns the error of a login that the provider does not confirm.
 func refused(err error) error {
 	return &schema.Error{Code: schema.CodeForbidden, Message: "Signing in was refused.", Err: loggable(err)}
 }
 
-// retryAfter is when a browser may try again while the provider is away.
+// retryAfter is the pause before another attempt while the provider is unavailable.
 const retryAfter = 10 * time.Second
 
 func unavailable(err error) error {
@@ -91,12 +91,13 @@ func isUnavailable(err error) bool {
 	return ok && coded.Code == schema.CodeUpstreamUnavailable
 }
 
-// loggable returns an error with the text of another one as far as it may be logged:
-// providers put e-mail addresses into their errors.
+// loggable returns an error with a redacted text, as errors of providers may contain
+// e-mail addresses.
 func loggable(err error) error { return errors.New(upstream.Redact(err.Error())) }
 
-// tokenError tells a provider that denies from one that is away, or limits the rate. What
-// else the provider answered is dropped: it may name the person, or repeat what it was sent.
+// tokenError distinguishes a denial from an unavailable or rate-limiting provider. It
+// drops the rest of the response, which may contain personal data or repeat secrets of
+// the request.
 func tokenError(err error) error {
 	answer, answered := errors.AsType[*oauth2.RetrieveError](err)
 	if !answered {
@@ -104,7 +105,7 @@ func tokenError(err error) error {
 	}
 
 	status := answer.Response.StatusCode
-	err = fmt.Errorf("the provider answered %d with the error %.100q", status, answer.ErrorCode)
+	err = fmt.Errorf("the provider returned the status %d with the error %.100q", status, answer.ErrorCode)
 	if status == http.StatusTooManyRequests || status >= http.StatusInternalServerError {
 		return unavailable(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"siteapi/schema"
 )
 
-// The page of a refused login has all of its words in each language.
+// The page of a refused login has every text in every language.
 func TestRefusalSpeaksEveryLanguage(t *testing.T) {
 	t.Parallel()
 	words := map[schema.Locale]map[string]string{}

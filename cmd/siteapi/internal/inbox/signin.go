@@ -21,19 +21,18 @@ import (
 const (
 	signInCookie = "siteapi_signin"
 	signInTime   = 10 * time.Minute
-	roleTime     = 15 * time.Minute // how long a role is used before it is checked again
-	providerTime = 8 * time.Second  // limits each request to the provider
-	checkTime    = 30 * time.Second // limits checking a role: discovery, a token and keys
+	roleTime     = 15 * time.Minute // time between checks of a role
+	providerTime = 8 * time.Second  // timeout of a request to the provider
+	checkTime    = 30 * time.Second // timeout of a check of a role: discovery, a token and keys
 	pollTime     = 100 * time.Millisecond
 )
 
 // SignIn lets operators sign in with their account at an OpenID Connect provider.
 //
-// Signing in needs no storage: the PKCE verifier is a random cookie, and its hash is state and
-// nonce, so any instance can finish it, and only in the browser that began it. A login is a
-// row in the database, found by a hash of its cookie. The provider is asked every
-// [roleTime] by the refresh token whether the role is still right; without one the page
-// signs in again.
+// Signing in needs no storage: the PKCE verifier is a random cookie, and its hash is the
+// state and the nonce. Any instance can finish it, but only in the same browser. A login
+// is a row in the database with a hash of its cookie. Every [roleTime], the refresh token
+// is used to check the role. Without a refresh token, the page signs in again.
 type SignIn struct {
 	Issuer, ClientID, ClientSecret string
 	RedirectURL                    string
@@ -42,33 +41,33 @@ type SignIn struct {
 	Logins                         store.Logins
 	Now                            func() time.Time
 
-	// Limit counts a request among those that wait for the provider, or returns why there is
-	// no room for it.
+	// Limit counts a request that waits for the provider, or returns an error if there
+	// are too many.
 	Limit func(ctx context.Context) *schema.Error
-	// Done ends that, since the request of a stream goes on.
+	// Done ends this count, as the request of a stream continues.
 	Done func(ctx context.Context)
 
-	// Report is told how each login began, and why one ended when its role was checked: ok,
-	// refused, unavailable or ended. The error is the cause, for the log.
+	// Report receives the outcome of each attempt to sign in, and of each failed check of
+	// a role: ok, refused, no_role, unavailable or ended. The error is the cause.
 	Report func(ctx context.Context, outcome string, err error)
 }
 
-// Discover asks the provider of an issuer for its endpoints. It fails if the provider names
-// another issuer.
+// Discover fetches the endpoints of an issuer's provider. It fails if the provider
+// reports another issuer.
 func Discover(ctx context.Context, issuer string) (*oidc.Provider, error) {
 	provider, err := oidc.NewProvider(withClient(ctx), issuer)
 	if err != nil {
-		return nil, fmt.Errorf("asking the provider at OIDC_ISSUER: %w", err)
+		return nil, fmt.Errorf("discovering the endpoints of OIDC_ISSUER: %w", err)
 	}
 	return provider, nil
 }
 
-// withClient bounds the requests to the provider.
+// withClient sets the timeout of requests to the provider.
 func withClient(ctx context.Context) context.Context {
 	return oidc.ClientContext(ctx, &http.Client{Timeout: providerTime})
 }
 
-// discover asks for the endpoints unless too many wait for the provider.
+// discover fetches the endpoints, unless too many requests wait for the provider.
 func (s *SignIn) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config, error) {
 	if limited := s.Limit(ctx); limited != nil {
 		return nil, nil, limited
@@ -82,7 +81,7 @@ func (s *SignIn) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config, 
 		Scopes  []string `json:"scopes_supported"`
 		Clients []string `json:"token_endpoint_auth_methods_supported"`
 	}
-	_ = p.Claims(&supported) // a provider without the lists is asked in the ways that all of them know
+	_ = p.Claims(&supported) // without these lists, the defaults of the standard apply
 
 	scopes := []string{oidc.ScopeOpenID}
 	for _, scope := range []string{oidc.ScopeOfflineAccess, "groups", "email"} {
@@ -91,7 +90,7 @@ func (s *SignIn) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config, 
 		}
 	}
 
-	// The library would try both ways, and so redeem each code twice.
+	// The library would try both styles, and thus redeem each code twice.
 	endpoint := p.Endpoint()
 	endpoint.AuthStyle = oauth2.AuthStyleInHeader
 	if slices.Contains(supported.Clients, "client_secret_post") &&
@@ -108,7 +107,7 @@ func (s *SignIn) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config, 
 	}, nil
 }
 
-// begin sends the browser to the provider.
+// begin redirects the browser to the provider.
 func (s *SignIn) begin(w http.ResponseWriter, r *http.Request) {
 	_, config, err := s.discover(r.Context())
 	if err != nil {
@@ -124,7 +123,7 @@ func (s *SignIn) begin(w http.ResponseWriter, r *http.Request) {
 		config.AuthCodeURL(state, oidc.Nonce(state), oauth2.S256ChallengeOption(verifier)), http.StatusSeeOther)
 }
 
-// callback finishes what the same browser began, and starts a login.
+// callback finishes signing in, and starts a login.
 func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	if err := s.finish(w, r); err != nil {
@@ -140,16 +139,16 @@ func (s *SignIn) finish(w http.ResponseWriter, r *http.Request) error {
 	cookie, err := r.Cookie(signInCookie)
 	query := r.URL.Query()
 	if err != nil || !hmac.Equal([]byte(query.Get("state")), []byte(hashOf(cookie.Value))) {
-		return refused(errors.New("the state is not that of this browser"))
+		return refused(errors.New("the state does not match this browser"))
 	}
 	s.setCookie(w, signInCookie, "", -time.Second, http.SameSiteLaxMode)
 
 	switch code := query.Get("error"); code {
 	case "":
 	case "server_error", "temporarily_unavailable":
-		return unavailable(fmt.Errorf("the provider says %q", code))
+		return unavailable(fmt.Errorf("the provider returned the error %q", code))
 	default:
-		return refused(fmt.Errorf("the provider says %.100q", code))
+		return refused(fmt.Errorf("the provider returned the error %.100q", code))
 	}
 
 	a, err := s.redeem(r.Context(), query.Get("state"),
@@ -166,16 +165,16 @@ func (s *SignIn) setCookie(w http.ResponseWriter, name, value string, life time.
 	setCookie(w, name, value, life, site, strings.HasPrefix(s.RedirectURL, "https://"))
 }
 
-// account is what the provider says about an operator.
+// account is the account of an operator at the provider.
 type account struct {
 	subject string
-	email   string // empty: the provider names none, or has not verified it
+	email   string // empty if it is unknown or not verified
 	role    schema.Role
 	refresh string
 }
 
-// redeem asks the provider for the tokens of a code or of a refresh token, and verifies the
-// ID token among them. An empty nonce is not compared.
+// redeem exchanges a code or a refresh token for tokens, and verifies the ID token. An
+// empty nonce is not compared.
 func (s *SignIn) redeem(
 	ctx context.Context, nonce string, ask func(context.Context, *oauth2.Config) (*oauth2.Token, error),
 ) (account, error) {
@@ -191,14 +190,14 @@ func (s *SignIn) redeem(
 	raw, _ := token.Extra("id_token").(string)
 	id, err := provider.Verifier(&oidc.Config{ClientID: s.ClientID, Now: s.Now}).Verify(ctx, raw)
 	switch {
-	case err != nil && strings.Contains(err.Error(), "fetching keys"): // the library has no error for it
+	case err != nil && strings.Contains(err.Error(), "fetching keys"): // the library has no error type for this
 		return account{}, unavailable(err)
 	case err != nil:
 		return account{}, refused(err)
 	case nonce != "" && id.Nonce != nonce:
-		return account{}, refused(errors.New("the nonce is another one"))
+		return account{}, refused(errors.New("the nonce does not match"))
 	case id.Subject == "":
-		return account{}, refused(errors.New("the ID token names no subject"))
+		return account{}, refused(errors.New("the ID token has no subject"))
 	}
 
 	var claims map[string]json.RawMessage
@@ -217,8 +216,8 @@ func (s *SignIn) redeem(
 	}, nil
 }
 
-// emailOf returns the address in the claims of an ID token, if the provider says that it is
-// verified: as a boolean, or as some do as a text.
+// emailOf returns the e-mail address in the claims of an ID token if it is verified. Some
+// providers send email_verified as a string.
 func emailOf(claims map[string]json.RawMessage) string {
 	var email string
 	verified := strings.Trim(string(claims["email_verified"]), `"`) == "true"
@@ -228,7 +227,7 @@ func emailOf(claims map[string]json.RawMessage) string {
 	return strings.ToLower(email)
 }
 
-// roleOf returns the highest role of the groups in a claim, a list or a single text.
+// roleOf returns the highest role of the groups in a claim, which is a list or a string.
 func (s *SignIn) roleOf(claim json.RawMessage) (highest schema.Role) {
 	var groups []string
 	var group string

@@ -1,6 +1,6 @@
-// Package mcp offers operation documents to assistants, as tools of the Model Context
-// Protocol. It has no behaviour of its own: a tool's arguments are the operation's, its
-// result is the answer, and its rules and errors are those of the resolvers.
+// Package mcp serves operation documents to assistants as tools of the Model Context
+// Protocol. It adds no behavior: arguments are variables of the operation, results are
+// its data, and rules and errors come from the resolvers.
 package mcp
 
 import (
@@ -21,28 +21,30 @@ import (
 	"siteapi/schema/strictjson"
 )
 
-// Path is where assistants call tools over HTTP.
+// Path is the path of the endpoint for assistants.
 const Path = "/mcp"
 
-const maxBody = 64 << 10 // bytes of a request, as of a quote over REST
+const maxBody = 64 << 10 // bytes of a request, the same as for quotes over REST
 
-// Options are what the tools need.
+// Options configures the endpoint.
 type Options struct {
 	Operations []*operations.Operation
 	Executor   operations.Executor
 	Version    string
 
-	// Operator returns who calls operators' fields. It fails without a valid token.
+	// Operator returns the authenticated operator. It fails without a valid token.
 	Operator func(ctx context.Context) (schema.Operator, *schema.Error)
 
-	SiteURL string // address of the site, whose pages may call tools
+	SiteURL string // pages of this site may call tools
 
-	// Challenge hides the tool that submits quotes, where a person has to pass a bot check.
+	// Challenge hides the tool that submits quotes, as assistants cannot pass the bot
+	// check.
 	Challenge bool
 }
 
-// NewHandler returns the endpoint for assistants. An operator's token opens the tools of the
-// operator's role, where operators are served. All others get the tools of visitors.
+// NewHandler returns the endpoint for assistants. Where operators are served, an
+// operator's token selects the tools of its role. Other requests get the tools of
+// visitors.
 func NewHandler(o Options) http.Handler {
 	byRole := map[schema.Role]http.Handler{}
 	for _, role := range append(schema.AllRole, "") {
@@ -54,7 +56,8 @@ func NewHandler(o Options) http.Handler {
 				JSONResponse:        true,
 				MaxRequestBodyBytes: maxBody,
 
-				// A proxy on this machine sends the host of the site. Origins are checked here.
+				// A proxy on this machine sends the host of the site. isOwn checks
+				// origins.
 				DisableLocalhostProtection: true,
 			})
 	}
@@ -78,8 +81,9 @@ func NewHandler(o Options) http.Handler {
 	})
 }
 
-// isOwn reports whether a request comes from no page, from one of the site, or from one of
-// this machine. A name that an attacker points to this machine is none of them.
+// isOwn reports whether a request comes from no page, from a page of the site, or from a
+// page on this machine. It accepts only loopback names of this machine, against DNS
+// rebinding.
 func (o Options) isOwn(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" || origin == o.SiteURL {
@@ -94,8 +98,8 @@ func (o Options) isOwn(r *http.Request) bool {
 	return from.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// NewServer returns a server with the tools that a role of operators may use, or with those of
-// visitors without a role.
+// NewServer returns a server with the tools for a role of operators, or for visitors if
+// the role is empty.
 func NewServer(o Options, role schema.Role) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "siteapi", Version: o.Version}, nil)
 	for _, op := range o.Operations {
@@ -163,8 +167,7 @@ func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 	}
 }
 
-// failed returns an error as the result that an assistant reads: the problem document that the
-// route of the operation would answer with.
+// failed returns an error as a tool result with the problem document of the REST route.
 func failed(ctx context.Context, e *schema.Error) *mcp.CallToolResult {
 	schema.RecorderFrom(ctx).Refused(e.Code, e.Fields)
 	text, err := json.Marshal(rest.NewProblem(e, schema.CallerFrom(ctx).RequestID))

@@ -1,8 +1,9 @@
-// Package pages serves the HTML pages that the binary embeds: front page, playground, API
-// reference, calculator and inbox.
+// Package pages serves the embedded HTML pages: front page, playground, API reference,
+// calculator and inbox.
 //
-// `make pages` builds them with npm into dist, a folder for each, which is kept in git:
-// index.html, and files that are named by their contents, gzipped, and cached by browsers.
+// `make pages` builds them with npm into dist, which is committed. Each page has a folder
+// with an index.html and gzipped assets, whose names contain a hash so that browsers can
+// cache them.
 package pages
 
 import (
@@ -28,30 +29,31 @@ var dist embed.FS
 
 // Files returns the built files of a page.
 func Files(name string) fs.FS {
-	files, _ := fs.Sub(dist, "dist/"+name) // fails on a malformed name only
+	files, _ := fs.Sub(dist, "dist/"+name) // fails only for a malformed name
 	return files
 }
 
-// Options describes a page.
+// Options configures a page.
 type Options struct {
-	// Path is where the page is served. Its files are in the folder assets below.
+	// Path is the path of the page. Its assets are served below Path/assets.
 	Path string
 
-	// Files holds index.html and the gzipped files that it loads.
+	// Files contains index.html and its gzipped assets.
 	Files fs.FS
 
-	// Policy is added to the Content-Security-Policy, which allows files of the service and
-	// pictures of ImageHosts.
+	// Policy is added to the Content-Security-Policy, which allows assets of the service
+	// and images of ImageHosts.
 	Policy     string
 	ImageHosts []string
 
-	// Values replace their {{names}} in the page, as text. {{nonce}} allows <style> elements.
+	// Values replace placeholders such as {{name}} in the page. {{nonce}} is reserved for
+	// <style> elements.
 	Values map[string]string
 }
 
 type handler struct {
 	Options
-	assets string // path of the folder
+	assets string // path of the assets
 	page   string
 }
 
@@ -95,7 +97,8 @@ const policy = "default-src 'none'; script-src 'self'; connect-src 'self'; img-s
 	"font-src 'self'; style-src 'self' 'nonce-%s'; form-action 'self'; base-uri 'none'; " +
 	"frame-ancestors 'none'; %s"
 
-// servePage sends the page. Its nonce is for one response, so no cache may store it.
+// servePage sends the page. No cache may store it, as its nonce is valid for one
+// response.
 func (h *handler) servePage(w http.ResponseWriter, r *http.Request) {
 	nonce := rand.Text()
 	images := ""
@@ -111,7 +114,7 @@ func (h *handler) servePage(w http.ResponseWriter, r *http.Request) {
 	schema.WriteBody(w, r, http.StatusOK, []byte(page))
 }
 
-// contentTypes are fixed, since the types that package mime knows differ between systems.
+// contentTypes are fixed, since the types of package mime depend on the system.
 var contentTypes = map[string]string{
 	".js":    "text/javascript; charset=utf-8",
 	".css":   "text/css; charset=utf-8",
@@ -121,8 +124,8 @@ var contentTypes = map[string]string{
 	".txt":   "text/plain; charset=utf-8",
 }
 
-// serveFile sends a file as it was compressed when the pages were built, or returns false if
-// there is none of the name.
+// serveFile sends an asset, which is already compressed. It returns false if the asset
+// does not exist.
 func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string) bool {
 	file, err := fs.ReadFile(h.Files, name+".gz")
 	if err != nil {
@@ -138,7 +141,7 @@ func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string)
 
 	header.Set("Content-Type", contentTypes[path.Ext(name)])
 	header.Set("Cache-Control", "public, max-age=31536000, immutable")
-	// A worker has the policy of its own file, not of the page that starts it.
+	// A worker uses the policy of its own file, not of the page that starts it.
 	header.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; frame-ancestors 'none'")
 	schema.WriteBody(w, r, http.StatusOK, file)
 	return true

@@ -13,7 +13,7 @@ import (
 
 func get(h http.Handler, path string, acceptEncoding ...string) *httptest.ResponseRecorder {
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
-	r.Header["Accept-Encoding"] = acceptEncoding // as the server leaves it
+	r.Header["Accept-Encoding"] = acceptEncoding // as set by the server
 	h.ServeHTTP(w, r)
 	return w
 }
@@ -27,7 +27,7 @@ func open(t *testing.T, o Options) http.Handler {
 	return h
 }
 
-// built is a page of few words, as the build leaves it.
+// built returns the files of a small page in the format of the build.
 func built(t *testing.T) fstest.MapFS {
 	t.Helper()
 	files := fstest.MapFS{
@@ -64,11 +64,11 @@ func TestPage(t *testing.T) {
 		text, policy := r.Body.String(), r.Header().Get("Content-Security-Policy")
 		if !strings.Contains(text, "&lt;token&gt;") ||
 			regexp.MustCompile(`(?:src|href)="(?:https?:)?//`).MatchString(text) {
-			t.Errorf("%s says %s", path, text)
+			t.Errorf("%s: unexpected page %s", path, text)
 		}
 		found := nonce.FindStringSubmatch(policy)
 		if found == nil || nonces[found[1]] || !strings.Contains(text, `nonce="`+found[1]+`"`) {
-			t.Fatalf("the policy %q has no nonce of this page's own", policy)
+			t.Fatalf("the policy %q does not have a new nonce of the page", policy)
 		}
 		nonces[found[1]] = true
 		for _, want := range []string{
@@ -76,7 +76,7 @@ func TestPage(t *testing.T) {
 			"worker-src 'self'", "img-src 'self' data: https://cdn.example; ",
 		} {
 			if !strings.Contains(policy, want) {
-				t.Errorf("the policy %q does not say %s", policy, want)
+				t.Errorf("the policy %q lacks %s", policy, want)
 			}
 		}
 		for header, want := range map[string]string{
@@ -92,7 +92,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Files are sent as they were compressed, to those who take that.
+// Assets are sent compressed to clients that accept gzip, and uncompressed to others.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	h := open(t, Options{Path: "/try", Files: built(t)})

@@ -1,18 +1,18 @@
 package pages
 
-// PlaygroundPath is where GraphiQL is served.
+// PlaygroundPath is the path of GraphiQL.
 const PlaygroundPath = "/playground"
 
-// Playground describes GraphiQL's page. Its values are graphql-path, where operations are
-// sent; introspection, on or off; and cache-token and webhook-token for the headers of the
-// operations that need them. Every visitor sees the tokens.
+// Playground configures the page of GraphiQL. Its values are graphql-path, the endpoint;
+// introspection, on or off; and cache-token and webhook-token, which the example
+// operations use and every visitor can see.
 func Playground() Options {
 	return Options{
 		Path:  PlaygroundPath,
 		Files: Files("playground"),
-		// GraphiQL's editor adds <style> elements, which it gives the page's nonce, and
-		// places each line by a style attribute, which no nonce can cover; style attributes
-		// run nothing.
+		// GraphiQL's editor adds <style> elements with the nonce of the page, and
+		// positions lines with style attributes, to which nonces do not apply. Style
+		// attributes cannot run scripts.
 		Policy: "worker-src 'self'; style-src-attr 'unsafe-inline'",
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"siteapi/schema/exec"
 )
 
-// TestOperations compares the prepared operations with the schema, and their tokens with the guards of their fields.
+// TestOperations checks that the example operations cover the schema and have the tokens
+// that their fields require.
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("playground/operations.js")
@@ -25,7 +26,7 @@ func TestOperations(t *testing.T) {
 		for _, f := range root.Fields {
 			auth := f.Directives.ForName("auth")
 			operators := auth != nil &&
-				auth.Arguments.ForName("token").Value.Raw == "ADMIN" // not answered where the playground is
+				auth.Arguments.ForName("token").Value.Raw == "ADMIN" // not served on the public address of the playground
 			missing[f.Name] = !operators && !strings.HasPrefix(f.Name, "__")
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Database records an operation of the database that a visitor waited for, given when it
-// began. A lead that is not found is not a failure.
+// Database records the duration of a database operation that a visitor waited for. A
+// missing lead is not a failure.
 func (m *Metrics) Database(operation string, began time.Time, err error) {
 	outcome := "ok"
 	switch {

@@ -13,7 +13,7 @@ import (
 	"siteapi/schema"
 )
 
-// NewLogger returns the log of the service.
+// NewLogger returns the logger of the service.
 func NewLogger(s *config.Settings, out io.Writer) zerolog.Logger {
 	if s.LogFormat == "console" {
 		out = ConsoleWriter(out)
@@ -21,8 +21,7 @@ func NewLogger(s *config.Settings, out io.Writer) zerolog.Logger {
 	return zerolog.New(out).Level(s.LogLevel).With().Timestamp().Logger()
 }
 
-// ConsoleWriter prints events in a readable form: time, level, message, fields; coloured
-// on a terminal only.
+// ConsoleWriter prints events in a readable form, with colors on a terminal.
 func ConsoleWriter(out io.Writer) io.Writer {
 	file, ok := out.(*os.File)
 	return zerolog.ConsoleWriter{
@@ -32,8 +31,8 @@ func ConsoleWriter(out io.Writer) io.Writer {
 	}
 }
 
-// RequestFields adds the id of the request to events that have its context, and the trace
-// and span if the request is traced.
+// RequestFields adds the request id to events with the context of a request, and the
+// trace and span ids if it is traced.
 type RequestFields struct{}
 
 // Run implements [zerolog.Hook].

@@ -1,4 +1,4 @@
-// Package telemetry makes what the service does visible: metrics, traces and the log.
+// Package telemetry provides the metrics, traces and logs of the service.
 package telemetry
 
 import (
@@ -20,20 +20,20 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// Metrics count what happens behind the endpoints. No label takes a value that a client
-// chose, so the number of series is bounded.
+// Metrics counts work behind the endpoints. Labels have no values from clients, so the
+// number of series is bounded.
 type Metrics struct {
 	Registry *prometheus.Registry
 	reads    *prometheus.CounterVec
 	events   *prometheus.CounterVec
-	webhooks *prometheus.GaugeVec // when webhooks of the CMS last came, by outcome
+	webhooks *prometheus.GaugeVec // times of the last CMS webhooks by outcome
 	calls    *prometheus.HistogramVec
 	database *prometheus.HistogramVec
 	tries    *prometheus.CounterVec
-	Gaps     prometheus.Counter // properties that contacts were stored without
+	Gaps     prometheus.Counter // properties missing in stored contacts
 }
 
-// NewMetrics returns metrics in a registry of their own.
+// NewMetrics returns metrics in a new registry.
 func NewMetrics(version string) *Metrics {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
@@ -48,7 +48,7 @@ func NewMetrics(version string) *Metrics {
 
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name:        "siteapi_build_info",
-		Help:        "Always 1; the version is a label.",
+		Help:        "Always 1, with the version as a label.",
 		ConstLabels: prometheus.Labels{"version": version},
 	}, func() float64 { return 1 })
 
@@ -56,15 +56,15 @@ func NewMetrics(version string) *Metrics {
 		Registry: registry,
 		reads: counter("cache_reads_total", "Reads of the cache; a miss finds no fresh entry.",
 			"family", "outcome"),
-		events: counter("events_total", "Things that happened in the resolvers.", "event", "detail"),
+		events: counter("events_total", "Events in the resolvers.", "event", "detail"),
 		webhooks: factory.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "siteapi_webhook_timestamp_seconds",
-			Help: "Time at which this instance last got a webhook of the CMS, by its outcome.",
+			Help: "Time of the last CMS webhook at this instance, by outcome.",
 		}, []string{"outcome"}),
 
 		calls: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "siteapi_upstream_call_seconds",
-			Help:    "Calls to remote systems.",
+			Help:    "Duration of calls to remote systems.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"system", "operation", "outcome"}),
 
@@ -74,15 +74,15 @@ func NewMetrics(version string) *Metrics {
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"operation", "outcome"}),
 
-		tries: counter("delivery_tries_total", "Deliveries tried.", "target", "outcome"),
+		tries: counter("delivery_tries_total", "Delivery attempts.", "target", "outcome"),
 		Gaps: factory.NewCounter(prometheus.CounterOpts{
 			Name: "siteapi_crm_gaps_total",
-			Help: "Properties that contacts in the CRM were stored without.",
+			Help: "Properties missing in contacts that were stored in the CRM.",
 		}),
 	}
 }
 
-// Event counts an event that the resolvers report.
+// Event counts an event of the resolvers.
 func (m *Metrics) Event(event, detail string) {
 	m.events.WithLabelValues(event, detail).Inc()
 	if event == "webhook" {
@@ -90,18 +90,18 @@ func (m *Metrics) Event(event, detail string) {
 	}
 }
 
-// Call times a call to a remote system.
+// Call records a call to a remote system.
 func (m *Metrics) Call(_ context.Context, c upstream.Call) {
 	m.calls.WithLabelValues(c.System, c.Op, cmp.Or(string(c.Kind), "ok")).Observe(c.Duration.Seconds())
 }
 
-// Delivery counts a try to deliver a lead.
+// Delivery counts an attempt to deliver a lead.
 func (m *Metrics) Delivery(target lead.Target, outcome queue.Outcome) {
 	m.tries.WithLabelValues(string(target), string(outcome)).Inc()
 }
 
-// Cache counts the reads of a cache. A read that finds a fresh entry is a hit. Peek only asks
-// whether an entry is current and is not counted.
+// Cache counts the reads of a cache. A read of a fresh entry is a hit. Calls of Peek are
+// not counted.
 func (m *Metrics) Cache(c cache.Cache) cache.Cache {
 	return &meteredCache{c, m}
 }
@@ -123,25 +123,26 @@ func (c *meteredCache) Get(ctx context.Context, key string, fill cache.Fill) (ca
 	return c.Cache.Get(ctx, key, fill)
 }
 
-const databaseBytes = "Size of each table of PostgreSQL, or of SQLite's files, the write-ahead log included."
+const databaseBytes = "Size of each PostgreSQL table, or of the SQLite files including the write-ahead log."
 
 // Gauges are metrics that are read from the database at each scrape.
 type Gauges struct {
 	Queue   *queue.Queue
 	Archive store.Archive
 	Load    func() store.Load
-	Watcher cms.Watcher // notices changes of the content; nil if there is none
+	Watcher cms.Watcher // detects changes of content; nil with CMS_WATCH=off
 
-	// RulesUnusable reports whether published rules of prices can't be used.
+	// RulesUnusable reports whether published price rules are invalid.
 	RulesUnusable func() bool
 
-	// Pulled returns when the CRM last answered what became of leads, or before its first
-	// answer when the oldest lead was submitted; nil if the CRM is not asked.
+	// Pulled returns the time of the last successful pull of outcomes from the CRM, or
+	// before the first one the submission time of the oldest lead. It is nil if the CRM
+	// has none.
 	Pulled func(ctx context.Context) (time.Time, error)
 
-	Files []string // SQLite's files; none with PostgreSQL
+	Files []string // SQLite files; empty with PostgreSQL
 
-	// Sizes returns the sizes of PostgreSQL's tables; nil with SQLite.
+	// Sizes returns the sizes of the PostgreSQL tables. It is nil with SQLite.
 	Sizes func(ctx context.Context) (map[string]int64, error)
 }
 
@@ -167,7 +168,7 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 
 	if g.Watcher != nil && g.Watcher.Watching().Mode != "" {
 		now := g.Watcher.Watching()
-		set("content_watch_seconds", "Time for which this instance has noticed changes of the content in a way.",
+		set("content_watch_seconds", "Time since this instance began to detect content changes in a mode.",
 			age(now.Since), prometheus.Labels{"mode": now.Mode})
 	}
 
@@ -175,7 +176,7 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 	if g.RulesUnusable() {
 		unusable = 1
 	}
-	set("price_rules_unusable", "Whether published rules of prices can't be used.", unusable, nil)
+	set("price_rules_unusable", "Whether published price rules are invalid.", unusable, nil)
 
 	var size int64
 	for _, path := range g.Files {
@@ -187,7 +188,7 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 		set("database_bytes", databaseBytes, float64(size), nil)
 	}
 	if g.Sizes != nil {
-		sizes, _ := g.Sizes(ctx) // siteapi_dependency_up reports that the database is down
+		sizes, _ := g.Sizes(ctx) // siteapi_dependency_up reports database failures
 		for table, size := range sizes {
 			set("database_bytes", databaseBytes, float64(size), prometheus.Labels{"table": table})
 		}
@@ -196,7 +197,7 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 	if g.Pulled != nil {
 		if at, err := g.Pulled(ctx); err == nil && !at.IsZero() {
 			set("crm_pull_seconds",
-				"Time since the CRM last answered what became of leads; age of the oldest lead if never.",
+				"Time since the last pull of outcomes from the CRM; before the first, age of the oldest lead.",
 				age(at), nil)
 		}
 	}
@@ -204,8 +205,8 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 	g.collectLeads(ctx, set)
 }
 
-// collectLeads sets the metrics of leads, deliveries and receivers. Without the database it
-// sets none: siteapi_dependency_up reports that it is down.
+// collectLeads sets the metrics of leads, deliveries and receivers. If the database fails
+// it sets none, and siteapi_dependency_up reports the failure.
 func (g Gauges) collectLeads(
 	ctx context.Context, set func(name, help string, value float64, labels prometheus.Labels),
 ) {
@@ -217,17 +218,17 @@ func (g Gauges) collectLeads(
 	}
 
 	set("leads_in_review", "Leads in review.", float64(number), nil)
-	set("lead_in_review_seconds", "Age of the oldest lead in review; 0: there is none.", age(oldest), nil)
+	set("lead_in_review_seconds", "Age of the oldest lead in review, or 0.", age(oldest), nil)
 	for _, n := range counts {
 		labels := prometheus.Labels{"target": string(n.Target), "state": string(n.State)}
-		set("deliveries", "Deliveries that have not arrived.", float64(n.Number), labels)
+		set("deliveries", "Deliveries that have not succeeded.", float64(n.Number), labels)
 		set("lead_undelivered_seconds",
-			"Age of the oldest lead that a target does not have; 0: there is none.",
+			"Age of the oldest lead that is not delivered to a target, or 0.",
 			age(n.Oldest), labels)
 	}
 	for _, b := range backlogs {
 		set("edge_behind_seconds",
-			"Age of the oldest change of content that a receiver was not notified of; 0: there is none.",
+			"Age of the oldest content change that a receiver was not notified of, or 0.",
 			b.Oldest.Seconds(), prometheus.Labels{"receiver": b.Receiver})
 	}
 }

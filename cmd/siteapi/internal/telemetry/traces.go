@@ -26,23 +26,22 @@ import (
 	"siteapi/schema"
 )
 
-// Traces make spans of what happens to a request: the request itself, its GraphQL
-// operation, each call to a remote system, and later each attempt to deliver what was
-// submitted. No attribute holds anything that a visitor sent, and no baggage is passed
-// on, since its content is unknown.
+// Traces creates spans for requests, their GraphQL operations, calls to remote systems,
+// and attempts to deliver leads. Attributes contain no data from visitors. Baggage is not
+// propagated, since its content is unknown.
 //
-// Nil Traces trace nothing: methods of a nil receiver change nothing, and functions make
-// spans within an existing trace only.
+// A nil Traces is off: its methods do nothing, and functions create spans only within
+// existing traces.
 type Traces struct{ provider *sdktrace.TracerProvider }
 
-// OpenTraces returns nil if no collector is set. If the collector cannot be reached,
-// spans are dropped and a warning is logged. Headers, certificates, time-outs and the
-// sampler are read by the library from their standard variables.
+// OpenTraces returns nil if no collector is set. If the collector is unreachable, spans
+// are dropped and a warning is logged. The library reads headers, certificates, timeouts
+// and the sampler from the standard variables.
 func OpenTraces(
 	ctx context.Context, s *config.Settings, version string, log zerolog.Logger,
 ) (*Traces, error) {
 	if s.TracesURL == "" {
-		return nil, nil //nolint:nilnil // nothing is traced
+		return nil, nil //nolint:nilnil // tracing is off
 	}
 
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(s.TracesURL))
@@ -65,14 +64,14 @@ func OpenTraces(
 
 	// The library's error handler is global to the process.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		log.Warn().Str("reason", upstream.Redact(err.Error())).Msg("sending traces failed")
+		log.Warn().Str("reason", upstream.Redact(err.Error())).Msg("cannot send traces: they are dropped")
 	}))
 
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 	return &Traces{provider}, nil
 }
 
-// Close sends the spans that are left.
+// Close sends the remaining spans.
 func (t *Traces) Close(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -86,8 +85,8 @@ func (t *Traces) Close(ctx context.Context) error {
 	return nil
 }
 
-// Handler makes a span of each request except health checks, within the client's trace if
-// the request has one.
+// Handler creates a span for each request except health checks, within the trace of the
+// client if there is one.
 func (t *Traces) Handler(next http.Handler) http.Handler {
 	if t == nil {
 		return next
@@ -102,7 +101,7 @@ func (t *Traces) Handler(next http.Handler) http.Handler {
 }
 
 // DescribeRequest adds the route and the request id to the span of a request, and redacts
-// values that may identify a person.
+// attributes that may identify a person.
 func DescribeRequest(r *http.Request) {
 	span := trace.SpanFromContext(r.Context())
 	if !span.IsRecording() {
@@ -124,8 +123,8 @@ func DescribeRequest(r *http.Request) {
 	span.SetAttributes(attribute.String("siteapi.request_id", schema.CallerFrom(r.Context()).RequestID))
 }
 
-// Operation makes a span of a GraphQL operation. The span's name comes from the schema
-// only, since clients choose the names of their operations.
+// Operation creates a span for a GraphQL operation. It is named by the root field, since
+// clients choose the names of operations.
 func Operation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 	op := graphql.GetOperationContext(ctx).Operation
 	kind := string(op.Operation)
@@ -141,10 +140,10 @@ func Operation(ctx context.Context, next graphql.OperationHandler) graphql.Respo
 		response := handler(ctx)
 		if response != nil && len(response.Errors) > 0 {
 			code := schema.ErrorCode(response.Errors[0])
-			// Messages may quote what a client sent; codes don't.
+			// Unlike codes, messages may contain data from the client.
 			span.SetAttributes(attribute.String("siteapi.code", string(code)))
 
-			// Only failures of the service or of a system behind it count as errors.
+			// Only failures of the service or of its dependencies count as errors.
 			if code == schema.CodeInternal || code == schema.CodeUpstreamUnavailable {
 				span.SetStatus(codes.Error, string(code))
 			}
@@ -162,7 +161,7 @@ func rootField(op *ast.OperationDefinition) string {
 	return fields[0].Name
 }
 
-// Send makes a span of each attempt to deliver a lead, in the trace of the request
+// Send creates a span for each attempt to deliver a lead, in the trace of the request
 // that submitted it.
 func (t *Traces) Send(target lead.Target, send queue.Send) queue.Send {
 	if t == nil {

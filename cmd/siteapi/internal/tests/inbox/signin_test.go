@@ -91,16 +91,16 @@ func TestSignInIsRefused(t *testing.T) {
 		status int
 		words  string
 	}{
-		"502":                     {func() { p.FailStatus = http.StatusBadGateway }, 503, "not possible at the moment"},
-		"issued by a different":   {claims("iss", "https://evil.example"), 403, "did not confirm it"},
-		"expected audience":       {claims("aud", "another"), 403, "did not confirm it"},
-		"the nonce is another":    {claims("nonce", "another"), 403, "did not confirm it"},
-		"token is expired":        {claims("exp", time.Now().Add(-time.Hour).Unix()), 403, "did not confirm it"},
-		"no subject":              {claims("sub", ""), 403, "did not confirm it"},
-		"No group of the account": {claims("groups", []string{"others"}), 403, `its claim &#34;groups&#34;`},
-		"access_denied":           {fails("access_denied"), 403, "was cancelled"},
-		"script":                  {fails("<script>alert(1)</script>"), 403, "was cancelled"},
-		"temporarily_unavailable": {fails("temporarily_unavailable"), 503, "not possible at the moment"},
+		"502":                      {func() { p.FailStatus = http.StatusBadGateway }, 503, "not possible at the moment"},
+		"issued by a different":    {claims("iss", "https://evil.example"), 403, "did not confirm it"},
+		"expected audience":        {claims("aud", "another"), 403, "did not confirm it"},
+		"the nonce does not match": {claims("nonce", "another"), 403, "did not confirm it"},
+		"token is expired":         {claims("exp", time.Now().Add(-time.Hour).Unix()), 403, "did not confirm it"},
+		"no subject":               {claims("sub", ""), 403, "did not confirm it"},
+		"No group of the account":  {claims("groups", []string{"others"}), 403, `its claim &#34;groups&#34;`},
+		"access_denied":            {fails("access_denied"), 403, "was canceled"},
+		"script":                   {fails("<script>alert(1)</script>"), 403, "was canceled"},
+		"temporarily_unavailable":  {fails("temporarily_unavailable"), 503, "not possible at the moment"},
 	} {
 		p.Set(c.change)
 		resp, text := b.SignIn()
@@ -263,11 +263,11 @@ func TestSignInLogsNoSecrets(t *testing.T) {
 	}
 
 	for why, refusal := range map[string]http.HandlerFunc{
-		`answered 400 with the error \"invalid_grant\"`: func(w http.ResponseWriter, _ *http.Request) {
+		`returned the status 400 with the error \"invalid_grant\"`: func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(w, `{"error":"invalid_grant","error_description":"The user 'ana.pop@corp.example' has no role."}`)
 		},
-		"answered 407": func(w http.ResponseWriter, r *http.Request) {
+		"returned the status 407": func(w http.ResponseWriter, r *http.Request) {
 			_ = r.ParseForm()
 			w.WriteHeader(http.StatusProxyAuthRequired)
 			_, _ = io.WriteString(w, "<html>refused: "+r.Form.Encode())
@@ -293,7 +293,7 @@ func TestSignInLogsNoSecrets(t *testing.T) {
 	// The error code at the callback and the subject come from the provider, too.
 	p.Set(func() { p.Refusal, p.Failure = nil, "not ana.pop@corp.example" })
 	b.SignIn()
-	isLogged("refused", "the provider says")
+	isLogged("refused", "the provider returned the error")
 	p.Set(func() { p.Failure, p.Claims = "", object{"sub": "ana.pop@corp.example"} })
 	signsIn(b, p, "desk")
 	b.Want("an address as subject", reads(b, "/admin/graphql"), "")

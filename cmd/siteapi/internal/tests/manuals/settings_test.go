@@ -178,7 +178,7 @@ func TestEveryProblemIsNamed(t *testing.T) {
 			"LOG_LEVEL: must be",
 			"CACHE_API_TOKEN: is required",
 			"CONTENT_TYPES: must have heroSection and quoteOption",
-			"CMS_FILE: " + content + " cannot be used: line 1",
+			"CMS_FILE: " + content + " is invalid: line 1",
 			"GRAPHQL_DOCUMENTS: ",
 		} {
 			if code == 0 || strings.Count(out, want) != 1 {
@@ -204,7 +204,7 @@ func TestProductionServesNoSample(t *testing.T) {
 	}{
 		{nil, "CMS_DRIVER: is required in production"},
 		{[]string{"CMS_DRIVER=file"}, "CMS_FILE: is required in production"},
-		{[]string{"CMS_DRIVER=file", "DATA_DIR=" + filepath.Dir(sample)}, "holds the sample company"},
+		{[]string{"CMS_DRIVER=file", "DATA_DIR=" + filepath.Dir(sample)}, "contains the sample content"},
 		{[]string{"CMS_DRIVER=file", "CMS_FILE=" + apptest.OwnContent(t)}, "CMS_DRIVER=file"},
 	} {
 		if out, _ := apptest.Command(t, append(tt.env, production...), "config"); !strings.Contains(out, tt.want) {
