@@ -8,7 +8,7 @@ import (
 // Watcher detects content changes without a webhook. Every driver implements it.
 type Watcher interface {
 	// Watch calls changed once at the start and after each change of published documents
-	// of the given types, until ctx is done. It may call it more often. A change that
+	// of the given types, until ctx is done. Extra calls are possible. A change that
 	// happens while the CMS is unavailable is reported later.
 	Watch(ctx context.Context, types []string, changed func())
 
@@ -29,7 +29,7 @@ const (
 // Watching describes how changes are detected. The zero value means that no watch is
 // running.
 type Watching struct {
-	Mode   string    `json:"mode"`             // one of the constants
+	Mode   string    `json:"mode"`             // WatchStream, WatchAsking or WatchFile
 	Since  time.Time `json:"since"`            // when this mode began
 	Reason string    `json:"reason,omitempty"` // why no stream is used
 }

@@ -205,7 +205,7 @@ func contactProperties(c Contact) []Property {
 // The properties of the quote always show the newest lead: properties without a value in
 // it are cleared, and an older lead changes none. Because anyone can submit any address,
 // the properties of the person are written only to a new contact, and to empty properties
-// of a contact created by a lead. Values entered in the CRM are never replaced.
+// of a contact created by a lead. Personal data entered in the CRM is never replaced.
 func Changes(l Contact, current map[string]string) map[string]string {
 	changes := map[string]string{}
 	newer := supersedes(l, current)

@@ -287,6 +287,6 @@ func TestSample(t *testing.T) {
 
 	text := string(file.Sample())
 	if strings.ContainsAny(text, "şţŞŢ") || strings.Contains(text, `"http://`) {
-		t.Error("the sample has letters with a cedilla, or an address without TLS")
+		t.Error("the sample contains letters with a cedilla or an address without TLS")
 	}
 }

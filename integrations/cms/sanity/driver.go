@@ -43,7 +43,7 @@ const (
 type Options struct {
 	// ProjectID and Dataset identify the content lake.
 	ProjectID, Dataset string
-	// APIVersion is a date from 2021-03-25 on, with or without a leading v.
+	// APIVersion is a date, 2021-03-25 or later, with or without a leading v.
 	APIVersion string
 	// Token needs the right to read and write documents of type quoteSubmission. If it is
 	// empty, the content of a public dataset can be read and leads are refused.

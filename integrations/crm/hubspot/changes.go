@@ -97,7 +97,7 @@ func (d *Driver) searchChanged(ctx context.Context, from time.Time, after string
 		search["after"] = after
 	}
 
-	return d.ask(ctx, "searching for changed contacts", "/search", search)
+	return d.readContacts(ctx, "searching for changed contacts", "/search", search)
 }
 
 // condition is a filter of a search.
@@ -121,7 +121,7 @@ func (d *Driver) outcomes(ctx context.Context, found *contacts) (page crm.Outcom
 	for _, c := range found.Results {
 		ids = append(ids, c.ID)
 	}
-	answer, err := d.ask(ctx, "reading contact histories", "/batch/read", map[string]any{
+	answer, err := d.readContacts(ctx, "reading contact histories", "/batch/read", map[string]any{
 		"properties":            []string{crm.PropEmail, propSecondary},
 		"propertiesWithHistory": []string{propStage, propStatus},
 		"inputs":                inputs(ids),

@@ -259,7 +259,7 @@ func TestInvisibleContact(t *testing.T) {
 }
 
 // TestUnknownProperties covers an account that was not prepared. The properties are
-// created if the token may; otherwise the contact is stored without them.
+// created if the token has permission; otherwise the contact is stored without them.
 func TestUnknownProperties(t *testing.T) {
 	t.Parallel()
 	a := open(t, ht.Options{})

@@ -35,7 +35,7 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 
 	slices.Sort(addresses)
 	for batch := range slices.Chunk(slices.Compact(addresses), batchSize) {
-		found, err := d.ask(ctx, op, "/batch/read", map[string]any{
+		found, err := d.readContacts(ctx, op, "/batch/read", map[string]any{
 			"idProperty": crm.PropEmail,
 			"properties": []string{crm.PropEmail, propSecondary},
 			"inputs":     inputs(batch),
@@ -78,8 +78,8 @@ func inputs(keys []string) []map[string]string {
 	return list
 }
 
-// ask sends a read-only request for contacts, and waits for short rate limits.
-func (d *Driver) ask(ctx context.Context, op, path string, body any) (*contacts, error) {
+// readContacts sends a read-only request for contacts, and waits for short rate limits.
+func (d *Driver) readContacts(ctx context.Context, op, path string, body any) (*contacts, error) {
 	var found contacts
 	err := waitingForLimits(ctx, func() error {
 		return d.call(ctx, upstream.Request{

@@ -97,9 +97,9 @@ func (d *Driver) update(ctx context.Context, op string, c *contact, l crm.Contac
 }
 
 // write sends the properties that the lead changes. Properties unknown to HubSpot are
-// created if the token may; properties that HubSpot still refuses are omitted and
-// reported. The response is nil if there is nothing to write, and may be a failure with
-// another cause.
+// created if the token has permission; properties that HubSpot still refuses are omitted
+// and reported. The response is nil if there is nothing to write, and may be a failure
+// with another cause.
 func (d *Driver) write(
 	ctx context.Context, op, method, path string, l crm.Contact, current map[string]string,
 ) (*upstream.Response, error) {

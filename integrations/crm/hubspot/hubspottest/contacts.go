@@ -185,8 +185,7 @@ func (s *Server) write(r *record, body []byte) answer {
 	return answer{http.StatusCreated, s.change(nil, props).shown(nil)}
 }
 
-// readBatch finds contacts by their ids or by their primary addresses, not by secondary
-// ones.
+// readBatch finds contacts by ids or primary addresses, but not by secondary addresses.
 func (s *Server) readBatch(body []byte) answer {
 	var in struct {
 		IDProperty            string
@@ -223,7 +222,7 @@ func (s *Server) readBatch(body []byte) answer {
 	return answer{status, out}
 }
 
-// shown returns a contact in the API's format. A requested property without a value is
+// shown returns a contact in the API's format. Requested properties without a value are
 // null.
 func (r *record) shown(names []string) map[string]any {
 	props := map[string]any{"hs_object_id": r.id}
