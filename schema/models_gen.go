@@ -801,7 +801,7 @@ type ServiceHealth struct {
 // Global configuration of the site, edited in the CMS (document type `siteSettings`).
 type SiteSettings struct {
 	// Telephone numbers, in the editor's order. Null if only the legacy
-	// `contactPhone` is set; empty if neither is. Malformed entries are left out.
+	// `contactPhone` is set; empty if neither is. Malformed entries are omitted.
 	ContactPhones []*ContactPhoneNumber `json:"contactPhones"`
 	// Legacy single number, for older clients, which read it if `contactPhones` is empty or null.
 	ContactPhone *string `json:"contactPhone"`

@@ -1,5 +1,5 @@
-// Lists the changes of the schema since the last release that break a client, and fails unless the changelog has a new
-// line that begins with **Breaking**. The first argument is the repository, this one if it is left out.
+// Lists the changes of the schema since the last release that break a client, and fails if there are some but the
+// changelog has no new line that begins with **Breaking**. The first argument is the repository; default: this one.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ const root = process.argv[2] ?? fileURLToPath(new URL("../../", import.meta.url)
 const changelog = "cmd/siteapi/CHANGELOG.md";
 const git = (...args) => execFileSync("git", ["-C", root, ...args], { encoding: "utf8", maxBuffer: 16 << 20 });
 
-/** Builds the schema of the SDL files, without directives and the types that only these use: clients don't see them. */
+/** Builds the schema from the SDL files, without directives and the types that only they use: clients don't see them. */
 function schema(texts) {
   const full = buildASTSchema(parse(texts.join("\n")), { assumeValidSDL: true });
   return new GraphQLSchema({
@@ -23,11 +23,11 @@ function schema(texts) {
 /** Returns the lines of a changelog that begin with **Breaking**, as items of a list or not. */
 const breakingLines = (text) => text.split("\n").filter((line) => /^[*-]? *\*\*Breaking\*\*/.test(line));
 
-// The release that a tag on this very commit makes is compared with the one before it.
+// If this commit itself is tagged as a release, it is compared with the previous release.
 const tags = git("tag", "--list", "v*", "--merged", "HEAD", "--no-contains", "HEAD", "--sort=-version:refname");
 const [release] = tags.split("\n");
 if (!release) {
-  console.log("There is no release yet: the schema was compared with nothing.");
+  console.log("There is no release yet, so there is nothing to compare the schema with.");
   process.exit();
 }
 
@@ -49,6 +49,6 @@ const announced = breakingLines(readFileSync(join(root, changelog), "utf8")).fil
 if (changes.length === 0) {
   console.log(`No change of the schema since ${release} breaks a client.`);
 } else if (announced.length === 0) {
-  console.error(`Undo them, or say what clients have to do in a line of ${changelog} that begins with **Breaking**.`);
+  console.error(`Undo them, or describe what clients must change in a line of ${changelog} that begins with **Breaking**.`);
   process.exitCode = 1;
 }

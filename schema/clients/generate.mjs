@@ -1,5 +1,5 @@
-// Writes TypeScript types of the schema and of operation documents: those of the example clients into generated, those
-// of the calculator and the inbox into the pages' folder. With --check it only reports whether the files are current.
+// Writes TypeScript types for the schema and for operation documents: those of the example clients to generated, those
+// of the calculator and the inbox to the pages' folder. With --check it only reports whether the files are current.
 import { execFile } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,7 @@ const root = new URL("../../", import.meta.url);
 const clients = new URL("schema/clients/", root);
 const pages = new URL("cmd/siteapi/internal/pages/", root);
 
-// The schema is that of the sources, not of a binary that was built before.
+// The schema is read from the sources, not from a previously built binary.
 const { stdout: sdl } = await promisify(execFile)("make", ["-s", "sdl"], { cwd: root, maxBuffer: 16 << 20 });
 const schema = parse(sdl);
 
@@ -27,7 +27,7 @@ const config = {
   skipTypename: true,
 };
 
-/** Generates the text of one file from a document of operations with the named plug-ins. */
+/** Generates the text of one file from a document of operations with the given plug-ins. */
 async function generate(operations, plugins, more = {}) {
   const document = parse(await readFile(operations, "utf8"));
   const text = await codegen({
@@ -61,7 +61,7 @@ for (const [file, text] of files) {
     await mkdir(new URL(".", file), { recursive: true });
     await writeFile(file, text);
   } else if ((await readFile(file, "utf8").catch(() => "")) !== text) {
-    console.error(`${fileURLToPath(file)} does not fit the schema: run \`make types\``);
+    console.error(`${fileURLToPath(file)} does not match the schema: run \`make types\``);
     process.exitCode = 1;
   }
 }

@@ -1,4 +1,4 @@
-/** Tokens that the service brings along in development. */
+/** Default tokens of the service in development. */
 export declare const tokens: { readonly cache: string; readonly webhook: string };
 
 /** The binary to test. */
@@ -16,5 +16,5 @@ export interface Service {
   publish(documents: readonly object[]): Promise<void>;
 }
 
-/** Starts the service in development, with settings on top. */
+/** Starts the service in development with additional settings. */
 export declare function startService(settings?: Record<string, string>, program?: string): Promise<Service>;

@@ -1,5 +1,5 @@
-// Starts the built service for a test: on a free port, with a data folder of its own,
-// and stops it again. Used by the tests of the clients and of the playground.
+// Starts and stops the built service for a test, on a free port and with its own data folder.
+// The tests of the clients and of the playground use it.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
@@ -9,16 +9,16 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
-/** How long the service may take to be ready, in milliseconds. */
+/** Maximum time until the service is ready, in milliseconds. */
 const patience = 60_000;
 
-/** Tokens that the service brings along in development. */
+/** Default tokens of the service in development. */
 export const tokens = { cache: "dev-cache-token", webhook: "dev-webhook-secret" };
 
-/** The binary to test: SITEAPI_BINARY, else what `make build` makes. */
+/** The binary to test: SITEAPI_BINARY, or the output of `make build`. */
 export const binary = process.env.SITEAPI_BINARY ?? fileURLToPath(new URL("../../bin/siteapi", import.meta.url));
 
-/** @returns {Promise<number>} a port that was free just now */
+/** @returns {Promise<number>} a free port */
 async function freePort() {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -30,7 +30,7 @@ async function freePort() {
 }
 
 /**
- * Starts the service in development, with settings on top, which may depend on its address.
+ * Starts the service in development with additional settings, which may depend on its address.
  *
  * @param {Record<string, string> | ((base: string) => Record<string, string>)} [settings]
  * @param {string} [program]
@@ -51,7 +51,7 @@ export async function startService(settings = {}, program = binary) {
   let child = spawn(program, ["serve"], { env });
   let ended = watch();
 
-  /** Collects the log of the process, until it ends. */
+  /** Collects the log of the process until it ends. */
   function watch() {
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (log += text));
     return new Promise((resolve) => child.once("close", resolve).once("error", (error) => resolve((log += error))));
@@ -86,7 +86,7 @@ export async function startService(settings = {}, program = binary) {
     if (!answer.ok) throw new Error(`the webhook answered ${answer.status}: ${await answer.text()}`);
   }
 
-  /** Starts the service once more after it was ended, with the same address and data. */
+  /** Restarts the service after it ended, with the same address and data. */
   async function begin() {
     child = spawn(program, ["serve"], { env });
     ended = watch();

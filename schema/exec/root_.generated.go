@@ -4717,7 +4717,7 @@ type Mutation
 type SiteSettings {
   """
   Telephone numbers, in the editor's order. Null if only the legacy
-  ` + "`" + `contactPhone` + "`" + ` is set; empty if neither is. Malformed entries are left out.
+  ` + "`" + `contactPhone` + "`" + ` is set; empty if neither is. Malformed entries are omitted.
   """
   contactPhones: [ContactPhoneNumber!]
   "Legacy single number, for older clients, which read it if ` + "`" + `contactPhones` + "`" + ` is empty or null."

@@ -254,7 +254,7 @@ func describeBounds(description string, d *ast.Directive) string {
 		return words
 	}
 	for _, bound := range [][2]string{
-		{"notAbove", " May not be above `%s`."},
+		{"notAbove", " Must not be above `%s`."},
 		{"maxItems", " At most %s items."},
 		{"maxDistinctItems", " At most %s distinct items; repeated ones count once."},
 	} {

@@ -3,10 +3,10 @@
 //
 //   node audit/audit.mjs http://127.0.0.1:8080/graphql
 //
-// Without an address it starts the built service for itself.
+// Without a URL it starts the built service itself.
 //
-// Introspection has to be on: two of the audits ask for `__type`. The MAYs that are not
-// met are listed but don't count.
+// Introspection must be on, because two of the audits query `__type`. Unmet MAYs are listed
+// but do not count.
 import { serverAudits } from 'graphql-http';
 
 import { startService } from '#service';

@@ -1,4 +1,4 @@
-// The service through Apollo Client.
+// A client of the service with Apollo Client.
 import { ApolloClient, ApolloLink, CombinedGraphQLErrors, HttpLink, InMemoryCache } from "@apollo/client";
 import type { OperationVariables, TypedDocumentNode } from "@apollo/client";
 import { PersistedQueryLink } from "@apollo/client/link/persisted-queries";
@@ -7,13 +7,13 @@ import { ClearCacheDocument, PhonesDocument, SubmitQuoteDocument, TrackQuoteDocu
 import { SiteError } from "./site.js";
 import type { ClientOptions, SiteClient } from "./site.js";
 
-/** The hash of a query. Browsers have `crypto.subtle` on pages that came by HTTPS, or from this machine. */
+/** Returns the hash of a query. Browsers provide `crypto.subtle` only on pages served over HTTPS or from localhost. */
 async function sha256(text: string) {
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Returns a client of the service made of Apollo Client. */
+/** Returns a client of the service that uses Apollo Client. */
 export function apolloSite(options: ClientOptions): SiteClient {
   const http = new HttpLink({
     uri: options.url,
@@ -24,7 +24,7 @@ export function apolloSite(options: ClientOptions): SiteClient {
   const client = new ApolloClient({
     link: options.persisted ? ApolloLink.from([new PersistedQueryLink({ sha256, useGETForHashedQueries: true }), http]) : http,
     cache: new InMemoryCache(),
-    // A site's server renders what is there now; in a browser, leave this out.
+    // A site's server must render current data; omit this in a browser.
     defaultOptions: { query: { fetchPolicy: "no-cache" }, mutate: { fetchPolicy: "no-cache" } },
   });
 
@@ -43,11 +43,11 @@ export function apolloSite(options: ClientOptions): SiteClient {
   };
 }
 
-/** Waits for an answer with data. Apollo rejects if there are errors. */
+/** Waits for a response with data. Apollo rejects if there are errors. */
 async function answer<Data>(sent: Promise<{ data?: Data | undefined }>): Promise<Data> {
   try {
     const { data } = await sent;
-    if (data === undefined) throw new Error("the answer has no data");
+    if (data === undefined) throw new Error("the response has no data");
     return data;
   } catch (error) {
     throw CombinedGraphQLErrors.is(error) ? SiteError.of(error.errors, error) : SiteError.unreachable(error);

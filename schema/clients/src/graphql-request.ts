@@ -1,17 +1,17 @@
-// The service through graphql-request.
+// A client of the service with graphql-request.
 import { ClientError, GraphQLClient } from "graphql-request";
 import { ClearCacheDocument, PhonesDocument, SubmitQuoteDocument, TrackQuoteDocument } from "../generated/operations.js";
 import { SiteError } from "./site.js";
 import type { ClientOptions, SiteClient } from "./site.js";
 
-/** Returns a client of the service made of graphql-request, which has no persisted queries. */
+/** Returns a client of the service that uses graphql-request, which has no persisted queries. */
 export function graphqlRequestSite(options: ClientOptions): SiteClient {
   const settings = {
     ...(options.fetch && { fetch: options.fetch }),
     ...(options.token && { headers: { Authorization: `Bearer ${options.token}` } }),
   };
   const writer = new GraphQLClient(options.url, settings);
-  // It sends everything by the method it was made with, so reads have a client of their own.
+  // A client sends all requests by the method it was created with, so reads need a separate one.
   const reader = options.get ? new GraphQLClient(options.url, { ...settings, method: "GET" }) : writer;
 
   return {
@@ -23,7 +23,7 @@ export function graphqlRequestSite(options: ClientOptions): SiteClient {
   };
 }
 
-/** Waits for an answer. graphql-request rejects if there are errors. */
+/** Waits for a response. graphql-request rejects if there are errors. */
 async function answer<Data>(sent: Promise<Data>): Promise<Data> {
   try {
     return await sent;

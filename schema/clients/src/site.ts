@@ -1,4 +1,4 @@
-// The interface of a site to the service, the same with each library, and the rule for
+// A site's interface to the service, which is the same with every library, and the rule for
 // telephone numbers that every client follows.
 import type { FieldCode } from "../generated/schema.js";
 import type { PhonesQuery, SubmitQuoteInput, SubmitQuoteMutation, TrackQuoteInput, TrackQuoteMutation } from "../generated/operations.js";
@@ -8,44 +8,44 @@ export type Phone = NonNullable<Settings["contactPhones"]>[number];
 
 /** The service as a site uses it. Every method fails with a SiteError. */
 export interface SiteClient {
-  /** Reads the site's settings; null where the CMS has none. */
+  /** Reads the site's settings; null if the CMS has none. */
   settings(id?: string): Promise<Settings | null>;
-  /** Records what a visitor has chosen so far. */
+  /** Records a visitor's choices so far. */
   track(input: TrackQuoteInput): Promise<TrackQuoteMutation["trackQuote"]>;
   /** Sends a quote request. */
   submit(input: SubmitQuoteInput): Promise<SubmitQuoteMutation["submitQuote"]>;
   /** Removes entries of the cache and returns their number. The client needs the token. */
   clearCache(pattern: string): Promise<number>;
-  /** Sends a document that nothing was generated for. */
+  /** Sends a document without generated types. */
   ask(document: string): Promise<unknown>;
 }
 
-/** How a client is made. */
+/** Options of a client. */
 export interface ClientOptions {
-  /** Address of the GraphQL endpoint. */
+  /** URL of the GraphQL endpoint. */
   url: string;
   /** Bearer token for guarded operations. */
   token?: string;
-  /** Sends queries by GET, so that browsers and CDNs can cache their answers. */
+  /** Sends queries by GET, so that browsers and CDNs can cache the responses. */
   get?: boolean;
   /** Sends the hash of a query instead of its text, if the service knows it. */
   persisted?: boolean;
-  /** Takes the place of the global fetch. */
+  /** Replaces the global fetch. */
   fetch?: typeof fetch;
 }
 
-/** One field that was refused. A site says it in its visitor's language, by code and params. */
+/** An invalid field. A site translates it into the visitor's language, by code and params. */
 export interface InvalidField {
-  /** Its path, such as `contact.email`. */
+  /** Path of the field, such as `contact.email`. */
   field: string;
   code: FieldCode;
-  /** What the code speaks of, such as `max` with `too_long`. */
+  /** Values to which the code refers, such as `max` with `too_long`. */
   params?: { max?: number; min?: number; field?: string; allowed?: string[]; type?: string };
   /** The same in English, for developers. */
   message: string;
 }
 
-/** Why the service, or the way to it, failed. */
+/** An error of the service or of the connection to it. */
 export class SiteError extends Error {
   override readonly name = "SiteError";
 
@@ -53,14 +53,14 @@ export class SiteError extends Error {
     message: string,
     /** One of the service's codes, or `UNREACHABLE`. */
     readonly code: string,
-    /** What to correct, with the code `BAD_USER_INPUT`. */
+    /** The fields to correct, with the code `BAD_USER_INPUT`. */
     readonly fields: readonly InvalidField[] = [],
     options?: ErrorOptions,
   ) {
     super(message, options);
   }
 
-  /** Makes one of the errors of a GraphQL answer. */
+  /** Returns the error of a GraphQL response with errors. */
   static of(errors: readonly { message: string; extensions?: unknown }[], cause: unknown): SiteError {
     const [first] = errors;
     if (!first) return SiteError.unreachable(cause);
@@ -68,15 +68,15 @@ export class SiteError extends Error {
     return new SiteError(first.message, code ?? "INTERNAL", fields, { cause });
   }
 
-  /** Makes one of a failure on the way. */
+  /** Returns the error of a failed connection. */
   static unreachable(cause: unknown): SiteError {
     return new SiteError(cause instanceof Error ? cause.message : String(cause), "UNREACHABLE", [], { cause });
   }
 }
 
 /**
- * The telephone numbers to show in one place. Where there are `contactPhones`, those of
- * the place; else the legacy number, which belongs everywhere; else none.
+ * Returns the telephone numbers to show in one place: the `contactPhones` of that place if
+ * there are any `contactPhones`, else the legacy number, which is shown everywhere, else none.
  */
 export function phonesAt(settings: Settings | null, place: "contact" | "footer"): Phone[] {
   if (settings?.contactPhones?.length) {

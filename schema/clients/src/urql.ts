@@ -1,4 +1,4 @@
-// The service through urql.
+// A client of the service with urql.
 import { Client, fetchExchange } from "@urql/core";
 import type { AnyVariables, OperationResult, TypedDocumentNode } from "@urql/core";
 import { persistedExchange } from "@urql/exchange-persisted";
@@ -6,12 +6,12 @@ import { ClearCacheDocument, PhonesDocument, SubmitQuoteDocument, TrackQuoteDocu
 import { SiteError } from "./site.js";
 import type { ClientOptions, SiteClient } from "./site.js";
 
-/** Returns a client of the service made of urql. */
+/** Returns a client of the service that uses urql. */
 export function urqlSite(options: ClientOptions): SiteClient {
   const client = new Client({
     url: options.url,
     preferGetMethod: options.get ? "force" : false,
-    // A site's server renders what is there now; in a browser, put a cacheExchange first.
+    // A site's server must render current data; in a browser, put a cacheExchange first.
     exchanges: [...(options.persisted ? [persistedExchange({ preferGetForPersistedQueries: "force" })] : []), fetchExchange],
     ...(options.fetch && { fetch: options.fetch }),
     ...(options.token && { fetchOptions: { headers: { Authorization: `Bearer ${options.token}` } } }),
@@ -32,9 +32,9 @@ export function urqlSite(options: ClientOptions): SiteClient {
   };
 }
 
-/** Takes the data of a result. urql never rejects: errors are part of the result. */
+/** Returns the data of a result. urql never rejects: errors are part of the result. */
 function answer<Data>({ data, error }: OperationResult<Data>): Data {
   if (error) throw error.graphQLErrors.length ? SiteError.of(error.graphQLErrors, error) : SiteError.unreachable(error);
-  if (data === undefined) throw SiteError.unreachable(new Error("the answer has no data"));
+  if (data === undefined) throw SiteError.unreachable(new Error("the response has no data"));
   return data;
 }

@@ -1,4 +1,4 @@
-// The check that no change of the schema breaks a client unannounced, on a repository of its own.
+// Tests the check for unannounced breaking changes of the schema, in a separate repository.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ function check(fields: string, changelog = "", more = "") {
   git("commit", "--quiet", "--allow-empty", "--message", "Change");
 
   const { status, stdout, stderr } = spawnSync(process.execPath, ["breaking.mjs", root], { encoding: "utf8" });
-  return { status, said: stdout + stderr };
+  return { status, output: stdout + stderr };
 }
 
 test("a breaking change of the schema needs a line in the changelog", () => {
@@ -29,44 +29,44 @@ test("a breaking change of the schema needs a line in the changelog", () => {
   git("init", "--quiet");
 
   const first = check("name: String, phone(id: ID): String");
-  assert.equal(first.status, 0, first.said);
-  assert.match(first.said, /no release yet/);
+  assert.equal(first.status, 0, first.output);
+  assert.match(first.output, /no release yet/);
 
   git("tag", "v1.9.0");
   const more = check("name: String, phone(id: ID): String, email: String");
-  assert.equal(more.status, 0, more.said);
-  assert.match(more.said, /since v1\.9\.0 breaks/);
+  assert.equal(more.status, 0, more.output);
+  assert.match(more.output, /since v1\.9\.0 breaks/);
 
-  git("tag", "v1.10.0"); // newer than v1.9.0, and the release to compare with once there is a commit after it
+  git("tag", "v1.10.0"); // newer than v1.9.0; compared with once a commit follows it
   for (const [fields, change] of [
     ["name: String, phone(id: ID): String", "Query.email was removed"],
     ["name: String, phone(id: ID!): String, email: String", "Query.phone arg id has changed type"],
   ] as const) {
     const broken = check(fields);
-    assert.equal(broken.status, 1, broken.said);
-    assert.ok(broken.said.includes(`breaks clients of v1.10.0: ${change}`), broken.said);
+    assert.equal(broken.status, 1, broken.output);
+    assert.ok(broken.output.includes(`breaks clients of v1.10.0: ${change}`), broken.output);
   }
 
   const announced = check("name: String", "* **Breaking** `email` is gone.\n");
-  assert.equal(announced.status, 0, announced.said);
-  assert.match(announced.said, /Query\.email was removed/);
+  assert.equal(announced.status, 0, announced.output);
+  assert.match(announced.output, /Query\.email was removed/);
 
   // The line of one release does not announce the changes after it.
   git("tag", "v2.0.0");
   const again = check("phone: String", "* **Breaking** `email` is gone.\n");
-  assert.equal(again.status, 1, again.said);
+  assert.equal(again.status, 1, again.output);
 });
 
-test("mutations and subscriptions count, too", () => {
+test("mutations and subscriptions count as well", () => {
   const types = (event: string) => `type Mutation { add: Int }\ntype Subscription { ${event}(after: String): Int }\n`;
   check("name: String", "", types("leadEvents"));
   git("tag", "v3.0.0");
 
   const renamed = check("name: String", "", types("changes"));
-  assert.equal(renamed.status, 1, renamed.said);
-  assert.match(renamed.said, /breaks clients of v3\.0\.0: Subscription\.leadEvents was removed/);
+  assert.equal(renamed.status, 1, renamed.output);
+  assert.match(renamed.output, /breaks clients of v3\.0\.0: Subscription\.leadEvents was removed/);
 
   const gone = check("name: String", "", types("leadEvents").replace("add", "put"));
-  assert.equal(gone.status, 1, gone.said);
-  assert.match(gone.said, /Mutation\.add was removed/);
+  assert.equal(gone.status, 1, gone.output);
+  assert.match(gone.output, /Mutation\.add was removed/);
 });

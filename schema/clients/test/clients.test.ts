@@ -1,4 +1,4 @@
-// Every rule that clients rely on, with every library, against the real service.
+// Tests every rule on which clients rely, with every library, against the real service.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -45,7 +45,7 @@ for (const [name, newSite] of Object.entries(libraries)) {
     describe(`${name}, queries by ${get ? "GET" : "POST"}`, () => {
       const site = () => newSite({ url: url(), get });
 
-      test("many phones: the array, and the legacy number beside it", async () => {
+      test("many phones: the array and the legacy number", async () => {
         await service.publish(contents.manyPhones);
         const settings = plain(await site().settings());
         assert.deepEqual(settings, { contactPhones: phones, contactPhone: "+44 20 7946 0018" });
@@ -53,7 +53,7 @@ for (const [name, newSite] of Object.entries(libraries)) {
         assert.equal(phonesAt(settings, "contact").length, 2);
       });
 
-      test("only the legacy phone: null, and the number belongs everywhere", async () => {
+      test("only the legacy phone: null, and the number is shown everywhere", async () => {
         await service.publish(contents.legacyPhone);
         const settings = plain(await site().settings());
         assert.deepEqual(settings, { contactPhones: null, contactPhone: "+44 20 7946 0018" });
@@ -103,7 +103,7 @@ for (const [name, newSite] of Object.entries(libraries)) {
       assert.deepEqual(plain(answer), { success: true, sessionId });
     });
 
-    test("a session without an identifier is refused", async () => {
+    test("a session without an identifier is rejected", async () => {
       await assert.rejects(
         site().track({ sessionId: "" }),
         fails("BAD_USER_INPUT", (error) => assert.deepEqual(error.fields.map((f) => f.field), ["sessionId"])),
@@ -122,7 +122,7 @@ for (const [name, newSite] of Object.entries(libraries)) {
       assert.equal(Buffer.from(await pdf.arrayBuffer()).subarray(0, 5).toString(), "%PDF-");
     });
 
-    test("a quote with mistakes is refused, and every one is named", async () => {
+    test("a quote with invalid fields is rejected, and every field is reported", async () => {
       const good = quote(randomUUID());
       const bad: SubmitQuoteInput = {
         ...good,
@@ -150,15 +150,15 @@ for (const [name, newSite] of Object.entries(libraries)) {
       assert.ok((await site(tokens.cache).clearCache("content:*")) >= 0);
     });
 
-    test("a service that is not there is an error of its own", async () => {
+    test("an unreachable service is a distinct error", async () => {
       await assert.rejects(newSite({ url: "http://127.0.0.1:1/graphql" }).settings(), fails("UNREACHABLE"));
     });
   });
 }
 
-// urql is not among them: it takes an empty list of errors for an error.
+// urql is not included, because it treats an empty list of errors as an error.
 for (const [name, newSite] of Object.entries({ "Apollo Client": apolloSite, "graphql-request": graphqlRequestSite })) {
-  test(`${name}, told to ask for application/json: an empty list of errors, and nothing is thrown`, async () => {
+  test(`${name}, asking for application/json: an empty list of errors, and nothing is thrown`, async () => {
     await service.publish(contents.noSettings);
     const { fetch, transcript } = recordingFetch();
     const older: typeof fetch = (input, init) => {
@@ -174,8 +174,8 @@ for (const [name, newSite] of Object.entries({ "Apollo Client": apolloSite, "gra
 
 for (const [name, newSite] of Object.entries({ "Apollo Client": apolloSite, urql: urqlSite })) {
   describe(`${name}, persisted queries`, () => {
-    test("the hash alone, then once the text, then the hash alone", async () => {
-      // A service of its own, where the query is not registered yet.
+    test("first the hash, then once the text, then only the hash", async () => {
+      // In a new service the query is not registered yet.
       const fresh = await startService();
       try {
         await fresh.publish(contents.manyPhones);
@@ -191,7 +191,7 @@ for (const [name, newSite] of Object.entries({ "Apollo Client": apolloSite, urql
         assert.equal(miss?.headers.get("cache-control"), "no-store");
         assert.match(registered?.requestBody || registered?.url.search || "", /SiteSettings/);
 
-        // Another client, as of the next visitor, is answered at once.
+        // The next visitor's client needs only the hash.
         transcript.length = 0;
         assert.equal((await settings())?.contactPhones?.length, 2);
         assert.equal(transcript.length, 1);
@@ -199,7 +199,7 @@ for (const [name, newSite] of Object.entries({ "Apollo Client": apolloSite, urql
         assert.equal(transcript[0]?.url.searchParams.get("query"), null);
         assert.ok(transcript[0]?.headers.get("etag"));
 
-        // The URL alone is enough to revalidate a cached answer.
+        // The URL alone is enough to revalidate a cached response.
         const again = await globalThis.fetch(transcript[0]!.url, {
           headers: { Accept: transcript[0]!.requestHeaders.get("accept")!, "If-None-Match": transcript[0]!.headers.get("etag")! },
         });

@@ -1,4 +1,4 @@
-// Contents of the CMS, one for each state that clients have to cope with.
+// Contents of the CMS, one for each state that clients must handle.
 const settings = { _id: "siteSettings", _type: "siteSettings", contactEmail: "hello@example.com" };
 
 export const phones = [

@@ -1,4 +1,4 @@
-// An assistant asks for a quote in Spanish, with the official client of the protocol.
+// An assistant requests a quote in Spanish, with the official client of the protocol.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
@@ -18,7 +18,7 @@ after(async () => {
   await service.stop();
 });
 
-test("an assistant prices a project and asks for a quote", async () => {
+test("an assistant prices a project and requests a quote", async () => {
   const { tools } = await client.listTools();
   assert.deepEqual(tools.map((tool) => tool.name), ["content", "estimate_quote", "site_settings", "submit_quote"]);
 
@@ -46,7 +46,7 @@ test("an assistant prices a project and asks for a quote", async () => {
   assert.equal((await call("submit_quote", lead)).submissionId, first.submissionId);
 });
 
-test("a refused call says which fields are wrong", async () => {
+test("a rejected call reports the invalid fields", async () => {
   const answer = await client.callTool({ name: "submit_quote", arguments: { sessionId: randomUUID(), contact: { email: "x" } } });
   assert.equal(answer.isError, true);
   const [content] = answer.content as { text: string }[];

@@ -1,4 +1,4 @@
-/** One request and its answer, as they were sent and received. */
+/** A request and its response, as sent and received. */
 export interface Exchange {
   method: string;
   url: URL;
@@ -10,7 +10,7 @@ export interface Exchange {
   body: string;
 }
 
-/** Returns the real fetch, and a list in which it records the requests and answers. */
+/** Returns the real fetch, and a list in which it records requests and responses. */
 export function recordingFetch(): { fetch: typeof fetch; transcript: Exchange[] } {
   const transcript: Exchange[] = [];
   const recording: typeof fetch = async (input, init) => {
