@@ -122,8 +122,8 @@ func TestBackupWhileVisitorsWrite(t *testing.T) {
 		t.Errorf("the PDF of a restored lead has status %d", status)
 	}
 
-	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); len(left) != 0 {
-		t.Errorf("left behind: %q", left)
+	if remaining, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); len(remaining) != 0 {
+		t.Errorf("left behind: %q", remaining)
 	}
 }
 
@@ -159,8 +159,8 @@ func TestRestoreIntoAnEmptyFolder(t *testing.T) {
 	if got := stored(fresh); !slices.Equal(got, []string{first}) {
 		t.Errorf("restored leads: %q", got)
 	}
-	if left, _ := filepath.Glob(filepath.Join(fresh.Dir, ".siteapi-backup-*")); len(left) != 0 {
-		t.Errorf("left behind: %q", left)
+	if remaining, _ := filepath.Glob(filepath.Join(fresh.Dir, ".siteapi-backup-*")); len(remaining) != 0 {
+		t.Errorf("left behind: %q", remaining)
 	}
 }
 
@@ -232,8 +232,8 @@ func TestRestoreRefusesDamage(t *testing.T) {
 		if out, code := s.Run("restore", "--from", bad); code != 1 || !strings.Contains(out, c.want) {
 			t.Errorf("%s: %d %s, want %q", name, code, out, c.want)
 		}
-		if left := contents(s); len(left) != 0 {
-			t.Errorf("%s: the data folder has %d files", name, len(left))
+		if remaining := contents(s); len(remaining) != 0 {
+			t.Errorf("%s: the data folder has %d files", name, len(remaining))
 		}
 	}
 }
@@ -306,8 +306,8 @@ func TestBackupRefuses(t *testing.T) {
 	if out, code := s.Run("backup", "-o", "-"); code != 0 || !strings.HasPrefix(out, "\x1f\x8b") {
 		t.Errorf("the backup on standard output: %d", code)
 	}
-	left, _ := filepath.Glob(filepath.Join(s.Dir, ".siteapi-backup-*"))
-	if !slices.Equal(left, []string{young}) {
-		t.Errorf("remaining files: %q", left)
+	remaining, _ := filepath.Glob(filepath.Join(s.Dir, ".siteapi-backup-*"))
+	if !slices.Equal(remaining, []string{young}) {
+		t.Errorf("remaining files: %q", remaining)
 	}
 }

@@ -22,8 +22,9 @@ import (
 	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
-// TestManualAndHelp checks that the operators' manual and the help have the same examples, which
-// name existing commands and flags, and that every command and flag is explained.
+// TestManualAndHelp checks that the operators' manual and the help have the same
+// examples, which name existing commands and flags, and that every command and flag has a
+// description.
 func TestManualAndHelp(t *testing.T) {
 	t.Parallel()
 	manual, err := os.ReadFile("OPERATIONS.md")
@@ -42,14 +43,14 @@ func TestManualAndHelp(t *testing.T) {
 	var explained func(c *cobra.Command)
 	explained = func(c *cobra.Command) {
 		if c.Short == "" || !c.HasSubCommands() && !strings.Contains(c.Example, c.CommandPath()) {
-			t.Errorf("%s is not explained, or has no example of its own", c.CommandPath())
+			t.Errorf("%s has no description or no example", c.CommandPath())
 		}
 		for line := range strings.Lines(c.Example) {
 			inHelp[strings.TrimSpace(line)] = true
 		}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			if f.Usage == "" {
-				t.Errorf("%s: the flag %s is not explained", c.CommandPath(), f.Name)
+				t.Errorf("%s: the flag %s has no description", c.CommandPath(), f.Name)
 			}
 		})
 		for _, below := range c.Commands() {

@@ -147,11 +147,11 @@ func TestDeliveriesVerify(t *testing.T) {
 	// yet, and is not resent.
 	docs := s.Stubs.CMS.Documents()
 	delete(docs, "quoteSubmission."+arrived)
-	var left []json.RawMessage
+	var remaining []json.RawMessage
 	for _, raw := range docs {
-		left = append(left, raw)
+		remaining = append(remaining, raw)
 	}
-	if err := s.Stubs.CMS.Replace(left...); err != nil {
+	if err := s.Stubs.CMS.Replace(remaining...); err != nil {
 		t.Fatal(err)
 	}
 

@@ -63,9 +63,9 @@ func TestDoctorFindsNothing(t *testing.T) {
 		c.Reports(t, check, "OK", words)
 	}
 
-	left, _ := filepath.Glob(filepath.Join(s.Dir, ".*"))
-	if len(s.Stubs.CMS.Documents()) != documents || len(s.Stubs.CRM.Contacts()) != 1 || len(left) != 0 {
-		t.Errorf("the doctor left data in the CMS or the CRM, or files: %q", left)
+	remaining, _ := filepath.Glob(filepath.Join(s.Dir, ".*"))
+	if len(s.Stubs.CMS.Documents()) != documents || len(s.Stubs.CRM.Contacts()) != 1 || len(remaining) != 0 {
+		t.Errorf("the doctor left data in the CMS or the CRM, or files: %q", remaining)
 	}
 	prints(s, output{"doctor --server " + s.Base, "ok      settings     they can be used | ok      cms", ""})
 

@@ -268,8 +268,8 @@ func TestEraseFromStandardInput(t *testing.T) {
 			t.Errorf("%q: %s", input, out)
 		}
 	}
-	if left := stored(s); len(left) != 0 {
-		t.Errorf("remaining leads: %q", left)
+	if remaining := stored(s); len(remaining) != 0 {
+		t.Errorf("remaining leads: %q", remaining)
 	}
 }
 

@@ -60,7 +60,7 @@ func TestStatsCountOncePerSecond(t *testing.T) {
 		}
 	}
 	if n, most := scans(t, server), int(time.Since(began).Seconds())+1; n < 1 || n > most {
-		t.Errorf("400 statistics took %d counts, want 1 to %d", n, most)
+		t.Errorf("400 statistics caused %d counts, want 1 to %d", n, most)
 	}
 }
 

@@ -297,8 +297,8 @@ func contentEvents(s *apptest.Service) (events <-chan time.Time, stop func()) {
 func TestPreviewEvents(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		refused bool
-		within  time.Duration
+		noStream bool
+		within   time.Duration
 	}{
 		"stream":    {false, time.Second},
 		"no stream": {true, 3 * time.Second},
@@ -306,7 +306,7 @@ func TestPreviewEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, stubs := previewing(t)
-			if tc.refused {
+			if tc.noStream {
 				stubs.CMS.Fail(faulttest.Answer(http.StatusServiceUnavailable).On("live/events").Times(-1))
 			}
 			// watching counts the requests that watch drafts.

@@ -13,7 +13,7 @@ import (
 	"siteapi/cmd/siteapi/internal/apptest"
 )
 
-func TestKilledRightAfterAnAnsweredSubmit(t *testing.T) {
+func TestKilledRightAfterSubmit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	first := apptest.Launch(t, dir)

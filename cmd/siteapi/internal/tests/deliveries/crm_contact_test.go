@@ -8,7 +8,7 @@ import (
 	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
-// Input of a visitor never changes the personal properties of an existing contact.
+// What a visitor submits never changes the personal properties of an existing contact.
 // Nothing of a lead in review reaches the CRM.
 func TestVisitorWithACustomersAddress(t *testing.T) {
 	t.Parallel()

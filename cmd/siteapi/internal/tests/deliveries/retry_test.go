@@ -18,20 +18,20 @@ func TestRetryDeliveriesOnly(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
 	s := apptest.Start(t, env, apptest.Quick)
-	stays, goes := s.Submit("stays"), s.Submit("goes")
-	if _, code := s.OperateAs(schema.RoleSales, `mutation { assignLead(id: "`+stays+
+	deliveredID, erasedID := s.Submit("delivered"), s.Submit("erased")
+	if _, code := s.OperateAs(schema.RoleSales, `mutation { assignLead(id: "`+deliveredID+
 		`", owner: "paul@lumen.test") { id } }`); code != "" {
 		t.Fatal(code)
 	}
 	apptest.Eventually(t, "the owner is notified", func() bool { return len(apptest.MailsTo(server, "paul@lumen.test")) == 1 })
-	apptest.Eventually(t, "the lead is delivered", func() bool { return s.Deliveries(stays)["cms"].State == "delivered" })
-	kept, erased := s.Deliveries(stays)["cms"], s.Deliveries(goes)["cms"]
-	if err := s.App.Data.Archive.Erase(t.Context(), goes); err != nil {
+	apptest.Eventually(t, "the lead is delivered", func() bool { return s.Deliveries(deliveredID)["cms"].State == "delivered" })
+	delivered, erased := s.Deliveries(deliveredID)["cms"], s.Deliveries(erasedID)["cms"]
+	if err := s.App.Data.Archive.Erase(t.Context(), erasedID); err != nil {
 		t.Fatal(err)
 	}
 
-	jobs := max(kept.Job, erased.Job) + 10 // the queue numbers all its jobs
-	for id, want := range map[int64]string{kept.ID: "", erased.ID: "NOT_FOUND", jobs: "NOT_FOUND"} {
+	jobs := max(delivered.Job, erased.Job) + 10 // the queue numbers all its jobs
+	for id, want := range map[int64]string{delivered.ID: "", erased.ID: "NOT_FOUND", jobs: "NOT_FOUND"} {
 		number := strconv.FormatInt(id, 10)
 		if _, code := s.OperateAs(schema.RoleSales, `mutation { retryDelivery(id: "`+number+`") { id } }`); code != want {
 			t.Errorf("retrying %s: %q, want %q", number, code, want)

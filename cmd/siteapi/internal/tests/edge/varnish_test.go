@@ -264,7 +264,7 @@ func TestEdgeDuringOutages(t *testing.T) {
 	}
 	e.purges.down.Store(false)
 	if took := e.shows("while it was down"); took > 30*time.Second {
-		t.Errorf("the edge is up to date %v after the purges return", took)
+		t.Errorf("the edge was up to date only %v after purges worked again", took)
 	}
 	e.settled()
 	e.shows("while it was down")

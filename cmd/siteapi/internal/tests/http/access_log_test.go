@@ -112,25 +112,25 @@ func TestAccessLog(t *testing.T) {
 }
 
 // At most ten rate-limited requests a second are logged.
-func TestRefusalsDoNotFloodTheLog(t *testing.T) {
+func TestRejectionsDoNotFloodTheLog(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{"RATE_LIMITS": "on"})
 
-	began, refused := time.Now(), 0
-	for refused < 500 {
+	began, rejected := time.Now(), 0
+	for rejected < 500 {
 		if s.Do("GET", "/api/none", "").Status == http.StatusTooManyRequests {
-			refused++
+			rejected++
 		}
 	}
 
 	lines, most := strings.Count(s.Log.String(), `"code":"RATE_LIMITED"`), 10*(2+int(time.Since(began)/time.Second))
 	if lines == 0 || lines > most {
-		t.Errorf("%d refusals caused %d lines, want at most %d", refused, lines, most)
+		t.Errorf("%d rejections caused %d lines, want at most %d", rejected, lines, most)
 	}
 }
 
-// Health checks and preflight requests are not logged at the level info. Health checks by
-// GET and HEAD have no rate limit.
+// Health checks and preflight requests are not logged at level info. Health checks by GET
+// and HEAD have no rate limit.
 func TestFrequentRequestsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	r := apptest.Launch(t, t.TempDir(), "RATE_LIMITS=on")

@@ -107,7 +107,7 @@ func TestRequestsOfREST(t *testing.T) {
 			t.Errorf("%s %s %.100s: %d %.300s, want %d %s", tt.route, tt.header, tt.body, got.Status, got.Body, tt.status, tt.want)
 		}
 		if got.Status >= 400 {
-			s.RESTOutcome(got) // checks the form of the problem
+			s.RESTOutcome(got) // checks the problem document
 		}
 	}
 }
@@ -144,11 +144,11 @@ func TestHeadIsGetWithoutABody(t *testing.T) {
 		// Go's client would request gzip for GET only.
 		get, head := s.Do("GET", path, "", "Accept-Encoding: gzip"), s.Do("HEAD", path, "", "Accept-Encoding: gzip")
 		if len(head.Body) > 0 || head.Status != get.Status {
-			t.Errorf("%s: HEAD gave %d and %d bytes, GET %d", path, head.Status, len(head.Body), get.Status)
+			t.Errorf("%s: HEAD returned %d and %d bytes, GET %d", path, head.Status, len(head.Body), get.Status)
 		}
 		for _, name := range []string{"Content-Type", "ETag", "Cache-Control"} {
 			if head.Header.Get(name) != get.Header.Get(name) {
-				t.Errorf("%s: %s is %q, by GET %q", path, name, head.Header.Get(name), get.Header.Get(name))
+				t.Errorf("%s: %s is %q, with GET %q", path, name, head.Header.Get(name), get.Header.Get(name))
 			}
 		}
 	}

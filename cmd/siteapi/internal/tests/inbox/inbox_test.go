@@ -83,7 +83,7 @@ func TestLoginByToken(t *testing.T) {
 			t.Errorf("PUT %s: Allow %s", path, allow)
 		}
 	}
-	answers(b, 421, "GET", "/admin", "", "Host: evil.example") // a foreign name of the loopback address
+	answers(b, 421, "GET", "/admin", "", "Host: evil.example") // another host name of the loopback address
 	if c := answers(b, 204, "DELETE", "/admin/login", "").Cookies(); len(c) != 1 || c[0].MaxAge >= 0 {
 		t.Errorf("logging out: %v", c)
 	}

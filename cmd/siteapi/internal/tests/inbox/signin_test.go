@@ -81,7 +81,7 @@ func TestSignIn(t *testing.T) {
 
 // A rejected sign-in ends at a page that explains the reason and offers to try again. The
 // log has the cause.
-func TestSignInIsRefused(t *testing.T) {
+func TestRejectedSignIn(t *testing.T) {
 	t.Parallel()
 	p, s, b := startWithAccounts(t)
 	claims := func(name string, value any) func() { return func() { p.Claims = object{name: value} } }

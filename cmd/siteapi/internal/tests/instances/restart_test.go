@@ -96,7 +96,7 @@ func TestRestartWithSocketActivation(t *testing.T) {
 	dir := t.TempDir()
 
 	var plain net.ListenConfig
-	plain.SetMultipathTCP(false) // systemd's sockets have it off
+	plain.SetMultipathTCP(false) // as on systemd's sockets
 	listener, err := plain.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ func TestAudit(t *testing.T) {
 	for _, operation := range []string{
 		`{ leads { edges { node { state } } } }`, // no contact data, no entry
 		`{ lead(id: \"` + id + `\") { contact { email } } }`,
-		`{ lead(id: \"` + id + `\") { contact { email } } }`,                    // again at once
+		`{ lead(id: \"` + id + `\") { contact { email } } }`,                    // the same again
 		`mutation { releaseLead(id: \"` + shown + `\") { contact { email } } }`, // changes nothing
 		`mutation { rejectLead(id: \"` + spam + `\") { state } }`,
 		`mutation { rejectLead(id: \"nosuch12\") { state } }`,
@@ -87,7 +87,7 @@ func TestAudit(t *testing.T) {
 		t.Fatalf("the audit is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 
-	// The log has the head that the chain had at the start.
+	// The log has the head of the chain at the start.
 	apptest.Eventually(t, "the head is in the log", func() bool { return strings.Contains(s.Log.String(), "audit head") })
 	s.Prints(apptest.Output{Args: "audit verify --head " + list[3].Hash, Want: []string{list[len(list)-1].Hash}})
 	s.Damage(`DELETE FROM audit WHERE seq = 5`)
@@ -125,7 +125,7 @@ func TestAuditIsCopied(t *testing.T) {
 }
 
 // A command that is rejected for its output is not in the audit.
-func TestAuditOfRefusedOutput(t *testing.T) {
+func TestAuditOfRejectedOutput(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t, "MAIL_FROM=quotes@lumen.example").Start()
 	id := s.Submit("lead")

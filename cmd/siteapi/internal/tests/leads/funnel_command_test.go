@@ -29,15 +29,15 @@ func TestFunnel(t *testing.T) {
 		{}, {}, {}, {}, // four only open the calculator
 		{Selections: shop}, {Selections: shop}, {Selections: shop}, // three choose a project type
 		{Selections: app}, // one chooses features
-		// One sees an estimate, without features. One begins the contact form, and
-		// another without a project type.
+		// One gets an estimate without features. Two begin the contact form, one of them
+		// without a project type.
 		{Selections: shop, Estimate: lead.PartialEstimate{Max: &amount}},
 		{Selections: app, Estimate: estimate, Hints: lead.Hints{FirstName: "Ana"}},
 		{
 			Selections: lead.Selections{Features: []string{"blog"}},
 			Hints:      lead.Hints{Email: "a@example.com"},
 		},
-		// One submits, twice, and one submits from a state that shows little.
+		// One submits twice, and one submits with few choices.
 		{Selections: app, Estimate: estimate, Hints: lead.Hints{Email: "submits@example.com"}},
 		{Selections: shop},
 	} {
@@ -163,7 +163,8 @@ func TestFunnelShowsOptions(t *testing.T) {
 	}
 }
 
-// A session counts by its touches, and a lead by the touches that were stored with it.
+// A session is counted by its own touches, and a lead by the touches that were stored
+// with it.
 func TestFunnelBySource(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)

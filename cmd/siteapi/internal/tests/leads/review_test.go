@@ -35,7 +35,7 @@ func TestReviews(t *testing.T) {
 		}
 		s.Arrives(spam)
 
-		// Of four operators who release a lead and four who reject it at once, one wins.
+		// Of four releases and four rejections of a lead at the same time, one succeeds.
 		another := submitSpam(s, "decided-at-once")
 		results := make(chan string, 8)
 		for i := range cap(results) {
@@ -62,7 +62,7 @@ func decides(b *apptest.Browser, field, id, expected string) string {
 	return string(data.Changed.State)
 }
 
-// All leads are read page by page while more arrive: each earlier one once. A cursor is
+// While more leads arrive, paging returns each earlier lead exactly once. A cursor is
 // valid for one order only.
 func TestEveryPageIsRead(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@ func TestContractRateLimits(t *testing.T) {
 		refused = from("198.51.100.1", accepted)
 	}
 	if accepted--; accepted < 10 || accepted > most() {
-		t.Errorf("%d submissions in a row were accepted, want the burst of 10", accepted)
+		t.Errorf("%d leads in a row were accepted, want the burst of 10", accepted)
 	}
 
 	if seconds, err := strconv.Atoi(refused.Header.Get("Retry-After")); refused.Status != 429 ||
@@ -71,7 +71,7 @@ func TestContractRateLimits(t *testing.T) {
 			input := object{"input": apptest.ValidLead(fmt.Sprintf("g-%s-%d", batch, i))}
 			refused = s.Through("GraphQL", "submitQuote", input, "X-Forwarded-For: "+batch)
 			if i > most() {
-				t.Fatal("GraphQL bypasses the limit of submissions")
+				t.Fatal("GraphQL bypasses the limit of leads")
 			}
 		}
 		if refused.Code != "RATE_LIMITED" {

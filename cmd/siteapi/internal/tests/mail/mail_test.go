@@ -304,8 +304,8 @@ func TestMailsInDevelopment(t *testing.T) {
 	if out, err := s.Command("leads", "erase", "--email", address("ana"), "--yes", "--server", s.Base); err != nil {
 		t.Errorf("erasing: %v: %s", err, out)
 	}
-	if left := mails(); len(left) > 0 {
-		t.Errorf("after the erasure these files remain: %v", left)
+	if remaining := mails(); len(remaining) > 0 {
+		t.Errorf("after the erasure these files remain: %v", remaining)
 	}
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 1 {
 		t.Errorf("the folder has %v, %v, want the test mail", entries, err)

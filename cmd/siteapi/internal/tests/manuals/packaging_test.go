@@ -62,7 +62,7 @@ func TestDockerfile(t *testing.T) {
 		"ENV DATA_DIR=/data",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("it lacks %q", want)
+			t.Errorf("the Dockerfile lacks %q", want)
 		}
 	}
 

@@ -120,7 +120,7 @@ func TestSettingValues(t *testing.T) {
 
 // Values that are valid in development, or alone, may be rejected in production, or with
 // another setting.
-func TestSettingsThatDoNotGoTogether(t *testing.T) {
+func TestIncompatibleSettings(t *testing.T) {
 	t.Parallel()
 	for settings, want := range map[string]string{
 		"CACHE_API_TOKEN=dev-cache-token":     "CACHE_API_TOKEN: holds the well-known value of development",
@@ -192,7 +192,7 @@ func TestEveryProblemIsNamed(t *testing.T) {
 // Commands that do not serve still work.
 func TestProductionServesNoSample(t *testing.T) {
 	t.Parallel()
-	sample := filepath.Join(t.TempDir(), "content.json") // as development writes it
+	sample := filepath.Join(t.TempDir(), "content.json") // as written in development
 	if err := os.WriteFile(sample, cmsfile.Sample(), 0o600); err != nil {
 		t.Fatal(err)
 	}

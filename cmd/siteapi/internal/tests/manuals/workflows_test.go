@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestWorkflowsTrustLittle checks permissions and pinned versions. CI also runs
-// actionlint, which checks the syntax.
-func TestWorkflowsTrustLittle(t *testing.T) {
+// TestWorkflowsAreRestricted checks permissions, pinned versions and steps that cannot
+// fail. CI also runs actionlint, which checks the syntax.
+func TestWorkflowsAreRestricted(t *testing.T) {
 	t.Parallel()
 	pinned := regexp.MustCompile(`uses: ([\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|\./\S+)$`)
 

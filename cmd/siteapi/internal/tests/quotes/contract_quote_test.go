@@ -181,7 +181,7 @@ func TestContractSubmitReportsEveryField(t *testing.T) {
 	}
 
 	if n := s.StoredLeads(); n != 0 {
-		t.Errorf("%d leads are stored after refused requests", n)
+		t.Errorf("%d leads are stored after rejected requests", n)
 	}
 }
 

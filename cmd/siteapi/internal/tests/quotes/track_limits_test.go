@@ -91,8 +91,8 @@ func TestSizeOfASession(t *testing.T) {
 	}
 }
 
-// Beyond 200 new sessions an hour of a network, requests are answered but new sessions
-// are not stored. Known sessions are still updated.
+// After 200 new sessions an hour from one network, requests are still answered, but new
+// sessions are not stored. Known sessions are still updated.
 func TestNewSessionsOfANetwork(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{"RATE_LIMITS": "on"})
@@ -125,8 +125,8 @@ func TestNewSessionsOfANetwork(t *testing.T) {
 	}
 }
 
-// Beyond 60 leads an hour of one /48, leads go into review, whatever their /64s. The /56s
-// and the /48 also have rate limits.
+// After 60 leads an hour from one /48, further leads go into review, whatever their /64s.
+// The /56s and the /48 also have rate limits.
 func TestBurst(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{"RATE_LIMITS": "on", "TRUSTED_PROXIES": "127.0.0.1", "SPAM_MIN_TIME": "0"})
