@@ -15,22 +15,23 @@ import (
 	"siteapi/schema"
 )
 
-// The size of an answer is bounded before it is built: every field with a resolver, which are
-// the root fields and a few of a lead, is measured, with all the aliases below it, when its value is known and nothing of it is encoded yet.
+// The size of an answer is limited before it is encoded. Every field with a resolver,
+// that is the root fields and a few fields of a lead, is measured as soon as its value is
+// known, including all aliases below it.
 
-// minAnswer is the size up to which any answer is made, in bytes.
+// minAnswer is the size in bytes that any answer may have.
 const minAnswer = 8 << 20
 
-// budget bounds the answer of an operation.
+// budget limits the size of an operation's answer.
 type budget struct {
 	contentSize func() int
-	used        atomic.Int64 // bytes of its fields so far
+	used        atomic.Int64 // bytes measured so far
 }
 
-// limit returns the size of the largest answer: all content at once has to fit.
+// limit returns the maximum size of an answer. All content must fit into one answer.
 func (b *budget) limit() int { return max(minAnswer, b.contentSize()) }
 
-// budgetKey is the statistic of an operation with its budget.
+// budgetKey is the key of the budget in an operation's statistics.
 const budgetKey = "answerBudget"
 
 // budgetOf returns the budget of an operation that an [Executor] runs.
@@ -38,21 +39,21 @@ func budgetOf(op *graphql.OperationContext) *budget {
 	return op.Stats.GetExtension(budgetKey).(*budget)
 }
 
-// answerBound bounds the answers of all operations.
+// answerBound limits the answers of all operations.
 type answerBound struct {
 	contentSize func() int
-	charge      func(ctx context.Context, size, objects int) *schema.Error // nil: nothing is charged
+	charge      func(ctx context.Context, size, objects int) *schema.Error // nil: no charge
 }
 
-// operation gives an operation its budget.
+// operation adds a budget to an operation.
 func (a answerBound) operation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 	graphql.GetOperationContext(ctx).Stats.SetExtension(budgetKey, &budget{contentSize: a.contentSize})
 	return next(ctx)
 }
 
-// field refuses the value of a field with a resolver that would make the answer too large,
-// and charges it by its size. Introspection has no resolvers: what it
-// lists is bounded by the checks of documents.
+// field rejects the value of a field with a resolver if it makes the answer too large,
+// and charges its size. Introspection has no resolvers: the checks of documents limit its
+// size.
 func (a answerBound) field(ctx context.Context, next graphql.Resolver) (any, error) {
 	value, err := next(ctx)
 	field := graphql.GetFieldContext(ctx)
@@ -85,8 +86,8 @@ func (a answerBound) field(ctx context.Context, next graphql.Resolver) (any, err
 	return value, nil
 }
 
-// nullable returns null for an empty text where the schema allows that: a string in Go has no
-// other value for it.
+// nullable returns null for an empty text of a nullable field: a Go string cannot be
+// null.
 func nullable(field *graphql.FieldContext, value any) any {
 	if text, ok := value.(string); ok && text == "" && !field.Field.Definition.Type.NonNull {
 		return nil
@@ -94,8 +95,8 @@ func nullable(field *graphql.FieldContext, value any) any {
 	return value
 }
 
-// Fitting returns how many of the edges of a page, the value of the current field, fit into
-// the answer: at least one. A text in the page has the given part for each edge.
+// Fitting returns how many edges of a page, the value of the current field, fit into the
+// answer: at least one. text returns the part of an edge in a text of the page.
 func Fitting(ctx context.Context, edges any, text func(edge int) string) int {
 	op, field := graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field
 	answer, list := budgetOf(op), reflect.ValueOf(edges)
@@ -122,23 +123,23 @@ func Fitting(ctx context.Context, edges any, text func(edge int) string) int {
 	return list.Len()
 }
 
-// measure measures values as they are encoded. It stops soon after a limit.
+// measure measures the encoded size of values. It stops soon after a limit.
 type measure struct {
 	op    *graphql.OperationContext
 	limit int
 }
 
-// shape is how an operation selects from a type.
+// shape is the selection of an operation from a type.
 type shape struct{ fields []shapeField }
 
-// shapeField is a field of a selection with its place in the Go struct, if it has one.
+// shapeField is a field of a selection with its index in the Go struct.
 type shapeField struct {
 	keySize int
-	index   int // -1: it is not in the struct
+	index   int // -1: not in the struct
 	below   *shape
 }
 
-// shapeOf prepares the measurement of a field, whose values have a Go type.
+// shapeOf prepares measuring a field whose values have the Go type t.
 func (m measure) shapeOf(field graphql.CollectedField, t reflect.Type) *shape {
 	for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
 		t = t.Elem()
@@ -167,10 +168,10 @@ func (m measure) selection(set ast.SelectionSet, name string, t reflect.Type) *s
 	return s
 }
 
-// scalarSize is the most that a number, a time, a boolean or an enum's value takes.
+// scalarSize is the maximum size of a number, a time, a boolean or an enum value.
 const scalarSize = 40
 
-// size returns the bytes of a value, or some number above the limit.
+// size returns the bytes of a value, or any number above the limit.
 func (m measure) size(s *shape, v reflect.Value) int {
 	if !v.IsValid() {
 		return len("null")

@@ -16,7 +16,8 @@ import (
 	"siteapi/schema"
 )
 
-// Secrets are what @auth accepts. A token kind without tokens accepts none.
+// Secrets are the tokens and signing secrets that @auth accepts. A kind without tokens
+// accepts no token.
 type Secrets struct {
 	Cache   []string
 	Webhook []string
@@ -67,7 +68,8 @@ func (g *guard) directive(
 	}
 }
 
-// personal implements @personal: a viewer gets null, and the reference for the id of a lead.
+// personal implements @personal: a viewer gets null, or for the id of a lead its
+// reference.
 func (g *guard) personal(ctx context.Context, parent any, next graphql.Resolver) (any, error) {
 	caller := schema.CallerFrom(ctx)
 	operator, err := g.authorize(caller, schema.TokenKindAdmin)
@@ -83,8 +85,8 @@ func (g *guard) personal(ctx context.Context, parent any, next graphql.Resolver)
 	return nil, nil //nolint:nilnil // null is the value
 }
 
-// tokenKind returns the kind of token that the @auth of a field asks for, or false if the
-// field has none.
+// tokenKind returns the kind of token that a field's @auth requires, or false without
+// @auth.
 func tokenKind(field *ast.FieldDefinition) (kind schema.TokenKind, guarded bool) {
 	if field == nil {
 		return "", false
@@ -96,8 +98,8 @@ func tokenKind(field *ast.FieldDefinition) (kind schema.TokenKind, guarded bool)
 	return schema.TokenKind(d.Arguments.ForName("token").Value.Raw), true
 }
 
-// authorize returns UNAUTHENTICATED unless the caller holds a token of this kind, or for
-// operators' fields has a login, and who the operator is. If signing secrets are set, a
+// authorize returns the authenticated operator, or UNAUTHENTICATED unless the caller has
+// a token of this kind or, for operators' fields, a login. If signing secrets are set, a
 // webhook must also be signed.
 func (g *guard) authorize(caller schema.Caller, kind schema.TokenKind) (schema.Operator, *schema.Error) {
 	operator, err := g.checkToken(caller, kind)
@@ -132,7 +134,7 @@ func (g *guard) checkToken(caller schema.Caller, kind schema.TokenKind) (schema.
 	return operator, nil
 }
 
-// refused reports why a webhook was refused: content that editors publish shows late.
+// refused logs and counts a rejected webhook: rejections delay published content.
 func (g *guard) refused(kind schema.TokenKind, reason string) {
 	if kind != schema.TokenKindWebhook {
 		return

@@ -1,6 +1,6 @@
-// Package executor runs GraphQL operations for both endpoints, by gqlgen's executor. It adds
-// what holds for every operation: who may run it, which input it takes, how large its answer
-// may be and how its errors are presented.
+// Package executor runs GraphQL operations for both endpoints with gqlgen's executor. It
+// adds the rules of every operation: authorization, the validation of its input, the
+// limit of its answer's size and the presentation of its errors.
 package executor
 
 import (
@@ -19,7 +19,7 @@ import (
 	"siteapi/schema/operations"
 )
 
-// Options are what an [Executor] works with. A field is required unless its comment says
+// Options configures an [Executor]. A field is required unless its comment states
 // otherwise.
 type Options struct {
 	Resolvers exec.ResolverRoot
@@ -27,35 +27,35 @@ type Options struct {
 	Log       zerolog.Logger
 	Now       func() time.Time
 
-	// Count counts events by an outcome: "webhook" with why one was refused. It may be nil.
+	// Count counts events by outcome: "webhook" with the reason of a rejection. Optional.
 	Count func(event, detail string)
 
-	// ContentSize returns the bytes of all content, which has to fit into an answer.
+	// ContentSize returns the bytes of all content, which must fit into an answer.
 	ContentSize func() int
 
-	// Documents is the query cache of clients' documents. nil: none of them is cached.
+	// Documents is the query cache of clients' documents. nil: no cache.
 	Documents graphql.Cache[*ast.QueryDocument]
 
-	// Operations are the service's own documents, which are not parsed again.
+	// Operations are the service's own documents, which are already parsed.
 	Operations []*operations.Operation
 
-	// Charge counts a root field that is requested n times against the rate limit of its
-	// REST route, unless the request was counted as one to that route. GraphQL thus does
-	// not bypass the limit. nil: nothing is counted.
+	// Charge counts n uses of a root field against the rate limit of its REST route, so
+	// that GraphQL does not bypass the limit. It does not count a request to that route
+	// again. nil: no limit.
 	Charge func(ctx context.Context, field string, n int) *schema.Error
 
-	// EnterDatabase counts a request among those that need the database, if one of its root
-	// fields does. nil: nothing is counted.
+	// EnterDatabase counts a request with a root field that needs the database against
+	// the limit of such requests. nil: no limit.
 	EnterDatabase func(ctx context.Context) *schema.Error
 
-	// ChargeAnswer counts the bytes of a root field's value, and the objects if it is a list,
-	// against the rate limit of GraphQL. nil: they are not counted.
+	// ChargeAnswer counts the bytes of a root field's value, and the objects if it is a
+	// list, against the rate limit of GraphQL. nil: no limit.
 	ChargeAnswer func(ctx context.Context, size, objects int) *schema.Error
 }
 
 // Executor is gqlgen's executor for both endpoints. It adds checks before an operation
 // runs: all invalid input values are reported at once, and a missing token is reported
-// before anything else that is wrong with a request.
+// before any other error of a request.
 type Executor struct {
 	*gqlgen.Executor
 
@@ -76,8 +76,8 @@ func New(o Options) *Executor {
 		Directives: exec.DirectiveRoot{Auth: e.guard.directive, Personal: e.guard.personal},
 	}))
 
-	// Introspection is always on here: whether clients may ask for the schema is decided
-	// when their documents are checked.
+	// Introspection is always on here: the checks of clients' documents decide whether it
+	// is allowed.
 	e.Use(extension.Introspection{})
 	bound := answerBound{o.ContentSize, o.ChargeAnswer}
 	e.AroundOperations(bound.operation)
@@ -101,7 +101,7 @@ func Rules() *rules.Rules {
 	return set
 }
 
-// documents finds the service's own documents, and those that clients sent.
+// documents finds the service's own documents and those of clients.
 type documents struct {
 	graphql.Cache[*ast.QueryDocument]
 	own map[string]*ast.QueryDocument
@@ -133,13 +133,13 @@ func (e *Executor) CheckToken(ctx context.Context, field *ast.FieldDefinition) *
 	return nil
 }
 
-// Operator returns who calls operators' fields, or UNAUTHENTICATED.
+// Operator returns the authenticated operator, or UNAUTHENTICATED.
 func (e *Executor) Operator(ctx context.Context) (schema.Operator, *schema.Error) {
 	return e.guard.checkToken(schema.CallerFrom(ctx), schema.TokenKindAdmin)
 }
 
-// Authorize returns UNAUTHENTICATED if a root field's @auth refuses the caller, because of
-// the token or of the body's signature. An endpoint calls it before it reports any other
+// Authorize returns UNAUTHENTICATED if a root field's @auth refuses the caller, because
+// of the token or the body's signature. An endpoint calls it before it reports any other
 // error.
 func (e *Executor) Authorize(ctx context.Context, field *ast.FieldDefinition) *schema.Error {
 	if kind, guarded := tokenKind(field); guarded {
@@ -149,10 +149,10 @@ func (e *Executor) Authorize(ctx context.Context, field *ast.FieldDefinition) *s
 	return nil
 }
 
-// Admit charges the root fields of a validated operation and checks its variables, to
-// which it adds defaults and from which it removes unusable hints. Each endpoint calls it
-// before gqlgen's executor runs the operation. With ignoreUnknown, which REST sets,
-// fields that an input type does not have are ignored.
+// Admit charges the root fields of a validated operation and checks its variables. It
+// adds defaults to them and removes unusable hints. Each endpoint calls it before
+// gqlgen's executor runs the operation. With ignoreUnknown, which REST sets, it ignores
+// unknown fields of an input type.
 func (e *Executor) Admit(
 	ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool,
 ) *schema.Error {
@@ -181,7 +181,7 @@ func (e *Executor) Admit(
 		return nil
 	}
 
-	// Only callers who may use the operation learn what is wrong with the input.
+	// Only authorized callers get the errors of the input.
 	for _, field := range schema.Fields(op.SelectionSet) {
 		if err := e.Authorize(ctx, field.Definition); err != nil {
 			return err

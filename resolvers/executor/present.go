@@ -16,8 +16,8 @@ import (
 	"siteapi/schema"
 )
 
-// presenter turns errors into what clients see. An error that is meant for clients keeps
-// its message and code. Any other is INTERNAL, and its text goes to the log only.
+// presenter converts errors for clients. A [schema.Error] keeps its message and code. Any
+// other error becomes INTERNAL, and its text is only logged.
 type presenter struct {
 	log zerolog.Logger
 }
@@ -33,7 +33,7 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 			Msg("request refused")
 	}
 
-	// The executor's own errors wrap no other error. They are about the request.
+	// The executor's own errors wrap no other error. They concern the request.
 	if own, ok := errors.AsType[*gqlerror.Error](err); ok && own.Err == nil && !isKnown {
 		switch own.Extensions[schema.ExtensionCode] {
 		case nil, errcode.ParseFailed, errcode.ValidationFailed:
@@ -63,7 +63,7 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 		p.log.Error().Ctx(ctx).Str("field", fieldName(ctx)).Err(err).Msg("internal error")
 	}
 
-	// It has the place in the document of the field that is being executed.
+	// gqlgen's presenter adds the location of the executed field in the document.
 	shown := graphql.DefaultErrorPresenter(ctx, err)
 	return &gqlerror.Error{
 		Message:    known.Message,
@@ -73,8 +73,8 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	}
 }
 
-// fieldName returns the name in the schema of the field that is being executed. Its path
-// is not logged, since it has the client's aliases.
+// fieldName returns the schema's name of the executed field. The path is not logged,
+// since it has the client's aliases.
 func fieldName(ctx context.Context) string {
 	if field := graphql.GetFieldContext(ctx); field != nil && field.Field.Field != nil {
 		return field.Object + "." + field.Field.Name
@@ -82,7 +82,7 @@ func fieldName(ctx context.Context) string {
 	return ""
 }
 
-// recoverPanic turns a panic in a resolver into an error with the stack, for the log.
+// recoverPanic converts a panic in a resolver to an error with the stack, for the log.
 func recoverPanic(_ context.Context, value any) error {
 	return fmt.Errorf("panic: %v\n%s", value, debug.Stack())
 }

@@ -16,11 +16,11 @@ const (
 	typeGraphQL mediaType = "application/graphql-response+json" // answers have meaningful status codes
 )
 
-// accepted says which answers a client takes.
+// accepted describes the answers that a client accepts.
 type accepted struct {
 	media  mediaType // the media type of answers in JSON, and of errors
-	json   bool      // the client takes answers in JSON
-	events bool      // the client takes streams of events
+	json   bool      // the client accepts answers in JSON
+	events bool      // the client accepts streams of events
 }
 
 // negotiate reads Accept. Without a preference the media type is application/json. Of two with

@@ -38,7 +38,8 @@ func TestAttacksAreRefusedQuickly(t *testing.T) {
 	}
 }
 
-// processorTime is what this process has used, since other processes share the machine.
+// processorTime is the CPU time of this process, which does not depend on other
+// processes.
 func processorTime() time.Duration {
 	var used syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used)

@@ -22,7 +22,7 @@ import (
 const (
 	// CodePersistedQueryNotFound asks an APQ client to send the whole document.
 	CodePersistedQueryNotFound schema.Code = "PERSISTED_QUERY_NOT_FOUND"
-	// CodeNotTrusted refuses a document that is not one of the trusted documents.
+	// CodeNotTrusted rejects a document that is not a trusted document.
 	CodeNotTrusted schema.Code = "QUERY_NOT_IN_SAFELIST"
 )
 
@@ -34,15 +34,15 @@ var (
 // Memory for automatic persisted queries (APQ).
 const (
 	registeredBytes  = 8 << 20
-	registeredWeight = 256 // bytes for each document beside its text
+	registeredWeight = 256 // bytes for each document in addition to its text
 )
 
-// DocumentOptions says which documents are accepted.
+// DocumentOptions configures which documents are accepted.
 type DocumentOptions struct {
 	Schema        *ast.Schema
-	Introspection bool              // clients may ask for the schema
-	Trusted       []TrustedDocument // documents that clients may name by their id
-	TrustedOnly   bool              // every other document is refused
+	Introspection bool              // clients may query the schema
+	Trusted       []TrustedDocument // documents that clients may request by id
+	TrustedOnly   bool              // every other document is rejected
 }
 
 // Documents parses, checks and caches documents. It is the executor's query cache.
@@ -52,10 +52,10 @@ type Documents struct {
 	cache      *otter.Cache[string, *document] // parsed documents by their text
 	registered *otter.Cache[string, string]    // texts of automatic persisted queries by their SHA-256
 	byID       map[string]string               // texts of trusted documents by their ids
-	trusted    map[string]bool                 // trusted documents as the formatter writes them
+	trusted    map[string]bool                 // canonical texts of trusted documents
 }
 
-// document is a parsed document. It is never changed.
+// document is a parsed document. It is immutable.
 type document struct {
 	ast        *ast.QueryDocument
 	operations []*operation
@@ -68,8 +68,8 @@ const (
 	documentByte       = 40      // bytes for each byte of text
 )
 
-// NewDocuments returns the documents that the options allow. If a trusted document would
-// be refused, the error names it.
+// NewDocuments returns the documents that the options allow. If a trusted document is
+// invalid, the error names it.
 func NewDocuments(o DocumentOptions) (*Documents, error) {
 	d := &Documents{DocumentOptions: o}
 	d.cache = otter.Must(&otter.Options[string, *document]{
@@ -97,7 +97,8 @@ func (d *Documents) Get(_ context.Context, text string) (*ast.QueryDocument, boo
 // Add does nothing: only documents that passed the endpoint's own checks are cached.
 func (d *Documents) Add(context.Context, string, *ast.QueryDocument) {}
 
-// load returns the operations of the document with this text, or why it is refused.
+// load returns the operations of the document with this text, or the errors that reject
+// it.
 func (d *Documents) load(text string) ([]*operation, gqlerror.List) {
 	if doc, ok := d.cache.GetIfPresent(text); ok {
 		return doc.operations, nil
@@ -122,7 +123,7 @@ func (d *Documents) load(text string) ([]*operation, gqlerror.List) {
 	return operations, errs
 }
 
-// parseDocument reads a document and applies the checks that take linear time.
+// parseDocument parses a document and applies the checks that take linear time.
 func parseDocument(text string) (*ast.QueryDocument, *gqlerror.Error) {
 	parsed, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: text}, maxTokens)
 	if err != nil {
@@ -134,9 +135,9 @@ func parseDocument(text string) (*ast.QueryDocument, *gqlerror.Error) {
 	return parsed, checkSize(parsed)
 }
 
-// check validates a parsed document. If nothing but values written into the document are wrong,
-// its operations have the errors: the executor reports these better, all at once and with
-// their paths.
+// check validates a parsed document. If only values in the document are wrong, it returns
+// the operations with these errors: the executor reports wrong values all at once and
+// with their paths.
 func (d *Documents) check(doc *ast.QueryDocument) (operations []*operation, errs gqlerror.List) {
 	errs = validator.ValidateWithRules(d.Schema, doc, executor.Rules())
 	for _, err := range errs {
@@ -155,7 +156,7 @@ func (d *Documents) check(doc *ast.QueryDocument) (operations []*operation, errs
 				gqlerror.ErrorPosf(op.Position, "Introspection is off. The command `siteapi sdl` prints the schema."),
 			}
 		case op.introspects && aliased(def.SelectionSet):
-			// Each level would multiply what the schema lists.
+			// Each level of aliases would multiply the answer.
 			return nil, gqlerror.List{gqlerror.ErrorPosf(op.Position, "Introspection can have no aliases.")}
 		case op.cost > maxCost:
 			return nil, gqlerror.List{
@@ -166,8 +167,8 @@ func (d *Documents) check(doc *ast.QueryDocument) (operations []*operation, errs
 	return operations, nil
 }
 
-// canonical returns a document as the formatter writes it, which does not depend on white
-// space, commas and comments.
+// canonical formats a document, so that the result does not depend on white space, commas
+// and comments.
 func canonical(doc *ast.QueryDocument) string {
 	var text bytes.Buffer
 	formatter.NewFormatter(&text).FormatQueryDocument(doc)
@@ -195,7 +196,7 @@ func shorten(errs gqlerror.List) gqlerror.List {
 	return errs
 }
 
-// addTrusted checks the trusted documents. Its error names all that would be refused.
+// addTrusted checks the trusted documents. Its error names all invalid ones.
 func (d *Documents) addTrusted() error {
 	d.byID, d.trusted = map[string]string{}, map[string]bool{}
 	var problems []error

@@ -29,7 +29,7 @@ type site struct {
 	settings *schema.SiteSettings
 	revision atomic.Int64
 	runs     atomic.Int64                    // number of root fields that were executed
-	during   func(ctx context.Context) error // called while a read is under way
+	during   func(ctx context.Context) error // called during each read
 	fails    error                           // the error of every read, if set
 	body     string                          // the raw body that the last mutation saw
 }
@@ -136,7 +136,7 @@ func (m mutations) TrackQuote(
 	return &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID}, nil
 }
 
-// roots adds the resolvers of leads and subscriptions, which no test here asks for.
+// roots adds the resolvers of leads and subscriptions, which no test here uses.
 type roots struct{ *site }
 
 func (roots) Lead() exec.LeadResolver { return nil }
@@ -146,8 +146,8 @@ func (roots) Subscription() exec.SubscriptionResolver { return nil }
 // endpoint is a running server.
 type endpoint struct {
 	*site
-	url  string
-	said chan recorded // what was recorded of the requests, in their order
+	url     string
+	records chan recorded // the records of the requests, in order
 }
 
 // setup adjusts the endpoint of a test.
@@ -157,13 +157,13 @@ type setup struct {
 	site      *site
 }
 
-// recorded is what the endpoint records of a request.
+// recorded is the endpoint's record of a request.
 type recorded struct {
 	schema.Operation
 	Code schema.Code
 }
 
-// recorder keeps what the endpoint records.
+// recorder stores the endpoint's record of a request.
 type recorder struct{ recorded }
 
 func (r *recorder) Operation(op schema.Operation)                   { r.recorded.Operation = op }
@@ -171,7 +171,7 @@ func (r *recorder) Refused(code schema.Code, _ []schema.FieldError) { r.Code = c
 func (r *recorder) Dropped([]string)                                {}
 
 // handler returns the endpoint behind a middleware that adds the caller and the recorder.
-func (s *setup) handler(t testing.TB, said chan recorded) http.Handler {
+func (s *setup) handler(t testing.TB, records chan recorded) http.Handler {
 	t.Helper()
 	docs, err := graphqlhttp.NewDocuments(s.documents)
 	if err != nil {
@@ -190,14 +190,14 @@ func (s *setup) handler(t testing.TB, said chan recorded) http.Handler {
 	handler := graphqlhttp.New(s.options)
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		kept := &recorder{}
+		record := &recorder{}
 		defer func() {
-			if said != nil {
-				said <- kept.recorded
+			if records != nil {
+				records <- record.recorded
 			}
 		}()
 		ctx := schema.WithCaller(r.Context(), schema.Caller{RequestID: "req-1", Header: r.Header})
-		handler.ServeHTTP(w, r.WithContext(schema.WithRecorder(ctx, kept)))
+		handler.ServeHTTP(w, r.WithContext(schema.WithRecorder(ctx, record)))
 	})
 }
 
@@ -213,10 +213,10 @@ func newSetup(adjust func(*setup)) *setup {
 
 func newEndpoint(t testing.TB, adjust func(*setup)) *endpoint {
 	t.Helper()
-	s, said := newSetup(adjust), make(chan recorded, 10_000)
-	server := httptest.NewServer(s.handler(t, said))
+	s, records := newSetup(adjust), make(chan recorded, 10_000)
+	server := httptest.NewServer(s.handler(t, records))
 	t.Cleanup(server.Close)
-	return &endpoint{site: s.site, url: server.URL, said: said}
+	return &endpoint{site: s.site, url: server.URL, records: records}
 }
 
 // reply is a response with its whole body.

@@ -1,11 +1,11 @@
-// Package graphqlhttp serves GraphQL over HTTP, as the current draft of that name
-// describes it, with an executor of gqlgen.
+// Package graphqlhttp implements the current draft of GraphQL over HTTP with gqlgen's
+// executor.
 //
 // A request passes cheap checks first: size, media type, strict JSON, then limits on the
 // parsed document. Validation comes last, since it takes more than linear time on hostile
-// documents. Parsed documents are cached, and so are the responses of public queries, for
-// as long as the content that they were made from is current. A validation failure is
-// 400, not the newer draft's 422, because the public audit suite asks for it.
+// documents. Parsed documents are cached, and so are the responses of public queries, as
+// long as the content that they were built from is current. A validation failure is 400,
+// not the newer draft's 422, because the public audit suite requires it.
 package graphqlhttp
 
 import (
@@ -27,26 +27,27 @@ type Options struct {
 	Executor  *executor.Executor
 	Documents *Documents
 
-	// Revision identifies the current content of a locale. It returns false if none is
-	// loaded. It is called before each use of a cached response, so it must not do I/O.
+	// Revision returns the revision of the current content of a locale, or false if none
+	// is loaded. It is called before each use of a cached response, so it must not do
+	// I/O.
 	Revision func(locale string) (revision string, ok bool)
 
-	// Load reads the content of a locale that has no revision. Afterwards it has one, unless
-	// the content cannot be read now.
+	// Load reads the content of a locale that has no revision. Afterwards it has one,
+	// unless reading failed.
 	Load func(ctx context.Context, locale string)
 
-	// ContentKey names the content of a locale to shared caches, which may keep an answer
-	// made from it for CDNMaxAge. If it is nil, they are told nothing.
+	// ContentKey returns the key of a locale's content for shared caches, which may store
+	// an answer built from it for CDNMaxAge. nil: answers have no headers for shared
+	// caches.
 	ContentKey func(locale string) string
 	CDNMaxAge  time.Duration
 
-	// BeginStream admits a stream of events, which lasts longer than other requests. It returns
-	// the context of the stream, which ends when it has to. end is called when nothing is
-	// written any more.
+	// BeginStream admits a stream of events, which lasts longer than other requests. It
+	// returns the context that limits the stream. end is called after the last write.
 	BeginStream func(r *http.Request) (ctx context.Context, end func(), refused *schema.Error)
 }
 
-// Handler is the GraphQL endpoint, at any path. It finds the caller and the recorder in
+// Handler is the GraphQL endpoint, at any path. It gets the caller and the recorder from
 // the context of a request.
 type Handler struct {
 	Options
@@ -77,7 +78,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	raw := []byte(r.URL.RawQuery)
 	if r.Method == http.MethodPost {
-		// An untyped body is refused: a page of another site can send one without asking.
+		// An untyped body is rejected: a page of another site can send one without a
+		// preflight request.
 		var refused *schema.Error
 		if raw, refused = schema.ReadBody(w, r, maxBody, string(typeJSON)); refused != nil {
 			x.error(refused.Code.Status(), refused)
@@ -139,13 +141,13 @@ func (h *Handler) serve(x exchange, raw []byte, key responseKey) {
 		return
 	}
 	asked := res.operation
-	asked.Cached = result == nil // It is the response to another request.
+	asked.Cached = result == nil // It is the response of another request.
 	recorder.Operation(asked)
 	res.write(x.w, x.r)
 }
 
-// run executes an operation. The response is nil if it has errors, or if clients must not
-// cache it.
+// run executes an operation. The cached response is nil if the result has errors or must
+// not be cached.
 func (h *Handler) run(
 	ctx context.Context, m mediaType, op *operation, opCtx *graphql.OperationContext,
 ) (*graphql.Response, *cachedResponse) {
@@ -163,8 +165,8 @@ func (h *Handler) run(
 	return result, &cachedResponse{response: newResponse(m, encode(m, result, missing)), operation: asked}
 }
 
-// prepare finds the operation of a request in its document, which it registers if it came with
-// a hash.
+// prepare finds the operation of a request in its document, and registers the document if
+// the request has its hash.
 func (h *Handler) prepare(req *request, recorder schema.Recorder) (*operation, gqlerror.List) {
 	hash, refused := h.Documents.resolve(req)
 	if refused != nil {
@@ -188,7 +190,7 @@ func (h *Handler) prepare(req *request, recorder schema.Recorder) (*operation, g
 	return nil, gqlerror.List{gqlerror.Wrap(badInput("operationName must name an operation of the document."))}
 }
 
-// admit checks an operation that is about to run.
+// admit checks an operation before it runs.
 func (h *Handler) admit(
 	ctx context.Context, req *request, op *operation,
 ) (*graphql.OperationContext, gqlerror.List) {
@@ -201,7 +203,7 @@ func (h *Handler) admit(
 	return h.Executor.CreateOperationContext(ctx, &req.RawParams)
 }
 
-// fail answers with errors that kept an operation from running.
+// fail answers with errors that prevented an operation from running.
 func (h *Handler) fail(x exchange, errs gqlerror.List) {
 	ctx := graphql.WithOperationContext(x.r.Context(), &graphql.OperationContext{})
 	x.refused(h.Executor.DispatchError(graphql.StartOperationTrace(ctx), shorten(errs)).Errors)

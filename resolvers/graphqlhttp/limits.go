@@ -32,7 +32,7 @@ type measurement struct {
 	directives int
 }
 
-// size is how large a selection is, with all its fragments spread out.
+// size is the size of a selection with all its fragments spread out.
 type size struct{ depth, fields, roots int }
 
 func (s *size) add(other size) {
@@ -41,7 +41,7 @@ func (s *size) add(other size) {
 	s.roots = min(s.roots+other.roots, farTooMany)
 }
 
-// checkSize refuses a document that is too large to be validated quickly.
+// checkSize rejects a document that is too large to be validated quickly.
 func checkSize(doc *ast.QueryDocument) *gqlerror.Error {
 	m := &measurement{document: doc, fragments: map[*ast.FragmentDefinition]*size{}}
 	var total size
@@ -56,7 +56,7 @@ func checkSize(doc *ast.QueryDocument) *gqlerror.Error {
 		roots = max(roots, one.roots)
 	}
 
-	// Validation visits each fragment on its own as well.
+	// Validation also visits each fragment separately.
 	for _, f := range doc.Fragments {
 		total.add(m.fragment(f))
 	}
@@ -106,7 +106,7 @@ func (m *measurement) selection(set ast.SelectionSet) size {
 	return total
 }
 
-// fragment measures a fragment once. One that is spread within itself has no end.
+// fragment measures a fragment once. A fragment that contains itself exceeds all limits.
 func (m *measurement) fragment(f *ast.FragmentDefinition) size {
 	measured, begun := m.fragments[f]
 	switch {

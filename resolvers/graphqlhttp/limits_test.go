@@ -38,12 +38,12 @@ func TestLimits(t *testing.T) {
 	for _, c := range cases {
 		if got, _ := d.ask(t, "", c.most).firstError(t); strings.Contains(got, "more than") ||
 			strings.Contains(got, "costs") {
-			t.Errorf("%s: the most is refused: %s", c.name, got)
+			t.Errorf("%s: the maximum is rejected: %s", c.name, got)
 		}
 
 		if got, code := d.ask(t, "", c.more).firstError(t); !strings.Contains(got, c.want) ||
 			code != "BAD_USER_INPUT" {
-			t.Errorf("%s: one more: %q, want %q", c.name, got, c.want)
+			t.Errorf("%s: above the maximum: %q, want %q", c.name, got, c.want)
 		}
 	}
 }

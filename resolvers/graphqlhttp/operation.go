@@ -11,7 +11,7 @@ import (
 )
 
 // settingsField is the root field that is answered with `"errors":[]` if its document is
-// missing, as the contract asks.
+// missing, as the contract requires.
 const settingsField = "SiteSettings"
 
 // operation is a valid operation with the properties that are known before it runs.
@@ -20,18 +20,18 @@ type operation struct {
 
 	rootFields  []string      // each name once
 	settings    []string      // response keys of SiteSettings
-	trusted     bool          // The document is among the trusted ones.
-	wrong       gqlerror.List // values written into the document that are wrong
+	trusted     bool          // the document is a trusted one
+	wrong       gqlerror.List // errors of values in the document
 	cost        int
 	introspects bool
 
-	// A response is cacheable if each root field has @cacheControl. locales has the values that
-	// name the locales of the content that it is made of.
+	// A response is cacheable if each root field has @cacheControl. locales has the
+	// locales of the content that it is built from, as values of the document.
 	cacheable bool
 	locales   []*ast.Value
 }
 
-// newOperation analyses a valid operation, including its fields with @skip or @include.
+// newOperation analyzes a valid operation, including its fields with @skip or @include.
 func newOperation(def *ast.OperationDefinition) *operation {
 	op := &operation{OperationDefinition: def, cacheable: def.Operation == ast.Query}
 	op.cost = cost(def.SelectionSet, false)
@@ -46,7 +46,8 @@ func newOperation(def *ast.OperationDefinition) *operation {
 
 func (op *operation) addRoot(field *ast.Field) {
 	if !slices.Contains(op.rootFields, field.Definition.Name) {
-		// Unlike the name in the document, this one keeps no document in memory.
+		// The schema's name, unlike that in the document, does not keep the document in
+		// memory.
 		op.rootFields = append(op.rootFields, field.Definition.Name)
 	}
 	if field.Name == settingsField {
@@ -80,8 +81,8 @@ func aliased(set ast.SelectionSet) bool {
 
 func introspects(field *ast.Field) bool { return field.Name == "__schema" || field.Name == "__type" }
 
-// summary describes the operation for the access log. It has the names of trusted
-// operations only: any other may hold personal data.
+// summary describes the operation for the access log. It has only the names of trusted
+// operations: any other name may have personal data.
 func (op *operation) summary() schema.Operation {
 	summary := schema.Operation{Type: string(op.Operation), RootFields: op.rootFields}
 	if op.trusted {
@@ -93,7 +94,7 @@ func (op *operation) summary() schema.Operation {
 // listFactor multiplies the cost of everything below a list.
 const listFactor = 10
 
-// cost adds up the weights of a selection. The weight of a field is its @cost in the
+// cost sums up the weights of a selection. The weight of a field is its @cost in the
 // schema, or else 1. Lists of introspection are short and count once.
 func cost(set ast.SelectionSet, introspection bool) int {
 	total := 0

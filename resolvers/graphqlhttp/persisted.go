@@ -2,9 +2,9 @@ package graphqlhttp
 
 import "siteapi/schema"
 
-// resolve fills in the document of a request that names one: a trusted document, or one
-// that a client has registered (APQ). The hash that it returns, which is usually empty,
-// must be registered once the document has passed all checks.
+// resolve sets the document of a request that has only an id: a trusted document, or one
+// that a client has registered (APQ). The returned hash, which is usually empty, must be
+// registered once the document has passed all checks.
 func (d *Documents) resolve(req *request) (hash string, _ *schema.Error) {
 	switch id := req.documentID; {
 	case id == "", req.Query != "" && (d.TrustedOnly || d.byID[id] == req.Query):

@@ -24,7 +24,7 @@ func persistedExtension(hash string) string {
 	return `{"persistedQuery":{"version":1,"sha256Hash":"` + hash + `"}}`
 }
 
-// byHash asks by GET for a document by its hash, as Apollo and urql do.
+// byHash requests a document by its hash with GET, as Apollo and urql do.
 func (d *endpoint) byHash(t *testing.T, accept, hash string) reply {
 	t.Helper()
 	query := url.Values{"operationName": {""}, "variables": {"{}"}, "extensions": {persistedExtension(hash)}}
@@ -65,7 +65,7 @@ func TestAutomaticPersistedQueries(t *testing.T) {
 			t.Errorf("a hit: %d %s %v", got.status, got.body, got.header)
 		}
 	}
-	// The draft on persisted documents names a document by a member of its own.
+	// The draft on persisted documents has the member documentId for the hash.
 	for _, id := range []string{hash, "sha256:" + hash} {
 		if got := d.post(t, "", `{"documentId":"`+id+`"}`); got.body != phoneAnswer("+1 555 0100") {
 			t.Errorf("documentId: %s", got.body)
@@ -80,7 +80,7 @@ func TestAutomaticPersistedQueries(t *testing.T) {
 	}
 }
 
-func TestPersistedQueriesThatAreRefused(t *testing.T) {
+func TestRejectedPersistedQueries(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
 
@@ -176,7 +176,7 @@ func TestTrustedDocuments(t *testing.T) {
 	}
 }
 
-func TestTrustedDocumentsThatCannotBeRead(t *testing.T) {
+func TestUnreadableTrustedDocuments(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "list.json")

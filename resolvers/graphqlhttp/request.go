@@ -12,10 +12,10 @@ import (
 	"siteapi/schema/strictjson"
 )
 
-// request is one GraphQL request as it was sent.
+// request is a decoded GraphQL request.
 type request struct {
 	graphql.RawParams
-	documentID string // id or hash that names the document; empty: none
+	documentID string // id or hash of the document; empty: none
 }
 
 func parse(raw []byte, get bool) (*request, *schema.Error) {
@@ -54,7 +54,7 @@ func parse(raw []byte, get bool) (*request, *schema.Error) {
 		req.Variables = map[string]any{}
 	}
 
-	if refused := req.nameDocument(); refused != nil {
+	if refused := req.setDocumentID(); refused != nil {
 		return nil, refused
 	}
 	if req.Query == "" && req.documentID == "" {
@@ -63,9 +63,9 @@ func parse(raw []byte, get bool) (*request, *schema.Error) {
 	return req, nil
 }
 
-// nameDocument takes the id or hash of the document from `documentId`, as the draft on
-// persisted documents has it, or from Apollo's extension.
-func (req *request) nameDocument() *schema.Error {
+// setDocumentID reads the id or hash of the document from `documentId`, by the draft on
+// persisted documents, or from Apollo's extension.
+func (req *request) setDocumentID() *schema.Error {
 	extension := req.Extensions["persistedQuery"]
 	if req.documentID != "" || extension == nil {
 		req.documentID = strings.TrimPrefix(req.documentID, "sha256:")
@@ -103,7 +103,7 @@ func decodeQueryString(raw []byte) (map[string]any, *schema.Error) {
 
 	members := map[string]any{}
 	for _, name := range []string{"query", "operationName", "documentId", "variables", "extensions"} {
-		// The text may be cached, and must not keep the whole query string in memory.
+		// The text may be cached, so it must not keep the whole query string in memory.
 		text := strings.Clone(values.Get(name))
 
 		switch {

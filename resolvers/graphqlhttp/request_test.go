@@ -9,8 +9,8 @@ import (
 	"siteapi/schema"
 )
 
-// Clients get the media type that they prefer. What the audit suite asks for beyond is judged
-// by it.
+// Clients get the media type that they prefer. The audit suite tests its own
+// requirements.
 func TestNegotiation(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
@@ -38,19 +38,19 @@ func TestNegotiation(t *testing.T) {
 func TestErrorsOfExecution(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, func(s *setup) {
-		s.site.fails = &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "The content is away."}
+		s.site.fails = &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "The content is unavailable."}
 	})
 
 	for _, accept := range []string{typeJSON, typeGraphQL} {
 		got := d.ask(t, accept, phoneQuery)
-		want := `{"data":{"SiteSettings":null},"errors":[{"message":"The content is away."`
+		want := `{"data":{"SiteSettings":null},"errors":[{"message":"The content is unavailable."`
 		if got.status != http.StatusOK || !strings.HasPrefix(got.body, want) {
 			t.Errorf("got %d %s", got.status, got.body)
 		}
 
-		if said := <-d.said; said.Code != schema.CodeUpstreamUnavailable || said.Type != "query" ||
-			said.Cached {
-			t.Errorf("summary %+v", said)
+		if record := <-d.records; record.Code != schema.CodeUpstreamUnavailable || record.Type != "query" ||
+			record.Cached {
+			t.Errorf("summary %+v", record)
 		}
 	}
 }
@@ -81,8 +81,8 @@ func TestMutationsSeeTheirCallerAndBody(t *testing.T) {
 	}
 }
 
-// Mistakes in values are reported all at once, with their fields, whether they are in a variable
-// or in the document. A hint is dropped in a variable only.
+// Wrong values are reported all at once with their fields, in variables and in the
+// document. Hints are dropped in variables only.
 func TestWrongValues(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
@@ -94,9 +94,9 @@ func TestWrongValues(t *testing.T) {
 	if got.status != http.StatusBadRequest || strings.Count(got.body, `"field"`) != 2 || d.runs.Load() != 0 {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
-	if said := <-d.said; fmt.Sprint(said.Type, said.RootFields) != "mutation[trackQuote clearCache]" ||
-		said.Code != schema.CodeBadUserInput {
-		t.Errorf("summary %+v", said)
+	if record := <-d.records; fmt.Sprint(record.Type, record.RootFields) != "mutation[trackQuote clearCache]" ||
+		record.Code != schema.CodeBadUserInput {
+		t.Errorf("summary %+v", record)
 	}
 
 	got = d.ask(t, typeGraphQL, `mutation { trackQuote(input: {sessionId: "s", selections: {projectType: {}}}) { success } }`)

@@ -19,17 +19,17 @@ import (
 	"siteapi/schema"
 )
 
-// response is a successful answer, ready to be sent any number of times.
+// response is an encoded successful answer, which can be sent any number of times.
 type response struct {
 	header http.Header
 	body   []byte
-	packed func() []byte // the body in gzip; nil: it is too short for that
+	packed func() []byte // the body in gzip; nil: the body is too short
 }
 
 // minPacked is the size in bytes from which a body is compressed.
 const minPacked = 1 << 10
 
-// cacheControl allows caches to keep a response that they revalidate before each use.
+// cacheControl allows caches to store a response that they revalidate before each use.
 const cacheControl = "public, max-age=0, must-revalidate"
 
 func newResponse(m mediaType, body []byte) response {
@@ -56,7 +56,7 @@ func pack(body []byte) []byte {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	_, err := w.Write(body)
-	if err = errors.Join(err, w.Close()); err != nil { // a buffer takes everything
+	if err = errors.Join(err, w.Close()); err != nil { // a bytes.Buffer returns no error
 		panic(fmt.Errorf("compressing an answer: %w", err))
 	}
 	return packed.Bytes()
@@ -125,22 +125,22 @@ func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	exchange{w, r, negotiate(r.Header["Accept"])}.error(e.Code.Status(), e)
 }
 
-// exchange is a request with what its answer is written to.
+// exchange is a request with its response writer and the accepted answers.
 type exchange struct {
 	w http.ResponseWriter
 	r *http.Request
 	accepted
 }
 
-// statusClientLeft counts requests whose client did not wait for the answer: these are no
-// failures of the service. It is nginx's.
-const statusClientLeft = 499
+// statusClientClosed is nginx's status of a request whose client disconnected before the
+// answer. Such requests are not failures of the service.
+const statusClientClosed = 499
 
-// result answers with a result that is not cached. It is nil if the time was over.
+// result answers with a result that is not cached. It is nil after the time limit.
 func (x exchange) result(op *operation, result *graphql.Response) {
 	switch {
-	case result == nil && x.r.Context().Err() != nil: // nobody reads an answer
-		x.w.WriteHeader(statusClientLeft)
+	case result == nil && x.r.Context().Err() != nil: // the client disconnected
+		x.w.WriteHeader(statusClientClosed)
 	case result == nil:
 		tooLong := schema.Unavailable("The operation took too long.", nil)
 		x.error(statusFor(x.media, tooLong.Code), tooLong)
@@ -183,7 +183,7 @@ func (x exchange) error(status int, e *schema.Error) {
 	x.errors(status, gqlerror.List{{Message: e.Message, Extensions: extensions}})
 }
 
-// errors answers with errors that kept an operation from running.
+// errors answers with errors that prevented an operation from running.
 func (x exchange) errors(status int, errs gqlerror.List) {
 	x.report(errs)
 	if status == http.StatusUnauthorized {
@@ -197,7 +197,7 @@ func (x exchange) errors(status int, errs gqlerror.List) {
 	x.write(status, body)
 }
 
-// report records errors for the access log, and sets Retry-After if one has it.
+// report records errors for the access log and sets Retry-After if an error has it.
 func (x exchange) report(errs gqlerror.List) {
 	if len(errs) == 0 {
 		return

@@ -15,7 +15,7 @@ import (
 )
 
 // responseCache stores finished responses of public queries by the exact bytes of their
-// requests. A response is used only while the content it was made from is current: the
+// requests. A response is used only while the content it was built from is current: the
 // revisions of the content are read before the operation runs and compared before each
 // use. An invalidated locale has no revision, so its responses are not used.
 //
@@ -23,8 +23,8 @@ import (
 // response never depends on the caller. The cache admits by frequency: rare requests do
 // not evict frequent ones.
 //
-// Of the same requests at the same time only the first is executed, so that many readers
-// who wait for new content cost as much as one.
+// Of identical concurrent requests only the first is executed, so that many readers of
+// new content cost as much as one.
 type responseCache struct {
 	Options
 
@@ -47,12 +47,12 @@ type cachedResponse struct {
 	revisions revisions
 }
 
-// revisions identify the content of locales at one time.
+// revisions are the revisions of content by locale at one time.
 type revisions map[string]string
 
 const (
 	responseCacheBytes = 16 << 20 // memory for all cached responses
-	responseOverhead   = 1 << 10  // bytes of each response beside its request and its body
+	responseOverhead   = 1 << 10  // bytes of each response in addition to its request and its body
 )
 
 func newResponseCache(o Options) *responseCache {
@@ -74,19 +74,19 @@ func (c *responseCache) get(key responseKey) *cachedResponse {
 	return nil
 }
 
-// current reports whether a response made from these revisions may be sent again. One that
-// is made from unknown revisions may not.
-func (c *responseCache) current(made revisions) bool {
-	for locale, name := range made {
+// current reports whether a response built from these revisions is still current. Without
+// revisions it is not.
+func (c *responseCache) current(built revisions) bool {
+	for locale, name := range built {
 		if now, ok := c.Revision(locale); !ok || now != name {
 			return false
 		}
 	}
-	return len(made) > 0
+	return len(built) > 0
 }
 
-// store keeps a response that is made from current content, and tells shared caches what
-// content that is and how long they may keep it.
+// store caches a response that is built from current content. For shared caches it adds
+// the keys of that content and the maximum age.
 func (c *responseCache) store(key responseKey, res *cachedResponse) {
 	if !c.current(res.revisions) {
 		return
@@ -106,16 +106,16 @@ func (c *responseCache) store(key responseKey, res *cachedResponse) {
 	c.cache.Set(key, res)
 }
 
-// once executes an operation and stores its response, unless the same request is being
-// executed over the same content: then it waits for that response, without a result of its
-// own. A request whose response cannot be shared, because of an error, leaves the others to
-// execute by themselves.
+// once executes an operation and stores its response. If the same request is already
+// being executed with the same content, it waits for that response instead and returns no
+// result. If that response cannot be shared, because of an error, each waiting request
+// executes the operation itself.
 func (c *responseCache) once(
 	ctx context.Context, key responseKey, op *operation, variables map[string]any,
 	execute func(context.Context) (*graphql.Response, *cachedResponse),
 ) (*graphql.Response, *cachedResponse) {
-	// The revisions are read before anything runs, so that a response made while the
-	// content changes is stored under the old revision.
+	// The revisions are read before the operation runs, so that a response that is built
+	// while the content changes is stored under the old revision.
 	current := c.revisions(ctx, op, variables)
 	if current == nil {
 		return execute(ctx)
@@ -124,11 +124,11 @@ func (c *responseCache) once(
 	var result *graphql.Response
 	executed := false
 	shared, _, _ := c.running.Do(fmt.Sprint(key, current), func() (any, error) {
-		if stored := c.get(key); stored != nil { // a moment ago
+		if stored := c.get(key); stored != nil { // stored in the meantime
 			return stored, nil
 		}
 
-		// A client that leaves does not end what others wait for.
+		// A disconnect of this client does not end the execution for the others.
 		deadline, _ := ctx.Deadline()
 		ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 		defer cancel()
@@ -149,8 +149,8 @@ func (c *responseCache) once(
 	return execute(ctx)
 }
 
-// revisions returns the current revisions of the content that an operation is made from,
-// or nil if its response cannot be cached. Content that is not loaded is read first.
+// revisions returns the current revisions of the content that an operation reads, or nil
+// if its response cannot be cached. Content that is not loaded is read first.
 func (c *responseCache) revisions(ctx context.Context, op *operation, variables map[string]any) revisions {
 	if !op.cacheable || schema.CallerFrom(ctx).Preview != "" {
 		return nil

@@ -14,19 +14,19 @@ import (
 	"siteapi/schema"
 )
 
-// together is an endpoint whose operations wait until they are released.
-type together struct {
+// pausedEndpoint is an endpoint whose operations wait until they are released.
+type pausedEndpoint struct {
 	*site
 	handler http.Handler
-	said    chan recorded
-	asked   atomic.Int64 // how often a revision was asked for, by each request before it runs or waits
+	records chan recorded
+	asked   atomic.Int64 // number of reads of a revision; each request reads one before it runs or waits
 	loaded  atomic.Bool  // whether content has a revision
 	release chan struct{}
 }
 
-func newTogether(t *testing.T, during func(n int64) error) *together {
+func newPausedEndpoint(t *testing.T, during func(n int64) error) *pausedEndpoint {
 	t.Helper()
-	e := &together{release: make(chan struct{}), said: make(chan recorded, 100)}
+	e := &pausedEndpoint{release: make(chan struct{}), records: make(chan recorded, 100)}
 	e.loaded.Store(true)
 
 	s := newSetup(func(s *setup) {
@@ -45,15 +45,15 @@ func newTogether(t *testing.T, during func(n int64) error) *together {
 		}
 	})
 	s.options.Load = func(context.Context, string) { e.loaded.Store(true) }
-	e.site, e.handler = s.site, s.handler(t, e.said)
+	e.site, e.handler = s.site, s.handler(t, e.records)
 	return e
 }
 
-// succeeding lets every operation go on.
+// succeeding lets every operation succeed.
 func succeeding(int64) error { return nil }
 
-// begin sends a request, and returns a function that waits for its response.
-func (e *together) begin(ctx context.Context, query string) func() string {
+// begin sends a request and returns a function that waits for its response.
+func (e *pausedEndpoint) begin(ctx context.Context, query string) func() string {
 	body := strings.NewReader(`{"query":"` + strings.ReplaceAll(query, `"`, `\"`) + `"}`)
 	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/graphql", body)
 	r.Header.Set("Content-Type", typeJSON)
@@ -69,7 +69,7 @@ func (e *together) begin(ctx context.Context, query string) func() string {
 	}
 }
 
-// wait waits until requests have come as far as a condition says.
+// wait waits until the requests have reached a condition.
 func wait(t *testing.T, reached func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !reached(); time.Sleep(time.Millisecond) {
@@ -79,11 +79,11 @@ func wait(t *testing.T, reached func() bool) {
 	}
 }
 
-// Many readers that miss the cache at once cost one execution, also after an invalidation,
-// when no content is loaded.
+// Many concurrent readers that miss the cache cost one execution, even after an
+// invalidation, when no content is loaded.
 func TestSameRequestsAtOnceRunOnce(t *testing.T) {
 	t.Parallel()
-	e := newTogether(t, succeeding)
+	e := newPausedEndpoint(t, succeeding)
 	e.loaded.Store(false)
 
 	var group sync.WaitGroup
@@ -104,16 +104,16 @@ func TestSameRequestsAtOnceRunOnce(t *testing.T) {
 		t.Errorf("executed %d times, want once", runs)
 	}
 	for range readers { // each request is recorded
-		if said := <-e.said; !said.Public || said.Code != "" {
-			t.Errorf("recorded %+v", said)
+		if record := <-e.records; !record.Public || record.Code != "" {
+			t.Errorf("recorded %+v", record)
 		}
 	}
 }
 
-// What others wait for goes on when the client that began it leaves.
+// An execution that others wait for continues when its first client disconnects.
 func TestFirstReaderLeaves(t *testing.T) {
 	t.Parallel()
-	e := newTogether(t, succeeding)
+	e := newPausedEndpoint(t, succeeding)
 	ctx, leave := context.WithCancel(t.Context())
 	first := e.begin(ctx, phoneQuery)
 	wait(t, func() bool { return e.runs.Load() == 1 })
@@ -136,9 +136,9 @@ func TestFirstReaderLeaves(t *testing.T) {
 // An error is not shared.
 func TestErrorsAreNotShared(t *testing.T) {
 	t.Parallel()
-	e := newTogether(t, func(n int64) error {
+	e := newPausedEndpoint(t, func(n int64) error {
 		if n == 1 {
-			return &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Away."}
+			return &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Unavailable."}
 		}
 		return nil
 	})
@@ -158,10 +158,10 @@ func TestErrorsAreNotShared(t *testing.T) {
 	}
 }
 
-// A request after a publication does not wait for the response to one before.
+// A request after a publication does not share the response of an earlier one.
 func TestNewContentIsNotSharedWithOld(t *testing.T) {
 	t.Parallel()
-	e := newTogether(t, succeeding)
+	e := newPausedEndpoint(t, succeeding)
 	first := e.begin(t.Context(), phoneQuery)
 	wait(t, func() bool { return e.runs.Load() == 1 })
 

@@ -22,16 +22,16 @@ func TestHotResponseIsCached(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
 	first := d.ask(t, "", phoneQuery)
-	if said := <-d.said; said.Cached || said.Type != "query" ||
-		fmt.Sprint(said.RootFields) != "[SiteSettings]" {
-		t.Errorf("the first request: %+v", said)
+	if record := <-d.records; record.Cached || record.Type != "query" ||
+		fmt.Sprint(record.RootFields) != "[SiteSettings]" {
+		t.Errorf("the first request: %+v", record)
 	}
 
 	for range 3 {
 		got := d.ask(t, "", phoneQuery)
-		if said := <-d.said; !said.Cached || said.Type != "query" ||
-			fmt.Sprint(said.RootFields) != "[SiteSettings]" || said.Code != "" {
-			t.Errorf("the next: %+v", said)
+		if record := <-d.records; !record.Cached || record.Type != "query" ||
+			fmt.Sprint(record.RootFields) != "[SiteSettings]" || record.Code != "" {
+			t.Errorf("the next: %+v", record)
 		}
 
 		got.header.Del("Date")
@@ -45,7 +45,7 @@ func TestHotResponseIsCached(t *testing.T) {
 		t.Errorf("executed %d times, want once", runs)
 	}
 
-	// The same text for a client of the other media type is another answer.
+	// A client of the other media type gets another response to the same text.
 	if got := d.ask(t, typeGraphQL, phoneQuery); got.header.Get("ETag") == first.header.Get("ETag") {
 		t.Error("two media types share an entity tag")
 	}
@@ -69,7 +69,7 @@ func TestChangeWhileTheOperationRuns(t *testing.T) {
 	}
 }
 
-func TestWhatIsNeverCached(t *testing.T) {
+func TestNeverCached(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name, query string
@@ -77,7 +77,7 @@ func TestWhatIsNeverCached(t *testing.T) {
 	}{
 		{"a field without a hint", `{ cacheStats { success } }`, nil},
 		{
-			"a hinted field beside one without",
+			"a field with a hint and one without",
 			`{ cacheStats { success } SiteSettings(id: "siteSettings") { contactPhone } }`,
 			nil,
 		},
@@ -88,7 +88,7 @@ func TestWhatIsNeverCached(t *testing.T) {
 			func(s *setup) { s.documents.Introspection = true },
 		},
 		{"an error", phoneQuery, func(s *setup) {
-			s.site.fails = &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Away."}
+			s.site.fails = &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Unavailable."}
 		}},
 		{"content without a revision", phoneQuery, func(s *setup) {
 			s.options.Revision = func(string) (string, bool) { return "", false }
@@ -102,8 +102,8 @@ func TestWhatIsNeverCached(t *testing.T) {
 
 			for range 4 {
 				d.ask(t, "", c.query)
-				if said := <-d.said; said.Cached {
-					t.Fatalf("cached: %+v", said)
+				if record := <-d.records; record.Cached {
+					t.Fatalf("cached: %+v", record)
 				}
 			}
 		})
@@ -130,9 +130,9 @@ func TestContentByLocale(t *testing.T) {
 			}
 		}
 
-		<-d.said
-		if said := <-d.said; !said.Cached {
-			t.Errorf("the same request again: %+v", said)
+		<-d.records
+		if record := <-d.records; !record.Cached {
+			t.Errorf("the same request again: %+v", record)
 		}
 
 		d.revision.Add(1)

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// heartbeat is how often a stream without events gets a comment, which keeps proxies
-	// from closing it, and after which its caller is verified again.
+	// heartbeat is the interval at which a stream sends a comment, which keeps proxies
+	// from closing it, and verifies its caller again.
 	heartbeat = 2 * time.Second
 
 	// writeTime is how long a client may take to receive an event.
 	writeTime = 10 * time.Second
 )
 
-// stream answers with the events of a subscription, in the form of the protocol "GraphQL over
-// server-sent events", distinct connections mode. Errors before the first event are answered
-// like those of other operations. There is no event "complete", after which clients would not
-// connect again.
+// stream sends the events of a subscription by the protocol "GraphQL over server-sent
+// events", distinct connections mode. Errors before the first event are answered like
+// those of other operations. There is no event "complete", since clients would not
+// reconnect after it.
 func (h *Handler) stream(x exchange, req *request, op *operation) {
 	if !x.events {
 		x.notAcceptable("A subscription is answered as " + typeEvents + ".")
@@ -51,7 +51,7 @@ func (h *Handler) stream(x exchange, req *request, op *operation) {
 	next, ctx := h.Executor.DispatchOperation(ctx, opCtx)
 	first := next(ctx)
 	switch {
-	case first == nil: // it ended at once
+	case first == nil: // it ended without an event
 		x.w.WriteHeader(http.StatusNoContent)
 		return
 	case len(first.Data) == 0:
@@ -65,8 +65,8 @@ func (h *Handler) stream(x exchange, req *request, op *operation) {
 	}
 }
 
-// oneStream reports whether a subscription selects one field, as GraphQL asks. Whether a field
-// is left out may depend on variables, so that no validation of the document can tell.
+// oneStream reports whether a subscription selects one field, as GraphQL requires.
+// Validation cannot check that, since @skip and @include may depend on variables.
 func oneStream(op *graphql.OperationContext) bool {
 	fields := graphql.CollectFields(op, op.Operation.SelectionSet, []string{"Subscription"})
 	return len(fields) == 1 && fields[0].Name != "__typename"
@@ -85,14 +85,14 @@ func newStream(w http.ResponseWriter) stream {
 	header.Set("X-Accel-Buffering", "no") // nginx reads this
 
 	s := stream{w, http.NewResponseController(w)}
-	// The server has set the deadline of other requests. This fails in tests only, which have
-	// no connection.
+	// This removes the server's deadline for other requests. It fails only in tests,
+	// which have no connection.
 	_ = s.controller.SetReadDeadline(time.Time{})
 	return s
 }
 
-// follow sends the events that come until there are no more, the client is gone, or its caller
-// is not allowed to read them any more.
+// follow sends events until the subscription ends, the client disconnects or the caller
+// is no longer authorized.
 func (s stream) follow(ctx context.Context, next graphql.ResponseHandler) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -129,7 +129,7 @@ func (s stream) follow(ctx context.Context, next graphql.ResponseHandler) {
 	}
 }
 
-// send writes at once. A client that does not read loses its connection.
+// send writes and flushes a text. A client that does not read is disconnected.
 func (s stream) send(text []byte) error {
 	s.allowWriting()
 	if _, err := s.Write(text); err != nil {
@@ -138,12 +138,13 @@ func (s stream) send(text []byte) error {
 	return s.controller.Flush()
 }
 
-// allowWriting replaces the deadline of the event before.
+// allowWriting extends the write deadline by writeTime.
 func (s stream) allowWriting() {
 	_ = s.controller.SetWriteDeadline(time.Now().Add(writeTime)) // fails in tests only
 }
 
-// newEvent returns the event with a response, whose memory the next response uses again.
+// newEvent returns an event with a copy of a response, whose memory the next response
+// reuses.
 func newEvent(response *graphql.Response) []byte {
 	return fmt.Appendf(nil, "event: next\ndata: %s\n\n", encode(typeGraphQL, response, false))
 }

@@ -11,12 +11,13 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// TrustedDocument is a document that clients may name by its id.
+// TrustedDocument is a document that clients may request by id.
 type TrustedDocument struct {
-	// IDs are what clients send, usually the lower-case hexadecimal SHA-256 of Text.
+	// IDs are the ids that clients send, usually the lower-case hexadecimal SHA-256 of
+	// Text.
 	IDs []string
 
-	// Name says where the document is from, for errors.
+	// Name is the origin of the document, for errors.
 	Name string
 
 	Text string
@@ -25,10 +26,10 @@ type TrustedDocument struct {
 // ReadTrusted reads trusted documents from a folder or a manifest.
 //
 // A folder is searched for *.graphql and *.gql files at any depth. Each file is one
-// document. Its ids are the SHA-256 of its text with and without the white space around
-// it, since editors end a file with a new line and clients send none. A manifest is a
-// JSON file, either in Apollo's format or an object from id to document, as
-// graphql-codegen and Relay write it.
+// document. Its ids are the SHA-256 of its text with and without surrounding white space,
+// since editors end a file with a new line and clients send none. A manifest is a JSON
+// file, either in Apollo's format or an object from id to document, as graphql-codegen
+// and Relay write it.
 func ReadTrusted(path string) (list []TrustedDocument, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -40,7 +41,7 @@ func ReadTrusted(path string) (list []TrustedDocument, err error) {
 	}
 
 	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("%s holds none", path)
+		err = fmt.Errorf("%s has no documents", path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading trusted documents: %w", err)

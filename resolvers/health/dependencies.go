@@ -19,8 +19,8 @@ import (
 	"siteapi/schema"
 )
 
-// Dependencies gives access to the systems that the service depends on. What its
-// functions return is open.
+// Dependencies gives access to the systems that the service depends on. Its functions
+// return open connections.
 type Dependencies struct {
 	Database func(ctx context.Context) (store.Quotes, *leads.Service, error)
 	Cache    func(ctx context.Context) (cache.Cache, error) // nil: the cache is in memory
@@ -31,54 +31,54 @@ type Dependencies struct {
 	Networks func(ctx context.Context) (leads, networks int64, err error)
 
 	ContentTypes []string // document types that the site uses
-	Preview      bool     // drafts are shown to holders of a token
+	Preview      bool     // a token gives access to drafts
 }
 
-// Checks returns the checks of the dependencies: each asks one thing, and leaves nothing
+// Checks returns the checks of the dependencies. Each checks one thing and leaves no data
 // behind.
 func (d Dependencies) Checks() []Check {
-	const wait = ", and whether this machine reaches the network; leads wait meanwhile and are not lost. " +
-		"Where a quota is used up (429), wait, or have it raised"
-	const source = "see SANITY_PROJECT_ID, SANITY_DATASET, SANITY_API_VERSION and SANITY_API_URL, one of which names " +
-		"what does not exist (404), whether SANITY_TOKEN is valid and has the role Editor (401, 403), " +
-		"and the plan of the project; for CMS_DRIVER=file the owner and mode of the content file and of DATA_DIR" + wait
+	const wait = ", and whether this machine reaches the network; leads wait in the meantime and are not lost. " +
+		"If a quota is used up (429), wait or have it raised"
+	const source = "check SANITY_PROJECT_ID, SANITY_DATASET, SANITY_API_VERSION and SANITY_API_URL " +
+		"(404: one of them is wrong), whether SANITY_TOKEN is valid and has the role Editor (401, 403), " +
+		"and the plan of the project; for CMS_DRIVER=file, the owner and mode of the content file and of DATA_DIR" + wait
 
 	return []Check{
 		{
 			"database",
 			d.checkDatabase,
-			"see DATABASE_URL and whether PostgreSQL runs and can be reached; without DATABASE_URL, the owner and " +
-				"mode of DATA_DIR, and whether its disk is full. Do not restore for this: leads would be lost. " +
-				"Only a file that is malformed or no database is replaced: stop the service, keep a copy of DATA_DIR, " +
-				"and run `siteapi restore`; what came after the backup is lost",
+			"check DATABASE_URL and whether PostgreSQL is running and reachable; without DATABASE_URL, the owner and " +
+				"mode of DATA_DIR, and whether its disk is full. Do not restore a backup for this: leads would be lost. " +
+				"Only replace a file that is malformed or not a database: stop the service, keep a copy of DATA_DIR, " +
+				"and run `siteapi restore`; data that is newer than the backup is lost",
 		},
-		{"deliveries", d.checkDeliveries, "see the database"},
-		{"reviews", d.checkReviews, "see the database"},
-		{"edge", d.checkEdge, "see the database"},
+		{"deliveries", d.checkDeliveries, "see the check of the database"},
+		{"reviews", d.checkReviews, "see the check of the database"},
+		{"edge", d.checkEdge, "see the check of the database"},
 		{
 			"cache",
 			d.checkCache,
-			"see address, user, password and database in CACHE_URL; the service works without it, slower",
+			"check address, user, password and database in CACHE_URL; the service works without the cache, but slower",
 		},
 		{"cms", d.checkCMS, source},
 		{"cms leads", d.checkStoring, source},
-		{"content", d.checkContent, "see the CMS"},
-		{"preview", d.checkPreview, "give SANITY_TOKEN the right to read drafts, as the role Editor has it"},
+		{"content", d.checkContent, "see the check of the CMS"},
+		{"preview", d.checkPreview, "grant SANITY_TOKEN the right to read drafts, which the role Editor has"},
 		{
 			"crm",
 			d.checkCRM,
-			"see whether HUBSPOT_TOKEN is valid and has the scopes that the driver's manual names (401, 403), " +
-				"HUBSPOT_API_VERSION and HUBSPOT_API_URL, one of which names what does not exist (404, 405, 410), " +
+			"check whether HUBSPOT_TOKEN is valid and has the scopes in the driver's manual (401, 403), " +
+				"HUBSPOT_API_VERSION and HUBSPOT_API_URL (404, 405, 410: one of them is wrong), " +
 				"and the plan of the account" + wait,
 		},
-		{"webhook", d.checkWebhook, "see the database"},
-		{"prices", d.checkPrices, "see the CMS"},
+		{"webhook", d.checkWebhook, "see the check of the database"},
+		{"prices", d.checkPrices, "see the check of the CMS"},
 		{
 			"mail",
 			d.checkMail,
-			"see host, port, user and password in SMTP_URL, its certificate, and MAIL_FROM" + wait,
+			"check host, port, user and password in SMTP_URL, its certificate, and MAIL_FROM" + wait,
 		},
-		{"networks", d.checkNetworks, "see the database"},
+		{"networks", d.checkNetworks, "see the check of the database"},
 	}
 }
 
@@ -94,7 +94,7 @@ func (d Dependencies) checkDatabase(ctx context.Context, _ Warn) (string, error)
 // checkCache stores, reads and removes an entry.
 func (d Dependencies) checkCache(ctx context.Context, _ Warn) (string, error) {
 	if d.Cache == nil {
-		return "in the memory of the service: nothing to reach", nil
+		return "in the memory of the service: no connection to check", nil
 	}
 	c, err := d.Cache(ctx)
 	if err != nil {
@@ -103,7 +103,7 @@ func (d Dependencies) checkCache(ctx context.Context, _ Warn) (string, error) {
 
 	// The second read fails unless the first one stored the entry.
 	key := "doctor:" + rand.Text()
-	for _, missing := range []error{nil, errors.New("the cache does not keep what is stored")} {
+	for _, missing := range []error{nil, errors.New("the cache does not return stored entries")} {
 		_, getErr := c.Get(ctx, key, func(context.Context) ([]byte, cache.Lifetime, error) {
 			return []byte(key), cache.Lifetime{Fresh: time.Minute}, missing
 		})
@@ -140,8 +140,8 @@ func (d Dependencies) checkPreview(ctx context.Context, _ Warn) (string, error) 
 	return "drafts can be read", err
 }
 
-// checkStoring makes a write that changes nothing. Removing what does not exist takes the
-// same right as storing a lead.
+// checkStoring makes a write without effect. Removing a document that does not exist
+// requires the same permission as storing a lead.
 func (d Dependencies) checkStoring(ctx context.Context, _ Warn) (string, error) {
 	_, eraser, err := d.CMS()
 	if err != nil {
@@ -150,7 +150,7 @@ func (d Dependencies) checkStoring(ctx context.Context, _ Warn) (string, error) 
 	return "leads can be stored", eraser.Erase(ctx, []string{"doctor-" + strings.ToLower(rand.Text())})
 }
 
-// checkContent looks for types of documents of which none is published in any language.
+// checkContent looks for document types without a published document in any language.
 func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, error) {
 	source, _, err := d.CMS()
 	if err != nil {
@@ -162,24 +162,24 @@ func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, erro
 	}
 
 	for _, name := range missing {
-		advice := "see whether CONTENT_TYPES spells the type as the CMS does; else publish a document of it"
+		advice := "check whether CONTENT_TYPES spells the type as the CMS does; if so, publish a document of it"
 		if name == content.SettingsType {
-			advice = "create and publish it: until then SiteSettings answers null"
+			advice = "create and publish it: until then SiteSettings is null"
 		}
 		warn("there is no published document of type "+name, advice)
 	}
-	return "each type of document has a published one", nil
+	return "each document type has a published document", nil
 }
 
-// types returns the types of documents that the site reads.
+// types returns the document types of the site.
 func (d Dependencies) types() []string {
 	return append([]string{content.SettingsType}, d.ContentTypes...)
 }
 
-// notChecked is the result of a check whose system another check finds to be away.
-const notChecked = "not checked: it takes what another check finds failed"
+// notChecked is the result of a check whose system fails another check.
+const notChecked = "not checked: it depends on a failed check"
 
-// withoutDocuments returns the types of which no language has a published document.
+// withoutDocuments returns the types without a published document in any language.
 func withoutDocuments(ctx context.Context, source cms.Content, types []string) ([]string, error) {
 	missing := slices.Clone(types)
 	for _, locale := range schema.Locales() {
@@ -198,7 +198,8 @@ func withoutDocuments(ctx context.Context, source cms.Content, types []string) (
 	return missing, nil
 }
 
-// checkMail logs in to the mail server, and has the sender accepted. It sends nothing.
+// checkMail logs in to the mail server and checks that it accepts the sender. It sends no
+// mail.
 func (d Dependencies) checkMail(ctx context.Context, _ Warn) (string, error) {
 	if d.Mail == nil {
 		return "no mail server is used", nil
@@ -206,11 +207,12 @@ func (d Dependencies) checkMail(ctx context.Context, _ Warn) (string, error) {
 	return d.Mail.Check(ctx)
 }
 
-// fewNetworks is the number of leads of the last day from which it means something that
-// all came from one network.
+// fewNetworks is the number of leads of the last day from which one common network is
+// suspicious.
 const fewNetworks = 5
 
-// checkNetworks finds proxies that TRUSTED_PROXIES does not name: all visitors count as one.
+// checkNetworks detects proxies that are missing in TRUSTED_PROXIES: all visitors then
+// count as one network.
 func (d Dependencies) checkNetworks(ctx context.Context, warn Warn) (string, error) {
 	if d.Mail == nil {
 		return "no mail server is used", nil
@@ -220,7 +222,7 @@ func (d Dependencies) checkNetworks(ctx context.Context, warn Warn) (string, err
 		warn(
 			fmt.Sprintf("all %d leads of the last day came from one network: "+
 				"beyond 20 an hour, mails to their visitors wait", leads),
-			"see whether TRUSTED_PROXIES names the proxies before this service",
+			"check whether TRUSTED_PROXIES has all proxies in front of this service",
 		)
 	}
 	return fmt.Sprintf("%d leads of the last day came from %d networks", leads, networks), err
@@ -229,7 +231,7 @@ func (d Dependencies) checkNetworks(ctx context.Context, warn Warn) (string, err
 // checkCRM looks up a contact that does not exist.
 func (d Dependencies) checkCRM(ctx context.Context, warn Warn) (string, error) {
 	if d.CRM == nil {
-		return "in files: nothing to reach", nil
+		return "in files: no connection to check", nil
 	}
 	contacts, err := d.CRM()
 	if err != nil {
@@ -237,8 +239,8 @@ func (d Dependencies) checkCRM(ctx context.Context, warn Warn) (string, error) {
 	}
 	_, err = contacts.Missing(ctx, []string{"doctor@siteapi.invalid"})
 	if errors.Is(err, errors.ErrUnsupported) {
-		warn("the driver of the CRM keeps nothing: leads are passed on, and can be neither looked up nor erased",
-			"take another CRM_DRIVER, or erase them by hand where they went")
+		warn("the CRM driver stores nothing: it passes leads on, so they can be neither looked up nor erased",
+			"use another CRM_DRIVER, or erase the leads by hand in the receiving system")
 		return "", nil
 	}
 	return "answered", err

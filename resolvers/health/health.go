@@ -1,4 +1,4 @@
-// Package health examines what the service depends on, for the field serviceHealth and for
+// Package health checks the dependencies of the service, for the field serviceHealth and
 // the command doctor.
 package health
 
@@ -18,10 +18,10 @@ import (
 type Check struct {
 	Name string
 
-	// Run describes what works, or returns an error.
+	// Run returns a description of the working system, or an error.
 	Run func(context.Context, Warn) (string, error)
 
-	// Advice says what to do about an error.
+	// Advice describes how to fix an error.
 	Advice string
 }
 
@@ -31,7 +31,7 @@ var ErrNotMade = errors.New("it does not exist")
 // Warn reports something that works but needs attention.
 type Warn func(detail, advice string)
 
-// Examine runs all checks at the same time.
+// Examine runs all checks concurrently.
 func Examine(ctx context.Context, checks []Check) []*schema.HealthCheck {
 	found := make([][]*schema.HealthCheck, len(checks))
 	var group sync.WaitGroup
@@ -61,7 +61,7 @@ func (c Check) examine(ctx context.Context) (found []*schema.HealthCheck) {
 	switch {
 	case errors.Is(err, ErrNotMade):
 		warn(err.Error(),
-			"right before the first start, which makes it; else set DATA_DIR to the folder of the service")
+			"normal before the first start, which creates it; otherwise set DATA_DIR to the folder of the service")
 	case err != nil:
 		report(schema.HealthStateFailed, err.Error(), c.Advice)
 	case len(found) == 0:

@@ -29,15 +29,15 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 		case n.Number == 0, n.Target.BestEffort():
 		case n.State == lead.Failed:
 			warn(
-				fmt.Sprintf("%d leads were refused by the %s for good", n.Number, n.Target),
-				"see why with `siteapi deliveries list --state failed`, repair it, "+
+				fmt.Sprintf("%d leads were permanently rejected by the %s", n.Number, n.Target),
+				"find the reason with `siteapi deliveries list --state failed`, fix it, "+
 					"then `siteapi deliveries retry --all`",
 			)
 		case age > deliveryLate:
 			warn(
 				fmt.Sprintf("%d leads are %s for the %s, the oldest for %s",
 					n.Number, n.State, n.Target, age),
-				"see why with `siteapi deliveries list`; they are only delivered while a service runs",
+				"find the reason with `siteapi deliveries list`; leads are only delivered while a service runs",
 			)
 		}
 	}
@@ -45,7 +45,7 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 	return "none is late", err
 }
 
-// checkReviews looks for leads that wait for a person.
+// checkReviews looks for leads that wait for a review.
 func (d Dependencies) checkReviews(ctx context.Context, warn Warn) (string, error) {
 	_, operators, err := d.Database(ctx)
 	if err != nil {
@@ -65,7 +65,7 @@ func (d Dependencies) checkReviews(ctx context.Context, warn Warn) (string, erro
 // edgeLate is the age at which a change should have reached the edge.
 const edgeLate = time.Minute
 
-// checkEdge looks for receivers that were not notified of changed content.
+// checkEdge looks for receivers whose notifications of changed content are late.
 func (d Dependencies) checkEdge(ctx context.Context, warn Warn) (string, error) {
 	_, operators, err := d.Database(ctx)
 	if err != nil {
@@ -76,20 +76,20 @@ func (d Dependencies) checkEdge(ctx context.Context, warn Warn) (string, error) 
 	for _, b := range backlogs {
 		if b.Oldest > edgeLate {
 			warn(
-				fmt.Sprintf("%s was not notified of a change for %s", b.Receiver, b.Oldest.Round(time.Second)),
-				"see the log for the reason, and CDN_PURGE_URL, CDN_PURGE_TOKEN, REVALIDATE_URLS; "+
-					"then it is notified by itself, or at once by `siteapi edge purge`",
+				fmt.Sprintf("%s has not been notified of a change for %s", b.Receiver, b.Oldest.Round(time.Second)),
+				"check the log for the reason, and CDN_PURGE_URL, CDN_PURGE_TOKEN and REVALIDATE_URLS; "+
+					"the service retries the notification, and `siteapi edge purge` sends it immediately",
 			)
 		}
 	}
 
 	if len(backlogs) == 0 {
-		return "no CDN is purged, no renderer notified", err
+		return "no CDN or renderer is configured", err
 	}
 	return fmt.Sprintf("%d receivers, none is late", len(backlogs)), err
 }
 
-// checkPrices reads the rules of prices in each locale.
+// checkPrices reads the price rules in each locale.
 func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error) {
 	source, _, err := d.CMS()
 	if err != nil {
@@ -114,17 +114,17 @@ func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error
 			if text := problem.Error(); !seen[text] {
 				seen[text] = true
 				warn(text, "correct and publish it in the CMS: until then the last usable rules are in force, "+
-					"and an option that can't be used prices nothing")
+					"and an unusable option has no price")
 			}
 		}
 	}
 
 	if current != nil {
-		return fmt.Sprintf("rules with %d options in %s", len(current.Options), current.Currency), nil
+		return fmt.Sprintf("price rules with %d options in %s", len(current.Options), current.Currency), nil
 	}
 	if options && len(seen) == 0 {
-		warn("the calculator has choices and no rules: the range of a lead is what the client sent, or to be agreed",
+		warn("the calculator has choices but no price rules: leads have the client's range, or one to be agreed",
 			"publish a document quoteRules, see \"Prices\" in the manual of operations")
 	}
-	return "there are no rules: the range of a lead is what the client sent", nil
+	return "no price rules: leads have the client's range", nil
 }

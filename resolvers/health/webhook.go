@@ -13,8 +13,8 @@ import (
 	"siteapi/integrations/store"
 )
 
-// The names of the notes that say when a webhook of the CMS was last taken, and when and why
-// one was last refused.
+// Names of the notes with the time of the last accepted webhook of the CMS, and with the
+// time and reason of the last rejected one.
 const (
 	takenNote   = "webhook taken"
 	refusedNote = "webhook refused"
@@ -28,8 +28,8 @@ type Webhooks struct {
 	last  map[string]time.Time // when a note was last written
 }
 
-// Record records an outcome: "ok", or "refused_" and the reason. A note is written every ten
-// seconds at most, and the CMS does not wait for it.
+// Record records an outcome: "ok", or "refused_" and the reason. It writes a note at most
+// every ten seconds, in the background: the CMS does not wait for it.
 func (w *Webhooks) Record(outcome string) {
 	note, reason, now := takenNote, "", time.Now().UTC()
 	if why, refused := strings.CutPrefix(outcome, "refused_"); refused {
@@ -52,12 +52,12 @@ func (w *Webhooks) Record(outcome string) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if err := w.Notes.SetNote(ctx, note, now.Format(time.RFC3339)+" "+reason); err != nil {
-			w.Log.Warn().Err(err).Msg("cannot record when a webhook came: doctor and inbox show an earlier one")
+			w.Log.Warn().Err(err).Msg("cannot record the time of a webhook: doctor and inbox show an earlier one")
 		}
 	}()
 }
 
-// checkWebhook reports when a webhook of the CMS was last taken, and last refused.
+// checkWebhook reports the last accepted and the last rejected webhook of the CMS.
 func (d Dependencies) checkWebhook(ctx context.Context, warn Warn) (string, error) {
 	_, rules, err := d.Database(ctx)
 	if err != nil {
@@ -69,7 +69,7 @@ func (d Dependencies) checkWebhook(ctx context.Context, warn Warn) (string, erro
 	for i, note := range []string{takenNote, refusedNote} {
 		text, err := rules.Tables.Note(ctx, note)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return "", fmt.Errorf("reading when a webhook came: %w", err)
+			return "", fmt.Errorf("reading the time of the last webhook: %w", err)
 		}
 		at, reason, _ := strings.Cut(text, " ")
 		if times[i], err = time.Parse(time.RFC3339, at); err != nil {
@@ -83,7 +83,7 @@ func (d Dependencies) checkWebhook(ctx context.Context, warn Warn) (string, erro
 	text := strings.Join(texts, ", ")
 	if times[1].After(times[0]) {
 		warn(text, "compare token and secret of the webhook in the CMS with CMS_WEBHOOK_SECRET and "+
-			"CMS_WEBHOOK_SIGNING_SECRET, see `siteapi cms setup`; until then changes show later")
+			"CMS_WEBHOOK_SIGNING_SECRET, see `siteapi cms setup`; until then published changes appear late")
 	}
 	return text, nil
 }

@@ -67,7 +67,7 @@ func TestDeliveriesCommands(t *testing.T) {
 	})
 
 	doctor, _ := s.Doctor(nil, "--server", s.Base)
-	doctor.Reports(t, "deliveries", "WARNING", "1 leads were refused by the cms for good")
+	doctor.Reports(t, "deliveries", "WARNING", "1 leads were permanently rejected by the cms")
 
 	s.Stubs.Recover()
 	prints(s, output{"deliveries retry " + failed, "1", ""},

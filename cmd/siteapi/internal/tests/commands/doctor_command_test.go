@@ -201,7 +201,7 @@ func TestDoctorOnUpstreams(t *testing.T) {
 
 	s.Stubs.CMS.Unpublish("quoteRules")
 	c, _ := s.Doctor(nil)
-	c.Reports(t, "prices", "WARNING", "choices and no rules")
+	c.Reports(t, "prices", "WARNING", "choices but no price rules")
 }
 
 func TestDoctorOnBackends(t *testing.T) {

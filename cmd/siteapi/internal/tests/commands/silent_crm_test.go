@@ -41,7 +41,7 @@ func TestCRMThatStoresNothing(t *testing.T) {
 	for _, tt := range []struct{ line, want, not string }{
 		{"deliveries verify --target crm", "leads                      1", "could not"},
 		{"leads erase --email ana@example.com --yes", "its driver stores nothing", "failed                     1"},
-		{"doctor --json", "keeps nothing", `"FAILED"`},
+		{"doctor --json", "stores nothing", `"FAILED"`},
 	} {
 		deps, _ := app.OperatorDrivers(func(name string) string { return env[name] })
 		deps.OpenCRM = func(*config.Settings) (command.CRM, error) { return silentCRM{}, nil }
