@@ -55,8 +55,8 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 // Ana is the address of most leads in the suite.
 const Ana = "ana.pop@example.com"
 
-// Contact returns a lead with every field set. If change is not nil, it is applied to the
-// lead.
+// Contact returns a lead with contact data, selections and an estimate, but without
+// message, attribution and consents. If change is not nil, it is applied to the lead.
 func Contact(email string, change func(*lead.Lead)) crm.Contact {
 	s := &lead.Lead{
 		ID:        "5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01",
