@@ -409,13 +409,12 @@ type ImageAsset struct {
 
 // Target of `invalidateCache`.
 type InvalidateCacheInput struct {
-	// Kind of target. If it is omitted, the other fields determine it: `documentType` if that is
-	// given, otherwise `locale` if that is given. `all` must be given explicitly.
+	// Kind of target, required for `all`. If it is omitted, it is `documentType` if that field is given, otherwise `locale` if
+	// that field is given.
 	Type *InvalidationType `json:"type"`
 	// Document type in the CMS, such as `heroSection`. Required if `type` is `documentType`.
 	DocumentType *string `json:"documentType"`
-	// Language to invalidate. Required if `type` is `locale`; together with a document type it limits the invalidation to
-	// that language.
+	// Language to invalidate, required if `type` is `locale`. With a document type, only that language is invalidated.
 	Locale *Locale `json:"locale"`
 }
 

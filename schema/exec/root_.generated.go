@@ -3086,16 +3086,13 @@ extend type Mutation {
 "Target of ` + "`" + `invalidateCache` + "`" + `."
 input InvalidateCacheInput {
   """
-  Kind of target. If it is omitted, the other fields determine it: ` + "`" + `documentType` + "`" + ` if that is
-  given, otherwise ` + "`" + `locale` + "`" + ` if that is given. ` + "`" + `all` + "`" + ` must be given explicitly.
+  Kind of target, required for ` + "`" + `all` + "`" + `. If it is omitted, it is ` + "`" + `documentType` + "`" + ` if that field is given, otherwise ` + "`" + `locale` + "`" + ` if
+  that field is given.
   """
   type: InvalidationType
   "Document type in the CMS, such as ` + "`" + `heroSection` + "`" + `. Required if ` + "`" + `type` + "`" + ` is ` + "`" + `documentType` + "`" + `."
   documentType: String @constraint(notEmpty: true, maxLength: 128)
-  """
-  Language to invalidate. Required if ` + "`" + `type` + "`" + ` is ` + "`" + `locale` + "`" + `; together with a document type it limits the invalidation to
-  that language.
-  """
+  "Language to invalidate, required if ` + "`" + `type` + "`" + ` is ` + "`" + `locale` + "`" + `. With a document type, only that language is invalidated."
   locale: Locale
 }
 
@@ -3627,7 +3624,7 @@ type Login {
     since: DateTime
     "Only sessions last seen before this time."
     until: DateTime
-    "Only sessions whose lead is in this language; the language of sessions that did not submit is unknown."
+    "Only sessions whose lead is in this language (it is unknown for sessions that did not submit)."
     locale: Locale
     "Only visitors from this source; empty: from an unknown source."
     source: String @constraint(maxLength: 200)
@@ -3658,7 +3655,7 @@ extend type Mutation {
   retryDeliveries(
     "True: all deliveries that have not arrived and match the other arguments."
     all: Boolean! = false
-    "Only deliveries in one of these states. Default: those that wait for an attempt or failed."
+    "Only deliveries in one of these states (default: those that wait for an attempt or failed)."
     state: [DeliveryState!]
     "Only deliveries to this system."
     target: DeliveryTarget
@@ -4405,7 +4402,7 @@ extend type Query {
   estimateQuote(
     "Choices so far."
     selections: EstimateSelectionsInput!
-    "Language of the labels, and of the content with the rules. Default: ` + "`" + `en` + "`" + `."
+    "Language of the labels and of the content with the rules; ` + "`" + `en` + "`" + ` if omitted."
     locale: Locale
   ): QuoteEstimate! @cost(weight: 50)
 }
