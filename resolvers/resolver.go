@@ -1,10 +1,9 @@
-// Package resolvers answers the fields of the schema. The generated *.resolvers.go files take
-// the arguments of a field apart and call the package that the field belongs to:
+// Package resolvers answers the fields of the schema. The generated *.resolvers.go files
+// unpack the arguments of a field and call the package that implements it:
 //
-//   - quotes: the calculator of visitors
+//   - quotes: the fields of the calculator
 //   - quotepdf: the PDF of a lead
-//   - operators: the leads, deliveries and logins of operators, on the rules of package
-//     leads
+//   - operators: the fields of operators, based on package leads
 //
 // The fields of the content, its cache, the webhook of the CMS and the checks are in this
 // package itself. Packages quotes, quotepdf and operators are independent, with one
@@ -18,7 +17,7 @@
 //
 // Both endpoints, GraphQL (package graphqlhttp) and REST, run the resolvers through
 // package executor, which also enforces the @auth directive of each field. It imports
-// none of the packages above; operators asks it how much of a page fits into an answer.
+// none of the packages above; operators calls it to fit pages into an answer.
 package resolvers
 
 import (

@@ -33,7 +33,7 @@ func (r *Resolver) contentDocuments(
 func (r *Resolver) siteSettings(ctx context.Context, id string) (*schema.SiteSettings, error) {
 	if id != content.SettingsType {
 		if r.Development {
-			r.Log.Warn().Ctx(ctx).Msg(`SiteSettings has only the id "siteSettings": returning null for another one`)
+			r.Log.Warn().Ctx(ctx).Msg(`unknown id of SiteSettings, returning null: the only id is "siteSettings"`)
 		}
 		return nil, nil //nolint:nilnil // the contract requires null without an error
 	}

@@ -1,6 +1,6 @@
-// Package apierror converts errors that several packages share into errors for clients. A
-// package converts its own errors itself, as storeError in quotes does; executor presents
-// the errors of operators.
+// Package apierror converts errors that several packages share into errors for clients.
+// Errors of a single package are converted there, for example by storeError in quotes;
+// executor presents the errors of operators.
 package apierror
 
 import (

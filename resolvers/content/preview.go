@@ -62,7 +62,7 @@ type preview struct {
 	changes int64
 }
 
-// loadPreview fetches a preview after the wait for its perspective.
+// loadPreview waits for the next fetch of a perspective and fetches a preview.
 func (c *Service) loadPreview(perspective string, locale schema.Locale) (*preview, error) {
 	time.Sleep(c.previews.wait(perspective))
 	p := &preview{changes: c.previews.changes.Load()}

@@ -9,12 +9,12 @@ import (
 	"siteapi/schema"
 )
 
-// A cached entry ends when Invalidate or Clear removes it, when its lifetime is over, or
+// A cached entry ends when Invalidate or Clear removes it, when its lifetime expires, or
 // when the cache server restarts. The webhook and operators call Invalidate immediately;
 // renew calls it if the CMS has other content. Before the entry is removed, changing
 // queues the purges of edge caches such as Varnish: see integrations/queue/edge.go.
 
-// settling has the pauses between renewals after a change: the CMS announces a change
+// settling lists the pauses between renewals after a change: the CMS announces a change
 // before all of its servers have it.
 var settling = []time.Duration{time.Second, 2 * time.Second}
 
@@ -124,8 +124,8 @@ func (c *Service) keepFresh(ctx context.Context, l *localeContent) {
 }
 
 // renew fetches the content of a locale. If it differs from the cached content, renew
-// invalidates the entry, which other instances notice as usual, and reads it again. It
-// reports whether this process has new content.
+// invalidates the entry, which other instances detect like any invalidation, and reads it
+// again. It reports whether this process has new content.
 func (c *Service) renew(ctx context.Context, l *localeContent) (changed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*cache.FillTimeout)
 	defer cancel()

@@ -66,7 +66,7 @@ func (c *Service) load(ctx context.Context, perspective string, locale schema.Lo
 	return json.Marshal(storedSnapshot{c.origin, docs})
 }
 
-// decodeSnapshot decodes an entry with a value of load.
+// decodeSnapshot decodes an entry that load encoded.
 func (c *Service) decodeSnapshot(ctx context.Context, entry cache.Entry, locale schema.Locale) (*Snapshot, error) {
 	var stored storedSnapshot
 	if err := json.Unmarshal(entry.Value, &stored); err != nil {

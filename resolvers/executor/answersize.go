@@ -19,7 +19,7 @@ import (
 // that is the root fields and a few fields of a lead, is measured as soon as its value is
 // known, including all aliases below it.
 
-// minAnswer is the size in bytes that any answer may have.
+// minAnswer is the size in bytes that every answer may have.
 const minAnswer = 8 << 20
 
 // budget limits the size of an operation's answer.

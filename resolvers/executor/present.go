@@ -30,7 +30,7 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 			Str("code", string(known.Code)).
 			Str("field", fieldName(ctx)).
 			Err(known.Err).
-			Msg("request refused")
+			Msg("cannot resolve a field")
 	}
 
 	// The executor's own errors wrap no other error. They concern the request.
@@ -52,7 +52,7 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 		known = schema.NotFound("There is no such lead.")
 	case errors.Is(err, store.ErrUnavailable):
 		known = schema.Unavailable("The database is not available at the moment.", err)
-		p.log.Warn().Ctx(ctx).Str("field", fieldName(ctx)).Err(err).Msg("request refused")
+		p.log.Warn().Ctx(ctx).Str("field", fieldName(ctx)).Err(err).Msg("cannot resolve a field")
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		known = schema.Unavailable("The request took too long.", nil)
 	default:

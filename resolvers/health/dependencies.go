@@ -207,8 +207,7 @@ func (d Dependencies) checkMail(ctx context.Context, _ Warn) (string, error) {
 	return d.Mail.Check(ctx)
 }
 
-// fewNetworks is the number of leads of the last day from which one common network is
-// suspicious.
+// fewNetworks is the number of leads per day from which a single network is suspicious.
 const fewNetworks = 5
 
 // checkNetworks detects proxies that are missing in TRUSTED_PROXIES: all visitors then

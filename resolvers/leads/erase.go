@@ -24,7 +24,7 @@ const (
 	placeKept    = "kept"   // kept for a repetition, since another place failed
 )
 
-// place may store data about an address. It embeds its entry in the receipt.
+// place is a system that may store data about an address, with its entry in the receipt.
 type place struct {
 	schema.ErasurePlace
 	find  counting // counts the data; nil: not searchable

@@ -16,7 +16,7 @@ import (
 
 const (
 	valuesCounted = 10_000 // values counted per field, since clients may send arbitrary ones
-	valuesShown   = 50     // most frequent values shown per field, besides options of the CMS
+	valuesShown   = 50     // most frequent values shown per field, in addition to CMS options
 	others        = "(others)"
 )
 

@@ -137,8 +137,8 @@ func IDs(leads []lead.Lead) []string {
 	return ids
 }
 
-// NoMailReason returns the reason why the visitor of a lead has not got a mail. It is
-// empty if the mail was sent, or if no reason is recorded.
+// NoMailReason returns the reason why the visitor of a lead has not received a mail. It
+// is empty if the mail was sent, or if no reason is recorded.
 func NoMailReason(l lead.Lead, deliveries []lead.Delivery) string {
 	for _, d := range deliveries {
 		if d.Target == lead.VisitorMail {

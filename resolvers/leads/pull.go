@@ -25,8 +25,8 @@ const (
 type Pulled struct {
 	Since time.Time `json:"since"` // contacts that changed earlier were read
 	At    time.Time `json:"at"`    // when the last complete pull ended
-	Due   time.Time `json:"due"`   // when the next one is due
-	Set   int       `json:"set"`   // outcomes that the last one set
+	Due   time.Time `json:"due"`   // when the next pull is due
+	Set   int       `json:"set"`   // outcomes set by the last pull
 }
 
 // Pull reads the outcomes of leads from the CRM. It never writes to the CRM.

@@ -23,7 +23,8 @@ const (
 )
 
 // Follow sends the changes since a position, and then each later change, until ctx ends.
-// If the database fails after the first event, changes are sent when it is back.
+// If the database fails after the first event, changes are sent once it is available
+// again.
 func Follow(ctx context.Context, changes store.Changes, position string) (<-chan *schema.LeadEvent, error) {
 	milliseconds, _ := strconv.ParseInt(position, 10, 64)
 	r := &reader{changes: changes, last: time.UnixMilli(milliseconds)}

@@ -40,7 +40,7 @@ func (r *Resolver) auditEntry(
 	}
 }
 
-// record stores the audit entry of an action before the action. If storing fails, the
+// record stores the audit entry of an action before it happens. If storing fails, the
 // operation fails: there is no action without an entry. recordShown records reads.
 func (r *Resolver) record(ctx context.Context, entry store.AuditEntry) error {
 	return r.Leads.Tables.Record(ctx, entry)
@@ -90,9 +90,9 @@ func (r *Resolver) recordShown(
 	return nil
 }
 
-// loggedActor returns the name of an operator in the log, which is that in the audit. A
-// subject that must not be logged, such as an e-mail address, is replaced by the
-// beginning of its SHA-256, which distinguishes it from others.
+// loggedActor returns the actor of an audit entry for the log. A subject that must not be
+// logged, such as an e-mail address, is replaced by the beginning of its SHA-256, which
+// still distinguishes it from others.
 func loggedActor(actor string) string {
 	if upstream.Redact(actor) == actor {
 		return actor
@@ -102,8 +102,8 @@ func loggedActor(actor string) string {
 	return schema.AccountPrefix + "sha256-" + hex.EncodeToString(sum[:4])
 }
 
-// listDetail describes a listing of leads by the arguments of the field. It has no search
-// text, which may be a name or an address, but only the fact that there was one.
+// listDetail describes a listing of leads by the arguments of the field. It records that
+// there was a search text, but not the text, which may be a name or an address.
 func listDetail(ctx context.Context, n int) map[string]any {
 	detail := map[string]any{"count": n}
 	for name, argument := range graphql.GetFieldContext(ctx).Args {

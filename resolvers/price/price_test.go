@@ -11,7 +11,7 @@ import (
 	"siteapi/resolvers/price"
 )
 
-// site is a calculator with random values of its editors.
+// site is a random configuration of the calculator.
 type site struct {
 	currency                 string
 	places                   int

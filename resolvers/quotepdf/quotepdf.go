@@ -197,8 +197,8 @@ func (r *Resolver) render(
 }
 
 // again returns a function for [schema.File] that returns a rendered document while it is
-// still the current one. An endpoint may keep the function, which therefore holds copies
-// of the two revisions and neither the document nor the content.
+// still the current one. An endpoint may keep the function, so it refers to copies of the
+// two revisions and not to the document or the content.
 func (r *Resolver) again(id string, locale schema.Locale, sent, content string) func() ([]byte, bool) {
 	key := documentKey(id, locale, content)
 	sent, content = strings.Clone(sent), strings.Clone(content)

@@ -148,7 +148,7 @@ func fitState(v *lead.Visit) (fields []string) {
 	return fields
 }
 
-// cut returns the longest beginning of a text that has at most this many bytes in JSON.
+// cut returns the longest prefix of a text that takes at most this many bytes in JSON.
 func cut(text string, most int) string {
 	for text != "" && encoded(text) > most {
 		_, size := utf8.DecodeLastRuneInString(text)

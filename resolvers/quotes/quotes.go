@@ -48,8 +48,8 @@ type Deps struct {
 	// Count counts events, such as "submission", by an outcome.
 	Count func(event, detail string)
 
-	// ObserveDatabase measures a database operation that a visitor waited for, such as
-	// "submit".
+	// ObserveDatabase records a database operation that a visitor waited for, such as
+	// "submit", with its start and error.
 	ObserveDatabase func(operation string, began time.Time, err error)
 }
 

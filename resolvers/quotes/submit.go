@@ -53,7 +53,8 @@ func (r *Resolver) Submit(
 	n.Lead.ID = r.NewID()
 	n.Lead.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
 
-	// An unavailable database is reported when the lead is stored.
+	// The error is not returned: if the database is unavailable, storing the lead fails
+	// as well.
 	session, err := r.Quotes.Session(ctx, in.SessionID)
 	pace := r.paceSignal(session, err, n.Lead.SubmittedAt)
 	read := hints{formats: r.formats}
@@ -184,8 +185,8 @@ func digest(session, content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// signals returns the signals that a program sent the lead. An unavailable database or
-// bot check is not a reason for a review.
+// signals returns the signals that a bot sent the lead. An unavailable database or bot
+// check is not a reason for a review.
 func (r *Resolver) signals(
 	ctx context.Context, in schema.SubmitQuoteInput, content string, pace lead.Signal,
 ) []lead.Signal {
@@ -215,7 +216,7 @@ func (r *Resolver) paceSignal(s lead.Session, err error, at time.Time) lead.Sign
 // address, may submit without a review.
 const maxLeads = 60
 
-// burstSignal checks the limit of leads of a client's widest network.
+// burstSignal checks the hourly limit of leads from the client's widest network.
 func (r *Resolver) burstSignal(ctx context.Context) lead.Signal {
 	if r.Limiter == nil {
 		return ""

@@ -193,7 +193,7 @@ func TestDoctorOnUpstreams(t *testing.T) {
 		{"CONTENT_TYPES=herosection,heroSection", "content", "WARNING", "document of type herosection"},
 		{"SANITY_TOKEN=hush-reader", "cms leads", "FAILED", "role Editor"},
 		{"HUBSPOT_API_URL=http://127.0.0.1:1", "crm", "FAILED", "are not lost"},
-		{"HUBSPOT_TOKEN=hush-wrong", "crm", "FAILED", "see whether HUBSPOT_TOKEN is valid"},
+		{"HUBSPOT_TOKEN=hush-wrong", "crm", "FAILED", "check whether HUBSPOT_TOKEN is valid"},
 	} {
 		c, _ := s.Doctor([]string{tt.env})
 		c.Reports(t, tt.check, tt.state, tt.words)
