@@ -57,8 +57,8 @@ func stored(s *apptest.Site) (ids []string) {
 	return ids
 }
 
-// arrived waits until the file drivers have stored n leads.
-func arrived(s *apptest.Site, n int) {
+// waitForLeads waits until the file drivers have stored n leads.
+func waitForLeads(s *apptest.Site, n int) {
 	s.T.Helper()
 	files := &apptest.Client{T: s.T, DataDir: s.Dir}
 	apptest.Eventually(s.T, fmt.Sprintf("%d leads arrive", n), func() bool {
@@ -132,12 +132,12 @@ func TestRestoreIntoAnEmptyFolder(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t).Start()
 	first := s.Submit("first")
-	arrived(s, 1)
+	waitForLeads(s, 1)
 	path := filepath.Join(t.TempDir(), "b.tar.gz")
 	prints(s, output{"backup -o " + path, ": 1 leads, 0 sessions", ""})
 	s.Refuses(map[string]string{"backup -o " + path: "--overwrite"})
 	s.Submit("second")
-	arrived(s, 2)
+	waitForLeads(s, 2)
 	s.Refuses(map[string]string{"restore --from " + path: "in use"})
 
 	s.Stop(t)
@@ -155,7 +155,7 @@ func TestRestoreIntoAnEmptyFolder(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "repeat those erasures") {
 		t.Fatalf("%v %s", err, out)
 	}
-	arrived(fresh, 1)
+	waitForLeads(fresh, 1)
 	if got := stored(fresh); !slices.Equal(got, []string{first}) {
 		t.Errorf("restored leads: %q", got)
 	}
@@ -178,8 +178,8 @@ func TestRestoreByRoot(t *testing.T) {
 	s.Refuses(map[string]string{"restore --from /dev/null": "run this as that user"})
 }
 
-// packed returns a backup of a single file.
-func packed(t *testing.T, name string, kind byte, data []byte) []byte {
+// pack returns a backup of a single file.
+func pack(t *testing.T, name string, kind byte, data []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	compressed := gzip.NewWriter(&out)
@@ -220,10 +220,10 @@ func TestRestoreRefusesDamage(t *testing.T) {
 		"not an archive":         {[]byte("hello"), "none of this service"},
 		"cut in the middle":      {good[:len(good)/2], "damaged, cut short"},
 		"cut at the end":         {good[:len(good)-4], "damaged, cut short"},
-		"a byte of the database": {packed(t, command.DatabaseFile, tar.TypeReg, database), "can't be used"},
-		"no database":            {packed(t, "content.json", tar.TypeReg, []byte("[]")), "can't be used"},
-		"a path outside":         {packed(t, "../x.json", tar.TypeReg, []byte("[]")), "none of this service"},
-		"a link":                 {packed(t, "cms/x.json", tar.TypeSymlink, nil), "none of this service"},
+		"a byte of the database": {pack(t, command.DatabaseFile, tar.TypeReg, database), "can't be used"},
+		"no database":            {pack(t, "content.json", tar.TypeReg, []byte("[]")), "can't be used"},
+		"a path outside":         {pack(t, "../x.json", tar.TypeReg, []byte("[]")), "none of this service"},
+		"a link":                 {pack(t, "cms/x.json", tar.TypeSymlink, nil), "none of this service"},
 	} {
 		bad := filepath.Join(t.TempDir(), "bad.tar.gz")
 		if err := os.WriteFile(bad, c.archive, 0o600); err != nil {

@@ -13,9 +13,9 @@ import (
 	"siteapi/integrations/upstream/faulttest"
 )
 
-// troubled starts a site with a lead that was delivered, one that the CMS has rejected,
-// and one that waits because the CRM is unavailable.
-func troubled(t *testing.T) (s *apptest.Site, arrived, rejected, waiting string) {
+// startTroubled starts a site with a lead that was delivered, one that the CMS has
+// rejected, and one that waits because the CRM is unavailable.
+func startTroubled(t *testing.T) (s *apptest.Site, arrived, rejected, waiting string) {
 	t.Helper()
 	s = apptest.NewRemoteSite(t).Start()
 	arrived = s.Submit("arrived")
@@ -36,7 +36,7 @@ func troubled(t *testing.T) (s *apptest.Site, arrived, rejected, waiting string)
 
 func TestDeliveriesCommands(t *testing.T) {
 	t.Parallel()
-	s, arrived, rejected, waiting := troubled(t)
+	s, arrived, rejected, waiting := startTroubled(t)
 	number := func(id, target string) string { return fmt.Sprint(s.DeliveriesOf(id)[target].ID) }
 	failed, done := number(rejected, "cms"), number(arrived, "crm")
 
@@ -121,7 +121,7 @@ type verified struct {
 
 func TestDeliveriesVerify(t *testing.T) {
 	t.Parallel()
-	s, arrived, rejected, _ := troubled(t)
+	s, arrived, rejected, _ := startTroubled(t)
 	verify := func(args ...string) (v verified, code int) {
 		t.Helper()
 		out, code := s.Run(append([]string{"deliveries", "verify", "--json"}, args...)...)

@@ -16,8 +16,8 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// strict returns production settings for which the doctor reports no problem.
-func strict() []string {
+// strictSettings returns production settings for which the doctor reports no problem.
+func strictSettings() []string {
 	return []string{
 		"ENVIRONMENT=production",
 		"CACHE_API_TOKEN=hush-0123456789-0123456789",
@@ -34,7 +34,7 @@ func strict() []string {
 
 func TestDoctorFindsNothing(t *testing.T) {
 	t.Parallel()
-	s := apptest.NewRemoteSite(t, strict()...)
+	s := apptest.NewRemoteSite(t, strictSettings()...)
 	s.Start()
 
 	if err := os.Chmod(s.Dir, 0o700); err != nil {
@@ -85,7 +85,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 
 func TestDoctorOnSettings(t *testing.T) {
 	t.Parallel()
-	s := apptest.NewSite(t, append(strict(), "CMS_DRIVER=file", "CMS_FILE="+apptest.OwnContent(t))...)
+	s := apptest.NewSite(t, append(strictSettings(), "CMS_DRIVER=file", "CMS_FILE="+apptest.OwnContent(t))...)
 	risky := []string{
 		"CACHE_API_TOKEN=hush",
 		"SITE_URL=http://x.example",
@@ -133,7 +133,7 @@ func TestDoctorOnSettings(t *testing.T) {
 // Each invalid setting is reported, and checks that do not depend on it still run.
 func TestDoctorContinuesAfterInvalidSettings(t *testing.T) {
 	t.Parallel()
-	s := apptest.NewSite(t, strict()...)
+	s := apptest.NewSite(t, strictSettings()...)
 	c, code := s.Doctor([]string{"LISTEN_ADDR=8080", "CMS_DRIVER=sanity", "SANITY_PROJECT_ID=hush!"})
 	if code != 2 {
 		t.Errorf("exit code %d", code)

@@ -52,7 +52,7 @@ func TestEraseEverywhere(t *testing.T) {
 		t.Errorf("%d %+v", code, r)
 	}
 
-	// In development each lead has two mails in addition to its deliveries to CMS and CRM.
+	// In development each lead has two mails besides its deliveries to CMS and CRM.
 	counts := map[string]int{
 		"deliveries": 8,
 		"files":      4,
@@ -70,7 +70,7 @@ func TestEraseEverywhere(t *testing.T) {
 		t.Errorf("the receipt has for the cache: %+v", p)
 	}
 
-	// This erasure moves the write-ahead log into the database's file, and clears all PDFs.
+	// This erasure checkpoints the write-ahead log, and clears all PDFs.
 	erase(s, "--email", "unknown@example.com", "--yes")
 	for _, id := range hers {
 		pdf(s, id)

@@ -13,8 +13,8 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// odd is a lead in review with texts that need escaping.
-func odd() lead.Lead {
+// oddLead is a lead in review with texts that need escaping.
+func oddLead() lead.Lead {
 	return lead.Lead{
 		ID:        "odd1odd2odd3",
 		SessionID: "-1+1",
@@ -42,7 +42,7 @@ func odd() lead.Lead {
 func TestLeadsAreFound(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t)
-	s.Store(nil, odd())
+	s.Store(nil, oddLead())
 	s.Start()
 	first, second := s.Submit("first"), s.Submit("second")
 	s.Arrives(first)
@@ -116,10 +116,10 @@ func TestLeadsRelease(t *testing.T) {
 func TestLeadsExport(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t)
-	plain := odd()
+	plain := oddLead()
 	plain.ID, plain.SessionID, plain.InReview, plain.Signals, plain.SubmittedAt =
 		"plain", "s", false, nil, time.Now().Add(-time.Hour).UTC()
-	s.Store(nil, odd(), plain)
+	s.Store(nil, oddLead(), plain)
 
 	out, code := s.Run("leads", "export")
 	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(out, "\ufeff"))).ReadAll()

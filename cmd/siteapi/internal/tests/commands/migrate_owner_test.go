@@ -11,8 +11,8 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// TestMigrateAsAnotherOwner creates the tables as their owner and runs the service as a role that
-// may only read and write rows.
+// TestMigrateAsAnotherOwner creates the tables as their owner and runs the service as a
+// role that may only read and write rows.
 func TestMigrateAsAnotherOwner(t *testing.T) {
 	t.Parallel()
 	pg := pgserver.Start(t)

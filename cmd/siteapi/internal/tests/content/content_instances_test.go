@@ -12,8 +12,8 @@ import (
 	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
-// serves fails unless an instance serves a title at once.
-func serves(r *apptest.Process, title string) {
+// wantTitle fails unless an instance serves a title at once.
+func wantTitle(r *apptest.Process, title string) {
 	r.T.Helper()
 	if got := r.Query(apptest.AskHero); !strings.Contains(got, title) {
 		r.T.Fatalf("the answer is %s, want %q", got, title)
@@ -32,19 +32,19 @@ func TestFallbackCopyOfServedContent(t *testing.T) {
 
 	dir := t.TempDir()
 	b := apptest.Launch(t, dir, env...)
-	serves(b, "first title")
+	wantTitle(b, "first title")
 
 	stubs.CmsDown()
 	b.InvalidateAll()
 	for range 3 {
-		serves(b, "first title")
+		wantTitle(b, "first title")
 	}
 	if !slices.ContainsFunc(stubs.CMS.Requests(), func(r sanitytest.Request) bool { return r.Fault != "" }) {
 		t.Error("the CMS was not queried")
 	}
 
 	_ = b.End(9)
-	serves(apptest.Launch(t, dir, env...), "first title")
+	wantTitle(apptest.Launch(t, dir, env...), "first title")
 }
 
 // TestWebhooksAtEitherInstance sends webhooks to two instances in turn, before, during

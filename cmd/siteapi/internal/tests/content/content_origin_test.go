@@ -40,7 +40,7 @@ func TestContentOfAnotherConfiguration(t *testing.T) {
 	_ = r.End(9)
 
 	r = apptest.Launch(t, dir, append(content("newtitle"), "CONTENT_TYPES=heroSection,faq")...)
-	serves(r, "newtitle")
+	wantTitle(r, "newtitle")
 	if got := r.Query(settings); !strings.Contains(got, "newtitle@") {
 		t.Errorf("after a restart with another file: %s", got)
 	}
@@ -71,8 +71,8 @@ func TestInstancesOfTwoConfigurations(t *testing.T) {
 
 	before := len(stubs.CMS.Requests())
 	for range 200 {
-		serves(a, "first title")
-		serves(b, "first title")
+		wantTitle(a, "first title")
+		wantTitle(b, "first title")
 	}
 	if n := len(stubs.CMS.Requests()) - before; n > 20 {
 		t.Errorf("400 reads caused %d requests to the CMS", n)
@@ -80,6 +80,6 @@ func TestInstancesOfTwoConfigurations(t *testing.T) {
 
 	stubs.Publish("second title")
 	a.InvalidateAll()
-	serves(a, "second title")
+	wantTitle(a, "second title")
 	b.Shows("second title")
 }

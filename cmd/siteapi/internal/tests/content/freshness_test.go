@@ -41,8 +41,8 @@ const (
 	changesQuery = "{_id, _rev}"
 )
 
-// watches waits until the service has opened a stream and checked for changes.
-func watches(f *apptest.Vendors) {
+// waitForWatch waits until the service has opened a stream and checked for changes.
+func waitForWatch(f *apptest.Vendors) {
 	f.T.Helper()
 	apptest.Eventually(f.T, "the CMS is watched", func() bool {
 		return requests(f, "live/events", "") > 0 && requests(f, "query", changesQuery) > 0
@@ -65,7 +65,7 @@ func TestPublishWithoutAWebhook(t *testing.T) {
 		return func(answer string) bool { return strings.Contains(answer, title) }
 	}
 
-	watches(stubs)
+	waitForWatch(stubs)
 	var took []time.Duration
 	for i := range 20 {
 		title := fmt.Sprintf("title-%d.", i)
@@ -89,11 +89,11 @@ func TestPublishWithoutAWebhook(t *testing.T) {
 	}
 }
 
-// settled waits until the service has loaded the content and fetches no more of it. It
-// returns the number of fetches.
-func settled(f *apptest.Vendors) (fetches int) {
+// waitForFetches waits until the service has loaded the content and fetches no more of
+// it. It returns the number of fetches.
+func waitForFetches(f *apptest.Vendors) (fetches int) {
 	f.T.Helper()
-	watches(f)
+	waitForWatch(f)
 	apptest.Eventually(f.T, "the content is fetched", func() bool {
 		before := fetches
 		time.Sleep(3500 * time.Millisecond)
@@ -110,7 +110,7 @@ func TestEqualContentInvalidatesNothing(t *testing.T) {
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
 	stubs.Publish("same")
 	s := apptest.Start(t, stubs.Env())
-	fetches := settled(stubs)
+	fetches := waitForFetches(stubs)
 	tag := s.Query(apptest.AskHero, nil).Header.Get("ETag")
 
 	checks := requests(stubs, "query", changesQuery)
@@ -118,7 +118,7 @@ func TestEqualContentInvalidatesNothing(t *testing.T) {
 	apptest.Eventually(t, "the service checks for changes", func() bool {
 		return requests(stubs, "query", changesQuery) > checks
 	})
-	if n := settled(stubs) - fetches; n != 0 {
+	if n := waitForFetches(stubs) - fetches; n != 0 {
 		t.Errorf("%d fetches for an event without a change", n)
 	}
 
@@ -129,7 +129,7 @@ func TestEqualContentInvalidatesNothing(t *testing.T) {
 	apptest.Eventually(t, "the content is compared twice", func() bool {
 		return requests(stubs, "query", contentQuery) >= fetches+9
 	})
-	if n := settled(stubs) - fetches; n != 9 {
+	if n := waitForFetches(stubs) - fetches; n != 9 {
 		t.Errorf("%d fetches, want three for each language and none into the cache", n)
 	}
 	if log := s.Log.String(); strings.Contains(log, "content changed in the CMS") {
@@ -146,7 +146,7 @@ func TestWatchWithoutAStream(t *testing.T) {
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
 	stubs.CMS.Fail(faulttest.Answer(http.StatusServiceUnavailable).On("live/events").Times(-1))
 	s := apptest.Start(t, stubs.Env())
-	settled(stubs)
+	waitForFetches(stubs)
 
 	publish(stubs, "h", "es", "polled")
 	began := time.Now()
@@ -163,7 +163,7 @@ func TestWatchIsVisible(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
 	s := apptest.Start(t, stubs.Env(nil))
-	watches(stubs)
+	waitForWatch(stubs)
 
 	if since := apptest.Counter(t, s, "siteapi_content_watch_seconds", map[string]string{"mode": "stream"}); since <= 0 {
 		t.Errorf("the stream is followed for %v seconds", since)

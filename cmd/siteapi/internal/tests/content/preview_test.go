@@ -32,8 +32,9 @@ const (
 // edit stores a document as the CMS does while an editor types.
 func edit(f *apptest.Vendors, id, title string) { f.T.Helper(); publish(f, id, "es", title) }
 
-// previewing starts a service whose CMS has a published document, a draft and a release of it.
-func previewing(t *testing.T, more ...map[string]string) (*apptest.Service, *apptest.Vendors) {
+// startPreview starts a service whose CMS has a published document, a draft and a release
+// of it.
+func startPreview(t *testing.T, more ...map[string]string) (*apptest.Service, *apptest.Vendors) {
 	t.Helper()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
 	stubs.Publish("public-title")
@@ -45,7 +46,7 @@ func previewing(t *testing.T, more ...map[string]string) (*apptest.Service, *app
 // TestPreview reads a document in each perspective.
 func TestPreview(t *testing.T) {
 	t.Parallel()
-	s, _ := previewing(t)
+	s, _ := startPreview(t)
 	for header, want := range map[string]string{
 		"X-Preview: drafts":         "secret-draft",
 		"X-Preview: rSpring,drafts": "secret-release",
@@ -116,7 +117,7 @@ func TestPreviewOfPrices(t *testing.T) {
 // queries.
 func TestPreviewIsNotMixedUp(t *testing.T) {
 	t.Parallel()
-	s, _ := previewing(t)
+	s, _ := startPreview(t)
 	var readers sync.WaitGroup
 	for i := range 100 {
 		readers.Go(func() {
@@ -143,7 +144,7 @@ func TestPreviewIsNotMixedUp(t *testing.T) {
 // quota, which they share with the public site.
 func TestPreviewsArePaced(t *testing.T) {
 	t.Parallel()
-	s, stubs := previewing(t)
+	s, stubs := startPreview(t)
 	for began := time.Now(); time.Since(began) < 3*time.Second; {
 		got := s.Query(apptest.AskHero, nil, previewAuth, askDrafts)
 		if !bytes.Contains(got.Body, []byte("secret-draft")) {
@@ -166,7 +167,7 @@ func TestPreviewsArePaced(t *testing.T) {
 func TestPreviewWithoutAToken(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
-	s, _ := previewing(t, map[string]string{"CACHE_URL": server.URL()})
+	s, _ := startPreview(t, map[string]string{"CACHE_URL": server.URL()})
 
 	// A preview leaves nothing behind: neither with GET nor with a registered document.
 	apq := fmt.Sprintf(`{"persistedQuery":{"version":1,"sha256Hash":"%x"}}`, sha256.Sum256([]byte(apptest.AskHero)))
@@ -245,7 +246,7 @@ func TestPreviewWithoutAToken(t *testing.T) {
 // affected.
 func TestPreviewWhileTheCMSFails(t *testing.T) {
 	t.Parallel()
-	s, stubs := previewing(t)
+	s, stubs := startPreview(t)
 	s.Query(apptest.AskHero, nil)
 	for _, status := range []int{429, 500, 403} {
 		stubs.CMS.Recover()
@@ -305,7 +306,7 @@ func TestPreviewEvents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, stubs := previewing(t)
+			s, stubs := startPreview(t)
 			if tc.noStream {
 				stubs.CMS.Fail(faulttest.Answer(http.StatusServiceUnavailable).On("live/events").Times(-1))
 			}

@@ -215,8 +215,8 @@ func TestEdgeAnswersReaders(t *testing.T) {
 		t.Errorf("%d of 9 requests reached the service", n)
 	}
 
-	// A path that looks like an asset is cached only if it is one, unlike a query string with
-	// such a path or a file that only another version of the service has.
+	// A path that looks like an asset is cached only if it is one, unlike a query string
+	// with such a path or a file that only another version of the service has.
 	for _, path := range []string{
 		"/api/cache/clear?x=/assets/", "/calculator/assets/missing.js",
 	} {

@@ -24,15 +24,15 @@ func logIn(b *apptest.Browser, token string, headers ...string) *http.Response {
 	return resp
 }
 
-// reads returns the error code of an operator field, or an empty string.
-func reads(b *apptest.Browser, path string, headers ...string) string {
+// errorCode returns the error code of an operator field, or an empty string.
+func errorCode(b *apptest.Browser, path string, headers ...string) string {
 	b.T.Helper()
 	code, _ := b.Runs(path, `{ leads { edges { node { reference } } } }`, headers...)
 	return code
 }
 
-// answers checks the status of a request.
-func answers(b *apptest.Browser, status int, method, path, body string, headers ...string) *http.Response {
+// wantStatus checks the status of a request.
+func wantStatus(b *apptest.Browser, status int, method, path, body string, headers ...string) *http.Response {
 	b.T.Helper()
 	resp, answer := b.Send(method, path, body, headers...)
 	if resp.StatusCode != status {
@@ -47,14 +47,14 @@ func TestLoginByToken(t *testing.T) {
 	r := apptest.Launch(t, t.TempDir(), "ADMIN_ADDR="+admin, "ADMIN_API_TOKEN=first,second")
 	b, public := &apptest.Browser{T: t, Base: "http://" + admin}, &apptest.Browser{T: t, Base: r.Base}
 
-	b.Want("without a login", reads(b, "/admin/graphql"), "UNAUTHENTICATED")
-	b.Want("a bearer token", reads(b, "/graphql", "Authorization: Bearer second"), "")
-	b.Want("another token", reads(b, "/graphql", "Authorization: Bearer "+config.DevCacheToken), "UNAUTHENTICATED")
-	b.Want("the public address", reads(public, "/graphql", "Authorization: Bearer second"), "UNAUTHENTICATED")
+	b.Want("without a login", errorCode(b, "/admin/graphql"), "UNAUTHENTICATED")
+	b.Want("a bearer token", errorCode(b, "/graphql", "Authorization: Bearer second"), "")
+	b.Want("another token", errorCode(b, "/graphql", "Authorization: Bearer "+config.DevCacheToken), "UNAUTHENTICATED")
+	b.Want("the public address", errorCode(public, "/graphql", "Authorization: Bearer second"), "UNAUTHENTICATED")
 	for body, status := range map[string]int{
 		`{"token":"wrong"}`: 401, `{"token":"second"}garbage`: 400, `{"token":7}`: 400, ``: 400,
 	} {
-		answers(b, status, "POST", "/admin/login", body)
+		wantStatus(b, status, "POST", "/admin/login", body)
 	}
 
 	resp := logIn(b, "second")
@@ -62,29 +62,29 @@ func TestLoginByToken(t *testing.T) {
 		c.Secure || c.MaxAge != 12*60*60 || resp.Header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("logging in: %d %+v", resp.StatusCode, b.Cookie)
 	}
-	b.Want("logged in", reads(b, "/admin/graphql"), "")
-	b.Want("a login is valid for the inbox only", reads(b, "/graphql"), "UNAUTHENTICATED")
+	b.Want("logged in", errorCode(b, "/admin/graphql"), "")
+	b.Want("a login is valid for the inbox only", errorCode(b, "/graphql"), "UNAUTHENTICATED")
 	if _, who := b.Send("GET", "/admin/operator", ""); who["role"] != "ADMIN" {
 		t.Errorf("the logged-in operator is %v", who)
 	}
 	for _, header := range []string{"Sec-Fetch-Site: cross-site", "Origin: https://evil.example"} {
-		b.Want(header, reads(b, "/admin/graphql", header), "FORBIDDEN")
-		answers(b, 403, "DELETE", "/admin/login", "", header)
+		b.Want(header, errorCode(b, "/admin/graphql", header), "FORBIDDEN")
+		wantStatus(b, 403, "DELETE", "/admin/login", "", header)
 	}
 	changed := *b.Cookie
 	changed.Value = "9" + changed.Value
 	longer := &apptest.Browser{T: t, Base: b.Base, Cookie: &changed}
-	b.Want("a changed lifetime", reads(longer, "/admin/graphql"), "UNAUTHENTICATED")
+	b.Want("a changed lifetime", errorCode(longer, "/admin/graphql"), "UNAUTHENTICATED")
 
 	for path, want := range map[string]string{
 		"/admin": "GET, HEAD, OPTIONS", "/admin/login": "POST, DELETE, OPTIONS", "/admin/graphql": "POST, OPTIONS",
 	} {
-		if allow := answers(b, 405, "PUT", path, "").Header.Get("Allow"); allow != want {
+		if allow := wantStatus(b, 405, "PUT", path, "").Header.Get("Allow"); allow != want {
 			t.Errorf("PUT %s: Allow %s", path, allow)
 		}
 	}
-	answers(b, 421, "GET", "/admin", "", "Host: evil.example") // another host name of the loopback address
-	if c := answers(b, 204, "DELETE", "/admin/login", "").Cookies(); len(c) != 1 || c[0].MaxAge >= 0 {
+	wantStatus(b, 421, "GET", "/admin", "", "Host: evil.example") // another host name of the loopback address
+	if c := wantStatus(b, 204, "DELETE", "/admin/login", "").Cookies(); len(c) != 1 || c[0].MaxAge >= 0 {
 		t.Errorf("logging out: %v", c)
 	}
 
@@ -102,7 +102,7 @@ func TestLoginByToken(t *testing.T) {
 		address := apptest.FreeAddress(t)
 		other := apptest.Launch(t, t.TempDir(), "ADMIN_ADDR="+address, "ADMIN_API_TOKEN="+token)
 		b.Base = "http://" + address
-		b.Want("with ADMIN_API_TOKEN="+token, reads(b, "/admin/graphql"), want)
+		b.Want("with ADMIN_API_TOKEN="+token, errorCode(b, "/admin/graphql"), want)
 		_ = other.End(syscall.SIGKILL)
 	}
 }
@@ -116,7 +116,7 @@ func TestInboxPage(t *testing.T) {
 		r := apptest.Launch(t, t.TempDir(), append(env, "ADMIN_ADDR="+admin)...)
 		public := &apptest.Browser{T: t, Base: r.Base}
 		for _, path := range []string{"/admin", "/admin/", "/admin/operator", "/admin/graphql"} {
-			answers(public, 404, "GET", path, "")
+			wantStatus(public, 404, "GET", path, "")
 		}
 
 		page := (&apptest.Client{T: t, Base: "http://" + admin}).Do("GET", "/", "") // follows the redirect
@@ -138,7 +138,7 @@ func TestInboxInPublic(t *testing.T) {
 		t.Fatalf("logging in: %d %v", resp.StatusCode, b.Cookie)
 	}
 
-	b.Want("a bearer token", reads(b, "/graphql", "Authorization: Bearer first"), "")
+	b.Want("a bearer token", errorCode(b, "/graphql", "Authorization: Bearer first"), "")
 	for resp.StatusCode != http.StatusTooManyRequests {
 		if resp = logIn(guesser, "wrong"); resp.StatusCode == http.StatusOK {
 			t.Fatal("a wrong token logs in")
@@ -148,7 +148,7 @@ func TestInboxInPublic(t *testing.T) {
 		resp.Header.Get("Retry-After") == "" {
 		t.Errorf("the right token after many wrong ones: %d %v", resp.StatusCode, resp.Header)
 	}
-	b.Want("a login remains valid", reads(b, "/admin/graphql"), "")
+	b.Want("a login remains valid", errorCode(b, "/admin/graphql"), "")
 }
 
 // If clients may send trusted documents only, the page of the inbox still sends its own
@@ -164,6 +164,6 @@ func TestInboxWithTrustedDocuments(t *testing.T) {
 	r := apptest.Launch(t, t.TempDir(), "ADMIN_PAGE=on", "GRAPHQL_OPERATIONS=trusted", "GRAPHQL_DOCUMENTS="+documents)
 	b := &apptest.Browser{T: t, Base: r.Base}
 	logIn(b, config.DevAdminToken)
-	b.Want("logged in", reads(b, "/admin/graphql"), "")
-	b.Want("in public", reads(b, "/graphql"), "QUERY_NOT_IN_SAFELIST")
+	b.Want("logged in", errorCode(b, "/admin/graphql"), "")
+	b.Want("in public", errorCode(b, "/graphql"), "QUERY_NOT_IN_SAFELIST")
 }

@@ -124,11 +124,11 @@ func TestLiveEndsWithItsLogin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, s, b := startWithAccounts(t)
-			signsIn(b, p, "desk")
+			signIn(b, p, "desk")
 			out, _ := s.Run("logins", "list")
 			id := regexp.MustCompile(`\b[0-9a-f]{12}\b`).FindString(out)
 			other := &apptest.Browser{T: t, Base: b.Base}
-			signsIn(other, p, "desk")
+			signIn(other, p, "desk")
 			cookie := func(b *apptest.Browser) string { return "Cookie: " + b.Cookie.Name + "=" + b.Cookie.Value }
 			stream := openStream(t, b.Base+"/admin/graphql", cookie(b))
 			remaining := follow(t, b.Base+"/admin/graphql", cookie(other))

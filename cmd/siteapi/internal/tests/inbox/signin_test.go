@@ -16,8 +16,8 @@ import (
 	"siteapi/cmd/siteapi/internal/apptest"
 )
 
-// startWithAccounts starts a service whose operators have accounts at a provider, and returns a
-// browser at its inbox.
+// startWithAccounts starts a service whose operators have accounts at a provider, and
+// returns a browser at its inbox.
 func startWithAccounts(t *testing.T, env ...string) (*apptest.Provider, *apptest.Site, *apptest.Browser) {
 	t.Helper()
 	p, address := apptest.NewProvider(t), apptest.FreeAddress(t)
@@ -25,8 +25,8 @@ func startWithAccounts(t *testing.T, env ...string) (*apptest.Provider, *apptest
 	return p, s, &apptest.Browser{T: t, Base: "http://" + address}
 }
 
-// signsIn signs in with an account of the given groups.
-func signsIn(b *apptest.Browser, p *apptest.Provider, groups any) {
+// signIn signs in with an account of the given groups.
+func signIn(b *apptest.Browser, p *apptest.Provider, groups any) {
 	b.T.Helper()
 	p.Set(func() { p.Groups = groups })
 	if _, text := b.SignIn(); b.Cookie == nil {
@@ -34,8 +34,8 @@ func signsIn(b *apptest.Browser, p *apptest.Provider, groups any) {
 	}
 }
 
-// roleIs checks the role that the inbox reports for this browser.
-func roleIs(b *apptest.Browser, role string) {
+// wantRole checks the role that the inbox reports for this browser.
+func wantRole(b *apptest.Browser, role string) {
 	b.T.Helper()
 	if _, who := b.Send("GET", "/admin/operator", ""); who["role"] != role {
 		b.T.Errorf("the role is %v, want %s", who, role)
@@ -52,16 +52,16 @@ func TestSignIn(t *testing.T) {
 		"SALES":  []string{"marketing", "desk", "others"},
 		"ADMIN":  []string{"ops", "marketing"},
 	} {
-		signsIn(b, p, groups)
-		roleIs(b, role)
+		signIn(b, p, groups)
+		wantRole(b, role)
 	}
-	b.Want("a login is valid for the inbox only", reads(b, "/graphql"), "UNAUTHENTICATED")
+	b.Want("a login is valid for the inbox only", errorCode(b, "/graphql"), "UNAUTHENTICATED")
 
 	s.End(9)
 	s.Start()
-	b.Want("after a restart", reads(b, "/admin/graphql"), "")
-	answers(b, 204, "DELETE", "/admin/login", "")
-	b.Want("after logging out", reads(b, "/admin/graphql"), "UNAUTHENTICATED")
+	b.Want("after a restart", errorCode(b, "/admin/graphql"), "")
+	wantStatus(b, 204, "DELETE", "/admin/login", "")
+	b.Want("after logging out", errorCode(b, "/admin/graphql"), "UNAUTHENTICATED")
 	for _, secret := range []string{"client-secret", "refresh-secret", b.Cookie.Value} {
 		if strings.Contains(s.Log.String(), secret) {
 			t.Errorf("%q is in the log", secret)
@@ -70,8 +70,8 @@ func TestSignIn(t *testing.T) {
 
 	// The token is accepted from the machine itself only.
 	out := &apptest.Browser{T: t, Base: b.Base}
-	answers(out, 403, "POST", "/admin/login", `{"token":"secret-of-operators"}`, "X-Forwarded-For: 192.0.2.1")
-	answers(out, 200, "POST", "/admin/login", `{"token":"secret-of-operators"}`)
+	wantStatus(out, 403, "POST", "/admin/login", `{"token":"secret-of-operators"}`, "X-Forwarded-For: 192.0.2.1")
+	wantStatus(out, 200, "POST", "/admin/login", `{"token":"secret-of-operators"}`)
 
 	c, _ := s.Doctor(nil)
 	c.Reports(t, "sign-in", "OK", p.URL+"/auth")
@@ -114,7 +114,7 @@ func TestRejectedSignIn(t *testing.T) {
 		p.Set(func() { p.FailStatus, p.Claims, p.Failure = 0, nil, "" })
 	}
 	p.Rotate("second")
-	signsIn(b, p, "ops")
+	signIn(b, p, "ops")
 
 	for accepted, words := range map[string]string{"de": "Try again", "es-MX, en;q=0.5": "Intentar de nuevo", "ro": "Încearcă din nou"} {
 		got := (&apptest.Client{T: t, Base: b.Base}).Do("GET", "/admin/callback", "", "Accept-Language: "+accepted)
@@ -124,8 +124,8 @@ func TestRejectedSignIn(t *testing.T) {
 	}
 }
 
-// visits requests an address without following redirects. The request names another host.
-func visits(t *testing.T, address string, cookies ...*http.Cookie) *http.Response {
+// visit requests an address without following redirects. The request names another host.
+func visit(t *testing.T, address string, cookies ...*http.Cookie) *http.Response {
 	t.Helper()
 	r, _ := http.NewRequestWithContext(t.Context(), "GET", address, nil)
 	r.Header.Set("X-Forwarded-Host", "evil.example")
@@ -145,7 +145,7 @@ func visits(t *testing.T, address string, cookies ...*http.Cookie) *http.Respons
 func TestSignInInOneBrowser(t *testing.T) {
 	t.Parallel()
 	_, _, b := startWithAccounts(t)
-	begun := visits(t, b.Base+"/admin/login?return=https://evil.example")
+	begun := visit(t, b.Base+"/admin/login?return=https://evil.example")
 	cookie := begun.Cookies()[0]
 	to, _ := url.Parse(begun.Header.Get("Location"))
 	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || strings.Contains(to.String(), "evil") ||
@@ -153,17 +153,17 @@ func TestSignInInOneBrowser(t *testing.T) {
 		t.Errorf("the cookie is %v, the redirect goes to %s", cookie, to)
 	}
 
-	back := visits(t, to.String()).Header.Get("Location")
+	back := visit(t, to.String()).Header.Get("Location")
 	for _, c := range []struct {
 		cookies []*http.Cookie
 		status  int
 	}{
 		{nil, 403}, // another browser
-		{visits(t, b.Base+"/admin/login").Cookies(), 403},
+		{visit(t, b.Base+"/admin/login").Cookies(), 403},
 		{begun.Cookies(), 303},
 		{begun.Cookies(), 403}, // the second time
 	} {
-		resp := visits(t, back, c.cookies...)
+		resp := visit(t, back, c.cookies...)
 		if resp.StatusCode != c.status || c.status == 303 && resp.Header.Get("Location") != "/admin" {
 			t.Errorf("with %v: %d %v, want %d", c.cookies, resp.StatusCode, resp.Header, c.status)
 		}
@@ -175,7 +175,7 @@ func TestSignInInOneBrowser(t *testing.T) {
 func TestSignInRenews(t *testing.T) {
 	t.Parallel()
 	p, s, b := startWithAccounts(t)
-	signsIn(b, p, "ops")
+	signIn(b, p, "ops")
 	later := func(change func()) {
 		p.Set(change)
 		s.Damage(`UPDATE logins SET check_at = 1`)
@@ -183,13 +183,13 @@ func TestSignInRenews(t *testing.T) {
 
 	for _, outage := range []int{http.StatusBadGateway, http.StatusTooManyRequests} {
 		later(func() { p.FailStatus = outage })
-		b.Want("the provider is down", reads(b, "/admin/graphql"), "UPSTREAM_UNAVAILABLE")
-		b.Want("it is still down", reads(b, "/admin/graphql"), "UPSTREAM_UNAVAILABLE")
+		b.Want("the provider is down", errorCode(b, "/admin/graphql"), "UPSTREAM_UNAVAILABLE")
+		b.Want("it is still down", errorCode(b, "/admin/graphql"), "UPSTREAM_UNAVAILABLE")
 	}
 	later(func() { p.FailStatus, p.Groups, p.Refreshed = 0, []string{"marketing"}, 0 })
 	var group sync.WaitGroup
 	for range 10 {
-		group.Go(func() { roleIs(b, "VIEWER") })
+		group.Go(func() { wantRole(b, "VIEWER") })
 	}
 	group.Wait()
 	if p.Set(func() {}); p.Refreshed != 1 {
@@ -197,15 +197,15 @@ func TestSignInRenews(t *testing.T) {
 	}
 
 	later(func() { p.Groups = []string{} })
-	b.Want("without a role", reads(b, "/admin/graphql"), "UNAUTHENTICATED")
+	b.Want("without a role", errorCode(b, "/admin/graphql"), "UNAUTHENTICATED")
 	p.Set(func() { p.Groups = "ops" })
-	b.Want("the login has ended", reads(b, "/admin/graphql"), "UNAUTHENTICATED")
+	b.Want("the login has ended", errorCode(b, "/admin/graphql"), "UNAUTHENTICATED")
 
 	p.Set(func() { p.NoRefresh = true })
-	signsIn(b, p, "ops")
-	b.Want("without a refresh token", reads(b, "/admin/graphql"), "")
+	signIn(b, p, "ops")
+	b.Want("without a refresh token", errorCode(b, "/admin/graphql"), "")
 	later(func() {})
-	b.Want("when the check is due", reads(b, "/admin/graphql"), "UNAUTHENTICATED")
+	b.Want("when the check is due", errorCode(b, "/admin/graphql"), "UNAUTHENTICATED")
 }
 
 // Admins list the logins, and end logins of others at once.
@@ -214,9 +214,9 @@ func TestLogins(t *testing.T) {
 	p, s, b := startWithAccounts(t)
 	p.Set(func() { p.Claims = object{"sub": "of-sales"} })
 	sales := &apptest.Browser{T: t, Base: b.Base}
-	signsIn(sales, p, "sales")
+	signIn(sales, p, "sales")
 	p.Set(func() { p.Claims = object{"sub": "of-ops"} })
-	signsIn(b, p, "ops")
+	signIn(b, p, "ops")
 
 	type login struct{ ID, Actor, Role, StartedAt, CheckAt, ExpiresAt string }
 	var list []login
@@ -228,14 +228,14 @@ func TestLogins(t *testing.T) {
 		t.Fatalf("the logins: %s", text)
 	}
 	thief := &apptest.Browser{T: t, Base: b.Base, Cookie: &http.Cookie{Name: sales.Cookie.Name, Value: list[1].ID}}
-	b.Want("the id as a cookie", reads(thief, "/admin/graphql"), "UNAUTHENTICATED")
+	b.Want("the id as a cookie", errorCode(thief, "/admin/graphql"), "UNAUTHENTICATED")
 
 	end := `{"query":"mutation { endLogins(ids: [\"` + list[1].ID + `\"]) }"}`
 	for _, want := range []string{"endLogins:1", "NOT_FOUND"} {
 		if _, answer := b.Send("POST", "/admin/graphql", end); !strings.Contains(fmt.Sprint(answer), want) {
 			t.Errorf("ending a login: %v, want %s", answer, want)
 		}
-		b.Want("after it was ended", reads(sales, "/admin/graphql"), "UNAUTHENTICATED")
+		b.Want("after it was ended", errorCode(sales, "/admin/graphql"), "UNAUTHENTICATED")
 	}
 	s.Prints(apptest.Output{Args: "logins end " + list[0].ID, Want: []string{"1"}})
 	entries, details := b.AuditEntries()
@@ -283,10 +283,10 @@ func TestSignInLogsNoSecrets(t *testing.T) {
 		isLogged("refused", why)
 
 		p.Set(func() { p.Refusal = nil })
-		signsIn(b, p, "ops")
+		signIn(b, p, "ops")
 		p.Set(func() { p.Refusal = refusal })
 		s.Damage(`UPDATE logins SET check_at = 1`)
-		b.Want(why, reads(b, "/admin/graphql"), "UNAUTHENTICATED")
+		b.Want(why, errorCode(b, "/admin/graphql"), "UNAUTHENTICATED")
 		isLogged("ended", why)
 	}
 
@@ -295,8 +295,8 @@ func TestSignInLogsNoSecrets(t *testing.T) {
 	b.SignIn()
 	isLogged("refused", "the provider returned the error")
 	p.Set(func() { p.Failure, p.Claims = "", object{"sub": "ana.pop@corp.example"} })
-	signsIn(b, p, "desk")
-	b.Want("an address as subject", reads(b, "/admin/graphql"), "")
+	signIn(b, p, "desk")
+	b.Want("an address as subject", errorCode(b, "/admin/graphql"), "")
 	for _, secret := range []string{"ana.pop", "corp.example", "client-secret", "refresh-secret", "code_verifier"} {
 		if strings.Contains(s.Log.String(), secret) {
 			t.Errorf("%q is in the log", secret)
@@ -321,7 +321,7 @@ func TestSignInWhileTheProviderHangs(t *testing.T) {
 	var all sync.WaitGroup
 	for range logins {
 		all.Go(func() {
-			if resp := visits(t, "http://"+address+"/admin/login"); resp.StatusCode != http.StatusServiceUnavailable {
+			if resp := visit(t, "http://"+address+"/admin/login"); resp.StatusCode != http.StatusServiceUnavailable {
 				t.Errorf("a login has status %d", resp.StatusCode)
 			}
 		})

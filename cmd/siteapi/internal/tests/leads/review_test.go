@@ -29,7 +29,7 @@ func TestReviews(t *testing.T) {
 			{"releaseLead", lead.Reference(spam), rejected, "UNDER_WAY"},
 			{"releaseLead", spam, rejected, "CONFLICT"},
 		} {
-			if got := decides(b, step.field, step.id, step.expected); got != step.want {
+			if got := decide(b, step.field, step.id, step.expected); got != step.want {
 				t.Errorf("%s%s: %s, want %s", step.field, step.expected, got, step.want)
 			}
 		}
@@ -39,7 +39,7 @@ func TestReviews(t *testing.T) {
 		another := submitSpam(s, "decided-at-once")
 		results := make(chan string, 8)
 		for i := range cap(results) {
-			go func() { results <- decides(b, []string{"releaseLead", "rejectLead"}[i%2], another, in) }()
+			go func() { results <- decide(b, []string{"releaseLead", "rejectLead"}[i%2], another, in) }()
 		}
 		conflicts := 0
 		for range cap(results) {
@@ -53,8 +53,8 @@ func TestReviews(t *testing.T) {
 	})
 }
 
-// decides releases or rejects a lead, and returns its new state or the code of the error.
-func decides(b *apptest.Browser, field, id, expected string) string {
+// decide releases or rejects a lead, and returns its new state or the code of the error.
+func decide(b *apptest.Browser, field, id, expected string) string {
 	data, code := b.Asks(`mutation { changed: ` + field + `(id: "` + id + `"` + expected + `) { state } }`)
 	if code != "" {
 		return code

@@ -139,8 +139,8 @@ func TestContentIsChargedBySize(t *testing.T) {
 	}
 }
 
-// TestPagesOfLeadsEndEarly reads leads with so many long notes that they don't fit into one
-// answer. A page has those that fit, and the next pages have the others.
+// TestPagesOfLeadsEndEarly reads leads with so many long notes that they don't fit into
+// one answer. A page has those that fit, and the next pages have the others.
 func TestPagesOfLeadsEndEarly(t *testing.T) {
 	t.Parallel()
 	const total = 24

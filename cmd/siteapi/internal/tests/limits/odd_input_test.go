@@ -264,8 +264,8 @@ func TestOddInputCausesNoServerError(t *testing.T) {
 	}
 }
 
-// checkOdd sends a request with an odd value and checks the answer. It returns the names of
-// the fields that were dropped, and whether the request was answered without an error.
+// checkOdd sends a request with an odd value and checks the answer. It returns the names
+// of the dropped fields, and whether the request was answered without an error.
 func checkOdd(s *apptest.Service, f inputField, value string, r oddRequest) (dropped string, answered bool) {
 	token := map[string]string{
 		"CACHE":   config.DevCacheToken,

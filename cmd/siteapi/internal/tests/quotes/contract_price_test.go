@@ -57,9 +57,9 @@ func publish(s *apptest.Service, content string) {
 	}
 }
 
-// estimated waits until the estimate of selections begins at low and has a revision, and
+// waitForEstimate waits until the estimate of selections begins at low and has a revision, and
 // returns the revision.
-func estimated(s *apptest.Service, selections object, low float64) (revision string) {
+func waitForEstimate(s *apptest.Service, selections object, low float64) (revision string) {
 	s.T.Helper()
 	apptest.Eventually(s.T, fmt.Sprint("a price of ", low), func() bool {
 		got := s.Through("REST", "estimateQuote", object{"selections": selections})
@@ -97,7 +97,7 @@ var webApp = object{"projectType": "web-app"}
 func TestContractEstimate(t *testing.T) {
 	t.Parallel()
 	s := startPriced(t, priceContent(enforced, 12000))
-	estimated(s, webApp, 12000)
+	waitForEstimate(s, webApp, 12000)
 	until := time.Now().UTC().AddDate(0, 0, 10).Format(time.DateOnly)
 	line := func(field string, slug any, label string, amount float64) any {
 		return object{"field": field, "slug": slug, "label": label, "amount": amount}
@@ -198,10 +198,10 @@ func TestContractPriceOfALead(t *testing.T) {
 func TestContractHonouredPrices(t *testing.T) {
 	t.Parallel()
 	s := startPriced(t, priceContent(enforced, 12000))
-	shown := estimated(s, webApp, 12000)
+	shown := waitForEstimate(s, webApp, 12000)
 	first, _ := submitPriced(s, "REST", "same", webApp, euros(12000, 18000), "")
 	publish(s, priceContent(enforced, 20000))
-	current := estimated(s, webApp, 20000)
+	current := waitForEstimate(s, webApp, 20000)
 	if again, _ := submitPriced(s, "REST", "same", webApp, euros(12000, 18000), ""); again != first {
 		t.Error("the changed price created another lead")
 	}
@@ -240,7 +240,7 @@ func TestContractHonouredPrices(t *testing.T) {
 func TestUnusableRulesLeaveTheLastInForce(t *testing.T) {
 	t.Parallel()
 	s := startPriced(t, priceContent(enforced, 12000))
-	estimated(s, webApp, 12000)
+	waitForEstimate(s, webApp, 12000)
 	publish(s, priceContent(strings.Replace(enforced, `"roundTo":100`, `"roundTo":0`, 1), 12000))
 	apptest.Eventually(t, "a warning", func() bool { return strings.Contains(s.Log.String(), "cannot be used for prices") })
 

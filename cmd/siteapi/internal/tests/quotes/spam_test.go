@@ -39,9 +39,9 @@ func vendor(t *testing.T) (url string, calls *atomic.Int64) {
 	return s.URL, calls
 }
 
-// arrives fails unless the lead is delivered or, if want is false, has no deliveries
+// wantDelivered fails unless the lead is delivered or, if want is false, has no deliveries
 // after a moment.
-func arrives(s *apptest.Service, id string, want bool) {
+func wantDelivered(s *apptest.Service, id string, want bool) {
 	s.T.Helper()
 	there := func() bool {
 		_, err := os.Stat(filepath.Join(s.DataDir, "cms", "quoteSubmission."+id+".json"))
@@ -144,7 +144,7 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 						stored.Signals, stored.InReview, tt.want, tt.inReview)
 				}
 
-				arrives(s, id, !tt.inReview)
+				wantDelivered(s, id, !tt.inReview)
 				if pdf := s.Do("GET", "/api/quote/pdf?id="+id, ""); pdf.Status != 200 {
 					t.Errorf("the visitor's PDF has status %d", pdf.Status)
 				}
@@ -171,5 +171,5 @@ func TestRepeatedLeadInReview(t *testing.T) {
 	if again := s.Through("GraphQL", "submitQuote", object{"input": in}).Data["submissionId"]; again != id {
 		t.Errorf("the repetition got %v, want %s", again, id)
 	}
-	arrives(s, id, false)
+	wantDelivered(s, id, false)
 }
