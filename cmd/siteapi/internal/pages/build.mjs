@@ -1,6 +1,6 @@
-// Builds every page, a folder with an index.html each, into dist/<page>, which the binary embeds: files named by their
-// contents and gzipped once here, the licences of the bundled packages, and index.html, which loads them. The same
-// sources and the same lock file give the same bytes on every machine, so the result is kept in git.
+// Builds every page, a folder with an index.html, into dist/<page>, which the binary embeds: gzipped files named by
+// their contents, the licences of the bundled packages, and index.html, which loads them. The same sources and lock file
+// yield the same bytes on every machine, so the result is committed.
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, extname, join } from "node:path";
@@ -12,8 +12,8 @@ import { marked } from "marked";
 const folder = fileURLToPath(new URL(".", import.meta.url));
 
 /**
- * Makes a page of the manual a module: the HTML below each of its headings. Links to files of the repository become
- * plain text, since only the sources have them; tables and code can be scrolled with the keyboard.
+ * Loads a page of the manual as a module: the HTML below each of its headings. Links to files of the repository become
+ * plain text, because the page cannot open them. Tables and code can be scrolled with the keyboard.
  */
 const manual = {
   name: "manual",
@@ -56,7 +56,7 @@ const options = {
   plugins: [manual],
 };
 
-/** Bundles the playground: React, and the editors' workers first, since the page has to know their hashed names. */
+/** Bundles the playground with React. The editors' workers come first, because the page contains their hashed names. */
 async function playground() {
   const workers = await esbuild.build({
     ...options,
@@ -90,7 +90,7 @@ async function bundle(name) {
   return [await esbuild.build({ ...options, entryPoints: { [name]: `${name}/${entry}` } })];
 }
 
-/** Writes a page to dist. In its HTML SCRIPT, STYLE, ICON and LICENCES stand for the names of files. */
+/** Writes a page to dist, and replaces SCRIPT, STYLE, ICON and LICENCES in its HTML by the names of the files. */
 async function write(name, html, results) {
   const dist = join(folder, "dist", name);
   await rm(dist, { recursive: true, force: true });
@@ -100,7 +100,7 @@ async function write(name, html, results) {
   let plain = 0;
   let packed = 0;
   async function keep(file, contents) {
-    // zlib's bytes differ between versions of Node.js; those of a package in the lock file don't.
+    // zlib's output differs between versions of Node.js; the output of a package in the lock file does not.
     const gz = gzipSync(contents, { level: 9, mtime: 0 });
     plain += contents.length;
     packed += gz.length;
@@ -110,7 +110,7 @@ async function write(name, html, results) {
   for (const file of results.flatMap((result) => result.outputFiles)) {
     const output = basename(file.path);
     if (output.startsWith(`${name}-`)) names[extname(output) === ".css" ? "STYLE" : "SCRIPT"] = output;
-    // Style sheets of parts that load later are in the page's own already.
+    // The page's style sheet already contains those of chunks that are loaded later.
     if (output.startsWith("chunk-") && output.endsWith(".css")) continue;
     await keep(output, file.contents);
   }
@@ -128,7 +128,7 @@ async function write(name, html, results) {
   console.log(`${name}: ${(plain / 1e6).toFixed(2)} MB, ${(packed / 1e6).toFixed(2)} MB gzipped`);
 }
 
-/** Returns the licence of every package that something was bundled from. */
+/** Returns the licence of every bundled package. */
 async function licences(results) {
   const packages = new Set();
   for (const input of results.flatMap((result) => Object.keys(result.metafile.inputs))) {

@@ -1,4 +1,4 @@
-// The page: its state, which is the visitor's input and the service's answers, and its markup.
+// The page: its state (the visitor's input and the service's responses) and its markup.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Locale, SubmitQuoteInput } from "../generated/calculator.js";
 import { readConsents, saveProgress, type Agreed } from "./consents.js";
@@ -10,8 +10,8 @@ import { explainError, locales, words, type Words } from "./words.js";
 
 type Service = ReturnType<typeof newService>;
 const nothing: Selections = { projectType: "", features: [], complexity: "", timeline: "" };
-/** The fields of a request that the form shows, so that an error can be marked there. */
-const placed = /^(contact|selections)\.|^message$/;
+/** The fields of a request that the form shows and can mark as invalid. */
+const formFields = /^(contact|selections)\.|^message$/;
 const mostMessage = 2000; // characters
 const emptyContact = { firstName: "", lastName: "", email: "", phone: "", company: "" };
 
@@ -24,41 +24,41 @@ export function Calculator({ service }: { service: Service }) {
   const [contact, setContact] = useState(draft.contact);
   const [message, setMessage] = useState(draft.message);
   const [agreed, setAgreed] = useState(draft.agreed);
-  const [website, setWebsite] = useState(""); // no visitor sees this field, so only robots fill it in
+  const [website, setWebsite] = useState(""); // a honeypot: only bots fill in this invisible field
   const [state, setState] = useState<"choosing" | "sending" | "retrying" | "failed">("choosing");
   const [errors, setErrors] = useState<Errors>({});
-  const [refusals, setRefusals] = useState(0); // how often the service refused the form
+  const [refusals, setRefusals] = useState(0); // number of times that the service rejected the form
   const [receipt, setReceipt] = useState<Receipt | null>(null);
   const form = useRef<HTMLFormElement>(null);
   const correcting = useRef(false);
 
-  const say = words[locale];
+  const t = words[locale];
   const options = site ? readOptions(site.options, locale) : [];
   const consents = site ? readConsents(site.consents, agreed) : [];
   const progress = consents.find(({ purpose }) => purpose === saveProgress);
   const picked = chosen(options, selections);
   const price = useEstimate(service, locale, selections, picked.length > 0, version);
-  const range = rangeText(price.estimate, locale) || (selections.projectType && price.estimate ? say.toAgree : "");
+  const range = rangeText(price.estimate, locale) || (selections.projectType && price.estimate ? t.toAgree : "");
   const money = moneyFormat(locale, price.estimate?.currency);
-  const text = (value: string) => value || undefined; // what is empty is left out
+  const text = (value: string) => value || undefined; // empty fields are omitted
 
   useEffect(() => {
     if (receipt || !picked.length) return;
     const contactHints = { email: text(contact.email), firstName: text(contact.firstName) };
     const formData = progress?.given === false ? undefined : contactHints;
     const estimate = price.estimate?.currency ? sentEstimate(price.estimate) : undefined;
-    const asked = progress && [progress];
-    const attribution = cameFrom();
-    service.track({ sessionId: session, locale, selections, estimate, formData, consents: asked, attribution });
+    const consents = progress && [progress];
+    const attribution = readAttribution();
+    service.track({ sessionId: session, locale, selections, estimate, formData, consents, attribution });
   }, [session, locale, selections, price.estimate, contact.email, contact.firstName, progress?.given]);
 
-  // A reload goes on where the visitor was; an accepted request ends the draft. It is kept before the next event, not
-  // after the next picture, so that a reload in between loses no keystroke.
+  // A reload restores the draft; an accepted request deletes it. A layout effect saves it before the next event, so that
+  // a reload loses no keystroke.
   const draftNow = { session, selections, contact, message, agreed };
-  useLayoutEffect(() => keepDraft(receipt ? null : draftNow), [receipt, ...Object.values(draftNow)]);
+  useLayoutEffect(() => saveDraft(receipt ? null : draftNow), [receipt, ...Object.values(draftNow)]);
 
-  // After a refusal, and only then, the first field with an error gets the focus: an error that is cleared by typing
-  // must not move it.
+  // The first field with an error gets the focus, but only after the service rejected the form: clearing an error by
+  // typing must not move the focus.
   useEffect(() => {
     const first = form.current?.querySelector<HTMLElement>("[aria-invalid=true]");
     (first?.querySelector("input") ?? first)?.focus();
@@ -82,7 +82,7 @@ export function Calculator({ service }: { service: Service }) {
       estimate: { ...sentEstimate(estimate), revision: estimate?.revision },
       message: text(message),
       consents,
-      attribution: cameFrom(),
+      attribution: readAttribution(),
       website: text(website),
     };
     try {
@@ -109,7 +109,7 @@ export function Calculator({ service }: { service: Service }) {
     setErrors(({ message: _, ...others }) => others);
   }
 
-  /** Returns to the form as it was sent, at the address. What is sent from there is another request. */
+  /** Returns to the submitted form, at the e-mail address. Sending it again is a new request. */
   function correct() {
     correcting.current = true;
     setReceipt(null);
@@ -127,8 +127,8 @@ export function Calculator({ service }: { service: Service }) {
   if (!site) {
     return (
       <main class="waiting" aria-busy={site === undefined}>
-        {site === null && <p role="alert">{say.unavailable}</p>}
-        {site === null && <button onClick={retry}>{say.reload}</button>}
+        {site === null && <p role="alert">{t.unavailable}</p>}
+        {site === null && <button onClick={retry}>{t.reload}</button>}
       </main>
     );
   }
@@ -136,9 +136,9 @@ export function Calculator({ service }: { service: Service }) {
   const email = site.SiteSettings?.contactEmail;
   const logo = site.SiteSettings?.logo;
   const busy = state === "sending" || state === "retrying";
-  const marked = Object.keys(errors).some((field) => placed.test(field));
-  // A field that the form doesn't show is explained where the visitor looks for the reason.
-  const elsewhere = Object.entries(errors).filter(([field]) => !placed.test(field)).slice(0, 1);
+  const marked = Object.keys(errors).some((field) => formFields.test(field));
+  // An error in a field that the form does not show is explained next to the button.
+  const elsewhere = Object.entries(errors).filter(([field]) => !formFields.test(field)).slice(0, 1);
   const explain = (field: string) => errors[field] && explainError(locale, errors[field]);
   return (
     <>
@@ -148,12 +148,12 @@ export function Calculator({ service }: { service: Service }) {
       </header>
       <main>
         <div class="hero">
-          <p class="kicker">{say.title}</p>
-          <h1>{hero.title ?? say.headline}</h1>
-          <p>{hero.subtitle ?? say.intro}</p>
+          <p class="kicker">{t.title}</p>
+          <h1>{hero.title ?? t.headline}</h1>
+          <p>{hero.subtitle ?? t.intro}</p>
         </div>
         {receipt ? (
-          <Accepted say={say} contact={contact} receipt={receipt} pdf={service.pdf(receipt, locale)} onCorrect={correct} onRestart={restart} />
+          <Accepted t={t} contact={contact} receipt={receipt} pdf={service.pdf(receipt, locale)} onCorrect={correct} onRestart={restart} />
         ) : (
           <form ref={form} onSubmit={submit} noValidate aria-busy={busy}>
             <div class="steps">
@@ -164,7 +164,7 @@ export function Calculator({ service }: { service: Service }) {
                   return (
                     <Choices
                       key={group}
-                      {...{ group, options, say, money, several, error: explain(`selections.${field}`) }}
+                      {...{ group, options, t, money, several, error: explain(`selections.${field}`) }}
                       required={group === "projectType"}
                       chosen={[selections[field]].flat()}
                       onChange={(slugs) => change(setSelections, `selections.${field}`, field, several ? slugs : slugs[0] ?? "")}
@@ -173,43 +173,43 @@ export function Calculator({ service }: { service: Service }) {
                 })}
                 {picked.length > 0 && (
                   <p class="bar" aria-hidden="true">
-                    {say.range} <strong>{range}</strong>
+                    {t.range} <strong>{range}</strong>
                   </p>
                 )}
               </div>
               <Contact
-                {...{ say, contact, explain, website, onWebsite: setWebsite, message, mostMessage, onMessage: changeMessage }}
+                {...{ t, contact, explain, website, onWebsite: setWebsite, message, mostMessage, onMessage: changeMessage }}
                 {...{ consents, privacyUrl: site.SiteSettings?.privacyUrl }}
                 onConsent={({ purpose, text }, given) => setAgreed((old) => ({ ...old, [purpose]: given ? text : undefined }))}
                 onChange={(name, value) => change(setContact, `contact.${name}`, name, value)}
               />
             </div>
-            <aside aria-label={say.range}>
-              <h2>{say.range}</h2>
-              <output class={range ? "range" : "range empty"}>{range || say.rangeEmpty}</output>
+            <aside aria-label={t.range}>
+              <h2>{t.range}</h2>
+              <output class={range ? "range" : "range empty"}>{range || t.rangeEmpty}</output>
               <ul>
                 {price.estimate?.lines.map(({ field, slug, label, amount }) => (
                   <li key={`${field} ${slug}`}>
-                    <span>{label}</span> <span>{amount ? money.format(amount) : say.included}</span>
+                    <span>{label}</span> <span>{amount ? money.format(amount) : t.included}</span>
                   </li>
                 ))}
                 {price.estimate?.unpriced.map((slug) => (
                   <li key={`open ${slug}`}>
-                    <span>{picked.find((option) => option.slug === slug)?.label ?? slug}</span> <span>{say.open}</span>
+                    <span>{picked.find((option) => option.slug === slug)?.label ?? slug}</span> <span>{t.open}</span>
                   </li>
                 ))}
               </ul>
-              <p role="status">{price.failed && say.stale}</p>
-              {service.preview && <p class="note">{say.preview}</p>}
-              <button disabled={busy || service.preview}>{busy ? say.sending : say.submit}</button>
-              <p class="note">{say.processing}</p>
-              <p role="status">{state === "retrying" && say.retrying}</p>
+              <p role="status">{price.failed && t.stale}</p>
+              {service.preview && <p class="note">{t.preview}</p>}
+              <button disabled={busy || service.preview}>{busy ? t.sending : t.submit}</button>
+              <p class="note">{t.processing}</p>
+              <p role="status">{state === "retrying" && t.retrying}</p>
               <p role="alert">
-                {state === "failed" && (marked ? say.invalid : elsewhere.length ? "" : say.again)}
+                {state === "failed" && (marked ? t.invalid : elsewhere.length ? "" : t.again)}
                 {state === "failed" && elsewhere.map(([, error]) => error && ` ${explainError(locale, error)}`)}
               </p>
-              <p class="note">{say.rangeNote}</p>
-              <Phones title={say.call} locale={locale} phones={phonesAt(site.SiteSettings, "contact")} />
+              <p class="note">{t.rangeNote}</p>
+              <Phones title={t.call} locale={locale} phones={phonesAt(site.SiteSettings, "contact")} />
             </aside>
           </form>
         )}
@@ -222,7 +222,7 @@ export function Calculator({ service }: { service: Service }) {
   );
 }
 
-/** An estimate's range in words; empty where there is no price. */
+/** Formats the range of an estimate; empty if there is no price. */
 function rangeText(estimate: Estimate | null, locale: Locale) {
   if (estimate?.min == null || !estimate.max) return "";
   return moneyFormat(locale, estimate.currency).formatRange(estimate.min, estimate.max);
@@ -251,7 +251,7 @@ function Languages({ locale, onChange }: { locale: Locale; onChange: (locale: Lo
 }
 
 interface AcceptedProps {
-  say: Words;
+  t: Words;
   contact: typeof emptyContact;
   receipt: Receipt;
   pdf: string;
@@ -259,39 +259,39 @@ interface AcceptedProps {
   onRestart: () => void;
 }
 
-function Accepted({ say, contact, receipt, pdf, onCorrect, onRestart }: AcceptedProps) {
+function Accepted({ t, contact, receipt, pdf, onCorrect, onRestart }: AcceptedProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
   return (
     <section class="accepted" aria-labelledby="accepted">
       <h2 id="accepted" ref={heading} tabIndex={-1}>
-        {say.thanks(contact.firstName)}
+        {t.thanks(contact.firstName)}
       </h2>
       <p>
-        {say.accepted} <strong><bdi>{contact.email}</bdi></strong>
+        {t.accepted} <strong><bdi>{contact.email}</bdi></strong>
       </p>
       <p>
         <button class="quiet" onClick={onCorrect}>
-          {say.correct}
+          {t.correct}
         </button>
       </p>
-      <p>{say.summary}</p>
+      <p>{t.summary}</p>
       <p class="actions">
         <a class="button" href={pdf} download>
-          {say.pdf}
+          {t.pdf}
         </a>
         <button class="quiet" onClick={onRestart}>
-          {say.restart}
+          {t.restart}
         </button>
       </p>
       <p class="note">
-        {say.reference}: <code>{receipt.submissionId.slice(0, 8).toUpperCase()}</code>
+        {t.reference}: <code>{receipt.submissionId.slice(0, 8).toUpperCase()}</code>
       </p>
     </section>
   );
 }
 
-/** The language: that of the address, else the first of the browser's that the site has. A change goes into the address. */
+/** The language: from the URL, else the first of the browser's languages that the site supports. A change updates the URL. */
 function useLocale() {
   const [locale, setLocale] = useState<Locale>(() => {
     const wanted = [new URLSearchParams(location.search).get("lang"), ...navigator.languages.map((tag) => tag.slice(0, 2))];
@@ -308,7 +308,7 @@ function useLocale() {
   return [locale, change] as const;
 }
 
-/** The site's content in a language: undefined until it is there, null if it can't be had. */
+/** The site's content in a language: undefined while it is loading, null if it is unavailable. */
 function useSite(service: Service, locale: Locale) {
   const [site, setSite] = useState<Site | null>();
   const [tried, setTried] = useState(0);
@@ -316,7 +316,7 @@ function useSite(service: Service, locale: Locale) {
     let current = true;
     service.read(locale).then(
       (answer) => current && setSite(answer),
-      () => current && setSite((old) => old ?? null), // keep the content that was read before
+      () => current && setSite((old) => old ?? null), // keep the previous content
     );
     return () => void (current = false);
   }, [locale, tried]);
@@ -325,7 +325,7 @@ function useSite(service: Service, locale: Locale) {
   return [site, again, tried] as const;
 }
 
-/** The price of what is chosen. The last one stays while the next is on its way, and where that fails. */
+/** The price of the choices. The last one stays while the next one is loading, and if that fails. */
 function useEstimate(service: Service, locale: Locale, selections: Selections, some: boolean, version: number) {
   const [estimate, setEstimate] = useState<Estimate | null>(null);
   const [failed, setFailed] = useState(false);
@@ -343,12 +343,12 @@ function useEstimate(service: Service, locale: Locale, selections: Selections, s
     );
     return () => void (current = false);
   }, [locale, selections, some, version]);
-  /** The price of what is chosen now, or the one that is shown if that can't be had. */
+  /** Returns the price of the current choices, or the displayed one if the request fails. */
   const latest = () => asked.current.catch(() => estimate);
   return { estimate, failed, latest };
 }
 
-/** Returns the page's address in a language. The rest of its query stays, such as where the visitor came from. */
+/** Returns the page's URL in a language. It keeps the other parameters, such as the visitor's attribution. */
 function addressIn(locale: Locale) {
   const query = new URLSearchParams(location.search);
   query.set("lang", locale);
@@ -356,15 +356,15 @@ function addressIn(locale: Locale) {
 }
 
 /**
- * The draft is what sessionStorage keeps in the browser: the session's id, the choices, and what was typed and ticked
- * (names, e-mail, phone, company, message, consents). It stays until the request is accepted or the tab is closed; a
- * browser that restores its tabs restores it, too. What the service gets of it before that is what `track` sends.
+ * The draft is stored in sessionStorage: the session's id, the choices, the typed values (names, e-mail, phone, company,
+ * message) and the consents. It is deleted when the request is accepted or the tab is closed; a browser that restores its
+ * tabs also restores the draft. Before the submission, the service receives only the parts that `track` sends.
  */
 const draftKey = "quote-draft";
 const newDraft = () => ({ session: randomId(), selections: nothing, contact: emptyContact, message: "", agreed: {} as Agreed });
 
-/** Where the visitor came from: the address of the page says it, and the browser which page linked to it. */
-function cameFrom() {
+/** Reads the visitor's attribution from the URL of the page and the referrer. */
+function readAttribution() {
   const query = new URLSearchParams(location.search);
   const utm = (name: string) => query.get(`utm_${name}`) || undefined;
   return {
@@ -380,12 +380,12 @@ function cameFrom() {
 
 type Draft = ReturnType<typeof newDraft>;
 
-function keepDraft(draft: Draft | null) {
+function saveDraft(draft: Draft | null) {
   try {
     if (draft) sessionStorage.setItem(draftKey, JSON.stringify(draft));
     else sessionStorage.removeItem(draftKey);
   } catch {
-    // A browser that stores nothing for this site starts anew after a reload.
+    // If the browser stores nothing for this site, a reload starts with an empty form.
   }
 }
 

@@ -1,4 +1,4 @@
-// The form's fields, each with its label, its hint and its error, tied together for screen readers.
+// The form's fields. Labels, hints and errors are associated with their fields for screen readers.
 import type { Locale } from "../generated/calculator.js";
 import { saveProgress, type Consent } from "./consents.js";
 import type { Phone } from "./phones.js";
@@ -6,7 +6,7 @@ import type { Group, Option } from "./quote.js";
 import type { FieldError } from "./service.js";
 import type { Words } from "./words.js";
 
-/** The fields that were refused, by their names in the request. */
+/** The invalid fields, by their names in the request. */
 export type Errors = Partial<Record<string, FieldError>>;
 
 const ErrorText = ({ id, text }: { id: string; text: string | undefined }) =>
@@ -19,7 +19,7 @@ const ErrorText = ({ id, text }: { id: string; text: string | undefined }) =>
 interface ChoicesProps {
   group: Group;
   options: Option[];
-  say: Words;
+  t: Words;
   money: Intl.NumberFormat;
   chosen: string[];
   error: string | undefined;
@@ -28,13 +28,13 @@ interface ChoicesProps {
   onChange: (slugs: string[]) => void;
 }
 
-/** One step: radio buttons, or check boxes where several may be chosen. */
-export function Choices({ group, options, say, money, chosen, error, required, several, onChange }: ChoicesProps) {
+/** One step: radio buttons, or check boxes if several options may be chosen. */
+export function Choices({ group, options, t, money, chosen, error, required, several, onChange }: ChoicesProps) {
   const price = ({ price: value, percent }: Option) => {
     const share = percent ? `${percent > 0 ? "+" : "−"} ${Math.abs(percent)} %` : "";
     if (value === undefined && percent === undefined) return "";
-    if (!value) return share || say.included;
-    const amount = group === "projectType" ? `${say.from} ${money.format(value)}` : `+ ${money.format(value)}`;
+    if (!value) return share || t.included;
+    const amount = group === "projectType" ? `${t.from} ${money.format(value)}` : `+ ${money.format(value)}`;
     return `${amount} ${share}`.trim();
   };
   const toggle = (slug: string, on: boolean) =>
@@ -48,8 +48,8 @@ export function Choices({ group, options, say, money, chosen, error, required, s
       aria-invalid={error ? "true" : undefined}
       aria-required={required ? "true" : undefined}
     >
-      <legend id={`${group}.title`}>{say.groups[group]}</legend>
-      {several && <p class="hint">{say.several}</p>}
+      <legend id={`${group}.title`}>{t.groups[group]}</legend>
+      {several && <p class="hint">{t.several}</p>}
       <ErrorText id={`${group}.error`} text={error} />
       <div class="options">
         {options
@@ -82,7 +82,7 @@ const textFields = [
 type Name = (typeof textFields)[number]["name"];
 
 interface ContactProps {
-  say: Words;
+  t: Words;
   contact: Record<Name, string>;
   explain: (field: string) => string | undefined;
   onChange: (name: Name, value: string) => void;
@@ -96,19 +96,19 @@ interface ContactProps {
   privacyUrl: string | null | undefined;
 }
 
-export function Contact({ say, contact, explain, onChange, website, onWebsite, ...props }: ContactProps) {
+export function Contact({ t, contact, explain, onChange, website, onWebsite, ...props }: ContactProps) {
   const messageError = explain("message");
   return (
     <fieldset class="contact">
-      <legend>{say.contact}</legend>
-      <p class="hint">{say.contactHint}</p>
+      <legend>{t.contact}</legend>
+      <p class="hint">{t.contactHint}</p>
       <div class="inputs">
         {textFields.map(({ name, type, autocomplete, required }) => {
           const error = explain(`contact.${name}`);
           return (
             <div key={name} class={name}>
               <label for={name}>
-                {say.fields[name]} {!required && <small>{say.optional}</small>}
+                {t.fields[name]} {!required && <small>{t.optional}</small>}
               </label>
               <input
                 {...{ id: name, name, autocomplete, type: type as "text" }}
@@ -124,7 +124,7 @@ export function Contact({ say, contact, explain, onChange, website, onWebsite, .
         })}
         <div class="message">
           <label for="message">
-            {say.message} <small>{say.optional}</small>
+            {t.message} <small>{t.optional}</small>
           </label>
           <textarea
             {...{ id: "message", name: "message", rows: 4, maxLength: props.mostMessage, value: props.message }}
@@ -134,33 +134,33 @@ export function Contact({ say, contact, explain, onChange, website, onWebsite, .
           />
           <ErrorText id="message.error" text={messageError} />
         </div>
-        <div class="away" aria-hidden="true">
+        <div class="offscreen" aria-hidden="true">
           <input
             {...{ name: "website", tabIndex: -1, autocomplete: "off", value: website }}
             onInput={(event) => onWebsite(event.currentTarget.value)}
           />
         </div>
       </div>
-      <Privacy {...{ say, consents: props.consents, onConsent: props.onConsent, url: props.privacyUrl }} />
+      <Privacy {...{ t, consents: props.consents, onConsent: props.onConsent, url: props.privacyUrl }} />
     </fieldset>
   );
 }
 
 interface PrivacyProps {
-  say: Words;
+  t: Words;
   consents: Consent[];
   onConsent: (consent: Consent, given: boolean) => void;
   url: string | null | undefined;
 }
 
-/** What is saved, the site's privacy policy, and a box for each consent that the site asks for. */
-function Privacy({ say, consents, onConsent, url }: PrivacyProps) {
+/** A note on saved data, the site's privacy policy, and a box for each requested consent. */
+function Privacy({ t, consents, onConsent, url }: PrivacyProps) {
   const asksToSave = consents.some(({ purpose }) => purpose === saveProgress);
   return (
     <>
       <p class="note">
-        {asksToSave ? say.privacyAsked : say.privacy}{" "}
-        {url && /^https?:/i.test(url) && <a href={url}>{say.privacyPolicy}</a>}
+        {asksToSave ? t.privacyAsked : t.privacy}{" "}
+        {url && /^https?:/i.test(url) && <a href={url}>{t.privacyPolicy}</a>}
       </p>
       {consents.map((consent) => (
         <label class="consent" key={consent.purpose}>

@@ -1,4 +1,4 @@
-// Starts the calculator. README.md describes how to use it in another site.
+// Starts the calculator. README.md explains how to use it on another site.
 import { render } from "preact";
 import { Calculator } from "./calculator.js";
 import { newService } from "./service.js";

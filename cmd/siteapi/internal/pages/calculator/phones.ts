@@ -1,12 +1,12 @@
-// The rule for telephone numbers that every client of the service follows.
+// The rule for phone numbers that every client of the service must follow.
 import type { CalculatorQuery } from "../generated/calculator.js";
 
 type Settings = NonNullable<CalculatorQuery["SiteSettings"]>;
 export type Phone = NonNullable<Settings["contactPhones"]>[number];
 
 /**
- * Returns the telephone numbers to show in one place: those of `contactPhones` that belong there. Where that list is
- * empty the legacy number belongs everywhere.
+ * Returns the phone numbers for one place: those of `contactPhones` with this location. If the list is empty, the legacy
+ * number is shown everywhere.
  */
 export function phonesAt(settings: Settings | null, place: "contact" | "footer"): Phone[] {
   if (settings?.contactPhones?.length) {

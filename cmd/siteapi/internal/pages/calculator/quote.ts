@@ -1,4 +1,4 @@
-// What can be chosen. What it costs is for the service to say.
+// The options of the calculator. The service computes their price.
 import type { CalculatorQuery, EstimateQuoteQuery, Locale, QuoteSelectionsInput } from "../generated/calculator.js";
 
 export const groups = ["projectType", "feature", "complexity", "timeline"] as const;
@@ -14,7 +14,7 @@ interface OptionFields {
   percent?: number;
 }
 
-/** A choice in the visitor's language. */
+/** An option in the visitor's language. */
 export interface Option {
   group: Group;
   slug: string;
@@ -23,7 +23,7 @@ export interface Option {
   percent: number | undefined;
 }
 
-/** Returns the choices, group by group in the editors' order. One without a slug or a known group is left out. */
+/** Returns the options by group, in the editors' order. Options without a slug or a known group are skipped. */
 export function readOptions(documents: CalculatorQuery["options"], locale: Locale): Option[] {
   return documents
     .map(({ fields }) => fields as OptionFields)
@@ -36,13 +36,13 @@ export function readOptions(documents: CalculatorQuery["options"], locale: Local
     .sort((a, b) => groups.indexOf(a.group) - groups.indexOf(b.group));
 }
 
-/** The price of what is chosen, as the service computes it. */
+/** The price of the choices, computed by the service. */
 export type Estimate = EstimateQuoteQuery["estimateQuote"];
 
-/** What the visitor has chosen: slugs, empty where nothing is. */
+/** The visitor's choices: slugs, or empty strings. */
 export type Selections = Record<Exclude<keyof QuoteSelectionsInput, "features">, string> & { features: string[] };
 
-/** The field of the selections that each group is chosen for. */
+/** The field of the selections for each group. */
 export const fieldOf: Record<Group, keyof Selections> = {
   projectType: "projectType",
   feature: "features",
@@ -50,16 +50,16 @@ export const fieldOf: Record<Group, keyof Selections> = {
   timeline: "timeline",
 };
 
-/** Returns the options that are chosen. */
+/** Returns the chosen options. */
 export function chosen(options: Option[], selections: Selections): Option[] {
   const slugs = new Set([selections.projectType, selections.complexity, selections.timeline, ...selections.features]);
   return options.filter((option) => slugs.has(option.slug));
 }
 
-/** The currency of the options' prices until an estimate names it. */
+/** The currency of the options' prices until an estimate specifies it. */
 const usualCurrency = "EUR";
 
-/** Returns how money is written in a language; cents only where there are some. */
+/** Returns the format of money in a language, with cents only if there are any. */
 export const moneyFormat = (locale: Locale, currency: string | null | undefined) =>
   new Intl.NumberFormat(locale, {
     style: "currency",
@@ -69,7 +69,7 @@ export const moneyFormat = (locale: Locale, currency: string | null | undefined)
     useGrouping: "always",
   });
 
-/** What is sent as the estimate of a request. The service computes it again, so where nothing is known 0 stands for it. */
+/** The estimate of a request. The service computes it again, so unknown amounts are sent as 0. */
 export const sentEstimate = (estimate: Estimate | null) => ({
   min: estimate?.min ?? 0,
   max: estimate?.max ?? 0,

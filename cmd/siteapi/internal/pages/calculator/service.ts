@@ -17,14 +17,14 @@ import type { FieldCode } from "../generated/schema.js";
 export type Site = CalculatorQuery & ConsentTextsQuery;
 export type Receipt = SubmitQuoteMutation["submitQuote"];
 
-/** A field that was refused: a closed list of codes, and the bounds of those that have some. */
+/** An invalid field: its code, from a closed list, and the code's parameters. */
 export interface FieldError {
   field: string;
   code: FieldCode;
   params?: { max?: number; min?: number; field?: string };
 }
 
-/** What went wrong: one of the service's codes, or UNREACHABLE; with BAD_USER_INPUT the fields. */
+/** A failed request: one of the service's codes, or UNREACHABLE. BAD_USER_INPUT has the invalid fields. */
 export class ServiceError extends Error {
   constructor(
     readonly code: string,
@@ -35,21 +35,21 @@ export class ServiceError extends Error {
 }
 
 const debounce = 800; // milliseconds from the last change to the request that tracks it
-const patience = 15_000; // milliseconds for one request
+const timeout = 15_000; // milliseconds for one request
 const attempts = 5;
 
-/** Returns the service at an address; "" is the page's own. With a preview token it shows drafts, and stores nothing. */
+/** Returns a client of the service at an address ("": the page's). With a preview token it reads drafts and stores nothing. */
 export function newService(base: string, preview = "") {
   const drafts: Record<string, string> = preview ? { Authorization: `Bearer ${preview}`, "X-Preview": "drafts" } : {};
   const graphQL = new GraphQLClient(new URL(`${base}/graphql`, location.href).href, {
-    method: preview ? "POST" : "GET", // so that browsers and CDNs may cache the answer
+    method: preview ? "POST" : "GET", // so that browsers and CDNs can cache the response
     headers: drafts,
-    fetch: (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(patience) }),
+    fetch: (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(timeout) }),
   });
   const pending: { input?: TrackQuoteInput; timer?: number } = {};
   let attempt = { key: "", body: "" };
 
-  /** Sends what is not tracked yet. A beacon outlives the page; its body is sent as text/plain. */
+  /** Sends the pending state. A beacon outlives the page; its body is sent as text/plain. */
   function flush() {
     if (!pending.input) return;
     navigator.sendBeacon(`${base}/api/quote/track`, JSON.stringify(pending.input));
@@ -65,7 +65,7 @@ export function newService(base: string, preview = "") {
   return {
     preview: preview !== "",
 
-    /** Calls a function when something was edited, in a preview only. Returns how to end that. */
+    /** In a preview, calls a function after each edit. Returns a function that stops this. */
     follow(changed: () => void): () => void {
       const end = new AbortController();
       const again = () => !end.signal.aborted && setTimeout(read, 1000);
@@ -83,14 +83,14 @@ export function newService(base: string, preview = "") {
       return { ...site, ...asked };
     },
 
-    /** Asks for the price of what is chosen so far. */
+    /** Requests the price of the current choices. */
     async estimate(selections: EstimateSelectionsInput, locale: Locale): Promise<EstimateQuoteQuery["estimateQuote"]> {
       const answer = await post("/api/quote/estimate", JSON.stringify({ selections, locale }), drafts);
       if (!answer.ok) throw new ServiceError((await answer.json().catch(() => null))?.code ?? "INTERNAL");
       return answer.json();
     },
 
-    /** Records what is chosen so far, once nothing has changed for a while. Losing a state is harmless. */
+    /** Tracks the current choices once nothing has changed for a while. Losing a state is harmless. */
     track(input: TrackQuoteInput) {
       forget();
       if (preview) return;
@@ -102,8 +102,8 @@ export function newService(base: string, preview = "") {
     },
 
     /**
-     * Sends the quote request. Where the answer is lost, or the service is busy, the same content is sent again with the same
-     * key, which makes no second lead; other content gets a new key. Rejects with a ServiceError.
+     * Sends the quote request. If the response is lost or the service is busy, the same content is sent again with the same
+     * key, which creates no second lead; other content gets a new key. Rejects with a ServiceError.
      */
     async submit(input: SubmitQuoteInput, onRetry: () => void): Promise<Receipt> {
       flush();
@@ -114,7 +114,7 @@ export function newService(base: string, preview = "") {
         const result = await answer?.json().catch(() => null);
         if (answer?.ok && result?.success) return result;
         if (answer && answer.status < 500 && answer.status !== 429) {
-          attempt = { key: "", body: "" }; // refused: whatever is sent next is a new attempt
+          attempt = { key: "", body: "" }; // rejected: the next request is a new attempt
           throw new ServiceError(result?.code ?? "INTERNAL", result?.errors ?? []);
         }
         if (tried === attempts) throw new ServiceError(result?.code ?? "UNREACHABLE");
@@ -124,11 +124,11 @@ export function newService(base: string, preview = "") {
       }
     },
 
-    /** The address of the PDF of an accepted request. */
+    /** Returns the address of the PDF of an accepted request. */
     pdf: (receipt: Receipt, locale: Locale) => `${base}${receipt.pdfUrl}&locale=${locale}`,
   };
 
-  /** Reads one stream of events to its end. The first event comes at once. */
+  /** Reads a stream of events to its end. The first event arrives immediately. */
   async function readChanges(changed: () => void, signal: AbortSignal) {
     const headers = { "Content-Type": "application/json", Accept: "text/event-stream", ...drafts };
     const query = "subscription { contentChanged { keys } }";
@@ -144,19 +144,19 @@ export function newService(base: string, preview = "") {
       method: "POST",
       headers: { "Content-Type": "application/json", ...headers },
       body,
-      signal: AbortSignal.timeout(patience),
+      signal: AbortSignal.timeout(timeout),
     });
   }
 }
 
-/** A site that asks for no consents need not serve their type. With any other error it is not known whether to ask. */
+/** A site without requests for consent need not serve their type. After any other error it is unknown whether to ask. */
 function nothingIfUnserved(error: unknown): ConsentTextsQuery {
   const unserved = error instanceof ClientError && error.response.errors?.[0]?.extensions?.code === "BAD_USER_INPUT";
   if (!unserved) throw error;
   return { consents: [] };
 }
 
-/** Returns 128 random bits. crypto.randomUUID would be missing where the page is not served by HTTPS. */
+/** Returns 128 random bits. crypto.randomUUID does not exist on pages that are not served over HTTPS. */
 export function randomId(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,5 +1,5 @@
-// The calculator's own texts, in the languages of the site. All others are content of the CMS. Spanish and Romanian
-// address visitors formally, as the PDF does.
+// The calculator's own texts in the languages of the site; all other texts come from the CMS. Spanish and Romanian
+// address visitors formally, like the PDF.
 import type { Locale } from "../generated/calculator.js";
 import type { FieldCode } from "../generated/schema.js";
 import type { FieldError } from "./service.js";
@@ -28,7 +28,7 @@ const en = {
   toAgree: "Price on request",
   open: "to be confirmed",
   stale: "The price can't be updated right now: this is the one before your last change.",
-  rangeNote: "A guide price without tax. The proposal names the exact one.",
+  rangeNote: "A guide price without tax. The proposal states the exact price.",
   submit: "Request a quote",
   sending: "Sending …",
   preview: "This is a preview with drafts. Nothing is saved, and no request can be sent.",
@@ -38,12 +38,12 @@ const en = {
   privacyAsked: "What you choose is saved as you go; your first name and your e-mail, only if you agree.",
   privacyPolicy: "Privacy policy",
   invalid: "Please check the fields that are marked.",
-  again: "It did not work. Your entries are still here: try again in a moment. Nothing is sent twice.",
+  again: "That did not work. Your entries are still here: try again in a moment. Nothing is sent twice.",
   unavailable: "The calculator can't be loaded right now.",
   reload: "Try again",
-  call: "Rather talk to us?",
+  call: "Would you rather talk to us?",
   thanks: (name: string) => `Thank you, ${name}!`,
-  accepted: "We have your request. Our answer comes by e-mail to",
+  accepted: "We have received your request. We will reply by e-mail to",
   correct: "Wrong address? Correct it",
   summary: "Take the summary with you:",
   pdf: "Download the PDF",
@@ -56,7 +56,7 @@ const en = {
     control: "Please remove invisible control characters.",
     email: "This is not an e-mail address, such as ana@example.com.",
     phone: "A phone number has at least five digits.",
-    choice: "This can't be chosen any more. Please choose again.",
+    choice: "This option is no longer available. Please choose again.",
     broken: "This could not be read. Please reload the page and try again.",
   },
 };
@@ -180,30 +180,30 @@ const ro: Words = {
 export const words: Record<Locale, Words> = { en, es, ro };
 export const locales = Object.keys(words) as Locale[];
 
-/** What the visitor can do about each code of a field. The list is the service's, so the compiler says what is missing. */
-const advice: Record<FieldCode, (say: Words["errors"], params: NonNullable<FieldError["params"]>) => string> = {
-  required: (say) => say.missing,
-  empty: (say) => say.missing,
-  too_long: (say, { max = 0 }) => say.long(max),
-  too_many: (say, { max = 0 }) => say.many(max),
-  control_characters: (say) => say.control,
-  invalid_email: (say) => say.email,
-  invalid_phone: (say) => say.phone,
-  not_allowed: (say) => say.choice,
-  not_a_slug: (say) => say.choice,
-  conflict: (say) => say.choice,
-  below_min: (say) => say.choice,
-  above_max: (say) => say.choice,
-  above_field: (say) => say.choice,
-  invalid_currency: (say) => say.choice,
-  invalid_session_id: (say) => say.broken,
-  unknown_field: (say) => say.broken,
-  wrong_type: (say) => say.broken,
-  repeated: (say) => say.broken,
-  unreadable: (say) => say.broken,
+/** The advice for each error code of a field. The codes come from the schema, so the compiler reports missing ones. */
+const advice: Record<FieldCode, (t: Words["errors"], params: NonNullable<FieldError["params"]>) => string> = {
+  required: (t) => t.missing,
+  empty: (t) => t.missing,
+  too_long: (t, { max = 0 }) => t.long(max),
+  too_many: (t, { max = 0 }) => t.many(max),
+  control_characters: (t) => t.control,
+  invalid_email: (t) => t.email,
+  invalid_phone: (t) => t.phone,
+  not_allowed: (t) => t.choice,
+  not_a_slug: (t) => t.choice,
+  conflict: (t) => t.choice,
+  below_min: (t) => t.choice,
+  above_max: (t) => t.choice,
+  above_field: (t) => t.choice,
+  invalid_currency: (t) => t.choice,
+  invalid_session_id: (t) => t.broken,
+  unknown_field: (t) => t.broken,
+  wrong_type: (t) => t.broken,
+  repeated: (t) => t.broken,
+  unreadable: (t) => t.broken,
 };
 
-/** Says in a language what is wrong with a field; a code that is newer than this page is not in the list. */
+/** Explains the error of a field in a language. Codes that are newer than this page get a general text. */
 export function explainError(locale: Locale, { code, params = {} }: FieldError): string {
   const { errors } = words[locale];
   return advice[code]?.(errors, params) ?? errors.broken;

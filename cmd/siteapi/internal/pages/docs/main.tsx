@@ -1,5 +1,5 @@
-// The API reference: the routes as the service describes them itself, with a form to try each, and the chapters of the
-// manual that a client needs. A general renderer sends forty times as much and takes seconds on a telephone.
+// The API reference: the routes of the service's own description, a form to try each of them, and the chapters of the
+// manual for clients. A generic renderer is forty times as large and takes seconds to load on a phone.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import graphQL from "../../../../../resolvers/graphqlhttp/README.md";
@@ -14,7 +14,7 @@ const root = document.getElementById("docs")!;
 const tokens = { cacheToken: root.dataset.cacheToken ?? "", webhookToken: root.dataset.webhookToken ?? "" };
 const playground = root.dataset.playground !== "hidden";
 
-/** The chapters of the manual that are shown, by their headings there. */
+/** The chapters of the manual to show, by their headings. */
 const chapters = [
   { id: "graphql", title: "GraphQL", html: graphQL, headings: ["The GraphQL endpoint", "HTTP", "Types for clients"] },
   { id: "caching", title: "Caching", html: graphQL, headings: ["Caching", "Persisted operations"] },
@@ -69,7 +69,7 @@ function Start({ description }: { description: Description }) {
       <Markdown text={description.info.description} />
       <p>
         <strong>Site settings and content are in GraphQL only</strong>, at <code>/graphql</code>; the calculator, the cache and
-        the CMS's webhook can be had both ways. {playground && <a href="/playground">The playground</a>}
+        the CMS's webhook are available in both. {playground && <a href="/playground">The playground</a>}
         {playground && " has every operation prepared. "}
         Tools read <a href="/api/openapi.json">/api/openapi.json</a> and{" "}
         <a href="/docs/schema.graphql">/docs/schema.graphql</a>.
@@ -120,7 +120,7 @@ function Reference() {
     );
   }, []);
 
-  // The address may name a section that was not there when the browser looked for it.
+  // The URL may point to a section that did not exist yet when the page was loaded.
   useEffect(() => {
     if (description) document.getElementById(location.hash.slice(1))?.scrollIntoView();
   }, [description]);
@@ -156,7 +156,7 @@ function Reference() {
   );
 }
 
-/** A chapter of the manual, which the build made HTML of. */
+/** A chapter of the manual, which the build converted to HTML. */
 const Manual = ({ html }: { html: string }) => <div class="manual" dangerouslySetInnerHTML={{ __html: html }} />;
 
 render(<Reference />, root);

@@ -1,4 +1,4 @@
-// A page of the manual: the HTML below each of its headings.
+// A page of the manual: HTML by heading.
 declare module "*.md" {
   const chapters: Record<string, string>;
   export default chapters;

@@ -1,4 +1,4 @@
-// Text of the description, which is Markdown of a simple kind: paragraphs, lists, `code` and **emphasis**.
+// Renders the simple Markdown of the description: paragraphs, lists, `code` and **emphasis**.
 import type { ComponentChildren } from "preact";
 
 const inline = (text: string): ComponentChildren[] =>
@@ -28,7 +28,7 @@ export function Markdown({ text = "" }: { text?: string | undefined }) {
 
 export const Inline = ({ text = "" }: { text?: string | undefined }) => <>{inline(text.replaceAll("\n", " "))}</>;
 
-/** Preformatted text. It can be scrolled with the keyboard, so it has a name and takes the focus. */
+/** Preformatted text. It is focusable and has a name, so that it can be scrolled with the keyboard. */
 export function Code({ text, label }: { text: string; label: string }) {
   return (
     <pre tabIndex={0} role="group" aria-label={label}>

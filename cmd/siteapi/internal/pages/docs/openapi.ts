@@ -1,4 +1,4 @@
-// The parts of an OpenAPI 3.1 description that the service makes and the page reads.
+// The parts of an OpenAPI 3.1 description that the service generates and the page reads.
 export interface Reference {
   $ref?: string;
 }
@@ -64,8 +64,8 @@ export interface Description {
 }
 
 /**
- * Follows a reference into the description's components. What may be null instead is taken
- * for the reference beside the null; mayBeNull tells it.
+ * Follows a reference into the description's components. For a reference or null, it follows
+ * the reference; mayBeNull reports the null.
  */
 export function resolve<T extends Reference & { anyOf?: Schema[] }>(description: Description, value: T): T {
   if (value.anyOf && mayBeNull(value)) {
@@ -79,6 +79,6 @@ export function resolve<T extends Reference & { anyOf?: Schema[] }>(description:
   return components[kind]?.[name] ?? value;
 }
 
-/** Reports whether a schema takes null as well. */
+/** Reports whether a schema also accepts null. */
 export const mayBeNull = (s: Schema): boolean =>
   [s.type].flat().includes("null") || (s.anyOf?.some((one) => one.type === "null") ?? false);

@@ -1,4 +1,4 @@
-// Fields of a request or an answer, as a table; objects within it follow with their paths.
+// The fields of a request or response as a table. Fields of nested objects follow with their paths.
 import { Code, Inline } from "./markdown";
 import { type Content, type Description, mayBeNull, type Response, resolve, type Schema as JSONSchema } from "./openapi";
 
@@ -10,7 +10,7 @@ interface Field {
   where?: string;
 }
 
-/** Returns the kind of a value in words, such as `string, at most 100 characters`. */
+/** Describes the type of a value, such as `string, at most 100 characters`. */
 function kind(description: Description, schema: JSONSchema): string {
   const s = resolve(description, schema);
   const type = [s.type ?? "any"].flat().filter((t) => t !== "null").join(" or ");
@@ -30,7 +30,7 @@ function kind(description: Description, schema: JSONSchema): string {
   return [type + orNull, ...bounds].join(", ");
 }
 
-/** Lists the fields of an object and of the objects in it, with their paths. */
+/** Lists the fields of an object and its nested objects, with their paths. */
 function fieldsOf(description: Description, schema: JSONSchema, path = "", depth = 0): Field[] {
   const s = resolve(description, schema);
   const object = s.items ? resolve(description, s.items) : s;

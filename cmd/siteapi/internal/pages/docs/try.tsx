@@ -1,4 +1,4 @@
-// A form that sends a route's example, or what a developer makes of it, and shows the answer.
+// A form that sends a route's example, which can be edited, and shows the response.
 import { useState } from "preact/hooks";
 import { Code } from "./markdown";
 import type { Parameter } from "./openapi";

@@ -1,4 +1,4 @@
-// What operators did with leads, for admins, and the history of one lead.
+// The audit of the operators' actions, for admins, and the history of one lead.
 import {
   AuditDocument,
   type DeliveryTarget,
@@ -47,10 +47,10 @@ export const History = ({ entries }: { entries: readonly Entry[] }) => (
   </ol>
 );
 
-/** What an entry says beside its action, in words where it is one change of a lead. */
+/** The details of an entry, in words for changes of a single lead. */
 function Detail({ text }: { text: string }) {
   const { owned, status, target, corrected, outcome, purpose, ...others } = JSON.parse(text);
-  const said = [
+  const details = [
     owned !== undefined && (owned ? words.audit.toSomebody : words.audit.toNobody),
     words.statuses[status as LeadStatus],
     words.targets[target as DeliveryTarget],
@@ -59,5 +59,5 @@ function Detail({ text }: { text: string }) {
     purpose,
   ].filter(Boolean);
   const rest = Object.keys(others).length > 0 && <code>{JSON.stringify(others)}</code>;
-  return <>{said.length > 0 && `: ${said.join(", ")}`} {rest}</>;
+  return <>{details.length > 0 && `: ${details.join(", ")}`} {rest}</>;
 }

@@ -1,4 +1,4 @@
-// Doing one thing with many leads, in portions, so that there is progress to show and a point to stop at.
+// Applies an action to many leads, in portions, so that it can show progress and can be stopped.
 import {
   AssignLeadsDocument,
   type LeadStatus,
@@ -12,10 +12,10 @@ import {
 import { ask, Failure } from "./service";
 import { words } from "./words";
 
-export const most = 500; // leads at once
+export const maxLeads = 500; // leads at once
 const portion = 25;
 
-/** What is done with them. The owner is that of an assignment; null: none. */
+/** An action on the leads. The owner of an assignment may be null: unassigned. */
 export type Order =
   | { action: "release" | "reject" | "retry" }
   | { action: "assign"; owner: string | null }
@@ -27,41 +27,41 @@ export interface Failed {
 }
 
 export interface Result {
-  /** Number of leads that were changed: not those that were like that already. */
+  /** Number of leads that were changed, without those that needed no change. */
   done: number;
   failed: Failed[];
-  /** The leads that it was not done with, whether it failed or was stopped before. */
-  left: Listed[];
+  /** The leads that were not processed, because of a failure or a stop. */
+  remaining: Listed[];
 }
 
-/** Does it portion by portion, and says after each how many leads were looked at. */
+/** Processes the leads portion by portion, and reports the number of processed leads after each. */
 export async function runBulk(
   order: Order,
   leads: readonly Listed[],
-  looked: (n: number) => void,
+  progress: (n: number) => void,
   stop: AbortSignal,
 ): Promise<Result> {
   const failed: Failed[] = [];
-  const left: Listed[] = [];
+  const stopped: Listed[] = [];
   let n = 0;
   let done = 0;
   for (const some of portionsOf(order, leads)) {
     if (stop.aborted) {
-      left.push(...some);
+      stopped.push(...some);
       continue;
     }
     const result = await runPortion(order, some, stop);
     failed.push(...result.failed);
     done += result.changed;
     n += some.length;
-    looked(n);
+    progress(n);
   }
-  return { done, failed, left: [...failed.map(({ lead }) => lead), ...left] };
+  return { done, failed, remaining: [...failed.map(({ lead }) => lead), ...stopped] };
 }
 
 /**
- * Portions of leads that were seen in the same state, which the service is asked to expect. An assignment is a single
- * one, since the owner gets a mail for each request.
+ * Divides the leads into portions with the same state, which each request sends as the expected one. An assignment is a
+ * single portion, because the owner gets a mail for each request.
  */
 function portionsOf(order: Order, leads: readonly Listed[]): Listed[][] {
   if (order.action === "assign") return leads.length > 0 ? [[...leads]] : [];
@@ -73,7 +73,7 @@ function portionsOf(order: Order, leads: readonly Listed[]): Listed[][] {
   });
 }
 
-/** Does it with the leads of a portion, after a break if the service asks for one. */
+/** Processes a portion. If the service limits the rate, it waits and tries again. */
 async function runPortion(
   order: Order,
   leads: Listed[],

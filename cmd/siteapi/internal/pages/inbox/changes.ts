@@ -1,17 +1,17 @@
-// What changes while a view is shown, and how many leads are new while nobody looks at the page.
+// Updates of a view while it is shown, and the number of new leads while the page is in the background.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type LeadEvent, useLeadEvents } from "./live";
 
-/** The references of leads that changed; undefined: any may have. */
+/** The references of leads that changed; undefined: any lead may have changed. */
 export type Changed = ReadonlySet<string> | undefined;
 
-const again = 5000; // time between two updates of a view that waits for something, in milliseconds
-const breath = 300; // least time between two updates of a view, in milliseconds
+const poll = 5000; // time between two updates of a view that waits for something, in milliseconds
+const pause = 300; // minimum time between two updates of a view, in milliseconds
 
 /**
- * Updates a view after each change. What changes during an update leads to one more, and what an update failed for is
- * part of the next one: after a break there is always an event. A view that waits is updated from time to time as well:
- * the pause of a target changes no lead, and a busy service may note the end of a delivery only after the event.
+ * Updates a view after each change. A change during an update causes another one, and a failed update is repeated with
+ * the next one: an event always follows a disconnection. A waiting view is also updated periodically, because the pause
+ * of a target changes no lead, and a busy service may store the end of a delivery only after the event.
  */
 export function useChanges(update: (changed: Changed) => Promise<void>, waits = false) {
   const latest = useRef(update);
@@ -26,7 +26,7 @@ export function useChanges(update: (changed: Changed) => Promise<void>, waits = 
       const all = waiting.current.all || !!missed.current?.all;
       waiting.current = missed.current = undefined;
       await latest.current(all ? undefined : references).catch(() => (missed.current = { references, all }));
-      await new Promise((resolve) => setTimeout(resolve, breath));
+      await new Promise((resolve) => setTimeout(resolve, pause));
     }
     busy.current = false;
   };
@@ -37,20 +37,20 @@ export function useChanges(update: (changed: Changed) => Promise<void>, waits = 
   });
   useEffect(() => {
     if (!waits) return;
-    const timer = setInterval(() => !document.hidden && void latest.current(undefined).catch(() => {}), again);
+    const timer = setInterval(() => !document.hidden && void latest.current(undefined).catch(() => {}), poll);
     return () => clearInterval(timer);
   }, [waits]);
 }
 
-/** How many leads came while the page was not looked at. */
+/** The number of leads that arrived while the page was in the background. */
 export function useUnseen(): number {
   const [unseen, setUnseen] = useState(0);
   useLeadEvents(({ changes }: LeadEvent) => {
     const created = changes.filter(({ kind }) => kind === "CREATED").length;
-    if (created && !isLookedAt()) setUnseen((n) => n + created);
+    if (created && !isActive()) setUnseen((n) => n + created);
   });
   useEffect(() => {
-    const look = () => isLookedAt() && setUnseen(0);
+    const look = () => isActive() && setUnseen(0);
     addEventListener("focus", look);
     document.addEventListener("visibilitychange", look);
     return () => {
@@ -61,4 +61,4 @@ export function useUnseen(): number {
   return unseen;
 }
 
-const isLookedAt = () => !document.hidden && document.hasFocus();
+const isActive = () => !document.hidden && document.hasFocus();

@@ -1,4 +1,4 @@
-// Deliveries that have not arrived: why, when the next try is, and a button to try now.
+// Deliveries that have not arrived, with the reason, the time of the next try, and a button to try now.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import {
@@ -31,9 +31,9 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
     list.replace((await ask(RetryDeliveryDocument, { id })).retryDelivery);
   };
   const nodes = list.nodes ?? [];
-  const targets = [...new Set(nodes.filter(isAway).map((delivery) => delivery.target))];
-  const away = targets
-    .map((of) => [of, nodes.filter((delivery) => delivery.target === of && isAway(delivery))] as const)
+  const targets = [...new Set(nodes.filter(isUnreachable).map((delivery) => delivery.target))];
+  const unreachable = targets
+    .map((of) => [of, nodes.filter((delivery) => delivery.target === of && isUnreachable(delivery))] as const)
     .filter(([, waiting]) => waiting.length > 1);
   const card = (delivery: Listed) => (
     <section class="card" key={delivery.id}>
@@ -86,15 +86,15 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
         </Empty>
       )}
       <div class="stack" aria-busy={list.loading}>
-        {away.map(([of, waiting]) => (
-          <details class="card away" key={of}>
+        {unreachable.map(([of, waiting]) => (
+          <details class="card unreachable" key={of}>
             <summary>
-              {words.deliveries.away(words.targets[of], since(waiting, now), atLeast(waiting.length, list.hasMore))}
+              {words.deliveries.unreachable(words.targets[of], since(waiting, now), atLeast(waiting.length, list.hasMore))}
             </summary>
             {waiting.map(card)}
           </details>
         ))}
-        {nodes.filter((delivery) => !away.some(([of]) => of === delivery.target && isAway(delivery))).map(card)}
+        {nodes.filter((delivery) => !unreachable.some(([of]) => of === delivery.target && isUnreachable(delivery))).map(card)}
       </div>
       {list.hasMore && <More load={list.more} />}
     </main>
@@ -103,10 +103,10 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
 
 type Listed = DeliveriesQuery["deliveries"]["edges"][number]["node"];
 
-/** Whether a delivery waits because its target could not be reached. Those of one target are one line. */
-const isAway = ({ state, reason }: Delivery) => state === "RETRYING" && /\bunavailable\b/.test(reason ?? "");
+/** Whether a delivery waits because its target is unreachable. Several of one target are shown as one line. */
+const isUnreachable = ({ state, reason }: Delivery) => state === "RETRYING" && /\bunavailable\b/.test(reason ?? "");
 
-/** When the first of some deliveries failed. */
+/** The time of the first failure of some deliveries. */
 function since(waiting: readonly Delivery[], now: number): string {
   const first = waiting.flatMap(({ attempts }) => attempts.map(({ at }) => at)).sort()[0] ?? "";
   return day(first, now) === words.today ? clock(first) : exact(first);
@@ -117,12 +117,12 @@ const atLeast = (n: number, hasMore: boolean) => `${hasMore ? "≥ " : ""}${plur
 interface CardProps {
   delivery: Delivery;
   now: number;
-  /** Whether the page says elsewhere why it has not arrived. */
+  /** Whether the page shows the reason elsewhere. */
   explained?: boolean;
   children: ComponentChildren;
 }
 
-/** A delivery in words, with the attempts that failed and what can be done. */
+/** A delivery in words, with its failed attempts and its actions. */
 export function DeliveryCard({ delivery, now, explained, children }: CardProps) {
   const [open, setOpen] = useState(false);
   const { attempts } = delivery;

@@ -1,12 +1,12 @@
-// Erasing what is stored about a person.
+// Erases the data that is stored about a person.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { EraseLeadsDocument, type EraseLeadsMutation } from "../generated/inbox";
 import { items } from "./format";
 import { Skeleton, Trouble } from "./parts";
 import { ask, type Failure } from "./service";
-import { said, words } from "./words";
+import { translate, words } from "./words";
 
-/** Erases all that is stored about an address, after showing what that is. */
+/** Erases all data about an address, after listing it. */
 export function Erase({ email, close, erased }: { email: string; close: () => void; erased: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [receipt, setReceipt] = useState<EraseLeadsMutation["eraseLeads"]>();
@@ -68,7 +68,7 @@ export function Erase({ email, close, erased }: { email: string; close: () => vo
           <p>{words.erase.remains}</p>
           <ul>
             {receipt.remains.map((text) => (
-              <li key={text}>{said(text)}</li>
+              <li key={text}>{translate(text)}</li>
             ))}
           </ul>
         </div>

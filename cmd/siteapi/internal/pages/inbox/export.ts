@@ -1,11 +1,11 @@
-// Leads as a table for a spreadsheet, which the service writes.
+// Exports leads as a CSV table, which the service generates.
 import { LeadExportDocument, type LeadExportQuery, type LeadExportQueryVariables } from "../generated/inbox";
 import { plural } from "./format";
 import { toast } from "./parts";
 import { ask, type Failure } from "./service";
 import { words } from "./words";
 
-/** Saves all leads that match, page by page, and waits if the service asks for it (Retry-After). */
+/** Saves all matching leads, page by page, and honors Retry-After. */
 export async function exportLeads(filter: Omit<LeadExportQueryVariables, "first" | "after">) {
   const abort = new AbortController();
   const parts: string[] = [];
@@ -37,7 +37,7 @@ export async function exportLeads(filter: Omit<LeadExportQueryVariables, "first"
   toast({ text: words.exporting.cancelled, tone: "quiet" });
 }
 
-/** Has the browser save a file. */
+/** Downloads a file in the browser. */
 export function save(blob: Blob, name: string) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);

@@ -1,4 +1,4 @@
-// What narrows and orders the list of leads. The address of the page keeps it.
+// The filters and the order of the list of leads. They are stored in the URL of the page.
 import { useEffect, useState } from "preact/hooks";
 import type { LeadCountsQuery, LeadCountsQueryVariables, LeadSort } from "../generated/inbox";
 import { count, languages, midnightOf, periodStart, periods } from "./format";
@@ -18,13 +18,13 @@ const narrowing = [
   "search", "state", "status", "owner", "free", "locale", "source", "campaign", "project", "consent", "since", "start", "end", "from", "to", "currency",
 ] as const;
 
-/** Those behind "More filters". */
+/** The parameters below "More filters". */
 const hidden = ["owner", "free", "locale", "source", "campaign", "project", "consent", "start", "end", "from", "to", "currency"] as const;
 
 /** Shows all leads. */
 export const clearFilters = () => setParams(Object.fromEntries(narrowing.map((name) => [name, ""])));
 
-/** What the service is asked for, from the address of the page. A value that it would refuse is left out. */
+/** Reads the filter from the URL of the page. Values that the service would reject are skipped. */
 export function filterOf(params: Params): Filter {
   return {
     search: params.search?.trim() || null,
@@ -46,12 +46,12 @@ export function filterOf(params: Params): Filter {
 
 export const sortOf = (params: Params): LeadSort => known(words.sorts, params.sort) ?? "NEWEST";
 
-/** Whether a filter leaves out any lead. */
+/** Whether a filter is active. */
 export const narrows = (filter: Filter) => Object.values(filter).some((value) => value !== null);
 
 const currencies = Intl.supportedValuesOf("currency");
 
-/** A slug from the address of the page; null: it is none. */
+/** A slug from the URL of the page; null: not a slug. */
 const slugOf = (text: string | undefined) => /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/.exec(text?.trim() ?? "")?.[0] ?? null;
 
 function amountOf(text: string | undefined): number | null {
@@ -59,7 +59,7 @@ function amountOf(text: string | undefined): number | null {
   return amount >= 0 && amount <= 1e9 ? amount : null;
 }
 
-/** The names of choices, with the number of leads of each where it is known. */
+/** The names of choices, with the number of their leads if it is known. */
 function counted<K extends string>(names: Record<K, string>, numbers: Map<string, number>): Record<string, string> {
   const entries = Object.entries<string>(names);
   return Object.fromEntries(
@@ -143,23 +143,23 @@ export function Filters({ params, counts }: { params: Params; counts: Counts | u
   );
 }
 
-/** The orders of the list but its usual one. */
+/** The orders of the list except the default one. */
 function otherSorts(): Record<string, string> {
   const { NEWEST: _, ...others } = words.sorts;
   return others;
 }
 
 interface FieldProps {
-  /** The parameter of the address. */
+  /** The parameter in the URL. */
   name: string;
   label: string;
   params: Params;
   type?: "text" | "email" | "number";
-  /** Id of the list of what can be chosen. */
+  /** Id of the list of options. */
   options?: string;
 }
 
-/** A filter that is typed. It takes effect with Enter, or when the field is left. */
+/** A text filter. It takes effect with Enter, or when the field loses the focus. */
 function Field({ name, label, params, type = "text", options }: FieldProps) {
   const value = params[name] ?? "";
   return (
@@ -178,7 +178,7 @@ function Field({ name, label, params, type = "text", options }: FieldProps) {
   );
 }
 
-/** A filter that is a day. Browsers show no placeholder in it, so its name stands above. */
+/** A date filter. Browsers show no placeholder in it, so its name is above it. */
 function Day({ name, label, params }: Pick<FieldProps, "name" | "label" | "params">) {
   const value = params[name] ?? "";
   return (
@@ -196,7 +196,7 @@ function Day({ name, label, params }: Pick<FieldProps, "name" | "label" | "param
   );
 }
 
-/** The field to search in. The list follows as one types. */
+/** The search field. It updates the list while the operator types. */
 function Search({ value }: { value: string }) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);

@@ -3,7 +3,7 @@ import type { Locale } from "../generated/inbox";
 import { formFor, language, region, words } from "./words";
 import type { Forms } from "./words/en";
 
-/** Words of a slug: `web-app` is Web app. */
+/** Spells out a slug: `web-app` becomes Web app. */
 export const slugWords = (slug: string) => capital(slug.replace(/[-_]/g, " "));
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -12,14 +12,14 @@ export function languageName(locale: Locale | null): string {
   return capital(new Intl.DisplayNames(language, { type: "language" }).of(locale) ?? locale);
 }
 
-/** The languages of visitors, to choose from. */
+/** The languages of visitors, for a filter. */
 export const languages = (): Record<Locale, string> => ({
   en: languageName("en"),
   es: languageName("es"),
   ro: languageName("ro"),
 });
 
-// Making a format is slow, and a list needs some for each row, so they are kept.
+// Formats are cached, because creating one is slow and each row of a list needs several.
 const numberFormats = new Map<string, Intl.NumberFormat>();
 const dateFormats = new Map<string, Intl.DateTimeFormat>();
 
@@ -42,7 +42,7 @@ export const count = (n: number) => numberFormat({}).format(n);
 /** A number and its noun. */
 export const plural = (n: number, forms: Forms) => `${count(n)} ${formFor(n, forms)}`;
 
-/** What an erasure counts, such as `1 document`; null: it can't be counted beforehand. */
+/** The number of items of an erasure, such as `1 document`; null: it can't be counted beforehand. */
 export function items(n: number | null, unit: string): string {
   const forms = words.erase.units[unit] ?? { one: unit, other: unit };
   return n === null ? words.erase.perhaps(forms.few ?? forms.other) : plural(n, forms);
@@ -72,7 +72,7 @@ const midnight = (at: string | number) => new Date(at).setHours(0, 0, 0, 0);
 const daysBetween = (from: string | number, to: string | number) =>
   Math.round((midnight(to) - midnight(from)) / 86_400_000);
 
-/** A time as seen from now: `4 minutes ago`, `in 2 hours`. */
+/** A time relative to now: `4 minutes ago`, `in 2 hours`. */
 export function relative(at: string, now: number): string {
   const format = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
   const seconds = (Date.parse(at) - now) / 1000;
@@ -96,20 +96,20 @@ export function day(at: string, now: number): string {
   );
 }
 
-/** The beginning of a period such as `7d`, at midnight; empty: no beginning. */
+/** The start of a period such as `7d`, at midnight; null: no start. */
 export function periodStart(period: string | undefined): string | null {
   const days = Number(/^(\d{1,4})d$/.exec(period ?? "")?.[1]);
   return days ? new Date(midnight(Date.now()) - (days - 1) * 86_400_000).toISOString() : null;
 }
 
-/** The beginning of a day such as `2026-11-23`, or of one that is some days later; null: it is no day. */
+/** The start of a day such as `2026-11-23`, or of the day some days later; null: not a day. */
 export function midnightOf(text: string | undefined, later = 0): string | null {
   const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text ?? "") ?? [];
   const at = new Date(Number(year), Number(month) - 1, Number(day) + later);
   return Number.isNaN(at.getTime()) ? null : at.toISOString();
 }
 
-/** The periods of a list, to choose from. */
+/** The periods of a list, for a filter. */
 export function periods(): Record<string, string> {
   const { all: _, ...others } = words.periods;
   return others;

@@ -1,4 +1,4 @@
-// How far visitors get, by week and language, and what they choose.
+// The progress of visitors, by week and language, and their choices.
 import type { ComponentChildren } from "preact";
 import { FunnelDocument, type FunnelQuery, type FunnelStepName, type Locale } from "../generated/inbox";
 import { count, languageName, languages, money, percent, periodStart, shortDay } from "./format";
@@ -9,7 +9,7 @@ import { known, words } from "./words";
 
 type Funnel = FunnelQuery["funnel"];
 
-/** The periods of the funnel beside its usual one. */
+/** The periods of the funnel except the default one. */
 function otherPeriods(): Record<string, string> {
   const { "7d": week, "30d": month, "365d": year, all } = words.periods;
   return { "7d": week, "30d": month, "365d": year, all };
@@ -63,7 +63,7 @@ export function Funnel({ params }: { params: Record<string, string> }) {
   );
 }
 
-/** The charts. Only leads have a language, so the charts by language have no visitors. */
+/** The charts. Only leads have a language, so charts by language show no visitors. */
 function Charts({ funnel, locale }: { funnel: Funnel; locale: Locale | null }) {
   const label = useLabel();
   const { week, visitors, requests, share } = words.funnel;
@@ -127,7 +127,7 @@ function Charts({ funnel, locale }: { funnel: Funnel; locale: Locale | null }) {
   );
 }
 
-/** Where visitors came from, and what came of it. */
+/** The sources of visitors, and their results. */
 function Sources({ sources }: { sources: Funnel["sources"] }) {
   const { source, visitors, estimates, requests, worth, won } = words.funnel;
   const mostSessions = most(sources.map((row) => row.sessions));
@@ -156,7 +156,7 @@ const amounts = (sums: Funnel["sources"][number]["sums"]) =>
 
 const most = (counts: number[]) => Math.max(...counts, 1);
 
-/** Adds up the visitors and the requests of the weeks that have something in common. */
+/** Adds up the visitors and the requests of weeks with the same key. */
 function grouped(weeks: Funnel["weeks"], keyOf: (week: Funnel["weeks"][number]) => string) {
   const rows = new Map<string, { key: string; visited: number; submitted: number }>();
   for (const week of weeks) {
@@ -194,7 +194,7 @@ interface ChartProps {
   half?: boolean;
 }
 
-/** A bar chart that is a table, so that it can be read without seeing it. */
+/** A bar chart as a table, so that it is accessible to screen readers. */
 function Chart({ title, columns: [first, ...columns], rows, half }: ChartProps) {
   return (
     <section class={half ? "card half" : "card"}>

@@ -1,4 +1,4 @@
-// How old the content is, for editors; what `siteapi doctor` says, and the cache.
+// The age of the content, for editors; the checks of `siteapi doctor` and the cache, for admins.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { ContentHealthDocument, type ContentHealthQuery, HealthDocument } from "../generated/inbox";
@@ -30,7 +30,7 @@ export function Health() {
   );
 }
 
-/** When each type of document was last changed, and whether that is what visitors get. */
+/** The last change of each type of document, and whether visitors get the current content. */
 function Content({ health }: { health: ContentHealthQuery["contentHealth"] }) {
   const now = useNow();
   const types = new Map<string, { at: string | null; live: boolean }>();
@@ -65,7 +65,7 @@ function Content({ health }: { health: ContentHealthQuery["contentHealth"] }) {
   );
 }
 
-/** What `siteapi doctor` says, for admins. */
+/** The checks of `siteapi doctor`, for admins. */
 function Checks() {
   const query = useQuery(HealthDocument, {});
   const health = query.data?.serviceHealth;

@@ -1,4 +1,4 @@
-// The names of choices, as the editors of the CMS give them.
+// The names of choices from the CMS.
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { fieldOf, readOptions } from "../calculator/quote";
@@ -13,7 +13,7 @@ type Names = ReadonlyMap<string, Record<string, string>>;
 const Labels = createContext<Names>(new Map());
 export const LabelsProvider = Labels.Provider;
 
-/** Names a choice of a field; one that the CMS does not have by the words of its slug. */
+/** Returns a function that names a choice of a field. A choice that is not in the CMS gets its slug spelled out. */
 export function useLabel(): (field: string, slug: string) => string {
   const names = useContext(Labels);
   return (field, slug) => names.get(field)?.[slug] ?? slugWords(slug);
@@ -22,7 +22,7 @@ export function useLabel(): (field: string, slug: string) => string {
 /** The names of all choices of a field, by slug. */
 export const useChoices = (field: string) => useContext(Labels).get(field) ?? {};
 
-/** Asks for the names. Without an answer, as where the site serves no options, slugs stand for them. */
+/** Loads the names. If they are not available, for instance because the site has no options, slugs replace them. */
 export function useLabels(): Names {
   const { data } = useQuery(LabelsDocument, { locale: language });
   const names = new Map<string, Record<string, string>>();

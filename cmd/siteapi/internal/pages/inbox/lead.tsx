@@ -1,4 +1,4 @@
-// One lead: who asks for what, where it has got to, and what can be done about it.
+// One lead: the request, its state and its actions.
 import { useEffect, useRef, useState } from "preact/hooks";
 import {
   LeadDocument,
@@ -20,7 +20,7 @@ import { Reasons, Review } from "./review";
 import { address, readRoute } from "./route";
 import { ask, may, useQuery } from "./service";
 import { isUnderWay, leadMark, mailSubject, priceMark } from "./states";
-import { said, words } from "./words";
+import { translate, words } from "./words";
 import { Work } from "./work";
 
 interface Props {
@@ -31,7 +31,7 @@ interface Props {
   erased: () => void;
 }
 
-/** A lead, and the dialog that erases its person. The dialog stays when the lead is gone: the receipt is in it. */
+/** A lead, and the dialog that erases its person. The dialog stays open after the erasure, because it shows the receipt. */
 export function LeadDetail({ erased, ...props }: Props) {
   const [erasing, setErasing] = useState<string>();
   return (
@@ -63,7 +63,7 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
   useChanges(async (changed) => {
     if (!changed || !lead || changed.has(lead.reference)) await query.refresh();
   }, lead?.deliveries?.some(isUnderWay));
-  /** Does something with the lead; where that fails it may have been changed elsewhere, so look again. */
+  /** Applies an operation to the lead. After a failure it reloads the lead, which a colleague may have changed. */
   const change = async (operation: Promise<{ lead: Lead }>) => {
     changing.current = true;
     try {
@@ -249,13 +249,13 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
   );
 }
 
-/** Why there is no mail, in words; a mailbox that does not exist with its domain. */
+/** The reason why no mail was sent, in words; for an unknown mailbox with its domain. */
 const noMailWords = (reason: string, address: string | undefined) =>
   reason === "there is no such mailbox" && address
     ? words.lead.noMailbox(address.slice(address.lastIndexOf("@") + 1))
-    : said(reason);
+    : translate(reason);
 
-/** Corrects the address of the mail to the visitor, and sends it again. */
+/** A form that corrects the address of the mail to the visitor and sends the mail again. */
 function Correct({ address, send }: { address: string; send: (email: string) => Promise<void> }) {
   const [email, setEmail] = useState(address);
   const { busy, act } = useAction(() => send(email.trim()), words.delivery.sending);
@@ -278,28 +278,28 @@ function Correct({ address, send }: { address: string; send: (email: string) => 
   );
 }
 
-/** What colleagues change of a lead, to tell whether it is still the same. */
+/** The parts of a lead that colleagues change, for comparison. */
 const workOf = ({ state, owner, status, notes, outcome }: Lead) =>
   JSON.stringify([state, owner, status, notes?.length, outcome]);
 
 type Consent = NonNullable<Lead["consents"]>[number];
 
-/** Whether a consent was given and is not withdrawn. */
+/** Whether a consent was given and not withdrawn. */
 export const isOpen = ({ given, withdrawnAt }: Consent) => given && !withdrawnAt;
 
-/** Whether a consent was given, and in whose wording. */
+/** The visitor's answer in words, and whether it was to the site's wording. */
 export function answerOf({ given, siteWording, withdrawnAt }: Consent): string {
   const { consents } = words;
   const answer = withdrawnAt ? consents.withdrawnOn(exact(withdrawnAt)) : given ? consents.given : consents.notGiven;
   return given && !siteWording ? `${answer}, ${consents.otherWording}` : answer;
 }
 
-/** The filters of the list that is shown beside a lead. */
+/** The filters of the list next to a lead. */
 const leadParams = () => (readRoute().view === "leads" ? readRoute().params : {});
 
 const touchFields = ["source", "medium", "campaign", "term", "content", "referrer", "landingPage"] as const;
 
-/** Where a visitor came from. */
+/** An attribution of a visitor. */
 function Touch({ touch, first }: { touch: Lead["attribution"]; first?: boolean }) {
   return (
     <>
@@ -317,7 +317,7 @@ interface OthersProps {
   now: number;
 }
 
-/** Leads of an address, the newest first. */
+/** The leads of an address, the newest first. */
 export function Others({ title, leads, now }: OthersProps) {
   const label = useLabel();
   return (

@@ -1,4 +1,4 @@
-// The list of leads, with the one that is open beside it.
+// The list of leads, and the open lead next to it.
 import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { LeadCountsDocument, LeadsDocument, type ListedLeadFragment as Lead } from "../generated/inbox";
@@ -8,7 +8,7 @@ import { clearFilters, type Filter, filterOf, Filters, narrows, type Params, sor
 import { clock, count, day, estimateText, plural } from "./format";
 import { useLabel } from "./labels";
 import { LeadDetail } from "./lead";
-import { useAnswers } from "./live";
+import { useReachable } from "./live";
 import { Avatar, Chip, Empty, FullName, Icon, More, nameOf, Pending, Time, toast, useNow } from "./parts";
 import { address, setParams } from "./route";
 import { type Selection, SelectionBar, useSelection } from "./selection";
@@ -63,7 +63,7 @@ export function Leads({ params }: { params: Params }) {
         <div class="tools">
           <Heading total={counts?.total} filter={filter} params={params} selection={selection} />
           <Filters params={params} counts={counts} />
-          <Answering />
+          <Reachability />
         </div>
         {list.news > 0 && !list.loading && (
           <button type="button" class="news" onClick={showNews}>
@@ -86,15 +86,15 @@ export function Leads({ params }: { params: Params }) {
   );
 }
 
-/** Says that the service does not answer, and when it is back. */
-function Answering() {
-  const answers = useAnswers();
-  const before = useRef(answers);
+/** Reports that the service is unreachable, and that it is reachable again. */
+function Reachability() {
+  const reachable = useReachable();
+  const before = useRef(reachable);
   useEffect(() => {
-    if (answers && !before.current) toast({ text: words.list.answersAgain, tone: "good" });
-    before.current = answers;
-  }, [answers]);
-  return <p role="status" class="silent">{!answers && words.list.silent}</p>;
+    if (reachable && !before.current) toast({ text: words.list.reachableAgain, tone: "good" });
+    before.current = reachable;
+  }, [reachable]);
+  return <p role="status" class="offline">{!reachable && words.list.unreachable}</p>;
 }
 
 interface HeadingProps {
@@ -229,7 +229,7 @@ function Row({ lead, params, now, byTime, selection }: RowProps) {
   );
 }
 
-/** Keys of the list: / searches, j and k or the arrows move, x selects, Escape closes the lead that is open. */
+/** Keys of the list: / searches, j and k or the arrows move, x selects, Escape closes the open lead. */
 function useKeys(
   pane: { current: HTMLElement | null },
   open: string | undefined,

@@ -1,28 +1,28 @@
-// What changes of leads while the page is open, from the service's stream of events (leadEvents). One tab of the browser
-// follows it and tells the others: a browser opens few connections to a server that speaks HTTP/1.1.
+// Changes of leads while the page is open, from the service's stream of events (leadEvents). Only one tab of a browser
+// follows the stream and forwards the events to the others, because browsers limit HTTP/1.1 connections to a server.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { LeadEventsDocument, type LeadEventsSubscription } from "../generated/inbox";
 import { graphqlPath, headersFor } from "./service";
 
 export type LeadEvent = LeadEventsSubscription["leadEvents"];
 
-const firstWait = 1_000; // before the first attempt after a break, in milliseconds
-const longestWait = 5_000;
-const silence = 4_500; // the service sends something every two seconds
+const firstWait = 1_000; // before the first attempt after a disconnection, in milliseconds
+const maxWait = 5_000;
+const silence = 4_500; // the service sends an event or a comment every two seconds
 
-type Message = { event: LeadEvent } | { answers: boolean };
+type Message = { event: LeadEvent } | { reachable: boolean };
 
 const listeners = new Set<(event: LeadEvent) => void>();
 const tabs = new BroadcastChannel("siteapi-inbox-live");
-let position: string | null = null; // what was received last, in whichever tab
-let abort: AbortController | undefined; // ends following; undefined: no view follows
+let position: string | null = null; // of the last event, in any tab
+let abort: AbortController | undefined; // stops following; undefined: no view follows
 
-let answers = true; // whether the service did when it was asked last
-const watchers = new Set<(answers: boolean) => void>();
+let reachable = true; // whether the last request reached the service
+const watchers = new Set<(reachable: boolean) => void>();
 
-/** Whether the service answers, as far as a view that follows it knows. */
-export function useAnswers(): boolean {
-  const [state, setState] = useState(answers);
+/** Whether the service is reachable, according to the last request of a view that follows it. */
+export function useReachable(): boolean {
+  const [state, setState] = useState(reachable);
   useEffect(() => {
     watchers.add(setState);
     return () => void watchers.delete(setState);
@@ -30,19 +30,19 @@ export function useAnswers(): boolean {
   return state;
 }
 
-/** Notes, in all tabs, whether the service answers. */
+/** Records in all tabs whether the service is reachable. */
 function report(next: boolean) {
-  if (next === answers) return;
-  if (navigator.locks) tabs.postMessage({ answers: next } satisfies Message);
-  setAnswers(next);
+  if (next === reachable) return;
+  if (navigator.locks) tabs.postMessage({ reachable: next } satisfies Message);
+  setReachable(next);
 }
 
-function setAnswers(next: boolean) {
-  answers = next;
+function setReachable(next: boolean) {
+  reachable = next;
   for (const watcher of watchers) watcher(next);
 }
 
-/** Calls a function with each event while a view is shown: `restarted` asks for everything anew. */
+/** Calls a function with each event while a view is shown. After `restarted`, everything must be loaded again. */
 export function useLeadEvents(changed: (event: LeadEvent) => void) {
   const latest = useRef(changed);
   latest.current = changed;
@@ -60,9 +60,9 @@ export function useLeadEvents(changed: (event: LeadEvent) => void) {
 function start() {
   const { signal } = (abort = new AbortController());
   position = null;
-  tabs.onmessage = ({ data }: MessageEvent<Message>) => ("event" in data ? receive(data.event) : setAnswers(data.answers));
-  // The tab that has the lock follows, and another one when that one is closed. Only a page that was loaded over HTTPS or
-  // from this machine has locks.
+  tabs.onmessage = ({ data }: MessageEvent<Message>) => ("event" in data ? receive(data.event) : setReachable(data.reachable));
+  // The tab with the lock follows the stream; when it is closed, another tab takes over. Locks exist only on pages that
+  // were loaded over HTTPS or from this machine.
   if (!navigator.locks) void follow(signal);
   else navigator.locks.request("siteapi-inbox-live", { signal }, () => follow(signal)).catch(() => {});
 }
@@ -78,24 +78,24 @@ function receive(event: LeadEvent) {
   for (const listener of listeners) listener(event);
 }
 
-/** Follows until the signal, and connects again after a break, at different times in different browsers. */
+/** Follows the stream until the signal. After a disconnection it reconnects with jitter. */
 async function follow(signal: AbortSignal) {
-  for (let wait = firstWait; !signal.aborted; wait = Math.min(wait * 2, longestWait)) {
+  for (let wait = firstWait; !signal.aborted; wait = Math.min(wait * 2, maxWait)) {
     const before = position;
     const status = await read(signal).catch(() => 0);
     if (signal.aborted) return;
     if (status === 0 || status >= 500) report(false);
-    if (status === 401 || status === 403) return untilNextSession(signal);
+    if (status === 401 || status === 403) return untilNextLogin(signal);
     if (position !== before) wait = firstWait;
     await pause(wait * (0.5 + Math.random()), signal);
   }
 }
 
-/** Without a session there are no events. What the user does next starts another one, and a page that shows it. */
-const untilNextSession = (signal: AbortSignal) =>
+/** Without a login there are no events. The user's next action starts a new login, which starts following again. */
+const untilNextLogin = (signal: AbortSignal) =>
   new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 
-/** Waits, or less if the connection is back. */
+/** Waits for a time, or until the browser is online again. */
 const pause = (time: number, signal: AbortSignal) =>
   new Promise<unknown>((resolve) => {
     const end = AbortSignal.any([signal, AbortSignal.timeout(time)]);
@@ -103,7 +103,7 @@ const pause = (time: number, signal: AbortSignal) =>
     addEventListener("online", resolve, { once: true, signal: end });
   });
 
-/** Reads one stream to its end, and returns its status. */
+/** Reads a stream to its end and returns its status. */
 async function read(signal: AbortSignal): Promise<number> {
   const quiet = new AbortController();
   let timer = setTimeout(() => quiet.abort(), silence);
@@ -124,7 +124,7 @@ async function read(signal: AbortSignal): Promise<number> {
       timer = setTimeout(() => quiet.abort(), silence);
       const events = (text + part.value).split("\n\n");
       text = events.pop() ?? "";
-      for (const event of events) take(event);
+      for (const event of events) deliver(event);
     }
   } finally {
     clearTimeout(timer);
@@ -132,8 +132,8 @@ async function read(signal: AbortSignal): Promise<number> {
   return response.status;
 }
 
-/** Hands an event over, here and to the other tabs. Comments have no data. */
-function take(text: string) {
+/** Delivers an event to this tab and to the others. Comments have no data. */
+function deliver(text: string) {
   const data = text.split("\n").find((line) => line.startsWith("data: "));
   if (!data) return;
   const event = (JSON.parse(data.slice(6)) as { data?: LeadEventsSubscription }).data?.leadEvents;

@@ -1,4 +1,4 @@
-// What stands before the inbox: logging in, and a notice where nobody can.
+// The login page of the inbox, or a notice if the inbox is closed.
 import { useState } from "preact/hooks";
 import { plural } from "./format";
 import { LanguageSelect, toast } from "./parts";
@@ -17,7 +17,7 @@ export function Brand() {
   );
 }
 
-/** Says that the inbox has no token, and what an operator does about it. */
+/** Explains that the inbox has no token, and how to set one. */
 export function Closed() {
   return (
     <main class="login">
@@ -33,8 +33,8 @@ export function Closed() {
   );
 }
 
-/** With accounts a token is taken on the machine itself only, for when their provider is away. */
-const takesTokens = !withAccounts || ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
+/** With accounts, tokens are accepted only on the machine itself, in case the provider is unavailable. */
+const acceptsTokens = !withAccounts || ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
 
 const TokenField = () => (
   <>
@@ -68,12 +68,12 @@ export function LogIn() {
         {withAccounts && (
           <button type="button" class="primary" onClick={() => signIn()}>{words.login.account}</button>
         )}
-        {takesTokens && <TokenField />}
+        {acceptsTokens && <TokenField />}
         <p id="why" class="bad-text" role="alert">
           {failure?.message ?? notice}
           {failure?.kind === "limited" && ` ${words.login.wait(plural(failure.retryAfter, words.nouns.seconds))}`}
         </p>
-        {takesTokens && (
+        {acceptsTokens && (
           <>
             <button type="submit" class={withAccounts ? "" : "primary"} disabled={busy}>
               {busy ? words.login.busy : words.login.submit}

@@ -1,4 +1,4 @@
-// The inbox: logging in, the views, and what waits for a decision.
+// The inbox: the login, the views, and the number of items that wait for a decision.
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { AttentionDocument } from "../generated/inbox";
@@ -14,12 +14,12 @@ import { Navigation, type Waiting } from "./navigation";
 import { Toasts } from "./parts";
 import { People } from "./people";
 import { useRoute } from "./route";
-import { Sessions } from "./sessions";
-import { may, useQuery, useSession } from "./service";
+import { Logins } from "./logins";
+import { may, useLogin, useQuery } from "./service";
 import { useLanguage, words } from "./words";
 import "./inbox.css";
 
-/** What waits for a decision. */
+/** The leads and deliveries that wait for a decision. */
 function useWaiting(): Waiting {
   const query = useQuery(AttentionDocument, { sales: may("SALES") });
   useChanges(query.refresh);
@@ -48,7 +48,7 @@ function Frame() {
         {view === "health" && <Health />}
         {view === "people" && <People params={params} />}
         {view === "audit" && <Audit />}
-        {view === "sessions" && <Sessions />}
+        {view === "logins" && <Logins />}
       </LabelsProvider>
     </div>
   );
@@ -56,16 +56,16 @@ function Frame() {
 
 function App() {
   useLanguage();
-  const session = useSession();
+  const login = useLogin();
   const wasOut = useRef(false);
   useEffect(() => {
-    if (session && wasOut.current) document.querySelector<HTMLElement>("nav [aria-current]")?.focus();
-    wasOut.current = session === null;
-  }, [session]);
+    if (login && wasOut.current) document.querySelector<HTMLElement>("nav [aria-current]")?.focus();
+    wasOut.current = login === null;
+  }, [login]);
   return (
     <>
-      {session === null && <LogIn />}
-      {session && <Frame />}
+      {login === null && <LogIn />}
+      {login && <Frame />}
       <Toasts />
     </>
   );

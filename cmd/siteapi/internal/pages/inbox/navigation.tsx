@@ -1,4 +1,4 @@
-// The ways to the views: beside them, or below them on a phone, where some are behind "More".
+// The navigation: next to the views, or below them on a phone, where some views are in the menu "More".
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Brand } from "./login";
 import { Icon, LanguageSelect } from "./parts";
@@ -13,10 +13,10 @@ const needs: Record<View, Role> = {
   health: "VIEWER",
   people: "SALES",
   audit: "ADMIN",
-  sessions: "ADMIN",
+  logins: "ADMIN",
 };
 
-/** How much waits for a decision in some of the views. */
+/** The number of items that wait for a decision, by view. */
 export type Waiting = Partial<Record<View, { n: number; what: (n: string) => string }>>;
 
 interface Props {
@@ -24,11 +24,11 @@ interface Props {
   waiting: Waiting;
 }
 
-const beside = 4; // as many views as fit below a phone's page, with "More"
+const maxNarrow = 4; // the views that fit below a phone's page, next to "More"
 
 export function Navigation({ view, waiting }: Props) {
   const narrow = useNarrow();
-  const allowed = views.filter((name) => may(needs[name]) && (name !== "sessions" || withAccounts));
+  const allowed = views.filter((name) => may(needs[name]) && (name !== "logins" || withAccounts));
   const link = (name: View) => (
     <a key={name} href={address(name)} aria-current={name === view ? "page" : undefined}>
       <Icon name={name} />
@@ -40,8 +40,8 @@ export function Navigation({ view, waiting }: Props) {
     <header>
       <Brand />
       <nav aria-label={words.navigation}>
-        {(narrow ? allowed.slice(0, beside) : allowed).map(link)}
-        {narrow && <More views={allowed.slice(beside)} link={link} />}
+        {(narrow ? allowed.slice(0, maxNarrow) : allowed).map(link)}
+        {narrow && <More views={allowed.slice(maxNarrow)} link={link} />}
       </nav>
       {!narrow && <Leave />}
     </header>
@@ -60,7 +60,7 @@ function Leave() {
   );
 }
 
-/** The views that have no room, the language, and logging out. */
+/** The menu with the other views, the language and the logout. */
 function More({ views, link }: { views: View[]; link: (view: View) => preact.JSX.Element }) {
   const menu = useRef<HTMLDivElement>(null);
   const close = ({ target }: { target: EventTarget | null }) => {

@@ -1,4 +1,4 @@
-// What the views share: times, chips, icons, and what is shown while there is nothing to show.
+// Shared parts of the views: times, chips, icons, placeholders and messages.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Locale } from "../generated/inbox";
@@ -8,7 +8,7 @@ import type { Failure, Query } from "./service";
 import type { Mark, Tone } from "./states";
 import { chooseLanguage, language, ownNames, words } from "./words";
 
-/** The time, every half minute. */
+/** The current time, updated every half minute. */
 export function useNow(): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
@@ -18,7 +18,7 @@ export function useNow(): number {
   return now;
 }
 
-/** A time that has passed, as seen from now, or as it is said in words; the exact one shows when pointed at. */
+/** A past time, relative to now or as a text. The tooltip shows the exact time. */
 export function Time({ at, now, text }: { at: string; now: number; text?: string }) {
   return (
     <time dateTime={at} title={exact(at)}>{text ?? relative(at, Math.max(now, Date.parse(at)))}</time>
@@ -34,14 +34,14 @@ interface Name {
   readonly lastName: string;
 }
 
-/** Who asks; a viewer knows the lead by its reference alone. */
+/** The name of the person; viewers see only the lead's reference. */
 export const nameOf = ({ contact, reference }: { contact: Name | null; reference: string }): Name =>
   contact ?? { firstName: reference, lastName: "" };
 
-/** A name as its owner writes it, whatever direction its letters run in. */
+/** A full name in either writing direction. */
 export const FullName = ({ of }: { of: Name }) => <bdi>{`${of.firstName} ${of.lastName}`}</bdi>;
 
-/** Initials on a colour that stays with the name. */
+/** Initials on a colour that is derived from the name. */
 export function Avatar({ of }: { of: Name }) {
   const initials = [of.firstName, of.lastName].map((part) => [...part.trim()][0] ?? "").join("");
   const hue = [...`${of.firstName}${of.lastName}`].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0) % 6;
@@ -57,7 +57,7 @@ const paths = {
   health: "M3 12h4l3-8 4 16 3-8h4",
   people: "M12 3l7 3v5c0 4.5-3 8-7 10-4-2-7-5.5-7-10V6z",
   audit: "M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01",
-  sessions: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 20c0-3.5 3.5-5.5 8-5.5s8 2 8 5.5",
+  logins: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 20c0-3.5 3.5-5.5 8-5.5s8 2 8 5.5",
   search: "M20 20l-4.5-4.5M17 10.5a6.5 6.5 0 1 1-13 0 6.5 6.5 0 0 1 13 0z",
   close: "M6 6l12 12M18 6L6 18",
   back: "M15 5l-7 7 7 7",
@@ -72,13 +72,13 @@ export function Icon({ name }: { name: keyof typeof paths }) {
   );
 }
 
-/** What is shown until there is an answer, and where there is none. */
+/** A placeholder until a query has data, or its failure. */
 export function Pending({ query, rows }: { query: Omit<Query<unknown>, "update">; rows: number }) {
   if (query.failure) return <Trouble failure={query.failure} retry={query.reload} />;
   return query.data === undefined ? <Skeleton rows={rows} /> : null;
 }
 
-/** What went wrong, and a way to go on. */
+/** A failure, and a button to try again. */
 export function Trouble({ failure, retry }: { failure: Failure; retry: () => void }) {
   return (
     <div class="trouble" role="alert">
@@ -91,7 +91,7 @@ export function Trouble({ failure, retry }: { failure: Failure; retry: () => voi
   );
 }
 
-/** Grey shapes where an answer will be, so that nothing jumps when it comes. */
+/** Grey placeholders that prevent the layout from shifting when the data arrives. */
 export function Skeleton({ rows }: { rows: number }) {
   return (
     <div class="skeleton" role="status" aria-label={words.loading}>
@@ -102,7 +102,7 @@ export function Skeleton({ rows }: { rows: number }) {
   );
 }
 
-/** Text of the service, in which commands stand between backticks. */
+/** A text of the service, with commands in backticks. */
 export function Commands({ text }: { text: string }) {
   return <>{text.split("`").map((part, i) => (i % 2 ? <code>{part}</code> : part))}</>;
 }
@@ -134,7 +134,7 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
-/** Loads the next page when it comes into view; a button for those who don't scroll. */
+/** A button that loads the next page, also when it is scrolled into view. */
 export function More({ load }: { load: () => void }) {
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {
@@ -148,16 +148,16 @@ export function More({ load }: { load: () => void }) {
 }
 
 interface SelectProps {
-  /** The parameter of the address. */
+  /** The parameter in the URL. */
   name: string;
   label: string;
-  /** What is chosen where the parameter is missing. */
+  /** The choice without the parameter. */
   all: string;
   options: Record<string, string>;
   params: Record<string, string>;
 }
 
-/** A filter that the address of the page keeps. */
+/** A filter that is stored in the URL of the page. */
 export function Select({ name, label, all, options, params }: SelectProps) {
   const value = params[name] ?? "";
   const onChange = (e: { currentTarget: HTMLSelectElement }) => setParams({ [name]: e.currentTarget.value });
@@ -171,7 +171,7 @@ export function Select({ name, label, all, options, params }: SelectProps) {
   );
 }
 
-/** The language of the page, each by its own name. */
+/** The language of the page. Each language has its own name. */
 export function LanguageSelect() {
   return (
     <select
@@ -187,17 +187,17 @@ export function LanguageSelect() {
   );
 }
 
-/** A short message that goes away by itself. */
+/** A short message that disappears by itself, unless it has an action. */
 export interface Toast {
   text: string;
   tone: Tone;
-  /** What can be done about it, for as long as it is shown. */
+  /** A button on the message, which stays until it is replaced. */
   action?: { text: string; run: () => void };
 }
 
 let show: (toast: Toast | undefined) => void = () => {};
 
-/** Shows a message; undefined takes it away. */
+/** Shows a message; undefined removes it. */
 export const toast = (message: Toast | undefined) => show(message);
 
 export function Toasts() {
@@ -222,7 +222,7 @@ export function Toasts() {
   );
 }
 
-/** Does something that may fail, says how it went, and whether it is being done. */
+/** Runs an action that may fail, shows the result, and reports whether it is running. */
 export function useAction(run: () => Promise<unknown>, done: string) {
   const [busy, setBusy] = useState(false);
   const act = async () => {
@@ -238,14 +238,14 @@ export function useAction(run: () => Promise<unknown>, done: string) {
 
 interface ActionProps {
   children: ComponentChildren;
-  /** Does it, and may fail. */
+  /** The action, which may fail. */
   run: () => Promise<unknown>;
-  /** Is said when it is done. */
+  /** The message after its success. */
   done: string;
   kind?: string;
 }
 
-/** A button that is off while what it does is being done. */
+/** A button that is disabled while its action runs. */
 export function Action({ children, run, done, kind = "" }: ActionProps) {
   const { busy, act } = useAction(run, done);
   return (

@@ -1,4 +1,4 @@
-// All that is stored about one person, with a lead or without one: found by the address, saved, withdrawn, erased.
+// All data about one person, with or without a lead: find it by the address, save it, withdraw consents, erase it.
 import { useState } from "preact/hooks";
 import { PersonDocument, WithdrawConsentDocument } from "../generated/inbox";
 import { Erase } from "./erase";
@@ -52,7 +52,7 @@ function Found({ email }: { email: string }) {
     ...consents.map(({ consent }) => consent),
     ...sessions.flatMap(({ consent }) => consent ?? []),
   ];
-  // Of several answers to one question, one that was given and not withdrawn is what still counts.
+  // Of several answers for one purpose, a consent that was given and not withdrawn takes precedence.
   const purposes = new Map(answers.map((answer) => [answer.purpose, answer]));
   for (const answer of answers.filter(isOpen)) purposes.set(answer.purpose, answer);
   const withdraw = async (purpose: string) => {

@@ -1,4 +1,4 @@
-// The review of a lead that a program may have sent.
+// The review of a lead that a bot may have sent.
 import { RejectLeadDocument, ReleaseLeadDocument, type WholeLeadFragment as Lead } from "../generated/inbox";
 import { Action } from "./parts";
 import { ask } from "./service";
@@ -11,7 +11,7 @@ interface Props {
 
 export function Review({ lead, change }: Props) {
   const rejected = lead.state === "REJECTED";
-  const decision = { id: lead.id, expected: lead.state }; // if somebody else was faster, it fails
+  const decision = { id: lead.id, expected: lead.state }; // fails if a colleague decided first
   return (
     <section class={rejected ? "card" : "card review"} aria-label={words.review.label}>
       <h3>{rejected ? words.review.rejected : words.review.question}</h3>

@@ -1,7 +1,7 @@
-// Several leads at once: which are selected, what is done with them, and what of it failed.
+// Actions on several leads: the selection, the actions and the failures.
 import { useRef, useState } from "preact/hooks";
 import { LeadsDocument, type LeadStatus, type ListedLeadFragment as Listed } from "../generated/inbox";
-import { type Failed, most, type Order, runBulk } from "./bulk";
+import { type Failed, maxLeads, type Order, runBulk } from "./bulk";
 import { count, plural } from "./format";
 import { FullName, Icon, nameOf } from "./parts";
 import { type Filter, type Params, sortOf } from "./filters";
@@ -12,7 +12,7 @@ import { Owners } from "./work";
 
 type Chosen = ReadonlyMap<string, Listed>;
 
-/** The leads that are selected, by their ids. */
+/** The selected leads, by id. */
 export interface Selection {
   /** Undefined while nothing is being selected. */
   chosen: Chosen | undefined;
@@ -31,7 +31,7 @@ export function useSelection(): Selection {
     toggle: (lead) =>
       setChosen((before) => {
         const next = new Map(before);
-        if (!next.delete(lead.id) && next.size < most) next.set(lead.id, lead);
+        if (!next.delete(lead.id) && next.size < maxLeads) next.set(lead.id, lead);
         return next;
       }),
     select: (leads) => setChosen(new Map(leads.map((lead) => [lead.id, lead]))),
@@ -42,7 +42,7 @@ interface Props {
   selection: Selection;
   filter: Filter;
   params: Params;
-  /** Looks at the list again. */
+  /** Reloads the list. */
   changed: () => void;
 }
 
@@ -51,7 +51,7 @@ interface Progress {
   of: number;
 }
 
-/** What can be done with the leads that are selected, below the list. */
+/** The actions on the selected leads, below the list. */
 export function SelectionBar({ selection, filter, params, changed }: Props) {
   const [progress, setProgress] = useState<Progress>();
   const [result, setResult] = useState<{ done: number; failed: Failed[] }>();
@@ -59,7 +59,7 @@ export function SelectionBar({ selection, filter, params, changed }: Props) {
   const [assigning, setAssigning] = useState(false);
   const stop = useRef(new AbortController());
   const chosen = [...(selection.chosen?.values() ?? [])];
-  const say = words.selection;
+  const t = words.selection;
 
   const run = async (order: Order) => {
     setAssigning(false);
@@ -70,13 +70,13 @@ export function SelectionBar({ selection, filter, params, changed }: Props) {
     const outcome = await runBulk(order, chosen, shown, stop.current.signal);
     setProgress(undefined);
     setResult(outcome);
-    selection.select(outcome.left);
+    selection.select(outcome.remaining);
     changed();
   };
   const selectAll = async () => {
     setFailure(undefined);
     try {
-      const { leads } = await ask(LeadsDocument, { ...filter, sort: sortOf(params), first: most });
+      const { leads } = await ask(LeadsDocument, { ...filter, sort: sortOf(params), first: maxLeads });
       selection.select(leads.edges.map((edge) => edge.node));
     } catch (e) {
       setFailure(e as Failure);
@@ -85,10 +85,10 @@ export function SelectionBar({ selection, filter, params, changed }: Props) {
 
   if (progress) {
     return (
-      <section class="selection" aria-label={say.label}>
-        <progress value={progress.done} max={progress.of} aria-label={say.label} />
+      <section class="selection" aria-label={t.label}>
+        <progress value={progress.done} max={progress.of} aria-label={t.label} />
         <div class="actions">
-          <span role="status">{say.progress(count(progress.done), count(progress.of))}</span>
+          <span role="status">{t.progress(count(progress.done), count(progress.of))}</span>
           <button type="button" onClick={() => stop.current.abort()}>{words.cancel}</button>
         </div>
       </section>
@@ -96,17 +96,17 @@ export function SelectionBar({ selection, filter, params, changed }: Props) {
   }
   const none = chosen.length === 0;
   return (
-    <section class="selection" aria-label={say.label}>
+    <section class="selection" aria-label={t.label}>
       {result && <Result {...result} params={params} />}
       {failure && <p class="bad-text" role="alert">{failure.message}</p>}
       <div class="actions">
-        <strong role="status">{say.chosen(plural(chosen.length, words.nouns.leads))}</strong>
-        <button type="button" onClick={selectAll} title={say.allHint(count(most))}>{say.all}</button>
+        <strong role="status">{t.chosen(plural(chosen.length, words.nouns.leads))}</strong>
+        <button type="button" onClick={selectAll} title={t.allHint(count(maxLeads))}>{t.all}</button>
         <button type="button" class="plain" onClick={selection.end} aria-label={words.close}><Icon name="close" /></button>
       </div>
       <div class="actions">
-        <button type="button" disabled={none} onClick={() => run({ action: "release" })}>{say.release}</button>
-        <button type="button" disabled={none} onClick={() => run({ action: "reject" })}>{say.reject}</button>
+        <button type="button" disabled={none} onClick={() => run({ action: "release" })}>{t.release}</button>
+        <button type="button" disabled={none} onClick={() => run({ action: "reject" })}>{t.reject}</button>
         <button type="button" disabled={none} onClick={() => run({ action: "retry" })}>{words.delivery.tryNow}</button>
         <button type="button" disabled={none} aria-expanded={assigning} onClick={() => setAssigning(!assigning)}>
           {words.work.assign} …
@@ -123,7 +123,7 @@ interface StatusChoiceProps {
   choose: (status: LeadStatus) => void;
 }
 
-/** A list of which each choice is an act, behind its name. */
+/** A select element whose options are actions. */
 function StatusChoice({ disabled, choose }: StatusChoiceProps) {
   return (
     <select
@@ -165,15 +165,15 @@ function Assign({ assign }: { assign: (owner: string | null) => void }) {
   );
 }
 
-/** How it went, and the leads that it failed for. They stay selected. */
+/** The result, with the failed leads, which stay selected. */
 function Result({ done, failed, params }: { done: number; failed: Failed[]; params: Params }) {
-  const say = words.selection;
+  const t = words.selection;
   return (
     <div role="status">
-      <p>{say.done(plural(done, words.nouns.leads))}</p>
+      <p>{t.done(plural(done, words.nouns.leads))}</p>
       {failed.length > 0 && (
         <>
-          <p class="bad-text">{say.failed(plural(failed.length, words.nouns.leads))}</p>
+          <p class="bad-text">{t.failed(plural(failed.length, words.nouns.leads))}</p>
           <ul class="failed">
             {failed.map(({ lead, reason }) => (
               <li key={lead.id}>

@@ -1,5 +1,5 @@
-// The login at the service, and asking its GraphQL endpoint. The token is typed once and never kept here: the
-// service answers it with an HttpOnly cookie. What the user may do is kept in sessionStorage, for this tab.
+// The login at the service, and requests to its GraphQL endpoint. The token is typed once and never stored here: the
+// service responds with an HttpOnly cookie. The user's role is stored in sessionStorage, for this tab.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { TypedDocumentString } from "../generated/inbox";
 import { words } from "./words";
@@ -9,111 +9,111 @@ export const graphqlPath = "/admin/graphql";
 const loginPath = "/admin/login";
 const placeKey = "siteapi-inbox-place";
 const storageKey = "siteapi-inbox-session";
-const patience = 60_000; // how long an answer may take, in milliseconds
+const timeout = 60_000; // of a request, in milliseconds
 
-/** Why an operation failed, in words for the user. */
+/** A failed operation, with a message for the user. */
 export class Failure extends Error {
   constructor(
-    readonly kind: "session" | "limited" | "offline" | "refused",
+    readonly kind: "login" | "limited" | "offline" | "refused",
     message: string,
-    /** Seconds to wait before it is tried again. */
+    /** Seconds until the next try; 0: no retry. */
     readonly retryAfter = 0,
   ) {
     super(message);
   }
 }
 
-/** What the user may do; each role may do what the ones before it may. */
+/** The roles of users. Each role includes the ones before it. */
 export type Role = "VIEWER" | "SALES" | "ADMIN";
 const roles: Role[] = ["VIEWER", "SALES", "ADMIN"];
 
-interface Session {
+interface Login {
   role: Role;
-  /** Of the account that signed in, if its provider has verified it. */
+  /** The account's address, if the provider has verified it. */
   email?: string;
 }
 
-type Message = { ask: true } | { session: Session | null };
+type Message = { ask: true } | { login: Login | null };
 
-// Tabs share the session, so that a link opened in another tab needs no second login.
+// Tabs share the login, so that a link in another tab needs no second one.
 const tabs = new BroadcastChannel("siteapi-inbox");
-let session: Session | null = JSON.parse(sessionStorage.getItem(storageKey) ?? "null");
-let changed: (session: Session | null) => void = () => {};
+let login: Login | null = JSON.parse(sessionStorage.getItem(storageKey) ?? "null");
+let changed: (login: Login | null) => void = () => {};
 
 /** Whether the user has a role. */
-export const may = (role: Role) => !!session && roles.indexOf(session.role) >= roles.indexOf(role);
+export const may = (role: Role) => !!login && roles.indexOf(login.role) >= roles.indexOf(role);
 
-/** The user's own address, where it is known. */
-export const ownAddress = () => session?.email;
+/** The user's own address, if it is known. */
+export const ownAddress = () => login?.email;
 
-/** Why the session has ended, for the form that starts another one. */
+/** The reason why the login has ended, for the login page. */
 export let notice = "";
 
-function setSession(next: Session | null) {
-  session = next;
+function setLogin(next: Login | null) {
+  login = next;
   if (next) sessionStorage.setItem(storageKey, JSON.stringify(next));
   else sessionStorage.removeItem(storageKey);
   changed(next);
 }
 
 tabs.onmessage = ({ data }: MessageEvent<Message>) => {
-  if ("session" in data) setSession(data.session);
-  else if (session) tabs.postMessage({ session });
+  if ("login" in data) setLogin(data.login);
+  else if (login) tabs.postMessage({ login });
 };
 
 /** Whether users sign in with an account, at a provider. */
 export const withAccounts = document.getElementById("inbox")?.dataset.signIn === "account";
 
-/** Leaves the page to sign in at the provider, which comes back at once if it still knows the user. */
+/** Leaves the page to sign in at the provider, which returns immediately if the user is still signed in there. */
 export function signIn() {
   sessionStorage.setItem(placeKey, location.hash);
   location.assign(loginPath);
 }
 
-/** Takes up the session that signing in has started, where the user was before. */
-async function arrive() {
+/** Continues after the sign-in at the user's previous place. */
+async function resume() {
   const response = await send(operatorPath, { method: "GET" }).catch(() => undefined);
   if (!response?.ok) return;
-  const { role, email }: Session = await response.json();
+  const { role, email }: Login = await response.json();
   const place = sessionStorage.getItem(placeKey);
   if (place) history.replaceState(null, "", place);
   sessionStorage.removeItem(placeKey);
-  setSession({ role, ...(email && { email }) });
-  tabs.postMessage({ session });
+  setLogin({ role, ...(email && { email }) });
+  tabs.postMessage({ login });
 }
 
-/** The session of this tab: undefined while other tabs are asked for it, null where there is none. */
-export function useSession(): Session | null | undefined {
-  const [state, setState] = useState<Session | null | undefined>(session ?? undefined);
+/** The login of this tab: undefined while other tabs are asked for it, null if there is none. */
+export function useLogin(): Login | null | undefined {
+  const [state, setState] = useState<Login | null | undefined>(login ?? undefined);
   useEffect(() => {
     changed = setState;
-    if (session) return;
+    if (login) return;
     tabs.postMessage({ ask: true });
     const timer = setTimeout(async () => {
-      if (!session && withAccounts) await arrive();
-      setState(session);
+      if (!login && withAccounts) await resume();
+      setState(login);
     }, 150);
     return () => clearTimeout(timer);
   }, []);
   return state;
 }
 
-/** Starts a session with a token. */
+/** Logs in with a token. */
 export async function logIn(token: string) {
   const response = await send(loginPath, { method: "POST", body: JSON.stringify({ token }) });
   if (response.status === 401) throw new Failure("refused", words.failures.token);
-  const { role }: Session = await read(response);
+  const { role }: Login = await read(response);
   notice = "";
-  setSession({ role });
-  tabs.postMessage({ session });
+  setLogin({ role });
+  tabs.postMessage({ login });
 }
 
-/** Ends the session, in all tabs. */
+/** Logs out in all tabs. */
 export async function logOut() {
   const ended = send(loginPath, { method: "DELETE" });
-  setSession(null);
-  tabs.postMessage({ session: null });
-  await ended.catch(() => {}); // it ends by itself later
+  setLogin(null);
+  tabs.postMessage({ login: null });
+  await ended.catch(() => {}); // the login expires by itself later
 }
 
 /** The headers of a request with a JSON body. */
@@ -121,7 +121,7 @@ export const headersFor = (accept: string) => ({ "Content-Type": "application/js
 
 async function send(path: string, init: RequestInit): Promise<Response> {
   const headers = headersFor("application/json");
-  const signal = AbortSignal.any([AbortSignal.timeout(patience), ...(init.signal ? [init.signal] : [])]);
+  const signal = AbortSignal.any([AbortSignal.timeout(timeout), ...(init.signal ? [init.signal] : [])]);
   try {
     return await fetch(path, { ...init, headers, signal });
   } catch {
@@ -142,11 +142,11 @@ async function read<T>(response: Response): Promise<T> {
   const error = answer.errors?.[0];
   const code = error?.extensions?.code ?? answer.code;
   if (response.status === 401 || response.status === 403 || code === "UNAUTHENTICATED") {
-    notice = words.failures.session;
-    const renew = session && withAccounts;
-    setSession(null);
+    notice = words.failures.login;
+    const renew = login && withAccounts;
+    setLogin(null);
     if (renew) signIn();
-    throw new Failure("session", notice);
+    throw new Failure("login", notice);
   }
   if (response.status === 429 || code === "RATE_LIMITED") {
     throw new Failure("limited", words.failures.limited, wait);
@@ -158,7 +158,7 @@ async function read<T>(response: Response): Promise<T> {
   return answer as T;
 }
 
-/** Why an operation was refused, in the language of the page where the service's code says it. */
+/** The reason of a refusal, in the language of the page if the code is known. */
 function refusal(status: number, { errors: [error] = [], code, detail }: Answer): string {
   switch (error?.extensions?.code ?? code) {
     case "CONFLICT":
@@ -171,27 +171,27 @@ function refusal(status: number, { errors: [error] = [], code, detail }: Answer)
   return error?.message ?? detail ?? words.failures.status(status);
 }
 
-/** Sends an operation. A request that is aborted fails like one that gets no answer. */
+/** Sends an operation. An aborted request fails like one without a response. */
 export async function ask<R, V>(document: TypedDocumentString<R, V>, variables: V, signal?: AbortSignal): Promise<R> {
   const body = JSON.stringify({ query: document.toString(), variables });
   const response = await send(graphqlPath, { method: "POST", body, ...(signal && { signal }) });
   return (await read<{ data: R }>(response)).data;
 }
 
-/** The answer to a question that a view asks, and what the view can do with it. */
+/** The state of a view's query, and the actions on it. */
 export interface Query<T> {
-  /** The latest answer; while another is awaited still the one before. */
+  /** The latest data, also while newer data is loading. */
   data?: T | undefined;
   failure?: Failure;
   loading: boolean;
   reload: () => void;
-  /** Asks again in the background, and may fail: the present answer stays until there is a newer one. */
+  /** Loads newer data in the background, and may fail. The current data stays until then. */
   refresh: () => Promise<void>;
-  /** Replaces the answer after a change. */
+  /** Replaces the data after a change. */
   update: (change: (data: T) => T) => void;
 }
 
-/** Asks when the view appears and whenever the variables change; the answer to an older question is dropped. */
+/** Runs a query when the view appears and when the variables change. Responses to older variables are dropped. */
 export function useQuery<R, V>(document: TypedDocumentString<R, V>, variables: V): Query<R> {
   return useAnswer(JSON.stringify(variables), (signal) => ask(document, variables, signal));
 }
@@ -232,7 +232,7 @@ function useAnswer<T>(question: string, fetchAnswer: (signal: AbortSignal) => Pr
   loading.current = state.loading;
   const refresh = async () => {
     const data = await fetchAnswer(new AbortController().signal);
-    if (loading.current) return reload(); // what is being loaded may be older
+    if (loading.current) return reload(); // the data that is being loaded may be older
     setState((s) => (s.loading ? s : { data, loading: false }));
   };
   return { ...state, reload, refresh, update };
@@ -244,7 +244,7 @@ interface Connection<N> {
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
 }
 
-/** A list that grows by a page at a time. */
+/** A list that grows page by page. */
 export interface List<N> extends Omit<Query<unknown>, "update"> {
   nodes: readonly N[] | undefined;
   hasMore: boolean;
@@ -252,17 +252,17 @@ export interface List<N> extends Omit<Query<unknown>, "update"> {
   /** Replaces a node after a change. */
   replace: (node: { readonly id: string }) => void;
   /**
-   * Asks again for what is shown. Nodes stay where they are and get their new contents; those that the list does not
-   * hold any more go, but for the one with the id to keep. New ones are not shown until the list is loaded again.
+   * Reloads the displayed nodes. They keep their places and get new contents. Nodes that are no longer in the list are
+   * removed, except the one with the id to keep. New nodes are not shown until the list is reloaded.
    */
   renew: (keep?: string) => Promise<void>;
-  /** How many new nodes wait for that. */
+  /** The number of new nodes that are not shown yet. */
   news: number;
 }
 
-const mostNodes = 500; // of a page
+const maxNodes = 500; // of a page
 
-/** Asks for the first page, and for the next ones by cursor. */
+/** Loads the first page, and further pages by cursor. */
 export function useList<R, V extends { first: number; after?: string | null | undefined }, N extends { readonly id: string }>(
   document: TypedDocumentString<R, V>,
   variables: V,
@@ -295,7 +295,7 @@ export function useList<R, V extends { first: number; after?: string | null | un
   const renew = async (keep?: string) => {
     const asked = latest.current;
     if (!asked.page) return;
-    const first = Math.min(Math.max(asked.page.edges.length, variables.first), mostNodes);
+    const first = Math.min(Math.max(asked.page.edges.length, variables.first), maxNodes);
     const fresh = await askPage({ first } as Partial<V>);
     if (latest.current.question !== question) return;
     const { page: shown = asked.page } = latest.current;
@@ -320,12 +320,12 @@ export function useList<R, V extends { first: number; after?: string | null | un
   };
 }
 
-/** Brings what is shown up to date, and counts the new nodes before the last one that is shown. */
+/** Updates the displayed nodes, and counts the new nodes before the last displayed one. */
 function merge<N extends { readonly id: string }>(shown: Connection<N>, fresh: Connection<N>, keep: string | undefined) {
   if (shown.edges.length === 0) return { page: fresh, news: 0 };
   const now = new Map(fresh.edges.map(({ node }) => [node.id, node]));
   const before = new Set(shown.edges.map(({ node }) => node.id));
-  // What the answer ends before may still be in the list.
+  // Nodes beyond the end of a partial response may still be in the list.
   const end = fresh.pageInfo.hasNextPage
     ? shown.edges.findLastIndex(({ node }) => now.has(node.id))
     : shown.edges.length - 1;

@@ -1,11 +1,11 @@
-// How leads and deliveries are doing: colours of states, and sentences about deliveries.
+// The states of leads and deliveries: their colours, and sentences about deliveries.
 import type { DeliveryState, DeliveryTarget, HealthState, LeadState, Locale, PriceStatus } from "../generated/inbox";
 import { relative } from "./format";
-import { said, words } from "./words";
+import { translate, words } from "./words";
 
 export type Tone = "good" | "busy" | "warn" | "bad" | "quiet";
 
-/** What a chip says, and its colour. */
+/** The text and the colour of a chip. */
 export interface Mark {
   text: string;
   tone: Tone;
@@ -39,7 +39,7 @@ export const healthTones: Record<HealthState, Tone> = { OK: "good", WARNING: "wa
 
 export const leadMark = (state: LeadState): Mark => ({ text: words.leadStates[state], tone: leadTones[state] });
 
-/** Reports whether a delivery may still change by itself. */
+/** Whether a delivery may still change by itself. */
 export const isUnderWay = ({ state }: { state: DeliveryState }) =>
   state === "PENDING" || state === "RUNNING" || state === "RETRYING";
 
@@ -48,12 +48,12 @@ export const deliveryMark = (state: DeliveryState): Mark => ({
   tone: deliveryTones[state],
 });
 
-/** Whose price the range of a lead is. */
+/** The origin of a lead's price range. */
 export const priceMark = (state: PriceStatus): Mark => ({ text: words.priceStates[state], tone: priceTones[state] });
 
 export const healthMark = (state: HealthState): Mark => ({ text: words.health.states[state], tone: healthTones[state] });
 
-/** The subject of an answer to a lead, in the visitor's language; the reference follows. */
+/** The subject of a reply to a lead, in the visitor's language, before the reference. */
 export const mailSubject: Record<Locale, string> = {
   en: "Your quote request",
   es: "Su solicitud de presupuesto",
@@ -67,26 +67,26 @@ interface Delivery {
   reason: string | null;
 }
 
-/** How a delivery is doing, as a sentence. */
+/** Describes the state of a delivery in a sentence. */
 export function deliverySentence(d: Delivery, now: number): string {
-  const { arrived, running, waitingFor, ...say } = words.delivery;
+  const { arrived, running, waitingFor, ...t } = words.delivery;
   const isLater = d.nextAttemptAt !== null && Date.parse(d.nextAttemptAt) > now;
   const next = isLater && d.nextAttemptAt ? relative(d.nextAttemptAt, now) : "";
   switch (d.state) {
     case "DELIVERED":
       return arrived[d.target];
     case "NOT_SENT":
-      return say.notSent(d.reason ? said(d.reason) : words.reasons.unknown);
+      return t.notSent(d.reason ? translate(d.reason) : words.reasons.unknown);
     case "RUNNING":
       return running[d.target];
     case "FAILED":
-      return say.failed(reasonWords(d.reason));
+      return t.failed(reasonWords(d.reason));
   }
-  if (!d.reason) return next ? `${waitingFor[d.target]}; ${say.firstTry(next)}` : say.turn;
-  return `${waitingFor[d.target]}: ${reasonWords(d.reason)}; ${say.nextTry(next || say.inAMoment)}`;
+  if (!d.reason) return next ? `${waitingFor[d.target]}; ${t.firstTry(next)}` : t.turn;
+  return `${waitingFor[d.target]}: ${reasonWords(d.reason)}; ${t.nextTry(next || t.inAMoment)}`;
 }
 
-/** A reason without status codes; an unknown one is shown unchanged. */
+/** Describes a reason without status codes. An unknown reason is shown unchanged. */
 export function reasonWords(reason: string | null): string {
   const [, kind, status] = /\b(limited|unavailable|refused|rejected)\b(?: \(HTTP (\d+)\))?/.exec(reason ?? "") ?? [];
   switch (kind) {
@@ -97,5 +97,5 @@ export function reasonWords(reason: string | null): string {
     case "unavailable":
       return status ? words.reasons.trouble : words.reasons.unreachable;
   }
-  return reason ? said(reason) : words.reasons.unknown;
+  return reason ? translate(reason) : words.reasons.unknown;
 }

@@ -1,4 +1,4 @@
-// The language of the page: the browser's, or the one that was chosen, which localStorage keeps.
+// The language of the page: the browser's, or the chosen one, which is stored in localStorage.
 import { useEffect, useState } from "preact/hooks";
 import type { Locale } from "../generated/inbox";
 import { en, type Forms, type Words } from "./words/en";
@@ -8,10 +8,10 @@ import { ro } from "./words/ro";
 const storageKey = "siteapi-inbox-language";
 const tables: Record<Locale, Words> = { en, es, ro };
 
-/** The languages that can be chosen, each by its own name. */
+/** The available languages with their own names. */
 export const ownNames: Record<Locale, string> = { en: "English", es: "Español", ro: "Română" };
 
-/** The language of the page, and its words. Both change when another one is chosen. */
+/** The language of the page, and its words. Choosing a language changes both. */
 export let language = firstLanguage();
 export let words = tables[language];
 document.documentElement.lang = language;
@@ -24,7 +24,7 @@ function firstLanguage(): Locale {
   return codes.map((code) => known(tables, code)).find((code) => code !== null) ?? "en";
 }
 
-/** Changes the language of the page and of its later visits. */
+/** Changes the language of the page, also for later visits. */
 export function chooseLanguage(next: Locale) {
   localStorage.setItem(storageKey, next);
   language = next;
@@ -33,7 +33,7 @@ export function chooseLanguage(next: Locale) {
   changed();
 }
 
-/** Renders a component, and all below it, whenever another language is chosen. */
+/** Renders a component and its children again whenever the language changes. */
 export function useLanguage(): Locale {
   const [shown, show] = useState(language);
   useEffect(() => {
@@ -42,21 +42,21 @@ export function useLanguage(): Locale {
   return shown;
 }
 
-/** The language and the region that numbers and dates follow: the browser's region, if it speaks the language. */
+/** The locale for numbers and dates: the browser's locale of the language, else a default one. */
 export const region = () =>
   navigator.languages.find((tag) => tag.toLowerCase().startsWith(`${language}-`)) ??
   { en: "en-GB", es: "es-ES", ro: "ro-RO" }[language];
 
-/** A sentence that the service wrote in English, in the language of the page if it is known. */
-export const said = (text: string) => (words.said as Record<string, string>)[text] ?? text;
+/** Translates an English sentence of the service to the language of the page. An unknown sentence is returned unchanged. */
+export const translate = (text: string) => (words.sentences as Record<string, string>)[text] ?? text;
 
-/** The form of a noun that follows a number. */
+/** Returns the form of a noun after a number. */
 export const formFor = (n: number, forms: Forms) => {
   const category = new Intl.PluralRules(language).select(n);
   return (category === "one" || category === "few" ? forms[category] : undefined) ?? forms.other;
 };
 
-/** A value from the address of the page if it is one that can be chosen. */
+/** Returns a value from the URL of the page if it is a valid choice, else null. */
 export function known<K extends string>(choices: Record<K, unknown>, value: string | undefined): K | null {
   return value && Object.hasOwn(choices, value) ? (value as K) : null;
 }

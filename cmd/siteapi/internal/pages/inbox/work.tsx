@@ -1,4 +1,4 @@
-// The team's work on a lead: who owns it, how far it is, what was noted, and what became of it.
+// The team's work on a lead: its owner, status, outcome and notes.
 import { useState } from "preact/hooks";
 import {
   AddLeadNoteDocument,
@@ -17,11 +17,11 @@ import { words } from "./words";
 
 interface Props {
   lead: Lead;
-  /** Waits for an operation, and shows the lead as it is afterwards. */
+  /** Waits for an operation, and shows the changed lead. */
   change: (operation: Promise<{ lead: Lead }>) => Promise<void>;
 }
 
-/** The addresses of owners that were seen, to choose from beside those of operators. */
+/** The addresses of owners seen so far. They are suggested in addition to those of operators. */
 const owners = new Set<string>();
 
 export function Owners() {
@@ -37,7 +37,7 @@ export function Owners() {
   );
 }
 
-/** Remembers the owner of a lead, as long as the page is open. */
+/** Remembers the owner of a lead while the page is open. */
 export const remember = (owner: string | null | undefined) => owner && owners.add(owner);
 
 export function Work({ lead, change }: Props) {
@@ -116,7 +116,7 @@ function Status({ lead, change }: Props) {
   );
 }
 
-/** What became of a lead: who said it, and a form to say it. */
+/** The outcome of a lead, with its source, and a form to change it. */
 function Outcome({ lead, change }: Props) {
   const { outcome } = lead;
   const [value, setValue] = useState<LeadOutcomeValue | "">(outcome?.value ?? "");
@@ -177,21 +177,21 @@ function Outcome({ lead, change }: Props) {
         </>
       )}
       <button type="submit" disabled={busy}>{words.save}</button>
-      {outcome && <span class="muted small">{saidBy(outcome)}</span>}
+      {outcome && <span class="muted small">{outcomeText(outcome)}</span>}
     </form>
   );
 }
 
-/** What is known of an outcome: its amount, who said it and when. */
-function saidBy({ amount: worth, currency, at, source, by }: NonNullable<Lead["outcome"]>): string {
+/** Describes an outcome: its amount, source and time. */
+function outcomeText({ amount: worth, currency, at, source, by }: NonNullable<Lead["outcome"]>): string {
   const who = source === "CRM" ? words.outcome.crm : (by ?? words.outcome.operator);
   const money = worth !== null && currency ? [amount(worth, currency)] : [];
   return [...money, who, exact(at)].join(" · ");
 }
 
-const longestNote = 2000;
+const maxNote = 2000; // characters
 
-/** The notes that are being typed, by the ids of their leads, for as long as the page is open. */
+/** Unfinished notes by the id of their lead, while the page is open. */
 const drafts = new Map<string, string>();
 
 function Notes({ lead, change }: Props) {
@@ -227,7 +227,7 @@ function Notes({ lead, change }: Props) {
           rows={2}
           aria-label={words.work.note}
           placeholder={words.work.note}
-          maxLength={longestNote}
+          maxLength={maxNote}
           value={text}
           onInput={(e) => type(e.currentTarget.value)}
         />

@@ -2,8 +2,8 @@ import { Kind, parse } from "graphql";
 import type { Fetcher, FetcherParams } from "@graphiql/toolkit";
 
 /**
- * Returns what sends an operation to the service and gives back its answer as it came,
- * an empty list of errors included.
+ * Returns a fetcher that sends operations to the service and returns its responses unchanged,
+ * including an empty list of errors.
  */
 export function newFetcher(path: string): Fetcher {
   return async (params, options) => {
@@ -15,14 +15,14 @@ export function newFetcher(path: string): Fetcher {
     try {
       return await response.json();
     } catch {
-      return { errors: [{ message: `The answer is not JSON: HTTP status ${response.status}.` }] };
+      return { errors: [{ message: `The response is not JSON: HTTP status ${response.status}.` }] };
     }
   };
 }
 
 /**
- * Leaves out an operation name that the document does not have: GraphiQL notices what a
- * tab holds a moment late, so right after changing tabs it sends the last tab's name.
+ * Removes an operation name that the document does not contain: right after a change of tabs,
+ * GraphiQL still sends the operation name of the previous tab.
  */
 function withoutStaleName(params: FetcherParams): FetcherParams {
   try {
@@ -31,6 +31,6 @@ function withoutStaleName(params: FetcherParams): FetcherParams {
     );
     return known ? params : { ...params, operationName: undefined };
   } catch {
-    return params; // it does not parse: the service says where
+    return params; // invalid syntax: the service reports it
   }
 }

@@ -1,11 +1,11 @@
-// The list of prepared operations beside the editors: those that anyone may send, and those that need a token.
+// The list of prepared operations next to the editors: public ones, and those that need a token.
 import type { GraphiQLPlugin } from "@graphiql/react";
 import { useGraphiQL, useGraphiQLActions } from "@graphiql/react";
 import type { Page } from "./page";
 
 type Operation = Page["operations"][number];
 
-/** Returns the part of GraphiQL's sidebar that lists operations. */
+/** Returns a plug-in for GraphiQL's sidebar that lists the operations. */
 export function newOperationList(operations: Operation[]): GraphiQLPlugin {
   return {
     title: "Operations",
@@ -20,7 +20,7 @@ export function newOperationList(operations: Operation[]): GraphiQLPlugin {
         <Group title="Operators, with the cache token" operations={operations.filter(({ guard }) => guard === "cache")} />
         <Group title="The CMS, with the webhook's secret" operations={operations.filter(({ guard }) => guard === "webhook")} />
         <p>
-          Fields of leads and deliveries are for operators alone, with a token of <code>ADMIN_API_TOKEN</code>, on{" "}
+          Fields of leads and deliveries are only for operators, with a token of <code>ADMIN_API_TOKEN</code>, on{" "}
           <code>ADMIN_ADDR</code>, or here with <code>ADMIN_PAGE=on</code>.
         </p>
       </nav>
@@ -28,7 +28,7 @@ export function newOperationList(operations: Operation[]): GraphiQLPlugin {
   };
 }
 
-/** A choice shows the tab of the operation; one whose tab was closed comes back with the examples. */
+/** A group of operations. A click shows the tab of an operation; "Restore the examples" reopens closed tabs. */
 function Group({ title, operations }: { title: string; operations: Operation[] }) {
   const tabs = useGraphiQL((state) => state.tabs);
   const { changeTab } = useGraphiQLActions();

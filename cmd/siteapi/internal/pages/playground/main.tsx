@@ -2,7 +2,7 @@
 import "./nonce";
 import "./workers";
 import { createRoot } from "react-dom/client";
-import "monaco-graphql/esm/monaco-editor.js"; // here, so that its styles are part of the page's
+import "monaco-graphql/esm/monaco-editor.js"; // imported here so that the page's style sheet contains its styles
 import "@graphiql/react/style.css";
 import "@graphiql/plugin-doc-explorer/style.css";
 import "@graphiql/plugin-history/style.css";

@@ -1,5 +1,5 @@
-// The editor and the dialogs add <style> elements as they go. The page's policy admits
-// only those that carry the nonce of this answer, so each gets it when it is made.
+// The editor and the dialogs add <style> elements dynamically. The page's policy allows only
+// elements with the nonce of this response, so each gets it when it is created.
 const { nonce } = document.querySelector<HTMLElement>("[nonce]")!;
 const createElement = document.createElement;
 

@@ -1,6 +1,6 @@
-// The prepared operations of both pages. A test compares them with the schema, and their tokens with @auth.
+// The prepared operations of the playground. A test compares them with the schema, and their tokens with @auth.
 
-/** The session that the examples track and submit; each visit of the page has its own. */
+/** The session that the examples track and submit. Each visit to the page has its own. */
 const session = `playground-${Math.random().toString(36).slice(2)}`;
 
 const examples = [
@@ -241,8 +241,8 @@ mutation ReceiveCmsWebhook($payload: JSON!) {
 ];
 
 /**
- * Returns the examples with their variables as text, the kind of token that guards them, and that token; empty texts
- * where there are none.
+ * Returns the examples with their variables as text, the kind of their token, and the token; empty strings if there are
+ * none.
  * @param {{cacheToken?: string, webhookToken?: string}} tokens
  */
 export function operations(tokens) {

@@ -1,17 +1,17 @@
-// The service's settings of the page, on its root element.
+// The settings of the page, which the service puts on its root element.
 import { operations } from "./operations.js";
 
-/** What the page was served with. */
+/** The settings of the page. */
 export interface Page {
   root: HTMLElement;
   graphqlPath: string;
-  /** Whether introspection is on. */
+  /** Whether introspection is enabled. */
   introspection: boolean;
   licencesPath: string;
   operations: ReturnType<typeof operations>;
 }
 
-/** Reads what the page was served with. */
+/** Reads the settings of the page. */
 export function readPage(): Page {
   const root = document.getElementById("playground");
   if (!root) throw new Error("the page has no #playground");

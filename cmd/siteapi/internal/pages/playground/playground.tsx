@@ -5,19 +5,19 @@ import { newFetcher } from "./fetcher";
 import { newOperationList } from "./list";
 import type { Page } from "./page";
 
-/** Scalars that take any JSON value, for the check of variables. */
+/** Scalars that accept any JSON value, for the validation of variables. */
 const anyJSON = { JSON: {} };
 
 /**
- * Restores the prepared tabs. Since headers contain tokens, input is stored in the browser tab's session only,
- * and clearing that is enough.
+ * Restores the prepared tabs. Because headers contain tokens, all input is stored in the sessionStorage of the browser
+ * tab, and clearing it is sufficient.
  */
 function startOver() {
   sessionStorage.clear();
   location.reload();
 }
 
-/** GraphiQL with a bar above it that says where one is and where tokens go. */
+/** GraphiQL below a bar with the endpoint and a hint about tokens. */
 export function Playground({ page }: { page: Page }) {
   const fetcher = useMemo(() => newFetcher(page.graphqlPath), [page.graphqlPath]);
   const tabs = useMemo(
@@ -36,7 +36,7 @@ export function Playground({ page }: { page: Page }) {
         <h1>siteapi</h1>
         <code>{page.graphqlPath}</code>
         <span className="playground-hint">
-          Guarded operations need a bearer token: it goes into <b>Headers</b>, below the operation.
+          Guarded operations need a bearer token in <b>Headers</b>, below the operation.
         </span>
         <button type="button" onClick={startOver} title="Forget what was typed in this browser tab">
           Restore the examples
@@ -44,8 +44,8 @@ export function Playground({ page }: { page: Page }) {
       </header>
       {!page.introspection && (
         <p className="playground-notice" role="status">
-          This service keeps its schema to itself (<code>GRAPHQL_INTROSPECTION=off</code>). Operations run as usual;
-          documentation, completion and checks while typing need it switched on.
+          Introspection is disabled (<code>GRAPHQL_INTROSPECTION=off</code>). Operations run as usual;
+          documentation, completion and checks while typing need it enabled.
         </p>
       )}
       <main>

@@ -1,2 +1,2 @@
-// Style sheets are bundled by the build; here they are only known to exist.
+// Declares the style sheets, which the build bundles.
 declare module "*.css";

@@ -1,6 +1,6 @@
-// The editors check and complete in workers, which lie beside this script.
+// The editors run validation and completion in workers, which are served next to this script.
 
-/** File name of each worker, put in by the build. */
+/** File name of each worker, inserted by the build. */
 declare const WORKERS: Record<"editor" | "json" | "graphql", string>;
 
 self.MonacoEnvironment = {

@@ -1,4 +1,4 @@
-// A fresh Chromium that records the faults of a page.
+// Starts a fresh Chromium that records the faults of its pages.
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { chromium } from "playwright-core";
 
 const screenshots = fileURLToPath(new URL("screenshots", import.meta.url));
 
-/** Opens a browser with a profile of its own; CHROMIUM names another one than Debian's. */
+/** Opens a browser with its own profile. CHROMIUM is the path of a browser other than Debian's. */
 export async function openBrowser(options = {}) {
   const profile = await mkdtemp(join(tmpdir(), "siteapi-chromium-"));
   const context = await chromium.launchPersistentContext(profile, {
@@ -38,8 +38,8 @@ export async function openBrowser(options = {}) {
 }
 
 /**
- * Opens a page that notes requests to other origins, failed requests, errors and
- * warnings of the console, exceptions, and breaches of the page's policy.
+ * Opens a page that records requests to other origins, failed requests, errors and
+ * warnings of the console, exceptions, and violations of the page's policy.
  */
 export async function watchedPage(context, base) {
   const page = await context.newPage();
@@ -73,14 +73,14 @@ export async function watchedPage(context, base) {
   return { page, faults, requests };
 }
 
-/** Returns what axe finds against the rules of WCAG and good practice, with the places. */
+/** Returns axe's violations of WCAG and of good practice, with their elements. */
 export async function violations(page) {
-  await page.evaluate(axe.source); // as a debugger does, which the page's policy does not concern
+  await page.evaluate(axe.source); // like a debugger, which the page's policy does not restrict
   const result = await page.evaluate(() => window.axe.run());
   return result.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`);
 }
 
-/** Takes a screenshot, and returns measurements of it. */
+/** Takes a screenshot and counts its colours. */
 export async function picture(page, name) {
   await mkdir(screenshots, { recursive: true });
   const png = await page.screenshot({ path: join(screenshots, `${name}.png`) });
@@ -88,14 +88,14 @@ export async function picture(page, name) {
 }
 
 /**
- * Counts the different colours of an 8-bit PNG without interlacing, as screenshots are.
+ * Counts the different colours of a screenshot, an 8-bit PNG without interlacing.
  * A blank page has one or two; a page with smoothed text has hundreds.
  */
 export function countColours(png) {
   const width = png.readUInt32BE(16);
   const height = png.readUInt32BE(20);
   const bytes = { 2: 3, 6: 4 }[png[25]];
-  if (png[24] !== 8 || !bytes || png[28] !== 0) throw new Error("not a screenshot's kind of PNG");
+  if (png[24] !== 8 || !bytes || png[28] !== 0) throw new Error("not an 8-bit PNG without interlacing");
   const parts = [];
   for (let at = 8; at < png.length; ) {
     const length = png.readUInt32BE(at);
@@ -120,7 +120,7 @@ export function countColours(png) {
   return colours.size;
 }
 
-// paeth is the PNG format's predictor of that name.
+// paeth is the Paeth predictor of the PNG format.
 function paeth(left, above, corner) {
   const guess = left + above - corner;
   const [a, b, c] = [left, above, corner].map((v) => Math.abs(guess - v));

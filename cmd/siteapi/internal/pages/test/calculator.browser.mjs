@@ -1,4 +1,4 @@
-// Tests of the calculator in a real browser, and of the front page and the API reference beside it.
+// Tests of the calculator, the front page and the API reference in a real browser.
 // Screenshots are in test/screenshots.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -26,10 +26,10 @@ async function open(path, context = browser.context) {
   return watched;
 }
 
-/** What is to be seen beyond the answers that a test asked for. */
+/** The faults other than those that a test caused. */
 const unexpected = (faults) => faults.filter((fault) => !/status (of )?(400|503)|ERR_FAILED|\/api\/quote\/submit/.test(fault));
 
-/** What `siteapi funnel` counts. */
+/** The counts of `siteapi funnel`. */
 async function funnel(...filter) {
   const env = { ENVIRONMENT: "development", DATA_DIR: service.folder };
   const { stdout } = await promisify(execFile)(binary, ["funnel", "--json", ...filter], { env });
@@ -75,7 +75,7 @@ const visitors = {
   },
 };
 
-test("a visitor chooses, corrects, submits through a 503 and a lost answer, and takes the PDF", { concurrency: true }, async (t) => {
+test("a visitor chooses, corrects the form, submits despite a 503 and a lost response, and downloads the PDF", { concurrency: true }, async (t) => {
   await Promise.all(Object.entries(visitors).map(([locale, says]) => t.test(locale, () => visit(locale, says))));
   const { steps, leads } = await funnel();
   const reached = Object.fromEntries(steps.map(({ name, count }) => [name, count]));
@@ -110,7 +110,7 @@ async function visit(locale, says) {
     keys.push(await route.request().headerValue("idempotency-key"));
     if (keys.length === 1) return route.fulfill({ status: 503, headers: { "Retry-After": "1" }, json: { code: "UPSTREAM_UNAVAILABLE" } });
     const response = await route.fetch();
-    return keys.length === 2 ? route.abort() : route.fulfill({ response }); // accepted, but the answer is lost
+    return keys.length === 2 ? route.abort() : route.fulfill({ response }); // accepted, but the response is lost
   });
   await firstName.fill("Ștefania");
   await lastName.fill("Țurcanu");
@@ -131,7 +131,7 @@ async function visit(locale, says) {
   await page.close();
 }
 
-test("the keyboard is enough, and what is not tracked yet is sent on leaving", async () => {
+test("the keyboard is sufficient, and untracked choices are sent when the page is left", async () => {
   const { page, faults, requests } = await open("/calculator?lang=en");
   await page.getByRole("radio", { name: /^Landing page/ }).focus();
   await page.keyboard.press("Space");
@@ -141,7 +141,7 @@ test("the keyboard is enough, and what is not tracked yet is sent on leaving", a
   await page.keyboard.press("Space");
   assert.ok(await page.getByRole("checkbox", { name: /^Content management/ }).isChecked());
   assert.ok(!requests.includes("/api/quote/track"));
-  await page.goto(`${service.base}/healthz`); // the page is gone before 800 ms are over
+  await page.goto(`${service.base}/healthz`); // leaves the page before the 800 ms have passed
   let chosen;
   for (let tries = 0; tries < 1200 && !chosen; tries++) {
     await page.waitForTimeout(50);
@@ -152,7 +152,7 @@ test("the keyboard is enough, and what is not tracked yet is sent on leaving", a
   await page.close();
 });
 
-test("other languages are one click away, nothing is lost on the way, and changes in a row are tracked once", async () => {
+test("changing the language loses nothing, and successive changes are tracked once", async () => {
   const { page, faults, requests } = await open("/calculator?lang=en");
   await page.getByRole("radio", { name: /^Redesign/ }).waitFor();
   await page.evaluate(() => ["redesign", "blog", "seo"].forEach((slug) => document.querySelector(`[value=${slug}]`).click()));
@@ -166,7 +166,7 @@ test("other languages are one click away, nothing is lost on the way, and change
   await page.close();
 });
 
-test("typing after a refused form stays in its field", async () => {
+test("typing after a rejected form keeps the focus in its field", async () => {
   const { page } = await open("/calculator?lang=en");
   await page.getByRole("radio", { name: /^Landing page/ }).check();
   await page.getByRole("button", { name: "Request a quote" }).click();
@@ -180,7 +180,7 @@ test("typing after a refused form stays in its field", async () => {
   await page.close();
 });
 
-test("a refused field that the form does not show is explained", async () => {
+test("an invalid field that the form does not show is explained", async () => {
   const { page } = await open("/calculator?lang=en");
   await page.route("**/api/quote/submit", (route) =>
     route.fulfill({ status: 400, json: { code: "BAD_USER_INPUT", errors: [{ field: "sessionId", code: "invalid_session_id" }] } }),
@@ -191,7 +191,7 @@ test("a refused field that the form does not show is explained", async () => {
   await page.close();
 });
 
-test("a reload and another language keep what was chosen and typed, and where the visitor came from", async () => {
+test("a reload and a change of language keep the choices, the typed values and the attribution", async () => {
   const { page } = await open("/calculator?utm_source=letter&lang=en#top");
   await page.getByRole("radio", { name: /^Online shop/ }).check();
   await page.getByRole("textbox", { name: "Company optional" }).fill("Stone & Co");
@@ -206,7 +206,7 @@ test("a reload and another language keep what was chosen and typed, and where th
   await page.close();
 });
 
-test("where the visitor came from is sent with what is tracked, and not stored in the browser", async () => {
+test("the attribution is sent with the tracked choices, and not stored in the browser", async () => {
   const { page, faults } = await watchedPage(browser.context, service.base);
   await page.goto(`${service.base}/calculator?utm_source=fair&utm_medium=print&utm_campaign=spring&gclid=click&lang=en`, {
     referer: "https://news.example/article?reader=ana",
@@ -250,7 +250,7 @@ const asked = {
 };
 
 for (const [locale, { policy, save, news }] of Object.entries(asked)) {
-  test(`a visitor is asked for consents, and what is agreed to is sent as it was worded: ${locale}`, async () => {
+  test(`a visitor is asked for consents, and the answers are sent with their wording: ${locale}`, async () => {
     const { page, faults } = await open(`/calculator?lang=${locale}`);
     const [saveBox, newsBox] = [save, news].map((name) => page.getByRole("checkbox", { name, exact: true }));
     const tracked = (fits) =>
@@ -261,7 +261,7 @@ for (const [locale, { policy, save, news }] of Object.entries(asked)) {
     const without = tracked(({ consents }) => consents?.[0].given === false);
     await page.locator("[value=landing-page]").check();
     await page.locator("#email").fill(`asked-${locale}@example.com`);
-    assert.equal((await without).postDataJSON().formData, undefined, "nothing typed is tracked before it is agreed to");
+    assert.equal((await without).postDataJSON().formData, undefined, "no typed values are tracked without consent");
 
     const agreed = tracked(({ consents }) => consents?.[0].given === true);
     await saveBox.focus();
@@ -272,7 +272,7 @@ for (const [locale, { policy, save, news }] of Object.entries(asked)) {
     assert.ok((await picture(page, `calculator-${locale}-consents`)).colours > 100);
     assert.deepEqual(await violations(page), []);
 
-    // Another language is another question; back in this one, the answer still stands.
+    // Another language needs another answer; after the return, the first answer is still set.
     const next = { en: "es", es: "ro", ro: "en" }[locale];
     await page.locator(`nav [lang=${next}]`).click();
     const other = page.getByRole("checkbox", { name: asked[next].save, exact: true });
@@ -299,7 +299,7 @@ for (const [locale, { policy, save, news }] of Object.entries(asked)) {
   });
 }
 
-test("a site without wordings or a policy asks nothing, and one that the service would refuse stops no lead", async (t) => {
+test("a site without consent texts or a policy asks for nothing, and an invalid consent text stops no lead", async (t) => {
   const other = await startService();
   t.after(() => other.stop());
   const documents = JSON.parse(await readFile(join(other.folder, "content.json"), "utf8"));
@@ -328,7 +328,7 @@ test("a site without wordings or a policy asks nothing, and one that the service
   }
 });
 
-test("a site that does not serve the wordings has its calculator all the same", async (t) => {
+test("the calculator works on a site that does not serve consent texts", async (t) => {
   const other = await startService({ CONTENT_TYPES: "heroSection,quoteOption" });
   t.after(() => other.stop());
   const page = await browser.context.newPage();
@@ -358,7 +358,7 @@ test("on a phone the bar with the range covers no field of the form", async () =
   }
 });
 
-test("an estimate that fails keeps the last range, says so, and is forgotten with the next one", async () => {
+test("a failed estimate keeps the last range with a note, until the next one succeeds", async () => {
   for (const [locale, failed] of Object.entries({
     en: "The price can't be updated right now",
     es: "Ahora no se puede actualizar el precio",
@@ -385,7 +385,7 @@ test("an estimate that fails keeps the last range, says so, and is forgotten wit
   }
 });
 
-test("what has no price is to be confirmed, and nothing else", async (t) => {
+test("only choices without a price are to be confirmed", async (t) => {
   const other = await startService();
   t.after(() => other.stop());
   const documents = JSON.parse(await readFile(join(other.folder, "content.json"), "utf8"));
@@ -404,7 +404,7 @@ test("what has no price is to be confirmed, and nothing else", async (t) => {
   }
 });
 
-test("without JavaScript it says so in each language", async () => {
+test("without JavaScript a note appears in each language", async () => {
   const other = await openBrowser({ javaScriptEnabled: false });
   try {
     const { page } = await open("/calculator", other.context);
@@ -418,7 +418,7 @@ for (const [name, options] of Object.entries({
   phone: { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true, locale: "ro" },
   dark: { colorScheme: "dark", locale: "es" },
 })) {
-  test(`it fits and is drawn: ${name}`, async () => {
+  test(`the page fits the screen and is drawn: ${name}`, async () => {
     const other = await openBrowser(options);
     try {
       for (const path of ["/calculator", "/"]) {
@@ -434,7 +434,7 @@ for (const [name, options] of Object.entries({
   });
 }
 
-test("the front page leads everywhere and shows the tokens of development", async () => {
+test("the front page links to every page and shows the development tokens", async () => {
   const { page, faults } = await open("/");
   await page.getByText(tokens.cache).waitFor();
   const paths = await page.getByRole("navigation").getByRole("link").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
@@ -449,7 +449,7 @@ test("the front page leads everywhere and shows the tokens of development", asyn
   await page.close();
 });
 
-test("the API reference is small, loads nothing from elsewhere, and tries a guarded route", async () => {
+test("the API reference is small, loads nothing from other origins, and calls a guarded route", async () => {
   const context = (await openBrowser({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }));
   try {
     const { page, faults } = await watchedPage(context.context, service.base);
@@ -457,7 +457,7 @@ test("the API reference is small, loads nothing from elsewhere, and tries a guar
     await network.send("Network.enable");
     let sent = 0;
     network.on("Network.loadingFinished", ({ encodedDataLength }) => (sent += encodedDataLength));
-    // A fast 3G telephone: 1.6 Mbit/s and 150 ms.
+    // A phone on fast 3G: 1.6 Mbit/s and 150 ms.
     await network.send("Network.emulateNetworkConditions", {
       offline: false,
       latency: 150,
@@ -505,7 +505,7 @@ test("the API reference has the chapters that a client needs", async () => {
 });
 
 for (const colorScheme of ["light", "dark"]) {
-  test(`the pages have no violation that axe finds: ${colorScheme}`, async () => {
+  test(`axe finds no violations on the pages: ${colorScheme}`, async () => {
     const other = await openBrowser({ colorScheme });
     try {
       for (const path of ["/docs", "/", "/calculator?lang=es"]) {
@@ -520,7 +520,7 @@ for (const colorScheme of ["light", "dark"]) {
   });
 }
 
-test("a preview shows what is edited within a second, and sends nothing", async () => {
+test("a preview shows edits within a second, and sends nothing", async () => {
   const file = join(service.folder, "content.json");
   const content = JSON.parse(await readFile(file, "utf8"));
   const hero = content.find(({ _type, language }) => _type === "heroSection" && language === "en");

@@ -1,4 +1,4 @@
-// The example clients in schema/clients, in a real browser: bundled for it, on a page of the service.
+// Tests of the example clients in schema/clients in a real browser: bundled, on a page of the service.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -24,7 +24,7 @@ after(async () => {
   await service?.stop();
 });
 
-/** Runs in the browser: reads the settings, twice by the hash of the query, and sends a quote with mistakes. */
+/** Runs in the browser: reads the settings, twice by the query's hash, and submits an invalid quote. */
 async function tryOut(name) {
   const url = new URL("/graphql", location.href).href;
   const settings = [];
@@ -40,7 +40,7 @@ async function tryOut(name) {
 }
 
 for (const name of ["apolloSite", "urqlSite", "graphqlRequestSite"]) {
-  test(`${name} reads and sends in a browser, and reads what to correct`, async () => {
+  test(`${name} reads and submits in a browser, and reads the invalid fields`, async () => {
     const { outputFiles } = await esbuild.build({
       stdin: { contents, resolveDir: folder },
       bundle: true,
@@ -57,7 +57,7 @@ for (const name of ["apolloSite", "urqlSite", "graphqlRequestSite"]) {
       { field: "contact.firstName", code: "required", params: undefined },
       { field: "contact.lastName", code: "too_long", params: { max: 100 } },
     ]);
-    assert.deepEqual(faults.filter((fault) => !/status (of )?400/.test(fault)), []); // the refusals that were asked for
+    assert.deepEqual(faults.filter((fault) => !/status (of )?400/.test(fault)), []); // the expected rejections
     await page.close();
   });
 }

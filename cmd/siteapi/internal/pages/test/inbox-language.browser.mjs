@@ -6,7 +6,7 @@ import { blank, openSignedIn, row, send, submit } from "./inbox.mjs";
 import { startProvider } from "./provider.mjs";
 import { startService } from "../../../../../schema/clients/service.mjs";
 
-/** What each language says. */
+/** The expected texts of each language. */
 const languages = {
   en: {
     title: "Leads · Inbox",
@@ -30,7 +30,7 @@ const languages = {
     money: "14.000 - 18.900 EUR",
   },
 };
-const views = ["leads", "deliveries", "funnel", "health", "people", "audit", "sessions"];
+const views = ["leads", "deliveries", "funnel", "health", "people", "audit", "logins"];
 
 let provider;
 let service;
@@ -56,7 +56,7 @@ after(async () => {
 
 const open = (t, hash) => openSignedIn(t, browser.context, service.base, hash);
 
-/** Opens what the list of leads does not show at first: more filters, and what is done with several leads. */
+/** Opens the collapsed parts of the list of leads: more filters, and the actions on several leads. */
 async function openAll(page) {
   await page.locator("details.narrow").evaluate((details) => (details.open = true));
   if (!(await page.locator(".selection").count())) await page.locator(".heading button").first().click();
@@ -65,19 +65,19 @@ async function openAll(page) {
 }
 
 const choose = (page, code) => page.locator("select.language").selectOption(code);
-const plain = (text) => text.replace(/\s+/gu, " "); // some spaces are narrow, or don't break
+const plain = (text) => text.replace(/\s+/gu, " "); // some spaces are narrow or no-break spaces
 
-test("the page speaks the browser's language, or the one that is chosen, and remembers it", async (t) => {
+test("the page uses the browser's language or the chosen one, and remembers it", async (t) => {
   const { page, faults } = await open(t, `#leads?lead=${reference}`);
   for (const code of ["ro", "es", "en"]) {
-    const says = languages[code];
+    const expected = languages[code];
     if (code !== "ro") await choose(page, code);
-    await page.getByRole("heading", { name: says.heading, exact: true }).waitFor();
-    await row(page, "Robo").getByText(says.state, { exact: true }).waitFor();
-    await page.locator(".fact").getByText(says.project, { exact: true }).waitFor();
-    assert.equal(await page.title(), says.title);
+    await page.getByRole("heading", { name: expected.heading, exact: true }).waitFor();
+    await row(page, "Robo").getByText(expected.state, { exact: true }).waitFor();
+    await page.locator(".fact").getByText(expected.project, { exact: true }).waitFor();
+    assert.equal(await page.title(), expected.title);
     assert.equal(await page.evaluate(() => document.documentElement.lang), code);
-    assert.equal(plain(await page.locator(".estimate").innerText()), says.money);
+    assert.equal(plain(await page.locator(".estimate").innerText()), expected.money);
   }
 
   await choose(page, "es");
@@ -90,7 +90,7 @@ test("the page speaks the browser's language, or the one that is chosen, and rem
 
 // The dark colours are the same in each language.
 for (const [colorScheme, codes] of Object.entries({ light: Object.keys(languages), dark: ["en"] })) {
-  test(`no view has a violation that axe finds: ${colorScheme}, ${codes}`, async (t) => {
+  test(`axe finds no violations in any view: ${colorScheme}, ${codes}`, async (t) => {
     const { page, faults } = await open(t);
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     for (const code of codes) {
@@ -109,7 +109,7 @@ for (const [colorScheme, codes] of Object.entries({ light: Object.keys(languages
   });
 }
 
-test("on a phone every view is reached, in any language, and nothing is wider than the screen", async (t) => {
+test("on a phone every view is reachable in each language, and nothing is wider than the screen", async (t) => {
   const { page, faults } = await open(t);
   await page.setViewportSize({ width: 360, height: 740 });
   const width = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
@@ -125,7 +125,7 @@ test("on a phone every view is reached, in any language, and nothing is wider th
       assert.equal(await width(), 0, `${view} in ${code}`);
       assert.ok((await picture(page, `inbox-phone-${view}-${code}`)).colours > blank);
     }
-    // No name of a view is cut off.
+    // No view's name is truncated.
     const cut = await page.evaluate(
       () => [...document.querySelectorAll("nav > * > span")].filter((e) => e.scrollWidth > e.clientWidth).length,
     );

@@ -24,19 +24,19 @@ after(async () => {
 
 const account = (page) => page.getByRole("button", { name: "Sign in with your account" });
 
-/** Opens the inbox in a browser without a session. Visits to the provider are no faults. */
+/** Opens the inbox in a browser without a login. Requests to the provider are not faults. */
 async function open(t, hash = "") {
   await browser.context.clearCookies();
   const { page, faults } = await watchedPage(browser.context, service.base);
   t.after(() => page.close());
   await page.goto(`${service.base}/admin${hash}`);
   await account(page).waitFor();
-  faults.length = 0; // the page asked for its session, and there was none
+  faults.length = 0; // the page requested its login, and there was none
   const others = () => faults.filter((fault) => fault !== `request to ${provider.issuer}`);
   return { page, others };
 }
 
-test("an operator signs in, arrives where the link led, and stays there when the session has ended", async (t) => {
+test("an operator signs in, arrives at the linked lead, and returns there after the login has ended", async (t) => {
   const reference = await submit(service, { firstName: "Ioana", lastName: "Pop", email: "ioana@example.com" });
   const { page, others } = await open(t, `#leads?lead=${reference}`);
   await account(page).click();
@@ -51,7 +51,7 @@ test("an operator signs in, arrives where the link led, and stays there when the
   await page.getByRole("link", { name: "Funnel" }).click();
   await returned;
 
-  // The page's stream may notice the end before the click does: then the page stays at the lead.
+  // The page's stream may detect the end before the click: then the page stays at the lead.
   const places = { "#funnel": "Funnel · Inbox", [`#leads?lead=${reference}`]: "Leads · Inbox" };
   await page.waitForURL((url) => url.hash in places && url.pathname === "/admin");
   await page.getByRole("navigation").waitFor();
@@ -59,7 +59,7 @@ test("an operator signs in, arrives where the link led, and stays there when the
   assert.deepEqual(provider.prompts, ["", ""]);
 });
 
-test("an account without a role sees why, in its language, and tries again", async (t) => {
+test("an account without a role gets the reason in its language, and can try again", async (t) => {
   provider.person.groups = ["others"];
   const { page } = await open(t);
   await page.setExtraHTTPHeaders({ "Accept-Language": "ro" });

@@ -1,4 +1,4 @@
-// Tests of the team's work in the inbox, and of what changes while it is open, in a real browser.
+// Tests of the team's work in the inbox, and of live updates, in a real browser.
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { blank, button, openInbox, openSignedIn, operate, row, submit } from "./
 import { startProvider } from "./provider.mjs";
 import { startService } from "../../../../../schema/clients/service.mjs";
 
-const spam = { website: "https://example.com" }; // what only programs fill in
+const spam = { website: "https://example.com" }; // a field that only bots fill in
 
 let service;
 let browser;
@@ -24,7 +24,7 @@ after(async () => {
 
 const open = (t, hash = "") => openInbox(t, browser.context, service.base, hash);
 
-/** Opens another page in the session of the first one. */
+/** Opens another page with the login of the first one. */
 async function another(t, hash) {
   const watched = await watchedPage(browser.context, service.base);
   t.after(() => watched.page.close());
@@ -38,7 +38,7 @@ const person = (firstName, lastName = "Pop") => ({
   email: `${firstName}.${lastName}@example.com`.toLowerCase(),
 });
 
-test("a lead gets an owner, a status, a note and an outcome, which a colleague sees at once", async (t) => {
+test("a lead gets an owner, a status, a note and an outcome, which a colleague sees immediately", async (t) => {
   const reference = await submit(service, person("Ioana"));
   const [{ page, faults }, other] = [await open(t, `#leads?lead=${reference}`), await another(t, `#leads?lead=${reference}`)];
   await other.page.getByRole("heading", { name: "Ioana Pop" }).waitFor();
@@ -46,7 +46,7 @@ test("a lead gets an owner, a status, a note and an outcome, which a colleague s
 
   await detail.getByLabel("Owner").fill("Maria@example.com");
   await detail.getByRole("button", { name: "Assign" }).click();
-  await page.getByText("It belongs to Maria@example.com now.").waitFor();
+  await page.getByText("It is now assigned to Maria@example.com.").waitFor();
   await detail.getByLabel("Status").selectOption("CONTACTED");
   await row(page, "Ioana").getByText("Contacted").waitFor();
   await detail.getByLabel("Note for the team").fill("Called her.\nShe wants <b>a shop</b>.");
@@ -63,13 +63,13 @@ test("a lead gets an owner, a status, a note and an outcome, which a colleague s
   await theirs.getByText("She wants").waitFor();
   assert.equal(await theirs.getByLabel("Owner").inputValue(), "maria@example.com");
   await row(other.page, "Ioana").getByText("Contacted").waitFor();
-  assert.equal(await detail.getByText("This lead was changed just now.").count(), 0); // it was her own change
+  assert.equal(await detail.getByText("This lead was changed just now.").count(), 0); // the operator's own change
   assert.deepEqual(await violations(page), []);
   assert.ok((await picture(page, "inbox-work")).colours > blank);
   assert.deepEqual([...faults, ...other.faults], []);
 });
 
-test("a note that is being typed stays while colleagues change the lead, and while another one is open", async (t) => {
+test("an unfinished note is kept while colleagues change the lead, and while another lead is open", async (t) => {
   const reference = await submit(service, person("Typing"));
   const { page, faults } = await open(t, `#leads?lead=${reference}`);
   await page.getByLabel("Note for the team").fill("half a sente");
@@ -86,7 +86,7 @@ test("a note that is being typed stays while colleagues change the lead, and whi
   assert.deepEqual(faults, []);
 });
 
-test("leads are narrowed by owner, status, source and amount, ordered by amount, and counted", async (t) => {
+test("leads are filtered by owner, status, source and amount, ordered by amount, and counted", async (t) => {
   const from = (source, min) => ({
     attribution: { source },
     selections: { projectType: "unpriced" },
@@ -121,21 +121,21 @@ test("leads are narrowed by owner, status, source and amount, ordered by amount,
   await page.getByLabel("Owner", { exact: true }).fill("dan@example.com");
   await page.keyboard.press("Enter");
   await shows("Small");
-  await page.reload(); // the address keeps it
+  await page.reload(); // the URL stores the filters
   await shows("Small");
   await page.getByLabel("Owner", { exact: true }).fill("");
   await page.getByLabel("Without an owner").check();
   await shows("Large");
   assert.deepEqual(await names(), ["Large Filter"]);
 
-  // Days are whole days, of the browser's time.
+  // Days are whole days in the browser's time zone.
   const day = (offset) => new Date(Date.now() + offset * 86_400_000).toLocaleDateString("en-CA");
   await page.getByLabel("Submitted until").fill(day(-2));
-  await page.getByText("No lead fits").waitFor();
+  await page.getByText("No matching leads").waitFor();
   await page.getByLabel("Submitted until").fill(day(1));
   await shows("Large");
   await page.getByLabel("Submitted from").fill(day(2));
-  await page.getByText("No lead fits").waitFor();
+  await page.getByText("No matching leads").waitFor();
   await page.getByLabel("Submitted from").fill(day(-1));
   await shows("Large");
   await button(page, "Export").click();
@@ -145,9 +145,9 @@ test("leads are narrowed by owner, status, source and amount, ordered by amount,
 
 test("a new lead is announced within a second", async (t) => {
   const { page, faults } = await open(t, "#leads?search=second");
-  await page.getByText("No lead fits").waitFor();
+  await page.getByText("No matching leads").waitFor();
 
-  // The page notes when it shows a lead. Its clock is that of the service.
+  // The page records the time at which it shows a lead. It uses the same clock as the service.
   await page.evaluate(() => {
     window.shownAt = new Map();
     const look = () => {
@@ -166,7 +166,7 @@ test("a new lead is announced within a second", async (t) => {
   }
   t.diagnostic(`shown after ${took.join(", ")} ms`);
 
-  // One of them met a machine that was not busy with other tests, or the machine is slow.
+  // The fastest one counts, because other tests may keep the machine busy.
   const began = Date.now();
   await operate(service, "{ leads(first: 50) { edges { node { contact { email } } } counts { total } } }");
   const slow = 20 * (Date.now() - began);
@@ -174,16 +174,16 @@ test("a new lead is announced within a second", async (t) => {
   assert.deepEqual(faults, []);
 });
 
-test("a lead that arrives while one filters is announced, and nothing moves until it is asked for", async (t) => {
+test("a new lead in a filtered list is announced, and the list does not move until the operator asks for it", async (t) => {
   await submit(service, person("First", "Arrival"));
   const { page, faults } = await open(t, "#leads?search=arrival");
   await row(page, "First").waitFor();
   const looks = (focus) => page.evaluate((value) => {
-    document.hasFocus = () => value; // the browser of the test has all its pages in front
+    document.hasFocus = () => value; // in the test's browser all pages have the focus
     dispatchEvent(new Event(value ? "focus" : "blur"));
   }, focus);
 
-  await page.waitForTimeout(1500); // the page is told of the first one, too, up to half a second later
+  await page.waitForTimeout(1500); // the event of the first lead arrives up to half a second later
   await looks(false);
   await submit(service, person("Second", "Arrival"));
   await submit(service, person("Unrelated", "Person"));
@@ -198,7 +198,7 @@ test("a lead that arrives while one filters is announced, and nothing moves unti
   assert.deepEqual(faults, []);
 });
 
-test("what came while the service was being restarted shows in pages that stayed open", async (t) => {
+test("leads that arrive during a restart of the service appear on open pages", async (t) => {
   const own = await startService({ ADMIN_PAGE: "on" });
   t.after(() => own.stop());
   await submit(own, person("Before"));
@@ -206,16 +206,16 @@ test("what came while the service was being restarted shows in pages that stayed
   await row(page, "Before").waitFor();
 
   await own.end();
-  await page.getByText("The service does not answer.").waitFor({ timeout: 5_000 });
+  await page.getByText("The service is not responding.").waitFor({ timeout: 5_000 });
   await own.begin();
-  await page.getByText("The service answers again.").waitFor();
+  await page.getByText("The service is responding again.").waitFor();
   await submit(own, person("After"));
   await button(page, "1 new lead. Show").click();
   await row(page, "After").waitFor();
   await row(page, "Before").waitFor();
 });
 
-test("several leads get a status, and those that were changed are counted", async (t) => {
+test("several leads get a status, and the changed ones are counted", async (t) => {
   const references = [];
   for (const name of ["One", "Two", "Three"]) references.push(await submit(service, person(name, "Several")));
   const contacted = "mutation ($id: ID!) { setLeadStatus(id: $id, status: CONTACTED) { id } }";
@@ -232,7 +232,7 @@ test("several leads get a status, and those that were changed are counted", asyn
   assert.deepEqual(faults, []);
 });
 
-test("60 leads are given to an owner, who gets one mail of all of them", async (t) => {
+test("60 leads are assigned to an owner, who gets a single mail about them", async (t) => {
   const references = [];
   for (let i = 0; i < 60; i++) references.push(await submit(service, person(`Nr${i}`, "Given"), i % 2 ? spam : {}));
   const { page, faults } = await open(t, "#leads?search=given");
@@ -245,7 +245,7 @@ test("60 leads are given to an owner, who gets one mail of all of them", async (
   await page.locator(".selection form").getByRole("button", { name: "Assign", exact: true }).click();
   await page.getByText("Done for 60 leads.").waitFor();
 
-  // In development the mails are files. The first one names all leads, so there is nothing left for another one.
+  // In development the mails are files. The first one lists all leads, so there is no second one.
   const folder = join(service.folder, "mail");
   let mail;
   for (let tries = 0; !mail; tries++) {
@@ -260,7 +260,7 @@ test("60 leads are given to an owner, who gets one mail of all of them", async (
   assert.deepEqual(faults, []);
 });
 
-test("who signed in with an account takes a lead with one click", async (t) => {
+test("an operator who is signed in with an account takes a lead with one click", async (t) => {
   const provider = await startProvider();
   t.after(() => provider.stop());
   Object.assign(provider.person, { email: "Dana@Example.com", email_verified: true });
@@ -269,7 +269,7 @@ test("who signed in with an account takes a lead with one click", async (t) => {
   const reference = await submit(own, person("Mine"));
   const { page, faults } = await openSignedIn(t, browser.context, own.base, `#leads?lead=${reference}`);
   await button(page, "Assign to me").click();
-  await page.getByText("It belongs to dana@example.com now.").waitFor();
+  await page.getByText("It is now assigned to dana@example.com.").waitFor();
   assert.equal(await page.getByRole("region", { name: "Lead", exact: true }).getByLabel("Owner").inputValue(), "dana@example.com");
   assert.equal(await button(page, "Assign to me").count(), 0);
   assert.deepEqual(await violations(page), []);
@@ -291,7 +291,7 @@ test("500 leads are rejected at once, and the 3 that fail are listed and stay se
   await page.getByText("500 leads selected").waitFor();
   assert.ok((await picture(page, "inbox-selected")).colours > blank);
 
-  // A colleague releases three of them meanwhile.
+  // Meanwhile a colleague releases three of them.
   for (const id of references.slice(0, 3)) {
     await operate(own, "mutation ($id: ID!) { releaseLead(id: $id) { id } }", { id });
   }

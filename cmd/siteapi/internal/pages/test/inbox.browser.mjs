@@ -31,7 +31,7 @@ after(async () => {
 const submit = (contact, more = {}, to = service) => submitTo(to, contact, more);
 const open = (t, hash = "", context = browser.context, base = service.base) => openInbox(t, context, base, hash);
 
-test("a lead is found by its reference as one types, and read", async (t) => {
+test("a lead is found while its reference is typed, and opened", async (t) => {
   const tom = { firstName: "Tom", lastName: "Brown", email: "tom+sales@example.com", phone: "+44 20 7946 0018" };
   const reference = await submit(tom);
   const { page, faults } = await open(t);
@@ -55,7 +55,7 @@ test("a lead is found by its reference as one types, and read", async (t) => {
   const [download] = await Promise.all([page.waitForEvent("download"), button(page, "PDF").click()]);
   assert.match(download.suggestedFilename(), /^quote-.*\.pdf$/);
   assert.match((await readFile(await download.path())).toString("latin1", 0, 8), /^%PDF-1/);
-  await page.reload(); // the session and the lead stay
+  await page.reload(); // the login and the lead stay
   await page.getByRole("heading", { name: "Tom Brown" }).waitFor();
   await page.keyboard.press("Escape");
   await page.getByText("Choose a lead").waitFor();
@@ -64,7 +64,7 @@ test("a lead is found by its reference as one types, and read", async (t) => {
   assert.deepEqual(faults, []);
 });
 
-test("text of visitors is text, however it looks", async (t) => {
+test("visitors' text is never interpreted as markup", async (t) => {
   const { page, faults } = await open(t);
   await row(page, "<img").click();
   await page.getByRole("heading", { name: "<img src=x onerror=alert(1)> <b>bold</b>" }).waitFor();
@@ -91,15 +91,15 @@ test("a lead in review is released, another one rejected", async (t) => {
   assert.deepEqual(faults, []);
 });
 
-test("of two people who decide at once, one wins and the other is told", async (t) => {
+test("of two operators who decide at the same time, one wins and the other is notified", async (t) => {
   const email = "twice@example.com";
   const reference = await submit({ firstName: "Two", lastName: "Minds", email }, { website: "https://example.com" });
   const [one, two] = [await open(t, `#leads?lead=${reference}`), await watchedPage(browser.context, service.base)];
   t.after(() => two.page.close());
-  await two.page.goto(`${service.base}/admin#leads?lead=${reference}`); // the tabs share the session
+  await two.page.goto(`${service.base}/admin#leads?lead=${reference}`); // the tabs share the login
   await Promise.all([one, two].map(({ page }) => page.getByRole("heading", { name: "Is this a person?" }).waitFor()));
 
-  // The second decision is sent before the first one shows, and arrives after it.
+  // The second decision is sent before the first one is displayed, and arrives after it.
   let decided;
   const first = new Promise((resolve) => (decided = resolve));
   await two.page.route("**/admin/graphql", async (route) => {
@@ -110,12 +110,12 @@ test("of two people who decide at once, one wins and the other is told", async (
   await button(one.page, "Reject it").click();
   await one.page.getByRole("heading", { name: "Rejected in review" }).waitFor();
   decided();
-  await two.page.getByText("Somebody was faster").waitFor();
+  await two.page.getByText("Somebody else was faster").waitFor();
   await two.page.getByRole("heading", { name: "Rejected in review" }).waitFor();
   assert.deepEqual([...one.faults, ...two.faults.filter((fault) => !/status (of )?409/.test(fault))], []);
 });
 
-test("the other requests of an address are one click away", async (t) => {
+test("the other requests from an address are linked", async (t) => {
   const contact = { firstName: "Come", lastName: "Back", email: "Again@example.com" };
   const first = await submit(contact, { sessionId: "again-1", selections: { projectType: "website" } });
   const second = await submit(contact, { sessionId: "again-2" });
@@ -130,7 +130,7 @@ test("the other requests of an address are one click away", async (t) => {
   assert.deepEqual(faults, []);
 });
 
-test("deliveries that wait for one target are one line; each says why, and is retried", async (t) => {
+test("deliveries that wait for one target are shown as one line; each shows its reason and can be retried", async (t) => {
   const { page, faults } = await open(t, "#deliveries");
   await page.getByText("Everything has arrived").waitFor();
   const crm = join(service.folder, "crm");
@@ -139,21 +139,21 @@ test("deliveries that wait for one target are one line; each says why, and is re
   await submit({ firstName: "Late", lastName: "Arrival", email: "late@example.com" });
   await submit({ firstName: "Later", lastName: "Still", email: "later@example.com" });
   await page.reload();
-  await page.getByText(/^CRM: out of reach since .*, 2 leads waiting$/).click();
+  await page.getByText(/^CRM: unreachable since .*, 2 leads waiting$/).click();
   const card = page.locator("section.card", { hasText: "Late Arrival" }).filter({ hasText: "CRM" });
   await card.getByText(/Waiting for the CRM: .*next try/).waitFor();
   assert.ok((await picture(page, "inbox-deliveries")).colours > blank);
   await card.getByRole("button", { name: "Try now" }).click();
   await page.getByText("It is being tried right now.").waitFor();
 
-  // When the CRM is back, the service may be faster than a person at the button.
+  // When the CRM is available again, the service may retry before the button is clicked.
   await rm(crm);
   await rename(`${crm}.away`, crm);
   await card.waitFor({ state: "detached" });
   assert.deepEqual(faults, []);
 });
 
-test("what is filtered is exported as the command does it, harmless for a spreadsheet", async (t) => {
+test("the filtered leads are exported like by the command, and safe for a spreadsheet", async (t) => {
   const { page, faults } = await open(t, "#leads?since=7d");
   await row(page, "Ana").waitFor();
   const [download] = await Promise.all([page.waitForEvent("download"), button(page, "Export").click()]);
@@ -182,7 +182,7 @@ test("a lead is found by its company, its telephone number and its domain", asyn
   assert.deepEqual(faults, []);
 });
 
-test("a person is erased after the receipt of a rehearsal", async (t) => {
+test("a person is erased after a dry run with a receipt", async (t) => {
   await submit({ firstName: "Forget", lastName: "Me", email: "forget@example.com" });
   const { page, faults } = await open(t);
   await row(page, "Forget").click();
@@ -197,7 +197,7 @@ test("a person is erased after the receipt of a rehearsal", async (t) => {
   assert.ok((await picture(page, "inbox-erase")).colours > blank);
   await dialog.getByRole("button", { name: "Erase for good" }).click();
   await dialog.getByRole("heading", { name: "Erased" }).waitFor();
-  await page.getByText("There is no such lead").waitFor(); // the receipt outlives what it is about
+  await page.getByText("There is no such lead").waitFor(); // the receipt stays open
   await dialog.getByRole("button", { name: "Close" }).click();
   await row(page, "Forget").waitFor({ state: "detached" });
   assert.deepEqual(faults, []);
@@ -217,11 +217,11 @@ test("a person who only typed an address is found, saved, withdrawn and erased",
   };
   await find(email);
   await page.getByText(`typed: Typed, ${email}`).waitFor();
-  const [download] = await Promise.all([page.waitForEvent("download"), button(page, "Save all of it").click()]);
+  const [download] = await Promise.all([page.waitForEvent("download"), button(page, "Save everything").click()]);
   assert.match((await readFile(await download.path())).toString(), /,Typed,,typed\.only@example\.com,/);
   assert.ok((await picture(page, "inbox-people")).colours > blank);
   await button(page, "Withdraw").click();
-  await page.getByText("Nothing is stored here about this address").waitFor(); // the consent was all that it was kept by
+  await page.getByText("Nothing is stored here about this address").waitFor(); // without the consent nothing is stored
 
   await find("both@example.com");
   await page.getByRole("link", { name: "Web application" }).waitFor();
@@ -235,7 +235,7 @@ test("a person who only typed an address is found, saved, withdrawn and erased",
   assert.deepEqual(faults, []);
 });
 
-test("leads are narrowed by consent, campaign and project, and exported so", async (t) => {
+test("leads are filtered by consent, campaign and project, and exported", async (t) => {
   const consents = [{ purpose: "marketing", given: true }];
   const more = { consents, attribution: { source: "mail", campaign: "spring" }, selections: { projectType: "website" } };
   await submit({ firstName: "Agrees", lastName: "Once", email: "agrees@example.com" }, more);
@@ -254,7 +254,7 @@ test("leads are narrowed by consent, campaign and project, and exported so", asy
   assert.deepEqual(faults, []);
 });
 
-test("a lead says why its visitor got no mail", async (t) => {
+test("a lead shows the reason why its visitor got no mail", async (t) => {
   const quiet = await startService({ ADMIN_PAGE: "on", VISITOR_MAIL: "off" });
   t.after(() => quiet.stop());
   const { page, faults } = await open(t, "", browser.context, quiet.base);
@@ -262,8 +262,8 @@ test("a lead says why its visitor got no mail", async (t) => {
   await submit(contact, {}, quiet);
   await submit({ ...contact, lastName: "Bot", email: "bot@example.com" }, { website: "x" }, quiet);
   for (const [name, why] of Object.entries({
-    "No Mail": "The visitor got none: VISITOR_MAIL was off.",
-    "No Bot": "The visitor got none: the lead is in review.",
+    "No Mail": "The visitor received none: VISITOR_MAIL was off.",
+    "No Bot": "The visitor received none: the lead is in review.",
   })) {
     await page.reload();
     await row(page, name).click();
@@ -273,7 +273,7 @@ test("a lead says why its visitor got no mail", async (t) => {
   assert.deepEqual(faults, []);
 });
 
-test("choices have the labels that the CMS gives them", async (t) => {
+test("choices have their labels from the CMS", async (t) => {
   const selections = { projectType: "web-app", features: ["crm-integration", "taken-off-the-list"], timeline: "3-months" };
   const reference = await submit({ firstName: "Label", lastName: "Reader", email: "label@example.com" }, { selections });
   await send(service, "track", { sessionId: "visit-label", selections });
@@ -293,14 +293,14 @@ test("the funnel and the health of the service are shown", async (t) => {
   await page.getByRole("heading", { name: "By week" }).waitFor();
   await page.getByRole("link", { name: "Health" }).click();
   await page.getByText("fetched").first().waitFor();
-  const settings = page.getByRole("listitem").filter({ hasText: "SiteSettings" }); // of the sample, with its time
+  const settings = page.getByRole("listitem").filter({ hasText: "SiteSettings" }); // from the sample content, with its time
   await settings.getByText(/^last changed \d+ days ago$/).waitFor();
   await settings.getByText("Live").waitFor();
   await page.getByText("written and committed").waitFor();
   assert.deepEqual(faults, []);
 });
 
-test("the session is a cookie that scripts can't read, and useless to another site", async (t) => {
+test("the login cookie is unreadable for scripts and unusable by another site", async (t) => {
   const { page } = await open(t);
   const cookies = await browser.context.cookies();
   assert.deepEqual(cookies.map((cookie) => [cookie.httpOnly, cookie.sameSite]), [[true, "Strict"]]);
@@ -318,7 +318,7 @@ test("the session is a cookie that scripts can't read, and useless to another si
   assert.equal(forged.status, 403);
   assert.doesNotMatch(await forged.text(), /node/);
 
-  const other = await browser.context.newPage(); // the tabs of one browser share the session
+  const other = await browser.context.newPage(); // the tabs of a browser share the login
   await other.goto(`${service.base}/admin#leads?search=ana`);
   await row(other, "Ana").waitFor();
   await button(page, "Log out").click();
@@ -327,19 +327,19 @@ test("the session is a cookie that scripts can't read, and useless to another si
   await other.close();
 });
 
-test("a session that ends meanwhile changes nothing, and the lead is still open after the next log-in", async (t) => {
+test("a login that has ended changes nothing, and the lead is still open after the next login", async (t) => {
   const reference = await submit({ firstName: "Mid", lastName: "Way", email: "mid@example.com" }, { website: "x" });
   const { page } = await open(t, `#leads?lead=${reference}`);
   await button(page, "Release it").waitFor();
 
-  // Only the release finds that the session has ended: what the page asks by itself waits meanwhile.
+  // Only the release discovers that the login has ended: the page's own requests are held back.
   let waiting = [];
   await page.route("**/graphql", (route) =>
     !waiting || /releaseLead/.test(route.request().postData()) ? route.continue() : waiting.push(route),
   );
   await browser.context.clearCookies();
   await button(page, "Release it").click();
-  await page.getByText("Your session has ended. Nothing was changed").first().waitFor();
+  await page.getByText("Your login has ended. Nothing was changed").first().waitFor();
   const late = waiting;
   waiting = null;
   await Promise.all(late.map((route) => route.continue()));
@@ -350,10 +350,10 @@ test("a session that ends meanwhile changes nothing, and the lead is still open 
   await page.getByRole("link", { name: "Funnel" }).click();
   await page.getByText("The service can't be reached.").waitFor();
   await browser.context.setOffline(false);
-  await page.getByText("Asked for a quote").waitFor(); // by itself
+  await page.getByText("Asked for a quote").waitFor(); // without a click
 });
 
-test("the eleventh wrong token is refused unseen", async (t) => {
+test("the eleventh wrong token is rejected without being checked", async (t) => {
   const guarded = await startService({ ADMIN_PAGE: "on", RATE_LIMITS: "on" });
   const page = await browser.context.newPage();
   t.after(() => Promise.all([page.close(), guarded.stop()]));
@@ -363,14 +363,14 @@ test("the eleventh wrong token is refused unseen", async (t) => {
     const answered = page.waitForResponse(/admin\/login/);
     await button(page, "Log in").click();
     assert.equal((await answered).status(), 401);
-    await page.getByText("This token is not right.").waitFor();
+    await page.getByText("This token is not valid.").waitFor();
   }
   await page.getByLabel("Access token").fill(token);
   await button(page, "Log in").click();
   await page.getByText(/short break. Please wait \d+ seconds/).waitFor();
 });
 
-test("it looks right in the dark and on a phone", async (t) => {
+test("the inbox is drawn in dark colours and on a phone", async (t) => {
   for (const [name, options] of Object.entries({
     desktop: { colorScheme: "light" },
     dark: { colorScheme: "dark" },
@@ -385,7 +385,7 @@ test("it looks right in the dark and on a phone", async (t) => {
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0, name);
     if (name === "phone") {
       await button(page, "Close").click();
-      await row(page, "Ana").click({ trial: true }); // the list is back
+      await row(page, "Ana").click({ trial: true }); // the list is shown again
     }
     assert.deepEqual(faults, []);
   }

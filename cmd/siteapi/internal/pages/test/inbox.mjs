@@ -1,11 +1,11 @@
-// What the tests of the inbox share: visitors who send something, and operators who log in.
+// Shared helpers for the tests of the inbox: requests of visitors, and logins of operators.
 import assert from "node:assert/strict";
 import { watchedPage } from "./browser.mjs";
 
-export const token = "dev-admin-token"; // of development
+export const token = "dev-admin-token"; // in development
 export const blank = 60; // a page with text has more colours than this
 
-/** Sends what the calculator sends. */
+/** Sends a request of the calculator. */
 export async function send(service, route, body) {
   const headers = { "Content-Type": "application/json" };
   const answer = await fetch(`${service.base}/api/quote/${route}`, { method: "POST", headers, body: JSON.stringify(body) });
@@ -13,7 +13,7 @@ export async function send(service, route, body) {
   return answer.json();
 }
 
-/** Submits a quote like a visitor, and returns the reference on the PDF. */
+/** Submits a quote request, and returns the reference on the PDF. */
 export async function submit(service, contact, more = {}) {
   const features = Array.from({ length: 50 }, (_, i) => `feature-${i}`);
   const { submissionId } = await send(service, "submit", {
@@ -27,7 +27,7 @@ export async function submit(service, contact, more = {}) {
   return submissionId.replace(/[^A-Za-z0-9]/g, "").slice(0, 8).toUpperCase();
 }
 
-/** Asks the operators' part of GraphQL, as a script does. */
+/** Executes an operators' operation with a token, like a script. */
 export async function operate(service, query, variables = {}) {
   const headers = { "Content-Type": "application/json", Authorization: `Bearer ${token}` };
   const body = JSON.stringify({ query, variables });
@@ -42,7 +42,7 @@ export async function logIn(page) {
   await page.getByRole("navigation").waitFor();
 }
 
-/** Opens the inbox in a browser without a session, for as long as a test runs, and logs in. */
+/** Opens the inbox in a browser without a login until the test ends, and logs in with the token. */
 export async function openInbox(t, context, base, hash = "") {
   await context.clearCookies();
   const watched = await watchedPage(context, base);
@@ -52,15 +52,15 @@ export async function openInbox(t, context, base, hash = "") {
   return watched;
 }
 
-/** Opens the inbox in the session of an account, whose provider asks nothing. */
+/** Opens the inbox with the login of an account, whose provider shows no prompt. */
 export async function openSignedIn(t, context, base, hash = "") {
   const go = (address, headers = {}) => fetch(address, { redirect: "manual", headers });
   const login = await go(`${base}/admin/login`);
   const asked = await go(login.headers.get("Location"));
   const ended = await go(asked.headers.get("Location"), { Cookie: login.headers.getSetCookie()[0].split(";")[0] });
-  const session = ended.headers.getSetCookie().find((cookie) => cookie.startsWith("siteapi_login="));
-  assert.ok(session, `signing in: ${ended.status} ${await ended.text()}`);
-  const value = session.split(";")[0].split("=")[1];
+  const cookie = ended.headers.getSetCookie().find((header) => header.startsWith("siteapi_login="));
+  assert.ok(cookie, `signing in: ${ended.status} ${await ended.text()}`);
+  const value = cookie.split(";")[0].split("=")[1];
   await context.clearCookies();
   await context.addCookies([{ name: "siteapi_login", value, domain: "127.0.0.1", path: "/admin", httpOnly: true }]);
 

@@ -1,9 +1,9 @@
 // Tests of GraphiQL in a real browser:
 //
-//   npm test                                      with the service that `make build` made
-//   SITEAPI_URL=http://localhost:8080 npm test    with one that runs already, in development
+//   npm test                                      with the service that `make build` built
+//   SITEAPI_URL=http://localhost:8080 npm test    with a running one, in development
 //
-// Pictures of what was seen are left in test/screenshots.
+// Screenshots are in test/screenshots.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startService } from "../../../../../schema/clients/service.mjs";
@@ -22,7 +22,7 @@ after(async () => {
   await service?.stop();
 });
 
-/** Opens GraphiQL and waits until its editors are there and it knows the schema. */
+/** Opens GraphiQL and waits until its editors and the schema are loaded. */
 async function open(context, base, path = "/playground") {
   const watched = await watchedPage(context, base);
   await watched.page.goto(base + path);
@@ -36,7 +36,7 @@ const answer = (page) => page.locator(".result-window .view-lines");
 const tab = (page, name) => page.locator(".graphiql-tabs").getByRole("button", { name, exact: true }).click();
 const tool = (page) => page.locator(".graphiql-editor-tool .view-lines:visible");
 
-/** The text of an editor: blanks are drawn as no-break spaces, and long lines are broken. */
+/** The text of an editor, which draws blanks as no-break spaces and breaks long lines. */
 const textOf = async (editor) => (await editor.innerText()).replace(/\s+/g, " ");
 
 /** Waits until the text of an editor matches. */
@@ -49,7 +49,7 @@ async function shows(editor, pattern) {
   }
 }
 
-/** Replaces what is in an editor by typing. The editor closes quotes and brackets itself. */
+/** Replaces the text of an editor by typing. The editor closes quotes and brackets itself. */
 async function retype(page, editor, text) {
   await editor.click();
   await page.keyboard.press("Control+A");
@@ -58,7 +58,7 @@ async function retype(page, editor, text) {
   await page.keyboard.press("Escape"); // closes the list of completions
 }
 
-test("a query is typed with completion, run, and answered", async () => {
+test("a query is typed with completion and executed", async () => {
   const { page, faults } = await open(browser.context, service.base);
   await page.getByRole("button", { name: "New tab" }).click();
   await retype(page, operation(page), '{ SiteSettings(id: "siteSettings") { contactE');
@@ -73,7 +73,7 @@ test("a query is typed with completion, run, and answered", async () => {
   await page.close();
 });
 
-test("a field that does not exist is underlined, and refused with its name", async () => {
+test("an unknown field is underlined, and rejected with its name", async () => {
   const { page, faults } = await open(browser.context, service.base);
   await page.getByRole("button", { name: "New tab" }).click();
   await retype(page, operation(page), '{ SiteSettings(id: "siteSettings") { nonsense');
@@ -98,7 +98,7 @@ test("the documentation explains SiteSettings", async () => {
   await page.close();
 });
 
-test("every prepared operation runs as it stands", async () => {
+test("every prepared operation runs unchanged", async () => {
   const { page, faults } = await open(browser.context, service.base);
   const expected = {
     SiteSettings: /"contactPhones": \[/,
@@ -118,7 +118,7 @@ test("every prepared operation runs as it stands", async () => {
   }
   assert.equal(await page.getByRole("tab").count(), Object.keys(expected).length + 1); // QuotePdf needs an id first
 
-  // The token of a guarded operation is to be seen, and a wrong one is refused.
+  // The token of a guarded operation is visible, and a wrong one is rejected.
   await tab(page, "ClearCache");
   await page.getByRole("button", { name: "Headers" }).click();
   await shows(tool(page), /"Authorization": "Bearer /);
@@ -130,7 +130,7 @@ test("every prepared operation runs as it stands", async () => {
   await page.close();
 });
 
-test("the list of operations separates those that need a token, and leads to each", async () => {
+test("the list of operations groups those that need a token, and opens each", async () => {
   const { page, faults } = await open(browser.context, service.base);
   await page.getByRole("button", { name: "Show Operations" }).click();
   const list = page.getByRole("navigation", { name: "Operations" });
@@ -163,7 +163,7 @@ test("a submitted quote can be read back in the next tab, and tabs survive a rel
   await shows(answer(page), /"contentType": "application\/pdf"/);
   assert.ok((await picture(page, "quote-pdf")).colours > blank);
 
-  await page.waitForTimeout(700); // GraphiQL stores what was typed half a second later
+  await page.waitForTimeout(700); // GraphiQL stores input half a second later
   await page.reload();
   await shows(tool(page), new RegExp(id));
   await page.getByRole("button", { name: "Restore the examples" }).click();
@@ -172,7 +172,7 @@ test("a submitted quote can be read back in the next tab, and tabs survive a rel
   await page.close();
 });
 
-test("it looks right in the dark", async () => {
+test("the playground is drawn in dark colours", async () => {
   const dark = await openBrowser({ colorScheme: "dark" });
   try {
     const { page, faults } = await open(dark.context, service.base);
@@ -188,7 +188,7 @@ test("it looks right in the dark", async () => {
   }
 });
 
-test("without introspection the page says so, and operations run", { skip: process.env.SITEAPI_URL && "needs a service of its own" }, async () => {
+test("without introspection the page shows a notice, and operations run", { skip: process.env.SITEAPI_URL && "needs its own service" }, async () => {
   const quiet = await startService({ GRAPHQL_INTROSPECTION: "off" });
   try {
     const { page, faults } = await open(browser.context, quiet.base, "/playground/");

@@ -1,4 +1,4 @@
-// An OpenID Connect provider that signs in one person without a question.
+// An OpenID Connect provider that signs in one person without a prompt.
 import { createHash, generateKeyPairSync, randomUUID, sign } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -6,12 +6,12 @@ import { text } from "node:stream/consumers";
 
 const encode = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** Starts a provider. Its person can be changed, and it notes the prompts of the requests for a code. */
+/** Starts a provider. Its person can be changed, and it records the prompts of the requests for a code. */
 export async function startProvider() {
   const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const person = { sub: "person-1", groups: ["desk"] };
   const prompts = [];
-  const codes = new Map(); // requests by the code that answered them
+  const codes = new Map(); // requests by their code
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const issuer = `http://127.0.0.1:${server.address().port}`;
@@ -25,7 +25,7 @@ export async function startProvider() {
   };
   const key = { ...publicKey.export({ format: "jwk" }), kid: "first", alg: "RS256", use: "sig" };
 
-  /** Sends the browser back with a code. */
+  /** Redirects the browser back with a code. */
   function authorize(query, response) {
     const code = randomUUID();
     codes.set(code, query);
@@ -34,7 +34,7 @@ export async function startProvider() {
     response.writeHead(302, { Location: `${query.get("redirect_uri")}?${back}` }).end();
   }
 
-  /** Redeems a code once, if its verifier is right. */
+  /** Redeems a code once if its verifier is valid. */
   function redeem(form) {
     const request = codes.get(form.get("code"));
     codes.delete(form.get("code"));
@@ -58,7 +58,7 @@ export async function startProvider() {
     response.writeHead(answer.error ? 400 : 200, { "Content-Type": "application/json" }).end(JSON.stringify(answer));
   });
 
-  /** The settings of a service that uses it, given the address of the inbox. */
+  /** The settings of a service that uses the provider, for an address of the inbox. */
   const settings = (base) => ({
     ADMIN_PAGE: "on",
     OIDC_ISSUER: issuer,

@@ -25,7 +25,7 @@ export const es: Words = {
     health: "Estado",
     people: "Personas",
     audit: "Auditoría",
-    sessions: "Sesiones",
+    logins: "Sesiones",
   },
   navigation: "Vistas",
   otherViews: "Más",
@@ -50,7 +50,7 @@ export const es: Words = {
 
   failures: {
     token: "La clave no es correcta. Revísala e inténtalo de nuevo.",
-    session: "Tu sesión ha terminado. No se ha cambiado nada: vuelve a entrar.",
+    login: "Tu sesión ha terminado. No se ha cambiado nada: vuelve a entrar.",
     unreachable: "No se puede contactar con el servicio. ¿Funciona tu conexión, VPN o túnel?",
     limited: "Han sido demasiadas peticiones a la vez: el servicio pide una breve pausa.",
     busy: "El servicio está ocupado o se está reiniciando.",
@@ -162,8 +162,8 @@ export const es: Words = {
     showAll: "Mostrar todos los leads",
     none: "Aún no hay leads",
     noneHint: "En cuanto un visitante pida un presupuesto, aparecerá aquí.",
-    silent: "El servicio no responde. Puede que esta lista no esté al día.",
-    answersAgain: "El servicio vuelve a responder.",
+    unreachable: "El servicio no responde. Puede que esta lista no esté al día.",
+    reachableAgain: "El servicio vuelve a responder.",
     choose: "Elige un lead para leerlo",
     keys: { move: "mover", open: "abrir", search: "buscar", select: "seleccionar", close: "cerrar" },
     inReview: (n) => `${n} en revisión`,
@@ -327,7 +327,7 @@ export const es: Words = {
     intro: "Cada lead va al CMS y al CRM. Aquí está lo que aún no ha llegado.",
     notArrived: "Sin llegar",
     news: (n) => `${n} más. Mostrar`,
-    away: (target, since, leads) => `${target}: sin respuesta desde ${since}; en espera: ${leads}`,
+    unreachable: (target, since, leads) => `${target}: sin respuesta desde ${since}; en espera: ${leads}`,
     target: "Destino",
     anyTarget: "Todos los destinos",
     noneFits: "Ningún envío coincide",
@@ -431,7 +431,7 @@ export const es: Words = {
   },
 
   people: {
-    intro: "Busque lo que se guarda sobre una dirección, con un lead o solo escrita: para guardarlo, retirar un consentimiento o borrarlo.",
+    intro: "Busca lo que se guarda sobre una dirección, con un lead o solo escrita: para guardarlo, retirar un consentimiento o borrarlo.",
     find: "Buscar",
     nothing: "Aquí no se guarda nada sobre esta dirección",
     nothingHint: "Al borrar se busca también en el CMS y en el CRM.",
@@ -468,7 +468,7 @@ export const es: Words = {
     },
   },
 
-  sessions: {
+  logins: {
     intro: "Quién ha entrado con una cuenta. Una sesión dura doce horas como máximo.",
     again: "Actualizar",
     none: "Nadie ha entrado con una cuenta",
@@ -478,7 +478,7 @@ export const es: Words = {
     ended: "La sesión ha terminado.",
   },
 
-  said: {
+  sentences: {
     "the lead is in review": "el lead está en revisión",
     "the lead was rejected": "el lead se rechazó",
     "SMTP_URL was not set": "SMTP_URL no estaba configurado",

@@ -25,7 +25,7 @@ export const ro: Words = {
     health: "Stare",
     people: "Persoane",
     audit: "Audit",
-    sessions: "Sesiuni",
+    logins: "Sesiuni",
   },
   navigation: "Secțiuni",
   otherViews: "Mai mult",
@@ -50,7 +50,7 @@ export const ro: Words = {
 
   failures: {
     token: "Codul nu este corect. Verifică-l și încearcă din nou.",
-    session: "Sesiunea ta s-a încheiat. Nu s-a schimbat nimic: intră din nou în cont.",
+    login: "Sesiunea ta s-a încheiat. Nu s-a schimbat nimic: intră din nou în cont.",
     unreachable: "Serviciul nu poate fi contactat. Îți merge conexiunea, VPN-ul sau tunelul?",
     limited: "Au fost prea multe cereri deodată: serviciul cere o scurtă pauză.",
     busy: "Serviciul este ocupat sau se repornește.",
@@ -162,8 +162,8 @@ export const ro: Words = {
     showAll: "Arată toate lead-urile",
     none: "Încă nu sunt lead-uri",
     noneHint: "De îndată ce un vizitator cere o ofertă, apare aici.",
-    silent: "Serviciul nu răspunde. Lista poate să nu fie la zi.",
-    answersAgain: "Serviciul răspunde din nou.",
+    unreachable: "Serviciul nu răspunde. Lista poate să nu fie la zi.",
+    reachableAgain: "Serviciul răspunde din nou.",
     choose: "Alege un lead ca să îl citești",
     keys: { move: "mută", open: "deschide", search: "caută", select: "selectează", close: "închide" },
     inReview: (n) => `${n} în verificare`,
@@ -327,7 +327,7 @@ export const ro: Words = {
     intro: "Fiecare lead ajunge în CMS și în CRM. Aici este ce nu a ajuns încă.",
     notArrived: "Neajunse",
     news: (n) => `Încă ${n}. Arată`,
-    away: (target, since, leads) => `${target}: nu răspunde din ${since}; în așteptare: ${leads}`,
+    unreachable: (target, since, leads) => `${target}: nu răspunde din ${since}; în așteptare: ${leads}`,
     target: "Destinație",
     anyTarget: "Orice destinație",
     noneFits: "Nicio livrare nu se potrivește",
@@ -468,7 +468,7 @@ export const ro: Words = {
     },
   },
 
-  sessions: {
+  logins: {
     intro: "Cine a intrat cu un cont. O sesiune durează cel mult douăsprezece ore.",
     again: "Actualizează",
     none: "Nimeni nu a intrat cu un cont",
@@ -478,7 +478,7 @@ export const ro: Words = {
     ended: "Sesiunea s-a încheiat.",
   },
 
-  said: {
+  sentences: {
     "the lead is in review": "lead-ul este în verificare",
     "the lead was rejected": "lead-ul a fost respins",
     "SMTP_URL was not set": "SMTP_URL nu era setat",

@@ -1,13 +1,13 @@
-// Who is signed in with an account, for admins.
+// The logins with an account, for admins.
 import { EndLoginDocument, LoginsDocument } from "../generated/inbox";
 import { clock, exact } from "./format";
 import { Action, Empty, Pending } from "./parts";
 import { ask, useQuery } from "./service";
 import { words } from "./words";
 
-export function Sessions() {
+export function Logins() {
   const query = useQuery(LoginsDocument, {});
-  const sessions = query.data?.logins;
+  const logins = query.data?.logins;
   const end = async (id: string) => {
     await ask(EndLoginDocument, { id });
     query.reload();
@@ -16,23 +16,23 @@ export function Sessions() {
     <main class="page">
       <div class="heading">
         <div>
-          <h1>{words.views.sessions}</h1>
-          <p class="muted">{words.sessions.intro}</p>
+          <h1>{words.views.logins}</h1>
+          <p class="muted">{words.logins.intro}</p>
         </div>
-        <button type="button" onClick={query.reload} disabled={query.loading}>{words.sessions.again}</button>
+        <button type="button" onClick={query.reload} disabled={query.loading}>{words.logins.again}</button>
       </div>
       <Pending query={query} rows={4} />
-      {sessions?.length === 0 && <Empty title={words.sessions.none} />}
-      {!!sessions?.length && (
+      {logins?.length === 0 && <Empty title={words.logins.none} />}
+      {!!logins?.length && (
         <section class="card" aria-busy={query.loading}>
-          <ul class="lines sessions">
-            {sessions.map(({ id, actor, role, startedAt, expiresAt }) => (
+          <ul class="lines logins">
+            {logins.map(({ id, actor, role, startedAt, expiresAt }) => (
               <li key={id}>
                 <strong><bdi>{actor}</bdi></strong>
-                <span>{words.sessions.roles[role]}</span>
+                <span>{words.logins.roles[role]}</span>
                 <span class="muted">
-                  {words.sessions.time(exact(startedAt), clock(expiresAt))}{" "}
-                  <Action run={() => end(id)} done={words.sessions.ended}>{words.sessions.end}</Action>
+                  {words.logins.time(exact(startedAt), clock(expiresAt))}{" "}
+                  <Action run={() => end(id)} done={words.logins.ended}>{words.logins.end}</Action>
                 </span>
               </li>
             ))}
