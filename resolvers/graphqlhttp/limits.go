@@ -62,8 +62,8 @@ func checkSize(doc *ast.QueryDocument) *gqlerror.Error {
 	}
 
 	for _, limit := range []struct {
-		what         string
-		number, most int
+		what            string
+		number, maximum int
 	}{
 		{"fragments", len(doc.Fragments), maxFragments},
 		{"root fields", roots, maxRootFields},
@@ -72,8 +72,8 @@ func checkSize(doc *ast.QueryDocument) *gqlerror.Error {
 		{"levels of fields", total.depth, maxDepth},
 		{"fields, with fragments spread out", total.fields, maxFields},
 	} {
-		if limit.number > limit.most {
-			return gqlerror.Errorf("The document has more than %d %s.", limit.most, limit.what)
+		if limit.number > limit.maximum {
+			return gqlerror.Errorf("The document has more than %d %s.", limit.maximum, limit.what)
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ func TestLimits(t *testing.T) {
 	d := newEndpoint(t, nil)
 	fields := func(n int) string { return "__typename " + numbered(n-1, "a%d: __typename ") }
 
-	cases := []struct{ name, most, more, want string }{
+	cases := []struct{ name, allowed, rejected, want string }{
 		{"root fields", "{" + fields(20) + "}", "{" + fields(21) + "}", "more than 20 root fields"},
 		{"aliases", settings(fields(51)), settings(fields(52)), "more than 50 aliases"},
 		{
@@ -36,12 +36,12 @@ func TestLimits(t *testing.T) {
 	}
 
 	for _, c := range cases {
-		if got, _ := d.ask(t, "", c.most).firstError(t); strings.Contains(got, "more than") ||
+		if got, _ := d.ask(t, "", c.allowed).firstError(t); strings.Contains(got, "more than") ||
 			strings.Contains(got, "costs") {
 			t.Errorf("%s: the maximum is rejected: %s", c.name, got)
 		}
 
-		if got, code := d.ask(t, "", c.more).firstError(t); !strings.Contains(got, c.want) ||
+		if got, code := d.ask(t, "", c.rejected).firstError(t); !strings.Contains(got, c.want) ||
 			code != "BAD_USER_INPUT" {
 			t.Errorf("%s: above the maximum: %q, want %q", c.name, got, c.want)
 		}

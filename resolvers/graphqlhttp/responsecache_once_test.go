@@ -81,7 +81,7 @@ func wait(t *testing.T, reached func() bool) {
 
 // Many concurrent readers that miss the cache cost one execution, even after an
 // invalidation, when no content is loaded.
-func TestSameRequestsAtOnceRunOnce(t *testing.T) {
+func TestConcurrentRequestsRunOnce(t *testing.T) {
 	t.Parallel()
 	e := newPausedEndpoint(t, succeeding)
 	e.loaded.Store(false)
@@ -111,7 +111,7 @@ func TestSameRequestsAtOnceRunOnce(t *testing.T) {
 }
 
 // An execution that others wait for continues when its first client disconnects.
-func TestFirstReaderLeaves(t *testing.T) {
+func TestFirstReaderDisconnects(t *testing.T) {
 	t.Parallel()
 	e := newPausedEndpoint(t, succeeding)
 	ctx, leave := context.WithCancel(t.Context())

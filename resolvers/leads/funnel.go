@@ -158,8 +158,8 @@ func (r *report) merge(field string, counts map[string]*schema.FunnelChoice) {
 	}
 	delete(counts, others)
 
-	madeUp := slices.DeleteFunc(slices.SortedFunc(maps.Values(counts), byCount), r.isOption)
-	for _, c := range madeUp[min(len(madeUp), valuesCounted):] {
+	invented := slices.DeleteFunc(slices.SortedFunc(maps.Values(counts), byCount), r.isOption)
+	for _, c := range invented[min(len(invented), valuesCounted):] {
 		rest.Count += c.Count
 		rest.Submitted += c.Submitted
 		delete(counts, c.Value)

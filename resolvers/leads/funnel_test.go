@@ -11,7 +11,7 @@ import (
 
 // Options of the CMS and frequent choices are counted separately, however many slugs
 // clients invent.
-func TestMadeUpChoices(t *testing.T) {
+func TestInventedChoices(t *testing.T) {
 	t.Parallel()
 	r := report{
 		weeks:   map[week]*steps{},
@@ -24,7 +24,7 @@ func TestMadeUpChoices(t *testing.T) {
 	}
 
 	for n := range 3 * valuesCounted {
-		add(fmt.Sprintf("made-up-%d", n), 1)
+		add(fmt.Sprintf("invented-%d", n), 1)
 	}
 	add("web-app", 1)
 	add("often", 9)

@@ -74,24 +74,24 @@ func TestWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &changes{}
 		_, events := first(t, db, "")
-		isOf := func(id string, most time.Duration) {
+		expect := func(id string, within time.Duration) {
 			t.Helper()
 			began, event := time.Now(), <-events
-			if event.Restarted || len(event.Changes) != 1 || *event.Changes[0].ID != id || time.Since(began) > most {
+			if event.Restarted || len(event.Changes) != 1 || *event.Changes[0].ID != id || time.Since(began) > within {
 				t.Fatalf("%s: %+v after %v", id, event, time.Since(began))
 			}
 		}
 
 		for i := range 200 {
 			time.Sleep(3*time.Second + time.Duration(i)*7*time.Millisecond)
-			isOf(db.add(time.Duration(i%11)*time.Second), time.Second)
+			expect(db.add(time.Duration(i%11)*time.Second), time.Second)
 		}
 
 		db.set(true)
 		id := db.add(0)
 		time.Sleep(time.Minute)
 		db.set(false)
-		isOf(id, time.Second)
+		expect(id, time.Second)
 	})
 }
 

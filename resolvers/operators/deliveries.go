@@ -30,8 +30,8 @@ func (r *Resolver) DeliveryPage(
 		return nil, err
 	}
 
-	most := f.Limit
-	f.Newest, f.Limit = true, most+1
+	limit := f.Limit
+	f.Newest, f.Limit = true, limit+1
 	list, err := r.deliveries(ctx, f)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (r *Resolver) DeliveryPage(
 
 	var cursors []string
 	edges := []*schema.DeliveryEdge{}
-	for _, d := range list[:min(most, len(list))] {
+	for _, d := range list[:min(limit, len(list))] {
 		cursors = append(cursors, newCursor(d.ID))
 		edges = append(edges, &schema.DeliveryEdge{Cursor: newCursor(d.ID), Node: d})
 	}

@@ -145,8 +145,8 @@ func TestRangesAboveTheMaximum(t *testing.T) {
 	t.Parallel()
 	for _, amount := range []string{`1000000000,"percent":1000`, "999999900"} { // the second only in its upper bound
 		rules, _ := read(t, euroRules, option("a", "feature", "a", `,"price":`+amount))
-		const most = 1_000_000_000_00
-		if q := rules.Quote(features("a")); q.Min != most || q.Max != most || len(q.Lines) > 0 || len(q.Unpriced) != 1 {
+		const maximum = 1_000_000_000_00
+		if q := rules.Quote(features("a")); q.Min != maximum || q.Max != maximum || len(q.Lines) > 0 || len(q.Unpriced) != 1 {
 			t.Errorf("%s: %+v", amount, q)
 		}
 	}

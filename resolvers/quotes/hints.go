@@ -148,9 +148,9 @@ func fitState(v *lead.Visit) (fields []string) {
 	return fields
 }
 
-// cut returns the longest prefix of a text that takes at most this many bytes in JSON.
-func cut(text string, most int) string {
-	for text != "" && encoded(text) > most {
+// cut returns the longest prefix of a text that takes at most maxBytes in JSON.
+func cut(text string, maxBytes int) string {
+	for text != "" && encoded(text) > maxBytes {
 		_, size := utf8.DecodeLastRuneInString(text)
 		text = text[:len(text)-size]
 	}
