@@ -37,11 +37,11 @@ type counting = func(context.Context) (int, error)
 // erasure removes everything that is stored about an address.
 type erasure struct {
 	*Service
-	email   string   // the given spelling
-	spelled []string // possible spellings of the address in the CMS and the CRM
-	entry   store.AuditEntry
-	stored  []string // ids of the leads in the database
-	known   []string // ids of the leads in the database or the CMS
+	email     string   // the given spelling
+	spellings []string // possible spellings of the address in the CMS and the CRM
+	entry     store.AuditEntry
+	stored    []string // ids of the leads in the database
+	known     []string // ids of the leads in the database or the CMS
 }
 
 // Erase searches all places for data about an e-mail address and, unless this is a dry
@@ -94,11 +94,11 @@ func (e *erasure) findLeads(ctx context.Context) error {
 	}
 
 	e.stored, e.known = IDs(leads), IDs(leads)
-	e.spelled = []string{e.email, mailbox.Key(e.email)}
+	e.spellings = []string{e.email, mailbox.Key(e.email)}
 	for _, l := range leads {
-		e.spelled = append(e.spelled, crm.Address(l.Contact.Email))
+		e.spellings = append(e.spellings, crm.Address(l.Contact.Email))
 	}
-	e.spelled = unique(e.spelled)
+	e.spellings = unique(e.spellings)
 	return nil
 }
 
@@ -261,7 +261,7 @@ func (e *erasure) endDeliveries(ctx context.Context) (removed int, err error) {
 // their address.
 func (e *erasure) findDocuments(ctx context.Context) (int, error) {
 	var found []string
-	for _, email := range e.spelled {
+	for _, email := range e.spellings {
 		ids, err := e.CMS.Find(ctx, email)
 		if err != nil {
 			return 0, err
@@ -276,12 +276,12 @@ func (e *erasure) findDocuments(ctx context.Context) (int, error) {
 func unique(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
 
 func (e *erasure) findContacts(ctx context.Context) (int, error) {
-	missing, err := e.CRM.Missing(ctx, e.spelled)
-	return len(e.spelled) - len(missing), err
+	missing, err := e.CRM.Missing(ctx, e.spellings)
+	return len(e.spellings) - len(missing), err
 }
 
 func (e *erasure) eraseContacts(ctx context.Context) (int, error) {
-	for _, email := range e.spelled {
+	for _, email := range e.spellings {
 		if err := e.CRM.Erase(ctx, email); err != nil {
 			return 0, err
 		}
