@@ -24,7 +24,7 @@ import (
 
 func (d Drivers) backupCommand() *cobra.Command {
 	var file output
-	command := d.command("backup", "write everything in DATA_DIR to one file, while the service runs",
+	command := d.command("backup", "write a backup of DATA_DIR to a file; the service may run",
 		databaseSettings(), func(ctx context.Context, c *call) error { return writeBackup(ctx, c, file) },
 		"siteapi backup --output siteapi-$(date +%F).tar.gz",
 		"siteapi backup --output - | age -r age1… > siteapi.tar.gz.age")
@@ -34,29 +34,29 @@ func (d Drivers) backupCommand() *cobra.Command {
 
 func (d Drivers) restoreCommand() *cobra.Command {
 	var from string
-	command := d.command("restore", "put the files of a backup into an empty DATA_DIR",
+	command := d.command("restore", "restore a backup into an empty DATA_DIR",
 		databaseSettings(), func(ctx context.Context, c *call) error { return restoreBackup(ctx, c, from) },
 		"siteapi restore --from siteapi-2026-01-31.tar.gz")
 	command.Flags().StringVar(&from, "from", "", "the `file` to restore; -: standard input")
 	return command
 }
 
-// stagingPrefix begins the names of folders that hold unfinished work.
+// stagingPrefix is the prefix of temporary folders.
 const stagingPrefix = ".siteapi-backup-"
 
-// backupParts returns the patterns of the files in a backup by their paths in DATA_DIR. A
-// backup is a gzipped tar file.
+// backupParts returns patterns of the files in a backup, relative to DATA_DIR. A backup
+// is a gzipped tar file.
 func backupParts() []string {
 	return []string{DatabaseFile, "content.json", "cms/*.json", "crm/*.json"}
 }
 
-// postgres returns an error with the line that does the work of a command with PostgreSQL.
+// postgres returns an error that names the replacement of a command for PostgreSQL.
 func postgres(s *config.Settings, line string) error {
 	if s.DatabaseURL == nil {
 		return nil
 	}
-	return errors.New("the database is PostgreSQL: nothing was done. Run\n\n   " + line + "\n\n" +
-		"without the parameters of DATABASE_URL that are the service's own, such as pool_max_conns")
+	return errors.New("this command does not support PostgreSQL. Run instead\n\n   " + line + "\n\n" +
+		"without parameters of DATABASE_URL that only this service uses, such as pool_max_conns")
 }
 
 func writeBackup(ctx context.Context, c *call, file output) error {
@@ -67,7 +67,7 @@ func writeBackup(ctx context.Context, c *call, file output) error {
 		return err
 	}
 	if file.path == "" {
-		return errors.New("--output: name the file to write")
+		return errors.New("--output: set the file to write")
 	}
 	if err := existing(s); err != nil {
 		return err
@@ -93,11 +93,11 @@ func writeBackup(ctx context.Context, c *call, file output) error {
 	})
 }
 
-// newStaging makes a folder for unfinished work. It removes folders that killed processes
-// left behind a day ago or earlier.
+// newStaging creates a temporary folder. It also removes abandoned ones that are older
+// than a day.
 func newStaging(parent string) (string, error) {
-	left, _ := filepath.Glob(filepath.Join(parent, stagingPrefix+"*"))
-	for _, folder := range left {
+	abandoned, _ := filepath.Glob(filepath.Join(parent, stagingPrefix+"*"))
+	for _, folder := range abandoned {
 		if info, err := os.Stat(folder); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
 			_ = os.RemoveAll(folder)
 		}
@@ -106,9 +106,8 @@ func newStaging(parent string) (string, error) {
 	return os.MkdirTemp(parent, stagingPrefix)
 }
 
-// writeArchive writes the snapshot, and the files of the file drivers as they are after
-// it was taken: an extra document is harmless, while a missing one would count as
-// delivered.
+// writeArchive writes the snapshot, and then the current files of the file drivers. An
+// extra document is harmless, while a missing one would count as delivered.
 func writeArchive(w io.Writer, staging, dataDir string) error {
 	compressed := gzip.NewWriter(w)
 	archive := tar.NewWriter(compressed)
@@ -120,7 +119,7 @@ func writeArchive(w io.Writer, staging, dataDir string) error {
 
 		files, _ := fs.Glob(folder, pattern)
 		for _, name := range files {
-			// A file that does not exist any more was erased in the meantime.
+			// A missing file was erased in the meantime.
 			if err := addFile(archive, folder, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
@@ -161,7 +160,7 @@ func restoreBackup(ctx context.Context, c *call, from string) error {
 		return err
 	}
 	if from == "" {
-		return errors.New("--from: name the backup")
+		return errors.New("--from: set the file of the backup")
 	}
 
 	archive := os.Stdin
@@ -183,7 +182,7 @@ func restoreBackup(ctx context.Context, c *call, from string) error {
 
 	for _, name := range backupNames() {
 		if !missing(filepath.Join(s.DataDir, name)) {
-			return fmt.Errorf("DATA_DIR has %s already: nothing was restored. Move what is in it away first", name)
+			return fmt.Errorf("DATA_DIR already has %s: nothing was restored. Move its files away first", name)
 		}
 	}
 	staging, err := newStaging(s.DataDir)
@@ -192,27 +191,27 @@ func restoreBackup(ctx context.Context, c *call, from string) error {
 	}
 	defer func() { _ = os.RemoveAll(staging) }()
 
-	made, err := unpack(archive, staging)
+	createdAt, err := unpack(archive, staging)
 	if err != nil {
-		return fmt.Errorf("the backup is damaged, cut short, or none of this service: %w", err)
+		return fmt.Errorf("the backup is damaged, truncated, or not from this service: %w", err)
 	}
 	leads, sessions, err := sqlite.Check(ctx, filepath.Join(staging, DatabaseFile))
 	if err != nil {
-		return fmt.Errorf("the backup can't be used: %w", err)
+		return fmt.Errorf("the backup has no valid database: %w", err)
 	}
 	if err := place(staging, s.DataDir); err != nil {
-		return fmt.Errorf("not all was restored: empty DATA_DIR, and restore again: %w", err)
+		return fmt.Errorf("the backup was only partly restored: empty DATA_DIR, and restore again: %w", err)
 	}
 
 	c.say("restored the backup of %s: %d leads, %d sessions\n"+
-		"what was erased after the backup is back: repeat those erasures\n"+
-		"then start the service; `siteapi deliveries verify` finds what the CMS or the CRM lack",
-		made.UTC().Format(time.RFC3339), leads, sessions)
+		"it contains leads that were erased after it was created: repeat these erasures\n"+
+		"then start the service; `siteapi deliveries verify` finds leads that the CMS or the CRM lack",
+		createdAt.UTC().Format(time.RFC3339), leads, sessions)
 	return nil
 }
 
-// ownFolder makes a folder. It fails if root would restore into the folder of another user: the
-// service runs as that user, and could not open what is root's.
+// ownFolder creates a folder. It fails for root if the folder belongs to another user:
+// the service runs as that user, and could not open files of root.
 func ownFolder(path string) error {
 	if err := os.MkdirAll(path, 0o750); err != nil {
 		return err
@@ -222,28 +221,27 @@ func ownFolder(path string) error {
 		return err
 	}
 	if owner, ok := info.Sys().(*syscall.Stat_t); ok && owner.Uid != 0 && os.Getuid() == 0 {
-		return errors.New("the folder is another user's: run this as that user, not as root")
+		return errors.New("the folder belongs to another user: run this as that user, not as root")
 	}
 	return nil
 }
 
-// unpack reads a backup to its end into a folder, and returns when the backup was made.
-// It fails if the archive is damaged, cut short, or holds a file that does not belong to
-// a backup.
-func unpack(r io.Reader, folder string) (made time.Time, err error) {
+// unpack extracts a backup into a folder, and returns when the backup was created. It
+// fails if the archive is damaged or truncated, or contains any other file.
+func unpack(r io.Reader, folder string) (createdAt time.Time, err error) {
 	compressed, err := gzip.NewReader(r)
 	if err != nil {
-		return made, err
+		return createdAt, err
 	}
 	archive := tar.NewReader(compressed)
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
 			_, err := io.Copy(io.Discard, compressed) // reads the checksum after the last file
-			return made, err
+			return createdAt, err
 		}
 		if err != nil {
-			return made, err
+			return createdAt, err
 		}
 
 		known := slices.ContainsFunc(backupParts(), func(pattern string) bool {
@@ -251,10 +249,10 @@ func unpack(r io.Reader, folder string) (made time.Time, err error) {
 			return ok && header.Typeflag == tar.TypeReg
 		})
 		if !known {
-			return made, fmt.Errorf("it holds %q", header.Name)
+			return createdAt, fmt.Errorf("it contains %q", header.Name)
 		}
 		if header.Name == DatabaseFile {
-			made = header.ModTime
+			createdAt = header.ModTime
 		}
 
 		to := filepath.Join(folder, filepath.FromSlash(header.Name))
@@ -266,12 +264,12 @@ func unpack(r io.Reader, folder string) (made time.Time, err error) {
 			})
 		}
 		if err != nil {
-			return made, err
+			return createdAt, err
 		}
 	}
 }
 
-// backupNames lists what a backup has in DATA_DIR, the database last.
+// backupNames lists the names in DATA_DIR that a backup restores, the database last.
 func backupNames() []string {
 	return []string{"content.json", "cms", "crm", DatabaseFile + "-wal", DatabaseFile}
 }
@@ -287,5 +285,5 @@ func place(staging, dataDir string) error {
 			return err
 		}
 	}
-	return atomicfile.SyncDir(dataDir) // the new names are on disk
+	return atomicfile.SyncDir(dataDir)
 }

@@ -19,14 +19,14 @@ func (d Drivers) cmsCommands() *cobra.Command {
 
 	var create, yes bool
 	setup := d.command("setup",
-		"print the webhook that the CMS needs and what is missing here, or create it; safe to repeat",
+		"print the webhook that the CMS needs and missing settings, or create it; safe to repeat",
 		append(settings, "SITE_URL"),
 		func(ctx context.Context, c *call) error { return setUpCMS(ctx, c, create) },
 		"siteapi cms setup")
 	setup.Flags().BoolVar(&create, "create", false,
-		"create the webhook, unless one for this address exists; the token must have the right to")
+		"create the webhook unless one for this address exists; the token needs the permission")
 
-	seed := d.command("seed", "put the documents of the sample company into an empty dataset, after asking",
+	seed := d.command("seed", "publish the sample content in an empty dataset, after asking",
 		settings, func(ctx context.Context, c *call) error { return seedCMS(ctx, c, yes) },
 		"siteapi cms seed")
 	seed.Flags().BoolVar(&yes, "yes", false, "do not ask")
@@ -58,13 +58,13 @@ func setUpCMS(ctx context.Context, c *call, create bool) error {
 	c.say("webhook of the CMS\n  %s", strings.Join(setup.DescribeWebhook(hook), "\n  "))
 
 	for _, setting := range []struct{ value, advice string }{
-		{s.SiteURL, "SITE_URL: the address at which the CMS reaches this service"},
-		{hook.Token, "CMS_WEBHOOK_SECRET: a long random value, which the webhook sends as its token"},
-		{hook.Secret, "CMS_WEBHOOK_SIGNING_SECRET: a long random value, " +
-			"with which the webhook signs what it sends (recommended)"},
+		{s.SiteURL, "SITE_URL: the address of this service for the CMS"},
+		{hook.Token, "CMS_WEBHOOK_SECRET: a long random value that the webhook sends as its token"},
+		{hook.Secret, "CMS_WEBHOOK_SIGNING_SECRET: a long random value " +
+			"that the webhook signs its requests with (recommended)"},
 	} {
 		if setting.value == "" {
-			c.say("  missing here: %s", setting.advice)
+			c.say("  missing setting: %s", setting.advice)
 		}
 	}
 
@@ -72,21 +72,22 @@ func setUpCMS(ctx context.Context, c *call, create bool) error {
 	case !create:
 		return nil
 	case s.SiteURL == "" || hook.Token == "":
-		return errors.New("creating the webhook: set SITE_URL and CMS_WEBHOOK_SECRET first")
+		return errors.New("cannot create the webhook: set SITE_URL and CMS_WEBHOOK_SECRET first")
 	}
 	outcome, err := setup.CreateWebhook(ctx, hook)
 	if err != nil {
-		return fmt.Errorf("%w\n(if the token may not manage webhooks, create it by hand with the settings above)", err)
+		return fmt.Errorf("%w\n"+
+			"(if the token may not manage webhooks, create the webhook by hand with the settings above)", err)
 	}
 	c.say("%s", outcome)
 	return nil
 }
 
-// first returns the first of several values, or "".
+// first returns the first value, or "".
 func first(values []string) string { return append(values, "")[0] }
 
-// seedCMS puts the documents of the sample company into a dataset that has no content of
-// its own. It may be repeated: documents that exist stay as they are.
+// seedCMS publishes the sample content in a dataset without other content. It is safe to
+// repeat: existing documents stay unchanged.
 func seedCMS(ctx context.Context, c *call, yes bool) error {
 	s := c.settings
 	driver, err := c.drivers.OpenCMS(s)
@@ -95,7 +96,7 @@ func seedCMS(ctx context.Context, c *call, yes bool) error {
 	}
 	seeder, ok := driver.(cms.Seeder)
 	if !ok {
-		c.say("CMS_DRIVER=%s needs no sample: development writes it to the content file", s.CMSDriver)
+		c.say("CMS_DRIVER=%s needs no seed: development writes the sample to the content file", s.CMSDriver)
 		return nil
 	}
 
@@ -120,15 +121,15 @@ func seedCMS(ctx context.Context, c *call, yes bool) error {
 	}
 	for _, id := range existing {
 		if !missing[id] {
-			return finding(fmt.Sprintf("%s has content of its own, such as %s: nothing was added", dataset, id))
+			return finding(fmt.Sprintf("%s has other content, such as %s: nothing was added", dataset, id))
 		}
 		delete(missing, id)
 	}
 
-	question := fmt.Sprintf("Publish %d documents of the sample company in %s?", len(missing), dataset)
+	question := fmt.Sprintf("Publish %d sample documents in %s?", len(missing), dataset)
 	switch {
 	case len(missing) == 0:
-		c.say("%s has all documents of the sample company: nothing was added", dataset)
+		c.say("%s already has all sample documents: nothing was added", dataset)
 		return nil
 	case !yes && !confirmed(c.in, c.errOut, question):
 		return finding("nothing was added")
@@ -136,7 +137,7 @@ func seedCMS(ctx context.Context, c *call, yes bool) error {
 	if err := seeder.Seed(ctx, docs); err != nil {
 		return err
 	}
-	c.say("%d documents were added to %s: replace the sample company by yours in Studio, and add its logo",
+	c.say("added %d documents to %s: replace them with your own content in Studio, and add your logo",
 		len(missing), dataset)
 	return nil
 }

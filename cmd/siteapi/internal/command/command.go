@@ -1,6 +1,6 @@
-// Package command makes commands of the operation documents that have @command, and has the
-// few that are written by hand, such as backup and doctor. They run beside a running service,
-// with its settings.
+// Package command provides the commands of the binary: those of operation documents with
+// @command, and a few that are written by hand, such as backup and doctor. They use the
+// settings of the service, which may run at the same time.
 package command
 
 import (
@@ -35,53 +35,53 @@ import (
 // DatabaseFile is the name of the SQLite file in DATA_DIR.
 const DatabaseFile = "siteapi.db"
 
-// Drivers opens the systems that the commands work on.
+// Drivers opens the systems of the commands.
 type Drivers struct {
 	Getenv func(name string) string // reads the settings
 
-	// CheckServing adds to the problems of settings those that keep valid ones from being served.
+	// CheckServing adds problems of files that prevent the service from starting.
 	CheckServing func(s *config.Settings, wrong config.Problems) config.Problems
 
-	Checks []health.Check // are examined by operations that report the health of the service
+	Checks []health.Check // checks of the operations that report the health of the service
 
-	// Operations are the documents, of which those with @command are commands. OpenExecutor
-	// opens what an operation needs, and returns what runs it and what closes all of it.
+	// Operations are all operation documents. OpenExecutor opens the systems of an
+	// operation. It returns an executor, and a function that closes the systems.
 	Operations   []*operations.Operation
 	OpenExecutor func(
 		ctx context.Context, d Drivers, s *config.Settings, service Service, op *operations.Operation,
 	) (run operations.Executor, closing func() error, err error)
 
 	OpenDatabase func(ctx context.Context, s *config.Settings) (*Database, error)
-	Sample       []byte // documents of the sample company, as a JSON array
+	Sample       []byte // sample documents as a JSON array
 	OpenCMS      func(s *config.Settings) (CMS, error)
 	OpenCRM      func(s *config.Settings) (CRM, error)
-	OpenMail     func(s *config.Settings) mail.Sender // nil: no mails are sent
+	OpenMail     func(s *config.Settings) mail.Sender // returns nil if mails are off
 	OpenMailer   func(s *config.Settings, quotes store.Quotes) (*leadmail.Service, error)
 	OpenCache    func(ctx context.Context, s *config.Settings) (cache.Cache, error)
 	OpenEdge     func(s *config.Settings) ([]queue.Receiver, error)
 
-	// LockSQLite keeps every other process from opening the database until the lock is
-	// closed. It fails if one has the database open.
+	// LockSQLite locks the database exclusively until the lock is closed. It fails if
+	// another process uses the database.
 	LockSQLite func(s *config.Settings) (io.Closer, error)
 }
 
-// Database is an open database with the queue of deliveries on top of it.
+// Database is an open database with its delivery queue.
 type Database struct {
 	Quotes   store.Quotes
 	Archive  store.Archive
 	Queue    *queue.Queue
-	Tables   *storecopy.Store                // the data that can be copied to another database
-	Truncate func(ctx context.Context) error // removes deleted data from SQLite's log
+	Tables   *storecopy.Store                // all tables, for copying them to another database
+	Truncate func(ctx context.Context) error // removes deleted data from the write-ahead log of SQLite
 	Close    func() error
 	Load     func() store.Load
-	Files    []string // SQLite's files; none with PostgreSQL
+	Files    []string // SQLite files; empty with PostgreSQL
 
-	// Sizes returns the bytes that each table of PostgreSQL takes with its indexes. It is nil
-	// with SQLite.
+	// Sizes returns the bytes of each PostgreSQL table with its indexes. It is nil with
+	// SQLite.
 	Sizes func(ctx context.Context) (map[string]int64, error)
 }
 
-// CMS is what every CMS driver offers.
+// CMS is implemented by every CMS driver.
 type CMS interface {
 	cms.Content
 	cms.Leads
@@ -89,14 +89,13 @@ type CMS interface {
 	leads.CMS
 }
 
-// CRM is what every CRM driver offers.
+// CRM is implemented by every CRM driver.
 type CRM interface {
 	crm.Contacts
 	leads.CRM
 }
 
-// Commands returns all commands of this package: those of the operation documents, and those
-// that are written by hand.
+// Commands returns all commands of this package.
 func Commands(d Drivers) []*cobra.Command {
 	list := []*cobra.Command{
 		d.doctorCommand(),
@@ -134,34 +133,35 @@ func Commands(d Drivers) []*cobra.Command {
 	return list
 }
 
-// summaries say what the groups of the documents' commands are for.
+// summaries returns the help texts of command groups.
 func summaries() map[string]string {
 	return map[string]string{
-		"audit":      "what operators did with leads",
+		"audit":      "the audit log of operators' actions",
 		"cache":      "the cache of the running service",
-		"content":    "content of the site, as the CMS has it",
+		"content":    "content of the site in the CMS",
 		"deliveries": "show, retry and verify deliveries to the CMS, the CRM and the webhook",
-		"leads":      "list, show, export, decide about and erase leads, and withdraw consents",
+		"leads":      "list, show, export, review and erase leads, and withdraw consents",
 		"logins":     "list and end logins of operators who signed in with their account",
 	}
 }
 
-// call is one call of a hand-written command, with the systems that it works on.
+// call is a call of a hand-written command, with its systems.
 type call struct {
 	drivers  Drivers
 	in       io.Reader
-	out      *bufio.Writer // keeps the first error, with which the command fails
+	out      *bufio.Writer // its first error fails the command
 	errOut   io.Writer
 	settings *config.Settings
-	wrong    config.Problems // problems that keep the service from starting; nil unless the command needs all settings
-	db       *Database       // nil unless the command works on the database
-	rules    *leads.Service  // the rules of leads on that database
+	wrong    config.Problems // invalid settings, if the command needs all settings
+	db       *Database       // nil if the command does not use the database
+	rules    *leads.Service  // service for leads in the database
 }
 
 func (c *call) say(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
 
-// command returns a command without arguments. It fails if a setting that it names cannot be
-// used. One that names none needs all settings, and reports itself what is wrong with them.
+// command returns a command without arguments. It fails if one of its settings is
+// invalid. A command without a list needs all settings, and reports their problems
+// itself.
 func (d Drivers) command(
 	use, short string, settings []string, do func(ctx context.Context, c *call) error, examples ...string,
 ) *cobra.Command {
@@ -196,7 +196,7 @@ func (d Drivers) command(
 	}
 }
 
-// group returns a command that holds other commands and does nothing itself.
+// group returns a command that only groups other commands.
 func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use:   name,
@@ -204,7 +204,7 @@ func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 
-		// A flag after a mistyped command is not what is wrong.
+		// The error names a mistyped command, not the flag after it.
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 	}
 	c.AddCommand(commands...)
@@ -219,13 +219,12 @@ func (c *call) openDatabase(ctx context.Context) (err error) {
 	return err
 }
 
-// finding is the result of a command that did its work and found something wrong.
+// finding is the error of a command that finished its work and found a problem.
 type finding string
 
 func (f finding) Error() string { return string(f) }
 
-// ExitCode returns the exit code of an error: 2 for a finding and nothing else, 1 for a
-// failure.
+// ExitCode returns the exit code of an error: 2 if it is only a finding, 1 for a failure.
 func ExitCode(err error) int {
 	if f, ok := errors.AsType[finding](err); ok && err.Error() == f.Error() {
 		return 2
@@ -233,7 +232,7 @@ func ExitCode(err error) int {
 	return 1
 }
 
-// OpenExisting opens the database of a service, which must exist.
+// OpenExisting opens the database of a service. It fails if there is none.
 func (d Drivers) OpenExisting(ctx context.Context, s *config.Settings) (*Database, error) {
 	if err := existing(s); err != nil {
 		return nil, err
@@ -241,8 +240,8 @@ func (d Drivers) OpenExisting(ctx context.Context, s *config.Settings) (*Databas
 	return d.OpenDatabase(ctx, s)
 }
 
-// existing returns an error if there is no SQLite database, or if that cannot be found out.
-// One must not be created, since an empty list would hide a wrong DATA_DIR.
+// existing returns an error if there is no SQLite database. Commands must not create one,
+// since an empty list would hide a wrong DATA_DIR.
 func existing(s *config.Settings) error {
 	if s.DatabaseURL != nil {
 		return nil
@@ -251,7 +250,7 @@ func existing(s *config.Settings) error {
 	_, err := os.Lstat(databasePath(s))
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no database at %s: "+
-			"set DATA_DIR to the folder of the service, or start it once (%w)",
+			"set DATA_DIR to the folder of the service, or start the service once (%w)",
 			databasePath(s), health.ErrNotMade)
 	}
 	if err != nil {
@@ -262,8 +261,8 @@ func existing(s *config.Settings) error {
 
 func databasePath(s *config.Settings) string { return filepath.Join(s.DataDir, DatabaseFile) }
 
-// DatabaseIdle reports whether no process has the SQLite database open, and so no service
-// runs. It is false with PostgreSQL, where that is not known.
+// DatabaseIdle reports whether no process uses the SQLite database, and thus no service
+// is running. It is always false with PostgreSQL, where this is unknown.
 func (d Drivers) DatabaseIdle(s *config.Settings) bool {
 	if s.DatabaseURL != nil || existing(s) != nil {
 		return false
@@ -272,18 +271,18 @@ func (d Drivers) DatabaseIdle(s *config.Settings) bool {
 	return err == nil && lock.Close() == nil
 }
 
-// missing reports whether there is nothing at a path. It is false where that cannot be found
-// out: opening the path reports why.
+// missing reports whether a path does not exist. It returns false after other errors,
+// which opening the path will report.
 func missing(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// OutOfReach names the copies of a lead that an erasure leaves, with these settings.
+// OutOfReach lists the copies of a lead that an erasure cannot reach with these settings.
 func OutOfReach(s *config.Settings) []string {
 	list := []string{
-		"backups: they keep it until they are removed; after a restore, erase again",
-		"copies that people made: exports, downloaded PDFs, e-mails",
+		"backups: remove them, or erase again after a restore",
+		"copies by users: exports, downloaded PDFs, e-mails",
 	}
 
 	add := func(setUp bool, text string) {
@@ -291,11 +290,11 @@ func OutOfReach(s *config.Settings) []string {
 			list = append(list, text)
 		}
 	}
-	add(s.LeadWebhookURL != "", "what the receiver at LEAD_WEBHOOK_URL keeps")
+	add(s.LeadWebhookURL != "", "data stored by the receiver at LEAD_WEBHOOK_URL")
 	add(s.CMSDriver != "file", "the history of the CMS")
 	add(s.DatabaseURL != nil, "the removed rows of PostgreSQL until the next VACUUM, and its archived WAL")
 	add(s.DatabaseURL != nil && s.CacheURL.Scheme == "memory",
-		"PDFs in the memory of other instances, for an hour at most")
-	add(s.SMTPURL != nil, "mails that were sent, in the mailboxes of the visitor and of SALES_MAIL_TO")
+		"PDFs in the memory of other instances, for at most an hour")
+	add(s.SMTPURL != nil, "sent mails in the mailboxes of the visitor and of SALES_MAIL_TO")
 	return list
 }

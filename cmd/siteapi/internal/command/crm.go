@@ -13,11 +13,11 @@ import (
 )
 
 func (d Drivers) crmCommands() *cobra.Command {
-	return group("crm", "prepare the CRM, and ask it what became of leads",
-		d.command("setup", "create the properties that leads are stored in; safe to repeat",
+	return group("crm", "prepare the CRM, and read outcomes of leads from it",
+		d.command("setup", "create the properties of leads in the CRM; safe to repeat",
 			[]string{"DATA_DIR", "CRM_DRIVER", "HUBSPOT_*"}, setUpCRM,
 			"siteapi crm setup"),
-		d.command("pull", "ask the CRM now what became of leads, as a running service does every hour",
+		d.command("pull", "read outcomes of leads from the CRM now, as a running service does every hour",
 			append(databaseSettings(), "CRM_DRIVER", "HUBSPOT_*"), pullOutcomes,
 			"siteapi crm pull"))
 }
@@ -35,7 +35,7 @@ func pullOutcomes(ctx context.Context, c *call) error {
 	}
 	source, ok := contacts.(crm.Outcomes)
 	if !ok {
-		c.say("CRM_DRIVER=%s does not know what became of leads: nothing was done", c.settings.CRMDriver)
+		c.say("CRM_DRIVER=%s has no outcomes of leads: nothing was done", c.settings.CRMDriver)
 		return nil
 	}
 
@@ -69,7 +69,7 @@ func setUpCRM(ctx context.Context, c *call) error {
 	lines, err := driver.Setup(ctx)
 	c.say("%s", strings.Join(lines, "\n"))
 	if err != nil {
-		return fmt.Errorf("%w\n(what is listed above is done: run the command again for the rest. "+
+		return fmt.Errorf("%w\n(the steps above are done: run the command again for the others. "+
 			"The token needs the scopes crm.schemas.contacts.read and crm.schemas.contacts.write)", err)
 	}
 	return nil

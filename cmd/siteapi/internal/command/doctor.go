@@ -29,7 +29,7 @@ import (
 func (d Drivers) doctorCommand() *cobra.Command {
 	address, asJSON := "", false
 	command := d.command("doctor",
-		"check settings, disk, database, deliveries, cache, CMS, CRM and sign-in, and say what to do", nil,
+		"check settings, disk, database, deliveries, cache, CMS, CRM and sign-in, and give advice", nil,
 		func(ctx context.Context, c *call) error {
 			ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 			defer cancel()
@@ -39,11 +39,11 @@ func (d Drivers) doctorCommand() *cobra.Command {
 		"siteapi doctor --json | jq '.checks[] | select(.state != \"OK\")'")
 
 	serverFlag(command.Flags(), &address)
-	command.Flags().BoolVar(&asJSON, "json", false, "print JSON, for other programs")
+	command.Flags().BoolVar(&asJSON, "json", false, "print JSON for other programs")
 	return command
 }
 
-// examine prints what the checks found, and returns a finding if something is wrong.
+// examine prints the results of the checks, and returns a finding if one failed.
 func (c *call) examine(found []*schema.HealthCheck, asJSON bool) error {
 	worst := schema.HealthStateOk
 	for _, f := range found {
@@ -65,19 +65,19 @@ func (c *call) examine(found []*schema.HealthCheck, asJSON bool) error {
 		}
 	}
 	if worst == schema.HealthStateFailed {
-		return finding("something needs repair: see the failed checks")
+		return finding("problems were found: see the failed checks")
 	}
 	return nil
 }
 
-// checks returns the checks of the settings, of what the service depends on, and of the service.
-// One that depends on a setting that cannot be used is not made: with the default of the setting
-// it would examine another system.
+// checks returns the checks of the settings, the dependencies and the service itself. A
+// check with an invalid setting is skipped, since it would examine the system of the
+// default.
 func (c *call) checks(ctx context.Context, address string) []health.Check {
 	s := c.settings
 	list := append(append(Checks(s), c.dependencies(ctx).Checks()...), health.Check{
 		Name:   "service",
-		Advice: "name the service's address with --server if it is another; its log says why it is not ready",
+		Advice: "set the address of the service with --server if it differs; see its log for why it is not ready",
 		Run: func(ctx context.Context, warn health.Warn) (string, error) {
 			return checkService(ctx, serviceAt(address, s).Address, existing(s) == nil, warn)
 		},
@@ -86,7 +86,7 @@ func (c *call) checks(ctx context.Context, address string) []health.Check {
 	for i, check := range list {
 		if c.wrong.Concern(settingsOf(check.Name)...) {
 			list[i].Run = func(_ context.Context, warn health.Warn) (string, error) {
-				warn("not checked: its settings can't be used", "correct them, and run this again")
+				warn("not checked: its settings are invalid", "correct them, and run this again")
 				return "", nil
 			}
 		}
@@ -101,7 +101,7 @@ func (c *call) checks(ctx context.Context, address string) []health.Check {
 		}
 		list = append(list, health.Check{
 			Name:   name,
-			Advice: "correct it: until then no start is possible",
+			Advice: "correct it: the service cannot start until then",
 			Run: func(context.Context, health.Warn) (string, error) {
 				return "", fmt.Errorf("%s: %w", problem.Setting, problem.Err)
 			},
@@ -135,7 +135,8 @@ func settingsOf(check string) []string {
 	return nil
 }
 
-// dependencies opens what the service depends on, each when it is checked.
+// dependencies returns the systems of the service, which are opened when they are
+// checked.
 func (c *call) dependencies(ctx context.Context) health.Dependencies {
 	s := c.settings
 	open := sync.OnceValue(func() error { return c.openDatabase(ctx) })
@@ -177,50 +178,50 @@ func (c *call) dependencies(ctx context.Context) health.Dependencies {
 	return d
 }
 
-// checkService asks the service whether it is ready. One that does not run is a warning if there
-// are leads to deliver.
+// checkService checks whether the service is ready. It warns if no service is running
+// although there is a database.
 func checkService(ctx context.Context, address string, stored bool, warn health.Warn) (string, error) {
 	answer, err := ask(ctx, http.MethodGet, address+"/readyz", "", nil)
 	switch {
 	case err != nil && stored:
-		warn("none answers at "+address+": while none runs, leads in the database are not delivered",
-			"start it, or name its address with --server if it runs elsewhere")
+		warn("no service is running at "+address+": leads in the database are not delivered",
+			"start it, or set its address with --server if it runs elsewhere")
 		return "", nil
 	case err != nil:
-		return "none answers at " + address, nil //nolint:nilerr // it need not run
+		return "no service is running at " + address, nil //nolint:nilerr // this is not a failure
 	case !strings.Contains(answer.String(), `"dependencies"`):
-		return "", fmt.Errorf("what answers at %s is not this service", address)
+		return "", fmt.Errorf("the server at %s is not this service", address)
 	case answer.StatusCode() != http.StatusOK:
 		return "", fmt.Errorf("%s is not ready: %s", address, answer)
 	}
 	return address + " is ready", nil
 }
 
-// checkSignIn asks the provider with whose accounts operators sign in for its endpoints.
+// checkSignIn fetches the endpoints of the operators' OpenID Connect provider.
 func checkSignIn(s *config.Settings) health.Check {
 	return health.Check{
 		Name: "sign-in",
-		Advice: "see OIDC_ISSUER, which is the provider's issuer to the letter, and whether this machine reaches the network; " +
+		Advice: "check the network, and that OIDC_ISSUER is exactly the provider's issuer; " +
 			"meanwhile ADMIN_API_TOKEN opens the inbox on this machine",
 		Run: func(ctx context.Context, _ health.Warn) (string, error) {
 			if s.OIDCIssuer == "" {
-				return "operators have no accounts", nil
+				return "single sign-on is off", nil
 			}
 			provider, err := inbox.Discover(ctx, s.OIDCIssuer)
 			if err != nil {
 				return "", err
 			}
-			return "browsers are sent to " + provider.Endpoint().AuthURL, nil
+			return "browsers are redirected to " + provider.Endpoint().AuthURL, nil
 		},
 	}
 }
 
-// Checks returns the checks that depend on settings and nothing else.
+// Checks returns the checks that depend only on settings.
 func Checks(s *config.Settings) []health.Check {
 	return []health.Check{
 		{
 			Name:   "settings",
-			Advice: "name the networks of your proxies only",
+			Advice: "list only the networks of your proxies",
 			Run: func(_ context.Context, warn health.Warn) (string, error) {
 				return checkSettings(s, warn)
 			},
@@ -228,7 +229,7 @@ func Checks(s *config.Settings) []health.Check {
 
 		{
 			Name:   "data folder",
-			Advice: "see whose folder it is, whether it is mounted read-only, and whether the disk is full",
+			Advice: "check the owner of the folder, whether it is mounted read-only, and whether the disk is full",
 			Run: func(_ context.Context, warn health.Warn) (string, error) {
 				return checkFolder(s.DataDir, warn)
 			},
@@ -240,63 +241,63 @@ func Checks(s *config.Settings) []health.Check {
 // checkSettings finds settings that are valid but unsafe in production.
 func checkSettings(s *config.Settings, warn health.Warn) (string, error) {
 	if s.Environment != config.Production {
-		return "they can be used, for " + s.Environment, nil
+		return "valid for " + s.Environment, nil
 	}
 
-	doubt := func(applies bool, detail, advice string) {
+	warnIf := func(applies bool, detail, advice string) {
 		if applies {
 			warn(detail, advice)
 		}
 	}
 
-	doubt(slices.ContainsFunc(slices.Concat(s.CacheTokens, s.WebhookSecrets),
+	warnIf(slices.ContainsFunc(slices.Concat(s.CacheTokens, s.WebhookSecrets),
 		func(secret string) bool { return len(secret) < 20 }),
 		"CACHE_API_TOKEN or CMS_WEBHOOK_SECRET is short enough to be guessed",
 		"set long random values, for instance from `openssl rand -hex 32`")
 
-	doubt(s.CMSDriver == "sanity" && len(s.SigningSecrets) == 0,
-		"CMS_WEBHOOK_SIGNING_SECRET is not set: a webhook that was overheard can be repeated",
-		"set a secret in the CMS's webhook, and the same one here")
+	warnIf(s.CMSDriver == "sanity" && len(s.SigningSecrets) == 0,
+		"CMS_WEBHOOK_SIGNING_SECRET is not set: an intercepted webhook can be replayed",
+		"set the same secret here and in the webhook of the CMS")
 
-	doubt(len(s.ContentTypes) == 0,
+	warnIf(len(s.ContentTypes) == 0,
 		"CONTENT_TYPES is empty: the field content serves no documents",
 		"list the document types of your site, such as heroSection,quoteOption")
 
-	doubt(len(s.CORSOrigins) == 0,
-		"CORS_ALLOWED_ORIGINS is empty: only pages at the service's own address may call it from a browser",
-		"list the origins of your sites; if they have the service's own, that")
+	warnIf(len(s.CORSOrigins) == 0,
+		"CORS_ALLOWED_ORIGINS is empty: only pages of the service itself may call it from a browser",
+		"list the origins of your sites, or the origin of the service if they share it")
 
-	doubt(len(s.AdminTokens) == 0 && s.OIDCIssuer == "",
-		"ADMIN_API_TOKEN is empty: the inbox and the operators' fields are closed",
+	warnIf(len(s.AdminTokens) == 0 && s.OIDCIssuer == "",
+		"ADMIN_API_TOKEN is empty: the inbox and operators' fields are off",
 		"set a long random value, for instance from `openssl rand -hex 32`, and give it to sales")
 
-	doubt(s.CRMDriver == "file",
+	warnIf(s.CRMDriver == "file",
 		"CRM_DRIVER=file: contacts are only written to files in DATA_DIR",
 		"set CRM_DRIVER=hubspot")
 
-	doubt(!strings.HasPrefix(s.SiteURL, "https://"),
-		"SITE_URL is not an https address: the CRM's links to PDFs don't work or travel in the clear",
+	warnIf(!strings.HasPrefix(s.SiteURL, "https://"),
+		"SITE_URL is not an https address: links to PDFs in the CRM do not work or are not encrypted",
 		"set it to the public address of this service")
 
-	doubt(!s.RateLimits,
-		"RATE_LIMITS=off: one address can use up everything",
+	warnIf(!s.RateLimits,
+		"RATE_LIMITS=off: one address can overload the service",
 		"set it to on, unless a proxy limits each client")
 
-	doubt(s.AdminAddr != "" && !isLoopback(s.AdminAddr),
-		"ADMIN_ADDR is not on this machine only: metrics and profiles have no guard of their own",
-		"listen on 127.0.0.1, or make sure that only your own network reaches it")
+	warnIf(s.AdminAddr != "" && !isLoopback(s.AdminAddr),
+		"ADMIN_ADDR can be reached from other machines: metrics and profiles need no token",
+		"use 127.0.0.1, or make sure that only your own network can reach it")
 
-	doubt(isLoopback(s.ListenAddr) && len(s.TrustedProxies) == 0,
-		"TRUSTED_PROXIES names no proxy, and LISTEN_ADDR needs one: all visitors share one rate limit",
+	warnIf(isLoopback(s.ListenAddr) && len(s.TrustedProxies) == 0,
+		"TRUSTED_PROXIES is empty, but LISTEN_ADDR requires a proxy: all visitors share one rate limit",
 		"set TRUSTED_PROXIES=127.0.0.1,::1")
 
 	if slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Bits() < 8 }) {
-		return "", errors.New("TRUSTED_PROXIES is so wide that strangers can pretend to be any client")
+		return "", errors.New("TRUSTED_PROXIES is so wide that anyone can pretend to be any client")
 	}
-	return "they can be used, for production", nil
+	return "valid for production", nil
 }
 
-// isLoopback reports whether a listener can be reached only from its own machine.
+// isLoopback reports whether a listener can be reached only from this machine.
 func isLoopback(listen string) bool {
 	host, _, _ := net.SplitHostPort(listen)
 	ip := net.ParseIP(host)

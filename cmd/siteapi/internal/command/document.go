@@ -21,8 +21,8 @@ import (
 	"siteapi/schema/operations"
 )
 
-// Paging arguments, which the flag --limit stands for; a trial, which --yes ends; and one that
-// stands for the arguments that are given by their place.
+// Arguments with a special flag or meaning: --limit sets the paging arguments, --yes
+// unsets dryRun, and --all replaces the positional arguments.
 const (
 	argFirst  = "first"
 	argAfter  = "after"
@@ -30,17 +30,17 @@ const (
 	argAll    = "all"
 )
 
-// document is one call of an operation's command.
+// document is a call of an operation's command.
 type document struct {
 	op        *operations.Operation
 	needs     Needs
 	arguments map[string]any
-	limit     int // most items of a list; 0: all
+	limit     int // maximum number of items in a list; 0: all
 
 	json, csv, yes bool
 	output         output
 	server         string
-	zone           *time.Location // zone of the times in tables
+	zone           *time.Location // time zone of tables
 }
 
 // documentCommand returns the command of an operation.
@@ -74,31 +74,31 @@ func (d Drivers) documentCommand(op *operations.Operation) *cobra.Command {
 	return command
 }
 
-// flags adds a flag for each argument that has no place of its own.
+// flags adds a flag for each argument that is not positional.
 func (r *document) flags(c *cobra.Command) {
 	f := c.Flags()
 	if r.op.Command.Text == "" {
-		f.BoolVar(&r.json, "json", false, "print JSON, for other programs")
+		f.BoolVar(&r.json, "json", false, "print JSON for other programs")
 	}
 	if len(r.op.Command.Columns) > 0 {
-		f.BoolVar(&r.csv, "csv", false, "print CSV, for spreadsheets")
+		f.BoolVar(&r.csv, "csv", false, "print CSV for spreadsheets")
 	}
-	r.output.flags(f, "`file` to write, readable by you only; left out: standard output")
+	r.output.flags(f, "`file` to write, readable only by you; default: standard output")
 	if slices.Contains(r.needs.Settings, "LISTEN_ADDR") {
 		serverFlag(f, &r.server)
 	}
 	if r.op.Command.Confirm != "" || r.op.Argument(argDryRun) != nil {
-		f.BoolVar(&r.yes, "yes", false, "do it, without asking")
+		f.BoolVar(&r.yes, "yes", false, "execute without asking")
 	}
 
 	for _, arg := range r.op.Arguments {
 		name := flagName(arg.Name)
 		switch {
 		case slices.Contains(r.op.Command.Args, arg.Name), arg.Name == argAfter, arg.Name == argDryRun:
-			// It is given by its place, or by the commands themselves.
+			// The argument is positional, or the command sets it.
 
 		case arg.Name == argFirst:
-			f.IntVar(&r.limit, "limit", 100, "how many at most, 0: all; with --json and --csv all, unless it is given")
+			f.IntVar(&r.limit, "limit", 100, "maximum number, 0: all; the default is all with --json and --csv")
 
 		case arg.Type.NamedType == "Boolean":
 			f.BoolFunc(name, arg.Description, func(given string) (err error) {
@@ -117,12 +117,12 @@ func (r *document) flags(c *cobra.Command) {
 	}
 }
 
-// flagName writes the name of an argument as a flag, such as amount-from for amountFrom.
+// flagName returns the flag of an argument, such as amount-from for amountFrom.
 func flagName(name string) string {
 	return strings.ToLower(regexp.MustCompile("[A-Z]").ReplaceAllString(name, "-$0"))
 }
 
-// usageOf explains the flag of an argument.
+// usageOf returns the help text of an argument's flag.
 func usageOf(arg operations.Argument) string {
 	text := strings.TrimSuffix(strings.ReplaceAll(arg.Description, "`", ""), ".")
 	switch words := wordsOf(arg.Definition); {
@@ -138,7 +138,7 @@ func usageOf(arg operations.Argument) string {
 	}
 }
 
-// wordsOf lists the values of an enum as they are typed, such as in-review for IN_REVIEW.
+// wordsOf lists the values of an enum as in commands, such as in-review for IN_REVIEW.
 func wordsOf(def *ast.Definition) []string {
 	list := make([]string, len(def.EnumValues))
 	for i, v := range def.EnumValues {
@@ -149,7 +149,7 @@ func wordsOf(def *ast.Definition) []string {
 
 func word(value string) string { return strings.ToLower(strings.ReplaceAll(value, "_", "-")) }
 
-// readArgs takes the arguments that are given by their place. There are none with --all.
+// readArgs reads the positional arguments. With --all there must be none.
 func (r *document) readArgs(c *cobra.Command, args []string) error {
 	names := r.op.Command.Args
 	least, most := len(names), len(names)
@@ -165,7 +165,7 @@ func (r *document) readArgs(c *cobra.Command, args []string) error {
 	}
 	if len(args) < least || len(args) > most {
 		_, places, _ := strings.Cut(c.Use, " ")
-		return fmt.Errorf("give %s: see `%s --help`", cmp.Or(places, "no argument"), c.CommandPath())
+		return fmt.Errorf("expected %s: see `%s --help`", cmp.Or(places, "no argument"), c.CommandPath())
 	}
 
 	for i, given := range args {
@@ -176,8 +176,8 @@ func (r *document) readArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// set takes a value that was typed. That of a list may be given several times. A text may be the
-// first line of standard input, which no list of processes shows.
+// set sets an argument to a typed value. Lists may be set several times. For "-" it reads
+// a text from the first line of standard input, so that no process list shows it.
 func (r *document) set(c *cobra.Command, arg operations.Argument, given string) error {
 	if given == "-" && arg.Type.NamedType == "String" {
 		line, err := bufio.NewReader(c.InOrStdin()).ReadString('\n')
@@ -195,7 +195,7 @@ func (r *document) set(c *cobra.Command, arg operations.Argument, given string) 
 	return err
 }
 
-// parse reads what was typed for an argument.
+// parse parses the typed value of an argument.
 func (r *document) parse(arg operations.Argument, given string) (any, error) {
 	mayBeEmpty := slices.Contains(r.op.Command.Empty, arg.Name)
 	switch isNone := word(given) == "none"; {

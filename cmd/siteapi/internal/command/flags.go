@@ -17,7 +17,7 @@ import (
 
 // serverFlag adds the flag for the address of a running service.
 func serverFlag(f *pflag.FlagSet, address *string) {
-	usage := "`address` of the running service; left out: LISTEN_ADDR on this machine"
+	usage := "`address` of the running service; default: LISTEN_ADDR on this machine"
 	f.Func("server", usage, func(given string) (err error) {
 		*address, err = config.WebAddress(given)
 		return err
@@ -35,8 +35,8 @@ func (o *output) flags(f *pflag.FlagSet, usage string) {
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the file if it exists")
 }
 
-// write writes to the file and reports what it holds, or writes to standard output. Nothing
-// is called if the file may not be written, so that what is called may record that it is.
+// write calls write with the file or standard output, and prints what was written to the
+// file. It does not call write if the file exists, so write may record an export.
 func (o *output) write(out io.Writer, write func(io.Writer) (what string, err error)) error {
 	if o.path == "" || o.path == "-" {
 		_, err := write(out)
@@ -55,23 +55,23 @@ func (o *output) write(out io.Writer, write func(io.Writer) (what string, err er
 	return err
 }
 
-// writeFile writes a file that only its owner may read. It appears under its name
-// complete and synced, or not at all.
+// writeFile writes a file that only its owner may read. The file appears complete and
+// synced, or not at all.
 func writeFile(path string, overwrite bool, write func(io.Writer) error) error {
 	if info, err := os.Lstat(path); err == nil && (!overwrite || info.IsDir()) {
-		return fmt.Errorf("%s exists: name another file, or add --overwrite", path)
+		return fmt.Errorf("%s exists: choose another file, or add --overwrite", path)
 	}
 	return atomicfile.Write(path, write)
 }
 
-// confirmed asks a question, which y answers in the affirmative.
+// confirmed asks a question, and reports whether the answer is y.
 func confirmed(in io.Reader, out io.Writer, question string) bool {
 	_, _ = fmt.Fprint(out, question+" [y/N] ")
 	line, _ := bufio.NewReader(in).ReadString('\n')
 	return strings.EqualFold(strings.TrimSpace(line), "y")
 }
 
-// parseTime reads a time, or a duration before now.
+// parseTime parses a time, or a duration before now.
 func parseTime(given string) (time.Time, error) {
 	if d, err := config.Duration(given); err == nil {
 		return time.Now().Add(-d), nil
@@ -81,6 +81,6 @@ func parseTime(given string) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, errors.New("must be a duration such as 36h or 30d, 36500d at most, " +
+	return time.Time{}, errors.New("must be a duration such as 36h or 30d, at most 36500d, " +
 		"a day such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z")
 }

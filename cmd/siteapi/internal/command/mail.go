@@ -22,27 +22,27 @@ func (d Drivers) mailCommands() *cobra.Command {
 		"SITE_URL", "ADMIN_PAGE", "SMTP_URL", "MAIL_FROM")
 
 	p := previewMail{}
-	preview := d.command("preview", "write a mail about a lead to an .eml file, and send nothing", settings, p.run,
+	preview := d.command("preview", "write a mail about a lead to an .eml file without sending it", settings, p.run,
 		"siteapi mail preview --lead LR4LB5AK --locale es --output mail.eml")
 	preview.Flags().StringVar(&p.lead, "lead", "", "id or PDF reference of the `lead`")
 	_ = preview.MarkFlagRequired("lead")
 	preview.Flags().StringVar(&p.kind, "mail", "visitor", "the `mail`: visitor or sales")
-	preview.Flags().Func("locale", "in this `language`; left out: the lead's", func(given string) error {
+	preview.Flags().Func("locale", "`language` of the mail; default: that of the lead", func(given string) error {
 		return p.locale.UnmarshalGQL(given)
 	})
-	p.output.flags(preview.Flags(), "`file` to write, readable by you only; left out: standard output")
+	p.output.flags(preview.Flags(), "`file` to write, readable only by you; default: standard output")
 
 	to := ""
-	test := d.command("test", "send the visitor's mail of a made-up lead", settings,
+	test := d.command("test", "send the visitor's mail about a sample lead", settings,
 		func(ctx context.Context, c *call) error { return testMail(ctx, c, to) },
 		"siteapi mail test --to me@example.com")
-	test.Flags().StringVar(&to, "to", "", "the `address` to send it to")
+	test.Flags().StringVar(&to, "to", "", "`address` of the recipient")
 	_ = test.MarkFlagRequired("to")
 
-	return group("mail", "look at the mails about leads, and try the mail server", preview, test)
+	return group("mail", "preview mails about leads, and test the mail server", preview, test)
 }
 
-// oneLead is a store that holds a single lead.
+// oneLead is a store with a single lead.
 type oneLead struct {
 	store.Quotes
 	lead lead.Lead
@@ -51,10 +51,10 @@ type oneLead struct {
 // Lead implements [store.Quotes].
 func (s oneLead) Lead(context.Context, string) (lead.Lead, error) { return s.lead, nil }
 
-// compose writes a mail about a lead, in a language or else in that of the lead.
+// compose writes a mail about a lead. The default language is that of the lead.
 func (c *call) compose(ctx context.Context, l lead.Lead, kind string, locale schema.Locale) (m *mail.Message, err error) {
 	if c.settings.MailFrom.Address == "" {
-		return nil, errors.New("MAIL_FROM: is required: name the address that mails come from")
+		return nil, errors.New("MAIL_FROM: is required: set the sender's address")
 	}
 	mailer, err := c.drivers.OpenMailer(c.settings, oneLead{lead: l})
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *call) compose(ctx context.Context, l lead.Lead, kind string, locale sch
 	return m, nil
 }
 
-// previewMail writes a mail about a stored lead to a file, and sends nothing.
+// previewMail writes a mail about a stored lead to a file.
 type previewMail struct {
 	lead, kind string
 	locale     schema.Locale
@@ -91,7 +91,7 @@ func (cmd *previewMail) run(ctx context.Context, c *call) error {
 
 	l, err := c.rules.Find(ctx, cmd.lead)
 	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("%s: there is no such lead: `siteapi leads list` lists them", cmd.lead)
+		return fmt.Errorf("no lead has the id or reference %s: `siteapi leads list` lists all", cmd.lead)
 	}
 	if err != nil {
 		return err
@@ -120,11 +120,11 @@ func (cmd *previewMail) run(ctx context.Context, c *call) error {
 	})
 }
 
-// testMail sends the visitor's mail of a made-up lead.
+// testMail sends the visitor's mail about a sample lead.
 func testMail(ctx context.Context, c *call, to string) error {
 	sender := c.drivers.OpenMail(c.settings)
 	if sender == nil {
-		return errors.New("SMTP_URL: is required: name the mail server")
+		return errors.New("SMTP_URL: is required: set the mail server")
 	}
 
 	now := time.Now().UTC()
@@ -147,7 +147,7 @@ func testMail(ctx context.Context, c *call, to string) error {
 	if c.settings.SMTPURL == nil {
 		c.say("the mail is in %s", c.settings.MailPath())
 	} else {
-		c.say("the mail server has taken the mail")
+		c.say("the mail server accepted the mail")
 	}
 	return nil
 }

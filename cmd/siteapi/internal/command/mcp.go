@@ -15,16 +15,16 @@ import (
 
 func (d Drivers) mcpCommand() *cobra.Command {
 	var command *cobra.Command
-	command = d.command("mcp", "serve the tools of operators to an assistant on this machine", nil,
+	command = d.command("mcp", "serve operators' tools to an assistant on this machine", nil,
 		func(ctx context.Context, c *call) error { return c.serveTools(ctx, command.Root().Version) },
 		"siteapi mcp")
-	command.Long = "Serves the tools of operators by the Model Context Protocol on standard input and output,\n" +
-		"with the database of the settings, until the assistant closes its side. The audit names\n" +
+	command.Long = "Serves operators' tools with the Model Context Protocol on standard input and output,\n" +
+		"using the configured database, until the assistant disconnects. The audit log records\n" +
 		"the user of this machine."
 	return command
 }
 
-// serveTools serves the tools of operators. The health that they report is what doctor finds.
+// serveTools serves operators' tools. Their health report contains the checks of doctor.
 func (c *call) serveTools(ctx context.Context, version string) error {
 	if c.wrong.Concern(databaseSettings()...) {
 		return c.wrong

@@ -6,24 +6,25 @@ import (
 	"siteapi/schema/operations"
 )
 
-// System is what the command of an operation works on.
+// System is the system that the command of an operation uses.
 type System string
 
-// The systems that a command opens, and no others.
+// Systems of commands.
 const (
 	OnDatabase System = "database"
-	OnContent  System = "content" // the CMS's documents, without the database
+	OnContent  System = "content" // the CMS without the database
 	OnLeads    System = "leads"   // the database, the CMS, the CRM and the cache
-	OnService  System = "service" // a running service, whose memory may be the cache
+	OnService  System = "service" // a running service, which may have its cache in memory
 )
 
-// Needs is what the command of an operation needs.
+// Needs holds the requirements of an operation's command.
 type Needs struct {
 	System   System
-	Settings []string // settings that have to be valid
+	Settings []string // settings that must be valid
 }
 
-// NeedsOf returns what the command of an operation needs, which its root field decides.
+// NeedsOf returns the requirements of an operation's command, which depend on its root
+// field.
 func NeedsOf(op *operations.Operation) Needs {
 	service := []string{"ENVIRONMENT", "LISTEN_ADDR"}
 
@@ -46,8 +47,7 @@ func NeedsOf(op *operations.Operation) Needs {
 // databaseSettings are the settings that locate the database.
 func databaseSettings() []string { return []string{"ENVIRONMENT", "DATA_DIR", "DATABASE_URL"} }
 
-// upstreamSettings are the settings of the CMS and the CRM, and those that locate the
-// database.
+// upstreamSettings are the settings of the database, the CMS and the CRM.
 func upstreamSettings() []string {
 	return append(databaseSettings(), "CMS_DRIVER", "CMS_FILE", "SANITY_*", "CRM_DRIVER", "HUBSPOT_*")
 }

@@ -21,11 +21,11 @@ import (
 )
 
 func decode(answer json.RawMessage) (value any) {
-	_ = json.Unmarshal(answer, &value) // the answer is JSON
+	_ = json.Unmarshal(answer, &value) // a response is valid JSON
 	return value
 }
 
-// at returns what is at a path of fields, such as contact.email, or nil.
+// at returns the value at a path of fields, such as contact.email, or nil.
 func at(value any, path string) any {
 	for field := range strings.SplitSeq(path, ".") {
 		object, _ := value.(map[string]any)
@@ -34,8 +34,8 @@ func at(value any, path string) any {
 	return value
 }
 
-// print prints the answer of an operation: as JSON, as CSV, as tables of the columns, or as lines
-// of a name and a value.
+// print prints the result of an operation as JSON, as CSV, as tables of the columns, or
+// as lines with a name and a value.
 func (r *document) print(w io.Writer, answer json.RawMessage, more bool) error {
 	value := decode(answer)
 	tables := r.tables(value)
@@ -64,12 +64,11 @@ func (r *document) print(w io.Writer, answer json.RawMessage, more bool) error {
 		}
 	}
 	if more {
-		_, _ = fmt.Fprintln(w, "(there are more: --limit 0 lists all)")
+		_, _ = fmt.Fprintln(w, "(more entries exist: --limit 0 lists all)")
 	}
 	return nil
 }
 
-// printJSON prints a value for other programs.
 func printJSON(out io.Writer, v any) error {
 	enc := json.NewEncoder(out)
 	enc.SetIndent("", "  ")
@@ -77,10 +76,10 @@ func printJSON(out io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// printFields prints the JSON fields of a value that are not empty, one a line, such as
+// printFields prints the non-empty JSON fields of a value, one per line, such as
 // `contact.email  ana@example.com`.
 func printFields(out io.Writer, v any) {
-	data, _ := json.Marshal(v) // never fails for what was decoded
+	data, _ := json.Marshal(v) // never fails for decoded JSON
 	dec := jsontext.NewDecoder(bytes.NewReader(data))
 
 	for token, err := dec.ReadToken(); err == nil; token, err = dec.ReadToken() {
@@ -96,8 +95,8 @@ func printFields(out io.Writer, v any) {
 }
 
 // printable makes a visitor's text safe for a terminal. It replaces control characters,
-// which could repaint the terminal, and invisible characters, which change the direction
-// of writing.
+// which could change the screen, and invisible characters, which could change the text
+// direction.
 func printable(line string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -107,14 +106,14 @@ func printable(line string) string {
 	}, line)
 }
 
-// listing is a list in an answer, and the paths of its columns.
+// listing is a list in a result, with the paths of its columns.
 type listing struct {
 	name    string
 	columns []string
 	rows    []any
 }
 
-// tables returns the answer, if it is a list, or the lists in it that have columns.
+// tables returns the result if it is a list, or else its lists that have columns.
 func (r *document) tables(value any) (list []listing) {
 	if rows, isList := value.([]any); isList {
 		return []listing{{strings.Fields(r.op.Command.Name)[0], r.op.Command.Columns, rows}}
@@ -132,14 +131,14 @@ func (r *document) tables(value any) (list []listing) {
 	return list
 }
 
-// render returns a list as a table. On a terminal its lines are not wider than that.
+// render returns a list as a table that is not wider than the terminal.
 func (r *document) render(l listing) string {
 	t := table.NewWriter()
 	t.SetStyle(table.Style{
 		Box:     table.BoxStyle{PaddingRight: "  ", UnfinishedRow: "…"},
 		Options: table.OptionsNoBordersAndSeparators,
 	})
-	width, _, _ := term.GetSize(int(os.Stdout.Fd())) // it is -1 for a file
+	width, _, _ := term.GetSize(int(os.Stdout.Fd())) // -1 for a file
 	t.Style().Size.WidthMax = width
 	t.SuppressTrailingSpaces()
 
@@ -160,7 +159,7 @@ func (r *document) render(l listing) string {
 	return t.Render()
 }
 
-// printCSV prints each table with the paths of its columns.
+// printCSV prints each table, with the paths of its columns as the header.
 func (r *document) printCSV(w io.Writer, tables []listing) error {
 	out := csv.NewWriter(w)
 	for _, t := range tables {
@@ -177,8 +176,8 @@ func (r *document) printCSV(w io.Writer, tables []listing) error {
 	return out.Error()
 }
 
-// cell returns a value as a table shows it: a time in TIME_ZONE, an amount with its currency, and
-// a range without a price as to be agreed.
+// cell returns the text of a value: a time in TIME_ZONE, an amount with its currency, and
+// a range without a price as "to be agreed".
 func (r *document) cell(value any) string {
 	switch v := value.(type) {
 	case nil:

@@ -20,11 +20,11 @@ type runner func(
 	ctx context.Context, op *operations.Operation, variables map[string]any,
 ) (json.RawMessage, *schema.Error)
 
-// run runs the operation and prints its answer.
+// run runs the operation and prints its result.
 func (r *document) run(ctx context.Context, c *call) error {
 	question := r.op.Command.Confirm
 	if question != "" && !r.yes && !confirmed(c.in, c.errOut, question) {
-		return errors.New("nothing was done: answer y, or add --yes")
+		return errors.New("nothing was done: answer y or add --yes")
 	}
 	if r.op.Argument(argDryRun) != nil {
 		r.arguments[argDryRun] = !r.yes
@@ -50,7 +50,7 @@ func (r *document) run(ctx context.Context, c *call) error {
 	return r.outcome(answer)
 }
 
-// open opens what the operation needs.
+// open opens the systems of the operation.
 func (r *document) open(ctx context.Context, c *call) (runner, func() error, error) {
 	service := serviceAt(r.server, c.settings)
 	if r.needs.System == OnService {
@@ -67,7 +67,7 @@ func (r *document) open(ctx context.Context, c *call) (runner, func() error, err
 	return run, closing, err
 }
 
-// actor names the user of the system in the audit.
+// actor returns the name of the system user for the audit log.
 func actor() string {
 	if u, err := user.Current(); err == nil {
 		return schema.CommandPrefix + u.Username
@@ -75,7 +75,8 @@ func actor() string {
 	return schema.CommandPrefix + "unknown"
 }
 
-// asCommand returns a context whose caller is the user of the system, as an admin.
+// asCommand returns a context with the system user as the caller, who is an
+// administrator.
 func asCommand(ctx context.Context) context.Context {
 	return schema.WithCaller(ctx, schema.Caller{
 		Operators: true,
@@ -84,14 +85,13 @@ func asCommand(ctx context.Context) context.Context {
 	})
 }
 
-// answer runs the operation. For a connection it fetches as many pages as the limit needs,
-// and returns the list of nodes and whether there are more. A text in the answer is written
-// page by page.
+// answer runs the operation. For a connection it fetches pages up to the limit, and
+// returns the nodes and whether more exist. A text in the result is written page by page.
 func (r *document) answer(ctx context.Context, run runner, w io.Writer) (json.RawMessage, bool, error) {
 	nodes := []json.RawMessage{}
 	for {
 		if r.op.Argument(argFirst) != nil {
-			size := 200 // fit into an answer, whatever visitors wrote
+			size := 200 // fit into a response, whatever their size
 			if r.limit > 0 {
 				size = min(size, r.limit-len(nodes))
 			}
@@ -102,7 +102,7 @@ func (r *document) answer(ctx context.Context, run runner, w io.Writer) (json.Ra
 		case problem != nil:
 			return nil, false, r.refusal(problem)
 		case string(value) == "null":
-			return nil, false, errors.New("not found: there is nothing with this name")
+			return nil, false, errors.New("not found")
 		}
 
 		if text := r.op.Command.Text; text != "" {
@@ -117,8 +117,8 @@ func (r *document) answer(ctx context.Context, run runner, w io.Writer) (json.Ra
 				EndCursor   string
 			}
 		}
-		if json.Unmarshal(value, &page) != nil || page.PageInfo == nil { // It is no list with pages.
-			return value, false, nil //nolint:nilerr // as above
+		if json.Unmarshal(value, &page) != nil || page.PageInfo == nil { // not a connection
+			return value, false, nil //nolint:nilerr // it is a value
 		}
 
 		for _, edge := range page.Edges {
@@ -133,7 +133,7 @@ func (r *document) answer(ctx context.Context, run runner, w io.Writer) (json.Ra
 	}
 }
 
-// refusal returns the error of an operation in the words of the command line.
+// refusal translates the error of an operation for the command line.
 func (r *document) refusal(e *schema.Error) error {
 	if len(e.Fields) == 0 {
 		return errors.New(strings.TrimSuffix(e.Message, "."))
@@ -150,26 +150,27 @@ func (r *document) refusal(e *schema.Error) error {
 	return errors.Join(errs...)
 }
 
-// outcome returns the error of a command that has printed its answer.
+// outcome returns the error of a command after it has printed its result.
 func (r *document) outcome(answer json.RawMessage) error {
 	value, command := decode(answer), r.op.Command
 	path, wantsEmpty := strings.CutPrefix(command.Finding, "!")
 
 	switch {
 	case !isEmpty(value, command.Failure):
-		return fmt.Errorf("not everything could be done: see %q, and run the command again later", command.Failure)
+		return fmt.Errorf("the command was only partly executed: see %q, and run it again later", command.Failure)
 	case isEmpty(value, path) != wantsEmpty || path == "":
 		return nil
 	case r.arguments[argDryRun] == true:
-		return finding("nothing was changed: add --yes to do it")
+		return finding("nothing was changed: add --yes to execute")
 	case wantsEmpty:
-		return finding(fmt.Sprintf("there is no %q", path))
+		return finding(fmt.Sprintf("the result has no %q", path))
 	default:
-		return finding(fmt.Sprintf("something is wrong: see %q", path))
+		return finding(fmt.Sprintf("a problem was found: see %q", path))
 	}
 }
 
-// isEmpty reports whether there is no value at a path in an answer, as without a path.
+// isEmpty reports whether the value at a path of a result is empty. An empty path has no
+// value.
 func isEmpty(value any, path string) bool {
 	switch v := at(value, path).(type) {
 	case nil:

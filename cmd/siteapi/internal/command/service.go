@@ -23,13 +23,13 @@ import (
 )
 
 func (d Drivers) configCommand() *cobra.Command {
-	return d.command("config", "print the effective settings, secrets redacted, and check them", nil, printConfig,
+	return d.command("config", "check the settings, and print them with redacted secrets", nil, printConfig,
 		"siteapi config | grep RETENTION")
 }
 
 func (d Drivers) readyCommand() *cobra.Command {
 	address := ""
-	command := d.command("ready", "ask the running service whether it is ready; exit code 2: it is not",
+	command := d.command("ready", "check whether the running service is ready; exit code 2: it is not",
 		[]string{"LISTEN_ADDR"}, func(ctx context.Context, c *call) error { return isReady(ctx, c, address) },
 		"siteapi ready")
 	serverFlag(command.Flags(), &address)
@@ -37,7 +37,7 @@ func (d Drivers) readyCommand() *cobra.Command {
 }
 
 func (d Drivers) sdlCommand() *cobra.Command {
-	return d.command("sdl", "print the GraphQL schema, for code generators and other tools",
+	return d.command("sdl", "print the GraphQL schema for code generators and other tools",
 		[]string{"(none)"}, func(_ context.Context, c *call) error {
 			_, err := io.WriteString(c.out, exec.SDL())
 			return err
@@ -48,7 +48,7 @@ func (d Drivers) sdlCommand() *cobra.Command {
 func isReady(ctx context.Context, c *call, address string) error {
 	answer, err := ask(ctx, http.MethodGet, serviceAt(address, c.settings).Address+"/readyz", "", nil)
 	if err != nil {
-		return finding(fmt.Sprintf("the service does not answer: %v", err))
+		return finding(fmt.Sprintf("the service is not reachable: %v", err))
 	}
 
 	c.say("%s", answer)
@@ -58,7 +58,7 @@ func isReady(ctx context.Context, c *call, address string) error {
 	return nil
 }
 
-// printConfig prints the settings, or else every problem of them.
+// printConfig prints the settings, or all of their problems.
 func printConfig(_ context.Context, c *call) error {
 	if len(c.wrong) > 0 {
 		return c.wrong
@@ -70,26 +70,26 @@ func printConfig(_ context.Context, c *call) error {
 	return nil
 }
 
-// Service is a running service, and the token that its cache's fields want.
+// Service is a running service, with a token for its cache fields.
 type Service struct {
 	Address string
 	token   string
 }
 
-// serviceAt returns the service at an address, or else at the one on this machine that
-// LISTEN_ADDR names.
+// serviceAt returns the service at an address. The default is LISTEN_ADDR on this
+// machine.
 func serviceAt(address string, s *config.Settings) Service {
 	host, port, _ := net.SplitHostPort(s.ListenAddr)
 	local := "http://" + net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port)
 	return Service{cmp.Or(address, local), first(s.CacheTokens)}
 }
 
-// Run runs an operation by its route.
+// Run runs an operation through its REST route.
 func (s Service) Run(
 	ctx context.Context, op *operations.Operation, variables map[string]any,
 ) (json.RawMessage, *schema.Error) {
 	failed := func(err error) (json.RawMessage, *schema.Error) {
-		return nil, schema.Unavailable(fmt.Sprintf("The service at %s does not answer: %v.", s.Address, err), err)
+		return nil, schema.Unavailable(fmt.Sprintf("The request to the service at %s failed: %v.", s.Address, err), err)
 	}
 
 	route := op.Rest.ArgumentMap(nil)
@@ -115,13 +115,13 @@ func (s Service) Run(
 
 	var p rest.Problem
 	if json.Unmarshal(resp.Body(), &p) != nil || p.Code == "" || p.Code == schema.CodeUnauthenticated {
-		return failed(fmt.Errorf("its response to CACHE_API_TOKEN is %s", resp.Status()))
+		return failed(fmt.Errorf("it responds to CACHE_API_TOKEN with %s", resp.Status()))
 	}
 	return nil, &schema.Error{Code: p.Code, Message: p.Detail, Fields: p.Errors}
 }
 
-// ask sends a request to a service, with a token and a JSON body unless they are empty. It
-// reads at most 64 KiB of the response.
+// ask sends a request to a service, with an optional token and JSON body. It accepts
+// responses of at most 64 KiB.
 func ask(ctx context.Context, method, address, token string, body any) (*resty.Response, error) {
 	client := resty.New().
 		SetTimeout(10 * time.Second).

@@ -12,15 +12,15 @@ import (
 
 func (d Drivers) migrateCommand() *cobra.Command {
 	return d.command("migrate",
-		"create the tables or bring them up to date, as every start does, and stop",
+		"create or update the tables, as every start does, and exit",
 		databaseSettings(), migrate,
 		"siteapi migrate")
 }
 
 func (d Drivers) storeCommands() *cobra.Command {
 	return group("store", "copy the stored data to PostgreSQL",
-		d.command("copy", "copy everything from SQLite in DATA_DIR to an empty PostgreSQL at "+
-			"DATABASE_URL, and have what was not delivered delivered from there",
+		d.command("copy", "copy all data from SQLite in DATA_DIR to an empty PostgreSQL at "+
+			"DATABASE_URL, which then sends the pending deliveries",
 			databaseSettings(), copyStore,
 			"siteapi store copy"))
 }
@@ -32,11 +32,11 @@ func migrate(ctx context.Context, c *call) (err error) {
 	return err
 }
 
-// copyStore copies from the SQLite file in DATA_DIR to the database at DATABASE_URL. What is
-// printed counts the rows that are in both.
+// copyStore copies the SQLite file in DATA_DIR to the database at DATABASE_URL. It prints
+// the number of copied rows.
 func copyStore(ctx context.Context, c *call) (err error) {
 	if c.settings.DatabaseURL == nil {
-		return errors.New("set DATABASE_URL to the new database: the old one is the SQLite file in DATA_DIR")
+		return errors.New("set DATABASE_URL to the new database: the source is the SQLite file in DATA_DIR")
 	}
 
 	old := *c.settings
@@ -56,7 +56,7 @@ func copyStore(ctx context.Context, c *call) (err error) {
 		c.say("%s: %d rows", table.Table, table.Rows)
 	}
 	if err != nil {
-		return fmt.Errorf("copying to the database at DATABASE_URL, which has to be empty: %w", err)
+		return fmt.Errorf("copying to the database at DATABASE_URL, which must be empty: %w", err)
 	}
 	return nil
 }

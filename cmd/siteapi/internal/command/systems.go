@@ -9,9 +9,9 @@ import (
 	"siteapi/integrations/store"
 )
 
-// systemsNote is the note that names the systems of the service: the settings that decide where
-// leads are, without secrets. A command with other settings would find nothing there, and report
-// success.
+// systemsNote is the name of the note with the settings that decide where leads are
+// stored, without secrets. A command with other settings would search the wrong systems
+// and report success.
 const systemsNote = "systems"
 
 func systems(s *config.Settings) string {
@@ -22,23 +22,24 @@ func systems(s *config.Settings) string {
 		given[s.CacheURL.Scheme != "memory"], given[s.LeadWebhookURL != ""], given[s.SMTPURL != nil])
 }
 
-// NoteSystems stores which systems the service works with.
+// NoteSystems records the systems of the service.
 func NoteSystems(ctx context.Context, notes store.Notes, s *config.Settings) error {
 	return notes.SetNote(ctx, systemsNote, systems(s))
 }
 
-// CheckSystems returns an error if the service that was started last on the database works
-// with other systems than these settings.
+// CheckSystems returns an error unless the settings select the systems of the service
+// that used the database last.
 func CheckSystems(ctx context.Context, notes store.Notes, s *config.Settings) error {
 	note, err := notes.Note(ctx, systemsNote)
 	here := systems(s)
 	switch {
-	case errors.Is(err, store.ErrNotFound): // it was never started
+	case errors.Is(err, store.ErrNotFound): // no service has used the database
 		return nil
 	case err != nil || note == here:
 		return err
 	}
-	return fmt.Errorf("nothing was done, since the service on this database has other settings:\n%s\nHere:\n%s\n"+
-		"Give the command those of the service (--env-file); if these are new, start the service with them first",
+	return fmt.Errorf("nothing was done: the service on this database has other settings:\n%s\n"+
+		"This command has:\n%s\n"+
+		"Use the settings of the service (--env-file). If they have changed, restart the service first",
 		note, here)
 }

@@ -142,7 +142,7 @@ func TestRestoreIntoAnEmptyFolder(t *testing.T) {
 
 	s.Stop(t)
 	before := contents(s)
-	s.Refuses(map[string]string{"restore --from " + path: "has content.json already"})
+	s.Refuses(map[string]string{"restore --from " + path: "already has content.json"})
 	if after := contents(s); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Error("a folder that is not empty was changed")
 	}
@@ -152,7 +152,7 @@ func TestRestoreIntoAnEmptyFolder(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `"$0" restore --from - < "$1"`, apptest.Binary, path)
 	cmd.Env = fresh.Env
 	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "repeat those erasures") {
+	if err != nil || !strings.Contains(string(out), "repeat these erasures") {
 		t.Fatalf("%v %s", err, out)
 	}
 	waitForLeads(fresh, 1)
@@ -217,13 +217,13 @@ func TestRestoreRefusesDamage(t *testing.T) {
 		archive []byte
 		want    string
 	}{
-		"not an archive":         {[]byte("hello"), "none of this service"},
-		"cut in the middle":      {good[:len(good)/2], "damaged, cut short"},
-		"cut at the end":         {good[:len(good)-4], "damaged, cut short"},
-		"a byte of the database": {pack(t, command.DatabaseFile, tar.TypeReg, database), "can't be used"},
-		"no database":            {pack(t, "content.json", tar.TypeReg, []byte("[]")), "can't be used"},
-		"a path outside":         {pack(t, "../x.json", tar.TypeReg, []byte("[]")), "none of this service"},
-		"a link":                 {pack(t, "cms/x.json", tar.TypeSymlink, nil), "none of this service"},
+		"not an archive":         {[]byte("hello"), "not from this service"},
+		"cut in the middle":      {good[:len(good)/2], "damaged, truncated"},
+		"cut at the end":         {good[:len(good)-4], "damaged, truncated"},
+		"a byte of the database": {pack(t, command.DatabaseFile, tar.TypeReg, database), "has no valid database"},
+		"no database":            {pack(t, "content.json", tar.TypeReg, []byte("[]")), "has no valid database"},
+		"a path outside":         {pack(t, "../x.json", tar.TypeReg, []byte("[]")), "not from this service"},
+		"a link":                 {pack(t, "cms/x.json", tar.TypeSymlink, nil), "not from this service"},
 	} {
 		bad := filepath.Join(t.TempDir(), "bad.tar.gz")
 		if err := os.WriteFile(bad, c.archive, 0o600); err != nil {
@@ -289,8 +289,8 @@ func TestBackupRefuses(t *testing.T) {
 
 	prints(s, output{"migrate", "up to date", ""})
 	s.Refuses(map[string]string{
-		"backup":                    "--output: name the file",
-		"restore":                   "--from: name the backup",
+		"backup":                    "--output: set the file",
+		"restore":                   "--from: set the file",
 		"restore --from /nowhere/b": "--from: ",
 	})
 

@@ -96,10 +96,10 @@ func TestMistypedCommands(t *testing.T) {
 		"leads list --snce 7d":      "--snce",
 		"leads list --limit x":      "--limit",
 		"serve leads":               `"leads"`,
-		"leads list LR4LB5AK":       "give no argument: see `siteapi leads list --help`",
-		"deliveries retry":          "give <ids> …",
-		"deliveries retry --all 17": "give <ids> …",
-		"leads show":                "give <id>",
+		"leads list LR4LB5AK":       "expected no argument: see `siteapi leads list --help`",
+		"deliveries retry":          "expected <ids> …",
+		"deliveries retry --all 17": "expected <ids> …",
+		"leads show":                "expected <id>",
 	} {
 		cmd := exec.CommandContext(t.Context(), apptest.Binary, strings.Fields(args)...)
 		cmd.Env = []string{"ENVIRONMENT=development", "DATA_DIR=" + t.TempDir()}

@@ -67,13 +67,13 @@ func TestDoctorFindsNothing(t *testing.T) {
 	if len(s.Stubs.CMS.Documents()) != documents || len(s.Stubs.CRM.Contacts()) != 1 || len(remaining) != 0 {
 		t.Errorf("the doctor left data in the CMS or the CRM, or files: %q", remaining)
 	}
-	prints(s, output{"doctor --server " + s.Base, "ok      settings     they can be used | ok      cms", ""})
+	prints(s, output{"doctor --server " + s.Base, "ok      settings     valid for production | ok      cms", ""})
 
 	// A service that does not answer is a warning, unless it was never started.
 	c, _ = s.Doctor(nil, "--server", "http://127.0.0.1:1")
-	c.Reports(t, "service", "WARNING", "none answers at http://127.0.0.1:1")
+	c.Reports(t, "service", "WARNING", "no service is running at http://127.0.0.1:1")
 	c, _ = apptest.NewSite(t).Doctor(nil, "--server", "http://127.0.0.1:1")
-	c.Reports(t, "service", "OK", "none answers")
+	c.Reports(t, "service", "OK", "no service is running")
 
 	other := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(other.Close)
@@ -143,7 +143,7 @@ func TestDoctorContinuesAfterInvalidSettings(t *testing.T) {
 	}
 	for _, check := range c.Checks {
 		if check.Name == "settings" && check.State == "OK" {
-			t.Error("it also reports that the settings can be used")
+			t.Error("it also reports that the settings are valid")
 		}
 	}
 	c.Reports(t, "cms", "WARNING", "not checked")
@@ -170,7 +170,7 @@ func TestDoctorContinuesAfterInvalidSettings(t *testing.T) {
 
 		var unchecked, failed []string
 		for _, check := range c.Checks {
-			if strings.Contains(check.Detail, "its settings can't be used") {
+			if strings.Contains(check.Detail, "its settings are invalid") {
 				unchecked = append(unchecked, check.Name)
 			}
 			if check.State == "FAILED" {

@@ -40,7 +40,7 @@ func TestSeed(t *testing.T) {
 		`{"_id":"welcome","_type":"heroSection"}`,
 	} {
 		replace(own)
-		seeds("has content of its own", 2, 1, "--yes")
+		seeds("has other content", 2, 1, "--yes")
 	}
 
 	// Without a terminal nothing is confirmed. Leads do not count as content.
@@ -52,8 +52,8 @@ func TestSeed(t *testing.T) {
 
 	// Existing documents of the sample are not changed.
 	replace(`{"_id":"quoteRules","_type":"quoteRules","currency":"RON"}`)
-	seeds("documents were added", 0, sample, "--yes")
-	seeds("has all documents", 0, sample, "--yes")
+	seeds("documents to dataset", 0, sample, "--yes")
+	seeds("already has all sample documents", 0, sample, "--yes")
 	if rules := string(stubs.CMS.Documents()["quoteRules"]); !strings.Contains(rules, "RON") {
 		t.Errorf("an existing document was replaced: %s", rules)
 	}
@@ -68,5 +68,5 @@ func TestSeed(t *testing.T) {
 	}
 
 	s.Env = append(s.Env, "CMS_DRIVER=file")
-	seeds("needs no sample", 0, sample, "--yes")
+	seeds("needs no seed", 0, sample, "--yes")
 }

@@ -65,9 +65,9 @@ func TestCMSSetup(t *testing.T) {
 
 	less := with("SANITY_TOKEN=may-manage", "CMS_WEBHOOK_SIGNING_SECRET=", "SITE_URL=", "CMS_WEBHOOK_SECRET=")
 	out, code = apptest.Command(t, less, "cms", "setup")
-	if code != 0 || !strings.Contains(out, "missing here: SITE_URL") ||
-		!strings.Contains(out, "missing here: CMS_WEBHOOK_SECRET") ||
-		!strings.Contains(out, "missing here: CMS_WEBHOOK_SIGNING_SECRET") {
+	if code != 0 || !strings.Contains(out, "missing setting: SITE_URL") ||
+		!strings.Contains(out, "missing setting: CMS_WEBHOOK_SECRET") ||
+		!strings.Contains(out, "missing setting: CMS_WEBHOOK_SIGNING_SECRET") {
 		t.Errorf("with settings missing: %d %s", code, out)
 	}
 
@@ -77,7 +77,7 @@ func TestCMSSetup(t *testing.T) {
 	}
 
 	out, code = apptest.Command(t, with("SANITY_TOKEN=may-write"), "cms", "setup", "--create")
-	if code != 1 || !strings.Contains(out, "create it by hand") || len(created()) != 0 {
+	if code != 1 || !strings.Contains(out, "create the webhook by hand") || len(created()) != 0 {
 		t.Errorf("a token without permission: %d %s", code, out)
 	}
 
