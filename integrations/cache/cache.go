@@ -1,12 +1,12 @@
-// Package cache is the contract of the cache. Drivers live in the folders below; each
-// passes the conformance suite in cachetest.
+// Package cache defines the contract of the cache. Drivers live in the folders below;
+// each passes the conformance suite in cachetest.
 //
 // Every driver guarantees the following:
 //
 //   - Concurrent misses of one key cause one fill.
 //   - A fill that began before an invalidation neither stores its value nor returns it to a
 //     Get that began after the invalidation.
-//   - Data that a restarted server restores is never served.
+//   - Data that a server restores after a restart is never served.
 //   - An expired entry is still served for its Stale time, while each instance refreshes it
 //     once in the background.
 //   - Patterns have the same meaning in every driver.
@@ -29,13 +29,13 @@ type Entry struct {
 	Revision string
 	// Overtaken means that the value was not stored, because the key was invalidated
 	// during the fill or the backend became unavailable. Only callers that waited for the
-	// fill receive it.
+	// fill receive such an entry.
 	Overtaken bool
 }
 
 // Lifetime is how long an entry is used.
 type Lifetime struct {
-	// Fresh is how long the entry is served without a refresh. 0 means without limit.
+	// Fresh is how long the entry is served without a refresh; 0: forever.
 	Fresh time.Duration
 	// Stale is how long it is still served afterwards, while it is refreshed in the
 	// background.
@@ -69,16 +69,16 @@ type Cache interface {
 	// fills of these keys. When it returns nil, the entries are guaranteed to be removed.
 	Invalidate(ctx context.Context, keys ...string) error
 
-	// Clear removes every entry whose key matches pattern, like Invalidate, and
-	// returns their number.
+	// Clear is like Invalidate for every entry whose key matches pattern. It returns the
+	// number of removed entries.
 	Clear(ctx context.Context, pattern Pattern) (int, error)
 
 	// Ping checks the backend with one cheap round trip, and fails while it is
 	// unavailable.
 	Ping(ctx context.Context) error
 
-	// Stats returns the current state of the backend. Entries are counted at most once a
-	// second, regardless of the number of calls.
+	// Stats returns the current state of the backend. A driver whose count needs I/O
+	// counts at most once a second, regardless of the number of calls.
 	Stats(ctx context.Context) Stats
 
 	// Close frees the resources of the cache.

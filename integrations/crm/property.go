@@ -15,7 +15,7 @@ const (
 	PropLeadID      = "quote_submission_id"
 	PropSubmittedAt = "quote_submitted_at" // RFC 3339 in UTC with milliseconds
 
-	// propCreated marks a contact created by a lead. All others are maintained by people.
+	// propCreated marks a contact created by a lead. Others are maintained in the CRM.
 	propCreated = "quote_contact_created"
 )
 
@@ -43,7 +43,7 @@ type Property struct {
 	value       string
 }
 
-// Quote reports whether the property describes the latest quote rather than the person.
+// Quote reports whether the property belongs to the latest quote, not to the person.
 func (p Property) Quote() bool { return p.Label != "" }
 
 // Properties returns the properties that are filled from a lead. A test compares them
@@ -199,13 +199,14 @@ func contactProperties(c Contact) []Property {
 	}
 }
 
-// Changes returns the properties to write so that a contact reflects the lead. Current
-// are the contact's properties, or nil if it must be created.
+// Changes returns the properties to write so that a contact reflects the lead. The map
+// current holds the contact's properties; it is nil if the contact must be created.
 //
-// The properties of the quote always show the newest lead: properties without a value in
-// it are cleared, and an older lead changes none. Because anyone can submit any address,
-// the properties of the person are written only to a new contact, and to empty properties
-// of a contact created by a lead. Personal data entered in the CRM is never replaced.
+// The properties of the quote always show the newest lead: those for which it has no
+// value are cleared, and an older lead changes none. Because anyone can submit any
+// address, the properties of the person are written only when a contact is created, or if
+// they are empty and a lead created the contact. Personal data entered in the CRM is
+// never replaced.
 func Changes(l Contact, current map[string]string) map[string]string {
 	changes := map[string]string{}
 	newer := supersedes(l, current)
@@ -229,7 +230,7 @@ func Changes(l Contact, current map[string]string) map[string]string {
 func supersedes(l Contact, current map[string]string) bool {
 	at, err := parseTime(current[PropSubmittedAt])
 	if err != nil {
-		return true // the contact has no time, or a malformed one
+		return true // the contact's time is missing or malformed
 	}
 
 	if c := l.Lead.SubmittedAt.Truncate(time.Millisecond).Compare(at); c != 0 {
@@ -238,7 +239,7 @@ func supersedes(l Contact, current map[string]string) bool {
 	return l.Lead.ID >= current[PropLeadID]
 }
 
-// bound formats a bound of the estimate. It returns "" if there is no price.
+// bound formats a bound of the estimate, or returns "" if the price is to be agreed.
 func bound(l *lead.Lead, f float64) string {
 	if l.ToBeAgreed() {
 		return ""
@@ -246,8 +247,8 @@ func bound(l *lead.Lead, f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// same reports whether two values are equal. A CRM may return a time or a number in
-// another notation than the stored one.
+// same reports whether two values are equal. A CRM may return a time or a number in a
+// different notation from the one that was written.
 func (p Property) same(a, b string) bool {
 	if a == b {
 		return true
@@ -266,7 +267,7 @@ func (p Property) same(a, b string) bool {
 	return false
 }
 
-// parseTime parses RFC 3339 and milliseconds since 1970. CRMs return both.
+// parseTime parses a time in RFC 3339 or in milliseconds since 1970. CRMs return both.
 func parseTime(s string) (time.Time, error) {
 	if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return time.UnixMilli(ms), nil

@@ -12,9 +12,9 @@ type Target string
 const (
 	CMS     Target = "cms"
 	CRM     Target = "crm"
-	Webhook Target = "webhook" // only if the site has one
+	Webhook Target = "webhook" // only if the site has a webhook
 
-	// The mails, only if the site sends some.
+	// Mails, only if the site sends them.
 	VisitorMail Target = "visitor_mail"
 	SalesMail   Target = "sales_mail"
 )
@@ -31,18 +31,19 @@ type DeliveryState string
 
 // The states of a delivery.
 const (
-	Pending   DeliveryState = "pending"   // waiting for its first try
-	Running   DeliveryState = "running"   // being tried
-	Retrying  DeliveryState = "retrying"  // failed so far, to be tried again
+	Pending   DeliveryState = "pending"   // waiting for its first attempt
+	Running   DeliveryState = "running"   // being attempted
+	Retrying  DeliveryState = "retrying"  // not accepted so far, waiting for the next attempt
 	Delivered DeliveryState = "delivered" // accepted by the target
-	NotSent   DeliveryState = "not_sent"  // a mail that is not sent, with the reason
-	Failed    DeliveryState = "failed"    // rejected, or tried too often; kept until an operator retries it
+	NotSent   DeliveryState = "not_sent"  // a mail that will not be sent, with the reason
+	Failed    DeliveryState = "failed"    // rejected or out of attempts; kept until an operator retries it
 )
 
-// Ended reports whether there will be no further try, unless an operator asks for one.
+// Ended reports whether the delivery is over. It is attempted again only if it is
+// restarted, for example by an operator.
 func (s DeliveryState) Ended() bool { return s == Delivered || s == NotSent || s == Failed }
 
-// Delivery is one lead on its way to one target.
+// Delivery is the delivery of one lead to one target.
 type Delivery struct {
 	ID     int64         `json:"id"`
 	LeadID string        `json:"submission"`
@@ -53,37 +54,38 @@ type Delivery struct {
 	// delivery do nothing.
 	Job int64 `json:"-"`
 
-	Attempts    int       `json:"attempts"` // tries so far, including one that is running
+	Attempts    int       `json:"attempts"` // attempts so far, including a running one
 	MaxAttempts int       `json:"maxAttempts"`
 	CreatedAt   time.Time `json:"createdAt"`
-	NextAt      time.Time `json:"nextAt,omitzero"`     // time of the next try; zero: immediately
+	NextAt      time.Time `json:"nextAt,omitzero"`     // time of the next attempt; zero: immediately
 	FinishedAt  time.Time `json:"finishedAt,omitzero"` // time at which it ended
 
-	Paused string    `json:"paused,omitempty"` // redacted reason why it waits, or its target is paused
-	Errors []Attempt `json:"errors"`           // the last failed tries, oldest first
+	Paused string    `json:"paused,omitempty"` // redacted reason of its wait or of its target's pause
+	Errors []Attempt `json:"errors"`           // the last failed attempts, oldest first
 	Reason string    `json:"reason,omitempty"` // redacted reason why it was not sent
 
-	// Sending is the number of times that an operator had the delivery sent again. It is
-	// the same in all tries of one sending.
+	// Sending is the number of times that the delivery was restarted, for example by an
+	// operator. It stays the same while the delivery is retried.
 	Sending int64 `json:"-"`
 
-	// Arrived lists the parts of the sending that have arrived, such as the recipients of a
-	// mail. Their names contain no personal data.
+	// Arrived lists the parts that have arrived since the last restart, such as the
+	// recipients of a mail. Their names contain no personal data.
 	Arrived []string `json:"-"`
 
 	// Recipient is the corrected address that an operator entered; empty: the lead's.
 	Recipient string `json:"-"`
 }
 
-// Attempt is one failed try.
+// Attempt is a failed attempt at a delivery.
 type Attempt struct {
 	Number int       `json:"number"`
 	At     time.Time `json:"at"`
 	Error  string    `json:"error"` // redacted
 }
 
-// Why returns the reason why the delivery has not arrived: of its pause, of not being sent,
-// or of its last failure. It is empty if the delivery arrived or has no reason yet.
+// Why returns the reason why the delivery has not arrived: its pause, the decision not to
+// send it, or its last failure. It is empty if the delivery has arrived or no reason is
+// known yet.
 func (d *Delivery) Why() string {
 	if d.State == Delivered {
 		return ""

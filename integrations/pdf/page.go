@@ -20,7 +20,7 @@ import (
 	"siteapi/integrations/pdf/font"
 )
 
-// The page is A4, in millimetres.
+// The dimensions of the A4 page, in millimetres.
 const (
 	pageHeight   = 297.0
 	marginSide   = 20.0
@@ -31,7 +31,7 @@ const (
 	mainWidth    = textWidth - mainLeft
 	headHeight   = 18.0 // running head of pages after the first
 	footHeight   = 9.0  // foot of each page
-	clearance    = 4.0  // least white space above the foot
+	clearance    = 4.0  // minimum white space above the foot
 	bodyHeight   = pageHeight - marginTop - marginBottom - footHeight - clearance
 )
 
@@ -43,28 +43,28 @@ type block struct {
 	section string // heading to repeat if a page begins inside the section
 	opens   bool   // first block of its section, with the heading
 	keep    bool   // stays on the same page as the next block
-	space   bool   // white space, left out at the top of a page
+	space   bool   // white space, omitted at the top of pages after the first
 }
 
 // item draws a part of a block. top is the height of the block's top edge on the page.
 type item func(p core.Provider, top float64)
 
-// text places lines below each other, beginning at position x, y of the block.
+// text places lines one below the other, starting at position x, y of the block.
 func (b *block) text(s style, x, y float64, lines ...string) {
 	for i, line := range lines {
 		b.line(s, x, y+s.height(i), line, nil)
 	}
 }
 
-// right places lines below each other, aligned to the block's right edge.
+// right places lines one below the other, aligned with the block's right edge.
 func (b *block) right(s style, y float64, lines ...string) {
 	for i, line := range lines {
 		b.text(s, textWidth-s.width(line), y+s.height(i), line)
 	}
 }
 
-// link makes the line at position x, y a link. maroto paints linked text blue, so the link is
-// a line of blanks on top of the text.
+// link makes the line at position x, y a link. maroto paints linked text blue, so the
+// link is a line of blanks on top of the text.
 func (b *block) link(s style, x, y float64, line, address string) {
 	blanks := int(math.Ceil(s.width(line) / s.width(nbsp)))
 	b.line(s, x, y, strings.Repeat(nbsp, blanks), &address)
@@ -77,7 +77,7 @@ func (b *block) line(s style, x, y float64, line string, link *string) {
 	y += (s.leading+capital*size)/2 - size
 
 	b.items = append(b.items, func(p core.Provider, top float64) {
-		// The cell is so wide that maroto does not break the line.
+		// The cell is wide enough that maroto does not wrap the line.
 		room := &entity.Cell{X: x, Y: top + y, Width: 1000, Height: 1000}
 		p.AddText(line, room, &props.Text{
 			Family:    s.family,
@@ -97,8 +97,8 @@ func (b *block) bar(x, y, w, h float64, c props.Color) {
 	})
 }
 
-// paginate distributes blocks over pages. Blocks with keep set move to the next page
-// together with the block after them, unless that takes more than a page.
+// paginate distributes blocks over pages. Blocks with keep set stay together with the
+// block after them, unless the group is larger than a page.
 func paginate(blocks []block) [][]block {
 	var (
 		pages [][]block
@@ -134,8 +134,8 @@ func paginate(blocks []block) [][]block {
 	return append(pages, now)
 }
 
-// layOut lays out a document in a family, on as few pages as possible and with the widest
-// spacing that fits on them.
+// layOut lays out a document in a font family, on as few pages as possible and with the
+// widest spacing that fits on them.
 func layOut(d *Document, family func() (*font.Family, error)) (*sheet, error) {
 	f, err1 := family()
 	words, err2 := WordsIn(d.Locale)
@@ -181,10 +181,10 @@ type drawing struct {
 // Render implements [core.Component].
 func (d drawing) Render(p core.Provider, _ *entity.Cell) { d.draw(p) }
 
-// page draws a whole page in one row. With one maroto row for each block, gofpdf's sums of
-// heights would add an empty page to some documents. maroto's own header and footer are the
-// same on every page, but here the first page has no head, and the others name the section
-// that they continue.
+// page draws a whole page in one maroto row. With a row for each block, the way gofpdf
+// sums heights would add an empty page to some documents. maroto's own header and footer
+// are the same on every page, but here the first page has no head, and the heads of the
+// others name the section that continues there.
 func (s *sheet) page(index int, body []block) core.Page {
 	draw := func(p core.Provider) {
 		y := 0.0
@@ -209,8 +209,8 @@ func (b block) draw(p core.Provider, top float64) {
 	}
 }
 
-// runningHead names the document on pages after the first, and the section in which the
-// page begins.
+// runningHead names the document on pages after the first, and the section that continues
+// from the previous page.
 func (s *sheet) runningHead(first block) (b block) {
 	small, label := s.scale.small, s.scale.label
 	name := small.wrap(s.company, textWidth/2-5)

@@ -15,15 +15,15 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Each change of the content has a number and two jobs per receiver, which are stored
-// before the cache is invalidated. The first job calls the receiver after the
-// invalidation. The second one calls it later, because content may have been fetched in
-// between from an instance with an old cache. A call names all keys, so it covers all
+// Each content change has a number and two jobs per receiver, which are stored before the
+// cache is invalidated. The first job calls the receiver after the invalidation. The
+// second one calls it again later, because the receiver may meanwhile have fetched
+// content from an instance with an old cache. Each call passes all keys, so it covers all
 // earlier changes.
 const (
 	changeSettles  = 2 * time.Second
 	changeRetry    = 3 * time.Second        // wait after a failed call
-	changeTimeout  = time.Second            // limit for storing a change before the process notifies by itself
+	changeTimeout  = time.Second            // limit for storing a change
 	invalidateWait = 500 * time.Millisecond // time allowed for invalidating the cache
 )
 
@@ -43,10 +43,9 @@ type changeArgs struct {
 // Kind is River's name for these jobs.
 func (changeArgs) Kind() string { return "content_changed" }
 
-// edge is the state of a process's notifications, including those sent without the
-// database, which end when the queue stops.
+// edge is the state of the notifications sent by this process.
 type edge struct {
-	ctx     context.Context
+	ctx     context.Context // ends notifications without the database when the queue stops
 	stop    context.CancelFunc
 	calls   sync.WaitGroup
 	changes atomic.Int64
@@ -61,9 +60,10 @@ func newEdge() *edge {
 	return e
 }
 
-// ContentChanging ensures that receivers are notified of a content change that is about
-// to happen, even if this process dies. The caller calls changed when the cache is
-// invalidated.
+// ContentChanging stores a content change that is about to happen, so that receivers are
+// notified of it even if this process dies. The caller calls changed after invalidating
+// the cache. If the change could not be stored, changed notifies receivers from this
+// process.
 func (q *Queue) ContentChanging(ctx context.Context) (changed func()) {
 	if len(q.Receivers) == 0 {
 		return func() {}
@@ -74,7 +74,7 @@ func (q *Queue) ContentChanging(ctx context.Context) (changed func()) {
 		return func() {}
 	}
 	return sync.OnceFunc(func() {
-		q.Log.Warn().Err(err).Msg("cannot store a change of the content, notifying receivers without the database")
+		q.Log.Warn().Err(err).Msg("cannot store a content change, notifying receivers without the database")
 		q.edge.changes.Add(1)
 		for _, r := range q.Receivers {
 			if _, notifying := q.edge.notifying.LoadOrStore(r.Name, true); !notifying {
@@ -108,7 +108,7 @@ func (q *Queue) enqueueChange(ctx context.Context) error {
 		}
 	}
 	if _, err := q.client.InsertMany(ctx, jobs); err != nil {
-		return fmt.Errorf("enqueueing a change of the content: %w", err)
+		return fmt.Errorf("enqueueing a content change: %w", err)
 	}
 	return nil
 }
@@ -131,13 +131,14 @@ func (q *Queue) notify(ctx context.Context, r Receiver) error {
 	return err
 }
 
-// notifyOfAll notifies a receiver of all changes without the database.
+// notifyOfAll notifies a receiver of changes without the database, until it is notified
+// of the latest one.
 func (q *Queue) notifyOfAll(r Receiver) {
 	for notifying := false; !notifying && q.edge.ctx.Err() == nil; {
 		number := q.edge.changes.Load()
 		q.notifyTwice(r, number)
 
-		// A change from here on starts a new notification.
+		// A change that happens after this line starts a new notification.
 		q.edge.notifying.Delete(r.Name)
 		if q.edge.changes.Load() == number {
 			return
@@ -159,7 +160,7 @@ func (q *Queue) notifyTwice(r Receiver, number int64) {
 	}
 }
 
-// pause waits and reports whether the context is still active.
+// pause waits for a duration. It returns false if the context ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -182,7 +183,7 @@ func (w *changeWorker) NextRetry(*river.Job[changeArgs]) time.Time {
 }
 
 // Work notifies a receiver of a change. Only the jobs of the latest change retry a failed
-// call, without limit.
+// call, and they do so until it succeeds.
 func (w *changeWorker) Work(ctx context.Context, job *river.Job[changeArgs]) error {
 	change := job.Args
 	r := w.Receivers[slices.IndexFunc(w.Receivers, func(r Receiver) bool { return r.Name == job.Queue })]
@@ -198,7 +199,7 @@ func (w *changeWorker) Work(ctx context.Context, job *river.Job[changeArgs]) err
 		return err
 	case change.Again && latest > change.Number, !change.Again && notified >= change.Number:
 		return nil
-	case change.Again && notified < change.Number: // The first job is late.
+	case change.Again && notified < change.Number: // The first call has not succeeded yet.
 		return river.JobSnooze(changeSettles)
 	}
 
@@ -211,7 +212,8 @@ func (w *changeWorker) Work(ctx context.Context, job *river.Job[changeArgs]) err
 	}
 
 	if latest > change.Number {
-		pause(ctx, invalidateWait) // The latest change may be very recent.
+		// The cache may not be invalidated for the latest change yet.
+		pause(ctx, invalidateWait)
 	}
 	if err := w.notify(ctx, r); err != nil {
 		if latest > change.Number {
@@ -227,7 +229,7 @@ func (w *changeWorker) Work(ctx context.Context, job *river.Job[changeArgs]) err
 // Backlog is how long a receiver has been behind.
 type Backlog struct {
 	Receiver string
-	Oldest   time.Duration // 0: notified of all changes
+	Oldest   time.Duration // 0: notified twice of the latest change
 }
 
 // Backlogs returns the backlog of each receiver.

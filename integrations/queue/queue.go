@@ -9,23 +9,24 @@
 //
 //   - Unavailable, for example a 503: the delivery is retried with backoff and delays no
 //     others.
-//   - Limited, a 429, and any failure with a Retry-After: the target is paused. All
-//     deliveries to it are snoozed, and the attempt does not count.
+//   - Limited, a 429, and any failure with a Retry-After except Rejected: the target is
+//     paused. Its deliveries are postponed, and the attempt does not count. A delivery
+//     that is due immediately, such as an operator's retry, ignores the pause.
 //   - Refused, for example a 401: the delivery is retried, after a pause of the target if
 //     its driver sets one.
 //   - Rejected, for example a 400 or a mail server's 550 for the recipient: the delivery
-//     has failed until an operator retries it. A mail to a visitor is recorded as not
-//     sent instead, and does not affect its lead.
+//     fails. An operator can retry it. A mail to a visitor is recorded as not sent
+//     instead, and does not affect its lead.
 //
-// If a process is killed during an attempt, the delivery's row still has the start of the
-// attempt, and its job is still running. After [store.AttemptLost] the attempt no longer
-// counts as running, and River makes the job available to any process. BeginAttempt then
-// counts another attempt, with the parts that NoteArrived has stored. The target receives
-// everything else that it accepted before the kill once more. EndAttempt stores the
-// result of an attempt and completes its job in one transaction: a delivery that has
-// ended is not attempted again, whatever happens to its job.
+// If a process is killed during an attempt, both the delivery's row and its job still
+// mark the attempt as running. After [store.AttemptLost] the attempt no longer counts as
+// running, and River makes the job available to any process. The next attempt skips the
+// parts that NoteArrived has stored; the target receives all other parts again, even if
+// it has already accepted them. EndAttempt stores the result of an attempt and completes
+// its job in one transaction, so a delivery that has ended is not attempted again, even
+// if its job runs again.
 //
-// A clock that jumps makes deliveries early or late.
+// If the clock jumps, deliveries may be early or late.
 package queue
 
 import (
@@ -47,12 +48,12 @@ import (
 )
 
 const (
-	// tryTimeout bounds one try, including its wait for the target's rate.
+	// tryTimeout bounds one attempt, including its wait for the target's rate limit.
 	tryTimeout   = 25 * time.Second
 	migrateTries = 20
 	migratePause = 250 * time.Millisecond
 
-	// stopTimeout bounds the wait until interrupted attempts are stored.
+	// stopTimeout bounds the time for storing the results of interrupted attempts.
 	stopTimeout = 5 * time.Second
 )
 
@@ -63,12 +64,12 @@ type Options struct {
 	Targets []TargetConfig
 	// Receivers are notified of changed content.
 	Receivers []Receiver
-	// ContentKeys are all keys that can change.
+	// ContentKeys are the keys of all content, passed in each notification.
 	ContentKeys []string
-	// RetryMax is the longest wait between two tries, unless the target requests a longer
-	// one.
+	// RetryMax is the longest wait between two attempts, unless the target requests a
+	// longer one.
 	RetryMax time.Duration
-	// Observe is called after every try. It may be nil.
+	// Observe is called after every attempt. It may be nil.
 	Observe func(target lead.Target, outcome Outcome)
 	Log     zerolog.Logger
 }
@@ -83,17 +84,18 @@ type Store interface {
 // TargetConfig configures the deliveries to one target.
 type TargetConfig struct {
 	Name        lead.Target
-	Off         string  // why it gets no new deliveries; existing ones are still tried
-	MaxAttempts int     // tries before a delivery fails; 0: enough for three days
-	MaxWorkers  int     // simultaneous tries
-	PerSecond   float64 // tries per second; 0: no limit
+	Off         string  // reason for creating no new deliveries; existing ones are still attempted
+	MaxAttempts int     // attempts before a delivery fails; 0: enough for three days
+	MaxWorkers  int     // simultaneous attempts
+	PerSecond   float64 // attempts per second; 0: no limit
 }
 
 // Handlers process the jobs of a queue.
 type Handlers struct {
 	Send map[lead.Target]Send // one for each target
 
-	// OwnerMail notifies an operator of assigned leads, unless that is no longer needed.
+	// OwnerMail notifies an operator of assigned leads. It omits leads that have been
+	// erased or reassigned since.
 	OwnerMail func(ctx context.Context, m OwnerMail) error
 }
 
@@ -102,20 +104,20 @@ type Handlers struct {
 // retried.
 type Send func(ctx context.Context, t *Try) error
 
-// Outcome is the result of a try: one of the following, or an [upstream.Kind].
+// Outcome is the result of an attempt: one of the following, or an [upstream.Kind].
 type Outcome string
 
 // Outcomes besides the kinds of [upstream.Error].
 const (
 	OutcomeDelivered   Outcome = "delivered"
 	OutcomeUnexpected  Outcome = "unexpected"  // an error that is not an *upstream.Error
-	OutcomeInterrupted Outcome = "interrupted" // the process ended during the try
+	OutcomeInterrupted Outcome = "interrupted" // the process stopped during the attempt
 	OutcomePostponed   Outcome = "postponed"   // an *UnsentError with a time
-	OutcomeNotSent     Outcome = "not_sent"    // an *UnsentError without one
+	OutcomeNotSent     Outcome = "not_sent"    // an *UnsentError without a time
 	OutcomeRejected            = Outcome(upstream.Rejected)
 )
 
-// Queue delivers leads once it is started. The store has the state of the deliveries.
+// Queue delivers leads once it is started. The state of the deliveries is in the store.
 type Queue struct {
 	Options
 	targets  map[lead.Target]*target
@@ -124,7 +126,7 @@ type Queue struct {
 	handlers Handlers // set by Start
 }
 
-// client has the methods of a [river.Client] that don't depend on the database.
+// client has the methods of [river.Client] that do not depend on its transaction type.
 type client interface {
 	Start(ctx context.Context) error
 	Stop(ctx context.Context) error
@@ -134,8 +136,8 @@ type client interface {
 	) ([]*rivertype.JobInsertResult, error)
 }
 
-// New builds a queue on the driver of a database, whose pool must outlive it. The queue
-// inserts and lists jobs; [Queue.Start] runs them.
+// New returns a queue over River's driver for a database, whose pool must outlive it. The
+// queue can insert jobs immediately; [Queue.Start] runs them.
 func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, error) {
 	q := &Queue{
 		Options: o,
@@ -164,7 +166,7 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, error) {
 		Queues:     queues,
 		Workers:    workers,
 		// Rebuilding an index blocks SQLite's writers, and on PostgreSQL only the owner
-		// may do it.
+		// of the table can do it.
 		ReindexerIndexNames:  []string{},
 		RescueStuckJobsAfter: store.AttemptLost,
 	})
@@ -176,7 +178,8 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, error) {
 	return q, nil
 }
 
-// riverLog forwards River's warnings, a few at a time during an outage of the database.
+// riverLog returns a logger for River that forwards only warnings and errors, and limits
+// their rate, so that a database outage does not flood the log.
 func riverLog(log zerolog.Logger) zerolog.Logger {
 	log = log.With().Str("component", "river").Logger()
 	return log.Level(max(log.GetLevel(), zerolog.WarnLevel)).
@@ -184,7 +187,7 @@ func riverLog(log zerolog.Logger) zerolog.Logger {
 }
 
 // Migrate brings River's tables up to date. If they already are, it needs only read
-// access. Concurrent migrations can make each other fail, so a failed one is retried.
+// access. Concurrent migrations can conflict, so a failed one is retried.
 func Migrate[TTx any](ctx context.Context, driver riverdriver.Driver[TTx], log zerolog.Logger) error {
 	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{
 		Logger: slog.New(zerolog.NewSlogHandler(riverLog(log))),
@@ -215,8 +218,8 @@ func (q *Queue) Start(ctx context.Context, h Handlers) error {
 	return nil
 }
 
-// Stop fetches no more deliveries and lets running ones finish until ctx ends. The others
-// are interrupted and retried after the next start.
+// Stop fetches no more deliveries and waits for running ones until ctx ends. Those that
+// are still running then are interrupted, and retried after the next start.
 func (q *Queue) Stop(ctx context.Context) error {
 	q.edge.stop()
 	q.edge.calls.Wait()

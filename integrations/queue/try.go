@@ -21,8 +21,8 @@ type Try struct {
 	delivery lead.Delivery
 }
 
-// Sending returns how often an operator has resent the delivery. It is the same in all
-// attempts of one sending.
+// Sending returns how often the delivery was restarted, for example by an operator. It
+// stays the same while the delivery is retried.
 func (t *Try) Sending() int64 { return t.delivery.Sending }
 
 // Arrived reports whether a part of the delivery has arrived, in this attempt or an

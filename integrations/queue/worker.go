@@ -22,9 +22,9 @@ type worker struct {
 	*Queue
 }
 
-// Work attempts one delivery, or postpones it while its target is paused. The result is
-// stored before the job ends. If the process is killed before that, River rescues the
-// job, and the attempt is repeated.
+// Work attempts one delivery, or postpones it while its target is paused. It stores the
+// result before the job ends. If the process is killed earlier, River rescues the job,
+// and the delivery is attempted again.
 func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	t := w.targets[lead.Target(job.Queue)]
 	if err := t.limiter.Wait(ctx); err != nil {
@@ -38,7 +38,7 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	case errors.Is(err, store.ErrUnderWay):
 		return river.JobSnooze(time.Second)
 	case err != nil:
-		return fmt.Errorf("beginning the delivery of %s to the %s: %w", lead.Reference(job.Args.Lead), t.Name, err)
+		return fmt.Errorf("beginning the delivery of %s to target %s: %w", lead.Reference(job.Args.Lead), t.Name, err)
 	}
 
 	w.attempt(ctx, t, &l, &d)
@@ -55,12 +55,12 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	return river.JobSnooze(max(0, time.Until(d.NextAt)))
 }
 
-// NextRetry returns the retry time of a job whose process was killed or that could not
-// store its result. All other jobs are snoozed.
+// NextRetry returns the time of the next run of a job whose process was killed or whose
+// database call failed. All other unfinished jobs are snoozed.
 func (w *worker) NextRetry(*river.Job[args]) time.Time { return time.Now().Add(time.Second) }
 
-// attempt sends a lead unless its target is paused, and records the outcome in its
-// delivery.
+// attempt sends a lead and records the outcome in its delivery, or postpones the delivery
+// if its target is paused. A delivery that is due immediately ignores the pause.
 func (w *worker) attempt(ctx context.Context, t *target, l *lead.Lead, d *lead.Delivery) {
 	immediate := d.NextAt.IsZero()
 	if p := t.paused(); time.Now().Before(p.until) && !immediate {
@@ -84,7 +84,7 @@ func (w *worker) attempt(ctx context.Context, t *target, l *lead.Lead, d *lead.D
 // errPanic is the error of a [Send] that panicked.
 var errPanic = errors.New("panic")
 
-// send sends a lead.
+// send calls the target's [Send] and returns errPanic if it panics.
 func (w *worker) send(ctx context.Context, t *target, try *Try) (err error) {
 	defer func() {
 		if recover() != nil { // The value may contain the lead's data.
@@ -137,10 +137,10 @@ func (w *worker) settle(t *target, d *lead.Delivery, outcome Outcome, err error)
 	}
 }
 
-// maxErrors is the number of failed attempts stored for a delivery.
+// maxErrors is the maximum number of failed attempts stored for a delivery.
 const maxErrors = 20
 
-// backoff returns the wait of a delivery after a number of attempts.
+// backoff returns the wait before the next attempt, after a number of attempts.
 func (q *Queue) backoff(attempts int) time.Duration {
 	wait := min(time.Second<<min(max(attempts-1, 0), 20), q.RetryMax)
 	return wait - jitter(wait/5)
@@ -153,9 +153,9 @@ func jitter(d time.Duration) time.Duration { return time.Duration(rand.Float64()
 // its length.
 const limitPause = 10 * time.Second
 
-// pauseAfter returns the pause of a target after an error: the one that the target
-// requested or, if it only reported a limit or refused the service, the default of its
-// driver.
+// pauseAfter returns how long to pause a target after an error: the time that the target
+// requested, else the one that its driver sets, else limitPause if the error is a rate
+// limit. A rejected delivery causes no pause.
 func (q *Queue) pauseAfter(err error) time.Duration {
 	e, ok := errors.AsType[*upstream.Error](err)
 	switch {
@@ -169,8 +169,8 @@ func (q *Queue) pauseAfter(err error) time.Duration {
 	return min(e.Pause, q.RetryMax)
 }
 
-// postpone makes a delivery wait for the end of a pause, without counting the attempt.
-// The delivery checks its target again after RetryMax, since a long pause may end early.
+// postpone delays a delivery until the end of a pause, without counting the attempt. The
+// delay is at most about RetryMax, since a long pause may end early.
 func (w *worker) postpone(d *lead.Delivery, p targetPause) {
 	wait := min(time.Until(p.until), w.RetryMax)
 	wait += jitter(min(wait/5, 30*time.Second))
@@ -178,7 +178,7 @@ func (w *worker) postpone(d *lead.Delivery, p targetPause) {
 	d.NextAt, d.Paused = time.Now().UTC().Add(wait), p.reason
 }
 
-// outcomeOf returns the outcome of a try.
+// outcomeOf returns the outcome of an attempt.
 func outcomeOf(ctx context.Context, err error) Outcome {
 	if err == nil {
 		return OutcomeDelivered
@@ -218,9 +218,10 @@ func describe(err error) string {
 	return fmt.Sprintf("unexpected error of type %T", err)
 }
 
-// log writes a line for each try. It contains the id of the delivery, not of the lead,
-// because the latter gives access to its PDF. An unavailable target is logged as one
-// warning, and as one line when it is available again.
+// log logs each attempt with the id of the delivery, since the id of the lead would give
+// access to its PDF. A target that becomes unavailable is logged as one warning, and its
+// recovery as one info line. Further attempts that find it unavailable are logged at
+// debug level.
 func (w *worker) log(t *target, d *lead.Delivery, outcome Outcome, err error, took time.Duration) {
 	line, message := w.Log.Debug(), "delivered"
 	unavailable := outcome == Outcome(upstream.Unavailable)

@@ -1,6 +1,6 @@
 // Package store is the contract with the database of tracked sessions and submitted
 // leads. Drivers live in the folders below; each passes the conformance suite in
-// storetest. A method that returns nil has made its changes durable.
+// storetest. When a method returns without an error, its changes are durable.
 package store
 
 import (
@@ -19,7 +19,7 @@ var (
 
 	// ErrUnavailable means that the database cannot serve the request now (unreachable,
 	// busy, full, read-only). If the connection broke during the commit, the whole
-	// request may have been stored nevertheless: resubmitting a lead returns the stored
+	// request may still have been stored; resubmitting a lead then returns the stored
 	// one.
 	ErrUnavailable = errors.New("database unavailable")
 
@@ -27,17 +27,17 @@ var (
 	ErrKeyReused = errors.New("the idempotency key was used with different content")
 )
 
-// NewLead is a lead with the keys that identify a repetition.
+// NewLead is a lead with the keys that identify a resubmission.
 type NewLead struct {
 	Lead lead.Lead
 	// ContentKey is a digest of the session and the content. A second lead with the same
-	// key is a repetition of the first.
+	// key is a resubmission of the first.
 	ContentKey string
 	// IdempotencyKey is a digest of the session and the Idempotency-Key header, empty if
-	// the client sent none. It belongs to the content it was first sent with.
+	// the client sent none. It is bound to the content with which it was first sent.
 	IdempotencyKey string
-	// Network is a keyed hash of the lead's network, by which mails to visitors are
-	// limited. It is empty if none are sent.
+	// Network is a keyed hash of the client's network, used to limit mails to visitors.
+	// It is empty if no such mails are sent.
 	Network string
 }
 
@@ -48,9 +48,9 @@ type Quotes interface {
 	Track(ctx context.Context, v lead.Visit) error
 
 	// Submit stores a lead together with its pending deliveries in one transaction; a
-	// lead in review has no deliveries yet. A repetition returns the stored lead and
-	// false, and records a new idempotency key. If the key was first sent with different
-	// content, Submit stores nothing and returns ErrKeyReused.
+	// lead in review has no deliveries yet. For a resubmission, Submit returns the stored
+	// lead and false, and records a new idempotency key. If the key was first sent with
+	// different content, Submit stores nothing and returns ErrKeyReused.
 	Submit(ctx context.Context, n NewLead) (s lead.Lead, created bool, err error)
 
 	// Lead returns a stored lead, or ErrNotFound.
@@ -59,13 +59,13 @@ type Quotes interface {
 	// Session returns the latest state of a session, or ErrNotFound.
 	Session(ctx context.Context, id string) (lead.Session, error)
 
-	// Ping checks that the database answers and accepts writes.
+	// Ping checks that the database responds and accepts writes.
 	Ping(ctx context.Context) error
 }
 
 // Filter narrows a listing of leads. Zero fields are ignored.
 type Filter struct {
-	Email     string    // address, in any spelling of its mailbox
+	Email     string    // address; any spelling of the same mailbox matches
 	Reference string    // prefix of the id, ignoring case
 	Since     time.Time // submitted at this time or later
 	Until     time.Time // submitted before this time
@@ -90,14 +90,14 @@ type Filter struct {
 	Status lead.Status // only leads in this status
 	IDs    []string    // only these leads
 
-	// Limits on the lower end of the range, in units of its currency.
+	// Bounds of the lower end of the estimate, in units of its currency.
 	Currency string
 	AtLeast  *float64
 	AtMost   *float64
 
-	ByAmount bool      // sorts by the lower end of the range, ignoring its currency, else by time
+	ByAmount bool      // sort by the lower end of the estimate, ignoring its currency, else by time
 	Newest   bool      // newest or largest first, else oldest or smallest first
-	After    *Position // only leads after this one in the order of the listing
+	After    *Position // only leads after this position in the order of the listing
 	Limit    int       // number of leads that the caller will read; 0: all
 }
 
@@ -133,9 +133,9 @@ type Archive interface {
 	// PruneSessions removes sessions last seen before a time and returns their number.
 	PruneSessions(ctx context.Context, before time.Time) (int64, error)
 
-	// PruneLeads erases the leads submitted before a time, except for the proof of
-	// consents that were given and not withdrawn, and returns their number. It keeps
-	// leads in review and those whose Progress is not Delivered.
+	// PruneLeads erases the leads submitted before a time and returns their number. It
+	// keeps the proof of consents that were given and not withdrawn, leads in review, and
+	// leads whose Progress is not Delivered.
 	PruneLeads(ctx context.Context, before time.Time) (int64, error)
 
 	// Erase removes a lead with its deliveries and the contact form entries of its
@@ -152,8 +152,8 @@ type Archive interface {
 	) (Withdrawal, error)
 
 	// CountAddress returns the number of consents stored for an address, including those
-	// of leads erased by PruneLeads, and the number of sessions in which it was typed, in
-	// any spelling.
+	// of leads erased by PruneLeads, and the number of sessions in which it was typed. It
+	// counts any spelling of the same mailbox.
 	CountAddress(ctx context.Context, email string) (consents, sessions int64, err error)
 
 	// EraseAddress removes these consents and the contact form entries of these sessions
@@ -164,7 +164,7 @@ type Archive interface {
 // Withdrawal counts the effects of withdrawing a consent.
 type Withdrawal struct {
 	Leads    int // leads in which it was withdrawn; the queue updates the CMS and the CRM
-	Deleted  int // leads that retention had deleted: neither system is updated
+	Deleted  int // leads that PruneLeads had already erased; neither system is updated
 	Sessions int // sessions whose contact fields were erased
 }
 

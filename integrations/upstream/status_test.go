@@ -61,7 +61,7 @@ func TestFailure(t *testing.T) {
 
 	if e := c.Failure("asking",
 		&upstream.Response{Status: 200}, "", "odd"); e.Kind != upstream.Unavailable {
-		t.Errorf("an unexpected success is %s", e.Kind)
+		t.Errorf("an unexpected status 200 is %s, want unavailable", e.Kind)
 	}
 }
 
@@ -87,6 +87,6 @@ func TestRedact(t *testing.T) {
 	}
 
 	if got := upstream.Redact(strings.Repeat("ș", 1<<20)); len([]rune(got)) != 301 {
-		t.Errorf("%d characters left", len([]rune(got)))
+		t.Errorf("got %d characters, want 301", len([]rune(got)))
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"siteapi/integrations/valkeyconn"
 )
 
-// countLimit bounds the time of one count of the entries.
+// countLimit bounds the time for counting the entries.
 const countLimit = 500 * time.Millisecond
 
-// count is the latest number of entries. Counting scans all keys of the database,
+// count is the latest known number of entries. Counting scans all keys of the database,
 // including those of other services, so it runs at most once a second.
 type count struct {
 	mu   sync.Mutex

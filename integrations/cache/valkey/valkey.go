@@ -3,17 +3,17 @@
 // pushes an invalidation. A hot read therefore needs no round trip, and an invalidation
 // reaches all instances within milliseconds.
 //
-// One instance fills a missing key: the one that stored a claim under the key. It may
-// store the value only while its claim exists; an invalidation removes a claim like an
-// entry. Each instance refreshes an expired entry, and the first one to finish replaces
-// it.
+// A missing key is filled by one instance, which first stores a claim under the key. It
+// can store the value only while its claim exists; an invalidation removes claims as well
+// as entries. An expired entry is refreshed by each instance that reads it, and replaced
+// by the first one to finish.
 //
 // While the server is unavailable, each instance fills independently and uses the value
 // for [OfflineFresh]; Invalidate and Clear return [cache.ErrUnavailable].
 //
-// After a crash, a server may restore entries that were removed, and so may the replica
-// of a failed primary. Key names therefore include the server's run id: entries of
-// another run are never read, and expire.
+// After a crash, a server may restore entries that had been removed, and a replica that
+// replaces a failed primary may still have them. Key names therefore include the server's
+// run id: entries of another run are never read, and expire.
 //
 // Known limits: an instance detects a lost connection within a second, and may serve its
 // copies until then. Counting and clearing scan all keys of the database.
@@ -58,7 +58,7 @@ func (c *Cache) name(client *valkeyconn.Client, key string) string {
 	return c.prefix + "entry:" + client.Run + ":" + key
 }
 
-// client returns the client unless the server is unavailable.
+// client returns the client, or [cache.ErrUnavailable] while the server is unavailable.
 func (c *Cache) client() (*valkeyconn.Client, error) {
 	client, err := c.conn.Client()
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *Cache) client() (*valkeyconn.Client, error) {
 	return client, nil
 }
 
-// failed translates the error of a command, if any.
+// failed reports the error of a command, if any, to the connection and translates it.
 func (c *Cache) failed(err error) error {
 	if err == nil || errors.Is(err, cache.ErrUnavailable) {
 		return err
@@ -96,7 +96,8 @@ func (c *Cache) Get(ctx context.Context, key string, fill cache.Fill) (cache.Ent
 	return r.Entry, nil
 }
 
-// getOffline reads from the cache of this instance.
+// getOffline is Get with the cache of this instance, which keeps a value for at most
+// [OfflineFresh].
 func (c *Cache) getOffline(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
 	return c.offline.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
 		value, life, err := fill(ctx)
@@ -157,7 +158,7 @@ func (c *Cache) Invalidate(ctx context.Context, keys ...string) error {
 
 	_, err = c.remove(client, names)
 	for _, key := range keys {
-		c.loads.Forget(key) // later reads must not receive the value of a running fill
+		c.loads.Forget(key) // later reads must not join a running fill
 	}
 	return errors.Join(err, c.offline.Invalidate(ctx, keys...))
 }
@@ -168,16 +169,16 @@ func (c *Cache) remove(client *valkeyconn.Client, names []string) (int, error) {
 		return 0, nil
 	}
 
-	// The server pushes invalidations after the reply to the command. When the reply to
-	// the ping arrives, all pushes have arrived.
+	// The server pushes invalidations after the reply to UNLINK. Once the reply to PING
+	// has arrived, all pushes have arrived.
 	replies := client.DoMulti(context.Background(),
 		client.B().Unlink().Key(names...).Build(), client.B().Ping().Build())
 	removed, err := replies[0].AsInt64()
 	return int(removed), c.failed(errors.Join(err, replies[1].Error()))
 }
 
-// Clear implements [cache.Cache]. Entries stored while it runs may stay. It also removes
-// entries of other runs of the server, but does not count them.
+// Clear implements [cache.Cache]. Entries stored while it runs may remain. It also
+// removes entries of other runs of the server, but does not count them.
 func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (cleared int, err error) {
 	client, err := c.client()
 	if err != nil {

@@ -3,8 +3,8 @@
 //
 // The content file contains an array of documents, or consecutive documents as written by
 // `sanity dataset export`. It is read again after each change. If the file cannot be read
-// or parsed, the earlier content remains in use; an entry that is not a document is left
-// out. Both are logged. References to other documents are not resolved.
+// or parsed, the earlier content remains in use; an entry that is not a document is
+// skipped. Both cases are logged. References to other documents are not resolved.
 package file
 
 import (
@@ -24,7 +24,7 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// Options configures the locations of content and leads.
+// Options are the parameters of [Open].
 type Options struct {
 	// Path is the content file. If Sample is set and the file does not exist, Open writes
 	// the sample content to it.
@@ -32,7 +32,7 @@ type Options struct {
 	Sample bool
 	// Dir is the data folder. Leads are stored in its subfolder "cms".
 	Dir string
-	// Log receives errors in the content file.
+	// Log reports problems with the content file.
 	Log zerolog.Logger
 }
 
@@ -40,22 +40,22 @@ type Options struct {
 // cms.WebhookSetup.
 type Driver struct {
 	path string // the content file
-	dir  string // the folder of leads
+	dir  string // the folder with the leads
 	log  zerolog.Logger
 
 	putting sync.Mutex // held while a lead is written
 
 	mu   sync.Mutex        // guards the fields below
 	docs []cms.Document    // documents of the last usable content file
-	sum  [sha256.Size]byte // digest of the text that docs were read from
+	sum  [sha256.Size]byte // digest of the file's text when docs were parsed
 }
 
-// Open reads the content and creates the folder of leads. It fails if the content file
+// Open reads the content and creates the folder for leads. It fails if the content file
 // cannot be used.
 func Open(opts Options) (*Driver, error) {
 	d := &Driver{path: opts.Path, dir: filepath.Join(opts.Dir, "cms"), log: opts.Log}
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("creating the folder of leads: %w", err)
+		return nil, fmt.Errorf("creating the folder for leads: %w", err)
 	}
 
 	if opts.Sample {
@@ -71,7 +71,7 @@ func Open(opts Options) (*Driver, error) {
 	return d, nil
 }
 
-// writeSample writes the sample content unless there is a content file.
+// writeSample writes the sample content if the content file does not exist.
 func (d *Driver) writeSample() error {
 	if _, err := os.Stat(d.path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -91,8 +91,8 @@ func (d *Driver) Ping(ctx context.Context) error {
 	return fail("checking the content file", err)
 }
 
-// fail wraps a file system error, if any. Each is Unavailable: it may be temporary, such
-// as a full disk.
+// fail wraps a file system error, if any. Its kind is Unavailable, because the cause may
+// be temporary, such as a full disk.
 func fail(op string, err error) error {
 	if err == nil {
 		return nil

@@ -11,17 +11,17 @@ import (
 )
 
 // stateQuery selects the fields that identify the state of documents. The time of the
-// last change would not suffice, because it does not reveal deletions.
+// last change would not be enough, because it does not reveal deletions.
 const stateQuery = `*[_type in $types]{_id, _rev} | order(_id asc)`
 
 // pace holds the intervals and timeouts of a watch.
 type pace struct {
 	poll          time.Duration // interval of polls without a stream
-	pollDrafts    time.Duration // the same for drafts
+	pollDrafts    time.Duration // interval of polls for drafts without a stream
 	pollStreaming time.Duration // interval of polls while a stream reports changes
 	pollMin       time.Duration // minimum pause between two polls
 	pollRetry     time.Duration // pause after a failed poll
-	settle        time.Duration // delay of the second poll after a stream starts: queries lag behind
+	settle        time.Duration // delay of the second poll after a stream starts, since queries lag behind
 	idle          time.Duration // time without data after which a stream counts as broken
 	reconnect     time.Duration // pause before reconnecting after a stream that worked
 	reconnectSlow time.Duration // pause before reconnecting after a stream that did not work
@@ -39,16 +39,16 @@ var usualPace = pace{
 	reconnectSlow: 30 * time.Second,
 }
 
-// Watch implements [cms.Watcher]. After each event of the Live Content API's stream it
+// Watch implements [cms.Watcher]. After each event of the Live Content API's stream, it
 // polls the ids and revisions of the documents and compares them with the previous ones.
-// Without a stream it polls at intervals.
+// It also polls at intervals, which are shorter without a stream.
 func (d *Driver) Watch(ctx context.Context, types []string, changed func()) {
 	w := &watch{Driver: d, perspective: published, live: &d.liveDocuments, pollEvery: d.pace.poll}
 	w.run(ctx, types, changed)
 }
 
-// WatchDrafts implements [cms.Watcher]. Sanity requires the token for the stream with
-// drafts.
+// WatchDrafts implements [cms.Watcher]. Sanity requires a token for a stream that
+// includes drafts.
 func (d *Driver) WatchDrafts(ctx context.Context, types []string, changed func()) {
 	w := &watch{Driver: d, perspective: raw, live: &d.liveDrafts, pollEvery: d.pace.pollDrafts}
 	w.run(ctx, types, changed)
@@ -85,7 +85,8 @@ func (w *watch) requestPoll() {
 	}
 }
 
-// poll compares the documents with their previous state, on request and at intervals.
+// poll reads the state of the documents, on request and at intervals, and calls changed
+// if it differs from the previous one.
 func (w *watch) poll(ctx context.Context, types []string, changed func()) {
 	var known [sha256.Size]byte
 	failing := false
@@ -150,8 +151,8 @@ func (l *live) recordEvent(id string) {
 	l.event, l.eventAt = id, time.Now()
 }
 
-// recentEvent returns the latest event of the last minute. Queries that name it return
-// results that include it; after a minute all results do.
+// recentEvent returns the id of the latest event, or "" if it is more than a minute old.
+// A query with this id reflects the event; after a minute every query does.
 func (l *live) recentEvent() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -61,7 +61,7 @@ type contacts struct {
 	} `json:"paging"`
 }
 
-// complete reports whether the response lacks only contacts that do not exist.
+// complete reports whether the response has all requested contacts that exist.
 func (c *contacts) complete() bool {
 	for _, e := range c.Errors {
 		if e.Category != "OBJECT_NOT_FOUND" {
@@ -83,8 +83,8 @@ func (d *Driver) call(ctx context.Context, req upstream.Request, answer content)
 	return d.read(req.Op, resp, answer)
 }
 
-// read decodes a response. A response without the expected content, such as a proxy's
-// page with status 200, must not count as a stored lead.
+// read decodes a response. It fails if the content is not HubSpot's, so that for example
+// a proxy's page with status 200 does not count as a stored lead.
 func (d *Driver) read(op string, resp *upstream.Response, answer content) error {
 	switch {
 	case resp.Status >= 300:

@@ -15,8 +15,8 @@ import (
 	"siteapi/integrations/store/internal/sqlstore"
 )
 
-// Limits of the group commit. A batch is written within some milliseconds, and all
-// waiting requests within a second on a slow disk.
+// Limits of the group commit. A batch is written within a few milliseconds, and a full
+// queue within a second, even on a slow disk.
 const (
 	batchLimit = 256
 	queueLimit = 4096
@@ -43,7 +43,7 @@ type request struct {
 	fn    func(context.Context, sqlstore.Tx) error
 	done  chan error
 
-	refused error // the error of an fn that wrote nothing
+	refused error // the error of fn, if fn wrote nothing
 }
 
 // Query runs a statement that reads.
@@ -60,8 +60,8 @@ func (d *database) Exec(ctx context.Context, query string, args ...any) (n int64
 	return n, err
 }
 
-// Write runs fn in a transaction that it may share with other requests, and returns when
-// the transaction is on disk. If ctx ends before its turn, fn is not called.
+// Write runs fn in a transaction that may be shared with other requests, and returns when
+// the transaction is on disk. If ctx ends before the request's turn, fn is not called.
 func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.Tx) error) error {
 	r := &request{ended: ctx.Err, fn: fn, done: make(chan error, 1)}
 	select {
@@ -84,16 +84,16 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 }
 
 // run writes batches until the database is closed. If a batch fails for a reason that one
-// of its requests may have caused, each request is retried alone, so that a bad one fails
-// alone.
+// of its requests may have caused, each request is retried separately, so that only the
+// faulty one fails.
 func (d *database) run() {
 	defer close(d.ended)
 	for {
 		select {
 		case r := <-d.requests:
 			// On a busy machine, this lets requests that are about to write join the
-			// batch, which raises track-vs-bare by a sixth. On an idle one it takes no
-			// time.
+			// batch, which raises the bench's track-vs-bare by a sixth. On an idle
+			// machine it takes no time.
 			runtime.Gosched()
 
 			batch := d.batch(r)
@@ -123,8 +123,8 @@ func answer(batch []*request, err error) {
 	}
 }
 
-// batch returns a request and those waiting behind it, without those whose context has
-// ended.
+// batch returns a request and those waiting behind it, except those whose context has
+// ended, which it fails.
 func (d *database) batch(r *request) (batch []*request) {
 	for {
 		if err := r.ended(); err != nil {
@@ -140,15 +140,16 @@ func (d *database) batch(r *request) (batch []*request) {
 	}
 }
 
-// commit stores the changes of all requests of a batch, or nothing. Its context never
-// ends, because the driver starts a goroutine for each statement whose context can end.
+// commit stores the changes of all requests of a batch, or none. Its context never ends,
+// because the driver starts a goroutine for each statement whose context can end.
 func (d *database) commit(batch []*request) (err error) {
 	ctx := context.Background()
 	if now, err := os.Stat(d.path); err != nil || !os.SameFile(now, d.file) {
-		return fmt.Errorf("%w: the file was removed or replaced: restart the service", store.ErrUnavailable)
+		return fmt.Errorf("%w: the database file was removed or replaced: restart the service", store.ErrUnavailable)
 	}
 
-	// The delivery queue also uses the pool, and each of its writes may wait for a lock.
+	// The delivery queue shares the pool's only connection, and each of its writes may
+	// wait for SQLite's lock.
 	turn, cancel := context.WithTimeout(ctx, BusyTimeout)
 	conn, err := d.pool.Conn(turn)
 	cancel()
@@ -158,7 +159,7 @@ func (d *database) commit(batch []*request) (err error) {
 
 	defer func() {
 		if err = Translate(err); err != nil && !isBusy(err) {
-			// A connection opened while the disk was read-only stays read-only. It is
+			// A connection opened while the disk was read-only stays read-only, so it is
 			// replaced.
 			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 		}

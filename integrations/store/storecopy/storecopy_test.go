@@ -19,8 +19,8 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// open opens a database to copy from and an empty one to copy to, which calls onJob for
-// each job of a lead.
+// open opens a database to copy from and an empty one to copy to. The latter calls onJob
+// for each job that it inserts.
 func open(t *testing.T, onJob func(leadID string)) (from, to *storecopy.Store) {
 	t.Helper()
 	ctx, log := t.Context(), slog.New(slog.DiscardHandler)
@@ -56,8 +56,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A copy preserves the stored data. Only deliveries that have not ended get a job. New
-// rows get their own numbers.
+// TestCopy checks that a copy preserves the stored data, that only deliveries that have
+// not ended get a job, and that rows added after the copy get unused ids.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

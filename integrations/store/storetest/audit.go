@@ -92,12 +92,12 @@ func auditDamage(t *testing.T, s Subject, verify func(head, problem string) stor
 	s.Exec(t, `CREATE TABLE saved AS SELECT * FROM audit; CREATE TABLE saved_head AS SELECT * FROM audit_head`)
 	head := verify("", "").Head
 	for damage, problem := range map[string]string{
-		`UPDATE audit SET actor = 'nobody' WHERE seq = 7`:             "entry 7 was changed",
+		`UPDATE audit SET actor = 'nobody' WHERE seq = 7`:             "entry 7 or an earlier one was changed",
 		`DELETE FROM audit WHERE seq = 1`:                             "entry 1 is missing",
 		`DELETE FROM audit WHERE seq = 12`:                            "entry 12 is missing",
 		`DELETE FROM audit WHERE seq > 18`:                            "the entries after 18 are missing",
-		`UPDATE audit_head SET hash = 'x'`:                            "is not the last one",
-		`UPDATE audit SET actor = 'nobody' WHERE seq = 1`:             "entry 1 was changed",
+		`UPDATE audit_head SET hash = 'x'`:                            "differs from the recorded head",
+		`UPDATE audit SET actor = 'nobody' WHERE seq = 1`:             "entry 1 or an earlier one was changed",
 		`DELETE FROM audit; UPDATE audit_head SET seq = 0, hash = ''`: "no entry has the hash",
 		`DELETE FROM audit WHERE seq > 18; UPDATE audit_head SET seq = 18, ` +
 			`hash = (SELECT hash FROM audit WHERE seq = 18)`: "no entry has the hash",

@@ -23,7 +23,7 @@ type record struct {
 	id        string
 	props     map[string]string
 	modified  time.Time
-	histories map[string][]pastValue // of stage and status
+	histories map[string][]pastValue // by property: stage and status, latest value first
 }
 
 // pastValue is a current or former value of a property, and the time when it was set.
@@ -32,12 +32,12 @@ type pastValue struct {
 	Timestamp time.Time `json:"timestamp"`
 }
 
-// secondary is the property with the secondary addresses of a contact.
+// secondary is the property that holds a contact's secondary addresses.
 const secondary = "hs_additional_emails"
 
 func lower(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-// find returns the contact with a primary or secondary address, or nil.
+// find returns the contact that has a primary or secondary address, or nil.
 func (s *Server) find(email string) *record {
 	for _, r := range s.contacts {
 		if slices.Contains(append(strings.Split(r.props[secondary], ";"), r.props["email"]), lower(email)) {
@@ -67,14 +67,15 @@ func (s *Server) change(r *record, props map[string]string) *record {
 	return r
 }
 
-// Add creates a contact without a request.
+// Add creates a contact directly, as if a user created it in HubSpot.
 func (s *Server) Add(properties map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.change(nil, properties)
 }
 
-// Remove deletes the contact with an address without a request.
+// Remove deletes the contact with an address directly, as if a user deleted it in
+// HubSpot.
 func (s *Server) Remove(email string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,8 +146,8 @@ func (s *Server) contactsAPI(r *http.Request, rest string, body []byte) answer {
 	return answer{http.StatusOK, found.shown(r.URL.Query()["properties"])}
 }
 
-// write creates or changes a contact. HubSpot lists refused properties in the text of the
-// message.
+// write creates or changes a contact. HubSpot lists invalid properties in the text of its
+// error message.
 func (s *Server) write(r *record, body []byte) answer {
 	var in struct{ Properties map[string]*string }
 	if err := json.Unmarshal(body, &in); err != nil || in.Properties == nil {
@@ -257,7 +258,8 @@ func (c condition) matches(r *record) bool {
 	return c.Operator == "IN" && slices.Contains(c.Values, value)
 }
 
-// search finds contacts by groups of conditions, in the order of their last changes.
+// search finds the contacts that meet all conditions of a group, in the order of their
+// last changes.
 func (s *Server) search(body []byte) answer {
 	var in struct {
 		FilterGroups []struct{ Filters []condition }

@@ -95,8 +95,8 @@ func (s *Store) AuditHead(ctx context.Context) (seq int64, hash string, err erro
 	return head.Seq, head.Hash, err
 }
 
-// VerifyAudit implements [store.Audit]. It verifies a damaged chain twice, since expired
-// entries may have been removed during the first read.
+// VerifyAudit implements [store.Audit]. If the chain appears damaged, it is verified
+// again, since expired entries may have been removed during the first read.
 func (s *Store) VerifyAudit(ctx context.Context, head string) (store.AuditReport, error) {
 	r, err := s.verifyAudit(ctx, head)
 	if err == nil && r.Problem != "" {
@@ -131,11 +131,11 @@ func (s *Store) verifyAudit(ctx context.Context, head string) (r store.AuditRepo
 
 		for _, e := range page {
 			if e.Seq != last.Seq+1 {
-				r.Problem = fmt.Sprintf("entry %d is missing and was not removed because of its age", last.Seq+1)
+				r.Problem = fmt.Sprintf("entry %d is missing, although retention did not remove it", last.Seq+1)
 				return r, nil
 			}
 			if e.Hash != auditHash(last, e) {
-				r.Problem = fmt.Sprintf("entry %d was changed, or an entry before it", e.Seq)
+				r.Problem = fmt.Sprintf("entry %d or an earlier one was changed", e.Seq)
 				return r, nil
 			}
 			last = e
@@ -146,10 +146,10 @@ func (s *Store) verifyAudit(ctx context.Context, head string) (r store.AuditRepo
 
 	r.Seq, r.Head = last.Seq, last.Hash
 	switch {
-	case last.Seq < seq: // more are possible: entries recorded meanwhile
+	case last.Seq < seq: // last.Seq may be greater: entries may have been recorded since
 		r.Problem = fmt.Sprintf("the entries after %d are missing", last.Seq)
 	case last.Seq == seq && last.Hash != hash:
-		r.Problem = fmt.Sprintf("entry %d is not the last one recorded", last.Seq)
+		r.Problem = fmt.Sprintf("the hash of entry %d differs from the recorded head", last.Seq)
 	case !found:
 		r.Problem = "no entry has the hash given as the head: entries were cut off or replaced, " +
 			"or the head is older than AUDIT_RETENTION"
@@ -171,8 +171,8 @@ func lastRemoved(e store.AuditEntry) (removed store.AuditEntry) {
 	return removed
 }
 
-// PruneAudit implements [store.Audit]. It stops at the first entry to keep, so that a
-// clock that was set back creates no gap.
+// PruneAudit implements [store.Audit]. It stops at the first entry to keep, so that
+// setting the clock back leaves no gap in the chain.
 func (s *Store) PruneAudit(
 	ctx context.Context, retention time.Duration, now time.Time,
 ) (anchor store.AuditEntry, err error) {

@@ -7,7 +7,7 @@ import (
 
 // NextChange implements [store.Edge].
 func (s *Store) NextChange(ctx context.Context, receivers []string) (number int64, err error) {
-	err = s.write(ctx, "recording a change of the content", func(ctx context.Context, tx Tx) error {
+	err = s.write(ctx, "recording a content change", func(ctx context.Context, tx Tx) error {
 		number, err = one[int64](ctx, tx, "numbering it",
 			`UPDATE edge_changes SET number = number + 1 RETURNING number`)
 		if err != nil {

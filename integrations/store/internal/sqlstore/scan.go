@@ -17,7 +17,7 @@ import (
 // value.
 type Scan func(dest any) error
 
-// EachRow calls row for each row of a result, and closes it.
+// EachRow calls row for each row of a result, and then closes the result.
 func EachRow(result dbscan.Rows, row func(Scan) error) (err error) {
 	defer func() { err = errors.Join(err, result.Close()) }()
 
@@ -45,7 +45,7 @@ func (r rows) Scan(dest ...any) error {
 	return r.Rows.Scan(dest...)
 }
 
-// column points to a value whose stored form differs. [Args] is its counterpart.
+// column converts a stored value to its Go type. [Args] is the inverse.
 type column struct{ value any }
 
 // Scan implements [database/sql.Scanner].
@@ -72,9 +72,9 @@ func (c column) Scan(stored any) error {
 	return nil
 }
 
-// Args replaces the arguments of a statement by their stored form: times are milliseconds
-// since 1970, or 0 for the zero time; booleans are 0 and 1; structs and slices are JSON,
-// or an empty string for zero values.
+// Args replaces the arguments of a statement with their stored form: times are
+// milliseconds since 1970, or 0 for the zero time; booleans are 0 and 1; structs and
+// slices are JSON, or an empty string for zero values.
 func Args(args []any) []any {
 	for i, a := range args {
 		v := reflect.ValueOf(a)

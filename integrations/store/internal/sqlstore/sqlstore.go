@@ -37,8 +37,8 @@ type Tx struct {
 }
 
 // End creates the deliveries of the leads submitted in a transaction; the caller then
-// commits it. Requests may share the transaction: creating the deliveries of all leads at
-// once saves a third of the processor time of a new lead.
+// commits it. Requests may share the transaction: creating the deliveries of all its
+// leads at once saves a third of the CPU time of storing a lead.
 func (t Tx) End(ctx context.Context) error {
 	return enqueue(ctx, t, *t.Submitted)
 }
@@ -100,7 +100,7 @@ func (s *Store) Ping(ctx context.Context) error {
 const pageSize = 500
 
 // chunk is the maximum number of rows written in one transaction, so that other writers
-// get their turn.
+// do not wait long.
 const chunk = 100
 
 // conditions collects the terms of a WHERE clause with their arguments.
@@ -135,10 +135,10 @@ func in[T any](c *conditions, column string, values []T) {
 	c.add(column+" IN ("+strings.TrimSuffix(strings.Repeat("?, ", len(args)), ", ")+")", args...)
 }
 
-// insertRows inserts rows, given as one list of their values. The text conflict is
-// appended to each statement.
+// insertRows inserts rows, given as one flat list of values. conflict is an ON CONFLICT
+// clause or empty.
 func insertRows(ctx context.Context, db DB, table, columns string, values []any, conflict string) error {
-	const maxArgs = 200 // SQLite searches all arguments of a statement for each one.
+	const maxArgs = 200 // SQLite looks up each argument by searching all of them.
 	width := strings.Count(columns, ",") + 1
 	for part := range slices.Chunk(values, maxArgs/width*width) {
 		var rows []string
