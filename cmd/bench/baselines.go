@@ -35,10 +35,10 @@ import (
 	"siteapi/schema/operations"
 )
 
-// pageFile is the file whose bytes the baseline "page" answers with.
+// pageFile is the file with the response of the baseline "page".
 const pageFile = "page"
 
-// serve runs a baseline on a free port, with dir for its files, and prints its address.
+// serve runs a baseline on a free port with its files in dir, and prints its address.
 func serve(ctx context.Context, role, dir string) {
 	var h http.Handler
 	switch role {
@@ -49,7 +49,7 @@ func serve(ctx context.Context, role, dir string) {
 	case "track":
 		h = bareTrack(groupCommit(ctx, filepath.Join(dir, "bare.db")))
 	case "gqlgen":
-		// gqlgen's own server runs with its own caches over the same resolvers.
+		// The server of gqlgen uses its own caches and the same resolvers.
 		s := handler.New(exec.NewExecutableSchema(exec.Config{Resolvers: newResolver(dir)}))
 		s.AddTransport(transport.POST{})
 		s.SetQueryCache(lru.New[*ast.QueryDocument](1000))
@@ -70,7 +70,7 @@ func serve(ctx context.Context, role, dir string) {
 	harness.Check((&http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}).Serve(l))
 }
 
-// barePage reads a request and writes constant bytes.
+// barePage reads requests and responds with constant bytes.
 func barePage(page []byte) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
@@ -95,7 +95,7 @@ type trackState struct {
 	FormData   lead.Hints           `json:"formData"`
 }
 
-// bareTrack decodes, stores and encodes, without middleware or validation.
+// bareTrack decodes and stores requests, without middleware or validation.
 func bareTrack(put func(trackState)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var state trackState
@@ -110,15 +110,15 @@ func bareTrack(put func(trackState)) http.Handler {
 	})
 }
 
-// visit is one state on its way to the group commit.
-type visit struct {
+// write is a state that waits for the group commit.
+type write struct {
 	session, state string
 	at             int64
 	done           chan struct{}
 }
 
-// groupCommit is a minimal group commit: a channel and one goroutine with a connection as
-// durable as the service's. An error ends the program.
+// groupCommit is a minimal group commit: a channel, and a goroutine with a connection
+// that is as durable as that of the service. An error ends the program.
 func groupCommit(ctx context.Context, path string) func(trackState) {
 	db := harness.Must(sql.Open("sqlite",
 		"file:"+path+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"))
@@ -128,35 +128,35 @@ func groupCommit(ctx context.Context, path string) func(trackState) {
 	stmt := harness.Must(db.PrepareContext(ctx, `INSERT INTO visits VALUES ($1, $2, $3, $3, 1)
   ON CONFLICT (id) DO UPDATE SET state = excluded.state, last_seen = excluded.last_seen, visits = visits + 1`))
 
-	queue := make(chan visit, 1024)
+	queue := make(chan write, 1024)
 	go func() {
 		for first := range queue {
-			batch := []visit{first}
+			batch := []write{first}
 			for len(batch) < 256 && len(queue) > 0 {
 				batch = append(batch, <-queue)
 			}
 
 			tx := harness.Must(db.BeginTx(ctx, nil))
-			for _, v := range batch {
-				harness.Must(tx.StmtContext(ctx, stmt).ExecContext(ctx, v.session, v.state, v.at))
+			for _, w := range batch {
+				harness.Must(tx.StmtContext(ctx, stmt).ExecContext(ctx, w.session, w.state, w.at))
 			}
 			harness.Check(tx.Commit())
-			for _, v := range batch {
-				close(v.done)
+			for _, w := range batch {
+				close(w.done)
 			}
 		}
 	}()
 
 	return func(s trackState) {
 		state, _ := json.Marshal(s) // cannot fail: it was decoded from JSON
-		v := visit{s.SessionID, string(state), time.Now().UnixMilli(), make(chan struct{})}
-		queue <- v
-		<-v.done
+		w := write{s.SessionID, string(state), time.Now().UnixMilli(), make(chan struct{})}
+		queue <- w
+		<-w.done
 	}
 }
 
-// newResolver returns the service's resolvers over content in memory and a store that
-// discards everything.
+// newResolver returns the resolvers of the service with content in memory and a store
+// that discards all data.
 func newResolver(dir string) *resolvers.Resolver {
 	path := filepath.Join(dir, "baseline.json")
 	harness.Check(os.WriteFile(path, cmsfile.Sample(), 0o600))
@@ -184,14 +184,14 @@ func newResolver(dir string) *resolvers.Resolver {
 	}
 }
 
-// discarding is a store that accepts everything and stores nothing.
+// discarding is a store that accepts and discards all data.
 type discarding struct {
 	store.Quotes
 	store.Prices
 }
 
-// Track discards a visit.
+// Track implements [store.Quotes].
 func (discarding) Track(context.Context, lead.Visit) error { return nil }
 
-// UsePriceRules takes rules.
+// UsePriceRules implements [store.Prices].
 func (discarding) UsePriceRules(context.Context, store.PriceRules, time.Time) error { return nil }

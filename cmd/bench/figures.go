@@ -15,7 +15,7 @@ import (
 	"siteapi/cmd/internal/harness"
 )
 
-// settings asks for every field of the site settings, as a page's header and footer do.
+// settings queries all site settings, as the header and footer of a page do.
 const settings = `{"variables":{"id":"siteSettings"},"query":"query SiteSettings($id: ID!) { ` +
 	`SiteSettings(id: $id) { contactPhones { number label { en es ro } displayLocation } ` +
 	`contactPhone contactEmail logo { asset { url } } ` +
@@ -23,7 +23,7 @@ const settings = `{"variables":{"id":"siteSettings"},"query":"query SiteSettings
 	`address { street city state zipCode country } ` +
 	`businessHours { monday tuesday wednesday thursday friday saturday sunday } } }"}`
 
-// trackRequest is the calculator's request to track a session.
+// trackRequest returns the request of the calculator to track a session.
 func trackRequest(session int) []byte {
 	return post("/api/quote/track",
 		`{"sessionId":"bench-`+strconv.Itoa(session)+`","selections":{"projectType":"web-app",
@@ -32,36 +32,36 @@ func trackRequest(session int) []byte {
 			`"formData":{"email":"ana@example.com","firstName":"Ana"}}`)
 }
 
-// cycle returns the requests in turn, without end.
+// cycle returns the requests in turn, endlessly.
 func cycle(requests ...[]byte) func() []byte {
 	var n atomic.Int64
 	return func() []byte { return requests[int(n.Add(1))%len(requests)] }
 }
 
 // versusPage compares a request to the service with a bare handler that reads the same
-// request and writes the same bytes.
+// request and writes the same response.
 func (b *bench) versusPage(ctx context.Context, service, name, goal string, request []byte) {
 	harness.Check(os.WriteFile(filepath.Join(b.dir, pageFile), ask(ctx, service, request), 0o600))
 	b.pair(ctx, b.baseline(ctx, "page"), service, cycle(request)).report(name, goal)
 }
 
-// readVsNetHTTP measures a query whose response is cached.
+// readVsNetHTTP measures a query with a cached response.
 func readVsNetHTTP(ctx context.Context, b *bench) {
 	b.versusPage(ctx, b.service(ctx, b.dir).Base, "read-vs-nethttp", "≥ 0.75", post("/graphql", settings))
 }
 
-// quoteOptions asks for all options of the calculator, some 10 KB.
+// quoteOptions queries all options of the calculator, about 10 KB.
 const quoteOptions = `query={content(documentType:"quoteOption"){id,fields}}`
 
-// readGzipVsNetHTTP measures a cached response that is sent with gzip.
+// readGzipVsNetHTTP measures a cached response with gzip.
 func readGzipVsNetHTTP(ctx context.Context, b *bench) {
 	service := b.service(ctx, b.dir, "CONTENT_TYPES=quoteOption").Base
 	request := get("/graphql?"+url.PathEscape(quoteOptions), "Accept-Encoding: gzip")
 	b.versusPage(ctx, service, "read-gzip-vs-nethttp", "≥ 0.75", request)
 }
 
-// readMissVsGqlgen compares queries that miss the response cache with gqlgen's own server
-// over the same data.
+// readMissVsGqlgen compares queries that miss the response cache with the server of
+// gqlgen on the same data.
 func readMissVsGqlgen(ctx context.Context, b *bench) {
 	var sent atomic.Int64
 	// No two requests have the same bytes.
@@ -74,15 +74,14 @@ func readMissVsGqlgen(ctx context.Context, b *bench) {
 		report("read-miss-vs-gqlgen", "≥ 1.0")
 }
 
-// restVsNetHTTP compares the REST adapter over the executor, with nothing stored, with a
+// restVsNetHTTP compares the REST adapter and the executor, without a database, with a
 // bare handler that decodes and encodes the same JSON.
 func restVsNetHTTP(ctx context.Context, b *bench) {
 	b.pair(ctx, b.baseline(ctx, "json"), b.baseline(ctx, "rest"), cycle(trackRequest(1))).
 		report("rest-vs-nethttp", "≥ 0.50")
 }
 
-// estimateVsNetHTTP compares the price of a visitor's choices with a bare handler that
-// decodes the same request.
+// estimateVsNetHTTP compares estimates with a bare handler that decodes the same request.
 func estimateVsNetHTTP(ctx context.Context, b *bench) {
 	request := post("/api/quote/estimate", `{"selections":{"projectType":"web-app",`+
 		`"features":["blog","multilingual","payments"],"complexity":"medium","timeline":"1-3-months"},"locale":"ro"}`)
@@ -91,9 +90,8 @@ func estimateVsNetHTTP(ctx context.Context, b *bench) {
 		report("estimate-vs-nethttp", "≥ 0.45")
 }
 
-// track compares durable tracking, of 2,000 sessions, with a bare handler over a
-// hand-written group commit. Waiting for the disk takes a processor of its own, so both
-// have two.
+// track compares durable tracking of 2,000 sessions with a bare handler on a hand-written
+// group commit. Waiting for the disk occupies a processor, so both use two.
 func track(ctx context.Context, b *bench) {
 	requests := make([][]byte, 2000)
 	for i := range requests {
@@ -105,8 +103,8 @@ func track(ctx context.Context, b *bench) {
 	report("track-p99-vs-bare", "ms", "≤ 2.0", r.p99s)
 }
 
-// submit compares storing leads, with their prices and deliveries, with the group commit
-// of a handler that stores the same body as one row.
+// submit compares storing leads with their prices and deliveries with a handler that
+// stores the same body as a row in a group commit.
 func submit(ctx context.Context, b *bench) {
 	var sessions atomic.Int64
 	next := func() []byte {
@@ -118,7 +116,7 @@ func submit(ctx context.Context, b *bench) {
 	b.pair(ctx, b.baseline(ctx, "track"), b.service(ctx, b.dir).Base, next).report("submit-vs-group-commit", "none")
 }
 
-// pdfCached measures a PDF that was drawn before.
+// pdfCached measures a cached PDF.
 func pdfCached(ctx context.Context, b *bench) {
 	service := b.service(ctx, b.dir).Base
 
@@ -132,8 +130,8 @@ func pdfCached(ctx context.Context, b *bench) {
 	b.versusPage(ctx, service, "pdf-cached-vs-nethttp", "≥ 0.60", get(answer.PdfURL))
 }
 
-// start measures the time from starting the service to its first answer, on a database
-// that the first round makes.
+// start measures the time from starting the service to its first response. The first
+// round creates the database.
 func start(ctx context.Context, b *bench) {
 	var took []float64
 	for range b.rounds {
@@ -145,8 +143,8 @@ func start(ctx context.Context, b *bench) {
 	report("start-to-first-answer", "ms", "< 100 ms", [2][]float64{{100}, {median(took)}})
 }
 
-// residentMemory measures the service's resident memory after a minute of mixed load at
-// full speed; a run with fewer or shorter rounds loads it for proportionally less time.
+// residentMemory measures the resident memory of the service after a minute of mixed load
+// at full speed. Fewer or shorter rounds shorten the load in proportion.
 func residentMemory(ctx context.Context, b *bench) {
 	s := b.service(ctx, b.dir)
 	idle, _ := s.Memory()

@@ -20,14 +20,14 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// operatorToken opens the fields of operators.
+// operatorToken authorizes operators' fields.
 const operatorToken = "bench-operator-token"
 
-// view is something that an operator looks at in the inbox: operations that the page sends
-// at once, with variables as JSON, of which each measurement takes the next.
+// view is a view of the inbox: operations that the page sends at once, and their
+// variables as JSON, which the measurements use in turn.
 type view struct {
 	name       string
-	most       int // ms, for 95 of 100 measurements
+	most       int // goal of the 95th percentile in ms
 	operations []string
 	variables  []string
 }
@@ -69,12 +69,12 @@ var views = []view{ //nolint:gochecknoglobals // a constant table
 	}},
 }
 
-// inboxOnSQLite measures the inbox over a large file of SQLite.
+// inboxOnSQLite measures the inbox on a large SQLite database.
 func inboxOnSQLite(ctx context.Context, b *bench) {
 	b.inbox(ctx, "sqlite", func() { fillSQLite(ctx, filepath.Join(b.dir, "data", "siteapi.db")) })
 }
 
-// inboxOnPostgres measures the inbox over a large database on a PostgreSQL of its own.
+// inboxOnPostgres measures the inbox on a large PostgreSQL database in a new server.
 func inboxOnPostgres(ctx context.Context, b *bench) {
 	server := harness.Must(pgserver.New())
 	defer func() { _ = server.Remove() }()
@@ -84,11 +84,10 @@ func inboxOnPostgres(ctx context.Context, b *bench) {
 	b.inbox(ctx, "postgres", func() { fillPostgres(ctx, url) }, "DATABASE_URL="+url)
 }
 
-// inbox fills a database, and prints for each view how
-// long the page waits for it.
+// inbox fills a database, and prints the latency of each view.
 func (b *bench) inbox(ctx context.Context, database string, fill func(), env ...string) {
 	service := harness.New(b.binary, b.dir, append(env, "ADMIN_API_TOKEN="+operatorToken)...)
-	service.Run(ctx) // makes the tables
+	service.Run(ctx) // creates the tables
 	service.Stop(syscall.SIGTERM)
 
 	fill()
@@ -99,7 +98,8 @@ func (b *bench) inbox(ctx context.Context, database string, fill func(), env ...
 	}
 }
 
-// measure prints the median and the 95th percentile of the times until all answers are there.
+// measure prints the median and the 95th percentile of the time until all responses have
+// arrived.
 func (v *view) measure(ctx context.Context, admin, database string, times int) {
 	var queries []string
 	for _, name := range v.operations {
@@ -115,7 +115,7 @@ func (v *view) measure(ctx context.Context, admin, database string, times int) {
 				status, answer, err := harness.Do(ctx, http.MethodPost, admin+"/graphql", operatorToken,
 					fmt.Sprintf(`{"query":%q,"variables":{"first":50,%s}}`, query, v.variables[i%len(v.variables)]))
 				if err == nil && (status != http.StatusOK || bytes.Contains(answer, []byte(`"errors"`))) {
-					err = fmt.Errorf("%s is answered with %d %.300s", v.name, status, answer)
+					err = fmt.Errorf("%s: response %d %.300s", v.name, status, answer)
 				}
 				return err
 			})
@@ -129,7 +129,6 @@ func (v *view) measure(ctx context.Context, admin, database string, times int) {
 		samples[times/2].Seconds()*1000, samples[times*95/100].Seconds()*1000, v.most)
 }
 
-// fragmentSpread finds the names of the fragments in an operation.
 var fragmentSpread = regexp.MustCompile(`\.\.\.(\w+)`)
 
 // inboxOperation returns an operation of the page with its fragments.

@@ -19,10 +19,11 @@ import (
 	"siteapi/integrations/store/sqlite"
 )
 
-// stored is the number of leads, and of sessions, that the inbox is measured on.
+// stored is the number of leads, and also of sessions, in the database of the inbox.
 const stored = 100_000
 
-// people makes visitors who differ in what leads are selected, searched and counted by.
+// people generates leads with varied values in all fields that the inbox filters,
+// searches and counts.
 type people struct{ *rand.Rand }
 
 func (p people) pick(from string) string {
@@ -30,7 +31,7 @@ func (p people) pick(from string) string {
 	return words[p.IntN(len(words))]
 }
 
-// words are what messages are made of.
+// words are the words of messages.
 const words = `magazin online pentru miere naturală cu plata rezervări calendar blog în trei limbi avem nevoie
 de un site nou până la toamnă queremos una tienda con reservas y pagos our current shop is slow please call after
 noon budget includes photos texts hosting support migrare clienți facturi newsletter catálogo envíos sucursales`
@@ -65,13 +66,13 @@ func (p people) lead(n int) lead.Lead {
 		},
 		Message:     strings.Join(message, " "),
 		Locale:      p.pick("ro ro ro es en"),
-		SubmittedAt: time.UnixMilli(time.Now().UnixMilli() - p.Int64N(60_000_000_000)).UTC(), // in two years
+		SubmittedAt: time.UnixMilli(time.Now().UnixMilli() - p.Int64N(60_000_000_000)).UTC(), // within two years
 	}
 	l.FirstAttribution = l.Attribution
 	return l
 }
 
-// worked makes operators have worked on the leads.
+// worked sets the status, owner and outcome of all leads.
 const worked = `UPDATE leads SET status = submitted_at % 4,
   owner = CASE submitted_at % 3 WHEN 0 THEN 'ana@example.com' WHEN 1 THEN 'paul@example.com' ELSE 'ben@example.com' END,
   outcome = CASE submitted_at % 5 WHEN 0 THEN 'WON' WHEN 1 THEN 'QUALIFIED' WHEN 2 THEN 'LOST' ELSE '' END`
@@ -102,14 +103,14 @@ func fillPostgres(ctx context.Context, url string) {
 
 	fill(ctx, db)
 
-	// The service's own connections give up after some seconds.
+	// Connections of the pool have short timeouts.
 	conn := harness.Must(pgx.Connect(ctx, url))
 	defer func() { _ = conn.Close(ctx) }()
 	harness.Must(conn.Exec(ctx, worked))
 	harness.Must(conn.Exec(ctx, "VACUUM ANALYZE")) // as PostgreSQL does within a minute
 }
 
-// fill stores leads, which get no deliveries, and sessions of others. Many writers share
+// fill stores leads without deliveries, and sessions. Concurrent writers share
 // transactions.
 func fill(ctx context.Context, db store.Quotes) {
 	const writers = 200
@@ -124,11 +125,11 @@ func fill(ctx context.Context, db store.Quotes) {
 				harness.Check(err)
 
 				v := lead.Visit{
-					SessionID:   fmt.Sprint("session-", n+4*stored/5), // a fifth became leads
+					SessionID:   fmt.Sprint("session-", n+4*stored/5), // a fifth has a lead
 					Attribution: l.Attribution,
-					At:          time.UnixMilli(time.Now().UnixMilli() - p.Int64N(7_000_000_000)).UTC(), // in 81 days
+					At:          time.UnixMilli(time.Now().UnixMilli() - p.Int64N(7_000_000_000)).UTC(), // within 81 days
 				}
-				if p.IntN(3) > 0 { // the others opened the calculator only
+				if p.IntN(3) > 0 { // the others only opened the calculator
 					v.Selections, v.Estimate.Min = l.Selections, &l.Estimate.Min
 				}
 				harness.Check(db.Track(ctx, v))
@@ -141,7 +142,7 @@ func fill(ctx context.Context, db store.Quotes) {
 // noQueue creates no deliveries.
 type noQueue struct{ store.Jobs }
 
-// Enqueue creates nothing.
+// Enqueue implements [store.Jobs].
 func (noQueue) Enqueue(context.Context, []string, ...lead.Target) ([]lead.Delivery, error) {
 	return nil, nil
 }

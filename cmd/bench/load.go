@@ -17,10 +17,10 @@ import (
 	"siteapi/cmd/internal/harness"
 )
 
-// connections is the number of connections that carry the load.
+// connections is the number of connections of a load.
 const connections = 32
 
-// get and post build HTTP requests as bytes, ready to be sent again and again.
+// get and post return the bytes of HTTP requests.
 func get(path string, headers ...string) []byte {
 	lines := strings.Join(append(headers, "Accept: application/json"), "\r\n")
 	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: bench\r\n%s\r\n\r\n", path, lines)
@@ -31,11 +31,11 @@ func post(path, body string) []byte {
 		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
 }
 
-// load sends requests from next, one after the other on every connection, for a while. It
-// returns their rate and the 99th percentile of their times in milliseconds.
+// load sends requests from next on all connections for a duration, each connection one at
+// a time. It returns their rate and the 99th percentile of their latency in milliseconds.
 //
-// It does not use net/http's client, which takes three times as much on a request as the
-// service does on a cached read: the figure would be the client's.
+// It does not use the client of net/http, which needs three times as much processor time
+// for a request as the service for a cached read, and would dominate the figure.
 func load(
 	ctx context.Context, base string, duration time.Duration, next func() []byte,
 ) (perSecond, p99 float64) {
@@ -69,7 +69,7 @@ func load(
 	return float64(len(all)) / spent.Seconds(), all[len(all)*99/100].Seconds() * 1000
 }
 
-// ask returns the body of the answer to one request.
+// ask sends a request and returns the body of the response.
 func ask(ctx context.Context, base string, request []byte) []byte {
 	c := harness.Must(dial(ctx, base))
 	defer func() { _ = c.Close() }()
@@ -90,7 +90,7 @@ func dial(ctx context.Context, base string) (*conn, error) {
 	return &conn{c, bufio.NewReaderSize(c, 64<<10)}, err
 }
 
-// send sends a request, which has to succeed, and copies the body of the answer.
+// send sends a request that must succeed, and copies the body of the response.
 func (c *conn) send(request []byte, body io.Writer) error {
 	if _, err := c.Write(request); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (c *conn) send(request []byte, body io.Writer) error {
 	defer func() { _ = resp.Body.Close() }()
 
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("the answer to %.40q is %s", request, resp.Status)
+		return fmt.Errorf("%.40q: response %s", request, resp.Status)
 	}
 	_, err = io.Copy(body, resp.Body)
 	return err

@@ -1,19 +1,19 @@
-// Command bench measures the service against baselines, both in the same run and in
-// turn, and prints one line per figure:
+// Command bench measures the service and baselines in turn within the same run, and
+// prints a line per figure:
 //
 //	name ratio baseline-value value unit (goal)
 //
-// A line whose name ends in -processor has the processor time of a request beside its rate,
-// which varies less on a busy machine. Lines of the inbox, over 100,000 leads and as many
+// Lines with a name in -processor have the processor time per request, which varies less
+// on a busy machine than the rate. Lines of the inbox, with 100,000 leads and as many
 // sessions, have no baseline:
 //
 //	name p50 value p95 value ms (goal)
 //
-// The ratio is value to baseline, the median of the rounds. For reads each server uses
-// one processor and the load, over 32 connections, the other;
-// figures that wait for the disk use both. Data is written to the folder for temporary
-// files.
-// Absolute values say something about the machine; the ratios should hold on any.
+// The ratio of value to baseline is the median of the rounds. For reads, each server uses
+// one processor and the load on 32 connections the other. Figures that wait for the disk
+// use both. Data is written to the folder for temporary files.
+//
+// Absolute values depend on the machine. The ratios should hold on any machine.
 package main
 
 import (
@@ -32,7 +32,8 @@ import (
 )
 
 func main() {
-	// The service has the same setting, so garbage collection distorts no ratio.
+	// The service has the same setting, so garbage collection does not distort the
+	// ratios.
 	debug.SetGCPercent(400)
 
 	if len(os.Args) == 4 && os.Args[1] == "serve" {
@@ -48,14 +49,14 @@ type bench struct {
 	rounds int
 	each   time.Duration
 
-	// The following fields belong to the figure that is being measured.
-	processors int            // of each server; 1 leaves the other to the load, 0 is all
+	// The following fields belong to the current figure.
+	processors int            // per server; 1 leaves the other to the load, 0: all
 	dir        string         // data folder
-	pids       map[string]int // of its servers, by address
+	pids       map[string]int // process ids of its servers by address
 	stops      []func()       // functions that stop its servers
 }
 
-// stop stops the servers of a figure.
+// stop stops the servers of the current figure.
 func (b *bench) stop() {
 	for _, stop := range b.stops {
 		stop()
@@ -103,15 +104,16 @@ func run(ctx context.Context) {
 		_ = os.RemoveAll(b.dir)
 
 		if errors.Is(err, pgserver.ErrNoBinaries) {
-			fmt.Fprintf(os.Stderr, "# %s is left out: %v\n", f.name, err)
+			fmt.Fprintf(os.Stderr, "# %s was skipped: %v\n", f.name, err)
 		} else {
 			harness.Check(err)
 		}
 	}
 }
 
-// report prints a figure from measurements taken in turn, the baseline's first. The ratio
-// is the median of the pairwise ratios, which holds while the machine's speed drifts.
+// report prints a figure from measurements of the baseline and the service in turn. The
+// ratio is the median of the pairwise ratios, which is robust against drifting speed of
+// the machine.
 func report(name, unit, goal string, values [2][]float64) {
 	baseline, value := values[0], values[1]
 
@@ -128,7 +130,7 @@ func median(values []float64) float64 {
 	return slices.Sorted(slices.Values(values))[len(values)/2]
 }
 
-// inTurn takes two measurements in turn, after one of each that does not count.
+// inTurn takes two measurements in turn, after a warm-up of each.
 func inTurn(rounds int, measure func(side int) float64) (values [2][]float64) {
 	for round := range rounds + 1 {
 		for side := range values {

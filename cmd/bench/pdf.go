@@ -15,8 +15,8 @@ import (
 	"siteapi/integrations/pdf/pdftest"
 )
 
-// page is the content that the baseline draws: as many texts in the same two fonts as the
-// typical quote has, as many bars, and a logo.
+// page is the content that the baseline draws. It has as many texts as the typical quote,
+// in the same fonts.
 const page = `Atelier Nord|Ștefania|Núñez Țurcanu|Brânză & Fiii SRL|stefania@example.com|+40 721 555 014|
 Strada Mihai Eminescu 12|010512 București, România|+40 21 555 0123|hello@ateliernord.example|Conturi de utilizator|
 Plăți online|Conținut în mai multe limbi|Blog|Panou de statistici|Calendar de programări|Buletin informativ|Magazin online|
@@ -34,7 +34,8 @@ func texts(yield func(text, font string) bool) {
 	}
 }
 
-// drawBare draws with the PDF library alone, without maroto.
+// drawBare draws a similar page, with as many lines and a logo, with only the PDF
+// library.
 func drawBare(fonts *font.Family, logo []byte) {
 	f := gofpdf.New("P", "mm", "A4", "")
 	f.SetAutoPageBreak(false, 0)
@@ -58,7 +59,7 @@ func drawBare(fonts *font.Family, logo []byte) {
 	harness.Check(f.Output(&bytes.Buffer{}))
 }
 
-// pdfCold compares a cold render of the typical quote with the PDF library alone.
+// pdfCold compares rendering the typical quote without a cache with only the PDF library.
 func pdfCold(ctx context.Context, b *bench) {
 	document, renderer := pdftest.Sample("ro", "typical"), pdf.New(zerolog.Nop())
 	fonts := harness.Must(font.Latin())

@@ -24,7 +24,7 @@ func (b *bench) service(ctx context.Context, dir string, env ...string) *harness
 	return s
 }
 
-// baseline starts a copy of this program as one of the baselines and returns its URL.
+// baseline starts this program as a baseline and returns its URL.
 func (b *bench) baseline(ctx context.Context, role string) string {
 	cmd := exec.CommandContext(ctx, harness.Must(os.Executable()), "serve", role, b.dir)
 	cmd.Env = append(os.Environ(), b.limit())
@@ -39,30 +39,29 @@ func (b *bench) baseline(ctx context.Context, role string) string {
 	return base
 }
 
-// limit is the variable that limits the processors of a server.
+// limit returns the environment variable that limits the processors of a server.
 func (b *bench) limit() string { return fmt.Sprint("GOMAXPROCS=", b.processors) }
 
-// processorTime returns the time that a server has spent on processors, in µs. The kernel
-// counts it in hundredths of a second.
+// processorTime returns the processor time of a server in µs. The kernel counts it in
+// hundredths of a second.
 func (b *bench) processorTime(base string) float64 {
 	return 1e6 * harness.Must(harness.Must(procfs.NewProc(b.pids[base])).Stat()).CPUTime()
 }
 
-// result is what was measured of a pair: of each side, by rounds.
+// result holds the measurements of a pair, by side and round.
 type result struct {
-	rates [2][]float64 // requests a second
+	rates [2][]float64 // requests per second
 	p99s  [2][]float64 // ms
-	costs [2][]float64 // processor time of a request, in µs
+	costs [2][]float64 // processor time per request in µs
 }
 
-// report prints the rate of a pair, and beside it the processor time of a request, which
-// varies less.
+// report prints the rate of a pair and the processor time per request.
 func (r *result) report(name, goal string) {
 	report(name, "requests/s", goal, r.rates)
 	report(name+"-processor", "µs/request", "the rate's, inverted", r.costs)
 }
 
-// pair loads a baseline and the service in turn, after both are warm.
+// pair loads a baseline and the service in turn, after a warm-up of each.
 func (b *bench) pair(ctx context.Context, baseline, service string, next func() []byte) *result {
 	r := &result{}
 	for round := range b.rounds + 1 {

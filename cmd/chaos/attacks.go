@@ -17,9 +17,9 @@ import (
 	"siteapi/cmd/internal/harness"
 )
 
-// attacks runs three attacks from one address at once against the default limits: large
-// invalid input, webhooks without a token, and bodies that never end. A visitor at
-// another address must be answered with 200 all the time.
+// attacks runs three attacks from one address at the same time against the default
+// limits: large invalid input, webhooks without a token, and bodies that never end. All
+// requests of a visitor at another address must succeed.
 func attacks(ctx context.Context, t *trial) string {
 	s := harness.New(t.binary, t.dir, "RATE_LIMITS=on", "CONTENT_TYPES=heroSection")
 	s.Run(ctx)
@@ -35,7 +35,7 @@ func attacks(ctx context.Context, t *trial) string {
 		post(s.Base+"/graphql", "", invalidInput()),
 		post(s.Base+"/api/webhooks/cms", "", "["+strings.Repeat(`{"":0},`, 140_000)+"0]"),
 	} {
-		// The service may refuse the request or cut it off.
+		// The service may refuse requests or close connections.
 		group.Go(func() { attack(running, vegeta.NewStaticTargeter(target), 30, 1000, length) })
 	}
 	for range 1290 {
@@ -60,16 +60,16 @@ func attacks(ctx context.Context, t *trial) string {
 		now, _ := s.Memory()
 		most = max(most, now)
 		if resp.StatusCode != http.StatusOK || most > 256 {
-			harness.Failf("visit %d got %s, the service takes %.0f MiB",
+			harness.Failf("request %d: %s, the service uses %.0f MiB",
 				visits, resp.Status, most)
 		}
 		sleep(running, 50*time.Millisecond)
 	}
 
-	return fmt.Sprintf("%d visits from another address, %.0f MiB at most", visits, most)
+	return fmt.Sprintf("%d requests from another address, at most %.0f MiB", visits, most)
 }
 
-// invalidInput is a request of 85 KB with four leads of 21,000 empty features each.
+// invalidInput returns a request of 85 KB with four leads of 21,000 empty features each.
 func invalidInput() string {
 	features := strings.Repeat(`"",`, 21_000) + `""`
 	var fields strings.Builder
@@ -84,7 +84,7 @@ func invalidInput() string {
 		query, features)
 }
 
-// halfBody sends half of a body over a connection, again whenever the service ends it.
+// halfBody sends half of a body, and repeats this when the service closes the connection.
 func halfBody(ctx context.Context, base string) {
 	for ; ctx.Err() == nil; sleep(ctx, 100*time.Millisecond) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(base, "http://"))

@@ -14,8 +14,8 @@ import (
 	"siteapi/integrations/store/sqlite"
 )
 
-// diskFull fills the disk under the service and makes room again. Leads must get 503 and
-// not be stored, while content is still served.
+// diskFull fills the disk of the service and frees it again. Meanwhile leads must be
+// refused with 503, and content must still be served.
 func diskFull(ctx context.Context, t *trial) string {
 	data := filepath.Join(t.dir, "data")
 	harness.Check(os.MkdirAll(data, 0o750))
@@ -30,7 +30,7 @@ func diskFull(ctx context.Context, t *trial) string {
 	for range n {
 		v.await(ctx, v.statuses, http.StatusOK, 20)
 
-		// It ends with an error, when the disk is full.
+		// dd fails when the disk is full.
 		_ = command(ctx, "dd", "if=/dev/zero", "of="+ballast, "bs=64k")
 		v.await(ctx, v.statuses, http.StatusServiceUnavailable, 20)
 
@@ -46,11 +46,11 @@ func diskFull(ctx context.Context, t *trial) string {
 	_, _, err := sqlite.Check(ctx, filepath.Join(data, "siteapi.db"))
 	harness.Check(err)
 
-	return fmt.Sprintf("%d times, %d leads acknowledged, %d refused with 503 and taken later",
+	return fmt.Sprintf("%d times, %d leads acknowledged, %d attempts refused with 503",
 		n, len(v.acked), v.statuses[http.StatusServiceUnavailable])
 }
 
-// command runs a program of the system.
+// command runs a system program.
 func command(ctx context.Context, name string, args ...string) error {
 	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 	if err != nil {

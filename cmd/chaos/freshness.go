@@ -18,15 +18,15 @@ import (
 	"siteapi/integrations/upstream/faulttest"
 )
 
-// Promises of the scenario: how soon a publication shows without a webhook.
+// Limits of the scenario: the delay of a publication without a webhook.
 const (
-	freshConnected = 2 * time.Second  // 95 of 100, while the event stream is there
-	freshAlways    = 45 * time.Second // each, whatever the stream does
+	freshConnected = 2 * time.Second  // 95th percentile while the event stream is connected
+	freshAlways    = 45 * time.Second // maximum in any state of the stream
 )
 
-// freshness publishes at random and never calls the webhook, while the event stream of the
-// CMS is cut, is refused and falls silent, and the instance that watches it is killed. Both
-// instances have to show each change in time.
+// freshness publishes at random without a webhook, while the event stream of the CMS is
+// cut, refused and silent, and each instance is killed. Both instances must show each
+// change in time.
 func freshness(ctx context.Context, t *trial) string {
 	pg, valkey, remove := t.servers()
 	defer remove()
@@ -44,28 +44,28 @@ func freshness(ctx context.Context, t *trial) string {
 		defer func() { s.Stop(syscall.SIGKILL) }()
 		e.instances = append(e.instances, s)
 	}
-	sleep(ctx, 2*time.Second) // until they follow the stream
+	sleep(ctx, 2*time.Second) // until they are connected to the stream
 
 	calm := slices.Sorted(slices.Values(e.publish(ctx, t.times(300, 60), 40*time.Millisecond)))
 	p95 := calm[len(calm)*95/100]
 
 	worst := slices.Max(e.troubles(ctx, t)).Round(time.Millisecond)
-	summary := fmt.Sprintf("%d changes, none missed; while connected p95 %v, with a stream that fails %v at most",
+	summary := fmt.Sprintf("%d changes, none missed; p95 %v while connected, at most %v while the stream fails",
 		e.changes, p95, worst)
 	if p95 > freshConnected || worst > freshAlways {
 		harness.Failf("%s", summary)
 	}
 
-	// Nothing old came back.
+	// No old content reappears.
 	for _, s := range e.instances {
 		if shown := e.read(ctx, s); !maps.Equal(shown, e.latest) {
-			harness.Failf("%s shows the changes %v, the last are %v", s.Base, shown, e.latest)
+			harness.Failf("%s shows the changes %v, want the latest %v", s.Base, shown, e.latest)
 		}
 	}
 	return summary
 }
 
-// troubles publishes while the stream fails in one way after the other.
+// troubles publishes while the stream fails in different ways.
 func (e *editor) troubles(ctx context.Context, t *trial) (took []time.Duration) {
 	for _, trouble := range []func(){
 		func() { e.cms.Silence(true) },
@@ -95,7 +95,7 @@ func (e *editor) troubles(ctx context.Context, t *trial) (took []time.Duration) 
 	return append(took, e.publish(ctx, t.times(50, 10), 100*time.Millisecond)...)
 }
 
-// editor publishes documents and looks for them at the instances.
+// editor publishes documents and reads them from the instances.
 type editor struct {
 	cms       *sanitytest.Server
 	instances []*harness.Service
@@ -110,8 +110,8 @@ type awaited struct {
 	number   int
 }
 
-// publish makes changes at random, a pause apart on average, and returns after what time
-// each instance showed each of them.
+// publish makes n random changes with a pause between them on average. It returns the
+// delays after which each instance showed each of them.
 func (e *editor) publish(ctx context.Context, n int, pause time.Duration) (took []time.Duration) {
 	waiting := map[awaited]time.Time{}
 	for next := time.Now(); n > 0 || len(waiting) > 0; sleep(ctx, 20*time.Millisecond) {
@@ -128,7 +128,7 @@ func (e *editor) publish(ctx context.Context, n int, pause time.Duration) (took 
 			shown[s] = e.read(ctx, s)
 		}
 		for change, since := range waiting {
-			// A change shows, too, if a later one of its document does.
+			// A later change of the document also counts.
 			waited := time.Since(since)
 			if shown[change.instance][change.document] >= change.number {
 				took = append(took, waited)
@@ -155,8 +155,8 @@ func (e *editor) change() string {
 	return document
 }
 
-// read returns the number of the change that an instance shows of each document; nil if it
-// does not answer.
+// read returns the number of the change that an instance shows of each document, or nil
+// if the instance does not respond.
 func (e *editor) read(ctx context.Context, s *harness.Service) map[string]int {
 	const query = `{"query":"{ en: content(documentType: \"heroSection\", locale: en) { id fields } ` +
 		`es: content(documentType: \"heroSection\", locale: es) { id fields } ` +
@@ -175,7 +175,7 @@ func (e *editor) read(ctx context.Context, s *harness.Service) map[string]int {
 	shown := map[string]int{}
 	for _, docs := range answer.Data {
 		for _, d := range docs {
-			if number, err := strconv.Atoi(d.Fields.Title); err == nil { // a document of the sample has words
+			if number, err := strconv.Atoi(d.Fields.Title); err == nil { // titles of sample documents are not numbers
 				shown[d.ID] = number
 			}
 		}

@@ -16,11 +16,11 @@ import (
 // load is the result of an attack.
 type load struct {
 	all      vegeta.Metrics
-	admitted vegeta.LatencyMetrics // latencies of the requests answered with 200
-	leads    []string              // ids in these answers
+	admitted vegeta.LatencyMetrics // latencies of requests with the status 200
+	leads    []string              // ids in these responses
 }
 
-// attack sends requests at a rate per second; 0 means as fast as the workers can.
+// attack sends requests at a rate per second, or as fast as the workers can if it is 0.
 func attack(
 	ctx context.Context, targeter vegeta.Targeter, workers uint64, perSecond int, length time.Duration,
 ) (l load) {
@@ -28,7 +28,7 @@ func attack(
 		Timeout:   20 * time.Second,
 		Transport: &http.Transport{MaxIdleConnsPerHost: int(workers)},
 	}
-	defer client.CloseIdleConnections() // the service takes a limited number
+	defer client.CloseIdleConnections() // the service limits them
 
 	attacker := vegeta.NewAttacker(vegeta.MaxWorkers(workers), vegeta.Client(client))
 	defer context.AfterFunc(ctx, func() { attacker.Stop() })()
@@ -53,8 +53,8 @@ func post(url, token, body string) vegeta.Target {
 	return vegeta.Target{Method: http.MethodPost, URL: url, Body: []byte(body), Header: harness.Header(token)}
 }
 
-// overload lets 2,000 clients send leads, then fetch PDFs, as fast as they can. The bounds
-// hold on a small machine that is busy with the load itself and other things.
+// overload lets 2,000 clients send leads and then fetch PDFs as fast as they can. Its
+// limits allow for a small machine that also generates the load.
 func overload(ctx context.Context, t *trial) string {
 	s := harness.New(t.binary, t.dir, "GOMAXPROCS=1", "CONTENT_TYPES=heroSection")
 	s.Run(ctx)
@@ -67,8 +67,8 @@ func overload(ctx context.Context, t *trial) string {
 		return nil
 	}
 
-	// The documents of all leads are asked for in turn, and the cache is cleared before the
-	// next turn, so that each is drawn.
+	// The PDFs of all leads are fetched in turn. The cache is cleared before each turn,
+	// so that all of them are rendered.
 	documents := func(target *vegeta.Target) (err error) {
 		n := int(number.Add(1)) % len(leads)
 		if n == 0 {
@@ -94,11 +94,11 @@ func overload(ctx context.Context, t *trial) string {
 		harness.Check(err)
 		read := time.Since(began)
 
-		summary += fmt.Sprintf("%s: %.0f/s answered, %v, "+
-			"99%% of the admitted within %v, a read afterwards within %v; ",
+		summary += fmt.Sprintf("%s: %.0f responses/s, %v, "+
+			"p99 of admitted requests %v, a read afterwards %v; ",
 			kind.name, l.all.Rate, codes, p99.Round(time.Millisecond), read.Round(time.Millisecond))
 
-		// Without refusals it was not overloaded.
+		// Without refused requests there was no overload.
 		refused := codes["429"] + codes["503"]
 		others := l.all.Requests - uint64(codes["0"]+codes["200"]+refused)
 		if others > 0 || codes["200"] == 0 || refused == 0 || p99 > 10*time.Second ||
@@ -108,7 +108,7 @@ func overload(ctx context.Context, t *trial) string {
 	}
 
 	_, most := s.Memory()
-	if summary += fmt.Sprintf("%.0f MiB at most", most); most > 512 {
+	if summary += fmt.Sprintf("at most %.0f MiB", most); most > 512 {
 		harness.Failf("%s", summary)
 	}
 	return summary

@@ -1,11 +1,10 @@
-// Command chaos breaks things around the service on purpose and counts what was lost.
-// Each scenario runs the real binary as its users do. The exit code is 1 if an
-// acknowledged lead was lost, doubled or changed, or a promise of the scenario did not
-// hold; data and logs are then kept.
+// Command chaos breaks systems around the service and counts losses. Each scenario runs the
+// real binary. The exit code is 1 if an acknowledged lead was lost, duplicated or changed, or
+// if a limit of the scenario was exceeded. Data and logs are then kept.
 //
 //	chaos [flags] [kills] [disk-full] [flapping] [attacks] [overload] [freshness] [readers]
 //
-// It runs the scenarios that are named, by default all of them.
+// It runs the given scenarios, or all without arguments.
 package main
 
 import (
@@ -29,7 +28,7 @@ type trial struct {
 	short  bool
 }
 
-// times returns how often a scenario repeats something, which depends on -short.
+// times returns the number of repetitions, which depends on -short.
 func (t *trial) times(full, short int) int {
 	if t.short {
 		return short
@@ -37,10 +36,10 @@ func (t *trial) times(full, short int) int {
 	return full
 }
 
-// errNotRun says that this machine lacks what a scenario needs.
+// errNotRun is the error of a scenario whose requirements this machine does not meet.
 var errNotRun = errors.New("not run")
 
-// needs ends the scenario as one that this machine cannot run, unless err is nil.
+// needs skips the scenario if err reports a missing requirement.
 func needs(err error) {
 	if err != nil {
 		harness.Failf("%w: %w", errNotRun, err)
@@ -50,8 +49,7 @@ func needs(err error) {
 func main() { harness.Main("chaos", run) }
 
 func run(ctx context.Context) {
-	// A scenario returns a summary of what was done and what was seen. It fails through
-	// harness.Check.
+	// A scenario returns a summary of its results. It fails through harness.Check.
 	scenarios := map[string]func(ctx context.Context, t *trial) string{
 		"kills":     kills,
 		"disk-full": diskFull,
@@ -64,7 +62,7 @@ func run(ctx context.Context) {
 
 	var t trial
 	flag.StringVar(&t.binary, "binary", "bin/siteapi", "the service")
-	flag.BoolVar(&t.short, "short", false, "seconds instead of minutes")
+	flag.BoolVar(&t.short, "short", false, "run for seconds instead of minutes")
 	flag.Parse()
 
 	names := flag.Args()
@@ -86,7 +84,7 @@ func run(ctx context.Context) {
 		err := harness.Run(func() { summary = "passed: " + scenario(ctx, &t) })
 		switch {
 		case errors.Is(err, errNotRun) && os.Getenv("SITEAPI_TEST_SERVICES") != "required":
-			summary = "left out: " + err.Error()
+			summary = "skipped: " + err.Error()
 		case err != nil:
 			summary = "FAILED: " + err.Error()
 			failed = append(failed, name)

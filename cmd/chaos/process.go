@@ -16,7 +16,7 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// begin starts a service that uses the upstreams, and visitors; end stops them all.
+// begin starts a service that uses the upstreams, and visitors. end stops all of them.
 func (t *trial) begin(
 	ctx context.Context, u *upstreams, env ...string,
 ) (s *harness.Service, v *visitors, end func()) {
@@ -34,8 +34,8 @@ func (t *trial) begin(
 	}
 }
 
-// kills ends the process without warning again and again, every fourth time while it
-// starts, while half of all calls to CMS and CRM fail, and some to the mail server.
+// kills repeatedly kills the process, every fourth time while it starts. Meanwhile half
+// of all calls to the CMS and the CRM fail, and some to the mail server.
 func kills(ctx context.Context, t *trial) string {
 	u := newUpstreams()
 	u.mail = harness.Must(smtptest.Start(smtptest.Options{}))
@@ -68,7 +68,7 @@ func kills(ctx context.Context, t *trial) string {
 		n, len(v.acked), len(u.mail.Mails()), time.Since(began).Round(time.Second))
 }
 
-// servers starts PostgreSQL and Valkey. It also returns a function that ends and removes
+// servers starts PostgreSQL and Valkey, and returns a function that stops and removes
 // them.
 func (t *trial) servers() (pg *pgserver.Server, valkey *valkeyserver.Server, remove func()) {
 	pg, err := pgserver.New()
@@ -86,7 +86,7 @@ func (t *trial) servers() (pg *pgserver.Server, valkey *valkeyserver.Server, rem
 	return pg, valkey, remove
 }
 
-// flapping stops and starts Valkey and PostgreSQL under load, alone and together.
+// flapping stops and starts Valkey and PostgreSQL under load, separately and together.
 func flapping(ctx context.Context, t *trial) string {
 	pg, valkey, remove := t.servers()
 	defer remove()
@@ -115,6 +115,6 @@ func flapping(ctx context.Context, t *trial) string {
 
 	v.end(ctx, u)
 	checkStatuses(v.reads, http.StatusOK)
-	return fmt.Sprintf("%d times stopped and started, %d leads acknowledged, all %d reads answered",
+	return fmt.Sprintf("stopped and started %d times, %d leads acknowledged, all %d reads succeeded",
 		n, len(v.acked), v.reads[http.StatusOK])
 }

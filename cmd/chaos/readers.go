@@ -18,22 +18,22 @@ import (
 )
 
 const (
-	herd         = 200             // readers at once
-	slowest      = 2 * time.Second // the longest that one of them may wait
-	memoryFactor = 6               // most memory, in sizes of the content
-	memorySlack  = 16              // MiB that Go's collector may keep beside that
+	herd         = 200             // concurrent readers
+	slowest      = 2 * time.Second // maximum latency
+	memoryFactor = 6               // maximum memory as a multiple of the content size
+	memorySlack  = 16              // additional MiB for garbage
 	document     = 20_000          // bytes of a document
 )
 
-// readers invalidates content with many readers waiting for it. What the service needs
-// beside the content is measured without any.
+// readers invalidates content while many readers wait for it. The memory of the service
+// without content is measured first.
 func readers(ctx context.Context, t *trial) string {
 	_, base := t.herd(ctx, 0)
 
 	var summary []string
 	for _, megabytes := range []int{6, 32} {
 		worst, memory := t.herd(ctx, megabytes)
-		took := fmt.Sprintf("%d MB: %d readers answered within %v, %.0f MiB more than without",
+		took := fmt.Sprintf("%d MB: %d readers within %v, %.0f MiB more than without content",
 			megabytes, herd, worst.Round(time.Millisecond), memory-base)
 		if worst > slowest || memory-base > float64(memoryFactor*megabytes+memorySlack) {
 			harness.Failf("%s", took)
@@ -43,17 +43,17 @@ func readers(ctx context.Context, t *trial) string {
 	return strings.Join(summary, "; ")
 }
 
-// herd serves so much content, and returns the longest time that a reader waited after an
-// invalidation and the most memory that the service took.
+// herd serves content of a size, and returns the maximum latency of a reader after an
+// invalidation and the maximum memory of the service.
 func (t *trial) herd(ctx context.Context, megabytes int) (worst time.Duration, memory float64) {
-	// By itself the service lets garbage grow towards 128 MiB, which would hide what the
-	// readers need.
+	// By default the service lets garbage grow to 128 MiB, which would hide the memory
+	// for the readers.
 	s := harness.New(t.binary, filepath.Join(t.dir, fmt.Sprint(megabytes)),
 		"GOGC=100", "GOMEMLIMIT=off", "CONTENT_TYPES=post")
 	harness.Check(os.WriteFile(s.Content, contentOf(megabytes), 0o600))
 	s.Run(ctx)
 	defer s.Stop(syscall.SIGKILL)
-	readAtOnce(ctx, s) // waits for the start, which reads the content of all languages
+	readAtOnce(ctx, s) // waits until the content of all languages is loaded
 
 	for range t.times(10, 3) {
 		status, answer, err := harness.Do(
@@ -68,7 +68,7 @@ func (t *trial) herd(ctx context.Context, megabytes int) (worst time.Duration, m
 	return worst, memory
 }
 
-// contentOf returns site settings and documents, in turn in each language.
+// contentOf returns site settings, and documents in all languages.
 func contentOf(megabytes int) []byte {
 	docs := []map[string]string{
 		{"_id": "siteSettings", "_type": "siteSettings", "contactEmail": "hello@example.com"},
@@ -84,8 +84,8 @@ func contentOf(megabytes int) []byte {
 	return harness.Must(json.Marshal(docs))
 }
 
-// readAtOnce lets all readers ask, and returns how long the last one waited. Each sends a
-// query of its own, so that none gets the finished answer of another.
+// readAtOnce sends the queries of all readers at once, and returns the latency of the
+// slowest. The queries differ, so that none uses the cached response of another.
 func readAtOnce(ctx context.Context, s *harness.Service) time.Duration {
 	var group errgroup.Group
 	began := time.Now()

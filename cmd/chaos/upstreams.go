@@ -19,14 +19,14 @@ import (
 	"siteapi/integrations/upstream/faulttest"
 )
 
-// salesMailbox gets a mail for each lead.
+// salesMailbox receives a mail for each lead.
 const salesMailbox = "sales@lumen-visitors.org"
 
 // upstreams are stubs of Sanity and HubSpot, with the sample content.
 type upstreams struct {
 	cms  *sanitytest.Server
 	crm  *hubspottest.Server
-	mail *smtptest.Server // nil: no mails are sent
+	mail *smtptest.Server // nil: mails are off
 }
 
 func newUpstreams() *upstreams {
@@ -70,8 +70,8 @@ func (u *upstreams) env() []string {
 	)
 }
 
-// failRandomly makes half of all calls fail: before and after they were carried out, with
-// broken connections, with 5xx and with answers that are not JSON.
+// failRandomly makes half of all calls fail, before and after they take effect: with
+// broken connections, with 5xx and with invalid JSON.
 func (u *upstreams) failRandomly() {
 	faults := []faulttest.Fault{
 		faulttest.Of(faulttest.Reset),
@@ -90,8 +90,9 @@ func (u *upstreams) failRandomly() {
 	)
 }
 
-// check compares what the stubs hold with the leads, given as email addresses by lead id:
-// each must have one document, one contact, and a mail to visitor and sales, with no others.
+// check compares the data of the stubs with the leads, given as e-mail addresses by lead
+// id. Each lead must have exactly one document, one contact, and one mail to the visitor
+// and to sales.
 func (u *upstreams) check(submitted map[string]string) error {
 	documents, contacts := map[string]string{}, map[string]string{}
 	for id, raw := range u.cms.Documents() {
@@ -108,14 +109,14 @@ func (u *upstreams) check(submitted map[string]string) error {
 	}
 
 	if !maps.Equal(documents, submitted) || !maps.Equal(contacts, submitted) || len(all) != len(contacts) {
-		return fmt.Errorf("%d submissions were acknowledged, the CMS holds %d, the CRM %d in %d contacts",
+		return fmt.Errorf("%d leads were acknowledged, the CMS has %d, the CRM %d in %d contacts",
 			len(submitted), len(documents), len(contacts), len(all))
 	}
 	if u.mail == nil {
 		return nil
 	}
 
-	// A mail whose answer was lost may have come twice, as the same message.
+	// A mail may arrive twice with the same id if the response was lost.
 	messages, got := map[string]bool{}, map[string]int{}
 	for _, m := range u.mail.Mails() {
 		header := harness.Must(mail.ReadMessage(bytes.NewReader(m.Data))).Header
@@ -135,7 +136,7 @@ func (u *upstreams) check(submitted map[string]string) error {
 		want[salesMailbox+" of "+address] = 1
 	}
 	if !maps.Equal(got, want) {
-		return fmt.Errorf("of %d leads, %d mails to visitors and sales are there", len(submitted), len(got))
+		return fmt.Errorf("for %d leads there are mails to %d addresses", len(submitted), len(got))
 	}
 	return nil
 }

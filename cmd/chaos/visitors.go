@@ -16,24 +16,23 @@ import (
 const readQuery = `{"query":"{ SiteSettings(id: \"siteSettings\") { contactEmail } ` +
 	`content(documentType: \"heroSection\") { id } }"}`
 
-// visitors submit leads, each again with the same content until it is acknowledged, and
-// read content meanwhile.
+// visitors submit leads and read content. They repeat each lead until it is acknowledged.
 type visitors struct {
 	service *harness.Service
 	stop    context.CancelFunc
 	group   sync.WaitGroup
 
 	mu       sync.Mutex
-	begun    int            // number of leads begun
+	begun    int            // number of started leads
 	acked    map[string]int // acknowledged leads by lead id
-	statuses map[int]int    // answers to leads by status; 0 is no answer
-	reads    map[int]int    // answers to reads of content by status
+	statuses map[int]int    // responses to leads by status; 0: none
+	reads    map[int]int    // responses to reads by status
 }
 
-// email returns an address that mails are sent to, unlike one of example.com.
+// email returns an address that accepts mails, unlike those of example.com.
 func email(lead int) string { return fmt.Sprintf("visitor-%05d@lumen-visitors.org", lead) }
 
-// submission returns the body of a lead, which differs from all others.
+// submission returns the unique body of a lead.
 func submission(lead int) string {
 	return fmt.Sprintf(`{"sessionId":"chaos-%05d","locale":"%s",
 		"contact":{"firstName":"Visitor","lastName":"Ștefan-%05d","email":"%s"},`+
@@ -42,8 +41,8 @@ func submission(lead int) string {
 		lead, []string{"en", "es", "ro"}[lead%3], lead, email(lead), 1000+lead, 2000+lead)
 }
 
-// newVisitors lets 8 visitors submit, 40 leads a second at most, and 2 read until they are
-// stopped. A visitor whose lead is not accepted retries for a minute at most.
+// newVisitors starts 8 visitors who submit at most 40 leads per second, and 2 who read. A
+// visitor repeats a refused lead for at most a minute.
 func newVisitors(ctx context.Context, s *harness.Service) *visitors {
 	v := &visitors{service: s, acked: map[string]int{}, statuses: map[int]int{}, reads: map[int]int{}}
 	running, stop := context.WithCancel(ctx)
@@ -78,8 +77,8 @@ func newVisitors(ctx context.Context, s *harness.Service) *visitors {
 	return v
 }
 
-// submit sends a lead once, each from a network of its own, and returns its id if it was
-// accepted.
+// submit sends a lead once, and returns its id if it was accepted. Each lead has its own
+// network.
 func (v *visitors) submit(ctx context.Context, lead int) string {
 	status, body, _ := harness.Do(ctx, http.MethodPost, v.service.Base+"/api/quote/submit", "", submission(lead),
 		"X-Forwarded-For", fmt.Sprintf("10.%d.%d.1", lead>>8, lead&255))
@@ -94,14 +93,14 @@ func (v *visitors) submit(ctx context.Context, lead int) string {
 	return id
 }
 
-// leadID returns the id in an answer, or nothing from another one.
+// leadID returns the lead id in a response, or an empty string.
 func leadID(body []byte) string {
 	var answer struct{ SubmissionID string }
 	_ = json.Unmarshal(body, &answer)
 	return answer.SubmissionID
 }
 
-// await waits until a status was answered so many more times.
+// await waits for more responses with a status.
 func (v *visitors) await(ctx context.Context, in map[int]int, status, more int) {
 	have := func() int {
 		v.mu.Lock()
@@ -111,14 +110,14 @@ func (v *visitors) await(ctx context.Context, in map[int]int, status, more int) 
 
 	for from, deadline := have(), time.Now().Add(time.Minute); have() < from+more; {
 		if sleep(ctx, 5*time.Millisecond); time.Now().After(deadline) || ctx.Err() != nil {
-			harness.Failf("waited in vain for answers with %d", status)
+			harness.Failf("no more responses with the status %d within a minute", status)
 		}
 	}
 }
 
-// end stops the visitors when every lead is accepted, and checks that the service, the
-// CMS and the CRM hold each lead once. Deliveries whose process was killed are tried again
-// within 90 seconds; a slow machine needs longer for all of them.
+// end stops the visitors when all leads are accepted, and checks that the service, the
+// CMS and the CRM have each lead once. Deliveries of a killed process are retried within
+// 90 seconds; a slow machine needs longer for all of them.
 func (v *visitors) end(ctx context.Context, u *upstreams) {
 	v.stop()
 	v.group.Wait()
@@ -132,7 +131,7 @@ func (v *visitors) end(ctx context.Context, u *upstreams) {
 		}
 	}
 	if len(submitted) != v.begun {
-		harness.Failf("%d of %d leads were taken", len(submitted), v.begun)
+		harness.Failf("%d of %d leads were accepted", len(submitted), v.begun)
 	}
 
 	for deadline := time.Now().Add(10 * time.Minute); ; sleep(ctx, time.Second) {
@@ -146,11 +145,11 @@ func (v *visitors) end(ctx context.Context, u *upstreams) {
 	}
 }
 
-// checkStatuses fails if any status but the allowed ones was answered.
+// checkStatuses fails if there are responses with other statuses.
 func checkStatuses(in map[int]int, allowed ...int) {
 	for status := range in {
 		if !slices.Contains(allowed, status) {
-			harness.Failf("answers other than %v: %v", allowed, in)
+			harness.Failf("responses other than %v: %v", allowed, in)
 		}
 	}
 }

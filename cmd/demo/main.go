@@ -1,7 +1,7 @@
-// Command demo starts the service on a fresh data folder and plays what happens on a
-// site: a visitor in each language who uses the calculator, submits and fetches the
-// PDF; an editor who changes the content; an operator who clears the cache. It prints
-// every request with its answer.
+// Command demo starts the service with a new data folder and plays the users of a site: a
+// visitor in each language uses the calculator, submits a quote and downloads the PDF; an
+// editor changes content; an operator clears the cache. It prints every request with its
+// response.
 package main
 
 import (
@@ -29,7 +29,7 @@ func play(ctx context.Context) {
 	s.Run(ctx)
 	defer s.Stop(syscall.SIGTERM)
 
-	fmt.Println("== The site's settings, as the frontend reads them")
+	fmt.Println("== The frontend reads the site settings")
 	send(ctx, http.MethodPost, s.Base+"/graphql", "",
 		`{"query":"{ SiteSettings(id: \"siteSettings\") { contactEmail } }"}`)
 
@@ -63,10 +63,10 @@ func play(ctx context.Context) {
 
 	const query = `{"query":"{ content(documentType: \"heroSection\", locale: es) { fields } }"}`
 	if !bytes.Contains(send(ctx, http.MethodPost, s.Base+"/graphql", "", query), []byte("Páginas")) {
-		harness.Failf("the new title is not in the first answer after the webhook")
+		harness.Failf("the first response after the webhook does not have the new title")
 	}
 
-	fmt.Println("\n== An operator clears the cache, and the leads arrive")
+	fmt.Println("\n== An operator clears the cache, and the leads are delivered")
 	send(ctx, http.MethodPost, s.Base+"/api/cache/clear?pattern=content:*", harness.CacheToken, "")
 
 	for !bytes.HasPrefix(s.Command(ctx, "deliveries", "list", "--json"), []byte("[]")) {
@@ -76,7 +76,7 @@ func play(ctx context.Context) {
 	fmt.Printf("\nevery lead is stored and delivered to the CMS and the CRM: see %s\n", dir)
 }
 
-// send sends one request, which must succeed, and prints it with its answer.
+// send sends a request that must succeed, and prints it with its response.
 func send(ctx context.Context, method, url, token, body string) []byte {
 	status, answer, err := harness.Do(ctx, method, url, token, body)
 	harness.Check(err)
@@ -88,7 +88,7 @@ func send(ctx context.Context, method, url, token, body string) []byte {
 
 	fmt.Printf("\n→ %s %s\n  %s\n← %d  %.600s\n", method, url, body, status, shown)
 	if status != http.StatusOK {
-		harness.Failf("%s %s answered %d", method, url, status)
+		harness.Failf("%s %s: status %d", method, url, status)
 	}
 	return answer
 }

@@ -8,27 +8,27 @@ import (
 	"syscall"
 )
 
-// failure carries the error with which Check ends a run.
+// failure carries the error of [Check] to [Run].
 type failure struct{ error }
 
-// Check ends the function that [Run] called, unless err is nil. It must be called from
-// the goroutine of Run.
+// Check ends the function of [Run] if err is not nil. It must be called in the goroutine
+// of Run.
 func Check(err error) {
 	if err != nil {
 		panic(failure{err})
 	}
 }
 
-// Failf ends the run with an error, as [Check] does.
+// Failf ends the function of [Run] with an error.
 func Failf(format string, args ...any) { Check(fmt.Errorf(format, args...)) }
 
-// Must returns a value, or ends the run as [Check] does.
+// Must returns value if err is nil, and otherwise calls [Check].
 func Must[T any](value T, err error) T {
 	Check(err)
 	return value
 }
 
-// Run calls f and returns the error that ended it, if any.
+// Run calls f and returns the error of [Check] that ended it, if any.
 func Run(f func()) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -44,7 +44,7 @@ func Run(f func()) (err error) {
 	return nil
 }
 
-// Main is the main function of a tool, which runs until it is done or interrupted.
+// Main is the main function of a tool. An interrupt cancels the context of run.
 func Main(tool string, run func(ctx context.Context)) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := Run(func() { run(ctx) })

@@ -1,5 +1,4 @@
-// Package harness runs the service as a process for the tools that measure it, break it
-// and show it.
+// Package harness runs the service as a process for bench, chaos and demo.
 package harness
 
 import (
@@ -21,18 +20,18 @@ import (
 	cmsfile "siteapi/integrations/cms/file"
 )
 
-// CacheToken and WebhookToken are the tokens of the services that New makes.
+// CacheToken and WebhookToken are the tokens of every [Service].
 const (
 	CacheToken   = "tool-cache-token"
 	WebhookToken = "tool-webhook-token"
 )
 
-// Service is the binary on one data folder and one address, however often it is stopped
-// and started. Its log is siteapi.log beside the data.
+// Service is the binary with a data folder and an address, which stay the same when it is
+// restarted. Its log is Dir/siteapi.log.
 type Service struct {
-	Base, Admin string          // URLs of the service and of its metrics, http://127.0.0.1:<port>
-	Dir         string          // has the folder "data" and the log
-	Content     string          // file of the CMS
+	Base, Admin string          // URLs of the public and the admin listener, http://127.0.0.1:<port>
+	Dir         string          // contains the folder "data" and the log
+	Content     string          // content file of the CMS
 	Ended       <-chan struct{} // closed when the process has ended
 
 	binary string
@@ -40,7 +39,7 @@ type Service struct {
 	cmd    *exec.Cmd
 }
 
-// New prepares a production service in a folder; env is added to the settings it needs.
+// New prepares a production service in a folder, with additional settings.
 func New(binary, dir string, env ...string) *Service {
 	path := Must(filepath.Abs(binary))
 	if _, err := os.Stat(path); err != nil {
@@ -50,7 +49,7 @@ func New(binary, dir string, env ...string) *Service {
 	Check(os.MkdirAll(filepath.Join(dir, "data"), 0o750))
 	addr, admin := freeAddress(), freeAddress()
 
-	// Production doesn't serve the sample as it is shipped.
+	// Production refuses the unchanged sample content.
 	content := filepath.Join(dir, "own-content.json")
 	Check(os.WriteFile(content, append(cmsfile.Sample(), '\n'), 0o600))
 
@@ -84,7 +83,7 @@ func (s *Service) Start() {
 	log := Must(os.OpenFile(
 		filepath.Join(s.Dir, "siteapi.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))
 
-	cmd := exec.Command(s.binary, "serve") //nolint:noctx // it ends by Stop and no other way
+	cmd := exec.Command(s.binary, "serve") //nolint:noctx // Stop ends it
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), s.env...), log, log
 	Check(errors.Join(cmd.Start(), log.Close()))
 
@@ -96,7 +95,7 @@ func (s *Service) Start() {
 	s.cmd, s.Ended = cmd, ended
 }
 
-// Ready waits until the service answers, a minute at most.
+// Ready waits until the service responds, for at most a minute.
 func (s *Service) Ready(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -109,7 +108,7 @@ func (s *Service) Ready(ctx context.Context) {
 
 		select {
 		case <-s.Ended:
-			Failf("the service ended by itself: see %s", filepath.Join(s.Dir, "siteapi.log"))
+			Failf("the service exited: see %s", filepath.Join(s.Dir, "siteapi.log"))
 		case <-ctx.Done():
 			Failf("waiting for the service: %w", ctx.Err())
 		case <-time.After(5 * time.Millisecond):
@@ -117,20 +116,20 @@ func (s *Service) Ready(ctx context.Context) {
 	}
 }
 
-// Run starts the service and waits until it answers.
+// Run starts the service and waits until it responds.
 func (s *Service) Run(ctx context.Context) {
 	s.Start()
 	s.Ready(ctx)
 }
 
-// Stop sends a signal and waits until the process is gone. Stopping twice is no error.
+// Stop sends a signal and waits until the process has ended. It may be called twice.
 func (s *Service) Stop(signal syscall.Signal) {
-	_ = s.cmd.Process.Signal(signal) // fails if it has ended
+	_ = s.cmd.Process.Signal(signal) // fails if the process has ended
 	<-s.Ended
 }
 
-// Do sends one request, with JSON for a body unless it is empty, and returns the status
-// and body of the answer. Header lists names and values of further headers.
+// Do sends a request with an optional token and JSON body, and returns the status and
+// body of the response. header lists names and values of further headers.
 func Do(ctx context.Context, method, url, token, body string, header ...string) (int, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
@@ -151,7 +150,7 @@ func Do(ctx context.Context, method, url, token, body string, header ...string) 
 	return resp.StatusCode, data, err
 }
 
-// Header returns the header that the tools send with a body; an empty token is left out.
+// Header returns the headers of a JSON request with an optional token.
 func Header(token string) http.Header {
 	h := http.Header{"Content-Type": {"application/json"}}
 	if token != "" {
@@ -162,8 +161,8 @@ func Header(token string) http.Header {
 
 var client = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 
-// Command runs another command of the binary beside the service and returns its output.
-// Exit code 2, done but with something amiss, is not an error.
+// Command runs a command of the binary with the settings of the service and returns its
+// output. The exit code 2, which reports a finding, is not an error.
 func (s *Service) Command(ctx context.Context, args ...string) []byte {
 	cmd := exec.CommandContext(ctx, s.binary, args...)
 	cmd.Env, cmd.Stderr = append(os.Environ(), s.env...), os.Stderr
@@ -175,10 +174,10 @@ func (s *Service) Command(ctx context.Context, args ...string) []byte {
 	return out
 }
 
-// Pid is the id of the process.
+// Pid returns the process id.
 func (s *Service) Pid() int { return s.cmd.Process.Pid }
 
-// Memory returns the resident memory of the process and the most that it had, in MiB.
+// Memory returns the resident memory of the process and its maximum, in MiB.
 func (s *Service) Memory() (now, most float64) {
 	status := Must(Must(procfs.NewProc(s.Pid())).NewStatus())
 	return float64(status.VmRSS) / (1 << 20), float64(status.VmHWM) / (1 << 20)

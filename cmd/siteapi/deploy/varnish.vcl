@@ -1,13 +1,13 @@
-# Varnish in front of the service, from version 7 on with the module xkey (Debian: varnish, varnish-modules).
+# Varnish in front of the service. It requires version 7 or later and the module xkey (Debian: varnish, varnish-modules).
 #
-# It keeps answers to GET /graphql that are made of content, for as long as CDN-Cache-Control says, and drops them when
-# the service tells it to:
+# It caches responses to GET /graphql with content for the lifetime in CDN-Cache-Control, and drops them when the service
+# purges them:
 #
 #   CDN_MAX_AGE=1h CDN_PURGE_KIND=varnish CDN_PURGE_URL=http://varnish:6081/ CDN_PURGE_TOKEN=… siteapi
 #   CDN_PURGE_TOKEN=… varnishd -a :6081 -f /etc/varnish/siteapi.vcl
 #
-# TRUSTED_PROXIES of the service must name Varnish, and CORS_ALLOWED_ORIGINS should be *: with a list, each origin has
-# answers of its own.
+# TRUSTED_PROXIES of the service must include Varnish. CORS_ALLOWED_ORIGINS should be *: with a list, responses are cached
+# per origin.
 vcl 4.1;
 
 import std;
@@ -31,7 +31,7 @@ sub vcl_recv {
             req.http.Authorization != "Bearer " + std.getenv("CDN_PURGE_TOKEN")) {
             return (synth(403, "Forbidden"));
         }
-        # A fetch that is under way is not in the index yet: it finds another number when it ends.
+        # Running fetches are not in the index yet: they compare this number when they end.
         var.global_set("purge", req.xid);
         std.log("softpurged: " + xkey.softpurge(req.http.Cache-Tag));
         return (synth(200, "Purged"));
@@ -42,7 +42,7 @@ sub vcl_recv {
         return (pass);
     }
 
-    # Readers get nothing stale, unless the service is away: see vcl_synth.
+    # Stale responses are used only while the service is unavailable: see vcl_synth.
     if (req.restarts == 0) {
         unset req.http.X-Stale;
         set req.grace = 0s;
@@ -60,7 +60,7 @@ sub vcl_backend_fetch {
 }
 
 sub vcl_backend_response {
-    # An error must not take the place of an answer that is still there. The second try delivers it.
+    # An error must not replace a cached response, which the restart delivers.
     if (beresp.status >= 500 && !bereq.uncacheable && (bereq.is_bgfetch || var.get("stale") == "")) {
         return (abandon);
     }
@@ -79,7 +79,7 @@ sub vcl_backend_response {
     std.collect(beresp.http.CDN-Cache-Control);
     std.collect(beresp.http.Surrogate-Key, " ");
     if (beresp.http.CDN-Cache-Control !~ "max-age=[0-9]+" || !beresp.http.Surrogate-Key) {
-        # The next answer may be one that can be kept. Until then requests do not wait for each other.
+        # Later responses may be cacheable. Until then requests do not wait for each other.
         set beresp.uncacheable = true;
         set beresp.ttl = 120s;
         return (deliver);
@@ -104,7 +104,7 @@ sub vcl_backend_error {
 }
 
 sub vcl_synth {
-    # The service is away: what was kept is better than an error.
+    # The service is unavailable: a stale response is better than an error.
     if (resp.status == 503 && req.restarts == 0 && req.method != "PURGE") {
         set req.http.X-Stale = "1";
         return (restart);
