@@ -195,10 +195,10 @@ func TestSpan(t *testing.T) {
 // TestGuidance checks that a range is to be confirmed only if a choice has no price.
 func TestGuidance(t *testing.T) {
 	t.Parallel()
-	for locale, says := range map[string]string{"en": "To be confirmed", "es": "Por confirmar", "ro": "De confirmat"} {
+	for locale, want := range map[string]string{"en": "To be confirmed", "es": "Por confirmar", "ro": "De confirmat"} {
 		for _, status := range []lead.PriceStatus{"", lead.Verified, lead.Honoured, lead.NotVerified, lead.Unpriced} {
 			l := lead.Lead{PriceStatus: status, Estimate: lead.Estimate{Max: 1}}
-			if got := wordsOf(t, locale).Guidance(&l); strings.Contains(got, says) != (status == lead.Unpriced) {
+			if got := wordsOf(t, locale).Guidance(&l); strings.Contains(got, want) != (status == lead.Unpriced) {
 				t.Errorf("%s, %s: %s", locale, status, got)
 			}
 		}

@@ -76,30 +76,30 @@ const visitors = {
 };
 
 test("a visitor chooses, corrects the form, submits despite a 503 and a lost response, and downloads the PDF", { concurrency: true }, async (t) => {
-  await Promise.all(Object.entries(visitors).map(([locale, says]) => t.test(locale, () => visit(locale, says))));
+  await Promise.all(Object.entries(visitors).map(([locale, expected]) => t.test(locale, () => visit(locale, expected))));
   const { steps, leads } = await funnel();
   const reached = Object.fromEntries(steps.map(({ name, count }) => [name, count]));
   assert.deepEqual([reached.VISITED, reached.SUBMITTED, leads], [3, 3, 3], "three sessions with one lead each");
 });
 
-async function visit(locale, says) {
+async function visit(locale, expected) {
   const { page, faults } = await open(`/calculator?lang=${locale}`);
   const tracked = page.waitForResponse("**/api/quote/track");
-  await page.getByRole("radio", { name: says.project }).check();
-  for (const name of says.features) await page.getByRole("checkbox", { name }).check();
-  await page.getByRole("radio", { name: says.timeline }).check();
-  await page.getByRole("status").getByText(says.range, { exact: true }).waitFor();
-  await page.getByRole("complementary").getByText(says.phone).waitFor();
+  await page.getByRole("radio", { name: expected.project }).check();
+  for (const name of expected.features) await page.getByRole("checkbox", { name }).check();
+  await page.getByRole("radio", { name: expected.timeline }).check();
+  await page.getByRole("status").getByText(expected.range, { exact: true }).waitFor();
+  await page.getByRole("complementary").getByText(expected.phone).waitFor();
   await tracked;
 
-  const [firstName, lastName, email, phone] = says.labels.map((name) => page.getByRole("textbox", { name, exact: true }));
+  const [firstName, lastName, email, phone] = expected.labels.map((name) => page.getByRole("textbox", { name, exact: true }));
   await email.fill("ana@");
   await phone.fill("12");
-  await page.getByRole("button", { name: says.send }).click();
+  await page.getByRole("button", { name: expected.send }).click();
   await page.getByRole("alert").filter({ hasText: /./ }).waitFor();
   for (const [i, field] of [firstName, lastName, email, phone].entries()) {
     const described = await field.evaluate((e) => document.getElementById(e.getAttribute("aria-describedby"))?.textContent);
-    assert.ok(described?.startsWith(says.errors[i]), `${says.labels[i]}: ${described}`);
+    assert.ok(described?.startsWith(expected.errors[i]), `${expected.labels[i]}: ${described}`);
     assert.equal(await field.getAttribute("aria-invalid"), "true");
   }
   assert.ok(await firstName.evaluate((e) => e === document.activeElement), "the first field with an error has the focus");
@@ -116,9 +116,9 @@ async function visit(locale, says) {
   await lastName.fill("Țurcanu");
   await email.fill(`visitor-${locale}@example.com`);
   await phone.fill("");
-  await page.getByRole("button", { name: says.send }).click();
-  await page.getByRole("status").getByText(says.retrying).waitFor();
-  const link = page.getByRole("link", { name: says.pdf });
+  await page.getByRole("button", { name: expected.send }).click();
+  await page.getByRole("status").getByText(expected.retrying).waitFor();
+  const link = page.getByRole("link", { name: expected.pdf });
   await link.waitFor();
   assert.equal(keys.length, 3);
   assert.equal(new Set(keys).size, 1, "every try has the same key");
@@ -490,13 +490,13 @@ test("the API reference is small, loads nothing from other origins, and calls a 
 
 test("the API reference has the chapters that a client needs", async () => {
   const { page, faults } = await open("/docs#errors");
-  for (const [chapter, says] of Object.entries({
+  for (const [chapter, expected] of Object.entries({
     GraphQL: "application/graphql-response+json",
     Caching: "Cache-Control: public",
     Limits: "cost of an operation",
     "Errors, codes and rate limits": "IDEMPOTENCY_KEY_REUSED",
   })) {
-    await page.getByRole("region", { name: chapter, exact: true }).getByText(says).first().waitFor();
+    await page.getByRole("region", { name: chapter, exact: true }).getByText(expected).first().waitFor();
   }
   await page.getByRole("link", { name: "Playground", exact: true }).click();
   await page.waitForURL("**/playground");

@@ -68,7 +68,7 @@ test("an account without a role gets the reason in its language, and can try aga
   await page.setExtraHTTPHeaders({ "Accept-Language": "en" });
   await page.getByRole("link", { name: "Încearcă din nou" }).click();
   await page.getByRole("heading", { name: "You are not signed in" }).waitFor();
-  await page.getByText('no group in its claim "groups" is named').waitFor();
+  await page.getByText('no group in its claim "groups" is listed').waitFor();
   assert.deepEqual(await violations(page), []);
   assert.ok((await picture(page, "inbox-refused")).colours > blank);
 
