@@ -49,9 +49,9 @@ func attacks(ctx context.Context, t *trial) string {
 		},
 	}
 
-	visits, most := 0, 0.0
-	for ; running.Err() == nil; visits++ {
-		resp, err := elsewhere.Post( //nolint:noctx // ends in time
+	requests, most := 0, 0.0
+	for ; running.Err() == nil; requests++ {
+		resp, err := elsewhere.Post( //nolint:noctx // the client has a timeout
 			s.Base+"/graphql", "application/json", strings.NewReader(readQuery))
 		harness.Check(err)
 		_, _ = io.Copy(io.Discard, resp.Body)
@@ -61,12 +61,12 @@ func attacks(ctx context.Context, t *trial) string {
 		most = max(most, now)
 		if resp.StatusCode != http.StatusOK || most > 256 {
 			harness.Failf("request %d: %s, the service uses %.0f MiB",
-				visits, resp.Status, most)
+				requests, resp.Status, most)
 		}
 		sleep(running, 50*time.Millisecond)
 	}
 
-	return fmt.Sprintf("%d requests from another address, at most %.0f MiB", visits, most)
+	return fmt.Sprintf("%d requests from another address, at most %.0f MiB", requests, most)
 }
 
 // invalidInput returns a request of 85 KB with four leads of 21,000 empty features each.

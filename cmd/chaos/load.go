@@ -62,14 +62,14 @@ func overload(ctx context.Context, t *trial) string {
 
 	var number atomic.Int64
 	var leads []string
-	submissions := func(target *vegeta.Target) error {
-		*target = post(s.Base+"/api/quote/submit", "", submission(int(number.Add(1))))
+	sendLeads := func(target *vegeta.Target) error {
+		*target = post(s.Base+"/api/quote/submit", "", leadBody(int(number.Add(1))))
 		return nil
 	}
 
 	// The PDFs of all leads are fetched in turn. The cache is cleared before each turn,
 	// so that all of them are rendered.
-	documents := func(target *vegeta.Target) (err error) {
+	fetchPDFs := func(target *vegeta.Target) (err error) {
 		n := int(number.Add(1)) % len(leads)
 		if n == 0 {
 			_, _, err = harness.Do(ctx, http.MethodPost,
@@ -84,7 +84,7 @@ func overload(ctx context.Context, t *trial) string {
 	for _, kind := range []struct {
 		name     string
 		targeter vegeta.Targeter
-	}{{"submissions", submissions}, {"PDFs", documents}} {
+	}{{"leads", sendLeads}, {"PDFs", fetchPDFs}} {
 		l := attack(ctx, kind.targeter, 2000, 0, length)
 		p99, codes := l.admitted.Quantile(0.99), l.all.StatusCodes
 		leads = append(leads, l.leads...)

@@ -96,10 +96,10 @@ func (u *upstreams) failRandomly() {
 func (u *upstreams) check(submitted map[string]string) error {
 	documents, contacts := map[string]string{}, map[string]string{}
 	for id, raw := range u.cms.Documents() {
-		if submission, ok := strings.CutPrefix(id, cms.LeadType+"."); ok {
+		if leadID, ok := strings.CutPrefix(id, cms.LeadType+"."); ok {
 			var d cms.LeadDocument
 			harness.Check(json.Unmarshal(raw, &d))
-			documents[submission] = d.Contact.Email
+			documents[leadID] = d.Contact.Email
 		}
 	}
 

@@ -32,8 +32,8 @@ type visitors struct {
 // email returns an address that accepts mails, unlike those of example.com.
 func email(lead int) string { return fmt.Sprintf("visitor-%05d@lumen-visitors.org", lead) }
 
-// submission returns the unique body of a lead.
-func submission(lead int) string {
+// leadBody returns the unique body of a lead.
+func leadBody(lead int) string {
 	return fmt.Sprintf(`{"sessionId":"chaos-%05d","locale":"%s",
 		"contact":{"firstName":"Visitor","lastName":"Ștefan-%05d","email":"%s"},`+
 		`"selections":{"projectType":"shop"},
@@ -80,7 +80,7 @@ func newVisitors(ctx context.Context, s *harness.Service) *visitors {
 // submit sends a lead once, and returns its id if it was accepted. Each lead has its own
 // network.
 func (v *visitors) submit(ctx context.Context, lead int) string {
-	status, body, _ := harness.Do(ctx, http.MethodPost, v.service.Base+"/api/quote/submit", "", submission(lead),
+	status, body, _ := harness.Do(ctx, http.MethodPost, v.service.Base+"/api/quote/submit", "", leadBody(lead),
 		"X-Forwarded-For", fmt.Sprintf("10.%d.%d.1", lead>>8, lead&255))
 	id := leadID(body)
 

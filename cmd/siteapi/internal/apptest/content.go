@@ -18,8 +18,8 @@ func (f *Vendors) Publish(title string) {
 	}
 }
 
-// CmsDown makes the CMS fail until Recover is called.
-func (f *Vendors) CmsDown() {
+// FailCMS makes the CMS fail until Recover is called.
+func (f *Vendors) FailCMS() {
 	f.CMS.Fail(faulttest.Answer(http.StatusInternalServerError).Times(-1))
 }
 

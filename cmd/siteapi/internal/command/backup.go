@@ -203,7 +203,7 @@ func restoreBackup(ctx context.Context, c *call, from string) error {
 		return fmt.Errorf("the backup was only partly restored: empty DATA_DIR, and restore again: %w", err)
 	}
 
-	c.say("restored the backup of %s: %d leads, %d sessions\n"+
+	c.printLine("restored the backup of %s: %d leads, %d sessions\n"+
 		"it contains leads that were erased after it was created: repeat these erasures\n"+
 		"then start the service; `siteapi deliveries verify` finds leads that the CMS or the CRM lack",
 		createdAt.UTC().Format(time.RFC3339), leads, sessions)

@@ -42,7 +42,7 @@ func setUpCMS(ctx context.Context, c *call, create bool) error {
 	}
 	setup, ok := driver.(cms.WebhookSetup)
 	if !ok {
-		c.say("CMS_DRIVER=%s needs no webhook: nothing was done", s.CMSDriver)
+		c.printLine("CMS_DRIVER=%s needs no webhook: nothing was done", s.CMSDriver)
 		return nil
 	}
 
@@ -55,7 +55,7 @@ func setUpCMS(ctx context.Context, c *call, create bool) error {
 	if hook.Token == config.DevWebhookSecret {
 		hook.Token = ""
 	}
-	c.say("webhook of the CMS\n  %s", strings.Join(setup.DescribeWebhook(hook), "\n  "))
+	c.printLine("webhook of the CMS\n  %s", strings.Join(setup.DescribeWebhook(hook), "\n  "))
 
 	for _, setting := range []struct{ value, advice string }{
 		{s.SiteURL, "SITE_URL: the address of this service for the CMS"},
@@ -64,7 +64,7 @@ func setUpCMS(ctx context.Context, c *call, create bool) error {
 			"that the webhook signs its requests with (recommended)"},
 	} {
 		if setting.value == "" {
-			c.say("  missing setting: %s", setting.advice)
+			c.printLine("  missing setting: %s", setting.advice)
 		}
 	}
 
@@ -79,7 +79,7 @@ func setUpCMS(ctx context.Context, c *call, create bool) error {
 		return fmt.Errorf("%w\n"+
 			"(if the token may not manage webhooks, create the webhook by hand with the settings above)", err)
 	}
-	c.say("%s", outcome)
+	c.printLine("%s", outcome)
 	return nil
 }
 
@@ -96,7 +96,7 @@ func seedCMS(ctx context.Context, c *call, yes bool) error {
 	}
 	seeder, ok := driver.(cms.Seeder)
 	if !ok {
-		c.say("CMS_DRIVER=%s needs no seed: development writes the sample to the content file", s.CMSDriver)
+		c.printLine("CMS_DRIVER=%s needs no seed: development writes the sample to the content file", s.CMSDriver)
 		return nil
 	}
 
@@ -129,7 +129,7 @@ func seedCMS(ctx context.Context, c *call, yes bool) error {
 	question := fmt.Sprintf("Publish %d sample documents in %s?", len(missing), dataset)
 	switch {
 	case len(missing) == 0:
-		c.say("%s already has all sample documents: nothing was added", dataset)
+		c.printLine("%s already has all sample documents: nothing was added", dataset)
 		return nil
 	case !yes && !confirmed(c.in, c.errOut, question):
 		return finding("nothing was added")
@@ -137,7 +137,7 @@ func seedCMS(ctx context.Context, c *call, yes bool) error {
 	if err := seeder.Seed(ctx, docs); err != nil {
 		return err
 	}
-	c.say("added %d documents to %s: replace them with your own content in Studio, and add your logo",
+	c.printLine("added %d documents to %s: replace them with your own content in Studio, and add your logo",
 		len(missing), dataset)
 	return nil
 }

@@ -157,7 +157,7 @@ type call struct {
 	rules    *leads.Service  // service for leads in the database
 }
 
-func (c *call) say(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
+func (c *call) printLine(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
 
 // command returns a command without arguments. It fails if one of its settings is
 // invalid. A command without a list needs all settings, and reports their problems
@@ -240,8 +240,8 @@ func (d Drivers) OpenExisting(ctx context.Context, s *config.Settings) (*Databas
 	return d.OpenDatabase(ctx, s)
 }
 
-// existing returns an error if there is no SQLite database. Commands must not create one,
-// since an empty list would hide a wrong DATA_DIR.
+// existing returns an error unless the SQLite database exists. Commands must not create
+// it, since an empty list would hide a wrong DATA_DIR.
 func existing(s *config.Settings) error {
 	if s.DatabaseURL != nil {
 		return nil

@@ -35,7 +35,7 @@ func pullOutcomes(ctx context.Context, c *call) error {
 	}
 	source, ok := contacts.(crm.Outcomes)
 	if !ok {
-		c.say("CRM_DRIVER=%s has no outcomes of leads: nothing was done", c.settings.CRMDriver)
+		c.printLine("CRM_DRIVER=%s has no outcomes of leads: nothing was done", c.settings.CRMDriver)
 		return nil
 	}
 
@@ -49,7 +49,7 @@ func pullOutcomes(ctx context.Context, c *call) error {
 	}
 	known, err := pull.Once(ctx)
 	if err == nil {
-		c.say("%d outcomes were set", known.Set)
+		c.printLine("%d outcomes were set", known.Set)
 	}
 	return err
 }
@@ -62,12 +62,12 @@ func setUpCRM(ctx context.Context, c *call) error {
 
 	driver, ok := contacts.(crm.Setup)
 	if !ok {
-		c.say("CRM_DRIVER=%s needs no preparation: nothing was done", c.settings.CRMDriver)
+		c.printLine("CRM_DRIVER=%s needs no preparation: nothing was done", c.settings.CRMDriver)
 		return nil
 	}
 
 	lines, err := driver.Setup(ctx)
-	c.say("%s", strings.Join(lines, "\n"))
+	c.printLine("%s", strings.Join(lines, "\n"))
 	if err != nil {
 		return fmt.Errorf("%w\n(the steps above are done: run the command again for the others. "+
 			"The token needs the scopes crm.schemas.contacts.read and crm.schemas.contacts.write)", err)

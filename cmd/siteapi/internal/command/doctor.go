@@ -53,9 +53,9 @@ func (c *call) examine(found []*schema.HealthCheck, asJSON bool) error {
 		if asJSON {
 			continue
 		}
-		c.say("%-7s %-12s %s", strings.ToLower(string(f.State)), f.Name, *f.Detail)
+		c.printLine("%-7s %-12s %s", strings.ToLower(string(f.State)), f.Name, *f.Detail)
 		if f.Advice != nil {
-			c.say("%21s-> %s", "", *f.Advice)
+			c.printLine("%21s-> %s", "", *f.Advice)
 		}
 	}
 

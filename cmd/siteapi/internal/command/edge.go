@@ -30,11 +30,11 @@ func purgeEdge(ctx context.Context, c *call) error {
 
 	for _, r := range receivers {
 		if failure := r.Notify(ctx, content.Keys(schema.Locales())); failure != nil {
-			c.say("%s: %v", r.Name, failure)
+			c.printLine("%s: %v", r.Name, failure)
 			err = finding("some receivers were not notified")
 			continue
 		}
-		c.say("%s: notified", r.Name)
+		c.printLine("%s: notified", r.Name)
 	}
 	return err
 }

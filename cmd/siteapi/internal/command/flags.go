@@ -35,8 +35,8 @@ func (o *output) flags(f *pflag.FlagSet, usage string) {
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the file if it exists")
 }
 
-// write calls write with the file or standard output, and prints what was written to the
-// file. It does not call write if the file exists, so write may record an export.
+// write calls write with the file or standard output, and prints a summary for a file. It
+// fails before calling write if the file exists, so write may record the export.
 func (o *output) write(out io.Writer, write func(io.Writer) (what string, err error)) error {
 	if o.path == "" || o.path == "-" {
 		_, err := write(out)

@@ -145,9 +145,9 @@ func testMail(ctx context.Context, c *call, to string) error {
 		return err
 	}
 	if c.settings.SMTPURL == nil {
-		c.say("the mail is in %s", c.settings.MailPath())
+		c.printLine("the mail is in %s", c.settings.MailPath())
 	} else {
-		c.say("the mail server accepted the mail")
+		c.printLine("the mail server accepted the mail")
 	}
 	return nil
 }

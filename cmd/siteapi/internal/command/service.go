@@ -51,7 +51,7 @@ func isReady(ctx context.Context, c *call, address string) error {
 		return finding(fmt.Sprintf("the service is not reachable: %v", err))
 	}
 
-	c.say("%s", answer)
+	c.printLine("%s", answer)
 	if answer.StatusCode() != http.StatusOK {
 		return finding("the service is not ready")
 	}
@@ -63,7 +63,7 @@ func printConfig(_ context.Context, c *call) error {
 	if len(c.wrong) > 0 {
 		return c.wrong
 	}
-	c.say("%s", strings.Join(c.settings.Lines(), "\n"))
+	c.printLine("%s", strings.Join(c.settings.Lines(), "\n"))
 	for _, warning := range c.settings.Warnings {
 		_, _ = fmt.Fprintln(c.errOut, "siteapi:", warning)
 	}

@@ -27,7 +27,7 @@ func (d Drivers) storeCommands() *cobra.Command {
 
 func migrate(ctx context.Context, c *call) (err error) {
 	if c.db, err = c.drivers.OpenDatabase(ctx, c.settings); err == nil {
-		c.say("the tables are up to date")
+		c.printLine("the tables are up to date")
 	}
 	return err
 }
@@ -53,7 +53,7 @@ func copyStore(ctx context.Context, c *call) (err error) {
 
 	copied, err := storecopy.Copy(ctx, from.Tables, c.db.Tables)
 	for _, table := range copied {
-		c.say("%s: %d rows", table.Table, table.Rows)
+		c.printLine("%s: %d rows", table.Table, table.Rows)
 	}
 	if err != nil {
 		return fmt.Errorf("copying to the database at DATABASE_URL, which must be empty: %w", err)

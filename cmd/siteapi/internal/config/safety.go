@@ -95,9 +95,9 @@ func (s *Settings) checkTokens() {
 
 			switch {
 			case slices.Contains(known, value):
-				s.refuseInProduction(item.Name, "holds the well-known value of development: replace it")
+				s.refuseInProduction(item.Name, "contains the well-known development token: replace it")
 			case item.token && other != "" && other != item.Name:
-				s.refuseInProduction(item.Name, "holds a token of "+other+": set another, so that each has one purpose")
+				s.refuseInProduction(item.Name, "contains a token of "+other+": set another, so that each has one purpose")
 			case slices.Contains(long, item.Name) && len(value) < 16 && s.Environment != Development:
 				s.refuse(item.Name, "is easy to guess: use at least 16 characters, "+
 					"for instance from `openssl rand -hex 32`")

@@ -14,7 +14,7 @@ import (
 // Dependency is a system that the service uses, with its health check.
 type Dependency struct {
 	Name     string
-	Required bool // /readyz answers 503 while a required dependency is down
+	Required bool // /readyz returns 503 while a required dependency is down
 	Ping     func(ctx context.Context) error
 	// Interval is the minimum time between checks. While the dependency is down, it is at
 	// most 10 seconds.

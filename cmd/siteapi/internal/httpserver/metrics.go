@@ -31,7 +31,7 @@ func newMetrics(r prometheus.Registerer, connections *connections) *metrics {
 	return &metrics{
 		latency: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "siteapi_http_request_seconds",
-			Help:    "Time to answer an HTTP request.",
+			Help:    "Duration of HTTP requests.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"route", "code"}),
 		operations: factory.NewCounterVec(prometheus.CounterOpts{

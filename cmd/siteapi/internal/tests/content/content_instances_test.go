@@ -34,7 +34,7 @@ func TestFallbackCopyOfServedContent(t *testing.T) {
 	b := apptest.Launch(t, dir, env...)
 	wantTitle(b, "first title")
 
-	stubs.CmsDown()
+	stubs.FailCMS()
 	b.InvalidateAll()
 	for range 3 {
 		wantTitle(b, "first title")
@@ -64,7 +64,7 @@ func TestWebhooksAtEitherInstance(t *testing.T) {
 	for i := range 6 {
 		title, down := fmt.Sprintf("title %d", i+1), i == 2 || i == 3
 		if down {
-			stubs.CmsDown()
+			stubs.FailCMS()
 		}
 
 		stubs.Publish(title)

@@ -47,7 +47,7 @@ func TestContentOfAnotherConfiguration(t *testing.T) {
 	_ = r.End(9)
 
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
-	stubs.CmsDown()
+	stubs.FailCMS()
 	r = apptest.Launch(t, dir, stubs.Environ(map[string]string{"CACHE_URL": valkey.URL()})...)
 	if got := r.Query(settings); !strings.Contains(got, "UPSTREAM_UNAVAILABLE") {
 		t.Errorf("with another CMS, which is down: %s", got)

@@ -89,7 +89,7 @@ func TestFallbackCopyIsNotForSharedCaches(t *testing.T) {
 		t.Fatalf("an answer from current content: %v", got.Header)
 	}
 
-	stubs.CmsDown()
+	stubs.FailCMS()
 	r.InvalidateAll()
 	for range 3 {
 		got := r.Do("GET", path, "")

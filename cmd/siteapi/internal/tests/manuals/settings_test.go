@@ -123,10 +123,10 @@ func TestSettingValues(t *testing.T) {
 func TestIncompatibleSettings(t *testing.T) {
 	t.Parallel()
 	for settings, want := range map[string]string{
-		"CACHE_API_TOKEN=dev-cache-token":     "CACHE_API_TOKEN: holds the well-known value of development",
-		"SANITY_TOKEN=dev-cache-token":        "SANITY_TOKEN: holds the well-known value of development",
+		"CACHE_API_TOKEN=dev-cache-token":     "CACHE_API_TOKEN: contains the well-known development token",
+		"SANITY_TOKEN=dev-cache-token":        "SANITY_TOKEN: contains the well-known development token",
 		"CMS_WEBHOOK_SECRET=":                 "CMS_WEBHOOK_SECRET: is required in production",
-		"CMS_WEBHOOK_SECRET=x,a":              "CMS_WEBHOOK_SECRET: holds a token of CACHE_API_TOKEN",
+		"CMS_WEBHOOK_SECRET=x,a":              "CMS_WEBHOOK_SECRET: contains a token of CACHE_API_TOKEN",
 		"ADMIN_PAGE=on":                       "ADMIN_API_TOKEN: is required with ADMIN_PAGE=on",
 		"ADMIN_API_TOKEN=0123456789abcde":     "ADMIN_API_TOKEN: is easy to guess",
 		"PREVIEW_TOKENS=0123456789abcde":      "PREVIEW_TOKENS: is easy to guess",
