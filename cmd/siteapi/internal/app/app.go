@@ -98,7 +98,7 @@ func (a *App) Start(ctx context.Context) error {
 	ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 
 	if err := a.Data.Queue.Start(ctx, a.handlers); err != nil {
-		return fmt.Errorf("starting the deliveries: %w", err)
+		return fmt.Errorf("starting the delivery queue: %w", err)
 	}
 
 	if a.CMSWatch {

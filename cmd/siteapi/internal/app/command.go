@@ -98,7 +98,7 @@ func readEnvFile(c *cobra.Command) error {
 		return err
 	}
 
-	for _, warning := range config.Misspelt(os.Environ()) {
+	for _, warning := range config.Misspelled(os.Environ()) {
 		fmt.Fprintln(os.Stderr, "siteapi:", warning)
 	}
 	return nil

@@ -178,7 +178,7 @@ func (sys *systems) newSignIn(inFlight *httpserver.InFlight) *inbox.SignIn {
 		Report: func(ctx context.Context, outcome string, err error) {
 			sys.Metrics.Event("login", outcome)
 			if err != nil {
-				sys.log.Warn().Ctx(ctx).Str("outcome", outcome).Err(err).Msg("login")
+				sys.log.Warn().Ctx(ctx).Str("outcome", outcome).Err(err).Msg("login failed or ended")
 			}
 		},
 	}

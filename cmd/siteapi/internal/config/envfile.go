@@ -51,9 +51,9 @@ func LoadEnvFile(path string) error {
 	return nil
 }
 
-// Misspelt returns a warning for each variable of os.Environ that looks like a misspelled
+// Misspelled returns a warning for each variable of os.Environ that looks like a misspelled
 // setting.
-func Misspelt(environ []string) []string {
+func Misspelled(environ []string) []string {
 	var names, warnings []string
 	for _, item := range Table() {
 		names = append(names, item.Name)

@@ -9,7 +9,7 @@ import (
 )
 
 // The page of a refused login has every text in every language.
-func TestRefusalSpeaksEveryLanguage(t *testing.T) {
+func TestRefusalPageInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	words := map[schema.Locale]map[string]string{}
 	if err := json.Unmarshal(refusedWords, &words); err != nil {
