@@ -79,7 +79,7 @@ type AuditReport struct {
 	Problem *string `json:"problem"`
 }
 
-// Opening hours, a free text for each day, such as `09:00 - 18:00`; null if not stated.
+// Opening hours, as free text for each day, such as `09:00 - 18:00`; null if not stated.
 type BusinessHours struct {
 	// Monday.
 	Monday *string `json:"monday"`
@@ -137,7 +137,7 @@ type ConsentInput struct {
 type ContactPhoneNumber struct {
 	// The number as the editor wrote it. Never empty.
 	Number string `json:"number"`
-	// What the number is for, in the visitor's language.
+	// What the number is for, in each language of the site.
 	Label *LocalizedString `json:"label"`
 	// Where the number is shown: `contact`, `footer` or both. Filtering is left to the client.
 	DisplayLocation []string `json:"displayLocation"`
@@ -317,7 +317,7 @@ type Funnel struct {
 	Sources []*FunnelSource `json:"sources"`
 	// Number of leads submitted in that period, excluding those in review or rejected.
 	Leads int `json:"leads"`
-	// Number of these leads whose session is not among the tracked sessions.
+	// Number of these leads whose session was not tracked, or is no longer stored.
 	Untracked int `json:"untracked"`
 	// Number of leads submitted in that period that are in review.
 	InReview int `json:"inReview"`
@@ -428,7 +428,7 @@ type InvalidateCachePayload struct {
 
 // A submitted quote, as operators see it. It is personal data, except for the fields that a viewer sees.
 type Lead struct {
-	// The `submissionId`, which is all that is needed to open the PDF; for a viewer the reference.
+	// The `submissionId`, which alone gives access to the PDF; for a viewer the reference.
 	ID string `json:"id"`
 	// Reference printed on the PDF: the first eight letters and digits of the id, in capitals.
 	Reference string `json:"reference"`
@@ -528,7 +528,7 @@ type LeadEstimate struct {
 	Max float64 `json:"max"`
 	// Currency, ISO 4217, such as `EUR`.
 	Currency string `json:"currency"`
-	// Whether there is no price: the range is 0, or none of the choices has a price.
+	// True: there is no price yet, because the range is 0 or none of the choices has a price.
 	ToBeAgreed bool `json:"toBeAgreed"`
 }
 
@@ -736,8 +736,8 @@ type QuoteEstimate struct {
 	Unpriced []string `json:"unpriced"`
 	// Last day on which a quote made today is valid, in UTC, such as `2026-12-23`; null if there is no price.
 	ValidUntil *string `json:"validUntil"`
-	// Value to send with the quote as `estimate.revision`, so that the price is honoured if it changes meanwhile; null if
-	// there is no price, it could not be stored, or this is a preview.
+	// Value to send with the quote as `estimate.revision`, so that the price is honored if it changes meanwhile; null if
+	// there is no price, if the price could not be stored, or in a preview.
 	Revision *string `json:"revision"`
 	// True: calculated with unpublished rules, for a request with `X-Preview`. A quote cannot be submitted with them.
 	Preview bool `json:"preview"`
@@ -752,8 +752,8 @@ type QuoteEstimateInput struct {
 	Max float64 `json:"max"`
 	// Currency, ISO 4217, such as `EUR`.
 	Currency string `json:"currency"`
-	// The `revision` of the `QuoteEstimate` shown to the visitor. A price that has changed since then is honoured for 24 hours.
-	// An unknown revision is ignored.
+	// The `revision` of the `QuoteEstimate` shown to the visitor. If the price has changed since then, the shown one is honored
+	// for 24 hours. An unknown revision is ignored.
 	Revision *string `json:"revision"`
 }
 
@@ -802,7 +802,7 @@ type SiteSettings struct {
 	// Telephone numbers, in the editor's order. Null if only the legacy
 	// `contactPhone` is set; empty if neither is. Malformed entries are omitted.
 	ContactPhones []*ContactPhoneNumber `json:"contactPhones"`
-	// Legacy single number, for older clients, which read it if `contactPhones` is empty or null.
+	// Legacy single number, for older clients, which use it if `contactPhones` is empty or null.
 	ContactPhone *string `json:"contactPhone"`
 	// Public e-mail address.
 	ContactEmail *string `json:"contactEmail"`
@@ -850,9 +850,9 @@ type SubmitQuoteInput struct {
 	Locale *Locale `json:"locale"`
 	// Message of the visitor, at most 2,000 characters, on one line or several.
 	Message *string `json:"message"`
-	// Where the visitor came from. Without a source, the session's is kept. Repeated requests are recognized without it.
+	// Where the visitor came from. Without a source, the session's is kept. It is ignored when repeated requests are recognized.
 	Attribution *AttributionInput `json:"attribution"`
-	// Consents requested from the visitor, given or not.
+	// Consents requested from the visitor, whether given or not.
 	Consents []*ConsentInput `json:"consents"`
 	// Omit this field.
 	Website *string `json:"website"`
@@ -960,7 +960,7 @@ type VerifiedTarget struct {
 type Withdrawal struct {
 	// Number of leads in which the consent was withdrawn; CMS and CRM are notified.
 	Leads int `json:"leads"`
-	// Number of leads that retention had deleted. CMS and CRM are not notified of them: update these there manually.
+	// Number of leads that retention had deleted. CMS and CRM are not notified of these: update them there manually.
 	DeletedLeads int `json:"deletedLeads"`
 	// Number of sessions whose typed data was erased.
 	Sessions int `json:"sessions"`
@@ -1271,7 +1271,7 @@ func (e DeliveryTarget) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Reason why a field of a request is invalid: the `code` of an entry of `errors`, next to its `field`, a `message` in
+// Reason why a field of a request is invalid: the `code` of an entry of `errors`, which also has a `field`, a `message` in
 // English and, for some codes, `params`. Clients can translate it into the visitor's language. New codes may be added.
 type FieldCode string
 
@@ -1312,7 +1312,7 @@ const (
 	FieldCodeConflict FieldCode = "conflict"
 	// The parameter appears more than once in the query string.
 	FieldCodeRepeated FieldCode = "repeated"
-	// The value cannot be read: it is not UTF-8, is a number that is too large to represent, or is not an RFC 3339 time.
+	// The value cannot be read: it is not UTF-8, a number too large to represent, or not an RFC 3339 time.
 	FieldCodeUnreadable FieldCode = "unreadable"
 )
 
@@ -2006,7 +2006,7 @@ func (e RestMethod) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Permissions of an operator. Each role includes those of the roles before it. A token of `ADMIN_API_TOKEN` is `ADMIN`.
+// Permissions of an operator. Each role includes those of the roles before it. A token of `ADMIN_API_TOKEN` has the role `ADMIN`.
 type Role string
 
 const (

@@ -3205,12 +3205,12 @@ directive @auth(
 ) on FIELD_DEFINITION
 
 """
-Marks a field of a lead that is hidden from viewers, such as contact data: below the role ` + "`" + `SALES` + "`" + ` it is null, or the
-` + "`" + `reference` + "`" + ` in place of the ` + "`" + `id` + "`" + `. Reading it is recorded in the audit. It requires an operator's token, like ` + "`" + `@auth` + "`" + `.
+Marks a field of a lead that is hidden from viewers, such as contact data: below the role ` + "`" + `SALES` + "`" + ` it is null, and the ` + "`" + `id` + "`" + `
+is the ` + "`" + `reference` + "`" + ` instead. Reading it is recorded in the audit. It requires an operator's token, like ` + "`" + `@auth` + "`" + `.
 """
 directive @personal on FIELD_DEFINITION
 
-"Permissions of an operator. Each role includes those of the roles before it. A token of ` + "`" + `ADMIN_API_TOKEN` + "`" + ` is ` + "`" + `ADMIN` + "`" + `."
+"Permissions of an operator. Each role includes those of the roles before it. A token of ` + "`" + `ADMIN_API_TOKEN` + "`" + ` has the role ` + "`" + `ADMIN` + "`" + `."
 enum Role {
   "Reads the funnel, and leads without contact data."
   VIEWER
@@ -3284,7 +3284,7 @@ enum ConstraintFormat {
 }
 
 """
-Reason why a field of a request is invalid: the ` + "`" + `code` + "`" + ` of an entry of ` + "`" + `errors` + "`" + `, next to its ` + "`" + `field` + "`" + `, a ` + "`" + `message` + "`" + ` in
+Reason why a field of a request is invalid: the ` + "`" + `code` + "`" + ` of an entry of ` + "`" + `errors` + "`" + `, which also has a ` + "`" + `field` + "`" + `, a ` + "`" + `message` + "`" + ` in
 English and, for some codes, ` + "`" + `params` + "`" + `. Clients can translate it into the visitor's language. New codes may be added.
 """
 enum FieldCode {
@@ -3324,7 +3324,7 @@ enum FieldCode {
   conflict
   "The parameter appears more than once in the query string."
   repeated
-  "The value cannot be read: it is not UTF-8, is a number that is too large to represent, or is not an RFC 3339 time."
+  "The value cannot be read: it is not UTF-8, a number too large to represent, or not an RFC 3339 time."
   unreadable
 }
 
@@ -3336,12 +3336,12 @@ caches the finished response until that content changes. Errors and mutations ar
 directive @cacheControl(
   "Locale of the content on which the field depends."
   locale: Locale
-  "Like ` + "`" + `locale` + "`" + `, but the name of the argument whose value is the locale."
+  "Name of the argument whose value is that locale. An alternative to ` + "`" + `locale` + "`" + `."
   localeArgument: String
 ) on FIELD_DEFINITION
 
 """
-Cost of a field, if it takes more work than reading one value (weight 1). The total cost of an operation is
+Cost of a field that takes more work than reading one value (weight 1). The total cost of an operation is
 limited; everything below a list counts ten times.
 """
 directive @cost("Cost of the field without its subfields." weight: Int!) on FIELD_DEFINITION
@@ -3406,7 +3406,7 @@ directive @command(
   entry. If they are omitted, the response is printed as lines of a name and a value.
   """
   columns: [String!]
-  "Field of the response that is printed verbatim, as a file for other programs; for a connection, that of each page."
+  "Field of the response that is printed verbatim, as a file for other programs; for a connection, the field of each page."
   text: String
   "Arguments that may be empty strings. Other arguments reject them, because a script's variable may be unset."
   empty: [String!]
@@ -3451,14 +3451,13 @@ enum ToolAudience {
 	{Name: "../live.graphqls", Input: `"Event streams, sent as server-sent events in response to a POST that accepts ` + "`" + `text/event-stream` + "`" + `."
 type Subscription {
   """
-  Changes of leads as they happen, sent as server-sent events in response to a POST that accepts ` + "`" + `text/event-stream` + "`" + `. The
-  first event is sent immediately and reports the changes since the position ` + "`" + `after` + "`" + `. Later events are sent within a second
-  of a change, whichever instance or command made it, and include the changes made meanwhile. They contain no contact data:
-  the client fetches the data that it displays. Streaming the ` + "`" + `id` + "`" + ` of leads counts as reading them and is recorded in the
-  audit.
+  Changes of leads as they happen. The first event is sent immediately and reports the changes since the position ` + "`" + `after` + "`" + `.
+  Later events are sent within a second of a change by any instance or command, and include the changes made meanwhile. They
+  contain no contact data: the client fetches the data that it displays. Streaming the ` + "`" + `id` + "`" + ` of leads counts as reading them
+  and is recorded in the audit.
 
-  A change may be reported twice, but none is omitted. If that is not certain, the event is ` + "`" + `restarted` + "`" + `, and the client must
-  fetch everything again.
+  A change may be reported twice, but none is omitted. If this cannot be guaranteed, the event is ` + "`" + `restarted` + "`" + `, and the client
+  must fetch everything again.
 
   A stream ends when its login ends or changes its role, and when the service stops; resume it from ` + "`" + `position` + "`" + `. An instance
   serves at most 1,000 streams, beyond which a new one fails with ` + "`" + `UPSTREAM_UNAVAILABLE` + "`" + `, and 64 per client (` + "`" + `RATE_LIMITED` + "`" + `).
@@ -3554,8 +3553,8 @@ type Login {
     "Only leads with this status."
     status: LeadStatus
     """
-    Only leads assigned to the operator with this address, in any letter case; empty: unassigned leads. Viewers may also
-    see owners and filter by them.
+    Only leads assigned to the operator with this address, in any letter case; empty: unassigned leads. Viewers may also see
+    owners and filter by them.
     """
     owner: String @constraint(maxLength: 254)
     "Only leads in this language."
@@ -3576,9 +3575,9 @@ type Login {
     consent: String @constraint(maxLength: 64, format: SLUG)
     "Only leads whose estimated range is in this currency."
     currency: String @constraint(format: CURRENCY)
-    "Only leads whose estimated range has at least this lower bound. Amounts are not converted."
+    "Only leads whose estimated range has a lower bound of at least this amount. Amounts are not converted."
     amountFrom: Float @constraint(min: 0, max: 1000000000)
-    "Only leads whose estimated range has at most this lower bound."
+    "Only leads whose estimated range has a lower bound of at most this amount."
     amountTo: Float @constraint(min: 0, max: 1000000000)
     "Only leads submitted at this time or later."
     since: DateTime
@@ -3616,8 +3615,8 @@ type Login {
   ): DeliveryConnection! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
-  Progress and choices of visitors in the calculator, by the last tracked state of each session: a choice that
-  was undone is not counted. Sessions are deleted after ` + "`" + `TRACK_RETENTION` + "`" + `.
+  Progress and choices of visitors in the calculator, by the last tracked state of each session: choices that were undone
+  are not counted. Sessions are deleted after ` + "`" + `TRACK_RETENTION` + "`" + `.
   """
   funnel(
     "Only sessions last seen at this time or later."
@@ -3643,7 +3642,7 @@ type Login {
 
 extend type Mutation {
   """
-  Schedules a delivery for an immediate attempt, whatever its state. A delivery that has arrived is sent again, which
+  Schedules a delivery for an immediate attempt, unless one is running. A delivery that has arrived is sent again, which
   changes nothing at its target. Fails with ` + "`" + `NOT_FOUND` + "`" + `.
   """
   retryDelivery("Id of the delivery." id: ID! @constraint(maxLength: 20)): Delivery! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
@@ -3664,8 +3663,8 @@ extend type Mutation {
   ): Int! @auth(token: ADMIN, role: ADMIN) @cost(weight: 1000)
 
   """
-  Delivers a lead to a system again, even if the record of its delivery was deleted. A delivery that is under way is left
-  unchanged; with a corrected address the call then fails with ` + "`" + `CONFLICT` + "`" + `. Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with
+  Delivers a lead to a system again, or for the first time if it has no delivery to it. A delivery that is under way is
+  left unchanged; with a corrected address the call then fails with ` + "`" + `CONFLICT` + "`" + `. Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with
   ` + "`" + `BAD_USER_INPUT` + "`" + ` for a lead in review or rejected.
   """
   resendLead(
@@ -3701,7 +3700,7 @@ extend type Mutation {
   ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
-  Compares leads with the records in the CMS and the CRM, and optionally resends the missing ones.
+  Compares leads with the records in the CMS and the CRM, and resends missing ones on request.
   """
   verifyDeliveries(
     "Only leads submitted at this time or later."
@@ -3789,7 +3788,7 @@ type PageInfo {
 
 "A submitted quote, as operators see it. It is personal data, except for the fields that a viewer sees."
 type Lead {
-  "The ` + "`" + `submissionId` + "`" + `, which is all that is needed to open the PDF; for a viewer the reference."
+  "The ` + "`" + `submissionId` + "`" + `, which alone gives access to the PDF; for a viewer the reference."
   id: ID! @personal
   "Reference printed on the PDF: the first eight letters and digits of the id, in capitals."
   reference: String!
@@ -3901,7 +3900,7 @@ type LeadEstimate {
   max: Float!
   "Currency, ISO 4217, such as ` + "`" + `EUR` + "`" + `."
   currency: String!
-  "Whether there is no price: the range is 0, or none of the choices has a price."
+  "True: there is no price yet, because the range is 0 or none of the choices has a price."
   toBeAgreed: Boolean!
 }
 
@@ -4031,7 +4030,7 @@ type Funnel {
   sources: [FunnelSource!]!
   "Number of leads submitted in that period, excluding those in review or rejected."
   leads: Int!
-  "Number of these leads whose session is not among the tracked sessions."
+  "Number of these leads whose session was not tracked, or is no longer stored."
   untracked: Int!
   "Number of leads submitted in that period that are in review."
   inReview: Int!
@@ -4187,7 +4186,7 @@ type ContentTypeHealth {
 `, BuiltIn: false},
 	{Name: "../outcome.graphqls", Input: `extend type Mutation {
   """
-  Sets the outcome of a lead, replacing one set by an operator or the CRM. The CRM does not change it
+  Sets the outcome of a lead, replacing any that an operator or the CRM has set. The CRM does not change it
   afterwards. Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` for a lead in review or rejected.
   """
   setLeadOutcome(
@@ -4243,7 +4242,7 @@ enum LeadOutcomeSource {
 `, BuiltIn: false},
 	{Name: "../person.graphqls", Input: `extend type Query {
   """
-  All data stored about an e-mail address, with or without a lead, to answer a person's request for it. ` + "`" + `leads` + "`" + ` with the
+  All data stored about an e-mail address, with or without a lead, for a person who requests their data. ` + "`" + `leads` + "`" + ` with the
   same ` + "`" + `email` + "`" + ` exports it as a file (` + "`" + `csv` + "`" + `). ` + "`" + `withdrawConsent` + "`" + ` and ` + "`" + `eraseLeads` + "`" + ` also accept the address.
   """
   person(
@@ -4254,8 +4253,8 @@ enum LeadOutcomeSource {
 
 extend type Mutation {
   """
-  Withdraws a person's consent in all leads of the address. CMS and CRM are notified by new deliveries, but not of leads
-  that were deleted after ` + "`" + `LEAD_RETENTION` + "`" + `: update these there manually.
+  Withdraws a person's consent in all leads of the address. New deliveries notify CMS and CRM, except about leads that
+  were deleted after ` + "`" + `LEAD_RETENTION` + "`" + `: update those there manually.
   Withdrawing ` + "`" + `save_progress` + "`" + ` also erases data that was typed into sessions but not submitted.
   Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` if the address has not given the consent and nothing was erased.
   """
@@ -4336,7 +4335,7 @@ type PersonSession {
 type Withdrawal {
   "Number of leads in which the consent was withdrawn; CMS and CRM are notified."
   leads: Int!
-  "Number of leads that retention had deleted. CMS and CRM are not notified of them: update these there manually."
+  "Number of leads that retention had deleted. CMS and CRM are not notified of these: update them there manually."
   deletedLeads: Int!
   "Number of sessions whose typed data was erased."
   sessions: Int!
@@ -4395,7 +4394,7 @@ type ErasurePlace {
 
 extend type Query {
   """
-  The price of a visitor's choices, by the rules that the site's editors publish. REST: ` + "`" + `POST /api/quote/estimate` + "`" + `.
+  Prices a visitor's choices by the rules that the site's editors publish. REST: ` + "`" + `POST /api/quote/estimate` + "`" + `.
   Choices without a price are excluded from the range. If there are no rules, no choice has a price, or the upper bound
   would exceed 1e9, there is no price and the range is null. The response is never cached.
   """
@@ -4541,9 +4540,9 @@ input SubmitQuoteInput {
   locale: Locale
   "Message of the visitor, at most 2,000 characters, on one line or several."
   message: String @constraint(maxLength: 2000, lines: true)
-  "Where the visitor came from. Without a source, the session's is kept. Repeated requests are recognized without it."
+  "Where the visitor came from. Without a source, the session's is kept. It is ignored when repeated requests are recognized."
   attribution: AttributionInput @hint
-  "Consents requested from the visitor, given or not."
+  "Consents requested from the visitor, whether given or not."
   consents: [ConsentInput!] @constraint(maxItems: 3)
   "Omit this field."
   website: String
@@ -4592,8 +4591,8 @@ input QuoteEstimateInput {
   "Currency, ISO 4217, such as ` + "`" + `EUR` + "`" + `."
   currency: String! @constraint(format: CURRENCY)
   """
-  The ` + "`" + `revision` + "`" + ` of the ` + "`" + `QuoteEstimate` + "`" + ` shown to the visitor. A price that has changed since then is honoured for 24 hours.
-  An unknown revision is ignored.
+  The ` + "`" + `revision` + "`" + ` of the ` + "`" + `QuoteEstimate` + "`" + ` shown to the visitor. If the price has changed since then, the shown one is honored
+  for 24 hours. An unknown revision is ignored.
   """
   revision: String @hint
 }
@@ -4613,8 +4612,8 @@ type QuoteEstimate {
   "Last day on which a quote made today is valid, in UTC, such as ` + "`" + `2026-12-23` + "`" + `; null if there is no price."
   validUntil: String
   """
-  Value to send with the quote as ` + "`" + `estimate.revision` + "`" + `, so that the price is honoured if it changes meanwhile; null if
-  there is no price, it could not be stored, or this is a preview.
+  Value to send with the quote as ` + "`" + `estimate.revision` + "`" + `, so that the price is honored if it changes meanwhile; null if
+  there is no price, if the price could not be stored, or in a preview.
   """
   revision: String
   "True: calculated with unpublished rules, for a request with ` + "`" + `X-Preview` + "`" + `. A quote cannot be submitted with them."
@@ -4717,7 +4716,7 @@ type SiteSettings {
   ` + "`" + `contactPhone` + "`" + ` is set; empty if neither is. Malformed entries are omitted.
   """
   contactPhones: [ContactPhoneNumber!]
-  "Legacy single number, for older clients, which read it if ` + "`" + `contactPhones` + "`" + ` is empty or null."
+  "Legacy single number, for older clients, which use it if ` + "`" + `contactPhones` + "`" + ` is empty or null."
   contactPhone: String
   "Public e-mail address."
   contactEmail: String
@@ -4741,7 +4740,7 @@ type SiteSettings {
 type ContactPhoneNumber {
   "The number as the editor wrote it. Never empty."
   number: String!
-  "What the number is for, in the visitor's language."
+  "What the number is for, in each language of the site."
   label: LocalizedString
   "Where the number is shown: ` + "`" + `contact` + "`" + `, ` + "`" + `footer` + "`" + ` or both. Filtering is left to the client."
   displayLocation: [String!]!
@@ -4803,7 +4802,7 @@ type PostalAddress {
   country: String
 }
 
-"Opening hours, a free text for each day, such as ` + "`" + `09:00 - 18:00` + "`" + `; null if not stated."
+"Opening hours, as free text for each day, such as ` + "`" + `09:00 - 18:00` + "`" + `; null if not stated."
 type BusinessHours {
   "Monday."
   monday: String

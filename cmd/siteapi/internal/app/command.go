@@ -46,8 +46,8 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 		Long: "The backend of a multilingual marketing site. Without a command it starts the service. " +
 			"Settings are environment variables:\n" +
 			"`siteapi config` lists them all, and a command requires only those it uses. " +
-			"Exit codes: 0 done, 1 failed,\n" +
-			"2 done, and a problem was found.",
+			"Exit codes: 0 success, 1 failure,\n" +
+			"2 success, but a problem was found.",
 		Example: "  ENVIRONMENT=development siteapi\n" +
 			"  siteapi doctor\n" +
 			"  source <(siteapi completion bash)",
@@ -72,8 +72,8 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 		Use:   "serve",
 		Short: "run the service until it is stopped (the default)",
 		Long: "Checks all settings first and reports every problem at once. " +
-			"SIGTERM or SIGINT finishes running requests;\n" +
-			"a second one exits at once.",
+			"On SIGTERM or SIGINT it finishes\n" +
+			"running requests and exits; on a second signal it exits at once.",
 		Example: "  siteapi serve",
 		Args:    cobra.NoArgs,
 		RunE:    serving,

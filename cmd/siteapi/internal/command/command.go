@@ -136,9 +136,9 @@ func Commands(d Drivers) []*cobra.Command {
 // summaries returns the help texts of command groups.
 func summaries() map[string]string {
 	return map[string]string{
-		"audit":      "the audit log of operators' actions",
-		"cache":      "the cache of the running service",
-		"content":    "content of the site in the CMS",
+		"audit":      "list and verify the audited actions of operators",
+		"cache":      "inspect, clear and invalidate the cache of the running service",
+		"content":    "show the site's content as stored in the CMS",
 		"deliveries": "show, retry and verify deliveries to the CMS, the CRM and the webhook",
 		"leads":      "list, show, export, review and erase leads, and withdraw consents",
 		"logins":     "list and end logins of operators who signed in with their account",

@@ -29,7 +29,7 @@ import (
 func (d Drivers) doctorCommand() *cobra.Command {
 	address, asJSON := "", false
 	command := d.command("doctor",
-		"check settings, disk, database, deliveries, cache, CMS, CRM and sign-in, and give advice", nil,
+		"check settings, disk, database, deliveries, cache, CMS, CRM and sign-in, and recommend repairs", nil,
 		func(ctx context.Context, c *call) error {
 			ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 			defer cancel()

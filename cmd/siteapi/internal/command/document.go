@@ -98,10 +98,11 @@ func (r *document) flags(c *cobra.Command) {
 			// The argument is positional, or the command sets it.
 
 		case arg.Name == argFirst:
-			f.IntVar(&r.limit, "limit", 100, "maximum number, 0: all; the default is all with --json and --csv")
+			f.IntVar(&r.limit, "limit", 100,
+				"maximum number of entries, 0: all; with --json or --csv, the default is all")
 
 		case arg.Type.NamedType == "Boolean":
-			f.BoolFunc(name, arg.Description, func(given string) (err error) {
+			f.BoolFunc(name, usageOf(arg), func(given string) (err error) {
 				r.arguments[arg.Name], err = strconv.ParseBool(given)
 				return err
 			})

@@ -11,9 +11,9 @@ import (
 )
 
 func (d Drivers) edgeCommands() *cobra.Command {
-	return group("edge", "the CDN and the renderers of the site",
+	return group("edge", "purge the CDN, and notify the renderers of the site",
 		d.command("purge",
-			"purge all content from the CDN and notify the renderers now; exit code 2: one failed",
+			"purge all content from the CDN and notify the renderers now; exit code 2 if one failed",
 			[]string{"ENVIRONMENT", "CDN_*", "REVALIDATE_*"}, purgeEdge,
 			"siteapi edge purge"))
 }

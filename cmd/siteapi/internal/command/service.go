@@ -29,7 +29,7 @@ func (d Drivers) configCommand() *cobra.Command {
 
 func (d Drivers) readyCommand() *cobra.Command {
 	address := ""
-	command := d.command("ready", "check whether the running service is ready; exit code 2: it is not",
+	command := d.command("ready", "check whether the running service is ready; exit code 2 if it is not",
 		[]string{"LISTEN_ADDR"}, func(ctx context.Context, c *call) error { return isReady(ctx, c, address) },
 		"siteapi ready")
 	serverFlag(command.Flags(), &address)
