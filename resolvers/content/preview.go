@@ -46,7 +46,8 @@ func (c *Service) ReadAs(ctx context.Context, perspective string, locale schema.
 			if result.Err != nil {
 				return nil, fmt.Errorf("%w: %w", ErrUnavailable, result.Err)
 			}
-			// Another query may have started this fetch before the latest change.
+			// The fetch may have been started by an earlier query, before the latest
+			// change.
 			if p := result.Val.(*preview); p.changes >= changes {
 				return p.snap, nil
 			}
@@ -56,13 +57,13 @@ func (c *Service) ReadAs(ctx context.Context, perspective string, locale schema.
 	}
 }
 
-// preview is content with the number of changes before its fetch.
+// preview is a snapshot with the number of changes that preceded its fetch.
 type preview struct {
 	snap    *Snapshot
 	changes int64
 }
 
-// loadPreview waits for the next fetch of a perspective and fetches a preview.
+// loadPreview fetches a preview of a perspective as soon as previewPause allows it.
 func (c *Service) loadPreview(perspective string, locale schema.Locale) (*preview, error) {
 	time.Sleep(c.previews.wait(perspective))
 	p := &preview{changes: c.previews.changes.Load()}
@@ -78,7 +79,8 @@ func (c *Service) loadPreview(perspective string, locale schema.Locale) (*previe
 	return p, err
 }
 
-// wait reserves the next fetch of a perspective and returns the time until then.
+// wait reserves the next permitted fetch of a perspective and returns the time until
+// then.
 func (p *previews) wait(perspective string) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,8 +92,9 @@ func (p *previews) wait(perspective string) time.Duration {
 	return wait
 }
 
-// FollowDrafts sends the keys of changed content, published or not, until ctx ends. The
-// first value is sent immediately and has no keys.
+// FollowDrafts sends an event after each change of content, published or not, until ctx
+// ends. An event has the keys of all locales, except for the first one, which is sent
+// immediately and has no keys.
 func (c *Service) FollowDrafts(ctx context.Context) <-chan *schema.ContentChange {
 	p, changes := &c.previews, make(chan *schema.ContentChange, 2)
 	changes <- &schema.ContentChange{Keys: []string{}}

@@ -10,12 +10,12 @@ import (
 	"siteapi/schema"
 )
 
-// pricesTime limits storing and reading price rules.
+// pricesTime limits the time for storing or reading price rules.
 const pricesTime = 300 * time.Millisecond
 
-// StorePrices stores price rules the first time that this process uses them, so that a
-// price can be recomputed after they were replaced. Without rules it stores that there
-// are none.
+// StorePrices stores price rules before this process first uses them, so that a price can
+// be recomputed after the rules are replaced. A nil rules records that the locale has
+// none.
 func (c *Service) StorePrices(ctx context.Context, locale schema.Locale, rules *price.Rules) error {
 	if c.Prices == nil { // a command accepts no leads
 		return nil

@@ -14,8 +14,9 @@ import (
 	"siteapi/schema"
 )
 
-// Read returns the content of a locale. It is not older than the last invalidation before
-// the read began.
+// Read returns the content of a locale, at least as recent as the last invalidation
+// before the read began. If the content cannot be read, it returns the latest content of
+// this process or the fallback copy, of any age.
 func (c *Service) Read(ctx context.Context, locale schema.Locale) (*Snapshot, error) {
 	l := c.locales[locale]
 	entry, err := c.Cache.Get(ctx, l.key, c.fill(l))
@@ -36,8 +37,7 @@ func (c *Service) Read(ctx context.Context, locale schema.Locale) (*Snapshot, er
 // soonTime limits how long ReadSoon waits.
 const soonTime = 300 * time.Millisecond
 
-// ReadSoon returns the content of a locale, or the fallback copy if reading takes longer
-// than soonTime.
+// ReadSoon is like Read, but also falls back if reading takes longer than soonTime.
 func (c *Service) ReadSoon(ctx context.Context, locale schema.Locale) (*Snapshot, error) {
 	soon, cancel := context.WithTimeout(ctx, soonTime)
 	defer cancel()
@@ -49,7 +49,7 @@ func (c *Service) ReadSoon(ctx context.Context, locale schema.Locale) (*Snapshot
 	return snap, err
 }
 
-// Revision returns the revision of the content of a locale that is served now, or false
+// Revision returns the revision of the content that is served for a locale now, or false
 // if a read would have to fetch or decode it. A response built from content is current as
 // long as the revision is unchanged.
 func (c *Service) Revision(locale string) (string, bool) {
@@ -65,8 +65,8 @@ func (c *Service) Revision(locale string) (string, bool) {
 	return "", false
 }
 
-// Load reads the content of a locale so that [Service.Revision] knows it. It returns no
-// error: a later Read returns the same one.
+// Load reads the content of a locale, so that [Service.Revision] has a revision to
+// return. It ignores an error, since a later Read reports it.
 func (c *Service) Load(ctx context.Context, locale string) {
 	if l := schema.Locale(locale); c.locales[l] != nil {
 		_, _ = c.Read(ctx, l)
@@ -114,12 +114,12 @@ func (c *Service) open(ctx context.Context, l *localeContent, entry cache.Entry)
 	return snap, nil
 }
 
-// adopt stores the prices of a new revision, so that the earlier ones count as replaced
-// from now on, and saves its content as the fallback copy for later processes.
+// adopt stores the price rules of a new revision, which marks the earlier ones as
+// replaced, and saves the content as the fallback copy for later processes.
 func (c *Service) adopt(ctx context.Context, l *localeContent, snap *Snapshot, value []byte) {
 	if snap.Prices != nil || !snap.RulesUnusable {
 		c.start(func(ctx context.Context) {
-			_ = c.StorePrices(context.WithoutCancel(ctx), l.locale, snap.Prices) // StorePrices logs it
+			_ = c.StorePrices(context.WithoutCancel(ctx), l.locale, snap.Prices) // StorePrices logs the error
 		})
 	}
 
@@ -133,7 +133,7 @@ func (c *Service) adopt(ctx context.Context, l *localeContent, snap *Snapshot, v
 	}
 }
 
-// cmsPause is the time from a failed fetch to the next one.
+// cmsPause is the minimum time between a failed fetch and the next one.
 const cmsPause = 3 * time.Second
 
 // errPaused is returned instead of fetching during cmsPause.
@@ -150,7 +150,8 @@ func (c *Service) fill(l *localeContent) cache.Fill {
 	}
 }
 
-// fetch fetches a locale's content from the CMS.
+// fetch loads the content of a locale from the CMS, unless the last attempt failed less
+// than cmsPause ago.
 func (c *Service) fetch(ctx context.Context, l *localeContent) ([]byte, error) {
 	if c.Now().Before(c.state(l, nil).paused) {
 		return nil, errPaused
@@ -171,7 +172,7 @@ func (c *Service) fetch(ctx context.Context, l *localeContent) ([]byte, error) {
 	return value, nil
 }
 
-// fallBack serves the fallback copy while the CMS fails.
+// fallBack returns the latest content of this process, or else the fallback copy on disk.
 func (c *Service) fallBack(ctx context.Context, l *localeContent, cause error) (*Snapshot, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -199,8 +200,8 @@ func (c *Service) fallbackPath(l *localeContent) string {
 	return filepath.Join(c.FallbackDir, "content-locale-"+string(l.locale)+".json")
 }
 
-// loadFallback reads the fallback copy. It fails if the copy is from another source or
-// has other document types.
+// loadFallback reads the fallback copy. It fails if the copy has another source, other
+// document types or another encoding.
 func (c *Service) loadFallback(ctx context.Context, l *localeContent) (*Snapshot, error) {
 	value, err := os.ReadFile(c.fallbackPath(l))
 	if err != nil {

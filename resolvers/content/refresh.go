@@ -9,16 +9,17 @@ import (
 	"siteapi/schema"
 )
 
-// A cached entry ends when Invalidate or Clear removes it, when its lifetime expires, or
-// when the cache server restarts. The webhook and operators call Invalidate immediately;
-// renew calls it if the CMS has other content. Before the entry is removed, changing
-// queues the purges of edge caches such as Varnish: see integrations/queue/edge.go.
+// A cached entry lives until Invalidate or Clear removes it, its lifetime expires or the
+// cache server restarts. The webhook and the cache operations call Invalidate
+// immediately; renew calls it if the CMS has other content. Before the entry is removed,
+// changing queues the purges of edge caches such as Varnish: see
+// integrations/queue/edge.go.
 
-// settling lists the pauses between renewals after a change: the CMS announces a change
-// before all of its servers have it.
+// settling lists the pauses between renewals after a change, since the CMS announces a
+// change before all of its servers have it.
 var settling = []time.Duration{time.Second, 2 * time.Second}
 
-// renewRetry is the time from a failed renewal to the next.
+// renewRetry is the time between a failed renewal and the next one.
 const renewRetry = 3 * time.Second
 
 // Invalidate removes the content of locales from the cache and returns its keys.
@@ -44,8 +45,9 @@ func (c *Service) Clear(ctx context.Context, pattern cache.Pattern) (cleared int
 	return c.Cache.Clear(ctx, pattern)
 }
 
-// changing notifies the edge of locales whose content is about to be invalidated, and
-// ends the pause after a failed fetch. The caller calls changed after the invalidation.
+// changing notifies edge caches that content is about to be invalidated, and ends the
+// pause after a failed fetch of these locales. The caller calls changed after the
+// invalidation.
 func (c *Service) changing(ctx context.Context, locales []schema.Locale) (changed func()) {
 	if len(locales) == 0 {
 		return func() {}
@@ -61,10 +63,10 @@ func (c *Service) changing(ctx context.Context, locales []schema.Locale) (change
 	}
 }
 
-// announce notifies the edge of a revision that enters the cache: the content may have
-// changed unnoticed, possibly before this process started. It skips the revision that it
-// announced last, and the first one after an invalidation, which has notified the edge
-// itself.
+// announce notifies edge caches of a new revision that enters the cache, since no
+// invalidation may have preceded it, for example if the content changed before this
+// process started. It skips a revision that was announced last, and the first revision
+// after an invalidation, which has already notified the edge caches.
 func (c *Service) announce(ctx context.Context, l *localeContent, revision string) {
 	var last string
 	c.state(l, func(s *localeState) { last, s.announced = s.announced, revision })
@@ -76,9 +78,9 @@ func (c *Service) announce(ctx context.Context, l *localeContent, revision strin
 	c.Changing(ctx)()
 }
 
-// Renew fetches changed content in the background, and again after the pauses of
-// settling. At startup it fetches content that is not cached, so that the first visitor
-// does not wait.
+// Renew schedules a fetch of changed content in the background, and more fetches after
+// the pauses of settling. At startup this fetches content that is not cached, so that the
+// first visitor does not wait.
 func (c *Service) Renew(locales []schema.Locale) {
 	for _, locale := range locales {
 		select {

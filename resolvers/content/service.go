@@ -39,13 +39,13 @@ type Options struct {
 	// FallbackDir holds fallback copies of the content for later processes.
 	FallbackDir string
 
-	// Changing notifies edge caches and renderers of content that is about to be
-	// invalidated, even if this process dies. The service calls changed after the
-	// invalidation. Optional: nil without edge caches and renderers.
+	// Changing notifies edge caches and renderers that content is about to be
+	// invalidated. The notification survives a crash of this process. The service calls
+	// changed after the invalidation. Optional: nil without edge caches and renderers.
 	Changing func(ctx context.Context) (changed func())
 
-	// Prices stores price rules, so that a price can be recomputed after they were
-	// replaced. Optional: a command that only writes mails does not store them.
+	// Prices stores price rules, so that a price can be recomputed after they are
+	// replaced. Optional: a command that only composes mails does not store them.
 	Prices store.Prices
 }
 
@@ -101,7 +101,7 @@ type localeState struct {
 	prices string
 }
 
-// unknown stands for a revision of an earlier process.
+// unknown stands for a revision from an earlier process.
 const unknown = "unknown"
 
 // New returns a service that has not fetched any content yet.
@@ -184,15 +184,15 @@ func (c *Service) Close(ctx context.Context) error {
 	}
 }
 
-// start runs f in the background, beyond the request that caused it, unless the service
-// is closing.
+// start runs f in the background, independent of the request that caused it, unless the
+// service is closing.
 func (c *Service) start(f func(ctx context.Context)) {
 	if c.closing.Err() == nil {
 		c.background.Go(func() { f(c.closing) })
 	}
 }
 
-// Size returns the bytes of all content in memory.
+// Size returns the encoded size, in bytes, of all content in memory.
 func (c *Service) Size() int {
 	size := 0
 	for _, l := range c.locales {

@@ -33,8 +33,8 @@ type Settings struct {
 	Website     string
 }
 
-// newSettings returns the settings of a document. A field of a wrong type is left out and
-// logged, so that the others are still served.
+// newSettings returns the settings of a document. It omits and logs a field of the wrong
+// type, so that the others are still served.
 func newSettings(doc cms.Document, log zerolog.Logger) *Settings {
 	var s struct {
 		schema.SiteSettings
@@ -89,7 +89,7 @@ func clearBlanks(v reflect.Value) {
 	}
 }
 
-// sizeInURL matches the size in Sanity's file names of pictures.
+// sizeInURL matches the size in the file name of a picture at Sanity.
 var sizeInURL = regexp.MustCompile(`-(\d{1,5})x(\d{1,5})\.\w+$`)
 
 // setSize sets the size of the logo from the picture's metadata, or else from its URL.
@@ -114,7 +114,7 @@ func setSize(picture *schema.ImageAsset, doc cms.Document) {
 	}
 
 	if size := sizeInURL.FindStringSubmatch(schema.ValueOr(picture.URL, "")); size != nil {
-		width, _ := strconv.Atoi(size[1]) // five digits
+		width, _ := strconv.Atoi(size[1]) // at most five digits
 		height, _ := strconv.Atoi(size[2])
 		picture.Width, picture.Height = &width, &height
 	}

@@ -21,7 +21,7 @@ const (
 	placeFound   = "found" // data was found and not erased
 	placeErased  = "erased"
 	placeFailed  = "failed" // searching or erasing failed
-	placeKept    = "kept"   // kept for a repetition, since another place failed
+	placeKept    = "kept"   // kept for the next erasure, because another place failed
 )
 
 // place is a system that may store data about an address, with its entry in the receipt.
@@ -49,11 +49,11 @@ type erasure struct {
 //
 // An interrupted erasure can be repeated. Deliveries are removed first, so that no erased
 // data is sent again. The CMS, the CRM and mail files follow, then the database, which
-// has the ids to search for, and last the cache, so that no request fills it again. If
+// has the ids to search for. The cache is last, so that no request fills it again. If
 // erasing outside the database fails, the leads stay in the database.
 //
 // Each lead is erased together with an audit entry derived from the given one. If no lead
-// is stored, the given entry is recorded itself.
+// is stored, the given entry itself is recorded.
 func (s *Service) Erase(
 	ctx context.Context, email string, dryRun bool, entry store.AuditEntry,
 ) (*schema.ErasureReceipt, error) {
@@ -128,8 +128,8 @@ func (e *erasure) inside() []*place {
 	stored := newPlace("database", "leads",
 		func(context.Context) (int, error) { return len(e.stored), nil }, e.eraseLeads)
 
-	// A lead that was not erased keeps its consents. The database's log has the erased
-	// data until it is truncated.
+	// A lead that was not erased keeps its consents. The log of the database contains the
+	// erased data until it is truncated.
 	eraseAddress := func(ctx context.Context) (int, error) {
 		if stored.State == placeFailed {
 			return 0, errors.New("some leads were not erased: erase again")
@@ -230,8 +230,8 @@ func (e *erasure) countDeliveries(ctx context.Context) (int, error) {
 }
 
 // endDeliveries removes the deliveries and waits for running attempts, at most
-// [store.AttemptLost]: then the store considers them lost. If ctx ends earlier, half of
-// the remaining time is reserved for the other places.
+// [store.AttemptLost], after which the store considers them lost. If the deadline of ctx
+// is earlier, half of the remaining time is reserved for the other places.
 func (e *erasure) endDeliveries(ctx context.Context) (removed int, err error) {
 	var late <-chan time.Time
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < store.AttemptLost {
@@ -256,9 +256,9 @@ func (e *erasure) endDeliveries(ctx context.Context) (removed int, err error) {
 	return removed, nil
 }
 
-// findDocuments searches by address, since the database may have erased the lead already.
-// The documents of stored leads are erased as well, since an editor may have changed
-// their address.
+// findDocuments searches by address, since the leads may already be erased from the
+// database. The documents of stored leads are erased as well, since an editor may have
+// changed their address.
 func (e *erasure) findDocuments(ctx context.Context) (int, error) {
 	var found []string
 	for _, email := range e.spellings {

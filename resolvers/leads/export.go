@@ -42,7 +42,7 @@ const (
 // exportTime is the layout of times in an export.
 const exportTime = "2006-01-02T15:04:05.000Z"
 
-// CSV returns leads as a table, with a heading of column names if heading is true.
+// CSV returns leads as a table, with a header row if heading is true.
 func CSV(leads []lead.Lead, heading bool) string {
 	rows := make([][]string, len(leads))
 	for i, l := range leads {
@@ -51,7 +51,8 @@ func CSV(leads []lead.Lead, heading bool) string {
 	if !heading {
 		return table(rows)
 	}
-	// Excel reads letters such as ș only if the file begins with a byte order mark.
+	// Excel decodes letters such as ș correctly only if the file begins with a byte order
+	// mark.
 	return "\ufeff" + table([][]string{columns}) + table(rows)
 }
 
@@ -165,8 +166,7 @@ func dialed(phone string) string {
 
 func amount(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// word returns a state, an outcome or a status in the spelling of the commands, such as
-// in-review.
+// word returns a state, an outcome or a status as commands spell it, such as in-review.
 func word[T ~string](value T) string {
 	return strings.ReplaceAll(strings.ToLower(string(value)), "_", "-")
 }

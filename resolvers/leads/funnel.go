@@ -194,7 +194,8 @@ func (r *report) source(name, campaign string) *source {
 	return r.sources[key]
 }
 
-// listWeeks lists the oldest weeks first, and the languages of a week in order.
+// listWeeks lists the oldest weeks first, and the languages of a week in alphabetical
+// order.
 func (r *report) listWeeks() {
 	r.Weeks = []*schema.FunnelWeek{}
 	oldest := func(a, b week) int {

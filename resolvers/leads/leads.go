@@ -24,15 +24,15 @@ type Service struct {
 
 	Mails MailFiles
 
-	// ClearPDFs removes all rendered documents from the cache, since an interrupted
-	// erasure may have removed the ids already. Documents of other leads are rendered
-	// again.
+	// ClearPDFs removes the rendered documents of all leads from the cache, since an
+	// interrupted erasure may already have removed the ids of erased leads. The others
+	// are rendered again.
 	ClearPDFs func(ctx context.Context) (int, error)
 
 	// Truncate removes deleted data from the database's log.
 	Truncate func(ctx context.Context) error
 
-	// Options returns the slugs of the CMS's options, with their labels. Optional: nil
+	// Options returns the slugs of the CMS's options with their labels. Optional: nil
 	// without a CMS.
 	Options func(ctx context.Context) map[string]string
 
@@ -52,20 +52,19 @@ type Tables interface {
 	store.Notes
 }
 
-// MailFiles has the mails that a service in development wrote to files, by the ids of
-// leads.
+// MailFiles has the mails that a service in development wrote to files, by lead id.
 type MailFiles interface {
 	Count(leads []string) (int, error)
 	Erase(leads []string) (int, error)
 }
 
-// CMS is the part of the CMS driver that erasing and verifying leads needs.
+// CMS is the part of the CMS driver that is used to erase and verify leads.
 type CMS interface {
 	cms.Lookup
 	cms.Eraser
 }
 
-// CRM is the part of the CRM driver that erasing and verifying leads needs.
+// CRM is the part of the CRM driver that is used to erase and verify leads.
 type CRM interface {
 	crm.Lookup
 	crm.Eraser

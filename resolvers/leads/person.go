@@ -25,7 +25,7 @@ func (s *Service) Person(ctx context.Context, email string) (Person, error) {
 	return Person{email, consents, sessions}, err
 }
 
-// CSV returns the data as rows of an export of leads, without a heading.
+// CSV returns the data as rows of an export of leads, without a header row.
 func (p Person) CSV() string {
 	var rows [][]string
 	for _, c := range p.Consents {

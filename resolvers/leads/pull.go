@@ -23,7 +23,7 @@ const (
 
 // Pulled is the state of the pulls from the CRM.
 type Pulled struct {
-	Since time.Time `json:"since"` // contacts that changed earlier were read
+	Since time.Time `json:"since"` // contacts that changed before then have been read
 	At    time.Time `json:"at"`    // when the last complete pull ended
 	Due   time.Time `json:"due"`   // when the next pull is due
 	Set   int       `json:"set"`   // outcomes set by the last pull
@@ -39,8 +39,8 @@ type Pull struct {
 	Count    func(event, detail string) // counts an event
 }
 
-// Run pulls every hour until ctx ends. Of several instances, the first one pulls; if two
-// start at the same moment, both set the same outcomes.
+// Run pulls every hour until ctx ends. Of several instances, the first one to find a pull
+// due runs it. If two find it due at the same moment, both set the same outcomes.
 func (p *Pull) Run(ctx context.Context) {
 	for {
 		known, err := ReadPulled(ctx, p.Notes)
@@ -74,15 +74,16 @@ func ReadPulled(ctx context.Context, notes store.Notes) (known Pulled, err error
 	return known, nil
 }
 
-// LastAt returns when the last complete pull ended. Before that it returns when the
-// oldest lead was submitted, or the zero time if no pull has started.
+// LastAt returns when the last complete pull ended. Before the first one it returns the
+// time up to which contacts were read, initially the submission of the oldest lead, or
+// the zero time if no pull has started.
 func (p *Pull) LastAt(ctx context.Context) (time.Time, error) {
 	known, err := ReadPulled(ctx, p.Notes)
 	return cmp.Or(known.At, known.Since), err
 }
 
-// Once pulls now, unless there are no leads. After an interruption, the next call resumes
-// after the last page that was read.
+// Once pulls now. It does nothing until the first lead exists. After an interruption, the
+// next call resumes after the last page that was read.
 func (p *Pull) Once(ctx context.Context) (known Pulled, err error) {
 	if known, err = ReadPulled(ctx, p.Notes); err != nil {
 		return known, err
@@ -113,7 +114,7 @@ func (p *Pull) Once(ctx context.Context) (known Pulled, err error) {
 	return known, errors.Join(err, p.save(ctx, known))
 }
 
-// oldest returns when the oldest lead was submitted; the zero time if there is none.
+// oldest returns when the oldest lead was submitted, or the zero time if there is none.
 func (p *Pull) oldest(ctx context.Context) (time.Time, error) {
 	for l, err := range p.Archive.Leads(ctx, store.Filter{Limit: 1}) {
 		return l.SubmittedAt, err

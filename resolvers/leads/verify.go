@@ -31,9 +31,9 @@ type verified struct {
 	missing func(ctx context.Context, keys []string) ([]string, error)
 }
 
-// Verify looks up the leads submitted since a time in the CMS and the CRM, or in one of
-// them unless only is empty. It only counts leads that are under way. It resends missing
-// leads unless resend is nil.
+// Verify looks up the leads submitted since a time in the CMS and the CRM, or in the
+// target that only names. It counts leads that are under way without looking them up. It
+// resends missing leads unless resend is nil.
 func (s *Service) Verify(
 	ctx context.Context, since time.Time, only lead.Target, resend Resend,
 ) (*schema.DeliveryVerification, error) {
@@ -99,7 +99,7 @@ func (s *Service) Verify(
 }
 
 // compare looks up a batch of leads at the target and resends the missing ones. If the
-// target fails, the error is reported and the target is skipped from then on. A target
+// lookup fails, the result has the error and the target is skipped from then on. A target
 // that stores nothing is not verified.
 func (t verified) compare(ctx context.Context, batch []lead.Lead, resend Resend) error {
 	if t.Error != nil || len(batch) == 0 {

@@ -43,7 +43,7 @@ func (r *Resolver) Estimate(
 	return answer, nil
 }
 
-// newEstimate prices choices by the price rules of the content.
+// newEstimate computes the price of choices by the price rules of the content.
 func (r *Resolver) newEstimate(
 	snap *content.Snapshot, in schema.EstimateSelectionsInput, locale schema.Locale,
 ) *schema.QuoteEstimate {
@@ -104,9 +104,11 @@ func choices(s lead.Selections) (chosen []price.Choice) {
 	return chosen
 }
 
-// setPrice replaces the range that the client sent by the range that the price rules
-// compute. If the rules are not enforced, it only records whether the two differ. Without
-// rules it does not change the lead.
+// setPrice replaces the range that the client sent with the range that the price rules
+// compute. It keeps the sent range if the rules are not enforced, or if choices are
+// unpriced and the sent range covers the others. Either way it records whether the two
+// differ. Without content it only sets the price status; without rules it does not change
+// the lead.
 func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, snap *content.Snapshot, revision string) {
 	if snap == nil {
 		l.PriceStatus = lead.NotVerified
@@ -158,8 +160,8 @@ func newPrice(rules *price.Rules, q price.Quote) *lead.Price {
 	return p
 }
 
-// honoured returns the rules of a revision if they were replaced less than honouredFor
-// ago, else nil.
+// honoured returns the rules of an earlier revision of the same locale, or nil if there
+// are none or they were replaced at least honouredFor ago.
 func (r *Resolver) honoured(ctx context.Context, current *price.Rules, revision string) (old *price.Rules) {
 	if revision == current.Revision || !price.IsRevision(revision) {
 		return nil

@@ -20,7 +20,7 @@ type hints struct {
 	dropped []string
 }
 
-// text returns a usable text without surrounding white space, or else an empty one.
+// text returns a text without surrounding white space, or "" if it is not usable.
 func (h *hints) text(field string, s *string, usable func(string) bool) string {
 	text := trimmed(s)
 	if text != "" && !usable(text) {
@@ -30,19 +30,20 @@ func (h *hints) text(field string, s *string, usable func(string) bool) string {
 	return text
 }
 
-// email returns a usable e-mail address, or else an empty text.
+// email returns an e-mail address, or "" if it is not usable.
 func (h *hints) email(field string, s *string) string {
 	address := schema.TrimEmail(schema.ValueOr(s, ""))
 	return h.text(field, &address, h.formats.Email)
 }
 
-// slug returns a usable slug, which has no surrounding white space, or else an empty
-// text.
+// slug returns a slug, or "" if it is not usable, for example because of surrounding
+// white space.
 func (h *hints) slug(field string, s *string) string {
 	return h.text(field, s, func(string) bool { return h.formats.Slug(*s) })
 }
 
-// slugs returns the first usable slugs of a list without duplicates.
+// slugs returns the usable slugs of a list without duplicates, at most
+// schema.MaxFeatures.
 func (h *hints) slugs(field string, list []*string) []string {
 	var usable []string
 	for i, s := range list {
@@ -162,9 +163,9 @@ func encoded(value any) int {
 	return len(text)
 }
 
-// origin normalizes a value of an attribution: one line, no query of a URL, at most
-// schema.MaxAttribution characters. A value with an @, encoded or not, may be an e-mail
-// address, so it becomes empty.
+// origin normalizes a value of an attribution to a single line of at most
+// schema.MaxAttribution characters, without the query of a URL. A value with an @,
+// encoded or not, may be an e-mail address, so it becomes empty.
 func origin(text string, isAddress bool) string {
 	if isAddress || strings.Contains(text, "://") {
 		text, _, _ = strings.Cut(text, "?")
@@ -188,7 +189,7 @@ func origin(text string, isAddress bool) string {
 	return schema.Trim(text)
 }
 
-// amount returns a usable amount, or else nil.
+// amount returns an amount, or nil if it is not usable.
 func (h *hints) amount(field string, f *float64) *float64 {
 	if f == nil {
 		return nil
@@ -198,7 +199,7 @@ func (h *hints) amount(field string, f *float64) *float64 {
 		return nil
 	}
 
-	amount := math.Abs(*f) // JSON has a -0.
+	amount := math.Abs(*f) // JSON has a negative zero.
 	return &amount
 }
 
@@ -216,5 +217,5 @@ func distinct(list []string) (texts []string) {
 	return texts
 }
 
-// trimmed returns an optional text without surrounding white space, or an empty one.
+// trimmed returns an optional text without surrounding white space, or "" if it is null.
 func trimmed(s *string) string { return schema.Trim(schema.ValueOr(s, "")) }

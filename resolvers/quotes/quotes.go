@@ -53,7 +53,7 @@ type Deps struct {
 	ObserveDatabase func(operation string, began time.Time, err error)
 }
 
-// Resolver resolves the fields of visitors.
+// Resolver resolves the fields of the calculator.
 type Resolver struct {
 	Deps
 	formats *schema.Formats

@@ -69,7 +69,7 @@ func (r *Resolver) Submit(
 	n.Lead.InReview = slices.ContainsFunc(n.Lead.Signals,
 		func(s lead.Signal) bool { return !s.Weak() })
 
-	// Deliveries continue the trace of the request. It is empty without tracing.
+	// Deliveries continue the trace of the request. The field is empty without tracing.
 	trace := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, trace)
 	n.Lead.Trace = trace["traceparent"]
@@ -126,7 +126,7 @@ func newLead(in schema.SubmitQuoteInput) lead.Lead {
 			Timeline:    trimmed(in.Selections.Timeline),
 		},
 		Estimate: lead.Estimate{
-			Min:      math.Abs(in.Estimate.Min), // Neither is below 0, but JSON has a -0.
+			Min:      math.Abs(in.Estimate.Min), // JSON has a negative zero.
 			Max:      math.Abs(in.Estimate.Max),
 			Currency: strings.TrimSpace(in.Estimate.Currency),
 		},
@@ -150,7 +150,7 @@ func newLead(in schema.SubmitQuoteInput) lead.Lead {
 }
 
 // contentSoon returns the content that a lead is checked against, or nil if it is
-// unavailable. A lead waits for it only briefly.
+// unavailable. A slow CMS delays the lead only briefly.
 func (r *Resolver) contentSoon(ctx context.Context, l *lead.Lead) *content.Snapshot {
 	snap, err := r.Content.ReadSoon(ctx, schema.LocaleOrDefault(l.Locale))
 	if err != nil {
@@ -185,8 +185,8 @@ func digest(session, content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// signals returns the signals that a bot sent the lead. An unavailable database or bot
-// check is not a reason for a review.
+// signals returns the signals that a bot sent the lead. A failure of the database or of
+// the bot check does not put the lead in review.
 func (r *Resolver) signals(
 	ctx context.Context, in schema.SubmitQuoteInput, content string, pace lead.Signal,
 ) []lead.Signal {
@@ -198,8 +198,8 @@ func (r *Resolver) signals(
 }
 
 // paceSignal compares the time of a lead with the first tracked state of its session; err
-// is the error of reading that session. A session from the future, tracked by an instance
-// with another clock, gives no signal.
+// is the error of reading that session. A negative difference, which two instances with
+// different clocks can cause, gives no signal.
 func (r *Resolver) paceSignal(s lead.Session, err error, at time.Time) lead.Signal {
 	switch took := at.Sub(s.FirstSeen); {
 	case r.MinTime == 0:
@@ -230,7 +230,7 @@ func (r *Resolver) burstSignal(ctx context.Context) lead.Signal {
 }
 
 // challengeSignal verifies the token of the bot check. The token stays valid for the same
-// content: sending it again is the same attempt.
+// content, so the client can repeat an attempt.
 func (r *Resolver) challengeSignal(
 	ctx context.Context, in schema.SubmitQuoteInput, content string,
 ) lead.Signal {

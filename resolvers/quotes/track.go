@@ -12,7 +12,7 @@ import (
 )
 
 // Track resolves trackQuote: it stores the state of a visitor's calculator without values
-// that are not usable yet. It reports their names to developers of the form.
+// that are not usable yet. It records their names for the developers of the form.
 func (r *Resolver) Track(
 	ctx context.Context, in schema.TrackQuoteInput,
 ) (*schema.TrackQuotePayload, error) {
