@@ -281,8 +281,8 @@ func missing(path string) bool {
 // OutOfReach lists the copies of a lead that an erasure cannot reach with these settings.
 func OutOfReach(s *config.Settings) []string {
 	list := []string{
-		"backups: they keep it until they are removed; after a restore, erase again",
-		"copies that people made: exports, downloaded PDFs, e-mails",
+		"backups until they are removed: after a restore, erase again",
+		"copies made by users: exports, downloaded PDFs, e-mails",
 	}
 
 	add := func(setUp bool, text string) {
@@ -290,11 +290,11 @@ func OutOfReach(s *config.Settings) []string {
 			list = append(list, text)
 		}
 	}
-	add(s.LeadWebhookURL != "", "what the receiver at LEAD_WEBHOOK_URL keeps")
+	add(s.LeadWebhookURL != "", "data stored by the receiver at LEAD_WEBHOOK_URL")
 	add(s.CMSDriver != "file", "the history of the CMS")
-	add(s.DatabaseURL != nil, "the removed rows of PostgreSQL until the next VACUUM, and its archived WAL")
+	add(s.DatabaseURL != nil, "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL")
 	add(s.DatabaseURL != nil && s.CacheURL.Scheme == "memory",
-		"PDFs in the memory of other instances, for an hour at most")
-	add(s.SMTPURL != nil, "mails that were sent, in the mailboxes of the visitor and of SALES_MAIL_TO")
+		"PDFs in the memory of other instances, for at most an hour")
+	add(s.SMTPURL != nil, "sent mails in the mailboxes of the visitor and of SALES_MAIL_TO")
 	return list
 }

@@ -47,7 +47,7 @@ func TestHintsInDevelopment(t *testing.T) {
 		if got := s.Query(schema, nil); bytes.Contains(got.Body, []byte(`"queryType"`)) != shown {
 			t.Errorf("the schema: %s", got.Body)
 		}
-		if s.Query(wrongID, nil); strings.Contains(s.Log.String(), "SiteSettings has one document") != shown {
+		if s.Query(wrongID, nil); strings.Contains(s.Log.String(), "unknown id of SiteSettings") != shown {
 			t.Errorf("the log after a wrong id: %s", s.Log.String())
 		}
 		// The error does not suggest other names of the schema.

@@ -516,18 +516,18 @@ export const en = {
       "50 mails to visitors of one network wait already",
     "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows":
       "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows",
-    "backups: they keep it until they are removed; after a restore, erase again":
-      "backups: they keep it until they are removed; after a restore, erase again",
-    "copies that people made: exports, downloaded PDFs, e-mails":
-      "copies that people made: exports, downloaded PDFs, e-mails",
-    "what the receiver at LEAD_WEBHOOK_URL keeps": "what the receiver at LEAD_WEBHOOK_URL keeps",
+    "backups until they are removed: after a restore, erase again":
+      "backups until they are removed: after a restore, erase again",
+    "copies made by users: exports, downloaded PDFs, e-mails":
+      "copies made by users: exports, downloaded PDFs, e-mails",
+    "data stored by the receiver at LEAD_WEBHOOK_URL": "data stored by the receiver at LEAD_WEBHOOK_URL",
     "the history of the CMS": "the history of the CMS",
-    "the removed rows of PostgreSQL until the next VACUUM, and its archived WAL":
-      "the removed rows of PostgreSQL until the next VACUUM, and its archived WAL",
-    "PDFs in the memory of other instances, for an hour at most":
-      "PDFs in the memory of other instances, for an hour at most",
-    "mails that were sent, in the mailboxes of the visitor and of SALES_MAIL_TO":
-      "mails that were sent, in the mailboxes of the visitor and of SALES_MAIL_TO",
+    "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL":
+      "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL",
+    "PDFs in the memory of other instances, for at most an hour":
+      "PDFs in the memory of other instances, for at most an hour",
+    "sent mails in the mailboxes of the visitor and of SALES_MAIL_TO":
+      "sent mails in the mailboxes of the visitor and of SALES_MAIL_TO",
   },
 };
 

@@ -493,17 +493,17 @@ export const es: Words = {
       "ya esperan 50 correos a visitantes de una misma red",
     "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows":
       "en una hora se enviaron a visitantes tantos correos como permite VISITOR_MAILS_PER_HOUR",
-    "backups: they keep it until they are removed; after a restore, erase again":
+    "backups until they are removed: after a restore, erase again":
       "copias de seguridad: lo conservan hasta que se eliminen; tras restaurar una copia, borrar otra vez",
-    "copies that people made: exports, downloaded PDFs, e-mails":
+    "copies made by users: exports, downloaded PDFs, e-mails":
       "copias hechas por personas: exportaciones, PDF descargados, correos",
-    "what the receiver at LEAD_WEBHOOK_URL keeps": "lo que guarda el receptor de LEAD_WEBHOOK_URL",
+    "data stored by the receiver at LEAD_WEBHOOK_URL": "lo que guarda el receptor de LEAD_WEBHOOK_URL",
     "the history of the CMS": "el historial del CMS",
-    "the removed rows of PostgreSQL until the next VACUUM, and its archived WAL":
+    "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL":
       "las filas eliminadas de PostgreSQL hasta el próximo VACUUM, y su WAL archivado",
-    "PDFs in the memory of other instances, for an hour at most":
+    "PDFs in the memory of other instances, for at most an hour":
       "PDF en la memoria de otras instancias, como máximo una hora",
-    "mails that were sent, in the mailboxes of the visitor and of SALES_MAIL_TO":
+    "sent mails in the mailboxes of the visitor and of SALES_MAIL_TO":
       "correos enviados, en los buzones del visitante y de SALES_MAIL_TO",
   },
 };

@@ -493,17 +493,17 @@ export const ro: Words = {
       "50 de e-mailuri către vizitatori din aceeași rețea așteaptă deja",
     "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows":
       "într-o oră s-au trimis vizitatorilor atâtea e-mailuri câte permite VISITOR_MAILS_PER_HOUR",
-    "backups: they keep it until they are removed; after a restore, erase again":
+    "backups until they are removed: after a restore, erase again":
       "copiile de siguranță: păstrează datele până sunt eliminate; după o restaurare, șterge din nou",
-    "copies that people made: exports, downloaded PDFs, e-mails":
+    "copies made by users: exports, downloaded PDFs, e-mails":
       "copiile făcute de oameni: exporturi, PDF-uri descărcate, e-mailuri",
-    "what the receiver at LEAD_WEBHOOK_URL keeps": "ce păstrează destinatarul de la LEAD_WEBHOOK_URL",
+    "data stored by the receiver at LEAD_WEBHOOK_URL": "ce păstrează destinatarul de la LEAD_WEBHOOK_URL",
     "the history of the CMS": "istoricul CMS-ului",
-    "the removed rows of PostgreSQL until the next VACUUM, and its archived WAL":
+    "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL":
       "rândurile eliminate din PostgreSQL până la următorul VACUUM și WAL-ul arhivat",
-    "PDFs in the memory of other instances, for an hour at most":
+    "PDFs in the memory of other instances, for at most an hour":
       "PDF-uri în memoria altor instanțe, cel mult o oră",
-    "mails that were sent, in the mailboxes of the visitor and of SALES_MAIL_TO":
+    "sent mails in the mailboxes of the visitor and of SALES_MAIL_TO":
       "e-mailurile trimise, în căsuțele vizitatorului și ale SALES_MAIL_TO",
   },
 };
