@@ -12,7 +12,7 @@ import (
 	"siteapi/integrations/cache/cachetest/valkeyserver"
 )
 
-// manyStats returns a query for the statistics of the cache, twenty times.
+// manyStats returns a query that selects the cache statistics twenty times.
 func manyStats() string {
 	var query strings.Builder
 	for i := range 20 {
@@ -64,8 +64,8 @@ func TestStatsCountOncePerSecond(t *testing.T) {
 	}
 }
 
-// TestStatsAreChargedLikeTheirRoute reads the statistics through GraphQL until the limit
-// of the REST route rejects the client.
+// TestStatsAreChargedLikeTheirRoute reads the statistics through GraphQL until the REST
+// route's rate limit rejects the client.
 func TestStatsAreChargedLikeTheirRoute(t *testing.T) {
 	t.Parallel()
 	r := apptest.Launch(t, t.TempDir(), apptest.DefaultLimits(t)...)

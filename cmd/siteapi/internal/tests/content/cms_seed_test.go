@@ -10,7 +10,8 @@ import (
 	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
-// The sample company is added to an empty dataset, once, and a service then serves it.
+// The sample company is added only once and only to an empty dataset. A service then
+// serves it.
 func TestSeed(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{ReadToken: "reader"}, hubspottest.Options{})
@@ -43,7 +44,8 @@ func TestSeed(t *testing.T) {
 		seeds("has other content", 2, 1, "--yes")
 	}
 
-	// Without a terminal nothing is confirmed. Leads do not count as content.
+	// Without a terminal the command cannot be confirmed, so it adds nothing. Leads do
+	// not count as content.
 	replace(`{"_id":"quoteSubmission.x","_type":"quoteSubmission"}`)
 	seeds("nothing was added", 2, 1)
 	s.Env = append(s.Env, "SANITY_TOKEN=reader")

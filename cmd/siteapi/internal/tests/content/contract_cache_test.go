@@ -130,7 +130,7 @@ func TestContractInvalidateCache(t *testing.T) {
 			{map[string]any{"locale": "en"}, []string{"content:locale:en"}},
 		} {
 			warm(s)
-			for _, remaining := range []int{len(schema.AllLocale) - len(tt.want), 0} { // then they are already removed
+			for _, remaining := range []int{len(schema.AllLocale) - len(tt.want), 0} { // then all are removed
 				got := s.Through(endpoint, "invalidateCache", map[string]any{"input": tt.input}, apptest.CacheAuth)
 				if got.Data["success"] != true || !slices.Equal(keys(got.Data["invalidated"]), tt.want) ||
 					size(s) != remaining {

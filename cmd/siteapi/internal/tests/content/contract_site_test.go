@@ -50,7 +50,7 @@ func TestContractSiteSettings(t *testing.T) {
 				`{"number":"1","label":null,"displayLocation":["footer"]}],"contactPhone":null}}}`,
 		},
 		{
-			"size of a logo of Sanity, title and website",
+			"title, website and the size of a Sanity logo",
 			`[{"_id":"siteSettings","_type":"siteSettings","title":"Lumen","website":"https://l.example",` +
 				`"logo":{"asset":{"url":"https://cdn.sanity.io/images/p/d/ab-240x64.png"}}}]`,
 			`{ SiteSettings(id: "siteSettings") { title website logo { asset { width height } } } }`,
@@ -75,7 +75,7 @@ func TestContractSiteSettings(t *testing.T) {
 				`"friday":null,"saturday":null,"sunday":"closed"}}}}`,
 		},
 		{
-			"objects that are not set",
+			"unset objects",
 			`[{"_id":"siteSettings","_type":"siteSettings","logo":{}}]`,
 			`{ SiteSettings(id: "siteSettings") {
 				contactEmail logo { asset { url } } ` +
@@ -85,7 +85,7 @@ func TestContractSiteSettings(t *testing.T) {
 		},
 		{"no document", `[]`, phones, `{"data":{"SiteSettings":null},"errors":[]}`},
 		{
-			"a draft is no document",
+			"only a draft",
 			`[{"_id":"drafts.siteSettings","_type":"siteSettings","contactPhone":"1"}]`,
 			phones,
 			`{"data":{"SiteSettings":null},"errors":[]}`,
@@ -149,7 +149,7 @@ func TestContractContent(t *testing.T) {
 	s.Do("POST", "/api/cache/clear?all=true", "", apptest.CacheAuth)
 
 	tests := []struct{ name, query, want string }{
-		{"a locale, with documents of no language",
+		{"a locale, including documents without a language",
 			`{ content(documentType: "heroSection", locale: es) { id type locale updatedAt fields } }`,
 			`{"data":{"content":[{"id":"h-all","type":"heroSection","locale":null,"updatedAt":null,` +
 				`"fields":{"title":"Everywhere"}},` +

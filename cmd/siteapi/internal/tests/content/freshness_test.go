@@ -16,7 +16,7 @@ import (
 	"siteapi/integrations/upstream/faulttest"
 )
 
-// publish stores a document of the CMS without a webhook.
+// publish stores a document in the CMS without sending a webhook.
 func publish(f *apptest.Vendors, id, language, title string) {
 	f.T.Helper()
 	doc := map[string]string{"_id": id, "_type": "heroSection", "language": language, "title": title}
@@ -85,7 +85,7 @@ func TestPublishWithoutAWebhook(t *testing.T) {
 	// A single change may be slow on a busy machine, but not the median.
 	slices.Sort(took)
 	if median := took[len(took)/2]; median > 2*time.Second {
-		t.Errorf("a change is visible after %v, want 2s at most", median)
+		t.Errorf("the median change is visible after %v, want at most 2s", median)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestEqualContentInvalidatesNothing(t *testing.T) {
 		return requests(stubs, "query", contentQuery) >= fetches+9
 	})
 	if n := waitForFetches(stubs) - fetches; n != 9 {
-		t.Errorf("%d fetches, want three for each language and none into the cache", n)
+		t.Errorf("%d fetches, want 9: three for each language and none to fill the cache", n)
 	}
 	if log := s.Log.String(); strings.Contains(log, "content changed in the CMS") {
 		t.Errorf("a change is logged: %s", log)
@@ -154,7 +154,7 @@ func TestWatchWithoutAStream(t *testing.T) {
 		return bytes.Contains(s.Query(apptest.AskHero, nil).Body, []byte("polled"))
 	})
 	if took := time.Since(began); took > time.Minute {
-		t.Errorf("a change is visible after %v, want 45s at most", took)
+		t.Errorf("a change is visible after %v, want at most a minute", took)
 	}
 }
 
@@ -166,6 +166,6 @@ func TestWatchIsVisible(t *testing.T) {
 	waitForWatch(stubs)
 
 	if since := apptest.Counter(t, s, "siteapi_content_watch_seconds", map[string]string{"mode": "stream"}); since <= 0 {
-		t.Errorf("the stream is followed for %v seconds", since)
+		t.Errorf("the metric reports a stream of %v seconds", since)
 	}
 }

@@ -69,7 +69,7 @@ func TestPreview(t *testing.T) {
 
 	pdf := s.Do("GET", "/api/quote/pdf?id="+s.Submit("preview"), "", previewAuth, askDrafts)
 	if pdf.Status != 200 || pdf.Header.Get("Cache-Control") != "private, no-store" || pdf.Header.Get("ETag") != "" {
-		t.Errorf("a document: %d %v", pdf.Status, pdf.Header)
+		t.Errorf("the PDF: %d %v", pdf.Status, pdf.Header)
 	}
 
 	for header, status := range map[string]int{
@@ -106,7 +106,7 @@ func TestPreviewOfPrices(t *testing.T) {
 		t.Errorf("the estimate is not marked as a preview: %s", got.Raw)
 	}
 
-	// Rules of drafts are not stored, so that nothing can be submitted with them.
+	// Draft rules are not stored, so no lead can be submitted with them.
 	stored, err := s.App.Data.Tables.CurrentPriceRules(t.Context(), "en")
 	if err != nil || !strings.Contains(stored.Rules, `"price":100000`) || strings.Contains(stored.Rules, `"price":500000`) {
 		t.Errorf("stored rules: %+v, %v", stored, err)
@@ -159,17 +159,18 @@ func TestPreviewsArePaced(t *testing.T) {
 		}
 	}
 	if fetches > 7 || fetches < 4 {
-		t.Errorf("%d fetches of drafts in three seconds, want two a second", fetches)
+		t.Errorf("%d fetches of drafts in three seconds, want about two per second", fetches)
 	}
 }
 
-// TestPreviewWithoutAToken tries to read drafts in every way that must not work.
+// TestPreviewWithoutAToken tries to read drafts in each way that must fail.
 func TestPreviewWithoutAToken(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
 	s, _ := startPreview(t, map[string]string{"CACHE_URL": server.URL()})
 
-	// A preview leaves nothing behind: neither with GET nor with a registered document.
+	// A preview leaves nothing in a cache, whether it is sent with GET or as a registered
+	// document.
 	apq := fmt.Sprintf(`{"persistedQuery":{"version":1,"sha256Hash":"%x"}}`, sha256.Sum256([]byte(apptest.AskHero)))
 	hash := `"extensions":` + apq
 	get := "/graphql?query=" + url.QueryEscape(apptest.AskHero)
@@ -178,10 +179,10 @@ func TestPreviewWithoutAToken(t *testing.T) {
 	s.Do("POST", "/graphql", `{"query":`+string(body)+`,`+hash+`}`, previewAuth, askDrafts)
 
 	for name, got := range map[string]apptest.Response{
-		"GET":         s.Do("GET", get, ""),
-		"a hash":      s.Do("POST", "/graphql", `{`+hash+`}`),
-		"only token":  s.Query(apptest.AskHero, nil, previewAuth),
-		"an argument": s.Query(`{ content(documentType: "heroSection", locale: es, id: "drafts.h") { fields } }`, nil),
+		"GET":                          s.Do("GET", get, ""),
+		"a hash":                       s.Do("POST", "/graphql", `{`+hash+`}`),
+		"the token without the header": s.Query(apptest.AskHero, nil, previewAuth),
+		"an argument":                  s.Query(`{ content(documentType: "heroSection", locale: es, id: "drafts.h") { fields } }`, nil),
 	} {
 		if bytes.Contains(got.Body, []byte("secret")) {
 			t.Errorf("%s: %s", name, got.Body)
@@ -189,10 +190,10 @@ func TestPreviewWithoutAToken(t *testing.T) {
 	}
 
 	for name, headers := range map[string][]string{
-		"no token":          {askDrafts},
-		"the cache's token": {askDrafts, apptest.CacheAuth},
-		"operator's token":  {askDrafts, "Authorization: Bearer " + config.DevAdminToken},
-		"a part":            {askDrafts, "Authorization: Bearer " + config.DevPreviewToken[:8]},
+		"no token":            {askDrafts},
+		"the cache's token":   {askDrafts, apptest.CacheAuth},
+		"an operator's token": {askDrafts, "Authorization: Bearer " + config.DevAdminToken},
+		"a part of the token": {askDrafts, "Authorization: Bearer " + config.DevPreviewToken[:8]},
 	} {
 		for _, got := range []apptest.Response{s.Query(apptest.AskHero, nil, headers...), s.Do("GET", get, "", headers...)} {
 			if got.Status != 401 || bytes.Contains(got.Body, []byte("title")) {
@@ -324,7 +325,7 @@ func TestPreviewEvents(t *testing.T) {
 			}
 
 			events, stop := contentEvents(s)
-			time.Sleep(4 * time.Second) // the first checks for changes
+			time.Sleep(4 * time.Second) // the first checks for changes are over
 			for len(events) > 0 {
 				<-events
 			}

@@ -25,7 +25,7 @@ func TestInvalidationReachesAllInstances(t *testing.T) {
 	t.Parallel()
 	valkey := valkeyserver.Start(t)
 
-	// The second instance learns of the change through the cache server only.
+	// The second instance is notified of the change only through the cache server.
 	content := &apptest.Client{T: t, DataDir: t.TempDir()}
 	hero(content, "title-0")
 	env := []string{
@@ -63,7 +63,7 @@ func TestInvalidationReachesAllInstances(t *testing.T) {
 
 	// A single invalidation may be slow on a busy machine, but not the median.
 	if median := took[len(took)/2]; median > time.Second {
-		t.Errorf("the other instance serves the new content after %v, want a second at most", median)
+		t.Errorf("the other instance serves the new content after %v, want at most a second", median)
 	}
 }
 

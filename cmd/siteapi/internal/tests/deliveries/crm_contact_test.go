@@ -8,8 +8,8 @@ import (
 	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
-// What a visitor submits never changes the personal properties of an existing contact.
-// Nothing of a lead in review reaches the CRM.
+// What a visitor submits never changes the personal properties of an existing contact. No
+// data of a lead in review reaches the CRM.
 func TestVisitorWithACustomersAddress(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})

@@ -11,14 +11,14 @@ import (
 	"siteapi/integrations/upstream/faulttest"
 )
 
-// TestFaults fails both targets in each way that a delivery handles differently. The
+// TestFaults makes both targets fail in each way that deliveries handle differently. The
 // drivers' tests cover every status. After the targets recover, there is one document and
 // one contact.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
 	retrying := apptest.Start(t, stubs.Env(), apptest.Quick)
-	waiting := apptest.Start(t, stubs.Env()) // retries on request of an operator
+	waiting := apptest.Start(t, stubs.Env()) // retries when an operator requests it
 
 	for i, row := range []struct {
 		fault  faulttest.Fault
@@ -55,7 +55,7 @@ func TestFaults(t *testing.T) {
 				t.Errorf("retrying: %v %s", err, out)
 			}
 		}
-		apptest.Eventually(t, row.fault.String()+": both arrive", func() bool {
+		apptest.Eventually(t, row.fault.String()+": both deliveries arrive", func() bool {
 			d := s.Deliveries(id)
 			return d["cms"].State == "delivered" && d["crm"].State == "delivered"
 		})

@@ -79,7 +79,7 @@ func TestNewLeadIsAnnounced(t *testing.T) {
 	}
 
 	if d, ok := s.Deliveries(before)["webhook"]; ok || stub.count(before) != 0 {
-		t.Errorf("the lead from before the webhook has a delivery: %+v", d)
+		t.Errorf("the lead submitted before the webhook was set up has a delivery: %+v", d)
 	}
 
 	if out, err := s.Command("deliveries", "resend", before, "--target", "webhook"); err != nil {

@@ -47,14 +47,14 @@ func TestDeliveryMetrics(t *testing.T) {
 	})
 }
 
-// A delivery is retried for three days. A target that rejects the token is retried within
-// 15 minutes by default.
+// DELIVERY_RETRY_MAX limits the pause between two tries, 15 minutes by default. The
+// number of tries follows from it, so that a delivery is retried for three days.
 func TestDeliverySettings(t *testing.T) {
 	t.Parallel()
 	for retryMax, want := range map[string]int{"1s": 6000, "": 380, "24h": 23} {
 		s := apptest.Start(t, map[string]string{"DELIVERY_RETRY_MAX": retryMax})
 		if got := s.Deliveries(s.Submit("tried"))["crm"].MaxAttempts; got != want {
-			t.Errorf("%s: %d tries, want %d", retryMax, got, want)
+			t.Errorf("DELIVERY_RETRY_MAX=%s: %d tries, want %d", retryMax, got, want)
 		}
 	}
 }

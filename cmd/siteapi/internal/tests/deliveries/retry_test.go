@@ -12,8 +12,8 @@ import (
 	"siteapi/schema"
 )
 
-// Only deliveries can be retried: no other jobs of the queue, and no deliveries of erased
-// leads. Rejected retries are not in the audit.
+// Only the deliveries of existing leads can be retried, and no other jobs of the queue.
+// Rejected retries are not in the audit.
 func TestRetryDeliveriesOnly(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
@@ -51,7 +51,7 @@ func TestRetryDeliveriesOnly(t *testing.T) {
 	}
 }
 
-// A cursor that no page returned is rejected, whatever its content.
+// A forged cursor is rejected, whatever its content.
 func TestForgedCursors(t *testing.T) {
 	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
 		s := apptest.Start(t, map[string]string{"DATABASE_URL": database}, apptest.Quick)

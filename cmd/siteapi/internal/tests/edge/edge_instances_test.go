@@ -36,7 +36,7 @@ func TestEdgeIsNotifiedAfterKill(t *testing.T) {
 				apptest.Launch(t, t.TempDir(), env...).Shows("first title")
 			}
 			stub.isNotified(t, "the content after the first start")
-			time.Sleep(4 * time.Second) // longer than the second call takes
+			time.Sleep(4 * time.Second) // the second notification is sent within this time
 			stub.since()
 
 			stub.set(true)

@@ -20,7 +20,8 @@ func getPath(document string) string { return "/graphql?" + url.Values{"query": 
 // edgeHeaders are the headers for shared caches.
 var edgeHeaders = []string{"Cache-Tag", "Surrogate-Key", "CDN-Cache-Control"}
 
-// shared returns the headers of a response for shared caches, or an empty string.
+// shared returns the values of the headers for shared caches, or an empty string if there
+// are none.
 func shared(h http.Header) string {
 	var values []string
 	for _, name := range edgeHeaders {
@@ -32,7 +33,7 @@ func shared(h http.Header) string {
 func TestSharedCaches(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{"CDN_MAX_AGE": "45s"})
-	s.Query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil) // the content is loaded
+	s.Query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil) // loads the content
 	s.Query(`{ content(documentType: "heroSection", locale: es) { id } }`, nil)
 
 	const maxAge = "; public, max-age=45"
@@ -56,7 +57,7 @@ func TestSharedCaches(t *testing.T) {
 				continue
 			}
 			if got.Header.Get("Cache-Control") != "public, max-age=0, must-revalidate" {
-				t.Errorf("a browser gets %q", got.Header.Get("Cache-Control"))
+				t.Errorf("Cache-Control for browsers is %q", got.Header.Get("Cache-Control"))
 			}
 			same := s.Do("GET", getPath(document), "", "If-None-Match: "+got.Header.Get("ETag"))
 			if same.Status != http.StatusNotModified || shared(same.Header) != want {
@@ -86,7 +87,7 @@ func TestFallbackCopyIsNotForSharedCaches(t *testing.T) {
 
 	path := getPath(`{ content(documentType: "heroSection", locale: es) { fields } }`)
 	if got := r.Do("GET", path, ""); shared(got.Header) == "" {
-		t.Fatalf("an answer from current content: %v", got.Header)
+		t.Fatalf("an answer with current content has the headers %v", got.Header)
 	}
 
 	stubs.FailCMS()
@@ -105,7 +106,7 @@ func TestAnswersAreCompressed(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
 	hero := getPath(`{ content(documentType: "heroSection") { fields } content2: content(documentType: "quoteOption") { fields } }`)
-	s.Do("GET", hero, "") // the content is loaded
+	s.Do("GET", hero, "") // loads the content
 	page := string(s.Do("GET", "/calculator", "").Body)
 	_, script, _ := strings.Cut(page, `<script type="module" src="`)
 	script, _, _ = strings.Cut(script, `"`)
@@ -140,7 +141,7 @@ func TestAnswersAreCompressed(t *testing.T) {
 		if etag != "" && c.method == "GET" {
 			same := s.Do("GET", c.path, "", "Accept-Encoding: gzip", "If-None-Match: "+etag)
 			if same.Status != http.StatusNotModified || same.Header.Get("Content-Encoding") != "" {
-				t.Errorf("%s: %d %v for its own tag", name, same.Status, same.Header)
+				t.Errorf("%s: If-None-Match with its own ETag: %d %v", name, same.Status, same.Header)
 			}
 		}
 	}

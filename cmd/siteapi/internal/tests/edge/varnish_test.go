@@ -56,8 +56,8 @@ func (r *relay) pointTo(t *testing.T, address string) {
 	r.to.Store(u)
 }
 
-// varnish starts Varnish with deploy/varnish.vcl in front of an address, and returns its
-// own address.
+// varnish starts Varnish with deploy/varnish.vcl in front of a backend, and returns the
+// address of Varnish.
 func varnish(t *testing.T, backend string) string {
 	t.Helper()
 	program, err := exec.LookPath("varnishd")
@@ -180,7 +180,7 @@ func (e *edgeTrial) settled() {
 	})
 }
 
-// TestEdgeAnswersReaders puts real Varnish in front of the service.
+// TestEdgeAnswersReaders puts a real Varnish in front of the service.
 func TestEdgeAnswersReaders(t *testing.T) {
 	t.Parallel()
 	e := newEdgeTrial(t)
@@ -201,7 +201,7 @@ func TestEdgeAnswersReaders(t *testing.T) {
 		t.Errorf("%d of 1,000 reads reached the service", n)
 	}
 	if got := e.edge.Do("GET", heroPath, "", "If-None-Match: "+etag); got.Status != http.StatusNotModified {
-		t.Errorf("a browser's copy: %d", got.Status)
+		t.Errorf("revalidating a browser's copy: %d", got.Status)
 	}
 
 	// Private answers are never cached.
@@ -215,8 +215,8 @@ func TestEdgeAnswersReaders(t *testing.T) {
 		t.Errorf("%d of 9 requests reached the service", n)
 	}
 
-	// A path that looks like an asset is cached only if it is one, unlike a query string
-	// with such a path or a file that only another version of the service has.
+	// A path that looks like an asset is cached only if this version of the service has
+	// the asset. A query string with such a path is not cached either.
 	for _, path := range []string{
 		"/api/cache/clear?x=/assets/", "/calculator/assets/missing.js",
 	} {
@@ -228,18 +228,19 @@ func TestEdgeAnswersReaders(t *testing.T) {
 			t.Errorf("%s: %d of 3 requests reached the service", path, n)
 		}
 	}
-	// A publication is visible within two seconds. One may be slow on a busy machine.
+	// A publication is visible within two seconds. Only the fastest counts, because one
+	// may be slow on a busy machine.
 	fastest, cached := time.Hour, "title 0"
 	for i := range 3 {
 		e.settled()
 		time.Sleep(2 * time.Second) // not part of a burst
-		e.shows(cached)             // which is cached from now on
+		e.shows(cached)             // cached from now on
 		cached = fmt.Sprintf("lone %d", i)
 		e.publish(cached)
 		fastest = min(fastest, e.shows(cached))
 	}
 	if t.Logf("a single publication is at the edge after %v", fastest); fastest > 2*time.Second {
-		t.Errorf("a single publication is at the edge after %v", fastest)
+		t.Errorf("a single publication is at the edge after %v, want at most 2s", fastest)
 	}
 
 	for _, token := range []string{"Authorization: ", "Authorization: Bearer wrong"} {
@@ -249,12 +250,12 @@ func TestEdgeAnswersReaders(t *testing.T) {
 	}
 }
 
-// TestEdgeDuringOutages stops the purges, then the service.
+// TestEdgeDuringOutages interrupts the purges, then the connection to the service.
 func TestEdgeDuringOutages(t *testing.T) {
 	t.Parallel()
 	e := newEdgeTrial(t)
 	e.settled()
-	e.shows("title 0") // which is cached from now on
+	e.shows("title 0") // cached from now on
 
 	e.purges.down.Store(true)
 	e.publish("while it was down")

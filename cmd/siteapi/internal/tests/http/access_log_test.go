@@ -23,8 +23,8 @@ func accessEvents(r *apptest.Process, id string) (found []map[string]any) {
 	return found
 }
 
-// Each request is one event with its operation, its result and the names of invalid
-// fields, without any value that the client sent.
+// Each request is logged as one event with its operation, its result and the names of
+// invalid fields, without any value that the client sent.
 func TestAccessLog(t *testing.T) {
 	t.Parallel()
 	r := apptest.Launch(t, t.TempDir(), "TRUSTED_PROXIES=127.0.0.1") // so that ids of any form are accepted
@@ -107,7 +107,7 @@ func TestAccessLog(t *testing.T) {
 
 	if log := strings.ToLower(r.Log.String()); strings.Contains(log, "hush") ||
 		strings.Contains(log, "0721000111") {
-		t.Errorf("the log contains sent values:\n%s", log)
+		t.Errorf("the log contains values that the client sent:\n%s", log)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestFrequentRequestsAreNotLogged(t *testing.T) {
 		return strings.Contains(r.Log.String(), `"path":"…"`)
 	})
 	if log := r.Log.String(); strings.Count(log, `"message":"request"`) != 1 {
-		t.Errorf("the log has other requests than the last one:\n%s", log)
+		t.Errorf("the log has requests other than the last one:\n%s", log)
 	}
 
 	var got apptest.Response

@@ -39,7 +39,7 @@ func TestCORS(t *testing.T) {
 
 	if got := s.Do("GET", "/api/none", "", "Origin: https://site.example"); got.Header.Get(
 		"Access-Control-Allow-Origin") == "" {
-		t.Error("an error can't be read by an allowed page")
+		t.Error("a page of an allowed origin cannot read an error")
 	}
 
 	// If any origin may read, a shared cache can store one answer for all.
@@ -53,7 +53,7 @@ func TestCORS(t *testing.T) {
 	}
 }
 
-// Frequent successes are logged at the debug level only.
+// Frequent successful requests are logged only at level debug.
 func TestSuccessesAreLoggedForDebugging(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{"LOG_LEVEL": "info", "TRUSTED_PROXIES": "127.0.0.1"})
@@ -82,8 +82,8 @@ func TestSuccessesAreLoggedForDebugging(t *testing.T) {
 	}
 }
 
-// A response that is opened directly in a browser can do nothing there, unless it is a
-// page.
+// The Content-Security-Policy of a response that is not a page forbids everything, in
+// case a browser opens it directly.
 func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	const noDocument = "default-src 'none'; frame-ancestors 'none'"

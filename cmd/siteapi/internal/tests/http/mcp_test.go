@@ -51,8 +51,8 @@ func tools(s *apptest.Service, headers ...string) (names []string) {
 	return names
 }
 
-// An assistant estimates a project and submits a lead for its user, with the same rules
-// as the routes.
+// An assistant estimates a project and submits a lead for its user, under the same rules
+// as the REST routes.
 func TestAssistantSubmitsALead(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
@@ -105,7 +105,7 @@ func TestToolsByCaller(t *testing.T) {
 
 	s := apptest.Start(t, nil)
 	if got := tools(s, token); !slices.Equal(got, visitors) {
-		t.Errorf("operators' tools are at the public address: %v", got)
+		t.Errorf("operators' tools are offered at the public address: %v", got)
 	}
 	s.Do(http.MethodGet, "/mcp", "")
 	for origin, want := range map[string]int{
@@ -114,7 +114,7 @@ func TestToolsByCaller(t *testing.T) {
 		"http://127.0.0.1.evil.me": http.StatusForbidden,
 	} {
 		if status, _ := assistant(s, "tools/list", object{}, "Origin: "+origin); status != want {
-			t.Errorf("a page of %s: %d, want %d", origin, status, want)
+			t.Errorf("a page from %s: %d, want %d", origin, status, want)
 		}
 	}
 
@@ -149,8 +149,8 @@ func TestToolsByCaller(t *testing.T) {
 	}
 }
 
-// An assistant on the same machine uses the database without a token, as the user of the
-// machine, or ADMIN_ADDR with a token.
+// An assistant on the service's machine uses either the database, without a token and as
+// the local user, or ADMIN_ADDR with a token.
 func TestToolsOnThisMachine(t *testing.T) {
 	t.Parallel()
 	admin := apptest.FreeAddress(t)
@@ -183,7 +183,7 @@ func TestToolsOnThisMachine(t *testing.T) {
 	}
 	got, err = session.CallTool(t.Context(), &mcp.CallToolParams{Name: "health"})
 	if text, _ := json.Marshal(got); err != nil || got.IsError || !strings.Contains(string(text), "written and committed") {
-		t.Errorf("the health: %v %s", err, text)
+		t.Errorf("the tool health: %v %s", err, text)
 	}
 	s.Prints(
 		apptest.Output{Args: "leads show " + id, Want: []string{"Called back."}},

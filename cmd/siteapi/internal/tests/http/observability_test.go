@@ -21,7 +21,8 @@ var (
 	fullName   = regexp.MustCompile(`fqName: "([^"]+)"`)
 )
 
-// metricNames returns the metrics of a service with a failing CRM and a CDN to purge.
+// metricNames returns the names of the metrics of a service with a failing CRM and a CDN
+// to purge.
 func metricNames(t *testing.T) map[string]bool {
 	t.Helper()
 	vendors := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
@@ -80,7 +81,7 @@ func TestDashboardAndAlerts(t *testing.T) {
 	}
 }
 
-// Each metric shows an event once it has occurred.
+// The metrics reflect what the service has just done.
 func TestLoadMetrics(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil, apptest.Quick)

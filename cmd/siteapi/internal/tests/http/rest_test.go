@@ -11,8 +11,8 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 )
 
-// TestRequestsOfREST checks the answers to REST requests. A caller without a token learns
-// nothing else about a guarded route.
+// TestRequestsOfREST checks the answers to REST requests. A request without a token to a
+// guarded route gets only a 401, whatever else is wrong with it.
 func TestRequestsOfREST(t *testing.T) {
 	t.Parallel()
 	const (
@@ -112,8 +112,8 @@ func TestRequestsOfREST(t *testing.T) {
 	}
 }
 
-// A body that is announced as too large is rejected before it is sent. A truncated body
-// is an error.
+// A body whose announced length is too large is rejected before it is sent. A truncated
+// body is an error.
 func TestIncompleteBodies(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
@@ -154,8 +154,8 @@ func TestHeadIsGetWithoutABody(t *testing.T) {
 	}
 }
 
-// The request examples of the OpenAPI description are accepted. The linter compares those
-// of responses with their schemas.
+// The request examples of the OpenAPI description are accepted. A linter compares the
+// response examples with their schemas.
 func TestExamplesOfREST(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)

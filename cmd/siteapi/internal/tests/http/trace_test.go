@@ -56,7 +56,7 @@ func (o *otlp) child(t *testing.T, parent, name string) *pb.Span {
 		}
 	}
 	if len(found) != 1 {
-		t.Fatalf("%d spans %s below %s", len(found), name, parent)
+		t.Fatalf("%d spans named %s below %s, want 1", len(found), name, parent)
 	}
 	return found[0]
 }
@@ -116,7 +116,7 @@ func TestTraceOfALead(t *testing.T) {
 		attempt := o.child(t, fmt.Sprintf("%x", operation.SpanId), "deliver "+target)
 		span := o.child(t, fmt.Sprintf("%x", attempt.SpanId), call)
 		if attributeOf(span, "siteapi.operation") == "" || attributeOf(span, "http.response.status_code") == "" {
-			t.Errorf("the call has %v", span.Attributes)
+			t.Errorf("the span of the call has the attributes %v", span.Attributes)
 		}
 	}
 
@@ -130,6 +130,6 @@ func TestTraceOfALead(t *testing.T) {
 
 	traced := fmt.Sprintf(`"request_id":"%s","trace_id":"%s","span_id":"%x"`, requestID, clientTrace, request.SpanId)
 	if !strings.Contains(s.Log.String(), traced) {
-		t.Errorf("no line has %s:\n%s", traced, s.Log.String())
+		t.Errorf("no log line has %s:\n%s", traced, s.Log.String())
 	}
 }

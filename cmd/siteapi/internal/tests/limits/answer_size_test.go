@@ -108,9 +108,9 @@ func TestContentIsChargedBySize(t *testing.T) {
 		documents, size int
 		refused         bool
 	}{
-		"5 MB":                     {5, 1_000_000, true},
-		"6,000 documents":          {6000, 100, true},
-		"as many as in the sample": {50, 1_000, false},
+		"5 MB":                            {5, 1_000_000, true},
+		"6,000 documents":                 {6000, 100, true},
+		"as many documents as the sample": {50, 1_000, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,7 +118,8 @@ func TestContentIsChargedBySize(t *testing.T) {
 				"CONTENT_TYPES=post", "CMS_DRIVER=file", "CMS_FILE="+posts(t, c.documents, c.size))
 			r := apptest.Launch(t, t.TempDir(), env...)
 
-			// They are sent together, so that the limit is not renewed in between.
+			// The requests are sent concurrently, so that the rate limit does not refill
+			// in between.
 			var refused atomic.Int64
 			var group sync.WaitGroup
 			for i := range 30 {
@@ -139,8 +140,8 @@ func TestContentIsChargedBySize(t *testing.T) {
 	}
 }
 
-// TestPagesOfLeadsEndEarly reads leads with so many long notes that they don't fit into
-// one answer. A page has those that fit, and the next pages have the others.
+// TestPagesOfLeadsEndEarly reads leads with so many long notes that they do not fit into
+// one answer. Each page has as many leads as fit, and the following pages have the rest.
 func TestPagesOfLeadsEndEarly(t *testing.T) {
 	t.Parallel()
 	const total = 24
@@ -199,7 +200,7 @@ SELECT id, n, 'token', replace(hex(zeroblob(1000)), '00', 'xy') FROM leads, numb
 	}
 
 	if out, code := s.Run("leads", "export"); code != 0 || strings.Count(out, "@example.com") != total {
-		t.Errorf("the export: %d, %d leads", code, strings.Count(out, "@example.com"))
+		t.Errorf("the export: exit code %d, %d leads", code, strings.Count(out, "@example.com"))
 	}
 }
 
@@ -234,6 +235,6 @@ func TestReadersAfterAnInvalidation(t *testing.T) {
 		t.Errorf("memory grew by %d MiB", peak-before)
 	}
 	if log := r.Log.String(); strings.Contains(log, "fallback copy") {
-		t.Errorf("the copies were not written one by one: %.500s", log)
+		t.Errorf("a problem with the fallback copy was logged: %.500s", log)
 	}
 }

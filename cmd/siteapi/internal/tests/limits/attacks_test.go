@@ -21,15 +21,15 @@ func clientAt(ip string) *http.Client {
 	}
 }
 
-// Half-sent bodies of strangers block no other request: neither a chunked webhook of the
-// CMS, nor a stranger's request of the usual size.
+// Half-sent bodies do not block the requests of other clients, such as a chunked webhook
+// of the CMS or a small GraphQL request.
 func TestHalfSentBodies(t *testing.T) {
 	t.Parallel()
 	r := apptest.Launch(t, t.TempDir(), apptest.DefaultLimits(t)...)
 	address := strings.TrimPrefix(r.Base, "http://")
 
 	for _, size := range []int{1, 70 << 10} {
-		for i := range 20 { // each counts as 16
+		for i := range 20 { // each counts as 16 requests
 			dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(fmt.Sprintf("127.0.1.%d", i/4+1))}}
 			c, err := dialer.Dial("tcp", address)
 			if err != nil {

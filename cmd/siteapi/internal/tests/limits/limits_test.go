@@ -71,7 +71,7 @@ func TestContractRateLimits(t *testing.T) {
 			input := object{"input": apptest.ValidLead(fmt.Sprintf("g-%s-%d", batch, i))}
 			refused = s.Through("GraphQL", "submitQuote", input, "X-Forwarded-For: "+batch)
 			if i > most() {
-				t.Fatal("GraphQL bypasses the limit of leads")
+				t.Fatal("GraphQL bypasses the rate limit for leads")
 			}
 		}
 		if refused.Code != "RATE_LIMITED" {
@@ -84,7 +84,7 @@ func TestContractRateLimits(t *testing.T) {
 			"X-Forwarded-For: 198.51.100.6"); got.Status == 429 {
 			break
 		} else if i == 59 {
-			t.Error("HEAD bypasses the limit of PDFs")
+			t.Error("HEAD bypasses the rate limit for PDFs")
 		}
 	}
 }

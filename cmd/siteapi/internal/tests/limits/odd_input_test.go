@@ -19,7 +19,7 @@ import (
 	"siteapi/schema/exec"
 )
 
-// oddValues are values of each JSON type, most of which are invalid in any given place.
+// oddValues are values of each JSON type. Most of them are invalid for any given field.
 var oddValues = []string{
 	`null`, `true`, `0`, `-0`, `-0.0`, `-1`, `1.5`, `1e400`, `-1e400`, `1e-400`, `99999999999999999999`,
 	`""`, `" "`, `"0"`, `"1.5"`, `"-0"`, `"1e400"`, `"NaN"`, `"-Infinity"`, `"0x10"`, `"0x1p4"`, `"1_0"`, `"true"`,
@@ -28,14 +28,13 @@ var oddValues = []string{
 	`[]`, `[null]`, `["web-app",null,7]`, `[[]]`, `[{}]`, `{}`, `{"a":""}`,
 }
 
-// inputField is a place for a value that a client can send in the arguments of a root
-// field.
+// inputField is an argument of a root field, or a field of an input object below one.
 type inputField struct {
 	root *ast.FieldDefinition
 	path []string // the argument, then the fields of input objects
 	typ  *ast.Type
 	hint bool
-	kind string // of the operation: query, mutation or subscription
+	kind string // operation type: query, mutation or subscription
 }
 
 // inputFields returns every argument in the schema and every field below it.
@@ -73,8 +72,8 @@ func inputFields() (list []inputField) {
 	return list
 }
 
-// validInput returns valid arguments of a root field: the required ones, and the objects
-// around the value of f, which is replaced.
+// validInput returns valid arguments for the root field of f: the required ones and the
+// objects that contain f. The value of f is the replacement.
 func validInput(f inputField, replacement any) map[string]any {
 	args := map[string]any{}
 	for _, arg := range f.root.Arguments {
@@ -165,11 +164,10 @@ func literal(value any, typ *ast.Type) string {
 // variable stands for the variable $v in arguments that are written into a document.
 type variable struct{}
 
-// oddRequest is a request with one odd value, in one of the ways in which a client can
-// send it.
+// oddRequest is a request with one odd value. way names how the value is sent.
 type oddRequest struct{ way, method, path, body string }
 
-// oddRequests returns the requests that send a value in place of f.
+// oddRequests returns the requests that send a value for f.
 func oddRequests(f inputField, value string, routes map[string]string) []oddRequest {
 	var names, types, written, passed []string
 	arguments, inner := validInput(f, json.RawMessage(value)), validInput(f, variable{})
@@ -217,9 +215,9 @@ func oddRequests(f inputField, value string, routes map[string]string) []oddRequ
 	return append(requests, oddRequest{"REST", method, path + "?" + values.Encode(), body})
 }
 
-// No value causes a server error in any place, through REST, in GraphQL variables or as a
-// literal. Hints in a body or in a variable are never rejected, and dropped hints are
-// named.
+// No value of any field causes a server error, whether it is sent through REST, in
+// GraphQL variables or as a literal. Hints in a body or in a variable are never rejected,
+// and dropped hints are named.
 func TestOddInputCausesNoServerError(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on", "LOG_LEVEL": "warn"})
@@ -237,7 +235,7 @@ func TestOddInputCausesNoServerError(t *testing.T) {
 		group.Go(func() {
 			for f := range fields {
 				for _, value := range oddValues {
-					dropped := map[string]string{} // names of the dropped fields by the way
+					dropped := map[string]string{} // names of the dropped fields by oddRequest.way
 					for _, r := range oddRequests(f, value, routes) {
 						if names, answered := checkOdd(s, f, value, r); answered {
 							dropped[r.way] = names
@@ -245,7 +243,7 @@ func TestOddInputCausesNoServerError(t *testing.T) {
 					}
 
 					if different := slices.Compact(slices.Sorted(maps.Values(dropped))); len(different) > 1 {
-						s.T.Errorf("%s.%s = %.80s: %v are named as dropped",
+						s.T.Errorf("%s.%s = %.80s: the named dropped fields differ: %v",
 							f.root.Name, strings.Join(f.path, "."), value, dropped)
 					}
 				}
@@ -331,11 +329,11 @@ func TestSubscriptionToOneField(t *testing.T) {
 		}
 	}
 
-	// Selecting a field twice counts as one.
+	// A field that is selected twice counts once.
 	answer := s.Do(http.MethodPost, "/graphql", `{"query":"subscription { leadEvents { position } leadEvents { restarted } }"}`,
 		"Accept: text/event-stream", "Authorization: Bearer "+config.DevAdminToken)
 	if answer.Status != http.StatusOK {
-		t.Errorf("one field in two parts: %d %s", answer.Status, answer.Body)
+		t.Errorf("one field selected twice: %d %s", answer.Status, answer.Body)
 	}
 	if log := s.Log.String(); strings.Contains(log, `"level":"error"`) {
 		t.Errorf("errors are logged: %.2000s", log)

@@ -10,10 +10,10 @@ import (
 	"siteapi/integrations/mail/smtp/smtptest"
 )
 
-// A bounce has a short reason and does not change the lead's state. An operator can
-// correct the address of the mail to the visitor: that mail is sent there from then on,
-// each time with a new id. The lead keeps the address that was typed and is found by
-// both. Neither appears in the audit or the log.
+// A bounced mail has a short reason and does not change the lead's state. An operator can
+// correct the address of the mail to the visitor, which is then sent to the corrected
+// address, each time with a new id. The lead keeps the typed address and is found by
+// either. Neither address appears in the audit or the log.
 func TestCorrectedAddress(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})

@@ -49,7 +49,7 @@ func TestKilledWhileMailing(t *testing.T) {
 		return out
 	}
 	apptest.Eventually(t, "every delivery is done", func() bool {
-		time.Sleep(time.Second) // a command is a process
+		time.Sleep(time.Second) // each check starts a process
 		return strings.Count(delivered(), `"DELIVERED"`) == 4
 	})
 
@@ -61,8 +61,8 @@ func TestKilledWhileMailing(t *testing.T) {
 	}
 }
 
-// Beyond VISITOR_MAILS_PER_HOUR, mails to visitors wait and name that limit as the
-// reason. Mails to sales are sent. The doctor names the likely cause.
+// Mails to visitors beyond VISITOR_MAILS_PER_HOUR wait, and their reason names that
+// limit. Mails to sales are still sent. The doctor reports the likely cause.
 func TestMailsFromOneNetwork(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
@@ -112,7 +112,8 @@ func TestMailsFromOneNetwork(t *testing.T) {
 }
 
 // openSMTPD starts Debian's mail server, and returns its address and its delivery folder.
-// The paths of its queue and its socket are fixed, so only one can run, as root.
+// The paths of its queue and its socket are fixed, so only one instance can run. It must
+// be started as root.
 func openSMTPD(t *testing.T) (addr, folder string) {
 	t.Helper()
 	program, err := exec.LookPath("smtpd")
@@ -128,7 +129,7 @@ func openSMTPD(t *testing.T) (addr, folder string) {
 	addr = listener.Addr().String()
 	_ = listener.Close()
 	host, port, _ := net.SplitHostPort(addr)
-	// The server delivers as a user who cannot read the folders of t.TempDir.
+	// The server delivers as a user that cannot read the folders of t.TempDir.
 	dir, err := os.MkdirTemp("", "siteapi-smtpd-")
 	if err == nil {
 		err = os.Chmod(dir, 0o777) //nolint:gosec // see above
@@ -202,8 +203,8 @@ func TestMailThroughOpenSMTPD(t *testing.T) {
 }
 
 // The doctor logs in and checks that the sender is accepted, without sending a mail.
-// `mail test` sends one. Both run the binary with production settings over TLS, where a
-// test address gets no mail.
+// `mail test` sends one. Both run the binary with production settings, over TLS. In
+// production no mail is sent to an address in a reserved domain such as example.com.
 func TestMailInProduction(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{Implicit: true, Login: true})

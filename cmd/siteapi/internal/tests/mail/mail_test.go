@@ -22,7 +22,7 @@ import (
 	"siteapi/schema"
 )
 
-// parts adds the decoded parts of a mail to into, by media type.
+// parts decodes the parts of a mail and adds them to into, keyed by media type.
 func parts(t *testing.T, kind string, body io.Reader, into map[string]string) {
 	t.Helper()
 	media, params, err := mime.ParseMediaType(kind)
@@ -67,8 +67,9 @@ func submitMailed(s *apptest.Service, t *testing.T, session string, headers ...s
 }
 
 // A lead's mails list its choices, in the visitor's language and in SALES_LOCALE. Times
-// are in TIME_ZONE, as in the output of commands, and the PDF is the one of the lead's
-// link. No header contains the lead's id. Replies go to the company and to the visitor.
+// are in TIME_ZONE, as in the output of commands. The attached PDF is the one at the
+// lead's link. Neither a header nor the text contains the lead's id. Replies to the
+// visitor's mail go to the company, and replies to the sales mail go to the visitor.
 func TestLeadIsMailed(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
@@ -142,7 +143,7 @@ func TestMailsArriveDespiteFaults(t *testing.T) {
 		f.Times = 1
 		server.Fail(f)
 		id := submitMailed(s, t, name)
-		apptest.Eventually(t, fmt.Sprintf("the mails of %s %s arrive", f.Step, f.Mode), func() bool {
+		apptest.Eventually(t, fmt.Sprintf("the mails arrive despite the fault %s %s", f.Step, f.Mode), func() bool {
 			d := s.Deliveries(id)
 			return d[lead.VisitorMail].State == lead.Delivered && d[lead.SalesMail].State == lead.Delivered
 		})
@@ -164,8 +165,8 @@ func TestMailsArriveDespiteFaults(t *testing.T) {
 	}
 }
 
-// An address gets at most three mails a day, however it is spelled. Later leads of it are
-// still delivered to the other targets.
+// An address gets at most three mails a day, however it is spelled. Later leads with it
+// are still delivered to the other targets.
 func TestMailsToOneAddress(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
@@ -232,8 +233,9 @@ func TestSalesMailToSeveral(t *testing.T) {
 	}
 }
 
-// A lead in review gets no mail, and neither does the visitor of a lead submitted while
-// VISITOR_MAIL was off, not even from `verify --fix`. A released lead gets both mails.
+// No mail is sent about a lead in review. The visitor of a lead submitted while
+// VISITOR_MAIL was off gets no mail, even after `verify --fix`. Both mails are sent about
+// a released lead.
 func TestWhichLeadsAreMailed(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
@@ -264,7 +266,7 @@ func TestWhichLeadsAreMailed(t *testing.T) {
 	if out, err := s.Command("leads", "release", suspect); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	apptest.Eventually(t, "the released lead gets its mails", func() bool { return len(server.Mails()) == 2 })
+	apptest.Eventually(t, "both mails about the released lead arrive", func() bool { return len(server.Mails()) == 2 })
 }
 
 // In development mails are written to files, which an erasure deletes.
@@ -326,7 +328,7 @@ func TestChangedSettingsMakeMailsDue(t *testing.T) {
 	env["LEAD_WEBHOOK_URL"], env["LEAD_WEBHOOK_SECRET"] = webhook.URL, apptest.LeadSecret
 	s := apptest.Start(t, env)
 	id := submitMailed(s, t, "waits")
-	apptest.Eventually(t, "mails and webhook wait for a quarter of an hour", func() bool {
+	apptest.Eventually(t, "no delivery of the mails and the webhook is due within a minute", func() bool {
 		d := s.Deliveries(id)
 		return !slices.ContainsFunc([]lead.Target{lead.VisitorMail, lead.SalesMail, lead.Webhook},
 			func(target lead.Target) bool { return time.Until(d[target].NextAt) < time.Minute })

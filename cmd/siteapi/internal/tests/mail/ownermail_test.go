@@ -15,8 +15,8 @@ import (
 )
 
 // An operator gets a mail, without contact data, about leads that another operator
-// assigned. There is one mail for several leads, and none for leads that were erased or
-// reassigned before it is sent.
+// assigned. One mail covers several leads. Leads that are erased or reassigned before it
+// is sent are left out, and a mail without leads is not sent.
 func TestOwnerMail(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
@@ -87,7 +87,8 @@ func TestOwnerMail(t *testing.T) {
 	apptest.Eventually(t, "the new owner is notified", func() bool { return len(apptest.MailsTo(server, "maria@lumen.test")) == 2 })
 	apptest.Eventually(t, "no mail to an owner is pending", func() bool { return ownerMailsDone(s) == 5 })
 
-	// The request may time out or be canceled after the assignment was stored.
+	// The owner is notified even if the request is canceled after the assignment is
+	// stored.
 	over, end := context.WithCancel(t.Context())
 	end()
 	if _, err := s.App.Data.Tables.Assign(t.Context(), three, "over@lumen.test"); err != nil {
@@ -148,9 +149,9 @@ func ownerMailsDone(s *apptest.Service) (n float64) {
 	return n
 }
 
-// An operator who signed in with an account gets no mail about leads that it assigned to
-// itself. The address is taken from the provider only if it is verified, and is stored
-// with the login only.
+// An operator who signed in with an account gets no mail about a self-assigned lead. The
+// address is taken from the provider only if it is verified, and is stored only with the
+// login.
 func TestOwnerMailNotToOneself(t *testing.T) {
 	t.Parallel()
 	server, settings := apptest.MailServer(t, smtptest.Options{})
@@ -204,10 +205,10 @@ func TestOwnerMailNotToOneself(t *testing.T) {
 		notified(next)
 	}
 	if n := len(apptest.MailsTo(server, dana)); n != 1 {
-		t.Errorf("dana got %d mails, want 1: none about leads that she took herself", n)
+		t.Errorf("dana got %d mails, want 1 and none about self-assigned leads", n)
 	}
 
-	// A check of the role also reads the address again.
+	// A check of the role also updates the address.
 	p.Set(func() { p.Claims = map[string]any{"email": "new@lumen.test", "email_verified": true} })
 	s.Damage(`UPDATE logins SET check_at = 1`)
 	if _, answer := b.Send("GET", "/admin/operator", ""); answer["email"] != "new@lumen.test" {

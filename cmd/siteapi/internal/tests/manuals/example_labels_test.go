@@ -34,7 +34,7 @@ func sampleDocuments(t *testing.T) (docs []sampleDocument) {
 }
 
 // TestEveryLocaleIsComplete reports what a locale of the schema lacks: the words of the
-// PDF, a field of LocalizedString, the sample content, the studio.
+// PDF, a field of LocalizedString, sample content or an entry in the studio.
 func TestEveryLocaleIsComplete(t *testing.T) {
 	t.Parallel()
 	studio, err := os.ReadFile("../../integrations/cms/sanity/studio/locales.ts")

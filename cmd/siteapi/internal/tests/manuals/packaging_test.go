@@ -48,8 +48,8 @@ func goVersion(t *testing.T) string {
 	return regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(module))[1]
 }
 
-// The image is built with the Go version of go.mod, from files that are sent to the
-// engine, and runs as an ordinary user.
+// The image is built with the Go version of go.mod, from files in the build context, and
+// runs as an unprivileged user.
 func TestDockerfile(t *testing.T) {
 	t.Parallel()
 	file, ignored := packaged(t, "Dockerfile"), packaged(t, "../../../.dockerignore")
@@ -80,13 +80,13 @@ func TestDockerfile(t *testing.T) {
 	}
 	for _, secret := range []string{".git", "data", "**/.env"} {
 		if !slices.Contains(ignored, secret) {
-			t.Errorf("%s is sent to the engine", secret)
+			t.Errorf("%s is in the build context", secret)
 		}
 	}
 }
 
-// Every setting reaches the instances of the compose file, which start with the values
-// that its first lines require.
+// The compose file passes every setting to its instances, which start with only the
+// values that its first lines require.
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("deploy/compose.yaml")
@@ -135,8 +135,8 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// systemd accepts the units, rates them as safe, and gives the service only settings that
-// exist.
+// systemd accepts the units and rates the service as safe. The service unit sets only
+// settings that exist.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	for _, line := range packaged(t, "siteapi.service") {

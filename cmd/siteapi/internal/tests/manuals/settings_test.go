@@ -275,7 +275,7 @@ func TestManualOfSettings(t *testing.T) {
 	}
 }
 
-// The manual lists each direct module.
+// The manual lists each direct dependency.
 func TestManualOfDependencies(t *testing.T) {
 	t.Parallel()
 	text := manual(t, "cmd/siteapi/README.md")

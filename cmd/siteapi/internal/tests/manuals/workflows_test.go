@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestWorkflowsAreRestricted checks permissions, pinned versions and steps that cannot
-// fail. CI also runs actionlint, which checks the syntax.
+// TestWorkflowsAreRestricted checks that permissions are minimal, versions are pinned and
+// every step can fail. CI also runs actionlint, which checks the syntax.
 func TestWorkflowsAreRestricted(t *testing.T) {
 	t.Parallel()
 	pinned := regexp.MustCompile(`uses: ([\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|\./\S+)$`)
@@ -15,7 +15,7 @@ func TestWorkflowsAreRestricted(t *testing.T) {
 	for _, name := range []string{"ci.yml", "release.yml"} {
 		text := manual(t, ".github/workflows/"+name)
 		if !strings.Contains(text, "\npermissions:\n  contents: read\njobs:\n") {
-			t.Errorf("%s: every job has more permissions than to read the sources", name)
+			t.Errorf("%s: the default permissions are not limited to reading the sources", name)
 		}
 
 		for line := range strings.Lines(text) {

@@ -59,7 +59,7 @@ func TestBlanksAroundArguments(t *testing.T) {
 	}
 }
 
-// A text of invisible characters is empty, in every argument.
+// In every argument, a text of invisible characters counts as empty.
 func TestInvisibleArguments(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)

@@ -118,10 +118,10 @@ func TestConsentsDoNotWaitForTheCMS(t *testing.T) {
 	s.Do("POST", "/api/cache/clear?all=true", "", apptest.CacheAuth)
 	id := submit("hanging")
 	if strings.Contains(s.Log.String(), "cannot fetch content from the CMS") {
-		t.Error("the lead was not stored until the CMS had failed to answer")
+		t.Error("the lead was stored only after the request to the CMS had failed")
 	}
 	if !s.ShowLead(id).Consents[0].SiteWording {
-		t.Error("the wording is not compared with the latest content")
+		t.Error("the wording was not compared with the latest known content")
 	}
 }
 

@@ -49,7 +49,7 @@ func startPriced(t *testing.T, content string) *apptest.Service {
 	return s
 }
 
-// publish replaces the content of a service of startPriced.
+// publish replaces the content of a service that startPriced started.
 func publish(s *apptest.Service, content string) {
 	s.T.Helper()
 	if err := os.WriteFile(s.Env["CMS_FILE"], []byte(content), 0o600); err != nil {
@@ -108,7 +108,7 @@ func TestContractEstimate(t *testing.T) {
 		min, max        any
 		unpriced, lines []any
 	}{
-		"a percent, rounded once": {
+		"a percentage, rounded once": {
 			object{"projectType": "web-app", "features": []any{"blog", "seo", "seo"}, "timeline": "rush"},
 			15500.0, 23300.0, []any{},
 			[]any{
@@ -161,8 +161,8 @@ func TestEstimateWithoutRules(t *testing.T) {
 }
 
 // A lead stores the computed price, with a signal if the client sent a different one.
-// Only with an unpriced choice is the sent range stored, unless it is below the computed
-// one.
+// With an unpriced choice it stores the sent range instead, unless that is below the
+// computed one. A difference up to the rounding step is tolerated.
 func TestContractPriceOfALead(t *testing.T) {
 	t.Parallel()
 	s := startPriced(t, priceContent(enforced, 12000))
@@ -235,8 +235,8 @@ func TestContractHonouredPrices(t *testing.T) {
 	}
 }
 
-// Unusable rules leave the last usable ones in force, also after a restart. An estimate
-// without any price is to be agreed.
+// Unusable rules leave the last usable ones in force, even after a restart. An estimate
+// without any price is shown as to be agreed.
 func TestUnusableRulesLeaveTheLastInForce(t *testing.T) {
 	t.Parallel()
 	s := startPriced(t, priceContent(enforced, 12000))
@@ -280,7 +280,7 @@ func TestPricesOnTrial(t *testing.T) {
 	}
 }
 
-// The PDF lists the prices in its reader's language.
+// The PDF lists the prices in the requested language.
 func TestPDFListsPrices(t *testing.T) {
 	t.Parallel()
 	_, err := exec.LookPath("pdftotext")

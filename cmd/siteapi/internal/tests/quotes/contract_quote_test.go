@@ -24,8 +24,8 @@ func TestContractTrack(t *testing.T) {
 			"estimate":   object{"min": 1, "max": 2, "currency": "EUR"},
 			"formData":   object{"email": "a@b.co", "firstName": "A"},
 		},
-		"session only":   {"sessionId": "A-Z_a.z:0-9"},
-		"session of 128": {"sessionId": strings.Repeat("s", 128)},
+		"session id only":              {"sessionId": "A-Z_a.z:0-9"},
+		"session id of 128 characters": {"sessionId": strings.Repeat("s", 128)},
 		"incomplete values": {
 			"sessionId":  "s",
 			"selections": object{"projectType": "", "features": []any{"Not A Slug", nil}},
@@ -35,15 +35,15 @@ func TestContractTrack(t *testing.T) {
 		"hints of wrong types": {
 			"sessionId": "s", "selections": 5, "estimate": object{"min": object{}}, "formData": []any{1},
 		},
-		"no session":           {"selections": object{"projectType": "x"}},
-		"session of 129":       {"sessionId": strings.Repeat("s", 129)},
-		"session with a blank": {"sessionId": "a b"},
+		"no session id":                {"selections": object{"projectType": "x"}},
+		"session id of 129 characters": {"sessionId": strings.Repeat("s", 129)},
+		"session id with a space":      {"sessionId": "a b"},
 	} {
 		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 			got := s.Through(endpoint, "trackQuote", object{"input": input})
 			want := object{"success": true, "sessionId": input["sessionId"]}
 			if refused := got.Fields["sessionId"] != ""; refused != slices.Contains(
-				[]string{"no session", "session of 129", "session with a blank"}, name) ||
+				[]string{"no session id", "session id of 129 characters", "session id with a space"}, name) ||
 				!refused && !reflect.DeepEqual(got.Data, want) || refused && got.Code != "BAD_USER_INPUT" {
 				t.Errorf("%s: %d %s", name, got.Status, got.Raw)
 			}
@@ -310,7 +310,7 @@ func TestContractNothingPersonalIsLogged(t *testing.T) {
 		t.Fatal("the requests are not in the log")
 	}
 
-	// The id of a lead is all it takes to read its PDF.
+	// The id of a lead is secret too, because it gives access to the PDF.
 	for _, secret := range []string{"ana@", "Ana\"", "Ionescu", "721 000", "Țară", "sekret", id} {
 		if i := strings.Index(log, secret); i >= 0 {
 			t.Errorf("the log contains %q: …%s…", secret, log[max(0, i-80):min(len(log), i+80)])
@@ -318,8 +318,9 @@ func TestContractNothingPersonalIsLogged(t *testing.T) {
 	}
 }
 
-// A request id in a common format is accepted from every client. Any other is accepted
-// only from a trusted proxy, because it is logged.
+// A request id in a common format is accepted from every client. Any other short id of
+// letters, digits and ".", "_" or "-" is accepted only from a trusted proxy, because ids
+// are logged.
 func TestContractRequestIDs(t *testing.T) {
 	t.Parallel()
 	const uuid, ulid = "0193a5c7-6b1e-7c3a-9f00-1234567890ab", "01JD8ZK3Q5X9V7T2B4N6M8R0CF"
@@ -347,7 +348,7 @@ func TestContractRequestIDs(t *testing.T) {
 	failed := direct.Query(`{ nothing }`, nil, "X-Request-Id: "+uuid)
 	for _, body := range [][]byte{problem.Body, failed.Body} {
 		if !bytes.Contains(body, []byte(`"requestId":"`+uuid+`"`)) {
-			t.Errorf("an error without the id: %s", body)
+			t.Errorf("an error lacks the request id: %s", body)
 		}
 	}
 	if n := strings.Count(direct.Log.String(), `"request_id":"`+ulid+`"`); n != 1 {

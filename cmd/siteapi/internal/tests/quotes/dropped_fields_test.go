@@ -10,8 +10,9 @@ import (
 	"siteapi/schema"
 )
 
-// In development a header names dropped hints, of a REST body or of a variable that is
-// the whole input. Elsewhere in a document a wrong type is an error.
+// In development a header names the hints that were dropped from a REST body or from a
+// variable that holds the whole input. Anywhere else in a document, a value of the wrong
+// type is an error.
 func TestDroppedFieldsAreNamed(t *testing.T) {
 	t.Parallel()
 	const body = `{"sessionId":"s","selections":{"projectType":"Web App","features":["ok","N O",{}],"complexity":" easy",` +

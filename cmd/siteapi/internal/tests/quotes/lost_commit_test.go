@@ -13,9 +13,9 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// proxy forwards connections of a service to PostgreSQL. It closes the next connection
-// that commits after it sent the statement in after: PostgreSQL gets the COMMIT, and its
-// answer is lost.
+// proxy forwards a service's connections to PostgreSQL. When a connection commits after
+// it has sent the statement in after, proxy closes it: PostgreSQL receives the COMMIT,
+// but its answer is lost. This happens once for each value of after.
 type proxy struct {
 	net.Listener
 	server string
@@ -107,7 +107,7 @@ func TestLostCommit(t *testing.T) {
 	if refused.Status != 503 || refused.Code != "UPSTREAM_UNAVAILABLE" ||
 		!strings.Contains(refused.Raw, "may have been") ||
 		!strings.Contains(refused.Raw, "send the same again") {
-		t.Errorf("without the answer: %d %s", refused.Status, refused.Raw)
+		t.Errorf("after the lost answer: %d %s", refused.Status, refused.Raw)
 	}
 
 	apptest.Eventually(t, "the lead is delivered", func() bool { return len(s.Files("cms")) == 1 })
@@ -128,7 +128,7 @@ func TestLostCommit(t *testing.T) {
 	for _, want := range []int{1, 0} {
 		if out, code := apptest.Command(t, env,
 			"leads", "erase", "--email", "ana@example.com", "--yes", "--server", s.Base); code != want {
-			t.Errorf("erasing, without the answer and again: exit code %d, want %d: %s", code, want, out)
+			t.Errorf("erasing, with a lost answer and again: exit code %d, want %d: %s", code, want, out)
 		}
 	}
 }

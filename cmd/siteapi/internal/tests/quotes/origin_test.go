@@ -9,7 +9,7 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// Attribution from a client is cut and cleaned, and never rejected.
+// Attribution from a client is truncated and cleaned, but never rejected.
 func TestAttribution(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
@@ -43,7 +43,7 @@ func TestAttribution(t *testing.T) {
 		want := `[{"source":"news letter","campaign":"` + strings.Repeat("c", 200) + `","referrer":"https://news.example/a"},` +
 			`{"source":"ads","campaign":"https://x.example/"}]`
 		if err != nil || string(got) != want {
-			t.Errorf("the lead came from %s\nwant %s", got, want)
+			t.Errorf("the attributions are %s\nwant %s", got, want)
 		}
 
 		// The visitor submits again, from another source.
@@ -70,7 +70,7 @@ func TestLongAttribution(t *testing.T) {
 		input["attribution"] = from
 		id, _ := s.Through(endpoint, "submitQuote", object{"input": input}).Data["submissionId"].(string)
 		if l := s.ShowLead(id); *l.Attribution != from || *l.FirstAttribution != from {
-			t.Errorf("the lead came from %+v, at first from %+v", l.Attribution, l.FirstAttribution)
+			t.Errorf("the attribution is %+v, the first one %+v", l.Attribution, l.FirstAttribution)
 		}
 	})
 }
@@ -87,7 +87,7 @@ func TestMessageOfALead(t *testing.T) {
 
 		for _, tt := range []struct {
 			sent any
-			want string // empty: the lead has none
+			want string // empty if the lead has no message
 		}{
 			{" Hello,\r\n\tȘtefania\r\r=1+1 <b>&\u2028\u202e ", "Hello,\n\tȘtefania\n\n=1+1 <b>&\u2028\u202e"},
 			{strings.Repeat("😀", 2000), strings.Repeat("😀", 2000)}, // one word, too long for an index

@@ -39,13 +39,13 @@ func vendor(t *testing.T) (url string, calls *atomic.Int64) {
 	return s.URL, calls
 }
 
-// wantDelivered fails unless the lead is delivered or, if want is false, has no deliveries
-// after a moment.
+// wantDelivered checks that the lead is delivered or, if want is false, that it has no
+// deliveries after 300 ms.
 func wantDelivered(s *apptest.Service, id string, want bool) {
 	s.T.Helper()
 	there := func() bool {
 		_, err := os.Stat(filepath.Join(s.DataDir, "cms", "quoteSubmission."+id+".json"))
-		return err == nil && len(s.Deliveries(id)) == 4 // with the mails of development
+		return err == nil && len(s.Deliveries(id)) == 4 // including the two mails that development writes to files
 	}
 
 	if want {
@@ -153,8 +153,8 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 	}
 }
 
-// The answer does not reveal whether a lead is in review. A repetition without the trap
-// returns the same id and does not release the lead.
+// The answer does not reveal whether a lead is in review. A repetition without a value in
+// the honeypot field returns the same id and does not release the lead.
 func TestRepeatedLeadInReview(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil, apptest.Quick)

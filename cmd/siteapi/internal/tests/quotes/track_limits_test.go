@@ -22,7 +22,7 @@ func sessionRows(s *apptest.Service) (rows, largest int) {
 	}
 	defer db.Close()
 
-	sizes := []string{"8 * 4"} // the numbers
+	sizes := []string{"8 * 4"} // the columns with numbers
 	for _, column := range []string{
 		"id", "selections", "estimate", "locale", "hints", "mailbox", "first_touch", "first_source", "first_campaign",
 		"last_touch", "last_source", "last_campaign",
@@ -81,7 +81,7 @@ func TestSizeOfASession(t *testing.T) {
 		t.Errorf("%d sessions, the largest has %d bytes", rows, largest)
 	}
 	if n := apptest.Counter(t, s, "siteapi_events_total", map[string]string{"event": "track", "detail": "cut"}); n != 2 {
-		t.Errorf("%v cuts were counted", n)
+		t.Errorf("%v truncated states were counted, want 2", n)
 	}
 
 	stored, err := s.App.Data.Quotes.Session(t.Context(), id)
@@ -91,7 +91,7 @@ func TestSizeOfASession(t *testing.T) {
 	}
 }
 
-// After 200 new sessions an hour from one network, requests are still answered, but new
+// After 200 new sessions per hour from one network, requests are still answered, but new
 // sessions are not stored. Known sessions are still updated.
 func TestNewSessionsOfANetwork(t *testing.T) {
 	t.Parallel()
@@ -125,8 +125,8 @@ func TestNewSessionsOfANetwork(t *testing.T) {
 	}
 }
 
-// After 60 leads an hour from one /48, further leads go into review, whatever their /64s.
-// The /56s and the /48 also have rate limits.
+// After 60 leads per hour from one /48, further leads go into review, even if each comes
+// from another /56. Requests from the /64s of one /56 share a rate limit.
 func TestBurst(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{"RATE_LIMITS": "on", "TRUSTED_PROXIES": "127.0.0.1", "SPAM_MIN_TIME": "0"})
