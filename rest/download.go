@@ -15,7 +15,7 @@ import (
 type download struct {
 	FileName, ContentType, Etag, Locale string
 
-	// again returns the file while it is unchanged. It is nil if that is unknown.
+	// again returns the file as long as it is unchanged. nil: changes cannot be detected.
 	again func() (content []byte, same bool)
 }
 
@@ -91,7 +91,7 @@ func (d *download) write(w http.ResponseWriter, r *http.Request, content []byte)
 	h.Add("Vary", "Accept-Language")
 	h.Set("ETag", d.Etag)
 
-	// The client offers to save the file under its name (RFC 6266).
+	// Browsers offer to save the file under its name (RFC 6266).
 	name := map[string]string{"filename": d.FileName}
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", name))
 	h.Set("Content-Type", d.ContentType)

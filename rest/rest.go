@@ -1,10 +1,10 @@
 // Package rest serves the service's REST routes. It has no behaviour of its own: each
-// route is one operation document with a @rest directive, compiled against the schema when
-// the process starts and run by the executor that also serves GraphQL. A
-// request is bound to the operation's variables, the operation runs in process, and the
-// value of its single root field becomes the response. A download that has not changed is
-// sent again without running its operation. The OpenAPI description is generated from the
-// same documents and schema.
+// route is one operation document with a @rest directive, compiled against the schema
+// when the process starts and run by the executor that also serves GraphQL. A request is
+// bound to the operation's variables, the operation runs in process, and the value of its
+// single root field becomes the response. A download that has not changed is sent again
+// without running its operation. The OpenAPI description is generated from the same
+// documents and schema.
 //
 // Known limits: a variable from the query string cannot be a list, and a response is
 // either JSON or one download without ranges.

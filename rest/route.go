@@ -36,7 +36,7 @@ type Body struct {
 	Limit    int64                 // largest length in bytes
 }
 
-// Guarded reports whether the schema restricts the root field to holders of a token.
+// Guarded reports whether the root field requires a token or a login.
 func (rt *Route) Guarded() bool { return rt.Root.Definition.Directives.ForName("auth") != nil }
 
 // compile returns the routes of all operations that have @rest, sorted by path and method.
@@ -91,7 +91,7 @@ func (rt *Route) bindTo(args map[string]any) error {
 		v, arg := rt.Variable(name), rt.Root.Arguments.ForName(name)
 		if v == nil || arg == nil || arg.Value.Raw != name {
 			err = rt.Errorf(rt.Rest.Position,
-				"@rest(%s) names %q, but the argument of this name does not take it as a variable", place, name)
+				"@rest(%s) names %q, but no argument of this name takes it as a variable", place, name)
 			return operations.Argument{}
 		}
 		bound[name] = true

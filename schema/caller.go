@@ -22,8 +22,8 @@ type Caller struct {
 
 	Local bool // The request came to ADMIN_ADDR from the same machine, without a proxy.
 
-	// Operator is the authenticated operator: the owner of a login to the inbox, or of a token.
-	// It is empty until one of them was verified.
+	// Operator is the authenticated operator: the owner of a login to the inbox, or of a
+	// token. It is empty until one of the two was verified.
 	Operator Operator
 
 	// Renew returns an error once the login has ended or its operator has changed. It is nil
@@ -37,7 +37,7 @@ type Caller struct {
 
 // Operator is a person or a program that may use operator fields.
 type Operator struct {
-	Actor string // the name in the audit of a token, an account or a command
+	Actor string // the name of the token, account or command in the audit
 	Role  Role   // empty: none
 
 	// Email is the address of the account, in lower case, if its provider has verified it. It

@@ -117,7 +117,7 @@ func (c *constraint) number(n float64) FieldError {
 	return FieldError{}
 }
 
-// Formats checks that single values have the format that their field requires.
+// Formats checks whether single values have the format that their field requires.
 type Formats struct{ validate *validator.Validate }
 
 // NewFormats returns the checks of single values.

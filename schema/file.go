@@ -12,7 +12,7 @@ type File struct {
 	Content []byte
 
 	// Again returns the content as long as the operation would still return the same
-	// response. It is nil if that is unknown.
+	// response. nil: changes cannot be detected.
 	Again func() (content []byte, same bool)
 }
 

@@ -58,7 +58,7 @@ func (c *InputChecker) Check(
 ) ([]FieldError, []string) {
 	for _, def := range op.VariableDefinitions {
 		if _, given := vars[def.Variable]; !given && def.DefaultValue != nil {
-			vars[def.Variable], _ = def.DefaultValue.Value(nil) // readable, because the operation is valid
+			vars[def.Variable], _ = def.DefaultValue.Value(nil) // cannot fail: the operation is valid
 		}
 	}
 
@@ -191,7 +191,7 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 		c.add(FieldError{Code: FieldCodeEmpty, Message: "must not be empty"})
 
 	case value == nil, blank && (typ.NamedType == "String" || typ.NamedType == "ID"):
-		// The value is omitted. For other types an empty string is not a value.
+		// The value counts as omitted. An empty string is an error for the other types.
 	case typ.Elem != nil:
 		c.list(typ, con, value)
 	case def == nil:
@@ -330,7 +330,7 @@ func (c *inputCheck) scalar(name string, con *constraint, value any) {
 		case name == "ID" && isNumber:
 		case !isText:
 			c.add(wrongType("string", "a string"))
-		case con != nil: // A text without bounds is a hint, which is dropped if it is unusable.
+		case con != nil: // @hint has no bounds: only control characters make a text unusable.
 			c.add(con.text(text, c.formats))
 		}
 

@@ -15,20 +15,20 @@ import (
 	"siteapi/schema"
 )
 
-// The size of an answer is limited before it is encoded. Every field with a resolver,
+// The size of a response is limited before it is encoded. Every field with a resolver,
 // that is the root fields and a few fields of a lead, is measured as soon as its value is
 // known, including all aliases below it.
 
-// minAnswer is the size in bytes that every answer may have.
+// minAnswer is the response size, in bytes, that is always allowed.
 const minAnswer = 8 << 20
 
-// budget limits the size of an operation's answer.
+// budget limits the size of an operation's response.
 type budget struct {
 	contentSize func() int
 	used        atomic.Int64 // bytes measured so far
 }
 
-// limit returns the maximum size of an answer. All content must fit into one answer.
+// limit returns the maximum size of a response. All content must fit into one response.
 func (b *budget) limit() int { return max(minAnswer, b.contentSize()) }
 
 // budgetKey is the key of the budget in an operation's statistics.
@@ -39,7 +39,7 @@ func budgetOf(op *graphql.OperationContext) *budget {
 	return op.Stats.GetExtension(budgetKey).(*budget)
 }
 
-// answerBound limits the answers of all operations.
+// answerBound limits the responses of all operations.
 type answerBound struct {
 	contentSize func() int
 	charge      func(ctx context.Context, size, objects int) *schema.Error // nil: no charge
@@ -51,7 +51,7 @@ func (a answerBound) operation(ctx context.Context, next graphql.OperationHandle
 	return next(ctx)
 }
 
-// field rejects the value of a field with a resolver if it makes the answer too large,
+// field rejects the value of a field with a resolver if it makes the response too large,
 // and charges its size. Introspection has no resolvers: the checks of documents limit its
 // size.
 func (a answerBound) field(ctx context.Context, next graphql.Resolver) (any, error) {
@@ -69,8 +69,8 @@ func (a answerBound) field(ctx context.Context, next graphql.Resolver) (any, err
 	if answer.used.Add(int64(size)) > int64(limit) {
 		return nil, &schema.Error{
 			Code: schema.CodeBadUserInput,
-			Message: fmt.Sprintf("The answer would have more than %d bytes. "+
-				"Please ask for fewer fields, or in several requests.", limit),
+			Message: fmt.Sprintf("The response would have more than %d bytes. "+
+				"Please request fewer fields, or use several requests.", limit),
 		}
 	}
 
@@ -95,8 +95,9 @@ func nullable(field *graphql.FieldContext, value any) any {
 	return value
 }
 
-// Fitting returns how many edges of a page, the value of the current field, fit into the
-// answer: at least one. text returns the part of an edge in a text of the page.
+// Fitting returns how many edges of a page fit into the response, at least the first. The
+// page is the value of the current field. text returns what an edge adds to a text field
+// of the page, such as its CSV.
 func Fitting(ctx context.Context, edges any, text func(edge int) string) int {
 	op, field := graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field
 	answer, list := budgetOf(op), reflect.ValueOf(edges)
@@ -123,13 +124,13 @@ func Fitting(ctx context.Context, edges any, text func(edge int) string) int {
 	return list.Len()
 }
 
-// measure measures the encoded size of values. It stops soon after a limit.
+// measure measures the encoded size of values. It stops soon after the limit is exceeded.
 type measure struct {
 	op    *graphql.OperationContext
 	limit int
 }
 
-// shape is the selection of an operation from a type.
+// shape has the fields that an operation selects from a type.
 type shape struct{ fields []shapeField }
 
 // shapeField is a field of a selection with its index in the Go struct.
@@ -139,7 +140,8 @@ type shapeField struct {
 	below   *shape
 }
 
-// shapeOf prepares measuring a field whose values have the Go type t.
+// shapeOf returns the shape of a field whose values have the Go type t, or nil if it
+// selects no fields of a struct.
 func (m measure) shapeOf(field graphql.CollectedField, t reflect.Type) *shape {
 	for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
 		t = t.Elem()
@@ -171,7 +173,7 @@ func (m measure) selection(set ast.SelectionSet, name string, t reflect.Type) *s
 // scalarSize is the maximum size of a number, a time, a boolean or an enum value.
 const scalarSize = 40
 
-// size returns the bytes of a value, or any number above the limit.
+// size returns the encoded size of a value, or any number above the limit.
 func (m measure) size(s *shape, v reflect.Value) int {
 	if !v.IsValid() {
 		return len("null")
@@ -221,7 +223,7 @@ func (m measure) structSize(s *shape, v reflect.Value) int {
 	return size
 }
 
-// textSize returns the bytes of a text with its quotes and escapes.
+// textSize returns the encoded size of a text with its quotes and escapes.
 func textSize(s string) int {
 	size := len(s) + len(`""`)
 	for i := range len(s) {

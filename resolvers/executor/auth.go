@@ -98,9 +98,9 @@ func tokenKind(field *ast.FieldDefinition) (kind schema.TokenKind, guarded bool)
 	return schema.TokenKind(d.Arguments.ForName("token").Value.Raw), true
 }
 
-// authorize returns the authenticated operator, or UNAUTHENTICATED unless the caller has
-// a token of this kind or, for operators' fields, a login. If signing secrets are set, a
-// webhook must also be signed.
+// authorize returns the authenticated operator. It fails with UNAUTHENTICATED unless the
+// caller has a token of this kind or, for operator fields, a login. If signing secrets
+// are set, a webhook must also be signed.
 func (g *guard) authorize(caller schema.Caller, kind schema.TokenKind) (schema.Operator, *schema.Error) {
 	operator, err := g.checkToken(caller, kind)
 	if err == nil && kind == schema.TokenKindWebhook && len(g.Secrets.Signing) > 0 {
@@ -109,7 +109,7 @@ func (g *guard) authorize(caller schema.Caller, kind schema.TokenKind) (schema.O
 	return operator, err
 }
 
-// checkToken checks the token alone.
+// checkToken checks the token or login, but not the signature of a webhook.
 func (g *guard) checkToken(caller schema.Caller, kind schema.TokenKind) (schema.Operator, *schema.Error) {
 	match := caller.HoldsToken(g.tokens[kind])
 	allowed := match >= 0
@@ -145,7 +145,8 @@ func (g *guard) refused(kind schema.TokenKind, reason string) {
 	}
 }
 
-// signatureTolerance is how far the clocks of CMS and service may differ.
+// signatureTolerance is how far the time of a signature may differ from that of the
+// service.
 const signatureTolerance = 5 * time.Minute
 
 // signatureForm matches Sanity's header: t=<unix milliseconds>,v1=<signature>.

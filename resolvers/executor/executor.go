@@ -1,6 +1,6 @@
 // Package executor runs GraphQL operations for both endpoints with gqlgen's executor. It
-// adds the rules of every operation: authorization, the validation of its input, the
-// limit of its answer's size and the presentation of its errors.
+// adds what every operation needs: authorization, input validation, a limit on the size
+// of the response, and the presentation of errors.
 package executor
 
 import (
@@ -30,7 +30,7 @@ type Options struct {
 	// Count counts events by outcome: "webhook" with the reason of a rejection. Optional.
 	Count func(event, detail string)
 
-	// ContentSize returns the bytes of all content, which must fit into an answer.
+	// ContentSize returns the bytes of all content, which must fit into a response.
 	ContentSize func() int
 
 	// Documents is the query cache of clients' documents. nil: no cache.
@@ -89,8 +89,8 @@ func New(o Options) *Executor {
 	return e
 }
 
-// Rules returns gqlparser's rules without suggestions ("Did you mean …"). To find them, a
-// long name is compared with each name in the schema, which takes seconds.
+// Rules returns gqlparser's rules without suggestions ("Did you mean …"). Finding them
+// takes seconds for a long name, which is compared with each name in the schema.
 func Rules() *rules.Rules {
 	set := rules.NewDefaultRules()
 	set.ReplaceRule("FieldsOnCorrectType", rules.FieldsOnCorrectTypeRuleWithoutSuggestions.RuleFunc)
@@ -190,8 +190,8 @@ func (e *Executor) Admit(
 	return schema.BadInput(invalid...)
 }
 
-// needsDatabase reports whether a root field of an operation may wait for the database. The
-// others are resolved from the content, the cache and the schema.
+// needsDatabase reports whether a root field of an operation may wait for the database.
+// The other fields are resolved from the content, the cache and the schema.
 func needsDatabase(op *ast.OperationDefinition) bool {
 	for _, field := range schema.Fields(op.SelectionSet) {
 		switch field.Name {

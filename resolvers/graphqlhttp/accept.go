@@ -6,25 +6,26 @@ import (
 	"strings"
 )
 
-// mediaType is a media type of an answer.
+// mediaType is the media type of a response.
 type mediaType string
 
-const typeEvents = "text/event-stream" // the answers to subscriptions
+const typeEvents = "text/event-stream" // the media type of subscriptions
 
 const (
 	typeJSON    mediaType = "application/json"                  // the media type of older clients
-	typeGraphQL mediaType = "application/graphql-response+json" // answers have meaningful status codes
+	typeGraphQL mediaType = "application/graphql-response+json" // responses have meaningful status codes
 )
 
-// accepted describes the answers that a client accepts.
+// accepted describes the responses that a client accepts.
 type accepted struct {
-	media  mediaType // the media type of answers in JSON, and of errors
-	json   bool      // the client accepts answers in JSON
+	media  mediaType // the media type of responses in JSON, and of errors
+	json   bool      // the client accepts responses in JSON
 	events bool      // the client accepts streams of events
 }
 
-// negotiate reads Accept. Without a preference the media type is application/json. Of two with
-// equal quality, the one named in full wins, then the one named first.
+// negotiate evaluates the Accept header. Without a preference the media type is
+// application/json. Of two types with equal quality, the one named in full wins, then the
+// one named first.
 func negotiate(header []string) accepted {
 	list := strings.Join(header, ",")
 	if list == "" || list == string(typeJSON) {

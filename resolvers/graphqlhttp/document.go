@@ -136,8 +136,8 @@ func parseDocument(text string) (*ast.QueryDocument, *gqlerror.Error) {
 }
 
 // check validates a parsed document. If only values in the document are wrong, it returns
-// the operations with these errors: the executor reports wrong values all at once and
-// with their paths.
+// the operations with these errors, since the executor reports all wrong values at once
+// and with their paths.
 func (d *Documents) check(doc *ast.QueryDocument) (operations []*operation, errs gqlerror.List) {
 	errs = validator.ValidateWithRules(d.Schema, doc, executor.Rules())
 	for _, err := range errs {
@@ -156,8 +156,8 @@ func (d *Documents) check(doc *ast.QueryDocument) (operations []*operation, errs
 				gqlerror.ErrorPosf(op.Position, "Introspection is off. The command `siteapi sdl` prints the schema."),
 			}
 		case op.introspects && aliased(def.SelectionSet):
-			// Each level of aliases would multiply the answer.
-			return nil, gqlerror.List{gqlerror.ErrorPosf(op.Position, "Introspection can have no aliases.")}
+			// Each level of aliases would multiply the response.
+			return nil, gqlerror.List{gqlerror.ErrorPosf(op.Position, "Introspection must not use aliases.")}
 		case op.cost > maxCost:
 			return nil, gqlerror.List{
 				gqlerror.ErrorPosf(op.Position, "The operation costs %d; the limit is %d.", op.cost, maxCost),

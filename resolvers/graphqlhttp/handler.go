@@ -32,12 +32,12 @@ type Options struct {
 	// I/O.
 	Revision func(locale string) (revision string, ok bool)
 
-	// Load reads the content of a locale that has no revision. Afterwards it has one,
-	// unless reading failed.
+	// Load reads the content of a locale for which Revision returned false. Afterwards
+	// Revision returns true, unless reading failed.
 	Load func(ctx context.Context, locale string)
 
 	// ContentKey returns the key of a locale's content for shared caches, which may store
-	// an answer built from it for CDNMaxAge. nil: answers have no headers for shared
+	// a response built from it for CDNMaxAge. nil: responses have no headers for shared
 	// caches.
 	ContentKey func(locale string) string
 	CDNMaxAge  time.Duration
@@ -57,7 +57,7 @@ type Handler struct {
 // New returns a handler.
 func New(o Options) *Handler { return &Handler{o, newResponseCache(o)} }
 
-// ServeHTTP answers one request.
+// ServeHTTP handles one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := exchange{w, r, negotiate(r.Header["Accept"])}
 	switch r.Method {
@@ -72,7 +72,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	if !x.json && !x.events {
-		x.notAcceptable("Answers are " + string(typeGraphQL) + " or " + string(typeJSON) + ".")
+		x.notAcceptable("Responses are " + string(typeGraphQL) + " or " + string(typeJSON) + ".")
 		return
 	}
 
@@ -121,7 +121,7 @@ func (h *Handler) serve(x exchange, raw []byte, key responseKey) {
 		h.stream(x, req, op)
 		return
 	case !x.json:
-		x.notAcceptable("A query or a mutation is answered as JSON.")
+		x.notAcceptable("The response to a query or a mutation is JSON.")
 		return
 	}
 
@@ -161,7 +161,7 @@ func (h *Handler) run(
 	missing := anyNull(result.Data, op.settings)
 	asked := op.summary()
 	asked.Public = !missing
-	asked.Cached = true // the next requests get this response again
+	asked.Cached = true // later requests get this response from the cache
 	return result, &cachedResponse{response: newResponse(m, encode(m, result, missing)), operation: asked}
 }
 
@@ -203,7 +203,7 @@ func (h *Handler) admit(
 	return h.Executor.CreateOperationContext(ctx, &req.RawParams)
 }
 
-// fail answers with errors that prevented an operation from running.
+// fail responds with errors that prevented an operation from running.
 func (h *Handler) fail(x exchange, errs gqlerror.List) {
 	ctx := graphql.WithOperationContext(x.r.Context(), &graphql.OperationContext{})
 	x.refused(h.Executor.DispatchError(graphql.StartOperationTrace(ctx), shorten(errs)).Errors)

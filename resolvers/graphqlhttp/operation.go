@@ -10,8 +10,8 @@ import (
 	"siteapi/schema"
 )
 
-// settingsField is the root field that is answered with `"errors":[]` if its document is
-// missing, as the contract requires.
+// settingsField is the root field for which the response has `"errors":[]` if its
+// document is missing, as the contract requires.
 const settingsField = "SiteSettings"
 
 // operation is a valid operation with the properties that are known before it runs.
@@ -46,8 +46,8 @@ func newOperation(def *ast.OperationDefinition) *operation {
 
 func (op *operation) addRoot(field *ast.Field) {
 	if !slices.Contains(op.rootFields, field.Definition.Name) {
-		// The schema's name, unlike that in the document, does not keep the document in
-		// memory.
+		// The schema's name is stored instead of the document's, which would keep the
+		// document in memory.
 		op.rootFields = append(op.rootFields, field.Definition.Name)
 	}
 	if field.Name == settingsField {
@@ -81,8 +81,8 @@ func aliased(set ast.SelectionSet) bool {
 
 func introspects(field *ast.Field) bool { return field.Name == "__schema" || field.Name == "__type" }
 
-// summary describes the operation for the access log. It has only the names of trusted
-// operations: any other name may have personal data.
+// summary describes the operation for the access log. It contains only the names of
+// trusted operations, since any other name may contain personal data.
 func (op *operation) summary() schema.Operation {
 	summary := schema.Operation{Type: string(op.Operation), RootFields: op.rootFields}
 	if op.trusted {

@@ -23,8 +23,8 @@ import (
 // response never depends on the caller. The cache admits by frequency: rare requests do
 // not evict frequent ones.
 //
-// Of identical concurrent requests only the first is executed, so that many readers of
-// new content cost as much as one.
+// Of identical concurrent requests only the first is executed, so that new content costs
+// one execution, however many clients read it.
 type responseCache struct {
 	Options
 
@@ -60,7 +60,7 @@ func newResponseCache(o Options) *responseCache {
 	c.cache = otter.Must(&otter.Options[responseKey, *cachedResponse]{
 		MaximumWeight: responseCacheBytes,
 		Weigher: func(k responseKey, r *cachedResponse) uint32 {
-			return uint32(responseOverhead + len(k.request) + len(r.body) + len(r.body)/2) // half more in gzip
+			return uint32(responseOverhead + len(k.request) + len(r.body) + len(r.body)/2) // gzip adds at most half
 		},
 	})
 	return c
@@ -92,7 +92,7 @@ func (c *responseCache) store(key responseKey, res *cachedResponse) {
 		return
 	}
 
-	if key.get && c.ContentKey != nil { // shared caches do not store answers to POST
+	if key.get && c.ContentKey != nil { // shared caches do not store responses to POST
 		var keys []string
 		for _, locale := range slices.Sorted(maps.Keys(res.revisions)) {
 			keys = append(keys, c.ContentKey(locale))

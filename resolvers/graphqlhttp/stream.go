@@ -22,12 +22,12 @@ const (
 )
 
 // stream sends the events of a subscription by the protocol "GraphQL over server-sent
-// events", distinct connections mode. Errors before the first event are answered like
-// those of other operations. There is no event "complete", since clients would not
-// reconnect after it.
+// events", distinct connections mode. Errors before the first event are sent like those
+// of other operations. There is no event "complete", since clients would not reconnect
+// after it.
 func (h *Handler) stream(x exchange, req *request, op *operation) {
 	if !x.events {
-		x.notAcceptable("A subscription is answered as " + typeEvents + ".")
+		x.notAcceptable("The response to a subscription is " + typeEvents + ".")
 		return
 	}
 	ctx, end, refused := h.BeginStream(x.r)
@@ -82,11 +82,11 @@ func newStream(w http.ResponseWriter) stream {
 	header := w.Header()
 	header.Set("Content-Type", typeEvents)
 	header.Set("Cache-Control", "no-store")
-	header.Set("X-Accel-Buffering", "no") // nginx reads this
+	header.Set("X-Accel-Buffering", "no") // disables buffering in nginx
 
 	s := stream{w, http.NewResponseController(w)}
-	// This removes the server's deadline for other requests. It fails only in tests,
-	// which have no connection.
+	// This removes the server's read deadline, which other requests need. It fails only
+	// in tests, which have no connection.
 	_ = s.controller.SetReadDeadline(time.Time{})
 	return s
 }
@@ -120,7 +120,7 @@ func (s stream) follow(ctx context.Context, next graphql.ResponseHandler) {
 			more = renew == nil || renew(ctx) == nil
 		}
 		if !more {
-			s.allowWriting() // the answer ends now
+			s.allowWriting() // for the end of the response
 			return
 		}
 		if s.send(text) != nil {

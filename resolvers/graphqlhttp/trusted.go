@@ -27,7 +27,7 @@ type TrustedDocument struct {
 //
 // A folder is searched for *.graphql and *.gql files at any depth. Each file is one
 // document. Its ids are the SHA-256 of its text with and without surrounding white space,
-// since editors end a file with a new line and clients send none. A manifest is a JSON
+// since editors end a file with a newline and clients send none. A manifest is a JSON
 // file, either in Apollo's format or an object from id to document, as graphql-codegen
 // and Relay write it.
 func ReadTrusted(path string) (list []TrustedDocument, err error) {

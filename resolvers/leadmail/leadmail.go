@@ -1,5 +1,5 @@
 // Package leadmail sends the mails about leads: a confirmation to the visitor, a
-// notification to sales, and a notification to an operator of newly assigned leads. The
+// notification to sales, and a notification of newly assigned leads to an operator. The
 // queue calls it, retries failures, and records mails that are not sent with a reason for
 // operators.
 package leadmail
@@ -31,7 +31,7 @@ type Settings struct {
 	SalesTo     []string        // bare addresses; each gets a separate mail
 	SalesLocale schema.Locale   // language of those mails
 	Visitors    bool            // whether visitors get mails
-	PerHour     int             // maximum of mails to visitors per hour; 0: no limit, also not per network
+	PerHour     int             // maximum of mails to visitors per hour; 0: no limit, including per network
 	Inbox       string          // absolute URL of the inbox; empty: mails have only the reference
 	Key         []byte          // key of the hashes that limit mails to visitors
 

@@ -82,8 +82,9 @@ func (s *Service) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 	return err
 }
 
-// SendSalesMail notifies sales of a lead, with a separate mail for each recipient. It is
-// rejected only if all mails are. It skips recipients that already got the mail.
+// SendSalesMail notifies sales of a lead, with a separate mail for each recipient. The
+// delivery is rejected only if all mails are. Recipients that already got the mail are
+// skipped.
 func (s *Service) SendSalesMail(ctx context.Context, t *queue.Try) error {
 	if s.Sender == nil {
 		return &upstream.Error{
@@ -161,8 +162,8 @@ func composing(err error) error {
 	return &upstream.Error{System: "mail", Op: "composing", Kind: upstream.Unavailable, Detail: detail}
 }
 
-// VisitorMail composes the mail to a visitor with the current PDF. It lacks recipient,
-// date and id.
+// VisitorMail composes the mail to a visitor with the current PDF. The recipient, date
+// and id are not set.
 func (s *Service) VisitorMail(ctx context.Context, l *lead.Lead, locale schema.Locale) (*mail.Message, error) {
 	file, err := s.PDFs.Quote(ctx, l.ID, &locale)
 	if err != nil {
@@ -181,7 +182,7 @@ func (s *Service) VisitorMail(ctx context.Context, l *lead.Lead, locale schema.L
 	return &m, err
 }
 
-// SalesMail composes the mail to sales. It lacks recipient, date and id.
+// SalesMail composes the mail to sales. The recipient, date and id are not set.
 func (s *Service) SalesMail(ctx context.Context, l *lead.Lead, locale schema.Locale) (*mail.Message, error) {
 	d, _ := s.mailDocument(ctx, l, locale)
 	inbox := s.Inbox
@@ -194,8 +195,8 @@ func (s *Service) SalesMail(ctx context.Context, l *lead.Lead, locale schema.Loc
 	return &m, err
 }
 
-// mailDocument returns the data of a mail, which is that of the PDF, and the site's
-// settings. The settings are nil if the content cannot be read.
+// mailDocument returns the data of a mail, which is the same as that of the PDF, and the
+// site's settings. The settings are nil if the content cannot be read.
 func (s *Service) mailDocument(
 	ctx context.Context, l *lead.Lead, locale schema.Locale,
 ) (pdf.Document, *content.Settings) {

@@ -19,11 +19,11 @@ import (
 	"siteapi/schema"
 )
 
-// notifyTimeout limits queueing the notification of an owner.
+// notifyTimeout limits the time for queueing the mail to an owner.
 const notifyTimeout = 5 * time.Second
 
-// NotifyOwner queues a mail to an operator about leads that another operator assigned to
-// it, even after the deadline of the request. A failure is logged and does not affect the
+// NotifyOwner queues a mail to the operator to whom another operator assigned leads, even
+// after the deadline of the request. A failure is logged and does not affect the
 // assignment.
 func (s *Service) NotifyOwner(ctx context.Context, owner string, leadIDs []string) {
 	caller := schema.CallerFrom(ctx).Operator
@@ -48,9 +48,8 @@ func (s *Service) NotifyOwner(ctx context.Context, owner string, leadIDs []strin
 // since the settings may change while a mail waits.
 func ownerHash(key []byte, owner string) string { return hash(key, "owner", mailbox.Key(owner)) }
 
-// SendOwnerMail sends an operator the references of leads that were assigned to it. It
-// omits leads that were erased or reassigned in the meantime. The mail has no contact
-// data.
+// SendOwnerMail sends an operator the references of newly assigned leads. It omits leads
+// that were erased or reassigned in the meantime. The mail has no contact data.
 func (s *Service) SendOwnerMail(ctx context.Context, m queue.OwnerMail) error {
 	key, err := s.Claims.HashKey(ctx)
 	if err != nil {
@@ -90,8 +89,8 @@ func (s *Service) SendOwnerMail(ctx context.Context, m queue.OwnerMail) error {
 	return s.Sender.Send(ctx, message)
 }
 
-// ownerMail composes the mail, in the language of the first lead. It lacks recipient, date
-// and id.
+// ownerMail composes the mail, in the language of the first lead. The recipient, date and
+// id are not set.
 func (s *Service) ownerMail(ctx context.Context, assigned []lead.Lead) (*mail.Message, error) {
 	locale, ok := schema.ParseLocale(assigned[0].Locale)
 	if !ok {

@@ -1,5 +1,5 @@
-// Package live sends the changes of leads to open pages. For each page it polls the
-// changes that the store records, from any process, every half second.
+// Package live sends the changes of leads to open pages. For each page it polls the store
+// every half second for changes that any process has recorded.
 package live
 
 import (
@@ -17,13 +17,13 @@ const (
 	pollInterval = 500 * time.Millisecond
 
 	// resumable is the maximum age of the position of a reconnecting page. With an older
-	// one, or after missing maxChanges, the page reloads.
+	// position, or after maxChanges missed changes, the page reloads.
 	resumable  = time.Hour
 	maxChanges = 5_000
 )
 
 // Follow sends the changes since a position, and then each later change, until ctx ends.
-// If the database fails after the first event, changes are sent once it is available
+// If the database fails after the first event, the changes are sent once it is available
 // again.
 func Follow(ctx context.Context, changes store.Changes, position string) (<-chan *schema.LeadEvent, error) {
 	milliseconds, _ := strconv.ParseInt(position, 10, 64)
@@ -66,8 +66,8 @@ type reader struct {
 }
 
 // read returns the changes that the last read did not return. It reaches back by
-// [store.ChangeUnseen], since a transaction in progress then may have recorded older
-// changes.
+// [store.ChangeUnseen], since transactions that were in progress at the last read may
+// have recorded older changes.
 func (r *reader) read(ctx context.Context) (*schema.LeadEvent, error) {
 	changes, now, err := r.changes.ChangesSince(ctx, r.last.Add(-store.ChangeUnseen), maxChanges)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"siteapi/schema"
 )
 
-// auditEntry returns the audit entry for an action of the caller, on a lead unless leadID
-// is empty. The detail is encoded as JSON and must not contain contact data.
+// auditEntry returns the audit entry for an action of the caller. It refers to a lead if
+// leadID is set. The detail is encoded as JSON and must not contain contact data.
 func (r *Resolver) auditEntry(
 	ctx context.Context, action schema.AuditAction, leadID string, detail map[string]any,
 ) store.AuditEntry {
@@ -41,16 +41,16 @@ func (r *Resolver) auditEntry(
 }
 
 // record stores the audit entry of an action before it happens. If storing fails, the
-// operation fails: there is no action without an entry. recordShown records reads.
+// operation fails, so every action has an entry. recordShown records reads.
 func (r *Resolver) record(ctx context.Context, entry store.AuditEntry) error {
 	return r.Leads.Tables.Record(ctx, entry)
 }
 
-// repeatedReads is how long an operator may read a lead again without another entry: its
-// page reloads whenever one of its deliveries changes.
+// repeatedReads is how long an operator may read a lead again without another entry,
+// since the page of a lead reloads whenever one of its deliveries changes.
 const repeatedReads = 15 * time.Minute
 
-// recordShown records that a lead, or a page of leads, was read, if the answer has
+// recordShown records that a lead, or a page of leads, was read, if the response contains
 // personal data. A lead that the same operator read less than repeatedReads ago gets no
 // second entry. If the database cannot be written, for example because the disk is full,
 // the read succeeds and the entry is only in the log.
@@ -174,7 +174,7 @@ func newAuditEntry(e store.AuditEntry) *schema.AuditEntry {
 	}
 }
 
-// VerifyAudit resolves the root field of that name.
+// VerifyAudit resolves the root field `verifyAudit`.
 func (r *Resolver) VerifyAudit(ctx context.Context, head string) (*schema.AuditReport, error) {
 	report, err := r.Leads.Tables.VerifyAudit(ctx, head)
 	if err != nil {

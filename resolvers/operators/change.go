@@ -23,14 +23,14 @@ var (
 	}
 	errNotInReview    = refused("The lead is not in review.")
 	errUnreleased     = refused("The lead is in review or was rejected: release it first.")
-	errNothingToRetry = refused("None of the deliveries failed or waits for another attempt.")
+	errNothingToRetry = refused("No delivery of the lead has failed or is waiting for another attempt.")
 )
 
 // LeadChange changes a lead and reports whether anything changed.
 type LeadChange = func(ctx context.Context, l lead.Lead) (changed bool, err error)
 
-// Change changes a lead and returns the result. It returns the lead even if nothing
-// changes, so the audit always records that it was opened.
+// Change changes a lead and returns it, even if nothing changes. It therefore records in
+// the audit that the lead was read.
 func (r *Resolver) Change(ctx context.Context, id string, change LeadChange) (*schema.Lead, error) {
 	l, err := r.Leads.Find(ctx, id)
 	if err != nil {
@@ -50,7 +50,7 @@ func (r *Resolver) Change(ctx context.Context, id string, change LeadChange) (*s
 }
 
 // ChangeAll changes leads one after the other, each once and with its own audit entry. It
-// continues after a failure and stops at the end of the request.
+// continues after a failure. Once the request has ended, the remaining changes fail.
 func (r *Resolver) ChangeAll(ctx context.Context, ids []string, change LeadChange) (*schema.LeadsChange, error) {
 	sum := &schema.LeadsChange{Failed: []*schema.LeadFailure{}}
 	seen := map[string]bool{}
@@ -87,7 +87,7 @@ func (r *Resolver) InReview(ctx context.Context, ids []string, all bool) ([]stri
 	return append(ids, leads.IDs(found)...), err
 }
 
-// failureReason converts the error of one change of ChangeAll.
+// failureReason converts the error of one change to the reason that ChangeAll reports.
 func (r *Resolver) failureReason(ctx context.Context, err error) schema.LeadFailureReason {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -105,8 +105,8 @@ func (r *Resolver) failureReason(ctx context.Context, err error) schema.LeadFail
 	return schema.LeadFailureReasonUnavailable
 }
 
-// Resend delivers a lead to a target again, unless a delivery is under way. An email that
-// is not empty corrects the address of the visitor's mail.
+// Resend delivers a lead to a target again, unless a delivery is under way. A non-empty
+// email corrects the address of the visitor's mail.
 func (r *Resolver) Resend(target lead.Target, email string) LeadChange {
 	return func(ctx context.Context, l lead.Lead) (bool, error) {
 		switch {
@@ -132,8 +132,8 @@ func (r *Resolver) Resend(target lead.Target, email string) LeadChange {
 	}
 }
 
-// resend delivers a lead to a target again. An email that is not empty corrects the
-// address of the visitor's mail.
+// resend delivers a lead to a target again and records it in the audit. A non-empty email
+// corrects the address of the visitor's mail.
 func (r *Resolver) resend(ctx context.Context, leadID string, target lead.Target, email string) error {
 	detail := map[string]any{"target": newTarget(target)}
 	if email != "" {
@@ -196,7 +196,7 @@ func (r *Resolver) Retry(ctx context.Context, l lead.Lead) (bool, error) {
 	return err == nil, err
 }
 
-// AssignLead resolves the root field of that name.
+// AssignLead resolves the root field `assignLead`.
 func (r *Resolver) AssignLead(ctx context.Context, id, owner string) (*schema.Lead, error) {
 	var assigned []string
 	l, err := r.Change(ctx, id, r.assign(owner, &assigned))
@@ -204,7 +204,7 @@ func (r *Resolver) AssignLead(ctx context.Context, id, owner string) (*schema.Le
 	return l, err
 }
 
-// AssignLeads resolves the root field of that name.
+// AssignLeads resolves the root field `assignLeads`.
 func (r *Resolver) AssignLeads(ctx context.Context, ids []string, owner string) (*schema.LeadsChange, error) {
 	var assigned []string
 	sum, err := r.ChangeAll(ctx, ids, r.assign(owner, &assigned))

@@ -111,7 +111,7 @@ func (r *Resolver) retry(ctx context.Context, d lead.Delivery) error {
 	return r.Leads.Tables.RetryDelivery(ctx, d.ID)
 }
 
-// RetryDelivery resolves the root field of that name.
+// RetryDelivery resolves the root field `retryDelivery`.
 func (r *Resolver) RetryDelivery(ctx context.Context, id string) (*schema.Delivery, error) {
 	d, err := r.delivery(ctx, id)
 	if err != nil {
@@ -131,7 +131,7 @@ func (r *Resolver) RetryDelivery(ctx context.Context, id string) (*schema.Delive
 	return list[0], nil
 }
 
-// RetryDeliveries resolves the root field of that name.
+// RetryDeliveries resolves the root field `retryDeliveries`.
 func (r *Resolver) RetryDeliveries(
 	ctx context.Context, all bool, f store.DeliveryFilter, ids []string,
 ) (n int, err error) {
@@ -163,7 +163,7 @@ func (r *Resolver) RetryDeliveries(
 	return n, nil
 }
 
-// VerifyDeliveries resolves the root field of that name.
+// VerifyDeliveries resolves the root field `verifyDeliveries`.
 func (r *Resolver) VerifyDeliveries(
 	ctx context.Context, since time.Time, target lead.Target, fix bool,
 ) (*schema.DeliveryVerification, error) {

@@ -73,8 +73,8 @@ func (r *Resolver) LeadPage(
 	return page, nil
 }
 
-// fittingPage returns a page of leads. It ends the page early if the answer would be too
-// large because of aliases or long texts.
+// fittingPage returns a page of leads. It ends the page early if the response would be
+// too large because of aliases or long texts.
 func fittingPage(
 	ctx context.Context, f store.Filter, found []lead.Lead, list []*schema.Lead, more bool,
 ) *schema.LeadConnection {
@@ -130,8 +130,8 @@ func newLeadCounts(counts []store.WorkCount) *schema.LeadCounts {
 }
 
 // positionText returns the order of a list and the position of a lead in it, for a
-// cursor. It has no more of the id than the reference: a forged position between two ids
-// would show which one is smaller.
+// cursor. It contains no more of the id than the reference, since forged positions would
+// otherwise reveal the rest by comparison.
 func positionText(f store.Filter, l lead.Lead) string {
 	return fmt.Sprintf("%t-%t %g %d %s", f.ByAmount, f.Newest,
 		l.Estimate.Min, l.SubmittedAt.UnixMilli(), l.ID[:min(lead.ReferenceLength, len(l.ID))])
@@ -140,7 +140,7 @@ func positionText(f store.Filter, l lead.Lead) string {
 // idForm matches the beginning of a lead's id.
 var idForm = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 
-// parsePosition parses the position of a lead in a list of this order.
+// parsePosition parses the position of a lead in a list with the order of a filter.
 func parsePosition(f store.Filter, text string) (*store.Position, error) {
 	var order string
 	var ms int64
@@ -158,15 +158,15 @@ func parsePosition(f store.Filter, text string) (*store.Position, error) {
 	return &at, nil
 }
 
-// Lead resolves the root field of that name.
+// Lead resolves the root field `lead`.
 func (r *Resolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
 	if isViewer(ctx) && len(id) > lead.ReferenceLength {
-		return nil, nil //nolint:nilnil // null is the answer
+		return nil, nil //nolint:nilnil // null is the result
 	}
 
 	found, err := r.Leads.Find(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil //nolint:nilnil // null is the answer
+		return nil, nil //nolint:nilnil // null is the result
 	}
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (r *Resolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
 // maxSameAddress is how many other leads of the same address are shown with a lead.
 const maxSameAddress = 20
 
-// SameAddress resolves the field of that name.
+// SameAddress resolves the field `sameAddress` of a lead.
 func (r *Resolver) SameAddress(ctx context.Context, of *schema.Lead) ([]*schema.Lead, error) {
 	found, _, err := r.Leads.Leads(ctx, store.Filter{
 		Email:  of.Contact.Email,

@@ -7,7 +7,7 @@ import (
 	"siteapi/schema"
 )
 
-// LeadEvents resolves the root field of that name.
+// LeadEvents resolves the root field `leadEvents`.
 func (r *Resolver) LeadEvents(ctx context.Context, after string) (<-chan *schema.LeadEvent, error) {
 	events, err := live.Follow(ctx, r.Leads.Tables, after)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"siteapi/schema"
 )
 
-// Logins resolves the root field of that name.
+// Logins resolves the root field `logins`.
 func (r *Resolver) Logins(ctx context.Context) ([]*schema.Login, error) {
 	stored, err := r.Leads.Tables.ListLogins(ctx, r.Now())
 	if err != nil {
@@ -22,7 +22,7 @@ func (r *Resolver) Logins(ctx context.Context) ([]*schema.Login, error) {
 	return list, nil
 }
 
-// EndLogins resolves the root field of that name.
+// EndLogins resolves the root field `endLogins`.
 func (r *Resolver) EndLogins(ctx context.Context, ids []string, all bool) (n int, err error) {
 	stored, err := r.Leads.Tables.ListLogins(ctx, r.Now())
 	if err != nil {

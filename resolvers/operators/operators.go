@@ -25,8 +25,8 @@ type Resolver struct {
 	Now   func() time.Time
 }
 
-// isViewer reports whether the caller is a viewer, who must not get the id of a lead: it
-// opens the PDF.
+// isViewer reports whether the caller is a viewer, who must not get the id of a lead,
+// since the id opens the PDF.
 func isViewer(ctx context.Context) bool {
 	return schema.CallerFrom(ctx).Operator.Role == schema.RoleViewer
 }
@@ -47,7 +47,7 @@ func forbidden(role schema.Role) *schema.Error {
 	return &schema.Error{Code: schema.CodeForbidden, Message: "This needs the role " + string(role) + "."}
 }
 
-// DefaultPage is how many entries a page has if the argument is null.
+// DefaultPage is the number of entries of a page if the argument `first` is null.
 const DefaultPage = 50
 
 // newCursor encodes the position of an entry in a list.
@@ -62,7 +62,7 @@ func cursorText(cursor string) string {
 	return string(text)
 }
 
-// numberAt decodes a cursor that is a number; an empty one is 0.
+// numberAt decodes a cursor that is a number. An empty cursor is 0.
 func numberAt(cursor string) (int64, error) {
 	if cursor == "" {
 		return 0, nil

@@ -14,7 +14,7 @@ import (
 // maxPersonLeads is how many leads of one address are shown.
 const maxPersonLeads = 500
 
-// Person resolves the root field of that name.
+// Person resolves the root field `person`.
 func (r *Resolver) Person(ctx context.Context, email string) (*schema.Person, error) {
 	email = crm.Address(schema.TrimEmail(email))
 	found, _, err := r.Leads.Leads(ctx, store.Filter{Email: email, Newest: true, Limit: maxPersonLeads})
@@ -83,7 +83,7 @@ func newPersonSession(s lead.Session) *schema.PersonSession {
 	return shown
 }
 
-// WithdrawConsent resolves the root field of that name.
+// WithdrawConsent resolves the root field `withdrawConsent`.
 func (r *Resolver) WithdrawConsent(ctx context.Context, id, purpose string) (*schema.Withdrawal, error) {
 	email, named := id, ""
 	if !crm.Addressable(id) {
@@ -97,7 +97,7 @@ func (r *Resolver) WithdrawConsent(ctx context.Context, id, purpose string) (*sc
 	entry := r.auditEntry(ctx, schema.AuditActionWithdrawn, named, map[string]any{"purpose": purpose})
 	w, err := r.Leads.Archive.WithdrawConsent(ctx, crm.Address(email), purpose, entry.At, entry)
 	if errors.Is(err, store.ErrNotFound) {
-		err = refused("The address has not given this consent, or has withdrawn it.")
+		err = refused("This consent was not given for the address, or has been withdrawn.")
 	}
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (r *Resolver) WithdrawConsent(ctx context.Context, id, purpose string) (*sc
 	return withdrawn, err
 }
 
-// EraseLeads resolves the root field of that name. A dry run erases nothing and is
+// EraseLeads resolves the root field `eraseLeads`. A dry run erases nothing and is
 // recorded like a listing of leads.
 func (r *Resolver) EraseLeads(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
 	if dryRun {

@@ -48,8 +48,8 @@ type Deps struct {
 	TimeZone *time.Location // the zone of the printed date
 	Log      zerolog.Logger
 
-	// ObserveDatabase is called after each operation of the database that a visitor waited for,
-	// with the time when it began.
+	// ObserveDatabase records a database operation that a visitor waited for, with its
+	// start and error.
 	ObserveDatabase func(operation string, began time.Time, err error)
 }
 
@@ -74,8 +74,9 @@ const (
 	incompletePDFFresh = time.Minute
 )
 
-// logoWait is how long a document waits for its logo, which leaves time to render it. A
-// logo is fetched again after an hour. If that fails, the previous one is used for a day.
+// logoWait is how long a document waits for its logo; the rest of the time is for
+// rendering. A logo is fetched again after an hour. If that fails, the previous one is
+// used for a day.
 const logoWait = cache.FillTimeout / 2
 
 // drawWait is how long a document waits while others are rendered.
@@ -146,7 +147,7 @@ func (r *Resolver) readLead(ctx context.Context, id string) (lead.Lead, error) {
 	case errors.Is(err, store.ErrNotFound):
 		return s, noLead()
 	case errors.Is(err, store.ErrUnavailable):
-		return s, schema.Unavailable("The submission can't be read at the moment.", err)
+		return s, schema.Unavailable("The submission cannot be read at the moment.", err)
 	}
 	return s, err
 }
@@ -226,7 +227,7 @@ func (r *Resolver) draw(ctx context.Context, d pdf.Document) ([]byte, error) {
 	return r.PDF.Render(ctx, d)
 }
 
-// Document returns the data of a document. It is incomplete if its logo can't be loaded.
+// Document returns the data of a document. It is incomplete if its logo cannot be loaded.
 func (r *Resolver) Document(
 	ctx context.Context, s *lead.Lead, locale schema.Locale, snap *content.Snapshot,
 ) (d pdf.Document, complete bool) {
@@ -241,7 +242,7 @@ func (r *Resolver) Document(
 	if logo := snap.Settings.Shown.Logo; logo != nil && logo.Asset != nil && logo.Asset.URL != nil {
 		var err error
 		if d.Company.Logo, err = r.logo(ctx, *logo.Asset.URL); err != nil {
-			// The query of a logo's address may hold a token.
+			// The query of a logo's address may contain a token.
 			reason := upstream.Redact(err.Error())
 			r.Log.Warn().Ctx(ctx).Str("reason", reason).Msg("cannot load the logo: rendering a quote without it")
 			return d, false

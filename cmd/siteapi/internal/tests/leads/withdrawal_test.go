@@ -135,7 +135,7 @@ func TestWithdrawalOfSavedProgress(t *testing.T) {
 		t.Helper()
 		out, err := s.Command("leads", "withdraw", who, "--purpose", "save_progress")
 		if got := strings.Join(strings.Fields(out), " "); err == nil && got != want || err != nil &&
-			(want != "" || !strings.Contains(err.Error(), "has not given this consent")) {
+			(want != "" || !strings.Contains(err.Error(), "was not given for the address")) {
 			t.Errorf("%s: %v %s, want %q", who, err, got, want)
 		}
 	}
