@@ -18,8 +18,8 @@ import (
 )
 
 // convert converts a parameter to a type. A text that does not fit the type is returned
-// unchanged, and the executor rejects it together with all other invalid values. Booleans may
-// be in any letter case, because URLs are also typed by hand.
+// unchanged, and the executor rejects it together with all other invalid values. Booleans
+// may be in any letter case, because URLs are also typed by hand.
 func convert(typ, s string) any {
 	switch typ {
 	case "Boolean":
@@ -35,9 +35,9 @@ func convert(typ, s string) any {
 	return s
 }
 
-// bindParameters adds the variables from the path and the query string. A missing parameter
-// adds no variable, and an unknown parameter is ignored. An empty parameter counts as missing,
-// unless its type is Boolean or String.
+// bindParameters adds the variables from the path and the query string. A missing
+// parameter adds no variable, and an unknown parameter is ignored. An empty parameter
+// counts as missing, unless its type is Boolean or String.
 func (rt *Route) bindParameters(r *http.Request, vars map[string]any) *schema.Error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil && len(rt.query) > 0 {
@@ -82,8 +82,8 @@ func (rt *Route) bindParameters(r *http.Request, vars map[string]any) *schema.Er
 	}
 }
 
-// bind returns the operation's variables, and a context whose caller has the body. It checks
-// the token before the body is read, and a signature before the body is decoded.
+// bind returns the operation's variables, and a context whose caller has the body. It
+// checks the token before the body is read, and a signature before the body is decoded.
 func (rt *Route) bind(
 	w http.ResponseWriter, r *http.Request, executor operations.Executor,
 ) (context.Context, map[string]any, *schema.Error) {

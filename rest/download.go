@@ -19,16 +19,16 @@ type download struct {
 	again func() (content []byte, same bool)
 }
 
-// downloadKey holds the parts of the request on which a download depends. A body is not among
-// them.
+// downloadKey holds the parts of the request on which a download depends. The body is not
+// included, since responses to POST are not cached.
 type downloadKey struct{ path, query, acceptLanguage string }
 
 func keyOf(r *http.Request) downloadKey {
 	return downloadKey{r.URL.Path, r.URL.RawQuery, strings.Join(r.Header["Accept-Language"], ",")}
 }
 
-// The service caches downloads without their files. Sending a cached one again avoids running
-// its operation, which takes a third of pdf-cached-vs-nethttp.
+// The service caches downloads without their files. Sending a cached one again avoids
+// running its operation, which takes a third of pdf-cached-vs-nethttp.
 const (
 	maxDownloads   = 10_000
 	maxDownloadKey = 512 // bytes that a client can choose
@@ -43,8 +43,8 @@ func newDownloads() downloads {
 	return downloads{otter.Must(&otter.Options[downloadKey, *download]{MaximumSize: maxDownloads})}
 }
 
-// serve sends the file that the operation's root field describes and attaches. It caches the
-// download, so the next request for it does not run the operation.
+// serve sends the file that the operation's root field describes and attaches. It caches
+// the download, so the next request for it does not run the operation.
 func (d downloads) serve(w http.ResponseWriter, r *http.Request, value []byte, file *schema.File) {
 	if file == nil {
 		WriteProblem(w, r, &schema.Error{Code: schema.CodeInternal})

@@ -21,8 +21,8 @@ import (
 //go:embed openapi.json.tmpl
 var descriptionTemplate string
 
-// description is the data of the OpenAPI template. Rendering the paths collects the types to
-// which they refer, so the types are rendered after the paths.
+// description is the data of the OpenAPI template. Rendering the paths collects the types
+// to which they refer, so the types are rendered after the paths.
 type description struct {
 	Version   string
 	Paths     []Path

@@ -36,8 +36,9 @@ type API struct {
 	etag      string // entity tag of openapi
 }
 
-// New returns the API of the operations that have @rest. The error lists all problems of all
-// operations, with their positions and remedies. The description states the service's version.
+// New returns the API of the operations that have @rest. The error lists all problems of
+// all operations, with their positions and remedies. The description states the service's
+// version.
 func New(list []*operations.Operation, executor operations.Executor, version string) (*API, error) {
 	paths, err := compile(list)
 	if err != nil {
@@ -105,7 +106,8 @@ func (a *API) handler(rt *Route) http.Handler {
 	})
 }
 
-// Methods serves a path with one handler per method: GET, POST or DELETE. GET also serves HEAD.
+// Methods serves a path with one handler per method: GET, POST or DELETE. GET also serves
+// HEAD.
 type Methods map[string]http.Handler
 
 // ServeHTTP implements [http.Handler].

@@ -28,7 +28,8 @@ type Route struct {
 	query    []operations.Argument // variables from the query string
 }
 
-// Body describes the variables of a JSON body: one for the whole, or several for its fields.
+// Body describes the variables of a JSON body: one for the whole, or several for its
+// fields.
 type Body struct {
 	variable *operations.Argument  // nil: the fields go to variables
 	fields   []operations.Argument // named like the fields

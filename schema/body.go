@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// ReadBody returns the whole body of a request. It rejects a body that has none of the media
-// types, is not in UTF-8, has a content coding, is too large or incomplete. An empty media
-// type stands for a body without a Content-Type.
+// ReadBody returns the whole body of a request. It rejects a body that has none of the
+// media types, has a content coding, is not in UTF-8, is too large or is incomplete. An
+// empty media type stands for a body without a Content-Type.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, types ...string) ([]byte, *Error) {
 	coding, given := r.Header.Get("Content-Encoding"), r.Header.Get("Content-Type")
 	media, params, err := mime.ParseMediaType(given)
@@ -50,8 +50,8 @@ func unsupported(message string) *Error {
 	return &Error{Code: CodeUnsupportedMediaType, Message: message}
 }
 
-// WriteBody sends a response whose header is complete except for its length. It sends 304 if
-// the client's copy is current, and no body in response to HEAD.
+// WriteBody sends a response whose header is complete except for its length. It sends 304
+// if the client's copy is current, and no body in response to HEAD.
 func WriteBody(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	header := w.Header()
 	etag := header.Get("ETag")

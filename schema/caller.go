@@ -26,8 +26,8 @@ type Caller struct {
 	// token. It is empty until one of the two was verified.
 	Operator Operator
 
-	// Renew returns an error once the login has ended or its operator has changed. It is nil
-	// without a login.
+	// Renew returns an error once the login has ended or its operator has changed. It is
+	// nil without a login.
 	Renew func(ctx context.Context) error
 
 	// Body is the request body as received, for signatures. It is nil until the
@@ -40,13 +40,13 @@ type Operator struct {
 	Actor string // the name of the token, account or command in the audit
 	Role  Role   // empty: none
 
-	// Email is the address of the account, in lower case, if its provider has verified it. It
-	// is not in the audit or the log.
+	// Email is the address of the account, in lower case, if its provider has verified
+	// it. It is not in the audit or the log.
 	Email string
 }
 
-// Name returns the operator's display name: the verified address, or the name of the token's
-// holder. It is empty if neither is known.
+// Name returns the operator's display name: the verified address, or the name of the
+// token's holder. It is empty if neither is known.
 func (o Operator) Name() string {
 	if name, ok := strings.CutPrefix(o.Actor, TokenPrefix); ok {
 		return name
@@ -60,8 +60,8 @@ type OperatorToken struct {
 	Operator
 }
 
-// Actors in the audit. Because of its prefix the subject of an account, which a provider may
-// choose freely, cannot imitate a token or a command.
+// Actors in the audit. Because of its prefix the subject of an account, which a provider
+// may choose freely, cannot imitate a token or a command.
 const (
 	TokenActor    = "token"    // the holder of a token without a name
 	TokenPrefix   = "token:"   // before the name of a token's holder
@@ -69,15 +69,15 @@ const (
 	AccountPrefix = "oidc:"    // before the subject of an account
 )
 
-// AtLeast reports whether a role has all permissions of another one. Each role includes those
-// of the roles before it.
+// AtLeast reports whether a role has all permissions of another one. Each role includes
+// those of the roles before it.
 func (e Role) AtLeast(other Role) bool {
 	return slices.Index(AllRole, e) >= slices.Index(AllRole, other)
 }
 
-// HoldsToken returns the index of the caller's token in the accepted ones, or -1. It always
-// compares all of them, by digests of equal length, so the time taken reveals nothing about
-// a token.
+// HoldsToken returns the index of the caller's token in the accepted ones, or -1. It
+// always compares all of them, by digests of equal length, so the time taken reveals
+// nothing about a token.
 func (c Caller) HoldsToken(accepted []string) int {
 	token, match := c.Token(), -1
 	sum := sha256.Sum256([]byte(token))

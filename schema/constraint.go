@@ -25,7 +25,8 @@ const (
 	MaxConsentText = 1000
 )
 
-// constraint is a @constraint or a @hint directive. Its fields have the names of the arguments.
+// constraint is a @constraint or a @hint directive. Its fields have the names of the
+// arguments.
 type constraint struct {
 	hint             bool
 	MaxLength        int // 0 if unbounded
@@ -72,8 +73,8 @@ func (c *constraint) text(raw string, formats *Formats) FieldError {
 	return formats.check(c.Format, s, raw)
 }
 
-// Trim removes the white space around a text. The result is empty if the text has no visible
-// character, for example only a zero-width space or a Hangul filler.
+// Trim removes the white space around a text. The result is empty if the text has no
+// visible character, for example only a zero-width space or a Hangul filler.
 func Trim(s string) string {
 	if !strings.ContainsFunc(s, visible) {
 		return ""
@@ -144,8 +145,8 @@ var (
 // _, and has at most 64 characters.
 func (f *Formats) Slug(s string) bool { return len(s) <= MaxSlugLength && slugForm.MatchString(s) }
 
-// check returns an error if a text does not have the format. Identifiers must not have white
-// space around them.
+// check returns an error if a text does not have the format. Identifiers must not have
+// white space around them.
 func (f *Formats) check(format ConstraintFormat, trimmed, raw string) FieldError {
 	valid := true
 	var e FieldError

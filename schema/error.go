@@ -71,8 +71,8 @@ func NotFound(message string) *Error { return &Error{Code: CodeNotFound, Message
 // retries too early.
 func (e *Error) RetrySeconds() int { return int((e.RetryAfter + time.Second - 1) / time.Second) }
 
-// MaxFieldErrors is the maximum number of invalid fields that are reported for a request. The
-// check stops when it has found that many.
+// MaxFieldErrors is the maximum number of invalid fields that are reported for a request.
+// The check stops when it has found that many.
 const MaxFieldErrors = 20
 
 // FieldError is one invalid field of a request.
@@ -81,8 +81,8 @@ type FieldError struct {
 	// "selections.features[2]".
 	Field string `json:"field"`
 
-	// Code is the reason why the field is invalid. Params holds the bounds to which the code
-	// refers, such as {"max": 100}.
+	// Code is the reason why the field is invalid. Params holds the bounds to which the
+	// code refers, such as {"max": 100}.
 	Code   FieldCode      `json:"code"`
 	Params map[string]any `json:"params,omitempty"`
 
@@ -95,8 +95,8 @@ func Required(field string) FieldError {
 	return FieldError{Field: field, Code: FieldCodeRequired, Message: "is required"}
 }
 
-// Missing returns the error of a field that another field makes required. The message states
-// when it is required.
+// Missing returns the error of a field that another field makes required. The message
+// states when it is required.
 func Missing(field, message string) FieldError {
 	return FieldError{Field: field, Code: FieldCodeRequired, Message: message}
 }
@@ -121,8 +121,8 @@ func NotAllowed(field string, allowed []string) FieldError {
 	return bounded(field, FieldCodeNotAllowed, "allowed", append([]string{}, allowed...), message)
 }
 
-// bounded returns the error of a field with one named param, such as the bound that the field
-// exceeds.
+// bounded returns the error of a field with one named param, such as the bound that the
+// field exceeds.
 func bounded(field string, code FieldCode, name string, bound any, message string) FieldError {
 	return FieldError{Field: field, Code: code, Params: map[string]any{name: bound}, Message: message}
 }

@@ -16,8 +16,8 @@ type File struct {
 	Again func() (content []byte, same bool)
 }
 
-// AttachFile adds a file to the response, under the name of the current field in it. Outside
-// an operation it does nothing.
+// AttachFile adds a file to the response, under the response key of the current field.
+// Outside an operation it does nothing.
 func AttachFile(ctx context.Context, f *File) {
 	if field := graphql.GetFieldContext(ctx); field != nil {
 		graphql.RegisterExtension(ctx, fileExtension+field.Field.Alias, f)
@@ -30,6 +30,6 @@ func AttachedFile(response *graphql.Response, field string) *File {
 	return f
 }
 
-// fileExtension is the prefix of the keys of attached files. The endpoints do not send these
-// extensions.
+// fileExtension is the prefix of the keys of attached files. The endpoints do not send
+// these extensions.
 const fileExtension = "file:"

@@ -46,12 +46,12 @@ func (c *InputChecker) constraint(list ast.DirectiveList) *constraint {
 }
 
 // Check returns the invalid values in the arguments of the root fields of a validated
-// operation, at most MaxFieldErrors. Unknown fields are invalid, unless ignoreUnknown is set,
-// which removes them. Paths omit the argument's name if it is the only one and is named
-// `input`.
+// operation, at most MaxFieldErrors. Unknown fields are invalid, unless ignoreUnknown is
+// set, which removes them. Paths omit the argument's name if it is the only one and is
+// named `input`.
 //
-// Check changes the variables in two ways: it adds defaults, and it removes hints (@hint) of a
-// wrong type from variables that are a whole argument. Such hints are not errors; the second
+// Check changes the variables in two ways: it adds defaults, and it removes invalid hints
+// (@hint) from variables that are a whole argument. Such hints are not errors; the second
 // result holds their paths.
 func (c *InputChecker) Check(
 	op *ast.OperationDefinition, vars map[string]any, ignoreUnknown bool,
@@ -156,8 +156,8 @@ func (c *inputCheck) argument(field *ast.Field, arg *ast.ArgumentDefinition) {
 			return
 		}
 
-		// The default applies only if the argument is a variable that was omitted, not if it
-		// is null.
+		// The default applies only if the argument is a variable that was omitted, not if
+		// it is null.
 		variable := c.op.VariableDefinitions.ForName(given.Value.Raw)
 		_, sent := c.vars[given.Value.Raw]
 		required = required || given.Value.Kind != ast.Variable || variable.Type.NonNull || sent
@@ -204,8 +204,8 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 	}
 }
 
-// below checks a field or an item, given its name or index. It reports whether the value is a
-// hint of a wrong type, which must be removed.
+// below checks a field or an item, given its name or index. It reports whether the value
+// is an invalid hint, which must be removed.
 func (c *inputCheck) below(element string, typ *ast.Type, con *constraint, value any) (remove bool) {
 	c.path = append(c.path, element)
 	defer func() { c.path = c.path[:len(c.path)-1] }()
@@ -381,8 +381,8 @@ func unreadable() FieldError {
 	}
 }
 
-// printable returns a name chosen by a client, or a placeholder if the name is too long or has
-// characters that must not appear in an error.
+// printable returns a name chosen by a client, or a placeholder if the name is too long
+// or has characters that must not appear in an error.
 func printable(name string) string {
 	odd := strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' })
 	if odd || name == "" || name[0] == '[' || len(name) > 64 {

@@ -11,8 +11,8 @@ type Operation struct {
 	Cached     bool     // The response came from the cache.
 }
 
-// Recorder records the outcome of a request. The server implements it for its access log, and
-// the endpoints and resolvers call it.
+// Recorder records the outcome of a request. The server implements it for its access log,
+// and the endpoints and resolvers call it.
 type Recorder interface {
 	// Operation records the requested operation. A later call replaces an earlier one.
 	Operation(op Operation)

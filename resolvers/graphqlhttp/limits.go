@@ -23,8 +23,8 @@ const (
 	farTooMany    = 1 << 30 // counting stops here
 )
 
-// measurement measures a parsed document that has not been validated. It takes time linear in
-// the text, however often fragments are spread.
+// measurement measures a parsed document that has not been validated. It takes time
+// linear in the text, however often fragments are spread.
 type measurement struct {
 	document   *ast.QueryDocument
 	fragments  map[*ast.FragmentDefinition]*size // nil while it is being measured

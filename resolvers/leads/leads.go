@@ -70,7 +70,8 @@ type CRM interface {
 	crm.Eraser
 }
 
-// Leads returns the leads that a filter selects, up to its limit, and whether there are more.
+// Leads returns the leads that a filter selects, up to its limit, and whether there are
+// more.
 func (s *Service) Leads(ctx context.Context, f store.Filter) (leads []lead.Lead, more bool, err error) {
 	for l, err := range s.Archive.Leads(ctx, f) {
 		if err != nil {

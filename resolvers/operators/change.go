@@ -160,8 +160,8 @@ func (r *Resolver) Reject(expected lead.State) LeadChange {
 	})
 }
 
-// decide applies a decision to a lead that is in the expected state; an empty state accepts
-// any. It fails if there is nothing to decide.
+// decide applies a decision to a lead that is in the expected state; an empty state
+// accepts any. It fails if there is nothing to decide.
 func (r *Resolver) decide(expected lead.State, decision func(ctx context.Context, id string) (bool, error)) LeadChange {
 	return func(ctx context.Context, l lead.Lead) (bool, error) {
 		if expected != "" && l.State() != expected {
@@ -212,8 +212,8 @@ func (r *Resolver) AssignLeads(ctx context.Context, ids []string, owner string) 
 	return sum, err
 }
 
-// assign assigns a lead to an owner, and adds it to assigned if the owner changed. The audit
-// entry does not name the owner.
+// assign assigns a lead to an owner, and adds it to assigned if the owner changed. The
+// audit entry does not name the owner.
 func (r *Resolver) assign(owner string, assigned *[]string) LeadChange {
 	return func(ctx context.Context, l lead.Lead) (bool, error) {
 		entry := r.auditEntry(ctx, schema.AuditActionAssigned, l.ID, map[string]any{"owned": owner != ""})
