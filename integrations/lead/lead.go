@@ -86,8 +86,8 @@ func (a Attribution) String() string {
 	return strings.Join(slices.DeleteFunc(a.Values(), func(s string) bool { return s == "" }), " · ")
 }
 
-// Touches returns the first and the last attribution of a lead that was submitted with the
-// attribution sent. An attribution without a source replaces no earlier one.
+// Touches returns the first and the last attribution of a lead that was submitted with
+// the attribution sent. An attribution without a source replaces no earlier one.
 func (s Session) Touches(sent Attribution) (first, last Attribution) {
 	if last = s.LastTouch; sent.Source != "" || last == (Attribution{}) {
 		last = sent
@@ -95,8 +95,8 @@ func (s Session) Touches(sent Attribution) (first, last Attribution) {
 	return cmp.Or(s.FirstTouch, last), last
 }
 
-// Lead is an accepted quote request. Once it is stored, only InReview, Rejected, Progress,
-// Outcome, Owner, Status, Notes and the withdrawal of consents change.
+// Lead is an accepted quote request. Once it is stored, only InReview, Rejected,
+// Progress, Outcome, Owner, Status, Notes and the withdrawal of consents change.
 type Lead struct {
 	// ID is opaque. It has at least 122 random bits and consists of the characters A-Z
 	// a-z 0-9 and -.
@@ -146,13 +146,13 @@ type Lead struct {
 	// another system.
 	Outcome Outcome `json:"outcome,omitzero"`
 
-	// Owner is the address of the operator that the lead is assigned to; empty: unassigned.
-	// Owner, Status and Notes are never sent to another system.
+	// Owner is the address of the operator that the lead is assigned to; empty:
+	// unassigned. Owner, Status and Notes are never sent to another system.
 	Owner  string `json:"-"`
 	Status Status `json:"-"`
 
-	// Notes are the operators' notes about the lead, the oldest first. They are loaded only
-	// on request.
+	// Notes are the operators' notes about the lead, the oldest first. They are loaded
+	// only on request.
 	Notes []Note `json:"-"`
 
 	// Trace is the W3C traceparent of the request that submitted the lead. It is empty if
@@ -163,8 +163,8 @@ type Lead struct {
 // ConsentText returns the lead's answers on one line.
 func (l *Lead) ConsentText() string { return ConsentText(l.Consents) }
 
-// Personal lists the personal data of the lead, which must not appear in logs or errors. The
-// SDL marks the same fields with @personal, for viewers and the audit.
+// Personal lists the personal data of the lead, which must not appear in logs or errors.
+// The SDL marks the same fields with @personal, for viewers and the audit.
 func (l *Lead) Personal() []string {
 	typed := []string{
 		l.SessionID,
@@ -234,8 +234,8 @@ func Statuses() []Status {
 
 // Note is an operator's note about a lead. The lines of Text end with a line feed.
 type Note struct {
-	// Author is the operator who wrote it: stored in the audit's form, and read in the form
-	// that is displayed.
+	// Author is the operator who wrote it: stored in the audit's form, and read in the
+	// form that is displayed.
 	Author string    `json:"author"`
 	At     time.Time `json:"at"`
 	Text   string    `json:"text"`
@@ -262,8 +262,8 @@ type Price struct {
 	Differs bool `json:"differs,omitempty"`
 }
 
-// ToBeAgreed reports whether the lead has no price: its range is 0, or none of its choices
-// has a price.
+// ToBeAgreed reports whether the lead has no price: its range is 0, or none of its
+// choices has a price.
 func (l *Lead) ToBeAgreed() bool {
 	p := l.Price
 	unpriced := p != nil && len(p.Unpriced) > 0 &&
@@ -276,8 +276,8 @@ func (p *Price) Has(field, slug string) bool {
 	return p != nil && slices.ContainsFunc(p.Lines, func(l PriceLine) bool { return l.Field == field && l.Slug == slug })
 }
 
-// PriceLine is a part of a price: a choice, or the minimum or the rounding, both without a
-// slug.
+// PriceLine is a part of a price: a choice, or the minimum or the rounding, both without
+// a slug.
 type PriceLine struct {
 	Field  string  `json:"field"`
 	Slug   string  `json:"slug,omitempty"`
@@ -318,8 +318,8 @@ func (l *Lead) PDFPath() string { return "/api/quote/pdf?id=" + l.ID }
 // PDFKeys is the prefix of the cache keys of all PDFs.
 const PDFKeys = "quote:pdf:"
 
-// PDFKey is the prefix of all cache keys for the PDFs of one lead. An erasure clears these
-// keys, so a cached PDF can be served without reading the database.
+// PDFKey is the prefix of all cache keys for the PDFs of one lead. An erasure clears
+// these keys, so a cached PDF can be served without reading the database.
 func PDFKey(id string) string { return PDFKeys + id + ":" }
 
 // ReferenceLength is the number of characters of a reference.
@@ -339,7 +339,8 @@ type Visit struct {
 	Selections Selections
 	Estimate   PartialEstimate
 	Hints      Hints
-	// Attribution is where the visitor came from. It is empty if the client did not send it.
+	// Attribution is where the visitor came from. It is empty if the client did not send
+	// it.
 	Attribution Attribution
 	Locale      string    // empty if the client sent none
 	At          time.Time // UTC, in whole milliseconds

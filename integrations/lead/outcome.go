@@ -2,19 +2,20 @@ package lead
 
 import "time"
 
-// Outcome is the result of a lead, such as a sale. The zero value means that it is unknown.
+// Outcome is the result of a lead, such as a sale. The zero value means that it is
+// unknown.
 type Outcome struct {
 	Value OutcomeValue `json:"value"`
 
-	// Amount is the value of a won lead, in units of Currency (ISO 4217). If it is unknown,
-	// Amount is nil and Currency is empty.
+	// Amount is the value of a won lead, in units of Currency (ISO 4217). If it is
+	// unknown, Amount is nil and Currency is empty.
 	Amount   *float64 `json:"amount,omitempty"`
 	Currency string   `json:"currency,omitempty"`
 
 	At time.Time `json:"at"` // UTC, in whole milliseconds
 
-	// By is the operator who recorded it: stored in the audit's form, and read in the form
-	// that is displayed. It is empty if the CRM reported it.
+	// By is the operator who recorded it: stored in the audit's form, and read in the
+	// form that is displayed. It is empty if the CRM reported it.
 	By string `json:"by,omitempty"`
 }
 

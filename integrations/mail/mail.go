@@ -53,7 +53,8 @@ var ErrNoMailbox = errors.New("there is no such mailbox")
 type Sender interface {
 	// Send returns nil once the server has accepted the mail.
 	Send(ctx context.Context, m *Message) error
-	// Check verifies that mails can be sent, without sending one, and describes the result.
+	// Check verifies that mails can be sent, without sending one, and describes the
+	// result.
 	Check(ctx context.Context) (string, error)
 }
 
@@ -70,7 +71,8 @@ func Domain(address string) string { return address[strings.LastIndexByte(addres
 // testDomains are the domains that RFC 2606 reserves. Mails to them never arrive.
 var testDomains = []string{"test", "example", "invalid", "localhost", "example.com", "example.net", "example.org"}
 
-// IsTest reports whether an address is in a domain that is reserved for tests and examples.
+// IsTest reports whether an address is in a domain that is reserved for tests and
+// examples.
 func IsTest(address string) bool {
 	domain := "." + strings.TrimSuffix(strings.ToLower(Domain(address)), ".")
 	for _, name := range testDomains {

@@ -13,15 +13,16 @@ import (
 // longer text is cut off and ends with "…". Values of a lead have much lower limits.
 const maxText = 400
 
-// clean makes an external text printable in the family, on one line: with composed letters
-// and single spaces, and without control characters, direction characters and pictographs.
-// A letter without a glyph is replaced by its compatibility equivalent in Unicode, such as
-// "fi" for the ligature, or else by a box, and its script is added to missing. A text of
-// pictographs only also becomes a box.
+// clean makes an external text printable in the family, on one line: with composed
+// letters and single spaces, and without control characters, direction characters and
+// pictographs. A letter without a glyph is replaced by its compatibility equivalent in
+// Unicode, such as "fi" for the ligature, or else by a box, and its script is added to
+// missing. A text of only pictographs becomes a box too.
 func clean(text string, family *font.Family, missing map[string]bool) string {
 	var out strings.Builder
 
-	// space reports whether a space precedes the next letter; count is the number of letters.
+	// space reports whether a space precedes the next letter; count is the number of
+	// letters.
 	space, count := false, 0
 	put := func(r rune) {
 		if space && out.Len() > 0 {

@@ -9,7 +9,8 @@ import (
 
 // palette holds the colours of one document: one accent and greys.
 type palette struct {
-	// ink is the colour of text, muted that of labels and small print, rule that of hairlines.
+	// ink is the colour of text, muted that of labels and small print, rule that of
+	// hairlines.
 	ink, muted, rule props.Color
 
 	accent props.Color // marks
@@ -17,8 +18,8 @@ type palette struct {
 	tint   props.Color // the accent, light enough to be a background
 }
 
-// newPalette returns a palette for an accent colour, "#rrggbb", or for blue if the text is
-// not a colour.
+// newPalette returns a palette for an accent colour, "#rrggbb", or for blue if the text
+// is not a colour.
 func newPalette(text string) *palette {
 	accent, ok := parseColour(text)
 	if !ok {

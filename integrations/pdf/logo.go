@@ -17,24 +17,25 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// A logo is fitted into a box of logoWidth × logoHeight millimetres on the page. It is stored
-// at logoDPI and printed at logoLeastDPI or more.
+// A logo is fitted into a box of logoWidth × logoHeight millimetres on the page. It is
+// stored at logoDPI and printed at logoLeastDPI or more.
 const (
 	logoWidth, logoHeight = 56.0, 17.0
 	logoDPI, logoLeastDPI = 300.0, 96.0
 )
 
-// Limits of the images that are decoded and stored: a small file can hold a huge image, and
-// a logo is part of every document.
+// Limits of the images that are decoded and stored: a small file can hold a huge image,
+// and a logo is part of every document.
 const (
 	maxPixels   = 8 << 20
 	maxSide     = 8 << 10 // pixels; the memory for scaling depends on the longer side
 	maxPNGBytes = 24 << 10
 )
 
-// PrepareLogo prepares a PNG or JPEG image for drawing: it makes the image opaque, crops it to
-// its visible part and reduces it to the size of its box on the page. A light logo on a
-// transparent background gets a dark background. The error explains why an image is unusable.
+// PrepareLogo prepares a PNG or JPEG image for drawing: it makes the image opaque, crops
+// it to its visible part and reduces it to the size of its box on the page. A light logo
+// on a transparent background gets a dark background. The error explains why an image is
+// unusable.
 func PrepareLogo(raw []byte) ([]byte, error) {
 	src, err := decode(raw)
 	if err != nil {
@@ -72,9 +73,9 @@ func decode(raw []byte) (image.Image, error) {
 	return img, nil
 }
 
-// survey returns the part of an image that differs from white paper, and reports whether a
-// transparent image is too light to be seen on white. In such an image, every pixel that
-// is not transparent counts as visible.
+// survey returns the part of an image that differs from white paper, and reports whether
+// a transparent image is too light to be seen on white. In such an image, every pixel
+// that is not transparent counts as visible.
 func survey(img image.Image) (visible image.Rectangle, light bool) {
 	var inked image.Rectangle
 	var sum, weight float64

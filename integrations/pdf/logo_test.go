@@ -95,10 +95,10 @@ func TestLightLogoGetsADarkBackground(t *testing.T) {
 		img  image.Image
 		dark bool
 	}{
-		"white on nothing": {drawn(300, 100, color.Transparent, color.White), true},
-		"green on nothing": {drawn(300, 100, color.Transparent, color.NRGBA{G: 120, A: 255}), false},
-		"green on white":   {drawn(300, 100, color.White, color.NRGBA{G: 120, A: 255}), false},
-		"white on green":   {drawn(300, 100, color.NRGBA{G: 120, A: 255}, color.White), false},
+		"white on transparent": {drawn(300, 100, color.Transparent, color.White), true},
+		"green on transparent": {drawn(300, 100, color.Transparent, color.NRGBA{G: 120, A: 255}), false},
+		"green on white":       {drawn(300, 100, color.White, color.NRGBA{G: 120, A: 255}), false},
+		"white on green":       {drawn(300, 100, color.NRGBA{G: 120, A: 255}, color.White), false},
 	} {
 		logo, err := PrepareLogo(asPNG(t, c.img))
 		if err != nil {
@@ -126,14 +126,14 @@ func TestUnusableLogos(t *testing.T) {
 	}
 
 	for name, raw := range map[string][]byte{
-		"nothing":       nil,
-		"a page":        []byte("<html><body>Not found</body></html>"),
-		"GIF":           animated.Bytes(),
-		"a cut PNG":     good[:len(good)/2],
-		"a huge PNG":    bomb,
-		"a white image": asPNG(t, drawn(50, 50, color.White, color.White)),
-		"a thread":      asPNG(t, drawn(1, maxSide+1, color.White, color.Black)),
-		"SVG":           []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg>`),
+		"nothing":             nil,
+		"an HTML page":        []byte("<html><body>Not found</body></html>"),
+		"GIF":                 animated.Bytes(),
+		"a truncated PNG":     good[:len(good)/2],
+		"a huge PNG":          bomb,
+		"a white image":       asPNG(t, drawn(50, 50, color.White, color.White)),
+		"a line of one pixel": asPNG(t, drawn(1, maxSide+1, color.White, color.Black)),
+		"SVG":                 []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg>`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

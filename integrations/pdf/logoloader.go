@@ -69,7 +69,8 @@ func (l *LogoLoader) Load(ctx context.Context, address string) ([]byte, error) {
 		return nil, errors.New("the address can't be read")
 	}
 
-	// Sanity converts every format, SVG as well, to a PNG of the size that the page needs.
+	// Sanity converts every format, SVG as well, to a PNG of the size that the page
+	// needs.
 	if u.Host == "cdn.sanity.io" && strings.HasPrefix(u.Path, "/images/") && u.RawQuery == "" {
 		u.RawQuery = url.Values{"fm": {"png"}, "w": {"900"}, "fit": {"max"}}.Encode()
 	}

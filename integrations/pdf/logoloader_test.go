@@ -55,16 +55,16 @@ func TestLoadRefuses(t *testing.T) {
 	})
 
 	for name, address := range map[string]string{
-		"too large a file":     host.URL + "/large",
-		"an endless file":      host.URL + "/endless",
-		"another host":         elsewhere.URL + "/logo.png",
-		"a redirect elsewhere": host.URL + "/elsewhere",
-		"a redirect to HTTP":   host.URL + "/plain",
-		"a redirect inside":    host.URL + "/metadata",
-		"plain HTTP":           "http" + strings.TrimPrefix(host.URL, "https") + "/logo.png",
+		"a file that is too large":        host.URL + "/large",
+		"an endless file":                 host.URL + "/endless",
+		"another host":                    elsewhere.URL + "/logo.png",
+		"a redirect to another host":      host.URL + "/elsewhere",
+		"a redirect to HTTP":              host.URL + "/plain",
+		"a redirect to a private address": host.URL + "/metadata",
+		"plain HTTP":                      "http" + strings.TrimPrefix(host.URL, "https") + "/logo.png",
 		"credentials": strings.Replace(host.URL, "https://", "https://user:pass@", 1) +
 			"/logo.png",
-		"no address":              "",
+		"an empty address":        "",
 		"a broken address":        "https://[::1",
 		"data without a comma":    "data:image/png;base64",
 		"data that is not base64": "data:image/png;base64,!!!",

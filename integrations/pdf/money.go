@@ -77,8 +77,8 @@ func (w *Words) Price(l *lead.Lead, shown func(rune) bool) string {
 	return w.Range(l.Estimate, shown)
 }
 
-// Range formats the range of an estimate: "€12,000 – €18,000" in en, "12.000 – 18.000 €" in
-// es. Equal bounds become one amount; a maximum of 0 becomes a price to be agreed.
+// Range formats the range of an estimate: "€12,000 – €18,000" in en, "12.000 – 18.000 €"
+// in es. Equal bounds become one amount; a maximum of 0 becomes a price to be agreed.
 func (w *Words) Range(e lead.Estimate, shown func(rune) bool) string {
 	if e.Max == 0 {
 		return w.Agreed

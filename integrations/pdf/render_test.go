@@ -22,8 +22,8 @@ import (
 	"siteapi/integrations/pdf/pdftest"
 )
 
-// tool runs a program on a file and returns its output. FILE in args is replaced by the name
-// of the file.
+// tool runs a program on a file and returns its output. FILE in args is replaced by the
+// name of the file.
 func tool(t *testing.T, file []byte, name string, args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
@@ -296,7 +296,7 @@ func TestRenderIsDeterministic(t *testing.T) {
 		later := d
 		later.CreatedAt = d.CreatedAt.Add(time.Second)
 		if bytes.Equal(render(t, one, later), want) {
-			t.Errorf("%s: a document of another second yielded the same bytes", kind)
+			t.Errorf("%s: a document created a second later yielded the same bytes", kind)
 		}
 	}
 	group.Wait()
@@ -310,7 +310,8 @@ func TestAnUnknownLocaleIsEnglish(t *testing.T) {
 	}
 }
 
-// TestPricedQuotes checks the layout of quotes with prices, also with long labels and amounts.
+// TestPricedQuotes checks the layout of quotes with prices, including long labels and
+// amounts.
 func TestPricedQuotes(t *testing.T) {
 	t.Parallel()
 	r := renderer(t)

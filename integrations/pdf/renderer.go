@@ -35,8 +35,8 @@ type Renderer struct {
 var sortCatalogs = sync.OnceFunc(func() { gofpdf.SetDefaultCatalogSort(true) })
 
 // New returns a renderer. The fonts are prepared in the background; the first document
-// waits for them. Replaced letters are logged as a warning with the names of their scripts,
-// but without the text.
+// waits for them. Replaced letters are logged as a warning with the names of their
+// scripts, but without the text.
 func New(log zerolog.Logger) *Renderer {
 	sortCatalogs()
 	r := &Renderer{log: log, latin: sync.OnceValues(font.Latin), wide: sync.OnceValues(font.Wide)}
@@ -104,7 +104,8 @@ func (s *sheet) draw() ([]byte, error) {
 	return finish(doc.GetBytes(), s.words.tag.String(), created)
 }
 
-// errTrailer means that the end of the file is not as this version of gofpdf writes it.
+// errTrailer means that the file does not end in the way that this version of gofpdf
+// writes it.
 var errTrailer = errors.New("unexpected end of the PDF library's file")
 
 // finish sets the document's language, which gofpdf can't do, and the modification date,

@@ -25,7 +25,7 @@ type sheet struct {
 
 // spacing is the white space of a document, in millimetres.
 type spacing struct {
-	letterhead   float64 // least height of the letterhead
+	letterhead   float64 // minimum height of the letterhead
 	above, below float64 // white space above and below the rule of a section
 	row          float64 // white space between two rows of a section
 }
@@ -74,7 +74,8 @@ func (s *sheet) section(title string, body ...block) []block {
 	return append([]block{{height: s.spacing.above, space: true, keep: true}, rule}, body...)
 }
 
-// letterhead shows the sender: the logo, or the name in large type, and the contact lines.
+// letterhead shows the sender: the logo, or the name in large type, and the contact
+// lines.
 func (s *sheet) letterhead() block {
 	if s.doc.Company.Logo == nil && s.company == "" && len(s.lines) == 0 {
 		return block{height: 6}

@@ -60,8 +60,8 @@ func (s style) width(text string) float64 {
 }
 
 // fit returns the largest size, in points, at which text is no wider than limit
-// millimetres. The result is at most the style's own size and at least least, even if the
-// text does not fit.
+// millimetres. The result is at most the style's own size, and never less than least,
+// even if the text does not fit.
 func (s style) fit(text string, least, limit float64) float64 {
 	return max(least, s.size*min(1, limit/s.width(text)))
 }

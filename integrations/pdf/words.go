@@ -29,8 +29,8 @@ type Words struct {
 	// Open replaces a missing amount, Included an amount of 0.
 	Open, Included string
 
-	// Adjustments, Minimum and Rounding name the differences between the sum of the choices
-	// and the range.
+	// Adjustments, Minimum and Rounding name the differences between the sum of the
+	// choices and the range.
 	Adjustments, Minimum, Rounding string
 
 	// PreparedFor, Project, Features, Next and Note are the headings of sections.

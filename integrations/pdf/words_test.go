@@ -117,8 +117,8 @@ func TestWordsAreComplete(t *testing.T) {
 	}
 }
 
-// textsIn returns all texts in a value, including nested structs, arrays and maps, by their
-// names, such as "Mail.Languages.ro".
+// textsIn returns all texts in a value, including nested structs, arrays and maps, by
+// their names, such as "Mail.Languages.ro".
 func textsIn(v reflect.Value, name string) map[string]string {
 	texts := map[string]string{}
 	add := func(below string, v reflect.Value) {
@@ -192,7 +192,8 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// TestGuidance checks that a range is to be confirmed only if a choice has no price.
+// TestGuidance checks that a range is marked as to be confirmed only if a choice has no
+// price.
 func TestGuidance(t *testing.T) {
 	t.Parallel()
 	for locale, want := range map[string]string{"en": "To be confirmed", "es": "Por confirmar", "ro": "De confirmat"} {

@@ -234,7 +234,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(100 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("it did not happen: %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }

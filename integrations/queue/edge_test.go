@@ -17,8 +17,8 @@ type cdn struct {
 	mu    sync.Mutex
 	down  bool
 	tried int
-	calls []time.Time // of each successful call
-	keys  string      // of the last one
+	calls []time.Time // times of successful calls
+	keys  string      // keys of the last successful call
 }
 
 func (c *cdn) notify(_ context.Context, keys []string) error {
@@ -65,9 +65,9 @@ func (s *subject) behind(t *testing.T, name string) bool {
 	return slices.ContainsFunc(found, func(b queue.Backlog) bool { return b.Receiver == name && b.Oldest > 0 })
 }
 
-// All processes together notify a receiver once after the cache was invalidated, and
-// again for content fetched in between. A receiver that is down delays no other and is
-// notified later.
+// However many processes run, a receiver is notified once after the cache is invalidated
+// and once more for content fetched in between. A receiver that is down does not delay
+// others and is notified later.
 func TestChangeIsNotifiedTwice(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db database) {
 		up, down := &cdn{}, &cdn{down: true}
@@ -93,8 +93,8 @@ func TestChangeIsNotifiedTwice(t *testing.T) {
 	})
 }
 
-// The call for a change does not cover a later change that is not invalidated yet: that
-// one has two calls of its own.
+// A call for one change does not cover a later change whose cache entries are not yet
+// invalidated. The later change has two calls of its own.
 func TestOverlappingChanges(t *testing.T) {
 	t.Parallel()
 	c := &cdn{}
@@ -119,7 +119,7 @@ func TestOverlappingChanges(t *testing.T) {
 	}
 }
 
-// A delayed queue also calls twice.
+// A queue that starts late still calls each receiver twice.
 func TestLateQueue(t *testing.T) {
 	t.Parallel()
 	receivers := map[string]*cdn{}

@@ -10,9 +10,9 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// A mail to a visitor never fails: if it is rejected or tried too often, it is recorded
-// as not sent and does not affect its lead. A mail to sales does fail. A postponed mail
-// delays no other, and its attempts do not count.
+// A mail to a visitor never fails: if it is rejected or runs out of attempts, it is
+// recorded as not sent and does not affect its lead. A mail to sales does fail. A
+// postponed mail does not delay others, and its attempts do not count.
 func TestVisitorMailNeverFails(t *testing.T) {
 	t.Parallel()
 	send := newFake(func(_ context.Context, id string, _ int) error {
@@ -52,6 +52,6 @@ func TestVisitorMailNeverFails(t *testing.T) {
 		t.Errorf("the lead is %s, %v", l.Progress, err)
 	}
 	if d := q.delivery(t, "waits", lead.VisitorMail); d.Paused != "too many" || d.Attempts != 0 || d.State != lead.Pending {
-		t.Errorf("it waits as %+v", d)
+		t.Errorf("the postponed mail is %+v", d)
 	}
 }

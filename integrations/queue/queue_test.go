@@ -60,7 +60,7 @@ func TestTwoProcesses(t *testing.T) {
 	})
 }
 
-// Transient failures are retried, a rejection fails at once, and no text contains
+// Transient failures are retried, a rejection fails at once, and no stored error contains
 // personal data.
 func TestFaults(t *testing.T) {
 	t.Parallel()
@@ -114,7 +114,7 @@ func TestFaults(t *testing.T) {
 		d := q.waitFor(t, id, state)
 		if len(d.Errors) != 1 || !strings.HasPrefix(d.Errors[0].Error, f.text) ||
 			strings.Contains(d.Errors[0].Error, secret) {
-			t.Errorf("%s: kept %+v", id, d.Errors)
+			t.Errorf("%s: the stored errors are %+v", id, d.Errors)
 		}
 	}
 
@@ -162,8 +162,8 @@ func TestOutagesAreLoggedOnce(t *testing.T) {
 	}
 }
 
-// A lead that always fails delays no other, and its delivery ends after its number of
-// tries. Then an operator may retry it. Its last errors are listed.
+// A lead that always fails does not delay others. Its delivery fails after its maximum
+// number of tries and lists its last errors. An operator may then retry it.
 func TestPoisonedLead(t *testing.T) {
 	t.Parallel()
 	tg := newFake(func(_ context.Context, id string, _ int) error {
@@ -290,7 +290,8 @@ func TestRetryDuringPause(t *testing.T) {
 	q.waitFor(t, "third", lead.Delivered)
 }
 
-// A target is called at its rate, by at most its number of workers at a time.
+// A target is called no faster than its rate, and by no more than its number of workers
+// at a time.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	var running, peak atomic.Int64
@@ -383,7 +384,7 @@ func TestChangedLead(t *testing.T) {
 		}
 		eventually(t, "the CRM gets the change", func() bool { _, accepted := crm.total(); return accepted == 2 })
 		if d := q.delivery(t, "one", lead.CMS); d.State != lead.Running {
-			t.Errorf("while it is sent: %+v", d)
+			t.Errorf("during the attempt the delivery is %+v", d)
 		}
 		close(end)
 

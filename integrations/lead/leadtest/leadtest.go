@@ -16,8 +16,8 @@ import (
 // priced it.
 var requestFields = []string{"signals", "inReview", "rejected", "trace", "sentEstimate", "price", "-"}
 
-// operatorFields lists the fields of a lead that operators change and that no other system
-// receives. Fields without a name in JSON are among them.
+// operatorFields lists the fields of a lead that operators change and that no other
+// system receives. Fields without a name in JSON are among them.
 var operatorFields = []string{"outcome", "-"}
 
 // Fields lists the JSON paths of the fields that make up a lead, such as "contact.email".
@@ -59,8 +59,8 @@ func Filled() *lead.Lead {
 	return &s
 }
 
-// Without returns the lead of [Filled] without the field with a path. Any output that shows
-// the field differs between the two leads, however it words the value.
+// Without returns the lead of [Filled] with the field at a path cleared. Any output that
+// shows the field differs between the two leads, however it words the value.
 func Without(path string) *lead.Lead {
 	s := Filled()
 	at(s, path).SetZero()
@@ -85,7 +85,7 @@ func IsFreeText(path string) bool {
 	return v.Kind() == reflect.String && listed[v.Type()] == ""
 }
 
-// at returns the field of a lead with a path.
+// at returns the field of a lead at a path.
 func at(s *lead.Lead, path string) reflect.Value {
 	v := reflect.ValueOf(s).Elem()
 	for name := range strings.SplitSeq(path, ".") {

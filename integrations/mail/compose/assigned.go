@@ -8,8 +8,8 @@ import (
 )
 
 // Assigned returns the mail that notifies an operator of newly assigned leads, by their
-// references. Inbox is the address of the operators' inbox; without it the mail has no link.
-// Of the document only the language and the company are used.
+// references. Inbox is the address of the operators' inbox; without it the mail has no
+// link. Only the language and the company of the document are used.
 func Assigned(d *pdf.Document, references []string, inbox string) (mail.Message, error) {
 	l, err := newLetter(d)
 	if err != nil {

@@ -31,8 +31,8 @@ func composed(t *testing.T, d *pdf.Document) (visitor, sales mail.Message) {
 
 func all(m mail.Message) string { return m.Subject + "\n" + m.Text + "\n" + m.HTML }
 
-// TestVisitorRepeatsNothing checks that the visitor's mail repeats no typed text: the address
-// may belong to another person, who must not read it.
+// TestVisitorRepeatsNothing checks that the visitor's mail repeats no typed text: the
+// address may belong to another person, who must not read it.
 func TestVisitorRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	d := pdf.Document{
@@ -47,7 +47,7 @@ func TestVisitorRepeatsNothing(t *testing.T) {
 		}
 	}
 	if !strings.Contains(all(visitor), "Web shop") {
-		t.Error("the visitor's mail lacks a choice that the content knows")
+		t.Error("the visitor's mail lacks a choice that has a label")
 	}
 }
 
@@ -100,7 +100,8 @@ func TestSalesHasEveryField(t *testing.T) {
 	}
 }
 
-// TestWorkIsNotMailed checks that no mail about a lead contains the operators' work on it.
+// TestWorkIsNotMailed checks that no mail about a lead contains the operators' work on
+// it.
 func TestWorkIsNotMailed(t *testing.T) {
 	t.Parallel()
 	written := func(l *lead.Lead) string {
@@ -112,8 +113,8 @@ func TestWorkIsNotMailed(t *testing.T) {
 	}
 }
 
-// TestSalesReadsConsents checks that the mail to sales has the visitor's answer and the wording
-// for each purpose.
+// TestSalesReadsConsents checks that the mail to sales has the visitor's answer and the
+// wording for each purpose.
 func TestSalesReadsConsents(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)
@@ -138,8 +139,8 @@ func TestSalesReadsConsents(t *testing.T) {
 	}
 }
 
-// TestUnpricedChoicesAreMarked checks that the visitor's mail marks choices without a price if
-// the content knows them, and repeats no others.
+// TestUnpricedChoicesAreMarked checks that the visitor's mail marks choices that have a
+// label but no price, and omits choices without a label.
 func TestUnpricedChoicesAreMarked(t *testing.T) {
 	t.Parallel()
 	d := pdf.Document{
@@ -182,7 +183,7 @@ func TestUnpricedChoicesAreMarked(t *testing.T) {
 	}
 }
 
-// Parts that only one of the forms has.
+// tags matches what only the HTML has, and mark what only the text has.
 var (
 	tags = regexp.MustCompile(`(?s)<style>.*</style>|<[^>]*>`)
 	mark = regexp.MustCompile(`^(- |\d\. |--$)`)

@@ -1,5 +1,6 @@
 // Package compose writes the mails about a lead. The folder letters has two templates for
-// each mail, one for its text and one for its HTML, which are executed with the same values.
+// each mail, one for its text and one for its HTML, which are executed with the same
+// values.
 package compose
 
 import (

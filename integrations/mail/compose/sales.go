@@ -11,8 +11,8 @@ import (
 	"siteapi/integrations/pdf"
 )
 
-// Sales returns the mail that notifies sales of a lead. Inbox is the address of the lead in the
-// operators' inbox; without it the mail has no link.
+// Sales returns the mail that notifies sales of a lead. Inbox is the address of the lead
+// in the operators' inbox; without it the mail has no link.
 func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 	l, err := newLetter(d)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"siteapi/integrations/pdf"
 )
 
-// Visitor returns the mail that thanks a visitor, with the PDF of the quote. The address may
-// be a stranger's, so the mail repeats nothing from the request except a plain first name, the
-// amounts, and choices that the content knows.
+// Visitor returns the mail that thanks a visitor, with the PDF of the quote. The address
+// may be a stranger's, so the mail repeats nothing from the request except a plain first
+// name, the amounts, and choices that have a label in the content.
 func Visitor(d *pdf.Document, attachment mail.Attachment) (mail.Message, error) {
 	l, err := newLetter(d)
 	if err != nil {
@@ -60,7 +60,8 @@ func Visitor(d *pdf.Document, attachment mail.Attachment) (mail.Message, error) 
 // plainWords matches a name of up to three words that no mail program turns into a link.
 var plainWords = regexp.MustCompile(`^[\p{L}\p{M}'’-]{1,25}( [\p{L}\p{M}'’-]{1,25}){0,2}$`)
 
-// plainName returns a first name if it is safe to show to a stranger, else an empty string.
+// plainName returns a first name if it is safe to show to a stranger, else an empty
+// string.
 func plainName(typed string) string {
 	name := strings.Join(strings.Fields(norm.NFKC.String(typed)), " ")
 	if !plainWords.MatchString(name) {

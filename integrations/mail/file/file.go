@@ -1,5 +1,5 @@
-// Package file is the mail driver for development: it writes each mail to an .eml file that
-// mail programs can open.
+// Package file is the mail driver for development: it writes each mail to an .eml file
+// that mail programs can open.
 package file
 
 import (

@@ -1,4 +1,5 @@
-// Package mailbox normalizes e-mail addresses, so that all spellings of one mailbox match.
+// Package mailbox normalizes e-mail addresses, so that all spellings of one mailbox
+// match.
 package mailbox
 
 import (
@@ -11,8 +12,8 @@ import (
 )
 
 // Key returns the normalized form of an address: without invisible characters, in lower
-// case, the local part without quotes and the domain in ASCII. Limits, erasures and consents
-// identify an address by its key.
+// case, the local part without quotes and the domain in ASCII. Limits, erasures and
+// consents identify an address by its key.
 func Key(email string) string {
 	email = strings.TrimSpace(strings.Map(dropInvisible, email))
 	local, domain, err := Split(email)
@@ -58,8 +59,9 @@ func unquote(s string) string {
 	return out.String()
 }
 
-// dropInvisible drops invisible characters, such as a zero-width space or a direction mark.
-// New addresses with such characters are rejected, but earlier releases stored some.
+// dropInvisible drops invisible characters, such as a zero-width space or a direction
+// mark. New addresses with such characters are rejected, but earlier releases stored
+// some.
 func dropInvisible(r rune) rune {
 	if unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
 		return -1

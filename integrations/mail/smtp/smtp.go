@@ -36,7 +36,8 @@ const (
 	timeout = 20 * time.Second
 	// quitTimeout limits QUIT, whose result is ignored.
 	quitTimeout = time.Second
-	// refusedPause is the pause of all mails after the server refused the login or the sender.
+	// refusedPause is the pause of all mails after the server refused the login or the
+	// sender.
 	refusedPause = 15 * time.Minute
 )
 
@@ -108,8 +109,8 @@ func (s *Sender) Send(ctx context.Context, m *mail.Message) error {
 	return s.converse(ctx, op, m.To, func(c *gosmtp.Client) *failed { return s.transfer(c, m.To, data) })
 }
 
-// Check connects, logs in and verifies that the server accepts the sender's address. It sends
-// no mail.
+// Check connects, logs in and verifies that the server accepts the sender's address. It
+// sends no mail.
 func (s *Sender) Check(ctx context.Context) (found string, err error) {
 	err = s.converse(ctx, "logging in", "", func(c *gosmtp.Client) *failed {
 		if found = s.describe(c); !s.encrypted(c) && !s.loopback {
@@ -212,7 +213,8 @@ func (s *Sender) converse(ctx context.Context, op, to string, rest func(*gosmtp.
 	return s.failure(ctx, op, to, f)
 }
 
-// withConnection runs talk on a new connection, which is closed when talk returns or ctx ends.
+// withConnection runs talk on a new connection, which is closed when talk returns or ctx
+// ends.
 func (s *Sender) withConnection(ctx context.Context, talk func(*gosmtp.Client) *failed) *failed {
 	var conn net.Conn
 	dial := func(dialing context.Context, network, _ string) (net.Conn, error) {
@@ -274,8 +276,8 @@ func (s *Sender) login() []gomail.Option {
 	}
 }
 
-// policy requires STARTTLS unless the server is on this machine or the connection is already
-// encrypted.
+// policy requires STARTTLS unless the server is on this machine or the connection is
+// already encrypted.
 func (s *Sender) policy() gomail.TLSPolicy {
 	if s.options.URL.Scheme == "smtps" || s.loopback {
 		return gomail.NoTLS
@@ -349,8 +351,8 @@ func broken(err error) bool {
 	return slices.ContainsFunc(ends, func(end error) bool { return errors.Is(err, end) })
 }
 
-// noMailbox matches responses for an unknown recipient, by the enhanced code (RFC 3463) if
-// there is one, else by the code.
+// noMailbox matches responses for an unknown recipient, by the enhanced code (RFC 3463)
+// if there is one, else by the code.
 var noMailbox = regexp.MustCompile(`^(5\d+ 5\.1\.|55[013] (?:[^5]|5[^.]))`)
 
 // failure returns the error of an SMTP session, with the server's response redacted.

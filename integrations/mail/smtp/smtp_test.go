@@ -108,8 +108,8 @@ func TestSendOverTLS(t *testing.T) {
 	}
 }
 
-// TestFaults makes each step fail in each way. Only if the response is lost may the server have
-// accepted a mail whose sending failed.
+// TestFaults makes each step fail in each way. The server has a mail whose sending failed
+// only if the fault occurs after the mail was stored.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	steps := []smtptest.Step{smtptest.Greeting, smtptest.Hello, smtptest.StartTLS, smtptest.Auth, smtptest.Sender,
@@ -163,12 +163,12 @@ func TestLogin(t *testing.T) {
 		server  *smtptest.Server
 		address string
 	}{
-		"wrong password":      {server, "smtps://siteapi:mistyped@" + smtptest.Host},
-		"no login":            {server, "smtps://" + smtptest.Host},
-		"another name":        {server, "smtps://siteapi:s3cret%2Fpass%3Aword@other.test"},
-		"STARTTLS is missing": {plain, "smtp://" + smtptest.Host},
-		"AUTH is missing":     {plain, "smtp://siteapi:s3cret@localhost"},
-		"TLS is missing":      {plain, secure},
+		"wrong password":              {server, "smtps://siteapi:mistyped@" + smtptest.Host},
+		"no login":                    {server, "smtps://" + smtptest.Host},
+		"certificate of another host": {server, "smtps://siteapi:s3cret%2Fpass%3Aword@other.test"},
+		"STARTTLS is missing":         {plain, "smtp://" + smtptest.Host},
+		"AUTH is missing":             {plain, "smtp://siteapi:s3cret@localhost"},
+		"TLS is missing":              {plain, secure},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -190,8 +190,8 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestRejectedRecipient checks that errors have the server's text without the address in it,
-// and that unknown mailboxes are distinguished from other reasons.
+// TestRejectedRecipient checks that errors have the server's text without the address in
+// it, and that unknown mailboxes are distinguished from other reasons.
 func TestRejectedRecipient(t *testing.T) {
 	t.Parallel()
 	for words, unknown := range map[string]bool{

@@ -71,7 +71,7 @@ func search(t *testing.T, s Subject) {
 	list, err := db.CountWork(t.Context(), store.Filter{Search: "i p"})
 	first := all(t, db.Leads(t.Context(), store.Filter{Search: "i p", Newest: true, Limit: 2}))
 	if err != nil || store.NumberOf(list) != len(first) || numberOf(first[0]) != 59 {
-		t.Errorf("single letters: %d counted, %v, of %d, from %d", store.NumberOf(list), err, len(first), numberOf(first[0]))
+		t.Errorf("single letters: %d leads counted, %v, and %d listed, of which the first is %d", store.NumberOf(list), err, len(first), numberOf(first[0]))
 	}
 
 	ok(t, db.Erase(t.Context(), "id-000003"))
@@ -81,7 +81,7 @@ func search(t *testing.T, s Subject) {
 	}
 }
 
-// Sessions last seen before a time are removed, even more of them than fit into one
+// Sessions last seen before a time are removed, even if they are more than fit into one
 // transaction.
 func pruneSessions(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
@@ -98,7 +98,7 @@ func pruneSessions(t *testing.T, s Subject) {
 }
 
 // Old leads are erased with everything that belongs to them, except for leads in review
-// and those with unfinished deliveries. A rejected lead is finished, too.
+// and those with unfinished deliveries. A rejected lead counts as finished.
 func pruneLeads(t *testing.T, s Subject) {
 	db := s.MustOpen(t, &Jobs{})
 	const n, old = 330, 250
@@ -126,7 +126,7 @@ func pruneLeads(t *testing.T, s Subject) {
 		`SELECT key FROM idempotency_keys`: n - old*8/10 - 1,
 	} {
 		if rows := s.Strings(t, query); len(rows) != want {
-			t.Errorf("%s gives %d rows, want %d", query, len(rows), want)
+			t.Errorf("%s returned %d rows, want %d", query, len(rows), want)
 		}
 	}
 	wantSession(t, db, erased(visit))

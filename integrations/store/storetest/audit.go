@@ -28,14 +28,15 @@ func wantEntries(t *testing.T, db Store, want int) {
 	}
 }
 
-// audit records entries through two instances at once and detects all kinds of damage.
+// audit records entries through two instances concurrently and checks that each kind of
+// damage is detected.
 func audit(t *testing.T, s Subject) {
 	db, other := s.MustOpen(t, nil), s.MustOpen(t, nil)
 	verify := func(head, problem string) store.AuditReport {
 		t.Helper()
 		r, err := db.VerifyAudit(t.Context(), head)
 		if err != nil || (problem == "") != (r.Problem == "") || !strings.Contains(r.Problem, problem) {
-			t.Errorf("verifying gives %+v, %v, want the problem %q", r, err, problem)
+			t.Errorf("verifying returned %+v, %v, want the problem %q", r, err, problem)
 		}
 		return r
 	}

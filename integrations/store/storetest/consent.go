@@ -28,7 +28,7 @@ func withdrawals(t *testing.T, s Subject) {
 		t.Helper()
 		w, err := db.WithdrawConsent(t.Context(), "ANA@example.com", purpose, When(), entry(0, ""))
 		if w != (store.Withdrawal{Leads: leads, Deleted: deleted}) || !errors.Is(err, want) {
-			t.Errorf("%s is withdrawn: %+v, %v, want %d, %d, %v", purpose, w, err, leads, deleted, want)
+			t.Errorf("withdrawing %s: %+v, %v, want %d, %d, %v", purpose, w, err, leads, deleted, want)
 		}
 	}
 
@@ -44,7 +44,8 @@ func withdrawals(t *testing.T, s Subject) {
 	s.WantWaiting(t, Lead(1).Lead.ID, Lead(2).Lead.ID)
 	wantEntries(t, db, 1)
 
-	// Until then, only the lead without a withdrawal can be deleted.
+	// Until those deliveries have arrived, only the lead without a withdrawal can be
+	// deleted.
 	prune := func(want int64) {
 		t.Helper()
 		if n, err := db.PruneLeads(t.Context(), When().AddDate(1, 0, 0)); err != nil || n != want {

@@ -83,7 +83,7 @@ func deliveries(t *testing.T, s Subject) {
 		7: {},
 	} {
 		if list, err := db.ListDeliveries(t.Context(), filter); len(list) != want || err != nil {
-			t.Errorf("%+v gives %+v, %v, want %d", filter, list, err, want)
+			t.Errorf("%+v returned %+v, %v, want %d", filter, list, err, want)
 		}
 	}
 
@@ -92,12 +92,12 @@ func deliveries(t *testing.T, s Subject) {
 		t.Errorf("%d removed, %d running, %v, want 4", removed, running, err)
 	}
 	if l, err := db.Lead(t.Context(), "id-000005"); l.Progress != lead.Delivered || err != nil {
-		t.Errorf("without deliveries it is %s, %v", l.Progress, err)
+		t.Errorf("without deliveries the lead is %s, %v", l.Progress, err)
 	}
 }
 
-// Only the job that a delivery belongs to makes attempts, one at a time. A delivery that
-// has ended is sent again only on request.
+// Only the current job of a delivery makes attempts, one at a time. A delivery that has
+// ended is sent again only on request.
 func attempts(t *testing.T, s Subject) {
 	db := s.MustOpen(t, &Jobs{})
 	id := Lead(1).Lead.ID
@@ -114,7 +114,7 @@ func attempts(t *testing.T, s Subject) {
 		t.Helper()
 		d := theDelivery(t, db, id, lead.CMS)
 		if d.State != state {
-			t.Errorf("it is %+v, want %s", d, state)
+			t.Errorf("the delivery is %+v, want %s", d, state)
 		}
 		return d
 	}
@@ -137,7 +137,7 @@ func attempts(t *testing.T, s Subject) {
 	d.Errors = append(d.Errors, lead.Attempt{Number: 1, At: When(), Error: "away"})
 	ok(t, db.EndAttempt(t.Context(), d))
 	if got := is(lead.Retrying); !reflect.DeepEqual(got, d) {
-		t.Errorf("it is %+v, want %+v", got, d)
+		t.Errorf("the delivery is %+v, want %+v", got, d)
 	}
 
 	// A killed process records no result, and its attempt does not end the delivery.
@@ -150,7 +150,7 @@ func attempts(t *testing.T, s Subject) {
 	ok(t, db.ResendLead(t.Context(), id, lead.CMS, ""))
 	d = begin(is(lead.Pending).Job, nil)
 	if d.Attempts != 1 || d.Sending != 1 || len(d.Arrived) != 0 {
-		t.Errorf("it is sent again as %+v", d)
+		t.Errorf("the resent delivery is %+v", d)
 	}
 	if err := db.RetryDelivery(t.Context(), 4711); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an unknown delivery: %v", err)

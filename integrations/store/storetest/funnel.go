@@ -36,7 +36,7 @@ func funnel(t *testing.T, s Subject) {
 		{SessionID: "s7", Locale: "ro", InReview: true},
 		{SessionID: "s7", Locale: "ro", InReview: true}, // rejected below
 		{
-			SessionID:        "s9", // not stored
+			SessionID:        "s9", // a session that is not stored
 			Locale:           "en",
 			FirstAttribution: ads,
 			Attribution:      mail,

@@ -53,9 +53,9 @@ func mailsPerAddress(t *testing.T, s Subject) {
 	}
 }
 
-// Mails beyond the limit of a network wait, each for its own slot, up to a maximum
-// number. Mails of other networks and of none do not wait, up to the limit of the
-// service.
+// Mails beyond a network's limit each wait for a slot of their own, up to a maximum
+// number. Mails of other networks, or of no network, do not wait until the service's
+// limit is reached.
 func mailsPerNetwork(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	perHour := 1000
@@ -114,7 +114,8 @@ func mailsPerNetwork(t *testing.T, s Subject) {
 	}
 }
 
-// The hashes are removed with their lead, and after some time unless a mail still waits.
+// The hashes for mail limits are removed with their lead, and after some time unless a
+// mail still needs them.
 func mailsPruned(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	for n := range 3 {

@@ -11,7 +11,7 @@ import (
 )
 
 // An operator's outcome takes precedence. The CRM's outcome is stored in the newest lead
-// if it is later than the lead and any earlier outcome.
+// that is not in review, if the outcome is later than that lead and any earlier outcome.
 func outcomes(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	for i := range 3 { // of one person, the last one in review
@@ -65,7 +65,7 @@ func outcomes(t *testing.T, s Subject) {
 	crm(lead.Lost, 5*time.Hour, "", "ana@example.com")
 	expect(recorded)
 	if err := db.SetOutcome(t.Context(), "none", recorded, named); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("the outcome of no lead: %v", err)
+		t.Errorf("the outcome of an unknown lead: %v", err)
 	}
 
 	// After it is cleared, later outcomes of the CRM are stored again.

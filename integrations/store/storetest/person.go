@@ -9,8 +9,8 @@ import (
 	"siteapi/integrations/store"
 )
 
-// The consents of an address that outlived their leads are found, and its sessions,
-// without the entries of another person in one of them.
+// The sessions of an address and the consents that outlived its leads are found. The form
+// entries of another person in one of the sessions are left out.
 func persons(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	asked := func(n int, email string) store.NewLead {

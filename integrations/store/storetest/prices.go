@@ -46,7 +46,7 @@ func prices(t *testing.T, s Subject) {
 	use(db, "c", "en", store.PriceRulesRetention+4*time.Hour)
 	for _, revision := range []string{"b", ""} {
 		if _, err := db.PriceRules(t.Context(), revision); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("%s gives %v, want ErrNotFound", revision, err)
+			t.Errorf("%s returned %v, want ErrNotFound", revision, err)
 		}
 	}
 }

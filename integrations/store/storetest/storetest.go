@@ -37,7 +37,8 @@ type Store interface {
 	io.Closer
 }
 
-// Jobs is a fake queue that only numbers its jobs. It delivers to the CMS.
+// Jobs is a fake queue that only numbers its jobs. By default each lead gets a delivery
+// to the CMS.
 type Jobs struct {
 	// Fail is called for each lead that gets a job, and the queue returns its error. If
 	// Fail is nil, no job fails.

@@ -29,16 +29,17 @@ func submitRoundTrip(t *testing.T, s Subject) {
 	}
 
 	if _, err := db.Lead(t.Context(), "unknown"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("an unknown lead gives %v, want ErrNotFound", err)
+		t.Errorf("an unknown lead returned %v, want ErrNotFound", err)
 	}
 	wantCount(t, db, 3)
 	if err := db.Ping(t.Context()); err != nil ||
 		s.Strings(t, `SELECT CAST(at AS varchar(20)) FROM pulse`)[0] == "0" {
-		t.Errorf("a ping gives %v, or writes nothing", err)
+		t.Errorf("a ping returned %v, or wrote nothing", err)
 	}
 }
 
-// The same content is one lead. A key belongs to the content that it was first sent with.
+// The same content always yields the same lead. An idempotency key belongs to the content
+// that it was first sent with.
 func submitRepeated(t *testing.T, s Subject) {
 	db := s.MustOpen(t, &Jobs{})
 	first := Lead(1)
@@ -57,7 +58,7 @@ func submitRepeated(t *testing.T, s Subject) {
 		other := Lead(3)
 		other.IdempotencyKey = key
 		if _, _, err := db.Submit(t.Context(), other); !errors.Is(err, store.ErrKeyReused) {
-			t.Errorf("other content under a used key gives %v, want ErrKeyReused", err)
+			t.Errorf("other content under a used key returned %v, want ErrKeyReused", err)
 		}
 	}
 
@@ -89,7 +90,7 @@ func submitAtOnce(t *testing.T, s Subject) {
 			}
 		})
 		if created.Load() != 1 {
-			t.Errorf("round %d: %d new, want 1", round, created.Load())
+			t.Errorf("round %d: %d leads were created, want 1", round, created.Load())
 		}
 	}
 
@@ -99,8 +100,8 @@ func submitAtOnce(t *testing.T, s Subject) {
 	}
 }
 
-// If the deliveries can't be created, nothing of the lead is stored, and requests
-// that share its transaction are not affected.
+// If the deliveries can't be created, no part of the lead is stored, and requests that
+// share its transaction are not affected.
 func submitFailing(t *testing.T, s Subject) {
 	broken := errors.New("no queue")
 	var fixed atomic.Bool

@@ -32,13 +32,13 @@ func track(t *testing.T, s Subject) {
 	}
 
 	if _, err := db.Session(t.Context(), "unknown"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("an unknown session gives %v, want ErrNotFound", err)
+		t.Errorf("an unknown session returned %v, want ErrNotFound", err)
 	}
 }
 
 // A late state is counted but does not replace a newer one. After a clock was set back,
-// the last state to arrive is the latest. The first touch of a session is kept, and the
-// last one with a source.
+// the last state to arrive is the latest. A session keeps its earliest touch and its
+// latest one with a source, or else its latest one.
 func trackLate(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	for i, c := range []struct {
@@ -79,7 +79,7 @@ func requestEnded(t *testing.T, s Subject) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, err := db.Submit(ended, Lead(1)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
-		t.Errorf("submitting gives %v, want ErrUnavailable because of the end of the request", err)
+		t.Errorf("submitting returned %v, want ErrUnavailable and context.Canceled", err)
 	}
 	wantCount(t, db, 0)
 
@@ -94,16 +94,16 @@ func requestEnded(t *testing.T, s Subject) {
 		answers[i] = db.Track(ctx, Visit(fmt.Sprint("s", i), When()))
 	})
 	if err != nil || !errors.Is(answers[n*2/3], store.ErrUnavailable) {
-		t.Errorf("closing gives %v, tracking afterwards %v, want ErrUnavailable", err, answers[n*2/3])
+		t.Errorf("closing returned %v, and tracking afterwards %v, want ErrUnavailable", err, answers[n*2/3])
 	}
 
 	db = s.MustOpen(t, nil)
 	for i, err := range answers {
 		if err != nil && !errors.Is(err, store.ErrUnavailable) {
-			t.Errorf("tracking gives %v, want ErrUnavailable", err)
+			t.Errorf("tracking returned %v, want ErrUnavailable", err)
 		}
 		if _, missing := db.Session(t.Context(), fmt.Sprint("s", i)); (missing == nil) != (err == nil) {
-			t.Errorf("session %d: %v, but the answer was %v", i, missing, err)
+			t.Errorf("session %d: reading it returned %v, but tracking it had returned %v", i, missing, err)
 		}
 	}
 }

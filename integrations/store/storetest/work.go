@@ -54,12 +54,12 @@ func work(t *testing.T, s Subject) {
 		t.Errorf("%d notes of an erased lead remain", len(notes))
 	}
 	if _, err := db.SetStatus(t.Context(), id, lead.StatusClosed, entry(0, id)); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("an erased lead gives %v, want ErrNotFound", err)
+		t.Errorf("an erased lead returned %v, want ErrNotFound", err)
 	}
 }
 
-// Leads are filtered, sorted and counted by the fields repeated from the body, and by
-// owner and status.
+// Leads are filtered, sorted and counted by the columns that repeat fields of the body,
+// and by owner and status.
 func workFilters(t *testing.T, s Subject) {
 	db := s.MustOpen(t, &Jobs{})
 	const n = 16

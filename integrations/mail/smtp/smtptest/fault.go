@@ -12,8 +12,9 @@ import (
 // Step is a step of a conversation.
 type Step string
 
-// The steps, in their order. StartTLS is the TLS handshake, which fails without a code. Data and
-// Taken are both at the end of the mail's text: before and after the server stores the mail.
+// The steps, in their order. StartTLS is the TLS handshake, which fails without a code.
+// Data and Taken both follow the text of the mail: Data is before the server stores the
+// mail, Taken after it.
 const (
 	Greeting  Step = "greeting"
 	Hello     Step = "EHLO"
@@ -45,7 +46,7 @@ type Fault struct {
 	Step  Step
 	Mode  Mode
 	To    string // only for this recipient; empty: for all
-	Text  string // of the response; empty: the server's own text
+	Text  string // text of the response; empty: the server's own
 	Times int    // 0: until Heal
 }
 
@@ -82,7 +83,8 @@ func (s *Server) take(step Step, to string) (Fault, bool) {
 	return Fault{}, false
 }
 
-// fail applies the fault of a step, and returns the server's response if the fault has one.
+// fail applies the fault of a step, and returns the server's response if the fault has
+// one.
 func (s *Server) fail(step Step, conn net.Conn, to string) error {
 	f, ok := s.take(step, to)
 	if !ok {

@@ -1,5 +1,5 @@
-// Package smtptest is a mail server for tests. It stores accepted mails, and can fail as real
-// mail servers do.
+// Package smtptest is a mail server for tests. It stores accepted mails, and can fail as
+// real mail servers do.
 package smtptest
 
 import (
@@ -37,7 +37,7 @@ type Options struct {
 
 // Mail is a mail that the server accepted.
 type Mail struct {
-	From, To string // of the envelope
+	From, To string // addresses of the envelope
 	Data     []byte
 }
 

@@ -72,8 +72,8 @@ func New() (*Server, error) {
 		return nil, ErrNoBinaries
 	}
 
-	// The folder is not the test's own, because only its owner may enter that, and the
-	// server must not run as root.
+	// The folder is not below t.TempDir, which only the test's user may enter, because
+	// the server must not run as root.
 	var err error
 	if s.dir, err = os.MkdirTemp("", "pgserver-"); err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (s *Server) NewDatabase(t testing.TB) string {
 	return s.URL(name)
 }
 
-// Start starts a stopped server on its old port and waits until it answers.
+// Start starts a stopped server on its previous port and waits until it answers.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
 	if err := s.Up(); err != nil {
@@ -209,8 +209,8 @@ func (s *Server) exec(query string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// binaries returns the folder with the newest initdb and postgres, or an empty string if
-// there is none.
+// binaries returns the folder of initdb and postgres: the one in PATH, or else the last
+// one under /usr/lib/postgresql. It is empty if there is none.
 func binaries() string {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	if path, err := exec.LookPath("initdb"); err == nil {

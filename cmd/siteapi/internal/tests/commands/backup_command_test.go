@@ -21,8 +21,8 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// contents returns the contents of all files in the data folder except the locks, by
-// path.
+// contents returns the contents of all files in the data folder except the locks, keyed
+// by path.
 func contents(s *apptest.Site) map[string]string {
 	s.T.Helper()
 	files := map[string]string{}
@@ -66,8 +66,8 @@ func waitForLeads(s *apptest.Site, n int) {
 	})
 }
 
-// A backup taken while visitors write contains every lead that was acknowledged before
-// it.
+// A backup taken while visitors submit leads contains every lead that was acknowledged
+// before the backup began.
 func TestBackupWhileVisitorsWrite(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t).Start()
@@ -94,7 +94,7 @@ func TestBackupWhileVisitorsWrite(t *testing.T) {
 	}
 
 	path := filepath.Join(t.TempDir(), "b.tar.gz")
-	apptest.Eventually(t, "visitors write", func() bool { return len(ids) > 40 })
+	apptest.Eventually(t, "visitors submit leads", func() bool { return len(ids) > 40 })
 	var before []string
 	for range len(ids) {
 		before = append(before, <-ids)
@@ -123,11 +123,11 @@ func TestBackupWhileVisitorsWrite(t *testing.T) {
 	}
 
 	if remaining, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); len(remaining) != 0 {
-		t.Errorf("left behind: %q", remaining)
+		t.Errorf("temporary files remain: %q", remaining)
 	}
 }
 
-// A backup is restored into an empty folder only. Any other folder is not changed.
+// A backup is restored only into an empty folder. Any other folder is left unchanged.
 func TestRestoreIntoAnEmptyFolder(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t).Start()
@@ -147,7 +147,7 @@ func TestRestoreIntoAnEmptyFolder(t *testing.T) {
 		t.Error("a folder that is not empty was changed")
 	}
 
-	// From standard input.
+	// A backup can also be read from standard input.
 	fresh := apptest.NewSite(t)
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `"$0" restore --from - < "$1"`, apptest.Binary, path)
 	cmd.Env = fresh.Env
@@ -160,7 +160,7 @@ func TestRestoreIntoAnEmptyFolder(t *testing.T) {
 		t.Errorf("restored leads: %q", got)
 	}
 	if remaining, _ := filepath.Glob(filepath.Join(fresh.Dir, ".siteapi-backup-*")); len(remaining) != 0 {
-		t.Errorf("left behind: %q", remaining)
+		t.Errorf("temporary files remain: %q", remaining)
 	}
 }
 
@@ -217,13 +217,13 @@ func TestRestoreRefusesDamage(t *testing.T) {
 		archive []byte
 		want    string
 	}{
-		"not an archive":         {[]byte("hello"), "not from this service"},
-		"cut in the middle":      {good[:len(good)/2], "damaged, truncated"},
-		"cut at the end":         {good[:len(good)-4], "damaged, truncated"},
-		"a byte of the database": {pack(t, command.DatabaseFile, tar.TypeReg, database), "has no valid database"},
-		"no database":            {pack(t, "content.json", tar.TypeReg, []byte("[]")), "has no valid database"},
-		"a path outside":         {pack(t, "../x.json", tar.TypeReg, []byte("[]")), "not from this service"},
-		"a link":                 {pack(t, "cms/x.json", tar.TypeSymlink, nil), "not from this service"},
+		"not an archive":                 {[]byte("hello"), "not from this service"},
+		"truncated in the middle":        {good[:len(good)/2], "damaged, truncated"},
+		"truncated at the end":           {good[:len(good)-4], "damaged, truncated"},
+		"a changed byte of the database": {pack(t, command.DatabaseFile, tar.TypeReg, database), "has no valid database"},
+		"no database":                    {pack(t, "content.json", tar.TypeReg, []byte("[]")), "has no valid database"},
+		"a path outside the folder":      {pack(t, "../x.json", tar.TypeReg, []byte("[]")), "not from this service"},
+		"a link":                         {pack(t, "cms/x.json", tar.TypeSymlink, nil), "not from this service"},
 	} {
 		bad := filepath.Join(t.TempDir(), "bad.tar.gz")
 		if err := os.WriteFile(bad, c.archive, 0o600); err != nil {
@@ -238,7 +238,8 @@ func TestRestoreRefusesDamage(t *testing.T) {
 	}
 }
 
-// With PostgreSQL the commands print command lines for its tools, which work as printed.
+// With PostgreSQL, `backup` and `restore` print command lines for its tools, which work
+// as printed.
 func TestBackupOfPostgres(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t, "DATABASE_URL="+pgserver.Start(t).NewDatabase(t)).Start()
@@ -251,7 +252,7 @@ func TestBackupOfPostgres(t *testing.T) {
 		out, code := s.Run(args...)
 		_, line, found := strings.Cut(out, prefix)
 		if code != 1 || !found {
-			t.Fatalf("no line in %d %s", code, out)
+			t.Fatalf("no command line in the output, exit code %d: %s", code, out)
 		}
 		line, _, _ = strings.Cut(prefix+line, "\n")
 

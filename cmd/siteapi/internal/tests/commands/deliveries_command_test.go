@@ -80,7 +80,7 @@ func TestDeliveriesCommands(t *testing.T) {
 	s.Arrives(waiting)
 	s.Arrives(arrived)
 
-	// Changes made while no service runs take effect when one starts.
+	// Changes made while the service is stopped take effect when it starts.
 	bot := apptest.NewLead("bot")
 	bot["website"] = "https://spam.example"
 	bot["consents"] = []any{object{"purpose": "marketing", "given": true}}
@@ -131,7 +131,8 @@ func TestDeliveriesVerify(t *testing.T) {
 	}
 
 	s.Stubs.Recover()
-	// A failed delivery is missing; a waiting one is under way or has arrived by now.
+	// A failed delivery counts as missing. A waiting one is under way or has arrived by
+	// now.
 	v, code := verify()
 	if cms, crm := v.Targets[0], v.Targets[1]; code != 2 || v.Leads != 3 ||
 		cms.Present+v.UnderWay != 2 || cms.Missing != 1 || crm.Present+v.UnderWay != 3 {
@@ -173,8 +174,8 @@ func TestDeliveriesVerify(t *testing.T) {
 	s.Arrives(arrived)
 	s.Arrives(rejected)
 
-	// A target that can't answer is an error, not a finding, and the other target is
-	// still reported.
+	// An unavailable target is reported as an error, not as missing leads, and the other
+	// target is still reported.
 	s.Stubs.CMS.Fail(faulttest.Answer(503).Times(-1))
 	if v, code := verify(); code != 1 || v.Targets[0].Error == "" || v.Targets[1].Present != 3 {
 		t.Errorf("with the CMS unavailable: %d %+v", code, v)

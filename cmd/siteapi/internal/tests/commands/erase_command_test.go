@@ -101,7 +101,7 @@ func TestEraseEverywhere(t *testing.T) {
 	s.Stop(t)
 	checkNoTraces(s)
 
-	// A repetition without a service finds nothing left to do.
+	// A repetition after the service has stopped finds nothing to erase.
 	if r, code = erase(s, "--yes"); code != 0 || !r.Complete {
 		t.Errorf("again: %d %+v", code, r)
 	}
@@ -181,7 +181,7 @@ func TestEraseBeforeDelivery(t *testing.T) {
 	<-arrived
 	if p := r.At("leads"); code != 1 || r.Complete || p.State != "failed" ||
 		!strings.Contains(schema.ValueOr(p.Detail, ""), "arrived in the meantime") {
-		t.Errorf("with a lead that arrives meanwhile: %d %+v", code, r)
+		t.Errorf("with a lead that arrives during the erasure: %d %+v", code, r)
 	}
 	if r, code := erase(s, "--yes"); code != 0 || !r.Complete {
 		t.Errorf("again: %d %+v", code, r)
@@ -222,8 +222,8 @@ func TestEraseWithoutTheService(t *testing.T) {
 	checkNoTraces(s)
 }
 
-// With several instances the shared cache is cleared, and the printed table reports the
-// result.
+// With PostgreSQL and Valkey an erasure clears the shared cache, and the printed table
+// reports the result.
 func TestEraseWithPostgresAndValkey(t *testing.T) {
 	t.Parallel()
 	database, cache := pgserver.Start(t), valkeyserver.Start(t)
@@ -273,8 +273,8 @@ func TestEraseFromStandardInput(t *testing.T) {
 	}
 }
 
-// Commands whose settings differ from those of the service are rejected: they would find
-// nothing in the CMS and the CRM, and report success.
+// Commands whose settings differ from those of the service are rejected, because they
+// would find nothing in the CMS and the CRM and report success.
 func TestCommandsWithOtherSettings(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewRemoteSite(t).Start()

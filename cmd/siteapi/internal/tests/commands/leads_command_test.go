@@ -38,7 +38,8 @@ func oddLead() lead.Lead {
 	}
 }
 
-// A lead is found by its id, by the reference on its PDF, by its address and by its time.
+// A lead is found by its id, by the reference on its PDF, by its address and by the time
+// it was submitted.
 func TestLeadsAreFound(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t)

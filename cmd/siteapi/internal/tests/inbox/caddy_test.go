@@ -64,8 +64,9 @@ func caddy(t *testing.T, backends ...string) string {
 	return "https://localhost:" + port
 }
 
-// Events pass the shipped Caddyfile one by one, over HTTP/2 as in a browser. When an
-// instance stops, a page continues with the other one, and misses nothing.
+// Caddy with the shipped Caddyfile forwards each event at once, over HTTP/2 as to a
+// browser. When an instance stops, a page continues with the other one and misses no
+// event.
 func TestLiveThroughCaddy(t *testing.T) {
 	t.Parallel()
 	database := "DATABASE_URL=" + pgserver.Start(t).NewDatabase(t)
@@ -99,10 +100,11 @@ func TestLiveThroughCaddy(t *testing.T) {
 	}
 	t.Logf("notified after %v at worst", slowest)
 	if _, breaks := f.Ends(); breaks > 0 {
-		t.Errorf("%d breaks", breaks)
+		t.Errorf("the stream broke off %d times", breaks)
 	}
 
-	// The page is connected to one of them. Both stop in turn, so that it has to move.
+	// The page is connected to one of the instances. Both are stopped in turn, so that it
+	// has to reconnect.
 	for i, stopped := range instances {
 		if err := stopped.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)

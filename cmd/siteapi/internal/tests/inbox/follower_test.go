@@ -29,7 +29,7 @@ type leadEvent struct {
 
 type leadChange struct{ Reference, ID, Kind string }
 
-// follower subscribes to leadEvents as a page does: after a break it connects again.
+// follower subscribes to leadEvents and reconnects after a break, as a page does.
 type follower struct {
 	T       *testing.T
 	Base    string
@@ -139,12 +139,12 @@ func (f *follower) Within(most time.Duration, id, kind string) time.Duration {
 	})
 	took := time.Since(began)
 	if took > most {
-		f.T.Errorf("%s arrived after %v, want %v at most", kind, took, most)
+		f.T.Errorf("%s arrived after %v, want at most %v", kind, took, most)
 	}
 	return took
 }
 
-// openStreamBy requests leadEvents after a position, which is JSON, with a client.
+// openStreamBy requests leadEvents with a client. after is a position, encoded as JSON.
 func openStreamBy(
 	ctx context.Context, client *http.Client, address, after string, headers ...string,
 ) (*http.Response, error) {

@@ -93,7 +93,7 @@ func TestLoginByToken(t *testing.T) {
 	})
 	for _, text := range []string{"first", "second", b.Cookie.Value} {
 		if strings.Contains(b.Cookie.Value, "second") || strings.Contains(r.Log.String(), text) {
-			t.Errorf("the log contains %q, or the cookie %s the token", text, b.Cookie.Value)
+			t.Errorf("the log contains %q, or the cookie %s contains the token", text, b.Cookie.Value)
 		}
 	}
 
@@ -151,8 +151,8 @@ func TestInboxInPublic(t *testing.T) {
 	b.Want("a login remains valid", errorCode(b, "/admin/graphql"), "")
 }
 
-// If clients may send trusted documents only, the page of the inbox still sends its own
-// documents.
+// If clients may send only trusted documents, the inbox's own documents are still
+// accepted.
 func TestInboxWithTrustedDocuments(t *testing.T) {
 	t.Parallel()
 	documents := t.TempDir()

@@ -66,8 +66,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestLiveRoles rejects streams before they begin, with the status of the error. A viewer
-// gets no ids.
+// TestLiveRoles opens streams that are rejected before they begin, with the status of the
+// error. A viewer gets no ids.
 func TestLiveRoles(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{
@@ -78,11 +78,11 @@ func TestLiveRoles(t *testing.T) {
 		accept, auth string
 		status       int
 	}{
-		"no token":      {stream, "Authorization: ", 401},
-		"another token": {stream, apptest.CacheAuth, 401},
-		"no stream":     {"application/json", apptest.OperatorAuth, 406},
-		"not wanted":    {stream + ";q=0, application/json", apptest.OperatorAuth, 406},
-		"an admin":      {stream, apptest.OperatorAuth, 200},
+		"no token":         {stream, "Authorization: ", 401},
+		"another token":    {stream, apptest.CacheAuth, 401},
+		"JSON only":        {"application/json", apptest.OperatorAuth, 406},
+		"streams with q=0": {stream + ";q=0, application/json", apptest.OperatorAuth, 406},
+		"an admin":         {stream, apptest.OperatorAuth, 200},
 	} {
 		resp := openStream(t, s.Base+"/graphql", "Accept: "+test.accept, test.auth)
 		if resp.StatusCode != test.status || test.status == 200 &&
@@ -108,18 +108,18 @@ func TestLiveRoles(t *testing.T) {
 	}
 }
 
-// A stream lasts only as long as its login does, with the same role. Streams of other
-// logins are not affected.
+// A stream ends when its login ends or gets another role. Streams of other logins are not
+// affected.
 func TestLiveEndsWithItsLogin(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		groups []string // of the account afterwards
-		status int      // of another stream afterwards
-		ends   bool     // by an admin
+		groups []string // groups of the account afterwards
+		status int      // status of a new stream afterwards
+		ends   bool     // whether an admin ends the login
 	}{
 		"ended by an admin": {[]string{"desk"}, 401, true},
 		"a lower role":      {[]string{"marketing"}, 200, false},
-		"no role any more":  {nil, 401, false},
+		"no role left":      {nil, 401, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -175,7 +175,7 @@ func TestLiveLimits(t *testing.T) {
 		}
 	}
 	if took := time.Since(began); took > 4*time.Second {
-		t.Errorf("the streams ended after %v, not before the others", took)
+		t.Errorf("the streams ended only after %v, want less than DRAIN_DELAY", took)
 	}
 	if err := r.Cmd.Wait(); err != nil {
 		t.Error(err)
@@ -183,8 +183,8 @@ func TestLiveLimits(t *testing.T) {
 }
 
 // TestLiveMissesNothing restarts the service under an open page while leads are submitted
-// and assigned. The page queries only the leads that events name, and finally shows the
-// state of all.
+// and assigned. The page queries only the leads that events name, and in the end shows
+// the state of all leads.
 func TestLiveMissesNothing(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string][]string{

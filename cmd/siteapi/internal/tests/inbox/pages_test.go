@@ -93,8 +93,8 @@ func TestGraphQLOpenedInABrowser(t *testing.T) {
 	}
 }
 
-// The inbox finds its translation of the copies that an erasure cannot reach by their
-// English text.
+// The inbox looks up translations by the English text. It has one for each kind of copy
+// that an erasure cannot reach.
 func TestCopiesOutOfReachAreTranslated(t *testing.T) {
 	t.Parallel()
 	words, err := os.ReadFile("internal/pages/inbox/words/en.ts")

@@ -42,7 +42,7 @@ func wantRole(b *apptest.Browser, role string) {
 	}
 }
 
-// Operators sign in with their accounts and have the highest role of their groups, also
+// Operators sign in with their accounts and have the highest role of their groups, even
 // after a restart.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
@@ -68,7 +68,7 @@ func TestSignIn(t *testing.T) {
 		}
 	}
 
-	// The token is accepted from the machine itself only.
+	// The token is accepted only from the service's own machine.
 	out := &apptest.Browser{T: t, Base: b.Base}
 	wantStatus(out, 403, "POST", "/admin/login", `{"token":"secret-of-operators"}`, "X-Forwarded-For: 192.0.2.1")
 	wantStatus(out, 200, "POST", "/admin/login", `{"token":"secret-of-operators"}`)
@@ -124,7 +124,8 @@ func TestRejectedSignIn(t *testing.T) {
 	}
 }
 
-// visit requests an address without following redirects. The request names another host.
+// visit requests an address without following redirects. Its X-Forwarded-Host names
+// another host.
 func visit(t *testing.T, address string, cookies ...*http.Cookie) *http.Response {
 	t.Helper()
 	r, _ := http.NewRequestWithContext(t.Context(), "GET", address, nil)
@@ -140,8 +141,8 @@ func visit(t *testing.T, address string, cookies ...*http.Cookie) *http.Response
 	return resp
 }
 
-// A sign-in that another browser began cannot be completed. A code works once, and
-// redirects go to the addresses of the settings.
+// A sign-in can be completed only in the browser that began it. A code works once, and
+// redirects go only to addresses from the settings.
 func TestSignInInOneBrowser(t *testing.T) {
 	t.Parallel()
 	_, _, b := startWithAccounts(t)
@@ -208,7 +209,7 @@ func TestSignInRenews(t *testing.T) {
 	b.Want("when the check is due", errorCode(b, "/admin/graphql"), "UNAUTHENTICATED")
 }
 
-// Admins list the logins, and end logins of others at once.
+// Admins list the logins, and end those of other operators with immediate effect.
 func TestLogins(t *testing.T) {
 	t.Parallel()
 	p, s, b := startWithAccounts(t)
@@ -246,7 +247,7 @@ func TestLogins(t *testing.T) {
 }
 
 // The log contains neither personal data from the provider, nor parts of a request that
-// it repeats.
+// the provider repeats.
 func TestSignInLogsNoSecrets(t *testing.T) {
 	t.Parallel()
 	p, s, b := startWithAccounts(t)

@@ -46,7 +46,7 @@ func submitAtOnce(r *apptest.Process, visitors int) {
 }
 
 // asRole creates a role that may use the database, and returns the database's address for
-// it.
+// that role.
 func asRole(t *testing.T, address, role, create string) string {
 	t.Helper()
 	query(t, address, create)
@@ -78,7 +78,7 @@ func TestPgBouncer(t *testing.T) {
 	var limit string
 	query(t, settled, `SELECT current_setting('idle_in_transaction_session_timeout')`, &limit)
 	if limit != "11s" {
-		t.Errorf("the pool's connections have a limit of %s", limit)
+		t.Errorf("idle_in_transaction_session_timeout of the pool is %s, want 11s", limit)
 	}
 }
 

@@ -37,8 +37,8 @@ const requestsPerSecond = 200
 
 func newTraffic(t *testing.T, address string) *traffic {
 	t.Helper()
-	// With so few connections none is idle when the service closes idle ones. A request
-	// could race with that, which no server can prevent.
+	// With so few connections, none is idle when the service closes idle connections.
+	// Otherwise a request could race with the close, which no server can prevent.
 	keeping := &http.Transport{MaxIdleConnsPerHost: 2, MaxConnsPerHost: 2}
 	t.Cleanup(keeping.CloseIdleConnections)
 	return &traffic{base: "http://" + address, clients: [2]*http.Client{
@@ -178,13 +178,13 @@ func activate(t *testing.T, dataDir string, socket *os.File) *apptest.Process {
 	_ = notified.SetReadDeadline(time.Now().Add(10 * time.Second))
 	n, _, err := notified.ReadFrom(message)
 	if err != nil || string(message[:n]) != "READY=1" {
-		t.Fatalf("systemd received %q, %v", message[:n], err)
+		t.Fatalf("the notification socket received %q, %v", message[:n], err)
 	}
 	return &apptest.Process{Client: apptest.Client{T: t}, Cmd: cmd}
 }
 
-// A stopping service reports that at /readyz, and closes connections with their next
-// answer. It finishes requests of operators, and waits some seconds for a client that
+// A stopping service reports its state at /readyz, and closes each connection after the
+// next answer. It finishes operators' requests, and waits a few seconds for a client that
 // does not read its answers.
 func TestDraining(t *testing.T) {
 	t.Parallel()
@@ -226,10 +226,10 @@ func TestDraining(t *testing.T) {
 	})
 
 	if status, closed, _ := get("/healthz"); status != 200 || !closed {
-		t.Errorf("/healthz meanwhile: %d, closed %v", status, closed)
+		t.Errorf("/healthz while stopping: %d, closed %v", status, closed)
 	}
 	if status, closed, _ := get("/api/cache/clear"); status != 200 || !closed {
-		t.Errorf("a request meanwhile: %d, closed %v", status, closed)
+		t.Errorf("a request while stopping: %d, closed %v", status, closed)
 	}
 
 	if err := errors.Join(<-operator, r.Cmd.Wait()); err != nil {
@@ -237,7 +237,7 @@ func TestDraining(t *testing.T) {
 	}
 }
 
-// A second signal ends the process at once if the first one has to wait.
+// A second signal ends the process at once while it still handles the first one.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -18,9 +18,9 @@ import (
 	"siteapi/schema"
 )
 
-// Each page of leads or deliveries with contact data is an entry, and so are a search
-// that only counts, a person, and the preview of an erasure. An entry does not contain
-// the search text.
+// The audit has an entry for each page of leads or deliveries with contact data, for a
+// search that only counts, for a person's data, and for the preview of an erasure. No
+// entry contains the search text.
 func TestAuditOfLists(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t)
@@ -28,7 +28,7 @@ func TestAuditOfLists(t *testing.T) {
 		s.Arrives(s.Submit(session))
 	}
 
-	known := s.AuditEntries() // the test lists deliveries with a command
+	known := s.AuditEntries() // the entries of the test's own commands
 	const leads = `) { edges { node { id contact { email } } } pageInfo { endCursor } } }`
 	const deliveries = `) { edges { node { lead { contact { email } } } } pageInfo { endCursor } } }`
 	next := ""
@@ -71,7 +71,7 @@ func TestAuditOfLists(t *testing.T) {
 	}
 }
 
-// A stream is an entry if it identifies leads by more than a viewer sees.
+// The audit has an entry for a stream that identifies leads by more than viewers may see.
 func TestAuditOfStreams(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t)
@@ -114,7 +114,7 @@ func TestAuditOfStreams(t *testing.T) {
 	}
 }
 
-// A removal by AUDIT_RETENTION is an entry, and a line of the log with the same facts.
+// A removal by AUDIT_RETENTION is recorded as an entry and logged with the same facts.
 func TestOldEntriesOfTheAudit(t *testing.T) {
 	t.Parallel()
 	s, _ := newOperatedSite(t, "AUDIT_RETENTION=1h")
@@ -140,8 +140,8 @@ func TestOldEntriesOfTheAudit(t *testing.T) {
 	}
 }
 
-// While the database accepts no writes, as on a full disk, leads can be read. The entries
-// of the audit are in the log.
+// While the database accepts no writes, as on a full disk, leads can still be read. The
+// audit entries are logged instead.
 func TestReadingWithoutWrites(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
@@ -160,7 +160,7 @@ func TestReadingWithoutWrites(t *testing.T) {
 	if code != "" || len(data.Leads.Edges) != 1 {
 		t.Errorf("listing leads: %s %+v", code, data.Leads)
 	}
-	// The subject of the account is an address. Its hash still identifies the account.
+	// The subject of the account is an e-mail address, so the log has its hash instead.
 	for _, want := range []string{
 		`"level":"error"`, `"action":"LISTED"`, `"detail":{"count":1,"searched":true}`,
 		`"actor":"oidc:sha256-fb946b17"`,

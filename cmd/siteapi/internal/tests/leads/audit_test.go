@@ -12,8 +12,8 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// Actions of operators, through the schema and with commands, are recorded without
-// contact data. Rejected actions, and those that change nothing, leave no entry.
+// Operators' actions, through GraphQL and with commands, are recorded without contact
+// data. Rejected actions and those that change nothing leave no entry.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t, "MAIL_FROM=hello@example.com")
@@ -55,7 +55,7 @@ func TestAudit(t *testing.T) {
 		s.Run(strings.Fields(command)...)
 	}
 
-	// The test itself lists deliveries, to check which have arrived.
+	// Entries of the test's own lists of deliveries are ignored.
 	got, list := b.AuditEntries()
 	command := "command:"
 	for i := len(list) - 1; i >= 0; i-- {
@@ -87,7 +87,7 @@ func TestAudit(t *testing.T) {
 		t.Fatalf("the audit is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 
-	// The log has the head of the chain at the start.
+	// When the service starts, it logs the head of the audit chain.
 	apptest.Eventually(t, "the head is in the log", func() bool { return strings.Contains(s.Log.String(), "audit head") })
 	s.Prints(apptest.Output{Args: "audit verify --head " + list[3].Hash, Want: []string{list[len(list)-1].Hash}})
 	s.Damage(`DELETE FROM audit WHERE seq = 5`)
@@ -96,8 +96,8 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// A backup, its restore and a move to PostgreSQL keep the audit, which continues from
-// there.
+// A backup, its restore and a move to PostgreSQL keep the audit, and new entries continue
+// its chain.
 func TestAuditIsCopied(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t).Start()
@@ -124,7 +124,7 @@ func TestAuditIsCopied(t *testing.T) {
 	}
 }
 
-// A command that is rejected for its output is not in the audit.
+// A command whose --output is rejected is not in the audit.
 func TestAuditOfRejectedOutput(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t, "MAIL_FROM=quotes@lumen.example").Start()

@@ -13,9 +13,9 @@ import (
 	"siteapi/schema"
 )
 
-// The service reads outcomes from HubSpot soon after the first lead, and then not again
-// for an hour, even after a restart. It writes nothing there. An outcome set by an
-// operator takes precedence. A failed pull loses nothing.
+// The service reads outcomes from HubSpot soon after the first lead and does not read
+// them again for an hour, even after a restart. It writes nothing to HubSpot. An outcome
+// set by an operator takes precedence. A failed pull loses nothing.
 func TestOutcomesOfTheCRM(t *testing.T) {
 	t.Parallel()
 	admin := apptest.FreeAddress(t)

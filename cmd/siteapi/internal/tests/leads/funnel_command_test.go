@@ -70,7 +70,7 @@ func TestFunnel(t *testing.T) {
 	s.Store(visits,
 		submitted("l1", "s11", dayOf(10)),
 		submitted("l2", "s11", dayOf(11)),
-		submitted("l3", "s12", dayOf(16)), // later, but converted
+		submitted("l3", "s12", dayOf(16)), // after the period, but the session is within it
 		submitted("l4", "not-tracked", dayOf(12)),
 		submitted("l5", "early", dayOf(2)),
 		review,

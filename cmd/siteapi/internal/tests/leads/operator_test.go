@@ -6,7 +6,7 @@ import (
 	"siteapi/cmd/siteapi/internal/apptest"
 )
 
-// newOperatedSite returns a running site, and a browser of an operator who has not signed
+// newOperatedSite returns a running site and a browser at its inbox that is not logged
 // in.
 func newOperatedSite(t *testing.T, env ...string) (*apptest.Site, *apptest.Browser) {
 	t.Helper()

@@ -9,8 +9,8 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// Operators set the outcome of a lead, through the schema and with a command. The audit
-// does not contain the amount.
+// Operators set the outcome of a lead through GraphQL and with a command. The audit does
+// not contain the amount.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t)

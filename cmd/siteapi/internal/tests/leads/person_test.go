@@ -13,8 +13,8 @@ import (
 	"siteapi/schema"
 )
 
-// An erasure in the inbox, whose requests have 10 s, waits half of that for a running
-// delivery, and reports what to do.
+// An erasure in the inbox waits for a running delivery for half of the 10 s that a
+// request may take. Then it reports what to do.
 func TestEraseDuringADelivery(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t)

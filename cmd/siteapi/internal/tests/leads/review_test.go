@@ -9,8 +9,8 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// Operators find leads and decide about those in review, on both databases. If two
-// operators decide about the same state, the second gets a conflict.
+// Operators release and reject leads in review, on both databases. If two operators
+// decide on the same state, the second one gets a conflict.
 func TestReviews(t *testing.T) {
 	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
 		s, b := newOperatedSite(t, "DATABASE_URL="+database)
@@ -35,7 +35,8 @@ func TestReviews(t *testing.T) {
 		}
 		s.Arrives(spam)
 
-		// Of four releases and four rejections of a lead at the same time, one succeeds.
+		// Of four releases and four rejections of a lead that run concurrently, exactly
+		// one succeeds.
 		another := submitSpam(s, "decided-at-once")
 		results := make(chan string, 8)
 		for i := range cap(results) {
@@ -48,7 +49,7 @@ func TestReviews(t *testing.T) {
 			}
 		}
 		if conflicts != 7 {
-			t.Errorf("of eight decisions at once %d are rejected, want 7", conflicts)
+			t.Errorf("of eight concurrent decisions %d got a conflict, want 7", conflicts)
 		}
 	})
 }

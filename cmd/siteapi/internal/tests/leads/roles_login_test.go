@@ -16,15 +16,15 @@ import (
 	"siteapi/schema/exec"
 )
 
-// groupOf has a group for each role in the settings of a provider.
+// groupOf has the provider's group for each role.
 var groupOf = map[schema.Role]string{
 	schema.RoleViewer: "marketing",
 	schema.RoleSales:  "desk",
 	schema.RoleAdmin:  "ops",
 }
 
-// fieldDocuments returns a document for each of personalFields. The aliases row and value
-// name the path to it.
+// fieldDocuments returns a document for each of the personalFields. The aliases row and
+// value mark the path to the field.
 func fieldDocuments(t *testing.T, reference string) map[string]string {
 	t.Helper()
 	parents := map[string]string{

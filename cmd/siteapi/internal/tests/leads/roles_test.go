@@ -16,8 +16,8 @@ import (
 	"siteapi/schema/exec"
 )
 
-// operatorFields are the root fields of operators, each with its least role and a
-// document that queries it and changes nothing.
+// operatorFields are the root fields for operators. Each has the lowest role that may use
+// it and a document that selects it but changes nothing.
 var operatorFields = map[string]struct {
 	least    schema.Role
 	document string
@@ -89,15 +89,15 @@ var viewerFields = map[string]string{
 	"ContentTypeHealth": "type documents updatedAt",
 }
 
-// covers reports whether a role includes another. It has its own order, so that a mistake
-// in the order of the service fails the tests.
+// covers reports whether a role includes another. It does not use the service's order of
+// roles, so that a mistake in that order fails the tests.
 func covers(role, least schema.Role) bool {
 	order := []schema.Role{schema.RoleViewer, schema.RoleSales, schema.RoleAdmin}
 	return slices.Index(order, role) >= slices.Index(order, least)
 }
 
-// Each operator field has a role, in the schema and in the tables here. A viewer sees no
-// field that is missing in the tables.
+// Each operator field has a role, in the schema and in the tables above. A viewer sees no
+// field that is missing from the tables.
 func TestEveryOperatorFieldNamesItsRole(t *testing.T) {
 	t.Parallel()
 	types := exec.AST().Types
@@ -211,7 +211,7 @@ func TestViewersCannotGuess(t *testing.T) {
 		}
 	}
 
-	// Positions on both sides of the id give the same page.
+	// Cursors before and after the id return the same page.
 	data, _ := s.OperateAs(schema.RoleViewer, `{ leads { edges { cursor } } }`)
 	position, _ := base64.RawURLEncoding.DecodeString(data.Leads.Edges[0].Cursor)
 	for _, rest := range []string{"", "-", "zzzz"} {

@@ -22,8 +22,8 @@ import (
 	"siteapi/schema"
 )
 
-// A withdrawal does not wait for a running attempt that read the lead before it. It
-// reaches CMS and CRM afterwards, even if the service stops in between.
+// A withdrawal does not wait for a running attempt that has already read the lead. It
+// reaches the CMS and the CRM afterwards, even if the service stops in between.
 func TestWithdrawalDuringDelivery(t *testing.T) {
 	t.Parallel()
 	for _, setting := range []string{"SANITY_API_URL", "HUBSPOT_API_URL"} {
@@ -49,8 +49,8 @@ func TestWithdrawalDuringDelivery(t *testing.T) {
 	}
 }
 
-// slowFirst forwards requests to a server. The first one that contains a text waits for
-// end.
+// slowFirst forwards requests to a server and returns its own address. The first request
+// that contains text closes reading and waits for end.
 func slowFirst(t *testing.T, server, text string, reading, end chan struct{}) string {
 	t.Helper()
 	target, err := url.Parse(server)
@@ -126,8 +126,8 @@ func TestCopyDelivers(t *testing.T) {
 	apptest.Eventually(t, "the CRM has the withdrawal", func() bool { return inCRM(vendors, "calls: withdrawn") })
 }
 
-// The consent to save progress can be withdrawn by a visitor who gave it while typing,
-// with or without a lead, and again after it was given again.
+// The consent to save progress can be withdrawn for a visitor who gave it while typing,
+// with or without a lead, and again each time it is given.
 func TestWithdrawalOfSavedProgress(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)

@@ -26,8 +26,8 @@ func withoutPrices(t *testing.T) string {
 	return path
 }
 
-// Operators assign leads, change their status, write notes, and find leads by all of
-// these.
+// Operators assign leads, change their status and write notes. They filter and sort leads
+// by owner, status and other fields.
 func TestWork(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t, "CMS_FILE="+withoutPrices(t))
@@ -118,7 +118,7 @@ func TestWork(t *testing.T) {
 
 	s.Run("leads", "erase", "--email", "one@example.com", "--yes", "--server", s.Base)
 	if out, _ := s.Run("leads", "export"); strings.Contains(out, "no answer") {
-		t.Error("the notes outlive their lead")
+		t.Error("a note is still exported after the erasure of its lead")
 	}
 }
 

@@ -57,8 +57,8 @@ func publish(s *apptest.Service, content string) {
 	}
 }
 
-// waitForEstimate waits until the estimate of selections begins at low and has a revision, and
-// returns the revision.
+// waitForEstimate waits until the estimate of selections begins at low and has a
+// revision, and returns the revision.
 func waitForEstimate(s *apptest.Service, selections object, low float64) (revision string) {
 	s.T.Helper()
 	apptest.Eventually(s.T, fmt.Sprint("a price of ", low), func() bool {
