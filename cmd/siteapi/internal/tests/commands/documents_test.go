@@ -64,7 +64,7 @@ func TestEveryDocument(t *testing.T) {
 				cmd.Env = append(slices.Clone(s.Env), "PATH=/bin:"+filepath.Dir(apptest.Binary),
 					"LISTEN_ADDR="+strings.TrimPrefix(s.Base, "http://"))
 				out, err := cmd.CombinedOutput()
-				if code := cmd.ProcessState.ExitCode(); code == 1 && !strings.Contains(string(out), "has withdrawn it") || code > 2 {
+				if code := cmd.ProcessState.ExitCode(); code == 1 && !strings.Contains(string(out), "consent was not given") || code > 2 {
 					t.Errorf("%s: %v %s", example, err, out)
 				}
 			}

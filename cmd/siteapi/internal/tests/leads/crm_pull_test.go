@@ -31,7 +31,7 @@ func TestOutcomesOfTheCRM(t *testing.T) {
 	zoe, fay := s.Submit("zoe"), s.Submit("fay")
 	s.Arrives(zoe)
 	s.Arrives(fay)
-	apptest.Eventually(t, "the service queries the CRM", func() bool { return strings.Contains(s.Log.String(), "asked the CRM") })
+	apptest.Eventually(t, "the service queries the CRM", func() bool { return strings.Contains(s.Log.String(), "read the outcomes of leads from the CRM") })
 	for _, want := range []string{
 		"siteapi_crm_pull_seconds ",
 		`siteapi_events_total{detail="WON",event="crm_outcome"} 1`,

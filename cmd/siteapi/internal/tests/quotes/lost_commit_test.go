@@ -105,8 +105,8 @@ func TestLostCommit(t *testing.T) {
 	input := object{"input": apptest.ValidLead("s")}
 	refused := s.Through("REST", "submitQuote", input)
 	if refused.Status != 503 || refused.Code != "UPSTREAM_UNAVAILABLE" ||
-		!strings.Contains(refused.Raw, "may have been") ||
-		!strings.Contains(refused.Raw, "send the same again") {
+		!strings.Contains(refused.Raw, "it is unknown whether") ||
+		!strings.Contains(refused.Raw, "send the same request again") {
 		t.Errorf("after the lost answer: %d %s", refused.Status, refused.Raw)
 	}
 
