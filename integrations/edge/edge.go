@@ -25,7 +25,7 @@ type CDN struct {
 	Token  string            // the header for the token; empty: Authorization, as a bearer token
 	Header map[string]string // further headers
 	Every  time.Duration     // minimum time between two purges
-	Public bool              // its API is on the internet
+	Public bool              // The API is on the internet.
 }
 
 // CDNs returns the supported kinds of CDN. Varnish needs its module xkey and the VCL of this

@@ -33,7 +33,7 @@ type DeliveryState string
 const (
 	Pending   DeliveryState = "pending"   // waiting for its first attempt
 	Running   DeliveryState = "running"   // being attempted
-	Retrying  DeliveryState = "retrying"  // not accepted so far, waiting for the next attempt
+	Retrying  DeliveryState = "retrying"  // failed at least once, waiting for the next attempt
 	Delivered DeliveryState = "delivered" // accepted by the target
 	NotSent   DeliveryState = "not_sent"  // a mail that will not be sent, with the reason
 	Failed    DeliveryState = "failed"    // rejected or out of attempts; kept until an operator retries it

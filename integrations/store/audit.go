@@ -31,7 +31,7 @@ type PrunedDetail struct {
 	Entry     int64     `json:"entry"`
 	Hash      string    `json:"hash"`
 	At        time.Time `json:"at"`
-	Retention string    `json:"retention"` // for example 720h0m0s
+	Retention string    `json:"retention"` // duration, such as 720h0m0s
 }
 
 // AuditFilter narrows a listing of the audit, newest entries first.

@@ -41,8 +41,8 @@ func Redact(text string, private ...string) string {
 	return cut(text, maxDetail)
 }
 
-// without removes a private value from a text. A value of one or two letters is removed only
-// where it is a separate word.
+// The function without removes a private value from a text. A value of one or two letters
+// is removed only where it is a separate word.
 func without(text, private string) string {
 	if private == "" {
 		return text

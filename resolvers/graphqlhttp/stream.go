@@ -120,7 +120,7 @@ func (s stream) follow(ctx context.Context, next graphql.ResponseHandler) {
 			more = renew == nil || renew(ctx) == nil
 		}
 		if !more {
-			s.allowWriting() // for the end of the response
+			s.allowWriting() // The response still has to be ended.
 			return
 		}
 		if s.send(text) != nil {

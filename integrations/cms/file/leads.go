@@ -94,7 +94,7 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 	if err != nil {
 		return nil, fail(op, err)
 	}
-	written, err := json.Marshal(email) // as it appears in a file: quoted and escaped
+	written, err := json.Marshal(email) // the address as stored: quoted and escaped
 	if err != nil {
 		return nil, fail(op, err)
 	}

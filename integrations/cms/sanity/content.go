@@ -18,7 +18,7 @@ const contentQuery = `*[_type in $types && !(_id in path("drafts.**")) && !(_id 
 
 // These are the perspectives of queries.
 const (
-	published = "published" // without drafts and versions
+	published = "published" // excludes drafts and versions
 	raw       = "raw"       // every stored document
 )
 

@@ -149,7 +149,7 @@ func summaries() map[string]string {
 type call struct {
 	drivers  Drivers
 	in       io.Reader
-	out      *bufio.Writer // its first error fails the command
+	out      *bufio.Writer // The first error fails the command.
 	errOut   io.Writer
 	settings *config.Settings
 	wrong    config.Problems // invalid settings, if the command needs all settings

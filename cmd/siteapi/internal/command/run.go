@@ -117,7 +117,7 @@ func (r *document) answer(ctx context.Context, run runner, w io.Writer) (json.Ra
 				EndCursor   string
 			}
 		}
-		if json.Unmarshal(value, &page) != nil || page.PageInfo == nil { // not a connection
+		if json.Unmarshal(value, &page) != nil || page.PageInfo == nil { // The value is no connection.
 			return value, false, nil //nolint:nilerr // it is a value
 		}
 

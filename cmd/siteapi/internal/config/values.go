@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // for images without time zones
+	_ "time/tzdata" // Images may lack time zones.
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"

@@ -59,7 +59,7 @@ func limitOf(route string) limit {
 // request.
 type RateLimits struct {
 	Shared ratelimit.Limiter // shared by all instances
-	Local  ratelimit.Limiter // of this instance
+	Local  ratelimit.Limiter // limits of this instance
 }
 
 // check returns RATE_LIMITED if a client has used a route too often.

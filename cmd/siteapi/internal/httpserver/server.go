@@ -95,7 +95,7 @@ func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          log.New(s.Log, "", 0),
 		ReadTimeout:       15 * time.Second, // covers the whole request
-		WriteTimeout:      30 * time.Second, // from the end of the header to the end of the response
+		WriteTimeout:      30 * time.Second, // limit from the end of the header to the end of the response
 	}
 }
 

@@ -81,7 +81,7 @@ func (s *SignIn) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config, 
 		Scopes  []string `json:"scopes_supported"`
 		Clients []string `json:"token_endpoint_auth_methods_supported"`
 	}
-	_ = p.Claims(&supported) // without these lists, the defaults of the standard apply
+	_ = p.Claims(&supported) // The standard has defaults for missing lists.
 
 	scopes := []string{oidc.ScopeOpenID}
 	for _, scope := range []string{oidc.ScopeOfflineAccess, "groups", "email"} {

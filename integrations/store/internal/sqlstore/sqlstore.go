@@ -126,7 +126,7 @@ func (c *conditions) where() string {
 	return " WHERE " + strings.Join(c.terms, " AND ")
 }
 
-// in adds the condition that a column has one of the values.
+// The function in adds the condition that a column has one of the values.
 func in[T any](c *conditions, column string, values []T) {
 	args := make([]any, len(values))
 	for i, v := range values {

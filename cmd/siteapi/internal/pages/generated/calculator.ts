@@ -6,13 +6,13 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
 /**
- * Where a visitor came from. Values are cut at 200 characters, and addresses before their query; a value with an `@` is
- * left out.
+ * Where a visitor came from. Values are truncated to 200 characters, and URLs before their query; a value that contains
+ * an `@` is ignored.
  */
 export type AttributionInput = {
-  /** Who sent the visitor, such as `newsletter`: `utm_source`. */
+  /** Source, such as `newsletter`: `utm_source`. */
   readonly source?: string | null | undefined;
-  /** How, such as `email`: `utm_medium`. */
+  /** Medium, such as `email`: `utm_medium`. */
   readonly medium?: string | null | undefined;
   /** Campaign: `utm_campaign`. */
   readonly campaign?: string | null | undefined;
@@ -20,27 +20,27 @@ export type AttributionInput = {
   readonly term?: string | null | undefined;
   /** Variant of an advertisement: `utm_content`. */
   readonly content?: string | null | undefined;
-  /** Address of the page that linked to the site. */
+  /** URL of the page that linked to the site. */
   readonly referrer?: string | null | undefined;
-  /** Address, or path, of the page that the visitor saw first. */
+  /** URL or path of the first page that the visitor opened. */
   readonly landingPage?: string | null | undefined;
 };
 
-/** Something that a visitor was asked to agree to, and the answer. */
+/** A consent requested from a visitor, and the answer. */
 export type ConsentInput = {
-  /** What for, a slug such as `marketing`. The last one of a purpose counts. */
+  /** Purpose, a slug such as `marketing`. The last consent of each purpose counts. */
   readonly purpose: string;
-  /** Whether the visitor agreed. */
+  /** Whether the visitor consented. */
   readonly given: boolean;
-  /** The wording that the visitor saw, at most 1,000 characters. */
+  /** Wording shown to the visitor, at most 1,000 characters. */
   readonly text?: string | null | undefined;
 };
 
-/** Choices to estimate. Slugs as in `QuoteSelectionsInput`; each may be left out. */
+/** Choices to price. Slugs as in `QuoteSelectionsInput`; each may be omitted. */
 export type EstimateSelectionsInput = {
   /** Project type, a slug such as `web-app`. */
   readonly projectType?: string | null | undefined;
-  /** Features, slugs, at most 50 different ones. One that is repeated counts once. */
+  /** Features, slugs, at most 50 distinct ones. Repeated features count once. */
   readonly features?: ReadonlyArray<string> | null | undefined;
   /** Complexity, a slug such as `medium`. */
   readonly complexity?: string | null | undefined;
@@ -57,7 +57,7 @@ export type Locale =
   /** Romanian. */
   | 'ro';
 
-/** Who asks for a quote. */
+/** Contact data of a visitor who requests a quote. */
 export type QuoteContactInput = {
   /** First name, 1 to 100 characters. */
   readonly firstName: string;
@@ -65,15 +65,15 @@ export type QuoteContactInput = {
   readonly lastName: string;
   /** E-mail address, at most 254 characters. */
   readonly email: string;
-  /** Telephone number, at most 32 characters, with at least 5 digits. Empty counts as left out. */
+  /** Telephone number, at most 32 characters, with at least 5 digits. Empty counts as omitted. */
   readonly phone?: string | null | undefined;
   /** Company, at most 100 characters. */
   readonly company?: string | null | undefined;
 };
 
 /**
- * Estimated range that was shown to the visitor. Where the site has rules for prices the service computes it again, and
- * stores its own.
+ * Estimated range shown to the visitor. If the site has price rules, the service calculates the range again and stores its
+ * own.
  */
 export type QuoteEstimateInput = {
   /** Lower bound, in units of the currency, from 0 to 1e9, not above `max`. */
@@ -83,17 +83,17 @@ export type QuoteEstimateInput = {
   /** Currency, ISO 4217, such as `EUR`. */
   readonly currency: string;
   /**
-   * The `revision` of the `QuoteEstimate` that was shown. A price that has changed since is honoured for 24 hours. One
-   * that is not known is ignored.
+   * The `revision` of the `QuoteEstimate` shown to the visitor. If the price has changed since then, the shown one is honored
+   * for 24 hours. An unknown revision is ignored.
    */
   readonly revision?: string | null | undefined;
 };
 
-/** What was chosen. Slugs: lower-case letters and digits, joined by single `-` or `_`, at most 64 characters. */
+/** Selected options. Slugs: lower-case letters and digits, joined by single `-` or `_`, at most 64 characters. */
 export type QuoteSelectionsInput = {
   /** Project type, a slug such as `web-app`. */
   readonly projectType: string;
-  /** Features, slugs, at most 50 different ones. */
+  /** Features, slugs, at most 50 distinct ones. */
   readonly features?: ReadonlyArray<string> | null | undefined;
   /** Complexity, a slug such as `medium`. */
   readonly complexity?: string | null | undefined;
@@ -103,26 +103,26 @@ export type QuoteSelectionsInput = {
 
 /** A quote request. */
 export type SubmitQuoteInput = {
-  /** Session identifier made by the client: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`. */
+  /** Session identifier generated by the client: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`. */
   readonly sessionId: string;
-  /** Who asks. */
+  /** Contact data of the visitor. */
   readonly contact: QuoteContactInput;
-  /** What was chosen. */
+  /** Selected options. */
   readonly selections: QuoteSelectionsInput;
-  /** Estimated range that was shown. */
+  /** Estimated range shown to the visitor. */
   readonly estimate: QuoteEstimateInput;
   /** Language of the visitor, used for the PDF. */
   readonly locale?: Locale | null | undefined;
-  /** What the visitor adds in words, at most 2,000 characters on as many lines. */
+  /** Message of the visitor, at most 2,000 characters, on one line or several. */
   readonly message?: string | null | undefined;
-  /** Where the visitor came from. Without a source that of the session is kept. It never makes a request another one. */
+  /** Where the visitor came from. Without a source, the session's is kept. It is ignored when repeated requests are recognized. */
   readonly attribution?: AttributionInput | null | undefined;
-  /** What the visitor was asked to agree to, given or not. */
+  /** Consents requested from the visitor, whether given or not. */
   readonly consents?: ReadonlyArray<ConsentInput> | null | undefined;
-  /** Leave this out. */
+  /** Omit this field. */
   readonly website?: string | null | undefined;
   /**
-   * Token of the bot check in the visitor's browser (Cloudflare Turnstile), where the site has one. It may be sent in
+   * Token of the bot check in the visitor's browser (Cloudflare Turnstile), if the site has one. It may be sent in
    * the header `CF-Turnstile-Response` instead.
    */
   readonly challengeToken?: string | null | undefined;
@@ -130,15 +130,15 @@ export type SubmitQuoteInput = {
 
 /** A consent while a visitor is choosing. */
 export type TrackConsentInput = {
-  /** What for, a slug. Only `save_progress` has a meaning here: to keep the contact hints. The last one counts. */
+  /** Purpose, a slug. Only `save_progress` has an effect here: it permits storing the contact hints. The last one counts. */
   readonly purpose?: string | null | undefined;
-  /** Whether it is given. */
+  /** Whether the consent is given. */
   readonly given?: boolean | null | undefined;
-  /** The wording that the visitor saw; only the first 1,000 characters are stored. */
+  /** Wording shown to the visitor; only the first 1,000 characters are stored. */
   readonly text?: string | null | undefined;
 };
 
-/** Estimated range so far. Values out of bounds are left out. */
+/** Estimated range so far. Values out of bounds are ignored. */
 export type TrackEstimateInput = {
   /** Lower bound, in units of the currency, from 0 to 1e9. */
   readonly min?: number | null | undefined;
@@ -148,7 +148,7 @@ export type TrackEstimateInput = {
   readonly currency?: string | null | undefined;
 };
 
-/** Contact hints. One that is not usable yet, such as half an e-mail address, is left out. */
+/** Contact hints. Values that are not usable yet, such as half an e-mail address, are ignored. */
 export type TrackFormDataInput = {
   /** E-mail address. */
   readonly email?: string | null | undefined;
@@ -158,31 +158,30 @@ export type TrackFormDataInput = {
 
 /** State of the calculator while a visitor is choosing. */
 export type TrackQuoteInput = {
-  /** Session identifier made by the client: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`. */
+  /** Session identifier generated by the client: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`. */
   readonly sessionId: string;
-  /** What has been chosen so far. */
+  /** Choices so far. */
   readonly selections?: TrackSelectionsInput | null | undefined;
-  /** Range shown to the visitor, as far as it is known. */
+  /** Range shown to the visitor, as far as known. */
   readonly estimate?: TrackEstimateInput | null | undefined;
-  /** Contact hints, as far as they are typed. */
+  /** Contact hints typed so far. */
   readonly formData?: TrackFormDataInput | null | undefined;
-  /** Where the visitor came from. The first of a session and the last one with a source are kept. */
+  /** Where the visitor came from. The first value of a session and the last one with a source are stored. */
   readonly attribution?: AttributionInput | null | undefined;
   /** Language of the visitor. */
   readonly locale?: Locale | null | undefined;
   /**
-   * What the visitor agreed to so far. With `TRACK_CONTACT=consent` the service drops `formData` that comes without a given
-   * consent `save_progress`. A visitor who gave it, typed an e-mail address and left is listed to operators; a later state
-   * without it takes it back.
+   * Consents so far. With `TRACK_CONTACT=consent` the service drops `formData` unless the consent `save_progress` is given.
+   * Operators see visitors who gave it, typed an e-mail address and left; a later state without the consent withdraws it.
    */
   readonly consents?: ReadonlyArray<TrackConsentInput | null | undefined> | null | undefined;
 };
 
-/** Choices so far. Values that are not slugs are left out. */
+/** Choices so far. Values that are not slugs are ignored. */
 export type TrackSelectionsInput = {
   /** Project type, a slug such as `web-app`. */
   readonly projectType?: string | null | undefined;
-  /** Features, slugs. Only the first 50 different ones are stored. */
+  /** Features, slugs. Only the first 50 distinct ones are stored. */
   readonly features?: ReadonlyArray<string | null | undefined> | null | undefined;
   /** Complexity, a slug such as `medium`. */
   readonly complexity?: string | null | undefined;

@@ -5,55 +5,55 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
-/** What operators do. */
+/** Audited actions. */
 export type AuditAction =
-  /** A lead was read, with fields that a viewer does not see. */
+  /** A lead was read, including fields that are hidden from viewers. */
   | 'OPENED'
   /**
-   * Leads were listed or followed, with contact data, ids or other fields that a viewer does not
-   * see; or leads were searched for, even if they were only counted. Each page has an entry.
+   * Leads were listed or streamed, including contact data, ids or other fields that are hidden from viewers; or leads
+   * were searched, even if they were only counted. Each page has its own entry.
    */
   | 'LISTED'
-  /** Leads were written to a file. */
+  /** Leads were exported to a file. */
   | 'EXPORTED'
   /** A lead was released from review. */
   | 'RELEASED'
   /** A lead in review was rejected. */
   | 'REJECTED'
-  /** A delivery was tried by hand. */
+  /** A delivery was retried by an operator. */
   | 'RETRIED'
-  /** A lead was delivered once more. */
+  /** A lead was sent to a target again. */
   | 'RESENT'
   /** A consent was withdrawn. */
   | 'WITHDRAWN'
-  /** An operator said what became of a lead, or took it back. */
+  /** The outcome of a lead was set or cleared by an operator. */
   | 'OUTCOME'
-  /** A lead was given to an operator, or to none. */
+  /** A lead was assigned to an operator or unassigned. */
   | 'ASSIGNED'
   /** The status of a lead was changed. */
   | 'STATUS'
   /** A note was added to a lead. */
   | 'NOTE'
-  /** A lead was erased, or an erasure found none. */
+  /** A lead was erased, or an erasure found no lead. */
   | 'ERASED'
-  /** The login of an operator was ended by another one. */
+  /** An operator's login was ended by another operator. */
   | 'LOGIN_ENDED'
-  /** The service deleted old entries. The detail has the last one of them, and the retention. */
+  /** The service deleted old entries. `detail` names the last deleted entry and the retention. */
   | 'PRUNED';
 
 /** State of a delivery. */
 export type DeliveryState =
   /** It waits for its first attempt. */
   | 'PENDING'
-  /** An attempt is being made. */
+  /** An attempt is running. */
   | 'RUNNING'
-  /** An attempt failed, and it will be tried again. */
+  /** An attempt failed, and another one will follow. */
   | 'RETRYING'
-  /** It was rejected by its target, or failed too often. It stays until an operator retries it. */
+  /** It was rejected by its target, or failed too often. It remains failed until an operator retries it. */
   | 'FAILED'
-  /** The target has it. */
+  /** The target received it. */
   | 'DELIVERED'
-  /** The visitor's mail will not be sent, for the reason that the delivery names. */
+  /** The visitor's mail will not be sent; `reason` explains why. */
   | 'NOT_SENT';
 
 /** A system that leads are delivered to. */
@@ -62,14 +62,14 @@ export type DeliveryTarget =
   | 'CMS'
   /** The CRM. */
   | 'CRM'
-  /** The address of the setting `LEAD_WEBHOOK_URL`. */
+  /** The webhook at `LEAD_WEBHOOK_URL`. */
   | 'WEBHOOK'
-  /** The mail that thanks the visitor. It decides neither the state of the lead nor how long it is kept. */
+  /** The thank-you mail to the visitor. It affects neither the state of the lead nor its retention. */
   | 'VISITOR_MAIL'
-  /** The mails to the addresses of the setting `SALES_MAIL_TO`. */
+  /** The mails to the addresses in `SALES_MAIL_TO`. */
   | 'SALES_MAIL';
 
-/** A step of the calculator. A session counts for a step if its state shows that step or a later one. */
+/** A step of the calculator. A session counts towards a step if its state shows that step or a later one. */
 export type FunnelStepName =
   /** The calculator was opened. */
   | 'VISITED'
@@ -77,20 +77,20 @@ export type FunnelStepName =
   | 'CHOSE'
   /** An estimate was seen. */
   | 'ESTIMATED'
-  /** Something of the contact form was typed. */
+  /** Something was typed into the contact form. */
   | 'TYPED'
   /** The quote was submitted, and is not in review or rejected. */
   | 'SUBMITTED'
-  /** The lead turned out to be worth an offer, now or before it was won. */
+  /** The lead is worth an offer, or was before it was won. */
   | 'QUALIFIED'
   /** The lead became a customer. */
   | 'WON';
 
-/** Which of a visitor's touches counts, if several brought the visitor to the site. */
+/** The touch that counts, if several brought the visitor to the site. */
 export type FunnelTouch =
-  /** The first that the session's client named. */
+  /** The first touch that the session's client reported. */
   | 'FIRST'
-  /** The last one with a source. */
+  /** The last touch with a source. */
   | 'LAST';
 
 /** Result of a check. */
@@ -99,80 +99,80 @@ export type HealthState =
   | 'OK'
   /** It works, but needs attention. */
   | 'WARNING'
-  /** It does not work, or is dangerous. */
+  /** It does not work, or is unsafe. */
   | 'FAILED';
 
-/** What became of a lead. */
+/** Kinds of changes of a lead. */
 export type LeadChangeKind =
-  /** It was submitted. */
+  /** The lead was submitted. */
   | 'CREATED'
-  /** Something changed, such as its state or a delivery. */
+  /** The lead changed, for example its state or a delivery. */
   | 'CHANGED'
-  /** It was erased, or deleted because of its age. */
+  /** The lead was erased, or deleted because of its age. */
   | 'ERASED';
 
 /** Why a lead could not be changed. */
 export type LeadFailureReason =
   /** There is no such lead. */
   | 'NOT_FOUND'
-  /** It is not in the expected state any more. */
+  /** The lead is no longer in the expected state. */
   | 'CONFLICT'
-  /** It is not in review, and for a release not rejected either. */
+  /** The lead is not in review and, for a release, not rejected either. */
   | 'NOT_IN_REVIEW'
-  /** None of its deliveries failed or waits for another attempt. */
+  /** None of the lead's deliveries failed or waits for another attempt. */
   | 'NOTHING_TO_RETRY'
-  /** It could not be stored now. Trying again is safe. */
+  /** The change could not be stored now. Retrying is safe. */
   | 'UNAVAILABLE';
 
-/** Who says what became of a lead. */
+/** Sources of an outcome. */
 export type LeadOutcomeSource =
   /** An operator. The CRM does not change it. */
   | 'OPERATOR'
-  /** The CRM, which is asked every hour where it is HubSpot. */
+  /** The CRM. HubSpot is polled every hour. */
   | 'CRM';
 
-/** What can become of a lead. */
+/** Possible outcomes of a lead. */
 export type LeadOutcomeValue =
-  /** Sales took it up: it is worth an offer. */
+  /** Sales accepted the lead: it is worth an offer. */
   | 'QUALIFIED'
-  /** It became a customer. */
+  /** The lead became a customer. */
   | 'WON'
-  /** It will not become a customer. */
+  /** The lead will not become a customer. */
   | 'LOST';
 
-/** What is unusual about a lead. Signs that a program may have filled in the form lead to a review, unless they are weak. */
+/** Anomalies of a lead. Signs that a program may have filled in the form cause a review, unless they are weak. */
 export type LeadSignal =
   /** A field that is hidden from people was filled in. */
   | 'honeypot'
-  /** It came within `SPAM_MIN_TIME` of the session's first tracked state. */
+  /** The lead was submitted within `SPAM_MIN_TIME` of the session's first tracked state. */
   | 'too_fast'
-  /** More than 60 leads came from its network within an hour. */
+  /** More than 60 leads were submitted from its network within an hour. */
   | 'burst'
-  /** The token of the bot check is missing or was refused. */
+  /** The token of the bot check is missing or was rejected. */
   | 'no_challenge'
-  /** The session was never tracked. Not a reason for a review by itself. */
+  /** The session was never tracked. This alone does not cause a review. */
   | 'untracked'
-  /** The bot check did not answer. Not a reason for a review by itself. */
+  /** The bot check did not respond. This alone does not cause a review. */
   | 'unchecked'
-  /** The range that was sent is not the price of the choices. Not a reason for a review. */
+  /** The submitted range is not the price of the choices. This does not cause a review. */
   | 'estimate_mismatch'
-  /** A choice has no price, or all together exceed 1e9. Not a reason for a review. */
+  /** A choice has no price, or their total exceeds 1e9. This does not cause a review. */
   | 'unpriced';
 
-/** The order of a list of leads. Amounts are compared as numbers, whatever their currency. */
+/** Sort order of a list of leads. Amounts are compared as numbers, whatever their currency. */
 export type LeadSort =
-  /** The newest first. */
+  /** Newest first. */
   | 'NEWEST'
-  /** The oldest first. */
+  /** Oldest first. */
   | 'OLDEST'
-  /** The largest lower bound of the range first, and of equal ones the newest. */
+  /** Largest lower bound of the range first; newest first among equal ones. */
   | 'LARGEST'
-  /** The smallest lower bound of the range first, and of equal ones the oldest. */
+  /** Smallest lower bound of the range first; oldest first among equal ones. */
   | 'SMALLEST';
 
 /** State of a lead. */
 export type LeadState =
-  /** It shows signs of a bot, and waits for an operator to release or reject it. */
+  /** It shows signs of a bot and waits for an operator to release or reject it. */
   | 'IN_REVIEW'
   /** An operator rejected it. */
   | 'REJECTED'
@@ -183,13 +183,13 @@ export type LeadState =
   /** All its deliveries arrived. */
   | 'DELIVERED';
 
-/** How far operators are with a lead. It decides nothing about deliveries. */
+/** Processing status of a lead. It does not affect deliveries. */
 export type LeadStatus =
   /** Work on it has not begun. */
   | 'NEW'
   /** The visitor was contacted. */
   | 'CONTACTED'
-  /** It waits for the visitor's answer. */
+  /** The lead waits for the visitor's answer. */
   | 'WAITING'
   /** Nothing is left to do. */
   | 'CLOSED';
@@ -203,24 +203,24 @@ export type Locale =
   /** Romanian. */
   | 'ro';
 
-/** Whose price the range of a lead is. */
+/** Origin of the estimated range of a lead. */
 export type PriceStatus =
-  /** The service's, by the rules at that time. */
+  /** Calculated by the service with the rules at that time. */
   | 'VERIFIED'
-  /** The service's, by the rules that the visitor saw, which had been replaced less than 24 hours before. */
+  /** Calculated by the service with the rules that the visitor saw, which had been replaced less than 24 hours before. */
   | 'HONOURED'
-  /** To be confirmed: some of the choices have no price, or the price exceeds 1e9, where the stored range ends. */
+  /** To be confirmed: some of the choices have no price, or the price exceeds 1e9, the maximum of a stored range. */
   | 'UNPRICED'
-  /** The client's: the rules are not enforced, or the content was not available. */
+  /** Sent by the client: the rules are not enforced, or the content was not available. */
   | 'NOT_VERIFIED';
 
-/** What an operator may do. Each role may do all that the ones before it may. A token of `ADMIN_API_TOKEN` is `ADMIN`. */
+/** Permissions of an operator. Each role includes those of the roles before it. A token of `ADMIN_API_TOKEN` has the role `ADMIN`. */
 export type Role =
   /** Reads the funnel, and leads without contact data. */
   | 'VIEWER'
-  /** Reads leads and deliveries, and decides about them. */
+  /** Reads leads and deliveries, and acts on them. */
   | 'SALES'
-  /** Erases what is stored about a person, and sees the state of the service. */
+  /** Erases the data of a person, and reads the state of the service. */
   | 'ADMIN';
 
 export type LeadsQueryVariables = Exact<{

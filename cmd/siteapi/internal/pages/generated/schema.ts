@@ -18,13 +18,13 @@ export type Scalars = {
 };
 
 /**
- * Where a visitor came from. Values are cut at 200 characters, and addresses before their query; a value with an `@` is
- * left out.
+ * Where a visitor came from. Values are truncated to 200 characters, and URLs before their query; a value that contains
+ * an `@` is ignored.
  */
 export type AttributionInput = {
-  /** Who sent the visitor, such as `newsletter`: `utm_source`. */
+  /** Source, such as `newsletter`: `utm_source`. */
   readonly source?: InputMaybe<Scalars['String']['input']>;
-  /** How, such as `email`: `utm_medium`. */
+  /** Medium, such as `email`: `utm_medium`. */
   readonly medium?: InputMaybe<Scalars['String']['input']>;
   /** Campaign: `utm_campaign`. */
   readonly campaign?: InputMaybe<Scalars['String']['input']>;
@@ -32,97 +32,100 @@ export type AttributionInput = {
   readonly term?: InputMaybe<Scalars['String']['input']>;
   /** Variant of an advertisement: `utm_content`. */
   readonly content?: InputMaybe<Scalars['String']['input']>;
-  /** Address of the page that linked to the site. */
+  /** URL of the page that linked to the site. */
   readonly referrer?: InputMaybe<Scalars['String']['input']>;
-  /** Address, or path, of the page that the visitor saw first. */
+  /** URL or path of the first page that the visitor opened. */
   readonly landingPage?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** What operators do. */
+/** Audited actions. */
 export type AuditAction =
-  /** A lead was read, with fields that a viewer does not see. */
+  /** A lead was read, including fields that are hidden from viewers. */
   | 'OPENED'
   /**
-   * Leads were listed or followed, with contact data, ids or other fields that a viewer does not
-   * see; or leads were searched for, even if they were only counted. Each page has an entry.
+   * Leads were listed or streamed, including contact data, ids or other fields that are hidden from viewers; or leads
+   * were searched, even if they were only counted. Each page has its own entry.
    */
   | 'LISTED'
-  /** Leads were written to a file. */
+  /** Leads were exported to a file. */
   | 'EXPORTED'
   /** A lead was released from review. */
   | 'RELEASED'
   /** A lead in review was rejected. */
   | 'REJECTED'
-  /** A delivery was tried by hand. */
+  /** A delivery was retried by an operator. */
   | 'RETRIED'
-  /** A lead was delivered once more. */
+  /** A lead was sent to a target again. */
   | 'RESENT'
   /** A consent was withdrawn. */
   | 'WITHDRAWN'
-  /** An operator said what became of a lead, or took it back. */
+  /** The outcome of a lead was set or cleared by an operator. */
   | 'OUTCOME'
-  /** A lead was given to an operator, or to none. */
+  /** A lead was assigned to an operator or unassigned. */
   | 'ASSIGNED'
   /** The status of a lead was changed. */
   | 'STATUS'
   /** A note was added to a lead. */
   | 'NOTE'
-  /** A lead was erased, or an erasure found none. */
+  /** A lead was erased, or an erasure found no lead. */
   | 'ERASED'
-  /** The login of an operator was ended by another one. */
+  /** An operator's login was ended by another operator. */
   | 'LOGIN_ENDED'
-  /** The service deleted old entries. The detail has the last one of them, and the retention. */
+  /** The service deleted old entries. `detail` names the last deleted entry and the retention. */
   | 'PRUNED';
 
-/** A page of the audit. */
+/** A page of audit entries. */
 export type AuditConnection = {
   /** The entries of the page. */
   readonly edges: ReadonlyArray<AuditEdge>;
-  /** Whether there are more. */
+  /** Information about the next page. */
   readonly pageInfo: PageInfo;
 };
 
-/** An entry in a page. */
+/** An audit entry in a page. */
 export type AuditEdge = {
-  /** Its place in the order. */
+  /** Position of the entry in the list. */
   readonly cursor: Scalars['String']['output'];
-  /** The entry. */
+  /** The audit entry. */
   readonly node: AuditEntry;
 };
 
-/** Something that an operator did. */
+/** An audited action. */
 export type AuditEntry = {
-  /** Its number: 1, 2, 3 … without a gap. */
+  /** Number of the entry: 1, 2, 3 … without gaps. */
   readonly id: Scalars['ID']['output'];
-  /** When it was done. */
+  /** Time of the action. */
   readonly at: Scalars['DateTime']['output'];
-  /** Who did it: `oidc:` and the subject of an account, `token`, `command:` and a user of the system, or `service`. */
+  /**
+   * The actor: `oidc:` followed by the subject of an account, `token` or `token:` followed by the name of its holder,
+   * `command:` followed by a system user, or `service`.
+   */
   readonly actor: Scalars['String']['output'];
-  /** How the actor is shown: by the verified address of the account, or the name of the token; else as `actor`. */
+  /** Display name of the actor: the verified address of the account or the name of the token, otherwise `actor`. */
   readonly name: Scalars['String']['output'];
-  /** What was done. */
+  /** The action. */
   readonly action: AuditAction;
-  /** Id of the lead; null if it was about none, or about several. */
+  /** Id of the lead; null if the action concerned no lead or several. */
   readonly lead?: Maybe<Scalars['ID']['output']>;
-  /** More about it, as a JSON object: the filter of a list without its search, the number of leads. */
+  /** Details as a JSON object, such as the filter of a list (without the search text) or the number of leads. */
   readonly detail: Scalars['String']['output'];
-  /** Hash of the entry before it together with this one. */
+  /** Hash of this entry together with the previous one. */
   readonly hash: Scalars['String']['output'];
 };
 
-/** What a check of the audit found. */
+/** Result of verifying the audit. */
 export type AuditReport = {
-  /** Number of entries that follow one from the other. */
+  /** Number of entries whose hash chain is intact. */
   readonly entries: Scalars['Int']['output'];
-  /** Hash of the last one. */
+  /** Hash of the last entry. */
   readonly head: Scalars['String']['output'];
-  /** Number of the last one. */
+  /** Number of the last entry. */
   readonly seq: Scalars['Int']['output'];
-  /** What is not as it was written; null: nothing. */
+  /** The first problem found; null if there is none. */
   readonly problem?: Maybe<Scalars['String']['output']>;
 };
 
-/** Opening hours, a free text for each day, such as `09:00 - 18:00`. Null: not stated. */
+/** Opening hours, as free text for each day, such as `09:00 - 18:00`; null if not stated. */
 export type BusinessHours = {
   /** Monday. */
   readonly monday?: Maybe<Scalars['String']['output']>;
@@ -144,13 +147,13 @@ export type BusinessHours = {
 export type CacheStats = {
   /** Kind of backend in use: `memory` or `valkey`. */
   readonly type: Scalars['String']['output'];
-  /** Number of entries of this service, counted at most once a second; 0 while the backend is away. */
+  /** Number of entries of this service, counted at most once a second; 0 while the backend is unavailable. */
   readonly size: Scalars['Int']['output'];
-  /** Whether the backend answered just now. */
+  /** Whether the backend is responding. */
   readonly available: Scalars['Boolean']['output'];
 };
 
-/** Answer of `cacheStats`. */
+/** Response of `cacheStats`. */
 export type CacheStatsPayload = {
   /** Always true. */
   readonly success: Scalars['Boolean']['output'];
@@ -158,21 +161,21 @@ export type CacheStatsPayload = {
   readonly stats: CacheStats;
 };
 
-/** Answer of `clearCache`. */
+/** Response of `clearCache`. */
 export type ClearCachePayload = {
-  /** True: the entries are gone. */
+  /** True: the entries were removed. */
   readonly success: Scalars['Boolean']['output'];
-  /** Number of entries that were removed. */
+  /** Number of removed entries. */
   readonly cleared: Scalars['Int']['output'];
 };
 
-/** Something that a visitor was asked to agree to, and the answer. */
+/** A consent requested from a visitor, and the answer. */
 export type ConsentInput = {
-  /** What for, a slug such as `marketing`. The last one of a purpose counts. */
+  /** Purpose, a slug such as `marketing`. The last consent of each purpose counts. */
   readonly purpose: Scalars['String']['input'];
-  /** Whether the visitor agreed. */
+  /** Whether the visitor consented. */
   readonly given: Scalars['Boolean']['input'];
-  /** The wording that the visitor saw, at most 1,000 characters. */
+  /** Wording shown to the visitor, at most 1,000 characters. */
   readonly text?: InputMaybe<Scalars['String']['input']>;
 };
 
@@ -180,10 +183,10 @@ export type ConsentInput = {
 export type ConstraintFormat =
   /**
    * A bare e-mail address, such as `ana@example.com`, of at most 254 characters, without a display name. White space and
-   * invisible characters around it are cut. Within it, invisible characters and marks of direction are refused.
+   * invisible characters around it are trimmed. Invisible characters and directional marks within it are rejected.
    */
   | 'EMAIL'
-  /** A currency of ISO 4217, such as `EUR`, in capitals. */
+  /** An ISO 4217 currency code in capitals, such as `EUR`. */
   | 'CURRENCY'
   /** A telephone number: any text with at least 5 digits. */
   | 'PHONE'
@@ -196,13 +199,13 @@ export type ConstraintFormat =
 export type ContactPhoneNumber = {
   /** The number as the editor wrote it. Never empty. */
   readonly number: Scalars['String']['output'];
-  /** What the number is for, in the visitor's language. */
+  /** What the number is for, in each language of the site. */
   readonly label?: Maybe<LocalizedString>;
   /** Where the number is shown: `contact`, `footer` or both. Filtering is left to the client. */
   readonly displayLocation: ReadonlyArray<Scalars['String']['output']>;
 };
 
-/** Content that has changed. */
+/** A change of the content. */
 export type ContentChange = {
   /** Keys of the content that may have changed, such as `content:locale:en`. */
   readonly keys: ReadonlyArray<Scalars['String']['output']>;
@@ -216,9 +219,9 @@ export type ContentDocument = {
   readonly type: Scalars['String']['output'];
   /** Language of the document; null if it belongs to every locale. */
   readonly locale?: Maybe<Locale>;
-  /** When an editor last changed it (`_updatedAt`); null if the CMS does not say. */
+  /** When an editor last changed it (`_updatedAt`); null if the CMS does not provide it. */
   readonly updatedAt?: Maybe<Scalars['DateTime']['output']>;
-  /** All other fields as the CMS holds them, without those that begin with `_`. */
+  /** All other fields as stored in the CMS, except those that begin with `_`. */
   readonly fields: Scalars['JSON']['output'];
 };
 
@@ -226,11 +229,11 @@ export type ContentDocument = {
 export type ContentHealth = {
   /** The language. */
   readonly locale: Locale;
-  /** When it was fetched from the CMS; null if it was not, or is a fallback copy. */
+  /** When it was fetched from the CMS; null if it was not fetched or is a fallback copy. */
   readonly fetchedAt?: Maybe<Scalars['DateTime']['output']>;
   /** Number of documents. */
   readonly documents: Scalars['Int']['output'];
-  /** The types of documents of which there are some, in alphabetical order. */
+  /** Types with at least one document, in alphabetical order. */
   readonly types: ReadonlyArray<ContentTypeHealth>;
 };
 
@@ -240,33 +243,33 @@ export type ContentTypeHealth = {
   readonly type: Scalars['String']['output'];
   /** Number of documents. */
   readonly documents: Scalars['Int']['output'];
-  /** When one of them was last changed in the CMS; null if the CMS does not say. */
+  /** When one of them last changed in the CMS; null if the CMS does not provide it. */
   readonly updatedAt?: Maybe<Scalars['DateTime']['output']>;
 };
 
-/** A lead on its way to one system. */
+/** A delivery of a lead to one system. */
 export type Delivery = {
   /** Number of the delivery. */
   readonly id: Scalars['ID']['output'];
   /** The system. */
   readonly target: DeliveryTarget;
-  /** Its state. */
+  /** State of the delivery. */
   readonly state: DeliveryState;
   /** When it was created. */
   readonly createdAt: Scalars['DateTime']['output'];
-  /** When the next attempt is due; null if none is. */
+  /** When the next attempt is due; null if there is none. */
   readonly nextAttemptAt?: Maybe<Scalars['DateTime']['output']>;
   /** When it arrived; null if it has not. */
   readonly deliveredAt?: Maybe<Scalars['DateTime']['output']>;
-  /** The last 20 failed attempts, the oldest first. */
+  /** The last 20 failed attempts, oldest first. */
   readonly attempts: ReadonlyArray<DeliveryAttempt>;
-  /** Number of attempts so far, including one that is being made. */
+  /** Number of attempts so far, including one that is running. */
   readonly attemptCount: Scalars['Int']['output'];
-  /** Number of attempts after which it has failed. */
+  /** Number of attempts after which the delivery fails. */
   readonly maxAttempts: Scalars['Int']['output'];
-  /** Why it has not arrived: the last failure, why its target is paused, or why it was not sent. Without personal data. */
+  /** Why it has not arrived: the last failure, why its target is paused, or why it was not sent. It contains no personal data. */
   readonly reason?: Maybe<Scalars['String']['output']>;
-  /** Address that an operator corrected the one of the lead to, for the mail to the visitor; null: none, or for a viewer. */
+  /** Corrected address for the mail to the visitor, set by an operator; null if there is none, and for a viewer. */
   readonly email?: Maybe<Scalars['String']['output']>;
   /** The lead; null if it was erased. */
   readonly lead?: Maybe<Lead>;
@@ -280,17 +283,17 @@ export type DeliveryAttempt = {
   readonly error: Scalars['String']['output'];
 };
 
-/** A page of deliveries. There is no total, since counting would read all deliveries. */
+/** A page of deliveries. There is no total, because counting would read all deliveries. */
 export type DeliveryConnection = {
   /** The deliveries of the page. */
   readonly edges: ReadonlyArray<DeliveryEdge>;
-  /** Whether there are more. */
+  /** Information about the next page. */
   readonly pageInfo: PageInfo;
 };
 
 /** A delivery in a page. */
 export type DeliveryEdge = {
-  /** Its place in the order. */
+  /** Position of the entry in the list. */
   readonly cursor: Scalars['String']['output'];
   /** The delivery. */
   readonly node: Delivery;
@@ -300,15 +303,15 @@ export type DeliveryEdge = {
 export type DeliveryState =
   /** It waits for its first attempt. */
   | 'PENDING'
-  /** An attempt is being made. */
+  /** An attempt is running. */
   | 'RUNNING'
-  /** An attempt failed, and it will be tried again. */
+  /** An attempt failed, and another one will follow. */
   | 'RETRYING'
-  /** It was rejected by its target, or failed too often. It stays until an operator retries it. */
+  /** It was rejected by its target, or failed too often. It remains failed until an operator retries it. */
   | 'FAILED'
-  /** The target has it. */
+  /** The target received it. */
   | 'DELIVERED'
-  /** The visitor's mail will not be sent, for the reason that the delivery names. */
+  /** The visitor's mail will not be sent; `reason` explains why. */
   | 'NOT_SENT';
 
 /** A system that leads are delivered to. */
@@ -317,22 +320,22 @@ export type DeliveryTarget =
   | 'CMS'
   /** The CRM. */
   | 'CRM'
-  /** The address of the setting `LEAD_WEBHOOK_URL`. */
+  /** The webhook at `LEAD_WEBHOOK_URL`. */
   | 'WEBHOOK'
-  /** The mail that thanks the visitor. It decides neither the state of the lead nor how long it is kept. */
+  /** The thank-you mail to the visitor. It affects neither the state of the lead nor its retention. */
   | 'VISITOR_MAIL'
-  /** The mails to the addresses of the setting `SALES_MAIL_TO`. */
+  /** The mails to the addresses in `SALES_MAIL_TO`. */
   | 'SALES_MAIL';
 
-/** What the CMS and the CRM have of the leads. */
+/** Comparison of leads with the records in the CMS and the CRM. */
 export type DeliveryVerification = {
-  /** Number of leads that were looked at, without those in review or rejected. */
+  /** Number of checked leads, excluding those in review or rejected. */
   readonly leads: Scalars['Int']['output'];
-  /** Number of them that are under way, and were not looked for. */
+  /** Number of these leads that are under way and were not looked up. */
   readonly underWay: Scalars['Int']['output'];
-  /** Number of deliveries that the CMS or the CRM lacks. */
+  /** Number of deliveries that are missing from the CMS or the CRM. */
   readonly missing: Scalars['Int']['output'];
-  /** Number of systems that could not be asked. */
+  /** Number of systems that could not be queried. */
   readonly failed: Scalars['Int']['output'];
   /** The systems. */
   readonly targets: ReadonlyArray<VerifiedTarget>;
@@ -342,61 +345,61 @@ export type DeliveryVerification = {
 export type ErasurePlace = {
   /** The place: `deliveries`, `cms`, `crm`, `mail` (files of development), `database` or `cache`. */
   readonly place: Scalars['String']['output'];
-  /** What is counted there, such as `documents`. */
+  /** Unit of the numbers, such as `documents`. */
   readonly unit: Scalars['String']['output'];
-  /** How much was found; null if that is not known. */
+  /** Number of units found; null if it is unknown. */
   readonly found?: Maybe<Scalars['Int']['output']>;
-  /** How much was erased. */
+  /** Number of units erased. */
   readonly erased: Scalars['Int']['output'];
   /** `unknown`, `nothing there`, `found`, `erased`, `failed`, or `kept` because another place failed. */
   readonly state: Scalars['String']['output'];
-  /** What failed. */
+  /** The error, or a remark about the place. */
   readonly detail?: Maybe<Scalars['String']['output']>;
 };
 
-/** What an erasure found and removed. It contains no personal data but the address. */
+/** Result of an erasure. The address is the only personal data in it. */
 export type ErasureReceipt = {
   /** The address, in lower case. */
   readonly email: Scalars['String']['output'];
   /** True: nothing was changed. */
   readonly dryRun: Scalars['Boolean']['output'];
-  /** True: everything that was found is erased. */
+  /** True: everything that was found was erased. */
   readonly complete: Scalars['Boolean']['output'];
-  /** When it ended. */
+  /** When the erasure ended. */
   readonly finishedAt: Scalars['DateTime']['output'];
-  /** Number of places where something was found that is not erased. */
+  /** Number of places with data that was found but not erased. */
   readonly left: Scalars['Int']['output'];
   /** Number of places that could not be searched or erased. */
   readonly failed: Scalars['Int']['output'];
-  /** The places that were searched. */
+  /** The searched places. */
   readonly places: ReadonlyArray<ErasurePlace>;
-  /** What the service cannot erase, in words. */
+  /** Copies that the service cannot erase, in words. */
   readonly remains: ReadonlyArray<Scalars['String']['output']>;
 };
 
 /** A part of an estimate. */
 export type EstimateLine = {
   /**
-   * Field of the choice: `projectType`, `features`, `complexity` or `timeline`. `minimum` raises the sum to the least
-   * that a quote costs, `rounding` leads to the rounded bound.
+   * Field of the choice: `projectType`, `features`, `complexity` or `timeline`. `minimum` raises the sum to the minimum
+   * price of a quote, `rounding` adjusts it to the rounded bound.
    */
   readonly field: Scalars['String']['output'];
   /** Slug of the choice; null for `minimum` and `rounding`. */
   readonly slug?: Maybe<Scalars['String']['output']>;
-  /** Text in the language that was asked for. */
+  /** Text in the requested language. */
   readonly label: Scalars['String']['output'];
   /**
-   * Amount in units of the currency: the choice's price, and its percentage of all prices. It may be negative.
-   * Discounts that together exceed 100 percent take all prices away and no more: the last ones are less.
+   * Amount in units of the currency: the choice's price, plus its percentage of all prices. It may be negative.
+   * Discounts are limited to a total of 100 percent: the last ones that exceed it are reduced.
    */
   readonly amount: Scalars['Float']['output'];
 };
 
-/** Choices to estimate. Slugs as in `QuoteSelectionsInput`; each may be left out. */
+/** Choices to price. Slugs as in `QuoteSelectionsInput`; each may be omitted. */
 export type EstimateSelectionsInput = {
   /** Project type, a slug such as `web-app`. */
   readonly projectType?: InputMaybe<Scalars['String']['input']>;
-  /** Features, slugs, at most 50 different ones. One that is repeated counts once. */
+  /** Features, slugs, at most 50 distinct ones. Repeated features count once. */
   readonly features?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
   /** Complexity, a slug such as `medium`. */
   readonly complexity?: InputMaybe<Scalars['String']['input']>;
@@ -405,64 +408,64 @@ export type EstimateSelectionsInput = {
 };
 
 /**
- * What is wrong with one field of a request: the `code` of an entry of `errors`, beside its `field`, a `message` in
- * English and, for some codes, `params`. A client can say it in its visitor's language. New codes may be added.
+ * Reason why a field of a request is invalid: the `code` of an entry of `errors`, which also has a `field`, a `message` in
+ * English and, for some codes, `params`. Clients can translate it into the visitor's language. New codes may be added.
  */
 export type FieldCode =
   /** The field is missing, null or an empty string. */
   | 'required'
-  /** The value may be left out, but not be empty. */
+  /** The value may be omitted, but must not be empty. */
   | 'empty'
   /** The type has no such field. */
   | 'unknown_field'
-  /** The value has another JSON type than `params.type`: string, number, integer, boolean or object. */
+  /** The value does not have the JSON type `params.type`: string, number, integer, boolean or object. */
   | 'wrong_type'
   /** The value is not one of `params.allowed`. */
   | 'not_allowed'
   /** The text has more than `params.max` characters. */
   | 'too_long'
-  /** The list has more than `params.max` different items. */
+  /** The list has more than `params.max` items. Some lists count only distinct items. */
   | 'too_many'
   /** The number is below `params.min`. */
   | 'below_min'
   /** The number is above `params.max`. */
   | 'above_max'
-  /** The number is above that of the field `params.field` beside it. */
+  /** The number is above that of the sibling field `params.field`. */
   | 'above_field'
-  /** The text has a control character that its field does not allow, such as a line break. */
+  /** The text contains a control character that the field does not allow, such as a line break. */
   | 'control_characters'
   /** The text is not lower-case letters and digits joined by single `-` or `_`. */
   | 'not_a_slug'
-  /** The text is not an e-mail address, or has an invisible character within. */
+  /** The text is not an e-mail address, or contains an invisible character. */
   | 'invalid_email'
   /** The text is not a telephone number with at least 5 digits. */
   | 'invalid_phone'
-  /** The text is not a currency of ISO 4217. */
+  /** The text is not an ISO 4217 currency code. */
   | 'invalid_currency'
   /** The text is not 1 to 128 characters of `A-Z a-z 0-9 . _ : -`. */
   | 'invalid_session_id'
-  /** The value can't be given together with the field `params.field`. */
+  /** The value cannot be given together with the field `params.field`. */
   | 'conflict'
-  /** The parameter is in the query string more than once. */
+  /** The parameter appears more than once in the query string. */
   | 'repeated'
-  /** The value can't be read: it is not UTF-8, a number out of all range, or no time of RFC 3339. */
+  /** The value cannot be read: it is not UTF-8, a number too large to represent, or not an RFC 3339 time. */
   | 'unreadable';
 
-/** How far visitors get in the calculator, and what they choose. */
+/** Progress and choices of visitors in the calculator. */
 export type Funnel = {
-  /** The steps, in their order. */
+  /** The steps, in order. */
   readonly steps: ReadonlyArray<FunnelStep>;
-  /** The steps by week, the oldest first, and within a week by language. */
+  /** The steps by week, oldest first, and within a week by language. */
   readonly weeks: ReadonlyArray<FunnelWeek>;
-  /** What was chosen, by field and the most frequent first, at most 50 values each, and all options of the CMS. */
+  /** Choices by field, most frequent first, at most 50 values each, and all options of the CMS. */
   readonly choices: ReadonlyArray<FunnelChoice>;
-  /** Where the visitors came from, the most leads first, at most 50 of source and campaign together. */
+  /** Where the visitors came from, most leads first, at most 50 pairs of source and campaign. */
   readonly sources: ReadonlyArray<FunnelSource>;
-  /** Number of leads submitted in that time, without those in review or rejected. */
+  /** Number of leads submitted in that period, excluding those in review or rejected. */
   readonly leads: Scalars['Int']['output'];
-  /** Number of them whose session is not among the tracked ones. */
+  /** Number of these leads whose session was not tracked, or is no longer stored. */
   readonly untracked: Scalars['Int']['output'];
-  /** Number of leads submitted in that time that are in review. */
+  /** Number of leads submitted in that period that are in review. */
   readonly inReview: Scalars['Int']['output'];
 };
 
@@ -478,24 +481,24 @@ export type FunnelChoice = {
   readonly submitted: Scalars['Int']['output'];
 };
 
-/** What came of a source and a campaign. */
+/** Results of a source and a campaign. */
 export type FunnelSource = {
-  /** The source; empty if it is not known. */
+  /** The source; empty if it is unknown. */
   readonly source: Scalars['String']['output'];
-  /** The campaign; empty if it is not known. */
+  /** The campaign; empty if it is unknown. */
   readonly campaign: Scalars['String']['output'];
   /** Number of sessions. */
   readonly sessions: Scalars['Int']['output'];
-  /** Number of these sessions that saw an estimate, or went further. */
+  /** Number of these sessions that saw an estimate or reached a later step. */
   readonly estimates: Scalars['Int']['output'];
   /**
-   * Number of leads submitted in that time, without those in review or rejected. They count by what came with them, and
-   * also if their sessions are not tracked or were seen at another time.
+   * Number of leads submitted in that period, excluding those in review or rejected. They are counted by their own attribution,
+   * even if their sessions are not tracked or were last seen at another time.
    */
   readonly leads: Scalars['Int']['output'];
-  /** The lower ends of these leads' ranges, added up by currency. */
+  /** Sums of the lower bounds of these leads' ranges, by currency. */
   readonly sums: ReadonlyArray<FunnelSum>;
-  /** What those of them that were won bring, as far as it is known, added up by currency. */
+  /** Sums of the known amounts of the won leads among them, by currency. */
   readonly won: ReadonlyArray<FunnelSum>;
 };
 
@@ -512,7 +515,7 @@ export type FunnelStep = {
   readonly conversion?: Maybe<Scalars['Float']['output']>;
 };
 
-/** A step of the calculator. A session counts for a step if its state shows that step or a later one. */
+/** A step of the calculator. A session counts towards a step if its state shows that step or a later one. */
 export type FunnelStepName =
   /** The calculator was opened. */
   | 'VISITED'
@@ -520,51 +523,51 @@ export type FunnelStepName =
   | 'CHOSE'
   /** An estimate was seen. */
   | 'ESTIMATED'
-  /** Something of the contact form was typed. */
+  /** Something was typed into the contact form. */
   | 'TYPED'
   /** The quote was submitted, and is not in review or rejected. */
   | 'SUBMITTED'
-  /** The lead turned out to be worth an offer, now or before it was won. */
+  /** The lead is worth an offer, or was before it was won. */
   | 'QUALIFIED'
   /** The lead became a customer. */
   | 'WON';
 
 /** An amount of money. */
 export type FunnelSum = {
-  /** Currency of ISO 4217. */
+  /** ISO 4217 currency code. */
   readonly currency: Scalars['String']['output'];
   /** The amount. */
   readonly amount: Scalars['Float']['output'];
 };
 
-/** Which of a visitor's touches counts, if several brought the visitor to the site. */
+/** The touch that counts, if several brought the visitor to the site. */
 export type FunnelTouch =
-  /** The first that the session's client named. */
+  /** The first touch that the session's client reported. */
   | 'FIRST'
-  /** The last one with a source. */
+  /** The last touch with a source. */
   | 'LAST';
 
-/** The sessions that were last seen in one week, in one language. */
+/** Sessions last seen in one week, in one language. */
 export type FunnelWeek = {
-  /** Week of ISO 8601, in UTC, such as `2026-W47`. */
+  /** ISO 8601 week in UTC, such as `2026-W47`. */
   readonly week: Scalars['String']['output'];
-  /** Its Monday, 00:00 UTC. */
+  /** Monday of the week, 00:00 UTC. */
   readonly start: Scalars['DateTime']['output'];
-  /** Language of the leads; null for sessions without a lead, or whose lead has none. */
+  /** Language of the leads; null for sessions without a lead, or whose lead has no language. */
   readonly locale?: Maybe<Locale>;
-  /** The steps, in their order. */
+  /** The steps, in order. */
   readonly steps: ReadonlyArray<FunnelStep>;
 };
 
 /** The result of one check. */
 export type HealthCheck = {
-  /** What was checked, such as `database`. */
+  /** Name of the checked component, such as `database`. */
   readonly name: Scalars['String']['output'];
   /** The result. */
   readonly state: HealthState;
-  /** What was found. */
+  /** Details of the result. */
   readonly detail?: Maybe<Scalars['String']['output']>;
-  /** What to do about it; null if nothing needs to be done. */
+  /** Recommended action; null if none is needed. */
   readonly advice?: Maybe<Scalars['String']['output']>;
 };
 
@@ -574,37 +577,37 @@ export type HealthState =
   | 'OK'
   /** It works, but needs attention. */
   | 'WARNING'
-  /** It does not work, or is dangerous. */
+  /** It does not work, or is unsafe. */
   | 'FAILED';
 
 /** A picture in the CMS. */
 export type ImageAsset = {
-  /** Absolute address of the picture. */
+  /** Absolute URL of the picture. */
   readonly url?: Maybe<Scalars['String']['output']>;
-  /** Width in pixels; null if the CMS does not say. */
+  /** Width in pixels; null if the CMS does not provide it. */
   readonly width?: Maybe<Scalars['Int']['output']>;
-  /** Height in pixels; null if the CMS does not say. */
+  /** Height in pixels; null if the CMS does not provide it. */
   readonly height?: Maybe<Scalars['Int']['output']>;
 };
 
-/** What `invalidateCache` should invalidate. */
+/** Target of `invalidateCache`. */
 export type InvalidateCacheInput = {
   /**
-   * Kind of target. Left out, it follows from the other fields: `documentType` if that is
-   * given, else `locale` if that is given. `all` must be given.
+   * Kind of target, required for `all`. If it is omitted, it is `documentType` if that field is given, otherwise `locale` if
+   * that field is given.
    */
   readonly type?: InputMaybe<InvalidationType>;
-  /** Document type in the CMS, such as `heroSection`. Required where `type` is `documentType`. */
+  /** Document type in the CMS, such as `heroSection`. Required if `type` is `documentType`. */
   readonly documentType?: InputMaybe<Scalars['String']['input']>;
-  /** Language to invalidate. Required where `type` is `locale`; beside a document type it narrows to that language. */
+  /** Language to invalidate, required if `type` is `locale`. With a document type, only that language is invalidated. */
   readonly locale?: InputMaybe<Locale>;
 };
 
-/** Answer of the fields that invalidate content. */
+/** Response of the fields that invalidate content. */
 export type InvalidateCachePayload = {
-  /** True: the request was carried out. */
+  /** True: the content was invalidated. */
   readonly success: Scalars['Boolean']['output'];
-  /** Keys now guaranteed to be gone, of the form `content:locale:<locale>`, whether or not they were filled. */
+  /** Keys that are now guaranteed to be absent, of the form `content:locale:<locale>`, even if they were not cached. */
   readonly invalidated: ReadonlyArray<Scalars['String']['output']>;
 };
 
@@ -619,68 +622,71 @@ export type InvalidationType =
   /** All content of all locales. */
   | 'all';
 
-/** A submitted quote, as operators see it. It is personal data, but for what a viewer sees. */
+/** A submitted quote, as operators see it. It is personal data, except for the fields that a viewer sees. */
 export type Lead = {
-  /** The `submissionId`, which alone opens the PDF; for a viewer the reference. */
+  /** The `submissionId`, which alone gives access to the PDF; for a viewer the reference. */
   readonly id: Scalars['ID']['output'];
-  /** What is printed on the PDF: the first eight letters and digits of the id, in capitals. */
+  /** Reference printed on the PDF: the first eight letters and digits of the id, in capitals. */
   readonly reference: Scalars['String']['output'];
-  /** Its state. */
+  /** State of the lead. */
   readonly state: LeadState;
   /** When the service accepted it, in UTC, to the millisecond. */
   readonly submittedAt: Scalars['DateTime']['output'];
-  /** Language of the visitor; null: not given. */
+  /** Language of the visitor; null if not given. */
   readonly locale?: Maybe<Locale>;
-  /** Session of the visitor; null for a viewer. */
+  /** Session id of the visitor; null for a viewer. */
   readonly sessionId?: Maybe<Scalars['String']['output']>;
-  /** Who asks; null for a viewer. */
+  /** Contact data of the visitor; null for a viewer. */
   readonly contact?: Maybe<LeadContact>;
-  /** What was chosen. */
+  /** Selected options. */
   readonly selections: LeadSelections;
-  /** Estimated range: the service's, or as `priceStatus` says. */
+  /** Estimated range. `priceStatus` states its origin. */
   readonly estimate: LeadEstimate;
-  /** Whose price the range is; null: the site had no rules for prices. */
+  /** Origin of the estimated range; null if the site had no price rules. */
   readonly priceStatus?: Maybe<PriceStatus>;
-  /** Range that the client sent; null: the site had no rules for prices. */
+  /** Range sent by the client; null if the site had no price rules. */
   readonly sentEstimate?: Maybe<LeadEstimate>;
-  /** What the visitor added in words, on as many lines; null for a viewer. */
+  /** Message of the visitor, on one line or several; null for a viewer. */
   readonly message?: Maybe<Scalars['String']['output']>;
-  /** Where the visitor came from at last: the newest with a source. Null for a viewer, who may filter by the source alone. */
+  /**
+   * Where the visitor most recently came from: the newest attribution with a source. Null for a viewer, who may only filter
+   * by the source.
+   */
   readonly attribution?: Maybe<LeadAttribution>;
-  /** Where the visitor came from at first; null for a viewer. */
+  /** Where the visitor first came from; null for a viewer. */
   readonly firstAttribution?: Maybe<LeadAttribution>;
-  /** What the visitor was asked to agree to, when the lead was submitted; null for a viewer. */
+  /** Consents requested when the lead was submitted; null for a viewer. */
   readonly consents?: Maybe<ReadonlyArray<LeadConsent>>;
-  /** What is unusual about it. */
+  /** Anomalies of the lead. */
   readonly signals: ReadonlyArray<LeadSignal>;
   /** Path of the PDF on the public address; null for a viewer. */
   readonly pdfUrl?: Maybe<Scalars['String']['output']>;
-  /** Its deliveries, the oldest first. Null for a viewer. */
+  /** Deliveries of the lead, oldest first. Null for a viewer. */
   readonly deliveries?: Maybe<ReadonlyArray<Delivery>>;
   /**
-   * Why the visitor got no mail, or not yet: a limit, or the failure of the last try. It is null if the mail was sent or is
-   * under way, and for a viewer.
+   * Why the visitor has not received a mail: a limit, or the failure of the last attempt. It is null if the mail was sent or
+   * is under way, and for a viewer.
    */
   readonly noMailReason?: Maybe<Scalars['String']['output']>;
-  /** What operators did with it, the newest first, at most 50 entries. Null for a viewer. */
+  /** Audit entries of the lead, newest first, at most 50. Null for a viewer. */
   readonly audit?: Maybe<ReadonlyArray<AuditEntry>>;
-  /** What became of it; null: it is not known. */
+  /** Outcome of the lead; null if it is unknown. */
   readonly outcome?: Maybe<LeadOutcome>;
-  /** Address of the operator whom it was given to, in lower case; null: none. */
+  /** Address of the operator to whom the lead is assigned, in lower case; null if unassigned. */
   readonly owner?: Maybe<Scalars['String']['output']>;
-  /** How far operators are with it. */
+  /** Processing status of the lead. */
   readonly status: LeadStatus;
-  /** What operators noted about it, the oldest first, at most 200. Null for a viewer. */
+  /** Notes of operators on the lead, oldest first, at most 200. Null for a viewer. */
   readonly notes?: Maybe<ReadonlyArray<LeadNote>>;
-  /** Other leads of the same e-mail address, the newest first, at most 20. Null for a viewer. */
+  /** Other leads of the same e-mail address, newest first, at most 20. Null for a viewer. */
   readonly sameAddress?: Maybe<ReadonlyArray<Lead>>;
 };
 
-/** Where a visitor came from, as the client said. */
+/** Where a visitor came from, as reported by the client. */
 export type LeadAttribution = {
-  /** Who sent the visitor, such as `newsletter`. */
+  /** Source, such as `newsletter`. */
   readonly source?: Maybe<Scalars['String']['output']>;
-  /** How, such as `email`. */
+  /** Medium, such as `email`. */
   readonly medium?: Maybe<Scalars['String']['output']>;
   /** Campaign. */
   readonly campaign?: Maybe<Scalars['String']['output']>;
@@ -690,60 +696,60 @@ export type LeadAttribution = {
   readonly content?: Maybe<Scalars['String']['output']>;
   /** Page that linked to the site, without its query. */
   readonly referrer?: Maybe<Scalars['String']['output']>;
-  /** Page that the visitor saw first, without its query. */
+  /** First page that the visitor opened, without its query. */
   readonly landingPage?: Maybe<Scalars['String']['output']>;
 };
 
-/** A lead that changed, or whose deliveries did. */
+/** A lead that changed or whose deliveries changed. */
 export type LeadChange = {
-  /** Its reference. */
+  /** Reference of the lead. */
   readonly reference: Scalars['String']['output'];
-  /** Its id; null for a viewer. */
+  /** Id of the lead; null for a viewer. */
   readonly id?: Maybe<Scalars['ID']['output']>;
-  /** What became of it. */
+  /** Kind of change. */
   readonly kind: LeadChangeKind;
 };
 
-/** What became of a lead. */
+/** Kinds of changes of a lead. */
 export type LeadChangeKind =
-  /** It was submitted. */
+  /** The lead was submitted. */
   | 'CREATED'
-  /** Something changed, such as its state or a delivery. */
+  /** The lead changed, for example its state or a delivery. */
   | 'CHANGED'
-  /** It was erased, or deleted because of its age. */
+  /** The lead was erased, or deleted because of its age. */
   | 'ERASED';
 
 /** A page of leads. */
 export type LeadConnection = {
   /** The leads of the page. */
   readonly edges: ReadonlyArray<LeadEdge>;
-  /** Whether there are more. */
+  /** Information about the next page. */
   readonly pageInfo: PageInfo;
   /**
-   * The leads of the page as CSV, with the columns of `siteapi leads export`. The names of the columns come first on the
-   * first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Of an `email`,
-   * everything else that is stored about the person comes last. Null for a viewer.
+   * The leads of the page as CSV, with the columns of `siteapi leads export`. The first page begins with the column names,
+   * so the concatenated pages are a file for a spreadsheet. With `email`, all other data stored about the person follows at
+   * the end. Null for a viewer.
    */
   readonly csv?: Maybe<Scalars['String']['output']>;
-  /** How many leads the filter selects, on all pages. They are counted only where this field is asked for. */
+  /** Numbers of leads that match the filter, on all pages. They are counted only if this field is selected. */
   readonly counts: LeadCounts;
 };
 
-/** What a visitor was asked to agree to, and the answer. */
+/** A consent requested from a visitor, and the answer. */
 export type LeadConsent = {
-  /** What for, a slug such as `marketing`. */
+  /** Purpose, a slug such as `marketing`. */
   readonly purpose: Scalars['String']['output'];
-  /** Whether the visitor agreed. */
+  /** Whether the visitor consented. */
   readonly given: Scalars['Boolean']['output'];
-  /** The wording that the visitor saw; null: the client did not say. */
+  /** Wording shown to the visitor; null if the client did not send it. */
   readonly text?: Maybe<Scalars['String']['output']>;
-  /** Whether that was the wording that the CMS had for the purpose and the language at that moment. */
+  /** Whether the CMS had this wording for the purpose and language at that time. */
   readonly siteWording: Scalars['Boolean']['output'];
-  /** When the consent was withdrawn; null: it was not. */
+  /** When the consent was withdrawn; null if it was not. */
   readonly withdrawnAt?: Maybe<Scalars['DateTime']['output']>;
 };
 
-/** Who asks for a quote. */
+/** Contact data of a visitor who requested a quote. */
 export type LeadContact = {
   /** First name. */
   readonly firstName: Scalars['String']['output'];
@@ -751,25 +757,25 @@ export type LeadContact = {
   readonly lastName: Scalars['String']['output'];
   /** E-mail address. */
   readonly email: Scalars['String']['output'];
-  /** Telephone number, as it was typed. */
+  /** Telephone number as typed. */
   readonly phone?: Maybe<Scalars['String']['output']>;
   /** Company. */
   readonly company?: Maybe<Scalars['String']['output']>;
 };
 
-/** How many leads a filter selects. */
+/** Numbers of leads that match a filter. */
 export type LeadCounts = {
-  /** All of them. */
+  /** Number of all matching leads. */
   readonly total: Scalars['Int']['output'];
-  /** Those in each state, in the order of the enum. States without a lead are left out. */
+  /** Number of leads in each state, in the order of the enum. States without a lead are omitted. */
   readonly states: ReadonlyArray<LeadStateCount>;
-  /** Those in each status, in the order of the enum. Statuses without a lead are left out. */
+  /** Number of leads in each status, in the order of the enum. Statuses without a lead are omitted. */
   readonly statuses: ReadonlyArray<LeadStatusCount>;
 };
 
 /** A lead in a page. */
 export type LeadEdge = {
-  /** Its place in the order. */
+  /** Position of the entry in the list. */
   readonly cursor: Scalars['String']['output'];
   /** The lead. */
   readonly node: Lead;
@@ -783,15 +789,15 @@ export type LeadEstimate = {
   readonly max: Scalars['Float']['output'];
   /** Currency, ISO 4217, such as `EUR`. */
   readonly currency: Scalars['String']['output'];
-  /** Whether there is no price: the range is nothing, or none of the choices has one. */
+  /** True: there is no price yet, because the range is 0 or none of the choices has a price. */
   readonly toBeAgreed: Scalars['Boolean']['output'];
 };
 
-/** What changed of leads since the event before. */
+/** Changes of leads since the previous event. */
 export type LeadEvent = {
-  /** Where to go on after a break. */
+  /** Position from which to resume after a disconnect. */
   readonly position: Scalars['String']['output'];
-  /** True: more may have changed than `changes` tells. */
+  /** True: more may have changed than `changes` lists. */
   readonly restarted: Scalars['Boolean']['output'];
   /** The leads that changed, each once. */
   readonly changes: ReadonlyArray<LeadChange>;
@@ -799,9 +805,9 @@ export type LeadEvent = {
 
 /** A lead that could not be changed. */
 export type LeadFailure = {
-  /** What it was named by: its id or reference. */
+  /** Id or reference of the lead, as given in the request. */
   readonly id: Scalars['ID']['output'];
-  /** Why. */
+  /** Why the lead could not be changed. */
   readonly reason: LeadFailureReason;
 };
 
@@ -809,58 +815,58 @@ export type LeadFailure = {
 export type LeadFailureReason =
   /** There is no such lead. */
   | 'NOT_FOUND'
-  /** It is not in the expected state any more. */
+  /** The lead is no longer in the expected state. */
   | 'CONFLICT'
-  /** It is not in review, and for a release not rejected either. */
+  /** The lead is not in review and, for a release, not rejected either. */
   | 'NOT_IN_REVIEW'
-  /** None of its deliveries failed or waits for another attempt. */
+  /** None of the lead's deliveries failed or waits for another attempt. */
   | 'NOTHING_TO_RETRY'
-  /** It could not be stored now. Trying again is safe. */
+  /** The change could not be stored now. Retrying is safe. */
   | 'UNAVAILABLE';
 
-/** What an operator wrote about a lead. */
+/** An operator's note on a lead. */
 export type LeadNote = {
-  /** Who wrote it, as `operatorNames` lists it. */
+  /** Author of the note, as listed by `operatorNames`. */
   readonly author: Scalars['String']['output'];
-  /** When, in UTC, to the millisecond. */
+  /** When it was added, in UTC, to the millisecond. */
   readonly at: Scalars['DateTime']['output'];
   /** The text. Its lines end with a line feed. */
   readonly text: Scalars['String']['output'];
 };
 
-/** What became of a lead. */
+/** Outcome of a lead. */
 export type LeadOutcome = {
-  /** What became of it. */
+  /** The outcome. */
   readonly value: LeadOutcomeValue;
-  /** What it brings, in units of the currency, 0 to 1,000,000,000; null: not known, or it was not won. */
+  /** Value of the lead in units of the currency, 0 to 1,000,000,000; null if it is unknown or the lead was not won. */
   readonly amount?: Maybe<Scalars['Float']['output']>;
   /** Currency of the amount, ISO 4217, such as `EUR`; null without an amount. */
   readonly currency?: Maybe<Scalars['String']['output']>;
-  /** When the operator said so, or when it changed in the CRM, in UTC. */
+  /** When the operator set it, or when it changed in the CRM, in UTC. */
   readonly at: Scalars['DateTime']['output'];
-  /** Who said so. */
+  /** Source of the outcome. */
   readonly source: LeadOutcomeSource;
-  /** The operator who said so, as `operatorNames` lists it. Null if the CRM did, and for a viewer. */
+  /** The operator who set it, as listed by `operatorNames`. Null if the CRM set it, and for a viewer. */
   readonly by?: Maybe<Scalars['String']['output']>;
 };
 
-/** Who says what became of a lead. */
+/** Sources of an outcome. */
 export type LeadOutcomeSource =
   /** An operator. The CRM does not change it. */
   | 'OPERATOR'
-  /** The CRM, which is asked every hour where it is HubSpot. */
+  /** The CRM. HubSpot is polled every hour. */
   | 'CRM';
 
-/** What can become of a lead. */
+/** Possible outcomes of a lead. */
 export type LeadOutcomeValue =
-  /** Sales took it up: it is worth an offer. */
+  /** Sales accepted the lead: it is worth an offer. */
   | 'QUALIFIED'
-  /** It became a customer. */
+  /** The lead became a customer. */
   | 'WON'
-  /** It will not become a customer. */
+  /** The lead will not become a customer. */
   | 'LOST';
 
-/** What was chosen, as slugs. */
+/** Selected options, as slugs. */
 export type LeadSelections = {
   /** Project type, such as `web-app`. */
   readonly projectType: Scalars['String']['output'];
@@ -872,39 +878,39 @@ export type LeadSelections = {
   readonly timeline?: Maybe<Scalars['String']['output']>;
 };
 
-/** What is unusual about a lead. Signs that a program may have filled in the form lead to a review, unless they are weak. */
+/** Anomalies of a lead. Signs that a program may have filled in the form cause a review, unless they are weak. */
 export type LeadSignal =
   /** A field that is hidden from people was filled in. */
   | 'honeypot'
-  /** It came within `SPAM_MIN_TIME` of the session's first tracked state. */
+  /** The lead was submitted within `SPAM_MIN_TIME` of the session's first tracked state. */
   | 'too_fast'
-  /** More than 60 leads came from its network within an hour. */
+  /** More than 60 leads were submitted from its network within an hour. */
   | 'burst'
-  /** The token of the bot check is missing or was refused. */
+  /** The token of the bot check is missing or was rejected. */
   | 'no_challenge'
-  /** The session was never tracked. Not a reason for a review by itself. */
+  /** The session was never tracked. This alone does not cause a review. */
   | 'untracked'
-  /** The bot check did not answer. Not a reason for a review by itself. */
+  /** The bot check did not respond. This alone does not cause a review. */
   | 'unchecked'
-  /** The range that was sent is not the price of the choices. Not a reason for a review. */
+  /** The submitted range is not the price of the choices. This does not cause a review. */
   | 'estimate_mismatch'
-  /** A choice has no price, or all together exceed 1e9. Not a reason for a review. */
+  /** A choice has no price, or their total exceeds 1e9. This does not cause a review. */
   | 'unpriced';
 
-/** The order of a list of leads. Amounts are compared as numbers, whatever their currency. */
+/** Sort order of a list of leads. Amounts are compared as numbers, whatever their currency. */
 export type LeadSort =
-  /** The newest first. */
+  /** Newest first. */
   | 'NEWEST'
-  /** The oldest first. */
+  /** Oldest first. */
   | 'OLDEST'
-  /** The largest lower bound of the range first, and of equal ones the newest. */
+  /** Largest lower bound of the range first; newest first among equal ones. */
   | 'LARGEST'
-  /** The smallest lower bound of the range first, and of equal ones the oldest. */
+  /** Smallest lower bound of the range first; oldest first among equal ones. */
   | 'SMALLEST';
 
 /** State of a lead. */
 export type LeadState =
-  /** It shows signs of a bot, and waits for an operator to release or reject it. */
+  /** It shows signs of a bot and waits for an operator to release or reject it. */
   | 'IN_REVIEW'
   /** An operator rejected it. */
   | 'REJECTED'
@@ -919,17 +925,17 @@ export type LeadState =
 export type LeadStateCount = {
   /** The state. */
   readonly state: LeadState;
-  /** How many leads are in it. */
+  /** Number of leads in this state. */
   readonly count: Scalars['Int']['output'];
 };
 
-/** How far operators are with a lead. It decides nothing about deliveries. */
+/** Processing status of a lead. It does not affect deliveries. */
 export type LeadStatus =
   /** Work on it has not begun. */
   | 'NEW'
   /** The visitor was contacted. */
   | 'CONTACTED'
-  /** It waits for the visitor's answer. */
+  /** The lead waits for the visitor's answer. */
   | 'WAITING'
   /** Nothing is left to do. */
   | 'CLOSED';
@@ -938,13 +944,13 @@ export type LeadStatus =
 export type LeadStatusCount = {
   /** The status. */
   readonly status: LeadStatus;
-  /** How many leads are in it. */
+  /** Number of leads in this status. */
   readonly count: Scalars['Int']['output'];
 };
 
-/** What came of a change of several leads. */
+/** Result of a change of several leads. */
 export type LeadsChange = {
-  /** Number of leads that were changed. One that was like that already counts neither here nor as failed. */
+  /** Number of changed leads. A lead that needed no change counts neither here nor as failed. */
   readonly changed: Scalars['Int']['output'];
   /** The leads that could not be changed. */
   readonly failed: ReadonlyArray<LeadFailure>;
@@ -959,7 +965,7 @@ export type Locale =
   /** Romanian. */
   | 'ro';
 
-/** A text in each language of the site. A language that is not translated is null. */
+/** A text in each language of the site. A missing translation is null. */
 export type LocalizedString = {
   /** English. */
   readonly en?: Maybe<Scalars['String']['output']>;
@@ -969,19 +975,19 @@ export type LocalizedString = {
   readonly ro?: Maybe<Scalars['String']['output']>;
 };
 
-/** The time during which an operator is signed in to the inbox with an account. */
+/** An operator's login to the inbox with an account. */
 export type Login = {
-  /** Names the login. It opens nothing. */
+  /** Identifies the login. It does not grant access. */
   readonly id: Scalars['ID']['output'];
-  /** Whose it is, as the audit names the actor: `oidc:` and the subject of the account. */
+  /** The operator, named like the actor in the audit: `oidc:` followed by the subject of the account. */
   readonly actor: Scalars['String']['output'];
-  /** What the operator may do. */
+  /** Role of the operator. */
   readonly role: Role;
-  /** When it began. */
+  /** When the login began. */
   readonly startedAt: Scalars['DateTime']['output'];
-  /** When the role is due to be checked with the provider of accounts. */
+  /** When the role will next be checked with the identity provider. */
   readonly checkAt: Scalars['DateTime']['output'];
-  /** When it ends, whatever the provider says. */
+  /** When the login ends at the latest. */
   readonly expiresAt: Scalars['DateTime']['output'];
 };
 
@@ -989,155 +995,152 @@ export type Login = {
 export type Logo = {
   /** The picture; null until an editor chooses one. */
   readonly asset?: Maybe<ImageAsset>;
-  /** What the picture shows, for those who do not see it; null until an editor writes it. */
+  /** Alternative text of the picture; null until an editor writes it. */
   readonly alt?: Maybe<Scalars['String']['output']>;
 };
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type Mutation = {
   /**
    * Removes entries from the cache: all of them, or those whose key matches a pattern.
    * Exactly one of the two must be given. REST: `POST /api/cache/clear`. Fails
-   * with `UPSTREAM_UNAVAILABLE` while the backend is away.
+   * with `UPSTREAM_UNAVAILABLE` while the backend is unavailable.
    */
   readonly clearCache: ClearCachePayload;
   /**
-   * Removes the content entries that hold a document type, a locale or everything.
+   * Removes the cached content of a document type, the content of a locale, or all content.
    * REST: `POST /api/cache/invalidate`. Fails with `UPSTREAM_UNAVAILABLE` while the
-   * backend is away.
+   * backend is unavailable.
    */
   readonly invalidateCache: InvalidateCachePayload;
-  /** Ends logins of operators, at once and at every instance, and returns how many. Fails with `NOT_FOUND` if there were none. */
+  /** Ends logins of operators immediately at every instance and returns their number. Fails with `NOT_FOUND` if there are none. */
   readonly endLogins: Scalars['Int']['output'];
   /**
-   * Makes a delivery due now, in whatever state; one that was delivered is sent again, which changes nothing at its
-   * target. Fails with `NOT_FOUND`.
+   * Schedules a delivery for an immediate attempt, unless one is running. A delivery that has arrived is sent again, which
+   * changes nothing at its target. Fails with `NOT_FOUND`.
    */
   readonly retryDelivery: Delivery;
   /**
-   * Makes several deliveries due now, or all that have not arrived. Returns how many, without those that do not exist any
-   * more.
+   * Schedules several deliveries, or all that have not arrived, for an immediate attempt. Returns their number, not counting
+   * those that no longer exist.
    */
   readonly retryDeliveries: Scalars['Int']['output'];
   /**
-   * Delivers a lead to a system once more, even if the record of its delivery was deleted. A delivery that is under way
-   * stays as it is, and with a corrected address fails with `CONFLICT`. Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` for
-   * a lead in review or rejected.
+   * Delivers a lead to a system again, or for the first time if it has no delivery to it. A delivery that is under way is
+   * left unchanged; with a corrected address the call then fails with `CONFLICT`. Fails with `NOT_FOUND`, and with
+   * `BAD_USER_INPUT` for a lead in review or rejected.
    */
   readonly resendLead: Lead;
   /**
-   * Ends the review of a lead, or takes back its rejection, and delivers it. Fails with `NOT_FOUND`, with `BAD_USER_INPUT` for
+   * Ends the review of a lead, or reverts its rejection, and delivers it. Fails with `NOT_FOUND`, with `BAD_USER_INPUT` for
    * a lead that was neither in review nor rejected, and with `CONFLICT` for one that is not in the expected state.
    */
   readonly releaseLead: Lead;
   /**
-   * Rejects a lead in review: it is never delivered, and is deleted after `LEAD_RETENTION`. `releaseLead` undoes it.
+   * Rejects a lead in review: it is never delivered, and is deleted after `LEAD_RETENTION`. `releaseLead` reverts this.
    * Fails with `NOT_FOUND`, with `BAD_USER_INPUT` for a lead that was not in review, and with `CONFLICT` for one that is not
    * in the expected state.
    */
   readonly rejectLead: Lead;
-  /** Compares leads with what the CMS and the CRM have, and sends what is missing again if asked to. */
+  /** Compares leads with the records in the CMS and the CRM, and resends missing ones on request. */
   readonly verifyDeliveries: DeliveryVerification;
   /**
-   * Says what became of a lead, in place of anything that an operator or the CRM said before. The CRM does not change it
+   * Sets the outcome of a lead, replacing any that an operator or the CRM has set. The CRM does not change it
    * afterwards. Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` for a lead in review or rejected.
    */
   readonly setLeadOutcome: Lead;
   /**
-   * Withdraws a consent that a person gave, in all leads of the address. CMS and CRM are notified by new deliveries, but not
-   * of leads that were deleted after `LEAD_RETENTION`: change these there by hand.
-   * With `save_progress`, what was typed into sessions without being submitted is erased, too.
+   * Withdraws a person's consent in all leads of the address. New deliveries notify CMS and CRM, except about leads that
+   * were deleted after `LEAD_RETENTION`: update those there manually.
+   * Withdrawing `save_progress` also erases data that was typed into sessions but not submitted.
    * Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` if the address has not given the consent and nothing was erased.
    */
   readonly withdrawConsent: Withdrawal;
   /**
-   * Erases everything that is stored about an e-mail address: deliveries, the CMS's documents, the CRM's contact, leads,
-   * contact hints in sessions, PDFs. Failures are in the receipt; erasing again completes it.
+   * Erases everything stored about an e-mail address: deliveries, CMS documents, the CRM contact, leads, contact hints in
+   * sessions, PDFs. The receipt reports failures; repeat the erasure to complete it.
    */
   readonly eraseLeads: ErasureReceipt;
   /**
-   * Records what a visitor has chosen so far. May be sent at any time while the visitor is choosing: values that are
-   * missing or not usable yet are left out. Answers once the state is durable. REST: `POST /api/quote/track`.
+   * Records a visitor's choices so far. It may be sent at any time while the visitor is choosing: missing values and values
+   * that are not usable yet are ignored. Responds once the state is durable. REST: `POST /api/quote/track`.
    */
   readonly trackQuote: TrackQuotePayload;
   /**
-   * Accepts a quote request. Answers once the submission and its deliveries to CMS and CRM are durable, without
-   * waiting for either system. The same session sending the same content again gets the same `submissionId`, with or
-   * without an `Idempotency-Key` header; the session's key of other content is refused: `IDEMPOTENCY_KEY_REUSED`. REST:
-   * `POST /api/quote/submit`.
+   * Accepts a quote request. Responds once the submission and its deliveries to CMS and CRM are durable, without
+   * waiting for either system. If the same session sends the same content again, it gets the same `submissionId`, with or
+   * without an `Idempotency-Key` header; a key that the session has sent with other content is rejected with
+   * `IDEMPOTENCY_KEY_REUSED`. REST: `POST /api/quote/submit`.
    */
   readonly submitQuote: SubmitQuotePayload;
   /**
    * Receives the CMS's notification that a document was published, changed or deleted,
    * invalidates the content that includes it and refetches it in the background. Repeated deliveries
    * are harmless. REST: `POST /api/webhooks/cms`. Fails with `UPSTREAM_UNAVAILABLE`,
-   * which the CMS retries, while the cache backend is away.
+   * which the CMS retries, while the cache backend is unavailable.
    */
   readonly receiveCmsWebhook: InvalidateCachePayload;
   /**
-   * Gives a lead to an operator, who gets a mail if mails are set up, unless the caller is the same. Fails with
-   * `NOT_FOUND`.
+   * Assigns a lead to an operator, who is notified by mail if mails are set up, unless the operator is the caller. Fails
+   * with `NOT_FOUND`.
    */
   readonly assignLead: Lead;
-  /** Says how far operators are with a lead. Fails with `NOT_FOUND`. */
+  /** Sets the processing status of a lead. Fails with `NOT_FOUND`. */
   readonly setLeadStatus: Lead;
   /**
-   * Adds a note to a lead. It is kept in the database only, and erased with the lead. Fails with `NOT_FOUND`, and with
+   * Adds a note to a lead. It is stored only in the database, and erased with the lead. Fails with `NOT_FOUND`, and with
    * `BAD_USER_INPUT` if the lead has 200 notes.
    */
   readonly addLeadNote: Lead;
-  /**
-   * Releases several leads as `releaseLead` does one. A lead that fails is named in the answer, and does not stop the
-   * others.
-   */
+  /** Releases several leads, like `releaseLead`. A lead that fails is named in the response and does not stop the others. */
   readonly releaseLeads: LeadsChange;
-  /** Rejects several leads as `rejectLead` does one. A lead that fails is named in the answer, and does not stop the others. */
+  /** Rejects several leads, like `rejectLead`. A lead that fails is named in the response and does not stop the others. */
   readonly rejectLeads: LeadsChange;
   /**
-   * Makes the deliveries of several leads due now that failed or wait for another attempt. A lead that fails is named in
-   * the answer, and does not stop the others.
+   * Schedules an immediate attempt of all deliveries of several leads that failed or wait for another attempt. A lead that
+   * fails is named in the response and does not stop the others.
    */
   readonly retryLeads: LeadsChange;
   /**
-   * Says of several leads how far operators are with them, as `setLeadStatus` does of one. A lead that fails is named in
-   * the answer, and does not stop the others.
+   * Sets the processing status of several leads, like `setLeadStatus`. A lead that fails is named in the response and does
+   * not stop the others.
    */
   readonly setLeadStatuses: LeadsChange;
   /**
-   * Gives several leads to an operator, who gets one mail of all of them, as `assignLead` does with one. A lead that fails
-   * is named in the answer, and does not stop the others.
+   * Assigns several leads to an operator, like `assignLead`, but with one mail for all of them. A lead that fails is named in
+   * the response and does not stop the others.
    */
   readonly assignLeads: LeadsChange;
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationClearCacheArgs = {
   all?: InputMaybe<Scalars['Boolean']['input']>;
   pattern?: InputMaybe<Scalars['String']['input']>;
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationInvalidateCacheArgs = {
   input: InvalidateCacheInput;
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationEndLoginsArgs = {
   ids?: ReadonlyArray<Scalars['ID']['input']>;
   all?: Scalars['Boolean']['input'];
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationRetryDeliveryArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationRetryDeliveriesArgs = {
   all?: Scalars['Boolean']['input'];
   state?: InputMaybe<ReadonlyArray<DeliveryState>>;
@@ -1146,7 +1149,7 @@ export type MutationRetryDeliveriesArgs = {
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationResendLeadArgs = {
   id: Scalars['ID']['input'];
   target: DeliveryTarget;
@@ -1154,21 +1157,21 @@ export type MutationResendLeadArgs = {
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationReleaseLeadArgs = {
   id: Scalars['ID']['input'];
   expected?: InputMaybe<LeadState>;
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationRejectLeadArgs = {
   id: Scalars['ID']['input'];
   expected?: InputMaybe<LeadState>;
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationVerifyDeliveriesArgs = {
   since?: InputMaybe<Scalars['DateTime']['input']>;
   target?: InputMaybe<DeliveryTarget>;
@@ -1176,7 +1179,7 @@ export type MutationVerifyDeliveriesArgs = {
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationSetLeadOutcomeArgs = {
   id: Scalars['ID']['input'];
   outcome?: InputMaybe<LeadOutcomeValue>;
@@ -1185,60 +1188,60 @@ export type MutationSetLeadOutcomeArgs = {
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationWithdrawConsentArgs = {
   id: Scalars['ID']['input'];
   purpose: Scalars['String']['input'];
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationEraseLeadsArgs = {
   email: Scalars['String']['input'];
   dryRun?: Scalars['Boolean']['input'];
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationTrackQuoteArgs = {
   input: TrackQuoteInput;
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationSubmitQuoteArgs = {
   input: SubmitQuoteInput;
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationReceiveCmsWebhookArgs = {
   payload: Scalars['JSON']['input'];
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationAssignLeadArgs = {
   id: Scalars['ID']['input'];
   owner?: InputMaybe<Scalars['String']['input']>;
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationSetLeadStatusArgs = {
   id: Scalars['ID']['input'];
   status: LeadStatus;
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationAddLeadNoteArgs = {
   id: Scalars['ID']['input'];
   text: Scalars['String']['input'];
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationReleaseLeadsArgs = {
   ids?: ReadonlyArray<Scalars['ID']['input']>;
   all?: Scalars['Boolean']['input'];
@@ -1246,7 +1249,7 @@ export type MutationReleaseLeadsArgs = {
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationRejectLeadsArgs = {
   ids?: ReadonlyArray<Scalars['ID']['input']>;
   all?: Scalars['Boolean']['input'];
@@ -1254,42 +1257,42 @@ export type MutationRejectLeadsArgs = {
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationRetryLeadsArgs = {
   ids: ReadonlyArray<Scalars['ID']['input']>;
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationSetLeadStatusesArgs = {
   ids: ReadonlyArray<Scalars['ID']['input']>;
   status: LeadStatus;
 };
 
 
-/** Mutations. The fields of a request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationAssignLeadsArgs = {
   ids: ReadonlyArray<Scalars['ID']['input']>;
   owner?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** What comes after a page. */
+/** Information about the next page. */
 export type PageInfo = {
   /** Whether there is another page. */
   readonly hasNextPage: Scalars['Boolean']['output'];
-  /** The argument `after` of the next page; null where this one is empty. */
+  /** Value of the argument `after` for the next page; null if this page is empty. */
   readonly endCursor?: Maybe<Scalars['String']['output']>;
 };
 
-/** What is stored about an e-mail address. It is personal data. */
+/** All data stored about an e-mail address. It is personal data. */
 export type Person = {
   /** The address, in lower case. */
   readonly email: Scalars['String']['output'];
-  /** Its leads, the newest first, at most 500. */
+  /** Leads of the address, newest first, at most 500. */
   readonly leads: ReadonlyArray<Lead>;
-  /** Consents that have outlived their leads, the oldest first. */
+  /** Consents whose leads were deleted, oldest first. */
   readonly consents: ReadonlyArray<PersonConsent>;
-  /** Sessions of the calculator in which the address was typed, and those of its leads, in the order in which they began. */
+  /** Calculator sessions in which the address was typed, and those of its leads, ordered by their start. */
   readonly sessions: ReadonlyArray<PersonSession>;
 };
 
@@ -1297,9 +1300,9 @@ export type Person = {
 export type PersonConsent = {
   /** When the lead was submitted. */
   readonly at: Scalars['DateTime']['output'];
-  /** Language of the lead; null: not given. */
+  /** Language of the lead; null if not given. */
   readonly locale?: Maybe<Locale>;
-  /** What was agreed to. */
+  /** The consent. */
   readonly consent: LeadConsent;
 };
 
@@ -1307,31 +1310,31 @@ export type PersonConsent = {
 export type PersonSession = {
   /** Id of the session. */
   readonly id: Scalars['ID']['output'];
-  /** When it was tracked first. */
+  /** When it was first tracked. */
   readonly firstSeen: Scalars['DateTime']['output'];
-  /** When it was tracked last. */
+  /** When it was last tracked. */
   readonly lastSeen: Scalars['DateTime']['output'];
-  /** Number of states that were tracked. */
+  /** Number of tracked states. */
   readonly count: Scalars['Int']['output'];
-  /** Language of the visitor; null: not given. */
+  /** Language of the visitor; null if not given. */
   readonly locale?: Maybe<Locale>;
-  /** The first name that was typed; null: none. */
+  /** First name that the visitor typed; null if none. */
   readonly firstName?: Maybe<Scalars['String']['output']>;
-  /** The address that was typed; null: none. */
+  /** E-mail address that the visitor typed; null if none. */
   readonly email?: Maybe<Scalars['String']['output']>;
-  /** The consent to keeping what is typed; null: it was not given. */
+  /** Consent to storing the typed data; null if it was not given. */
   readonly consent?: Maybe<LeadConsent>;
-  /** What was chosen; `projectType` is empty where nothing was. */
+  /** Selected options; `projectType` is empty if none was selected. */
   readonly selections: LeadSelections;
-  /** Lower bound of the range that was shown, in units of the currency; null: none. */
+  /** Lower bound of the displayed range, in units of the currency; null if none. */
   readonly min?: Maybe<Scalars['Float']['output']>;
-  /** Upper bound of that range; null: none. */
+  /** Upper bound of the displayed range, in units of the currency; null if none. */
   readonly max?: Maybe<Scalars['Float']['output']>;
-  /** Its currency, ISO 4217; null: not given. */
+  /** Currency of the range, ISO 4217; null if not given. */
   readonly currency?: Maybe<Scalars['String']['output']>;
-  /** Where the visitor came from at last. */
+  /** Where the visitor most recently came from. */
   readonly attribution?: Maybe<LeadAttribution>;
-  /** Where the visitor came from at first. */
+  /** Where the visitor first came from. */
   readonly firstAttribution?: Maybe<LeadAttribution>;
 };
 
@@ -1349,86 +1352,86 @@ export type PostalAddress = {
   readonly country?: Maybe<Scalars['String']['output']>;
 };
 
-/** Whose price the range of a lead is. */
+/** Origin of the estimated range of a lead. */
 export type PriceStatus =
-  /** The service's, by the rules at that time. */
+  /** Calculated by the service with the rules at that time. */
   | 'VERIFIED'
-  /** The service's, by the rules that the visitor saw, which had been replaced less than 24 hours before. */
+  /** Calculated by the service with the rules that the visitor saw, which had been replaced less than 24 hours before. */
   | 'HONOURED'
-  /** To be confirmed: some of the choices have no price, or the price exceeds 1e9, where the stored range ends. */
+  /** To be confirmed: some of the choices have no price, or the price exceeds 1e9, the maximum of a stored range. */
   | 'UNPRICED'
-  /** The client's: the rules are not enforced, or the content was not available. */
+  /** Sent by the client: the rules are not enforced, or the content was not available. */
   | 'NOT_VERIFIED';
 
 /** Queries. They change nothing. */
 export type Query = {
   /**
-   * What operators did with leads, the newest first: a chain of hashes, which `siteapi audit verify` checks. It holds ids
-   * and never contact data, and outlives the erasure of a lead.
+   * Audited actions of operators on leads, newest first. The entries form a hash chain, which `siteapi audit verify`
+   * checks. They contain ids but never contact data, and remain after a lead is erased.
    */
   readonly audit: AuditConnection;
-  /** Checks that no entry of the audit was changed or removed. */
+  /** Verifies that no audit entry was changed or removed. */
   readonly verifyAudit: AuditReport;
   /**
-   * State of the cache. REST: `GET /api/cache/clear`. Answers with `success` true and
-   * `available` false while the backend is away.
+   * State of the cache. REST: `GET /api/cache/clear`. While the backend is unavailable, `success`
+   * is still true and `available` is false.
    */
   readonly cacheStats: CacheStatsPayload;
   /**
-   * Published documents of one type in one language, in the order of their ids.
+   * Published documents of one type in one language, ordered by id.
    * Documents without a language belong to every locale. Only the types named in
    * `CONTENT_TYPES` are served; any other fails with `BAD_USER_INPUT`.
    */
   readonly content: ReadonlyArray<ContentDocument>;
   /**
-   * Logins of operators who signed in with an account, the newest first. Those with a token are not stored: they end when
-   * it is removed from the settings.
+   * Logins of operators who signed in with an account, newest first. Logins with a token are not stored: they end when the
+   * token is removed from the settings.
    */
   readonly logins: ReadonlyArray<Login>;
   /**
-   * Leads from the database. New leads do not shift the pages. Like all operator fields it is answered
-   * on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`; elsewhere, or without a token, it fails with `UNAUTHENTICATED`. Answers
-   * are never cached (`no-store`).
+   * Leads from the database. New leads do not shift the pages. Like all operator fields it is served on `ADMIN_ADDR` only,
+   * unless `ADMIN_PAGE=on`; elsewhere, or without a token, it fails with `UNAUTHENTICATED`. Responses are never cached
+   * (`no-store`).
    */
   readonly leads: LeadConnection;
-  /** A lead; null if there is none. */
+  /** A lead; null if it does not exist. */
   readonly lead?: Maybe<Lead>;
-  /** Deliveries of leads to the systems behind the service, the newest first. */
+  /** Deliveries of leads to the systems behind the service, newest first. */
   readonly deliveries: DeliveryConnection;
   /**
-   * How far visitors get in the calculator, and what they choose, by the last tracked state of each session: a
-   * choice that was taken back is not counted. Sessions are deleted after `TRACK_RETENTION`.
+   * Progress and choices of visitors in the calculator, by the last tracked state of each session: choices that were undone
+   * are not counted. Sessions are deleted after `TRACK_RETENTION`.
    */
   readonly funnel: Funnel;
-  /** The content that is served, for editors: when it was fetched, and when each type of document was last changed. */
+  /** State of the served content, for editors: when it was fetched, and when each document type last changed. */
   readonly contentHealth: ReadonlyArray<ContentHealth>;
-  /** Checks of everything the service depends on, made now, as by `siteapi doctor`. Each is limited to 8 seconds. */
+  /** Checks all dependencies of the service now, like `siteapi doctor`. Each check is limited to 8 seconds. */
   readonly serviceHealth: ServiceHealth;
   /**
-   * What is stored about an e-mail address, with a lead or without one, for a person who asks. `leads` with the same `email`
-   * writes it to a file (`csv`), `withdrawConsent` and `eraseLeads` take the address, too.
+   * All data stored about an e-mail address, with or without a lead, for a person who requests their data. `leads` with the
+   * same `email` exports it as a file (`csv`). `withdrawConsent` and `eraseLeads` also accept the address.
    */
   readonly person: Person;
   /**
    * PDF summary of a submitted quote. REST: `GET /api/quote/pdf`. Fails with `NOT_FOUND`
-   * for an unknown id. No token is needed, since ids can't be guessed.
+   * for an unknown id. No token is needed, because ids cannot be guessed.
    */
   readonly quotePdf?: Maybe<QuotePdf>;
   /**
-   * The price of a visitor's choices, by the rules that the site's editors publish. REST: `POST /api/quote/estimate`.
-   * Choices without a price are left out of the range. Without rules, with nothing that has a price, or where the upper
-   * bound would exceed 1e9, there is no price: the range is null. Never cached.
+   * Prices a visitor's choices by the rules that the site's editors publish. REST: `POST /api/quote/estimate`.
+   * Choices without a price are excluded from the range. If there are no rules, no choice has a price, or the upper bound
+   * would exceed 1e9, there is no price and the range is null. The response is never cached.
    */
   readonly estimateQuote: QuoteEstimate;
   /**
    * The site's global settings: a singleton document of the CMS, served from the
    * cache. Null if the CMS has no such document, or for any other `id`. Fails with
-   * `UPSTREAM_UNAVAILABLE` only while the CMS is away and there is no earlier copy.
+   * `UPSTREAM_UNAVAILABLE` only while the CMS is unavailable and there is no earlier copy.
    */
   readonly SiteSettings?: Maybe<SiteSettings>;
   /**
-   * The operators who have worked here, in alphabetical order, as notes and the history show them: by the verified address
-   * of the account, or the name of the token.
+   * Names of the operators recorded in the audit, in alphabetical order, as notes and the history show them: the verified
+   * address of the account, or the name of the token.
    */
   readonly operatorNames: ReadonlyArray<Scalars['String']['output']>;
 };
@@ -1532,7 +1535,7 @@ export type QuerySiteSettingsArgs = {
   id: Scalars['ID']['input'];
 };
 
-/** Who asks for a quote. */
+/** Contact data of a visitor who requests a quote. */
 export type QuoteContactInput = {
   /** First name, 1 to 100 characters. */
   readonly firstName: Scalars['String']['input'];
@@ -1540,7 +1543,7 @@ export type QuoteContactInput = {
   readonly lastName: Scalars['String']['input'];
   /** E-mail address, at most 254 characters. */
   readonly email: Scalars['String']['input'];
-  /** Telephone number, at most 32 characters, with at least 5 digits. Empty counts as left out. */
+  /** Telephone number, at most 32 characters, with at least 5 digits. Empty counts as omitted. */
   readonly phone?: InputMaybe<Scalars['String']['input']>;
   /** Company, at most 100 characters. */
   readonly company?: InputMaybe<Scalars['String']['input']>;
@@ -1548,30 +1551,30 @@ export type QuoteContactInput = {
 
 /** The price of a visitor's choices. */
 export type QuoteEstimate = {
-  /** Lower bound, in units of the currency; null: there is no price. */
+  /** Lower bound, in units of the currency; null if there is no price. */
   readonly min?: Maybe<Scalars['Float']['output']>;
-  /** Upper bound, in units of the currency; null: there is no price. */
+  /** Upper bound, in units of the currency; null if there is no price. */
   readonly max?: Maybe<Scalars['Float']['output']>;
-  /** Currency, ISO 4217, such as `EUR`; null: there is no price. */
+  /** Currency, ISO 4217, such as `EUR`; null if there is no price. */
   readonly currency?: Maybe<Scalars['String']['output']>;
-  /** What the lower bound is made of: the amounts add up to it. */
+  /** Parts of the lower bound: their amounts add up to it. */
   readonly lines: ReadonlyArray<EstimateLine>;
   /** Slugs of the choices that have no price. */
   readonly unpriced: ReadonlyArray<Scalars['String']['output']>;
-  /** Last day on which a quote of today is valid, in UTC, such as `2026-12-23`; null: there is no price. */
+  /** Last day on which a quote made today is valid, in UTC, such as `2026-12-23`; null if there is no price. */
   readonly validUntil?: Maybe<Scalars['String']['output']>;
   /**
-   * What to send with the quote as `estimate.revision`, so that the price is honoured if it changes meanwhile; null:
-   * there is no price, it could not be stored, or this is a preview.
+   * Value to send with the quote as `estimate.revision`, so that the price is honored if it changes meanwhile; null if
+   * there is no price, if the price could not be stored, or in a preview.
    */
   readonly revision?: Maybe<Scalars['String']['output']>;
-  /** True: computed by rules that are not published, for a request with `X-Preview`. A quote can't be submitted with them. */
+  /** True: calculated with unpublished rules, for a request with `X-Preview`. A quote cannot be submitted with them. */
   readonly preview: Scalars['Boolean']['output'];
 };
 
 /**
- * Estimated range that was shown to the visitor. Where the site has rules for prices the service computes it again, and
- * stores its own.
+ * Estimated range shown to the visitor. If the site has price rules, the service calculates the range again and stores its
+ * own.
  */
 export type QuoteEstimateInput = {
   /** Lower bound, in units of the currency, from 0 to 1e9, not above `max`. */
@@ -1581,33 +1584,33 @@ export type QuoteEstimateInput = {
   /** Currency, ISO 4217, such as `EUR`. */
   readonly currency: Scalars['String']['input'];
   /**
-   * The `revision` of the `QuoteEstimate` that was shown. A price that has changed since is honoured for 24 hours. One
-   * that is not known is ignored.
+   * The `revision` of the `QuoteEstimate` shown to the visitor. If the price has changed since then, the shown one is honored
+   * for 24 hours. An unknown revision is ignored.
    */
   readonly revision?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** PDF summary of a submitted quote. */
 export type QuotePdf = {
-  /** Name for the saved file: `quote-<short id>.pdf`. */
+  /** File name for saving: `quote-<short id>.pdf`. */
   readonly fileName: Scalars['String']['output'];
   /** Media type: `application/pdf`. */
   readonly contentType: Scalars['String']['output'];
   /** Size of the document, in bytes. */
   readonly size: Scalars['Int']['output'];
-  /** Strong entity tag of the document, with its quotes. */
+  /** Strong entity tag of the document, including its quotation marks. */
   readonly etag: Scalars['String']['output'];
-  /** Language the document is written in. */
+  /** Language of the document. */
   readonly locale: Locale;
   /** The document. */
   readonly content: Scalars['Base64']['output'];
 };
 
-/** What was chosen. Slugs: lower-case letters and digits, joined by single `-` or `_`, at most 64 characters. */
+/** Selected options. Slugs: lower-case letters and digits, joined by single `-` or `_`, at most 64 characters. */
 export type QuoteSelectionsInput = {
   /** Project type, a slug such as `web-app`. */
   readonly projectType: Scalars['String']['input'];
-  /** Features, slugs, at most 50 different ones. */
+  /** Features, slugs, at most 50 distinct ones. */
   readonly features?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
   /** Complexity, a slug such as `medium`. */
   readonly complexity?: InputMaybe<Scalars['String']['input']>;
@@ -1615,13 +1618,13 @@ export type QuoteSelectionsInput = {
   readonly timeline?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** What an operator may do. Each role may do all that the ones before it may. A token of `ADMIN_API_TOKEN` is `ADMIN`. */
+/** Permissions of an operator. Each role includes those of the roles before it. A token of `ADMIN_API_TOKEN` has the role `ADMIN`. */
 export type Role =
   /** Reads the funnel, and leads without contact data. */
   | 'VIEWER'
-  /** Reads leads and deliveries, and decides about them. */
+  /** Reads leads and deliveries, and acts on them. */
   | 'SALES'
-  /** Erases what is stored about a person, and sees the state of the service. */
+  /** Erases the data of a person, and reads the state of the service. */
   | 'ADMIN';
 
 /** State of the service and its dependencies. */
@@ -1640,16 +1643,16 @@ export type ServiceHealth = {
 export type SiteSettings = {
   /**
    * Telephone numbers, in the editor's order. Null if only the legacy
-   * `contactPhone` is set; empty if neither is. Malformed entries are left out.
+   * `contactPhone` is set; empty if neither is. Malformed entries are omitted.
    */
   readonly contactPhones?: Maybe<ReadonlyArray<ContactPhoneNumber>>;
-  /** Legacy single number, for older clients, which read it if `contactPhones` is empty or null. */
+  /** Legacy single number, for older clients, which use it if `contactPhones` is empty or null. */
   readonly contactPhone?: Maybe<Scalars['String']['output']>;
   /** Public e-mail address. */
   readonly contactEmail?: Maybe<Scalars['String']['output']>;
   /** The company's logo. */
   readonly logo?: Maybe<Logo>;
-  /** Profiles elsewhere. */
+  /** Profiles on other sites. */
   readonly socialLinks?: Maybe<SocialLinks>;
   /** Postal address. */
   readonly address?: Maybe<PostalAddress>;
@@ -1657,13 +1660,13 @@ export type SiteSettings = {
   readonly businessHours?: Maybe<BusinessHours>;
   /** Name of the site, or of the company. */
   readonly title?: Maybe<Scalars['String']['output']>;
-  /** Absolute address of the site. */
+  /** Absolute URL of the site. */
   readonly website?: Maybe<Scalars['String']['output']>;
-  /** Absolute address of the privacy policy. */
+  /** Absolute URL of the privacy policy. */
   readonly privacyUrl?: Maybe<Scalars['String']['output']>;
 };
 
-/** Profiles on other sites, each an absolute address. */
+/** Profiles on other sites, each an absolute URL. */
 export type SocialLinks = {
   /** Facebook page. */
   readonly facebook?: Maybe<Scalars['String']['output']>;
@@ -1673,97 +1676,98 @@ export type SocialLinks = {
   readonly linkedin?: Maybe<Scalars['String']['output']>;
   /** Instagram profile. */
   readonly instagram?: Maybe<Scalars['String']['output']>;
-  /** GitHub organisation. */
+  /** GitHub organization. */
   readonly github?: Maybe<Scalars['String']['output']>;
 };
 
 /** A quote request. */
 export type SubmitQuoteInput = {
-  /** Session identifier made by the client: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`. */
+  /** Session identifier generated by the client: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`. */
   readonly sessionId: Scalars['String']['input'];
-  /** Who asks. */
+  /** Contact data of the visitor. */
   readonly contact: QuoteContactInput;
-  /** What was chosen. */
+  /** Selected options. */
   readonly selections: QuoteSelectionsInput;
-  /** Estimated range that was shown. */
+  /** Estimated range shown to the visitor. */
   readonly estimate: QuoteEstimateInput;
   /** Language of the visitor, used for the PDF. */
   readonly locale?: InputMaybe<Locale>;
-  /** What the visitor adds in words, at most 2,000 characters on as many lines. */
+  /** Message of the visitor, at most 2,000 characters, on one line or several. */
   readonly message?: InputMaybe<Scalars['String']['input']>;
-  /** Where the visitor came from. Without a source that of the session is kept. It never makes a request another one. */
+  /** Where the visitor came from. Without a source, the session's is kept. It is ignored when repeated requests are recognized. */
   readonly attribution?: InputMaybe<AttributionInput>;
-  /** What the visitor was asked to agree to, given or not. */
+  /** Consents requested from the visitor, whether given or not. */
   readonly consents?: InputMaybe<ReadonlyArray<ConsentInput>>;
-  /** Leave this out. */
+  /** Omit this field. */
   readonly website?: InputMaybe<Scalars['String']['input']>;
   /**
-   * Token of the bot check in the visitor's browser (Cloudflare Turnstile), where the site has one. It may be sent in
+   * Token of the bot check in the visitor's browser (Cloudflare Turnstile), if the site has one. It may be sent in
    * the header `CF-Turnstile-Response` instead.
    */
   readonly challengeToken?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** Answer of `submitQuote`. */
+/** Response of `submitQuote`. */
 export type SubmitQuotePayload = {
-  /** True: the submission is stored. */
+  /** True: the submission was stored. */
   readonly success: Scalars['Boolean']['output'];
   /** Opaque identifier of the submission. */
   readonly submissionId: Scalars['String']['output'];
-  /** Relative address of the PDF summary: `/api/quote/pdf?id=<submissionId>`. */
+  /** Relative URL of the PDF summary: `/api/quote/pdf?id=<submissionId>`. */
   readonly pdfUrl: Scalars['String']['output'];
 };
 
-/** Streams of events: server-sent events, in answer to a POST that accepts `text/event-stream`. */
+/** Event streams, sent as server-sent events in response to a POST that accepts `text/event-stream`. */
 export type Subscription = {
   /**
-   * What changes of leads, as it happens: server-sent events, in answer to a POST that accepts `text/event-stream`. The
-   * first event comes at once, and tells what changed since the position `after`. Later ones come within a second of a
-   * change, by whichever instance or command, with what was gathered meanwhile. They hold no contact data: a client
-   * asks for what it shows. Following the `id` of leads is reading them, and recorded in the audit.
+   * Changes of leads as they happen. The first event is sent immediately and reports the changes since the position `after`.
+   * Later events are sent within a second of a change by any instance or command, and include the changes made meanwhile. They
+   * contain no contact data: the client fetches the data that it displays. Streaming the `id` of leads counts as reading them
+   * and is recorded in the audit.
    *
-   * A change may be told twice, and none is left out; an event that is `restarted` says that this is not certain, and
-   * that everything has to be asked for.
+   * A change may be reported twice, but none is omitted. If this cannot be guaranteed, the event is `restarted`, and the client
+   * must fetch everything again.
    *
-   * A stream ends when its login does or has another role, and when the service stops; follow it again from `position`.
-   * An instance has at most 1,000 streams, beyond which one fails with `UPSTREAM_UNAVAILABLE`, and a client 64 (`RATE_LIMITED`).
+   * A stream ends when its login ends or changes its role, and when the service stops; resume it from `position`. An instance
+   * serves at most 1,000 streams, beyond which a new one fails with `UPSTREAM_UNAVAILABLE`, and 64 per client (`RATE_LIMITED`).
    */
   readonly leadEvents: LeadEvent;
   /**
-   * What changes of the content, published or not, for a site that shows a preview: with a token of `PREVIEW_TOKENS` and the
-   * header `X-Preview`. The first event comes at once and names no keys; ask again for what is shown after each other one.
+   * Changes of the content, published or not, for a site that shows previews. Requires a token of `PREVIEW_TOKENS` and the
+   * header `X-Preview`. The first event is sent immediately and has no keys; after every later one, fetch the displayed
+   * content again.
    */
   readonly contentChanged: ContentChange;
 };
 
 
-/** Streams of events: server-sent events, in answer to a POST that accepts `text/event-stream`. */
+/** Event streams, sent as server-sent events in response to a POST that accepts `text/event-stream`. */
 export type SubscriptionLeadEventsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** The settings a guarded field compares its caller's token with. */
+/** The settings against which a guarded field checks the caller's token. */
 export type TokenKind =
   /** The setting `CACHE_API_TOKEN`. */
   | 'CACHE'
-  /** The setting `CMS_WEBHOOK_SECRET`, together with the webhook signature where `CMS_WEBHOOK_SIGNING_SECRET` is set. */
+  /** The setting `CMS_WEBHOOK_SECRET`, together with the webhook signature if `CMS_WEBHOOK_SIGNING_SECRET` is set. */
   | 'WEBHOOK'
-  /** The settings `ADMIN_API_TOKEN` and `ADMIN_TOKENS`, or a login of the inbox; answered on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`. */
+  /** The settings `ADMIN_API_TOKEN` and `ADMIN_TOKENS`, or a login to the inbox; served on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`. */
   | 'ADMIN'
   /** The setting `PREVIEW_TOKENS`, together with the header `X-Preview`. */
   | 'PREVIEW';
 
 /** A consent while a visitor is choosing. */
 export type TrackConsentInput = {
-  /** What for, a slug. Only `save_progress` has a meaning here: to keep the contact hints. The last one counts. */
+  /** Purpose, a slug. Only `save_progress` has an effect here: it permits storing the contact hints. The last one counts. */
   readonly purpose?: InputMaybe<Scalars['String']['input']>;
-  /** Whether it is given. */
+  /** Whether the consent is given. */
   readonly given?: InputMaybe<Scalars['Boolean']['input']>;
-  /** The wording that the visitor saw; only the first 1,000 characters are stored. */
+  /** Wording shown to the visitor; only the first 1,000 characters are stored. */
   readonly text?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** Estimated range so far. Values out of bounds are left out. */
+/** Estimated range so far. Values out of bounds are ignored. */
 export type TrackEstimateInput = {
   /** Lower bound, in units of the currency, from 0 to 1e9. */
   readonly min?: InputMaybe<Scalars['Float']['input']>;
@@ -1773,7 +1777,7 @@ export type TrackEstimateInput = {
   readonly currency?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** Contact hints. One that is not usable yet, such as half an e-mail address, is left out. */
+/** Contact hints. Values that are not usable yet, such as half an e-mail address, are ignored. */
 export type TrackFormDataInput = {
   /** E-mail address. */
   readonly email?: InputMaybe<Scalars['String']['input']>;
@@ -1783,39 +1787,38 @@ export type TrackFormDataInput = {
 
 /** State of the calculator while a visitor is choosing. */
 export type TrackQuoteInput = {
-  /** Session identifier made by the client: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`. */
+  /** Session identifier generated by the client: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`. */
   readonly sessionId: Scalars['String']['input'];
-  /** What has been chosen so far. */
+  /** Choices so far. */
   readonly selections?: InputMaybe<TrackSelectionsInput>;
-  /** Range shown to the visitor, as far as it is known. */
+  /** Range shown to the visitor, as far as known. */
   readonly estimate?: InputMaybe<TrackEstimateInput>;
-  /** Contact hints, as far as they are typed. */
+  /** Contact hints typed so far. */
   readonly formData?: InputMaybe<TrackFormDataInput>;
-  /** Where the visitor came from. The first of a session and the last one with a source are kept. */
+  /** Where the visitor came from. The first value of a session and the last one with a source are stored. */
   readonly attribution?: InputMaybe<AttributionInput>;
   /** Language of the visitor. */
   readonly locale?: InputMaybe<Locale>;
   /**
-   * What the visitor agreed to so far. With `TRACK_CONTACT=consent` the service drops `formData` that comes without a given
-   * consent `save_progress`. A visitor who gave it, typed an e-mail address and left is listed to operators; a later state
-   * without it takes it back.
+   * Consents so far. With `TRACK_CONTACT=consent` the service drops `formData` unless the consent `save_progress` is given.
+   * Operators see visitors who gave it, typed an e-mail address and left; a later state without the consent withdraws it.
    */
   readonly consents?: InputMaybe<ReadonlyArray<InputMaybe<TrackConsentInput>>>;
 };
 
-/** Answer of `trackQuote`. */
+/** Response of `trackQuote`. */
 export type TrackQuotePayload = {
-  /** True: the state is stored. */
+  /** True: the state was stored. */
   readonly success: Scalars['Boolean']['output'];
   /** The session identifier of the request. */
   readonly sessionId: Scalars['String']['output'];
 };
 
-/** Choices so far. Values that are not slugs are left out. */
+/** Choices so far. Values that are not slugs are ignored. */
 export type TrackSelectionsInput = {
   /** Project type, a slug such as `web-app`. */
   readonly projectType?: InputMaybe<Scalars['String']['input']>;
-  /** Features, slugs. Only the first 50 different ones are stored. */
+  /** Features, slugs. Only the first 50 distinct ones are stored. */
   readonly features?: InputMaybe<ReadonlyArray<InputMaybe<Scalars['String']['input']>>>;
   /** Complexity, a slug such as `medium`. */
   readonly complexity?: InputMaybe<Scalars['String']['input']>;
@@ -1823,28 +1826,28 @@ export type TrackSelectionsInput = {
   readonly timeline?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** What one system has of the leads. */
+/** Comparison of leads with the records in one system. */
 export type VerifiedTarget = {
   /** The system. */
   readonly target: DeliveryTarget;
-  /** Number of leads that it has. */
+  /** Number of leads found in the system. */
   readonly present: Scalars['Int']['output'];
-  /** Number of leads that it lacks, although they are not under way. */
+  /** Number of leads that are missing from the system and not under way. */
   readonly missing: Scalars['Int']['output'];
-  /** Number of missing leads that are sent again. */
+  /** Number of missing leads that were resent. */
   readonly resent: Scalars['Int']['output'];
-  /** Why it could not be asked. */
+  /** Why the system could not be queried. */
   readonly error?: Maybe<Scalars['String']['output']>;
 };
 
-/** What a withdrawal changed. */
+/** Result of a withdrawal. */
 export type Withdrawal = {
-  /** Number of leads in which the consent is withdrawn; CMS and CRM are notified. */
+  /** Number of leads in which the consent was withdrawn; CMS and CRM are notified. */
   readonly leads: Scalars['Int']['output'];
-  /** Number of leads that retention had deleted, so that CMS and CRM are not notified of them: change these there by hand. */
+  /** Number of leads that retention had deleted. CMS and CRM are not notified of these: update them there manually. */
   readonly deletedLeads: Scalars['Int']['output'];
-  /** Number of sessions in which what was typed is erased. */
+  /** Number of sessions whose typed data was erased. */
   readonly sessions: Scalars['Int']['output'];
-  /** The lead that was named; null where an address was. */
+  /** The lead named by `id`; null if `id` was an address. */
   readonly lead?: Maybe<Lead>;
 };
