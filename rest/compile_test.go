@@ -66,7 +66,7 @@ func TestCompileErrors(t *testing.T) {
 			`example: {id: 1}, answerExample: {}) { thing(id: $id) { id } }`, "a variable has no source"},
 		{`"x" mutation A($id: ID!) @rest(method: POST, path: "/api/a", query: ["id"], ` +
 			`example: {id: 1}, answerExample: {}) { change(input: {id: $id}) { id } }`,
-			"but the argument of this name does not take it"},
+			"but no argument of this name takes it"},
 		{`"x" mutation A($input: ThingInput!) @rest(method: POST, path: "/api/a", body: "input") ` +
 			`{ change(input: $input) { id } }`, "no example"},
 		{`"x" query A @rest(method: GET, path: "/api/a") { text }`, "no example of its answer"},
