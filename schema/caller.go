@@ -22,8 +22,8 @@ type Caller struct {
 
 	Local bool // The request came to ADMIN_ADDR from the same machine, without a proxy.
 
-	// Operator is the authenticated operator: the owner of a login to the inbox, or of a
-	// token. It is empty until one of the two was verified.
+	// Operator is the authenticated operator: the owner of a login to the inbox or of a
+	// token, or the system user who runs a command. It is empty until it has been verified.
 	Operator Operator
 
 	// Renew returns an error once the login has ended or its operator has changed. It is
@@ -41,7 +41,8 @@ type Operator struct {
 	Role  Role   // empty: none
 
 	// Email is the address of the account, in lower case, if its provider has verified
-	// it. It is not in the audit or the log.
+	// it. The audit stores it only as the operator's display name, outside the hash
+	// chain. The log does not contain it.
 	Email string
 }
 
@@ -60,8 +61,8 @@ type OperatorToken struct {
 	Operator
 }
 
-// Actors in the audit. Because of its prefix the subject of an account, which a provider
-// may choose freely, cannot imitate a token or a command.
+// Actors in the audit. A provider may choose the subject of an account freely, and the
+// prefix prevents it from imitating a token or a command.
 const (
 	TokenActor    = "token"    // the holder of a token without a name
 	TokenPrefix   = "token:"   // before the name of a token's holder
@@ -75,9 +76,9 @@ func (e Role) AtLeast(other Role) bool {
 	return slices.Index(AllRole, e) >= slices.Index(AllRole, other)
 }
 
-// HoldsToken returns the index of the caller's token in the accepted ones, or -1. It
-// always compares all of them, by digests of equal length, so the time taken reveals
-// nothing about a token.
+// HoldsToken returns the index of the caller's token in accepted, or -1. It always
+// compares all tokens, by digests of equal length, so the time taken reveals nothing about
+// them.
 func (c Caller) HoldsToken(accepted []string) int {
 	token, match := c.Token(), -1
 	sum := sha256.Sum256([]byte(token))

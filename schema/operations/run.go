@@ -78,7 +78,8 @@ func (o *Operation) Run(
 }
 
 // errorOf reduces presented GraphQL errors to one. A missing token takes precedence, then a
-// bug, then the first error of the list. The invalid fields are those of all errors.
+// bug, then the first error of the list. An error of invalid input lists the invalid
+// fields of all errors, up to [schema.MaxFieldErrors].
 func errorOf(list gqlerror.List) *schema.Error {
 	chosen := &schema.Error{Code: schema.CodeInternal, Err: errors.New("an empty list of errors")}
 	var fields []schema.FieldError

@@ -57,7 +57,7 @@ func New(ctx context.Context, s *config.Settings, log zerolog.Logger) (_ *App, e
 		return nil, err
 	}
 
-	// Limits of requests over time, and of concurrent requests.
+	// Rate limits and concurrency limits.
 	limits := sys.newRateLimits()
 	inFlight := httpserver.NewInFlight(s, sys.Metrics.Registry)
 

@@ -186,7 +186,7 @@ func (sys *systems) newRateLimits() *httpserver.RateLimits {
 }
 
 // openLeadWebhook returns the function that announces new leads. Without LEAD_WEBHOOK_URL
-// it fails, and so do deliveries that were queued while the URL was set.
+// the function fails, and so do the deliveries that were queued while the URL was set.
 func (sys *systems) openLeadWebhook() (queue.Send, error) {
 	if sys.LeadWebhookURL == "" {
 		return func(context.Context, *queue.Try) error {

@@ -51,8 +51,8 @@ func (d drivers) openExecutor(
 		resolver.Quotes = quotes.New(quotes.Deps{Content: site, Log: d.log, Now: time.Now})
 		closing = func() error { return site.Close(ctx) }
 	} else {
-		// DatabaseIdle must run before this process opens the database. File drivers are
-		// opened last, as they create folders, and DATA_DIR may have no database.
+		// DatabaseIdle must run before this process opens the database. File drivers create
+		// folders, so they are opened only if the database exists.
 		idle := c.DatabaseIdle(s)
 		data, err := c.OpenExisting(ctx, s)
 		if err != nil {
@@ -69,8 +69,8 @@ func (d drivers) openExecutor(
 			}
 		}
 
-		// Commands only queue mails to owners, which needs no content. They log no
-		// operations.
+		// Commands queue mails to owners but do not write them, so they need no content and
+		// no PDFs. They discard the log of operators' fields.
 		sys := &systems{drivers: d, Settings: s, Data: data}
 		resolver.Operators = newOperators(zerolog.Nop(), data, rules, sys.newMails(nil, nil))
 		closing = data.Close
@@ -85,7 +85,7 @@ func (d drivers) openExecutor(
 	}), closing, nil
 }
 
-// newRules returns the service for leads in a database.
+// newRules returns the leads service of a database.
 func newRules(s *config.Settings, data *command.Database) *leads.Service {
 	return &leads.Service{
 		Archive:    data.Archive,
@@ -97,7 +97,8 @@ func newRules(s *config.Settings, data *command.Database) *leads.Service {
 }
 
 // openUpstreams opens the CMS and the CRM for the leads service. It fails if the settings
-// differ from those of the running service, as a command would search the wrong systems.
+// select other systems than those of the service that used the database last, since the
+// command would search the wrong ones.
 func openUpstreams(
 	ctx context.Context, d command.Drivers, s *config.Settings, data *command.Database, rules *leads.Service,
 ) error {

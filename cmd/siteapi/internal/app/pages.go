@@ -13,8 +13,9 @@ import (
 	"siteapi/schema/exec"
 )
 
-// newPages returns the handlers of the pages by path. Pages show the well-known
-// development tokens; for any other token they show the name of its setting.
+// newPages returns the handlers of the pages by path. Pages contain the well-known
+// development tokens. In place of another token they contain the name of its setting, or
+// nothing if it is a preview token.
 func newPages(s *config.Settings) (map[string]http.Handler, error) {
 	signIn := len(s.AdminTokens) > 0 || s.OIDCIssuer != ""
 	hidden, address := map[bool]string{false: "hidden"}, inboxURL(s)
@@ -71,8 +72,8 @@ func serveSDL(w http.ResponseWriter, r *http.Request) {
 	schema.WriteBody(w, r, http.StatusOK, []byte(exec.SDL()))
 }
 
-// shownToken returns the well-known development token if the setting uses it, else an
-// empty string.
+// shownToken returns the well-known development token if it is in use because the setting
+// is not set, else an empty string.
 func shownToken(s *config.Settings, setting, wellKnown string) string {
 	if s.Environment == config.Development && !s.Given(setting) {
 		return wellKnown

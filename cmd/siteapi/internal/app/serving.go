@@ -10,9 +10,9 @@ import (
 	cmsfile "siteapi/integrations/cms/file"
 )
 
-// CheckServing adds problems with the files of settings that prevent the service from
-// starting. Other commands don't need these files. A check is skipped if one of its
-// settings is invalid.
+// CheckServing adds problems with trusted documents and with the content of the file
+// driver, which prevent the service from starting. Most commands run without these checks.
+// A check is skipped if one of its settings is invalid.
 func CheckServing(s *config.Settings, wrong config.Problems) config.Problems {
 	if s.OperationsPath != "" && !wrong.Concern("ENVIRONMENT", "GRAPHQL_*") {
 		if _, _, err := newDocuments(s); err != nil {

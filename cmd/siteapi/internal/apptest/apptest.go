@@ -1,5 +1,5 @@
-// Package apptest starts the service for tests, in the process or as the binary, with
-// stubs of the systems that it uses.
+// Package apptest starts the service for tests, in the process of the test or as a
+// binary, with stubs of the systems that it uses.
 package apptest
 
 import (

@@ -6,7 +6,8 @@ import (
 	"siteapi/schema"
 )
 
-// ValidLead returns a lead with every field.
+// ValidLead returns a valid input of submitQuote, without a message, attribution or
+// consents.
 func ValidLead(session string) object {
 	return object{
 		"sessionId": session,

@@ -50,7 +50,8 @@ func backupParts() []string {
 	return []string{DatabaseFile, "content.json", "cms/*.json", "crm/*.json"}
 }
 
-// postgres returns an error that names the replacement of a command for PostgreSQL.
+// postgres returns an error if the database is PostgreSQL. The error gives the command
+// line to run instead.
 func postgres(s *config.Settings, line string) error {
 	if s.DatabaseURL == nil {
 		return nil
@@ -106,8 +107,9 @@ func newStaging(parent string) (string, error) {
 	return os.MkdirTemp(parent, stagingPrefix)
 }
 
-// writeArchive writes the snapshot, and then the current files of the file drivers. An
-// extra document is harmless, while a missing one would count as delivered.
+// writeArchive writes the snapshot, and then the current files of the file drivers, which
+// are at least as new: a document without its lead is harmless, while a missing document
+// would count as delivered.
 func writeArchive(w io.Writer, staging, dataDir string) error {
 	compressed := gzip.NewWriter(w)
 	archive := tar.NewWriter(compressed)
@@ -227,7 +229,7 @@ func ownFolder(path string) error {
 }
 
 // unpack extracts a backup into a folder, and returns when the backup was created. It
-// fails if the archive is damaged or truncated, or contains any other file.
+// fails if the archive is damaged or truncated, or contains a file that no backup has.
 func unpack(r io.Reader, folder string) (createdAt time.Time, err error) {
 	compressed, err := gzip.NewReader(r)
 	if err != nil {
@@ -269,7 +271,8 @@ func unpack(r io.Reader, folder string) (createdAt time.Time, err error) {
 	}
 }
 
-// backupNames lists the names in DATA_DIR that a backup restores, the database last.
+// backupNames lists the names in DATA_DIR that must not exist before a restore. The files
+// of the backup are moved there in this order, the database last.
 func backupNames() []string {
 	return []string{"content.json", "cms", "crm", DatabaseFile + "-wal", DatabaseFile}
 }

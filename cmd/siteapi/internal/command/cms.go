@@ -51,7 +51,7 @@ func setUpCMS(ctx context.Context, c *call, create bool) error {
 		Token:  first(s.WebhookSecrets),
 		Secret: first(s.SigningSecrets),
 	}
-	// The token of development is public, so a webhook must not use it.
+	// The development token is public, so a webhook must not use it.
 	if hook.Token == config.DevWebhookSecret {
 		hook.Token = ""
 	}

@@ -39,10 +39,11 @@ const DatabaseFile = "siteapi.db"
 type Drivers struct {
 	Getenv func(name string) string // reads the settings
 
-	// CheckServing adds problems of files that prevent the service from starting.
+	// CheckServing adds problems with documents and content that prevent the service from
+	// starting.
 	CheckServing func(s *config.Settings, wrong config.Problems) config.Problems
 
-	Checks []health.Check // checks of the operations that report the health of the service
+	Checks []health.Check // health checks, for the operations that report them
 
 	// Operations are all operation documents. OpenExecutor opens the systems of an
 	// operation. It returns an executor, and a function that closes the systems.
@@ -145,7 +146,7 @@ func summaries() map[string]string {
 	}
 }
 
-// call is a call of a hand-written command, with its systems.
+// call is a call of a command, with its systems.
 type call struct {
 	drivers  Drivers
 	in       io.Reader
@@ -160,8 +161,8 @@ type call struct {
 func (c *call) printLine(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
 
 // command returns a command without arguments. It fails if one of its settings is
-// invalid. A command without a list needs all settings, and reports their problems
-// itself.
+// invalid. A command with an empty list of settings needs all of them, and reports their
+// problems itself.
 func (d Drivers) command(
 	use, short string, settings []string, do func(ctx context.Context, c *call) error, examples ...string,
 ) *cobra.Command {

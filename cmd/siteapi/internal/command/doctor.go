@@ -71,8 +71,8 @@ func (c *call) examine(found []*schema.HealthCheck, asJSON bool) error {
 }
 
 // checks returns the checks of the settings, the dependencies and the service itself. A
-// check with an invalid setting is skipped, since it would examine the system of the
-// default.
+// check with an invalid setting is skipped, since it would examine the system that the
+// default selects.
 func (c *call) checks(ctx context.Context, address string) []health.Check {
 	s := c.settings
 	list := append(append(Checks(s), c.dependencies(ctx).Checks()...), health.Check{

@@ -177,8 +177,9 @@ func (r *document) readArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// set sets an argument to a typed value. Lists may be set several times. For "-" it reads
-// a text from the first line of standard input, so that no process list shows it.
+// set sets an argument to a value from the command line. Lists may be set several times.
+// For "-" it reads a text from the first line of standard input, so that no process list
+// shows it.
 func (r *document) set(c *cobra.Command, arg operations.Argument, given string) error {
 	if given == "-" && arg.Type.NamedType == "String" {
 		line, err := bufio.NewReader(c.InOrStdin()).ReadString('\n')
@@ -196,7 +197,7 @@ func (r *document) set(c *cobra.Command, arg operations.Argument, given string) 
 	return err
 }
 
-// parse parses the typed value of an argument.
+// parse parses the value of an argument from the command line.
 func (r *document) parse(arg operations.Argument, given string) (any, error) {
 	mayBeEmpty := slices.Contains(r.op.Command.Empty, arg.Name)
 	switch isNone := word(given) == "none"; {

@@ -36,7 +36,8 @@ func (o *output) flags(f *pflag.FlagSet, usage string) {
 }
 
 // write calls write with the file or standard output, and prints a summary for a file. It
-// fails before calling write if the file exists, so write may record the export.
+// fails before calling write if the file exists and must not be replaced, so write can
+// record the export in the audit without recording one that was refused.
 func (o *output) write(out io.Writer, write func(io.Writer) (what string, err error)) error {
 	if o.path == "" || o.path == "-" {
 		_, err := write(out)

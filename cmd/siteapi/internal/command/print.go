@@ -39,7 +39,7 @@ func at(value any, path string) any {
 func (r *document) print(w io.Writer, answer json.RawMessage, more bool) error {
 	value := decode(answer)
 	tables := r.tables(value)
-	var fields map[string]json.RawMessage // fields in the order of the document
+	var fields map[string]json.RawMessage // fields by name, as JSON in its original order
 	isObject := json.Unmarshal(answer, &fields) == nil
 	switch {
 	case r.json:

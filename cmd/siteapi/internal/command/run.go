@@ -91,7 +91,7 @@ func (r *document) answer(ctx context.Context, run runner, w io.Writer) (json.Ra
 	nodes := []json.RawMessage{}
 	for {
 		if r.op.Argument(argFirst) != nil {
-			size := 200 // fit into a response, whatever their size
+			size := 200 // this many nodes fit into a response, whatever their size
 			if r.limit > 0 {
 				size = min(size, r.limit-len(nodes))
 			}
@@ -117,8 +117,8 @@ func (r *document) answer(ctx context.Context, run runner, w io.Writer) (json.Ra
 				EndCursor   string
 			}
 		}
-		if json.Unmarshal(value, &page) != nil || page.PageInfo == nil { // The value is no connection.
-			return value, false, nil //nolint:nilerr // it is a value
+		if json.Unmarshal(value, &page) != nil || page.PageInfo == nil {
+			return value, false, nil //nolint:nilerr // the value is not a connection
 		}
 
 		for _, edge := range page.Edges {

@@ -37,6 +37,7 @@ func (d Drivers) readyCommand() *cobra.Command {
 }
 
 func (d Drivers) sdlCommand() *cobra.Command {
+	// No setting has the name "(none)", so none is checked.
 	return d.command("sdl", "print the GraphQL schema for code generators and other tools",
 		[]string{"(none)"}, func(_ context.Context, c *call) error {
 			_, err := io.WriteString(c.out, exec.SDL())

@@ -20,7 +20,7 @@ import (
 	"siteapi/schema"
 )
 
-// Tokens of development, which production rejects.
+// Well-known development tokens, which production rejects.
 const (
 	DevCacheToken    = "dev-cache-token"
 	DevWebhookSecret = "dev-webhook-secret"
@@ -36,9 +36,10 @@ const (
 
 // Settings are the checked values of all settings, in the order of the manual. A tag has
 // the name of the variable, its default, and its default in development if that differs.
-// A secret "token" must not be shared with other settings. The tag lists accepted words,
-// or names a parser unless the type of the field selects one. A "standard" variable
-// belongs to OpenTelemetry, whose library reads more of them.
+// A secret "token" must not be shared with other settings. The tag lists the accepted
+// words ("oneof") or names a parser; without either, the type of the field selects the
+// parser. A "standard" variable belongs to OpenTelemetry, whose library reads more of
+// them.
 type Settings struct {
 	ListenAddr  string        `name:"LISTEN_ADDR" default:":8080" parser:"listener"`
 	DrainDelay  time.Duration `name:"DRAIN_DELAY" default:"2s" development:"0s" parser:"drain delay"`
@@ -64,8 +65,8 @@ type Settings struct {
 	CachePrefix string   `name:"CACHE_PREFIX" default:"siteapi:"`
 	CacheTokens []string `name:"CACHE_API_TOKEN" development:"dev-cache-token" secret:"token"`
 
-	// AdminTokens include NamedTokens. If it is empty, no token authorizes operators'
-	// fields. AdminPage also serves operators on ListenAddr.
+	// AdminTokens includes NamedTokens. If it is empty, no token authorizes operators'
+	// fields. With AdminPage, operators are also served on ListenAddr.
 	AdminTokens []schema.OperatorToken `name:"ADMIN_API_TOKEN" development:"dev-admin-token" secret:"token"`
 	NamedTokens []schema.OperatorToken `name:"ADMIN_TOKENS" secret:"token" parser:"named tokens"`
 	AdminPage   bool                   `name:"ADMIN_PAGE" default:"off"`
@@ -238,7 +239,8 @@ func (p Problems) Concern(names ...string) bool {
 }
 
 // Read reads all settings and checks those with the given names (see [Problems.Concern]),
-// or all without names. The error is of type [Problems]. Invalid settings have defaults.
+// or all without names. The error is of type [Problems]. Invalid settings keep their
+// defaults.
 func Read(lookup func(string) string, names ...string) (*Settings, error) {
 	s := &Settings{given: map[string]bool{}, values: map[string]string{}}
 
@@ -364,7 +366,8 @@ func matches(name string, names []string) bool {
 	})
 }
 
-// calculatorLacks names the document types of the calculator that are not served, if any.
+// calculatorLacks returns a text that names the document types of the calculator that are
+// not served, or an empty string if all are.
 func (s *Settings) calculatorLacks() string {
 	missing := slices.DeleteFunc([]string{"heroSection", "quoteOption"}, func(name string) bool {
 		return slices.Contains(s.ContentTypes, name)
@@ -382,7 +385,7 @@ func (s *Settings) Mails() bool { return s.SMTPURL != nil || s.Environment == De
 // MailPath is the folder of mails in development.
 func (s *Settings) MailPath() string { return filepath.Join(s.DataDir, "mail") }
 
-// Lines returns every setting as NAME=value, and only the number of values of a secret.
+// Lines returns every setting as NAME=value, with only the number of values for a secret.
 func (s *Settings) Lines() []string {
 	var lines []string
 	for _, item := range Table() {

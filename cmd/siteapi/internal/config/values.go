@@ -138,7 +138,8 @@ func onOff(v string) (bool, error) {
 	return v == "on", err
 }
 
-// matching accepts text that matches a regular expression. Errors describe it as what.
+// matching accepts text that matches a regular expression. Errors read
+// "must be" and what.
 func matching(form, what string) func(string) (string, error) {
 	return func(v string) (string, error) {
 		if !regexp.MustCompile(`^(?:` + form + `)$`).MatchString(v) {
@@ -288,8 +289,8 @@ func adminAddress(v string) (string, error) {
 	return listenAddress(v)
 }
 
-// exactAddress accepts an absolute address unchanged. A password would not be sent, or
-// would be shown in links.
+// exactAddress accepts an absolute address unchanged. It rejects a user name and password,
+// which would not be sent, or would be shown in links.
 func exactAddress(v string) (string, error) {
 	return matching(`https?://[^\s/?#@]+(/[^\s?#]*)?`,
 		"an address such as https://example.com, without a user name, password or query")(v)
@@ -305,7 +306,7 @@ func addressWithQuery(v string) (string, error) {
 			"and with spaces and letters outside ASCII in the query encoded as in %20")(v)
 }
 
-// leadWebhook accepts an address with an optional query, where some services expect a
+// leadWebhook accepts an address with an optional query, in which some services expect a
 // signature. Plain HTTP is accepted only in development and for private IP addresses.
 func (s *Settings) leadWebhook(v string) (string, error) {
 	if _, err := addressWithQuery(v); err != nil {
@@ -323,8 +324,8 @@ func (s *Settings) leadWebhook(v string) (string, error) {
 	return v, nil
 }
 
-// sender parses an address with an optional name. All mail servers accept ASCII
-// addresses.
+// sender parses an address with an optional name. The address must be ASCII, which all
+// mail servers accept.
 func sender(v string) (mail.Address, error) {
 	a, err := mail.ParseAddress(v)
 	if err != nil || strings.ContainsFunc(a.Address, func(r rune) bool { return r > '~' }) {
@@ -334,7 +335,8 @@ func sender(v string) (mail.Address, error) {
 	return *a, nil
 }
 
-// salesMax bounds the recipients of a delivery, which are sent their mails concurrently.
+// salesMax is the maximum number of recipients. The mails of a delivery are sent
+// concurrently.
 const salesMax = 10
 
 // recipients parses comma-separated addresses, and drops names and duplicates.

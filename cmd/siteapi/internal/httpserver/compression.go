@@ -39,9 +39,9 @@ func compressible(contentType string) bool {
 	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "json") || kind == "image/svg+xml"
 }
 
-// mayCompress reports whether a response may be compressed. Responses to a token or to
-// the inbox are not: their length would reveal secrets to an attacker who controls a part
-// of them. Event streams are not, as compression would delay events.
+// mayCompress reports whether a response may be compressed. Responses to requests with a
+// token or from the inbox may not: their length would reveal secrets to an attacker who
+// controls a part of them. Event streams may not, as compression would delay events.
 func mayCompress(r *http.Request) bool {
 	if r.Header["Authorization"] != nil || r.URL.Path == inbox.GraphQLPath ||
 		strings.Contains(r.Header.Get("Accept"), "text/event-stream") {

@@ -14,12 +14,13 @@ import (
 	"siteapi/schema"
 )
 
-// Counters of requests in flight. Each client also has one, named by its address.
+// Counters of requests in flight. Each client also has one for its requests, named by its
+// address or network, and one for its streams.
 const (
 	countAll      = "all"
 	countDatabase = "database" // operations that need the database
 	countSignIn   = "sign-in"  // requests that wait for the OpenID Connect provider
-	countStreams  = "streams"  // subscriptions, which no other counter includes
+	countStreams  = "streams"  // subscriptions, which the counters above do not include
 )
 
 // Limits of requests in flight, in addition to MAX_REQUESTS.
@@ -29,8 +30,9 @@ const (
 	maxOfClient = 64
 )
 
-// A body of more than largeBody bytes, or of unknown length, counts as largeWeight
-// requests, since decoding takes ten times its size. Quote routes reject such bodies.
+// A request with a body of more than largeBody bytes, or of unknown length, counts as
+// largeWeight requests, since decoding takes ten times the size of the body in memory.
+// Quote routes reject larger bodies.
 const (
 	largeBody   = 64 << 10
 	largeWeight = 16
@@ -157,8 +159,8 @@ func (f *InFlight) EnterSignIn(ctx context.Context) *schema.Error {
 	return f.enterOnce(ctx, countSignIn)
 }
 
-// LeaveSignIn removes a request from that counter. A stream enters it for each check of
-// its login.
+// LeaveSignIn removes a request from the counter of [InFlight.EnterSignIn], although the
+// request continues: a stream enters the counter for each check of its login.
 func (f *InFlight) LeaveSignIn(ctx context.Context) {
 	if rec, ok := schema.RecorderFrom(ctx).(*record); ok {
 		f.leaveSome(rec, func(counter string) bool { return counter == countSignIn })

@@ -165,7 +165,7 @@ func allowMethods(h http.Header) {
 	h.Set("Access-Control-Allow-Headers",
 		"Authorization, Content-Type, Idempotency-Key, X-Request-Id, "+
 			"Apollo-Require-Preflight, CF-Turnstile-Response, "+
-			// Tracing in browsers and GraphQL clients add these headers.
+			// Browser tracing libraries and GraphQL clients add these headers.
 			"traceparent, tracestate, baggage, sentry-trace, "+
 			"apollographql-client-name, apollographql-client-version")
 	h.Set("Access-Control-Max-Age", "7200") // seconds

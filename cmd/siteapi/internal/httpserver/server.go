@@ -1,14 +1,14 @@
 // Package httpserver serves the endpoints over HTTP: one router behind one chain of
 // middleware, with limits on connections, on requests in flight and on their rate.
 //
-// A request passes four functions to its endpoint. observe adds the caller and the record
-// of the request to its context, sets headers, and logs and counts the request when it
-// ends. admit enforces the limits of concurrent requests ([InFlight]) and of rates
+// A request passes through four functions to its endpoint. observe adds the caller and the
+// record of the request to its context, sets headers, and logs and counts the request when
+// it ends. admit enforces the limits of concurrent requests ([InFlight]) and of rates
 // ([RateLimits]). compress selects the encoding of the response, and route finds the
 // endpoint. The size of responses is limited in package executor.
 //
-// Cached reads are served by package graphqlhttp, which finds the bytes of the response
-// by those of the request and writes them with schema.WriteBody.
+// Cached reads are served by package graphqlhttp, which looks up a response by the bytes
+// of the request and writes it with schema.WriteBody.
 package httpserver
 
 import (
@@ -41,7 +41,7 @@ type Options struct {
 	InboxGraphQL http.Handler // the endpoint of the inbox
 	REST         *rest.API
 	MCP          http.Handler            // the endpoint for assistants; nil: off
-	Pages        map[string]http.Handler // pages by path, which is "/" or a single segment
+	Pages        map[string]http.Handler // pages by path
 	Dependencies []*Dependency
 
 	InFlight   *InFlight

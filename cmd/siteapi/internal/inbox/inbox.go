@@ -2,7 +2,7 @@
 // and its GraphQL endpoint, which accepts the cookie of a login instead of a token.
 //
 // Browsers send the cookie only with same-site requests, and [http.CrossOriginProtection]
-// refuses requests of other pages.
+// refuses requests from pages of other origins.
 package inbox
 
 import (

@@ -44,7 +44,7 @@ type SignIn struct {
 	// Limit counts a request that waits for the provider, or returns an error if there
 	// are too many.
 	Limit func(ctx context.Context) *schema.Error
-	// Done ends this count, as the request of a stream continues.
+	// Done ends this count before the request ends, since a stream stays open.
 	Done func(ctx context.Context)
 
 	// Report receives the outcome of each attempt to sign in, and of each failed check of

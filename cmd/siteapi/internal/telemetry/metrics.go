@@ -125,7 +125,7 @@ func (c *meteredCache) Get(ctx context.Context, key string, fill cache.Fill) (ca
 
 const databaseBytes = "Size of each PostgreSQL table, or of the SQLite files including the write-ahead log."
 
-// Gauges are metrics that are read from the database at each scrape.
+// Gauges are metrics that are read at each scrape, most of them from the database.
 type Gauges struct {
 	Queue   *queue.Queue
 	Archive store.Archive
@@ -137,7 +137,7 @@ type Gauges struct {
 
 	// Pulled returns the time of the last successful pull of outcomes from the CRM, or
 	// before the first one the submission time of the oldest lead. It is nil if the CRM
-	// has none.
+	// reports no outcomes.
 	Pulled func(ctx context.Context) (time.Time, error)
 
 	Files []string // SQLite files; empty with PostgreSQL

@@ -30,8 +30,8 @@ import (
 // and attempts to deliver leads. Attributes contain no data from visitors. Baggage is not
 // propagated, since its content is unknown.
 //
-// A nil Traces is off: its methods do nothing, and functions create spans only within
-// existing traces.
+// A nil Traces is off: its methods do nothing. The functions of this package create and
+// describe spans only if the context has one.
 type Traces struct{ provider *sdktrace.TracerProvider }
 
 // OpenTraces returns nil if no collector is set. If the collector is unreachable, spans
@@ -123,8 +123,8 @@ func DescribeRequest(r *http.Request) {
 	span.SetAttributes(attribute.String("siteapi.request_id", schema.CallerFrom(r.Context()).RequestID))
 }
 
-// Operation creates a span for a GraphQL operation. It is named by the root field, since
-// clients choose the names of operations.
+// Operation creates a span for a GraphQL operation. It is named after the root field,
+// since clients choose the names of operations.
 func Operation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 	op := graphql.GetOperationContext(ctx).Operation
 	kind := string(op.Operation)

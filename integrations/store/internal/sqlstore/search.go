@@ -24,8 +24,8 @@ func fold(text string) string {
 	).Replace(strings.ToLower(folded))
 }
 
-// searchTerms returns the terms by which a lead is found. The second part of a double
-// name and the domain of an address are terms, too.
+// searchTerms returns the terms by which a lead is found. The later parts of a hyphenated
+// name and the domain of an e-mail address are terms, too.
 func searchTerms(s lead.Lead) []string {
 	c := s.Contact
 	words := strings.Fields(fold(c.FirstName + " " + c.LastName + " " + c.Company))
@@ -69,7 +69,7 @@ func digits(text string) string {
 }
 
 // nationalNumber returns the digits of a telephone number without the country code and
-// the zero before it, so that all spellings of a number are equal.
+// leading zeros, so that all spellings of a number are equal.
 func nationalNumber(phone string) string {
 	number := digits(phone)
 	international, ok := strings.CutPrefix(number, "00")
@@ -133,13 +133,14 @@ func searchWords(search string) (words [][]string) {
 	return words
 }
 
-// maxWords is the number of words of a search that are used.
+// maxWords is the maximum number of words in a search. Further words are ignored.
 const maxWords = 8
 
-// search adds a condition for each word of a search. The leads of a word are looked up
-// once; the id is an expression, so that the database still reads the leads in the order
-// of the listing. With onlyFirst it reads only the first leads, so a single letter, which
-// almost all leads contain, is checked for each lead instead.
+// search adds a condition for each word of a search. A subquery finds the leads of a word
+// once. It is compared with an expression instead of the id column, so that the database
+// still reads the leads in the order of the listing. With onlyFirst the listing ends after
+// its first leads, so a single letter, which almost all leads contain, is checked for each
+// lead instead.
 func (c *conditions) search(text string, onlyFirst bool) {
 	words := searchWords(text)
 	for _, prefixes := range words[:min(len(words), maxWords)] {

@@ -153,7 +153,7 @@ func TestEdgeIsNotifiedOfChanges(t *testing.T) {
 	stub.isNotified(t, "a publication during the stop")
 	stub.settles(t, s)
 
-	// A change survives a restart if the edge could not be notified of it.
+	// A change that the edge was not notified of survives a restart.
 	stub.set(true)
 	publish("fifth title")
 	time.Sleep(time.Second)
