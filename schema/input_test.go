@@ -16,7 +16,7 @@ import (
 	"siteapi/schema/exec"
 )
 
-// unknownLocale is the error of a locale that the site does not have.
+// unknownLocale is the line that check returns for a locale that the site does not have.
 var unknownLocale = fmt.Sprintf("locale: not_allowed allowed=%v", schema.AllLocale)
 
 // checked returns the invalid values of a document's operation, and its dropped hints.
@@ -110,9 +110,9 @@ func TestCheckBounds(t *testing.T) {
 		{"half an address", `ana@example.com`, `ana@`, []string{"contact.email: invalid_email"}},
 		{"address with a name", `ana@example.com`, `Ana <ana@example.com>`,
 			[]string{"contact.email: invalid_email"}},
-		{"invisible in an address", `ana@example.com`, `ana@exa\u200bmple.com`,
+		{"invisible character in an address", `ana@example.com`, `ana@exa\u200bmple.com`,
 			[]string{"contact.email: invalid_email"}},
-		{"nothing but a filler in a domain", `ana@example.com`, `ana@\u3164.com`,
+		{"only a filler character in a domain", `ana@example.com`, `ana@\u3164.com`,
 			[]string{"contact.email: invalid_email"}},
 		{"address of 255", `ana@example.com`, strings.Repeat("a", 243) + `@example.com`,
 			[]string{"contact.email: too_long max=254"}},
@@ -131,13 +131,13 @@ func TestCheckBounds(t *testing.T) {
 		{"two bad features", `"projectType":"web-app"`,
 			`"projectType":"web-app","features":["ok","Not OK",null]`,
 			[]string{"selections.features[1]: not_a_slug", "selections.features[2]: required"}},
-		{"a bad one for a list", `"projectType":"web-app"`,
+		{"bad feature instead of a list", `"projectType":"web-app"`,
 			`"projectType":"web-app","features":"Not A Slug"`, []string{"selections.features: not_a_slug"}},
 		{"negative", `"min":1`, `"min":-0.01`, []string{"estimate.min: below_min min=0"}},
 		{"too much", `"max":2`, `"max":1000000000.01`, []string{"estimate.max: above_max max=1e+09"}},
 		{"min above max", `"min":1`, `"min":3`, []string{`estimate.min: above_field field=max`}},
 		{"amount as text", `"min":1`, `"min":"1"`, []string{"estimate.min: wrong_type type=number"}},
-		{"no currency", `EUR`, `EUX`, []string{"estimate.currency: invalid_currency"}},
+		{"unknown currency", `EUR`, `EUX`, []string{"estimate.currency: invalid_currency"}},
 		{"other locale", `"sessionId"`, `"locale":"xx","sessionId"`, []string{unknownLocale}},
 		{"session of 129", `s-1`, strings.Repeat("s", 129), []string{"sessionId: invalid_session_id"}},
 		{"unknown fields", `"sessionId"`, `"b":1,"a":2,"sessionId"`,
@@ -154,7 +154,7 @@ func TestCheckBounds(t *testing.T) {
 	}
 }
 
-// TestControlCharacters checks the message of the error for texts with one line and several.
+// TestControlCharacters compares the messages for single-line and multi-line fields.
 func TestControlCharacters(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ old, replacement, want string }{
@@ -219,10 +219,10 @@ func TestCheckArguments(t *testing.T) {
 			"selections.projectType: required",
 			"sessionId: required",
 		}},
-		{"a number out of all range",
+		{"a literal out of range",
 			`mutation { trackQuote(input: {sessionId: "s", estimate: {min: 1e999}}) { success } }`, ``,
 			[]string{"input: unreadable"}},
-		{"hints that are not usable", `mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }`,
+		{"invalid hints", `mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }`,
 			`{"i":{"sessionId":"s","formData":{"firstName":"a\tb"},"selections":{"projectType":" "}}}`,
 			[]string{"formData.firstName: dropped"}},
 		{"hints of other types", `mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }`,
@@ -244,11 +244,11 @@ func TestCheckArguments(t *testing.T) {
 			`{"p":"` + strings.Repeat("x", 257) + `"}`, []string{"pattern: too_long max=256"}},
 		{"whole number with a point", `query($n: Int) { leads(first: $n) { pageInfo { hasNextPage } } }`,
 			`{"n":5.0}`, []string{"first: wrong_type type=integer"}},
-		{"no time", `query($s: DateTime) { leads(since: $s, first: 0) { pageInfo { hasNextPage } } }`,
+		{"invalid time", `query($s: DateTime) { leads(since: $s, first: 0) { pageInfo { hasNextPage } } }`,
 			`{"s":"2026-13-01T00:00:00Z"}`, []string{"first: below_min min=1", "since: unreadable"}},
 		{"empty payload", `mutation($p: JSON!) { receiveCmsWebhook(payload: $p) { success } }`, `{"p":{}}`,
 			[]string{"payload: empty"}},
-		{"a variable out of all range", submit, submitInput(`"max":2`, `"max":1e999`),
+		{"a variable out of range", submit, submitInput(`"max":2`, `"max":1e999`),
 			[]string{"estimate.max: unreadable"}},
 		{"null for a default",
 			`mutation($d: Boolean) { eraseLeads(email: "a@b.co", dryRun: $d) { complete } }`, `{"d":null}`,

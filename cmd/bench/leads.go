@@ -19,7 +19,8 @@ import (
 	"siteapi/integrations/store/sqlite"
 )
 
-// stored is the number of leads, and also of sessions, in the database of the inbox.
+// stored is the number of leads, and also of sessions, in the database that the inbox is
+// measured on.
 const stored = 100_000
 
 // people generates leads with varied values in all fields that the inbox filters,
@@ -31,7 +32,7 @@ func (p people) pick(from string) string {
 	return words[p.IntN(len(words))]
 }
 
-// words are the words of messages.
+// words is the vocabulary of the messages.
 const words = `magazin online pentru miere naturală cu plata rezervări calendar blog în trei limbi avem nevoie
 de un site nou până la toamnă queremos una tienda con reservas y pagos our current shop is slow please call after
 noon budget includes photos texts hosting support migrare clienți facturi newsletter catálogo envíos sucursales`
@@ -110,7 +111,7 @@ func fillPostgres(ctx context.Context, url string) {
 	harness.Must(conn.Exec(ctx, "VACUUM ANALYZE")) // as PostgreSQL does within a minute
 }
 
-// fill stores leads without deliveries, and sessions. Concurrent writers share
+// fill stores sessions, and leads without deliveries. On SQLite, concurrent writers share
 // transactions.
 func fill(ctx context.Context, db store.Quotes) {
 	const writers = 200

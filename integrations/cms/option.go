@@ -48,7 +48,8 @@ func Labels(docs []Document, locale string) map[string]string {
 	return labels
 }
 
-// oneOf decodes a string, or an object's first named field with a non-empty string.
+// oneOf decodes a string. From an object, it takes the first of the named fields that is
+// a non-empty string.
 func oneOf(raw json.RawMessage, names ...string) string {
 	var plain string
 	if json.Unmarshal(raw, &plain) == nil {

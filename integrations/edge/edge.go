@@ -18,7 +18,7 @@ import (
 // CDN describes the purge requests of a kind of CDN.
 type CDN struct {
 	Kind string
-	// Keys is the header for the keys, separated by blanks. If it is empty, the keys are the
+	// Keys is the header for the keys, separated by spaces. If it is empty, the keys are the
 	// list "tags" of a JSON body.
 	Keys   string
 	Method string
@@ -87,7 +87,7 @@ type Purger struct {
 	token    string
 }
 
-// NewPurger returns a purger for a CDN that authenticates with a token.
+// NewPurger returns a purger that authenticates to a CDN with a token.
 func NewPurger(cdn CDN, token string, o Options) (*Purger, error) {
 	bearer := token
 	if cdn.Token != "" {

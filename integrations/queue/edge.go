@@ -45,7 +45,7 @@ func (changeArgs) Kind() string { return "content_changed" }
 
 // edge is the state of the notifications sent by this process.
 type edge struct {
-	ctx     context.Context // ends notifications without the database when the queue stops
+	ctx     context.Context // canceled when the queue stops, which ends notifications without the database
 	stop    context.CancelFunc
 	calls   sync.WaitGroup
 	changes atomic.Int64
@@ -131,8 +131,8 @@ func (q *Queue) notify(ctx context.Context, r Receiver) error {
 	return err
 }
 
-// notifyOfAll notifies a receiver of changes without the database, until it is notified
-// of the latest one.
+// notifyOfAll notifies a receiver without using the database, until the receiver has been
+// notified of the latest change.
 func (q *Queue) notifyOfAll(r Receiver) {
 	for notifying := false; !notifying && q.edge.ctx.Err() == nil; {
 		number := q.edge.changes.Load()
@@ -212,7 +212,7 @@ func (w *changeWorker) Work(ctx context.Context, job *river.Job[changeArgs]) err
 	}
 
 	if latest > change.Number {
-		// The cache may not be invalidated for the latest change yet.
+		// The cache may not have been invalidated for the latest change yet.
 		pause(ctx, invalidateWait)
 	}
 	if err := w.notify(ctx, r); err != nil {

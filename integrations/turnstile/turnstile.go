@@ -1,4 +1,4 @@
-// Package turnstile verifies the tokens of the bot check of Cloudflare Turnstile. The
+// Package turnstile verifies the tokens of Cloudflare Turnstile, a bot check. The
 // visitor's IP address is not sent, because the vendor saw it when it issued the token.
 package turnstile
 
@@ -58,7 +58,7 @@ func New(o Options) *Verifier {
 	}
 }
 
-// reply is a response of siteverify. Its status is always 200.
+// reply is a response of siteverify. It is used with any HTTP status.
 type reply struct {
 	Success *bool    `json:"success"`
 	Errors  []string `json:"error-codes"`

@@ -28,12 +28,12 @@ func TestVerify(t *testing.T) {
 		"used up": {200, `{"success":false,"error-codes":["timeout-or-duplicate"]}`, false, ""},
 		"wrong secret": {200, `{"success":false,"error-codes":["invalid-input-secret"]}`, false,
 			upstream.Refused},
-		"their fault": {200, `{"success":false,"error-codes":["internal-error"]}`, false,
+		"vendor error": {200, `{"success":false,"error-codes":["internal-error"]}`, false,
 			upstream.Unavailable},
-		"not their answer": {200, `{"ok":true}`, false, upstream.Unavailable},
-		"not found":        {404, `nothing here`, false, upstream.Unavailable},
-		"forbidden":        {403, `no`, false, upstream.Refused},
-		"refused with 400": {400, `{"success":false,"error-codes":["invalid-input-response"]}`, false, ""},
+		"not from siteverify": {200, `{"ok":true}`, false, upstream.Unavailable},
+		"not found":           {404, `nothing here`, false, upstream.Unavailable},
+		"forbidden":           {403, `no`, false, upstream.Refused},
+		"refused with 400":    {400, `{"success":false,"error-codes":["invalid-input-response"]}`, false, ""},
 	}
 
 	for name, tt := range tests {

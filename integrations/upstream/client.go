@@ -64,7 +64,7 @@ func (r *Response) Decode(v any) error { return json.Unmarshal(r.Body, v) }
 type Call struct {
 	System   string
 	Op       string
-	Kind     Kind // kind of the failure; empty for a status below 300
+	Kind     Kind // kind of the failure; empty if there was none
 	Duration time.Duration
 }
 

@@ -4,8 +4,8 @@
 // its errors contain no addresses with queries, tokens or e-mail addresses. Every failure is
 // an [Error], and its [Kind] decides whether and when the delivery queue retries.
 //
-// [Client.Do] succeeds with a response of any status. The driver decides about it with
-// [StatusKind] and [Client.Failure].
+// [Client.Do] succeeds with a response of any status. The driver turns the status into
+// an error with [StatusKind] and [Client.Failure].
 package upstream
 
 import (
@@ -41,7 +41,7 @@ type Error struct {
 	Kind       Kind          // decides whether and when to retry
 	Status     int           // HTTP status, or 0 if there was none
 	RetryAfter time.Duration // the wait that the system requested, or 0
-	Pause      time.Duration // the driver's wait if the system refuses all calls and requested none
+	Pause      time.Duration // the wait that the driver sets if the system requested none, or 0
 	Detail     string        // redacted explanation for an operator
 	Err        error         // the cause, which is nil or free of personal data
 }

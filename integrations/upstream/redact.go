@@ -23,9 +23,10 @@ var (
 	phone    = regexp.MustCompile(`\+\d[\d\s().-]{5,}\d`)
 )
 
-// Redact makes a text from another system safe for logs. It removes queries and passwords of
-// addresses, tokens, e-mail addresses, international telephone numbers, control
-// characters, and the private values (in any letter case), and it limits the length.
+// Redact makes a text from another system safe for logs. It removes tokens, e-mail
+// addresses, international telephone numbers, control characters, the queries and
+// passwords of URLs, and the private values (in any letter case), and it limits the
+// length.
 func Redact(text string, private ...string) string {
 	text = cut(oneLine(text), maxScanned)
 	for _, p := range private {

@@ -17,10 +17,11 @@ const maxRetryAfter = 24 * time.Hour
 //	401, 403, 407            Refused
 //	429                      Limited
 //	408, 421, 423, 425, 5xx  Unavailable
-//	3xx                      Unavailable, because another server uses this address
+//	3xx                      Unavailable, because another server answers at this address
 //	all other 4xx            Rejected
 //
-// A status below 300 has no kind, and the result is empty.
+// The result is empty for 2xx. Any status outside this list, such as 0 if there was none,
+// is Unavailable.
 func StatusKind(status int) Kind {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:

@@ -106,7 +106,7 @@ func (m *measurement) selection(set ast.SelectionSet) size {
 	return total
 }
 
-// fragment measures a fragment once. A fragment that contains itself exceeds all limits.
+// fragment measures a fragment once. A fragment that contains itself exceeds maxFields.
 func (m *measurement) fragment(f *ast.FragmentDefinition) size {
 	measured, begun := m.fragments[f]
 	switch {

@@ -69,7 +69,7 @@ func (e *pausedEndpoint) begin(ctx context.Context, query string) func() string 
 	}
 }
 
-// wait waits until the requests have reached a condition.
+// wait waits until a condition holds, for at most a minute.
 func wait(t *testing.T, reached func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !reached(); time.Sleep(time.Millisecond) {

@@ -140,8 +140,8 @@ func (d Dependencies) checkPreview(ctx context.Context, _ Warn) (string, error) 
 	return "drafts can be read", err
 }
 
-// checkStoring makes a write without effect. Removing a document that does not exist
-// requires the same permission as storing a lead.
+// checkStoring performs a write that has no effect. Removing a document that does not
+// exist requires the same permission as storing a lead.
 func (d Dependencies) checkStoring(ctx context.Context, _ Warn) (string, error) {
 	_, eraser, err := d.CMS()
 	if err != nil {
@@ -207,7 +207,8 @@ func (d Dependencies) checkMail(ctx context.Context, _ Warn) (string, error) {
 	return d.Mail.Check(ctx)
 }
 
-// fewNetworks is the number of leads per day from which a single network is suspicious.
+// fewNetworks is the number of leads within a day from which it is suspicious that they
+// all came from one network.
 const fewNetworks = 5
 
 // checkNetworks detects proxies that are missing in TRUSTED_PROXIES: all visitors then

@@ -31,7 +31,7 @@ type Settings struct {
 	SalesTo     []string        // bare addresses; each gets a separate mail
 	SalesLocale schema.Locale   // language of those mails
 	Visitors    bool            // whether visitors get mails
-	PerHour     int             // maximum of mails to visitors per hour; 0: no limit, including per network
+	PerHour     int             // limit of mails to visitors per hour; 0: no limit, and none per network
 	Inbox       string          // absolute URL of the inbox; empty: mails have only the reference
 	Key         []byte          // key of the hashes that limit mails to visitors
 

@@ -147,7 +147,7 @@ func (s *Service) sendPart(ctx context.Context, t *queue.Try, m *mail.Message) e
 	return nil
 }
 
-// partOf returns the name of a recipient in the progress of a delivery.
+// partOf returns the name under which the progress of a delivery records a recipient.
 func partOf(address string) string {
 	sum := sha256.Sum256([]byte(address))
 	return hex.EncodeToString(sum[:8])

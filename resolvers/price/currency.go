@@ -32,8 +32,8 @@ func scale(currency string) int64 {
 	return int64(math.Pow10(places))
 }
 
-// Payable reports whether an amount can be paid in a currency: the currency has minor
-// units, and the amount has no more decimals.
+// Payable reports whether an amount can be paid in a currency: the currency is money, not
+// a metal, fund or test code, and the amount has no more decimals than the currency.
 func Payable(amount float64, currency string) bool {
 	places, money := exponent(currency)
 	if !money {

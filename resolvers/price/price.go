@@ -178,8 +178,8 @@ func (r *Rules) Near(q Quote, low, high float64, currency string) bool {
 		distance(r.minor(high), q.Max) <= r.RoundTo
 }
 
-// Covers reports whether a range, in units of a currency, covers at least the priced
-// choices of a quote.
+// Covers reports whether a range with the lower bound low, in units of a currency, covers
+// the priced choices of a quote. The bound may be lower than the price by RoundTo.
 func (r *Rules) Covers(q Quote, low float64, currency string) bool {
 	return currency == r.Currency && r.minor(low) >= q.Min-r.RoundTo
 }

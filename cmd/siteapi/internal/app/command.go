@@ -104,8 +104,8 @@ func readEnvFile(c *cobra.Command) error {
 	return nil
 }
 
-// OperatorDrivers returns the functions that open the systems of operators' commands.
-// These log warnings only, and their metrics are not exposed.
+// OperatorDrivers returns the drivers of operators' commands. They log only warnings and
+// errors, and their metrics are not exposed.
 func OperatorDrivers(getenv func(string) string) (command.Drivers, error) {
 	log := zerolog.New(telemetry.ConsoleWriter(os.Stderr)).
 		Level(zerolog.WarnLevel).With().Timestamp().Logger()

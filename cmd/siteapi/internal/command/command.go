@@ -241,8 +241,8 @@ func (d Drivers) OpenExisting(ctx context.Context, s *config.Settings) (*Databas
 	return d.OpenDatabase(ctx, s)
 }
 
-// existing returns an error unless the SQLite database exists. Commands must not create
-// it, since an empty list would hide a wrong DATA_DIR.
+// existing returns an error if SQLite is used and its database does not exist. Commands
+// must not create it, since an empty list would hide a wrong DATA_DIR.
 func existing(s *config.Settings) error {
 	if s.DatabaseURL != nil {
 		return nil

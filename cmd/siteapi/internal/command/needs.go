@@ -9,7 +9,7 @@ import (
 // System is the system that the command of an operation uses.
 type System string
 
-// Systems of commands.
+// These are the systems that commands use.
 const (
 	OnDatabase System = "database"
 	OnContent  System = "content" // the CMS without the database
