@@ -14,8 +14,8 @@ import (
 	"siteapi/integrations/store/sqlite"
 )
 
-// diskFull fills the disk of the service and frees it again. Meanwhile leads must be
-// refused with 503, and content must still be served.
+// diskFull fills the disk of the service and frees it again. While it is full, leads must
+// be refused with 503, and content must still be served.
 func diskFull(ctx context.Context, t *trial) string {
 	data := filepath.Join(t.dir, "data")
 	harness.Check(os.MkdirAll(data, 0o750))

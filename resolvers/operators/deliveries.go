@@ -163,10 +163,18 @@ func (r *Resolver) RetryDeliveries(
 	return n, nil
 }
 
-// VerifyDeliveries resolves the root field `verifyDeliveries`.
+// VerifyDeliveries resolves the root field `verifyDeliveries`. Other targets than the CMS
+// and the CRM cannot be searched for leads.
 func (r *Resolver) VerifyDeliveries(
 	ctx context.Context, since time.Time, target lead.Target, fix bool,
 ) (*schema.DeliveryVerification, error) {
+	if target != "" && target != lead.CMS && target != lead.CRM {
+		return nil, schema.BadInput(schema.NotAllowed("target", []string{
+			string(schema.DeliveryTargetCms),
+			string(schema.DeliveryTargetCrm),
+		}))
+	}
+
 	var resend leads.Resend
 	if fix {
 		resend = func(ctx context.Context, leadID string, to lead.Target) error {

@@ -20,7 +20,8 @@ import (
 // Driver writes mails to a folder.
 type Driver struct{ dir string }
 
-// Open returns a driver for a folder, which the first mail creates.
+// Open returns a driver that writes to a folder. The driver creates the folder when it
+// needs it.
 func Open(dir string) *Driver { return &Driver{dir} }
 
 // Send implements [mail.Sender]. A repeated mail replaces its file.
@@ -86,7 +87,7 @@ func (d *Driver) find(leads []string) (found []string, err error) {
 	return found, failure("listing mails", err)
 }
 
-// failure translates an error of the file system, which contains no personal data.
+// failure wraps an error of the file system. These errors contain no personal data.
 func failure(op string, err error) error {
 	if err == nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Rules are current from their first use until they are replaced in their locale, and are
-// kept for some time after that.
+// Price rules are current until others are used in the same locale. Replaced rules are
+// kept for store.PriceRulesRetention.
 func prices(t *testing.T, s Subject) {
 	db, other := s.MustOpen(t, nil), s.MustOpen(t, nil)
 	use := func(db Store, revision, locale string, after time.Duration) {

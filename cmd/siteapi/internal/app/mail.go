@@ -34,7 +34,7 @@ func mailSettings(s *config.Settings, sender mail.Sender) leadmail.Settings {
 		inboxURL = s.SiteURL + inbox.Path
 	}
 
-	// All instances derive the same key, which is not in the database. A new key restarts
+	// All instances derive the same key, which is not in the database. A new key resets
 	// the counts of mails to visitors.
 	secret := strings.Join(s.CacheTokens, ",")
 	if s.SMTPURL != nil {
@@ -73,7 +73,8 @@ func (sys *systems) newMails(site *content.Service, pdfs *quotepdf.Resolver) *le
 	})
 }
 
-// newMailer returns a service for commands that writes mails without sending them.
+// newMailer returns the mail service of commands, which composes mails and cannot send
+// them.
 func (d drivers) newMailer(s *config.Settings, quotes store.Quotes) (*leadmail.Service, error) {
 	site, err := d.openContent(s)
 	if err != nil {

@@ -42,7 +42,8 @@ func NewVendors(t *testing.T, s sanitytest.Options, h hubspottest.Options) *Vend
 	return f
 }
 
-// Env returns the settings of a service that uses the stubs, and more.
+// Env returns the settings of a service that uses the stubs. Settings in more take
+// precedence.
 func (f *Vendors) Env(more ...map[string]string) map[string]string {
 	env := map[string]string{
 		"CMS_DRIVER":        "sanity",
@@ -70,7 +71,7 @@ func (f *Vendors) Environ(more ...map[string]string) []string {
 	return list
 }
 
-// Recover ends the faults of both vendors.
+// Recover makes both stubs stop failing.
 func (f *Vendors) Recover() {
 	f.CMS.Recover()
 	f.CRM.Recover()
@@ -87,7 +88,7 @@ func (f *Vendors) Documents(session string) (found []cms.LeadDocument) {
 	return found
 }
 
-// Contacts returns the contacts in the CRM with an e-mail address.
+// Contacts returns the contacts of the CRM that have the given e-mail address.
 func (f *Vendors) Contacts(email string) []hubspottest.Contact {
 	return slices.DeleteFunc(f.CRM.Contacts(), func(c hubspottest.Contact) bool {
 		return c.Properties[crm.PropEmail] != email

@@ -107,9 +107,9 @@ func newStaging(parent string) (string, error) {
 	return os.MkdirTemp(parent, stagingPrefix)
 }
 
-// writeArchive writes the snapshot, and then the current files of the file drivers, which
-// are at least as new: a document without its lead is harmless, while a missing document
-// would count as delivered.
+// writeArchive writes the snapshot of the database first, then the current files of the
+// file drivers. In this order a document may lack its lead, which is harmless, but no
+// lead that counts as delivered lacks its document.
 func writeArchive(w io.Writer, staging, dataDir string) error {
 	compressed := gzip.NewWriter(w)
 	archive := tar.NewWriter(compressed)
@@ -212,8 +212,8 @@ func restoreBackup(ctx context.Context, c *call, from string) error {
 	return nil
 }
 
-// ownFolder creates a folder. It fails for root if the folder belongs to another user:
-// the service runs as that user, and could not open files of root.
+// ownFolder creates a folder. It fails if root runs it on the folder of another user: the
+// service runs as that user and could not open files owned by root.
 func ownFolder(path string) error {
 	if err := os.MkdirAll(path, 0o750); err != nil {
 		return err
@@ -229,7 +229,7 @@ func ownFolder(path string) error {
 }
 
 // unpack extracts a backup into a folder, and returns when the backup was created. It
-// fails if the archive is damaged or truncated, or contains a file that no backup has.
+// fails if the archive is damaged or truncated, or contains an unexpected file.
 func unpack(r io.Reader, folder string) (createdAt time.Time, err error) {
 	compressed, err := gzip.NewReader(r)
 	if err != nil {

@@ -14,7 +14,7 @@ const (
 	OnDatabase System = "database"
 	OnContent  System = "content" // the CMS without the database
 	OnLeads    System = "leads"   // the database, the CMS, the CRM and the cache
-	OnService  System = "service" // a running service, which may have its cache in memory
+	OnService  System = "service" // a running service, since its cache may be in its memory
 )
 
 // Needs holds the requirements of an operation's command.

@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// deliveryState is the state of a delivery: running during an attempt, unless the
-	// attempt is older than [store.AttemptLost], when its process must have died.
+	// deliveryState is the SQL expression for the state of a delivery. It is running
+	// during an attempt. An attempt older than [store.AttemptLost] does not count,
+	// because its process must have died.
 	deliveryState = `CASE WHEN progress > 1 AND started_at > (SELECT now FROM clock) - 45000
 THEN 'running' ELSE state END`
 

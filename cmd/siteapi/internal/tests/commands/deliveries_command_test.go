@@ -64,6 +64,7 @@ func TestDeliveriesCommands(t *testing.T) {
 		"deliveries resend " + arrived:                       `"target" not set`,
 		"deliveries resend " + arrived + " --target webhook": "it is not set up",
 		"deliveries verify --since yesterday":                "must be a duration",
+		"deliveries verify --target webhook":                 "must be one of",
 	})
 
 	doctor, _ := s.Doctor(nil, "--server", s.Base)

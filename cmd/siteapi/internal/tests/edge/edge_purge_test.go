@@ -112,7 +112,8 @@ func (e *edgeStub) settles(t *testing.T, s *apptest.Service) (purges, events []s
 
 const everyKey = "content:locale:en content:locale:es content:locale:ro"
 
-// TestEdgeIsNotifiedOfChanges follows content from the CMS to the CDN and the renderer.
+// TestEdgeIsNotifiedOfChanges checks that the CDN and the renderer are notified of each
+// change.
 func TestEdgeIsNotifiedOfChanges(t *testing.T) {
 	t.Parallel()
 	stub, vendors := newEdgeStub(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
@@ -153,7 +154,7 @@ func TestEdgeIsNotifiedOfChanges(t *testing.T) {
 	stub.isNotified(t, "a publication during the stop")
 	stub.settles(t, s)
 
-	// A change that the edge was not notified of survives a restart.
+	// A pending notification survives a restart.
 	stub.set(true)
 	publish("fifth title")
 	time.Sleep(time.Second)
