@@ -24,11 +24,11 @@ import (
 
 func (d Drivers) backupCommand() *cobra.Command {
 	var file output
-	command := d.command("backup", "write a backup of DATA_DIR to a file; the service may run",
+	command := d.command("backup", "write a backup of DATA_DIR to a file, even while the service is running",
 		databaseSettings(), func(ctx context.Context, c *call) error { return writeBackup(ctx, c, file) },
 		"siteapi backup --output siteapi-$(date +%F).tar.gz",
 		"siteapi backup --output - | age -r age1… > siteapi.tar.gz.age")
-	file.flags(command.Flags(), "`file` to write, readable by you only; -: standard output")
+	file.flags(command.Flags(), "`file` to write, readable only by you, or - for standard output")
 	return command
 }
 
@@ -37,7 +37,7 @@ func (d Drivers) restoreCommand() *cobra.Command {
 	command := d.command("restore", "restore a backup into an empty DATA_DIR",
 		databaseSettings(), func(ctx context.Context, c *call) error { return restoreBackup(ctx, c, from) },
 		"siteapi restore --from siteapi-2026-01-31.tar.gz")
-	command.Flags().StringVar(&from, "from", "", "the `file` to restore; -: standard input")
+	command.Flags().StringVar(&from, "from", "", "`file` to restore, or - for standard input")
 	return command
 }
 
@@ -56,8 +56,8 @@ func postgres(s *config.Settings, line string) error {
 	if s.DatabaseURL == nil {
 		return nil
 	}
-	return errors.New("this command does not support PostgreSQL. Run instead\n\n   " + line + "\n\n" +
-		"without parameters of DATABASE_URL that only this service uses, such as pool_max_conns")
+	return errors.New("this command does not support PostgreSQL. Run this instead:\n\n   " + line + "\n\n" +
+		"First remove parameters from DATABASE_URL that only this service uses, such as pool_max_conns")
 }
 
 func writeBackup(ctx context.Context, c *call, file output) error {
@@ -162,7 +162,7 @@ func restoreBackup(ctx context.Context, c *call, from string) error {
 		return err
 	}
 	if from == "" {
-		return errors.New("--from: set the file of the backup")
+		return errors.New("--from: set the backup to restore")
 	}
 
 	archive := os.Stdin
@@ -202,12 +202,12 @@ func restoreBackup(ctx context.Context, c *call, from string) error {
 		return fmt.Errorf("the backup has no valid database: %w", err)
 	}
 	if err := place(staging, s.DataDir); err != nil {
-		return fmt.Errorf("the backup was only partly restored: empty DATA_DIR, and restore again: %w", err)
+		return fmt.Errorf("the backup was only partly restored (%w): empty DATA_DIR and restore again", err)
 	}
 
 	c.printLine("restored the backup of %s: %d leads, %d sessions\n"+
-		"it contains leads that were erased after it was created: repeat these erasures\n"+
-		"then start the service; `siteapi deliveries verify` finds leads that the CMS or the CRM lack",
+		"data that was erased since then is back: repeat these erasures\n"+
+		"then start the service; `siteapi deliveries verify` finds leads missing from the CMS or the CRM",
 		createdAt.UTC().Format(time.RFC3339), leads, sessions)
 	return nil
 }

@@ -291,7 +291,7 @@ func TestBackupRefuses(t *testing.T) {
 	prints(s, output{"migrate", "up to date", ""})
 	s.Refuses(map[string]string{
 		"backup":                    "--output: set the file",
-		"restore":                   "--from: set the file",
+		"restore":                   "--from: set the backup",
 		"restore --from /nowhere/b": "--from: ",
 	})
 
