@@ -10,8 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
@@ -70,9 +68,9 @@ func (d drivers) openExecutor(
 		}
 
 		// Commands queue mails to owners but do not write them, so they need no content and
-		// no PDFs. They discard the log of operators' fields.
+		// no PDFs.
 		sys := &systems{drivers: d, Settings: s, Data: data}
-		resolver.Operators = newOperators(zerolog.Nop(), data, rules, sys.newMails(nil, nil))
+		resolver.Operators = newOperators(d.log, rules, sys.newMails(nil, nil))
 		closing = data.Close
 	}
 

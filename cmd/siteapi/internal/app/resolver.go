@@ -144,7 +144,7 @@ func (sys *systems) newResolver(
 	return &resolvers.Resolver{
 		Quotes:      sys.newQuotes(site, limits, mails),
 		PDFs:        pdfs,
-		Operators:   newOperators(sys.log, sys.Data, rules, mails),
+		Operators:   newOperators(sys.log, rules, mails),
 		Content:     site,
 		Cache:       sys.cache,
 		Checks:      slices.Concat(command.Checks(sys.Settings), sys.newChecks(rules, mails)),
@@ -186,9 +186,7 @@ func (sys *systems) newQuotes(
 }
 
 // newOperators returns the resolver of operators' fields.
-func newOperators(
-	log zerolog.Logger, data *command.Database, rules *leads.Service, mails *leadmail.Service,
-) *operators.Resolver {
+func newOperators(log zerolog.Logger, rules *leads.Service, mails *leadmail.Service) *operators.Resolver {
 	return &operators.Resolver{
 		Leads: rules,
 		Mails: mails,

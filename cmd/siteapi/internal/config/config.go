@@ -232,8 +232,7 @@ func (p Problems) Error() string {
 	return text
 }
 
-// Concern reports whether a setting with one of these names is invalid. A name may end in
-// * to match a prefix.
+// Concern reports whether a setting with one of these names is invalid; "X*" is a prefix.
 func (p Problems) Concern(names ...string) bool {
 	return slices.ContainsFunc(p, func(problem Problem) bool { return matches(problem.Setting, names) })
 }
@@ -366,8 +365,7 @@ func matches(name string, names []string) bool {
 	})
 }
 
-// calculatorLacks returns a text that names the document types of the calculator that are
-// not served, or an empty string if all are.
+// calculatorLacks names the document types that the calculator needs and CONTENT_TYPES lacks.
 func (s *Settings) calculatorLacks() string {
 	missing := slices.DeleteFunc([]string{"heroSection", "quoteOption"}, func(name string) bool {
 		return slices.Contains(s.ContentTypes, name)

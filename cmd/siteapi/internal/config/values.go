@@ -138,8 +138,7 @@ func onOff(v string) (bool, error) {
 	return v == "on", err
 }
 
-// matching accepts text that matches a regular expression. Errors read
-// "must be" and what.
+// matching accepts text in a form, a regular expression. Errors read "must be" and what.
 func matching(form, what string) func(string) (string, error) {
 	return func(v string) (string, error) {
 		if !regexp.MustCompile(`^(?:` + form + `)$`).MatchString(v) {
@@ -324,8 +323,7 @@ func (s *Settings) leadWebhook(v string) (string, error) {
 	return v, nil
 }
 
-// sender parses an address with an optional name. The address must be ASCII, which all
-// mail servers accept.
+// sender parses an ASCII address, which all mail servers accept, with an optional name.
 func sender(v string) (mail.Address, error) {
 	a, err := mail.ParseAddress(v)
 	if err != nil || strings.ContainsFunc(a.Address, func(r rune) bool { return r > '~' }) {
