@@ -3,8 +3,6 @@ package content
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,6 +10,9 @@ import (
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/upstream/faulttest"
 	"siteapi/schema"
 )
 
@@ -116,8 +117,8 @@ func TestContractClearCache(t *testing.T) {
 
 func TestContractInvalidateCache(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"CMS_WATCH": "off"})
-	file := filepath.Join(s.DataDir, "content.json")
+	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	s := apptest.Start(t, stubs.Env(map[string]string{"CMS_WATCH": "off"}))
 	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 		for _, tt := range []struct {
 			input map[string]any
@@ -133,10 +134,8 @@ func TestContractInvalidateCache(t *testing.T) {
 			{map[string]any{"locale": "en"}, []string{"content:locale:en"}},
 		} {
 			warm(s)
-			// Without the file, nothing is refetched in the background while entries are counted.
-			if err := os.Rename(file, file+".away"); err != nil {
-				t.Fatal(err)
-			}
+			// The CMS hangs, so that no entry is fetched again while they are counted.
+			stubs.CMS.Fail(faulttest.Of(faulttest.Hang).Times(-1))
 			for _, remaining := range []int{len(schema.AllLocale) - len(tt.want), 0} { // then all are removed
 				got := s.Through(endpoint, "invalidateCache", map[string]any{"input": tt.input}, apptest.CacheAuth)
 				if got.Data["success"] != true || !slices.Equal(keys(got.Data["invalidated"]), tt.want) ||
@@ -145,9 +144,8 @@ func TestContractInvalidateCache(t *testing.T) {
 				}
 				s.Do("POST", "/api/cache/clear?all=true", "", apptest.CacheAuth)
 			}
-			if err := os.Rename(file+".away", file); err != nil {
-				t.Fatal(err)
-			}
+			stubs.Recover()
+			s.Do("POST", "/api/cache/clear?all=true", "", apptest.CacheAuth) // ends fetches that hang
 		}
 
 		for _, tt := range []struct {
