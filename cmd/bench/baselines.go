@@ -173,7 +173,7 @@ func newResolver(dir string) *resolvers.Resolver {
 	return &resolvers.Resolver{
 		Quotes: quotes.New(quotes.Deps{
 			Content:         site,
-			Quotes:          discarding{},
+			Store:           discarding{},
 			Log:             zerolog.Nop(),
 			Now:             time.Now,
 			ObserveDatabase: func(string, time.Time, error) {},
@@ -186,12 +186,12 @@ func newResolver(dir string) *resolvers.Resolver {
 
 // discarding is a store that accepts and discards all data.
 type discarding struct {
-	store.Quotes
-	store.Prices
+	quotes.Store
+	content.PriceStore
 }
 
-// Track implements [store.Quotes].
+// Track discards a visit.
 func (discarding) Track(context.Context, lead.Visit) error { return nil }
 
-// UsePriceRules implements [store.Prices].
+// UsePriceRules discards the rules.
 func (discarding) UsePriceRules(context.Context, store.PriceRules, time.Time) error { return nil }

@@ -89,7 +89,7 @@ func fillSQLite(ctx context.Context, path string) {
 	}))
 	defer func() { _ = db.Close() }()
 
-	fill(ctx, db)
+	fill(ctx, db.Store)
 	harness.Must(pool.ExecContext(ctx, worked))
 }
 
@@ -102,7 +102,7 @@ func fillPostgres(ctx context.Context, url string) {
 	}))
 	defer func() { _ = db.Close() }()
 
-	fill(ctx, db)
+	fill(ctx, db.Store)
 
 	// Connections of the pool have short timeouts.
 	conn := harness.Must(pgx.Connect(ctx, url))
@@ -113,7 +113,7 @@ func fillPostgres(ctx context.Context, url string) {
 
 // fill stores sessions, and leads without deliveries. On SQLite, concurrent writers share
 // transactions.
-func fill(ctx context.Context, db store.Quotes) {
+func fill(ctx context.Context, db *store.Store) {
 	const writers = 200
 	var writing sync.WaitGroup
 	for w := range uint64(writers) {

@@ -22,7 +22,6 @@ import (
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/postgres"
 	"siteapi/integrations/store/sqlite"
-	"siteapi/integrations/store/storecopy"
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
@@ -62,7 +61,7 @@ type setup struct {
 type subject struct {
 	*queue.Queue
 	send  map[lead.Target]queue.Send
-	store *storecopy.Store
+	store *store.Store
 	close func() error
 }
 
@@ -75,7 +74,7 @@ func onSQLite(t *testing.T) database {
 		if err != nil {
 			return nil, err
 		}
-		return open(riversqlite.New(pool), o, func(q store.Queue[*sql.Tx]) (*storecopy.Store, func() error, error) {
+		return open(riversqlite.New(pool), o, func(q store.Queue[*sql.Tx]) (*store.Store, func() error, error) {
 			s, err := sqlite.Open(context.Background(), sqlite.Options{
 				Path:  path,
 				Pool:  pool,
@@ -99,7 +98,7 @@ func onPostgres(t *testing.T) database {
 		if err != nil {
 			return nil, err
 		}
-		return open(riverpgxv5.New(pool), o, func(q store.Queue[pgx.Tx]) (*storecopy.Store, func() error, error) {
+		return open(riverpgxv5.New(pool), o, func(q store.Queue[pgx.Tx]) (*store.Store, func() error, error) {
 			s, err := postgres.Open(context.Background(), postgres.Options{
 				Pool:  pool,
 				Log:   slog.New(slog.DiscardHandler),
@@ -115,7 +114,7 @@ func onPostgres(t *testing.T) database {
 
 // open opens a store, with the queue on its database.
 func open[D riverdriver.Driver[TX], TX any](
-	driver D, o setup, openStore func(store.Queue[TX]) (*storecopy.Store, func() error, error),
+	driver D, o setup, openStore func(store.Queue[TX]) (*store.Store, func() error, error),
 ) (*subject, error) {
 	if err := queue.Migrate(context.Background(), driver, o.Log); err != nil {
 		return nil, err

@@ -59,7 +59,7 @@ const (
 
 // Options are the parameters of [New].
 type Options struct {
-	Store Store
+	Store *store.Store
 	// Targets are the systems that each lead is delivered to.
 	Targets []TargetConfig
 	// Receivers are notified of changed content.
@@ -72,13 +72,6 @@ type Options struct {
 	// Observe is called after every attempt. It may be nil.
 	Observe func(target lead.Target, outcome Outcome)
 	Log     zerolog.Logger
-}
-
-// Store is the part of the store that the queue uses.
-type Store interface {
-	store.Attempts
-	store.Edge
-	CountDeliveries(ctx context.Context) ([]store.DeliveryCount, error)
 }
 
 // TargetConfig configures the deliveries to one target.

@@ -16,7 +16,7 @@ type Try struct {
 	*lead.Lead
 	CreatedAt time.Time // when the delivery was created
 
-	store    store.Attempts
+	store    *store.Store
 	mu       sync.Mutex
 	delivery lead.Delivery
 }

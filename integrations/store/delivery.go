@@ -3,9 +3,13 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/mail/mailbox"
 )
 
 // ErrUnderWay means that a delivery has not ended, or that an attempt at it is running.
@@ -14,28 +18,6 @@ var ErrUnderWay = errors.New("a delivery of this lead to this target is under wa
 // AttemptLost is the age at which an attempt without a recorded result is considered
 // over, because its process must have died.
 const AttemptLost = 45 * time.Second
-
-// Deliveries stores the state of each delivery. The queue's jobs only act on it.
-type Deliveries interface {
-	// ListDeliveries returns the deliveries that match a filter, ordered by id.
-	ListDeliveries(ctx context.Context, f DeliveryFilter) ([]lead.Delivery, error)
-
-	// CountDeliveries counts the deliveries that have not arrived, by target and state,
-	// in the order of [lead.Targets]. A running delivery counts under its previous state.
-	CountDeliveries(ctx context.Context) ([]DeliveryCount, error)
-
-	// RetryDelivery makes a delivery due now; one that has ended is sent again. It leaves
-	// a running delivery alone and returns ErrNotFound if the id is unknown.
-	RetryDelivery(ctx context.Context, id int64) error
-
-	// ResendLead delivers a stored lead to a target again. It returns ErrUnderWay if a
-	// delivery to the target has not ended, and ErrNotFound if the lead is unknown. A
-	// non-empty corrected address becomes the recipient of the delivery from now on.
-	ResendLead(ctx context.Context, leadID string, target lead.Target, corrected string) error
-
-	// RemoveDeliveries removes the deliveries of leads, except for running ones.
-	RemoveDeliveries(ctx context.Context, leadIDs []string) (removed, running int, err error)
-}
 
 // DeliveryFilter narrows a listing of deliveries. Zero fields are ignored.
 type DeliveryFilter struct {
@@ -56,25 +38,6 @@ type DeliveryCount struct {
 	Oldest time.Time // when the oldest of them was created; zero if there are none
 }
 
-// Attempts is the part of the store with which the queue's workers carry out deliveries.
-type Attempts interface {
-	// BeginAttempt starts an attempt and returns the lead and its delivery, with the
-	// attempt counted. It returns ErrNotFound if the job has nothing to do: the delivery
-	// has ended or belongs to another job, or the lead was erased. It returns ErrUnderWay
-	// if another attempt is running.
-	BeginAttempt(
-		ctx context.Context, leadID string, target lead.Target, job int64,
-	) (lead.Lead, lead.Delivery, error)
-
-	// NoteArrived stores, during an attempt, which parts of a delivery have arrived.
-	NoteArrived(ctx context.Context, d lead.Delivery) error
-
-	// EndAttempt stores the result of an attempt. If the delivery has ended, its job is
-	// completed in the same transaction; ctx must be the job's context. If the delivery
-	// belongs to another job by now, nothing is stored.
-	EndAttempt(ctx context.Context, d lead.Delivery) error
-}
-
 // Jobs is the queue within a transaction of the store.
 type Jobs interface {
 	// Enqueue inserts a job for each delivery of the leads and returns the deliveries.
@@ -89,3 +52,239 @@ type Jobs interface {
 // Queue binds the queue to a transaction of the store. TX is the driver's transaction
 // type.
 type Queue[TX any] func(tx TX) Jobs
+
+// deliveryState is the SQL expression for the state of a delivery. It is running during an
+// attempt. An attempt older than [AttemptLost] does not count, because its process must
+// have died.
+var deliveryState = fmt.Sprintf(`CASE WHEN progress > 1 AND started_at > (SELECT now FROM clock) - %d
+THEN 'running' ELSE state END`, AttemptLost.Milliseconds())
+
+var selectDeliveries = `SELECT id, lead_id, target, job, attempts, max_attempts, created_at, finished_at,
+reason, errors, sending, arrived, recipient, ` + deliveryState + ` AS state,
+CASE ` + deliveryState + ` WHEN state THEN next_at ELSE 0 END AS next_at,
+CASE ` + deliveryState + ` WHEN state THEN paused ELSE '' END AS paused FROM deliveries`
+
+const (
+	newColumns = `lead_id, target, job, max_attempts, created_at, next_at, state, finished_at, reason`
+
+	// renewDeliveries restarts a delivery that has ended, as its next sending.
+	renewDeliveries = ` ON CONFLICT (lead_id, target) DO UPDATE SET
+job = excluded.job, max_attempts = excluded.max_attempts, next_at = 0, finished_at = 0,
+reason = '', paused = '', state = CASE WHEN deliveries.progress > 1 THEN deliveries.state ELSE 'pending' END,
+attempts = CASE WHEN deliveries.progress > 1 THEN deliveries.attempts ELSE 0 END,
+sending = CASE WHEN deliveries.progress > 1 THEN deliveries.sending ELSE deliveries.sending + 1 END,
+arrived = CASE WHEN deliveries.progress > 1 THEN deliveries.arrived ELSE '' END`
+)
+
+// enqueue creates the deliveries of leads. With targets, it creates or restarts the
+// deliveries to these targets.
+func enqueue(ctx context.Context, tx Tx, leadIDs []string, targets ...lead.Target) error {
+	if len(leadIDs) == 0 {
+		return nil
+	}
+	list, err := tx.Enqueue(ctx, leadIDs, targets...)
+	if err != nil {
+		return err
+	}
+
+	var values []any
+	for _, d := range list {
+		if !d.State.Ended() {
+			d.NextAt = d.CreatedAt
+		}
+		values = append(values, d.LeadID, d.Target, d.Job, d.MaxAttempts, d.CreatedAt, d.NextAt, d.State,
+			d.FinishedAt, d.Reason)
+	}
+	return insertRows(ctx, tx, "deliveries", newColumns, values, renewDeliveries)
+}
+
+// ListDeliveries returns the deliveries that match a filter, ordered by id.
+func (s *Store) ListDeliveries(ctx context.Context, f DeliveryFilter) ([]lead.Delivery, error) {
+	return readDeliveries(ctx, s.db, f)
+}
+
+func readDeliveries(ctx context.Context, db DB, f DeliveryFilter) ([]lead.Delivery, error) {
+	var c conditions
+	if f.ID != 0 {
+		c.add("id = ?", f.ID)
+	}
+	if len(f.Leads) > 0 {
+		in(&c, "lead_id", f.Leads)
+	}
+	if f.Target != "" {
+		c.add("target = ?", f.Target)
+	}
+	if len(f.States) > 0 {
+		in(&c, deliveryState, f.States)
+	}
+	if !slices.ContainsFunc(f.States, arrived) && len(f.States) > 0 {
+		c.add("progress > 0") // these are few and have their own index
+	}
+
+	order, after := " ORDER BY id", "id > ?"
+	if f.Newest {
+		order, after = " ORDER BY id DESC", "id < ?"
+	}
+	if f.After != 0 {
+		c.add(after, f.After)
+	}
+	if f.Limit > 0 {
+		order += " LIMIT " + strconv.Itoa(f.Limit)
+	}
+	return all[lead.Delivery](ctx, db, "listing deliveries", selectDeliveries+c.where()+order, c.args...)
+}
+
+// arrived reports whether a delivery in a state has arrived or will not be sent.
+func arrived(s lead.DeliveryState) bool { return s == lead.Delivered || s == lead.NotSent }
+
+// CountDeliveries counts the deliveries that have not arrived, by target and state, in
+// the order of [lead.Targets]. A running delivery counts under its previous state.
+func (s *Store) CountDeliveries(ctx context.Context) (counts []DeliveryCount, err error) {
+	found, err := all[DeliveryCount](ctx, s.db, "counting deliveries",
+		`SELECT target, state, count(*) AS number, min(created_at) AS oldest FROM deliveries
+WHERE progress > 0 GROUP BY state, target`)
+
+	for _, target := range lead.Targets() {
+		for _, state := range []lead.DeliveryState{lead.Pending, lead.Retrying, lead.Failed} {
+			c := DeliveryCount{Target: target, State: state}
+			for _, f := range found {
+				if f.Target == target && f.State == state {
+					c = f
+				}
+			}
+			counts = append(counts, c)
+		}
+	}
+	return counts, err
+}
+
+// RetryDelivery makes a delivery due now; one that has ended is sent again. It leaves a
+// running delivery alone and returns ErrNotFound if the id is unknown.
+func (s *Store) RetryDelivery(ctx context.Context, id int64) error {
+	return s.write(ctx, fmt.Sprintf("retrying delivery %d", id), func(ctx context.Context, tx Tx) error {
+		list, err := readDeliveries(ctx, tx, DeliveryFilter{ID: id})
+		switch {
+		case err != nil:
+			return err
+		case len(list) == 0:
+			return ErrNotFound
+		case list[0].State == lead.Running:
+			return nil
+		}
+		return enqueue(ctx, tx, []string{list[0].LeadID}, list[0].Target)
+	})
+}
+
+// ResendLead delivers a stored lead to a target again. It returns ErrUnderWay if a
+// delivery to the target has not ended, and ErrNotFound if the lead is unknown. A
+// corrected address, if it is not empty, becomes the recipient of the delivery from now on.
+func (s *Store) ResendLead(ctx context.Context, leadID string, target lead.Target, corrected string) error {
+	return s.write(ctx, "resending a lead", func(ctx context.Context, tx Tx) error {
+		list, err := readDeliveries(ctx, tx, DeliveryFilter{Leads: []string{leadID}, Target: target})
+		if err != nil {
+			return err
+		}
+		if len(list) > 0 && !list[0].State.Ended() {
+			return ErrUnderWay
+		}
+
+		if err := exists(ctx, tx, leadID); err != nil {
+			return err
+		}
+		if err := enqueue(ctx, tx, []string{leadID}, target); err != nil || corrected == "" {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE deliveries SET recipient = $1 WHERE lead_id = $2 AND target = $3`,
+			mailbox.Key(corrected), leadID, target)
+		return err
+	})
+}
+
+// RemoveDeliveries removes the deliveries of leads, except for running ones.
+func (s *Store) RemoveDeliveries(
+	ctx context.Context, leadIDs []string,
+) (removed, running int, err error) {
+	err = s.write(ctx, "removing deliveries", func(ctx context.Context, tx Tx) error {
+		var c conditions
+		in(&c, "lead_id", leadIDs)
+		c.add(deliveryState + " <> 'running'")
+		n, err := tx.Exec(ctx, "DELETE FROM deliveries"+c.where(), c.args...)
+		if err != nil {
+			return err
+		}
+
+		remaining, err := readDeliveries(ctx, tx, DeliveryFilter{Leads: leadIDs})
+		removed, running = int(n), len(remaining)
+		return err
+	})
+	return removed, running, err
+}
+
+// BeginAttempt starts an attempt and returns the lead and its delivery, with the state from
+// before the attempt and the attempt counted. It returns ErrNotFound if the job has nothing to do: the delivery has ended or
+// belongs to another job, or the lead was erased. It returns ErrUnderWay if another
+// attempt is running.
+func (s *Store) BeginAttempt(
+	ctx context.Context, leadID string, target lead.Target, job int64,
+) (l lead.Lead, d lead.Delivery, err error) {
+	err = s.write(ctx, "beginning an attempt", func(ctx context.Context, tx Tx) error {
+		list, err := readDeliveries(ctx, tx, DeliveryFilter{Leads: []string{leadID}, Target: target})
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 || list[0].Job != job || list[0].State.Ended() {
+			return ErrNotFound
+		}
+
+		d = list[0]
+		d.Attempts++
+		begun, err := tx.Exec(ctx, `UPDATE deliveries SET started_at = (SELECT now FROM clock), attempts = $1
+WHERE id = $2 AND job = $3 AND `+deliveryState+` <> 'running'`, d.Attempts, d.ID, job)
+		if err == nil && begun == 0 {
+			return ErrUnderWay
+		}
+		return err
+	})
+	if err != nil {
+		return l, d, err
+	}
+
+	l, err = s.Lead(ctx, leadID)
+	return l, d, err
+}
+
+// NoteArrived stores, during an attempt, which parts of a delivery have arrived.
+func (s *Store) NoteArrived(ctx context.Context, d lead.Delivery) error {
+	_, err := s.exec(ctx, "storing the arrived parts",
+		`UPDATE deliveries SET arrived = $1 WHERE id = $2 AND job = $3`,
+		d.Arrived, d.ID, d.Job)
+	return err
+}
+
+// EndAttempt stores the result of an attempt. If the delivery has ended, its job is
+// completed in the same transaction; ctx must be the job's context. If the delivery
+// belongs to another job by now, nothing is stored.
+func (s *Store) EndAttempt(ctx context.Context, d lead.Delivery) error {
+	if d.State.Ended() {
+		d.NextAt, d.Paused = time.Time{}, ""
+	}
+
+	return s.write(ctx, "storing the result of an attempt", func(inner context.Context, tx Tx) error {
+		n, err := tx.Exec(inner, `UPDATE deliveries SET started_at = 0, state = $4, attempts = $5,
+next_at = $6, finished_at = $7, reason = $8, paused = $9, errors = $10
+WHERE lead_id = $1 AND target = $2 AND job = $3`,
+			d.LeadID, d.Target, d.Job, d.State, d.Attempts,
+			d.NextAt, d.FinishedAt, d.Reason, d.Paused, d.Errors)
+
+		switch {
+		case err != nil:
+			return err
+		case n == 0: // The delivery's new job need not wait any longer.
+			_, err = tx.Exec(inner, `UPDATE deliveries SET started_at = 0 WHERE id = $1`, d.ID)
+			return err
+		case !d.State.Ended():
+			return nil
+		}
+		return tx.Complete(ctx, d.Job)
+	})
+}

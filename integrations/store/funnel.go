@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"siteapi/integrations/lead"
@@ -57,11 +58,85 @@ type LeadCount struct {
 	WonAmount   float64 // sum of the amounts of won leads
 }
 
-// Funnel counts sessions and leads.
-type Funnel interface {
-	// FunnelSessions counts sessions. Their leads count whenever they were submitted.
-	FunnelSessions(ctx context.Context, f FunnelFilter) ([]SessionCount, error)
+// The length of a week, and the Monday of the week of 1970-01-01, a Thursday, in
+// milliseconds.
+const (
+	week        = 7 * 24 * 60 * 60 * 1000
+	firstMonday = -3 * 24 * 60 * 60 * 1000
+)
 
-	// FunnelLeads counts leads, except for rejected ones.
-	FunnelLeads(ctx context.Context, f FunnelFilter) ([]LeadCount, error)
+// FunnelSessions groups the sessions in the database. The first column is a number,
+// because SQLite then sorts faster. The locale is that of a session's newest lead.
+// Selections are grouped as one text: that takes a fifth longer than numeric columns for
+// its parts, some 100 ms for 100,000 sessions, but needs no stored copies that must stay
+// equal to it.
+func (s *Store) FunnelSessions(ctx context.Context, f FunnelFilter) ([]SessionCount, error) {
+	var leads conditions
+	leads.add("review = 0")
+	join := "LEFT JOIN"
+	if f.Locale != "" {
+		leads.add("locale = ?", f.Locale)
+		join = "JOIN"
+	}
+
+	sessions := conditions{args: leads.args}
+	touch := sessions.matchFunnel(f, "last_seen")
+
+	query := fmt.Sprintf(`WITH converted AS MATERIALIZED (
+  SELECT session_id,
+    CASE count(*) WHEN 1 THEN max(locale) ELSE (
+      SELECT locale FROM leads AS same%[4]s AND same.session_id = leads.session_id
+      ORDER BY submitted_at DESC, id DESC LIMIT 1
+    ) END AS spoken,
+    max(CASE outcome WHEN 'WON' THEN %[1]d WHEN 'QUALIFIED' THEN %[2]d ELSE %[3]d END) AS reached
+  FROM leads%[4]s GROUP BY session_id
+)
+SELECT (last_seen - %[6]d) / %[7]d * %[7]d + %[6]d AS week, %[5]scampaign AS campaign, %[5]ssource AS source,
+  selections, coalesce(reached, step) AS step, coalesce(spoken, '') AS locale, count(*) AS sessions
+FROM sessions %[8]s converted ON session_id = id%[9]s
+GROUP BY 1, 2, 3, 4, 5, 6`,
+		Won, Qualified, Submitted, leads.where(),
+		touch, firstMonday, week, join, sessions.where(),
+	)
+	return all[SessionCount](ctx, s.db, "counting the sessions", query, sessions.args...)
+}
+
+// FunnelLeads groups the leads in the database.
+func (s *Store) FunnelLeads(ctx context.Context, f FunnelFilter) ([]LeadCount, error) {
+	var c conditions
+	c.add("review IN (0, 1)")
+	if f.Locale != "" {
+		c.add("locale = ?", f.Locale)
+	}
+	touch := c.matchFunnel(f, "submitted_at")
+
+	query := fmt.Sprintf(`SELECT %[1]ssource AS source, %[1]scampaign AS campaign, review = 1 AS in_review,
+  currency, won_currency, count(*) AS leads,
+  sum(amount) AS amount, coalesce(sum(won_amount), 0) AS won_amount,
+  sum(CASE WHEN EXISTS (SELECT 1 FROM sessions WHERE sessions.id = session_id) THEN 0 ELSE 1 END) AS untracked
+FROM leads%[2]s GROUP BY 1, 2, 3, 4, 5`, touch, c.where())
+	return all[LeadCount](ctx, s.db, "counting the leads", query, c.args...)
+}
+
+// matchFunnel adds the conditions of a filter on the time, in the column at, and on the
+// touch. It returns the prefix of the touch's columns.
+func (c *conditions) matchFunnel(f FunnelFilter, at string) (touch string) {
+	touch = "last_"
+	if f.FirstTouch {
+		touch = "first_"
+	}
+
+	if !f.Since.IsZero() {
+		c.add(at+" >= ?", f.Since)
+	}
+	if !f.Until.IsZero() {
+		c.add(at+" < ?", f.Until)
+	}
+	if f.Source != nil {
+		c.add(touch+"source = ?", *f.Source)
+	}
+	if f.Campaign != nil {
+		c.add(touch+"campaign = ?", *f.Campaign)
+	}
+	return touch
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -35,23 +36,111 @@ type MailClaim struct {
 	Now     time.Time
 }
 
-// Mails counts mails to visitors. Addresses and networks are stored as keyed hashes,
-// which are removed with their leads and, at the latest, a day after they were last
-// needed.
-type Mails interface {
-	// ClaimMail counts a mail, once however often it is claimed. If the mail exceeds a
-	// limit, ClaimMail does not count it and returns the limit and, if the mail is to
-	// wait, the time of its slot.
-	ClaimMail(ctx context.Context, c MailClaim) (over MailLimit, until time.Time, err error)
+// saveNetwork stores the network of a lead, if it is known, until its mail is sent.
+func saveNetwork(ctx context.Context, tx Tx, n NewLead) error {
+	if n.Network == "" {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO visitor_mails (lead_id, sending, network, needed_at)
+VALUES ($1, 0, $2, $3)`, n.Lead.ID, n.Network, n.Lead.SubmittedAt)
+	return err
+}
 
-	// HashKey returns the key of the hashes that must survive a change of the settings.
-	// It was generated with the database.
-	HashKey(ctx context.Context) ([]byte, error)
+// ClaimMail counts a mail to a visitor, or returns the limit that it exceeds.
+func (s *Store) ClaimMail(
+	ctx context.Context, c MailClaim,
+) (over MailLimit, until time.Time, err error) {
+	err = s.write(ctx, "counting a mail", func(ctx context.Context, tx Tx) (err error) {
+		// This serializes claims: two that count concurrently would both pass.
+		if _, err := tx.Exec(ctx, `UPDATE visitor_mails_turn SET at = $1 WHERE id = 1`, c.Now); err != nil {
+			return err
+		}
+		over, until, err = claimMail(ctx, tx, c)
+		return err
+	})
+	return over, until, err
+}
 
-	// PruneMails removes the hashes last needed before a time.
-	PruneMails(ctx context.Context, before time.Time) (int64, error)
+func claimMail(
+	ctx context.Context, tx Tx, c MailClaim,
+) (over MailLimit, until time.Time, err error) {
+	type row struct {
+		Network     string
+		Sent, Waits bool
+		ToAddress   int
+	}
+	mail, err := one[row](ctx, tx, "finding the mail", `SELECT coalesce(max(network), '') AS network,
+coalesce(max(sent_at), 0) > 0 AS sent, coalesce(max(address), '') <> '' AS waits,
+(SELECT count(*) FROM visitor_mails WHERE address = $3 AND sent_at > $4) AS to_address
+FROM visitor_mails WHERE lead_id = $1 AND sending = $2`,
+		c.LeadID, c.Sending, c.Address, c.Now.Add(-AddressWindow))
+	switch {
+	case err != nil || mail.Sent:
+		return "", until, err
+	case mail.ToAddress >= MailsPerAddress:
+		return AddressLimit, until, nil
+	}
 
-	// MailNetworks returns the number of leads with a known network, and the number of
-	// those networks.
-	MailNetworks(ctx context.Context) (leads, networks int64, err error)
+	if c.PerHour > 0 && mail.Network != "" {
+		over, until, err = mailSlot(ctx, tx, c, NetworkLimit, MailsPerNetwork, mail.Waits,
+			` AND network = $2`, mail.Network)
+	}
+	if c.PerHour > 0 && over == "" && err == nil {
+		over, until, err = mailSlot(ctx, tx, c, ServiceLimit, c.PerHour, mail.Waits, ``)
+	}
+	if err != nil || over == WaitingLimit {
+		return over, until, err
+	}
+
+	sentAt := c.Now
+	if over != "" {
+		sentAt = time.Time{} // it waits and keeps its network
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO visitor_mails (lead_id, sending, network, address, sent_at, needed_at)
+VALUES ($1, $2, '', $3, $4, $5) ON CONFLICT (lead_id, sending)
+DO UPDATE SET address = excluded.address, sent_at = excluded.sent_at, needed_at = excluded.needed_at`,
+		c.LeadID, c.Sending, c.Address, sentAt, c.Now)
+	return over, until, err
+}
+
+// mailSlot returns the limit if a mail exceeds it, and the time of the mail's slot: when
+// enough mails have left the window for it and for those already waiting. The limit
+// applies to the mails that match a condition.
+func mailSlot(
+	ctx context.Context, tx Tx, c MailClaim, limit MailLimit, maxMails int, waits bool,
+	condition string, args ...any,
+) (over MailLimit, until time.Time, err error) {
+	type row struct {
+		SentAt  time.Time
+		Waiting int // number of waiting mails, the same in each row
+	}
+	sent, err := all[row](ctx, tx, "reading the times of sent mails", fmt.Sprintf(`SELECT sent_at,
+(SELECT count(*) FROM visitor_mails WHERE sent_at = 0 AND address <> ''%[1]s) AS waiting
+FROM visitor_mails WHERE sent_at > $1%[1]s ORDER BY sent_at DESC LIMIT %[2]d`, condition, maxMails),
+		append([]any{c.Now.Add(-MailWindow)}, args...)...)
+	if err != nil || len(sent) < maxMails {
+		return "", until, err
+	}
+
+	waiting := sent[0].Waiting
+	if waits {
+		waiting--
+	} else if limit == NetworkLimit && waiting >= MailsWaiting {
+		return WaitingLimit, until, nil
+	}
+	freed := sent[maxMails-1-waiting%maxMails].SentAt
+	return limit, freed.Add(MailWindow * time.Duration(1+waiting/maxMails)), nil
+}
+
+// PruneMails removes the hashes last needed before a time.
+func (s *Store) PruneMails(ctx context.Context, before time.Time) (int64, error) {
+	return s.exec(ctx, "removing hashes", `DELETE FROM visitor_mails WHERE needed_at < $1`, before)
+}
+
+// MailNetworks counts the leads whose network is known, and their networks.
+func (s *Store) MailNetworks(ctx context.Context) (leads, networks int64, err error) {
+	r, err := one[struct{ Leads, Networks int64 }](ctx, s.db, "counting networks",
+		`SELECT count(*) AS leads, count(DISTINCT network) AS networks
+FROM visitor_mails WHERE network <> ''`)
+	return r.Leads, r.Networks, err
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/mail/mailbox"
 )
 
 // KeptConsent is a consent that outlived its lead.
@@ -14,15 +15,47 @@ type KeptConsent struct {
 	Locale string    // the lead's language
 }
 
-// Persons finds the data stored about a person other than leads. Addresses are compared
-// ignoring case.
-type Persons interface {
-	// KeptConsents returns the consents of an address whose leads PruneLeads erased,
-	// oldest first.
-	KeptConsents(ctx context.Context, email string) ([]KeptConsent, error)
+// KeptConsents returns the consents of an address that outlived their leads.
+func (s *Store) KeptConsents(ctx context.Context, email string) ([]KeptConsent, error) {
+	address, err := addressHash(ctx, s.db, email)
+	if err != nil {
+		return nil, err
+	}
 
-	// SessionsOf returns the sessions in which an address was typed and the sessions of
-	// its leads, in the order in which they began. If another address was typed in a
-	// lead's session, that address and the name are left out.
-	SessionsOf(ctx context.Context, email string) ([]lead.Session, error)
+	return consents(ctx, s.db, ` WHERE address = $1
+AND NOT EXISTS (SELECT 1 FROM leads WHERE leads.id = lead_id) ORDER BY at, purpose`, address)
+}
+
+// CountAddress returns the number of consents stored for an address, including those of
+// leads erased by PruneLeads, and the number of sessions in which it was typed. It counts
+// any spelling of the same mailbox.
+func (s *Store) CountAddress(ctx context.Context, email string) (consents, sessions int64, err error) {
+	address, err := addressHash(ctx, s.db, email)
+	if err != nil {
+		return 0, 0, err
+	}
+
+	type row struct{ Consents, Sessions int64 }
+	r, err := one[row](ctx, s.db, "counting the data of an address",
+		`SELECT (SELECT count(*) FROM consents WHERE address = $2) AS consents,
+(SELECT count(*) FROM sessions`+ofMailbox+`) AS sessions`, mailbox.Key(email), address)
+	return r.Consents, r.Sessions, err
+}
+
+// EraseAddress removes these consents and the contact form entries of these sessions in
+// one transaction, and returns their numbers.
+func (s *Store) EraseAddress(ctx context.Context, email string) (consents, sessions int64, err error) {
+	err = s.write(ctx, "erasing an address", func(ctx context.Context, tx Tx) error {
+		address, err := addressHash(ctx, tx, email)
+		if err != nil {
+			return err
+		}
+
+		if consents, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1`, address); err != nil {
+			return err
+		}
+		sessions, err = tx.Exec(ctx, eraseHints+ofMailbox, mailbox.Key(email))
+		return err
+	})
+	return consents, sessions, err
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"siteapi/integrations/lead"
 )
@@ -12,29 +13,6 @@ const MostNotes = 200
 
 // ErrTooManyNotes means that a lead has [MostNotes] notes.
 var ErrTooManyNotes = errors.New("the lead has too many notes")
-
-// Work stores the owner, status and notes of leads. A change and its audit entries share
-// a transaction; a call that changes nothing returns false and records nothing. An
-// unknown lead is ErrNotFound.
-type Work interface {
-	// Assign makes the operator with an address the owner of a lead; an empty address
-	// leaves it unassigned.
-	Assign(ctx context.Context, id, owner string, audit ...AuditEntry) (changed bool, err error)
-
-	// SetStatus sets the status of a lead.
-	SetStatus(
-		ctx context.Context, id string, status lead.Status, audit ...AuditEntry,
-	) (changed bool, err error)
-
-	// AddNote adds a note to a lead. It is erased with the lead.
-	AddNote(ctx context.Context, id string, note lead.Note, audit ...AuditEntry) error
-
-	// Notes returns the notes of leads by lead id, oldest first.
-	Notes(ctx context.Context, leadIDs []string) (map[string][]lead.Note, error)
-
-	// CountWork counts the leads that match a filter, ignoring its position and limit.
-	CountWork(ctx context.Context, f Filter) ([]WorkCount, error)
-}
 
 // WorkCount is the number of leads in the same state. Progress applies to released leads
 // only.
@@ -51,4 +29,93 @@ func NumberOf(counts []WorkCount) (n int) {
 		n += int(c.Number)
 	}
 	return n
+}
+
+// Assign makes the operator with an address the owner of a lead; an empty address leaves
+// it unassigned.
+func (s *Store) Assign(ctx context.Context, id, owner string, audit ...AuditEntry) (bool, error) {
+	return s.change(ctx, "assigning a lead", id, audit, nil,
+		`UPDATE leads SET owner = $2 WHERE id = $1 AND owner <> $2`, strings.ToLower(owner))
+}
+
+// SetStatus sets the status of a lead.
+func (s *Store) SetStatus(
+	ctx context.Context, id string, status lead.Status, audit ...AuditEntry,
+) (bool, error) {
+	return s.change(ctx, "changing the status of a lead", id, audit, nil,
+		`UPDATE leads SET status = $2 WHERE id = $1 AND status <> $2`, status)
+}
+
+// AddNote adds a note to a lead. It is erased with the lead.
+func (s *Store) AddNote(ctx context.Context, id string, n lead.Note, audit ...AuditEntry) error {
+	added, err := s.change(ctx, "adding a note", id, audit, nil,
+		`INSERT INTO lead_notes (lead_id, at, author, text) SELECT id, $2, $3, $4 FROM leads
+WHERE id = $1 AND (SELECT count(*) FROM lead_notes WHERE lead_id = $1) < $5`,
+		n.At, n.Author, n.Text, MostNotes)
+	if err == nil && !added {
+		return ErrTooManyNotes
+	}
+	return err
+}
+
+// change runs a statement on the lead with an id, $1. It reports whether that changed a
+// row, and in that case records it in the audit and calls then, if it is not nil, before
+// the commit.
+func (s *Store) change(
+	ctx context.Context, action, id string, audit []AuditEntry, then func(Tx),
+	statement string, args ...any,
+) (changed bool, err error) {
+	err = s.write(ctx, action, func(ctx context.Context, tx Tx) error {
+		n, err := tx.Exec(ctx, statement, append([]any{id}, args...)...)
+		if changed = n > 0; err != nil {
+			return err
+		}
+		if !changed {
+			return exists(ctx, tx, id)
+		}
+
+		if then != nil {
+			then(tx)
+		}
+		return appendAudit(ctx, tx, audit)
+	})
+	return changed && err == nil, err
+}
+
+// exists returns [ErrNotFound] unless a lead with the id exists.
+func exists(ctx context.Context, tx Tx, id string) error {
+	_, err := one[string](ctx, tx, "finding the lead", `SELECT id FROM leads WHERE id = $1`, id)
+	return err
+}
+
+// Notes returns the notes of leads by lead id, oldest first.
+func (s *Store) Notes(ctx context.Context, leadIDs []string) (map[string][]lead.Note, error) {
+	notes := map[string][]lead.Note{}
+	if len(leadIDs) == 0 {
+		return notes, nil
+	}
+
+	type row struct {
+		LeadID string
+		lead.Note
+	}
+	var c conditions
+	in(&c, "lead_id", leadIDs)
+	list, err := all[row](ctx, s.db, "reading notes", `SELECT lead_id, at, text,
+coalesce((SELECT name FROM operators WHERE actor = author), author) AS author FROM lead_notes`+
+		c.where()+" ORDER BY id", c.args...)
+	for _, r := range list {
+		notes[r.LeadID] = append(notes[r.LeadID], r.Note)
+	}
+	return notes, err
+}
+
+// CountWork counts the leads that match a filter, ignoring its position and limit.
+func (s *Store) CountWork(ctx context.Context, f Filter) ([]WorkCount, error) {
+	var c conditions
+	c.match(f)
+	c.search(f.Search, false)
+	return all[WorkCount](ctx, s.db, "counting leads",
+		"SELECT "+leadColumns+", count(*) AS number FROM leads"+c.where()+
+			" GROUP BY review, leads.progress, status", c.args...)
 }

@@ -178,7 +178,7 @@ func (*brokenRules) Fetch(context.Context, cms.Query) ([]cms.Document, error) {
 
 // noPrices is a price store that cannot be read. It counts writes.
 type noPrices struct {
-	store.Prices
+	PriceStore
 	stored atomic.Int64
 }
 

@@ -46,7 +46,13 @@ type Options struct {
 
 	// Prices stores price rules, so that a price can be recomputed after they are
 	// replaced. Optional: a command that only composes mails does not store them.
-	Prices store.Prices
+	Prices PriceStore
+}
+
+// PriceStore is the part of the store that keeps price rules.
+type PriceStore interface {
+	UsePriceRules(ctx context.Context, p store.PriceRules, now time.Time) error
+	CurrentPriceRules(ctx context.Context, locale string) (store.PriceRules, error)
 }
 
 // Service serves the content of each locale.

@@ -13,7 +13,6 @@ import (
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/mail"
-	"siteapi/integrations/store"
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
@@ -22,7 +21,7 @@ import (
 // Dependencies gives access to the systems that the service depends on. Its functions
 // return open connections.
 type Dependencies struct {
-	Database func(ctx context.Context) (store.Quotes, *leads.Service, error)
+	Database func(ctx context.Context) (*leads.Service, error)
 	Cache    func(ctx context.Context) (cache.Cache, error) // nil: the cache is in memory
 	CMS      func() (cms.Content, cms.Eraser, error)
 	CRM      func() (crm.Lookup, error) // nil: the CRM is in files
@@ -84,11 +83,11 @@ func (d Dependencies) Checks() []Check {
 
 // checkDatabase commits a transaction.
 func (d Dependencies) checkDatabase(ctx context.Context, _ Warn) (string, error) {
-	quotes, _, err := d.Database(ctx)
+	leads, err := d.Database(ctx)
 	if err != nil {
 		return "", err
 	}
-	return "written and committed", quotes.Ping(ctx)
+	return "written and committed", leads.Store.Ping(ctx)
 }
 
 // checkCache stores, reads and removes an entry.

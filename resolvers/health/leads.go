@@ -17,12 +17,12 @@ const deliveryLate = time.Hour
 
 // checkDeliveries looks for failed and late deliveries.
 func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, error) {
-	_, operators, err := d.Database(ctx)
+	leads, err := d.Database(ctx)
 	if err != nil {
 		return notChecked, nil //nolint:nilerr // the check of the database reports it
 	}
 
-	counts, err := operators.Tables.CountDeliveries(ctx)
+	counts, err := leads.Store.CountDeliveries(ctx)
 
 	for _, n := range counts {
 		switch age := time.Since(n.Oldest).Round(time.Second); {
@@ -47,12 +47,12 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 
 // checkReviews looks for leads that wait for a review.
 func (d Dependencies) checkReviews(ctx context.Context, warn Warn) (string, error) {
-	_, operators, err := d.Database(ctx)
+	leads, err := d.Database(ctx)
 	if err != nil {
 		return notChecked, nil //nolint:nilerr // the check of the database reports it
 	}
 
-	n, oldest, err := operators.Archive.InReview(ctx)
+	n, oldest, err := leads.Store.InReview(ctx)
 	if n > 0 {
 		warn(
 			fmt.Sprintf("%d leads are in review, the oldest for %s", n, time.Since(oldest).Round(time.Second)),
@@ -67,12 +67,12 @@ const edgeLate = time.Minute
 
 // checkEdge looks for receivers whose notifications of changed content are late.
 func (d Dependencies) checkEdge(ctx context.Context, warn Warn) (string, error) {
-	_, operators, err := d.Database(ctx)
+	leads, err := d.Database(ctx)
 	if err != nil {
 		return notChecked, nil //nolint:nilerr // the check of the database reports it
 	}
 
-	backlogs, err := operators.Queue.Backlogs(ctx)
+	backlogs, err := leads.Queue.Backlogs(ctx)
 	for _, b := range backlogs {
 		if b.Oldest > edgeLate {
 			warn(

@@ -43,8 +43,7 @@ type Settings struct {
 // Deps are the dependencies and settings of a [Service].
 type Deps struct {
 	Settings
-	Claims  store.Mails
-	Quotes  store.Quotes
+	Store   *store.Store
 	Queue   *queue.Queue
 	Content *content.Service
 	PDFs    *quotepdf.Resolver

@@ -50,7 +50,7 @@ func (s *Service) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 		return &queue.UnsentError{Reason: testAddress}
 	}
 
-	over, until, err := s.Claims.ClaimMail(ctx, store.MailClaim{
+	over, until, err := s.Store.ClaimMail(ctx, store.MailClaim{
 		LeadID:  t.ID,
 		Sending: t.Sending(),
 		Address: s.addressHash(to),

@@ -35,7 +35,7 @@ func (s *Service) NotifyOwner(ctx context.Context, owner string, leadIDs []strin
 
 	storing, done := context.WithTimeout(context.WithoutCancel(ctx), notifyTimeout)
 	defer done()
-	key, err := s.Claims.HashKey(storing)
+	key, err := s.Store.HashKey(storing)
 	if err == nil {
 		err = s.Queue.NotifyOwner(storing, ownerHash(key, owner), leadIDs)
 	}
@@ -51,13 +51,13 @@ func ownerHash(key []byte, owner string) string { return hash(key, "owner", mail
 // SendOwnerMail sends an operator the references of newly assigned leads. It omits leads
 // that were erased or reassigned in the meantime. The mail has no contact data.
 func (s *Service) SendOwnerMail(ctx context.Context, m queue.OwnerMail) error {
-	key, err := s.Claims.HashKey(ctx)
+	key, err := s.Store.HashKey(ctx)
 	if err != nil {
 		return err
 	}
 	var assigned []lead.Lead
 	for _, id := range m.Leads {
-		l, err := s.Quotes.Lead(ctx, id)
+		l, err := s.Store.Lead(ctx, id)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 		case err != nil:

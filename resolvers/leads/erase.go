@@ -70,7 +70,7 @@ func (s *Service) Erase(
 
 	if !dryRun {
 		if len(e.stored) == 0 {
-			if err := s.Tables.Record(ctx, entry); err != nil {
+			if err := s.Store.Record(ctx, entry); err != nil {
 				return nil, err
 			}
 		}
@@ -120,7 +120,7 @@ func (e *erasure) outside() []*place {
 func (e *erasure) inside() []*place {
 	count := func(number func(consents, sessions int64) int64) counting {
 		return func(ctx context.Context) (int, error) {
-			consents, sessions, err := e.Archive.CountAddress(ctx, e.email)
+			consents, sessions, err := e.Store.CountAddress(ctx, e.email)
 			return int(number(consents, sessions)), err
 		}
 	}
@@ -134,7 +134,7 @@ func (e *erasure) inside() []*place {
 		if stored.State == placeFailed {
 			return 0, errors.New("some leads were not erased: erase again")
 		}
-		_, _, err := e.Archive.EraseAddress(ctx, e.email)
+		_, _, err := e.Store.EraseAddress(ctx, e.email)
 		return 0, errors.Join(err, e.Truncate(ctx))
 	}
 
@@ -225,7 +225,7 @@ func (e *erasure) countDeliveries(ctx context.Context) (int, error) {
 	if len(e.stored) == 0 {
 		return 0, nil
 	}
-	list, err := e.Tables.ListDeliveries(ctx, store.DeliveryFilter{Leads: e.stored})
+	list, err := e.Store.ListDeliveries(ctx, store.DeliveryFilter{Leads: e.stored})
 	return len(list), err
 }
 
@@ -239,7 +239,7 @@ func (e *erasure) endDeliveries(ctx context.Context) (removed int, err error) {
 	}
 
 	for len(e.stored) > 0 {
-		n, running, err := e.Tables.RemoveDeliveries(ctx, e.stored)
+		n, running, err := e.Store.RemoveDeliveries(ctx, e.stored)
 		removed += n
 		if err != nil || running == 0 {
 			return removed, err
@@ -294,7 +294,7 @@ func (e *erasure) eraseContacts(ctx context.Context) (int, error) {
 func (e *erasure) eraseLeads(ctx context.Context) (int, error) {
 	for _, id := range e.stored {
 		e.entry.Lead = id
-		if err := e.Archive.Erase(ctx, id, e.entry); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err := e.Store.Erase(ctx, id, e.entry); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return 0, err
 		}
 	}

@@ -62,14 +62,14 @@ func (s *Service) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Fun
 		r.options = s.Options(ctx)
 	}
 
-	leads, err := s.Archive.FunnelLeads(ctx, f)
+	leads, err := s.Store.FunnelLeads(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range leads {
 		r.addLeads(c)
 	}
-	sessions, err := s.Archive.FunnelSessions(ctx, f)
+	sessions, err := s.Store.FunnelSessions(ctx, f)
 	if err != nil {
 		return nil, err
 	}

@@ -15,9 +15,8 @@ import (
 
 // Service lists, finds, verifies and erases leads.
 type Service struct {
-	Archive store.Archive
-	Tables  Tables
-	Queue   *queue.Queue
+	Store *store.Store
+	Queue *queue.Queue
 
 	CMS CMS
 	CRM CRM
@@ -38,18 +37,6 @@ type Service struct {
 
 	// OutOfReach describes the copies of a lead that an erasure cannot remove.
 	OutOfReach []string
-}
-
-// Tables has the database's tables of leads, persons and operators.
-type Tables interface {
-	store.Deliveries
-	store.Work
-	store.Outcomes
-	store.Persons
-	store.Audit
-	store.Logins
-	store.Changes
-	store.Notes
 }
 
 // MailFiles has the mails that a service in development wrote to files, by lead id.
@@ -73,7 +60,7 @@ type CRM interface {
 // Leads returns the leads that a filter selects, up to its limit, and whether there are
 // more.
 func (s *Service) Leads(ctx context.Context, f store.Filter) (leads []lead.Lead, more bool, err error) {
-	for l, err := range s.Archive.Leads(ctx, f) {
+	for l, err := range s.Store.Leads(ctx, f) {
 		if err != nil {
 			return nil, false, err
 		}
@@ -108,7 +95,7 @@ func (s *Service) Find(ctx context.Context, name string) (lead.Lead, error) {
 		return lead.Lead{}, store.ErrNotFound
 	}
 
-	for l, err := range s.Archive.Leads(ctx, store.Filter{Reference: name, Limit: 1}) {
+	for l, err := range s.Store.Leads(ctx, store.Filter{Reference: name, Limit: 1}) {
 		return l, err
 	}
 	return lead.Lead{}, store.ErrNotFound
@@ -121,7 +108,7 @@ func (s *Service) DeliveriesOf(ctx context.Context, leads []lead.Lead) (map[stri
 		return byLead, nil
 	}
 
-	list, err := s.Tables.ListDeliveries(ctx, store.DeliveryFilter{Leads: IDs(leads)})
+	list, err := s.Store.ListDeliveries(ctx, store.DeliveryFilter{Leads: IDs(leads)})
 	for _, d := range list {
 		byLead[d.LeadID] = append(byLead[d.LeadID], d)
 	}

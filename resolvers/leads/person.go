@@ -17,11 +17,11 @@ type Person struct {
 
 // Person returns the data stored about an address apart from its leads.
 func (s *Service) Person(ctx context.Context, email string) (Person, error) {
-	consents, err := s.Tables.KeptConsents(ctx, email)
+	consents, err := s.Store.KeptConsents(ctx, email)
 	if err != nil {
 		return Person{}, err
 	}
-	sessions, err := s.Tables.SessionsOf(ctx, email)
+	sessions, err := s.Store.SessionsOf(ctx, email)
 	return Person{email, consents, sessions}, err
 }
 

@@ -31,19 +31,17 @@ type Pulled struct {
 
 // Pull reads the outcomes of leads from the CRM. It never writes to the CRM.
 type Pull struct {
-	CRM      crm.Outcomes
-	Notes    store.Notes
-	Archive  store.Archive
-	Outcomes store.Outcomes
-	Log      zerolog.Logger
-	Count    func(event, detail string) // counts an event
+	CRM   crm.Outcomes
+	Store *store.Store
+	Log   zerolog.Logger
+	Count func(event, detail string) // counts an event
 }
 
 // Run pulls every hour until ctx ends. Of several instances, the first one to find a pull
 // due runs it. If two find it due at the same moment, both set the same outcomes.
 func (p *Pull) Run(ctx context.Context) {
 	for {
-		known, err := ReadPulled(ctx, p.Notes)
+		known, err := ReadPulled(ctx, p.Store)
 		if err == nil && time.Now().After(known.Due) {
 			_, err = p.Once(ctx)
 		}
@@ -60,7 +58,7 @@ func (p *Pull) Run(ctx context.Context) {
 }
 
 // ReadPulled returns the state of the pulls, or the zero value before the first one.
-func ReadPulled(ctx context.Context, notes store.Notes) (known Pulled, err error) {
+func ReadPulled(ctx context.Context, notes *store.Store) (known Pulled, err error) {
 	note, err := notes.Note(ctx, pulledNote)
 	if errors.Is(err, store.ErrNotFound) {
 		return Pulled{}, nil
@@ -78,14 +76,14 @@ func ReadPulled(ctx context.Context, notes store.Notes) (known Pulled, err error
 // time up to which contacts were read, initially the submission of the oldest lead, or
 // the zero time if no pull has started.
 func (p *Pull) LastAt(ctx context.Context) (time.Time, error) {
-	known, err := ReadPulled(ctx, p.Notes)
+	known, err := ReadPulled(ctx, p.Store)
 	return cmp.Or(known.At, known.Since), err
 }
 
 // Once pulls now. It does nothing until the first lead exists. After an interruption, the
 // next call resumes after the last page that was read.
 func (p *Pull) Once(ctx context.Context) (known Pulled, err error) {
-	if known, err = ReadPulled(ctx, p.Notes); err != nil {
+	if known, err = ReadPulled(ctx, p.Store); err != nil {
 		return known, err
 	}
 	if known.Since.IsZero() {
@@ -116,7 +114,7 @@ func (p *Pull) Once(ctx context.Context) (known Pulled, err error) {
 
 // oldest returns when the oldest lead was submitted, or the zero time if there is none.
 func (p *Pull) oldest(ctx context.Context) (time.Time, error) {
-	for l, err := range p.Archive.Leads(ctx, store.Filter{Limit: 1}) {
+	for l, err := range p.Store.Leads(ctx, store.Filter{Limit: 1}) {
 		return l.SubmittedAt, err
 	}
 	return time.Time{}, nil
@@ -131,7 +129,7 @@ func (p *Pull) pages(ctx context.Context, known *Pulled) error {
 
 		for _, c := range page.Contacts {
 			o := lead.Outcome{Value: c.Value, At: c.At}
-			_, err := p.Outcomes.SetContactOutcome(ctx, c.Emails, o)
+			_, err := p.Store.SetContactOutcome(ctx, c.Emails, o)
 			if errors.Is(err, store.ErrNotFound) {
 				continue
 			}
@@ -155,5 +153,5 @@ func (p *Pull) pages(ctx context.Context, known *Pulled) error {
 // save stores the state of the pulls.
 func (p *Pull) save(ctx context.Context, known Pulled) error {
 	note, _ := json.Marshal(known) // times, numbers and texts
-	return p.Notes.SetNote(ctx, pulledNote, string(note))
+	return p.Store.SetNote(ctx, pulledNote, string(note))
 }

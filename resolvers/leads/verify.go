@@ -65,7 +65,7 @@ func (s *Service) Verify(
 		return ctx.Err()
 	}
 
-	for l, err := range s.Archive.Leads(ctx, store.Filter{Since: since}) {
+	for l, err := range s.Store.Leads(ctx, store.Filter{Since: since}) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the leads: %w", err)
 		}

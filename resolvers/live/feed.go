@@ -22,10 +22,15 @@ const (
 	maxChanges = 5_000
 )
 
+// changeLog is the part of the store that records changes of leads.
+type changeLog interface {
+	ChangesSince(ctx context.Context, since time.Time, n int) ([]store.LeadChange, time.Time, error)
+}
+
 // Follow sends the changes since a position, and then each later change, until ctx ends.
 // If the database fails after the first event, the changes are sent once it is available
 // again.
-func Follow(ctx context.Context, changes store.Changes, position string) (<-chan *schema.LeadEvent, error) {
+func Follow(ctx context.Context, changes changeLog, position string) (<-chan *schema.LeadEvent, error) {
 	milliseconds, _ := strconv.ParseInt(position, 10, 64)
 	r := &reader{changes: changes, last: time.UnixMilli(milliseconds)}
 	event, err := r.read(ctx)
@@ -60,7 +65,7 @@ func Follow(ctx context.Context, changes store.Changes, position string) (<-chan
 
 // reader reads the changes for one page.
 type reader struct {
-	changes store.Changes
+	changes changeLog
 	last    time.Time      // the database's time at the last read
 	sent    map[int64]bool // sequence numbers of the changes in that read
 }

@@ -15,7 +15,7 @@ import (
 
 // changes is a database with a short delay, so that time can be simulated.
 type changes struct {
-	store.Changes
+	changeLog
 	mu    sync.Mutex
 	rows  []store.LeadChange
 	fails bool

@@ -43,7 +43,7 @@ func (r *Resolver) auditEntry(
 // record stores the audit entry of an action before it happens. If storing fails, the
 // operation fails, so every action has an entry. recordShown records reads.
 func (r *Resolver) record(ctx context.Context, entry store.AuditEntry) error {
-	return r.Leads.Tables.Record(ctx, entry)
+	return r.Leads.Store.Record(ctx, entry)
 }
 
 // repeatedReads is how long an operator may read a lead again without another entry,
@@ -63,7 +63,7 @@ func (r *Resolver) recordShown(
 
 	entry := r.auditEntry(ctx, action, leadID, detail)
 	if leadID != "" {
-		latest, err := r.Leads.Tables.AuditEntries(ctx, store.AuditFilter{Lead: leadID, Limit: DefaultPage})
+		latest, err := r.Leads.Store.AuditEntries(ctx, store.AuditFilter{Lead: leadID, Limit: DefaultPage})
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (r *Resolver) recordShown(
 		}
 	}
 
-	err := r.Leads.Tables.Record(ctx, entry)
+	err := r.Leads.Store.Record(ctx, entry)
 	if !errors.Is(err, store.ErrUnavailable) {
 		return err
 	}
@@ -132,7 +132,7 @@ func (r *Resolver) AuditPage(
 	if f.Before, err = numberAt(after); err != nil {
 		return nil, err
 	}
-	entries, err := r.Leads.Tables.AuditEntries(ctx, f)
+	entries, err := r.Leads.Store.AuditEntries(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (r *Resolver) AuditPage(
 
 // LeadAudit resolves the field `audit` of a lead.
 func (r *Resolver) LeadAudit(ctx context.Context, l *schema.Lead) ([]*schema.AuditEntry, error) {
-	entries, err := r.Leads.Tables.AuditEntries(ctx, store.AuditFilter{Lead: l.ID, Limit: DefaultPage})
+	entries, err := r.Leads.Store.AuditEntries(ctx, store.AuditFilter{Lead: l.ID, Limit: DefaultPage})
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func newAuditEntry(e store.AuditEntry) *schema.AuditEntry {
 
 // VerifyAudit resolves the root field `verifyAudit`.
 func (r *Resolver) VerifyAudit(ctx context.Context, head string) (*schema.AuditReport, error) {
-	report, err := r.Leads.Tables.VerifyAudit(ctx, head)
+	report, err := r.Leads.Store.VerifyAudit(ctx, head)
 	if err != nil {
 		return nil, err
 	}

@@ -142,21 +142,21 @@ func (r *Resolver) resend(ctx context.Context, leadID string, target lead.Target
 	if err := r.record(ctx, r.auditEntry(ctx, schema.AuditActionResent, leadID, detail)); err != nil {
 		return err
 	}
-	return r.Leads.Tables.ResendLead(ctx, leadID, target, email)
+	return r.Leads.Store.ResendLead(ctx, leadID, target, email)
 }
 
 // Release ends the review of a lead or revokes its rejection, and delivers it.
 func (r *Resolver) Release(expected lead.State) LeadChange {
 	return r.decide(expected, func(ctx context.Context, id string) (bool, error) {
 		entry := r.auditEntry(ctx, schema.AuditActionReleased, id, nil)
-		return r.Leads.Archive.Release(ctx, id, expected == lead.StateInReview, entry)
+		return r.Leads.Store.Release(ctx, id, expected == lead.StateInReview, entry)
 	})
 }
 
 // Reject ends the review of a lead so that it is never delivered.
 func (r *Resolver) Reject(expected lead.State) LeadChange {
 	return r.decide(expected, func(ctx context.Context, id string) (bool, error) {
-		return r.Leads.Archive.Reject(ctx, id, r.auditEntry(ctx, schema.AuditActionRejected, id, nil))
+		return r.Leads.Store.Reject(ctx, id, r.auditEntry(ctx, schema.AuditActionRejected, id, nil))
 	})
 }
 
@@ -181,7 +181,7 @@ func (r *Resolver) decide(expected lead.State, decision func(ctx context.Context
 
 // Retry makes the failed and retrying deliveries of a lead due now.
 func (r *Resolver) Retry(ctx context.Context, l lead.Lead) (bool, error) {
-	unsent, err := r.Leads.Tables.ListDeliveries(ctx, store.DeliveryFilter{
+	unsent, err := r.Leads.Store.ListDeliveries(ctx, store.DeliveryFilter{
 		Leads:  []string{l.ID},
 		States: []lead.DeliveryState{lead.Failed, lead.Retrying},
 	})
@@ -217,7 +217,7 @@ func (r *Resolver) AssignLeads(ctx context.Context, ids []string, owner string) 
 func (r *Resolver) assign(owner string, assigned *[]string) LeadChange {
 	return func(ctx context.Context, l lead.Lead) (bool, error) {
 		entry := r.auditEntry(ctx, schema.AuditActionAssigned, l.ID, map[string]any{"owned": owner != ""})
-		changed, err := r.Leads.Tables.Assign(ctx, l.ID, crm.Address(owner), entry)
+		changed, err := r.Leads.Store.Assign(ctx, l.ID, crm.Address(owner), entry)
 		if changed {
 			*assigned = append(*assigned, l.ID)
 		}
@@ -229,7 +229,7 @@ func (r *Resolver) assign(owner string, assigned *[]string) LeadChange {
 func (r *Resolver) SetStatus(status lead.Status) LeadChange {
 	return func(ctx context.Context, l lead.Lead) (bool, error) {
 		entry := r.auditEntry(ctx, schema.AuditActionStatus, l.ID, map[string]any{"status": status})
-		return r.Leads.Tables.SetStatus(ctx, l.ID, status, entry)
+		return r.Leads.Store.SetStatus(ctx, l.ID, status, entry)
 	}
 }
 
@@ -238,7 +238,7 @@ func (r *Resolver) AddNote(text string) LeadChange {
 	return func(ctx context.Context, l lead.Lead) (bool, error) {
 		entry := r.auditEntry(ctx, schema.AuditActionNote, l.ID, nil)
 		note := lead.Note{Author: entry.Actor, At: entry.At, Text: schema.UnixLines(text)}
-		err := r.Leads.Tables.AddNote(ctx, l.ID, note, entry)
+		err := r.Leads.Store.AddNote(ctx, l.ID, note, entry)
 		if errors.Is(err, store.ErrTooManyNotes) {
 			err = refused(fmt.Sprintf("The lead already has %d notes, the maximum.", store.MostNotes))
 		}
@@ -268,7 +268,7 @@ func (r *Resolver) SetOutcome(value lead.OutcomeValue, amount *float64, currency
 			At:       entry.At.UTC().Truncate(time.Millisecond),
 			By:       entry.Actor,
 		}
-		return true, r.Leads.Tables.SetOutcome(ctx, l.ID, outcome, entry)
+		return true, r.Leads.Store.SetOutcome(ctx, l.ID, outcome, entry)
 	}
 }
 

@@ -53,7 +53,7 @@ func (r *Resolver) DeliveryPage(
 // deliveries returns deliveries and their leads in the types of the schema. The lead of a
 // delivery is nil if it was erased.
 func (r *Resolver) deliveries(ctx context.Context, f store.DeliveryFilter) ([]*schema.Delivery, error) {
-	found, err := r.Leads.Tables.ListDeliveries(ctx, f)
+	found, err := r.Leads.Store.ListDeliveries(ctx, f)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (r *Resolver) delivery(ctx context.Context, id string) (lead.Delivery, erro
 		return lead.Delivery{}, missing
 	}
 
-	list, err := r.Leads.Tables.ListDeliveries(ctx, store.DeliveryFilter{ID: number})
+	list, err := r.Leads.Store.ListDeliveries(ctx, store.DeliveryFilter{ID: number})
 	if err != nil || len(list) == 0 {
 		return lead.Delivery{}, cmp.Or(err, error(missing))
 	}
@@ -108,7 +108,7 @@ func (r *Resolver) retry(ctx context.Context, d lead.Delivery) error {
 	if err := r.record(ctx, r.auditEntry(ctx, schema.AuditActionRetried, d.LeadID, detail)); err != nil {
 		return err
 	}
-	return r.Leads.Tables.RetryDelivery(ctx, d.ID)
+	return r.Leads.Store.RetryDelivery(ctx, d.ID)
 }
 
 // RetryDelivery resolves the root field `retryDelivery`.
@@ -140,7 +140,7 @@ func (r *Resolver) RetryDeliveries(
 		if f.States == nil {
 			f.States = []lead.DeliveryState{lead.Pending, lead.Retrying, lead.Failed}
 		}
-		if list, err = r.Leads.Tables.ListDeliveries(ctx, f); err != nil {
+		if list, err = r.Leads.Store.ListDeliveries(ctx, f); err != nil {
 			return 0, err
 		}
 	}

@@ -64,7 +64,7 @@ func (r *Resolver) LeadPage(
 	}
 
 	if selects(ctx, "counts") {
-		counts, err := r.Leads.Tables.CountWork(ctx, f)
+		counts, err := r.Leads.Store.CountWork(ctx, f)
 		if err != nil {
 			return nil, err
 		}
@@ -221,7 +221,7 @@ func (r *Resolver) shownLeads(ctx context.Context, found []lead.Lead) ([]*schema
 	}
 
 	if selects(ctx, "notes", "csv") {
-		notes, err := r.Leads.Tables.Notes(ctx, leads.IDs(found))
+		notes, err := r.Leads.Store.Notes(ctx, leads.IDs(found))
 		if err != nil {
 			return nil, err
 		}

@@ -9,7 +9,7 @@ import (
 
 // LeadEvents resolves the root field `leadEvents`.
 func (r *Resolver) LeadEvents(ctx context.Context, after string) (<-chan *schema.LeadEvent, error) {
-	events, err := live.Follow(ctx, r.Leads.Tables, after)
+	events, err := live.Follow(ctx, r.Leads.Store, after)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func isViewer(ctx context.Context) bool {
 
 // Names resolves the root field `operatorNames`.
 func (r *Resolver) Names(ctx context.Context) ([]string, error) {
-	names, err := r.Leads.Tables.Operators(ctx)
+	names, err := r.Leads.Store.Operators(ctx)
 	return append([]string{}, names...), err
 }
 

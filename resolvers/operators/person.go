@@ -95,7 +95,7 @@ func (r *Resolver) WithdrawConsent(ctx context.Context, id, purpose string) (*sc
 	}
 
 	entry := r.auditEntry(ctx, schema.AuditActionWithdrawn, named, map[string]any{"purpose": purpose})
-	w, err := r.Leads.Archive.WithdrawConsent(ctx, crm.Address(email), purpose, entry.At, entry)
+	w, err := r.Leads.Store.WithdrawConsent(ctx, crm.Address(email), purpose, entry.At, entry)
 	if errors.Is(err, store.ErrNotFound) {
 		err = refused("This consent was not given for the address, or has been withdrawn.")
 	}

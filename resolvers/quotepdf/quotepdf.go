@@ -38,11 +38,16 @@ type LogoLoader interface {
 	Load(ctx context.Context, url string) ([]byte, error)
 }
 
+// LeadStore is the part of the store that has leads.
+type LeadStore interface {
+	Lead(ctx context.Context, id string) (lead.Lead, error)
+}
+
 // Deps are the dependencies of a [Resolver]. All fields are required.
 type Deps struct {
 	Content  *content.Service
 	Cache    cache.Cache
-	Quotes   store.Quotes
+	Quotes   LeadStore
 	PDF      Renderer
 	Logo     LogoLoader
 	TimeZone *time.Location // the zone of the printed date

@@ -23,7 +23,7 @@ import (
 
 // oneQuote is a store with one lead until it is erased.
 type oneQuote struct {
-	store.Quotes
+	LeadStore
 	reads  atomic.Int64
 	erased atomic.Bool
 }

@@ -166,7 +166,7 @@ func (r *Resolver) honoured(ctx context.Context, current *price.Rules, revision 
 	if revision == current.Revision || !price.IsRevision(revision) {
 		return nil
 	}
-	stored, err := r.Prices.PriceRules(ctx, revision)
+	stored, err := r.Store.PriceRules(ctx, revision)
 	tooOld := !stored.ReplacedAt.IsZero() && r.Now().Sub(stored.ReplacedAt) >= honouredFor
 	if errors.Is(err, store.ErrNotFound) || err == nil && (tooOld || stored.Locale != current.Locale) {
 		return nil

@@ -4,11 +4,13 @@
 package quotes
 
 import (
+	"context"
 	"errors"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/ratelimit"
 	"siteapi/integrations/store"
 	"siteapi/integrations/turnstile"
@@ -17,12 +19,19 @@ import (
 	"siteapi/schema"
 )
 
+// Store is the part of the store that visitors need.
+type Store interface {
+	Track(ctx context.Context, v lead.Visit) error
+	Submit(ctx context.Context, n store.NewLead) (l lead.Lead, created bool, err error)
+	Session(ctx context.Context, id string) (lead.Session, error)
+	PriceRules(ctx context.Context, revision string) (store.PriceRules, error)
+}
+
 // Deps are the dependencies and settings of a [Resolver]. A field is required unless its
 // comment states otherwise.
 type Deps struct {
 	Content *content.Service
-	Quotes  store.Quotes
-	Prices  store.Prices
+	Store   Store
 	Log     zerolog.Logger
 	Now     func() time.Time
 	NewID   func() string // returns an opaque id with at least 122 random bits

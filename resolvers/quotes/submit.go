@@ -28,7 +28,7 @@ import (
 const idempotencyKeyMax = 255
 
 // Submit resolves submitQuote: it stores a lead with its pending deliveries. It responds
-// once both are durable; the deliveries run afterwards. [store.Quotes.Submit] recognizes
+// once both are durable; the deliveries run afterwards. [store.Store.Submit] recognizes
 // a repetition by the digests of content and Idempotency-Key and returns the first lead.
 func (r *Resolver) Submit(
 	ctx context.Context, in schema.SubmitQuoteInput,
@@ -55,7 +55,7 @@ func (r *Resolver) Submit(
 
 	// The error is not returned: if the database is unavailable, storing the lead fails
 	// as well.
-	session, err := r.Quotes.Session(ctx, in.SessionID)
+	session, err := r.Store.Session(ctx, in.SessionID)
 	pace := r.paceSignal(session, err, n.Lead.SubmittedAt)
 	read := hints{formats: r.formats}
 	n.Lead.FirstAttribution, n.Lead.Attribution = session.Touches(read.attribution(in.Attribution))
@@ -75,7 +75,7 @@ func (r *Resolver) Submit(
 	n.Lead.Trace = trace["traceparent"]
 
 	began := time.Now()
-	stored, created, err := r.Quotes.Submit(ctx, n)
+	stored, created, err := r.Store.Submit(ctx, n)
 	r.ObserveDatabase("submit", began, err)
 	if err != nil {
 		return nil, storeError(err)

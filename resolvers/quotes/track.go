@@ -57,7 +57,7 @@ func (r *Resolver) Track(
 	}
 
 	began := time.Now()
-	err := r.Quotes.Track(ctx, visit)
+	err := r.Store.Track(ctx, visit)
 	r.ObserveDatabase("track", began, err)
 	if err != nil {
 		return nil, storeError(err)
@@ -77,7 +77,7 @@ func (r *Resolver) mayStore(ctx context.Context, id string) bool {
 	if r.Limiter == nil {
 		return true
 	}
-	if _, err := r.Quotes.Session(ctx, id); !errors.Is(err, store.ErrNotFound) {
+	if _, err := r.Store.Session(ctx, id); !errors.Is(err, store.ErrNotFound) {
 		return true
 	}
 

@@ -19,20 +19,12 @@ const mailHashLife = 24 * time.Hour
 // changesLife is how long changes of leads are stored for disconnected pages.
 const changesLife = 24 * time.Hour
 
-// Tables has the other tables with a retention.
-type Tables interface {
-	store.Audit
-	store.Mails
-	store.Changes
-}
-
 // Job deletes data that is older than its retention. All fields are required.
 type Job struct {
 	Sessions, Leads, Audit time.Duration // retentions; 0: unlimited
 
-	Archive store.Archive
-	Tables  Tables
-	Log     zerolog.Logger
+	Store *store.Store
+	Log   zerolog.Logger
 
 	// ForgetPDFs clears all documents from the cache.
 	ForgetPDFs func(context.Context) error
@@ -48,11 +40,11 @@ func (j *Job) Run(ctx context.Context) (complete bool) {
 		retention time.Duration
 		prune     func(ctx context.Context, before time.Time) (int64, error)
 	}{
-		{"sessions", j.Sessions, j.Archive.PruneSessions},
+		{"sessions", j.Sessions, j.Store.PruneSessions},
 		{"leads", j.Leads, j.pruneLeads},
 		{"audit entries", j.Audit, j.pruneAudit},
-		{"mail counts", mailHashLife, j.Tables.PruneMails},
-		{"lead changes", changesLife, j.Tables.PruneChanges},
+		{"mail counts", mailHashLife, j.Store.PruneMails},
+		{"lead changes", changesLife, j.Store.PruneChanges},
 	} {
 		if step.retention == 0 {
 			continue
@@ -77,7 +69,7 @@ func (j *Job) succeeded(ctx context.Context, failure string, err error) bool {
 
 // pruneLeads deletes leads and their rendered documents.
 func (j *Job) pruneLeads(ctx context.Context, before time.Time) (int64, error) {
-	n, err := j.Archive.PruneLeads(ctx, before)
+	n, err := j.Store.PruneLeads(ctx, before)
 	if n > 0 {
 		err = errors.Join(err, j.ForgetPDFs(ctx))
 	}
@@ -87,7 +79,7 @@ func (j *Job) pruneLeads(ctx context.Context, before time.Time) (int64, error) {
 // pruneAudit removes old audit entries. The store records that in an entry, which
 // pruneAudit also logs.
 func (j *Job) pruneAudit(ctx context.Context, _ time.Time) (int64, error) {
-	anchor, err := j.Tables.PruneAudit(ctx, j.Audit, time.Now())
+	anchor, err := j.Store.PruneAudit(ctx, j.Audit, time.Now())
 	if err == nil && anchor.Seq > 0 {
 		j.Log.Log().
 			Str(zerolog.LevelFieldName, zerolog.LevelInfoValue).
@@ -108,7 +100,7 @@ func (j *Job) logHead(ctx context.Context) error {
 		return nil
 	}
 
-	seq, hash, err := j.Tables.AuditHead(ctx)
+	seq, hash, err := j.Store.AuditHead(ctx)
 	if err == nil {
 		j.logged = today
 		j.Log.Log().

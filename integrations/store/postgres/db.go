@@ -16,13 +16,12 @@ import (
 	"github.com/jackc/puddle/v2"
 
 	"siteapi/integrations/store"
-	"siteapi/integrations/store/internal/sqlstore"
 )
 
 // tries is how often a transaction is attempted before its error is returned.
 const tries = 4
 
-// database is a [sqlstore.Database] with bounded waits.
+// database is a [store.Database] with bounded waits.
 type database struct {
 	pool  *pgxpool.Pool
 	queue store.Queue[pgx.Tx]
@@ -37,7 +36,7 @@ func (d *database) Exec(ctx context.Context, query string, args ...any) (int64, 
 }
 
 // Query runs a statement that reads.
-func (d *database) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
+func (d *database) Query(ctx context.Context, query string, args []any, row func(store.Scan) error) error {
 	ctx, cancel := operation(ctx)
 	defer cancel()
 	return Translate(session{d.pool}.Query(ctx, query, args, row))
@@ -45,14 +44,14 @@ func (d *database) Query(ctx context.Context, query string, args []any, row func
 
 // Write runs fn in a transaction, and again after an error that changed nothing. If the
 // connection breaks during the commit, the outcome is unknown.
-func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.Tx) error) error {
+func (d *database) Write(ctx context.Context, fn func(context.Context, store.Tx) error) error {
 	ctx, cancel := operation(ctx)
 	defer cancel()
 
 	for n := 1; ; n++ {
 		committing := false
 		err := pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
-			in := sqlstore.Tx{DB: session{tx}, Jobs: d.queue(tx), Submitted: new([]string)}
+			in := store.Tx{DB: session{tx}, Jobs: d.queue(tx), Submitted: new([]string)}
 			if err := fn(ctx, in); err != nil {
 				return err
 			}
@@ -79,7 +78,7 @@ func operation(request context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, OperationTimeout)
 }
 
-// session is a [sqlstore.DB] over a connection or a transaction.
+// session is a [store.DB] over a connection or a transaction.
 type session struct {
 	c interface {
 		Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error)
@@ -89,17 +88,17 @@ type session struct {
 
 // Exec runs a statement, or several if there are no arguments.
 func (s session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
-	tag, err := s.c.Exec(ctx, query, sqlstore.Args(args)...)
+	tag, err := s.c.Exec(ctx, query, store.Args(args)...)
 	return tag.RowsAffected(), err
 }
 
 // Query runs a statement and calls row for each row of its result.
-func (s session) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
-	rows, err := s.c.Query(ctx, query, sqlstore.Args(args)...)
+func (s session) Query(ctx context.Context, query string, args []any, row func(store.Scan) error) error {
+	rows, err := s.c.Query(ctx, query, store.Args(args)...)
 	if err != nil {
 		return err
 	}
-	return sqlstore.EachRow(pgxscan.NewRowsAdapter(rows), row)
+	return store.EachRow(pgxscan.NewRowsAdapter(rows), row)
 }
 
 // Translate marks transient errors as [store.ErrUnavailable].

@@ -17,7 +17,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"siteapi/integrations/store"
-	"siteapi/integrations/store/internal/sqlstore"
 )
 
 // Options are the parameters of [Open].
@@ -29,9 +28,9 @@ type Options struct {
 	Queue store.Queue[pgx.Tx]
 }
 
-// Store is a [store.Quotes] and a [store.Archive] in PostgreSQL.
+// Store is the [store.Store] in PostgreSQL.
 type Store struct {
-	*sqlstore.Store
+	*store.Store
 	db *database
 }
 
@@ -42,7 +41,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 
 	db := &database{pool: o.Pool, queue: o.Queue}
-	return &Store{sqlstore.New(db), db}, nil
+	return &Store{store.New(db), db}, nil
 }
 
 // migrationLock is the key of the advisory lock that guards migrations.
@@ -61,7 +60,7 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
 			return fmt.Errorf("waiting for the lock: %w", err)
 		}
 
-		return sqlstore.Migrate(ctx, session{tx}, log, "postgres",
+		return store.Migrate(ctx, session{tx}, log, "postgres",
 			`SELECT count(*) FROM pg_catalog.pg_class WHERE oid = to_regclass('store_migrations')`)
 	})
 }
@@ -77,7 +76,7 @@ func (s *Store) Sizes(ctx context.Context) (map[string]int64, error) {
 	sizes := map[string]int64{}
 	err := s.db.Query(ctx, `SELECT relname::text AS table, pg_total_relation_size(oid) AS size
 FROM pg_catalog.pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`, nil,
-		func(scan sqlstore.Scan) error {
+		func(scan store.Scan) error {
 			var row struct {
 				Table string
 				Size  int64

@@ -34,7 +34,7 @@ func subject(url string) storetest.Subject {
 		Open: func(ctx context.Context, jobs *storetest.Jobs) (storetest.Store, error) {
 			pool, err := postgres.OpenPool(ctx, url)
 			if err != nil {
-				return nil, err
+				return storetest.Store{}, err
 			}
 			s, err := postgres.Open(ctx, postgres.Options{
 				Pool:  pool,
@@ -43,9 +43,9 @@ func subject(url string) storetest.Subject {
 			})
 			if err != nil {
 				pool.Close()
-				return nil, err
+				return storetest.Store{}, err
 			}
-			return s, nil
+			return storetest.Store{Store: s.Store, Closer: s}, nil
 		},
 		Exec: func(t testing.TB, query string) {
 			t.Helper()

@@ -9,7 +9,6 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
-	"siteapi/integrations/store/internal/sqlstore"
 )
 
 // planner is a database that runs no query and records SQLite's plan for it instead.
@@ -18,7 +17,7 @@ type planner struct {
 	steps []string
 }
 
-func (p *planner) Query(ctx context.Context, query string, args []any, _ func(sqlstore.Scan) error) error {
+func (p *planner) Query(ctx context.Context, query string, args []any, _ func(store.Scan) error) error {
 	rows, err := p.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query, args...)
 	if err != nil {
 		return err
@@ -37,7 +36,7 @@ func (p *planner) Query(ctx context.Context, query string, args []any, _ func(sq
 
 func (*planner) Exec(context.Context, string, ...any) (int64, error) { return 0, nil }
 
-func (*planner) Write(context.Context, func(context.Context, sqlstore.Tx) error) error { return nil }
+func (*planner) Write(context.Context, func(context.Context, store.Tx) error) error { return nil }
 
 // TestPagesOfLeadsUseAnIndex checks that listing a page of leads scans no table, however
 // many leads there are.
@@ -70,7 +69,7 @@ func TestPagesOfLeadsUseAnIndex(t *testing.T) {
 			f.Newest, f.Limit = newest, 50
 
 			p := &planner{DB: o.pool}
-			for _, err := range sqlstore.New(p).Leads(t.Context(), f) {
+			for _, err := range store.New(p).Leads(t.Context(), f) {
 				t.Fatalf("%s: %v", name, err)
 			}
 

@@ -18,7 +18,6 @@ import (
 	"os"
 
 	"siteapi/integrations/store"
-	"siteapi/integrations/store/internal/sqlstore"
 )
 
 // Options are the parameters of [Open].
@@ -31,9 +30,9 @@ type Options struct {
 	Queue store.Queue[*sql.Tx]
 }
 
-// Store is a [store.Quotes] and a [store.Archive] in one SQLite file.
+// Store is the [store.Store] in one SQLite file.
 type Store struct {
-	*sqlstore.Store
+	*store.Store
 	db *database
 }
 
@@ -68,7 +67,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 
 	go db.run()
-	return &Store{sqlstore.New(db), db}, nil
+	return &Store{store.New(db), db}, nil
 }
 
 // migrate holds SQLite's write lock while it reads and changes the tables, so that
@@ -79,7 +78,7 @@ func migrate(ctx context.Context, o Options) error {
 		return err
 	}
 
-	err = sqlstore.Migrate(ctx, session{tx}, o.Log, "sqlite",
+	err = store.Migrate(ctx, session{tx}, o.Log, "sqlite",
 		`SELECT count(*) FROM sqlite_master WHERE name = 'store_migrations'`)
 	if err != nil {
 		return errors.Join(err, tx.Rollback())

@@ -63,7 +63,11 @@ func noQueue(*sql.Tx) store.Jobs { return storetest.Queue{} }
 
 // openStore opens the store in a file as the service does.
 func openStore(ctx context.Context, path string, jobs *storetest.Jobs) (storetest.Store, error) {
-	return openWith(ctx, path, func(*sql.Tx) store.Jobs { return storetest.Queue{Jobs: jobs} })
+	s, err := openWith(ctx, path, func(*sql.Tx) store.Jobs { return storetest.Queue{Jobs: jobs} })
+	if err != nil {
+		return storetest.Store{}, err
+	}
+	return storetest.Store{Store: s.Store.Store, Closer: s}, nil
 }
 
 func openWith(ctx context.Context, path string, queue store.Queue[*sql.Tx]) (*opened, error) {

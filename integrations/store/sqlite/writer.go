@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"siteapi/integrations/store"
-	"siteapi/integrations/store/internal/sqlstore"
 )
 
 // Limits of the group commit. A batch is written within a few milliseconds, and a full
@@ -22,7 +21,7 @@ const (
 	queueLimit = 4096
 )
 
-// database is a [sqlstore.Database] whose writes share transactions: a batch consists of
+// database is a [store.Database] whose writes share transactions: a batch consists of
 // the requests that arrived during the previous commit. A lone request does not wait.
 type database struct {
 	path  string
@@ -40,20 +39,20 @@ type database struct {
 // request is one call of Write.
 type request struct {
 	ended func() error // returns the error of the caller's context
-	fn    func(context.Context, sqlstore.Tx) error
+	fn    func(context.Context, store.Tx) error
 	done  chan error
 
 	refused error // the error of fn, if fn wrote nothing
 }
 
 // Query runs a statement that reads.
-func (d *database) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
+func (d *database) Query(ctx context.Context, query string, args []any, row func(store.Scan) error) error {
 	return Translate(session{d.reads}.Query(ctx, query, args, row))
 }
 
 // Exec runs a statement that writes.
 func (d *database) Exec(ctx context.Context, query string, args ...any) (n int64, err error) {
-	err = d.Write(ctx, func(ctx context.Context, tx sqlstore.Tx) error {
+	err = d.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		n, err = tx.Exec(ctx, query, args...)
 		return err
 	})
@@ -62,7 +61,7 @@ func (d *database) Exec(ctx context.Context, query string, args ...any) (n int64
 
 // Write runs fn in a transaction that may be shared with other requests, and returns when
 // the transaction is on disk. If ctx ends before the request's turn, fn is not called.
-func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.Tx) error) error {
+func (d *database) Write(ctx context.Context, fn func(context.Context, store.Tx) error) error {
 	r := &request{ended: ctx.Err, fn: fn, done: make(chan error, 1)}
 	select {
 	case d.requests <- r:
@@ -174,7 +173,7 @@ func (d *database) commit(batch []*request) (err error) {
 	// process would hang instead of exiting.
 	defer func() { _ = tx.Rollback() }()
 
-	in := sqlstore.Tx{DB: session{tx}, Jobs: d.queue(tx), Submitted: new([]string)}
+	in := store.Tx{DB: session{tx}, Jobs: d.queue(tx), Submitted: new([]string)}
 	for _, r := range batch {
 		err := r.fn(ctx, in)
 		r.refused = nil
@@ -196,7 +195,7 @@ func (d *database) commit(batch []*request) (err error) {
 	return nil
 }
 
-// session is a [sqlstore.DB] over a pool or a transaction.
+// session is a [store.DB] over a pool or a transaction.
 type session struct {
 	c interface {
 		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
@@ -206,7 +205,7 @@ type session struct {
 
 // Exec runs a statement or a script and returns the number of rows it changed.
 func (s session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
-	result, err := s.c.ExecContext(ctx, query, sqlstore.Args(args)...)
+	result, err := s.c.ExecContext(ctx, query, store.Args(args)...)
 	if err != nil {
 		return 0, err
 	}
@@ -214,10 +213,10 @@ func (s session) Exec(ctx context.Context, query string, args ...any) (int64, er
 }
 
 // Query runs a statement and calls row for each row of its result.
-func (s session) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
-	rows, err := s.c.QueryContext(ctx, query, sqlstore.Args(args)...) //nolint:rowserrcheck // EachRow does
+func (s session) Query(ctx context.Context, query string, args []any, row func(store.Scan) error) error {
+	rows, err := s.c.QueryContext(ctx, query, store.Args(args)...) //nolint:rowserrcheck // EachRow does
 	if err != nil {
 		return err
 	}
-	return sqlstore.EachRow(rows, row)
+	return store.EachRow(rows, row)
 }

@@ -20,20 +20,9 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Store is the interface of a driver that the suite tests.
-type Store interface {
-	store.Quotes
-	store.Archive
-	store.Persons
-	store.Prices
-	store.Mails
-	store.Deliveries
-	store.Attempts
-	store.Outcomes
-	store.Work
-	store.Audit
-	store.Logins
-	store.Changes
+// Store is an open store of a driver.
+type Store struct {
+	*store.Store
 	io.Closer
 }
 
@@ -121,6 +110,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"mails/pruned":              mailsPruned,
 		"request ended":             requestEnded,
 		"changes of leads":          leadChanges,
+		"edge":                      edge,
+		"notes":                     notes,
 		"start/many at once":        startMany,
 		"start/newer tables":        startNewer,
 		"start/other tables":        startOther,

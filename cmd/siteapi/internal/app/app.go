@@ -63,7 +63,7 @@ func New(ctx context.Context, s *config.Settings, log zerolog.Logger) (_ *App, e
 
 	// Services for content, PDFs, mails and leads.
 	site := sys.newContent()
-	pdfs, err := sys.newPDFs(s, site, sys.cache, sys.Data.Quotes)
+	pdfs, err := sys.newPDFs(s, site, sys.cache, sys.Data.Store)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (a *App) Start(ctx context.Context) error {
 		}
 	})
 	a.content.Renew(schema.Locales())
-	if err := command.NoteSystems(ctx, a.Data.Tables, a.Settings); err != nil {
+	if err := command.NoteSystems(ctx, a.Data.Store, a.Settings); err != nil {
 		a.log.Warn().Err(err).Msg("cannot record the settings: mismatched commands will not be rejected")
 	}
 	return nil
@@ -137,7 +137,7 @@ func targetSettings(s *config.Settings) map[lead.Target]string {
 // retryAfterChange retries deliveries at once if the settings of their target have
 // changed since the last start.
 func (a *App) retryAfterChange(ctx context.Context) error {
-	key, err := a.Data.Tables.HashKey(ctx)
+	key, err := a.Data.Store.HashKey(ctx)
 	if err != nil {
 		return err
 	}
@@ -156,12 +156,12 @@ func (a *App) retryAfterChange(ctx context.Context) error {
 // settings is the same as at the last start.
 func (a *App) retryIfChanged(ctx context.Context, target lead.Target, hash string) error {
 	note := "settings of " + string(target)
-	former, err := a.Data.Tables.Note(ctx, note)
+	former, err := a.Data.Store.Note(ctx, note)
 	if former == hash || err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 
-	waiting, err := a.Data.Tables.ListDeliveries(ctx, store.DeliveryFilter{
+	waiting, err := a.Data.Store.ListDeliveries(ctx, store.DeliveryFilter{
 		Target: target,
 		States: []lead.DeliveryState{lead.Pending, lead.Retrying},
 	})
@@ -169,11 +169,11 @@ func (a *App) retryIfChanged(ctx context.Context, target lead.Target, hash strin
 		return err
 	}
 	for _, d := range waiting {
-		if err := a.Data.Tables.RetryDelivery(ctx, d.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err := a.Data.Store.RetryDelivery(ctx, d.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 	}
-	return a.Data.Tables.SetNote(ctx, note, hash)
+	return a.Data.Store.SetNote(ctx, note, hash)
 }
 
 // shutdown stops the background work and closes all systems. Unfinished deliveries

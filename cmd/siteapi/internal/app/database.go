@@ -84,17 +84,15 @@ func openPostgres(
 		return nil, err
 	}
 
-	o.Store = tables
+	o.Store = tables.Store
 	jobs, err := queue.New(river, o)
 	if err != nil {
 		return nil, err
 	}
 
 	return &command.Database{
-		Quotes:   tables,
-		Archive:  tables,
+		Store:    tables.Store,
 		Queue:    jobs,
-		Tables:   tables.Store,
 		Load:     tables.Load,
 		Sizes:    tables.Sizes,
 		Truncate: func(context.Context) error { return nil },
@@ -148,17 +146,15 @@ func openSQLite(
 		return nil, err
 	}
 
-	o.Store = tables
+	o.Store = tables.Store
 	jobs, err := queue.New(river, o)
 	if err != nil {
 		return nil, err
 	}
 
 	return &command.Database{
-		Quotes:   tables,
-		Archive:  tables,
+		Store:    tables.Store,
 		Queue:    jobs,
-		Tables:   tables.Store,
 		Load:     tables.Load,
 		Files:    []string{path, path + "-wal"},
 		Truncate: func(ctx context.Context) error { return sqlite.Truncate(ctx, path) },

@@ -10,7 +10,6 @@ import (
 	"siteapi/integrations/mail"
 	mailfile "siteapi/integrations/mail/file"
 	"siteapi/integrations/mail/smtp"
-	"siteapi/integrations/store"
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/quotepdf"
@@ -63,8 +62,7 @@ func mailSettings(s *config.Settings, sender mail.Sender) leadmail.Settings {
 func (sys *systems) newMails(site *content.Service, pdfs *quotepdf.Resolver) *leadmail.Service {
 	return leadmail.New(leadmail.Deps{
 		Settings: mailSettings(sys.Settings, sys.openMail(sys.Settings)),
-		Claims:   sys.Data.Tables,
-		Quotes:   sys.Data.Quotes,
+		Store:    sys.Data.Store,
 		Queue:    sys.Data.Queue,
 		Content:  site,
 		PDFs:     pdfs,
@@ -75,20 +73,19 @@ func (sys *systems) newMails(site *content.Service, pdfs *quotepdf.Resolver) *le
 
 // newMailer returns the mail service of commands, which composes mails and cannot send
 // them.
-func (d drivers) newMailer(s *config.Settings, quotes store.Quotes) (*leadmail.Service, error) {
+func (d drivers) newMailer(s *config.Settings, leads quotepdf.LeadStore) (*leadmail.Service, error) {
 	site, err := d.openContent(s)
 	if err != nil {
 		return nil, err
 	}
 
-	documents, err := d.newPDFs(s, site, site.Cache, quotes)
+	documents, err := d.newPDFs(s, site, site.Cache, leads)
 	if err != nil {
 		return nil, err
 	}
 
 	return leadmail.New(leadmail.Deps{
 		Settings: mailSettings(s, nil),
-		Quotes:   quotes,
 		Content:  site,
 		PDFs:     documents,
 		Log:      d.log,

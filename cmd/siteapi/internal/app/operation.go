@@ -86,8 +86,7 @@ func (d drivers) openExecutor(
 // newRules returns the leads service of a database.
 func newRules(s *config.Settings, data *command.Database) *leads.Service {
 	return &leads.Service{
-		Archive:    data.Archive,
-		Tables:     data.Tables,
+		Store:      data.Store,
 		Queue:      data.Queue,
 		Truncate:   data.Truncate,
 		OutOfReach: command.OutOfReach(s),
@@ -100,7 +99,7 @@ func newRules(s *config.Settings, data *command.Database) *leads.Service {
 func openUpstreams(
 	ctx context.Context, d command.Drivers, s *config.Settings, data *command.Database, rules *leads.Service,
 ) error {
-	if err := command.CheckSystems(ctx, data.Tables, s); err != nil {
+	if err := command.CheckSystems(ctx, data.Store, s); err != nil {
 		return err
 	}
 

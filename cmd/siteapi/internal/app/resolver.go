@@ -21,7 +21,6 @@ import (
 	"siteapi/integrations/lead"
 	mailfile "siteapi/integrations/mail/file"
 	"siteapi/integrations/pdf"
-	"siteapi/integrations/store"
 	"siteapi/resolvers"
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/health"
@@ -39,7 +38,7 @@ func (sys *systems) newContent() *content.Service {
 		CMS:      sys.cms,
 		Watcher:  sys.cms,
 		Cache:    sys.cache,
-		Prices:   sys.Data.Tables,
+		Prices:   sys.Data.Store,
 		Changing: sys.Data.Queue.ContentChanging,
 
 		Log:   sys.log,
@@ -55,7 +54,7 @@ func (sys *systems) newContent() *content.Service {
 
 // newPDFs returns the resolver that renders the PDFs of leads.
 func (d drivers) newPDFs(
-	s *config.Settings, site *content.Service, entries cache.Cache, stored store.Quotes,
+	s *config.Settings, site *content.Service, entries cache.Cache, stored quotepdf.LeadStore,
 ) (*quotepdf.Resolver, error) {
 	logo, err := pdf.NewLogoLoader(pdf.LogoOptions{AllowedHosts: s.LogoHosts})
 	if err != nil {
@@ -82,23 +81,21 @@ func (sys *systems) newPull() *leads.Pull {
 		return nil
 	}
 	return &leads.Pull{
-		CRM:      source,
-		Notes:    sys.Data.Tables,
-		Archive:  sys.Data.Archive,
-		Outcomes: sys.Data.Tables,
-		Log:      sys.log,
-		Count:    sys.Metrics.Event,
+		CRM:   source,
+		Store: sys.Data.Store,
+		Log:   sys.log,
+		Count: sys.Metrics.Event,
 	}
 }
 
 // newGauges returns the metrics of the database, the queue and the background work.
 func (sys *systems) newGauges(site *content.Service, pull *leads.Pull) telemetry.Gauges {
 	g := telemetry.Gauges{
-		Queue:   sys.Data.Queue,
-		Archive: sys.Data.Archive,
-		Load:    sys.Data.Load,
-		Files:   sys.Data.Files,
-		Sizes:   sys.Data.Sizes,
+		Queue: sys.Data.Queue,
+		Store: sys.Data.Store,
+		Load:  sys.Data.Load,
+		Files: sys.Data.Files,
+		Sizes: sys.Data.Sizes,
 
 		RulesUnusable: site.RulesUnusable,
 	}
@@ -117,8 +114,7 @@ func (sys *systems) newRetention(pdfs *quotepdf.Resolver) *retention.Job {
 		Sessions:   sys.TrackRetention,
 		Leads:      sys.LeadRetention,
 		Audit:      sys.AuditRetention,
-		Archive:    sys.Data.Archive,
-		Tables:     sys.Data.Tables,
+		Store:      sys.Data.Store,
 		Log:        sys.log,
 		ForgetPDFs: pdfs.Forget,
 	}
@@ -140,7 +136,7 @@ func (sys *systems) newResolver(
 		return nil
 	}
 
-	webhooks := &health.Webhooks{Notes: sys.Data.Tables, Log: sys.log}
+	webhooks := &health.Webhooks{Notes: sys.Data.Store, Log: sys.log}
 	return &resolvers.Resolver{
 		Quotes:      sys.newQuotes(site, limits, mails),
 		PDFs:        pdfs,
@@ -166,8 +162,7 @@ func (sys *systems) newQuotes(
 ) *quotes.Resolver {
 	d := quotes.Deps{
 		Content:         site,
-		Quotes:          sys.Data.Quotes,
-		Prices:          sys.Data.Tables,
+		Store:           sys.Data.Store,
 		Log:             sys.log,
 		Now:             time.Now,
 		NewID:           func() string { return strings.ToLower(rand.Text()) },
@@ -198,8 +193,8 @@ func newOperators(log zerolog.Logger, rules *leads.Service, mails *leadmail.Serv
 // newChecks returns the health checks, which use the open systems of the service.
 func (sys *systems) newChecks(rules *leads.Service, mails *leadmail.Service) []health.Check {
 	d := health.Dependencies{
-		Database: func(context.Context) (store.Quotes, *leads.Service, error) {
-			return sys.Data.Quotes, rules, nil
+		Database: func(context.Context) (*leads.Service, error) {
+			return rules, nil
 		},
 		Cache:        func(context.Context) (cache.Cache, error) { return sys.cache, nil },
 		CMS:          func() (cms.Content, cms.Eraser, error) { return sys.cms, rules.CMS, nil },
@@ -208,7 +203,7 @@ func (sys *systems) newChecks(rules *leads.Service, mails *leadmail.Service) []h
 		Preview:      len(sys.PreviewTokens) > 0,
 	}
 	if sys.SMTPURL != nil { // otherwise mails are files or off
-		d.Mail, d.Networks = mails.Sender, sys.Data.Tables.MailNetworks
+		d.Mail, d.Networks = mails.Sender, sys.Data.Store.MailNetworks
 	}
 	return d.Checks()
 }

@@ -146,7 +146,7 @@ func (sys *systems) newDependencies() []*httpserver.Dependency {
 		{
 			Name:     "database",
 			Required: true,
-			Ping:     sys.Data.Quotes.Ping,
+			Ping:     sys.Data.Store.Ping,
 			Interval: time.Second,
 		},
 		{Name: "cache", Ping: sys.cache.Ping, Interval: time.Second},
@@ -169,7 +169,7 @@ func (sys *systems) newSignIn(inFlight *httpserver.InFlight) *inbox.SignIn {
 		RedirectURL:  sys.OIDCRedirectURL,
 		GroupsClaim:  sys.OIDCGroupsClaim,
 		Roles:        sys.OIDCRoles,
-		Logins:       sys.Data.Tables,
+		Logins:       sys.Data.Store,
 		Now:          time.Now,
 		Limit:        inFlight.EnterSignIn,
 		Done:         inFlight.LeaveSignIn,

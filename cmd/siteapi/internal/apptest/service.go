@@ -140,7 +140,7 @@ func Eventually(t *testing.T, what string, ok func() bool) {
 // StoredLeads returns the number of leads in the database.
 func (s *Service) StoredLeads() int {
 	s.T.Helper()
-	counts, err := s.App.Data.Tables.CountWork(s.T.Context(), store.Filter{})
+	counts, err := s.App.Data.Store.CountWork(s.T.Context(), store.Filter{})
 	if err != nil {
 		s.T.Error(err)
 	}

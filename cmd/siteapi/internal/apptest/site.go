@@ -229,10 +229,10 @@ func (s *Site) Store(visits []lead.Visit, leads ...lead.Lead) {
 	}
 
 	for _, v := range visits {
-		err = errors.Join(err, db.Quotes.Track(s.T.Context(), v))
+		err = errors.Join(err, db.Store.Track(s.T.Context(), v))
 	}
 	for _, l := range leads {
-		_, _, failed := db.Quotes.Submit(s.T.Context(), store.NewLead{Lead: l, ContentKey: l.ID})
+		_, _, failed := db.Store.Submit(s.T.Context(), store.NewLead{Lead: l, ContentKey: l.ID})
 		err = errors.Join(err, failed)
 	}
 	if err := errors.Join(err, db.Close()); err != nil {

@@ -134,7 +134,7 @@ func (s *Service) Command(args ...string) (string, error) {
 // Deliveries returns the deliveries of a lead, by target.
 func (s *Service) Deliveries(id string) map[lead.Target]lead.Delivery {
 	s.T.Helper()
-	list, err := s.App.Data.Tables.ListDeliveries(context.WithoutCancel(s.T.Context()),
+	list, err := s.App.Data.Store.ListDeliveries(context.WithoutCancel(s.T.Context()),
 		store.DeliveryFilter{Leads: []string{id}})
 	if err != nil {
 		s.T.Error(err)

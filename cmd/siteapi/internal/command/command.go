@@ -25,10 +25,10 @@ import (
 	"siteapi/integrations/mail"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
-	"siteapi/integrations/store/storecopy"
 	"siteapi/resolvers/health"
 	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
+	"siteapi/resolvers/quotepdf"
 	"siteapi/schema/operations"
 )
 
@@ -57,7 +57,7 @@ type Drivers struct {
 	OpenCMS      func(s *config.Settings) (CMS, error)
 	OpenCRM      func(s *config.Settings) (CRM, error)
 	OpenMail     func(s *config.Settings) mail.Sender // returns nil if mails are off
-	OpenMailer   func(s *config.Settings, quotes store.Quotes) (*leadmail.Service, error)
+	OpenMailer   func(s *config.Settings, leads quotepdf.LeadStore) (*leadmail.Service, error)
 	OpenCache    func(ctx context.Context, s *config.Settings) (cache.Cache, error)
 	OpenEdge     func(s *config.Settings) ([]queue.Receiver, error)
 
@@ -68,10 +68,8 @@ type Drivers struct {
 
 // Database is an open database with its delivery queue.
 type Database struct {
-	Quotes   store.Quotes
-	Archive  store.Archive
 	Queue    *queue.Queue
-	Tables   *storecopy.Store                // all tables, for copying them to another database
+	Store    *store.Store
 	Truncate func(ctx context.Context) error // removes deleted data from the write-ahead log of SQLite
 	Close    func() error
 	Load     func() store.Load
@@ -215,7 +213,7 @@ func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
 // openDatabase opens the database for the rest of the call.
 func (c *call) openDatabase(ctx context.Context) (err error) {
 	if c.db, err = c.drivers.OpenExisting(ctx, c.settings); err == nil {
-		c.rules = &leads.Service{Archive: c.db.Archive, Tables: c.db.Tables, Queue: c.db.Queue}
+		c.rules = &leads.Service{Store: c.db.Store, Queue: c.db.Queue}
 	}
 	return err
 }

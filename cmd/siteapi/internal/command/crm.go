@@ -26,7 +26,7 @@ func pullOutcomes(ctx context.Context, c *call) error {
 	if err := c.openDatabase(ctx); err != nil {
 		return err
 	}
-	if err := CheckSystems(ctx, c.db.Tables, c.settings); err != nil {
+	if err := CheckSystems(ctx, c.db.Store, c.settings); err != nil {
 		return err
 	}
 	contacts, err := c.drivers.OpenCRM(c.settings)
@@ -40,12 +40,10 @@ func pullOutcomes(ctx context.Context, c *call) error {
 	}
 
 	pull := &leads.Pull{
-		CRM:      source,
-		Notes:    c.db.Tables,
-		Archive:  c.db.Archive,
-		Outcomes: c.db.Tables,
-		Log:      zerolog.Nop(),
-		Count:    func(string, string) {},
+		CRM:   source,
+		Store: c.db.Store,
+		Log:   zerolog.Nop(),
+		Count: func(string, string) {},
 	}
 	known, err := pull.Once(ctx)
 	if err == nil {

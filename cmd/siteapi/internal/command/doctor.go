@@ -20,7 +20,6 @@ import (
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
-	"siteapi/integrations/store"
 	"siteapi/resolvers/health"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
@@ -144,11 +143,11 @@ func (c *call) dependencies(ctx context.Context) health.Dependencies {
 	d := health.Dependencies{
 		ContentTypes: s.ContentTypes,
 		Preview:      len(s.PreviewTokens) > 0,
-		Database: func(context.Context) (store.Quotes, *leads.Service, error) {
+		Database: func(context.Context) (*leads.Service, error) {
 			if err := open(); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
-			return c.db.Quotes, c.rules, nil
+			return c.rules, nil
 		},
 		CMS: func() (cms.Content, cms.Eraser, error) {
 			// Opening the driver would write the sample content.
@@ -169,7 +168,7 @@ func (c *call) dependencies(ctx context.Context) health.Dependencies {
 			if err := open(); err != nil {
 				return 0, 0, nil //nolint:nilerr // the check of the database reports it
 			}
-			return c.db.Tables.MailNetworks(ctx)
+			return c.db.Store.MailNetworks(ctx)
 		}
 	}
 	if s.CRMDriver != "file" {

@@ -43,12 +43,9 @@ func (d Drivers) mailCommands() *cobra.Command {
 }
 
 // oneLead is a store with a single lead.
-type oneLead struct {
-	store.Quotes
-	lead lead.Lead
-}
+type oneLead struct{ lead lead.Lead }
 
-// Lead implements [store.Quotes].
+// Lead implements [quotepdf.LeadStore].
 func (s oneLead) Lead(context.Context, string) (lead.Lead, error) { return s.lead, nil }
 
 // compose writes a mail about a lead. The default language is that of the lead.
@@ -105,7 +102,7 @@ func (cmd *previewMail) run(ctx context.Context, c *call) error {
 	return cmd.output.write(c.out, func(w io.Writer) (string, error) {
 		data, err := eml.Encode(m)
 		if err == nil {
-			err = c.db.Tables.Record(ctx, store.AuditEntry{
+			err = c.db.Store.Record(ctx, store.AuditEntry{
 				At:     time.Now(),
 				Actor:  actor(),
 				Action: string(schema.AuditActionOpened),

@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-
-	"siteapi/integrations/store/storecopy"
 )
 
 func (d Drivers) migrateCommand() *cobra.Command {
@@ -51,7 +49,7 @@ func copyStore(ctx context.Context, c *call) (err error) {
 		return err
 	}
 
-	copied, err := storecopy.Copy(ctx, from.Tables, c.db.Tables)
+	copied, err := from.Store.CopyTo(ctx, c.db.Store)
 	for _, table := range copied {
 		c.printLine("%s: %d rows", table.Table, table.Rows)
 	}

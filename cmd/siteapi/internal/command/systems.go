@@ -23,13 +23,13 @@ func systems(s *config.Settings) string {
 }
 
 // NoteSystems records the systems of the service.
-func NoteSystems(ctx context.Context, notes store.Notes, s *config.Settings) error {
+func NoteSystems(ctx context.Context, notes *store.Store, s *config.Settings) error {
 	return notes.SetNote(ctx, systemsNote, systems(s))
 }
 
 // CheckSystems returns an error unless the settings select the systems of the service
 // that used the database last.
-func CheckSystems(ctx context.Context, notes store.Notes, s *config.Settings) error {
+func CheckSystems(ctx context.Context, notes *store.Store, s *config.Settings) error {
 	note, err := notes.Note(ctx, systemsNote)
 	here := systems(s)
 	switch {

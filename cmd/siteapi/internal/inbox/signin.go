@@ -38,7 +38,7 @@ type SignIn struct {
 	RedirectURL                    string
 	GroupsClaim                    string
 	Roles                          map[string]schema.Role // keys: groups
-	Logins                         store.Logins
+	Logins                         *store.Store
 	Now                            func() time.Time
 
 	// Limit counts a request that waits for the provider, or returns an error if there

@@ -107,7 +107,7 @@ func TestPreviewOfPrices(t *testing.T) {
 	}
 
 	// Draft rules are not stored, so no lead can be submitted with them.
-	stored, err := s.App.Data.Tables.CurrentPriceRules(t.Context(), "en")
+	stored, err := s.App.Data.Store.CurrentPriceRules(t.Context(), "en")
 	if err != nil || !strings.Contains(stored.Rules, `"price":100000`) || strings.Contains(stored.Rules, `"price":500000`) {
 		t.Errorf("stored rules: %+v, %v", stored, err)
 	}

@@ -26,7 +26,7 @@ func TestRetryDeliveriesOnly(t *testing.T) {
 	apptest.Eventually(t, "the owner is notified", func() bool { return len(apptest.MailsTo(server, "paul@lumen.test")) == 1 })
 	apptest.Eventually(t, "the lead is delivered", func() bool { return s.Deliveries(deliveredID)["cms"].State == "delivered" })
 	delivered, erased := s.Deliveries(deliveredID)["cms"], s.Deliveries(erasedID)["cms"]
-	if err := s.App.Data.Archive.Erase(t.Context(), erasedID); err != nil {
+	if err := s.App.Data.Store.Erase(t.Context(), erasedID); err != nil {
 		t.Fatal(err)
 	}
 

@@ -90,7 +90,7 @@ func TestAssistantSubmitsALead(t *testing.T) {
 		if id == "" || call("submit_quote", lead).StructuredContent["submissionId"] != id {
 			t.Fatalf("submitting, twice: %+v", got)
 		}
-		stored, err := s.App.Data.Quotes.Lead(t.Context(), id)
+		stored, err := s.App.Data.Store.Lead(t.Context(), id)
 		if err != nil || stored.Attribution.Medium != want {
 			t.Errorf("%s: the medium of the lead is %q, want %q: %v", session, stored.Attribution.Medium, want, err)
 		}

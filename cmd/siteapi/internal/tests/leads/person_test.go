@@ -98,7 +98,7 @@ func TestExportOfPerson(t *testing.T) {
 		t.Errorf("the session was first seen at %q", seen)
 	}
 
-	entries, err := s.App.Data.Tables.AuditEntries(t.Context(), store.AuditFilter{Limit: 1})
+	entries, err := s.App.Data.Store.AuditEntries(t.Context(), store.AuditFilter{Limit: 1})
 	if err != nil || len(entries) != 1 || entries[0].Action != "EXPORTED" ||
 		entries[0].Detail != `{"consents":1,"count":1,"searched":true,"sessions":1}` {
 		t.Errorf("%v: the audit has %+v", err, entries)

@@ -30,7 +30,7 @@ func submitAt(s *apptest.Service, t *testing.T, id string, ago time.Duration, co
 		Consents:    consents,
 	}
 
-	if _, _, err := s.App.Data.Quotes.Submit(t.Context(),
+	if _, _, err := s.App.Data.Store.Submit(t.Context(),
 		store.NewLead{Lead: q, ContentKey: id}); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func submitAt(s *apptest.Service, t *testing.T, id string, ago time.Duration, co
 // has reports whether a lead is stored.
 func has(s *apptest.Service, t *testing.T, id string) bool {
 	t.Helper()
-	_, err := s.App.Data.Quotes.Lead(t.Context(), id)
+	_, err := s.App.Data.Store.Lead(t.Context(), id)
 	return err == nil
 }
 
@@ -57,7 +57,7 @@ func TestRetention(t *testing.T) {
 		{SessionID: "old", At: time.Now().Add(-25 * time.Hour).UTC()},
 		{SessionID: "young", At: time.Now().Add(-23 * time.Hour).UTC()},
 	} {
-		if err := s.App.Data.Quotes.Track(t.Context(), v); err != nil {
+		if err := s.App.Data.Store.Track(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -77,7 +77,7 @@ func TestRetention(t *testing.T) {
 	apptest.Eventually(t, "the old session is deleted", func() bool {
 		return strings.Contains(s.Log.String(), `"number":1,"message":"deleted old sessions"`)
 	})
-	if _, err := s.App.Data.Quotes.Session(t.Context(), "young"); err != nil {
+	if _, err := s.App.Data.Store.Session(t.Context(), "young"); err != nil {
 		t.Errorf("the young session: %v", err)
 	}
 	if !has(s, t, "old") {
@@ -121,7 +121,7 @@ func TestRetentionKeepsConsents(t *testing.T) {
 	s.Start()
 	for _, name := range people {
 		apptest.Eventually(t, name+" is deleted", func() bool { return !has(s, t, name) })
-		if n, _, err := s.App.Data.Archive.CountAddress(t.Context(), name+"@example.com"); err != nil || n != 1 {
+		if n, _, err := s.App.Data.Store.CountAddress(t.Context(), name+"@example.com"); err != nil || n != 1 {
 			t.Errorf("%s has %d consents, %v, want only the given one", name, n, err)
 		}
 	}
@@ -144,7 +144,7 @@ func TestRetentionKeepsConsents(t *testing.T) {
 	}
 
 	for _, name := range people {
-		if n, _, err := s.App.Data.Archive.CountAddress(t.Context(), name+"@example.com"); err != nil || n != 0 {
+		if n, _, err := s.App.Data.Store.CountAddress(t.Context(), name+"@example.com"); err != nil || n != 0 {
 			t.Errorf("%s still has %d consents, %v", name, n, err)
 		}
 	}

@@ -150,13 +150,13 @@ func TestWithdrawalOfSavedProgress(t *testing.T) {
 		}})
 		withdraw(session+"@example.com", "leads 0 deletedLeads 0 sessions 1")
 		withdraw(session+"@example.com", "")
-		stored, err := s.App.Data.Quotes.Session(t.Context(), session)
+		stored, err := s.App.Data.Store.Session(t.Context(), session)
 		if err != nil || stored.Hints != (lead.Hints{}) {
 			t.Errorf("%s: %+v, %v", session, stored.Hints, err)
 		}
 	}
 
-	entries, err := s.App.Data.Tables.AuditEntries(t.Context(), store.AuditFilter{Limit: 100})
+	entries, err := s.App.Data.Store.AuditEntries(t.Context(), store.AuditFilter{Limit: 100})
 	if err != nil || len(entries) != 3 || entries[0].Detail != `{"purpose":"save_progress"}` {
 		t.Errorf("%v: the audit has %+v", err, entries)
 	}

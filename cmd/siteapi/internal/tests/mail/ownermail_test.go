@@ -91,12 +91,12 @@ func TestOwnerMail(t *testing.T) {
 	// stored.
 	over, end := context.WithCancel(t.Context())
 	end()
-	if _, err := s.App.Data.Tables.Assign(t.Context(), three, "over@lumen.test"); err != nil {
+	if _, err := s.App.Data.Store.Assign(t.Context(), three, "over@lumen.test"); err != nil {
 		t.Fatal(err)
 	}
 	mails := leadmail.New(leadmail.Deps{
 		Settings: leadmail.Settings{Sender: mailfile.Open(t.TempDir())},
-		Claims:   s.App.Data.Tables,
+		Store:    s.App.Data.Store,
 		Queue:    s.App.Data.Queue,
 	})
 	mails.NotifyOwner(over, "over@lumen.test", []string{three})

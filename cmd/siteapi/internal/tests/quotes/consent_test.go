@@ -152,7 +152,7 @@ func TestTrackContact(t *testing.T) {
 				if got := s.Through(endpoint, "trackQuote", object{"input": input}); got.Data["success"] != true {
 					t.Error(got.Raw)
 				}
-				stored, err := s.App.Data.Quotes.Session(t.Context(), session)
+				stored, err := s.App.Data.Store.Session(t.Context(), session)
 				if err != nil || (stored.Hints.Email != "") != want[i] ||
 					(stored.Hints.Consent != "") != (want[i] && i == 1) ||
 					stored.Hints.Agreed != (want[i] && i == 1) {

@@ -81,7 +81,7 @@ func submitPriced(
 
 	got := s.Through(endpoint, "submitQuote", object{"input": input})
 	id, _ := got.Data["submissionId"].(string)
-	stored, err := s.App.Data.Quotes.Lead(s.T.Context(), id)
+	stored, err := s.App.Data.Store.Lead(s.T.Context(), id)
 	if err != nil {
 		s.T.Fatalf("%s: %v", got.Raw, err)
 	}
@@ -221,7 +221,7 @@ func TestContractHonouredPrices(t *testing.T) {
 		"current":       {current, 0, 20000, lead.Verified},
 	} {
 		for _, p := range []store.PriceRules{{Revision: shown, Locale: "en"}, {Revision: current, Locale: "en", Rules: "{}"}} {
-			if err := s.App.Data.Tables.UsePriceRules(t.Context(), p, time.Now().Add(-tt.ago)); err != nil {
+			if err := s.App.Data.Store.UsePriceRules(t.Context(), p, time.Now().Add(-tt.ago)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -71,7 +71,7 @@ func TestContractTrackKeepsTheLatestState(t *testing.T) {
 		s.Through("REST", "trackQuote", object{"input": state})
 	}
 
-	got, err := s.App.Data.Quotes.Session(t.Context(), "v-1")
+	got, err := s.App.Data.Store.Session(t.Context(), "v-1")
 	if err != nil {
 		t.Fatal(err)
 	}

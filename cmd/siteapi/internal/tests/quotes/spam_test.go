@@ -134,7 +134,7 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 				}
 
 				id := got.Data["submissionId"].(string)
-				stored, err := s.App.Data.Quotes.Lead(t.Context(), id)
+				stored, err := s.App.Data.Store.Lead(t.Context(), id)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -84,7 +84,7 @@ func TestSizeOfASession(t *testing.T) {
 		t.Errorf("%v truncated states were counted, want 2", n)
 	}
 
-	stored, err := s.App.Data.Quotes.Session(t.Context(), id)
+	stored, err := s.App.Data.Store.Session(t.Context(), id)
 	if err != nil || stored.Hints.Email != person["email"] || !stored.Hints.Agreed ||
 		stored.Selections.ProjectType != strings.Repeat("p", 64) || stored.FirstTouch.Source == "" {
 		t.Errorf("the session is %+v, %v", stored, err)
@@ -120,7 +120,7 @@ func TestNewSessionsOfANetwork(t *testing.T) {
 	if again := time.Now().Hour() != hour; rows != 200 && !again {
 		t.Errorf("%d sessions are stored", rows)
 	}
-	if stored, err := s.App.Data.Quotes.Session(t.Context(), "new-0"); err != nil || stored.Visits != 2 {
+	if stored, err := s.App.Data.Store.Session(t.Context(), "new-0"); err != nil || stored.Visits != 2 {
 		t.Errorf("the first session has %d visits, %v", stored.Visits, err)
 	}
 }
@@ -136,7 +136,7 @@ func TestBurst(t *testing.T) {
 		from := fmt.Sprintf("X-Forwarded-For: 2001:db8:0:%x::1", i<<8)
 		got := s.Through("REST", "submitQuote", object{"input": apptest.NewLead(fmt.Sprintf("burst-%d", i))}, from)
 		id, _ := got.Data["submissionId"].(string)
-		if l, err := s.App.Data.Quotes.Lead(t.Context(), id); err != nil {
+		if l, err := s.App.Data.Store.Lead(t.Context(), id); err != nil {
 			t.Fatal(got.Raw)
 		} else if l.InReview {
 			inReview++

@@ -1,4 +1,4 @@
-package storecopy_test
+package store_test
 
 import (
 	"database/sql"
@@ -14,14 +14,13 @@ import (
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/postgres"
 	"siteapi/integrations/store/sqlite"
-	"siteapi/integrations/store/storecopy"
 	"siteapi/integrations/store/storetest"
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
 // open opens a database to copy from and an empty one to copy to. The latter calls onJob
 // for each job that it inserts.
-func open(t *testing.T, onJob func(leadID string)) (from, to *storecopy.Store) {
+func open(t *testing.T, onJob func(leadID string)) (from, to *store.Store) {
 	t.Helper()
 	ctx, log := t.Context(), slog.New(slog.DiscardHandler)
 	jobs := &storetest.Jobs{Fail: func(leadID string) error { onJob(leadID); return nil }}
@@ -84,7 +83,7 @@ func TestCopy(t *testing.T) {
 	}
 	before, err = from.ListDeliveries(ctx, store.DeliveryFilter{})
 	must(t, err)
-	_, err = storecopy.Copy(ctx, from, to)
+	_, err = from.CopyTo(ctx, to)
 	must(t, err)
 
 	after, err := to.ListDeliveries(ctx, store.DeliveryFilter{})

@@ -1,4 +1,4 @@
-package sqlstore
+package store
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/mailbox"
-	"siteapi/integrations/store"
 )
 
 // leadRow is a lead as it is read. Its body is the lead as it was accepted.
@@ -51,7 +50,7 @@ func (r *leadRow) lead() lead.Lead {
 
 // Submit stores a lead with its deliveries, or returns the one it repeats.
 func (s *Store) Submit(
-	ctx context.Context, n store.NewLead,
+	ctx context.Context, n NewLead,
 ) (first lead.Lead, created bool, err error) {
 	err = s.write(ctx, "submitting a quote", func(ctx context.Context, tx Tx) error {
 		first, created, err = submit(ctx, tx, n)
@@ -92,7 +91,7 @@ func accepted(l lead.Lead) lead.Lead {
 // submit claims the idempotency key before the content. A second transaction with the
 // same key or content waits at the unique index until the first one ends, and then sees
 // its row. Concurrent requests therefore store one lead.
-func submit(ctx context.Context, tx Tx, n store.NewLead) (lead.Lead, bool, error) {
+func submit(ctx context.Context, tx Tx, n NewLead) (lead.Lead, bool, error) {
 	l := n.Lead
 	if n.IdempotencyKey != "" {
 		claimed, err := tx.Exec(ctx, insertKey, n.IdempotencyKey, l.ID)
@@ -107,7 +106,7 @@ WHERE id = (SELECT lead_id FROM idempotency_keys WHERE key = $1)`, n.Idempotency
 				return lead.Lead{}, false, err
 			}
 			if content != n.ContentKey {
-				return lead.Lead{}, false, store.ErrKeyReused
+				return lead.Lead{}, false, ErrKeyReused
 			}
 		}
 	}
@@ -134,7 +133,7 @@ WHERE id = (SELECT lead_id FROM idempotency_keys WHERE key = $1)`, n.Idempotency
 	return first.lead(), false, err
 }
 
-// Lead returns a stored lead, or [store.ErrNotFound].
+// Lead returns a stored lead, or [ErrNotFound].
 func (s *Store) Lead(ctx context.Context, id string) (lead.Lead, error) {
 	r, err := one[leadRow](ctx, s.db, "reading the lead", selectLead+` WHERE id = $1`, id)
 	if err != nil {
@@ -144,8 +143,8 @@ func (s *Store) Lead(ctx context.Context, id string) (lead.Lead, error) {
 	return l, fillConsents(ctx, s.db, &l)
 }
 
-// Erase removes a lead with its deliveries, or returns [store.ErrNotFound].
-func (s *Store) Erase(ctx context.Context, id string, audit ...store.AuditEntry) error {
+// Erase removes a lead with its deliveries, or returns [ErrNotFound].
+func (s *Store) Erase(ctx context.Context, id string, audit ...AuditEntry) error {
 	return s.write(ctx, "erasing a lead", func(ctx context.Context, tx Tx) error {
 		if err := erase(ctx, tx, id, false); err != nil {
 			return err
@@ -166,7 +165,7 @@ WHERE submitted_at < $1 AND review <> 1 AND progress = 0 ORDER BY submitted_at L
 			}
 
 			for _, id := range ids {
-				if err := erase(ctx, tx, id, true); err != nil && !errors.Is(err, store.ErrNotFound) {
+				if err := erase(ctx, tx, id, true); err != nil && !errors.Is(err, ErrNotFound) {
 					return err
 				}
 			}

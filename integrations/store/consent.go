@@ -1,4 +1,4 @@
-package sqlstore
+package store
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/mailbox"
-	"siteapi/integrations/store"
 )
 
 func digest(text string) string {
@@ -17,7 +16,8 @@ func digest(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// HashKey implements [store.Mails].
+// HashKey returns the key of the hashes that must survive a change of the settings. It
+// was generated with the database.
 func (s *Store) HashKey(ctx context.Context) ([]byte, error) { return hashKey(ctx, s.db) }
 
 func hashKey(ctx context.Context, db DB) ([]byte, error) {
@@ -57,8 +57,8 @@ func addConsents(ctx context.Context, tx Tx, l lead.Lead) error {
 }
 
 // consents returns the consents that match a condition.
-func consents(ctx context.Context, db DB, where string, args ...any) ([]store.KeptConsent, error) {
-	return all[store.KeptConsent](ctx, db, "reading the consents",
+func consents(ctx context.Context, db DB, where string, args ...any) ([]KeptConsent, error) {
+	return all[KeptConsent](ctx, db, "reading the consents",
 		`SELECT purpose, given, text, site_wording, withdrawn_at, at, locale FROM consents`+where, args...)
 }
 
@@ -79,12 +79,15 @@ func fillConsents(ctx context.Context, db DB, l *lead.Lead) error {
 	return err
 }
 
-// WithdrawConsent implements [store.Archive]. It redelivers the leads to the CMS and the
-// CRM, except for those in review or rejected. A running attempt may have read the lead
-// before its change, so the new job waits until the attempt ends.
+// WithdrawConsent records the withdrawal of a consent in all leads of an address in which
+// it was given, and delivers the released ones to the CMS and the CRM again. Withdrawing
+// [lead.SaveProgress] also erases the contact form entries of the address's sessions,
+// even if the consent was not given with a lead. It returns ErrNotFound if there is
+// nothing to withdraw. A running attempt may have read the lead before its change, so the
+// new job waits until the attempt ends.
 func (s *Store) WithdrawConsent(
-	ctx context.Context, email, purpose string, at time.Time, audit ...store.AuditEntry,
-) (w store.Withdrawal, err error) {
+	ctx context.Context, email, purpose string, at time.Time, audit ...AuditEntry,
+) (w Withdrawal, err error) {
 	err = s.write(ctx, "withdrawing a consent", func(ctx context.Context, tx Tx) error {
 		address, err := addressHash(ctx, tx, email)
 		if err != nil {
@@ -103,7 +106,7 @@ WHERE address = $2 AND purpose = $3 AND given = 1 AND withdrawn_at = 0`, at, add
 			}
 		}
 		if marked == 0 && sessions == 0 {
-			return store.ErrNotFound
+			return ErrNotFound
 		}
 
 		type row struct {
@@ -116,7 +119,7 @@ WHERE address = $2 AND purpose = $3 AND given = 1 AND withdrawn_at = 0`, at, add
 		if err != nil {
 			return err
 		}
-		w = store.Withdrawal{Leads: len(leads), Deleted: int(marked) - len(leads), Sessions: int(sessions)}
+		w = Withdrawal{Leads: len(leads), Deleted: int(marked) - len(leads), Sessions: int(sessions)}
 
 		var released []string
 		for _, l := range leads {
@@ -137,7 +140,7 @@ AND lead_id NOT IN (SELECT id FROM leads)`, address)
 		return appendAudit(ctx, tx, audit)
 	})
 	if err != nil {
-		return store.Withdrawal{}, err
+		return Withdrawal{}, err
 	}
 	return w, nil
 }

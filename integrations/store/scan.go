@@ -1,4 +1,4 @@
-package sqlstore
+package store
 
 import (
 	"context"
@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/georgysavva/scany/v2/dbscan"
-
-	"siteapi/integrations/store"
 )
 
 // Scan reads the current row into a struct by column names, or its only column into a
@@ -116,14 +114,14 @@ func all[T any](ctx context.Context, db DB, action, query string, args ...any) (
 	return list, nil
 }
 
-// one returns the single row of a result, or [store.ErrNotFound].
+// one returns the single row of a result, or [ErrNotFound].
 func one[T any](ctx context.Context, db DB, action, query string, args ...any) (row T, err error) {
 	list, err := all[T](ctx, db, action, query, args...)
 	if err != nil {
 		return row, err
 	}
 	if len(list) == 0 {
-		return row, fmt.Errorf("%s: %w", action, store.ErrNotFound)
+		return row, fmt.Errorf("%s: %w", action, ErrNotFound)
 	}
 	return list[0], nil
 }

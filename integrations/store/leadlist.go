@@ -1,4 +1,4 @@
-package sqlstore
+package store
 
 import (
 	"context"
@@ -9,11 +9,10 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/mailbox"
-	"siteapi/integrations/store"
 )
 
 // Leads yields stored leads in the filter's order.
-func (s *Store) Leads(ctx context.Context, f store.Filter) iter.Seq2[lead.Lead, error] {
+func (s *Store) Leads(ctx context.Context, f Filter) iter.Seq2[lead.Lead, error] {
 	return func(yield func(lead.Lead, error) bool) {
 		for after := f.After; ; {
 			page, err := s.readPage(ctx, f, after)
@@ -26,7 +25,7 @@ func (s *Store) Leads(ctx context.Context, f store.Filter) iter.Seq2[lead.Lead, 
 				if !yield(l, nil) {
 					return
 				}
-				after = &store.Position{Amount: l.Estimate.Min, SubmittedAt: l.SubmittedAt, ID: l.ID}
+				after = &Position{Amount: l.Estimate.Min, SubmittedAt: l.SubmittedAt, ID: l.ID}
 			}
 			if len(page) == 0 {
 				return
@@ -37,14 +36,14 @@ func (s *Store) Leads(ctx context.Context, f store.Filter) iter.Seq2[lead.Lead, 
 
 // orderColumns returns the columns that a listing is sorted by. Leads with equal amounts
 // are ordered by time.
-func orderColumns(f store.Filter) []string {
+func orderColumns(f Filter) []string {
 	if f.ByAmount {
 		return []string{"amount", "submitted_at", "id"}
 	}
 	return []string{"submitted_at", "id"}
 }
 
-func order(f store.Filter) string {
+func order(f Filter) string {
 	direction := ""
 	if f.Newest {
 		direction = " DESC"
@@ -53,7 +52,7 @@ func order(f store.Filter) string {
 }
 
 // after limits a listing to the rows after a position, if there is one.
-func (c *conditions) after(f store.Filter, p *store.Position) {
+func (c *conditions) after(f Filter, p *Position) {
 	sign := ">"
 	if f.Newest {
 		sign = "<"
@@ -70,7 +69,7 @@ func (c *conditions) after(f store.Filter, p *store.Position) {
 
 // readPage reads the leads of a listing after a position. Only the rows of the page are
 // read in full: the index in the order of the listing has all columns of the conditions.
-func (s *Store) readPage(ctx context.Context, f store.Filter, after *store.Position) ([]lead.Lead, error) {
+func (s *Store) readPage(ctx context.Context, f Filter, after *Position) ([]lead.Lead, error) {
 	var c conditions
 	c.match(f)
 	c.search(f.Search, f.Limit > 0)
@@ -98,7 +97,7 @@ func (s *Store) readPage(ctx context.Context, f store.Filter, after *store.Posit
 }
 
 // match adds the conditions of a filter except for its search.
-func (c *conditions) match(f store.Filter) {
+func (c *conditions) match(f Filter) {
 	if f.Email != "" {
 		c.add("id IN (SELECT id FROM leads WHERE mailbox = ? "+
 			"UNION SELECT lead_id FROM deliveries WHERE recipient = ? AND recipient <> '')",

@@ -1,9 +1,4 @@
-// Package sqlstore implements the store in SQL for all drivers: statements, rules and
-// migrations. A driver provides a [Database], which runs statements and transactions and
-// returns [store.ErrUnavailable] for transient failures.
-//
-// Statements use $1, $2, … for arguments, which both SQLite and PostgreSQL accept.
-package sqlstore
+package store
 
 import (
 	"context"
@@ -12,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"siteapi/integrations/store"
 )
 
 // DB runs single statements. Times are stored as milliseconds since 1970, or 0 for the
@@ -30,7 +23,7 @@ type DB interface {
 // Tx is a transaction together with the queue.
 type Tx struct {
 	DB
-	store.Jobs
+	Jobs
 
 	// Submitted lists the leads whose deliveries [Tx.End] creates: new and released ones.
 	Submitted *[]string
@@ -48,12 +41,13 @@ type Database interface {
 	DB
 
 	// Write runs fn in a transaction and commits it, or changes nothing. It may call fn
-	// again after a transient error. An fn that returns [store.ErrNotFound],
-	// [store.ErrKeyReused] or [store.ErrUnderWay] must not have written anything.
+	// again after a transient error. An fn that returns [ErrNotFound],
+	// [ErrKeyReused] or [ErrUnderWay] must not have written anything.
 	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 }
 
-// Store implements the interfaces of package store over a database.
+// Store is everything that the service stores, over the database of a driver. Times that
+// decide something between instances are the database's, since their clocks differ.
 type Store struct{ db Database }
 
 // New returns the store over a database whose tables are up to date.

@@ -1,4 +1,4 @@
-package sqlstore
+package store
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/mailbox"
-	"siteapi/integrations/store"
 )
 
 const (
@@ -61,14 +60,14 @@ ON CONFLICT (id) DO UPDATE SET
 
 // Track stores the latest state of a session and counts it.
 func (s *Store) Track(ctx context.Context, v lead.Visit) error {
-	step := store.Visited
+	step := Visited
 	switch {
 	case v.Hints != lead.Hints{}:
-		step = store.Typed
+		step = Typed
 	case v.Estimate.Min != nil || v.Estimate.Max != nil:
-		step = store.Estimated
+		step = Estimated
 	case v.Selections.ProjectType != "":
-		step = store.Chose
+		step = Chose
 	}
 
 	_, err := s.exec(ctx, "tracking a session", trackSession,
@@ -77,7 +76,7 @@ func (s *Store) Track(ctx context.Context, v lead.Visit) error {
 	return err
 }
 
-// Session returns the latest state of a session, or [store.ErrNotFound].
+// Session returns the latest state of a session, or [ErrNotFound].
 func (s *Store) Session(ctx context.Context, id string) (lead.Session, error) {
 	return one[lead.Session](ctx, s.db, "reading the session",
 		`SELECT `+sessionColumns+`, hints FROM sessions WHERE id = $1`, id)
@@ -96,7 +95,9 @@ func (s *Store) PruneSessions(ctx context.Context, before time.Time) (removed in
 	}
 }
 
-// SessionsOf implements [store.Persons].
+// SessionsOf returns the sessions in which an address was typed and the sessions of its
+// leads, in the order in which they began. If another address was typed in a lead's
+// session, that address and the name are left out.
 func (s *Store) SessionsOf(ctx context.Context, email string) ([]lead.Session, error) {
 	return all[lead.Session](ctx, s.db, "reading a person's sessions", `SELECT `+sessionColumns+`,
 CASE WHEN mailbox IN ($1, '') THEN hints ELSE '' END AS hints FROM sessions WHERE id IN (

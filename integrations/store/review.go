@@ -1,10 +1,8 @@
-package sqlstore
+package store
 
 import (
 	"context"
 	"time"
-
-	"siteapi/integrations/store"
 )
 
 // InReview returns the number of leads in review and the submission time of the oldest
@@ -19,7 +17,7 @@ func (s *Store) InReview(ctx context.Context) (number int64, oldest time.Time, e
 }
 
 // Reject ends the review of a lead without delivering it.
-func (s *Store) Reject(ctx context.Context, id string, audit ...store.AuditEntry) (bool, error) {
+func (s *Store) Reject(ctx context.Context, id string, audit ...AuditEntry) (bool, error) {
 	return s.change(ctx, "rejecting a lead", id, audit, nil,
 		`UPDATE leads SET review = 2 WHERE id = $1 AND review = 1`)
 }
@@ -27,7 +25,7 @@ func (s *Store) Reject(ctx context.Context, id string, audit ...store.AuditEntry
 // Release ends the review of a lead, or revokes its rejection, and creates its
 // deliveries.
 func (s *Store) Release(
-	ctx context.Context, id string, undecided bool, audit ...store.AuditEntry,
+	ctx context.Context, id string, undecided bool, audit ...AuditEntry,
 ) (released bool, err error) {
 	condition := "review > 0"
 	if undecided {
