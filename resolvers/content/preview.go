@@ -24,10 +24,11 @@ type previews struct {
 	loads   singleflight.Group
 	changes atomic.Int64 // number of changes so far
 
-	mu        sync.Mutex           // guards the fields below
-	next      map[string]time.Time // earliest time of the next fetch of a perspective
-	followers map[chan<- *schema.ContentChange]bool
-	stop      context.CancelFunc // ends the watch that the first follower started
+	mu        sync.Mutex                            // guards the fields below
+	next      map[string]time.Time                  // earliest time of the next fetch of a perspective
+	followers map[chan<- *schema.ContentChange]bool // true after the first event of a follower
+	watching  bool                                  // the watch has read the current state
+	stop      context.CancelFunc                    // ends the watch that the first follower started
 }
 
 // ReadAs returns the content of a locale in a perspective of the CMS. Without a
@@ -93,16 +94,17 @@ func (p *previews) wait(perspective string) time.Duration {
 }
 
 // FollowDrafts sends an event after each change of content, published or not, until ctx
-// ends. An event has the keys of all locales, except for the first one, which is sent
-// immediately and has no keys.
+// ends. The first event has no keys: it reports that every later change will be reported.
+// A later event has the keys of all locales.
 func (c *Service) FollowDrafts(ctx context.Context) <-chan *schema.ContentChange {
 	p, changes := &c.previews, make(chan *schema.ContentChange, 2)
-	changes <- &schema.ContentChange{Keys: []string{}}
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.followers[changes] = true
-	if len(p.followers) == 1 {
+	p.followers[changes] = p.watching
+	if p.watching {
+		changes <- &schema.ContentChange{Keys: []string{}}
+	} else if len(p.followers) == 1 {
 		watch, stop := context.WithCancel(c.closing)
 		p.stop = stop
 		c.start(func(context.Context) { c.Watcher.WatchDrafts(watch, c.types, c.draftsChanged) })
@@ -112,22 +114,29 @@ func (c *Service) FollowDrafts(ctx context.Context) <-chan *schema.ContentChange
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if delete(p.followers, changes); len(p.followers) == 0 {
+			p.watching = false
 			p.stop()
 		}
 	})
 	return changes
 }
 
-// draftsChanged notifies all followers of a change.
+// draftsChanged notifies all followers of a change. The watch also calls it at its start.
 func (c *Service) draftsChanged() {
 	p := &c.previews
 	p.changes.Add(1)
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for changes := range p.followers {
+	for changes, started := range p.followers {
+		event := &schema.ContentChange{Keys: []string{}}
+		if started {
+			event.Keys = Keys(schema.Locales())
+		}
+		p.followers[changes], p.watching = true, true
+
 		select {
-		case changes <- &schema.ContentChange{Keys: Keys(schema.Locales())}:
+		case changes <- event:
 		default: // a pending event covers this change too
 		}
 	}

@@ -3177,8 +3177,8 @@ type ContentDocument {
 extend type Subscription {
   """
   Changes of the content, published or not, for a site that shows previews. Requires a token of ` + "`" + `PREVIEW_TOKENS` + "`" + ` and the
-  header ` + "`" + `X-Preview` + "`" + `. The first event is sent immediately and has no keys; after every later one, fetch the displayed
-  content again.
+  header ` + "`" + `X-Preview` + "`" + `. The first event is sent as soon as changes are watched for, and has no keys; after every later one,
+  fetch the displayed content again.
   """
   contentChanged: ContentChange! @auth(token: PREVIEW) @cost(weight: 20)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	_ "embed"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -105,23 +104,22 @@ func (d *Driver) read() ([]cms.Document, error) {
 	return docs, nil
 }
 
-// Watch implements [cms.Watcher] by polling the size and the modification time of the
-// file. If a file is unusable because it was read during a write, a later poll reads it.
+// Watch implements [cms.Watcher] by polling the identity, the size and the modification
+// time of the file: a deployment may replace it by a file of the same size and time. If a
+// file is unusable because it was read during a write, a later poll reads it.
 func (d *Driver) Watch(ctx context.Context, _ []string, changed func()) {
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
 
-	for seen := ""; ; {
-		now := ""
-		if info, err := os.Stat(d.path); err == nil {
-			now = fmt.Sprint(info.Size(), info.ModTime())
-		}
-		if now != seen {
-			seen = now
+	for seen := os.FileInfo(nil); ; {
+		now, err := os.Stat(d.path)
+		if err == nil && (seen == nil || !os.SameFile(seen, now) ||
+			seen.Size() != now.Size() || !seen.ModTime().Equal(now.ModTime())) {
 			if _, err := d.read(); err == nil {
 				changed()
 			}
 		}
+		seen = now
 
 		select {
 		case <-ctx.Done():

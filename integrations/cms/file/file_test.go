@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -189,6 +190,18 @@ func TestWatch(t *testing.T) {
 	write(t, path, "[{")
 	write(t, path, page("repaired"))
 	expect("a repair", "repaired")
+
+	// A deployment puts another file of the same size and time in its place.
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path+".next", page("deployed"))
+	err = errors.Join(os.Chtimes(path+".next", before.ModTime(), before.ModTime()), os.Rename(path+".next", path))
+	if after, statErr := os.Stat(path); err != nil || statErr != nil || after.Size() != before.Size() {
+		t.Fatal(err, statErr)
+	}
+	expect("a deployment", "deployed")
 
 	cancel()
 	<-ended

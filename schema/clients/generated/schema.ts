@@ -1734,8 +1734,8 @@ export type Subscription = {
   readonly leadEvents: LeadEvent;
   /**
    * Changes of the content, published or not, for a site that shows previews. Requires a token of `PREVIEW_TOKENS` and the
-   * header `X-Preview`. The first event is sent immediately and has no keys; after every later one, fetch the displayed
-   * content again.
+   * header `X-Preview`. The first event is sent as soon as changes are watched for, and has no keys; after every later one,
+   * fetch the displayed content again.
    */
   readonly contentChanged: ContentChange;
 };

@@ -291,7 +291,7 @@ func contentEvents(s *apptest.Service) (events <-chan time.Time, stop func()) {
 			}
 		}
 	}()
-	<-times // the first event is sent at once
+	<-times // the event at the start
 	return times, func() { _ = resp.Body.Close() }
 }
 
@@ -326,8 +326,8 @@ func TestPreviewEvents(t *testing.T) {
 
 			events, stop := contentEvents(s)
 			time.Sleep(4 * time.Second) // the first checks for changes are over
-			for len(events) > 0 {
-				<-events
+			if len(events) > 0 {
+				t.Errorf("%d further events without an edit", len(events))
 			}
 
 			for i := range 3 {
@@ -348,5 +348,29 @@ func TestPreviewEvents(t *testing.T) {
 				return watching() == before
 			})
 		})
+	}
+}
+
+// TestPreviewEventAtTheStart opens streams one after the other and together, with each
+// driver. A page that reloads after every event but the first one must not do so for
+// ever.
+func TestPreviewEventAtTheStart(t *testing.T) {
+	t.Parallel()
+	remote, _ := startPreview(t)
+	for name, s := range map[string]*apptest.Service{"file": apptest.Start(t, nil), "sanity": remote} {
+		var stops []func()
+		for _, what := range []string{"alone", "again", "beside another", "beside two"} {
+			events, stop := contentEvents(s)
+			time.Sleep(time.Second)
+			if len(events) > 0 {
+				t.Errorf("%s, %s: %d further events without an edit", name, what, len(events))
+			}
+			if stops = append(stops, stop); what == "alone" {
+				stop()
+			}
+		}
+		for _, stop := range stops {
+			stop()
+		}
 	}
 }
