@@ -89,9 +89,10 @@ type Tool struct {
 	Name        string
 	Description string // text for assistants, after the operation's
 	Audience    Audience
-	Defaults    map[string]any // values of omitted arguments, including fields of objects
 	Destructive bool
 	Idempotent  bool
+
+	defaults *ast.Value // values of omitted arguments, including fields of objects; nil: none
 }
 
 // All returns the service's operations, sorted by name.
@@ -188,7 +189,10 @@ func (o *Operation) directives() error {
 	if d := o.Directives.ForName("tool"); d != nil {
 		o.Tool = &Tool{}
 		read(d, o.Tool)
-		named = slices.AppendSeq(named, maps.Keys(o.Tool.Defaults))
+		if given := d.Arguments.ForName("defaults"); given != nil {
+			o.Tool.defaults = given.Value
+		}
+		named = slices.AppendSeq(named, maps.Keys(o.Tool.WithDefaults(nil)))
 	}
 	for _, name := range named {
 		if o.Argument(name) == nil {
@@ -236,9 +240,12 @@ func (o *Operation) Bind(arguments map[string]any) map[string]any {
 	return map[string]any{o.whole: arguments}
 }
 
-// WithDefaults returns the arguments, with the tool's defaults for those that are missing.
+// WithDefaults returns the arguments, with the tool's defaults for those that are missing. It
+// evaluates the defaults for each call, since the executor writes into the variables.
 func (t *Tool) WithDefaults(arguments map[string]any) map[string]any {
-	return merged(arguments, t.Defaults)
+	value, _ := t.defaults.Value(nil) // a literal of a valid document
+	defaults, _ := value.(map[string]any)
+	return merged(arguments, defaults)
 }
 
 func merged(given, defaults map[string]any) map[string]any {

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -49,7 +51,7 @@ func TestEveryDocument(t *testing.T) {
 	visitors, operators := assistant(t, s, ""), assistant(t, s, config.DevAdminToken)
 	for _, op := range list {
 		if op.Rest != nil {
-			if got := request(s, op, known); got.Status != http.StatusOK {
+			if got := request(&s.Client, op, known); got.Status != http.StatusOK {
 				t.Errorf("%s as a route: %d %s", op.Name, got.Status, got.Body)
 			}
 		}
@@ -78,6 +80,54 @@ func TestEveryDocument(t *testing.T) {
 			callTool(t, session, op, known)
 		}
 	}
+}
+
+// Requests share the documents, and libraries write into the variables that they are given.
+// The race detector watches while all documents run through all endpoints at once.
+func TestEveryDocumentAtOnce(t *testing.T) {
+	t.Parallel()
+	list, err := operations.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"})
+	known := strings.NewReplacer("lqrsz6cc4wu2hcpvga5pqfpvuz", s.Submit("ana"))
+	token := "Authorization: Bearer " + config.DevAdminToken
+	call := func(op *operations.Operation, arguments map[string]any) (got []apptest.Response) {
+		if op.Tool != nil {
+			headers := []string{"Accept: application/json, text/event-stream", token}
+			if op.Tool.Audience == operations.Visitor {
+				headers = headers[:1]
+			}
+			body, _ := json.Marshal(object{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+				"params": object{"name": op.Tool.Name, "arguments": arguments}})
+			got = append(got, s.Do(http.MethodPost, "/mcp", string(body), headers...))
+		}
+		return append(got, s.Query(op.Text, op.Bind(arguments), token))
+	}
+
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for _, op := range list {
+				arguments := argumentsOf(op, known)
+				answers := call(op, arguments)
+				maps.DeleteFunc(arguments, func(name string, _ any) bool { return !op.Argument(name).Required() })
+				answers = append(answers, call(op, arguments)...) // with the defaults
+				if op.Rest != nil {
+					answers = append(answers, request(&s.Client, op, known))
+				}
+
+				for _, got := range answers {
+					if got.Status == http.StatusInternalServerError || strings.Contains(string(got.Body), "INTERNAL") {
+						t.Errorf("%s: %d %s", op.Name, got.Status, got.Body)
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // A destructive command asks for confirmation, and does nothing unless the answer is y.
@@ -129,8 +179,8 @@ func example(op *operations.Operation, known *strings.Replacer) (values map[stri
 }
 
 // request sends the example of a document's route.
-func request(s *apptest.Site, op *operations.Operation, known *strings.Replacer) apptest.Response {
-	s.T.Helper()
+func request(c *apptest.Client, op *operations.Operation, known *strings.Replacer) apptest.Response {
+	c.T.Helper()
 	route, values, query := op.Rest.ArgumentMap(nil), example(op, known), url.Values{}
 	for _, name := range operations.Texts(route["query"]) {
 		if values[name] != nil {
@@ -153,13 +203,12 @@ func request(s *apptest.Site, op *operations.Operation, known *strings.Replacer)
 	if auth := op.Root.Definition.Directives.ForName("auth"); auth != nil && auth.Arguments.ForName("token").Value.Raw == "WEBHOOK" {
 		token = config.DevWebhookSecret
 	}
-	return s.Do(fmt.Sprint(route["method"]), fmt.Sprint(route["path"], "?", query.Encode()), body, "Authorization: Bearer "+token)
+	return c.Do(fmt.Sprint(route["method"]), fmt.Sprint(route["path"], "?", query.Encode()), body, "Authorization: Bearer "+token)
 }
 
-// callTool calls a tool with its required arguments, and validates the result against its
-// schema.
-func callTool(t *testing.T, session *mcp.ClientSession, op *operations.Operation, known *strings.Replacer) {
-	t.Helper()
+// argumentsOf returns arguments of a document: those of its route's example, and values for
+// the usual names.
+func argumentsOf(op *operations.Operation, known *strings.Replacer) map[string]any {
 	arguments := map[string]any{
 		"id": known.Replace("LR4LB5AK"), "text": "Called.", "status": "CONTACTED", "owner": "ben@example.com", "locale": "es",
 	}
@@ -178,7 +227,13 @@ func callTool(t *testing.T, session *mcp.ClientSession, op *operations.Operation
 			delete(arguments, name)
 		}
 	}
+	return arguments
+}
 
+// callTool calls a tool, and validates the result against its schema.
+func callTool(t *testing.T, session *mcp.ClientSession, op *operations.Operation, known *strings.Replacer) {
+	t.Helper()
+	arguments := argumentsOf(op, known)
 	got, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: op.Tool.Name, Arguments: arguments})
 	if err != nil || got.IsError {
 		text, _ := json.Marshal(got)
