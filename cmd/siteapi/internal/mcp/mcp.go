@@ -26,6 +26,12 @@ const Path = "/mcp"
 
 const maxBody = 64 << 10 // bytes of a request, the same as for quotes over REST
 
+// Requests of an older version of the protocol, or of none, are served by this one.
+const (
+	headerVersion = "Mcp-Protocol-Version"
+	minVersion    = "2025-06-18"
+)
+
 // Options configures the endpoint.
 type Options struct {
 	Operations []*operations.Operation
@@ -76,6 +82,10 @@ func NewHandler(o Options) http.Handler {
 			return
 		}
 
+		// Older versions of the protocol have batches, which would count as one request.
+		if r.Header.Get(headerVersion) < minVersion {
+			r.Header.Set(headerVersion, minVersion)
+		}
 		w.Header().Set("Cache-Control", "no-store")
 		byRole[operator.Role].ServeHTTP(w, r)
 	})
@@ -101,7 +111,10 @@ func (o Options) isOwn(r *http.Request) bool {
 // NewServer returns a server with the tools for a role of operators, or for visitors if
 // the role is empty.
 func NewServer(o Options, role schema.Role) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "siteapi", Version: o.Version}, nil)
+	s := mcp.NewServer(&mcp.Implementation{Name: "siteapi", Version: o.Version}, &mcp.ServerOptions{
+		// The tools never change, so that a client has nothing to wait for.
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+	})
 	for _, op := range o.Operations {
 		if op.Tool == nil || !o.offers(op, role) {
 			continue

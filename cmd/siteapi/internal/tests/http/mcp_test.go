@@ -1,12 +1,15 @@
 package http
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -146,6 +149,57 @@ func TestToolsByCaller(t *testing.T) {
 	got = tools(s, "Authorization: Bearer bo-0123456789abcdef")
 	if !slices.Contains(got, "leads") || slices.Contains(got, "add_lead_note") {
 		t.Errorf("a viewer is offered %v", got)
+	}
+}
+
+// A request has one call, whatever version of the protocol its client speaks: a batch would
+// count as one request against all limits. No request waits for changes of the tools.
+func TestOneCallInEachRequest(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`
+
+	for _, version := range []string{
+		"",           // clients before 2025-06-18 send no version
+		" ",          // an empty value
+		"2024-11-05", // the first version, with batches
+		"2025-03-26", // the last version with batches
+		"2025-06-18", // the first version without batches
+		"2025-11-25",
+	} {
+		header := []string{"Accept: application/json, text/event-stream", "Mcp-Protocol-Version: " + version}
+		for body, want := range map[string]int{
+			list:                                http.StatusOK,
+			"[" + list + "]":                    http.StatusBadRequest,
+			"[" + list + "," + list + "]":       http.StatusBadRequest,
+			` [{"jsonrpc":"2.0","method":"x"}]`: http.StatusBadRequest,
+			`[]`:                                http.StatusBadRequest,
+		} {
+			if got := s.Do(http.MethodPost, "/mcp", body, header...); got.Status != want {
+				t.Errorf("version %q: %s: %d %s, want %d", version, body, got.Status, got.Body, want)
+			}
+		}
+		initialize := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + version +
+			`","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
+		got := s.Do(http.MethodPost, "/mcp", initialize, header...)
+		if got.Status != http.StatusOK || !strings.Contains(string(got.Body), `"capabilities":{"tools":{}}`) {
+			t.Errorf("version %q: initialize: %d %s", version, got.Status, got.Body)
+		}
+	}
+
+	listen := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},
+		"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+		"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	resp, err := apptest.Send(ctx, http.DefaultClient, http.MethodPost, s.Base+"/mcp", listen,
+		"Accept: application/json, text/event-stream", "Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(body), `"result"`) {
+		t.Errorf("listening does not end: %v %d %s", err, resp.StatusCode, body)
 	}
 }
 
