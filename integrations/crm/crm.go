@@ -49,6 +49,9 @@ type Setup interface {
 	// Setup creates the definitions that Upsert needs and returns one line per step.
 	// Repeating it is safe.
 	Setup(ctx context.Context) ([]string, error)
+
+	// Unprepared returns the names of the definitions that Setup would create.
+	Unprepared(ctx context.Context) ([]string, error)
 }
 
 // Address normalizes an e-mail address to the form that identifies a contact: trimmed and

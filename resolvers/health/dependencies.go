@@ -227,7 +227,7 @@ func (d Dependencies) checkNetworks(ctx context.Context, warn Warn) (string, err
 	return fmt.Sprintf("%d leads of the last day came from %d networks", leads, networks), err
 }
 
-// checkCRM looks up a contact that does not exist.
+// checkCRM looks up a contact that does not exist, and the definitions that leads need.
 func (d Dependencies) checkCRM(ctx context.Context, warn Warn) (string, error) {
 	if d.CRM == nil {
 		return "in files: no connection to check", nil
@@ -241,6 +241,14 @@ func (d Dependencies) checkCRM(ctx context.Context, warn Warn) (string, error) {
 		warn("the CRM driver stores nothing: it passes leads on, so they can be neither looked up nor erased",
 			"use another CRM_DRIVER, or erase the leads by hand in the receiving system")
 		return "", nil
+	}
+
+	if account, ok := contacts.(crm.Setup); ok && err == nil {
+		var missing []string
+		if missing, err = account.Unprepared(ctx); len(missing) > 0 {
+			warn("the account lacks the properties "+strings.Join(missing, ", "),
+				"run `siteapi crm setup`: until then leads are stored without them")
+		}
 	}
 	return "answered", err
 }

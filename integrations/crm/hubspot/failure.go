@@ -37,10 +37,32 @@ func codesOf(resp *upstream.Response) string {
 	return strings.Join(slices.Compact(all), " ")
 }
 
+// required matches the names of properties without which the account stores no record.
+var required = regexp.MustCompile(`"propertyName"\s*:\s*\[?\s*"([\w.-]{1,100})"`)
+
+// codeRequired ends HubSpot's codes for a property that the account's rules require,
+// always or in some cases.
+const codeRequired = "REQUIRED_PROPERTY"
+
+// explain returns a sentence about an error for sales, or nothing.
+func explain(text string) string {
+	switch {
+	case strings.Contains(text, codeRequired):
+		var names []string
+		for _, m := range required.FindAllStringSubmatch(text, -1) {
+			names = append(names, m[1])
+		}
+		return "the account requires the property " + strings.Join(names, ", ") + ": "
+	case strings.Contains(text, "MISSING_SCOPES"):
+		return "the token lacks a scope: "
+	}
+	return ""
+}
+
 // failure translates an unsuccessful response according to the table in the package
 // comment.
 func (d *Driver) failure(op string, resp *upstream.Response) error {
-	detail := codesOf(resp)
+	detail := explain(plain(resp)) + codesOf(resp)
 	var kind upstream.Kind // empty: derived from the status
 	switch resp.Status {
 	case http.StatusPaymentRequired, http.StatusUnauthorized, http.StatusForbidden:
@@ -79,6 +101,9 @@ func refusedProperties(resp *upstream.Response, sent map[string]string) (refused
 	}
 
 	text := plain(resp)
+	if strings.Contains(text, codeRequired) {
+		return nil // omitting a property does not help
+	}
 	for name := range sent {
 		if strings.Contains(text, `"`+name+`"`) {
 			refused = append(refused, name)

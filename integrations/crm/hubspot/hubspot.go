@@ -22,6 +22,7 @@
 //	timeout, reset, slow or oversized response    Unavailable
 //	2xx without the expected JSON                 Unavailable: it may be a proxy's page
 //	400 of an invalid address, 413, 422 …         Rejected
+//	400 of a property that the account requires   Rejected, with its name
 //	400 or 422 of another property                stored without it, reported
 //	401, 402, 403                                 Refused
 //	404 of a contact                              a contact is created
@@ -54,9 +55,8 @@ const system = "hubspot"
 // Options are the settings of [New].
 type Options struct {
 	BaseURL string
-	// Token belongs to a private app with the scopes crm.objects.contacts.read and
-	// crm.objects.contacts.write, and for [Driver.Setup] crm.schemas.contacts.read and
-	// crm.schemas.contacts.write.
+	// Token is a service key, or the access token of a private app, with the scopes in
+	// the manual.
 	Token string
 	// Version is the API version: v3, or a later version named by its date, for example
 	// 2026-03.
@@ -71,12 +71,12 @@ type Options struct {
 
 // Driver implements every interface of package crm. It is safe for concurrent use.
 type Driver struct {
-	client     *upstream.Client
-	contacts   string // path of contacts
-	properties string // path of the definitions of contacts' properties
-	onOmitted  func(text string)
-	seed       maphash.Seed
-	locks      [64]sync.Mutex // chosen by the hash of an address
+	client    *upstream.Client
+	version   string
+	contacts  string // path of contacts
+	onOmitted func(text string)
+	seed      maphash.Seed
+	locks     [64]sync.Mutex // chosen by the hash of an address
 }
 
 // New returns a driver. It does no I/O.
@@ -91,20 +91,20 @@ func New(o Options) *Driver {
 			Observe:   o.Observe,
 		}),
 
-		contacts:   path("objects", o.Version),
-		properties: path("properties", o.Version),
-		onOmitted:  o.OnOmitted,
-		seed:       maphash.MakeSeed(),
+		version:   o.Version,
+		contacts:  path("objects", o.Version, "contacts"),
+		onOmitted: o.OnOmitted,
+		seed:      maphash.MakeSeed(),
 	}
 }
 
-// path returns the path of an API for contacts. A date version follows the name of the
-// API; v3 precedes it.
-func path(api, version string) string {
+// path returns the path of an API for a type of record, such as contacts. A date version
+// follows the name of the API; v3 precedes it.
+func path(api, version, record string) string {
 	if strings.HasPrefix(version, "v") {
-		return "/crm/" + version + "/" + api + "/contacts"
+		return "/crm/" + version + "/" + api + "/" + record
 	}
-	return "/crm/" + api + "/" + version + "/contacts"
+	return "/crm/" + api + "/" + version + "/" + record
 }
 
 // lock serializes the calls of this process for an address.

@@ -38,24 +38,31 @@ func (a *account) subject() crmtest.Subject {
 
 // open starts a stub. The client does not reuse connections: otherwise Go's transport
 // would repeat a read whose connection was reset, and bypass the driver's handling.
-func open(t *testing.T, so ht.Options) *account {
+func open(t *testing.T, so ht.Options, change ...func(*hubspot.Options)) *account {
 	t.Helper()
 	a := &account{stub: ht.New(so)}
 	t.Cleanup(a.stub.Close)
-	a.Driver = hubspot.New(hubspot.Options{
+	o := hubspot.Options{
 		BaseURL:   a.stub.URL(),
 		Token:     ht.Token,
 		Version:   "2026-03",
 		Transport: &http.Transport{DisableKeepAlives: true},
 		OnOmitted: func(text string) { a.omitted = append(a.omitted, text) },
-	})
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	a.Driver = hubspot.New(o)
 	return a
 }
 
+// version selects a version of the API.
+func version(v string) func(*hubspot.Options) { return func(o *hubspot.Options) { o.Version = v } }
+
 // prepared starts a stub with the quote properties.
-func prepared(t *testing.T, so ht.Options) *account {
+func prepared(t *testing.T, so ht.Options, change ...func(*hubspot.Options)) *account {
 	t.Helper()
-	a := open(t, so)
+	a := open(t, so, change...)
 	if _, err := a.Setup(t.Context()); err != nil {
 		t.Fatalf("setting up: %v", err)
 	}
@@ -79,7 +86,58 @@ func expectKind(t *testing.T, err error, want upstream.Kind) *upstream.Error {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	crmtest.Run(t, func(t *testing.T) crmtest.Subject { return prepared(t, ht.Options{}).subject() })
+	for _, v := range []string{"v3", "2026-03"} {
+		t.Run(v, func(t *testing.T) {
+			t.Parallel()
+			crmtest.Run(t, func(t *testing.T) crmtest.Subject { return prepared(t, ht.Options{}, version(v)).subject() })
+		})
+	}
+}
+
+// TestRequiredProperties covers the rules of the account, which HubSpot applies from
+// version 2026-09 on. Earlier versions ignore them.
+func TestRequiredProperties(t *testing.T) {
+	t.Parallel()
+	so := ht.Options{Required: []string{"contacts.budget"}}
+	if err := prepared(t, so).Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
+		t.Errorf("2026-03: %v", err)
+	}
+
+	a := prepared(t, so, version("2026-09"))
+	e := expectKind(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)), upstream.Rejected)
+	if !strings.Contains(e.Detail, "the account requires the property budget: ") || len(a.stub.Contacts()) != 0 {
+		t.Errorf("%q", e.Detail)
+	}
+
+	// A condition may name a property that was sent: it is not at fault.
+	a.stub.Fail(faulttest.Answer(400).On("POST /contacts").With(`{"category":"VALIDATION_ERROR","errors":[{` +
+		`"code":"MISSING_CONDITIONAL_REQUIRED_PROPERTY","context":{"propertyName":["region"],"controller":["quote_min"]}}]}`))
+	e = expectKind(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)), upstream.Rejected)
+	if !strings.Contains(e.Detail, "requires the property region: ") || len(a.omitted) != 0 {
+		t.Errorf("%q, omitted %q", e.Detail, a.omitted)
+	}
+}
+
+// TestUnprepared lists what the account lacks.
+func TestUnprepared(t *testing.T) {
+	t.Parallel()
+	a := open(t, ht.Options{})
+	missing, err := a.Unprepared(t.Context())
+	if err != nil || len(missing) != 32 || !slices.Contains(missing, "quote_message") {
+		t.Errorf("a new account: %q, %v", missing, err)
+	}
+
+	if _, err := a.Setup(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if missing, err = a.Unprepared(t.Context()); err != nil || len(missing) != 0 {
+		t.Errorf("a prepared account: %q, %v", missing, err)
+	}
+
+	_, err = open(t, ht.Options{Lacks: []string{"crm.schemas"}}).Unprepared(t.Context())
+	if e := expectKind(t, err, upstream.Refused); !strings.Contains(e.Detail, "lacks a scope") {
+		t.Errorf("%q", e.Detail)
+	}
 }
 
 // outcome is a fault with the kind of error and the pause of the queue that it causes.
@@ -281,7 +339,7 @@ func TestUnknownProperties(t *testing.T) {
 		t.Errorf("setting up: %q, %v", lines, err)
 	}
 
-	a = open(t, ht.Options{NoSchemas: true})
+	a = open(t, ht.Options{Lacks: []string{"crm.schemas"}})
 	for range 2 { // the second call has nothing to write
 		if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
 			t.Fatal(err)

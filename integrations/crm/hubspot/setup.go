@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"siteapi/integrations/crm"
 	"siteapi/integrations/upstream"
@@ -43,14 +44,15 @@ func definitions() (all []map[string]string) {
 // unchanged.
 func (d *Driver) Setup(ctx context.Context) ([]string, error) {
 	group := map[string]string{"name": Group, "label": "Quote calculator"}
-	result, err := d.define(ctx, d.properties+"/groups", group)
+	properties := path("properties", d.version, "contacts")
+	result, err := d.define(ctx, properties+"/groups", group)
 	if err != nil {
 		return nil, err
 	}
 	lines := []string{fmt.Sprintf("property group %s: %s", Group, result)}
 
 	for _, def := range definitions() {
-		result, err := d.define(ctx, d.properties, def)
+		result, err := d.define(ctx, properties, def)
 		if err != nil {
 			return lines, err
 		}
@@ -73,6 +75,41 @@ func (d *Driver) define(ctx context.Context, path string, body any) (result stri
 	}
 	return "created", nil
 }
+
+// Unprepared returns the names of the quote properties that the account lacks.
+func (d *Driver) Unprepared(ctx context.Context) (missing []string, err error) {
+	var names []map[string]string
+	for _, def := range definitions() {
+		missing = append(missing, def["name"])
+		names = append(names, map[string]string{"name": def["name"]})
+	}
+
+	var known properties
+	err = d.call(ctx, upstream.Request{
+		Op:     "reading the properties of contacts",
+		Method: http.MethodPost,
+		Path:   path("properties", d.version, "contacts") + "/batch/read",
+		Safe:   true,
+		Body:   map[string]any{"archived": false, "inputs": names},
+	}, &known)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(missing, func(name string) bool {
+		return slices.ContainsFunc(known.Results, func(p property) bool { return p.Name == name })
+	}), nil
+}
+
+// properties is a response with definitions of properties.
+type properties struct {
+	Results []property `json:"results"`
+}
+
+type property struct {
+	Name string `json:"name"`
+}
+
+func (p *properties) complete() bool { return p.Results != nil }
 
 // createProperties creates the missing properties and reports whether it succeeded. A
 // permanent failure is not an error, because a lead stored without a property is better

@@ -68,7 +68,7 @@ func setUpCRM(ctx context.Context, c *call) error {
 	c.printLine("%s", strings.Join(lines, "\n"))
 	if err != nil {
 		return fmt.Errorf("%w\n(the steps above are done: run the command again for the others. "+
-			"The token needs the scopes crm.schemas.contacts.read and crm.schemas.contacts.write)", err)
+			"The service key needs the scopes crm.schemas.contacts.read and crm.schemas.contacts.write)", err)
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ type Settings struct {
 	CRMDriver      string `name:"CRM_DRIVER" default:"file" oneof:"file hubspot"`
 	HubSpotToken   string `name:"HUBSPOT_TOKEN" secret:"yes"`
 	HubSpotAPIURL  string `name:"HUBSPOT_API_URL" default:"https://api.hubapi.com" parser:"web"`
-	HubSpotVersion string `name:"HUBSPOT_API_VERSION" default:"v3" parser:"HubSpot version"`
+	HubSpotVersion string `name:"HUBSPOT_API_VERSION" default:"2026-03" parser:"HubSpot version"`
 
 	// The webhook is off if LeadWebhookURL is empty. Each secret signs every event.
 	LeadWebhookURL     string   `name:"LEAD_WEBHOOK_URL" secret:"yes" parser:"lead webhook"`
@@ -313,7 +313,7 @@ func (s *Settings) require() {
 		{sanity, "SANITY_TOKEN",
 			"with CMS_DRIVER=sanity: create one with the role Editor, which stores leads"},
 		{s.CRMDriver == "hubspot", "HUBSPOT_TOKEN",
-			"with CRM_DRIVER=hubspot: copy the access token of a private app with the contacts scopes"},
+			"with CRM_DRIVER=hubspot: create a service key with the scopes in the driver's manual"},
 		{s.Operations == "trusted", "GRAPHQL_DOCUMENTS",
 			"with GRAPHQL_OPERATIONS=trusted: set the folder or manifest of the clients' documents"},
 		{s.LeadWebhookURL != "" && s.LeadWebhookFormat == "json", "LEAD_WEBHOOK_SECRET",

@@ -1,8 +1,9 @@
-// Package hubspottest is a local stub of HubSpot's contacts and properties. It validates
-// the token, scopes, paths, formats and property names of the driver's requests like
-// HubSpot, returns HubSpot's messages, and can inject faults. Where HubSpot's behavior is
-// not documented, the stub is stricter: batch reads do not find secondary addresses, and
-// null is refused.
+// Package hubspottest is a local stub of HubSpot's contacts, deals, pipelines and
+// properties. It validates the token, scopes, paths, formats, property names and values
+// of the driver's requests like HubSpot, returns HubSpot's messages, and can inject
+// faults. Where HubSpot's behavior is not documented, the stub is stricter: batch reads
+// do not find secondary addresses, null is refused, and a deal in the recycling bin keeps
+// its unique value.
 package hubspottest
 
 import (
@@ -10,9 +11,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"siteapi/integrations/upstream/faulttest"
 )
@@ -20,9 +24,12 @@ import (
 // Token is the token that the server accepts.
 const Token = "pat-local-0000-hubspottest"
 
-// Options configures the account of [New]. The zero value is an empty account.
+// Options configures the account of [New]. The zero value is an empty account whose token
+// has all scopes.
 type Options struct {
-	NoSchemas bool // the token lacks crm.schemas.contacts.read and .write
+	Lacks     []string // beginnings of the scopes that the token lacks
+	Required  []string // properties that new records need from version 2026-09 on, such as "deals.budget"
+	PerSecond int      // limit of requests; 0: none
 }
 
 // Request is a recorded request.
@@ -38,25 +45,34 @@ type Server struct {
 	o    Options
 	http *httptest.Server
 
-	mu       sync.Mutex // guards the fields below
-	requests []Request
-	serial   int // number of the latest contact
-	contacts map[string]*record
-	groups   map[string]bool
-	defs     map[string]definition
+	mu        sync.Mutex // guards the fields below
+	requests  []Request
+	accepted  []time.Time // times of the requests within the limit
+	serial    int         // number of the latest record
+	records   map[string]map[string]*record
+	bin       []*record // deleted deals
+	groups    map[string]bool
+	defs      map[string]definition // by type of record and name
+	pipelines []pipeline
 }
 
 // New starts a server.
 func New(o Options) *Server {
 	s := &Server{
-		o:        o,
-		serial:   100,
-		contacts: map[string]*record{},
-		groups:   map[string]bool{},
-		defs:     map[string]definition{},
+		o:         o,
+		serial:    100,
+		records:   map[string]map[string]*record{"contacts": {}, "deals": {}},
+		groups:    map[string]bool{},
+		defs:      map[string]definition{},
+		pipelines: standardPipelines(),
 	}
-	for _, name := range []string{"email", "firstname", "lastname", "phone", "company"} {
-		s.defs[name] = definition{Name: name}
+	for kind, names := range map[string]string{
+		"contacts": "email firstname lastname phone company lifecyclestage hs_lead_status",
+		"deals":    "dealname dealstage pipeline amount deal_currency_code",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			s.defs[kind+"."+name] = definition{Name: name}
+		}
 	}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	return s
@@ -138,8 +154,28 @@ func encode(v any) []byte {
 
 // address matches a path of the API: v3 precedes its name, and a date version follows it.
 // Paths are parsed in escaped form, because an e-mail address may contain an escaped
-// slash.
-var address = regexp.MustCompile(`^/crm/(?:v3/)?(objects|properties)(?:/2026-03)?/contacts/?([^/]*(?:/read)?)$`)
+// slash. Associations are served by v4 and by date versions.
+var address = regexp.MustCompile(
+	`^/crm/(?:(v[34])/(objects|properties|pipelines)|(objects|properties|pipelines)/(2026-0[39]))/(contacts|deals)/?(.*)$`)
+
+// call is a request to the API.
+type call struct {
+	*http.Request
+	version, api, kind, rest string // kind is the type of record
+	body                     []byte
+}
+
+// scope returns the scope that the call requires.
+func (c call) scope() string {
+	access := "write"
+	if c.Method == http.MethodGet || c.rest == "search" || c.rest == "batch/read" {
+		access = "read"
+	}
+	if c.api == "properties" {
+		return "crm.schemas." + c.kind + "." + access
+	}
+	return "crm.objects." + c.kind + "." + access
+}
 
 // answer returns HubSpot's response to a request.
 func (s *Server) answer(r *http.Request, body []byte) answer {
@@ -148,61 +184,86 @@ func (s *Server) answer(r *http.Request, body []byte) answer {
 	}
 
 	path := address.FindStringSubmatch(r.URL.EscapedPath())
-	switch {
-	case path == nil: // an HTML page instead of a JSON error
+	if path == nil || (path[1] == "v4") != (path[4] == "" && strings.Contains(path[6], "associations/")) {
+		// an HTML page instead of a JSON error
 		return answer{http.StatusNotFound, "<html><body><h1>404 Not Found</h1></body></html>"}
-	case path[1] == "objects":
-		return s.contactsAPI(r, path[2], body)
 	}
-	return s.propertiesAPI(path[2], body)
+	c := call{r, path[1] + path[4], path[2] + path[3], path[5], path[6], body}
+
+	s.accepted = slices.DeleteFunc(s.accepted, func(at time.Time) bool { return time.Since(at) > time.Second })
+	if s.o.PerSecond > 0 && len(s.accepted) >= s.o.PerSecond {
+		a := wrong(http.StatusTooManyRequests, "RATE_LIMITS", "You have reached your secondly limit.")
+		a.body.(map[string]any)["policyName"] = "SECONDLY"
+		return a
+	}
+	s.accepted = append(s.accepted, time.Now())
+
+	scope := c.scope()
+	switch {
+	case slices.ContainsFunc(s.o.Lacks, func(lacked string) bool { return strings.HasPrefix(scope, lacked) }):
+		return detailed(http.StatusForbidden, "MISSING_SCOPES",
+			"This app hasn't been granted all required scopes to make this call.",
+			map[string]any{"context": map[string]any{"requiredGranularScopes": []string{scope}}})
+	case c.api == "properties":
+		return s.propertiesAPI(c)
+	case c.api == "pipelines":
+		return answer{http.StatusOK, map[string]any{"results": s.pipelines}}
+	}
+	return s.recordsAPI(c)
+}
+
+// recordsAPI serves the endpoints of contacts and deals.
+func (s *Server) recordsAPI(c call) answer {
+	switch c.Method + " " + c.rest {
+	case "GET ":
+		return answer{http.StatusOK, map[string]any{"results": []any{}}}
+	case "POST ":
+		return s.write(c, nil)
+	case "POST search":
+		return s.search(c)
+	case "POST batch/read":
+		return s.readBatch(c)
+	case "POST gdpr-delete":
+		return s.deletePermanently(c)
+	}
+
+	key, rest, nested := strings.Cut(c.rest, "/")
+	key, err := url.PathUnescape(key)
+	property := c.URL.Query().Get("idProperty")
+	if property != "" && property != "email" && !s.defs[c.kind+"."+property].HasUniqueValue {
+		return wrong(http.StatusBadRequest, "VALIDATION_ERROR", "PROPERTY_DOESNT_EXIST: no unique property "+property)
+	}
+	found := s.find(c.kind, property, key)
+	switch {
+	case err != nil || found == nil:
+		return notFound()
+	case nested:
+		return s.associate(c, found, rest)
+	case c.Method == http.MethodPatch:
+		return s.write(c, found)
+	case c.Method == http.MethodDelete && c.kind == "deals":
+		delete(s.records["deals"], found.id)
+		s.bin = append(s.bin, found)
+		return answer{http.StatusNoContent, nil}
+	}
+	return answer{http.StatusOK, found.shown(c.URL.Query()["properties"])}
 }
 
 func notFound() answer { return wrong(http.StatusNotFound, "OBJECT_NOT_FOUND", "resource not found") }
 
 // wrong returns an error in HubSpot's format.
-func wrong(status int, category, message string) answer {
-	return answer{status, map[string]any{
+func wrong(status int, category, message string) answer { return detailed(status, category, message) }
+
+// detailed returns an error in HubSpot's format with its parts.
+func detailed(status int, category, message string, parts ...any) answer {
+	body := map[string]any{
 		"status":        "error",
 		"message":       message,
 		"correlationId": "aeb5f871-7f07-4993-9211-075dc63e7cbf",
 		"category":      category,
-	}}
-}
-
-// definition is a property of contacts.
-type definition struct{ Name, Label, Type, FieldType, GroupName string }
-
-// Defined returns the type and field type of a property, for example "number/number".
-func (s *Server) Defined(name string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.defs[name].Type + "/" + s.defs[name].FieldType
-}
-
-// propertiesAPI creates groups and properties.
-func (s *Server) propertiesAPI(rest string, body []byte) answer {
-	var def definition
-	err := json.Unmarshal(body, &def)
-	isGroup := rest == "groups"
-
-	switch {
-	case s.o.NoSchemas:
-		a := wrong(http.StatusForbidden, "MISSING_SCOPES",
-			"This app hasn't been granted all required scopes to make this call.")
-		a.body.(map[string]any)["errors"] = []any{map[string]any{
-			"context": map[string]any{"requiredGranularScopes": []string{"crm.schemas.contacts.write"}},
-		}}
-		return a
-	case err != nil || def.Name == "" || def.Label == "":
-		return wrong(http.StatusBadRequest, "VALIDATION_ERROR", "name and label are required")
-	case isGroup && s.groups[def.Name] || !isGroup && s.defs[def.Name].Name != "":
-		return wrong(http.StatusConflict, "CONFLICT", "Property named "+def.Name+" already exists")
-	case isGroup:
-		s.groups[def.Name] = true
-	case !s.groups[def.GroupName] || def.Type == "" || def.FieldType == "":
-		return wrong(http.StatusBadRequest, "VALIDATION_ERROR", "type, fieldType and an existing group are required")
-	default:
-		s.defs[def.Name] = def
 	}
-	return answer{http.StatusCreated, nil}
+	if len(parts) > 0 {
+		body["errors"] = parts
+	}
+	return answer{status, body}
 }

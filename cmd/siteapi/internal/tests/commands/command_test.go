@@ -195,10 +195,13 @@ func TestSDL(t *testing.T) {
 
 func TestCRMSetup(t *testing.T) {
 	t.Parallel()
-	for may, want := range map[bool]string{true: "quote_pdf_url: created", false: "crm.schemas.contacts.write"} {
-		stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{NoSchemas: !may})
+	for lacked, want := range map[string]string{
+		"none":        "quote_pdf_url: created",
+		"crm.schemas": "the token lacks a scope: MISSING_SCOPES",
+	} {
+		stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{Lacks: []string{lacked}})
 		out, code := apptest.Command(t, stubs.Environ(), "crm", "setup")
-		if (code == 0) != may || !strings.Contains(out, want) {
+		if (code == 0) != (lacked == "none") || !strings.Contains(out, want) {
 			t.Errorf("%d %s, want %s", code, out, want)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 func TestDeliveryMetrics(t *testing.T) {
 	t.Parallel()
-	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{NoSchemas: true})
+	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{Lacks: []string{"crm.schemas"}})
 	s := apptest.Start(t, stubs.Env(map[string]string{"DELIVERY_RETRY_MAX": "1s"}), apptest.Quick)
 
 	value := func(name string, labels ...string) float64 {
