@@ -35,6 +35,6 @@ func trimmed(s *string) *string {
 	if s == nil {
 		return nil
 	}
-	text := schema.Trim(*s)
+	text := schema.Clean(*s)
 	return &text
 }

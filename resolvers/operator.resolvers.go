@@ -25,7 +25,7 @@ func (r *mutationResolver) RetryDeliveries(ctx context.Context, all bool, state 
 }
 
 func (r *mutationResolver) ResendLead(ctx context.Context, id string, target schema.DeliveryTarget, email *string) (*schema.Lead, error) {
-	return r.Operators.Change(ctx, id, r.Operators.Resend(targetOf(target), schema.TrimEmail(schema.ValueOr(email, ""))))
+	return r.Operators.Change(ctx, id, r.Operators.Resend(targetOf(target), schema.CleanEmail(schema.ValueOr(email, ""))))
 }
 
 func (r *mutationResolver) ReleaseLead(ctx context.Context, id string, expected *lead.State) (*schema.Lead, error) {

@@ -11,7 +11,7 @@ import (
 )
 
 func (r *mutationResolver) WithdrawConsent(ctx context.Context, id string, purpose string) (*schema.Withdrawal, error) {
-	return r.Operators.WithdrawConsent(ctx, schema.Trim(id), purpose)
+	return r.Operators.WithdrawConsent(ctx, schema.Clean(id), purpose)
 }
 
 func (r *mutationResolver) EraseLeads(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {

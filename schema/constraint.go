@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-playground/validator/v10"
@@ -51,60 +50,23 @@ func newConstraint(d *ast.Directive) *constraint {
 // text checks a string that is not empty. The code of the error is empty if the string is
 // valid.
 func (c *constraint) text(raw string, formats *Formats) FieldError {
-	s := Trim(raw)
-	if c.Format == ConstraintFormatEmail {
-		s = TrimEmail(raw)
-	}
-	forbidden := func(r rune) bool {
-		line := r == '\n' || r == '\r' || r == '\t'
-		return unicode.IsControl(r) && (!c.Lines || !line)
+	s := Clean(raw)
+	switch c.Format {
+	case ConstraintFormatEmail:
+		s = CleanEmail(raw)
+	case ConstraintFormatPhone:
+		s = CleanPhone(raw)
 	}
 
 	switch {
-	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, forbidden):
-		message := "must not contain line breaks or other control characters"
-		if c.Lines {
-			message = "must not contain control characters other than line breaks and tabs"
-		}
-		return FieldError{Code: FieldCodeControlCharacters, Message: message}
+	case !utf8.ValidString(raw):
+		return unreadable()
+	case !c.Lines && !c.hint && strings.Contains(s, "\n"):
+		return FieldError{Code: FieldCodeControlCharacters, Message: "must not contain line breaks"}
 	case c.MaxLength > 0 && utf8.RuneCountInString(s) > c.MaxLength:
 		return TooLong("", c.MaxLength)
 	}
 	return formats.check(c.Format, s, raw)
-}
-
-// Trim removes the white space around a text. The result is empty if the text has no
-// visible character, for example only a zero-width space or a Hangul filler.
-func Trim(s string) string {
-	if !strings.ContainsFunc(s, visible) {
-		return ""
-	}
-	return strings.TrimSpace(s)
-}
-
-// TrimEmail removes the white space and the invisible characters around an address, which
-// pasted text often has.
-func TrimEmail(s string) string {
-	return strings.TrimFunc(s, func(r rune) bool { return unseen(r) || r == ' ' })
-}
-
-// UnixLines trims a text and ends its lines with a line feed.
-func UnixLines(s string) string {
-	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(Trim(s))
-}
-
-// visible reports whether a character is visible on its own. A control character counts as
-// visible, so that it is reported as such.
-func visible(r rune) bool {
-	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S, unicode.Cc) && !unseen(r) && r != ' '
-}
-
-// unseen reports whether a character is invisible in every position, such as a zero-width
-// space, a directional mark or a blank other than the usual space.
-func unseen(r rune) bool {
-	const brailleBlank = '\u2800'
-	return r != ' ' && unicode.IsSpace(r) || r == brailleBlank ||
-		unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // number checks a number. The code of the error is empty if the number is valid.
@@ -129,7 +91,7 @@ func NewFormats() *Formats { return &Formats{validator.New()} }
 func (f *Formats) Email(s string) bool {
 	domain := s[strings.LastIndexByte(s, '@')+1:]
 	return strings.Contains(domain, ".") && utf8.RuneCountInString(s) <= MaxEmailLength &&
-		!strings.ContainsFunc(s, unseen) && f.validate.Var(s, "email") == nil
+		!strings.ContainsFunc(s, func(r rune) bool { return r != ' ' && unseen(r) }) && f.validate.Var(s, "email") == nil
 }
 
 // Currency reports whether s is a currency code of ISO 4217.

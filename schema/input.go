@@ -172,7 +172,7 @@ func (c *inputCheck) argument(field *ast.Field, arg *ast.ArgumentDefinition) {
 func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 	def := c.schema.Types[typ.NamedType]
 	text, isText := value.(string)
-	blank := isText && con != nil && typ.Elem == nil && Trim(text) == ""
+	blank := isText && con != nil && typ.Elem == nil && Clean(text) == ""
 
 	switch {
 	case len(c.invalid) == MaxFieldErrors:
@@ -330,7 +330,7 @@ func (c *inputCheck) scalar(name string, con *constraint, value any) {
 		case name == "ID" && isNumber:
 		case !isText:
 			c.add(wrongType("string", "a string"))
-		case con != nil: // @hint has no bounds: only control characters make a text unusable.
+		case con != nil:
 			c.add(con.text(text, c.formats))
 		}
 

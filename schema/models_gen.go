@@ -1075,7 +1075,7 @@ const (
 	ConstraintFormatEmail ConstraintFormat = "EMAIL"
 	// An ISO 4217 currency code in capitals, such as `EUR`.
 	ConstraintFormatCurrency ConstraintFormat = "CURRENCY"
-	// A telephone number: any text with at least 5 digits.
+	// A telephone number: any text with at least 5 digits. Invisible characters within it are removed.
 	ConstraintFormatPhone ConstraintFormat = "PHONE"
 	// Lower-case letters and digits, joined by single `-` or `_`, such as `web-app`.
 	ConstraintFormatSlug ConstraintFormat = "SLUG"
@@ -1296,7 +1296,7 @@ const (
 	FieldCodeAboveMax FieldCode = "above_max"
 	// The number is above that of the sibling field `params.field`.
 	FieldCodeAboveField FieldCode = "above_field"
-	// The text contains a control character that the field does not allow, such as a line break.
+	// The text contains a line break that the field does not allow.
 	FieldCodeControlCharacters FieldCode = "control_characters"
 	// The text is not lower-case letters and digits joined by single `-` or `_`.
 	FieldCodeNotASlug FieldCode = "not_a_slug"

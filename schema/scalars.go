@@ -41,7 +41,7 @@ func MarshalID(id string) graphql.Marshaler { return graphql.MarshalID(id) }
 // UnmarshalID trims an id, because its @constraint checks the trimmed text.
 func UnmarshalID(v any) (string, error) {
 	id, err := graphql.UnmarshalID(v)
-	return Trim(id), err
+	return Clean(id), err
 }
 
 // MarshalBase64 writes bytes in standard base64 with padding.

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"text/template"
-	"unicode"
 
 	"siteapi/integrations/internal/event"
 	"siteapi/integrations/lead"
@@ -94,8 +93,8 @@ var messageText string
 // because addresses may contain them.
 func message(a *Announcement) (string, error) {
 	t, err := template.New("message").Funcs(template.FuncMap{
-		"line":   oneLine,
-		"name":   func(text string) string { return strings.ReplaceAll(oneLine(text), "_", "ˍ") },
+		"line":   lead.OneLine,
+		"name":   func(text string) string { return strings.ReplaceAll(lead.OneLine(text), "_", "ˍ") },
 		"amount": func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) },
 		"words": func(s lead.PriceStatus) string {
 			return strings.ToLower(strings.ReplaceAll(string(s), "_", " "))
@@ -109,16 +108,4 @@ func message(a *Announcement) (string, error) {
 	err = t.Execute(&text, a)
 	inert := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "*", "∗", "~", "∼", "`", "ˋ")
 	return inert.Replace(text.String()) + "\n" + a.PDFURL, err
-}
-
-// oneLine removes characters that would break a line or reverse its direction.
-func oneLine(text string) string {
-	const joiners = "\u200c\u200d" // Some scripts and emoji need them.
-	text = strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) && !strings.ContainsRune(joiners, r) {
-			return -1
-		}
-		return r
-	}, text)
-	return strings.Join(strings.Fields(text), " ")
 }

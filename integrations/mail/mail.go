@@ -14,7 +14,6 @@ import (
 	"net/mail"
 	"strings"
 	"time"
-	"unicode"
 )
 
 // Message is one mail to one recipient.
@@ -56,13 +55,6 @@ type Sender interface {
 	// Check verifies that mails can be sent, without sending one, and describes the
 	// result.
 	Check(ctx context.Context) (string, error)
-}
-
-// OneLine joins a typed text into one line, without control and direction characters.
-func OneLine(typed string) string {
-	return strings.Join(strings.FieldsFunc(typed, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.Is(unicode.C, r)
-	}), " ")
 }
 
 // Domain returns the domain of a bare address.

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/rs/zerolog"
 
@@ -46,6 +45,9 @@ func newSettings(doc cms.Document, log zerolog.Logger) *Settings {
 	}
 	clearBlanks(reflect.ValueOf(&s))
 
+	if s.ContactPhone != nil {
+		*s.ContactPhone = schema.CleanPhone(*s.ContactPhone)
+	}
 	s.ContactPhones = phones(s.ContactPhones, log)
 	// A site that only has the legacy number gets null instead of an empty list.
 	if len(s.ContactPhones) == 0 && s.ContactPhone != nil {
@@ -71,7 +73,7 @@ func newSettings(doc cms.Document, log zerolog.Logger) *Settings {
 func clearBlanks(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
-		if text, ok := v.Interface().(*string); ok && strings.TrimSpace(schema.ValueOr(text, "")) == "" {
+		if text, ok := v.Interface().(*string); ok && schema.Clean(schema.ValueOr(text, "")) == "" {
 			v.SetZero()
 		} else if !v.IsNil() {
 			clearBlanks(v.Elem())
@@ -136,7 +138,8 @@ func phones(entries []*schema.ContactPhoneNumber, log zerolog.Logger) []*schema.
 			}
 		}
 
-		if strings.TrimSpace(phone.Number) == "" || len(places) == 0 {
+		phone.Number = schema.CleanPhone(phone.Number)
+		if phone.Number == "" || len(places) == 0 {
 			log.Warn().Int("phone", i).Msg("leaving out a phone without a number or a display location")
 			continue
 		}

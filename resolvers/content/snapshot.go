@@ -123,7 +123,7 @@ func SlugOf(d *schema.ContentDocument) string {
 
 // HasWording reports whether a text is a published consent wording of a purpose.
 func (s *Snapshot) HasWording(purpose, text string) bool {
-	return s.asks(purpose, func(wording string) bool { return schema.UnixLines(wording) == text })
+	return s.asks(purpose, func(wording string) bool { return schema.Clean(wording) == text })
 }
 
 // Asks reports whether a consent wording of a purpose is published.

@@ -57,7 +57,7 @@ type erasure struct {
 func (s *Service) Erase(
 	ctx context.Context, email string, dryRun bool, entry store.AuditEntry,
 ) (*schema.ErasureReceipt, error) {
-	e := &erasure{Service: s, email: crm.Address(schema.TrimEmail(email)), entry: entry}
+	e := &erasure{Service: s, email: crm.Address(schema.CleanEmail(email)), entry: entry}
 	if err := e.findLeads(ctx); err != nil {
 		return nil, err
 	}

@@ -237,7 +237,7 @@ func (r *Resolver) SetStatus(status lead.Status) LeadChange {
 func (r *Resolver) AddNote(text string) LeadChange {
 	return func(ctx context.Context, l lead.Lead) (bool, error) {
 		entry := r.auditEntry(ctx, schema.AuditActionNote, l.ID, nil)
-		note := lead.Note{Author: entry.Actor, At: entry.At, Text: schema.UnixLines(text)}
+		note := lead.Note{Author: entry.Actor, At: entry.At, Text: schema.Clean(text)}
 		err := r.Leads.Store.AddNote(ctx, l.ID, note, entry)
 		if errors.Is(err, store.ErrTooManyNotes) {
 			err = refused(fmt.Sprintf("The lead already has %d notes, the maximum.", store.MostNotes))

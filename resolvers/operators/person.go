@@ -16,7 +16,7 @@ const maxPersonLeads = 500
 
 // Person resolves the root field `person`.
 func (r *Resolver) Person(ctx context.Context, email string) (*schema.Person, error) {
-	email = crm.Address(schema.TrimEmail(email))
+	email = crm.Address(schema.CleanEmail(email))
 	found, _, err := r.Leads.Leads(ctx, store.Filter{Email: email, Newest: true, Limit: maxPersonLeads})
 	if err != nil {
 		return nil, err

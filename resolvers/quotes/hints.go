@@ -32,7 +32,7 @@ func (h *hints) text(field string, s *string, usable func(string) bool) string {
 
 // email returns an e-mail address, or "" if it is not usable.
 func (h *hints) email(field string, s *string) string {
-	address := schema.TrimEmail(schema.ValueOr(s, ""))
+	address := schema.CleanEmail(schema.ValueOr(s, ""))
 	return h.text(field, &address, h.formats.Email)
 }
 
@@ -180,13 +180,11 @@ func origin(text string, isAddress bool) string {
 		return ""
 	}
 
-	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, ""), func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.Is(unicode.C, r)
-	}), " ")
+	text = lead.OneLine(strings.ToValidUTF8(text, ""))
 	if runes := []rune(text); len(runes) > schema.MaxAttribution {
 		text = string(runes[:schema.MaxAttribution])
 	}
-	return schema.Trim(text)
+	return schema.Clean(text)
 }
 
 // amount returns an amount, or nil if it is not usable.
@@ -210,7 +208,7 @@ func usableName(s string) bool {
 // distinct returns texts without surrounding white space and without duplicates.
 func distinct(list []string) (texts []string) {
 	for _, text := range list {
-		if text = schema.Trim(text); !slices.Contains(texts, text) {
+		if text = schema.Clean(text); !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}
 	}
@@ -218,4 +216,4 @@ func distinct(list []string) (texts []string) {
 }
 
 // trimmed returns an optional text without surrounding white space, or "" if it is null.
-func trimmed(s *string) string { return schema.Trim(schema.ValueOr(s, "")) }
+func trimmed(s *string) string { return schema.Clean(schema.ValueOr(s, "")) }

@@ -108,19 +108,19 @@ func idempotencyKey(h http.Header) string {
 	return strings.Trim(strings.TrimSpace(h.Get("Idempotency-Key")), `"`)
 }
 
-// newLead converts a validated input. It trims texts and drops repeated features.
+// newLead converts a validated input. It cleans texts and drops repeated features.
 func newLead(in schema.SubmitQuoteInput) lead.Lead {
 	s := lead.Lead{
 		SessionID: in.SessionID,
 		Contact: lead.Contact{
-			FirstName: schema.Trim(in.Contact.FirstName),
-			LastName:  schema.Trim(in.Contact.LastName),
-			Email:     schema.TrimEmail(in.Contact.Email),
-			Phone:     trimmed(in.Contact.Phone),
+			FirstName: schema.Clean(in.Contact.FirstName),
+			LastName:  schema.Clean(in.Contact.LastName),
+			Email:     schema.CleanEmail(in.Contact.Email),
+			Phone:     schema.CleanPhone(schema.ValueOr(in.Contact.Phone, "")),
 			Company:   trimmed(in.Contact.Company),
 		},
 		Selections: lead.Selections{
-			ProjectType: strings.TrimSpace(in.Selections.ProjectType),
+			ProjectType: in.Selections.ProjectType,
 			Features:    distinct(in.Selections.Features),
 			Complexity:  trimmed(in.Selections.Complexity),
 			Timeline:    trimmed(in.Selections.Timeline),
@@ -128,14 +128,14 @@ func newLead(in schema.SubmitQuoteInput) lead.Lead {
 		Estimate: lead.Estimate{
 			Min:      math.Abs(in.Estimate.Min), // JSON has a negative zero.
 			Max:      math.Abs(in.Estimate.Max),
-			Currency: strings.TrimSpace(in.Estimate.Currency),
+			Currency: schema.Clean(in.Estimate.Currency),
 		},
 	}
 
 	if in.Locale != nil {
 		s.Locale = string(*in.Locale)
 	}
-	s.Message = schema.UnixLines(schema.ValueOr(in.Message, ""))
+	s.Message = schema.Clean(schema.ValueOr(in.Message, ""))
 	for _, c := range in.Consents {
 		s.Consents = slices.DeleteFunc(s.Consents, func(before lead.Consent) bool {
 			return before.Purpose == c.Purpose
@@ -143,7 +143,7 @@ func newLead(in schema.SubmitQuoteInput) lead.Lead {
 		s.Consents = append(s.Consents, lead.Consent{
 			Purpose: c.Purpose,
 			Given:   c.Given,
-			Text:    schema.UnixLines(schema.ValueOr(c.Text, "")),
+			Text:    schema.Clean(schema.ValueOr(c.Text, "")),
 		})
 	}
 	return s

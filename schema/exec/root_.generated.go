@@ -3234,10 +3234,11 @@ enum TokenKind {
 
 """
 Bounds of an input value. All violations in a request are reported together, at most 20, each with its path and a
-` + "`" + `FieldCode` + "`" + `, under the code ` + "`" + `BAD_USER_INPUT` + "`" + `. The length of a string is counted in characters (Unicode code points) after
-white space at both ends is trimmed. A string that is empty or has no visible character (zero-width spaces, fillers)
-counts as omitted, so a required one is missing. A bounded string must not contain control characters, except those that
-` + "`" + `lines` + "`" + ` allows.
+` + "`" + `FieldCode` + "`" + `, under the code ` + "`" + `BAD_USER_INPUT` + "`" + `. Strings are accepted without control characters, without tag characters
+outside flags, and without the blanks and invisible marks around them; tabs and vertical tabs become spaces, and joiners within
+a string stay. Its length is then counted in characters (Unicode code points). A string that is empty or has no visible
+character (zero-width spaces, fillers) counts as omitted, so a required one is missing. A bounded string must not contain
+line breaks, unless ` + "`" + `lines` + "`" + ` is true.
 """
 directive @constraint(
   "Maximum number of characters."
@@ -3256,7 +3257,7 @@ directive @constraint(
   maxItems: Int
   "True: the value may be omitted, but must not be empty."
   notEmpty: Boolean
-  "True: the string may contain line breaks and tabs."
+  "True: the string may contain line breaks."
   lines: Boolean
 ) on INPUT_FIELD_DEFINITION | ARGUMENT_DEFINITION
 
@@ -3275,7 +3276,7 @@ enum ConstraintFormat {
   EMAIL
   "An ISO 4217 currency code in capitals, such as ` + "`" + `EUR` + "`" + `."
   CURRENCY
-  "A telephone number: any text with at least 5 digits."
+  "A telephone number: any text with at least 5 digits. Invisible characters within it are removed."
   PHONE
   "Lower-case letters and digits, joined by single ` + "`" + `-` + "`" + ` or ` + "`" + `_` + "`" + `, such as ` + "`" + `web-app` + "`" + `."
   SLUG
@@ -3308,7 +3309,7 @@ enum FieldCode {
   above_max
   "The number is above that of the sibling field ` + "`" + `params.field` + "`" + `."
   above_field
-  "The text contains a control character that the field does not allow, such as a line break."
+  "The text contains a line break that the field does not allow."
   control_characters
   "The text is not lower-case letters and digits joined by single ` + "`" + `-` + "`" + ` or ` + "`" + `_` + "`" + `."
   not_a_slug

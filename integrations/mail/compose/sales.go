@@ -19,7 +19,7 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 		return mail.Message{}, err
 	}
 	submitted, w, words := &d.Lead, l.Words, &l.Words.Mail.Sales
-	name := mail.OneLine(submitted.Contact.FirstName + " " + submitted.Contact.LastName)
+	name := lead.OneLine(submitted.Contact.FirstName + " " + submitted.Contact.LastName)
 	project := pdf.Label(submitted.Selections.ProjectType, d.Labels)
 
 	l.Subject = fmt.Sprintf(words.Subject, name) + " · " + project
@@ -32,9 +32,9 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 	email := submitted.Contact.Email
 	l.Contact = facts(
 		fact{Label: words.Name, Value: name},
-		fact{Label: words.Company, Value: mail.OneLine(submitted.Contact.Company)},
-		fact{words.Email, mail.OneLine(email), "mailto:" + url.PathEscape(email)},
-		fact{words.Phone, mail.OneLine(submitted.Contact.Phone), pdf.TelephoneLink(submitted.Contact.Phone)},
+		fact{Label: words.Company, Value: lead.OneLine(submitted.Contact.Company)},
+		fact{words.Email, lead.OneLine(email), "mailto:" + url.PathEscape(email)},
+		fact{words.Phone, lead.OneLine(submitted.Contact.Phone), pdf.TelephoneLink(submitted.Contact.Phone)},
 		fact{Label: words.Language, Value: cmp.Or(w.Mail.Languages[submitted.Locale], submitted.Locale)},
 	)
 
@@ -48,7 +48,7 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 	}
 	firstFrom := ""
 	if submitted.FirstAttribution != submitted.Attribution {
-		firstFrom = mail.OneLine(submitted.FirstAttribution.String())
+		firstFrom = lead.OneLine(submitted.FirstAttribution.String())
 	}
 	l.Facts = facts(
 		fact{Label: words.Seen, Value: seen},
@@ -57,7 +57,7 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 		fact{Label: w.Timeline, Value: pdf.Label(submitted.Selections.Timeline, d.Labels)},
 		fact{Label: w.Features, Value: strings.Join(features, ", ")},
 		fact{Label: w.Reference, Value: lead.Reference(submitted.ID)},
-		fact{Label: words.From, Value: mail.OneLine(submitted.Attribution.String())},
+		fact{Label: words.From, Value: lead.OneLine(submitted.Attribution.String())},
 		fact{Label: words.FirstFrom, Value: firstFrom},
 		fact{Label: words.Received, Value: w.DateOf(d.CreatedAt) + d.CreatedAt.Format(", 15:04 MST")},
 	)
@@ -78,7 +78,7 @@ func consentFacts(d *pdf.Document, w *pdf.Words) []fact {
 			answer += ", " + words.OtherWording
 		}
 
-		if wording := mail.OneLine(c.Text); wording != "" {
+		if wording := lead.OneLine(c.Text); wording != "" {
 			answer += " · " + wording
 		}
 		facts[i] = fact{Label: pdf.Label(c.Purpose, d.Labels), Value: answer}
@@ -86,11 +86,11 @@ func consentFacts(d *pdf.Document, w *pdf.Words) []fact {
 	return facts
 }
 
-// lines removes control and direction characters from each line of a typed text.
+// lines applies [lead.OneLine] to each line of a typed text.
 func lines(typed string) string {
 	list := strings.Split(typed, "\n")
 	for i, line := range list {
-		list[i] = mail.OneLine(line)
+		list[i] = lead.OneLine(line)
 	}
 	return strings.Join(list, "\n")
 }

@@ -8,6 +8,7 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
+	"siteapi/integrations/lead"
 	contract "siteapi/integrations/mail"
 	"siteapi/integrations/mail/mailbox"
 )
@@ -19,13 +20,13 @@ func Encode(m *contract.Message) ([]byte, error) {
 	msg.SetDateWithValue(m.Date)
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
 	msg.SetGenHeader("Content-Language", m.Locale)
-	msg.Subject(contract.OneLine(m.Subject))
+	msg.Subject(lead.OneLine(m.Subject))
 
 	from, err := Address(m.From.Address)
 	if err != nil {
 		return nil, fmt.Errorf("the sender: %w", err)
 	}
-	from.Name = contract.OneLine(m.From.Name)
+	from.Name = lead.OneLine(m.From.Name)
 	msg.FromMailAddress(from)
 	to, err := Address(m.To)
 	if err != nil {

@@ -188,7 +188,7 @@ export type ConstraintFormat =
   | 'EMAIL'
   /** An ISO 4217 currency code in capitals, such as `EUR`. */
   | 'CURRENCY'
-  /** A telephone number: any text with at least 5 digits. */
+  /** A telephone number: any text with at least 5 digits. Invisible characters within it are removed. */
   | 'PHONE'
   /** Lower-case letters and digits, joined by single `-` or `_`, such as `web-app`. */
   | 'SLUG'
@@ -432,7 +432,7 @@ export type FieldCode =
   | 'above_max'
   /** The number is above that of the sibling field `params.field`. */
   | 'above_field'
-  /** The text contains a control character that the field does not allow, such as a line break. */
+  /** The text contains a line break that the field does not allow. */
   | 'control_characters'
   /** The text is not lower-case letters and digits joined by single `-` or `_`. */
   | 'not_a_slug'

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/smtp/smtptest"
 	"siteapi/schema"
@@ -362,4 +364,47 @@ func leadAsOperator(s *apptest.Service, id, fields string) object {
 		s.T.Fatalf("reading a lead: %v %s", err, answer)
 	}
 	return found.Data.Lead
+}
+
+// The joiners of a script or an emoji reach sales, the CMS, the CRM and the export.
+func TestJoinersTravel(t *testing.T) {
+	t.Parallel()
+	server, env := apptest.MailServer(t, smtptest.Options{})
+	vendors := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	s := apptest.Start(t, vendors.Env(env), apptest.Quick)
+	const name, message = "علی\u200cرضا", "👩\u200d👧 🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f ශ්\u200dරී"
+	input := apptest.ValidLead("joiners")
+	input["message"] = message
+	input["contact"].(object)["firstName"] = name
+	input["contact"].(object)["email"] = address("joiners")
+	id, _ := s.Through("REST", "submitQuote", object{"input": input}).Data["submissionId"].(string)
+	apptest.Eventually(t, "both mails arrive", func() bool { return len(server.Mails()) == 2 })
+
+	sales, found := apptest.MailsTo(server, "sales@lumen.test")[0], map[string]string{}
+	parts(t, sales.Header.Get("Content-Type"), sales.Body, found)
+	subject, err := new(mime.WordDecoder).DecodeHeader(sales.Header.Get("Subject"))
+	if err != nil {
+		t.Error(err)
+	}
+	export, err := s.Command("leads", "export")
+	if err != nil {
+		t.Error(err)
+	}
+
+	texts := map[string]string{"subject": subject + message, "export": export}
+	for media, text := range found {
+		if strings.HasPrefix(media, "text/") {
+			texts[media] = text
+		}
+	}
+	apptest.Eventually(t, "the lead is stored", func() bool {
+		texts["CMS"] = fmt.Sprint(vendors.Documents("joiners"))
+		texts["CRM"] = fmt.Sprint(vendors.Contacts(address("joiners")))
+		return strings.Contains(texts["CMS"], id) && strings.Contains(texts["CRM"], id)
+	})
+	for where, text := range texts {
+		if !strings.Contains(text, name) || !strings.Contains(text, message) {
+			t.Errorf("%s has other texts: %+q", where, text)
+		}
+	}
 }

@@ -89,10 +89,12 @@ func TestMessageOfALead(t *testing.T) {
 			sent any
 			want string // empty if the lead has no message
 		}{
-			{" Hello,\r\n\tȘtefania\r\r=1+1 <b>&\u2028\u202e ", "Hello,\n\tȘtefania\n\n=1+1 <b>&\u2028\u202e"},
+			{" Hello,\r\n\tȘtefania\r\r=1+1 <b>&\u2028\u202e ", "Hello,\n Ștefania\n\n=1+1 <b>&"},
 			{strings.Repeat("😀", 2000), strings.Repeat("😀", 2000)}, // one word, too long for an index
 			{strings.Repeat("word ", 400), strings.TrimSpace(strings.Repeat("word ", 400))},
 			{" \n\u200b", ""},
+			{"\x00", ""},
+			{"bell\x07", "bell"},
 			{nil, ""},
 		} {
 			id, _ := submit("m", tt.sent).Data["submissionId"].(string)
@@ -101,7 +103,7 @@ func TestMessageOfALead(t *testing.T) {
 			}
 		}
 
-		for _, sent := range []any{strings.Repeat("a", 2001), "bell\x07", "\x00", 7, []any{"a", "b"}} {
+		for _, sent := range []any{strings.Repeat("a", 2001), 7, []any{"a", "b"}} {
 			if got := submit("m", sent); got.Code != "BAD_USER_INPUT" || got.Fields["message"] == "" {
 				t.Errorf("%.40q: %s", sent, got.Raw)
 			}
