@@ -1,5 +1,5 @@
 // Package queue delivers leads to the CMS, the CRM and the site's webhook, sends the
-// mails about them, and notifies the edge of changes. Deliveries are River jobs in the
+// mails about them, and notifies receivers, such as CDNs, of changed content. Deliveries are River jobs in the
 // store's database: each is inserted in the transaction of its lead and retried until its
 // target accepts or rejects it. A target may receive a lead more than once and must be
 // idempotent. Each target has its own River queue.
@@ -113,10 +113,10 @@ const (
 // Queue delivers leads once it is started. The state of the deliveries is in the store.
 type Queue struct {
 	Options
-	targets  map[lead.Target]*target
-	edge     *edge
-	client   client
-	handlers Handlers // set by Start
+	targets       map[lead.Target]*target
+	notifications *notifications
+	client        client
+	handlers      Handlers // set by Start
 }
 
 // client has the methods of [river.Client] that do not depend on its transaction type.
@@ -133,9 +133,9 @@ type client interface {
 // queue can insert jobs immediately; [Queue.Start] runs them.
 func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, error) {
 	q := &Queue{
-		Options: o,
-		targets: map[lead.Target]*target{},
-		edge:    newEdge(),
+		Options:       o,
+		targets:       map[lead.Target]*target{},
+		notifications: newNotifications(o.Receivers),
 	}
 	queues := map[string]river.QueueConfig{ownerMail: {MaxWorkers: 1}}
 	for _, c := range o.Targets {
@@ -214,8 +214,6 @@ func (q *Queue) Start(ctx context.Context, h Handlers) error {
 // Stop fetches no more deliveries and waits for running ones until ctx ends. Those that
 // are still running then are interrupted, and retried after the next start.
 func (q *Queue) Stop(ctx context.Context) error {
-	q.edge.stop()
-	q.edge.calls.Wait()
 	err := q.client.Stop(ctx)
 	if err == nil || !errors.Is(err, ctx.Err()) {
 		return err

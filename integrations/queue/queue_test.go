@@ -138,7 +138,7 @@ func TestOutagesAreLoggedOnce(t *testing.T) {
 	q := onSQLite(t).open(t, o)
 	q.add(t, ids(5)...)
 	q.start(t)
-	q.ContentChanging(t.Context())()
+	q.change(t)
 	eventually(t, "all are tried more than once", func() bool {
 		calls, _ := tg.total()
 		notified, _ := down.count()

@@ -237,7 +237,8 @@ func (w *worker) log(t *target, d *lead.Delivery, outcome Outcome, err error, to
 	case unavailable && t.unavailable.Swap(true):
 		message = "delivery will be retried"
 	case unavailable:
-		line, message = w.Log.Warn(), "target unavailable, its deliveries will be retried"
+		line, message = w.Log.Warn(), "target unavailable, its deliveries will be retried: "+
+			"`siteapi deliveries retry --all` retries them at once"
 	default:
 		line, message = w.Log.Warn(), "delivery will be retried"
 	}

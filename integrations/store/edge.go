@@ -55,18 +55,18 @@ WHERE name = $1 AND called_at <= (SELECT now FROM clock) - $2 RETURNING (SELECT 
 	return latest, err
 }
 
-// EndCall records that a receiver was notified of all changes up to a number; again marks
-// the second notification. A receiver is behind, since its last call, until it was
-// notified twice of the latest change.
-func (s *Store) EndCall(ctx context.Context, receiver string, number int64, again bool) error {
+// EndCall records that a receiver was notified of all changes up to a number. A receiver
+// that was not notified of the latest change is behind since this call.
+func (s *Store) EndCall(ctx context.Context, receiver string, number int64) error {
 	_, err := s.exec(ctx, "storing the notification of a receiver", `UPDATE edge_receivers SET
 notified = CASE WHEN notified < $2 THEN $2 ELSE notified END,
-behind_since = CASE WHEN $3 <> 0 AND $2 = (SELECT number FROM edge_changes) THEN 0 ELSE called_at END
-WHERE name = $1`, receiver, number, again)
+behind_since = CASE WHEN $2 < (SELECT number FROM edge_changes) AND notified < (SELECT number FROM edge_changes)
+THEN (SELECT now FROM clock) ELSE 0 END
+WHERE name = $1`, receiver, number)
 	return err
 }
 
-// Behind returns how long each receiver has been behind: not yet notified twice of the
+// Behind returns how long each receiver has been behind, that is, not been notified of the
 // latest change.
 func (s *Store) Behind(ctx context.Context) (map[string]time.Duration, error) {
 	type row struct {

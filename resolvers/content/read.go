@@ -143,8 +143,8 @@ var errPaused = errors.New("the CMS failed a moment ago")
 func (c *Service) fill(l *localeContent) cache.Fill {
 	return func(ctx context.Context) ([]byte, cache.Lifetime, error) {
 		value, err := c.fetch(ctx, l)
-		if err == nil {
-			c.announce(ctx, l, cache.RevisionOf(value))
+		if err == nil && c.announce(ctx, l, cache.RevisionOf(value)) != nil {
+			c.Renew([]schema.Locale{l.locale}) // announces it as soon as the database is back
 		}
 		return value, c.Life, err
 	}

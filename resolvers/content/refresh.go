@@ -2,6 +2,7 @@ package content
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -11,9 +12,9 @@ import (
 
 // A cached entry lives until Invalidate or Clear removes it, its lifetime expires or the
 // cache server restarts. The webhook and the cache operations call Invalidate
-// immediately; renew calls it if the CMS has other content. Before the entry is removed,
-// changing queues the purges of edge caches such as Varnish: see
-// integrations/queue/edge.go.
+// immediately; renew calls it if the CMS has other content. After the entry is removed,
+// Changed stores that edge caches such as Varnish must be purged: see
+// integrations/queue/notification.go.
 
 // settling lists the pauses between renewals after a change, since the CMS announces a
 // change before all of its servers have it.
@@ -29,8 +30,8 @@ func (c *Service) Invalidate(ctx context.Context, locales []schema.Locale) ([]st
 		return keys, nil
 	}
 
-	defer c.changing(ctx, locales)()
-	if err := c.Cache.Invalidate(ctx, keys...); err != nil {
+	err := c.invalidate(ctx, locales, func() error { return c.Cache.Invalidate(ctx, keys...) })
+	if err != nil {
 		return nil, err
 	}
 	return keys, nil
@@ -41,41 +42,57 @@ func (c *Service) Clear(ctx context.Context, pattern cache.Pattern) (cleared int
 	locales := slices.DeleteFunc(schema.Locales(), func(locale schema.Locale) bool {
 		return !pattern.Match(Key(string(locale)))
 	})
-	defer c.changing(ctx, locales)()
-	return c.Cache.Clear(ctx, pattern)
+	err = c.invalidate(ctx, locales, func() (err error) {
+		cleared, err = c.Cache.Clear(ctx, pattern)
+		return err
+	})
+	return cleared, err
 }
 
-// changing notifies edge caches that content is about to be invalidated, and ends the
-// pause after a failed fetch of these locales. The caller calls changed after the
-// invalidation.
-func (c *Service) changing(ctx context.Context, locales []schema.Locale) (changed func()) {
+// invalidate calls remove, which removes the content of locales from the cache, and
+// notifies previews and edge caches. It also ends the pause after a failed fetch of these
+// locales. If the notification of edge caches cannot be stored, the next renewal repeats
+// it.
+func (c *Service) invalidate(ctx context.Context, locales []schema.Locale, remove func() error) error {
+	announced := func(revision string) {
+		for _, locale := range locales {
+			c.state(c.locales[locale], func(s *localeState) { s.paused, s.announced = time.Time{}, revision })
+		}
+	}
+
+	announced("")
+	err := remove()
 	if len(locales) == 0 {
-		return func() {}
-	}
-	for _, locale := range locales {
-		c.state(c.locales[locale], func(s *localeState) { s.paused, s.announced = time.Time{}, "" })
+		return err
 	}
 
-	invalidated := c.Changing(ctx)
-	return func() {
-		c.draftsChanged()
-		invalidated()
+	c.draftsChanged()
+	if missed := c.Changed(ctx); missed != nil {
+		announced(unknown)
+		c.Renew(locales)
+		err = errors.Join(err, missed)
 	}
+	return err
 }
 
-// announce notifies edge caches of a new revision that enters the cache, since no
-// invalidation may have preceded it, for example if the content changed before this
-// process started. It skips a revision that was announced last, and the first revision
-// after an invalidation, which has already notified the edge caches.
-func (c *Service) announce(ctx context.Context, l *localeContent, revision string) {
+// announce notifies edge caches of a revision that is served now, since no invalidation
+// may have preceded it, for example if the content changed before this process started.
+// It skips a revision that was announced last, and the first revision after an
+// invalidation, which has already notified the edge caches. After an error the next call
+// repeats the notification.
+func (c *Service) announce(ctx context.Context, l *localeContent, revision string) error {
 	var last string
 	c.state(l, func(s *localeState) { last, s.announced = s.announced, revision })
 	if last == revision || last == "" {
-		return
+		return nil
 	}
 
 	c.Count("content_changed", string(l.locale))
-	c.Changing(ctx)()
+	err := c.Changed(ctx)
+	if err != nil {
+		c.state(l, func(s *localeState) { s.announced = last })
+	}
+	return err
 }
 
 // Renew schedules a fetch of changed content in the background, and more fetches after
@@ -145,6 +162,9 @@ func (c *Service) renew(ctx context.Context, l *localeContent) (changed bool, er
 				now, err = c.Read(ctx, l.locale)
 			}
 		}
+	}
+	if err == nil {
+		err = c.announce(ctx, l, now.Revision)
 	}
 	if err != nil {
 		return false, err

@@ -39,10 +39,10 @@ type Options struct {
 	// FallbackDir holds fallback copies of the content for later processes.
 	FallbackDir string
 
-	// Changing notifies edge caches and renderers that content is about to be
-	// invalidated. The notification survives a crash of this process. The service calls
-	// changed after the invalidation. Optional: nil without edge caches and renderers.
-	Changing func(ctx context.Context) (changed func())
+	// Changed stores that edge caches and renderers must be notified of changed content,
+	// so that they are even if this process dies. Optional: nil without edge caches and
+	// renderers.
+	Changed func(ctx context.Context) error
 
 	// Prices stores price rules, so that a price can be recomputed after they are
 	// replaced. Optional: a command that only composes mails does not store them.
@@ -115,8 +115,8 @@ func New(o Options) *Service {
 	if o.Count == nil {
 		o.Count = func(string, string) {}
 	}
-	if o.Changing == nil {
-		o.Changing = func(context.Context) func() { return func() {} }
+	if o.Changed == nil {
+		o.Changed = func(context.Context) error { return nil }
 	}
 
 	c := &Service{

@@ -37,7 +37,8 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 			warn(
 				fmt.Sprintf("%d leads are %s for the %s, the oldest for %s",
 					n.Number, n.State, n.Target, age),
-				"find the reason with `siteapi deliveries list`; leads are only delivered while a service runs",
+				"find the reason with `siteapi deliveries list` and fix it, then `siteapi deliveries retry --all`; "+
+					"leads are only delivered while a service runs",
 			)
 		}
 	}

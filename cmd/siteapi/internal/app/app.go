@@ -2,9 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
@@ -15,9 +12,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/telemetry"
-	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
-	"siteapi/integrations/store"
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/leads"
 	"siteapi/resolvers/retention"
@@ -110,70 +105,11 @@ func (a *App) Start(ctx context.Context) error {
 	}
 
 	a.background.Go(func() { a.upkeep(ctx) })
-	a.background.Go(func() {
-		if err := a.retryAfterChange(ctx); err != nil && ctx.Err() == nil {
-			a.log.Warn().Err(err).
-				Msg("cannot retry deliveries with the new settings: they wait for their next attempt")
-		}
-	})
 	a.content.Renew(schema.Locales())
 	if err := command.NoteSystems(ctx, a.Data.Store, a.Settings); err != nil {
 		a.log.Warn().Err(err).Msg("cannot record the settings: mismatched commands will not be rejected")
 	}
 	return nil
-}
-
-// targetSettings returns the settings of the connection to each target.
-func targetSettings(s *config.Settings) map[lead.Target]string {
-	return map[lead.Target]string{
-		lead.CMS:         fmt.Sprintln(contentSource(s), s.SanityToken),
-		lead.CRM:         fmt.Sprintln(s.CRMDriver, s.HubSpotAPIURL, s.HubSpotVersion, s.HubSpotToken),
-		lead.Webhook:     fmt.Sprintln(s.LeadWebhookURL, s.LeadWebhookFormat, s.LeadWebhookSecrets),
-		lead.VisitorMail: fmt.Sprintln(s.SMTPURL, s.MailFrom),
-		lead.SalesMail:   fmt.Sprintln(s.SMTPURL, s.MailFrom, s.SalesMailTo),
-	}
-}
-
-// retryAfterChange retries deliveries at once if the settings of their target have
-// changed since the last start.
-func (a *App) retryAfterChange(ctx context.Context) error {
-	key, err := a.Data.Store.HashKey(ctx)
-	if err != nil {
-		return err
-	}
-
-	for target, settings := range targetSettings(a.Settings) {
-		mac := hmac.New(sha256.New, key) // the settings contain secrets
-		mac.Write([]byte(settings))
-		if err := a.retryIfChanged(ctx, target, hex.EncodeToString(mac.Sum(nil))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// retryIfChanged retries the waiting deliveries of a target unless the hash of its
-// settings is the same as at the last start.
-func (a *App) retryIfChanged(ctx context.Context, target lead.Target, hash string) error {
-	note := "settings of " + string(target)
-	former, err := a.Data.Store.Note(ctx, note)
-	if former == hash || err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
-
-	waiting, err := a.Data.Store.ListDeliveries(ctx, store.DeliveryFilter{
-		Target: target,
-		States: []lead.DeliveryState{lead.Pending, lead.Retrying},
-	})
-	if err != nil {
-		return err
-	}
-	for _, d := range waiting {
-		if err := a.Data.Store.RetryDelivery(ctx, d.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-	}
-	return a.Data.Store.SetNote(ctx, note, hash)
 }
 
 // shutdown stops the background work and closes all systems. Unfinished deliveries

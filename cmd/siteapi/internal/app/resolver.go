@@ -35,11 +35,11 @@ import (
 
 func (sys *systems) newContent() *content.Service {
 	return content.New(content.Options{
-		CMS:      sys.cms,
-		Watcher:  sys.cms,
-		Cache:    sys.cache,
-		Prices:   sys.Data.Store,
-		Changing: sys.Data.Queue.ContentChanging,
+		CMS:     sys.cms,
+		Watcher: sys.cms,
+		Cache:   sys.cache,
+		Prices:  sys.Data.Store,
+		Changed: sys.Data.Queue.ContentChanged,
 
 		Log:   sys.log,
 		Now:   time.Now,

@@ -3,11 +3,16 @@ package deliveries
 import (
 	"encoding/base64"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/smtp/smtptest"
 	"siteapi/schema"
 )
@@ -48,6 +53,36 @@ func TestRetryDeliveriesOnly(t *testing.T) {
 	entries := string(s.Answer(schema.RoleAdmin, `{ audit(first: 500) { edges { node { action lead } } } }`))
 	if strings.Count(entries, `"RETRIED"`) != 1 {
 		t.Errorf("the audit has %s", entries)
+	}
+}
+
+// A start leaves the waits of deliveries as they were, also with another setting of their
+// target: a target that asked for ten minutes is not called again.
+func TestStartsLeaveRetryAfter(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	webhook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		w.Header().Set("Retry-After", "600")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	t.Cleanup(webhook.Close)
+	s := apptest.Start(t, map[string]string{"LEAD_WEBHOOK_URL": webhook.URL, "LEAD_WEBHOOK_SECRET": apptest.LeadSecret})
+	id := s.Submit("waits")
+	apptest.Eventually(t, "the delivery waits", func() bool {
+		return time.Until(s.Deliveries(id)[lead.Webhook].NextAt) > time.Minute
+	})
+
+	before := s.Deliveries(id)[lead.Webhook]
+	for n := range 20 {
+		s.Stop()
+		s.Env["LEAD_WEBHOOK_URL"] = webhook.URL + "/" + strconv.Itoa(n)
+		s.Start()
+	}
+	time.Sleep(1500 * time.Millisecond) // the queue looks for due jobs every second
+	after := s.Deliveries(id)[lead.Webhook]
+	if calls.Load() != 1 || !after.NextAt.Equal(before.NextAt) || after.Attempts != before.Attempts {
+		t.Errorf("%d calls, then the delivery is %+v, before it was %+v", calls.Load(), after, before)
 	}
 }
 

@@ -52,3 +52,38 @@ func TestEdgeIsNotifiedAfterKill(t *testing.T) {
 		})
 	}
 }
+
+// TestChangesWhileTheDatabaseIsAway publishes while the database is stopped. The content is
+// up to date at once, the webhook answers 503 so that the CMS repeats it, and the edge is
+// notified soon after the database is back, even if no webhook comes again.
+func TestChangesWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	stub, vendors := newEdgeStub(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	vendors.Publish("first title")
+	server := pgserver.Start(t)
+	env := vendors.Environ(stub.env(), map[string]string{"DATABASE_URL": server.NewDatabase(t), "CMS_WATCH": "off"})
+	r := apptest.Launch(t, t.TempDir(), env...)
+	stub.isNotified(t, "the content after the first start")
+	time.Sleep(4 * time.Second) // the second notification is sent within this time
+	stub.since()
+
+	server.Stop(t)
+	vendors.Publish("second title")
+	for _, route := range []struct{ path, body, auth string }{
+		{"/api/webhooks/cms", `{"_id":"h","_type":"heroSection"}`, apptest.HookAuth},
+		{"/api/cache/invalidate", `{"type":"all"}`, apptest.CacheAuth},
+		{"/api/cache/clear?all=true", ``, apptest.CacheAuth},
+	} {
+		if got := r.Do("POST", route.path, route.body, route.auth); got.Status != 503 {
+			t.Errorf("%s without the database: %d %s", route.path, got.Status, got.Body)
+		}
+	}
+	r.Shows("second title")
+
+	server.Start(t)
+	began := time.Now()
+	stub.isNotified(t, "the change during the outage")
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("the edge was notified %v after the database was back", took)
+	}
+}

@@ -7,11 +7,9 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
-	"net/http/httptest"
 	"net/mail"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -313,45 +311,6 @@ func TestMailsInDevelopment(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 1 {
 		t.Errorf("the folder has %v, %v, want the test mail", entries, err)
-	}
-}
-
-// After a start with changed settings of a target, its waiting deliveries are due at
-// once. Those of other targets are not.
-func TestChangedSettingsMakeMailsDue(t *testing.T) {
-	t.Parallel()
-	rejecting, env := apptest.MailServer(t, smtptest.Options{})
-	rejecting.Fail(smtptest.Fault{Step: smtptest.Sender, Mode: smtptest.Never})
-	webhook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Retry-After", "3600")
-		w.WriteHeader(http.StatusTooManyRequests)
-	}))
-	t.Cleanup(webhook.Close)
-	env["LEAD_WEBHOOK_URL"], env["LEAD_WEBHOOK_SECRET"] = webhook.URL, apptest.LeadSecret
-	s := apptest.Start(t, env)
-	id := submitMailed(s, t, "waits")
-	apptest.Eventually(t, "no delivery of the mails and the webhook is due within a minute", func() bool {
-		d := s.Deliveries(id)
-		return !slices.ContainsFunc([]lead.Target{lead.VisitorMail, lead.SalesMail, lead.Webhook},
-			func(target lead.Target) bool { return time.Until(d[target].NextAt) < time.Minute })
-	})
-
-	s.Stop()
-	s.Start()
-	time.Sleep(500 * time.Millisecond)
-	before := s.Deliveries(id)
-	if d := before[lead.SalesMail]; time.Until(d.NextAt) < time.Minute {
-		t.Errorf("with the same settings the mail is %+v", d)
-	}
-
-	s.Stop()
-	accepting, other := apptest.MailServer(t, smtptest.Options{})
-	s.Env["SMTP_URL"] = other["SMTP_URL"]
-	s.Start()
-	apptest.Eventually(t, "both arrive", func() bool { return len(accepting.Mails()) == 2 })
-	time.Sleep(500 * time.Millisecond)
-	if d := s.Deliveries(id)[lead.Webhook]; !d.NextAt.Equal(before[lead.Webhook].NextAt) {
-		t.Errorf("the webhook has the same settings, but is due at %v instead of %v", d.NextAt, before[lead.Webhook].NextAt)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
 )
 
 // cdn is a receiver that can be down.
@@ -65,6 +66,14 @@ func (s *subject) behind(t *testing.T, name string) bool {
 	return slices.ContainsFunc(found, func(b queue.Backlog) bool { return b.Receiver == name && b.Oldest > 0 })
 }
 
+// change stores a content change.
+func (s *subject) change(t *testing.T) {
+	t.Helper()
+	if err := s.ContentChanged(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // However many processes run, a receiver is notified once after the cache is invalidated
 // and once more for content fetched in between. A receiver that is down does not delay
 // others and is notified later.
@@ -76,8 +85,8 @@ func TestChangeIsNotifiedTwice(t *testing.T) {
 		q.start(t)
 		other.start(t)
 
-		invalidated := time.Now().Add(400 * time.Millisecond)
-		q.ContentChanging(t.Context())()
+		invalidated := time.Now()
+		q.change(t)
 		eventually(t, "the receiver is up to date", func() bool { return !q.behind(t, "edge_up") })
 		if _, calls := up.count(); len(calls) != 2 || up.keys != "a b" || calls[0].Before(invalidated) ||
 			calls[1].Sub(calls[0]) < 1500*time.Millisecond {
@@ -93,32 +102,6 @@ func TestChangeIsNotifiedTwice(t *testing.T) {
 	})
 }
 
-// A call for one change does not cover a later change whose cache entries are not yet
-// invalidated. The later change has two calls of its own.
-func TestOverlappingChanges(t *testing.T) {
-	t.Parallel()
-	c := &cdn{}
-	q := onSQLite(t).open(t, notifying(map[string]*cdn{"edge": c}, time.Millisecond))
-	q.start(t)
-	q.ContentChanging(t.Context())()
-	eventually(t, "the queue is running", func() bool { return !q.behind(t, "edge") })
-
-	// River fetches the job of the first change a second later.
-	q.ContentChanging(t.Context())()
-	time.Sleep(800 * time.Millisecond)
-	changed := q.ContentChanging(t.Context())
-	time.Sleep(450 * time.Millisecond)
-	changed()
-	invalidated := time.Now()
-
-	eventually(t, "the receiver is up to date", func() bool { return !q.behind(t, "edge") })
-	_, calls := c.count()
-	calls = slices.DeleteFunc(calls, func(at time.Time) bool { return at.Before(invalidated) })
-	if len(calls) < 2 || calls[0].Sub(invalidated) > 1200*time.Millisecond {
-		t.Errorf("the second change was at %v, the calls after it at %v", invalidated, calls)
-	}
-}
-
 // A queue that starts late still calls each receiver twice.
 func TestLateQueue(t *testing.T) {
 	t.Parallel()
@@ -127,7 +110,7 @@ func TestLateQueue(t *testing.T) {
 		receivers[name] = &cdn{}
 	}
 	q := onSQLite(t).open(t, notifying(receivers, 2*time.Second))
-	q.ContentChanging(t.Context())()
+	q.change(t)
 	time.Sleep(2100 * time.Millisecond)
 	q.start(t)
 	for name, c := range receivers {
@@ -138,27 +121,30 @@ func TestLateQueue(t *testing.T) {
 	}
 }
 
-// Without the database, a process notifies by itself, twice for the last of several
-// changes.
-func TestChangeWithoutDatabase(t *testing.T) {
+// A burst of changes causes few calls, and the last one is followed by two. A change that
+// cannot be stored is an error.
+func TestManyChanges(t *testing.T) {
 	t.Parallel()
-	c := &cdn{down: true}
-	q, err := onSQLite(t)(notifying(map[string]*cdn{"edge": c}, 2*time.Second))
-	if err != nil {
-		t.Fatal(err)
+	c := &cdn{}
+	q := onSQLite(t).open(t, notifying(map[string]*cdn{"edge": c}, 500*time.Millisecond))
+	q.start(t)
+	for range 30 {
+		q.change(t)
 	}
+	last := time.Now()
+
+	eventually(t, "the receiver is up to date", func() bool { return !q.behind(t, "edge") })
+	_, calls := c.count()
+	after := slices.DeleteFunc(slices.Clone(calls), func(at time.Time) bool { return at.Before(last) })
+	if len(calls) > 8 || len(after) < 2 || after[len(after)-1].Sub(last) < 2*time.Second {
+		t.Errorf("the last change was at %v, the calls at %v", last, calls)
+	}
+
+	q.stop(t, time.Minute)
 	if err := q.close(); err != nil {
 		t.Fatal(err)
 	}
-
-	for range 9 {
-		q.ContentChanging(t.Context())()
-	}
-	eventually(t, "it is tried", func() bool { tried, _ := c.count(); return tried > 0 })
-	c.setDown(false)
-	eventually(t, "it is notified twice", func() bool { _, calls := c.count(); return len(calls) == 2 })
-	q.stop(t, time.Minute)
-	if _, calls := c.count(); len(calls) != 2 {
-		t.Errorf("it is notified %d times", len(calls))
+	if err := q.ContentChanged(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("without the database: %v, want ErrUnavailable", err)
 	}
 }
