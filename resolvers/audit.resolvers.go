@@ -7,7 +7,6 @@ package resolvers
 
 import (
 	"context"
-	"siteapi/resolvers/operators"
 	"siteapi/schema"
 )
 
@@ -16,7 +15,7 @@ func (r *leadResolver) Audit(ctx context.Context, obj *schema.Lead) ([]*schema.A
 }
 
 func (r *queryResolver) Audit(ctx context.Context, lead *string, first *int, after *string) (*schema.AuditConnection, error) {
-	return r.Operators.AuditPage(ctx, schema.ValueOr(lead, ""), schema.ValueOr(first, operators.DefaultPage), schema.ValueOr(trimmed(after), ""))
+	return r.Operators.AuditPage(ctx, schema.ValueOr(lead, ""), schema.ValueOr(first, schema.DefaultPage), schema.ValueOr(trimmed(after), ""))
 }
 
 func (r *queryResolver) VerifyAudit(ctx context.Context, head *string) (*schema.AuditReport, error) {

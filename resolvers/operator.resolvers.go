@@ -10,39 +10,38 @@ import (
 	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
-	"siteapi/resolvers/operators"
 	"siteapi/schema"
 	"siteapi/schema/exec"
 	"time"
 )
 
 func (r *mutationResolver) RetryDelivery(ctx context.Context, id string) (*schema.Delivery, error) {
-	return r.Operators.RetryDelivery(ctx, id)
+	return r.Leads.RetryDelivery(ctx, id)
 }
 
 func (r *mutationResolver) RetryDeliveries(ctx context.Context, all bool, state []schema.DeliveryState, target *schema.DeliveryTarget, ids []string) (int, error) {
-	return r.Operators.RetryDeliveries(ctx, all, deliveryFilter(state, target), ids)
+	return r.Leads.RetryDeliveries(ctx, all, deliveryFilter(state, target), ids)
 }
 
 func (r *mutationResolver) ResendLead(ctx context.Context, id string, target schema.DeliveryTarget, email *string) (*schema.Lead, error) {
-	return r.Operators.Change(ctx, id, r.Operators.Resend(targetOf(target), schema.CleanEmail(schema.ValueOr(email, ""))))
+	return r.Leads.Change(ctx, id, r.Leads.Resend(targetOf(target), schema.CleanEmail(schema.ValueOr(email, ""))))
 }
 
 func (r *mutationResolver) ReleaseLead(ctx context.Context, id string, expected *lead.State) (*schema.Lead, error) {
-	return r.Operators.Change(ctx, id, r.Operators.Release(stateOf(expected)))
+	return r.Leads.Change(ctx, id, r.Leads.Release(stateOf(expected)))
 }
 
 func (r *mutationResolver) RejectLead(ctx context.Context, id string, expected *lead.State) (*schema.Lead, error) {
-	return r.Operators.Change(ctx, id, r.Operators.Reject(stateOf(expected)))
+	return r.Leads.Change(ctx, id, r.Leads.Reject(stateOf(expected)))
 }
 
 func (r *mutationResolver) VerifyDeliveries(ctx context.Context, since *time.Time, target *schema.DeliveryTarget, fix bool) (*schema.DeliveryVerification, error) {
-	return r.Operators.VerifyDeliveries(ctx, schema.ValueOr(since, time.Time{}), targetOf(schema.ValueOr(target, "")), fix)
+	return r.Leads.Verify(ctx, schema.ValueOr(since, time.Time{}), targetOf(schema.ValueOr(target, "")), fix)
 }
 
 func (r *queryResolver) Leads(ctx context.Context, search *string, email *string, state *lead.State, status *lead.Status, owner *string, locale *schema.Locale, source *string, campaign *string, projectType *string, consent *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error) {
 	f := store.Filter{
-		Limit: schema.ValueOr(first, operators.DefaultPage),
+		Limit: schema.ValueOr(first, schema.DefaultPage),
 		Since: schema.ValueOr(since, time.Time{}),
 		Until: schema.ValueOr(until, time.Time{}),
 	}
@@ -54,21 +53,21 @@ func (r *queryResolver) Leads(ctx context.Context, search *string, email *string
 	f.AtLeast, f.AtMost = amountFrom, amountTo
 	f.Status = schema.ValueOr(status, "")
 	f.ByAmount, f.Newest = orderOf(sort)
-	return r.Operators.LeadPage(ctx, f, stateOf(state), schema.ValueOr(trimmed(after), ""))
+	return r.Resolver.Leads.Page(ctx, f, stateOf(state), schema.ValueOr(trimmed(after), ""))
 }
 
 func (r *queryResolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
-	return r.Operators.Lead(ctx, id)
+	return r.Resolver.Leads.Lead(ctx, id)
 }
 
 func (r *queryResolver) Deliveries(ctx context.Context, lead *string, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) (*schema.DeliveryConnection, error) {
 	f := deliveryFilter(state, target)
-	f.Limit = schema.ValueOr(first, operators.DefaultPage)
-	return r.Operators.DeliveryPage(ctx, f, schema.ValueOr(trimmed(lead), ""), schema.ValueOr(trimmed(after), ""))
+	f.Limit = schema.ValueOr(first, schema.DefaultPage)
+	return r.Resolver.Leads.DeliveryPage(ctx, f, schema.ValueOr(trimmed(lead), ""), schema.ValueOr(trimmed(after), ""))
 }
 
 func (r *queryResolver) Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) (*schema.Funnel, error) {
-	return r.Operators.Leads.Funnel(ctx, store.FunnelFilter{
+	return r.Resolver.Funnel.Funnel(ctx, store.FunnelFilter{
 		Since:      schema.ValueOr(since, time.Time{}),
 		Until:      schema.ValueOr(until, time.Time{}),
 		Locale:     string(schema.ValueOr(locale, "")),

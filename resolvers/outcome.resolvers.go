@@ -12,6 +12,6 @@ import (
 )
 
 func (r *mutationResolver) SetLeadOutcome(ctx context.Context, id string, outcome *lead.OutcomeValue, amount *float64, currency *string) (*schema.Lead, error) {
-	change := r.Operators.SetOutcome(schema.ValueOr(outcome, ""), amount, schema.Clean(schema.ValueOr(currency, "")))
-	return r.Operators.Change(ctx, id, change)
+	change := r.Leads.SetOutcome(schema.ValueOr(outcome, ""), amount, schema.Clean(schema.ValueOr(currency, "")))
+	return r.Leads.Change(ctx, id, change)
 }

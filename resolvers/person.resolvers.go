@@ -11,13 +11,13 @@ import (
 )
 
 func (r *mutationResolver) WithdrawConsent(ctx context.Context, id string, purpose string) (*schema.Withdrawal, error) {
-	return r.Operators.WithdrawConsent(ctx, schema.Clean(id), purpose)
+	return r.Leads.WithdrawConsent(ctx, schema.Clean(id), purpose)
 }
 
 func (r *mutationResolver) EraseLeads(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
-	return r.Operators.EraseLeads(ctx, email, dryRun)
+	return r.Leads.Erase(ctx, email, dryRun)
 }
 
 func (r *queryResolver) Person(ctx context.Context, email string) (*schema.Person, error) {
-	return r.Operators.Person(ctx, email)
+	return r.Resolver.Leads.Person(ctx, email)
 }

@@ -3,21 +3,23 @@
 //
 //   - quotes: the fields of the calculator
 //   - quotepdf: the PDF of a lead
-//   - operators: the fields of operators, based on package leads
+//   - leads: leads and what operators do with them
+//   - operators: the audit, and the logins and names of operators
+//   - funnel: what visitors do in the calculator
 //
 // The fields of the content, its cache, the webhook of the CMS and the checks are in this
-// package itself. Packages quotes, quotepdf and operators are independent, with one
-// exception: operators notifies the owner of a lead through leadmail, which attaches the
-// PDF of quotepdf.
+// package itself. These packages are independent, with two exceptions: leads records in
+// the audit of operators, and notifies the owner of a lead through leadmail, which
+// attaches the PDF of quotepdf.
 //
 // The packages below them resolve no field. content, leads and health import price, and
 // health also imports content and leads; apierror imports content, leadmail imports
-// content and quotepdf; price and live import none of them. Package retention is the job
-// that deletes expired data; no field calls it.
+// content and quotepdf; price imports none of them. Package retention is the job that
+// deletes expired data; no field calls it.
 //
 // Both endpoints, GraphQL (package graphqlhttp) and REST, run the resolvers through
 // package executor, which also enforces the @auth directive of each field. It imports
-// none of the packages above; operators calls it to fit pages into an answer.
+// none of the packages above; leads calls it to fit pages into a response.
 package resolvers
 
 import (
@@ -25,7 +27,9 @@ import (
 
 	"siteapi/integrations/cache"
 	"siteapi/resolvers/content"
+	"siteapi/resolvers/funnel"
 	"siteapi/resolvers/health"
+	"siteapi/resolvers/leads"
 	"siteapi/resolvers/operators"
 	"siteapi/resolvers/quotepdf"
 	"siteapi/resolvers/quotes"
@@ -36,7 +40,9 @@ import (
 type Resolver struct {
 	Quotes    *quotes.Resolver
 	PDFs      *quotepdf.Resolver
+	Leads     *leads.Resolver
 	Operators *operators.Resolver
+	Funnel    *funnel.Resolver
 
 	Content *content.Service
 	Cache   cache.Cache

@@ -12,47 +12,47 @@ import (
 )
 
 func (r *leadResolver) SameAddress(ctx context.Context, obj *schema.Lead) ([]*schema.Lead, error) {
-	return r.Operators.SameAddress(ctx, obj)
+	return r.Leads.SameAddress(ctx, obj)
 }
 
 func (r *mutationResolver) AssignLead(ctx context.Context, id string, owner *string) (*schema.Lead, error) {
-	return r.Operators.AssignLead(ctx, id, schema.ValueOr(trimmed(owner), ""))
+	return r.Leads.AssignLead(ctx, id, schema.ValueOr(trimmed(owner), ""))
 }
 
 func (r *mutationResolver) SetLeadStatus(ctx context.Context, id string, status lead.Status) (*schema.Lead, error) {
-	return r.Operators.Change(ctx, id, r.Operators.SetStatus(status))
+	return r.Leads.Change(ctx, id, r.Leads.SetStatus(status))
 }
 
 func (r *mutationResolver) AddLeadNote(ctx context.Context, id string, text string) (*schema.Lead, error) {
-	return r.Operators.Change(ctx, id, r.Operators.AddNote(text))
+	return r.Leads.Change(ctx, id, r.Leads.AddNote(text))
 }
 
 func (r *mutationResolver) ReleaseLeads(ctx context.Context, ids []string, all bool, expected *lead.State) (*schema.LeadsChange, error) {
-	ids, err := r.Operators.InReview(ctx, ids, all)
+	ids, err := r.Leads.InReview(ctx, ids, all)
 	if err != nil {
 		return nil, err
 	}
-	return r.Operators.ChangeAll(ctx, ids, r.Operators.Release(stateOf(expected)))
+	return r.Leads.ChangeAll(ctx, ids, r.Leads.Release(stateOf(expected)))
 }
 
 func (r *mutationResolver) RejectLeads(ctx context.Context, ids []string, all bool, expected *lead.State) (*schema.LeadsChange, error) {
-	ids, err := r.Operators.InReview(ctx, ids, all)
+	ids, err := r.Leads.InReview(ctx, ids, all)
 	if err != nil {
 		return nil, err
 	}
-	return r.Operators.ChangeAll(ctx, ids, r.Operators.Reject(stateOf(expected)))
+	return r.Leads.ChangeAll(ctx, ids, r.Leads.Reject(stateOf(expected)))
 }
 
 func (r *mutationResolver) RetryLeads(ctx context.Context, ids []string) (*schema.LeadsChange, error) {
-	return r.Operators.ChangeAll(ctx, ids, r.Operators.Retry)
+	return r.Leads.ChangeAll(ctx, ids, r.Leads.Retry)
 }
 
 func (r *mutationResolver) SetLeadStatuses(ctx context.Context, ids []string, status lead.Status) (*schema.LeadsChange, error) {
-	return r.Operators.ChangeAll(ctx, ids, r.Operators.SetStatus(status))
+	return r.Leads.ChangeAll(ctx, ids, r.Leads.SetStatus(status))
 }
 
 func (r *mutationResolver) AssignLeads(ctx context.Context, ids []string, owner *string) (*schema.LeadsChange, error) {
-	return r.Operators.AssignLeads(ctx, ids, schema.ValueOr(trimmed(owner), ""))
+	return r.Leads.AssignLeads(ctx, ids, schema.ValueOr(trimmed(owner), ""))
 }
 
 func (r *queryResolver) OperatorNames(ctx context.Context) ([]string, error) {

@@ -13,21 +13,21 @@ import (
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/mail"
+	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
 	"siteapi/resolvers/content"
-	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
 // Dependencies gives access to the systems that the service depends on. Its functions
 // return open connections.
 type Dependencies struct {
-	Database func(ctx context.Context) (*leads.Service, error)
+	Database func(ctx context.Context) (*store.Store, *queue.Queue, error)
 	Cache    func(ctx context.Context) (cache.Cache, error) // nil: the cache is in memory
 	CMS      func() (cms.Content, cms.Eraser, error)
 	CRM      func() (crm.Lookup, error) // nil: the CRM is in files
 
-	Mail     mail.Sender // nil: no mail server is used
-	Networks func(ctx context.Context) (leads, networks int64, err error)
+	Mail mail.Sender // nil: no mail server is used
 
 	ContentTypes []string // document types that the site uses
 	Preview      bool     // a token gives access to drafts
@@ -83,11 +83,11 @@ func (d Dependencies) Checks() []Check {
 
 // checkDatabase commits a transaction.
 func (d Dependencies) checkDatabase(ctx context.Context, _ Warn) (string, error) {
-	leads, err := d.Database(ctx)
+	stored, _, err := d.Database(ctx)
 	if err != nil {
 		return "", err
 	}
-	return "written and committed", leads.Store.Ping(ctx)
+	return "written and committed", stored.Ping(ctx)
 }
 
 // checkCache stores, reads and removes an entry.
@@ -216,7 +216,11 @@ func (d Dependencies) checkNetworks(ctx context.Context, warn Warn) (string, err
 	if d.Mail == nil {
 		return "no mail server is used", nil
 	}
-	leads, networks, err := d.Networks(ctx)
+	stored, _, err := d.Database(ctx)
+	if err != nil {
+		return notChecked, nil //nolint:nilerr // the check of the database reports it
+	}
+	leads, networks, err := stored.MailNetworks(ctx)
 	if leads >= fewNetworks && networks == 1 {
 		warn(
 			fmt.Sprintf("all %d leads of the last day came from one network: "+

@@ -17,12 +17,12 @@ const deliveryLate = time.Hour
 
 // checkDeliveries looks for failed and late deliveries.
 func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, error) {
-	leads, err := d.Database(ctx)
+	stored, _, err := d.Database(ctx)
 	if err != nil {
 		return notChecked, nil //nolint:nilerr // the check of the database reports it
 	}
 
-	counts, err := leads.Store.CountDeliveries(ctx)
+	counts, err := stored.CountDeliveries(ctx)
 
 	for _, n := range counts {
 		switch age := time.Since(n.Oldest).Round(time.Second); {
@@ -48,12 +48,12 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 
 // checkReviews looks for leads that wait for a review.
 func (d Dependencies) checkReviews(ctx context.Context, warn Warn) (string, error) {
-	leads, err := d.Database(ctx)
+	stored, _, err := d.Database(ctx)
 	if err != nil {
 		return notChecked, nil //nolint:nilerr // the check of the database reports it
 	}
 
-	n, oldest, err := leads.Store.InReview(ctx)
+	n, oldest, err := stored.InReview(ctx)
 	if n > 0 {
 		warn(
 			fmt.Sprintf("%d leads are in review, the oldest for %s", n, time.Since(oldest).Round(time.Second)),
@@ -68,12 +68,12 @@ const edgeLate = time.Minute
 
 // checkEdge looks for receivers whose notifications of changed content are late.
 func (d Dependencies) checkEdge(ctx context.Context, warn Warn) (string, error) {
-	leads, err := d.Database(ctx)
+	_, deliveries, err := d.Database(ctx)
 	if err != nil {
 		return notChecked, nil //nolint:nilerr // the check of the database reports it
 	}
 
-	backlogs, err := leads.Queue.Backlogs(ctx)
+	backlogs, err := deliveries.Backlogs(ctx)
 	for _, b := range backlogs {
 		if b.Oldest > edgeLate {
 			warn(

@@ -59,7 +59,7 @@ func (w *Webhooks) Record(outcome string) {
 
 // checkWebhook reports the last accepted and the last rejected webhook of the CMS.
 func (d Dependencies) checkWebhook(ctx context.Context, warn Warn) (string, error) {
-	leads, err := d.Database(ctx)
+	stored, _, err := d.Database(ctx)
 	if err != nil {
 		return notChecked, nil //nolint:nilerr // the check of the database reports it
 	}
@@ -67,7 +67,7 @@ func (d Dependencies) checkWebhook(ctx context.Context, warn Warn) (string, erro
 	var texts []string
 	var times [2]time.Time
 	for i, note := range []string{takenNote, refusedNote} {
-		text, err := leads.Store.Note(ctx, note)
+		text, err := stored.Note(ctx, note)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return "", fmt.Errorf("reading the time of the last webhook: %w", err)
 		}

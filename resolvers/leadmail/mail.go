@@ -35,6 +35,24 @@ const (
 	serviceLimit = "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows"
 )
 
+// NoMailReason returns the reason why the visitor of a lead has not received a mail. It
+// is empty if the mail was sent, or if no reason is recorded.
+func NoMailReason(l lead.Lead, deliveries []lead.Delivery) string {
+	for _, d := range deliveries {
+		if d.Target == lead.VisitorMail {
+			return d.Why()
+		}
+	}
+
+	switch {
+	case l.InReview:
+		return "the lead is in review"
+	case l.Rejected:
+		return "the lead was rejected"
+	}
+	return ""
+}
+
 // SendVisitorMail sends the confirmation to a visitor. Its result does not affect the
 // state of the lead.
 func (s *Service) SendVisitorMail(ctx context.Context, t *queue.Try) error {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"siteapi/integrations/lead"
-	"siteapi/resolvers/leads"
 )
 
 // The inbox looks up the translation of a reason by its English text, and the manual
@@ -25,8 +24,8 @@ func TestReasonsAreTranslated(t *testing.T) {
 
 	for _, reason := range []string{
 		NoMailServer, VisitorsOff, noMailbox, testAddress, addressLimit, networkLimit, waitingLimit, serviceLimit,
-		leads.NoMailReason(lead.Lead{InReview: true}, nil),
-		leads.NoMailReason(lead.Lead{Rejected: true}, nil),
+		NoMailReason(lead.Lead{InReview: true}, nil),
+		NoMailReason(lead.Lead{Rejected: true}, nil),
 	} {
 		if !strings.Contains(string(words), strconv.Quote(reason)+":") {
 			t.Errorf("pages/inbox/words has no text for %q", reason)

@@ -11,6 +11,7 @@ import (
 	"siteapi/integrations/crm"
 	"siteapi/integrations/mail/mailbox"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/operators"
 	"siteapi/schema"
 )
 
@@ -36,7 +37,7 @@ type counting = func(context.Context) (int, error)
 
 // erasure removes everything that is stored about an address.
 type erasure struct {
-	*Service
+	*Resolver
 	email     string   // the given spelling
 	spellings []string // possible spellings of the address in the CMS and the CRM
 	entry     store.AuditEntry
@@ -44,7 +45,7 @@ type erasure struct {
 	known     []string // ids of the leads in the database or the CMS
 }
 
-// Erase searches all places for data about an e-mail address and, unless this is a dry
+// Erase resolves the root field `eraseLeads`. It searches all places for data about an e-mail address and, unless this is a dry
 // run, erases it. The receipt reports failures.
 //
 // An interrupted erasure can be repeated. Deliveries are removed first, so that no erased
@@ -52,14 +53,22 @@ type erasure struct {
 // has the ids to search for. The cache is last, so that no request fills it again. If
 // erasing outside the database fails, the leads stay in the database.
 //
-// Each lead is erased together with an audit entry derived from the given one. If no lead
-// is stored, the given entry itself is recorded.
-func (s *Service) Erase(
-	ctx context.Context, email string, dryRun bool, entry store.AuditEntry,
-) (*schema.ErasureReceipt, error) {
-	e := &erasure{Service: s, email: crm.Address(schema.CleanEmail(email)), entry: entry}
+// Each lead is erased together with its audit entry. If no lead is stored, there is one
+// entry without a lead. A dry run is recorded like a listing of leads.
+func (r *Resolver) Erase(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
+	e := &erasure{
+		Resolver: r,
+		email:    crm.Address(schema.CleanEmail(email)),
+		entry:    r.Operators.Entry(ctx, schema.AuditActionErased, "", nil),
+	}
 	if err := e.findLeads(ctx); err != nil {
 		return nil, err
+	}
+	if dryRun {
+		detail := operators.ListDetail(ctx, len(e.stored))
+		if err := r.Operators.Record(ctx, schema.AuditActionListed, "", detail); err != nil {
+			return nil, err
+		}
 	}
 
 	outside, inside := e.outside(), e.inside()
@@ -70,7 +79,7 @@ func (s *Service) Erase(
 
 	if !dryRun {
 		if len(e.stored) == 0 {
-			if err := s.Store.Record(ctx, entry); err != nil {
+			if err := r.Store.Record(ctx, e.entry); err != nil {
 				return nil, err
 			}
 		}
@@ -88,12 +97,12 @@ func (s *Service) Erase(
 
 // findLeads finds the leads in the database, and the spellings of their addresses.
 func (e *erasure) findLeads(ctx context.Context) error {
-	leads, _, err := e.Leads(ctx, store.Filter{Email: e.email})
+	leads, _, err := e.list(ctx, store.Filter{Email: e.email})
 	if err != nil {
 		return fmt.Errorf("looking for leads: %w", err)
 	}
 
-	e.stored, e.known = IDs(leads), IDs(leads)
+	e.stored, e.known = idsOf(leads), idsOf(leads)
 	e.spellings = []string{e.email, mailbox.Key(e.email)}
 	for _, l := range leads {
 		e.spellings = append(e.spellings, crm.Address(l.Contact.Email))
@@ -111,8 +120,8 @@ func (e *erasure) outside() []*place {
 		}),
 		newPlace("crm", "contacts", e.findContacts, e.eraseContacts),
 		newPlace("mail", "files",
-			func(context.Context) (int, error) { return e.Mails.Count(e.known) },
-			func(context.Context) (int, error) { return e.Mails.Erase(e.known) }),
+			func(context.Context) (int, error) { return e.MailFiles.Count(e.known) },
+			func(context.Context) (int, error) { return e.MailFiles.Erase(e.known) }),
 	}
 }
 

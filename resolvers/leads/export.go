@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
 )
 
 // columns has the names of an export's columns. Programs read columns by name or by
@@ -34,16 +35,16 @@ var columns = []string{
 
 // Kinds of records in an export.
 const (
-	RecordLead    = "lead"
-	RecordConsent = "consent" // a consent that outlived its lead
-	RecordSession = "session" // the last tracked state of a visitor's calculator
+	recordLead    = "lead"
+	recordConsent = "consent" // a consent that outlived its lead
+	recordSession = "session" // the last tracked state of a visitor's calculator
 )
 
 // exportTime is the layout of times in an export.
 const exportTime = "2006-01-02T15:04:05.000Z"
 
-// CSV returns leads as a table, with a header row if heading is true.
-func CSV(leads []lead.Lead, heading bool) string {
+// leadsCSV returns leads as a table, with a header row if heading is true.
+func leadsCSV(leads []lead.Lead, heading bool) string {
 	rows := make([][]string, len(leads))
 	for i, l := range leads {
 		rows[i] = cells(l)
@@ -93,7 +94,7 @@ func cells(l lead.Lead) []string {
 	return slices.Concat(own, l.Attribution.Values(), l.FirstAttribution.Values(),
 		[]string{l.ConsentText()}, outcomeCells(l.Outcome),
 		[]string{l.Owner, word(l.Status), noteText(l.Notes), wordings(l.Consents)},
-		[]string{RecordLead, "", "", ""}, sentCells(l.SentEstimate), priceCells(l.Price))
+		[]string{recordLead, "", "", ""}, sentCells(l.SentEstimate), priceCells(l.Price))
 }
 
 // sentCells returns the cells of the range that the client sent, empty if it was not
@@ -134,6 +135,78 @@ func outcomeCells(o lead.Outcome) []string {
 	return []string{word(o.Value), won, o.Currency, o.At.UTC().Format(exportTime), cmp.Or(o.By, "crm")}
 }
 
+// personCSV returns the data as rows of an export of leads, without a header row.
+func personCSV(p personData) string {
+	var rows [][]string
+	for _, c := range p.consents {
+		rows = append(rows, consentCells(p.email, c))
+	}
+	for _, s := range p.sessions {
+		rows = append(rows, sessionCells(s))
+	}
+	return table(rows)
+}
+
+// consentCells returns the cells of a consent that outlived its lead, in the columns of a
+// lead.
+func consentCells(email string, c store.KeptConsent) []string {
+	like := lead.Lead{
+		SubmittedAt: c.At,
+		Contact:     lead.Contact{Email: email},
+		Locale:      c.Locale,
+		Consents:    []lead.Consent{c.Consent},
+	}
+	return replaced(cells(like), map[string]string{
+		"record":       recordConsent,
+		"estimate_min": "",
+		"estimate_max": "",
+		"pdf":          "",
+		"state":        "",
+	})
+}
+
+// sessionCells returns the cells of a session, in the columns of a lead.
+func sessionCells(s lead.Session) []string {
+	like := lead.Lead{
+		SessionID:        s.ID,
+		Contact:          lead.Contact{FirstName: s.Hints.FirstName, Email: s.Hints.Email},
+		Locale:           s.Locale,
+		Selections:       s.Selections,
+		Estimate:         lead.Estimate{Currency: s.Estimate.Currency},
+		Attribution:      s.LastTouch,
+		FirstAttribution: s.FirstTouch,
+	}
+
+	own := map[string]string{
+		"record":       recordSession,
+		"submitted_at": "",
+		"estimate_min": optional(s.Estimate.Min),
+		"estimate_max": optional(s.Estimate.Max),
+		"pdf":          "",
+		"state":        "",
+		"first_seen":   s.FirstSeen.UTC().Format(exportTime),
+		"last_seen":    s.LastSeen.UTC().Format(exportTime),
+		"visits":       strconv.FormatInt(s.Visits, 10),
+	}
+	if s.Hints.Agreed {
+		own["consents"] = lead.SaveProgress + ": given"
+	}
+	if s.Hints.Consent != "" {
+		own["consent_texts"] = lead.SaveProgress + ": " + s.Hints.Consent
+	}
+	return replaced(cells(like), own)
+}
+
+// replaced sets cells of a row by column name.
+func replaced(row []string, cells map[string]string) []string {
+	for i, name := range columns {
+		if cell, ok := cells[name]; ok {
+			row[i] = cell
+		}
+	}
+	return row
+}
+
 // wordings returns the texts of consents as paragraphs, each with its purpose.
 func wordings(consents []lead.Consent) string {
 	var texts []string
@@ -162,6 +235,13 @@ func dialed(phone string) string {
 		return "00" + strings.TrimSpace(number)
 	}
 	return phone
+}
+
+func optional(f *float64) string {
+	if f == nil {
+		return ""
+	}
+	return amount(*f)
 }
 
 func amount(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

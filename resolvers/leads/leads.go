@@ -1,27 +1,35 @@
-// Package leads implements the operations on leads that involve more than one table or
-// system, such as the database, the CMS, the CRM, the cache and files: lists, exports,
-// erasures, verifications, the funnel, and outcomes from the CRM.
+// Package leads resolves the fields of operators about leads: lists, changes, deliveries,
+// persons, erasures, exports and events. It also reads the outcomes of leads from the CRM.
+// Each field records the read or the change in the audit, through package operators. A
+// viewer never gets the id of a lead.
 package leads
 
 import (
 	"context"
+
+	"github.com/rs/zerolog"
 
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/leadmail"
+	"siteapi/resolvers/operators"
+	"siteapi/schema"
 )
 
-// Service lists, finds, verifies and erases leads.
-type Service struct {
-	Store *store.Store
-	Queue *queue.Queue
+// Resolver resolves the fields about leads.
+type Resolver struct {
+	Operators *operators.Resolver
+	Store     *store.Store
+	Queue     *queue.Queue
+	Mails     *leadmail.Service
+	Log       zerolog.Logger
 
-	CMS CMS
-	CRM CRM
-
-	Mails MailFiles
+	CMS       CMS
+	CRM       CRM
+	MailFiles MailFiles
 
 	// ClearPDFs removes the rendered documents of all leads from the cache, since an
 	// interrupted erasure may already have removed the ids of erased leads. The others
@@ -30,10 +38,6 @@ type Service struct {
 
 	// Truncate removes deleted data from the database's log.
 	Truncate func(ctx context.Context) error
-
-	// Options returns the slugs of the CMS's options with their labels. Optional: nil
-	// without a CMS.
-	Options func(ctx context.Context) map[string]string
 
 	// OutOfReach describes the copies of a lead that an erasure cannot remove.
 	OutOfReach []string
@@ -57,10 +61,10 @@ type CRM interface {
 	crm.Eraser
 }
 
-// Leads returns the leads that a filter selects, up to its limit, and whether there are
+// list returns the leads that a filter selects, up to its limit, and whether there are
 // more.
-func (s *Service) Leads(ctx context.Context, f store.Filter) (leads []lead.Lead, more bool, err error) {
-	for l, err := range s.Store.Leads(ctx, f) {
+func (r *Resolver) list(ctx context.Context, f store.Filter) (leads []lead.Lead, more bool, err error) {
+	for l, err := range r.Store.Leads(ctx, f) {
 		if err != nil {
 			return nil, false, err
 		}
@@ -72,72 +76,47 @@ func (s *Service) Leads(ctx context.Context, f store.Filter) (leads []lead.Lead,
 	return leads, false, nil
 }
 
-// InState limits a filter to leads in a state; an empty state matches all.
-func InState(f store.Filter, state lead.State) store.Filter {
-	switch state {
-	case lead.StateInReview:
-		f.InReview = true
-	case lead.StateRejected:
-		f.Rejected = true
-	case lead.StateUnderWay:
-		f.Progress = []lead.DeliveryState{lead.Pending, lead.Retrying}
-	case lead.StateFailed:
-		f.Progress = []lead.DeliveryState{lead.Failed}
-	case lead.StateDelivered:
-		f.Progress = []lead.DeliveryState{lead.Delivered}
-	}
-	return f
-}
-
 // Find returns the lead with this id or PDF reference, or [store.ErrNotFound].
-func (s *Service) Find(ctx context.Context, name string) (lead.Lead, error) {
+func (r *Resolver) Find(ctx context.Context, name string) (lead.Lead, error) {
 	if len(name) < lead.ReferenceLength {
 		return lead.Lead{}, store.ErrNotFound
 	}
 
-	for l, err := range s.Store.Leads(ctx, store.Filter{Reference: name, Limit: 1}) {
+	for l, err := range r.Store.Leads(ctx, store.Filter{Reference: name, Limit: 1}) {
 		return l, err
 	}
 	return lead.Lead{}, store.ErrNotFound
 }
 
-// DeliveriesOf returns the deliveries of leads by lead id.
-func (s *Service) DeliveriesOf(ctx context.Context, leads []lead.Lead) (map[string][]lead.Delivery, error) {
+// deliveriesOf returns the deliveries of leads by lead id.
+func (r *Resolver) deliveriesOf(ctx context.Context, leads []lead.Lead) (map[string][]lead.Delivery, error) {
 	byLead := map[string][]lead.Delivery{}
 	if len(leads) == 0 {
 		return byLead, nil
 	}
 
-	list, err := s.Store.ListDeliveries(ctx, store.DeliveryFilter{Leads: IDs(leads)})
+	list, err := r.Store.ListDeliveries(ctx, store.DeliveryFilter{Leads: idsOf(leads)})
 	for _, d := range list {
 		byLead[d.LeadID] = append(byLead[d.LeadID], d)
 	}
 	return byLead, err
 }
 
-// IDs returns the ids of leads.
-func IDs(leads []lead.Lead) []string {
-	ids := make([]string, len(leads))
+// idsOf returns the ids of leads.
+func idsOf(leads []lead.Lead) []string {
+	list := make([]string, len(leads))
 	for i, l := range leads {
-		ids[i] = l.ID
+		list[i] = l.ID
 	}
-	return ids
+	return list
 }
 
-// NoMailReason returns the reason why the visitor of a lead has not received a mail. It
-// is empty if the mail was sent, or if no reason is recorded.
-func NoMailReason(l lead.Lead, deliveries []lead.Delivery) string {
-	for _, d := range deliveries {
-		if d.Target == lead.VisitorMail {
-			return d.Why()
-		}
-	}
+// refused returns the error of a change that the current state does not allow.
+func refused(message string) *schema.Error {
+	return &schema.Error{Code: schema.CodeBadUserInput, Message: message}
+}
 
-	switch {
-	case l.InReview:
-		return "the lead is in review"
-	case l.Rejected:
-		return "the lead was rejected"
-	}
-	return ""
+// forbidden returns the error of an operator who lacks a role.
+func forbidden(role schema.Role) *schema.Error {
+	return &schema.Error{Code: schema.CodeForbidden, Message: "This needs the role " + string(role) + "."}
 }

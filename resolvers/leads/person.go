@@ -2,104 +2,128 @@ package leads
 
 import (
 	"context"
-	"strconv"
+	"errors"
 
+	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/executor"
+	"siteapi/resolvers/operators"
+	"siteapi/schema"
 )
 
-// Person is the data stored about an address apart from its leads.
-type Person struct {
-	Email    string
-	Consents []store.KeptConsent
-	Sessions []lead.Session
+// maxPersonLeads is how many leads of one address are shown.
+const maxPersonLeads = 500
+
+// personData is the data stored about an address apart from its leads.
+type personData struct {
+	email    string
+	consents []store.KeptConsent
+	sessions []lead.Session
 }
 
-// Person returns the data stored about an address apart from its leads.
-func (s *Service) Person(ctx context.Context, email string) (Person, error) {
-	consents, err := s.Store.KeptConsents(ctx, email)
+// other returns the data stored about an address apart from its leads.
+func (r *Resolver) other(ctx context.Context, email string) (personData, error) {
+	consents, err := r.Store.KeptConsents(ctx, email)
 	if err != nil {
-		return Person{}, err
+		return personData{}, err
 	}
-	sessions, err := s.Store.SessionsOf(ctx, email)
-	return Person{email, consents, sessions}, err
+	sessions, err := r.Store.SessionsOf(ctx, email)
+	return personData{email, consents, sessions}, err
 }
 
-// CSV returns the data as rows of an export of leads, without a header row.
-func (p Person) CSV() string {
-	var rows [][]string
-	for _, c := range p.Consents {
-		rows = append(rows, consentCells(p.Email, c))
+// Person resolves the root field `person`.
+func (r *Resolver) Person(ctx context.Context, email string) (*schema.Person, error) {
+	email = crm.Address(schema.CleanEmail(email))
+	found, _, err := r.list(ctx, store.Filter{Email: email, Newest: true, Limit: maxPersonLeads})
+	if err != nil {
+		return nil, err
 	}
-	for _, s := range p.Sessions {
-		rows = append(rows, sessionCells(s))
-	}
-	return table(rows)
-}
-
-// consentCells returns the cells of a consent that outlived its lead, in the columns of a
-// lead.
-func consentCells(email string, c store.KeptConsent) []string {
-	like := lead.Lead{
-		SubmittedAt: c.At,
-		Contact:     lead.Contact{Email: email},
-		Locale:      c.Locale,
-		Consents:    []lead.Consent{c.Consent},
-	}
-	return replaced(cells(like), map[string]string{
-		"record":       RecordConsent,
-		"estimate_min": "",
-		"estimate_max": "",
-		"pdf":          "",
-		"state":        "",
-	})
-}
-
-// sessionCells returns the cells of a session, in the columns of a lead.
-func sessionCells(s lead.Session) []string {
-	like := lead.Lead{
-		SessionID:        s.ID,
-		Contact:          lead.Contact{FirstName: s.Hints.FirstName, Email: s.Hints.Email},
-		Locale:           s.Locale,
-		Selections:       s.Selections,
-		Estimate:         lead.Estimate{Currency: s.Estimate.Currency},
-		Attribution:      s.LastTouch,
-		FirstAttribution: s.FirstTouch,
+	other, err := r.other(ctx, email)
+	if err != nil {
+		return nil, err
 	}
 
-	own := map[string]string{
-		"record":       RecordSession,
-		"submitted_at": "",
-		"estimate_min": optional(s.Estimate.Min),
-		"estimate_max": optional(s.Estimate.Max),
-		"pdf":          "",
-		"state":        "",
-		"first_seen":   s.FirstSeen.UTC().Format(exportTime),
-		"last_seen":    s.LastSeen.UTC().Format(exportTime),
-		"visits":       strconv.FormatInt(s.Visits, 10),
+	detail := personDetail(operators.ListDetail(ctx, len(found)), other)
+	if err := r.Operators.Record(ctx, schema.AuditActionListed, "", detail); err != nil {
+		return nil, err
 	}
-	if s.Hints.Agreed {
-		own["consents"] = lead.SaveProgress + ": given"
+	shown, err := r.shownLeads(ctx, found)
+	if err != nil {
+		return nil, err
 	}
-	if s.Hints.Consent != "" {
-		own["consent_texts"] = lead.SaveProgress + ": " + s.Hints.Consent
-	}
-	return replaced(cells(like), own)
-}
 
-// replaced sets cells of a row by column name.
-func replaced(row []string, cells map[string]string) []string {
-	for i, name := range columns {
-		if cell, ok := cells[name]; ok {
-			row[i] = cell
+	person := &schema.Person{
+		Email:    email,
+		Leads:    shown,
+		Consents: make([]*schema.PersonConsent, len(other.consents)),
+		Sessions: make([]*schema.PersonSession, len(other.sessions)),
+	}
+	for i, c := range other.consents {
+		person.Consents[i] = &schema.PersonConsent{
+			At:      c.At,
+			Locale:  schema.Optional(schema.Locale(c.Locale)),
+			Consent: &c.Consent,
 		}
 	}
-	return row
+	for i, s := range other.sessions {
+		person.Sessions[i] = newPersonSession(s)
+	}
+	return person, nil
 }
 
-func optional(f *float64) string {
-	if f == nil {
-		return ""
+// personDetail adds the numbers of a person's consents and sessions to an audit detail.
+func personDetail(detail map[string]any, p personData) map[string]any {
+	detail["consents"], detail["sessions"] = len(p.consents), len(p.sessions)
+	return detail
+}
+
+func newPersonSession(s lead.Session) *schema.PersonSession {
+	shown := &schema.PersonSession{
+		ID:               s.ID,
+		FirstSeen:        s.FirstSeen,
+		LastSeen:         s.LastSeen,
+		Count:            int(s.Visits),
+		Locale:           schema.Optional(schema.Locale(s.Locale)),
+		FirstName:        schema.Optional(s.Hints.FirstName),
+		Email:            schema.Optional(s.Hints.Email),
+		Selections:       &s.Selections,
+		Min:              s.Estimate.Min,
+		Max:              s.Estimate.Max,
+		Currency:         schema.Optional(s.Estimate.Currency),
+		Attribution:      newAttribution(s.LastTouch),
+		FirstAttribution: newAttribution(s.FirstTouch),
 	}
-	return amount(*f)
+
+	if s.Hints.Agreed {
+		shown.Consent = &lead.Consent{Purpose: lead.SaveProgress, Given: true, Text: s.Hints.Consent}
+	}
+	return shown
+}
+
+// WithdrawConsent resolves the root field `withdrawConsent`.
+func (r *Resolver) WithdrawConsent(ctx context.Context, id, purpose string) (*schema.Withdrawal, error) {
+	email, named := id, ""
+	if !crm.Addressable(id) {
+		l, err := r.Find(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		email, named = l.Contact.Email, l.ID
+	}
+
+	entry := r.Operators.Entry(ctx, schema.AuditActionWithdrawn, named, map[string]any{"purpose": purpose})
+	w, err := r.Store.WithdrawConsent(ctx, crm.Address(email), purpose, entry.At, entry)
+	if errors.Is(err, store.ErrNotFound) {
+		err = refused("This consent was not given for the address, or has been withdrawn.")
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	withdrawn := &schema.Withdrawal{Leads: w.Leads, DeletedLeads: w.Deleted, Sessions: w.Sessions}
+	if named != "" && executor.Selects(ctx, "lead") {
+		withdrawn.Lead, err = r.Lead(ctx, named)
+	}
+	return withdrawn, err
 }

@@ -16,10 +16,6 @@ import (
 // verifyBatch is the number of leads that are looked up at once.
 const verifyBatch = 100
 
-// Resend sends a lead to a target again. An error ends the verification, except for
-// [store.ErrUnderWay] and [store.ErrNotFound].
-type Resend func(ctx context.Context, leadID string, target lead.Target) error
-
 // verified is a target to verify, the CMS or the CRM, and its result.
 type verified struct {
 	*schema.VerifiedTarget
@@ -31,24 +27,32 @@ type verified struct {
 	missing func(ctx context.Context, keys []string) ([]string, error)
 }
 
-// Verify looks up the leads submitted since a time in the CMS and the CRM, or in the
-// target that only names. It counts leads that are under way without looking them up. It
-// resends missing leads unless resend is nil.
-func (s *Service) Verify(
-	ctx context.Context, since time.Time, only lead.Target, resend Resend,
+// Verify resolves the root field `verifyDeliveries`. It looks up the leads submitted since
+// a time in the CMS and the CRM, or in the target that only names; other targets cannot be
+// searched. It counts leads that are under way without looking them up. With fix, it
+// resends missing leads.
+func (r *Resolver) Verify(
+	ctx context.Context, since time.Time, only lead.Target, fix bool,
 ) (*schema.DeliveryVerification, error) {
+	if only != "" && only != lead.CMS && only != lead.CRM {
+		return nil, schema.BadInput(schema.NotAllowed("target", []string{
+			string(schema.DeliveryTargetCms),
+			string(schema.DeliveryTargetCrm),
+		}))
+	}
+
 	targets := []verified{
 		{
 			VerifiedTarget: &schema.VerifiedTarget{Target: schema.DeliveryTargetCms},
 			target:         lead.CMS,
 			key:            func(l lead.Lead) string { return l.ID },
-			missing:        s.CMS.Missing,
+			missing:        r.CMS.Missing,
 		},
 		{
 			VerifiedTarget: &schema.VerifiedTarget{Target: schema.DeliveryTargetCrm},
 			target:         lead.CRM,
 			key:            func(l lead.Lead) string { return crm.Address(l.Contact.Email) },
-			missing:        s.CRM.Missing,
+			missing:        r.CRM.Missing,
 		},
 	}
 	targets = slices.DeleteFunc(targets, func(t verified) bool { return only != "" && t.target != only })
@@ -57,7 +61,7 @@ func (s *Service) Verify(
 	var batch []lead.Lead
 	compare := func() error {
 		for _, t := range targets {
-			if err := t.compare(ctx, batch, resend); err != nil {
+			if err := r.compare(ctx, t, batch, fix); err != nil {
 				return err
 			}
 		}
@@ -65,7 +69,7 @@ func (s *Service) Verify(
 		return ctx.Err()
 	}
 
-	for l, err := range s.Store.Leads(ctx, store.Filter{Since: since}) {
+	for l, err := range r.Store.Leads(ctx, store.Filter{Since: since}) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the leads: %w", err)
 		}
@@ -98,10 +102,10 @@ func (s *Service) Verify(
 	return sum, nil
 }
 
-// compare looks up a batch of leads at the target and resends the missing ones. If the
-// lookup fails, the result has the error and the target is skipped from then on. A target
-// that stores nothing is not verified.
-func (t verified) compare(ctx context.Context, batch []lead.Lead, resend Resend) error {
+// compare looks up a batch of leads at a target and, with fix, resends the missing ones.
+// If the lookup fails, the result has the error and the target is skipped from then on. A
+// target that stores nothing is not verified.
+func (r *Resolver) compare(ctx context.Context, t verified, batch []lead.Lead, fix bool) error {
 	if t.Error != nil || len(batch) == 0 {
 		return nil
 	}
@@ -126,10 +130,10 @@ func (t verified) compare(ctx context.Context, batch []lead.Lead, resend Resend)
 		}
 
 		t.Missing++
-		if resend == nil {
+		if !fix {
 			continue
 		}
-		err := resend(ctx, l.ID, t.target)
+		err := r.resend(ctx, l.ID, t.target, "")
 		switch {
 		case err == nil:
 			t.Resent++

@@ -16,12 +16,13 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/integrations/upstream"
+	"siteapi/resolvers/executor"
 	"siteapi/schema"
 )
 
-// auditEntry returns the audit entry for an action of the caller. It refers to a lead if
+// Entry returns the audit entry for an action of the caller. It refers to a lead if
 // leadID is set. The detail is encoded as JSON and must not contain contact data.
-func (r *Resolver) auditEntry(
+func (r *Resolver) Entry(
 	ctx context.Context, action schema.AuditAction, leadID string, detail map[string]any,
 ) store.AuditEntry {
 	text := []byte("{}")
@@ -40,30 +41,32 @@ func (r *Resolver) auditEntry(
 	}
 }
 
-// record stores the audit entry of an action before it happens. If storing fails, the
-// operation fails, so every action has an entry. recordShown records reads.
-func (r *Resolver) record(ctx context.Context, entry store.AuditEntry) error {
-	return r.Leads.Store.Record(ctx, entry)
+// Record stores the audit entry of an action before it happens. If storing fails, the
+// operation fails, so every action has an entry. RecordShown records reads.
+func (r *Resolver) Record(
+	ctx context.Context, action schema.AuditAction, leadID string, detail map[string]any,
+) error {
+	return r.Store.Record(ctx, r.Entry(ctx, action, leadID, detail))
 }
 
 // repeatedReads is how long an operator may read a lead again without another entry,
 // since the page of a lead reloads whenever one of its deliveries changes.
 const repeatedReads = 15 * time.Minute
 
-// recordShown records that a lead, or a page of leads, was read, if the response contains
+// RecordShown records that a lead, or a page of leads, was read, if the response contains
 // personal data. A lead that the same operator read less than repeatedReads ago gets no
 // second entry. If the database cannot be written, for example because the disk is full,
 // the read succeeds and the entry is only in the log.
-func (r *Resolver) recordShown(
+func (r *Resolver) RecordShown(
 	ctx context.Context, action schema.AuditAction, leadID string, detail map[string]any,
 ) error {
 	if !showsPersonal(ctx) {
 		return nil
 	}
 
-	entry := r.auditEntry(ctx, action, leadID, detail)
+	entry := r.Entry(ctx, action, leadID, detail)
 	if leadID != "" {
-		latest, err := r.Leads.Store.AuditEntries(ctx, store.AuditFilter{Lead: leadID, Limit: DefaultPage})
+		latest, err := r.Store.AuditEntries(ctx, store.AuditFilter{Lead: leadID, Limit: schema.DefaultPage})
 		if err != nil {
 			return err
 		}
@@ -74,7 +77,7 @@ func (r *Resolver) recordShown(
 		}
 	}
 
-	err := r.Leads.Store.Record(ctx, entry)
+	err := r.Store.Record(ctx, entry)
 	if !errors.Is(err, store.ErrUnavailable) {
 		return err
 	}
@@ -102,9 +105,20 @@ func loggedActor(actor string) string {
 	return schema.AccountPrefix + "sha256-" + hex.EncodeToString(sum[:4])
 }
 
-// listDetail describes a listing of leads by the arguments of the field. It records that
+// showsPersonal reports whether an operation selects a @personal field below the current
+// one, or searches: the search text is contact data even if leads are only counted. It is
+// false for viewers, who get null for @personal fields.
+func showsPersonal(ctx context.Context) bool {
+	if IsViewer(ctx) {
+		return false
+	}
+	search, _ := graphql.GetFieldContext(ctx).Args["search"].(*string)
+	return strings.TrimSpace(schema.ValueOr(search, "")) != "" || executor.SelectsPersonal(ctx)
+}
+
+// ListDetail describes a listing of leads by the arguments of the field. It records that
 // there was a search text, but not the text, which may be a name or an address.
-func listDetail(ctx context.Context, n int) map[string]any {
+func ListDetail(ctx context.Context, n int) map[string]any {
 	detail := map[string]any{"count": n}
 	for name, argument := range graphql.GetFieldContext(ctx).Args {
 		value := reflect.Indirect(reflect.ValueOf(argument))
@@ -129,10 +143,10 @@ func (r *Resolver) AuditPage(
 ) (*schema.AuditConnection, error) {
 	f := store.AuditFilter{Lead: leadID, Limit: first + 1}
 	var err error
-	if f.Before, err = numberAt(after); err != nil {
+	if f.Before, err = schema.CursorNumber(after); err != nil {
 		return nil, err
 	}
-	entries, err := r.Leads.Store.AuditEntries(ctx, f)
+	entries, err := r.Store.AuditEntries(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -140,16 +154,16 @@ func (r *Resolver) AuditPage(
 	page := &schema.AuditConnection{Edges: []*schema.AuditEdge{}}
 	var cursors []string
 	for _, e := range entries[:min(first, len(entries))] {
-		cursors = append(cursors, newCursor(strconv.FormatInt(e.Seq, 10)))
+		cursors = append(cursors, schema.NewCursor(strconv.FormatInt(e.Seq, 10)))
 		page.Edges = append(page.Edges, &schema.AuditEdge{Cursor: cursors[len(cursors)-1], Node: newAuditEntry(e)})
 	}
-	page.PageInfo = pageInfo(cursors, len(entries) > first)
+	page.PageInfo = schema.NewPageInfo(cursors, len(entries) > first)
 	return page, nil
 }
 
 // LeadAudit resolves the field `audit` of a lead.
 func (r *Resolver) LeadAudit(ctx context.Context, l *schema.Lead) ([]*schema.AuditEntry, error) {
-	entries, err := r.Leads.Store.AuditEntries(ctx, store.AuditFilter{Lead: l.ID, Limit: DefaultPage})
+	entries, err := r.Store.AuditEntries(ctx, store.AuditFilter{Lead: l.ID, Limit: schema.DefaultPage})
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +190,7 @@ func newAuditEntry(e store.AuditEntry) *schema.AuditEntry {
 
 // VerifyAudit resolves the root field `verifyAudit`.
 func (r *Resolver) VerifyAudit(ctx context.Context, head string) (*schema.AuditReport, error) {
-	report, err := r.Leads.Store.VerifyAudit(ctx, head)
+	report, err := r.Store.VerifyAudit(ctx, head)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 
 // Logins resolves the root field `logins`.
 func (r *Resolver) Logins(ctx context.Context) ([]*schema.Login, error) {
-	stored, err := r.Leads.Store.ListLogins(ctx, r.Now())
+	stored, err := r.Store.ListLogins(ctx, r.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +24,7 @@ func (r *Resolver) Logins(ctx context.Context) ([]*schema.Login, error) {
 
 // EndLogins resolves the root field `endLogins`.
 func (r *Resolver) EndLogins(ctx context.Context, ids []string, all bool) (n int, err error) {
-	stored, err := r.Leads.Store.ListLogins(ctx, r.Now())
+	stored, err := r.Store.ListLogins(ctx, r.Now())
 	if err != nil {
 		return 0, err
 	}
@@ -34,10 +34,10 @@ func (r *Resolver) EndLogins(ctx context.Context, ids []string, all bool) (n int
 			continue
 		}
 		detail := map[string]any{"login": s.ID(), "of": schema.AccountPrefix + s.Subject}
-		if err := r.record(ctx, r.auditEntry(ctx, schema.AuditActionLoginEnded, "", detail)); err != nil {
+		if err := r.Record(ctx, schema.AuditActionLoginEnded, "", detail); err != nil {
 			return n, err
 		}
-		if _, err := r.Leads.Store.EndLogins(ctx, s.Hash); err != nil {
+		if _, err := r.Store.EndLogins(ctx, s.Hash); err != nil {
 			return n, err
 		}
 		n++

@@ -19,7 +19,10 @@ import (
 	"siteapi/resolvers"
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/executor"
+	"siteapi/resolvers/funnel"
+	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
+	"siteapi/resolvers/operators"
 	"siteapi/resolvers/quotes"
 	documents "siteapi/schema/operations"
 )
@@ -57,20 +60,21 @@ func (d drivers) openExecutor(
 			return nil, nil, err
 		}
 
-		rules := newRules(s, data)
+		// Commands queue mails to owners but do not write them, so they need no content and
+		// no PDFs.
+		sys := &systems{drivers: d, Settings: s, Data: data}
+		leads := d.newLeads(s, data, sys.newMails(nil, nil))
 		if needs.System == command.OnLeads {
-			if err := openUpstreams(ctx, c, s, data, rules); err != nil {
+			if err := openUpstreams(ctx, c, s, data, leads); err != nil {
 				return nil, nil, errors.Join(err, data.Close())
 			}
-			rules.ClearPDFs = func(ctx context.Context) (int, error) {
+			leads.ClearPDFs = func(ctx context.Context) (int, error) {
 				return clearPDFs(ctx, c, s, service, idle)
 			}
 		}
 
-		// Commands queue mails to owners but do not write them, so they need no content and
-		// no PDFs.
-		sys := &systems{drivers: d, Settings: s, Data: data}
-		resolver.Operators = newOperators(d.log, rules, sys.newMails(nil, nil))
+		resolver.Leads, resolver.Operators = leads, leads.Operators
+		resolver.Funnel = &funnel.Resolver{Store: data.Store}
 		closing = data.Close
 	}
 
@@ -83,21 +87,26 @@ func (d drivers) openExecutor(
 	}), closing, nil
 }
 
-// newRules returns the leads service of a database.
-func newRules(s *config.Settings, data *command.Database) *leads.Service {
-	return &leads.Service{
+// newLeads returns the resolver of the leads in a database.
+func (d drivers) newLeads(
+	s *config.Settings, data *command.Database, mails *leadmail.Service,
+) *leads.Resolver {
+	return &leads.Resolver{
+		Operators:  &operators.Resolver{Store: data.Store, Log: d.log, Now: time.Now},
 		Store:      data.Store,
 		Queue:      data.Queue,
+		Mails:      mails,
+		Log:        d.log,
 		Truncate:   data.Truncate,
 		OutOfReach: command.OutOfReach(s),
 	}
 }
 
-// openUpstreams opens the CMS and the CRM for the leads service. It fails if the settings
+// openUpstreams opens the CMS and the CRM for the leads. It fails if the settings
 // select other systems than those of the service that used the database last, since the
 // command would search the wrong ones.
 func openUpstreams(
-	ctx context.Context, d command.Drivers, s *config.Settings, data *command.Database, rules *leads.Service,
+	ctx context.Context, d command.Drivers, s *config.Settings, data *command.Database, own *leads.Resolver,
 ) error {
 	if err := command.CheckSystems(ctx, data.Store, s); err != nil {
 		return err
@@ -111,7 +120,7 @@ func openUpstreams(
 	if err != nil {
 		return err
 	}
-	rules.CMS, rules.CRM, rules.Mails = source, contacts, mailfile.Open(s.MailPath())
+	own.CMS, own.CRM, own.MailFiles = source, contacts, mailfile.Open(s.MailPath())
 	return nil
 }
 

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
@@ -21,12 +19,14 @@ import (
 	"siteapi/integrations/lead"
 	mailfile "siteapi/integrations/mail/file"
 	"siteapi/integrations/pdf"
+	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
 	"siteapi/resolvers"
 	"siteapi/resolvers/content"
+	"siteapi/resolvers/funnel"
 	"siteapi/resolvers/health"
 	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
-	"siteapi/resolvers/operators"
 	"siteapi/resolvers/quotepdf"
 	"siteapi/resolvers/quotes"
 	"siteapi/resolvers/retention"
@@ -124,12 +124,12 @@ func (sys *systems) newRetention(pdfs *quotepdf.Resolver) *retention.Job {
 func (sys *systems) newResolver(
 	limits *httpserver.RateLimits, site *content.Service, pdfs *quotepdf.Resolver, mails *leadmail.Service,
 ) *resolvers.Resolver {
-	rules := newRules(sys.Settings, sys.Data)
-	rules.CMS, rules.CRM, rules.Mails = sys.cms, sys.crm, mailfile.Open(sys.MailPath())
-	rules.ClearPDFs = func(ctx context.Context) (int, error) {
+	leads := sys.newLeads(sys.Settings, sys.Data, mails)
+	leads.CMS, leads.CRM, leads.MailFiles = sys.cms, sys.crm, mailfile.Open(sys.MailPath())
+	leads.ClearPDFs = func(ctx context.Context) (int, error) {
 		return sys.cache.Clear(ctx, lead.PDFKeys+"*")
 	}
-	rules.Options = func(ctx context.Context) map[string]string {
+	options := func(ctx context.Context) map[string]string {
 		if snap, err := site.ReadSoon(ctx, schema.LocaleOrDefault("")); err == nil {
 			return snap.Labels
 		}
@@ -140,10 +140,12 @@ func (sys *systems) newResolver(
 	return &resolvers.Resolver{
 		Quotes:      sys.newQuotes(site, limits, mails),
 		PDFs:        pdfs,
-		Operators:   newOperators(sys.log, rules, mails),
+		Leads:       leads,
+		Operators:   leads.Operators,
+		Funnel:      &funnel.Resolver{Store: sys.Data.Store, Options: options},
 		Content:     site,
 		Cache:       sys.cache,
-		Checks:      slices.Concat(command.Checks(sys.Settings), sys.newChecks(rules, mails)),
+		Checks:      slices.Concat(command.Checks(sys.Settings), sys.newChecks(mails)),
 		Version:     Version(),
 		Log:         sys.log,
 		Development: sys.Environment == config.Development,
@@ -180,30 +182,20 @@ func (sys *systems) newQuotes(
 	return quotes.New(d)
 }
 
-// newOperators returns the resolver of operators' fields.
-func newOperators(log zerolog.Logger, rules *leads.Service, mails *leadmail.Service) *operators.Resolver {
-	return &operators.Resolver{
-		Leads: rules,
-		Mails: mails,
-		Log:   log,
-		Now:   time.Now,
-	}
-}
-
 // newChecks returns the health checks, which use the open systems of the service.
-func (sys *systems) newChecks(rules *leads.Service, mails *leadmail.Service) []health.Check {
+func (sys *systems) newChecks(mails *leadmail.Service) []health.Check {
 	d := health.Dependencies{
-		Database: func(context.Context) (*leads.Service, error) {
-			return rules, nil
+		Database: func(context.Context) (*store.Store, *queue.Queue, error) {
+			return sys.Data.Store, sys.Data.Queue, nil
 		},
 		Cache:        func(context.Context) (cache.Cache, error) { return sys.cache, nil },
-		CMS:          func() (cms.Content, cms.Eraser, error) { return sys.cms, rules.CMS, nil },
-		CRM:          func() (crm.Lookup, error) { return rules.CRM, nil },
+		CMS:          func() (cms.Content, cms.Eraser, error) { return sys.cms, sys.cms, nil },
+		CRM:          func() (crm.Lookup, error) { return sys.crm, nil },
 		ContentTypes: sys.ContentTypes,
 		Preview:      len(sys.PreviewTokens) > 0,
 	}
 	if sys.SMTPURL != nil { // otherwise mails are files or off
-		d.Mail, d.Networks = mails.Sender, sys.Data.Store.MailNetworks
+		d.Mail = mails.Sender
 	}
 	return d.Checks()
 }

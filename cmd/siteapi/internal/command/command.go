@@ -153,7 +153,6 @@ type call struct {
 	settings *config.Settings
 	wrong    config.Problems // invalid settings, if the command needs all settings
 	db       *Database       // nil if the command does not use the database
-	rules    *leads.Service  // service for leads in the database
 }
 
 func (c *call) printLine(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
@@ -212,9 +211,7 @@ func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
 
 // openDatabase opens the database for the rest of the call.
 func (c *call) openDatabase(ctx context.Context) (err error) {
-	if c.db, err = c.drivers.OpenExisting(ctx, c.settings); err == nil {
-		c.rules = &leads.Service{Store: c.db.Store, Queue: c.db.Queue}
-	}
+	c.db, err = c.drivers.OpenExisting(ctx, c.settings)
 	return err
 }
 

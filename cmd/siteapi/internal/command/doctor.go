@@ -20,8 +20,9 @@ import (
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
+	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
 	"siteapi/resolvers/health"
-	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
@@ -143,11 +144,11 @@ func (c *call) dependencies(ctx context.Context) health.Dependencies {
 	d := health.Dependencies{
 		ContentTypes: s.ContentTypes,
 		Preview:      len(s.PreviewTokens) > 0,
-		Database: func(context.Context) (*leads.Service, error) {
+		Database: func(context.Context) (*store.Store, *queue.Queue, error) {
 			if err := open(); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			return c.rules, nil
+			return c.db.Store, c.db.Queue, nil
 		},
 		CMS: func() (cms.Content, cms.Eraser, error) {
 			// Opening the driver would write the sample content.
@@ -164,12 +165,6 @@ func (c *call) dependencies(ctx context.Context) health.Dependencies {
 	}
 	if s.SMTPURL != nil {
 		d.Mail = c.drivers.OpenMail(s)
-		d.Networks = func(ctx context.Context) (leads, networks int64, err error) {
-			if err := open(); err != nil {
-				return 0, 0, nil //nolint:nilerr // the check of the database reports it
-			}
-			return c.db.Store.MailNetworks(ctx)
-		}
 	}
 	if s.CRMDriver != "file" {
 		d.CRM = func() (crm.Lookup, error) { return c.drivers.OpenCRM(s) }

@@ -14,6 +14,7 @@ import (
 	"siteapi/integrations/mail"
 	"siteapi/integrations/mail/eml"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
@@ -86,7 +87,7 @@ func (cmd *previewMail) run(ctx context.Context, c *call) error {
 		return err
 	}
 
-	l, err := c.rules.Find(ctx, cmd.lead)
+	l, err := (&leads.Resolver{Store: c.db.Store}).Find(ctx, cmd.lead)
 	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("no lead has the id or reference %s: `siteapi leads list` lists all", cmd.lead)
 	}

@@ -1,4 +1,4 @@
-package operators
+package leads
 
 import (
 	"context"
@@ -12,30 +12,30 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/executor"
-	"siteapi/resolvers/leads"
+	"siteapi/resolvers/operators"
 	"siteapi/schema"
 )
 
-// LeadPage resolves the root field `leads`.
-func (r *Resolver) LeadPage(
+// Page resolves the root field `leads`.
+func (r *Resolver) Page(
 	ctx context.Context, f store.Filter, state lead.State, after string,
 ) (*schema.LeadConnection, error) {
-	f = leads.InState(f, state)
+	f = inState(f, state)
 	if after != "" {
 		var err error
-		if f.After, err = parsePosition(f, cursorText(after)); err != nil {
+		if f.After, err = parsePosition(f, schema.CursorText(after)); err != nil {
 			return nil, err
 		}
 	}
 
-	if isViewer(ctx) {
+	if operators.IsViewer(ctx) {
 		if f.Email != "" || f.Campaign != "" || f.Consent != "" {
 			return nil, forbidden(schema.RoleSales)
 		}
 		f = findable(f)
 	}
 
-	found, more, err := r.Leads.Leads(ctx, f)
+	found, more, err := r.list(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -45,26 +45,26 @@ func (r *Resolver) LeadPage(
 	}
 	page := fittingPage(ctx, f, found, list, more)
 
-	action, detail := schema.AuditActionListed, listDetail(ctx, len(page.Edges))
-	if selects(ctx, "csv") {
+	action, detail := schema.AuditActionListed, operators.ListDetail(ctx, len(page.Edges))
+	if executor.Selects(ctx, "csv") {
 		action = schema.AuditActionExported
-		csv := leads.CSV(found[:len(page.Edges)], after == "")
+		csv := leadsCSV(found[:len(page.Edges)], after == "")
 		page.CSV = &csv
 		if f.Email != "" && !page.PageInfo.HasNextPage {
-			person, err := r.Leads.Person(ctx, f.Email)
+			person, err := r.other(ctx, f.Email)
 			if err != nil {
 				return nil, err
 			}
-			csv += person.CSV()
+			csv += personCSV(person)
 			personDetail(detail, person)
 		}
 	}
-	if err := r.recordShown(ctx, action, "", detail); err != nil {
+	if err := r.Operators.RecordShown(ctx, action, "", detail); err != nil {
 		return nil, err
 	}
 
-	if selects(ctx, "counts") {
-		counts, err := r.Leads.Store.CountWork(ctx, f)
+	if executor.Selects(ctx, "counts") {
+		counts, err := r.Store.CountWork(ctx, f)
 		if err != nil {
 			return nil, err
 		}
@@ -81,18 +81,35 @@ func fittingPage(
 	edges := make([]*schema.LeadEdge, len(list))
 	cursors := make([]string, len(list))
 	for i, l := range list {
-		cursors[i] = newCursor(positionText(f, found[i]))
+		cursors[i] = schema.NewCursor(positionText(f, found[i]))
 		edges[i] = &schema.LeadEdge{Cursor: cursors[i], Node: l}
 	}
 
-	exports := selects(ctx, "csv")
+	exports := executor.Selects(ctx, "csv")
 	n := executor.Fitting(ctx, edges, func(i int) string {
 		if !exports {
 			return ""
 		}
-		return leads.CSV(found[i:i+1], i == 0)
+		return leadsCSV(found[i:i+1], i == 0)
 	})
-	return &schema.LeadConnection{Edges: edges[:n], PageInfo: pageInfo(cursors[:n], more || n < len(list))}
+	return &schema.LeadConnection{Edges: edges[:n], PageInfo: schema.NewPageInfo(cursors[:n], more || n < len(list))}
+}
+
+// inState limits a filter to leads in a state; an empty state matches all.
+func inState(f store.Filter, state lead.State) store.Filter {
+	switch state {
+	case lead.StateInReview:
+		f.InReview = true
+	case lead.StateRejected:
+		f.Rejected = true
+	case lead.StateUnderWay:
+		f.Progress = []lead.DeliveryState{lead.Pending, lead.Retrying}
+	case lead.StateFailed:
+		f.Progress = []lead.DeliveryState{lead.Failed}
+	case lead.StateDelivered:
+		f.Progress = []lead.DeliveryState{lead.Delivered}
+	}
+	return f
 }
 
 // findable limits the search of a viewer to references. A longer search text could be
@@ -148,7 +165,7 @@ func parsePosition(f store.Filter, text string) (*store.Position, error) {
 	_, err := fmt.Sscanf(text, "%s %g %d %8s", &order, &at.Amount, &ms, &at.ID)
 	if err != nil || math.IsNaN(at.Amount) || !idForm.MatchString(at.ID) ||
 		order != fmt.Sprintf("%t-%t", f.ByAmount, f.Newest) {
-		return nil, badCursor()
+		return nil, schema.BadCursor()
 	}
 
 	at.SubmittedAt = time.UnixMilli(ms)
@@ -160,18 +177,18 @@ func parsePosition(f store.Filter, text string) (*store.Position, error) {
 
 // Lead resolves the root field `lead`.
 func (r *Resolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
-	if isViewer(ctx) && len(id) > lead.ReferenceLength {
+	if operators.IsViewer(ctx) && len(id) > lead.ReferenceLength {
 		return nil, nil //nolint:nilnil // null is the result
 	}
 
-	found, err := r.Leads.Find(ctx, id)
+	found, err := r.Find(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil //nolint:nilnil // null is the result
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := r.recordShown(ctx, schema.AuditActionOpened, found.ID, nil); err != nil {
+	if err := r.Operators.RecordShown(ctx, schema.AuditActionOpened, found.ID, nil); err != nil {
 		return nil, err
 	}
 	return r.shownLead(ctx, found)
@@ -182,7 +199,7 @@ const maxSameAddress = 20
 
 // SameAddress resolves the field `sameAddress` of a lead.
 func (r *Resolver) SameAddress(ctx context.Context, of *schema.Lead) ([]*schema.Lead, error) {
-	found, _, err := r.Leads.Leads(ctx, store.Filter{
+	found, _, err := r.list(ctx, store.Filter{
 		Email:  of.Contact.Email,
 		Newest: true,
 		Limit:  maxSameAddress + 1,
@@ -194,7 +211,7 @@ func (r *Resolver) SameAddress(ctx context.Context, of *schema.Lead) ([]*schema.
 	found = slices.DeleteFunc(found, func(l lead.Lead) bool { return l.ID == of.ID })
 	found = found[:min(maxSameAddress, len(found))]
 	detail := map[string]any{"count": len(found), "of": "the same address"}
-	if err := r.recordShown(ctx, schema.AuditActionListed, "", detail); err != nil {
+	if err := r.Operators.RecordShown(ctx, schema.AuditActionListed, "", detail); err != nil {
 		return nil, err
 	}
 	return r.shownLeads(ctx, found)
@@ -213,15 +230,15 @@ func (r *Resolver) shownLead(ctx context.Context, l lead.Lead) (*schema.Lead, er
 // operation selects those.
 func (r *Resolver) shownLeads(ctx context.Context, found []lead.Lead) ([]*schema.Lead, error) {
 	var deliveries map[string][]lead.Delivery
-	if selects(ctx, "deliveries", "noMailReason") {
+	if executor.Selects(ctx, "deliveries", "noMailReason") {
 		var err error
-		if deliveries, err = r.Leads.DeliveriesOf(ctx, found); err != nil {
+		if deliveries, err = r.deliveriesOf(ctx, found); err != nil {
 			return nil, err
 		}
 	}
 
-	if selects(ctx, "notes", "csv") {
-		notes, err := r.Leads.Store.Notes(ctx, leads.IDs(found))
+	if executor.Selects(ctx, "notes", "csv") {
+		notes, err := r.Store.Notes(ctx, idsOf(found))
 		if err != nil {
 			return nil, err
 		}

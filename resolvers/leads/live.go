@@ -1,6 +1,4 @@
-// Package live sends the changes of leads to open pages. For each page it polls the store
-// every half second for changes that any process has recorded.
-package live
+package leads
 
 import (
 	"context"
@@ -27,10 +25,21 @@ type changeLog interface {
 	ChangesSince(ctx context.Context, since time.Time, n int) ([]store.LeadChange, time.Time, error)
 }
 
-// Follow sends the changes since a position, and then each later change, until ctx ends.
-// If the database fails after the first event, the changes are sent once it is available
-// again.
-func Follow(ctx context.Context, changes changeLog, position string) (<-chan *schema.LeadEvent, error) {
+// Events resolves the root field `leadEvents`, which sends the changes of leads to open
+// pages.
+func (r *Resolver) Events(ctx context.Context, after string) (<-chan *schema.LeadEvent, error) {
+	events, err := follow(ctx, r.Store, after)
+	if err != nil {
+		return nil, err
+	}
+	return events, r.Operators.RecordShown(ctx, schema.AuditActionListed, "", map[string]any{"of": "lead events"})
+}
+
+// follow sends the changes since a position, and then each later change, until ctx ends.
+// For each page it polls the store every half second for changes that any process has
+// recorded. If the database fails after the first event, the changes are sent once it is
+// available again.
+func follow(ctx context.Context, changes changeLog, position string) (<-chan *schema.LeadEvent, error) {
 	milliseconds, _ := strconv.ParseInt(position, 10, 64)
 	r := &reader{changes: changes, last: time.UnixMilli(milliseconds)}
 	event, err := r.read(ctx)

@@ -1,4 +1,4 @@
-package leads
+package funnel
 
 import (
 	"fmt"

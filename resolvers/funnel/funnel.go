@@ -1,4 +1,6 @@
-package leads
+// Package funnel resolves the field `funnel`: how far visitors get in the calculator, what
+// they choose, and where they come from.
+package funnel
 
 import (
 	"cmp"
@@ -51,37 +53,46 @@ type week struct {
 	locale string
 }
 
+// Resolver resolves the field `funnel`.
+type Resolver struct {
+	Store *store.Store
+
+	// Options returns the slugs of the CMS's options with their labels. Optional: nil
+	// without a CMS.
+	Options func(ctx context.Context) map[string]string
+}
+
 // Funnel reports how far visitors get in the calculator, and their choices.
-func (s *Service) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Funnel, error) {
-	r := &report{
+func (r *Resolver) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Funnel, error) {
+	sum := &report{
 		weeks:   map[week]*steps{},
 		choices: map[string]map[string]*schema.FunnelChoice{},
 		sources: map[origin]*source{},
 	}
-	if s.Options != nil {
-		r.options = s.Options(ctx)
+	if r.Options != nil {
+		sum.options = r.Options(ctx)
 	}
 
-	leads, err := s.Store.FunnelLeads(ctx, f)
+	leads, err := r.Store.FunnelLeads(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range leads {
-		r.addLeads(c)
+		sum.addLeads(c)
 	}
-	sessions, err := s.Store.FunnelSessions(ctx, f)
+	sessions, err := r.Store.FunnelSessions(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range sessions {
-		r.addSessions(c)
+		sum.addSessions(c)
 	}
 
-	r.Steps = r.steps.list()
-	r.listWeeks()
-	r.listChoices()
-	r.listSources()
-	return &r.Funnel, nil
+	sum.Steps = sum.steps.list()
+	sum.listWeeks()
+	sum.listChoices()
+	sum.listSources()
+	return &sum.Funnel, nil
 }
 
 func (r *report) addLeads(c store.LeadCount) {

@@ -1,4 +1,4 @@
-package live
+package leads
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 
 // changes is a database with a short delay, so that time can be simulated.
 type changes struct {
-	changeLog
 	mu    sync.Mutex
 	rows  []store.LeadChange
 	fails bool
@@ -59,7 +58,7 @@ func first(t *testing.T, db *changes, position string) (*schema.LeadEvent, <-cha
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	events, err := Follow(ctx, db, position)
+	events, err := follow(ctx, db, position)
 	if err != nil {
 		t.Fatal(err)
 	}

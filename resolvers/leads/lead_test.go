@@ -1,4 +1,4 @@
-package operators
+package leads
 
 import (
 	"testing"
@@ -11,6 +11,6 @@ import (
 func TestOperatorsSeeEveryFieldOfALead(t *testing.T) {
 	t.Parallel()
 	for _, path := range leadtest.Missing(newLead(*leadtest.Filled(), nil)) {
-		t.Errorf("type Lead of schema/operator.graphqls or newLead in resolvers/operators/lead.go leaves out %s", path)
+		t.Errorf("type Lead of schema/operator.graphqls or newLead in resolvers/leads/lead.go leaves out %s", path)
 	}
 }

@@ -1,8 +1,8 @@
-package operators
+package leads
 
 import (
 	"siteapi/integrations/lead"
-	"siteapi/resolvers/leads"
+	"siteapi/resolvers/leadmail"
 	"siteapi/schema"
 )
 
@@ -29,7 +29,7 @@ func newLead(l lead.Lead, deliveries []lead.Delivery) *schema.Lead {
 		Owner:            schema.Optional(l.Owner),
 		Status:           l.Status,
 		Notes:            pointers(l.Notes),
-		NoMailReason:     schema.Optional(leads.NoMailReason(l, deliveries)),
+		NoMailReason:     schema.Optional(leadmail.NoMailReason(l, deliveries)),
 		Outcome:          newOutcome(l.Outcome),
 	}
 
@@ -61,24 +61,4 @@ func pointers[T any](list []T) []*T {
 		all[i] = &list[i]
 	}
 	return all
-}
-
-// newOutcome converts an outcome to the schema's type, or to nil if it is unknown.
-func newOutcome(o lead.Outcome) *schema.LeadOutcome {
-	if o.Value == "" {
-		return nil
-	}
-
-	shown := &schema.LeadOutcome{
-		Value:    o.Value,
-		Amount:   o.Amount,
-		Currency: schema.Optional(o.Currency),
-		At:       o.At,
-		Source:   schema.LeadOutcomeSourceOperator,
-		By:       schema.Optional(o.By),
-	}
-	if o.By == "" {
-		shown.Source = schema.LeadOutcomeSourceCrm
-	}
-	return shown
 }

@@ -1,4 +1,4 @@
-package operators
+package leads
 
 import (
 	"cmp"
@@ -6,12 +6,10 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"time"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/executor"
-	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
@@ -21,12 +19,12 @@ func (r *Resolver) DeliveryPage(
 ) (*schema.DeliveryConnection, error) {
 	if of != "" {
 		f.Leads = []string{of}
-		if l, err := r.Leads.Find(ctx, of); err == nil {
+		if l, err := r.Find(ctx, of); err == nil {
 			f.Leads[0] = l.ID
 		}
 	}
 	var err error
-	if f.After, err = numberAt(after); err != nil {
+	if f.After, err = schema.CursorNumber(after); err != nil {
 		return nil, err
 	}
 
@@ -40,20 +38,20 @@ func (r *Resolver) DeliveryPage(
 	var cursors []string
 	edges := []*schema.DeliveryEdge{}
 	for _, d := range list[:min(limit, len(list))] {
-		cursors = append(cursors, newCursor(d.ID))
-		edges = append(edges, &schema.DeliveryEdge{Cursor: newCursor(d.ID), Node: d})
+		cursors = append(cursors, schema.NewCursor(d.ID))
+		edges = append(edges, &schema.DeliveryEdge{Cursor: schema.NewCursor(d.ID), Node: d})
 	}
 
 	n := executor.Fitting(ctx, edges, func(int) string { return "" })
-	page := &schema.DeliveryConnection{Edges: edges[:n], PageInfo: pageInfo(cursors[:n], n < len(list))}
+	page := &schema.DeliveryConnection{Edges: edges[:n], PageInfo: schema.NewPageInfo(cursors[:n], n < len(list))}
 	detail := map[string]any{"count": n, "of": "deliveries"}
-	return page, r.recordShown(ctx, schema.AuditActionListed, "", detail)
+	return page, r.Operators.RecordShown(ctx, schema.AuditActionListed, "", detail)
 }
 
 // deliveries returns deliveries and their leads in the types of the schema. The lead of a
 // delivery is nil if it was erased.
 func (r *Resolver) deliveries(ctx context.Context, f store.DeliveryFilter) ([]*schema.Delivery, error) {
-	found, err := r.Leads.Store.ListDeliveries(ctx, f)
+	found, err := r.Store.ListDeliveries(ctx, f)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -62,7 +60,7 @@ func (r *Resolver) deliveries(ctx context.Context, f store.DeliveryFilter) ([]*s
 	for _, d := range found {
 		of.IDs = append(of.IDs, d.LeadID)
 	}
-	stored, _, err := r.Leads.Leads(ctx, of)
+	stored, _, err := r.list(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -91,11 +89,11 @@ func (r *Resolver) delivery(ctx context.Context, id string) (lead.Delivery, erro
 		return lead.Delivery{}, missing
 	}
 
-	list, err := r.Leads.Store.ListDeliveries(ctx, store.DeliveryFilter{ID: number})
+	list, err := r.Store.ListDeliveries(ctx, store.DeliveryFilter{ID: number})
 	if err != nil || len(list) == 0 {
 		return lead.Delivery{}, cmp.Or(err, error(missing))
 	}
-	of, _, err := r.Leads.Leads(ctx, store.Filter{IDs: []string{list[0].LeadID}})
+	of, _, err := r.list(ctx, store.Filter{IDs: []string{list[0].LeadID}})
 	if err != nil || len(of) == 0 { // The lead may have been erased.
 		return lead.Delivery{}, cmp.Or(err, error(missing))
 	}
@@ -105,10 +103,67 @@ func (r *Resolver) delivery(ctx context.Context, id string) (lead.Delivery, erro
 // retry makes a delivery due now and records it in the audit.
 func (r *Resolver) retry(ctx context.Context, d lead.Delivery) error {
 	detail := map[string]any{"target": newTarget(d.Target)}
-	if err := r.record(ctx, r.auditEntry(ctx, schema.AuditActionRetried, d.LeadID, detail)); err != nil {
+	if err := r.Operators.Record(ctx, schema.AuditActionRetried, d.LeadID, detail); err != nil {
 		return err
 	}
-	return r.Leads.Store.RetryDelivery(ctx, d.ID)
+	return r.Store.RetryDelivery(ctx, d.ID)
+}
+
+// Retry makes the failed and retrying deliveries of a lead due now.
+func (r *Resolver) Retry(ctx context.Context, l lead.Lead) (bool, error) {
+	unsent, err := r.Store.ListDeliveries(ctx, store.DeliveryFilter{
+		Leads:  []string{l.ID},
+		States: []lead.DeliveryState{lead.Failed, lead.Retrying},
+	})
+	if err == nil && len(unsent) == 0 {
+		err = errNothingToRetry
+	}
+	for _, d := range unsent {
+		if err := r.retry(ctx, d); err != nil {
+			return false, err
+		}
+	}
+	return err == nil, err
+}
+
+// Resend delivers a lead to a target again, unless a delivery is under way. A non-empty
+// email corrects the address of the visitor's mail.
+func (r *Resolver) Resend(target lead.Target, email string) LeadChange {
+	return func(ctx context.Context, l lead.Lead) (bool, error) {
+		switch {
+		case email != "" && target != lead.VisitorMail:
+			return false, schema.BadInput(schema.Conflict("email", "target", "can only be given with VISITOR_MAIL"))
+		case !l.Released():
+			return false, errUnreleased
+		case !r.Queue.DeliversTo(target):
+			return false, refused("Nothing is delivered to this target: it is not set up.")
+		}
+
+		err := r.resend(ctx, l.ID, target, email)
+		if errors.Is(err, store.ErrUnderWay) && email == "" {
+			return false, nil
+		}
+		if errors.Is(err, store.ErrUnderWay) {
+			err = &schema.Error{
+				Code:    schema.CodeConflict,
+				Message: "The mail is under way: correct its address afterwards.",
+			}
+		}
+		return err == nil, err
+	}
+}
+
+// resend delivers a lead to a target again and records it in the audit. A non-empty email
+// corrects the address of the visitor's mail.
+func (r *Resolver) resend(ctx context.Context, leadID string, target lead.Target, email string) error {
+	detail := map[string]any{"target": newTarget(target)}
+	if email != "" {
+		detail["corrected"] = true
+	}
+	if err := r.Operators.Record(ctx, schema.AuditActionResent, leadID, detail); err != nil {
+		return err
+	}
+	return r.Store.ResendLead(ctx, leadID, target, email)
 }
 
 // RetryDelivery resolves the root field `retryDelivery`.
@@ -140,7 +195,7 @@ func (r *Resolver) RetryDeliveries(
 		if f.States == nil {
 			f.States = []lead.DeliveryState{lead.Pending, lead.Retrying, lead.Failed}
 		}
-		if list, err = r.Leads.Store.ListDeliveries(ctx, f); err != nil {
+		if list, err = r.Store.ListDeliveries(ctx, f); err != nil {
 			return 0, err
 		}
 	}
@@ -161,28 +216,6 @@ func (r *Resolver) RetryDeliveries(
 		}
 	}
 	return n, nil
-}
-
-// VerifyDeliveries resolves the root field `verifyDeliveries`. Other targets than the CMS
-// and the CRM cannot be searched for leads.
-func (r *Resolver) VerifyDeliveries(
-	ctx context.Context, since time.Time, target lead.Target, fix bool,
-) (*schema.DeliveryVerification, error) {
-	if target != "" && target != lead.CMS && target != lead.CRM {
-		return nil, schema.BadInput(schema.NotAllowed("target", []string{
-			string(schema.DeliveryTargetCms),
-			string(schema.DeliveryTargetCrm),
-		}))
-	}
-
-	var resend leads.Resend
-	if fix {
-		resend = func(ctx context.Context, leadID string, to lead.Target) error {
-			return r.resend(ctx, leadID, to, "")
-		}
-	}
-	v, err := r.Leads.Verify(ctx, since, target, resend)
-	return v, err
 }
 
 func newTarget(t lead.Target) schema.DeliveryTarget {

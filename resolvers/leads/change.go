@@ -1,0 +1,141 @@
+package leads
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"siteapi/integrations/crm"
+	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
+	"siteapi/schema"
+)
+
+// Errors of changes that the state of a lead does not allow.
+var (
+	errChanged = &schema.Error{
+		Code:    schema.CodeConflict,
+		Message: "The state of the lead has changed in the meantime.",
+	}
+	errNotInReview    = refused("The lead is not in review.")
+	errUnreleased     = refused("The lead is in review or was rejected: release it first.")
+	errNothingToRetry = refused("No delivery of the lead has failed or is waiting for another attempt.")
+)
+
+// LeadChange changes a lead and reports whether anything changed.
+type LeadChange = func(ctx context.Context, l lead.Lead) (changed bool, err error)
+
+// Change changes a lead and returns it, even if nothing changes. It therefore records in
+// the audit that the lead was read.
+func (r *Resolver) Change(ctx context.Context, id string, change LeadChange) (*schema.Lead, error) {
+	l, err := r.Find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Operators.RecordShown(ctx, schema.AuditActionOpened, l.ID, nil); err != nil {
+		return nil, err
+	}
+	if _, err := change(ctx, l); err != nil {
+		return nil, err
+	}
+
+	if l, err = r.Find(ctx, l.ID); err != nil {
+		return nil, err
+	}
+	return r.shownLead(ctx, l)
+}
+
+// ChangeAll changes leads one after the other, each once and with its own audit entry. It
+// continues after a failure. Once the request has ended, the remaining changes fail.
+func (r *Resolver) ChangeAll(ctx context.Context, ids []string, change LeadChange) (*schema.LeadsChange, error) {
+	sum := &schema.LeadsChange{Failed: []*schema.LeadFailure{}}
+	seen := map[string]bool{}
+	for _, id := range ids {
+		l, err := r.Find(ctx, id)
+		key := cmp.Or(l.ID, id)
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+
+		changed := false
+		if err == nil {
+			changed, err = change(ctx, l)
+		}
+		if err != nil {
+			sum.Failed = append(sum.Failed, &schema.LeadFailure{ID: id, Reason: r.failureReason(ctx, err)})
+		} else if changed {
+			sum.Changed++
+		}
+	}
+	return sum, nil
+}
+
+// failureReason converts the error of one change to the reason that ChangeAll reports.
+func (r *Resolver) failureReason(ctx context.Context, err error) schema.LeadFailureReason {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return schema.LeadFailureReasonNotFound
+	case errors.Is(err, errChanged):
+		return schema.LeadFailureReasonConflict
+	case errors.Is(err, errNotInReview):
+		return schema.LeadFailureReasonNotInReview
+	case errors.Is(err, errNothingToRetry):
+		return schema.LeadFailureReasonNothingToRetry
+	}
+	if ctx.Err() == nil {
+		r.Log.Error().Ctx(ctx).Err(err).Msg("cannot change one of several leads")
+	}
+	return schema.LeadFailureReasonUnavailable
+}
+
+// AssignLead resolves the root field `assignLead`.
+func (r *Resolver) AssignLead(ctx context.Context, id, owner string) (*schema.Lead, error) {
+	var assigned []string
+	l, err := r.Change(ctx, id, r.assign(owner, &assigned))
+	r.Mails.NotifyOwner(ctx, crm.Address(owner), assigned)
+	return l, err
+}
+
+// AssignLeads resolves the root field `assignLeads`.
+func (r *Resolver) AssignLeads(ctx context.Context, ids []string, owner string) (*schema.LeadsChange, error) {
+	var assigned []string
+	sum, err := r.ChangeAll(ctx, ids, r.assign(owner, &assigned))
+	r.Mails.NotifyOwner(ctx, crm.Address(owner), assigned)
+	return sum, err
+}
+
+// assign assigns a lead to an owner, and adds it to assigned if the owner changed. The
+// audit entry does not name the owner.
+func (r *Resolver) assign(owner string, assigned *[]string) LeadChange {
+	return func(ctx context.Context, l lead.Lead) (bool, error) {
+		entry := r.Operators.Entry(ctx, schema.AuditActionAssigned, l.ID, map[string]any{"owned": owner != ""})
+		changed, err := r.Store.Assign(ctx, l.ID, crm.Address(owner), entry)
+		if changed {
+			*assigned = append(*assigned, l.ID)
+		}
+		return changed, err
+	}
+}
+
+// SetStatus sets the status of operators' work on a lead.
+func (r *Resolver) SetStatus(status lead.Status) LeadChange {
+	return func(ctx context.Context, l lead.Lead) (bool, error) {
+		entry := r.Operators.Entry(ctx, schema.AuditActionStatus, l.ID, map[string]any{"status": status})
+		return r.Store.SetStatus(ctx, l.ID, status, entry)
+	}
+}
+
+// AddNote adds a note to a lead.
+func (r *Resolver) AddNote(text string) LeadChange {
+	return func(ctx context.Context, l lead.Lead) (bool, error) {
+		entry := r.Operators.Entry(ctx, schema.AuditActionNote, l.ID, nil)
+		note := lead.Note{Author: entry.Actor, At: entry.At, Text: schema.Clean(text)}
+		err := r.Store.AddNote(ctx, l.ID, note, entry)
+		if errors.Is(err, store.ErrTooManyNotes) {
+			err = refused(fmt.Sprintf("The lead already has %d notes, the maximum.", store.MostNotes))
+		}
+		return true, err
+	}
+}

@@ -1,0 +1,55 @@
+package leads
+
+import (
+	"context"
+
+	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
+	"siteapi/schema"
+)
+
+// InReview adds all leads in review to ids if all is set, which requires an admin.
+func (r *Resolver) InReview(ctx context.Context, ids []string, all bool) ([]string, error) {
+	if !all {
+		return ids, nil
+	}
+	if schema.CallerFrom(ctx).Operator.Role != schema.RoleAdmin {
+		return nil, forbidden(schema.RoleAdmin)
+	}
+	found, _, err := r.list(ctx, store.Filter{InReview: true})
+	return append(ids, idsOf(found)...), err
+}
+
+// Release ends the review of a lead or revokes its rejection, and delivers it.
+func (r *Resolver) Release(expected lead.State) LeadChange {
+	return r.decide(expected, func(ctx context.Context, id string) (bool, error) {
+		entry := r.Operators.Entry(ctx, schema.AuditActionReleased, id, nil)
+		return r.Store.Release(ctx, id, expected == lead.StateInReview, entry)
+	})
+}
+
+// Reject ends the review of a lead so that it is never delivered.
+func (r *Resolver) Reject(expected lead.State) LeadChange {
+	return r.decide(expected, func(ctx context.Context, id string) (bool, error) {
+		return r.Store.Reject(ctx, id, r.Operators.Entry(ctx, schema.AuditActionRejected, id, nil))
+	})
+}
+
+// decide applies a decision to a lead that is in the expected state; an empty state
+// accepts any. It fails if there is nothing to decide.
+func (r *Resolver) decide(expected lead.State, decision func(ctx context.Context, id string) (bool, error)) LeadChange {
+	return func(ctx context.Context, l lead.Lead) (bool, error) {
+		if expected != "" && l.State() != expected {
+			return false, errChanged
+		}
+
+		decided, err := decision(ctx, l.ID)
+		switch {
+		case err != nil || decided:
+			return decided, err
+		case expected == lead.StateInReview || expected == lead.StateRejected: // another change came first
+			return false, errChanged
+		}
+		return false, errNotInReview
+	}
+}
