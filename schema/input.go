@@ -256,15 +256,15 @@ func (c *inputCheck) object(def *ast.Definition, value any) {
 		return
 	}
 
+	names := make([]string, len(def.Fields))
+	for i, f := range def.Fields {
+		names[i] = f.Name
+	}
 	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(name string) bool {
-		return def.Fields.ForName(name) != nil
+		return slices.Contains(names, name)
 	})
 	for _, name := range unknown[:min(len(unknown), MaxFieldErrors)] {
-		c.add(FieldError{
-			Field:   printable(name),
-			Code:    FieldCodeUnknownField,
-			Message: "is not a field of " + def.Name,
-		})
+		c.add(UnknownField("", name, names))
 	}
 }
 

@@ -1280,7 +1280,7 @@ const (
 	FieldCodeRequired FieldCode = "required"
 	// The value may be omitted, but must not be empty.
 	FieldCodeEmpty FieldCode = "empty"
-	// The type has no such field.
+	// The type has no such field, or the operation no such argument.
 	FieldCodeUnknownField FieldCode = "unknown_field"
 	// The value does not have the JSON type `params.type`: string, number, integer, boolean or object.
 	FieldCodeWrongType FieldCode = "wrong_type"

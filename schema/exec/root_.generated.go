@@ -3293,7 +3293,7 @@ enum FieldCode {
   required
   "The value may be omitted, but must not be empty."
   empty
-  "The type has no such field."
+  "The type has no such field, or the operation no such argument."
   unknown_field
   "The value does not have the JSON type ` + "`" + `params.type` + "`" + `: string, number, integer, boolean or object."
   wrong_type
@@ -3429,10 +3429,12 @@ documents.
 directive @tool(
   "Name of the tool, such as ` + "`" + `estimate_quote` + "`" + `."
   name: String!
-  "Instructions for assistants, in addition to the operation's description."
+  "Instructions for assistants, which replace the operation's description."
   description: String
   "Audience of the tool. Operators see only the tools that their role may use."
   audience: ToolAudience!
+  "Arguments that assistants cannot give."
+  omit: [String!]
   "Default values of arguments that the assistant omits, including fields of objects."
   defaults: JSON
   "True: the tool deletes or overwrites something."

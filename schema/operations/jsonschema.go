@@ -28,10 +28,10 @@ func NewSchemas(s *ast.Schema, prefix string) *Schemas {
 	return &Schemas{map[string]*jsonschema.Schema{}, s, prefix}
 }
 
-// Input describes the arguments of an operation as an object.
+// Input describes the arguments of a tool as an object.
 func (o *Operation) Input() *jsonschema.Schema {
 	t := NewSchemas(o.Schema, "#/$defs/")
-	s := t.Object(o.Arguments)
+	s := t.Object(o.Tool.arguments)
 	s.Defs = t.Named
 	return s
 }

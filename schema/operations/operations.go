@@ -75,26 +75,6 @@ type Command struct {
 	Confirm  string // question that must be confirmed first; empty: none
 }
 
-// Audience is the group of assistants that sees a tool.
-type Audience string
-
-// Audiences.
-const (
-	Visitor  Audience = "VISITOR"
-	Operator Audience = "OPERATOR"
-)
-
-// Tool describes how an operation is published to assistants.
-type Tool struct {
-	Name        string
-	Description string // text for assistants, after the operation's
-	Audience    Audience
-	Destructive bool
-	Idempotent  bool
-
-	defaults *ast.Value // values of omitted arguments, including fields of objects; nil: none
-}
-
 // All returns the service's operations, sorted by name.
 func All() ([]*Operation, error) { return Load(exec.AST(), documents) }
 
@@ -187,16 +167,12 @@ func (o *Operation) directives() error {
 		named = o.Command.Args
 	}
 	if d := o.Directives.ForName("tool"); d != nil {
-		o.Tool = &Tool{}
-		read(d, o.Tool)
-		if given := d.Arguments.ForName("defaults"); given != nil {
-			o.Tool.defaults = given.Value
-		}
-		named = slices.AppendSeq(named, maps.Keys(o.Tool.WithDefaults(nil)))
+		o.Tool = newTool(d, o.Arguments)
+		named = slices.Concat(named, o.Tool.Omit, slices.Collect(maps.Keys(o.Tool.defaultValues())))
 	}
 	for _, name := range named {
 		if o.Argument(name) == nil {
-			return o.Errorf(o.Position, "@command(args) or @tool(defaults) names %q, which is not an argument", name)
+			return o.Errorf(o.Position, "@command(args), @tool(omit) or @tool(defaults) names %q, which is not an argument", name)
 		}
 	}
 
@@ -238,30 +214,6 @@ func (o *Operation) Bind(arguments map[string]any) map[string]any {
 		return arguments
 	}
 	return map[string]any{o.whole: arguments}
-}
-
-// WithDefaults returns the arguments, with the tool's defaults for those that are missing. It
-// evaluates the defaults for each call, since the executor writes into the variables.
-func (t *Tool) WithDefaults(arguments map[string]any) map[string]any {
-	value, _ := t.defaults.Value(nil) // a literal of a valid document
-	defaults, _ := value.(map[string]any)
-	return merged(arguments, defaults)
-}
-
-func merged(given, defaults map[string]any) map[string]any {
-	out := map[string]any{}
-	maps.Copy(out, given)
-	for name, value := range defaults {
-		inner, isObject := value.(map[string]any)
-		was, wasObject := out[name].(map[string]any)
-		switch {
-		case out[name] == nil:
-			out[name] = value
-		case isObject && wasObject:
-			out[name] = merged(was, inner)
-		}
-	}
-	return out
 }
 
 // Role returns the lowest role that may run the operation. It is empty if none is required.

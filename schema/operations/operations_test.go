@@ -48,8 +48,8 @@ func TestDescription(t *testing.T) {
 		"a.graphql": {Data: []byte(`"Tracks." mutation A($input: TrackQuoteInput!)
 			@tool(name: "track", audience: VISITOR, defaults: {attribution: {medium: "mcp"}}) {
 			trackQuote(input: $input) { sessionId } }`)},
-		"b.graphql": {Data: []byte(`"Content." query B($type: String!, $locale: Locale! = ro) @command(name: "b", args: ["type"]) {
-			content(documentType: $type, locale: $locale) { id } }`)},
+		"b.graphql": {Data: []byte(`"Content." query B($type: String!, $locale: Locale! = ro) @command(name: "b", args: ["type"])
+			@tool(name: "b", audience: VISITOR) { content(documentType: $type, locale: $locale) { id } }`)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -73,11 +73,6 @@ func TestDescription(t *testing.T) {
 		}
 	}
 
-	given := map[string]any{"sessionId": "s", "attribution": map[string]any{"source": "x"}}
-	vars, _ := json.Marshal(list[0].Bind(list[0].Tool.WithDefaults(given)))
-	if string(vars) != `{"input":{"attribution":{"medium":"mcp","source":"x"},"sessionId":"s"}}` {
-		t.Errorf("got %s", vars)
-	}
 	if list[0].OperationDefinition.Operation != ast.Mutation || list[1].Command.Args[0] != "type" {
 		t.Errorf("got %+v", list)
 	}

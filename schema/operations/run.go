@@ -35,9 +35,16 @@ type Executor interface {
 }
 
 // Run runs an operation for the caller in the context. It returns the value of the root
-// field, as JSON, and the file that the field has attached, if any.
+// field, as JSON, and the file that the field has attached, if any. It ignores unknown fields.
 func (o *Operation) Run(
 	ctx context.Context, e Executor, variables map[string]any, h http.Header,
+) (json.RawMessage, *schema.File, *schema.Error) {
+	return o.run(ctx, e, variables, h, nil)
+}
+
+// run runs the operation, unless invalid lists arguments that the caller has refused.
+func (o *Operation) run(
+	ctx context.Context, e Executor, variables map[string]any, h http.Header, invalid []schema.FieldError,
 ) (json.RawMessage, *schema.File, *schema.Error) {
 	ctx = graphql.StartOperationTrace(ctx)
 	failed := func(list gqlerror.List) (json.RawMessage, *schema.File, *schema.Error) {
@@ -45,9 +52,17 @@ func (o *Operation) Run(
 		return nil, nil, errorOf(e.DispatchError(ctx, list).Errors)
 	}
 
-	if refused := e.Admit(ctx, o.OperationDefinition, variables, true); refused != nil {
-		return failed(gqlerror.List{gqlerror.Wrap(refused)})
+	var refused gqlerror.List
+	if err := e.Admit(ctx, o.OperationDefinition, variables, true); err != nil {
+		refused = append(refused, gqlerror.Wrap(err))
 	}
+	if len(invalid) > 0 {
+		refused = append(refused, gqlerror.Wrap(schema.BadInput(invalid...)))
+	}
+	if len(refused) > 0 {
+		return failed(refused)
+	}
+
 	op, errs := e.CreateOperationContext(ctx, &graphql.RawParams{
 		Query:         o.Text,
 		OperationName: o.Name,

@@ -166,7 +166,8 @@ func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 			arguments = object
 		}
 
-		answer, _, failure := op.Run(ctx, o.Executor, op.Bind(op.Tool.WithDefaults(arguments)), http.Header{})
+		delete(arguments, "toolCallId") // n8n before 2.2.5 adds it
+		answer, failure := op.RunTool(ctx, o.Executor, arguments)
 		if failure != nil {
 			return failed(ctx, failure), nil
 		}

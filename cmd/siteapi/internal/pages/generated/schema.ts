@@ -416,7 +416,7 @@ export type FieldCode =
   | 'required'
   /** The value may be omitted, but must not be empty. */
   | 'empty'
-  /** The type has no such field. */
+  /** The type has no such field, or the operation no such argument. */
   | 'unknown_field'
   /** The value does not have the JSON type `params.type`: string, number, integer, boolean or object. */
   | 'wrong_type'

@@ -17,6 +17,9 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 )
 
+// visitorTools are the tools that visitors are offered.
+var visitorTools = []string{"content", "estimate_quote", "site_settings", "submit_quote"}
+
 // toolResult is the result of a tool call or of tools/list.
 type toolResult struct {
 	IsError           bool
@@ -103,11 +106,10 @@ func TestAssistantSubmitsALead(t *testing.T) {
 // The tools that are offered to an assistant depend on the address and the caller.
 func TestToolsByCaller(t *testing.T) {
 	t.Parallel()
-	visitors := []string{"content", "estimate_quote", "site_settings", "submit_quote"}
 	token := "Authorization: Bearer " + config.DevAdminToken
 
 	s := apptest.Start(t, nil)
-	if got := tools(s, token); !slices.Equal(got, visitors) {
+	if got := tools(s, token); !slices.Equal(got, visitorTools) {
 		t.Errorf("operators' tools are offered at the public address: %v", got)
 	}
 	s.Do(http.MethodGet, "/mcp", "")

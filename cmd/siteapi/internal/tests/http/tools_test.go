@@ -1,0 +1,118 @@
+package http
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/cmd/siteapi/internal/config"
+)
+
+const asOperator = "Authorization: Bearer " + config.DevAdminToken
+
+// problem is the text of a failed tool call.
+type problem struct {
+	Code      string
+	RequestID string
+	Errors    []struct {
+		Field, Code, Message string
+	}
+}
+
+// fields returns the invalid fields, each with its code.
+func (p problem) fields() (list []string) {
+	for _, e := range p.Errors {
+		list = append(list, e.Field+" "+e.Code)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// callTool calls a tool with arguments in JSON. The problem is empty if the call succeeds.
+func callTool(s *apptest.Service, name, arguments string, headers ...string) (toolResult, problem) {
+	s.T.Helper()
+	status, got := assistant(s, "tools/call", object{"name": name, "arguments": json.RawMessage(arguments)}, headers...)
+	var p problem
+	if got.IsError {
+		_ = json.Unmarshal([]byte(got.Content[0].Text), &p)
+	}
+	if status != 200 || len(got.Content) == 0 || got.IsError == (p.Code == "") {
+		s.T.Fatalf("%s with %s: %d %+v", name, arguments, status, got)
+	}
+	return got, p
+}
+
+// Assistants send null for what they leave out, and names that they invent. Null is the
+// default. An unknown name would have no effect, which a model would not notice, so it is an
+// error with the names that exist.
+func TestToolArguments(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"})
+	reference := s.Submit("ana")[:8]
+	lead := func(changes string) string {
+		return `{"sessionId":"mcp-1","contact":{"firstName":"Ana","lastName":"Pop","email":"ana.pop@example.com"},
+			"selections":{"projectType":"web-app"},"estimate":{"min":1,"max":2,"currency":"EUR"}` + changes + `}`
+	}
+
+	for _, tt := range []struct {
+		tool, arguments string
+		want            []string // invalid fields; none: the call succeeds
+		contains        string   // in the result
+	}{
+		{"leads", `{"query":"nobody"}`, []string{"query unknown_field"}, "search, email"},             // another word for search
+		{"leads", `{"filter":{"status":"NEW"}}`, []string{"filter unknown_field"}, "status"},          // as other services nest it
+		{"leads", `{"Search":"ana"}`, []string{"Search unknown_field"}, "search"},                     // another letter case
+		{"leads", `{"query":null}`, []string{"query unknown_field"}, "search"},                        // null is no excuse
+		{"leads", `{"search":"ana","first":null,"after":null,"state":null}`, nil, reference},          // strict mode of OpenAI
+		{"leads", `{"":1,"first":0}`, []string{"(unprintable) unknown_field", "first below_min"}, ""}, // both are reported
+		{"deliveries", `{"state":null,"target":null}`, nil, `"edges":[`},                              // the default is a list
+		{"funnel", `{"touch":null,"since":null}`, nil, `"steps":[`},                                   // the default of a non-null enum
+		{"set_lead_owner", `{"id":"` + reference + `","owner":null}`, nil, `"owner":null`},            // null without a default
+		{"set_lead_status", `{"id":null,"status":"NEW"}`, []string{"id required"}, ""},                // null for a required one
+		{"health", `{"verbose":true}`, []string{"verbose unknown_field"}, "nothing is expected"},      // there are no arguments
+		{"site_settings", `null`, nil, "hello@lumen-studio.example"},
+		{"content", `{"type":"heroSection"}`, []string{"type unknown_field"}, "documentType"}, // answered with prices before
+		{"content", `{"documentType":null,"locale":null}`, nil, `"quoteOption"`},
+		{"content", `{"documentType":"heroSection","toolCallId":"call_1"}`, nil, `"heroSection"`}, // n8n before 2.2.5
+		{"estimate_quote", `{"selections":{"projectType":"web-app","color":"red"}}`,
+			[]string{"selections.color unknown_field"}, "projectType, features"},
+		{"estimate_quote", `{"selections":{"projectType":"web-app","features":null},"locale":null}`, nil, `"min":12000`},
+		{"estimate_quote", `{"projectType":"web-app"}`, []string{"projectType unknown_field", "selections required"}, ""},
+		{"submit_quote", lead(`,"company":"ACME"`), []string{"company unknown_field"}, "sessionId, contact"},
+		{"submit_quote", lead(`,"website":"https://acme.example","challengeToken":"x"`), // the first looks like spam
+			[]string{"challengeToken unknown_field", "website unknown_field"}, ""},
+		{"submit_quote", lead(`,"consents":[{"purpose":"marketing","given":true,"wording":"Yes"}]`),
+			[]string{"consents[0].wording unknown_field"}, "purpose, given, text"},
+		{"submit_quote", `{"input":{}}`, []string{
+			"contact.email required", "contact.firstName required", "contact.lastName required", "estimate.currency required",
+			"estimate.max required", "estimate.min required", "input unknown_field", "selections.projectType required",
+			"sessionId required",
+		}, ""},
+		{"submit_quote", lead(`,"message":null,"attribution":{"source":"x","medium":null},"consents":null`), nil, `"success":true`},
+	} {
+		var headers []string
+		if !slices.Contains(visitorTools, tt.tool) {
+			headers = []string{asOperator}
+		}
+		got, failure := callTool(s, tt.tool, tt.arguments, headers...)
+		if text := got.Content[0].Text; !slices.Equal(failure.fields(), tt.want) || !strings.Contains(text, tt.contains) {
+			t.Errorf("%s with %s:\n%s\nwant %v and %s", tt.tool, tt.arguments, text, tt.want, tt.contains)
+		}
+		for _, e := range failure.Errors {
+			if strings.Contains(e.Message, "website") {
+				t.Errorf("%s with %s: the honeypot is offered: %+v", tt.tool, tt.arguments, e)
+			}
+		}
+	}
+
+	many := `{"search":""`
+	for i := range 3000 {
+		many += fmt.Sprintf(`,"a%d":1`, i)
+	}
+	if _, failure := callTool(s, "leads", many+"}", asOperator); len(failure.Errors) != 20 {
+		t.Errorf("thousands of unknown arguments: %d errors", len(failure.Errors))
+	}
+}

@@ -1,0 +1,120 @@
+package operations
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"siteapi/schema"
+)
+
+// Audience is the group of assistants that sees a tool.
+type Audience string
+
+// Audiences.
+const (
+	Visitor  Audience = "VISITOR"
+	Operator Audience = "OPERATOR"
+)
+
+// Tool describes how an operation is published to assistants.
+type Tool struct {
+	Name        string
+	Description string // replaces the operation's, unless it is empty
+	Audience    Audience
+	Omit        []string // arguments that assistants cannot give
+	Destructive bool
+	Idempotent  bool
+
+	arguments []Argument // those of the operation, without the omitted ones
+	defaults  *ast.Value // values of omitted arguments, including fields of objects; nil: none
+}
+
+// newTool reads @tool, given the arguments of its operation.
+func newTool(d *ast.Directive, arguments []Argument) *Tool {
+	t := &Tool{}
+	read(d, t)
+	t.arguments = slices.DeleteFunc(slices.Clone(arguments), func(a Argument) bool {
+		return slices.Contains(t.Omit, a.Name)
+	})
+	if given := d.Arguments.ForName("defaults"); given != nil {
+		t.defaults = given.Value
+	}
+	return t
+}
+
+// RunTool runs an operation with the arguments of a tool call. Null counts as omitted, so
+// the default applies. An unknown argument, at any depth, is an error: a model would
+// believe that it had an effect.
+func (o *Operation) RunTool(
+	ctx context.Context, e Executor, arguments map[string]any,
+) (json.RawMessage, *schema.Error) {
+	unknown := o.tidy("", o.Tool.arguments, arguments)
+	variables := o.Bind(merged(arguments, o.Tool.defaultValues()))
+	value, _, problem := o.run(ctx, e, variables, http.Header{}, unknown)
+	return value, problem
+}
+
+// tidy deletes the arguments that are null from an object and from those below it. It
+// returns the errors of unknown arguments. A path ends with a dot.
+func (o *Operation) tidy(path string, known []Argument, given map[string]any) (unknown []schema.FieldError) {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		switch arg := named(known, name); {
+		case arg == nil && len(unknown) < schema.MaxFieldErrors:
+			unknown = append(unknown, schema.UnknownField(path, name, names(known)))
+		case arg == nil:
+			// Further errors are not reported.
+		case given[name] == nil:
+			delete(given, name)
+
+		case arg.Definition.Kind == ast.InputObject:
+			fields := fieldsOf(o.Schema, arg.Definition)
+			list, _ := given[name].([]any)
+			for i, item := range list {
+				object, _ := item.(map[string]any)
+				unknown = append(unknown, o.tidy(path+name+"["+strconv.Itoa(i)+"].", fields, object)...)
+			}
+			object, _ := given[name].(map[string]any)
+			unknown = append(unknown, o.tidy(path+name+".", fields, object)...)
+		}
+	}
+	return unknown
+}
+
+func names(list []Argument) []string {
+	all := make([]string, len(list))
+	for i, a := range list {
+		all[i] = a.Name
+	}
+	return all
+}
+
+// defaultValues returns the values of omitted arguments. It evaluates them for each call,
+// since the executor writes into the variables.
+func (t *Tool) defaultValues() map[string]any {
+	value, _ := t.defaults.Value(nil) // a literal of a valid document
+	values, _ := value.(map[string]any)
+	return values
+}
+
+// merged returns the given values, with defaults for those that are missing, at any depth.
+func merged(given, defaults map[string]any) map[string]any {
+	out := map[string]any{}
+	maps.Copy(out, given)
+	for name, value := range defaults {
+		inner, isObject := value.(map[string]any)
+		was, wasObject := out[name].(map[string]any)
+		switch {
+		case out[name] == nil:
+			out[name] = value
+		case isObject && wasObject:
+			out[name] = merged(was, inner)
+		}
+	}
+	return out
+}
