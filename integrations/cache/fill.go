@@ -4,9 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"fmt"
-	"runtime/debug"
+	"errors"
 	"time"
+
+	"siteapi/integrations/panics"
 )
 
 // FillTimeout bounds one fill.
@@ -25,7 +26,7 @@ func Run(ctx context.Context, fill Fill) (entry Entry, life Lifetime, err error)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("filling the cache panicked: %v\n%s", p, debug.Stack())
+			err = errors.New("filling the cache panicked: " + new(panics.Log).Describe(p))
 		}
 	}()
 

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime/debug"
 	"time"
 
 	"github.com/riverqueue/river"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/panics"
 	"siteapi/integrations/store"
 	"siteapi/integrations/upstream"
 )
@@ -20,6 +20,7 @@ import (
 type worker struct {
 	river.WorkerDefaults[args]
 	*Queue
+	panics panics.Log
 }
 
 // Work attempts one delivery, or postpones it while its target is paused. It stores the
@@ -89,7 +90,7 @@ func (w *worker) send(ctx context.Context, t *target, try *Try) (err error) {
 	defer func() {
 		if recover() != nil { // The value may contain the lead's data.
 			err = errPanic
-			w.Log.Error().Str("target", string(t.Name)).Bytes("stack", debug.Stack()).Msg("delivery panicked")
+			w.Log.Error().Str("target", string(t.Name)).Str("panic", w.panics.Describe("a value")).Msg("delivery panicked")
 		}
 	}()
 	return w.handlers.Send[t.Name](ctx, try)

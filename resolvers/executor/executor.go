@@ -84,8 +84,9 @@ func New(o Options) *Executor {
 	e.AroundFields(bound.field)
 	e.SetQueryCache(newDocuments(o.Operations, o.Documents))
 	e.SetDefaultRulesFn(Rules)
-	e.SetErrorPresenter(presenter{o.Log}.present)
-	e.SetRecoverFunc(recoverPanic)
+	errors := &presenter{log: o.Log}
+	e.SetErrorPresenter(errors.present)
+	e.SetRecoverFunc(errors.recover)
 	return e
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/errcode"
@@ -12,6 +11,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"siteapi/integrations/panics"
 	"siteapi/integrations/store"
 	"siteapi/schema"
 )
@@ -19,10 +19,11 @@ import (
 // presenter converts errors for clients. A [schema.Error] keeps its message and code. Any
 // other error becomes INTERNAL, and its text is only logged.
 type presenter struct {
-	log zerolog.Logger
+	log    zerolog.Logger
+	panics panics.Log
 }
 
-func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
+func (p *presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	requestID := schema.CallerFrom(ctx).RequestID
 	known, isKnown := errors.AsType[*schema.Error](err)
 	if isKnown && known.Err != nil {
@@ -82,7 +83,7 @@ func fieldName(ctx context.Context) string {
 	return ""
 }
 
-// recoverPanic converts a panic in a resolver to an error with the stack, for the log.
-func recoverPanic(_ context.Context, value any) error {
-	return fmt.Errorf("panic: %v\n%s", value, debug.Stack())
+// recover converts a panic in a resolver to an error with the place, for the log.
+func (p *presenter) recover(_ context.Context, value any) error {
+	return errors.New("panic: " + p.panics.Describe(value))
 }

@@ -146,8 +146,10 @@ func (d *Documents) check(doc *ast.QueryDocument) (operations []*operation, errs
 		}
 	}
 
+	notNull := variablesNotNull(d.Schema, doc)
 	for _, def := range doc.Operations {
 		op := newOperation(def)
+		op.notNull = notNull[def]
 		op.wrong = errs
 		operations = append(operations, op)
 		switch {
@@ -165,6 +167,21 @@ func (d *Documents) check(doc *ast.QueryDocument) (operations []*operation, errs
 		}
 	}
 	return operations, nil
+}
+
+// variablesNotNull returns the variables of each operation that stand where null is not
+// allowed. Validation accepts a nullable variable there if it or the place has a default, but
+// the executor does not check the value.
+func variablesNotNull(s *ast.Schema, doc *ast.QueryDocument) map[*ast.OperationDefinition][]string {
+	found := map[*ast.OperationDefinition][]string{}
+	var events validator.Events
+	events.OnValue(func(at *validator.Walker, v *ast.Value) {
+		if v.Kind == ast.Variable && v.ExpectedType != nil && v.ExpectedType.NonNull && at.CurrentOperation != nil {
+			found[at.CurrentOperation] = append(found[at.CurrentOperation], v.Raw)
+		}
+	})
+	validator.Walk(s, doc, &events)
+	return found
 }
 
 // canonical formats a document, so that the result does not depend on white space, commas

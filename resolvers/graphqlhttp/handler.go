@@ -200,6 +200,13 @@ func (h *Handler) admit(
 	if len(op.wrong) > 0 {
 		return nil, op.wrong
 	}
+
+	for _, name := range op.notNull {
+		if value, given := req.Variables[name]; given && value == nil {
+			path := ast.Path{ast.PathName("variable"), ast.PathName(name)}
+			return nil, gqlerror.List{gqlerror.ErrorPathf(path, "cannot be null")}
+		}
+	}
 	return h.Executor.CreateOperationContext(ctx, &req.RawParams)
 }
 

@@ -22,6 +22,7 @@ type operation struct {
 	settings    []string      // response keys of SiteSettings
 	trusted     bool          // the document is a trusted one
 	wrong       gqlerror.List // errors of values in the document
+	notNull     []string      // variables that stand where null is not allowed
 	cost        int
 	introspects bool
 

@@ -3,9 +3,7 @@ package httpserver
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"net/http"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -61,8 +59,7 @@ func (s *Server) finish(w *recordingWriter, r *http.Request, began time.Time) {
 	cause, _ := failure.(error)
 	if failure != nil && !errors.Is(cause, http.ErrAbortHandler) {
 		s.Log.Error().Ctx(r.Context()).
-			Str("panic", fmt.Sprint(failure)).
-			Bytes("stack", debug.Stack()).
+			Str("panic", s.panics.Describe(failure)).
 			Msg("handler panicked")
 
 		if !begun {

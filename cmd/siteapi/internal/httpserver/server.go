@@ -32,6 +32,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/cmd/siteapi/internal/mcp"
+	"siteapi/integrations/panics"
 	"siteapi/rest"
 )
 
@@ -62,6 +63,7 @@ type Server struct {
 	metrics     *metrics
 	connections *connections
 	refusedLog  zerolog.Logger // logs at most 10 refused requests per second
+	panics      panics.Log
 	draining    atomic.Bool
 }
 

@@ -2,12 +2,16 @@ package http
 
 import (
 	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 const emailQuery = `query Email { SiteSettings(id: "siteSettings") { contactEmail } }`
@@ -56,5 +60,70 @@ func TestHintsInDevelopment(t *testing.T) {
 			bytes.Contains(got.Body, []byte("Did you mean")) {
 			t.Errorf("got %s", got.Body)
 		}
+	}
+}
+
+// A nullable variable may stand where null is not allowed if it or the place has a default.
+// Null for it is refused before anything runs, wherever it stands and however it is sent.
+func TestNullForAVariable(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"})
+	lead := apptest.NewLead("s")
+
+	for name, tt := range map[string]struct {
+		document  string
+		variables object
+		allowed   bool
+	}{
+		"@include of a root field":   {`query($a: Boolean = true) { __typename @include(if: $a) }`, object{"a": nil}, false},
+		"@skip of a nested field":    {`query($a: Boolean = false) { cacheStats { success @skip(if: $a) } }`, object{"a": nil}, false},
+		"@include of an inline":      {`query($a: Boolean = true) { ... @include(if: $a) { __typename } }`, object{"a": nil}, false},
+		"@skip of a spread":          {`query($a: Boolean = true) { ...F @skip(if: $a) } fragment F on Query { __typename }`, object{"a": nil}, false},
+		"within a fragment":          {`query($a: Boolean = true) { ...F } fragment F on Query { ...G } fragment G on Query { __typename @skip(if: $a) }`, object{"a": nil}, false},
+		"of introspection":           {`query($a: Boolean = true) { __schema { queryType { name @include(if: $a) } } }`, object{"a": nil}, false},
+		"of a mutation":              {`mutation($a: Boolean = true, $i: SubmitQuoteInput!) { submitQuote(input: $i) { success @include(if: $a) } }`, object{"a": nil, "i": lead}, false},
+		"of a subscription":          {`subscription($a: Boolean = true) { leadEvents @include(if: $a) { position } }`, object{"a": nil}, false},
+		"of another directive":       {`query Q($a: String = "q") @tool(name: $a, audience: VISITOR) { __typename }`, object{"a": nil}, false},
+		"an argument":                {`query($a: String = "heroSection") { content(documentType: $a) { id } }`, object{"a": nil}, false},
+		"an argument with a default": {`query($a: Locale) { content(documentType: "heroSection", locale: $a) { id } }`, object{"a": nil}, false},
+		"null as the default":        {`query($a: Locale = null) { content(documentType: "heroSection", locale: $a) { id } }`, object{}, false},
+		"an argument of __type":      {`query($a: String = "Query") { __type(name: $a) { name } }`, object{"a": nil}, false},
+		"a field of an input":        {`mutation($a: String = "s") { trackQuote(input: {sessionId: $a}) { success } }`, object{"a": nil}, false},
+		"a field of an inner input": {`mutation($a: Float = 1, $c: String = "EUR") {
+			trackQuote(input: {sessionId: "s", attribution: {source: "x"}, estimate: {min: $a, max: 2, currency: $c}}) { success } }`,
+			object{"a": nil}, true}, // a hint may be null
+		"an item of a list": {`query($a: String = "blog") { estimateQuote(selections: {projectType: "web-app", features: [$a]}) { min } }`,
+			object{"a": nil}, false},
+		"a second use": {`query($a: Boolean = true) { __type(name: "Query") { fields(includeDeprecated: $a) { name } } __typename @skip(if: $a) }`,
+			object{"a": nil}, false},
+
+		"not sent":             {`query($a: Boolean = true) { __typename @include(if: $a) }`, object{}, true},
+		"sent":                 {`query($a: Boolean = true) { __typename @include(if: $a) }`, object{"a": false}, true},
+		"where null may stand": {`query($a: Boolean = true) { __type(name: "Query") { fields(includeDeprecated: $a) { name } } }`, object{"a": nil}, true},
+		"a list that may be null": {`query($a: [String!] = ["blog"]) { estimateQuote(selections: {projectType: "web-app", features: $a}) { min } }`,
+			object{"a": nil}, true},
+	} {
+		body, _ := json.Marshal(object{"query": tt.document, "variables": tt.variables})
+		variables, _ := json.Marshal(tt.variables)
+		get := "/graphql?" + url.Values{"query": {tt.document}, "variables": {string(variables)}}.Encode()
+		accept, token := "Accept: application/graphql-response+json, text/event-stream", "Authorization: Bearer "+config.DevAdminToken
+
+		answers := []apptest.Response{s.Do(http.MethodPost, "/graphql", string(body), accept, token)}
+		if strings.HasPrefix(tt.document, "query") {
+			answers = append(answers, s.Do(http.MethodGet, get, "", accept))
+		}
+		for _, got := range answers {
+			refused := got.Status == http.StatusBadRequest && bytes.Contains(got.Body, []byte(`"BAD_USER_INPUT"`)) &&
+				!bytes.Contains(got.Body, []byte(`"data"`))
+			if refused == tt.allowed || tt.allowed && (got.Status != http.StatusOK || bytes.Contains(got.Body, []byte(`"errors"`))) {
+				t.Errorf("%s: %d %s", name, got.Status, got.Body)
+			}
+		}
+	}
+	if n := s.StoredLeads(); n != 0 {
+		t.Errorf("%d leads of refused requests are stored", n)
+	}
+	if log := s.Log.String(); strings.Contains(log, `"level":"error"`) {
+		t.Errorf("errors are logged: %.2000s", log)
 	}
 }
