@@ -743,8 +743,8 @@ type QuoteEstimate struct {
 	Preview bool `json:"preview"`
 }
 
-// Estimated range shown to the visitor. If the site has price rules, the service calculates the range again and stores its
-// own.
+// Estimated range shown to the visitor. Amounts are rounded to the minor unit of the currency. If the site has price rules, the
+// service calculates the range again and stores its own.
 type QuoteEstimateInput struct {
 	// Lower bound, in units of the currency, from 0 to 1e9, not above `max`.
 	Min float64 `json:"min"`
@@ -885,7 +885,7 @@ type TrackConsentInput struct {
 	Text *string `json:"text"`
 }
 
-// Estimated range so far. Values out of bounds are ignored.
+// Estimated range so far. Values out of bounds are ignored, and amounts are rounded to the minor unit of the currency.
 type TrackEstimateInput struct {
 	// Lower bound, in units of the currency, from 0 to 1e9.
 	Min *float64 `json:"min"`

@@ -7,12 +7,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"siteapi/integrations/store"
+	"siteapi/resolvers/price"
 	"siteapi/schema"
 )
 
@@ -274,7 +274,7 @@ func amounts(byCurrency map[string]float64) []*schema.FunnelSum {
 	for _, currency := range slices.Sorted(maps.Keys(byCurrency)) {
 		sums = append(sums, &schema.FunnelSum{
 			Currency: currency,
-			Amount:   math.Round(byCurrency[currency]*100) / 100, // removes rounding errors of the sum
+			Amount:   price.Round(byCurrency[currency], currency), // removes rounding errors of the sum
 		})
 	}
 	return sums

@@ -2,6 +2,7 @@ package price
 
 import (
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 )
@@ -41,6 +42,18 @@ func Payable(amount float64, currency string) bool {
 	}
 	_, whole := decimal(amount, places)
 	return whole
+}
+
+// Round rounds an amount half up to the minor unit of a currency, if it has one. It reads
+// the decimal digits of the number, so that 1.005 is exactly a half.
+func Round(amount float64, currency string) float64 {
+	places, money := exponent(currency)
+	digits, ok := new(big.Rat).SetString(strconv.FormatFloat(amount, 'f', -1, 64))
+	if !money || !ok {
+		return amount
+	}
+	rounded, _ := strconv.ParseFloat(digits.FloatString(places), 64) // cannot fail
+	return rounded
 }
 
 // decimal converts a number to an integer in units of 10^-decimals, or returns false if

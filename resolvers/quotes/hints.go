@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"siteapi/integrations/lead"
+	"siteapi/resolvers/price"
 	"siteapi/schema"
 )
 
@@ -187,8 +188,8 @@ func origin(text string, isAddress bool) string {
 	return schema.Clean(text)
 }
 
-// amount returns an amount, or nil if it is not usable.
-func (h *hints) amount(field string, f *float64) *float64 {
+// amount returns an amount rounded for a currency, or nil if it is not usable.
+func (h *hints) amount(field string, f *float64, currency string) *float64 {
 	if f == nil {
 		return nil
 	}
@@ -197,7 +198,7 @@ func (h *hints) amount(field string, f *float64) *float64 {
 		return nil
 	}
 
-	amount := math.Abs(*f) // JSON has a negative zero.
+	amount := price.Round(math.Abs(*f), currency) // JSON has a negative zero.
 	return &amount
 }
 

@@ -21,6 +21,7 @@ import (
 	"siteapi/integrations/ratelimit"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/content"
+	"siteapi/resolvers/price"
 	"siteapi/schema"
 )
 
@@ -125,12 +126,12 @@ func newLead(in schema.SubmitQuoteInput) lead.Lead {
 			Complexity:  trimmed(in.Selections.Complexity),
 			Timeline:    trimmed(in.Selections.Timeline),
 		},
-		Estimate: lead.Estimate{
-			Min:      math.Abs(in.Estimate.Min), // JSON has a negative zero.
-			Max:      math.Abs(in.Estimate.Max),
-			Currency: schema.Clean(in.Estimate.Currency),
-		},
+		Estimate: lead.Estimate{Currency: schema.Clean(in.Estimate.Currency)},
 	}
+
+	// JSON has a negative zero.
+	s.Estimate.Min = price.Round(math.Abs(in.Estimate.Min), s.Estimate.Currency)
+	s.Estimate.Max = price.Round(math.Abs(in.Estimate.Max), s.Estimate.Currency)
 
 	if in.Locale != nil {
 		s.Locale = string(*in.Locale)

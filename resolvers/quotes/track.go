@@ -29,10 +29,11 @@ func (r *Resolver) Track(
 	}
 
 	if e := in.Estimate; e != nil {
+		currency := read.text("estimate.currency", e.Currency, r.formats.Currency)
 		visit.Estimate = lead.PartialEstimate{
-			Min:      read.amount("estimate.min", e.Min),
-			Max:      read.amount("estimate.max", e.Max),
-			Currency: read.text("estimate.currency", e.Currency, r.formats.Currency),
+			Min:      read.amount("estimate.min", e.Min, currency),
+			Max:      read.amount("estimate.max", e.Max, currency),
+			Currency: currency,
 		}
 	}
 

@@ -4499,7 +4499,7 @@ input TrackSelectionsInput {
   timeline: String @hint
 }
 
-"Estimated range so far. Values out of bounds are ignored."
+"Estimated range so far. Values out of bounds are ignored, and amounts are rounded to the minor unit of the currency."
 input TrackEstimateInput {
   "Lower bound, in units of the currency, from 0 to 1e9."
   min: Float @hint
@@ -4583,8 +4583,8 @@ input QuoteSelectionsInput {
 }
 
 """
-Estimated range shown to the visitor. If the site has price rules, the service calculates the range again and stores its
-own.
+Estimated range shown to the visitor. Amounts are rounded to the minor unit of the currency. If the site has price rules, the
+service calculates the range again and stores its own.
 """
 input QuoteEstimateInput {
   "Lower bound, in units of the currency, from 0 to 1e9, not above ` + "`" + `max` + "`" + `."

@@ -60,8 +60,8 @@ export type QuoteContactInput = {
 };
 
 /**
- * Estimated range shown to the visitor. If the site has price rules, the service calculates the range again and stores its
- * own.
+ * Estimated range shown to the visitor. Amounts are rounded to the minor unit of the currency. If the site has price rules, the
+ * service calculates the range again and stores its own.
  */
 export type QuoteEstimateInput = {
   /** Lower bound, in units of the currency, from 0 to 1e9, not above `max`. */
@@ -126,7 +126,7 @@ export type TrackConsentInput = {
   readonly text?: string | null | undefined;
 };
 
-/** Estimated range so far. Values out of bounds are ignored. */
+/** Estimated range so far. Values out of bounds are ignored, and amounts are rounded to the minor unit of the currency. */
 export type TrackEstimateInput = {
   /** Lower bound, in units of the currency, from 0 to 1e9. */
   readonly min?: number | null | undefined;

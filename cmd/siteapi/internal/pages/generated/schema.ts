@@ -1573,8 +1573,8 @@ export type QuoteEstimate = {
 };
 
 /**
- * Estimated range shown to the visitor. If the site has price rules, the service calculates the range again and stores its
- * own.
+ * Estimated range shown to the visitor. Amounts are rounded to the minor unit of the currency. If the site has price rules, the
+ * service calculates the range again and stores its own.
  */
 export type QuoteEstimateInput = {
   /** Lower bound, in units of the currency, from 0 to 1e9, not above `max`. */
@@ -1767,7 +1767,7 @@ export type TrackConsentInput = {
   readonly text?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** Estimated range so far. Values out of bounds are ignored. */
+/** Estimated range so far. Values out of bounds are ignored, and amounts are rounded to the minor unit of the currency. */
 export type TrackEstimateInput = {
   /** Lower bound, in units of the currency, from 0 to 1e9. */
   readonly min?: InputMaybe<Scalars['Float']['input']>;
