@@ -87,3 +87,10 @@ func (a *AllowedHosts) publicOnly(_, address string, _ syscall.RawConn) error {
 	}
 	return nil
 }
+
+// IsLocal reports whether a host is this machine: a loopback address or a name for one.
+func IsLocal(host string) bool {
+	host = strings.ToLower(host)
+	ip, _ := netip.ParseAddr(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip.Unmap().IsLoopback()
+}

@@ -11,12 +11,8 @@ import (
 	"math"
 	"math/big"
 	"slices"
-)
 
-// Fields of the lines that are not choices.
-const (
-	FieldMinimum  = "minimum"
-	FieldRounding = "rounding"
+	"siteapi/integrations/lead"
 )
 
 // Rules price the choices in one locale. Amounts are in minor units of the currency,
@@ -163,10 +159,10 @@ func (r *Rules) lines(chosen []Option, sum int64, raised bool, low int64) []Line
 		add(option.Field, option.Slug, option.Price+share.Int64())
 	}
 	if toMinimum := r.Minimum - (low - rest); raised && toMinimum != 0 {
-		add(FieldMinimum, "", toMinimum)
+		add(lead.LineMinimum, "", toMinimum)
 	}
 	if rest != 0 {
-		add(FieldRounding, "", rest)
+		add(lead.LineRounding, "", rest)
 	}
 	return lines
 }

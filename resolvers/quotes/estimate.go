@@ -83,9 +83,9 @@ func (r *Resolver) newEstimate(
 
 // lineLabels has the labels of lines that are not choices, by locale.
 var lineLabels = map[schema.Locale]map[string]string{
-	schema.LocaleEn: {price.FieldMinimum: "Minimum", price.FieldRounding: "Rounding"},
-	schema.LocaleEs: {price.FieldMinimum: "Importe mínimo", price.FieldRounding: "Redondeo"},
-	schema.LocaleRo: {price.FieldMinimum: "Valoare minimă", price.FieldRounding: "Rotunjire"},
+	schema.LocaleEn: {lead.LineMinimum: "Minimum", lead.LineRounding: "Rounding"},
+	schema.LocaleEs: {lead.LineMinimum: "Importe mínimo", lead.LineRounding: "Redondeo"},
+	schema.LocaleRo: {lead.LineMinimum: "Valoare minimă", lead.LineRounding: "Rotunjire"},
 }
 
 // choices returns the choices of selections in the order of the form.

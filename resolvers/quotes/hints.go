@@ -96,15 +96,12 @@ const (
 	maxAttributionBytes = 768
 )
 
-// fit shortens a visit to the size of a session's row and returns the names of the cut
-// fields.
-func fit(v *lead.Visit) (fields []string) {
-	return append(fitAttribution(&v.Attribution), fitState(v)...)
-}
-
-// fitAttribution cuts referrer and landing page first, then the rest.
-func fitAttribution(a *lead.Attribution) (fields []string) {
-	parts := []struct {
+// fit drops whole values of a visit, in the order below, until it fits into a session's
+// row, and returns their names. It never drops the address, the consent or the project
+// type.
+func fit(v *lead.Visit) (dropped []string) {
+	a := &v.Attribution
+	for _, part := range []struct {
 		name  string
 		value *string
 	}{
@@ -115,48 +112,27 @@ func fitAttribution(a *lead.Attribution) (fields []string) {
 		{"medium", &a.Medium},
 		{"campaign", &a.Campaign},
 		{"source", &a.Source},
-	}
-
-	for _, part := range parts {
+	} {
 		// Source and campaign are also columns.
-		excess := encoded(a) + len(a.Source) + len(a.Campaign) - maxAttributionBytes
-		if excess > 0 && *part.value != "" {
-			*part.value = cut(*part.value, encoded(*part.value)-excess)
-			fields = append(fields, "attribution."+part.name)
+		if *part.value != "" && encoded(a)+len(a.Source)+len(a.Campaign) > maxAttributionBytes {
+			*part.value = ""
+			dropped = append(dropped, "attribution."+part.name)
 		}
 	}
-	return fields
-}
 
-// fitState cuts features, then the wording of a consent. It never cuts the address, the
-// consent itself or the project type.
-func fitState(v *lead.Visit) (fields []string) {
-	size := func() int { // The address is also a column.
+	tooLarge := func() bool { // The address is also a column.
 		state := lead.Visit{SessionID: v.SessionID, Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints}
-		return encoded(state) + len(v.Hints.Email)
+		return encoded(state)+len(v.Hints.Email) > maxStateBytes
 	}
-
-	chosen := v.Selections.Features
-	for size() > maxStateBytes && len(v.Selections.Features) > 0 {
-		last := len(v.Selections.Features) - 1
-		fields = append(fields, fmt.Sprintf("selections.features[%d]", last))
-		v.Selections.Features = chosen[:last]
+	if len(v.Selections.Features) > 0 && tooLarge() {
+		v.Selections.Features = nil
+		dropped = append(dropped, "selections.features")
 	}
-	wording := &v.Hints.Consent
-	if excess := size() - maxStateBytes; excess > 0 {
-		*wording = cut(*wording, encoded(*wording)-excess)
-		fields = append(fields, "consents.text")
+	if v.Hints.Consent != "" && tooLarge() {
+		v.Hints.Consent = ""
+		dropped = append(dropped, "consents.text")
 	}
-	return fields
-}
-
-// cut returns the longest prefix of a text that takes at most maxBytes in JSON.
-func cut(text string, maxBytes int) string {
-	for text != "" && encoded(text) > maxBytes {
-		_, size := utf8.DecodeLastRuneInString(text)
-		text = text[:len(text)-size]
-	}
-	return text
+	return dropped
 }
 
 func encoded(value any) int {

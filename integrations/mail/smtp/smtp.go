@@ -94,8 +94,7 @@ func New(o Options) *Sender {
 	if port, err := strconv.Atoi(o.URL.Port()); err == nil {
 		s.port = port
 	}
-	ip := net.ParseIP(o.URL.Hostname())
-	s.loopback = o.URL.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	s.loopback = upstream.IsLocal(o.URL.Hostname())
 	return s
 }
 

@@ -22,6 +22,7 @@ import (
 	"siteapi/integrations/crm"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
+	"siteapi/integrations/upstream"
 	"siteapi/resolvers/health"
 	"siteapi/schema"
 )
@@ -294,8 +295,7 @@ func checkSettings(s *config.Settings, warn health.Warn) (string, error) {
 // isLoopback reports whether a listener can be reached only from this machine.
 func isLoopback(listen string) bool {
 	host, _, _ := net.SplitHostPort(listen)
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return upstream.IsLocal(host)
 }
 
 func checkFolder(path string, warn health.Warn) (string, error) {

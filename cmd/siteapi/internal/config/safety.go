@@ -1,13 +1,13 @@
 package config
 
 import (
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"siteapi/integrations/edge"
+	"siteapi/integrations/upstream"
 )
 
 // callbackPath is the path to which the OpenID Connect provider redirects browsers.
@@ -109,10 +109,5 @@ func (s *Settings) checkTokens() {
 // inClear reports whether an address uses plain HTTP and is not on this machine.
 func inClear(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" {
-		return false
-	}
-	host := u.Hostname()
-	ip, _ := netip.ParseAddr(host)
-	return host != "localhost" && !strings.HasSuffix(host, ".localhost") && !ip.IsLoopback()
+	return err == nil && u.Scheme == "http" && !upstream.IsLocal(u.Hostname())
 }

@@ -19,7 +19,6 @@ import (
 	"net"
 	"net/http"
 	_ "net/http/pprof" // registers in http.DefaultServeMux, which the admin listener serves
-	"net/netip"
 	"net/url"
 	"sync/atomic"
 	"time"
@@ -33,6 +32,7 @@ import (
 	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/cmd/siteapi/internal/mcp"
 	"siteapi/integrations/panics"
+	"siteapi/integrations/upstream"
 	"siteapi/rest"
 )
 
@@ -196,9 +196,7 @@ func (s *Server) ServeAdmin(listener net.Listener, metrics prometheus.Gatherer) 
 }
 
 func isLoopbackHost(r *http.Request) bool {
-	host := (&url.URL{Host: r.Host}).Hostname()
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
+	return upstream.IsLocal((&url.URL{Host: r.Host}).Hostname())
 }
 
 // requireLoopbackHost refuses requests whose Host is not a loopback name. This prevents
