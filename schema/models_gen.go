@@ -311,7 +311,7 @@ type Funnel struct {
 	Steps []*FunnelStep `json:"steps"`
 	// The steps by week, oldest first, and within a week by language.
 	Weeks []*FunnelWeek `json:"weeks"`
-	// Choices by field, most frequent first, at most 50 values each, and all options of the CMS.
+	// Choices by field, most frequent first: the options of the CMS, or without options 50 values, then `(others)`.
 	Choices []*FunnelChoice `json:"choices"`
 	// Where the visitors came from, most leads first, at most 50 pairs of source and campaign.
 	Sources []*FunnelSource `json:"sources"`

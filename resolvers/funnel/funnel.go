@@ -17,9 +17,8 @@ import (
 )
 
 const (
-	valuesCounted = 10_000 // values counted per field, since clients may send arbitrary ones
-	valuesShown   = 50     // most frequent values shown per field, in addition to CMS options
-	others        = "(others)"
+	valuesShown = 50         // most frequent values shown per field, if the CMS has no options
+	others      = "(others)" // all other values
 )
 
 // steps has the number of sessions that reached each step of the calculator, in the order
@@ -133,7 +132,8 @@ func (r *report) addSessions(c store.SessionCount) {
 	r.choose("timeline", c, c.Selections.Timeline)
 }
 
-// choose counts the values of a field. If there are too many, it merges the rarest.
+// choose counts the values of a field. Clients may send any: if the CMS has options, other
+// values count together.
 func (r *report) choose(field string, c store.SessionCount, values ...string) {
 	counts := r.choices[field]
 	if counts == nil {
@@ -145,9 +145,8 @@ func (r *report) choose(field string, c store.SessionCount, values ...string) {
 		if value == "" {
 			continue
 		}
-
-		if counts[value] == nil && len(counts) >= 2*valuesCounted {
-			r.merge(field, counts)
+		if _, option := r.options[value]; !option && len(r.options) > 0 {
+			value = others
 		}
 		if counts[value] == nil {
 			counts[value] = &schema.FunnelChoice{Field: field, Value: value}
@@ -160,49 +159,39 @@ func (r *report) choose(field string, c store.SessionCount, values ...string) {
 	}
 }
 
-// merge combines the rarest values of a field, so that valuesCounted remain. It never
-// merges options of the CMS.
-func (r *report) merge(field string, counts map[string]*schema.FunnelChoice) {
-	rest := counts[others]
-	if rest == nil {
-		rest = &schema.FunnelChoice{Field: field, Value: others}
-	}
-	delete(counts, others)
-
-	invented := slices.DeleteFunc(slices.SortedFunc(maps.Values(counts), byCount), r.isOption)
-	for _, c := range invented[min(len(invented), valuesCounted):] {
-		rest.Count += c.Count
-		rest.Submitted += c.Submitted
-		delete(counts, c.Value)
-	}
-	counts[others] = rest
-}
-
-// isOption reports whether a value is the slug of a CMS option.
-func (r *report) isOption(c *schema.FunnelChoice) bool {
-	_, ok := r.options[c.Value]
-	return ok
-}
-
 // byCount orders choices, the most frequent first.
 func byCount(a, b *schema.FunnelChoice) int {
 	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
 }
 
-// source returns the counts of an origin. Origins beyond valuesCounted share one entry.
+// source returns the counts of an origin.
 func (r *report) source(name, campaign string) *source {
 	key := origin{name, campaign}
-	if r.sources[key] == nil && len(r.sources) >= valuesCounted {
-		key = origin{others, ""}
-	}
 	if r.sources[key] == nil {
-		r.sources[key] = &source{
-			FunnelSource: schema.FunnelSource{Source: key.source, Campaign: key.campaign},
-			sums:         map[string]float64{},
-			won:          map[string]float64{},
-		}
+		r.sources[key] = newSource(key)
 	}
 	return r.sources[key]
+}
+
+func newSource(key origin) *source {
+	return &source{
+		FunnelSource: schema.FunnelSource{Source: key.source, Campaign: key.campaign},
+		sums:         map[string]float64{},
+		won:          map[string]float64{},
+	}
+}
+
+// add adds the counts of another origin.
+func (s *source) add(other *source) {
+	s.Sessions += other.Sessions
+	s.Estimates += other.Estimates
+	s.Leads += other.Leads
+	for currency, amount := range other.sums {
+		s.sums[currency] += amount
+	}
+	for currency, amount := range other.won {
+		s.won[currency] += amount
+	}
 }
 
 // listWeeks lists the oldest weeks first, and the languages of a week in alphabetical
@@ -224,19 +213,28 @@ func (r *report) listWeeks() {
 	}
 }
 
-// listChoices lists the most frequent values of each field first.
+// listChoices lists the options, or without options the most frequent values, of each
+// field, and then the sum of all others.
 func (r *report) listChoices() {
 	r.Choices = []*schema.FunnelChoice{}
 	for _, field := range []string{"projectType", "features", "complexity", "timeline"} {
+		rest := &schema.FunnelChoice{Field: field, Value: others}
 		for i, c := range slices.SortedFunc(maps.Values(r.choices[field]), byCount) {
-			if i < valuesShown || r.isOption(c) {
+			if c.Value != others && (i < valuesShown || len(r.options) > 0) {
 				r.Choices = append(r.Choices, c)
+				continue
 			}
+			rest.Count += c.Count
+			rest.Submitted += c.Submitted
+		}
+
+		if rest.Count > 0 {
+			r.Choices = append(r.Choices, rest)
 		}
 	}
 }
 
-// listSources lists the sources with the most leads first.
+// listSources lists the sources with the most leads first, and then the sum of all others.
 func (r *report) listSources() {
 	r.Sources = []*schema.FunnelSource{}
 	successful := func(a, b *source) int {
@@ -249,7 +247,15 @@ func (r *report) listSources() {
 	}
 
 	list := slices.SortedFunc(maps.Values(r.sources), successful)
-	for _, s := range list[:min(len(list), valuesShown)] {
+	if len(list) > valuesShown {
+		rest := newSource(origin{source: others})
+		for _, s := range list[valuesShown:] {
+			rest.add(s)
+		}
+		list = append(list[:valuesShown], rest)
+	}
+
+	for _, s := range list {
 		s.Sums, s.Won = amounts(s.sums), amounts(s.won)
 		r.Sources = append(r.Sources, &s.FunnelSource)
 	}

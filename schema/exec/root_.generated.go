@@ -4027,7 +4027,7 @@ type Funnel {
   steps: [FunnelStep!]!
   "The steps by week, oldest first, and within a week by language."
   weeks: [FunnelWeek!]!
-  "Choices by field, most frequent first, at most 50 values each, and all options of the CMS."
+  "Choices by field, most frequent first: the options of the CMS, or without options 50 values, then ` + "`" + `(others)` + "`" + `."
   choices: [FunnelChoice!]!
   "Where the visitors came from, most leads first, at most 50 pairs of source and campaign."
   sources: [FunnelSource!]!

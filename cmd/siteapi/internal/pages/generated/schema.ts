@@ -457,7 +457,7 @@ export type Funnel = {
   readonly steps: ReadonlyArray<FunnelStep>;
   /** The steps by week, oldest first, and within a week by language. */
   readonly weeks: ReadonlyArray<FunnelWeek>;
-  /** Choices by field, most frequent first, at most 50 values each, and all options of the CMS. */
+  /** Choices by field, most frequent first: the options of the CMS, or without options 50 values, then `(others)`. */
   readonly choices: ReadonlyArray<FunnelChoice>;
   /** Where the visitors came from, most leads first, at most 50 pairs of source and campaign. */
   readonly sources: ReadonlyArray<FunnelSource>;
