@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"siteapi/integrations/cache"
-	"siteapi/resolvers/apierror"
 	"siteapi/schema"
 )
 
@@ -39,7 +38,7 @@ func (r *Resolver) clearCache(
 
 	cleared, err := r.Content.Clear(ctx, cache.Pattern(schema.ValueOr(pattern, "*")))
 	if err != nil {
-		return nil, apierror.From(err)
+		return nil, err
 	}
 
 	// The pattern is not logged: it may hold the id of a quote, which opens its PDF.
@@ -59,7 +58,7 @@ func (r *Resolver) invalidateCache(
 
 	keys, err := r.Content.Invalidate(ctx, locales)
 	if err != nil {
-		return nil, apierror.From(err)
+		return nil, err
 	}
 
 	r.Log.Info().Ctx(ctx).Strs("keys", keys).Msg("cache invalidated")

@@ -12,14 +12,12 @@
 // the audit of operators, and notifies the owner of a lead through leadmail, which
 // attaches the PDF of quotepdf.
 //
-// The packages below them resolve no field. content, leads and health import price, and
-// health also imports content and leads; apierror imports content, leadmail imports
-// content and quotepdf; price imports none of them. Package retention is the job that
-// deletes expired data; no field calls it.
+// The packages below them resolve no field: content, price, health, leadmail, and
+// retention, the job that deletes expired data.
 //
 // Both endpoints, GraphQL (package graphqlhttp) and REST, run the resolvers through
 // package executor, which also enforces the @auth directive of each field. It imports
-// none of the packages above; leads calls it to fit pages into a response.
+// content for its errors; leads calls it to fit pages into a response.
 package resolvers
 
 import (

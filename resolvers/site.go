@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"siteapi/integrations/cms"
-	"siteapi/resolvers/apierror"
 	"siteapi/resolvers/content"
 	"siteapi/schema"
 )
@@ -20,7 +19,7 @@ func (r *Resolver) contentDocuments(
 
 	snap, err := r.Content.ReadAs(ctx, schema.CallerFrom(ctx).Preview, locale)
 	if err != nil {
-		return nil, apierror.From(err)
+		return nil, err
 	}
 
 	return slices.DeleteFunc(snap.Documents(documentType), func(d *schema.ContentDocument) bool {
@@ -40,7 +39,7 @@ func (r *Resolver) siteSettings(ctx context.Context, id string) (*schema.SiteSet
 
 	snap, err := r.Content.ReadAs(ctx, schema.CallerFrom(ctx).Preview, schema.DefaultLocale)
 	if err != nil {
-		return nil, apierror.From(err)
+		return nil, err
 	}
 	if snap.Settings == nil {
 		return nil, nil //nolint:nilnil // as above

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"siteapi/integrations/cms"
-	"siteapi/resolvers/apierror"
 	"siteapi/schema"
 )
 
@@ -61,7 +60,7 @@ func (r *Resolver) receiveCmsWebhook(
 	keys, err := r.Content.Invalidate(ctx, locales)
 	if err != nil {
 		r.Count("webhook", "error")
-		return nil, apierror.From(err)
+		return nil, err
 	}
 
 	r.Content.Renew(locales)

@@ -11,13 +11,16 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"siteapi/integrations/cache"
 	"siteapi/integrations/panics"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/content"
 	"siteapi/schema"
 )
 
-// presenter converts errors for clients. A [schema.Error] keeps its message and code. Any
-// other error becomes INTERNAL, and its text is only logged.
+// presenter converts errors for clients. A [schema.Error] keeps its message and code, and
+// errors of the content, the cache, the database and a deadline get one. Any other error
+// becomes INTERNAL, and its text is only logged.
 type presenter struct {
 	log    zerolog.Logger
 	panics panics.Log
@@ -26,13 +29,6 @@ type presenter struct {
 func (p *presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	requestID := schema.CallerFrom(ctx).RequestID
 	known, isKnown := errors.AsType[*schema.Error](err)
-	if isKnown && known.Err != nil {
-		p.log.Warn().Ctx(ctx).
-			Str("code", string(known.Code)).
-			Str("field", fieldName(ctx)).
-			Err(known.Err).
-			Msg("cannot resolve a field")
-	}
 
 	// The executor's own errors wrap no other error. They concern the request.
 	if own, ok := errors.AsType[*gqlerror.Error](err); ok && own.Err == nil && !isKnown {
@@ -49,19 +45,31 @@ func (p *presenter) present(ctx context.Context, err error) *gqlerror.Error {
 
 	switch {
 	case isKnown:
-	case errors.Is(err, store.ErrNotFound):
-		known = schema.NotFound("There is no such lead.")
+	case errors.Is(err, content.ErrUnavailable):
+		known = schema.Unavailable("The content is not available at the moment.", err)
+	case errors.Is(err, cache.ErrUnavailable):
+		known = schema.Unavailable("The cache is not available at the moment.", err)
 	case errors.Is(err, store.ErrUnavailable):
 		known = schema.Unavailable("The database is not available at the moment.", err)
-		p.log.Warn().Ctx(ctx).Str("field", fieldName(ctx)).Err(err).Msg("cannot resolve a field")
-	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		known = schema.Unavailable("The request took too long.", nil)
+	case errors.Is(err, store.ErrNotFound):
+		known = schema.NotFound("There is no such lead.")
+	case errors.Is(err, context.DeadlineExceeded):
+		known = schema.Unavailable("The request took too long.", err)
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()): // the client has left
+		known = schema.Unavailable("The request was canceled.", nil)
 	default:
 		known = &schema.Error{
 			Code:    schema.CodeInternal,
 			Message: "Something went wrong on our side. Request id: " + requestID,
 		}
 		p.log.Error().Ctx(ctx).Str("field", fieldName(ctx)).Err(err).Msg("internal error")
+	}
+	if known.Err != nil {
+		p.log.Warn().Ctx(ctx).
+			Str("code", string(known.Code)).
+			Str("field", fieldName(ctx)).
+			Err(known.Err).
+			Msg("cannot resolve a field")
 	}
 
 	// gqlgen's presenter adds the location of the executed field in the document.

@@ -176,6 +176,8 @@ func composing(err error) error {
 	detail := fmt.Sprintf("unexpected error of type %T", err) // the text of the error may quote the lead
 	if known, ok := errors.AsType[*schema.Error](err); ok {
 		detail = known.Message
+	} else if errors.Is(err, content.ErrUnavailable) {
+		detail = content.ErrUnavailable.Error()
 	}
 	return &upstream.Error{System: "mail", Op: "composing", Kind: upstream.Unavailable, Detail: detail}
 }

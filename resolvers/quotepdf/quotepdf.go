@@ -23,7 +23,6 @@ import (
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/store"
 	"siteapi/integrations/upstream"
-	"siteapi/resolvers/apierror"
 	"siteapi/resolvers/content"
 	"siteapi/schema"
 )
@@ -170,7 +169,7 @@ func (r *Resolver) pdfLocale(ctx context.Context, id string, asked *schema.Local
 			return []byte(s.Locale), cache.Lifetime{Fresh: pdfFresh}, err
 		})
 	if err != nil {
-		return "", apierror.From(err)
+		return "", err
 	}
 	if l, ok := schema.ParseLocale(string(entry.Value)); ok {
 		return l, nil
@@ -199,7 +198,7 @@ func (r *Resolver) render(
 		value, err := r.draw(ctx, document)
 		return value, life, err
 	})
-	return entry, apierror.From(err)
+	return entry, err
 }
 
 // again returns a function for [schema.File] that returns a rendered document while it is

@@ -9,7 +9,6 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
-	"siteapi/resolvers/apierror"
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/price"
 	"siteapi/schema"
@@ -29,7 +28,7 @@ func (r *Resolver) Estimate(
 	perspective := schema.CallerFrom(ctx).Preview
 	snap, err := r.Content.ReadAs(ctx, perspective, locale)
 	if err != nil {
-		return nil, apierror.From(err)
+		return nil, err
 	}
 
 	answer := r.newEstimate(snap, in, locale)

@@ -14,7 +14,6 @@ import (
 	"siteapi/integrations/ratelimit"
 	"siteapi/integrations/store"
 	"siteapi/integrations/turnstile"
-	"siteapi/resolvers/apierror"
 	"siteapi/resolvers/content"
 	"siteapi/schema"
 )
@@ -83,5 +82,5 @@ func storeError(err error) error {
 			Message: "This Idempotency-Key was used for other content. Send a new key for a new attempt.",
 		}
 	}
-	return apierror.From(err)
+	return err
 }
