@@ -29,6 +29,15 @@ func orderOf(sort schema.LeadSort) (byAmount, newest bool) {
 		sort == schema.LeadSortNewest || sort == schema.LeadSortLargest
 }
 
+// phoneLink returns the link that dials a number, or nil if it has none.
+func phoneLink(number string) *string {
+	link := lead.TelephoneLink(number)
+	if link == "" {
+		return nil
+	}
+	return &link
+}
+
 // trimmed returns an argument without surrounding white space, the form that its
 // @constraint checks, or nil without an argument.
 func trimmed(s *string) *string {

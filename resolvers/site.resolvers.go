@@ -8,8 +8,28 @@ package resolvers
 import (
 	"context"
 	"siteapi/schema"
+	"siteapi/schema/exec"
 )
+
+func (r *contactPhoneNumberResolver) Link(ctx context.Context, obj *schema.ContactPhoneNumber) (*string, error) {
+	return phoneLink(obj.Number), nil
+}
 
 func (r *queryResolver) SiteSettings(ctx context.Context, id string) (*schema.SiteSettings, error) {
 	return r.siteSettings(ctx, id)
 }
+
+func (r *siteSettingsResolver) ContactPhoneLink(ctx context.Context, obj *schema.SiteSettings) (*string, error) {
+	return phoneLink(schema.ValueOr(obj.ContactPhone, "")), nil
+}
+
+func (r *Resolver) ContactPhoneNumber() exec.ContactPhoneNumberResolver {
+	return &contactPhoneNumberResolver{r}
+}
+
+func (r *Resolver) SiteSettings() exec.SiteSettingsResolver { return &siteSettingsResolver{r} }
+
+type (
+	contactPhoneNumberResolver struct{ *Resolver }
+	siteSettingsResolver       struct{ *Resolver }
+)

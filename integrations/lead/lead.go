@@ -18,6 +18,9 @@ type Contact struct {
 	Company   string `json:"company,omitempty"`
 }
 
+// PhoneLink returns the tel: address of the telephone number, or an empty string.
+func (c Contact) PhoneLink() string { return TelephoneLink(c.Phone) }
+
 // Selections are slugs chosen in the calculator. Only ProjectType is always set.
 type Selections struct {
 	ProjectType string   `json:"projectType,omitempty"`

@@ -1,6 +1,7 @@
 package lead
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 )
@@ -12,4 +13,75 @@ func OneLine(typed string) string {
 	return strings.Join(strings.FieldsFunc(typed, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 	}), " ")
+}
+
+var (
+	// aNumber matches the digits of one telephone number and what people write between them.
+	// A letter, a comma or a second plus ends it.
+	aNumber = regexp.MustCompile(`\+?(?:[^\pL\d+*#,;|&\n]*\d)+`)
+
+	// trunkZero matches the zero in parentheses that is dialed only without the country code.
+	trunkZero = regexp.MustCompile(`^(\+|00)(\D*\d{1,3}[^\d(\[]*)[(\[]\s*0\s*[)\]]`)
+
+	extension = regexp.MustCompile(`^[\s,;.(-]*(?i:ext\pL*|int\pL*|x|#)[^\pL\d]*(\d{1,7})`)
+)
+
+// TelephoneLink returns the tel: address by RFC 3966 of the first number in a typed text,
+// which stays national without a country code. It is empty if the text has no number that
+// can be recognized as a whole.
+func TelephoneLink(typed string) string {
+	typed = strings.Map(dialed, typed)
+	at := aNumber.FindStringIndex(typed)
+	if at == nil {
+		return ""
+	}
+	number, rest := typed[at[0]:at[1]], typed[at[1]:]
+
+	// A slash or a parenthesis ends a complete number, or divides the area code from the
+	// rest of one.
+	const shortest, longest, complete = 5, 15, 7
+	for i, r := range number {
+		if (r == '/' || r == '(') && len(digits(number[:i])) >= complete {
+			number, rest = number[:i], number[i:]+rest
+			break
+		}
+	}
+
+	link := digits(trunkZero.ReplaceAllString(strings.TrimLeft(number, "( "), "$1$2"))
+	if n := len(link); n > longest || n < shortest && strings.TrimSpace(rest) != "" {
+		return ""
+	}
+	if strings.HasPrefix(number, "+") {
+		link = "+" + link
+	}
+	if found := extension.FindStringSubmatch(rest); found != nil {
+		link += ";ext=" + found[1]
+	}
+	return "tel:" + link
+}
+
+// digits removes everything but digits.
+func digits(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// dialed returns the ASCII form of the digits of every script, which Unicode has in
+// blocks that begin with zero, and of the signs of East Asian keyboards.
+func dialed(r rune) rune {
+	switch {
+	case unicode.IsDigit(r):
+		value := rune(0)
+		for unicode.IsDigit(r - 1 - value) {
+			value++
+		}
+		return '0' + value%10
+	case r >= '！' && r <= '～':
+		return r - '！' + '!'
+	}
+	return r
 }

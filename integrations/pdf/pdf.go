@@ -40,16 +40,6 @@ type Document struct {
 	CreatedAt time.Time         // date of the lead, in the time zone to print
 }
 
-// TelephoneLink returns the tel: address of a typed number.
-func TelephoneLink(number string) string {
-	return "tel:" + strings.Map(func(r rune) rune {
-		if r == '+' || r >= '0' && r <= '9' {
-			return r
-		}
-		return -1
-	}, number)
-}
-
 // Label returns the content's text for a slug, or else the slug spelled out: "web-app"
 // becomes "Web app".
 func Label(slug string, labels map[string]string) string {

@@ -136,10 +136,14 @@ func (m mutations) TrackQuote(
 	return &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID}, nil
 }
 
-// roots adds the resolvers of leads and subscriptions, which no test here uses.
+// roots adds the resolvers that no test here uses.
 type roots struct{ *site }
 
 func (roots) Lead() exec.LeadResolver { return nil }
+
+func (roots) SiteSettings() exec.SiteSettingsResolver { return nil }
+
+func (roots) ContactPhoneNumber() exec.ContactPhoneNumberResolver { return nil }
 
 func (roots) Subscription() exec.SubscriptionResolver { return nil }
 

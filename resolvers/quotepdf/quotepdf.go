@@ -296,11 +296,11 @@ func companyLines(settings *content.Settings, locale schema.Locale) []pdf.Line {
 
 	for _, p := range s.ContactPhones {
 		if slices.Contains(p.DisplayLocation, content.DisplayContact) {
-			add(": ", pdf.TelephoneLink(p.Number), p.Label.In(locale), &p.Number)
+			add(": ", lead.TelephoneLink(p.Number), p.Label.In(locale), &p.Number)
 		}
 	}
 	if len(s.ContactPhones) == 0 && s.ContactPhone != nil {
-		add("", pdf.TelephoneLink(*s.ContactPhone), s.ContactPhone)
+		add("", lead.TelephoneLink(*s.ContactPhone), s.ContactPhone)
 	}
 
 	if s.ContactEmail != nil {

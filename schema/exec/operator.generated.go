@@ -2936,6 +2936,29 @@ func (ec *executionContext) fieldContext_LeadContact_phone(_ context.Context, fi
 	return graphql.NewScalarFieldContext("LeadContact", field, false, false, "String")
 }
 
+func (ec *executionContext) _LeadContact_phoneLink(ctx context.Context, field graphql.CollectedField, obj *lead.Contact) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadContact_phoneLink(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PhoneLink(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalOString2string(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeadContact_phoneLink(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadContact", field, true, false, "String")
+}
+
 func (ec *executionContext) _LeadContact_company(ctx context.Context, field graphql.CollectedField, obj *lead.Contact) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -4534,6 +4557,11 @@ func (ec *executionContext) _LeadContact(ctx context.Context, sel ast.SelectionS
 			}
 		case "phone":
 			out.Values[i] = ec._LeadContact_phone(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "phoneLink":
+			out.Values[i] = ec._LeadContact_phoneLink(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}

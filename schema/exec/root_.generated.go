@@ -24,9 +24,11 @@ func NewExecutableSchema(cfg Config) graphql.ExecutableSchema {
 type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
+	ContactPhoneNumber() ContactPhoneNumberResolver
 	Lead() LeadResolver
 	Mutation() MutationResolver
 	Query() QueryResolver
+	SiteSettings() SiteSettingsResolver
 	Subscription() SubscriptionResolver
 }
 
@@ -93,6 +95,7 @@ type ComplexityRoot struct {
 	ContactPhoneNumber struct {
 		DisplayLocation func(childComplexity int) int
 		Label           func(childComplexity int) int
+		Link            func(childComplexity int) int
 		Number          func(childComplexity int) int
 	}
 
@@ -314,6 +317,7 @@ type ComplexityRoot struct {
 		FirstName func(childComplexity int) int
 		LastName  func(childComplexity int) int
 		Phone     func(childComplexity int) int
+		PhoneLink func(childComplexity int) int
 	}
 
 	LeadCounts struct {
@@ -518,16 +522,17 @@ type ComplexityRoot struct {
 	}
 
 	SiteSettings struct {
-		Address       func(childComplexity int) int
-		BusinessHours func(childComplexity int) int
-		ContactEmail  func(childComplexity int) int
-		ContactPhone  func(childComplexity int) int
-		ContactPhones func(childComplexity int) int
-		Logo          func(childComplexity int) int
-		PrivacyURL    func(childComplexity int) int
-		SocialLinks   func(childComplexity int) int
-		Title         func(childComplexity int) int
-		Website       func(childComplexity int) int
+		Address          func(childComplexity int) int
+		BusinessHours    func(childComplexity int) int
+		ContactEmail     func(childComplexity int) int
+		ContactPhone     func(childComplexity int) int
+		ContactPhoneLink func(childComplexity int) int
+		ContactPhones    func(childComplexity int) int
+		Logo             func(childComplexity int) int
+		PrivacyURL       func(childComplexity int) int
+		SocialLinks      func(childComplexity int) int
+		Title            func(childComplexity int) int
+		Website          func(childComplexity int) int
 	}
 
 	SocialLinks struct {
@@ -784,6 +789,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ContactPhoneNumber.Label(childComplexity), true
+	case "ContactPhoneNumber.link":
+		if e.ComplexityRoot.ContactPhoneNumber.Link == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContactPhoneNumber.Link(childComplexity), true
 	case "ContactPhoneNumber.number":
 		if e.ComplexityRoot.ContactPhoneNumber.Number == nil {
 			break
@@ -1651,6 +1662,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.LeadContact.Phone(childComplexity), true
+	case "LeadContact.phoneLink":
+		if e.ComplexityRoot.LeadContact.PhoneLink == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadContact.PhoneLink(childComplexity), true
 
 	case "LeadCounts.states":
 		if e.ComplexityRoot.LeadCounts.States == nil {
@@ -2645,6 +2662,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SiteSettings.ContactPhone(childComplexity), true
+	case "SiteSettings.contactPhoneLink":
+		if e.ComplexityRoot.SiteSettings.ContactPhoneLink == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SiteSettings.ContactPhoneLink(childComplexity), true
 	case "SiteSettings.contactPhones":
 		if e.ComplexityRoot.SiteSettings.ContactPhones == nil {
 			break
@@ -3847,6 +3870,8 @@ type LeadContact {
   email: String!
   "Telephone number as typed."
   phone: String
+  "Link that dials the number, by RFC 3966, such as ` + "`" + `tel:+40721000000` + "`" + `; empty if it is not recognized as one number."
+  phoneLink: String
   "Company."
   company: String
 }
@@ -4721,6 +4746,8 @@ type SiteSettings {
   contactPhones: [ContactPhoneNumber!]
   "Legacy single number, for older clients, which use it if ` + "`" + `contactPhones` + "`" + ` is empty or null."
   contactPhone: String
+  "Link that dials ` + "`" + `contactPhone` + "`" + `, as in ` + "`" + `ContactPhoneNumber` + "`" + `."
+  contactPhoneLink: String
   "Public e-mail address."
   contactEmail: String
   "The company's logo."
@@ -4747,6 +4774,11 @@ type ContactPhoneNumber {
   label: LocalizedString
   "Where the number is shown: ` + "`" + `contact` + "`" + `, ` + "`" + `footer` + "`" + ` or both. Filtering is left to the client."
   displayLocation: [String!]!
+  """
+  Link that dials the number, by RFC 3966, such as ` + "`" + `tel:+442079460018;ext=45` + "`" + `; null if the text is not recognized as one
+  number.
+  """
+  link: String
 }
 
 "A text in each language of the site. A missing translation is null."
@@ -5166,6 +5198,8 @@ func (ec *executionContext) childFields_ContactPhoneNumber(ctx context.Context, 
 		return ec.fieldContext_ContactPhoneNumber_label(ctx, field)
 	case "displayLocation":
 		return ec.fieldContext_ContactPhoneNumber_displayLocation(ctx, field)
+	case "link":
+		return ec.fieldContext_ContactPhoneNumber_link(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ContactPhoneNumber", field.Name)
 }
@@ -5604,6 +5638,8 @@ func (ec *executionContext) childFields_LeadContact(ctx context.Context, field g
 		return ec.fieldContext_LeadContact_email(ctx, field)
 	case "phone":
 		return ec.fieldContext_LeadContact_phone(ctx, field)
+	case "phoneLink":
+		return ec.fieldContext_LeadContact_phoneLink(ctx, field)
 	case "company":
 		return ec.fieldContext_LeadContact_company(ctx, field)
 	}
@@ -5928,6 +5964,8 @@ func (ec *executionContext) childFields_SiteSettings(ctx context.Context, field 
 		return ec.fieldContext_SiteSettings_contactPhones(ctx, field)
 	case "contactPhone":
 		return ec.fieldContext_SiteSettings_contactPhone(ctx, field)
+	case "contactPhoneLink":
+		return ec.fieldContext_SiteSettings_contactPhoneLink(ctx, field)
 	case "contactEmail":
 		return ec.fieldContext_SiteSettings_contactEmail(ctx, field)
 	case "logo":

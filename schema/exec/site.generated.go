@@ -15,6 +15,13 @@ import (
 
 // region    ************************** generated!.gotpl **************************
 
+type ContactPhoneNumberResolver interface {
+	Link(ctx context.Context, obj *schema.ContactPhoneNumber) (*string, error)
+}
+type SiteSettingsResolver interface {
+	ContactPhoneLink(ctx context.Context, obj *schema.SiteSettings) (*string, error)
+}
+
 // endregion ************************** generated!.gotpl **************************
 
 // region    ***************************** args.gotpl *****************************
@@ -260,6 +267,29 @@ func (ec *executionContext) _ContactPhoneNumber_displayLocation(ctx context.Cont
 }
 func (ec *executionContext) fieldContext_ContactPhoneNumber_displayLocation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ContactPhoneNumber", field, false, false, "String")
+}
+
+func (ec *executionContext) _ContactPhoneNumber_link(ctx context.Context, field graphql.CollectedField, obj *schema.ContactPhoneNumber) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ContactPhoneNumber_link(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ContactPhoneNumber().Link(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ContactPhoneNumber_link(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ContactPhoneNumber", field, true, true, "String")
 }
 
 func (ec *executionContext) _ImageAsset_url(ctx context.Context, field graphql.CollectedField, obj *schema.ImageAsset) (ret graphql.Marshaler) {
@@ -623,6 +653,29 @@ func (ec *executionContext) _SiteSettings_contactPhone(ctx context.Context, fiel
 }
 func (ec *executionContext) fieldContext_SiteSettings_contactPhone(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SiteSettings", field, false, false, "String")
+}
+
+func (ec *executionContext) _SiteSettings_contactPhoneLink(ctx context.Context, field graphql.CollectedField, obj *schema.SiteSettings) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SiteSettings_contactPhoneLink(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SiteSettings().ContactPhoneLink(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SiteSettings_contactPhoneLink(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SiteSettings", field, true, true, "String")
 }
 
 func (ec *executionContext) _SiteSettings_contactEmail(ctx context.Context, field graphql.CollectedField, obj *schema.SiteSettings) (ret graphql.Marshaler) {
@@ -1049,18 +1102,24 @@ func (ec *executionContext) _ContactPhoneNumber(ctx context.Context, sel ast.Sel
 		case "number":
 			out.Values[i] = ec._ContactPhoneNumber_number(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "label":
 			out.Values[i] = ec._ContactPhoneNumber_label(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "displayLocation":
 			out.Values[i] = ec._ContactPhoneNumber_displayLocation(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "link":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._ContactPhoneNumber_link(ctx, field, obj)
+				})
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -1269,52 +1328,58 @@ func (ec *executionContext) _SiteSettings(ctx context.Context, sel ast.Selection
 		case "contactPhones":
 			out.Values[i] = ec._SiteSettings_contactPhones(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "contactPhone":
 			out.Values[i] = ec._SiteSettings_contactPhone(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "contactPhoneLink":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._SiteSettings_contactPhoneLink(ctx, field, obj)
+				})
 		case "contactEmail":
 			out.Values[i] = ec._SiteSettings_contactEmail(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "logo":
 			out.Values[i] = ec._SiteSettings_logo(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "socialLinks":
 			out.Values[i] = ec._SiteSettings_socialLinks(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "address":
 			out.Values[i] = ec._SiteSettings_address(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "businessHours":
 			out.Values[i] = ec._SiteSettings_businessHours(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "title":
 			out.Values[i] = ec._SiteSettings_title(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "website":
 			out.Values[i] = ec._SiteSettings_website(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "privacyUrl":
 			out.Values[i] = ec._SiteSettings_privacyUrl(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))

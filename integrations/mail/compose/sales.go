@@ -34,7 +34,7 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 		fact{Label: words.Name, Value: name},
 		fact{Label: words.Company, Value: lead.OneLine(submitted.Contact.Company)},
 		fact{words.Email, lead.OneLine(email), "mailto:" + url.PathEscape(email)},
-		fact{words.Phone, lead.OneLine(submitted.Contact.Phone), pdf.TelephoneLink(submitted.Contact.Phone)},
+		fact{words.Phone, lead.OneLine(submitted.Contact.Phone), lead.TelephoneLink(submitted.Contact.Phone)},
 		fact{Label: words.Language, Value: cmp.Or(w.Mail.Languages[submitted.Locale], submitted.Locale)},
 	)
 

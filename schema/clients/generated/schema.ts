@@ -203,6 +203,11 @@ export type ContactPhoneNumber = {
   readonly label?: Maybe<LocalizedString>;
   /** Where the number is shown: `contact`, `footer` or both. Filtering is left to the client. */
   readonly displayLocation: ReadonlyArray<Scalars['String']['output']>;
+  /**
+   * Link that dials the number, by RFC 3966, such as `tel:+442079460018;ext=45`; null if the text is not recognized as one
+   * number.
+   */
+  readonly link?: Maybe<Scalars['String']['output']>;
 };
 
 /** A change of the content. */
@@ -759,6 +764,8 @@ export type LeadContact = {
   readonly email: Scalars['String']['output'];
   /** Telephone number as typed. */
   readonly phone?: Maybe<Scalars['String']['output']>;
+  /** Link that dials the number, by RFC 3966, such as `tel:+40721000000`; empty if it is not recognized as one number. */
+  readonly phoneLink?: Maybe<Scalars['String']['output']>;
   /** Company. */
   readonly company?: Maybe<Scalars['String']['output']>;
 };
@@ -1648,6 +1655,8 @@ export type SiteSettings = {
   readonly contactPhones?: Maybe<ReadonlyArray<ContactPhoneNumber>>;
   /** Legacy single number, for older clients, which use it if `contactPhones` is empty or null. */
   readonly contactPhone?: Maybe<Scalars['String']['output']>;
+  /** Link that dials `contactPhone`, as in `ContactPhoneNumber`. */
+  readonly contactPhoneLink?: Maybe<Scalars['String']['output']>;
   /** Public e-mail address. */
   readonly contactEmail?: Maybe<Scalars['String']['output']>;
   /** The company's logo. */

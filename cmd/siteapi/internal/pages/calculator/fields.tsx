@@ -184,9 +184,9 @@ export function Phones({ title, phones, locale }: { title?: string; phones: Phon
     <div class="phones">
       {title && <h2>{title}</h2>}
       <ul>
-        {phones.map(({ number, label }) => (
+        {phones.map(({ number, label, link }) => (
           <li key={number}>
-            <span>{label?.[locale] ?? label?.en}</span> <a href={`tel:${number.replace(/[^+\d]/g, "")}`}>{number}</a>
+            <span>{label?.[locale] ?? label?.en}</span> {link ? <a href={link}>{number}</a> : number}
           </li>
         ))}
       </ul>

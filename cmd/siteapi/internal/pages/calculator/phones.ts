@@ -13,7 +13,8 @@ export function phonesAt(settings: Settings | null, place: "contact" | "footer")
     return settings.contactPhones.filter((phone) => phone.displayLocation.includes(place));
   }
   if (settings?.contactPhone) {
-    return [{ number: settings.contactPhone, label: null, displayLocation: ["contact", "footer"] }];
+    const { contactPhone: number, contactPhoneLink: link } = settings;
+    return [{ number, label: null, displayLocation: ["contact", "footer"], link }];
   }
   return [];
 }

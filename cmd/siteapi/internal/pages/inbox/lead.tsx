@@ -131,7 +131,9 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
           </Fact>
         )}
         {contact?.phone && (
-          <Fact name={words.lead.phone}><a href={`tel:${contact.phone.replace(/[^\d+]/g, "")}`}>{contact.phone}</a></Fact>
+          <Fact name={words.lead.phone}>
+            {contact.phoneLink ? <a href={contact.phoneLink}>{contact.phone}</a> : contact.phone}
+          </Fact>
         )}
         {lead.message && (
           <Fact name={words.lead.message}><p class="message" dir="auto">{lead.message}</p></Fact>

@@ -85,6 +85,7 @@ func TestEverySettingHasAValue(t *testing.T) {
 		fields := "{"
 		for _, f := range def.Fields {
 			if name != "LocalizedString" && name != "ImageAsset" && name != "Logo" &&
+				!strings.HasSuffix(strings.ToLower(f.Name), "link") && // computed from the number
 				!regexp.MustCompile(`\b`+f.Name+`\b`).Match(studio) {
 				t.Errorf("integrations/cms/sanity/studio/schemas/siteSettings.ts lacks %s of %s",
 					f.Name, name)
