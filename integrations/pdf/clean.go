@@ -17,7 +17,7 @@ const maxText = 400
 // letters and single spaces, and without control characters, direction characters and
 // pictographs. A letter without a glyph is replaced by its compatibility equivalent in
 // Unicode, such as "fi" for the ligature, or else by a box, and its script is added to
-// missing. A text of only pictographs becomes a box too.
+// missing, like that of a mark that cannot be drawn. A text of only pictographs becomes a box too.
 func clean(text string, family *font.Family, missing map[string]bool) string {
 	var out strings.Builder
 
@@ -52,6 +52,8 @@ func clean(text string, family *font.Family, missing map[string]bool) string {
 			put(r)
 		case unicode.IsLetter(r) || unicode.IsNumber(r):
 			put(font.Missing)
+			missing[script(r)] = true
+		case unicode.IsMark(r) && !unicode.Is(unicode.Variation_Selector, r):
 			missing[script(r)] = true
 		}
 	}

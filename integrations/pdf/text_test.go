@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/text/unicode/norm"
 
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/pdf/pdftest"
@@ -31,6 +32,51 @@ func TestLettersThatTheTypefaceLacksAreShownAndLogged(t *testing.T) {
 	text = tool(t, render(t, r, d), "pdftotext", "FILE", "-")
 	if !strings.Contains(text, "□") || !strings.Contains(log.String(), `"scripts":["Symbols"]`) {
 		t.Errorf("a name of pictographs is missing or not logged:\n%s", text)
+	}
+}
+
+// TestNames checks that names of the Latin, Greek and Cyrillic alphabets are printed with
+// all their letters and marks.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	r := pdf.New(zerolog.New(&log))
+	for name, why := range map[string]string{
+		"Ştefan Țurcanu": "Romanian, with a cedilla and a comma",
+		"Məmməd":         "Azerbaijani: the schwa is an IPA letter in Unicode",
+		"Kɔfi Ɛsi":       "Akan: the open o is another one",
+		"Haɗiza Ɓala":    "Hausa: letters with hooks, one of each case in another block",
+		"Gʻulom Oʻktam":  "Uzbek: a modifier letter as an apostrophe",
+		"Kaʻiulani Kāne": "Hawaiian: the same letter is a consonant",
+		"Adébọ̀wálé":     "Yoruba: a dot and an accent that compose with nothing",
+		"M̃baya":         "Guaraní: a tilde that composes with nothing",
+		"Ragnė́":         "Lithuanian, with the accent of dictionaries",
+		"Ιωάννης Παπαδόπουλος":  "Greek",
+		"Ἀλέξανδρος":            "Greek with breathings",
+		"Євген Ґалаґан":         "Ukrainian",
+		"Әлия Қасымова":         "Kazakh: Cyrillic with further letters",
+		"Жа́нна":                "Russian with a stress mark",
+		"Nguyễn Thị Ngọc Ánh":   "Vietnamese",
+		"Ƙasimu Ƴar’adua":       "Hausa: capitals of Latin Extended-B",
+		"Tukꞌ Coꞌ":              "Mayan: the saltillo",
+		"Þórdís Ægisdóttir Ĳff": "Icelandic and Dutch",
+	} {
+		d := pdftest.Sample("en", "minimal")
+		d.Lead.Contact.FirstName, d.Lead.Contact.LastName = name, "Pop"
+		text := tool(t, render(t, r, d), "pdftotext", "FILE", "-")
+		if want := norm.NFC.String(name) + " Pop"; !strings.Contains(norm.NFC.String(text), want) {
+			t.Errorf("%s: %s is missing:\n%s", why, want, text)
+		}
+	}
+	if log.Len() > 0 {
+		t.Errorf("letters are missing: %s", &log)
+	}
+
+	d := pdftest.Sample("en", "minimal")
+	d.Lead.Contact.FirstName = "Zo\u1ab0e" // a mark of dialectology
+	render(t, r, d)
+	if !strings.Contains(log.String(), `"scripts":["Inherited"]`) {
+		t.Errorf("a mark that cannot be drawn is not logged: %s", &log)
 	}
 }
 
