@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"siteapi/integrations/cms"
@@ -20,18 +21,16 @@ func firstText(payload map[string]any, names ...string) string {
 }
 
 // staleLocales returns the locales whose content a change makes stale: none for drafts,
-// versions and the leads that the service itself stores.
-func staleLocales(documentType, locale, id string) []schema.Locale {
+// versions and the leads that the service itself stores. A document without a language
+// belongs to every locale. A document whose language has changed is still in the content
+// of the former one.
+func (r *Resolver) staleLocales(documentType, language, id string) (stale []schema.Locale) {
 	if !cms.IsPublished(id) || documentType == cms.LeadType || strings.HasPrefix(id, cms.LeadType+".") {
 		return nil
 	}
-	if locale == "" {
-		return schema.Locales()
-	}
-	if l, ok := schema.ParseLocale(locale); ok {
-		return []schema.Locale{l}
-	}
-	return nil
+	return slices.DeleteFunc(schema.Locales(), func(locale schema.Locale) bool {
+		return language != "" && language != string(locale) && !r.Content.Has(locale, id)
+	})
 }
 
 // receiveCmsWebhook implements the root field of that name. If the service fails, the
@@ -52,7 +51,7 @@ func (r *Resolver) receiveCmsWebhook(
 	}
 
 	documentType, id := firstText(object, "_type", "type", "documentType"), firstText(object, "_id")
-	locales := staleLocales(documentType, firstText(object, "language", "locale", "_lang", "__i18n_lang"), id)
+	locales := r.staleLocales(documentType, cms.Language(object), id)
 	if locales == nil {
 		id = "" // the id of a quote opens its PDF, so it is not logged
 	}

@@ -17,8 +17,8 @@ import (
 type Document struct {
 	ID   string // the field _id
 	Type string // the field _type
-	// Language is the field language. It is empty if the document belongs to every
-	// locale.
+	// Language is the language that [Language] reads from the fields. It is empty if the
+	// document belongs to every locale.
 	Language string
 	// UpdatedAt is the field _updatedAt. It is zero if the CMS does not provide it.
 	UpdatedAt time.Time
@@ -31,8 +31,10 @@ type Document struct {
 type Query struct {
 	// Types are the document types to return.
 	Types []string
-	// Locale selects the documents in this language and the documents without a language.
-	Locale string
+	// Except lists the site's other languages, whose documents are left out. Documents
+	// without a language are returned, and so are those in a language that the site does
+	// not use: the caller reports them.
+	Except []string
 	// Perspective is "drafts" or "<release>,drafts". Each document is read from the first
 	// of these layers that contains it, falling back to the published document, and keeps
 	// its published id. An empty perspective selects the published documents.
@@ -43,7 +45,7 @@ type Query struct {
 // documents and leads never match.
 func (q Query) Matches(d Document) bool {
 	return IsPublic(d.ID) && d.Type != LeadType &&
-		slices.Contains(q.Types, d.Type) && (d.Language == "" || d.Language == q.Locale)
+		slices.Contains(q.Types, d.Type) && !slices.Contains(q.Except, d.Language)
 }
 
 // IsPublished reports whether an id belongs to a published document rather than to a

@@ -16,13 +16,12 @@ func noAssets(string) string { return "" }
 func TestDecodeErrors(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		`null`:                                  "not a JSON object",
-		`[]`:                                    "not a JSON object",
-		`{"_type":"b"}`:                         "_id",
-		`{"_id":7,"_type":"b"}`:                 "_id is not a string",
-		`{"_id":"-a","_type":"b"}`:              "_id",
-		`{"_id":"a"}`:                           "_type is missing",
-		`{"_id":"a","_type":"b","language":{}}`: "language is not a string",
+		`null`:                     "not a JSON object",
+		`[]`:                       "not a JSON object",
+		`{"_type":"b"}`:            "_id",
+		`{"_id":7,"_type":"b"}`:    "_id is not a string",
+		`{"_id":"-a","_type":"b"}`: "_id",
+		`{"_id":"a"}`:              "_type is missing",
 		`{"_id":"` + strings.Repeat("a", 129) + `","_type":"b"}`: "_id",
 	} {
 		if _, err := cms.Decode(json.RawMessage(in), noAssets); err == nil ||
@@ -38,9 +37,19 @@ func TestDecodeKeepsValuesAndResolvesAssets(t *testing.T) {
 	for in, want := range map[string]string{
 		`"z":1.50,"y":"ș","_updatedAt":"yesterday"`: `{"y":"ș","z":1.50}`,
 		`"n":12345678901234567890,"x":[{"asset":{"_ref":"image-Ab1-20x10-png"}}]`: `{"n":12345678901234567890,` +
-			`"x":[{"asset":{"_ref":"image-Ab1-20x10-png","url":"https://cdn/images/p/d/Ab1-20x10.png"}}]}`,
+			`"x":[{"asset":{"_ref":"image-Ab1-20x10-png","url":"https://cdn/images/p/d/Ab1-20x10.png"},"height":10,` +
+			`"url":"https://cdn/images/p/d/Ab1-20x10.png","width":20}]}`,
 		`"own":{"asset":{"_ref":"image-e5-1x1-png","url":"https://x/a.png"}}`: `{"own":` +
-			`{"asset":{"_ref":"image-e5-1x1-png","url":"https://x/a.png"}}}`,
+			`{"asset":{"_ref":"image-e5-1x1-png","url":"https://x/a.png"},"height":1,"url":"https://x/a.png","width":1}}`,
+		`"kept":{"alt":"A","hotspot":{"x":0.5},"width":"full","url":"/own","asset":{"_ref":"image-e5-3x2-jpg"}}`: `{"kept":` +
+			`{"alt":"A","asset":{"_ref":"image-e5-3x2-jpg","url":"https://cdn/images/p/d/e5-3x2.jpg"},"height":2,` +
+			`"hotspot":{"x":0.5},"url":"/own","width":"full"}}`,
+		`"f":{"asset":{"_ref":"file-abc-pdf"}}`: `{"f":{"asset":{"_ref":"file-abc-pdf","url":"https://cdn/files/p/d/abc.pdf"},` +
+			`"url":"https://cdn/files/p/d/abc.pdf"}}`,
+		`"other":{"asset":{"_ref":"image-e5-1x1-png","_dataset":"media","_projectId":"p2","_type":"crossDatasetReference"}}`: `{"other":` +
+			`{"asset":{"_dataset":"media","_projectId":"p2","_ref":"image-e5-1x1-png","_type":"crossDatasetReference"}}}`,
+		`"m":{"asset":{"url":"https://x/a","metadata":{"dimensions":{"width":7,"height":5.5}}}}`: `{"m":{"asset":{"metadata":` +
+			`{"dimensions":{"height":5.5,"width":7}},"url":"https://x/a"},"height":5.5,"url":"https://x/a","width":7}}`,
 		`"n":{"asset":null},"o":{"asset":{"_ref":7}},"u":{"asset":{"_ref":"unknown"}}`: `{"n":{"asset":null},` +
 			`"o":{"asset":{"_ref":7}},"u":{"asset":{"_ref":"unknown"}}}`,
 	} {

@@ -2,6 +2,7 @@ package cms
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,11 +17,14 @@ var (
 	// assetID matches the id of an uploaded image or file. Only an image's id includes a
 	// size.
 	assetID = regexp.MustCompile(`^(image|file)-([a-zA-Z0-9_]+)(-\d+x\d+)?-([a-z0-9]+)$`)
+	// imageSize matches the size in the id or the address of an image.
+	imageSize = regexp.MustCompile(`-([1-9]\d{0,4})x([1-9]\d{0,4})[-.]\w+$`)
 )
 
 // Decode parses a document as the CMS stores it. An object under a key "asset" that has
 // no URL receives the one that assetURL returns for its reference; assetURL may return
-// "". An _updatedAt that is not an RFC 3339 time is ignored.
+// "". An asset of another dataset receives none. The object around an asset receives the
+// URL as well and, if it is an image, its width and height. An _updatedAt that is not an RFC 3339 time is ignored.
 func Decode(raw json.RawMessage, assetURL func(ref string) string) (Document, error) {
 	var fields map[string]any
 	in := json.NewDecoder(bytes.NewReader(raw))
@@ -30,7 +34,7 @@ func Decode(raw json.RawMessage, assetURL func(ref string) string) (Document, er
 	}
 
 	var d Document
-	for name, into := range map[string]*string{"_id": &d.ID, "_type": &d.Type, "language": &d.Language} {
+	for name, into := range map[string]*string{"_id": &d.ID, "_type": &d.Type} {
 		text, ok := fields[name].(string)
 		if !ok && fields[name] != nil {
 			return Document{}, fmt.Errorf("document %.140v: %s is not a string", fields["_id"], name)
@@ -45,6 +49,7 @@ func Decode(raw json.RawMessage, assetURL func(ref string) string) (Document, er
 		return Document{}, fmt.Errorf("document %q: _type is missing", d.ID)
 	}
 
+	d.Language = Language(fields)
 	updated, _ := fields["_updatedAt"].(string)
 	if at, err := time.Parse(time.RFC3339, updated); err == nil {
 		d.UpdatedAt = at.UTC()
@@ -65,16 +70,40 @@ func addAssetURLs(node any, assetURL func(ref string) string) {
 		}
 	case map[string]any:
 		if asset, ok := n["asset"].(map[string]any); ok {
-			ref, _ := asset["_ref"].(string)
-			if have, _ := asset["url"].(string); have == "" && ref != "" {
-				if address := assetURL(ref); address != "" {
-					asset["url"] = address
-				}
-			}
+			addAssetURL(n, asset, assetURL)
 		}
-
 		for _, child := range n {
 			addAssetURLs(child, assetURL)
+		}
+	}
+}
+
+// addAssetURL adds the address of an asset to the asset and to the object that has it,
+// and the size of an image to the latter.
+func addAssetURL(holder, asset map[string]any, assetURL func(ref string) string) {
+	ref, _ := asset["_ref"].(string)
+	address, _ := asset["url"].(string)
+	if address == "" && ref != "" && asset["_dataset"] == nil {
+		address = assetURL(ref)
+	}
+	if address == "" {
+		return
+	}
+	asset["url"] = address
+	if holder["url"] == nil {
+		holder["url"] = address
+	}
+
+	metadata, _ := asset["metadata"].(map[string]any)
+	size, _ := metadata["dimensions"].(map[string]any)
+	inName := imageSize.FindStringSubmatch(cmp.Or(ref, address))
+	for i, name := range []string{"width", "height"} {
+		number, ok := size[name].(json.Number)
+		if !ok && inName != nil {
+			number, ok = json.Number(inName[i+1]), true
+		}
+		if ok && holder[name] == nil {
+			holder[name] = number
 		}
 	}
 }

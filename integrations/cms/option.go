@@ -30,12 +30,10 @@ func Labels(docs []Document, locale string) map[string]string {
 			continue
 		}
 
-		var option struct{ Slug, Label json.RawMessage }
-		if json.Unmarshal(d.Fields, &option) != nil {
-			continue
-		}
-
-		slug, label := oneOf(option.Slug, "current"), oneOf(option.Label, locale, "en")
+		var option struct{ Label any }
+		_ = json.Unmarshal(d.Fields, &option) // without a label the document is skipped
+		label, _ := Text(option.Label, locale)
+		_, slug := OptionSlug(d)
 		if slug == "" || label == "" {
 			continue
 		}
@@ -46,25 +44,4 @@ func Labels(docs []Document, locale string) map[string]string {
 	}
 
 	return labels
-}
-
-// oneOf decodes a string. From an object, it takes the first of the named fields that is
-// a non-empty string.
-func oneOf(raw json.RawMessage, names ...string) string {
-	var plain string
-	if json.Unmarshal(raw, &plain) == nil {
-		return plain
-	}
-
-	var fields map[string]any
-	if json.Unmarshal(raw, &fields) != nil {
-		return ""
-	}
-
-	for _, name := range names {
-		if s, _ := fields[name].(string); s != "" {
-			return s
-		}
-	}
-	return ""
 }

@@ -15,12 +15,17 @@ import "encoding/json"
 // does not compute prices.
 const RulesType = "quoteRules"
 
-// OptionSlug returns the group and the slug of a document of [OptionType]. A missing
-// value, or one of another type, is returned as "".
+// OptionSlug returns the group and the slug of a document of [OptionType]. The slug is a
+// text or an object with the field current. A missing value, or one of another type, is
+// returned as "".
 func OptionSlug(d Document) (group, slug string) {
-	var option struct{ Group, Slug json.RawMessage }
-	if json.Unmarshal(d.Fields, &option) != nil {
-		return "", ""
+	var option struct{ Group, Slug any }
+	_ = json.Unmarshal(d.Fields, &option) // a document that is not an object has neither
+
+	group, _ = option.Group.(string)
+	if object, ok := option.Slug.(map[string]any); ok {
+		option.Slug = object["current"]
 	}
-	return oneOf(option.Group), oneOf(option.Slug, "current")
+	slug, _ = option.Slug.(string)
+	return group, slug
 }

@@ -33,7 +33,7 @@ func (c *scriptedCMS) set(title string, err error) {
 	c.title, c.err = title, err
 }
 
-func (c *scriptedCMS) Fetch(_ context.Context, q cms.Query) ([]cms.Document, error) {
+func (c *scriptedCMS) Fetch(context.Context, cms.Query) ([]cms.Document, error) {
 	c.calls.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,7 +42,7 @@ func (c *scriptedCMS) Fetch(_ context.Context, q cms.Query) ([]cms.Document, err
 	}
 
 	fields, _ := json.Marshal(map[string]string{"title": c.title})
-	return []cms.Document{{ID: "hero", Type: "heroSection", Language: q.Locale, Fields: fields}}, nil
+	return []cms.Document{{ID: "hero", Type: "heroSection", Fields: fields}}, nil
 }
 
 func (c *scriptedCMS) Ping(context.Context) error { return nil }

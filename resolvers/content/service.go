@@ -64,6 +64,8 @@ type Service struct {
 	origin  string   // identifies the source, the types and the encoding of content
 	locales map[schema.Locale]*localeContent
 
+	problems sync.Map // logged problems of the content
+
 	mu sync.Mutex // guards the state of each locale
 
 	previews previews
@@ -207,6 +209,12 @@ func (c *Service) Size() int {
 		}
 	}
 	return size
+}
+
+// Has reports whether the latest content of a locale in this process includes a document.
+func (c *Service) Has(locale schema.Locale, id string) bool {
+	latest := c.locales[locale].current()
+	return latest != nil && latest.byID[id] != nil
 }
 
 // Health reports for each locale when its content was fetched and how many documents it

@@ -3,12 +3,11 @@ package content
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"reflect"
-	"regexp"
 	"slices"
-	"strconv"
-
-	"github.com/rs/zerolog"
+	"strings"
 
 	"siteapi/integrations/cms"
 	"siteapi/schema"
@@ -32,99 +31,119 @@ type Settings struct {
 	Website     string
 }
 
-// newSettings returns the settings of a document. It omits and logs a field of the wrong
-// type, so that the others are still served.
-func newSettings(doc cms.Document, log zerolog.Logger) *Settings {
-	var s struct {
-		schema.SiteSettings
-		AccentColor string
-	}
-	log = log.With().Str("document", doc.ID).Logger()
-	if err := json.Unmarshal(doc.Fields, &s); err != nil { // all fields of the right type are decoded
-		log.Warn().Err(err).Msg("leaving out a field of the wrong type")
-	}
-	clearBlanks(reflect.ValueOf(&s))
+// newSettings returns the settings of a document with its texts in a locale. It omits a
+// value of the wrong type and reports it, so that the others are still served.
+func newSettings(doc cms.Document, locale string) (*Settings, []string) {
+	var fields map[string]any
+	_ = json.Unmarshal(doc.Fields, &fields) // the driver returns objects only
+	r := reader{locale: locale}
+	s := &Settings{Shown: &schema.SiteSettings{}}
+	r.object("", fields, reflect.ValueOf(s.Shown).Elem())
+	r.value("accentColor", fields["accentColor"], reflect.ValueOf(&s.Accent).Elem())
 
-	if s.ContactPhone != nil {
-		*s.ContactPhone = schema.CleanPhone(*s.ContactPhone)
+	if phone := s.Shown.ContactPhone; phone != nil {
+		*phone = schema.CleanPhone(*phone)
 	}
-	s.ContactPhones = phones(s.ContactPhones, log)
+	s.Shown.ContactPhones = r.phones(s.Shown.ContactPhones)
 	// A site that only has the legacy number gets null instead of an empty list.
-	if len(s.ContactPhones) == 0 && s.ContactPhone != nil {
-		s.ContactPhones = nil
+	if len(s.Shown.ContactPhones) == 0 && s.Shown.ContactPhone != nil {
+		s.Shown.ContactPhones = nil
 	}
 
 	// Pictures in a PDF have no alternative text, so the name is printed next to the
 	// logo.
-	name := s.Title
-	if s.Logo != nil {
-		setSize(s.Logo.Asset, doc)
-		name = cmp.Or(name, s.Logo.Alt)
+	name := s.Shown.Title
+	if logo := s.Shown.Logo; logo != nil {
+		name = cmp.Or(name, logo.Alt)
+		if picture := fields["logo"].(map[string]any); logo.Asset != nil {
+			r.value("logo.width", picture["width"], reflect.ValueOf(&logo.Asset.Width).Elem())
+			r.value("logo.height", picture["height"], reflect.ValueOf(&logo.Asset.Height).Elem())
+		}
 	}
-	return &Settings{
-		Shown:       &s.SiteSettings,
-		CompanyName: schema.ValueOr(name, ""),
-		Accent:      s.AccentColor,
-		Website:     schema.ValueOr(s.Website, ""),
+	s.CompanyName, s.Website = schema.ValueOr(name, ""), schema.ValueOr(s.Shown.Website, "")
+	return s, r.problems
+}
+
+// reader reads the fields of a document. A blank text counts as unset.
+type reader struct {
+	locale   string
+	problems []string
+}
+
+// object reads an object into a struct.
+func (r *reader) object(path string, fields map[string]any, into reflect.Value) {
+	for i := range into.NumField() {
+		name := into.Type().Field(i).Tag.Get("json")
+		r.value(strings.TrimPrefix(path+"."+name, "."), fields[name], into.Field(i))
 	}
 }
 
-// clearBlanks sets blank texts to null: they count as unset.
-func clearBlanks(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if text, ok := v.Interface().(*string); ok && schema.Clean(schema.ValueOr(text, "")) == "" {
-			v.SetZero()
-		} else if !v.IsNil() {
-			clearBlanks(v.Elem())
+// value reads one value. Where one text is needed, a localized value gives the text in
+// the locale.
+func (r *reader) value(path string, value any, into reflect.Value) {
+	var ok bool
+	switch target := into.Addr().Interface().(type) {
+	case *string:
+		*target, ok = cms.Text(value, r.locale)
+
+	case **string:
+		var text string
+		if text, ok = cms.Text(value, r.locale); schema.Clean(text) != "" {
+			*target = &text
 		}
 
-	case reflect.Struct:
-		for i := range v.NumField() {
-			clearBlanks(v.Field(i))
+	case **schema.LocalizedString:
+		var texts map[string]string
+		texts, ok = cms.Texts(value)
+		maps.DeleteFunc(texts, func(_, text string) bool { return schema.Clean(text) == "" })
+		if encoded, err := json.Marshal(texts); err == nil && len(texts) > 0 {
+			ok = json.Unmarshal(encoded, target) == nil && ok
 		}
 
-	case reflect.Slice:
-		for i := range v.Len() {
-			clearBlanks(v.Index(i))
+	case **int:
+		var number float64
+		if number, ok = value.(float64); ok {
+			*target = new(int(number))
 		}
+		ok = ok || value == nil
+
+	default:
+		ok = r.nested(path, value, into)
+	}
+
+	if !ok {
+		r.problems = append(r.problems, path+" has the wrong type")
 	}
 }
 
-// sizeInURL matches the size in the file name of a picture at Sanity.
-var sizeInURL = regexp.MustCompile(`-(\d{1,5})x(\d{1,5})\.\w+$`)
+// nested reads an object or a list. It returns false if the value is neither.
+func (r *reader) nested(path string, value any, into reflect.Value) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
 
-// setSize sets the size of the logo from the picture's metadata, or else from its URL.
-func setSize(picture *schema.ImageAsset, doc cms.Document) {
-	if picture == nil {
-		return
-	}
+	case map[string]any:
+		if into.Kind() == reflect.Pointer {
+			into.Set(reflect.New(into.Type().Elem()))
+			r.object(path, v, into.Elem())
+			return true
+		}
 
-	var of struct {
-		Logo struct {
-			Asset struct {
-				Metadata struct {
-					Dimensions struct{ Width, Height *int }
-				}
+	case []any:
+		if into.Kind() == reflect.Slice {
+			into.Set(reflect.MakeSlice(into.Type(), len(v), len(v)))
+			for i, item := range v {
+				r.value(fmt.Sprintf("%s[%d]", path, i), item, into.Index(i))
 			}
+			return true
 		}
 	}
-	_ = json.Unmarshal(doc.Fields, &of) // metadata of another form is ignored
-	if size := of.Logo.Asset.Metadata.Dimensions; size.Width != nil && size.Height != nil {
-		picture.Width, picture.Height = size.Width, size.Height
-		return
-	}
-
-	if size := sizeInURL.FindStringSubmatch(schema.ValueOr(picture.URL, "")); size != nil {
-		width, _ := strconv.Atoi(size[1]) // at most five digits
-		height, _ := strconv.Atoi(size[2])
-		picture.Width, picture.Height = &width, &height
-	}
+	return false
 }
 
 // phones returns the usable entries of the list, never nil. An entry needs a number and a
 // display location.
-func phones(entries []*schema.ContactPhoneNumber, log zerolog.Logger) []*schema.ContactPhoneNumber {
+func (r *reader) phones(entries []*schema.ContactPhoneNumber) []*schema.ContactPhoneNumber {
 	usable := []*schema.ContactPhoneNumber{}
 	for i, phone := range entries {
 		phone = cmp.Or(phone, &schema.ContactPhoneNumber{}) // an entry may be null
@@ -132,7 +151,7 @@ func phones(entries []*schema.ContactPhoneNumber, log zerolog.Logger) []*schema.
 		for _, place := range phone.DisplayLocation {
 			switch {
 			case place != DisplayContact && place != DisplayFooter:
-				log.Warn().Int("phone", i).Msg("leaving out an unknown display location of a phone")
+				r.problems = append(r.problems, fmt.Sprintf("contactPhones[%d] has an unknown display location", i))
 			case !slices.Contains(places, place):
 				places = append(places, place)
 			}
@@ -140,7 +159,7 @@ func phones(entries []*schema.ContactPhoneNumber, log zerolog.Logger) []*schema.
 
 		phone.Number = schema.CleanPhone(phone.Number)
 		if phone.Number == "" || len(places) == 0 {
-			log.Warn().Int("phone", i).Msg("leaving out a phone without a number or a display location")
+			r.problems = append(r.problems, fmt.Sprintf("contactPhones[%d] lacks a number or a display location", i))
 			continue
 		}
 		phone.DisplayLocation = places

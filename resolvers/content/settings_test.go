@@ -1,59 +1,91 @@
 package content
 
 import (
-	"bytes"
 	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/rs/zerolog"
-
 	"siteapi/integrations/cms"
 	"siteapi/schema"
 )
 
-// settingsOf returns the settings of a document with these fields, and the log.
+// settingsOf returns the settings of a document with these fields, and their problems.
 func settingsOf(fields string) (*Settings, string) {
-	var log bytes.Buffer
-	s := newSettings(cms.Document{ID: SettingsType, Fields: json.RawMessage(fields)}, zerolog.New(&log))
-	return s, log.String()
+	s, problems := newSettings(cms.Document{ID: SettingsType, Fields: json.RawMessage(fields)}, "en")
+	return s, strings.Join(problems, "; ")
 }
 
-// TestMalformedSettings checks that unusable values are left out and logged, and the rest
-// is served.
+// TestMalformedSettings checks that each unusable value is left out and reported, and the
+// rest is served.
 func TestMalformedSettings(t *testing.T) {
 	t.Parallel()
-	for fields, tc := range map[string]struct{ shown, logged string }{
+	const noPlace = " lacks a number or a display location"
+	for fields, tc := range map[string]struct{ shown, problems string }{
 		`{"contactPhone":" ","contactPhones":[{"number":"","displayLocation":["contact"]}]}`: {
-			`{"contactPhones":[]}`, `"phone":0`,
+			`{"contactPhones":[]}`, `contactPhones[0]` + noPlace,
 		},
 		`{"contactPhones":[{"displayLocation":["contact"]}],"contactPhone":"9"}`: {
-			`{"contactPhone":"9"}`, `"phone":0`,
+			`{"contactPhone":"9"}`, `contactPhones[0]` + noPlace,
 		},
 		`{"contactPhones":[{"number":"1","displayLocation":["header","footer","footer",5]}]}`: {
-			`{"contactPhones":[{"number":"1","displayLocation":["footer"]}]}`, `unknown display location`,
+			`{"contactPhones":[{"number":"1","displayLocation":["footer"]}]}`,
+			`contactPhones[0].displayLocation[3] has the wrong type; contactPhones[0] has an unknown display location; ` +
+				`contactPhones[0] has an unknown display location`,
 		},
 		`{"contactPhones":[null,"x",{"number":5},{"number":"1","displayLocation":"contact"},` +
 			`{"number":"2","displayLocation":["contact"]}]}`: {
-			`{"contactPhones":[{"number":"2","displayLocation":["contact"]}]}`, `"phone":3`,
+			`{"contactPhones":[{"number":"2","displayLocation":["contact"]}]}`,
+			`contactPhones[1] has the wrong type; contactPhones[2].number has the wrong type; ` +
+				`contactPhones[3].displayLocation has the wrong type; ` + `contactPhones[0]` + noPlace + `; ` +
+				`contactPhones[1]` + noPlace + `; ` + `contactPhones[2]` + noPlace + `; ` + `contactPhones[3]` + noPlace,
 		},
 		`{"contactPhones":"x","contactPhone":5,"contactEmail":"a@b.co"}`: {
-			`{"contactPhones":[],"contactEmail":"a@b.co"}`, `SiteSettings.contactPhones`,
+			`{"contactPhones":[],"contactEmail":"a@b.co"}`, `contactPhones has the wrong type; contactPhone has the wrong type`,
 		},
-		`{"address":null,"businessHours":{"monday":["9"],"friday":"9 - 13"}}`: {
-			`{"contactPhones":[],"businessHours":{"friday":"9 - 13"}}`, `businessHours.monday`,
+		`{"address":null,"businessHours":{"monday":["9"],"tuesday":true,"friday":"9 - 13"},"accentColor":7}`: {
+			`{"contactPhones":[],"businessHours":{"friday":"9 - 13"}}`,
+			`businessHours.monday has the wrong type; businessHours.tuesday has the wrong type; accentColor has the wrong type`,
 		},
 	} {
-		settings, log := settingsOf(fields)
+		settings, problems := settingsOf(fields)
 		shown, _ := json.Marshal(settings.Shown)
 		shown = regexp.MustCompile(`"\w+":null,|,?"\w+":null`).ReplaceAll(shown, nil)
 		if string(shown) != tc.shown {
 			t.Errorf("%s: %s, want %s", fields, shown, tc.shown)
 		}
-		if !strings.Contains(log, tc.logged) || !strings.Contains(log, `"document":"siteSettings"`) {
-			t.Errorf("%s: the log is %s", fields, log)
+		if problems != tc.problems {
+			t.Errorf("%s: problems %s\nwant %s", fields, problems, tc.problems)
 		}
+	}
+}
+
+// Every text of the settings may be localized. The label of a telephone number has all
+// languages, any other text that of the content.
+func TestLocalizedSettings(t *testing.T) {
+	t.Parallel()
+	const forms = `{"title":[{"_key":"es","value":"Lámpara"},{"_key":"en","value":"Lamp"}],
+		"businessHours":{"monday":{"en":"Closed","es":"Cerrado"},"sunday":{"en":"Closed"},"friday":"9 - 13","saturday":{"ro":"Închis"}},
+		"contactPhones":[{"number":"1","displayLocation":["footer"],"label":"Sales"},
+			{"number":"2","displayLocation":["footer"],"label":[{"_key":"x1","language":"ro","value":"Vânzări"}]}]}`
+	for locale, want := range map[string]string{
+		"en": "Lamp, Closed, Closed, 9 - 13, ",
+		"es": "Lámpara, Cerrado, Closed, 9 - 13, ",
+		"ro": "Lamp, Closed, Closed, 9 - 13, Închis",
+	} {
+		s, problems := newSettings(cms.Document{ID: SettingsType, Fields: json.RawMessage(forms)}, locale)
+		hours, labels := s.Shown.BusinessHours, s.Shown.ContactPhones
+		got := strings.Join([]string{s.CompanyName, schema.ValueOr(hours.Monday, ""), schema.ValueOr(hours.Sunday, ""),
+			schema.ValueOr(hours.Friday, ""), schema.ValueOr(hours.Saturday, "")}, ", ")
+		if got != want || len(problems) > 0 {
+			t.Errorf("%s: %q, want %q, problems %q", locale, got, want, problems)
+		}
+		if *labels[0].Label.En != "Sales" || *labels[1].Label.Ro != "Vânzări" || labels[1].Label.En != nil {
+			t.Errorf("%s: labels %+v, %+v", locale, labels[0].Label, labels[1].Label)
+		}
+	}
+	if cms.DefaultLanguage != string(schema.DefaultLocale) {
+		t.Error("integrations/cms and schema have different default languages")
 	}
 }
 
@@ -80,7 +112,11 @@ func TestSizeOfTheLogo(t *testing.T) {
 		`"url":"https://cms.test/a-48x12.png","metadata":7`:                                   {48, 12},
 		`"url":"https://cms.test/a.png"`:                                                      {},
 	} {
-		settings, _ := settingsOf(`{"logo":{"asset":{` + asset + `}}}`)
+		doc, err := cms.Decode([]byte(`{"_id":"s","_type":"s","logo":{"asset":{`+asset+`}}}`), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings, _ := newSettings(doc, "en")
 		picture := settings.Shown.Logo.Asset
 		if got := [2]int{schema.ValueOr(picture.Width, 0), schema.ValueOr(picture.Height, 0)}; got != want {
 			t.Errorf("%s: %v, want %v", asset, got, want)

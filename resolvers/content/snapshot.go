@@ -16,18 +16,25 @@ import (
 
 // Snapshot is all content of one locale, decoded once and then only read.
 type Snapshot struct {
+	Locale   schema.Locale
 	Revision string
 	Settings *Settings         // nil: the CMS has no such document
 	Labels   map[string]string // labels by slug
 	Prices   *price.Rules      // nil: there are none
 
+	// Problems describes the documents and values that are left out. Those of the price
+	// rules are not among them.
+	Problems      []string
+	priceProblems []string
+
 	// RulesUnusable reports that the published price rules are unusable. Prices then has
 	// the last usable ones, if any.
 	RulesUnusable bool
 
-	entry     string // revision of the cached entry it represents
-	size      int    // encoded size in bytes
-	documents map[string][]*schema.ContentDocument
+	entry     string                               // revision of the cached entry it represents
+	size      int                                  // encoded size in bytes
+	documents map[string][]*schema.ContentDocument // by type, ordered by id
+	byID      map[string]*schema.ContentDocument
 }
 
 // isOf reports whether the snapshot represents an entry.
@@ -45,7 +52,7 @@ type storedSnapshot struct {
 }
 
 // snapshotForm is the version of the encoding and of the documents in it.
-const snapshotForm = "1"
+const snapshotForm = "2"
 
 // originOf returns an identifier of the source, the types and the encoding of snapshots.
 func originOf(source string, types []string) string {
@@ -53,20 +60,46 @@ func originOf(source string, types []string) string {
 	return cache.RevisionOf([]byte(strings.Join(append([]string{snapshotForm, source}, types...), "\n")))
 }
 
+// Query returns the query for the documents that make up the content of a locale.
+func Query(types []string, locale schema.Locale, perspective string) cms.Query {
+	q := cms.Query{Types: types, Perspective: perspective}
+	for _, other := range schema.Locales() {
+		if other != locale {
+			q.Except = append(q.Except, string(other))
+		}
+	}
+	return q
+}
+
+// fetch returns the documents of a query. Of those in a language that the site does not
+// use, it keeps the head of one for each type.
+func fetch(ctx context.Context, source cms.Content, q cms.Query, locale schema.Locale) ([]cms.Document, error) {
+	docs, err := source.Fetch(ctx, q)
+	kept, hidden := []cms.Document{}, map[string]bool{}
+	for _, doc := range docs {
+		if isOther := doc.Language != "" && doc.Language != string(locale); isOther {
+			if hidden[doc.Type] {
+				continue
+			}
+			hidden[doc.Type] = true
+			doc = cms.Document{ID: doc.ID, Type: doc.Type, Language: doc.Language}
+		}
+		kept = append(kept, doc)
+	}
+	return kept, err
+}
+
 // load fetches the content of a locale in a perspective of the CMS, and encodes it.
 func (c *Service) load(ctx context.Context, perspective string, locale schema.Locale) ([]byte, error) {
-	docs, err := c.CMS.Fetch(ctx, cms.Query{
-		Types:       c.types,
-		Locale:      string(locale),
-		Perspective: perspective,
-	})
+	docs, err := fetch(ctx, c.CMS, Query(c.types, locale, perspective), locale)
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(storedSnapshot{c.origin, docs})
 }
 
-// decodeSnapshot decodes an entry that load encoded.
+// decodeSnapshot decodes an entry that load encoded. It logs each problem of the content
+// once.
 func (c *Service) decodeSnapshot(ctx context.Context, entry cache.Entry, locale schema.Locale) (*Snapshot, error) {
 	var stored storedSnapshot
 	if err := json.Unmarshal(entry.Value, &stored); err != nil {
@@ -76,31 +109,54 @@ func (c *Service) decodeSnapshot(ctx context.Context, entry cache.Entry, locale 
 		return nil, errors.New("the content is from an instance with another configuration")
 	}
 
-	log := c.Log.With().Ctx(ctx).Str("locale", string(locale)).Logger()
-	s := &Snapshot{
-		Revision:  entry.Revision,
-		size:      len(entry.Value),
-		documents: map[string][]*schema.ContentDocument{},
+	s := newSnapshot(stored.Documents, locale, c.formats.Currency)
+	s.Revision, s.size = entry.Revision, len(entry.Value)
+	for _, problem := range slices.Concat(s.Problems, s.priceProblems) {
+		if _, logged := c.problems.LoadOrStore(problem, true); !logged {
+			c.Log.Warn().Ctx(ctx).Str("locale", string(locale)).Str("problem", problem).
+				Msg("leaving out content that cannot be used")
+		}
 	}
+	return s, nil
+}
 
-	for _, doc := range stored.Documents {
-		s.documents[doc.Type] = append(s.documents[doc.Type], contentDocument(doc))
+// newSnapshot returns the content of a locale.
+func newSnapshot(docs []cms.Document, locale schema.Locale, isCurrency func(string) bool) *Snapshot {
+	s := &Snapshot{
+		Locale:    locale,
+		documents: map[string][]*schema.ContentDocument{},
+		byID:      map[string]*schema.ContentDocument{},
+	}
+	docs = slices.DeleteFunc(docs, func(doc cms.Document) bool {
+		hidden := doc.Language != "" && doc.Language != string(locale)
+		if hidden {
+			s.Problems = append(s.Problems, fmt.Sprintf("documents of type %s are hidden, such as %q: "+
+				"the site does not use their language %s", doc.Type, doc.ID, doc.Language))
+		}
+		return hidden
+	})
+
+	for _, doc := range docs {
+		shown := contentDocument(doc)
+		s.documents[doc.Type] = append(s.documents[doc.Type], shown)
+		s.byID[doc.ID] = shown
+
 		switch {
 		case doc.Type == SettingsType && (s.Settings == nil || doc.ID == SettingsType):
-			s.Settings = newSettings(doc, log)
+			var problems []string
+			s.Settings, problems = newSettings(doc, string(locale))
+			for _, problem := range problems {
+				s.Problems = append(s.Problems, fmt.Sprintf("document %q: %s", doc.ID, problem))
+			}
 		case doc.ID == cms.RulesType:
 			s.RulesUnusable = true
 		}
 	}
-	s.Labels = cms.Labels(stored.Documents, string(locale))
+	s.Labels = cms.Labels(docs, string(locale))
 
-	var problems []error
-	s.Prices, problems = price.Read(stored.Documents, string(locale), c.formats.Currency)
+	s.Prices, s.priceProblems = price.Read(docs, string(locale), isCurrency)
 	s.RulesUnusable = s.RulesUnusable && s.Prices == nil
-	for _, err := range problems {
-		log.Warn().Err(err).Msg("leaving out a document that cannot be used for prices")
-	}
-	return s, nil
+	return s
 }
 
 func contentDocument(doc cms.Document) *schema.ContentDocument {
@@ -133,8 +189,10 @@ func (s *Snapshot) Asks(purpose string) bool {
 
 func (s *Snapshot) asks(purpose string, fits func(wording string) bool) bool {
 	return slices.ContainsFunc(s.documents[cms.ConsentType], func(d *schema.ContentDocument) bool {
-		var wording struct{ Purpose, Text string }
+		var wording struct{ Purpose, Text any }
 		fields, _ := d.Fields.(json.RawMessage)
-		return json.Unmarshal(fields, &wording) == nil && wording.Purpose == purpose && fits(wording.Text)
+		_ = json.Unmarshal(fields, &wording) // the driver returns objects only
+		text, _ := cms.Text(wording.Text, string(s.Locale))
+		return wording.Purpose == purpose && fits(text)
 	})
 }

@@ -118,7 +118,7 @@ func (d Dependencies) checkCMS(ctx context.Context, _ Warn) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	docs, err := source.Fetch(ctx, cms.Query{Types: d.types(), Locale: string(schema.DefaultLocale)})
+	docs, err := source.Fetch(ctx, content.Query(d.types(), schema.DefaultLocale, ""))
 	return fmt.Sprintf("%d documents in %s, read", len(docs), schema.DefaultLocale), err
 }
 
@@ -131,11 +131,7 @@ func (d Dependencies) checkPreview(ctx context.Context, _ Warn) (string, error) 
 	if err != nil {
 		return notChecked, nil //nolint:nilerr // the check of the CMS reports it
 	}
-	_, err = source.Fetch(ctx, cms.Query{
-		Types:       d.types(),
-		Locale:      string(schema.DefaultLocale),
-		Perspective: "drafts",
-	})
+	_, err = source.Fetch(ctx, content.Query(d.types(), schema.DefaultLocale, "drafts"))
 	return "drafts can be read", err
 }
 
@@ -186,7 +182,7 @@ func withoutDocuments(ctx context.Context, source cms.Content, types []string) (
 			break
 		}
 
-		docs, err := source.Fetch(ctx, cms.Query{Types: missing, Locale: string(locale)})
+		docs, err := source.Fetch(ctx, content.Query(missing, locale, ""))
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"siteapi/integrations/cms"
 	"siteapi/integrations/lead"
+	"siteapi/resolvers/content"
 	"siteapi/resolvers/price"
 	"siteapi/schema"
 )
@@ -100,10 +101,7 @@ func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error
 	var current *price.Rules
 	seen, options := map[string]bool{}, false
 	for _, locale := range schema.Locales() {
-		docs, err := source.Fetch(ctx, cms.Query{
-			Types:  []string{cms.OptionType, cms.RulesType},
-			Locale: string(locale),
-		})
+		docs, err := source.Fetch(ctx, content.Query([]string{cms.OptionType, cms.RulesType}, locale, ""))
 		if err != nil {
 			return notChecked, nil //nolint:nilerr // as above
 		}
@@ -112,9 +110,9 @@ func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error
 		current = cmp.Or(rules, current)
 		options = options || len(docs) > 0
 		for _, problem := range problems {
-			if text := problem.Error(); !seen[text] {
-				seen[text] = true
-				warn(text, "correct and publish it in the CMS: until then the last usable rules are in force, "+
+			if !seen[problem] {
+				seen[problem] = true
+				warn(problem, "correct and publish it in the CMS: until then the last usable rules are in force, "+
 					"and an unusable option has no price")
 			}
 		}

@@ -3,8 +3,8 @@ package price
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"siteapi/integrations/cms"
@@ -18,20 +18,21 @@ const (
 )
 
 // Read returns the price rules in the content of a locale, or nil if there are no usable
-// ones. The problems name documents that are not usable for prices.
-func Read(docs []cms.Document, locale string, isCurrency func(string) bool) (r *Rules, problems []error) {
+// ones. The problems name documents that are not usable for prices, with each wrong
+// field.
+func Read(docs []cms.Document, locale string, isCurrency func(string) bool) (r *Rules, problems []string) {
 	for _, doc := range docs {
 		if doc.Type != cms.RulesType {
 			continue
 		}
 		if doc.ID != cms.RulesType {
-			problems = append(problems, problem(doc, errors.New("only the document with the _id quoteRules counts")))
+			problems = append(problems, fmt.Sprintf("document %q: only the document with the _id quoteRules counts", doc.ID))
 			continue
 		}
 
-		var err error
-		if r, err = readRules(doc, locale, isCurrency); err != nil {
-			problems = append(problems, problem(doc, err))
+		f := newFields(doc)
+		if r = readRules(f, locale, isCurrency); len(f.problems) > 0 {
+			r, problems = nil, append(problems, f.problems...)
 		}
 	}
 
@@ -44,50 +45,46 @@ func Read(docs []cms.Document, locale string, isCurrency func(string) bool) (r *
 	return r, problems
 }
 
-func problem(doc cms.Document, err error) error { return fmt.Errorf("document %q: %w", doc.ID, err) }
+// fields are the fields of a document, with a problem for each wrong one.
+type fields struct {
+	id       string
+	values   map[string]any
+	problems []string
+}
+
+func newFields(doc cms.Document) *fields {
+	f := &fields{id: doc.ID}
+	_ = json.Unmarshal(doc.Fields, &f.values) // drivers return objects only
+	return f
+}
+
+func (f *fields) wrong(format string, values ...any) {
+	f.problems = append(f.problems, fmt.Sprintf("document %q: its "+format, append([]any{f.id}, values...)...))
+}
 
 // readRules reads the document quoteRules. One unusable field makes all rules unusable.
-func readRules(doc cms.Document, locale string, isCurrency func(string) bool) (*Rules, error) {
-	var f struct {
-		Currency                                   string
-		Enforce                                    bool
-		SpreadPercent, RoundTo, Minimum, ValidDays *float64
+func readRules(f *fields, locale string, isCurrency func(string) bool) *Rules {
+	r := &Rules{Locale: locale}
+	r.Currency, _ = f.values["currency"].(string)
+	places, ok := exponent(r.Currency)
+	if !ok || !isCurrency(r.Currency) {
+		f.wrong("currency %.20q is not a currency of ISO 4217", r.Currency)
 	}
-	if err := json.Unmarshal(doc.Fields, &f); err != nil {
-		return nil, err
-	}
-	places, ok := exponent(f.Currency)
-	if !ok || !isCurrency(f.Currency) {
-		return nil, fmt.Errorf("its currency %.20q is not a currency of ISO 4217", f.Currency)
+	if r.Enforce, ok = f.values["enforce"].(bool); !ok && f.values["enforce"] != nil {
+		f.wrong("enforce is not true or false")
 	}
 
-	r := &Rules{Locale: locale, Currency: f.Currency, Enforce: f.Enforce}
-	var days int64
-	for _, field := range []struct {
-		read      *int64
-		name      string
-		value     *float64
-		decimals  int
-		low, high float64
-	}{
-		{&r.Spread, "spreadPercent", f.SpreadPercent, percentPlace, 0, maxPercent},
-		{&r.RoundTo, "roundTo", f.RoundTo, places, 1 / float64(scale(f.Currency)), maxUnits},
-		{&r.Minimum, "minimum", cmp.Or(f.Minimum, new(0.0)), places, 0, maxUnits},
-		{&days, "validDays", cmp.Or(f.ValidDays, new(30.0)), 0, 1, maxValidDays},
-	} {
-		var err error
-		if *field.read, err = integer(field.name, field.value, field.decimals, field.low, field.high); err != nil {
-			return nil, err
-		}
-	}
-	r.ValidDays = int(days)
-	return r, nil
+	r.Spread = f.integer("spreadPercent", nil, percentPlace, 0, maxPercent)
+	r.RoundTo = f.integer("roundTo", nil, places, math.Pow10(-places), maxUnits)
+	r.Minimum = f.integer("minimum", 0.0, places, 0, maxUnits)
+	r.ValidDays = int(f.integer("validDays", 30.0, 0, 1, maxValidDays))
+	return r
 }
 
 // readOptions adds the priced options of the content. Of two documents for one slug, the
 // one in the locale's language wins, then the one with the lower id.
-func (r *Rules) readOptions(docs []cms.Document) (problems []error) {
-	fields := map[string]string{
+func (r *Rules) readOptions(docs []cms.Document) (problems []string) {
+	choiceFields := map[string]string{
 		"projectType": "projectType",
 		"feature":     "features",
 		"complexity":  "complexity",
@@ -102,54 +99,52 @@ func (r *Rules) readOptions(docs []cms.Document) (problems []error) {
 	seen := map[Choice]bool{}
 	for _, doc := range docs {
 		group, slug := cms.OptionSlug(doc)
-		choice := Choice{fields[group], slug}
+		choice := Choice{choiceFields[group], slug}
 		isOther := doc.Type != cms.OptionType || doc.Language != "" && doc.Language != r.Locale
 		if isOther || choice.Field == "" || slug == "" || seen[choice] {
 			continue
 		}
 		seen[choice] = true
 
-		option, err := r.readOption(doc, choice)
-		if err != nil {
-			problems = append(problems, problem(doc, err))
-			continue
+		f := newFields(doc)
+		option := r.readOption(f, choice)
+		if problems = append(problems, f.problems...); len(f.problems) == 0 {
+			r.Options = append(r.Options, option)
 		}
-		r.Options = append(r.Options, option)
 	}
 	slices.SortFunc(r.Options, func(a, b Option) int { return a.compare(b.Choice) })
 	return problems
 }
 
-func (r *Rules) readOption(doc cms.Document, choice Choice) (Option, error) {
-	var f struct{ Price, Percent *float64 }
-	if err := json.Unmarshal(doc.Fields, &f); err != nil {
-		return Option{}, err
+func (r *Rules) readOption(f *fields, choice Choice) Option {
+	if f.values["price"] == nil && f.values["percent"] == nil {
+		f.wrong("price is missing, and it has no percent either")
 	}
-	if f.Price == nil && f.Percent == nil {
-		return Option{}, errors.New("it has neither a price nor a percent")
-	}
-
 	places, _ := exponent(r.Currency)
-	amount, err := integer("price", cmp.Or(f.Price, new(0.0)), places, 0, maxUnits)
-	if err != nil {
-		return Option{}, err
+	return Option{
+		Choice:  choice,
+		Price:   f.integer("price", 0.0, places, 0, maxUnits),
+		Percent: f.integer("percent", 0.0, percentPlace, -100, maxPercent),
 	}
-	percent, err := integer("percent", cmp.Or(f.Percent, new(0.0)), percentPlace, -100, maxPercent)
-	return Option{Choice: choice, Price: amount, Percent: percent}, err
 }
 
-// integer converts a number to an integer in units of 10^-decimals. It fails if the
-// number is not from low to high or has more decimals.
-func integer(name string, value *float64, decimals int, low, high float64) (int64, error) {
-	if value == nil {
-		return 0, fmt.Errorf("its %s is missing", name)
+// integer returns a number as an integer in units of 10^-decimals. A number that is not
+// from low to high or has more decimals is wrong. A missing one is wrong unless there is
+// a standard value.
+func (f *fields) integer(name string, standard any, decimals int, low, high float64) int64 {
+	given := cmp.Or(f.values[name], standard)
+	if given == nil {
+		f.wrong("%s is missing", name)
+		return 0
 	}
-	if *value < low || *value > high {
-		return 0, fmt.Errorf("its %s is not a number from %v to %v", name, low, high)
+	value, isNumber := given.(float64)
+	if !isNumber || value < low || value > high {
+		f.wrong("%s is not a number from %v to %v", name, low, high)
+		return 0
 	}
-	n, ok := decimal(*value, decimals)
+	n, ok := decimal(value, decimals)
 	if !ok {
-		return 0, fmt.Errorf("its %s has more than %d decimals", name, decimals)
+		f.wrong("%s has more than %d decimals", name, decimals)
 	}
-	return n, nil
+	return n
 }

@@ -22,7 +22,7 @@ func read(t *testing.T, texts ...string) (*price.Rules, string) {
 	rules, problems := price.Read(docs, "en", func(code string) bool { return len(code) == 3 && code != "ABC" })
 	var text strings.Builder
 	for _, problem := range problems {
-		text.WriteString(problem.Error() + "\n")
+		text.WriteString(problem + "\n")
 	}
 	return rules, text.String()
 }
@@ -57,14 +57,22 @@ func TestRulesOutOfBoundsAreLeftOut(t *testing.T) {
 		`"spreadPercent":null`:     "spreadPercent is missing",
 		`"spreadPercent":0.00001`:  "spreadPercent has more than 4 decimals",
 		`"roundTo":0`:              "roundTo is not a number from 0.01 to 1e+09",
-		`"roundTo":"100"`:          "RoundTo of type float64",
+		`"roundTo":"100"`:          "its roundTo is not a number from 0.01 to 1e+09",
 		`"validDays":0`:            "validDays is not a number from 1 to 3650",
-		`"enforce":"yes"`:          "Enforce of type bool",
+		`"enforce":"yes"`:          "its enforce is not true or false",
 		`"_id":"rules-of-another"`: "only the document with the _id quoteRules counts",
 	} {
 		text := strings.TrimSuffix(euroRules, "}") + "," + change + "}"
 		if rules, problems := read(t, text); rules != nil || !strings.Contains(problems, want) {
 			t.Errorf("%s: rules %+v, problems %q, want %q", change, rules, problems, want)
+		}
+	}
+
+	// Every wrong field is named, not only the first.
+	_, all := read(t, `{"_id":"quoteRules","_type":"quoteRules","currency":7,"enforce":1,"validDays":0.5}`)
+	for _, field := range []string{"currency", "enforce", "spreadPercent", "roundTo", "validDays"} {
+		if !strings.Contains(all, "its "+field) {
+			t.Errorf("%s is not among the problems: %s", field, all)
 		}
 	}
 
@@ -80,9 +88,9 @@ func TestRulesOutOfBoundsAreLeftOut(t *testing.T) {
 func TestOptionsWithoutAPrice(t *testing.T) {
 	t.Parallel()
 	for more, want := range map[string]string{
-		``:                          "it has neither a price nor a percent",
-		`,"price":null`:             "it has neither",
-		`,"price":"12"`:             "Price of type float64",
+		``:                          "its price is missing, and it has no percent either",
+		`,"price":null`:             "its price is missing",
+		`,"price":"12"`:             "its price is not a number from 0 to 1e+09",
 		`,"price":-1`:               "price is not a number from 0 to 1e+09",
 		`,"price":1.005`:            "price has more than 2 decimals",
 		`,"price":1,"percent":-9e9`: "percent is not a number from -100 to 1000",

@@ -41,6 +41,8 @@ type Subject struct {
 func Run(t *testing.T, open func(t *testing.T) Subject) {
 	cases := map[string]func(*testing.T, Subject){
 		"Fetch":              fetch,
+		"Languages":          languages,
+		"Localized texts":    localizedTexts,
 		"Perspectives":       perspectives,
 		"Put":                put,
 		"Put repeated":       putRepeated,
@@ -79,7 +81,6 @@ func site() []string {
 		`{"_id":"private.hero","_type":"heroSection","language":"en","title":"private"}`,
 		`{"_id":"quoteSubmission.abc","_type":"quoteSubmission","contact":{"email":"x@example.com"}}`,
 		`{"_id":"leaked","_type":"quoteSubmission","contact":{"email":"y@example.com"}}`,
-		`{"_id":"broken","_type":"heroSection","language":["en"]}`,
 	}
 }
 
@@ -92,18 +93,18 @@ func fetch(t *testing.T, s Subject) {
 		q    cms.Query
 		want []string
 	}{
-		"with and without language": {cms.Query{Types: hero, Locale: "en"}, []string{"hero-common", "hero-en"}},
-		"in id order":               {cms.Query{Types: hero, Locale: "es"}, []string{"a-hero-es", "hero-common"}},
+		"with and without language": {cms.Query{Types: hero, Except: []string{"es", "ro"}}, []string{"hero-common", "hero-en"}},
+		"in id order":               {cms.Query{Types: hero, Except: []string{"en", "ro"}}, []string{"a-hero-es", "hero-common"}},
 		"characters to escape": {
-			cms.Query{Types: []string{`"] || true || _type in ["`}, Locale: `" || true || "`},
+			cms.Query{Types: []string{`"] || true || _type in ["`}, Except: []string{`"] || true || "`}},
 			[]string{},
 		},
 		"leads requested": {
-			cms.Query{Types: []string{cms.LeadType, "siteSettings"}, Locale: "en"},
+			cms.Query{Types: []string{cms.LeadType, "siteSettings"}},
 			[]string{"siteSettings"},
 		},
 		"leads among drafts": {
-			cms.Query{Types: []string{cms.LeadType}, Locale: "en", Perspective: "drafts"},
+			cms.Query{Types: []string{cms.LeadType}, Perspective: "drafts"},
 			[]string{},
 		},
 	} {
@@ -125,10 +126,106 @@ func fetch(t *testing.T, s Subject) {
 
 	// The next fetch sees a change.
 	s.Replace(t, `{"_id":"new","_type":"heroSection"}`)
-	docs, err := s.Fetch(t.Context(), cms.Query{Types: hero, Locale: "en"})
+	docs, err := s.Fetch(t.Context(), cms.Query{Types: hero})
 	ok(t, "Fetch", err)
 	if len(docs) != 1 || docs[0].ID != "new" {
 		t.Errorf("after a change: %+v", docs)
+	}
+}
+
+// languages reads the language of documents as editors, plugins and imports write it.
+func languages(t *testing.T, s Subject) {
+	rows := []struct{ id, fields, want, why string }{
+		{"plain", `"language":"es"`, "es", "the document-internationalization plugin"},
+		{"region", `"language":"es-ES"`, "es", "a tag with a region, BCP 47"},
+		{"underscore", `"language":"es_ES"`, "es", "the POSIX form of a tag"},
+		{"capitals", `"language":"ES"`, "es", "tags ignore letter case, RFC 5646 2.1.1"},
+		{"script", `"language":"zh-Hant-TW"`, "zh", "a tag with a script and a region"},
+		{"blanks", `"language":" es\n"`, "es", "typed by hand in a file"},
+		{"locale", `"locale":"ro"`, "ro", "the field of many own schemas"},
+		{"lang", `"_lang":"ro"`, "ro", "an old plugin"},
+		{"i18n", `"__i18n_lang":"ro_RO"`, "ro", "the intl-input plugin"},
+		{"first", `"language":"es","locale":"ro"`, "es", "the fields have an order"},
+		{"second", `"language":"Deutsch","locale":"ro"`, "ro", "the language of a course is no tag"},
+		{"word", `"language":"Deutsch"`, "", "as before, alone"},
+		{"empty", `"language":""`, "", "cleared by a script"},
+		{"null", `"language":null`, "", "unset by a script"},
+		{"list", `"language":["en","de"]`, "", "the languages of a course"},
+		{"object", `"language":{"_ref":"en"}`, "", "a reference to a document for the language"},
+		{"number", `"language":7`, "", "anything else"},
+		{"foreign", `"language":"de-AT"`, "de", "a language that the site does not use"},
+	}
+
+	var docs []string
+	for _, row := range rows {
+		docs = append(docs, fmt.Sprintf(`{"_id":%q,"_type":"page",%s}`, row.id, row.fields))
+	}
+	s.Replace(t, docs...)
+
+	for _, except := range [][]string{nil, {"en", "ro"}, {"en", "es"}, {"es", "ro"}} {
+		found, err := s.Fetch(t.Context(), cms.Query{Types: []string{"page"}, Except: except})
+		ok(t, "Fetch", err)
+		got := map[string]string{}
+		for _, d := range found {
+			got[d.ID] = d.Language
+		}
+		for _, row := range rows {
+			language, shown := got[row.id]
+			if shown == slices.Contains(except, row.want) || shown && language != row.want {
+				t.Errorf("except %q, %s (%s): %q, %v, want %q", except, row.id, row.why, language, shown, row.want)
+			}
+		}
+	}
+}
+
+// localizedTexts reads localized texts in each form that sites use.
+func localizedTexts(t *testing.T, s Subject) {
+	rows := []struct {
+		value, es, ro string
+		ok            bool
+		why           string
+	}{
+		{`{"en":"E","es":"S"}`, "S", "E", true, "an object, with the default language as fallback"},
+		{`{"_type":"localeString","es":"S"}`, "S", "", true, "a named type of the Studio"},
+		{`{"es-ES":"S","ES_mx":"M","es":""}`, "M", "", true, "tags with a region, a blank text"},
+		{`{"es-MX":"M","es":"S"}`, "S", "", true, "the language itself precedes a region"},
+		{`[{"_key":"es","_type":"internationalizedArrayStringValue","value":"S"}]`, "S", "", true,
+			"internationalized-array up to version 4"},
+		{`[{"_key":"a1b2c3d4e5f6","language":"es","value":"S"},{"_key":"f6","language":"en","value":"E"}]`, "S", "E",
+			true, "internationalized-array since version 5"},
+		{`[{"_key":"es"},{"_key":"en","value":"E"}]`, "E", "E", true, "a language added and not filled in"},
+		{`"E"`, "E", "E", true, "a plain text counts for the default language"},
+		{`" \t"`, "", "", true, "a blank text counts as missing"},
+		{`null`, "", "", true, "unset"},
+		{`{}`, "", "", true, "an object not filled in"},
+		{`[]`, "", "", true, "a list not filled in"},
+		{`{"en":"E","es":7}`, "E", "E", false, "one text of a wrong type"},
+		{`["S"]`, "", "", false, "a list of texts"},
+		{`[{"_key":"a1b2c3d4e5f6","_type":"block","children":[]}]`, "", "", false, "rich text"},
+		{`{"_type":"reference","_ref":"x"}`, "", "", true, "nothing but the CMS's own fields"},
+		{`{"street":"S"}`, "", "", false, "another object"},
+		{`7`, "", "", false, "a number"},
+		{`true`, "", "", false, "a boolean"},
+	}
+
+	docs := make([]string, len(rows))
+	for i, row := range rows {
+		docs[i] = fmt.Sprintf(`{"_id":"%03d","_type":"page","text":%s}`, i, row.value)
+	}
+	s.Replace(t, docs...)
+
+	found, err := s.Fetch(t.Context(), cms.Query{Types: []string{"page"}})
+	ok(t, "Fetch", err)
+	if len(found) != len(rows) {
+		t.Fatalf("%d documents, want %d", len(found), len(rows))
+	}
+	for i, row := range rows {
+		var fields struct{ Text any }
+		ok(t, row.value, json.Unmarshal(found[i].Fields, &fields))
+		es, isText := cms.Text(fields.Text, "es")
+		if ro, _ := cms.Text(fields.Text, "ro"); es != row.es || ro != row.ro || isText != row.ok {
+			t.Errorf("%s (%s): %q, %q, %v", row.value, row.why, es, ro, isText)
+		}
 	}
 }
 
@@ -148,7 +245,7 @@ func perspectives(t *testing.T, s Subject) {
 		"rSpring,drafts": {"a release", "b new"},
 		"rNone,drafts":   {"a draft", "b new"},
 	} {
-		q := cms.Query{Types: []string{"page"}, Locale: "en", Perspective: perspective}
+		q := cms.Query{Types: []string{"page"}, Perspective: perspective}
 		docs, err := s.Fetch(t.Context(), q)
 		ok(t, perspective, err)
 		var got []string

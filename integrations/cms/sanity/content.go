@@ -12,9 +12,10 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// contentQuery selects the documents of one locale.
+// contentQuery selects the documents of a query, and some of those in an excepted
+// language: it does not parse tags such as "es-ES".
 const contentQuery = `*[_type in $types && !(_id in path("drafts.**")) && !(_id in path("versions.**"))` +
-	` && (language == $locale || !defined(language))] | order(_id asc)`
+	` && !(coalesce(language, locale, _lang, __i18n_lang) in $except)] | order(_id asc)`
 
 // These are the perspectives of queries.
 const (
@@ -41,7 +42,7 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 		perspective: cmp.Or(q.Perspective, published),
 		anonymous:   !d.token,
 		event:       d.liveDocuments.recentEvent(),
-		params:      map[string]any{"types": q.Types, "locale": q.Locale},
+		params:      map[string]any{"types": q.Types, "except": append([]string{}, q.Except...)},
 	}
 	// Any perspective other than the published one requires the token.
 	if q.Perspective != "" {

@@ -17,7 +17,7 @@ import (
 	"siteapi/integrations/upstream/faulttest"
 )
 
-var pageQuery = cms.Query{Types: []string{"page"}, Locale: "en"}
+var pageQuery = cms.Query{Types: []string{"page"}}
 
 func TestConformance(t *testing.T) {
 	t.Parallel()

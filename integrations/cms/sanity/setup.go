@@ -57,7 +57,7 @@ func (d *Driver) Seed(ctx context.Context, docs []json.RawMessage) error {
 
 const (
 	webhookFilter     = `_type != "quoteSubmission"`
-	webhookProjection = `{_id, _type, language}`
+	webhookProjection = `{_id, _type, language, locale, _lang, __i18n_lang}`
 )
 
 // DescribeWebhook returns the settings of the webhook, one per line, without its secrets.

@@ -27,6 +27,11 @@ func (s *Settings) checkSafety() {
 		}
 	}
 
+	if s.CMSDriver == "sanity" && strings.HasPrefix(s.SanityDataset, "~") {
+		s.refuseInProduction("SANITY_DATASET", "must be a dataset and not an alias: "+
+			"leads are written to it, and the addresses of its images have its name")
+	}
+
 	if lacks := s.calculatorLacks(); s.FrontPage && lacks != "" {
 		if s.given["FRONT_PAGE"] {
 			s.refuse("CONTENT_TYPES", lacks)

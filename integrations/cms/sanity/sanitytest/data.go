@@ -1,6 +1,7 @@
 package sanitytest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -15,7 +16,7 @@ import (
 // The stub supports these queries.
 const (
 	contentQuery = `*[_type in $types && !(_id in path("drafts.**")) && !(_id in path("versions.**"))` +
-		` && (language == $locale || !defined(language))] | order(_id asc)`
+		` && !(coalesce(language, locale, _lang, __i18n_lang) in $except)] | order(_id asc)`
 	stateQuery   = `*[_type in $types]{_id, _rev} | order(_id asc)`
 	copiesQuery  = `*[_id in $ids || (_type == $type && submissionId in $names)]._id`
 	byEmailQuery = `*[_type == $type && lower(contact.email) == $email].submissionId`
@@ -23,8 +24,8 @@ const (
 
 // params are the parameters of a query. A missing parameter is null.
 type params struct {
-	Types, IDs, Names   []string
-	Locale, Type, Email string
+	Types, IDs, Names, Except []string
+	Type, Email               string
 }
 
 // pick reports whether a query selects a document, and returns its projection.
@@ -32,8 +33,9 @@ func pick(query string, p params, d document) (shown any, selected bool) {
 	typed := slices.Contains(p.Types, d.typ)
 	switch query {
 	case contentQuery: // as in GROQ, a field that is null is not defined
-		language := d.fields["language"]
-		return d.raw, typed && isPublished(d.id) && (language == nil || language == any(p.Locale))
+		f := d.fields
+		language, _ := cmp.Or(f["language"], f["locale"], f["_lang"], f["__i18n_lang"]).(string)
+		return d.raw, typed && isPublished(d.id) && !slices.Contains(p.Except, language)
 	case stateQuery:
 		return map[string]any{"_id": d.id, "_rev": d.fields["_rev"]}, typed
 	case copiesQuery:

@@ -34,7 +34,7 @@ export function Calculator({ service }: { service: Service }) {
 
   const t = words[locale];
   const options = site ? readOptions(site.options, locale) : [];
-  const consents = site ? readConsents(site.consents, agreed) : [];
+  const consents = site ? readConsents(site.consents, agreed, locale) : [];
   const progress = consents.find(({ purpose }) => purpose === saveProgress);
   const picked = chosen(options, selections);
   const price = useEstimate(service, locale, selections, picked.length > 0, version);

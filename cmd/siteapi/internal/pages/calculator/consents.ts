@@ -1,5 +1,6 @@
 // The site's requests for consent. The wording comes from the CMS, and the service compares it with the submitted text.
-import type { ConsentInput, ConsentTextsQuery } from "../generated/calculator.js";
+import type { ConsentInput, ConsentTextsQuery, Locale } from "../generated/calculator.js";
+import { textIn } from "./localized.js";
 
 /** The purpose of the consent to tracking the first name and the e-mail, if the site asks for it. */
 export const saveProgress = "save_progress";
@@ -16,11 +17,12 @@ const control = /[^\P{Cc}\t\r\n]/u;
 const slug = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;
 
 /** Returns the answers to the site's requests. Documents that the service would reject are skipped: they stop no lead. */
-export function readConsents(documents: ConsentTextsQuery["consents"], agreed: Agreed): Consent[] {
+export function readConsents(documents: ConsentTextsQuery["consents"], agreed: Agreed, locale: Locale): Consent[] {
   const byPurpose = new Map<string, Consent>();
   for (const { fields } of documents) {
-    const { purpose, text } = fields as { purpose?: unknown; text?: unknown };
-    if (typeof purpose !== "string" || typeof text !== "string") continue;
+    const { purpose, text: wording } = fields as { purpose?: unknown; text?: unknown };
+    const text = textIn(wording, locale);
+    if (typeof purpose !== "string" || !text) continue;
     if (!slug.test(purpose) || purpose.length > 64) continue;
     if (!text.trim() || [...text].length > maxText || control.test(text)) continue;
     if (!byPurpose.has(purpose)) byPurpose.set(purpose, { purpose, text, given: agreed[purpose] === text });

@@ -1,5 +1,6 @@
 // The options of the calculator. The service computes their price.
 import type { CalculatorQuery, EstimateQuoteQuery, Locale, QuoteSelectionsInput } from "../generated/calculator.js";
+import { textIn } from "./localized.js";
 
 export const groups = ["projectType", "feature", "complexity", "timeline"] as const;
 export type Group = (typeof groups)[number];
@@ -8,8 +9,8 @@ export type Group = (typeof groups)[number];
 interface OptionFields {
   group?: string;
   order?: number;
-  slug?: { current?: string };
-  label?: Partial<Record<Locale, string>>;
+  slug?: string | { current?: string };
+  label?: unknown;
   price?: number;
   percent?: number;
 }
@@ -30,8 +31,9 @@ export function readOptions(documents: CalculatorQuery["options"], locale: Local
     .sort((a, b) => (a.order ?? 0) - (b.order ?? 0))
     .flatMap(({ group, slug, label, price, percent }) => {
       const known = groups.find((name) => name === group);
-      if (!known || !slug?.current) return [];
-      return [{ group: known, slug: slug.current, label: label?.[locale] ?? label?.en ?? slug.current, price, percent }];
+      const name = typeof slug === "object" ? slug.current : slug;
+      if (!known || !name) return [];
+      return [{ group: known, slug: name, label: textIn(label, locale) || name, price, percent }];
     })
     .sort((a, b) => groups.indexOf(a.group) - groups.indexOf(b.group));
 }

@@ -58,7 +58,7 @@ func TestCMSSetup(t *testing.T) {
 
 	out, code := apptest.Command(t, with("SANITY_TOKEN=may-manage"), "cms", "setup")
 	if code != 0 || !strings.Contains(out, "https://api.example/api/webhooks/cms") ||
-		!strings.Contains(out, "{_id, _type, language}") ||
+		!strings.Contains(out, "{_id, _type, language, locale, _lang, __i18n_lang}") ||
 		strings.Contains(out, "the-token") || strings.Contains(out, "the-signing") || len(created()) != 0 {
 		t.Errorf("%d %s", code, out)
 	}

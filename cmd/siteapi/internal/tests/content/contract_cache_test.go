@@ -175,17 +175,27 @@ func TestContractInvalidateCache(t *testing.T) {
 func TestContractWebhook(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
+	warm(s)
 	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 		for payload, want := range map[string][]string{
-			`{"_id": "heroSection-es", "_type": "heroSection", "language": "es"}`:        {"content:locale:es"},
-			`{"_id": "siteSettings", "_type": "siteSettings"}`:                           allKeys(),
-			`{"_type": "heroSection", "locale": "ro"}`:                                   {"content:locale:ro"},
-			`{"type": "heroSection", "_lang": "en"}`:                                     {"content:locale:en"},
-			`{"documentType": "heroSection", "__i18n_lang": "ro"}`:                       {"content:locale:ro"},
-			`{"language": "es", "locale": "ro"}`:                                         {"content:locale:es"},
-			`{"language": "", "locale": "ro"}`:                                           {"content:locale:ro"},
-			`{"_id": 5, "_type": ["x"], "language": {"a": 1}}`:                           allKeys(),
-			`{"_type": "heroSection", "language": "xx"}`:                                 {},
+			`{"_id": "heroSection-es", "_type": "heroSection", "language": "es"}`: {"content:locale:es"},
+			`{"_id": "siteSettings", "_type": "siteSettings"}`:                    allKeys(),
+			`{"_type": "heroSection", "locale": "ro"}`:                            {"content:locale:ro"},
+			`{"type": "heroSection", "_lang": "en"}`:                              {"content:locale:en"},
+			`{"documentType": "heroSection", "__i18n_lang": "ro"}`:                {"content:locale:ro"},
+			`{"language": "es", "locale": "ro"}`:                                  {"content:locale:es"},
+			`{"language": "", "locale": "ro"}`:                                    {"content:locale:ro"},
+			`{"_id": 5, "_type": ["x"], "language": {"a": 1}}`:                    allKeys(),
+			`{"_type": "heroSection", "language": "xx"}`:                          {},
+			`{"_type": "heroSection", "language": "es-ES"}`:                       {"content:locale:es"},
+			`{"_type": "heroSection", "__i18n_lang": "ro_RO"}`:                    {"content:locale:ro"},
+			`{"_type": "course", "language": "Deutsch"}`:                          allKeys(),
+
+			// The document is still in the content of its former language.
+			`{"_id": "heroSection-es", "_type": "heroSection", "language": "ro"}`: {"content:locale:es", "content:locale:ro"},
+			`{"_id": "heroSection-es", "_type": "heroSection", "language": "de"}`: {"content:locale:es"},
+			`{"_id": "siteSettings", "_type": "siteSettings", "language": "en"}`:  allKeys(),
+
 			`{"_id": "drafts.heroSection-es", "_type": "heroSection", "language": "es"}`: {},
 			`{"_id": "versions.r1.heroSection-es", "_type": "heroSection"}`:              {},
 			`{"_id": "quoteSubmission.x"}`:                                               {},

@@ -37,7 +37,7 @@ func requests(f *apptest.Vendors, api, text string) (n int) {
 }
 
 const (
-	contentQuery = "language == $locale"
+	contentQuery = "in $except"
 	changesQuery = "{_id, _rev}"
 )
 

@@ -138,6 +138,7 @@ func TestIncompatibleSettings(t *testing.T) {
 		"REVALIDATE_URLS=http://next:3000/":   "REVALIDATE_SECRET: ",
 		"SMTP_URL=smtp://mail.example":        "SALES_MAIL_TO: ",
 		"SANITY_API_URL=http://sanity.sample": "SANITY_API_URL: ",
+		"CMS_DRIVER=sanity SANITY_DATASET=~a": "SANITY_DATASET: must be a dataset and not an alias",
 		"GRAPHQL_OPERATIONS=trusted":          "GRAPHQL_DOCUMENTS: ",
 		"CDN_PURGE_URL=http://api.fastly.com CDN_PURGE_KIND=fastly CDN_PURGE_TOKEN=t": "CDN_PURGE_URL: ",
 	} {
