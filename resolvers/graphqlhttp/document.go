@@ -1,15 +1,11 @@
 package graphqlhttp
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"unicode/utf8"
 
 	"github.com/maypok86/otter/v2"
 	"github.com/vektah/gqlparser/v2/ast"
-	"github.com/vektah/gqlparser/v2/formatter"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/parser"
 	"github.com/vektah/gqlparser/v2/validator"
@@ -52,7 +48,7 @@ type Documents struct {
 	cache      *otter.Cache[string, *document] // parsed documents by their text
 	registered *otter.Cache[string, string]    // texts of automatic persisted queries by their SHA-256
 	byID       map[string]string               // texts of trusted documents by their ids
-	trusted    map[string]bool                 // canonical texts of trusted documents
+	trusted    map[string]bool                 // canonical texts of trusted operations
 }
 
 // document is a parsed document. It is immutable.
@@ -105,7 +101,7 @@ func (d *Documents) load(text string) ([]*operation, gqlerror.List) {
 	}
 
 	parsed, err := parseDocument(text)
-	trusted := err == nil && len(d.trusted) > 0 && d.trusted[canonical(parsed)]
+	trusted := err == nil && d.isTrusted(parsed)
 	if d.TrustedOnly && !trusted {
 		return nil, gqlerror.List{gqlerror.Wrap(errNotTrusted)}
 	}
@@ -184,14 +180,6 @@ func variablesNotNull(s *ast.Schema, doc *ast.QueryDocument) map[*ast.OperationD
 	return found
 }
 
-// canonical formats a document, so that the result does not depend on white space, commas
-// and comments.
-func canonical(doc *ast.QueryDocument) string {
-	var text bytes.Buffer
-	formatter.NewFormatter(&text).FormatQueryDocument(doc)
-	return text.String()
-}
-
 // Limits on errors that are sent.
 const (
 	maxErrors  = 20
@@ -211,45 +199,4 @@ func shorten(errs gqlerror.List) gqlerror.List {
 		}
 	}
 	return errs
-}
-
-// addTrusted checks the trusted documents. Its error names all invalid ones.
-func (d *Documents) addTrusted() error {
-	d.byID, d.trusted = map[string]string{}, map[string]bool{}
-	var problems []error
-	for _, t := range d.Trusted {
-		if problem := d.addOneTrusted(t); problem != nil {
-			problems = append(problems, fmt.Errorf("trusted document %s: %w", t.Name, problem))
-		}
-	}
-
-	if d.TrustedOnly && len(d.Trusted) == 0 {
-		problems = append(problems, errors.New("only trusted documents are accepted, but there are none"))
-	}
-
-	return errors.Join(problems...)
-}
-
-func (d *Documents) addOneTrusted(t TrustedDocument) error {
-	parsed, err := parseDocument(t.Text)
-	if err != nil {
-		return err
-	}
-	operations, errs := d.check(parsed)
-	if len(errs) == 0 {
-		errs = operations[0].wrong
-	}
-	if len(errs) > 0 {
-		return errs[0]
-	}
-
-	for _, id := range t.IDs {
-		if known, ok := d.byID[id]; id == "" || ok && known != t.Text {
-			return fmt.Errorf("its id %q is missing or belongs to another document", id)
-		}
-		d.byID[id] = t.Text
-	}
-
-	d.trusted[canonical(parsed)] = true
-	return nil
 }

@@ -176,6 +176,108 @@ func TestTrustedDocuments(t *testing.T) {
 	}
 }
 
+// Clients print a document in their own way. What is not a difference in meaning is none
+// here, and every other difference is one.
+func TestFormsOfATrustedDocument(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"card.graphql":           "query Card($all: Boolean! = true) { SiteSettings(id: \"siteSettings\") { ...Contact ...Links @include(if: $all) } } # no line follows",
+		"fragments/contact.gql":  "\ufefffragment Contact on SiteSettings { phone: contactPhone }",
+		"fragments/links.gql":    "fragment Links on SiteSettings { socialLinks { ...Link } }\nfragment Link on SocialLinks { facebook }",
+		"several.graphql":        "query One { SiteSettings(id: \"siteSettings\") { contactPhone } }\r\nquery Two { SiteSettings(id: \"siteSettings\") { contactEmail } }",
+		"windows.graphql":        "\ufeffquery Windows {\r\n  SiteSettings(id: \"siteSettings\") { contactPhone }\r\n}\r\n",
+		"unused/fragment.gql":    "fragment Unused on SiteSettings { contactEmail }",
+		"unused/notes.md":        "# Notes",
+		"deep/er/mutation.gql":   `mutation Track { trackQuote(input: {sessionId: "s"}) { success } }`,
+		"deep/er/typename.gql":   `{ SiteSettings(id: "siteSettings") { __typename contactPhone } }`,
+		"deep/er/paragraphs.gql": "query Long { content(documentType: \"\"\"\n  heroSection\n\"\"\") { id } }",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := graphqlhttp.ReadTrusted(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newEndpoint(t, func(s *setup) { s.documents.Trusted, s.documents.TrustedOnly = list, true })
+
+	const (
+		head    = `query Card($all: Boolean! = true) { SiteSettings(id: "siteSettings") { ...Contact ...Links @include(if: $all) } } `
+		contact = `fragment Contact on SiteSettings { phone: contactPhone } `
+		links   = `fragment Links on SiteSettings { socialLinks { ...Link } } `
+		link    = `fragment Link on SocialLinks { facebook } `
+		one     = `query One { SiteSettings(id: "siteSettings") { contactPhone } } `
+	)
+	for name, tt := range map[string]struct {
+		query   string
+		trusted bool
+	}{
+		"as it is":                      {head + contact + links + link, true},
+		"the fragments first":           {link + links + contact + head, true},
+		"on several lines":              {strings.ReplaceAll(head+link+contact+links, " ", "\r\n\t,"), true},
+		"with comments":                 {head + contact + "# the links\n" + links + link + "# the end", true},
+		"with a byte order mark":        {"\ufeff" + head + contact + links + link, true},
+		"with descriptions":             {`"The card." ` + head + contact + links + link, true},
+		"by Apollo Client":              {strings.ReplaceAll(head+contact+links+link, "} }", "__typename } }") + "", true},
+		"by urql":                       {head + contact + links + `fragment Link on SocialLinks { facebook __typename }`, true},
+		"__typename everywhere":         {strings.ReplaceAll(head+contact+links+link, " }", " __typename }"), true},
+		"__typename first":              {strings.ReplaceAll(head+contact+links+link, "{ ", "{ __typename "), true},
+		"one operation of several":      {one, true},
+		"a file of Windows":             {`query Windows{SiteSettings(id:"siteSettings"){contactPhone}}`, true},
+		"without its own __typename":    {`{ SiteSettings(id: "siteSettings") { contactPhone } }`, true},
+		"query for a shorthand":         {`query { SiteSettings(id: "siteSettings") { contactPhone __typename } }`, true},
+		"a block string on one line":    {`query Long { content(documentType: "heroSection") { id } }`, true},
+		"a mutation":                    {`mutation Track { trackQuote(input: {sessionId: "s"}) { success __typename } }`, true},
+		"__typename with an alias":      {strings.Replace(one, "contactPhone", "contactPhone t: __typename", 1), false},
+		"__typename with a directive":   {strings.Replace(one, "contactPhone", "contactPhone __typename @skip(if: false)", 1), false},
+		"another field":                 {strings.Replace(one, "contactPhone", "contactPhone contactEmail", 1), false},
+		"another alias":                 {strings.Replace(one, "contactPhone", "p: contactPhone", 1), false},
+		"another literal":               {strings.Replace(one, "siteSettings", "siteSetting", 1), false},
+		"another line in a literal":     {`query Long { content(documentType: "heroSection\n__typename") { id } }`, false},
+		"another name":                  {strings.Replace(one, "One", "Other", 1), false},
+		"without a directive":           {strings.Replace(head, "@include(if: $all)", "", 1) + contact + links + link, false},
+		"another default":               {strings.Replace(head, "= true", "= false", 1) + contact + links + link, false},
+		"another body of a fragment":    {head + contact + links + `fragment Link on SocialLinks { twitter }`, false},
+		"a fragment twice":              {head + contact + links + link + `fragment Link on SocialLinks { twitter }`, false},
+		"a fragment spread out":         {strings.Replace(head, "...Contact", "phone: contactPhone", 1) + links + link, false},
+		"one more fragment":             {one + `fragment Contact on SiteSettings { contactPhone }`, false},
+		"one more operation":            {one + `query Other { cacheStats { success } }`, false},
+		"a query instead of a mutation": {`query Track { trackQuote(input: {sessionId: "s"}) { success } }`, false},
+		"only __typename":               {`query One { __typename }`, false},
+		"a fragment of a file":          {`fragment Unused on SiteSettings { contactEmail }`, false},
+	} {
+		got := d.ask(t, "", tt.query)
+		if _, code := got.firstError(t); (code == "") != tt.trusted {
+			t.Errorf("%s: %d %s", name, got.status, got.body)
+		}
+	}
+	if got := d.ask(t, "", strings.Replace(one, "contactPhone", "__typename", 1)); strings.Contains(got.body, `"data"`) {
+		t.Errorf("an empty selection: %s", got.body)
+	}
+	got := d.ask(t, "", strings.Replace(one, "contactPhone", "contactPhone __typename", 1))
+	if got.body != `{"data":{"SiteSettings":{"contactPhone":"+1 555 0100","__typename":"SiteSettings"}}}` {
+		t.Errorf("the field __typename is not answered: %s", got.body)
+	}
+
+	// A file is found by its hash, and gets the fragments that it needs.
+	card, _ := os.ReadFile(filepath.Join(dir, "card.graphql"))
+	windows := "query Windows {\r\n  SiteSettings(id: \"siteSettings\") { contactPhone }\r\n}"
+	for id, want := range map[string]string{
+		sha(string(card)): `{"data":{"SiteSettings":{"phone":"+1 555 0100","socialLinks":null}}}`,
+		sha(windows):      phoneAnswer("+1 555 0100"),
+	} {
+		if got := d.byHash(t, typeJSON, id); got.body != want {
+			t.Errorf("by its hash: %s", got.body)
+		}
+	}
+}
+
 func TestUnreadableTrustedDocuments(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -209,10 +311,14 @@ func TestUnreadableTrustedDocuments(t *testing.T) {
 			{IDs: []string{""}, Name: "three.graphql", Text: `{ __typename }`},
 			{IDs: []string{"4"}, Name: "four.graphql", Text: `{ __typename }`},
 			{IDs: []string{"4"}, Name: "five.graphql", Text: `{ a: __typename }`},
+			{IDs: []string{"6"}, Name: "six.graphql", Text: `fragment A on Query { __typename }`},
+			{IDs: []string{"7"}, Name: "seven.graphql", Text: `fragment A on Query { a: __typename }`},
+			{IDs: []string{"8"}, Name: "eight.graphql", Text: `{ ...B }`},
+			{IDs: []string{"9"}, Name: "nine.graphql", Text: `# nothing yet`},
 		},
 	})
 
-	for _, name := range []string{"one", "three", "five"} {
+	for _, name := range []string{"one", "three", "five", "seven", "eight", "nine"} {
 		if err == nil || !strings.Contains(err.Error(), name+".graphql") {
 			t.Errorf("the error does not name %s: %v", name, err)
 		}

@@ -1,14 +1,20 @@
 package graphqlhttp
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/formatter"
+	"github.com/vektah/gqlparser/v2/parser"
 )
 
 // TrustedDocument is a document that clients may request by id.
@@ -26,10 +32,10 @@ type TrustedDocument struct {
 // ReadTrusted reads trusted documents from a folder or a manifest.
 //
 // A folder is searched for *.graphql and *.gql files at any depth. Each file is one
-// document. Its ids are the SHA-256 of its text with and without surrounding white space,
-// since editors end a file with a newline and clients send none. A manifest is a JSON
-// file, either in Apollo's format or an object from id to document, as graphql-codegen
-// and Relay write it.
+// document, or has fragments for the others. The ids of a document are the SHA-256 of its
+// file with and without surrounding white space, since editors end a file with a newline
+// and clients send none. A manifest is a JSON file, either in Apollo's format or an object
+// from id to document, as graphql-codegen and Relay write it.
 func ReadTrusted(path string) (list []TrustedDocument, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -61,7 +67,7 @@ func readTrustedFolder(root string) ([]TrustedDocument, error) {
 			return err
 		}
 
-		text := string(data)
+		text := strings.TrimPrefix(string(data), "\ufeff")
 		ids := []string{hashText(text), hashText(strings.TrimSpace(text))}
 		list = append(list, TrustedDocument{ids, path, text})
 		return nil
@@ -75,6 +81,7 @@ func readManifest(path string) ([]TrustedDocument, error) {
 		return nil, err
 	}
 
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	var list []TrustedDocument
 	var apollo struct {
 		Format     string `json:"format"`
@@ -102,6 +109,158 @@ func readManifest(path string) ([]TrustedDocument, error) {
 		list = append(list, TrustedDocument{[]string{id}, path + ": " + id, text})
 	}
 	return list, nil
+}
+
+// addTrusted checks the trusted documents. Its error names all invalid ones.
+func (d *Documents) addTrusted() error {
+	d.byID, d.trusted = map[string]string{}, map[string]bool{}
+	var problems []error
+	report := func(t TrustedDocument, problem error) {
+		if problem != nil {
+			problems = append(problems, fmt.Errorf("trusted document %s: %w", t.Name, problem))
+		}
+	}
+
+	// A document without operations has fragments for the others.
+	var documents []TrustedDocument
+	var shared ast.FragmentDefinitionList
+	for _, t := range d.Trusted {
+		parsed, err := parser.ParseQuery(&ast.Source{Input: t.Text})
+		if err != nil || len(parsed.Operations) > 0 || len(parsed.Fragments) == 0 {
+			documents = append(documents, t)
+			continue
+		}
+		for _, f := range parsed.Fragments {
+			if shared.ForName(f.Name) != nil {
+				report(t, fmt.Errorf("another document has a fragment %s, too", f.Name))
+			}
+			shared = append(shared, f)
+		}
+	}
+
+	for _, t := range documents {
+		report(t, d.addOneTrusted(t, shared))
+	}
+	if d.TrustedOnly && len(documents) == 0 {
+		problems = append(problems, errors.New("only trusted documents are accepted, but there are none"))
+	}
+	return errors.Join(problems...)
+}
+
+func (d *Documents) addOneTrusted(t TrustedDocument, shared ast.FragmentDefinitionList) error {
+	parsed, err := parseDocument(t.Text)
+	if err != nil {
+		return err
+	}
+
+	fragments := reached(parsed.Operations, slices.Concat(parsed.Fragments, shared))
+	missing := slices.DeleteFunc(fragments, func(f *ast.FragmentDefinition) bool {
+		return parsed.Fragments.ForName(f.Name) != nil
+	})
+	if len(missing) > 0 {
+		t.Text += "\n" + format(&ast.QueryDocument{Fragments: missing})
+		if parsed, err = parseDocument(t.Text); err != nil {
+			return err
+		}
+	}
+
+	operations, errs := d.check(parsed)
+	if len(errs) == 0 {
+		errs = operations[0].wrong
+	}
+	if len(errs) > 0 {
+		return errs[0]
+	}
+
+	for _, id := range t.IDs {
+		if known, ok := d.byID[id]; id == "" || ok && known != t.Text {
+			return fmt.Errorf("its id %q is missing or belongs to another document", id)
+		}
+		d.byID[id] = t.Text
+	}
+	for _, op := range parsed.Operations {
+		d.trusted[canonical(op, parsed.Fragments)] = true
+	}
+	return nil
+}
+
+// isTrusted reports whether each operation of a document is one of a trusted document.
+func (d *Documents) isTrusted(doc *ast.QueryDocument) bool {
+	return len(d.trusted) > 0 && !slices.ContainsFunc(doc.Operations, func(op *ast.OperationDefinition) bool {
+		return !d.trusted[canonical(op, doc.Fragments)]
+	})
+}
+
+// canonical formats an operation with the fragments that it reaches. The result does not
+// depend on white space, commas, comments, descriptions, the order of definitions, and the
+// field __typename, which Apollo Client and urql add to each selection.
+func canonical(op *ast.OperationDefinition, all ast.FragmentDefinitionList) string {
+	plain := *op
+	plain.SelectionSet = withoutTypename(op.SelectionSet)
+	doc := &ast.QueryDocument{Operations: ast.OperationList{&plain}}
+
+	for _, f := range reached(ast.OperationList{op}, all) {
+		plain := *f
+		plain.SelectionSet = withoutTypename(f.SelectionSet)
+		doc.Fragments = append(doc.Fragments, &plain)
+	}
+	return format(doc)
+}
+
+func format(doc *ast.QueryDocument) string {
+	var text strings.Builder
+	formatter.NewFormatter(&text, formatter.WithoutDescription()).FormatQueryDocument(doc)
+	return text.String()
+}
+
+// reached returns the fragments that operations spread, directly or not, sorted by name.
+func reached(operations ast.OperationList, all ast.FragmentDefinitionList) ast.FragmentDefinitionList {
+	var list ast.FragmentDefinitionList
+	var visit func(set ast.SelectionSet)
+	visit = func(set ast.SelectionSet) {
+		for _, selection := range set {
+			switch s := selection.(type) {
+			case *ast.Field:
+				visit(s.SelectionSet)
+			case *ast.InlineFragment:
+				visit(s.SelectionSet)
+			case *ast.FragmentSpread:
+				if f := all.ForName(s.Name); f != nil && list.ForName(s.Name) == nil {
+					list = append(list, f)
+					visit(f.SelectionSet)
+				}
+			}
+		}
+	}
+
+	for _, op := range operations {
+		visit(op.SelectionSet)
+	}
+	slices.SortFunc(list, func(a, b *ast.FragmentDefinition) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// withoutTypename returns a copy of a selection without the field __typename, unless the
+// field has an alias or a directive.
+func withoutTypename(set ast.SelectionSet) (out ast.SelectionSet) {
+	for _, selection := range set {
+		switch s := selection.(type) {
+		case *ast.Field:
+			if s.Name == "__typename" && s.Alias == s.Name && len(s.Directives) == 0 {
+				continue
+			}
+			field := *s
+			field.SelectionSet = withoutTypename(s.SelectionSet)
+			out = append(out, &field)
+		case *ast.InlineFragment:
+			inline := *s
+			inline.SelectionSet = withoutTypename(s.SelectionSet)
+			out = append(out, &inline)
+		default:
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // hashText returns the id of a document: the SHA-256 of its text in hexadecimal.
