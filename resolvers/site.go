@@ -7,6 +7,7 @@ import (
 	"siteapi/integrations/cms"
 	"siteapi/resolvers/content"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // contentDocuments implements the root field `content`.
@@ -17,7 +18,7 @@ func (r *Resolver) contentDocuments(
 		return nil, schema.BadInput(schema.NotAllowed("documentType", r.Content.Types))
 	}
 
-	snap, err := r.Content.ReadAs(ctx, schema.CallerFrom(ctx).Preview, locale)
+	snap, err := r.Content.ReadAs(ctx, request.CallerFrom(ctx).Preview, locale)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +38,7 @@ func (r *Resolver) siteSettings(ctx context.Context, id string) (*schema.SiteSet
 		return nil, nil //nolint:nilnil // the contract requires null without an error
 	}
 
-	snap, err := r.Content.ReadAs(ctx, schema.CallerFrom(ctx).Preview, schema.DefaultLocale)
+	snap, err := r.Content.ReadAs(ctx, request.CallerFrom(ctx).Preview, schema.DefaultLocale)
 	if err != nil {
 		return nil, err
 	}

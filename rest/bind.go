@@ -14,6 +14,7 @@ import (
 
 	"siteapi/schema"
 	"siteapi/schema/operations"
+	"siteapi/schema/request"
 	"siteapi/schema/strictjson"
 )
 
@@ -94,12 +95,12 @@ func (rt *Route) bind(
 
 	if b := rt.Body; b != nil {
 		// A body without a Content-Type is assumed to have an accepted one.
-		raw, problem := schema.ReadBody(w, r, b.Limit, append(b.Accepts, "")...)
+		raw, problem := request.ReadBody(w, r, b.Limit, append(b.Accepts, "")...)
 		if problem != nil {
 			return ctx, nil, problem
 		}
 
-		ctx = schema.WithBody(ctx, raw)
+		ctx = request.WithBody(ctx, raw)
 		if problem := executor.Authorize(ctx, rt.Root.Definition); problem != nil {
 			return ctx, nil, problem
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // download is the response of a route that sends a file.
@@ -95,5 +96,5 @@ func (d *download) write(w http.ResponseWriter, r *http.Request, content []byte)
 	name := map[string]string{"filename": d.FileName}
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", name))
 	h.Set("Content-Type", d.ContentType)
-	schema.WriteBody(w, r, http.StatusOK, content)
+	request.WriteBody(w, r, http.StatusOK, content)
 }

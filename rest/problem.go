@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // Problem is the body of every response that is not a success (RFC 9457). Its media type
@@ -47,8 +48,8 @@ func NewProblem(e *schema.Error, requestID string) Problem {
 // the Allow header first.
 func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	ctx := r.Context()
-	schema.RecorderFrom(ctx).Refused(e.Code, e.Fields)
-	p := NewProblem(e, schema.CallerFrom(ctx).RequestID)
+	request.RecorderFrom(ctx).Refused(e.Code, e.Fields)
+	p := NewProblem(e, request.CallerFrom(ctx).RequestID)
 
 	body, err := json.Marshal(p)
 	if err != nil { // No field of a Problem can fail to encode.
@@ -67,5 +68,5 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	}
 
 	h.Set("Content-Type", "application/problem+json")
-	schema.WriteBody(w, r, p.Status, body)
+	request.WriteBody(w, r, p.Status, body)
 }

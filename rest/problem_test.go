@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // The body is exactly the one of the contract, for each code.
@@ -14,7 +15,7 @@ func TestProblemDocuments(t *testing.T) {
 	t.Parallel()
 
 	r := httptest.NewRequest("GET", "/x", nil)
-	r = r.WithContext(schema.WithCaller(r.Context(), schema.Caller{RequestID: "r1"}))
+	r = r.WithContext(request.WithCaller(r.Context(), request.Caller{RequestID: "r1"}))
 
 	w := httptest.NewRecorder()
 	WriteProblem(w, r, &schema.Error{

@@ -20,6 +20,7 @@ import (
 	"siteapi/schema"
 	"siteapi/schema/exec"
 	"siteapi/schema/operations"
+	"siteapi/schema/request"
 )
 
 // DescriptionPath is where the OpenAPI description is served.
@@ -66,14 +67,14 @@ func (a *API) serveDescription(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("ETag", a.etag)
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("Content-Type", "application/json")
-	schema.WriteBody(w, r, http.StatusOK, a.openapi)
+	request.WriteBody(w, r, http.StatusOK, a.openapi)
 }
 
 // handler binds a request to the operation of a route, runs it, and sends the value of its
 // root field as JSON or as a download.
 func (a *API) handler(rt *Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		schema.RecorderFrom(r.Context()).Operation(schema.Operation{
+		request.RecorderFrom(r.Context()).Operation(request.Operation{
 			Type:       string(rt.OperationDefinition.Operation),
 			Name:       rt.Name,
 			RootFields: []string{rt.Root.Name},
@@ -101,7 +102,7 @@ func (a *API) handler(rt *Route) http.Handler {
 		default:
 			w.Header().Set("Cache-Control", "no-store")
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
-			schema.WriteBody(w, r, http.StatusOK, value)
+			request.WriteBody(w, r, http.StatusOK, value)
 		}
 	})
 }

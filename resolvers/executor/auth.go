@@ -14,6 +14,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // Secrets are the tokens and signing secrets that @auth accepts. A kind without tokens
@@ -21,7 +22,7 @@ import (
 type Secrets struct {
 	Cache   []string
 	Webhook []string
-	Admin   []schema.OperatorToken
+	Admin   []request.OperatorToken
 
 	// Signing secrets verify webhooks; without any, a webhook needs no signature.
 	Signing []string
@@ -48,7 +49,7 @@ func newGuard(o Options) *guard {
 func (g *guard) directive(
 	ctx context.Context, _ any, next graphql.Resolver, kind schema.TokenKind, role *schema.Role,
 ) (any, error) {
-	caller := schema.CallerFrom(ctx)
+	caller := request.CallerFrom(ctx)
 	operator, err := g.authorize(caller, kind)
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func (g *guard) directive(
 	}
 	caller.Operator = operator
 	if operator.Role.AtLeast(schema.ValueOr(role, schema.RoleAdmin)) {
-		return next(schema.WithCaller(ctx, caller))
+		return next(request.WithCaller(ctx, caller))
 	}
 
 	return nil, &schema.Error{
@@ -71,13 +72,13 @@ func (g *guard) directive(
 // personal implements @personal: a viewer gets null, or for the id of a lead its
 // reference.
 func (g *guard) personal(ctx context.Context, parent any, next graphql.Resolver) (any, error) {
-	caller := schema.CallerFrom(ctx)
+	caller := request.CallerFrom(ctx)
 	operator, err := g.authorize(caller, schema.TokenKindAdmin)
 	if err != nil {
 		return nil, err
 	}
 	if caller.Operator = operator; operator.Role.AtLeast(schema.RoleSales) {
-		return next(schema.WithCaller(ctx, caller))
+		return next(request.WithCaller(ctx, caller))
 	}
 	if lead, ok := parent.(*schema.Lead); ok && graphql.GetFieldContext(ctx).Field.Name == "id" {
 		return lead.Reference, nil
@@ -101,7 +102,7 @@ func tokenKind(field *ast.FieldDefinition) (kind schema.TokenKind, guarded bool)
 // authorize returns the authenticated operator. It fails with UNAUTHENTICATED unless the
 // caller has a token of this kind or, for operator fields, a login. If signing secrets
 // are set, a webhook must also be signed.
-func (g *guard) authorize(caller schema.Caller, kind schema.TokenKind) (schema.Operator, *schema.Error) {
+func (g *guard) authorize(caller request.Caller, kind schema.TokenKind) (request.Operator, *schema.Error) {
 	operator, err := g.checkToken(caller, kind)
 	if err == nil && kind == schema.TokenKindWebhook && len(g.Secrets.Signing) > 0 {
 		err = g.verify(caller.Header.Get("Sanity-Webhook-Signature"), caller.Body)
@@ -110,7 +111,7 @@ func (g *guard) authorize(caller schema.Caller, kind schema.TokenKind) (schema.O
 }
 
 // checkToken checks the token or login, but not the signature of a webhook.
-func (g *guard) checkToken(caller schema.Caller, kind schema.TokenKind) (schema.Operator, *schema.Error) {
+func (g *guard) checkToken(caller request.Caller, kind schema.TokenKind) (request.Operator, *schema.Error) {
 	match := caller.HoldsToken(g.tokens[kind])
 	allowed := match >= 0
 	if kind == schema.TokenKindPreview {
@@ -126,7 +127,7 @@ func (g *guard) checkToken(caller schema.Caller, kind schema.TokenKind) (schema.
 
 	if !allowed {
 		g.refused(kind, "token")
-		return schema.Operator{}, &schema.Error{
+		return request.Operator{}, &schema.Error{
 			Code:    schema.CodeUnauthenticated,
 			Message: "A valid token is required: Authorization: Bearer <token>.",
 		}

@@ -17,6 +17,7 @@ import (
 	"siteapi/schema"
 	"siteapi/schema/exec"
 	"siteapi/schema/operations"
+	"siteapi/schema/request"
 )
 
 // Options configures an [Executor]. A field is required unless its comment states
@@ -128,15 +129,15 @@ func (d documents) Get(ctx context.Context, text string) (*ast.QueryDocument, bo
 // An endpoint calls it before it reads a body.
 func (e *Executor) CheckToken(ctx context.Context, field *ast.FieldDefinition) *schema.Error {
 	if kind, guarded := tokenKind(field); guarded {
-		_, err := e.guard.checkToken(schema.CallerFrom(ctx), kind)
+		_, err := e.guard.checkToken(request.CallerFrom(ctx), kind)
 		return err
 	}
 	return nil
 }
 
 // Operator returns the authenticated operator, or UNAUTHENTICATED.
-func (e *Executor) Operator(ctx context.Context) (schema.Operator, *schema.Error) {
-	return e.guard.checkToken(schema.CallerFrom(ctx), schema.TokenKindAdmin)
+func (e *Executor) Operator(ctx context.Context) (request.Operator, *schema.Error) {
+	return e.guard.checkToken(request.CallerFrom(ctx), schema.TokenKindAdmin)
 }
 
 // Authorize returns UNAUTHENTICATED if a root field's @auth refuses the caller, because
@@ -144,7 +145,7 @@ func (e *Executor) Operator(ctx context.Context) (schema.Operator, *schema.Error
 // error.
 func (e *Executor) Authorize(ctx context.Context, field *ast.FieldDefinition) *schema.Error {
 	if kind, guarded := tokenKind(field); guarded {
-		_, err := e.guard.authorize(schema.CallerFrom(ctx), kind)
+		_, err := e.guard.authorize(request.CallerFrom(ctx), kind)
 		return err
 	}
 	return nil
@@ -177,7 +178,7 @@ func (e *Executor) Admit(
 	}
 
 	invalid, dropped := e.input.Check(op, variables, ignoreUnknown)
-	schema.RecorderFrom(ctx).Dropped(dropped)
+	request.RecorderFrom(ctx).Dropped(dropped)
 	if len(invalid) == 0 {
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"siteapi/integrations/store"
 	"siteapi/resolvers/content"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // presenter converts errors for clients. A [schema.Error] keeps its message and code, and
@@ -27,7 +28,7 @@ type presenter struct {
 }
 
 func (p *presenter) present(ctx context.Context, err error) *gqlerror.Error {
-	requestID := schema.CallerFrom(ctx).RequestID
+	requestID := request.CallerFrom(ctx).RequestID
 	known, isKnown := errors.AsType[*schema.Error](err)
 
 	// The executor's own errors wrap no other error. They concern the request.

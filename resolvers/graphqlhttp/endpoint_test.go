@@ -21,6 +21,7 @@ import (
 	"siteapi/resolvers/graphqlhttp"
 	"siteapi/schema"
 	"siteapi/schema/exec"
+	"siteapi/schema/request"
 )
 
 // site is the service behind the endpoint: the real schema over content in memory.
@@ -121,7 +122,7 @@ func (m mutations) seen(ctx context.Context) {
 	m.runs.Add(1)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.body = string(schema.CallerFrom(ctx).Body)
+	m.body = string(request.CallerFrom(ctx).Body)
 }
 
 func (m mutations) ClearCache(ctx context.Context, _ *bool, _ *string) (*schema.ClearCachePayload, error) {
@@ -163,14 +164,14 @@ type setup struct {
 
 // recorded is the endpoint's record of a request.
 type recorded struct {
-	schema.Operation
+	request.Operation
 	Code schema.Code
 }
 
 // recorder stores the endpoint's record of a request.
 type recorder struct{ recorded }
 
-func (r *recorder) Operation(op schema.Operation)                   { r.recorded.Operation = op }
+func (r *recorder) Operation(op request.Operation)                  { r.recorded.Operation = op }
 func (r *recorder) Refused(code schema.Code, _ []schema.FieldError) { r.Code = code }
 func (r *recorder) Dropped([]string)                                {}
 
@@ -200,8 +201,8 @@ func (s *setup) handler(t testing.TB, records chan recorded) http.Handler {
 				records <- record.recorded
 			}
 		}()
-		ctx := schema.WithCaller(r.Context(), schema.Caller{RequestID: "req-1", Header: r.Header})
-		handler.ServeHTTP(w, r.WithContext(schema.WithRecorder(ctx, record)))
+		ctx := request.WithCaller(r.Context(), request.Caller{RequestID: "req-1", Header: r.Header})
+		handler.ServeHTTP(w, r.WithContext(request.WithRecorder(ctx, record)))
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"siteapi/resolvers/executor"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // Options configures a handler.
@@ -81,16 +82,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// An untyped body is rejected: a page of another site can send one without a
 		// preflight request.
 		var refused *schema.Error
-		if raw, refused = schema.ReadBody(w, r, maxBody, string(typeJSON)); refused != nil {
+		if raw, refused = request.ReadBody(w, r, maxBody, string(typeJSON)); refused != nil {
 			x.error(refused.Code.Status(), refused)
 			return
 		}
 	}
 
 	key := responseKey{x.media, r.Method != http.MethodPost, string(raw)}
-	preview := schema.CallerFrom(r.Context()).Preview != ""
+	preview := request.CallerFrom(r.Context()).Preview != ""
 	if cached := h.responses.get(key); cached != nil && x.json && !preview {
-		schema.RecorderFrom(r.Context()).Operation(cached.operation)
+		request.RecorderFrom(r.Context()).Operation(cached.operation)
 		cached.write(w, r)
 		return
 	}
@@ -105,7 +106,7 @@ func (h *Handler) serve(x exchange, raw []byte, key responseKey) {
 		x.error(http.StatusBadRequest, malformed) // the same for both media types
 		return
 	}
-	recorder := schema.RecorderFrom(x.r.Context())
+	recorder := request.RecorderFrom(x.r.Context())
 	op, errs := h.prepare(req, recorder)
 	if op == nil {
 		h.fail(x, errs)
@@ -125,7 +126,7 @@ func (h *Handler) serve(x exchange, raw []byte, key responseKey) {
 		return
 	}
 
-	ctx, cancel := context.WithTimeout(schema.WithBody(x.r.Context(), raw), maxTime)
+	ctx, cancel := context.WithTimeout(request.WithBody(x.r.Context(), raw), maxTime)
 	defer cancel()
 	ctx = graphql.StartOperationTrace(ctx)
 	opCtx, errs := h.admit(ctx, req, op)
@@ -153,7 +154,7 @@ func (h *Handler) run(
 ) (*graphql.Response, *cachedResponse) {
 	next, ctx := h.Executor.DispatchOperation(ctx, opCtx)
 	result := next(ctx)
-	preview := schema.CallerFrom(ctx).Preview != ""
+	preview := request.CallerFrom(ctx).Preview != ""
 	if result == nil || len(result.Errors) > 0 || !op.cacheable || preview {
 		return result, nil
 	}
@@ -167,7 +168,7 @@ func (h *Handler) run(
 
 // prepare finds the operation of a request in its document, and registers the document if
 // the request has its hash.
-func (h *Handler) prepare(req *request, recorder schema.Recorder) (*operation, gqlerror.List) {
+func (h *Handler) prepare(req *params, recorder request.Recorder) (*operation, gqlerror.List) {
 	hash, refused := h.Documents.resolve(req)
 	if refused != nil {
 		return nil, gqlerror.List{gqlerror.Wrap(refused)}
@@ -192,7 +193,7 @@ func (h *Handler) prepare(req *request, recorder schema.Recorder) (*operation, g
 
 // admit checks an operation before it runs.
 func (h *Handler) admit(
-	ctx context.Context, req *request, op *operation,
+	ctx context.Context, req *params, op *operation,
 ) (*graphql.OperationContext, gqlerror.List) {
 	if refused := h.Executor.Admit(ctx, op.OperationDefinition, req.Variables, false); refused != nil {
 		return nil, gqlerror.List{gqlerror.Wrap(refused)}

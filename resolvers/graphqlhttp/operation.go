@@ -8,6 +8,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // settingsField is the root field for which the response has `"errors":[]` if its
@@ -84,8 +85,8 @@ func introspects(field *ast.Field) bool { return field.Name == "__schema" || fie
 
 // summary describes the operation for the access log. It contains only the names of
 // trusted operations, since any other name may contain personal data.
-func (op *operation) summary() schema.Operation {
-	summary := schema.Operation{Type: string(op.Operation), RootFields: op.rootFields}
+func (op *operation) summary() request.Operation {
+	summary := request.Operation{Type: string(op.Operation), RootFields: op.rootFields}
 	if op.trusted {
 		summary.Name = op.Name
 	}

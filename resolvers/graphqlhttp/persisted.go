@@ -5,7 +5,7 @@ import "siteapi/schema"
 // resolve sets the document of a request that has only an id: a trusted document, or one
 // that a client has registered (APQ). The returned hash, which is usually empty, must be
 // registered once the document has passed all checks.
-func (d *Documents) resolve(req *request) (hash string, _ *schema.Error) {
+func (d *Documents) resolve(req *params) (hash string, _ *schema.Error) {
 	switch id := req.documentID; {
 	case id == "", req.Query != "" && (d.TrustedOnly || d.byID[id] == req.Query):
 		return "", nil

@@ -12,13 +12,13 @@ import (
 	"siteapi/schema/strictjson"
 )
 
-// request is a decoded GraphQL request.
-type request struct {
+// params are a decoded GraphQL request.
+type params struct {
 	graphql.RawParams
 	documentID string // id or hash of the document; empty: none
 }
 
-func parse(raw []byte, get bool) (*request, *schema.Error) {
+func parse(raw []byte, get bool) (*params, *schema.Error) {
 	decode := decodeBody
 	if get {
 		decode = decodeQueryString
@@ -44,7 +44,7 @@ func parse(raw []byte, get bool) (*request, *schema.Error) {
 		return value
 	}
 
-	req := &request{documentID: text("documentId")}
+	req := &params{documentID: text("documentId")}
 	req.Query, req.OperationName = text("query"), text("operationName")
 	req.Variables, req.Extensions = object("variables"), object("extensions")
 	if wrong != "" {
@@ -65,7 +65,7 @@ func parse(raw []byte, get bool) (*request, *schema.Error) {
 
 // setDocumentID reads the id or hash of the document from `documentId`, by the draft on
 // persisted documents, or from Apollo's extension.
-func (req *request) setDocumentID() *schema.Error {
+func (req *params) setDocumentID() *schema.Error {
 	extension := req.Extensions["persistedQuery"]
 	if req.documentID != "" || extension == nil {
 		req.documentID = strings.TrimPrefix(req.documentID, "sha256:")

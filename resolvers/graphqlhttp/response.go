@@ -17,6 +17,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // response is an encoded successful GraphQL response, which can be sent any number of
@@ -72,11 +73,11 @@ func (res *response) write(w http.ResponseWriter, r *http.Request) {
 	}
 
 	body := res.body
-	if res.packed != nil && schema.AcceptsGzip(r) {
+	if res.packed != nil && request.AcceptsGzip(r) {
 		body = res.packed()
 		header["Content-Encoding"] = []string{"gzip"}
 	}
-	schema.WriteBody(w, r, http.StatusOK, body)
+	request.WriteBody(w, r, http.StatusOK, body)
 }
 
 // encode returns the body of a response. If the settings document is missing, the body
@@ -182,7 +183,7 @@ func (x exchange) methodNotAllowed(allow, message string) {
 }
 
 func (x exchange) error(status int, e *schema.Error) {
-	extensions := e.Extensions(schema.CallerFrom(x.r.Context()).RequestID)
+	extensions := e.Extensions(request.CallerFrom(x.r.Context()).RequestID)
 	x.errors(status, gqlerror.List{{Message: e.Message, Extensions: extensions}})
 }
 
@@ -213,7 +214,7 @@ func (x exchange) report(errs gqlerror.List) {
 		list, _ := err.Extensions[schema.ExtensionErrors].([]schema.FieldError)
 		fields = append(fields, list...)
 	}
-	schema.RecorderFrom(x.r.Context()).Refused(schema.ErrorCode(errs[0]), fields)
+	request.RecorderFrom(x.r.Context()).Refused(schema.ErrorCode(errs[0]), fields)
 }
 
 // write sends a response that must not be cached.
@@ -222,5 +223,5 @@ func (x exchange) write(status int, body []byte) {
 	header.Set("Content-Type", string(x.media)+"; charset=utf-8")
 	header.Set("Cache-Control", "no-store")
 	header.Add("Vary", "Accept")
-	schema.WriteBody(x.w, x.r, status, body)
+	request.WriteBody(x.w, x.r, status, body)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/maypok86/otter/v2"
 	"golang.org/x/sync/singleflight"
 
-	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // responseCache stores finished responses of public queries by the exact bytes of their
@@ -43,7 +43,7 @@ type responseKey struct {
 type cachedResponse struct {
 	response
 
-	operation schema.Operation // recorded in the access log
+	operation request.Operation // recorded in the access log
 	revisions revisions
 }
 
@@ -152,7 +152,7 @@ func (c *responseCache) once(
 // revisions returns the current revisions of the content that an operation reads, or nil
 // if its response cannot be cached. Content that is not loaded is read first.
 func (c *responseCache) revisions(ctx context.Context, op *operation, variables map[string]any) revisions {
-	if !op.cacheable || schema.CallerFrom(ctx).Preview != "" {
+	if !op.cacheable || request.CallerFrom(ctx).Preview != "" {
 		return nil
 	}
 

@@ -9,7 +9,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 // events", distinct connections mode. Errors before the first event are sent like those
 // of other operations. There is no event "complete", since clients would not reconnect
 // after it.
-func (h *Handler) stream(x exchange, req *request, op *operation) {
+func (h *Handler) stream(x exchange, req *params, op *operation) {
 	if !x.events {
 		x.notAcceptable("The response to a subscription is " + typeEvents + ".")
 		return
@@ -116,7 +116,7 @@ func (s stream) follow(ctx context.Context, next graphql.ResponseHandler) {
 		select {
 		case text, more = <-events:
 		case <-beat.C:
-			renew := schema.CallerFrom(ctx).Renew
+			renew := request.CallerFrom(ctx).Renew
 			more = renew == nil || renew(ctx) == nil
 		}
 		if !more {

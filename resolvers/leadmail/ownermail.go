@@ -17,6 +17,7 @@ import (
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // notifyTimeout limits the time for queueing the mail to an owner.
@@ -26,9 +27,9 @@ const notifyTimeout = 5 * time.Second
 // after the deadline of the request. A failure is logged and does not affect the
 // assignment.
 func (s *Service) NotifyOwner(ctx context.Context, owner string, leadIDs []string) {
-	caller := schema.CallerFrom(ctx).Operator
+	caller := request.CallerFrom(ctx).Operator
 	toOneself := owner == caller.Email || // The subject may be the address.
-		strings.EqualFold(owner, strings.TrimPrefix(caller.Actor, schema.AccountPrefix))
+		strings.EqualFold(owner, strings.TrimPrefix(caller.Actor, request.AccountPrefix))
 	if s.Sender == nil || owner == "" || len(leadIDs) == 0 || toOneself {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // InReview adds all leads in review to ids if all is set, which requires an admin.
@@ -13,7 +14,7 @@ func (r *Resolver) InReview(ctx context.Context, ids []string, all bool) ([]stri
 	if !all {
 		return ids, nil
 	}
-	if schema.CallerFrom(ctx).Operator.Role != schema.RoleAdmin {
+	if request.CallerFrom(ctx).Operator.Role != schema.RoleAdmin {
 		return nil, forbidden(schema.RoleAdmin)
 	}
 	found, _, err := r.list(ctx, store.Filter{InReview: true})

@@ -18,6 +18,7 @@ import (
 	"siteapi/integrations/upstream"
 	"siteapi/resolvers/executor"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // Entry returns the audit entry for an action of the caller. It refers to a lead if
@@ -30,7 +31,7 @@ func (r *Resolver) Entry(
 		text, _ = json.Marshal(detail) // texts, numbers and times
 	}
 
-	operator := schema.CallerFrom(ctx).Operator
+	operator := request.CallerFrom(ctx).Operator
 	return store.AuditEntry{
 		At:     r.Now(),
 		Actor:  operator.Actor,
@@ -100,9 +101,9 @@ func loggedActor(actor string) string {
 	if upstream.Redact(actor) == actor {
 		return actor
 	}
-	subject := strings.TrimPrefix(actor, schema.AccountPrefix)
+	subject := strings.TrimPrefix(actor, request.AccountPrefix)
 	sum := sha256.Sum256([]byte(subject))
-	return schema.AccountPrefix + "sha256-" + hex.EncodeToString(sum[:4])
+	return request.AccountPrefix + "sha256-" + hex.EncodeToString(sum[:4])
 }
 
 // showsPersonal reports whether an operation selects a @personal field below the current

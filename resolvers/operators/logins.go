@@ -6,6 +6,7 @@ import (
 
 	"siteapi/integrations/store"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // Logins resolves the root field `logins`.
@@ -33,7 +34,7 @@ func (r *Resolver) EndLogins(ctx context.Context, ids []string, all bool) (n int
 		if !all && !slices.Contains(ids, s.ID()) {
 			continue
 		}
-		detail := map[string]any{"login": s.ID(), "of": schema.AccountPrefix + s.Subject}
+		detail := map[string]any{"login": s.ID(), "of": request.AccountPrefix + s.Subject}
 		if err := r.Record(ctx, schema.AuditActionLoginEnded, "", detail); err != nil {
 			return n, err
 		}
@@ -51,7 +52,7 @@ func (r *Resolver) EndLogins(ctx context.Context, ids []string, all bool) (n int
 func newLogin(s store.Login) *schema.Login {
 	return &schema.Login{
 		ID:        s.ID(),
-		Actor:     schema.AccountPrefix + s.Subject,
+		Actor:     request.AccountPrefix + s.Subject,
 		Role:      schema.Role(s.Role),
 		StartedAt: s.StartedAt,
 		CheckAt:   s.CheckAt,

@@ -11,6 +11,7 @@ import (
 
 	"siteapi/integrations/store"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // Resolver resolves the fields about operators.
@@ -23,7 +24,7 @@ type Resolver struct {
 // IsViewer reports whether the caller is a viewer, who must not get the id of a lead,
 // since the id opens the PDF.
 func IsViewer(ctx context.Context) bool {
-	return schema.CallerFrom(ctx).Operator.Role == schema.RoleViewer
+	return request.CallerFrom(ctx).Operator.Role == schema.RoleViewer
 }
 
 // Names resolves the root field `operatorNames`.

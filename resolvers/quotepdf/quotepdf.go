@@ -25,6 +25,7 @@ import (
 	"siteapi/integrations/upstream"
 	"siteapi/resolvers/content"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // Renderer renders documents. Equal documents result in equal bytes.
@@ -175,7 +176,7 @@ func (r *Resolver) pdfLocale(ctx context.Context, id string, asked *schema.Local
 		return l, nil
 	}
 
-	return schema.AcceptedLocale(schema.CallerFrom(ctx).Header), nil
+	return schema.AcceptedLocale(request.CallerFrom(ctx).Header), nil
 }
 
 // render returns the document of a lead, rendered once for all concurrent requests.

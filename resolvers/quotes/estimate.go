@@ -12,6 +12,7 @@ import (
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/price"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // honouredFor is how long a replaced price is honoured.
@@ -25,7 +26,7 @@ func (r *Resolver) Estimate(
 	ctx context.Context, in schema.EstimateSelectionsInput, asked *schema.Locale,
 ) (*schema.QuoteEstimate, error) {
 	locale := schema.ValueOr(asked, schema.DefaultLocale)
-	perspective := schema.CallerFrom(ctx).Preview
+	perspective := request.CallerFrom(ctx).Preview
 	snap, err := r.Content.ReadAs(ctx, perspective, locale)
 	if err != nil {
 		return nil, err

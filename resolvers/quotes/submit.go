@@ -23,6 +23,7 @@ import (
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/price"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // idempotencyKeyMax is the longest Idempotency-Key that is accepted, in characters.
@@ -34,7 +35,7 @@ const idempotencyKeyMax = 255
 func (r *Resolver) Submit(
 	ctx context.Context, in schema.SubmitQuoteInput,
 ) (*schema.SubmitQuotePayload, error) {
-	key := idempotencyKey(schema.CallerFrom(ctx).Header)
+	key := idempotencyKey(request.CallerFrom(ctx).Header)
 	if utf8.RuneCountInString(key) > idempotencyKeyMax {
 		return nil, schema.BadInput(schema.TooLong("Idempotency-Key", idempotencyKeyMax))
 	}
@@ -49,7 +50,7 @@ func (r *Resolver) Submit(
 		n.IdempotencyKey = digest(in.SessionID, key)
 	}
 
-	n.Network = r.Network(schema.CallerFrom(ctx).Address)
+	n.Network = r.Network(request.CallerFrom(ctx).Address)
 
 	n.Lead.ID = r.NewID()
 	n.Lead.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
@@ -60,7 +61,7 @@ func (r *Resolver) Submit(
 	pace := r.paceSignal(session, err, n.Lead.SubmittedAt)
 	read := hints{formats: r.formats}
 	n.Lead.FirstAttribution, n.Lead.Attribution = session.Touches(read.attribution(in.Attribution))
-	schema.RecorderFrom(ctx).Dropped(read.dropped)
+	request.RecorderFrom(ctx).Dropped(read.dropped)
 
 	// Any signal that is not weak puts the lead in review.
 	n.Lead.Signals = r.signals(ctx, in, content, pace)
@@ -222,7 +223,7 @@ func (r *Resolver) burstSignal(ctx context.Context) lead.Signal {
 	if r.Limiter == nil {
 		return ""
 	}
-	networks := ratelimit.Networks(schema.CallerFrom(ctx).Address)
+	networks := ratelimit.Networks(request.CallerFrom(ctx).Address)
 	key := "leads " + networks[len(networks)-1].Name
 	if !ratelimit.WithinHour(ctx, r.Limiter, key, maxLeads, r.Now()) {
 		return lead.Burst
@@ -239,7 +240,7 @@ func (r *Resolver) challengeSignal(
 		return ""
 	}
 
-	header := schema.CallerFrom(ctx).Header.Get("CF-Turnstile-Response")
+	header := request.CallerFrom(ctx).Header.Get("CF-Turnstile-Response")
 	ok, err := r.Challenge.Verify(ctx, cmp.Or(trimmed(in.ChallengeToken), strings.TrimSpace(header)), content)
 	switch {
 	case err != nil:

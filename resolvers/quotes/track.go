@@ -9,6 +9,7 @@ import (
 	"siteapi/integrations/ratelimit"
 	"siteapi/integrations/store"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // Track resolves trackQuote: it stores the state of a visitor's calculator without values
@@ -64,7 +65,7 @@ func (r *Resolver) Track(
 		return nil, storeError(err)
 	}
 
-	schema.RecorderFrom(ctx).Dropped(read.dropped)
+	request.RecorderFrom(ctx).Dropped(read.dropped)
 	return payload, nil
 }
 
@@ -82,7 +83,7 @@ func (r *Resolver) mayStore(ctx context.Context, id string) bool {
 		return true
 	}
 
-	for _, network := range ratelimit.Networks(schema.CallerFrom(ctx).Address) {
+	for _, network := range ratelimit.Networks(request.CallerFrom(ctx).Address) {
 		key := "sessions " + network.Name
 		if !ratelimit.WithinHour(ctx, r.Limiter, key, maxNewSessions*network.Times, r.Now()) {
 			return false

@@ -9,8 +9,8 @@ import (
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/cmd/siteapi/internal/pages"
-	"siteapi/schema"
 	"siteapi/schema/exec"
+	"siteapi/schema/request"
 )
 
 // newPages returns the handlers of the pages by path. Pages contain the well-known
@@ -69,7 +69,7 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 func serveSDL(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
-	schema.WriteBody(w, r, http.StatusOK, []byte(exec.SDL()))
+	request.WriteBody(w, r, http.StatusOK, []byte(exec.SDL()))
 }
 
 // shownToken returns the well-known development token if it is in use because the setting

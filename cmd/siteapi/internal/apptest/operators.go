@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // AuditEntries returns the entries of the audit log, the oldest first, and each also as
@@ -120,10 +121,10 @@ func (s *Service) Answer(role schema.Role, operation string) []byte {
 	body, _ := json.Marshal(object{"query": operation})
 	r := httptest.NewRequestWithContext(s.T.Context(), "POST", "/admin/graphql", bytes.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
-	r = r.WithContext(schema.WithCaller(r.Context(), schema.Caller{
+	r = r.WithContext(request.WithCaller(r.Context(), request.Caller{
 		Header:    r.Header,
 		Operators: true,
-		Operator:  schema.Operator{Actor: "someone@lumen.test", Role: role},
+		Operator:  request.Operator{Actor: "someone@lumen.test", Role: role},
 	}))
 
 	w := httptest.NewRecorder()

@@ -13,6 +13,7 @@ import (
 
 	"siteapi/schema"
 	"siteapi/schema/operations"
+	"siteapi/schema/request"
 )
 
 // runner runs an operation and returns the value of its root field.
@@ -70,18 +71,18 @@ func (r *document) open(ctx context.Context, c *call) (runner, func() error, err
 // actor returns the name of the system user for the audit log.
 func actor() string {
 	if u, err := user.Current(); err == nil {
-		return schema.CommandPrefix + u.Username
+		return request.CommandPrefix + u.Username
 	}
-	return schema.CommandPrefix + "unknown"
+	return request.CommandPrefix + "unknown"
 }
 
 // asCommand returns a context with the system user as the caller, who is an
 // administrator.
 func asCommand(ctx context.Context) context.Context {
-	return schema.WithCaller(ctx, schema.Caller{
+	return request.WithCaller(ctx, request.Caller{
 		Operators: true,
 		Local:     true,
-		Operator:  schema.Operator{Actor: actor(), Role: schema.RoleAdmin},
+		Operator:  request.Operator{Actor: actor(), Role: schema.RoleAdmin},
 	})
 }
 

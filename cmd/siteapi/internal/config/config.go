@@ -18,6 +18,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // Well-known development tokens, which production rejects.
@@ -67,9 +68,9 @@ type Settings struct {
 
 	// AdminTokens includes NamedTokens. If it is empty, no token authorizes operators'
 	// fields. With AdminPage, operators are also served on ListenAddr.
-	AdminTokens []schema.OperatorToken `name:"ADMIN_API_TOKEN" development:"dev-admin-token" secret:"token"`
-	NamedTokens []schema.OperatorToken `name:"ADMIN_TOKENS" secret:"token" parser:"named tokens"`
-	AdminPage   bool                   `name:"ADMIN_PAGE" default:"off"`
+	AdminTokens []request.OperatorToken `name:"ADMIN_API_TOKEN" development:"dev-admin-token" secret:"token"`
+	NamedTokens []request.OperatorToken `name:"ADMIN_TOKENS" secret:"token" parser:"named tokens"`
+	AdminPage   bool                    `name:"ADMIN_PAGE" default:"off"`
 
 	// Single sign-on is off if OIDCIssuer is empty.
 	OIDCIssuer       string                 `name:"OIDC_ISSUER" parser:"exact web"`

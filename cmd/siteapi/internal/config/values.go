@@ -23,6 +23,7 @@ import (
 	"siteapi/integrations/mail/smtp"
 	"siteapi/integrations/upstream"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // parsers returns the parsers by their names in the tags of [Settings], or by the types
@@ -33,18 +34,18 @@ func (s *Settings) parsers() map[string]any {
 		"whsec_ and 24 to 64 bytes in base64, for instance from `echo whsec_$(openssl rand -base64 32)`")
 
 	return map[string]any{
-		"string":                 text,
-		"[]string":               tokens,
-		"bool":                   onOff,
-		"int":                    number,
-		"time.Duration":          Duration,
-		"zerolog.Level":          logLevel,
-		"mail.Address":           sender,
-		"schema.Locale":          locale,
-		"*time.Location":         timeZone,
-		"[]netip.Prefix":         each(network),
-		"[]schema.OperatorToken": each(adminToken),
-		"map[string]schema.Role": oidcRoles,
+		"string":                  text,
+		"[]string":                tokens,
+		"bool":                    onOff,
+		"int":                     number,
+		"time.Duration":           Duration,
+		"zerolog.Level":           logLevel,
+		"mail.Address":            sender,
+		"schema.Locale":           locale,
+		"*time.Location":          timeZone,
+		"[]netip.Prefix":          each(network),
+		"[]request.OperatorToken": each(adminToken),
+		"map[string]schema.Role":  oidcRoles,
 
 		"secrets":         each(text),
 		"listener":        listenAddress,
@@ -205,21 +206,21 @@ func deliveryRate(v string) (float64, error) {
 }
 
 // adminToken parses an administrators' token without a name.
-func adminToken(v string) (schema.OperatorToken, error) {
-	return schema.OperatorToken{
+func adminToken(v string) (request.OperatorToken, error) {
+	return request.OperatorToken{
 		Token:    v,
-		Operator: schema.Operator{Actor: schema.TokenActor, Role: schema.RoleAdmin},
+		Operator: request.Operator{Actor: request.TokenActor, Role: schema.RoleAdmin},
 	}, nil
 }
 
 // namedToken parses a token with the name and role of its holder: ana:sales:<token>.
-func namedToken(v string) (t schema.OperatorToken, err error) {
+func namedToken(v string) (t request.OperatorToken, err error) {
 	parts := regexp.MustCompile(`^([a-z0-9][a-z0-9-]{0,63}):(viewer|sales|admin):(.+)$`).FindStringSubmatch(v)
 	if parts == nil {
 		return t, errors.New("must be entries such as ana:sales:<token>, comma-separated: " +
 			"a name of a-z, 0-9 and -, one of viewer, sales and admin, and a token")
 	}
-	t.Token, t.Actor, t.Role = parts[3], schema.TokenPrefix+parts[1], schema.Role(strings.ToUpper(parts[2]))
+	t.Token, t.Actor, t.Role = parts[3], request.TokenPrefix+parts[1], schema.Role(strings.ToUpper(parts[2]))
 	return t, nil
 }
 

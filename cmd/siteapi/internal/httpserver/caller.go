@@ -10,15 +10,15 @@ import (
 	"strconv"
 	"strings"
 
-	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // proxies are the networks of trusted proxies.
 type proxies []netip.Prefix
 
 // caller describes the client of a request.
-func (p proxies) caller(r *http.Request) schema.Caller {
-	return schema.Caller{RequestID: p.requestID(r), Address: p.address(r), Header: r.Header}
+func (p proxies) caller(r *http.Request) request.Caller {
+	return request.Caller{RequestID: p.requestID(r), Address: p.address(r), Header: r.Header}
 }
 
 // Accepted forms of X-Request-Id, which appears in logs. Clients may send a UUID, a ULID

@@ -12,6 +12,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // Counters of requests in flight. Each client also has one for its requests, named by its
@@ -162,13 +163,13 @@ func (f *InFlight) EnterSignIn(ctx context.Context) *schema.Error {
 // LeaveSignIn removes a request from the counter of [InFlight.EnterSignIn], although the
 // request continues: a stream enters the counter for each check of its login.
 func (f *InFlight) LeaveSignIn(ctx context.Context) {
-	if rec, ok := schema.RecorderFrom(ctx).(*record); ok {
+	if rec, ok := request.RecorderFrom(ctx).(*record); ok {
 		f.leaveSome(rec, func(counter string) bool { return counter == countSignIn })
 	}
 }
 
 func (f *InFlight) enterOnce(ctx context.Context, counter string) *schema.Error {
-	rec, ok := schema.RecorderFrom(ctx).(*record)
+	rec, ok := request.RecorderFrom(ctx).(*record)
 	if !ok { // the operation does not come from a request
 		return nil
 	}
@@ -255,7 +256,7 @@ func (s *Server) limit(r *http.Request, rec *record) *schema.Error {
 	}
 
 	if s.RateLimits != nil {
-		client := clientKey(schema.CallerFrom(r.Context()).Address)
+		client := clientKey(request.CallerFrom(r.Context()).Address)
 		if refused := s.InFlight.enter(rec, client, weight); refused != nil {
 			return refused
 		}

@@ -13,6 +13,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/ratelimit"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 type unlimited struct{}
@@ -47,7 +48,7 @@ func TestInFlight(t *testing.T) {
 			}
 			serve := func(body string, h http.HandlerFunc) int {
 				r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
-				r = r.WithContext(schema.WithRecorder(r.Context(), &record{}))
+				r = r.WithContext(request.WithRecorder(r.Context(), &record{}))
 				w := httptest.NewRecorder()
 				s.admit(h).ServeHTTP(w, r)
 				return w.Code
@@ -86,7 +87,7 @@ func TestStreamsInFlight(t *testing.T) {
 	for i := range maxOfClient + 1 {
 		rec := &record{}
 		r := httptest.NewRequest(http.MethodPost, "/", nil)
-		r = r.WithContext(schema.WithRecorder(r.Context(), rec))
+		r = r.WithContext(request.WithRecorder(r.Context(), rec))
 		if refused := f.enter(rec, "client", 1); refused != nil {
 			t.Fatalf("request %d refused: %v", i, refused)
 		}

@@ -13,6 +13,7 @@ import (
 	"siteapi/resolvers/graphqlhttp"
 	"siteapi/rest"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // WriteError writes an error in the format of the request's endpoint.
@@ -41,7 +42,7 @@ func (s *Server) observe(l listener, next http.Handler) http.Handler {
 		caller.Local = l.admin && isLocal(r)
 
 		rec.endpoint, r.Pattern = s.endpoint(r)
-		r = r.WithContext(schema.WithRecorder(schema.WithCaller(r.Context(), caller), rec))
+		r = r.WithContext(request.WithRecorder(request.WithCaller(r.Context(), caller), rec))
 		telemetry.DescribeRequest(r)
 
 		s.setHeaders(w.Header(), r, l.origins)
@@ -66,7 +67,7 @@ func (s *Server) finish(w *recordingWriter, r *http.Request, began time.Time) {
 			WriteError(w, r, &schema.Error{
 				Code: schema.CodeInternal,
 				Message: "Something went wrong on our side. Request id: " +
-					schema.CallerFrom(r.Context()).RequestID,
+					request.CallerFrom(r.Context()).RequestID,
 			})
 		}
 	}
@@ -121,7 +122,7 @@ var methods = []string{
 // content policy that allows nothing, which pages replace. While the service drains, each
 // connection is closed after its next response.
 func (s *Server) setHeaders(h http.Header, r *http.Request, origins []string) {
-	h.Set("X-Request-Id", schema.CallerFrom(r.Context()).RequestID)
+	h.Set("X-Request-Id", request.CallerFrom(r.Context()).RequestID)
 	h.Set("X-Content-Type-Options", "nosniff")
 	if r.Method != http.MethodPost {
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
@@ -147,7 +148,7 @@ func allowOrigin(h http.Header, origins []string, origin string) {
 
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Expose-Headers",
-		"X-Request-Id, ETag, Retry-After, Content-Disposition, "+schema.HeaderDropped)
+		"X-Request-Id, ETag, Retry-After, Content-Disposition, "+request.HeaderDropped)
 }
 
 // isPreflight reports whether a request is a CORS preflight request of an allowed origin.

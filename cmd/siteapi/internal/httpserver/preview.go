@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 const headerPreview = "X-Preview"
@@ -16,7 +17,7 @@ var perspectives = regexp.MustCompile(`^(r[A-Za-z0-9_-]{1,63},)?drafts$`)
 // the header without one. Responses to previews are never cached.
 func (s *Server) preview(r *http.Request, rec *record) (*http.Request, *schema.Error) {
 	rec.preview = true
-	asked, caller := r.Header[headerPreview], schema.CallerFrom(r.Context())
+	asked, caller := r.Header[headerPreview], request.CallerFrom(r.Context())
 	if caller.HoldsToken(s.Settings.PreviewTokens) < 0 {
 		return r, &schema.Error{
 			Code:    schema.CodeUnauthenticated,
@@ -31,7 +32,7 @@ func (s *Server) preview(r *http.Request, rec *record) (*http.Request, *schema.E
 	}
 
 	caller.Preview = asked[0]
-	return r.WithContext(schema.WithCaller(r.Context(), caller)), nil
+	return r.WithContext(request.WithCaller(r.Context(), caller)), nil
 }
 
 // keepPrivate replaces the caching headers of a response so that no cache stores it.

@@ -8,6 +8,7 @@ import (
 	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/integrations/ratelimit"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // limit is the rate limit of a client for a route and its GraphQL root field. A test
@@ -112,7 +113,7 @@ func (l *RateLimits) allow(ctx context.Context, limit limit, n int) *schema.Erro
 	if limit.local {
 		limiter = l.Local
 	}
-	address := schema.CallerFrom(ctx).Address
+	address := request.CallerFrom(ctx).Address
 	ok, retryAfter := ratelimit.AllowClient(ctx, limiter, limit.route, address, n, limit.Rule)
 	if ok {
 		return nil

@@ -9,12 +9,13 @@ import (
 	"github.com/rs/zerolog"
 
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // record collects the details of a request for the access log and the metrics. It
-// implements [schema.Recorder].
+// implements [request.Recorder].
 type record struct {
-	operation schema.Operation
+	operation request.Operation
 	code      schema.Code // code of the error in the response; empty: none
 	invalid   []string    // names of invalid input fields, without their values
 	dropped   []string    // names of ignored input fields
@@ -37,14 +38,14 @@ type record struct {
 
 // recordOf returns the record of a request.
 func recordOf(ctx context.Context) *record {
-	if rec, ok := schema.RecorderFrom(ctx).(*record); ok {
+	if rec, ok := request.RecorderFrom(ctx).(*record); ok {
 		return rec
 	}
 	return &record{}
 }
 
 // Operation records the operation of the request.
-func (rec *record) Operation(op schema.Operation) { rec.operation = op }
+func (rec *record) Operation(op request.Operation) { rec.operation = op }
 
 // Refused records the error in the response, without the names of unknown fields, which
 // the client chose.
@@ -120,7 +121,7 @@ func (w *recordingWriter) WriteHeader(status int) {
 		w.status = status
 	}
 	if len(w.dropped) > 0 && w.code == "" {
-		w.Header().Set(schema.HeaderDropped, strings.Join(w.dropped, ", "))
+		w.Header().Set(request.HeaderDropped, strings.Join(w.dropped, ", "))
 	}
 	if w.preview {
 		keepPrivate(w.Header())

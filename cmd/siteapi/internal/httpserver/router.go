@@ -11,6 +11,7 @@ import (
 	"siteapi/cmd/siteapi/internal/pages"
 	"siteapi/rest"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // Paths of endpoints that are not REST routes.
@@ -66,7 +67,7 @@ func (s *Server) newRoutes() *http.ServeMux {
 // fields are.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	isInbox := r.Pattern == inbox.Path || strings.HasPrefix(r.Pattern, inbox.Path+"/")
-	if r.Pattern == "" || isInbox && !schema.CallerFrom(r.Context()).Operators {
+	if r.Pattern == "" || isInbox && !request.CallerFrom(r.Context()).Operators {
 		WriteError(w, r, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such route."})
 		return
 	}

@@ -8,7 +8,7 @@
 // endpoint. The size of responses is limited in package executor.
 //
 // Cached reads are served by package graphqlhttp, which looks up a response by the bytes
-// of the request and writes it with schema.WriteBody.
+// of the request and writes it with request.WriteBody.
 package httpserver
 
 import (

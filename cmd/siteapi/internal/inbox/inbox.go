@@ -20,6 +20,7 @@ import (
 
 	"siteapi/rest"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // Paths of the inbox. The files of its page are also below Path.
@@ -39,10 +40,10 @@ const (
 
 // Options configures the inbox.
 type Options struct {
-	Tokens  []schema.OperatorToken // tokens that log their holders in
-	SignIn  *SignIn                // nil: single sign-on is off
-	GraphQL http.Handler           // serves GraphQLPath
-	Page    http.Handler           // serves GET and HEAD of all other paths
+	Tokens  []request.OperatorToken // tokens that log their holders in
+	SignIn  *SignIn                 // nil: single sign-on is off
+	GraphQL http.Handler            // serves GraphQLPath
+	Page    http.Handler            // serves GET and HEAD of all other paths
 	Now     func() time.Time
 }
 
@@ -110,15 +111,15 @@ func (h *handler) logIn(w http.ResponseWriter, r *http.Request) {
 // takesTokens reports whether the inbox accepts tokens. With single sign-on it accepts
 // them only from the machine itself, as a fallback while the provider is unavailable.
 func (h *handler) takesTokens(r *http.Request) bool {
-	return h.SignIn == nil || schema.CallerFrom(r.Context()).Local
+	return h.SignIn == nil || request.CallerFrom(r.Context()).Local
 }
 
 // describe returns the operator's role, and the e-mail address if it is known.
 func describe(w http.ResponseWriter, r *http.Request) {
-	writeOperator(w, schema.CallerFrom(r.Context()).Operator)
+	writeOperator(w, request.CallerFrom(r.Context()).Operator)
 }
 
-func writeOperator(w http.ResponseWriter, o schema.Operator) {
+func writeOperator(w http.ResponseWriter, o request.Operator) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	_ = json.NewEncoder(w).Encode(map[string]any{"role": o.Role, "email": o.Email})
@@ -145,7 +146,7 @@ func (h *handler) authenticate(next http.Handler) http.Handler {
 			return
 		}
 
-		caller := schema.CallerFrom(r.Context())
+		caller := request.CallerFrom(r.Context())
 		caller.Operator = operator
 		// An event stream ends when its login ends or has another role.
 		caller.Renew = func(ctx context.Context) error {
@@ -156,32 +157,32 @@ func (h *handler) authenticate(next http.Handler) http.Handler {
 			return err
 		}
 
-		next.ServeHTTP(w, r.WithContext(schema.WithCaller(r.Context(), caller)))
+		next.ServeHTTP(w, r.WithContext(request.WithCaller(r.Context(), caller)))
 	})
 }
 
 // operator returns the operator who is logged in by the cookie of a request.
-func (h *handler) operator(ctx context.Context, r *http.Request) (schema.Operator, error) {
+func (h *handler) operator(ctx context.Context, r *http.Request) (request.Operator, error) {
 	cookie, err := r.Cookie(cookieName)
 	if err != nil {
-		return schema.Operator{}, noLogin()
+		return request.Operator{}, noLogin()
 	}
 	if operator, ok := h.holder(cookie.Value); ok && h.takesTokens(r) {
 		return operator, nil
 	}
 	if h.SignIn == nil {
-		return schema.Operator{}, noLogin()
+		return request.Operator{}, noLogin()
 	}
 	return h.SignIn.operator(ctx, cookie.Value)
 }
 
 // holder returns the holder of the token that signed a login, unless the login has
 // expired.
-func (h *handler) holder(login string) (schema.Operator, bool) {
+func (h *handler) holder(login string) (request.Operator, bool) {
 	expires, signature, _ := strings.Cut(login, ".")
 	at, err := strconv.ParseInt(expires, 10, 64)
 	if err != nil || h.Now().Unix() >= at {
-		return schema.Operator{}, false
+		return request.Operator{}, false
 	}
 
 	for _, token := range h.Tokens {
@@ -189,7 +190,7 @@ func (h *handler) holder(login string) (schema.Operator, bool) {
 			return token.Operator, true
 		}
 	}
-	return schema.Operator{}, false
+	return request.Operator{}, false
 }
 
 // sign returns the HMAC of a text with a token as its key.

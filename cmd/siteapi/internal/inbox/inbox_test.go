@@ -9,6 +9,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // A login by a token expires after twelve hours.
@@ -17,7 +18,7 @@ func TestLoginExpires(t *testing.T) {
 	begin := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	now := begin
 	h := inbox.New(inbox.Options{
-		Tokens: []schema.OperatorToken{{Token: "token", Operator: schema.Operator{Role: schema.RoleAdmin}}},
+		Tokens: []request.OperatorToken{{Token: "token", Operator: request.Operator{Role: schema.RoleAdmin}}},
 		Now:    func() time.Time { return now },
 		Page:   http.NotFoundHandler(),
 	})

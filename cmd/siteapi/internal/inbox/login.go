@@ -16,6 +16,7 @@ import (
 
 	"siteapi/integrations/store"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // start stores the login of an account with a new cookie, and ends the login of the old
@@ -47,7 +48,7 @@ func (s *SignIn) start(w http.ResponseWriter, r *http.Request, a account) error 
 // without a login, or if the provider no longer confirms the role. Only one request at a
 // time checks a role, since a refresh token can often be used only once. The others wait
 // for its result.
-func (s *SignIn) operator(ctx context.Context, cookie string) (schema.Operator, error) {
+func (s *SignIn) operator(ctx context.Context, cookie string) (request.Operator, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	defer s.Done(ctx)
@@ -57,34 +58,34 @@ func (s *SignIn) operator(ctx context.Context, cookie string) (schema.Operator, 
 		now := s.Now()
 		switch {
 		case errors.Is(err, store.ErrNotFound), err == nil && !now.Before(login.ExpiresAt):
-			return schema.Operator{}, noLogin()
+			return request.Operator{}, noLogin()
 		case err != nil:
-			return schema.Operator{}, unavailable(err)
+			return request.Operator{}, unavailable(err)
 		case now.Before(login.CheckAt):
-			return schema.Operator{
-				Actor: schema.AccountPrefix + login.Subject,
+			return request.Operator{
+				Actor: request.AccountPrefix + login.Subject,
 				Role:  schema.Role(login.Role),
 				Email: login.Email,
 			}, nil
 		}
 
 		if refused := s.Limit(ctx); refused != nil {
-			return schema.Operator{}, refused
+			return request.Operator{}, refused
 		}
 		claimed, err := s.Logins.ClaimCheck(ctx, login.Hash, now, now.Add(checkTime))
 		if err != nil {
-			return schema.Operator{}, unavailable(err)
+			return request.Operator{}, unavailable(err)
 		}
 		if claimed {
 			if err := s.renew(ctx, cookie, login); err != nil {
-				return schema.Operator{}, err
+				return request.Operator{}, err
 			}
 			continue
 		}
 
 		select {
 		case <-ctx.Done():
-			return schema.Operator{}, unavailable(ctx.Err())
+			return request.Operator{}, unavailable(ctx.Err())
 		case <-time.After(pollTime):
 		}
 	}

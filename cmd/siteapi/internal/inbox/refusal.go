@@ -16,6 +16,7 @@ import (
 
 	"siteapi/integrations/upstream"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 //go:embed refused.html
@@ -63,7 +64,7 @@ func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		"Message":   strings.ReplaceAll(words[locale][reason], "{{claim}}", s.GroupsClaim),
 		"Locale":    locale,
 		"Nonce":     nonce,
-		"RequestID": schema.CallerFrom(r.Context()).RequestID,
+		"RequestID": request.CallerFrom(r.Context()).RequestID,
 		"Login":     LoginPath,
 		"Inbox":     Path,
 	})

@@ -18,6 +18,7 @@ import (
 	"siteapi/rest"
 	"siteapi/schema"
 	"siteapi/schema/operations"
+	"siteapi/schema/request"
 	"siteapi/schema/strictjson"
 )
 
@@ -39,7 +40,7 @@ type Options struct {
 	Version    string
 
 	// Operator returns the authenticated operator. It fails without a valid token.
-	Operator func(ctx context.Context) (schema.Operator, *schema.Error)
+	Operator func(ctx context.Context) (request.Operator, *schema.Error)
 
 	SiteURL string // pages of this site may call tools
 
@@ -69,9 +70,9 @@ func NewHandler(o Options) http.Handler {
 	}
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		operator := schema.Operator{}
+		operator := request.Operator{}
 		var problem *schema.Error
-		if caller := schema.CallerFrom(r.Context()); caller.Operators && caller.Token() != "" {
+		if caller := request.CallerFrom(r.Context()); caller.Operators && caller.Token() != "" {
 			operator, problem = o.Operator(r.Context())
 		}
 		if problem == nil && !o.isOwn(r) {
@@ -147,7 +148,7 @@ func (o Options) offers(op *operations.Operation, role schema.Role) bool {
 // tool returns the function that runs an operation with the arguments of a call.
 func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 	return func(ctx context.Context, call *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		schema.RecorderFrom(ctx).Operation(schema.Operation{
+		request.RecorderFrom(ctx).Operation(request.Operation{
 			Type:       string(op.Operation),
 			Name:       op.Name,
 			RootFields: []string{op.Root.Name},
@@ -183,8 +184,8 @@ func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 
 // failed returns an error as a tool result with the problem document of the REST route.
 func failed(ctx context.Context, e *schema.Error) *mcp.CallToolResult {
-	schema.RecorderFrom(ctx).Refused(e.Code, e.Fields)
-	text, err := json.Marshal(rest.NewProblem(e, schema.CallerFrom(ctx).RequestID))
+	request.RecorderFrom(ctx).Refused(e.Code, e.Fields)
+	text, err := json.Marshal(rest.NewProblem(e, request.CallerFrom(ctx).RequestID))
 	if err != nil { // no field of a problem can fail to encode
 		panic(err)
 	}

@@ -22,6 +22,7 @@ import (
 
 	"siteapi/rest"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 //go:embed dist
@@ -111,7 +112,7 @@ func (h *handler) servePage(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Security-Policy", fmt.Sprintf(policy, images, nonce, h.Policy))
 
 	page := strings.ReplaceAll(h.page, "{{nonce}}", nonce)
-	schema.WriteBody(w, r, http.StatusOK, []byte(page))
+	request.WriteBody(w, r, http.StatusOK, []byte(page))
 }
 
 // contentTypes are fixed, since the types of package mime depend on the system.
@@ -133,7 +134,7 @@ func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string)
 	}
 
 	header := w.Header()
-	if schema.AcceptsGzip(r) {
+	if request.AcceptsGzip(r) {
 		header.Set("Content-Encoding", "gzip")
 	} else if file, err = unpack(file); err != nil {
 		return false
@@ -143,7 +144,7 @@ func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string)
 	header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	// A worker uses the policy of its own file, not of the page that starts it.
 	header.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; frame-ancestors 'none'")
-	schema.WriteBody(w, r, http.StatusOK, file)
+	request.WriteBody(w, r, http.StatusOK, file)
 	return true
 }
 

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // NewLogger returns the logger of the service.
@@ -37,7 +37,7 @@ type RequestFields struct{}
 
 // Run implements [zerolog.Hook].
 func (RequestFields) Run(e *zerolog.Event, _ zerolog.Level, _ string) {
-	if id := schema.CallerFrom(e.GetCtx()).RequestID; id != "" {
+	if id := request.CallerFrom(e.GetCtx()).RequestID; id != "" {
 		e.Str("request_id", id)
 	}
 	if at := trace.SpanContextFromContext(e.GetCtx()); at.IsValid() {

@@ -24,6 +24,7 @@ import (
 	"siteapi/integrations/queue"
 	"siteapi/integrations/upstream"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // Traces creates spans for requests, their GraphQL operations, calls to remote systems,
@@ -120,7 +121,7 @@ func DescribeRequest(r *http.Request) {
 	if r.Pattern != "" {
 		span.SetAttributes(attribute.String("http.route", r.Pattern))
 	}
-	span.SetAttributes(attribute.String("siteapi.request_id", schema.CallerFrom(r.Context()).RequestID))
+	span.SetAttributes(attribute.String("siteapi.request_id", request.CallerFrom(r.Context()).RequestID))
 }
 
 // Operation creates a span for a GraphQL operation. It is named after the root field,

@@ -17,6 +17,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/schema"
 	"siteapi/schema/exec"
+	"siteapi/schema/request"
 )
 
 // oddValues are values of each JSON type. Most of them are invalid for any given field.
@@ -304,7 +305,7 @@ func checkOdd(s *apptest.Service, f inputField, value string, r oddRequest) (dro
 	if f.hint && whole && !unknown && !answered {
 		s.T.Errorf("%s: the hint is rejected: %d %.300s", what, answer.Status, answer.Body)
 	}
-	return answer.Header.Get(schema.HeaderDropped), answered
+	return answer.Header.Get(request.HeaderDropped), answered
 }
 
 // A subscription that does not select exactly one field is a client error, with and

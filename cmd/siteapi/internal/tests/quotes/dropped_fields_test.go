@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // In development a header names the hints that were dropped from a REST body or from a
@@ -39,7 +39,7 @@ func TestDroppedFieldsAreNamed(t *testing.T) {
 			"", 1,
 		},
 	} {
-		got, refused := tt.got.Header.Get(schema.HeaderDropped), strings.Count(string(tt.got.Body), `"wrong_type"`)
+		got, refused := tt.got.Header.Get(request.HeaderDropped), strings.Count(string(tt.got.Body), `"wrong_type"`)
 		if tt.got.Status != http.StatusOK || got != tt.dropped || refused != tt.refused {
 			t.Errorf("%d with %q, want %q: %s", tt.got.Status, got, tt.dropped, tt.got.Body)
 		}

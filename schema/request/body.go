@@ -1,4 +1,4 @@
-package schema
+package request
 
 import (
 	"errors"
@@ -9,12 +9,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"siteapi/schema"
 )
 
 // ReadBody returns the whole body of a request. It rejects a body that has none of the
 // media types, has a content coding, is not in UTF-8, is too large or is incomplete. An
 // empty media type stands for a body without a Content-Type.
-func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, types ...string) ([]byte, *Error) {
+func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, types ...string) ([]byte, *schema.Error) {
 	coding, given := r.Header.Get("Content-Encoding"), r.Header.Get("Content-Type")
 	media, params, err := mime.ParseMediaType(given)
 	if err != nil {
@@ -41,13 +43,13 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, types ...stri
 		return nil, tooLarge(w, limit)
 	}
 	if err != nil {
-		return nil, &Error{Code: CodeBadUserInput, Message: "The body ended early."}
+		return nil, &schema.Error{Code: schema.CodeBadUserInput, Message: "The body ended early."}
 	}
 	return body, nil
 }
 
-func unsupported(message string) *Error {
-	return &Error{Code: CodeUnsupportedMediaType, Message: message}
+func unsupported(message string) *schema.Error {
+	return &schema.Error{Code: schema.CodeUnsupportedMediaType, Message: message}
 }
 
 // WriteBody sends a response whose header is complete except for its length. It sends 304
@@ -85,10 +87,10 @@ func matchesETag(h http.Header, etag string) bool {
 	return false
 }
 
-func tooLarge(w http.ResponseWriter, limit int64) *Error {
+func tooLarge(w http.ResponseWriter, limit int64) *schema.Error {
 	w.Header().Set("Connection", "close") // The rest of the body is not read.
-	return &Error{
-		Code:    CodePayloadTooLarge,
+	return &schema.Error{
+		Code:    schema.CodePayloadTooLarge,
 		Message: fmt.Sprintf("The body may have at most %d bytes.", limit),
 	}
 }

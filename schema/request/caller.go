@@ -1,12 +1,15 @@
-package schema
+// Package request has what a request carries from one layer to the next: its caller, its
+// body, and the recorder of its outcome.
+package request
 
 import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
-	"slices"
 	"strings"
+
+	"siteapi/schema"
 )
 
 // Caller identifies the client behind an operation. It is a value: a middleware that
@@ -37,8 +40,8 @@ type Caller struct {
 
 // Operator is a person or a program that may use operator fields.
 type Operator struct {
-	Actor string // the name of the token, account or command in the audit
-	Role  Role   // empty: none
+	Actor string      // the name of the token, account or command in the audit
+	Role  schema.Role // empty: none
 
 	// Email is the address of the account, in lower case, if its provider has verified
 	// it. The audit stores it only as the operator's display name, outside the hash
@@ -69,12 +72,6 @@ const (
 	CommandPrefix = "command:" // before the system user who ran a command
 	AccountPrefix = "oidc:"    // before the subject of an account
 )
-
-// AtLeast reports whether a role has all permissions of another one. Each role includes
-// those of the roles before it.
-func (e Role) AtLeast(other Role) bool {
-	return slices.Index(AllRole, e) >= slices.Index(AllRole, other)
-}
 
 // HoldsToken returns the index of the caller's token in accepted, or -1. It always
 // compares all tokens, by digests of equal length, so the time taken reveals nothing about

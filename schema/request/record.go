@@ -1,6 +1,10 @@
-package schema
+package request
 
-import "context"
+import (
+	"context"
+
+	"siteapi/schema"
+)
 
 // Operation describes the operation of a request, for the access log and the metrics.
 type Operation struct {
@@ -18,7 +22,7 @@ type Recorder interface {
 	Operation(op Operation)
 
 	// Refused records the error that the client receives.
-	Refused(code Code, fields []FieldError)
+	Refused(code schema.Code, fields []schema.FieldError)
 
 	// Dropped records the names of input fields that were ignored. In development the
 	// response lists them in HeaderDropped.
@@ -47,6 +51,6 @@ func RecorderFrom(ctx context.Context) Recorder {
 // unrecorded is the recorder of an operation without a request.
 type unrecorded struct{}
 
-func (unrecorded) Operation(Operation)        {}
-func (unrecorded) Refused(Code, []FieldError) {}
-func (unrecorded) Dropped([]string)           {}
+func (unrecorded) Operation(Operation)                      {}
+func (unrecorded) Refused(schema.Code, []schema.FieldError) {}
+func (unrecorded) Dropped([]string)                         {}
