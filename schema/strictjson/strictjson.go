@@ -9,6 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -26,6 +29,9 @@ const (
 // Approximate memory of a value in bytes: its slot and header, and the additional cost of
 // a map.
 const valueCost, objectCost = 100, 320
+
+// maxWhole limits whole numbers with a fraction or an exponent. Smaller ones are exact as float64.
+const maxWhole = 1 << 53
 
 // problem is an error of an input.
 type problem string
@@ -95,7 +101,7 @@ func (d *decoder) value(depth int) (any, error) {
 		return text, d.spend(0, valueCost+len(text))
 	case '0':
 		text := token.String()
-		return json.Number(text), d.spend(0, valueCost+len(text))
+		return number(text), d.spend(0, valueCost+len(text))
 	case 't', 'f':
 		return token.Bool(), d.spend(0, valueCost)
 	case ']':
@@ -103,6 +109,16 @@ func (d *decoder) value(depth int) (any, error) {
 	default:
 		return nil, d.spend(0, valueCost)
 	}
+}
+
+// number returns a number. One that is whole is written as such, since GraphQL and JSON Schema
+// accept 5.0 and 5e0 as integers.
+func number(text string) json.Number {
+	f, err := strconv.ParseFloat(text, 64)
+	if err == nil && f == math.Trunc(f) && math.Abs(f) < maxWhole && strings.ContainsAny(text, ".eE") {
+		text = strconv.FormatInt(int64(f), 10)
+	}
+	return json.Number(text)
 }
 
 func (d *decoder) object(depth int) (any, error) {

@@ -127,3 +127,33 @@ func TestNullForAVariable(t *testing.T) {
 		t.Errorf("errors are logged: %.2000s", log)
 	}
 }
+
+// JSON has one kind of number: a client may print a whole one with a fraction or an exponent.
+// GraphQL's own literals have two.
+func TestWholeNumbers(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"})
+	token := "Authorization: Bearer " + config.DevAdminToken
+	const document = `query($n: Int) { leads(first: $n) { pageInfo { hasNextPage } } }`
+
+	for number, whole := range map[string]bool{
+		"5": true, "5.0": true, "5e0": true, "50e-1": true, "0.5e1": true, "5.000": true, "5E+1": true,
+		"5.5": false, "0.0": false, "-5.0": false, "1e3": false, "1e400": false, "5e-1": false, `"5.0"`: false,
+	} {
+		variables := `{"n":` + number + `}`
+		get := "/graphql?" + url.Values{"query": {document}, "variables": {variables}}.Encode()
+		call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"leads","arguments":{"first":` + number + `}}}`
+		for endpoint, got := range map[string]apptest.Response{
+			"POST": s.Do(http.MethodPost, "/graphql", `{"query":"`+document+`","variables":`+variables+`}`, token),
+			"GET":  s.Do(http.MethodGet, get, "", token),
+			"MCP":  s.Do(http.MethodPost, "/mcp", call, token, "Accept: application/json, text/event-stream"),
+		} {
+			if accepted := !bytes.Contains(got.Body, []byte("BAD_USER_INPUT")); accepted != whole || got.Status >= 500 {
+				t.Errorf("%s by %s: %d %s", number, endpoint, got.Status, got.Body)
+			}
+		}
+	}
+	if got := s.Query(`{ leads(first: 5.0) { pageInfo { hasNextPage } } }`, nil, token); !bytes.Contains(got.Body, []byte("BAD_USER_INPUT")) {
+		t.Errorf("a literal: %s", got.Body)
+	}
+}
