@@ -1,7 +1,7 @@
 // Package crm is the contract with the customer relationship management system, which
-// stores one contact per e-mail address with the properties of its latest quote. Drivers
-// live in the folders below; each passes the conformance suite in crmtest. Failures are
-// *upstream.Error.
+// stores one contact per e-mail address with the properties of its latest quote, and one
+// deal per lead. Drivers live in the folders below; each passes the conformance suite in
+// crmtest. Failures are *upstream.Error.
 package crm
 
 import (
@@ -14,27 +14,36 @@ import (
 // Contact is a lead to store in the CRM, with the address of its PDF. The address is
 // absolute if the site's address is known, and relative otherwise.
 type Contact struct {
-	Lead   *lead.Lead
-	PDFURL string
+	Lead        *lead.Lead
+	PDFURL      string
+	ProjectType string // label of the project type; empty: unknown
 }
 
-// Contacts stores one contact per e-mail address. Every driver implements it.
+// Contacts stores one contact per e-mail address, and one deal per lead. Every driver
+// implements it.
 type Contacts interface {
 	// Upsert creates or updates the contact with the lead's address, according to
-	// [Changes]. Repeating it changes nothing.
+	// [Changes], and then the lead's deal: a new one has the properties of [NewDeal], an
+	// existing one gets those of [DealQuote]. Repeating it changes nothing, and completes
+	// what an interrupted call has begun.
 	Upsert(ctx context.Context, l Contact) error
 
 	// Ping verifies the address and the credentials with one cheap round trip.
 	Ping(ctx context.Context) error
 }
 
-// Lookup reports which contacts exist. Every driver implements it.
+// Lookup reports which contacts and deals exist. Every driver implements it.
 type Lookup interface {
 	// Missing returns those of the given e-mail addresses that have no contact. A driver
 	// that only forwards leads and stores no contacts returns [errors.ErrUnsupported]:
 	// erasure then finds nothing in the CRM, and verification counts the deliveries
 	// instead.
 	Missing(ctx context.Context, emails []string) ([]string, error)
+
+	// FindDeals returns the ids of the leads that have a deal: of the given leads, and of
+	// all leads with one of the addresses. A driver that stores no deals returns
+	// [errors.ErrUnsupported].
+	FindDeals(ctx context.Context, leads, emails []string) ([]string, error)
 }
 
 // Eraser permanently deletes contacts. Every driver implements it.
@@ -42,6 +51,12 @@ type Eraser interface {
 	// Erase deletes the contact with this address. A missing contact is not an error. A
 	// driver that stores no contacts returns nil.
 	Erase(ctx context.Context, email string) error
+
+	// EraseDeals removes a person with the given addresses from the deals of the given
+	// leads, according to [ErasedDeal], and then deletes those that are still in their
+	// first stage. It returns how many are not: they stay, as records of the firm. It is
+	// called before Erase.
+	EraseDeals(ctx context.Context, leads, emails []string) (kept int, err error)
 }
 
 // Setup is a driver that can prepare its CRM for leads.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -30,6 +31,13 @@ type Subject struct {
 	// Contact returns the properties of the contact with this address, and reports
 	// whether it exists. It is nil for a driver that stores no contacts.
 	Contact func(email string) (map[string]string, bool)
+
+	// Deal returns the properties of the deal of this lead, and reports whether it
+	// exists. Edit changes properties of a deal, as people do in the CRM.
+	Deal func(leadID string) (map[string]string, bool)
+	Edit func(leadID string, properties map[string]string)
+	// MovedOn is a stage other than the first.
+	MovedOn string
 }
 
 // Run runs the suite. Open returns a new subject for each case.
@@ -40,6 +48,8 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		"Unusual addresses":  unusualAddresses,
 		"Concurrent":         concurrent,
 		"Lookup and erasure": lookupAndErasure,
+		"Deals":              dealPerLead,
+		"Erasure of deals":   erasureOfDeals,
 	}
 	if open(t).Contact == nil {
 		cases = map[string]func(*testing.T, Subject){"Stores nothing": storesNothing}
@@ -82,7 +92,7 @@ func Contact(email string, change func(*lead.Lead)) crm.Contact {
 	if change != nil {
 		change(s)
 	}
-	return crm.Contact{Lead: s, PDFURL: "https://site.example" + s.PDFPath()}
+	return crm.Contact{Lead: s, PDFURL: "https://site.example" + s.PDFPath(), ProjectType: "Web application"}
 }
 
 // Want returns the properties of a new contact after the unchanged lead, except
@@ -232,14 +242,151 @@ func lookupAndErasure(t *testing.T, s Subject) {
 	}
 }
 
+// FirstID is the id of the unchanged lead.
+const FirstID = "5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01"
+
+// again is a second lead of the person, without a price.
+func again(l *lead.Lead) {
+	l.ID, l.SubmittedAt = "aaaa1111-second", l.SubmittedAt.Add(time.Hour)
+	l.Estimate, l.Message = lead.Estimate{Currency: "EUR"}, "Call me, Ana"
+}
+
+// has checks properties of a deal; an empty value means that there is none.
+func (s Subject) has(t *testing.T, leadID string, want map[string]string) {
+	t.Helper()
+	deal, ok := s.Deal(leadID)
+	if !ok {
+		t.Fatalf("there is no deal of %s", leadID)
+	}
+	for name, value := range want {
+		if deal[name] != value {
+			t.Errorf("%s of the deal of %s is %q, want %q", name, leadID, deal[name], value)
+		}
+	}
+}
+
+// dealPerLead checks that each lead has one deal, and that what people change in it stays.
+func dealPerLead(t *testing.T, s Subject) {
+	s.upsert(t, Ana, nil)
+	s.has(t, FirstID, map[string]string{
+		"dealname":                "Quote 5F0C2D34 · Web application",
+		"amount":                  "12500",
+		"deal_currency_code":      "EUR",
+		"quote_submission_id":     FirstID,
+		"quote_contact_email":     Ana,
+		"quote_contact_firstname": "Ștefania",
+		"quote_max":               "1000000000",
+		"quote_features":          "login;search",
+		"quote_pdf_url":           "https://site.example/api/quote/pdf?id=" + FirstID,
+		"quote_contact_created":   "",
+		"firstname":               "",
+	})
+
+	s.upsert(t, Ana, again)
+	s.has(t, "aaaa1111-second", map[string]string{
+		"dealname":           "Quote AAAA1111 · Web application",
+		"amount":             "",
+		"deal_currency_code": "EUR",
+		"quote_min":          "",
+		"quote_message":      "Call me, Ana",
+	})
+
+	// People work on the first deal. A repetition changes only what is the quote's.
+	edited := map[string]string{
+		"dealname":      "Ana's shop",
+		"amount":        "9000.5",
+		"dealstage":     s.MovedOn,
+		"quote_message": "",
+	}
+	s.Edit(FirstID, edited)
+	for range 2 {
+		s.upsert(t, Ana, func(l *lead.Lead) {
+			l.Consents = []lead.Consent{{Purpose: "news", Given: true, SiteWording: true}}
+		})
+	}
+	edited["quote_consents"] = "news: given"
+	s.has(t, FirstID, edited)
+
+	// Of concurrent deliveries of one lead, one creates the deal.
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() { s.upsert(t, "bob@example.com", func(l *lead.Lead) { l.ID = "bob" }) })
+	}
+	all.Wait()
+	s.has(t, "bob", map[string]string{"quote_contact_email": "bob@example.com"})
+}
+
+// erasureOfDeals checks that no deal has personal data afterwards, that a deal in its
+// first stage is deleted, that others stay, and that other persons' deals are unchanged.
+func erasureOfDeals(t *testing.T, s Subject) {
+	ids := []string{FirstID, "aaaa1111-second"}
+	complete := func(l *lead.Lead) {
+		l.Message, l.Consents = "Call me, Ana", []lead.Consent{{Purpose: "news", Given: true}}
+		l.Attribution.Referrer = "https://ana.example"
+	}
+	s.upsert(t, Ana, complete)
+	s.upsert(t, Ana, again)
+	s.upsert(t, "bob@example.com", func(l *lead.Lead) { l.ID = "bob" })
+	s.Edit(FirstID, map[string]string{"dealstage": s.MovedOn, "dealname": "Shop of Ana"})
+
+	for _, tt := range []struct{ leads, emails, want []string }{
+		{nil, []string{Ana}, ids},
+		{append(slices.Clone(ids), "unknown"), nil, ids},
+		{[]string{"bob"}, []string{"other@example.com", Ana}, append(slices.Clone(ids), "bob")},
+		{nil, []string{"other@example.com"}, nil},
+		{nil, nil, nil},
+	} {
+		found, err := s.FindDeals(t.Context(), tt.leads, tt.emails)
+		slices.Sort(found)
+		if err != nil || !slices.Equal(found, tt.want) {
+			t.Errorf("deals of %q and %q: %q, %v, want %q", tt.leads, tt.emails, found, err, tt.want)
+		}
+	}
+
+	for range 2 { // a repetition finds the deal that stays by its id
+		kept, err := s.EraseDeals(t.Context(), ids, []string{Ana})
+		if err != nil || kept != 1 {
+			t.Fatalf("erasing: %d stay, %v", kept, err)
+		}
+	}
+	if _, ok := s.Deal("aaaa1111-second"); ok {
+		t.Error("the deal in the first stage still exists")
+	}
+	deal, _ := s.Deal(FirstID)
+	for name, value := range deal {
+		if strings.Contains(strings.ToLower(value), "ana") || strings.HasPrefix(name, "quote_contact_") {
+			t.Errorf("%s of the deal is still %q", name, value)
+		}
+	}
+	s.has(t, FirstID, map[string]string{
+		"dealname":            "Quote 5F0C2D34",
+		"amount":              "12500",
+		"dealstage":           s.MovedOn,
+		"quote_project_type":  "web-app",
+		"quote_submission_id": FirstID,
+		"quote_message":       "",
+		"quote_consents":      "",
+		"quote_pdf_url":       "",
+	})
+	if found, err := s.FindDeals(t.Context(), nil, []string{Ana}); err != nil || len(found) != 0 {
+		t.Errorf("after the erasure: %q, %v", found, err)
+	}
+	s.has(t, "bob", map[string]string{"quote_contact_firstname": "Ștefania"})
+}
+
 // storesNothing checks a driver that only forwards leads.
 func storesNothing(t *testing.T, s Subject) {
 	s.upsert(t, Ana, nil)
 	if err := errors.Join(s.Ping(t.Context()), s.Erase(t.Context(), Ana)); err != nil {
 		t.Errorf("pinging and erasing: %v", err)
 	}
-	if _, err := s.Missing(t.Context(), []string{Ana}); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("looking up: %v, want errors.ErrUnsupported", err)
+	_, err := s.Missing(t.Context(), []string{Ana})
+	_, dealsErr := s.FindDeals(t.Context(), []string{"id"}, []string{Ana})
+	if !errors.Is(err, errors.ErrUnsupported) || !errors.Is(dealsErr, errors.ErrUnsupported) {
+		t.Errorf("looking up: %v, %v, want errors.ErrUnsupported", err, dealsErr)
+	}
+	if kept, err := s.EraseDeals(t.Context(), []string{"id"}, []string{Ana}); kept != 0 || err != nil {
+		t.Errorf("erasing deals: %d, %v", kept, err)
 	}
 	if err := s.Upsert(t.Context(), Contact("ana", nil)); upstream.KindOf(err) != upstream.Rejected {
 		t.Errorf("a lead without an address: %v, want rejected", err)

@@ -1,6 +1,7 @@
 // Package file is the driver for a site without a CRM: a folder with one JSON file per
-// contact. Files are named by a digest of the e-mail address, so their names contain no
-// personal data. A lock file makes read, merge and write atomic across processes. It is
+// contact, and below it one with a JSON file per deal. Contacts are named by a digest of
+// the e-mail address and deals by the lead's id, so the names contain no personal data. A
+// lock file makes read, merge and write atomic across processes. It is
 // unreliable on some network file systems, so the folder must be on a local disk.
 //
 // A lead without a usable address or with a damaged contact file is Rejected. A folder
@@ -35,9 +36,9 @@ type Driver struct {
 	mu  sync.Mutex // held with the lock file, so only one goroutine of a process polls it
 }
 
-// Open returns a driver for a folder, and creates the folder if it is missing.
+// Open returns a driver for a folder, and creates it if it is missing.
 func Open(dir string) (*Driver, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, deals), 0o700); err != nil {
 		return nil, fmt.Errorf("creating the folder of contacts: %w", err)
 	}
 	return &Driver{dir: dir}, nil
@@ -61,23 +62,28 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Contact) error {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-
-		changes := crm.Changes(l, contact)
-		if len(changes) == 0 {
-			return nil
-		}
-
-		merged := map[string]string{}
-		maps.Copy(merged, contact)
-		maps.Copy(merged, changes)
-		maps.DeleteFunc(merged, func(_, value string) bool { return value == "" })
-
-		data, err := json.MarshalIndent(merged, "", "  ")
-		if err != nil {
+		if err := write(d.path(email), contact, crm.Changes(l, contact)); err != nil {
 			return err
 		}
-		return atomicfile.WriteFile(d.path(email), append(data, '\n'))
+		return d.upsertDeal(l)
 	})
+}
+
+// write merges changes into the properties of a file, unless they change nothing.
+func write(path string, properties, changes map[string]string) error {
+	merged := map[string]string{}
+	maps.Copy(merged, properties)
+	maps.Copy(merged, changes)
+	maps.DeleteFunc(merged, func(_, value string) bool { return value == "" })
+	if maps.Equal(merged, properties) {
+		return nil
+	}
+
+	data, err := json.MarshalIndent(merged, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(path, append(data, '\n'))
 }
 
 // Missing returns the addresses without a contact.
@@ -113,21 +119,22 @@ func (d *Driver) Ping(ctx context.Context) error {
 	})
 }
 
-// errDamaged means that a contact file is not in the driver's format.
-var errDamaged = errors.New("the contact file is damaged: repair or move it")
+// errDamaged means that a file is not in the driver's format.
+var errDamaged = errors.New("the file is damaged: repair or move it")
 
 // Contact returns the properties of the contact with this address. If it does not exist,
 // the error is fs.ErrNotExist.
-func (d *Driver) Contact(email string) (map[string]string, error) {
-	data, err := os.ReadFile(d.path(email))
+func (d *Driver) Contact(email string) (map[string]string, error) { return read(d.path(email)) }
+
+func read(path string) (properties map[string]string, err error) {
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	var contact map[string]string
-	if json.Unmarshal(data, &contact) != nil || len(contact) == 0 {
-		return nil, fmt.Errorf("reading %s: %w", filepath.Base(d.path(email)), errDamaged)
+	if json.Unmarshal(data, &properties) != nil || len(properties) == 0 {
+		return nil, fmt.Errorf("reading %s: %w", filepath.Base(path), errDamaged)
 	}
-	return contact, nil
+	return properties, nil
 }
 
 func (d *Driver) path(email string) string {

@@ -2,8 +2,10 @@ package file_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,6 +59,19 @@ func TestConformance(t *testing.T) {
 				}
 				return c, err == nil
 			},
+			Deal: func(leadID string) (map[string]string, bool) {
+				deal, err := d.Deal(leadID)
+				return deal, err == nil
+			},
+			Edit: func(leadID string, properties map[string]string) {
+				deal, err := d.Deal(leadID)
+				maps.Copy(deal, properties)
+				data, _ := json.Marshal(deal) // texts
+				if err := errors.Join(err, os.WriteFile(filepath.Join(dir, "deals", leadID+".json"), data, 0o600)); err != nil {
+					t.Error(err)
+				}
+			},
+			MovedOn: "won",
 		}
 	})
 }

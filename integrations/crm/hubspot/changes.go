@@ -60,7 +60,7 @@ func (d *Driver) Outcomes(ctx context.Context, since time.Time) iter.Seq2[crm.Ou
 }
 
 // lastChange returns the time of the latest change on the page.
-func (c *contacts) lastChange() time.Time {
+func (c *records) lastChange() time.Time {
 	if len(c.Results) == 0 {
 		return time.Time{}
 	}
@@ -72,7 +72,7 @@ func (c *contacts) lastChange() time.Time {
 // next returns the parameters of the next page of a search from the given time. The next
 // page begins at the time of the latest change, because contacts that change between two
 // pages shift the pages. If the whole page has the same time, next uses HubSpot's cursor.
-func (c *contacts) next(from time.Time) (time.Time, string) {
+func (c *records) next(from time.Time) (time.Time, string) {
 	if last := c.lastChange(); last.After(from) {
 		return last, ""
 	}
@@ -81,7 +81,7 @@ func (c *contacts) next(from time.Time) (time.Time, string) {
 
 // searchChanged returns a page of the contacts with an outcome that changed at or after
 // from, in the order of their last changes.
-func (d *Driver) searchChanged(ctx context.Context, from time.Time, after string) (*contacts, error) {
+func (d *Driver) searchChanged(ctx context.Context, from time.Time, after string) (*records, error) {
 	changed := condition{propModified, "GTE", strconv.FormatInt(from.UnixMilli(), 10), nil}
 	search := map[string]any{
 		"filterGroups": []any{ // matches any group
@@ -97,7 +97,7 @@ func (d *Driver) searchChanged(ctx context.Context, from time.Time, after string
 		search["after"] = after
 	}
 
-	return d.readContacts(ctx, "searching for changed contacts", "/search", search)
+	return d.readRecords(ctx, "searching for changed contacts", d.contacts+"/search", search)
 }
 
 // condition is a filter of a search.
@@ -111,7 +111,7 @@ type condition struct {
 // outcomes returns the outcomes of the contacts of a page. Contacts deleted since the
 // search are missing; for a merged contact HubSpot returns the contact that it was merged
 // into.
-func (d *Driver) outcomes(ctx context.Context, found *contacts) (page crm.OutcomePage, err error) {
+func (d *Driver) outcomes(ctx context.Context, found *records) (page crm.OutcomePage, err error) {
 	page.Until = found.lastChange()
 	if len(found.Results) == 0 {
 		return page, nil
@@ -121,7 +121,7 @@ func (d *Driver) outcomes(ctx context.Context, found *contacts) (page crm.Outcom
 	for _, c := range found.Results {
 		ids = append(ids, c.ID)
 	}
-	answer, err := d.readContacts(ctx, "reading contact histories", "/batch/read", map[string]any{
+	answer, err := d.readRecords(ctx, "reading contact histories", d.contacts+"/batch/read", map[string]any{
 		"properties":            []string{crm.PropEmail, propSecondary},
 		"propertiesWithHistory": []string{propStage, propStatus},
 		"inputs":                inputs(ids),
@@ -136,7 +136,7 @@ func (d *Driver) outcomes(ctx context.Context, found *contacts) (page crm.Outcom
 
 // outcome returns the outcome of the contact. Its value is empty if neither the stage nor
 // the status stands for an outcome.
-func (c *contact) outcome() crm.ContactOutcome {
+func (c *record) outcome() crm.ContactOutcome {
 	o := crm.ContactOutcome{Emails: c.addresses()}
 	for name, past := range c.Past {
 		current := currentValue(past)

@@ -44,7 +44,11 @@ var required = regexp.MustCompile(`"propertyName"\s*:\s*\[?\s*"([\w.-]{1,100})"`
 // always or in some cases.
 const codeRequired = "REQUIRED_PROPERTY"
 
-// explain returns a sentence about an error for sales, or nothing.
+// valueTaken is a part of HubSpot's message that another record has the value of a unique
+// property.
+const valueTaken = "already has that value"
+
+// explain returns the beginning of a sentence about an error for sales, or nothing.
 func explain(text string) string {
 	switch {
 	case strings.Contains(text, codeRequired):
@@ -55,6 +59,12 @@ func explain(text string) string {
 		return "the account requires the property " + strings.Join(names, ", ") + ": "
 	case strings.Contains(text, "MISSING_SCOPES"):
 		return "the token lacks a scope: "
+	case strings.Contains(text, codeUnknown) && strings.Contains(text, crm.PropLeadID):
+		return "the account has no unique property quote_submission_id of deals, run `siteapi crm setup`: "
+	case strings.Contains(text, `"`+crm.PropDealCurrency+`"`):
+		return "the account does not have the currency of the quote, add it in HubSpot: "
+	case strings.Contains(text, `"`+crm.PropDealStage+`"`), strings.Contains(text, `"`+propPipeline+`"`):
+		return "the account refuses the stage of HUBSPOT_DEAL_STAGE: "
 	}
 	return ""
 }
@@ -62,8 +72,12 @@ func explain(text string) string {
 // failure translates an unsuccessful response according to the table in the package
 // comment.
 func (d *Driver) failure(op string, resp *upstream.Response) error {
-	detail := explain(plain(resp)) + codesOf(resp)
+	text := plain(resp)
+	detail := explain(text) + codesOf(resp)
 	var kind upstream.Kind // empty: derived from the status
+	if strings.Contains(text, codeUnknown) {
+		kind = upstream.Refused // until the account is prepared
+	}
 	switch resp.Status {
 	case http.StatusPaymentRequired, http.StatusUnauthorized, http.StatusForbidden:
 		kind = upstream.Refused
@@ -76,7 +90,7 @@ func (d *Driver) failure(op string, resp *upstream.Response) error {
 
 	e := d.client.Failure(op, resp, kind, strings.TrimSpace(detail))
 	if e.Kind == upstream.Limited && e.RetryAfter == 0 {
-		e.Pause = limitPause(plain(resp))
+		e.Pause = limitPause(text)
 	}
 	return e
 }
@@ -93,27 +107,26 @@ func limitPause(text string) time.Duration {
 }
 
 // refusedProperties returns the sent properties that HubSpot refuses. It returns none if
-// the response has another cause, or if HubSpot refuses the address, because a contact
-// cannot be stored without it.
-func refusedProperties(resp *upstream.Response, sent map[string]string) (refused []string) {
-	if resp.Status != http.StatusBadRequest && resp.Status != http.StatusUnprocessableEntity {
+// the response has another cause, or if HubSpot refuses a property without which the
+// record cannot be stored.
+func refusedProperties(record string, resp *upstream.Response, sent map[string]string) (refused []string) {
+	text, deal := plain(resp), record == dealRecord
+	if resp.Status != http.StatusBadRequest && resp.Status != http.StatusUnprocessableEntity ||
+		strings.Contains(text, codeRequired) || deal && strings.Contains(text, crm.PropLeadID) {
 		return nil
 	}
 
-	text := plain(resp)
-	if strings.Contains(text, codeRequired) {
-		return nil // omitting a property does not help
-	}
 	for name := range sent {
-		if strings.Contains(text, `"`+name+`"`) {
-			refused = append(refused, name)
+		if !strings.Contains(text, `"`+name+`"`) {
+			continue
 		}
-	}
-	if slices.Contains(refused, crm.PropEmail) {
-		return nil
+		if name == crm.PropEmail || deal && !strings.HasPrefix(name, "quote_") {
+			return nil
+		}
+		refused = append(refused, name)
 	}
 
-	if len(refused) == 0 && strings.Contains(text, codeUnknown) {
+	if len(refused) == 0 && !deal && strings.Contains(text, codeUnknown) {
 		// HubSpot does not name the property. It may be any property missing in a new
 		// account.
 		for _, p := range crm.Properties() {

@@ -52,6 +52,12 @@ import (
 
 const system = "hubspot"
 
+// These are HubSpot's names of the types of records.
+const (
+	contactRecord = "contacts"
+	dealRecord    = "deals"
+)
+
 // Options are the settings of [New].
 type Options struct {
 	BaseURL string
@@ -61,6 +67,9 @@ type Options struct {
 	// Version is the API version: v3, or a later version named by its date, for example
 	// 2026-03.
 	Version string
+	// DealStage is the pipeline and stage of new deals, as <pipeline>/<stage>, by ids or
+	// labels. If it is empty, deals are off.
+	DealStage string
 	// OnOmitted is called for every property omitted from a contact, with a message free
 	// of personal data.
 	OnOmitted func(text string)
@@ -74,6 +83,8 @@ type Driver struct {
 	client    *upstream.Client
 	version   string
 	contacts  string // path of contacts
+	deals     string // path of deals
+	dealStage string
 	onOmitted func(text string)
 	seed      maphash.Seed
 	locks     [64]sync.Mutex // chosen by the hash of an address
@@ -92,7 +103,9 @@ func New(o Options) *Driver {
 		}),
 
 		version:   o.Version,
-		contacts:  path("objects", o.Version, "contacts"),
+		contacts:  path("objects", o.Version, contactRecord),
+		deals:     path("objects", o.Version, dealRecord),
+		dealStage: strings.TrimSpace(o.DealStage),
 		onOmitted: o.OnOmitted,
 		seed:      maphash.MakeSeed(),
 	}
@@ -120,5 +133,5 @@ func (d *Driver) Ping(ctx context.Context) error {
 		Op:    "listing a contact",
 		Path:  d.contacts,
 		Query: url.Values{"limit": {"1"}, "properties": {crm.PropSubmittedAt}},
-	}, &contacts{})
+	}, &records{})
 }

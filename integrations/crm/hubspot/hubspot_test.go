@@ -33,6 +33,18 @@ func (a *account) subject() crmtest.Subject {
 			c, ok := a.stub.Contact(email)
 			return c.Properties, ok
 		},
+		Deal: func(leadID string) (map[string]string, bool) {
+			for _, d := range a.stub.Deals() {
+				if d.Properties["quote_submission_id"] == leadID {
+					return d.Properties, !d.InBin
+				}
+			}
+			return nil, false
+		},
+		Edit: func(leadID string, properties map[string]string) {
+			a.stub.Edit(leadID, properties, time.Now())
+		},
+		MovedOn: "qualifiedtobuy",
 	}
 }
 
@@ -58,6 +70,9 @@ func open(t *testing.T, so ht.Options, change ...func(*hubspot.Options)) *accoun
 
 // version selects a version of the API.
 func version(v string) func(*hubspot.Options) { return func(o *hubspot.Options) { o.Version = v } }
+
+// withDeals turns deals on.
+func withDeals(o *hubspot.Options) { o.DealStage = "Sales Pipeline/appointmentscheduled" }
 
 // prepared starts a stub with the quote properties.
 func prepared(t *testing.T, so ht.Options, change ...func(*hubspot.Options)) *account {
@@ -89,7 +104,9 @@ func TestConformance(t *testing.T) {
 	for _, v := range []string{"v3", "2026-03"} {
 		t.Run(v, func(t *testing.T) {
 			t.Parallel()
-			crmtest.Run(t, func(t *testing.T) crmtest.Subject { return prepared(t, ht.Options{}, version(v)).subject() })
+			crmtest.Run(t, func(t *testing.T) crmtest.Subject {
+				return prepared(t, ht.Options{}, version(v), withDeals).subject()
+			})
 		})
 	}
 }
@@ -123,7 +140,7 @@ func TestUnprepared(t *testing.T) {
 	t.Parallel()
 	a := open(t, ht.Options{})
 	missing, err := a.Unprepared(t.Context())
-	if err != nil || len(missing) != 32 || !slices.Contains(missing, "quote_message") {
+	if err != nil || len(missing) != 32 || !slices.Contains(missing, "contacts.quote_message") {
 		t.Errorf("a new account: %q, %v", missing, err)
 	}
 
@@ -335,7 +352,7 @@ func TestUnknownProperties(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
-	if lines, err := a.Setup(t.Context()); err != nil || !slices.Contains(lines, "property quote_max: already exists") {
+	if lines, err := a.Setup(t.Context()); err != nil || !slices.Contains(lines, "property contacts.quote_max: already exists") {
 		t.Errorf("setting up: %q, %v", lines, err)
 	}
 

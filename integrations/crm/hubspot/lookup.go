@@ -35,7 +35,7 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 
 	slices.Sort(addresses)
 	for batch := range slices.Chunk(slices.Compact(addresses), batchSize) {
-		found, err := d.readContacts(ctx, op, "/batch/read", map[string]any{
+		found, err := d.readRecords(ctx, op, d.contacts+"/batch/read", map[string]any{
 			"idProperty": crm.PropEmail,
 			"properties": []string{crm.PropEmail, propSecondary},
 			"inputs":     inputs(batch),
@@ -57,7 +57,7 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 				_, err := d.byEmail(ctx, op, address)
 				return err
 			})
-			if err != nil && !errors.Is(err, errNoContact) {
+			if err != nil && !errors.Is(err, errNotFound) {
 				return nil, err
 			}
 			present[address] = err == nil
@@ -69,7 +69,7 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 	}), nil
 }
 
-// inputs returns the inputs of a batch request for contacts, by their ids or addresses.
+// inputs returns the inputs of a batch request for records, by their ids or by a property.
 func inputs(keys []string) []map[string]string {
 	list := make([]map[string]string, len(keys))
 	for i, key := range keys {
@@ -78,14 +78,14 @@ func inputs(keys []string) []map[string]string {
 	return list
 }
 
-// readContacts sends a read-only request for contacts, and waits for short rate limits.
-func (d *Driver) readContacts(ctx context.Context, op, path string, body any) (*contacts, error) {
-	var found contacts
+// readRecords sends a read-only request for records, and waits for short rate limits.
+func (d *Driver) readRecords(ctx context.Context, op, path string, body any) (*records, error) {
+	var found records
 	err := waitingForLimits(ctx, func() error {
 		return d.call(ctx, upstream.Request{
 			Op:     op,
 			Method: http.MethodPost,
-			Path:   d.contacts + path,
+			Path:   path,
 			Safe:   true,
 			Body:   body,
 		}, &found)
@@ -127,7 +127,7 @@ func (d *Driver) Erase(ctx context.Context, email string) error {
 	address := crm.Address(email)
 	defer d.lock(address)()
 	c, err := d.byEmail(ctx, op, address)
-	if errors.Is(err, errNoContact) {
+	if errors.Is(err, errNotFound) {
 		return nil
 	}
 	if err != nil {

@@ -13,11 +13,22 @@ import (
 // Group is the property group of the quote properties.
 const Group = "quote_calculator"
 
-// definitions returns HubSpot's definitions of the quote properties. Slugs are defined as
-// text rather than as choices, because the CMS may add new slugs at any time and HubSpot
-// refuses values outside the list of choices. An account can define its own choices
-// before the setup.
-func definitions() (all []map[string]string) {
+// property is HubSpot's definition of a property.
+type property struct {
+	Name           string `json:"name"`
+	Label          string `json:"label"`
+	Description    string `json:"description"`
+	Type           string `json:"type"`
+	FieldType      string `json:"fieldType"`
+	GroupName      string `json:"groupName"`
+	HasUniqueValue bool   `json:"hasUniqueValue,omitempty"`
+}
+
+// definitions returns HubSpot's definitions of the quote properties of a type of record.
+// Slugs are defined as text rather than as choices, because the CMS may add new slugs at
+// any time and HubSpot refuses values outside the list of choices. An account can define
+// its own choices before the setup.
+func definitions(record string) (all []property) {
 	types := map[crm.Kind][2]string{
 		crm.Text:     {"string", "text"},
 		crm.LongText: {"string", "textarea"},
@@ -25,79 +36,137 @@ func definitions() (all []map[string]string) {
 		crm.Time:     {"datetime", "date"},
 	}
 
-	for _, p := range crm.Properties() {
+	list := crm.Properties()
+	if record == dealRecord {
+		list = crm.DealProperties()
+	}
+	for _, p := range list {
 		if p.Quote() {
-			all = append(all, map[string]string{
-				"name":        p.Name,
-				"label":       p.Label,
-				"description": p.Description,
-				"type":        types[p.Kind][0],
-				"fieldType":   types[p.Kind][1],
-				"groupName":   Group,
+			all = append(all, property{
+				Name:           p.Name,
+				Label:          p.Label,
+				Description:    p.Description,
+				Type:           types[p.Kind][0],
+				FieldType:      types[p.Kind][1],
+				GroupName:      Group,
+				HasUniqueValue: record == dealRecord && p.Name == crm.PropLeadID,
 			})
 		}
 	}
 	return all
 }
 
-// Setup creates the property group and all quote properties. Existing properties stay
-// unchanged.
-func (d *Driver) Setup(ctx context.Context) ([]string, error) {
-	group := map[string]string{"name": Group, "label": "Quote calculator"}
-	properties := path("properties", d.version, "contacts")
-	result, err := d.define(ctx, properties+"/groups", group)
-	if err != nil {
-		return nil, err
+// records returns the types of records that are in use.
+func (d *Driver) records() []string {
+	if d.dealStage == "" {
+		return []string{contactRecord}
 	}
-	lines := []string{fmt.Sprintf("property group %s: %s", Group, result)}
+	return []string{contactRecord, dealRecord}
+}
 
-	for _, def := range definitions() {
-		result, err := d.define(ctx, properties, def)
+// Setup creates the property groups and all quote properties, and lists the stages that
+// new deals may have. Existing properties stay unchanged.
+func (d *Driver) Setup(ctx context.Context) (lines []string, err error) {
+	for _, record := range d.records() {
+		done, err := d.define(ctx, record)
+		lines = append(lines, done...)
 		if err != nil {
 			return lines, err
 		}
-		lines = append(lines, fmt.Sprintf("property %s: %s", def["name"], result))
+	}
+
+	pipelines, err := d.readPipelines(ctx)
+	if err != nil && d.dealStage == "" {
+		return append(lines, "deals are off, and their stages cannot be listed: "+err.Error()), nil
+	}
+	for _, p := range pipelines {
+		for _, s := range p.Stages {
+			if !p.Archived && !s.Archived {
+				lines = append(lines, fmt.Sprintf("stage of deals: %s/%s (%s/%s)", p.Label, s.Label, p.ID, s.ID))
+			}
+		}
+	}
+	return lines, err
+}
+
+// define creates the group and the quote properties of a type of record.
+func (d *Driver) define(ctx context.Context, record string) (lines []string, err error) {
+	const op = "setting up properties"
+	create := func(name, api string, body any) error {
+		resp, err := d.client.Do(ctx, upstream.Request{
+			Op:     op,
+			Method: http.MethodPost,
+			Path:   path("properties", d.version, record) + api,
+			Body:   body,
+		})
+		switch {
+		case err != nil:
+			return err
+		case resp.Status == http.StatusConflict:
+			lines = append(lines, name+": already exists")
+		case resp.Status >= http.StatusMultipleChoices:
+			return d.failure(op, resp)
+		default:
+			lines = append(lines, name+": created")
+		}
+		return nil
+	}
+
+	group := map[string]string{"name": Group, "label": "Quote calculator"}
+	if err := create("property group "+record+"."+Group, "/groups", group); err != nil {
+		return nil, err
+	}
+	for _, p := range definitions(record) {
+		if err := create("property "+record+"."+p.Name, "", p); err != nil {
+			return lines, err
+		}
 	}
 	return lines, nil
 }
 
-// define creates a definition. An existing definition is not an error.
-func (d *Driver) define(ctx context.Context, path string, body any) (result string, err error) {
-	const op = "setting up properties"
-	resp, err := d.client.Do(ctx, upstream.Request{Op: op, Method: http.MethodPost, Path: path, Body: body})
-	switch {
-	case err != nil:
-		return "", err
-	case resp.Status == http.StatusConflict:
-		return "already exists", nil
-	case resp.Status >= http.StatusMultipleChoices:
-		return "", d.failure(op, resp)
+// createProperties creates the missing properties of a type of record and reports whether
+// it succeeded. A permanent failure is not an error, because a lead stored without a
+// property is better than none.
+func (d *Driver) createProperties(ctx context.Context, record string) (created bool, err error) {
+	_, err = d.define(ctx, record)
+	if kind := upstream.KindOf(err); err != nil && (kind == upstream.Refused || kind == upstream.Rejected) {
+		return false, nil
 	}
-	return "created", nil
+	return err == nil, err
 }
 
-// Unprepared returns the names of the quote properties that the account lacks.
+// Unprepared returns the names of the quote properties that the account lacks. It fails
+// if new deals cannot have their stage.
 func (d *Driver) Unprepared(ctx context.Context) (missing []string, err error) {
-	var names []map[string]string
-	for _, def := range definitions() {
-		missing = append(missing, def["name"])
-		names = append(names, map[string]string{"name": def["name"]})
+	for _, record := range d.records() {
+		wanted := definitions(record)
+		var names []map[string]string
+		for _, p := range wanted {
+			names = append(names, map[string]string{"name": p.Name})
+		}
+
+		var known properties
+		err := d.call(ctx, upstream.Request{
+			Op:     "reading the properties of " + record,
+			Method: http.MethodPost,
+			Path:   path("properties", d.version, record) + "/batch/read",
+			Safe:   true,
+			Body:   map[string]any{"archived": false, "inputs": names},
+		}, &known)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range wanted {
+			if !known.has(p) {
+				missing = append(missing, record+"."+p.Name)
+			}
+		}
 	}
 
-	var known properties
-	err = d.call(ctx, upstream.Request{
-		Op:     "reading the properties of contacts",
-		Method: http.MethodPost,
-		Path:   path("properties", d.version, "contacts") + "/batch/read",
-		Safe:   true,
-		Body:   map[string]any{"archived": false, "inputs": names},
-	}, &known)
-	if err != nil {
-		return nil, err
+	if d.dealStage != "" {
+		_, _, err = d.findStage(ctx)
 	}
-	return slices.DeleteFunc(missing, func(name string) bool {
-		return slices.ContainsFunc(known.Results, func(p property) bool { return p.Name == name })
-	}), nil
+	return missing, err
 }
 
 // properties is a response with definitions of properties.
@@ -105,19 +174,11 @@ type properties struct {
 	Results []property `json:"results"`
 }
 
-type property struct {
-	Name string `json:"name"`
-}
-
 func (p *properties) complete() bool { return p.Results != nil }
 
-// createProperties creates the missing properties and reports whether it succeeded. A
-// permanent failure is not an error, because a lead stored without a property is better
-// than none.
-func (d *Driver) createProperties(ctx context.Context) (created bool, err error) {
-	_, err = d.Setup(ctx)
-	if kind := upstream.KindOf(err); err != nil && (kind == upstream.Refused || kind == upstream.Rejected) {
-		return false, nil
-	}
-	return err == nil, err
+// has reports whether a property is defined, and unique if it has to be.
+func (p *properties) has(wanted property) bool {
+	return slices.ContainsFunc(p.Results, func(known property) bool {
+		return known.Name == wanted.Name && known.HasUniqueValue == wanted.HasUniqueValue
+	})
 }

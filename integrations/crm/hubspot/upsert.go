@@ -20,8 +20,9 @@ import (
 // property. An older lead is stored without the property.
 const maxPropertyWait = 5 * time.Minute
 
-// errNoContact means that a contact does not exist. It is never returned to callers.
-var errNoContact = errors.New("no such contact")
+// errNotFound means that a contact or deal does not exist. It is never returned to
+// callers.
+var errNotFound = errors.New("not found")
 
 // existing matches the id in HubSpot's response to a duplicate: "Contact already exists.
 // Existing ID: 123".
@@ -32,7 +33,8 @@ func problem(op string, kind upstream.Kind, detail string) error {
 	return &upstream.Error{System: system, Op: op, Kind: kind, Detail: detail}
 }
 
-// Upsert stores the lead.
+// Upsert stores the contact of the lead, and then its deal. Each step finds what an
+// interrupted attempt has already done.
 func (d *Driver) Upsert(ctx context.Context, l crm.Contact) error {
 	const op = "storing the contact"
 	email := crm.Address(l.Lead.Contact.Email)
@@ -42,104 +44,108 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Contact) error {
 
 	defer d.lock(email)()
 
-	c, err := d.byEmail(ctx, op, email)
-	if errors.Is(err, errNoContact) {
-		resp, failed := d.write(ctx, op, http.MethodPost, d.contacts, l, nil)
-		if failed != nil {
-			return failed
-		}
-		id := existing.FindSubmatch(resp.Body)
-		if resp.Status != http.StatusConflict || id == nil {
-			return d.read(op, resp, &contact{})
-		}
-		c, err = d.get(ctx, op, string(id[1]), url.Values{})
-	}
-
-	if err == nil {
-		err = d.update(ctx, op, c, l)
-	}
-	if errors.Is(err, errNoContact) {
+	c, err := d.upsertContact(ctx, op, email, l)
+	if errors.Is(err, errNotFound) {
 		// The contact was deleted or merged since it was read. The next attempt reads it
 		// again.
 		return problem(op, upstream.Unavailable, "the contact was deleted or merged during the update")
 	}
-	return err
+	if err != nil || d.dealStage == "" {
+		return err
+	}
+	return d.upsertDeal(ctx, l, c.ID)
+}
+
+func (d *Driver) upsertContact(ctx context.Context, op, email string, l crm.Contact) (*record, error) {
+	c, err := d.byEmail(ctx, op, email)
+	if errors.Is(err, errNotFound) {
+		resp, failed := d.write(ctx, contactRecord,
+			upstream.Request{Op: op, Method: http.MethodPost, Path: d.contacts}, l, crm.Changes(l, nil))
+		if failed != nil {
+			return nil, failed
+		}
+		id := existing.FindSubmatch(resp.Body)
+		if resp.Status != http.StatusConflict || id == nil {
+			c = &record{}
+			return c, d.read(op, resp, c)
+		}
+		c, err = d.get(ctx, op, string(id[1]), url.Values{})
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	resp, err := d.write(ctx, contactRecord, upstream.Request{
+		Op:     op,
+		Method: http.MethodPatch,
+		Path:   d.contacts + "/" + url.PathEscape(c.ID),
+	}, l, crm.Changes(l, c.values()))
+	switch {
+	case err != nil || resp == nil:
+		return c, err
+	case resp.Status == http.StatusNotFound:
+		return nil, errNotFound
+	}
+	return c, d.read(op, resp, &record{})
 }
 
 // byEmail returns the contact with a primary or secondary address.
-func (d *Driver) byEmail(ctx context.Context, op, email string) (*contact, error) {
+func (d *Driver) byEmail(ctx context.Context, op, email string) (*record, error) {
 	return d.get(ctx, op, email, url.Values{"idProperty": {crm.PropEmail}})
 }
 
-func (d *Driver) get(ctx context.Context, op, key string, query url.Values) (*contact, error) {
+func (d *Driver) get(ctx context.Context, op, key string, query url.Values) (*record, error) {
 	// HubSpot's response leaves out properties that are not defined in the account.
 	for _, p := range crm.Properties() {
 		query.Add("properties", p.Name)
 	}
 
-	var c contact
+	var c record
 	err := d.call(ctx, upstream.Request{Op: op, Path: d.contacts + "/" + url.PathEscape(key), Query: query}, &c)
 	if e, ok := errors.AsType[*upstream.Error](err); ok && e.Status == http.StatusNotFound {
-		return nil, errNoContact
+		return nil, errNotFound
 	}
 	return &c, err
 }
 
-func (d *Driver) update(ctx context.Context, op string, c *contact, l crm.Contact) error {
-	resp, err := d.write(ctx, op, http.MethodPatch, d.contacts+"/"+url.PathEscape(c.ID), l, c.values())
-	switch {
-	case err != nil || resp == nil:
-		return err
-	case resp.Status == http.StatusNotFound:
-		return errNoContact
-	}
-	return d.read(op, resp, &contact{})
-}
-
-// write sends the properties that the lead changes. Properties unknown to HubSpot are
+// write sends properties of the lead's record, its contact or deal. Properties unknown to HubSpot are
 // created if the token has permission; properties that HubSpot still refuses are omitted
 // and reported. The response is nil if there is nothing to write, and may be a failure
 // with another cause.
 func (d *Driver) write(
-	ctx context.Context, op, method, path string, l crm.Contact, current map[string]string,
+	ctx context.Context, record string, req upstream.Request, l crm.Contact, properties map[string]string,
 ) (*upstream.Response, error) {
-	properties := crm.Changes(l, current)
 	omitted := map[string]string{}     // HubSpot's codes by property
 	attempted, created := false, false // creating the account's missing properties
 
 	for len(properties) > 0 {
-		resp, err := d.client.Do(ctx, upstream.Request{
-			Op:     op,
-			Method: method,
-			Path:   path,
-			Body:   map[string]any{"properties": properties},
-		})
+		req.Body = map[string]any{"properties": properties}
+		resp, err := d.client.Do(ctx, req)
 		if err != nil {
 			return nil, err
 		}
 
-		refused := refusedProperties(resp, properties)
+		refused := refusedProperties(record, resp, properties)
+		unknown := resp.Status >= 300 && strings.Contains(plain(resp), codeUnknown)
+		switch {
+		case unknown && !attempted:
+			attempted = true
+			if created, err = d.createProperties(ctx, record); err != nil {
+				return nil, err
+			}
+			if created {
+				continue
+			}
+		case unknown && created && (len(refused) == 0 || time.Since(l.Lead.SubmittedAt) < maxPropertyWait):
+			return nil, problem(req.Op, upstream.Unavailable, "HubSpot does not recognize a new property yet")
+		}
+
 		if len(refused) == 0 {
 			if resp.Status < 300 {
 				d.reportOmitted(omitted)
 			}
 			return resp, nil
 		}
-
-		unknown := strings.Contains(plain(resp), codeUnknown)
-		switch {
-		case unknown && !attempted:
-			attempted = true
-			if created, err = d.createProperties(ctx); err != nil {
-				return nil, err
-			}
-			if created {
-				continue
-			}
-		case unknown && created && time.Since(l.Lead.SubmittedAt) < maxPropertyWait:
-			return nil, problem(op, upstream.Unavailable, "HubSpot does not recognize a new property yet")
-		}
-
 		for _, name := range refused {
 			delete(properties, name)
 			omitted[name] = codesOf(resp)

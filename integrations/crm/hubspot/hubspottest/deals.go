@@ -57,15 +57,6 @@ func (s *Server) stage(id string) pipelineStage {
 	return pipelineStage{}
 }
 
-// ArchivePipeline archives a pipeline, as if a user did in HubSpot.
-func (s *Server) ArchivePipeline(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := range s.pipelines {
-		s.pipelines[i].Archived = s.pipelines[i].Archived || s.pipelines[i].ID == id
-	}
-}
-
 // Deal is a deal, possibly in the recycling bin.
 type Deal struct {
 	Properties map[string]string // properties that have a value
@@ -102,6 +93,26 @@ func (s *Server) Edit(lead string, properties map[string]string, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.change("deals", s.find("deals", "quote_submission_id", lead), properties, at)
+}
+
+// AddDeal creates a deal directly, as if a user created it in HubSpot.
+func (s *Server) AddDeal(properties map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.change("deals", nil, properties, time.Now())
+}
+
+// Discard moves the deal of a lead to the recycling bin, as if a user deleted it in
+// HubSpot.
+func (s *Server) Discard(lead string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.discard(s.find("deals", "quote_submission_id", lead))
+}
+
+func (s *Server) discard(deal *record) {
+	delete(s.records["deals"], deal.id)
+	s.bin = append(s.bin, deal)
 }
 
 // associate changes the associations of a deal with a contact.

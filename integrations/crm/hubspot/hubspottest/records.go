@@ -247,7 +247,7 @@ func (s *Server) search(c call) answer {
 		Limit        int
 		After        string
 	}
-	if json.Unmarshal(c.body, &in) != nil || in.Limit < 1 || in.Limit > 200 || len(in.Sorts) != 1 {
+	if json.Unmarshal(c.body, &in) != nil || in.Limit < 1 || in.Limit > 200 || len(in.Sorts) > 1 {
 		return wrong(http.StatusBadRequest, "VALIDATION_ERROR", "There was a problem with the request.")
 	}
 

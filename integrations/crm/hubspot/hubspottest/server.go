@@ -242,8 +242,7 @@ func (s *Server) recordsAPI(c call) answer {
 	case c.Method == http.MethodPatch:
 		return s.write(c, found)
 	case c.Method == http.MethodDelete && c.kind == "deals":
-		delete(s.records["deals"], found.id)
-		s.bin = append(s.bin, found)
+		s.discard(found)
 		return answer{http.StatusNoContent, nil}
 	}
 	return answer{http.StatusOK, found.shown(c.URL.Query()["properties"])}

@@ -12,8 +12,8 @@ import (
 // propSecondary contains the secondary addresses of a contact, separated by semicolons.
 const propSecondary = "hs_additional_emails"
 
-// contact is a contact as HubSpot returns it. A property without a value is null.
-type contact struct {
+// record is a contact or a deal as HubSpot returns it. A property without a value is null.
+type record struct {
 	ID         string                 `json:"id"`
 	Properties map[string]*string     `json:"properties"`
 	Past       map[string][]pastValue `json:"propertiesWithHistory"` // only if requested
@@ -25,9 +25,9 @@ type pastValue struct {
 	Since time.Time `json:"timestamp"`
 }
 
-func (c *contact) values() map[string]string {
-	values := make(map[string]string, len(c.Properties))
-	for name, value := range c.Properties {
+func (r *record) values() map[string]string {
+	values := make(map[string]string, len(r.Properties))
+	for name, value := range r.Properties {
 		if value != nil {
 			values[name] = *value
 		}
@@ -36,8 +36,8 @@ func (c *contact) values() map[string]string {
 }
 
 // addresses returns all addresses of the contact.
-func (c *contact) addresses() (list []string) {
-	values := c.values()
+func (r *record) addresses() (list []string) {
+	values := r.values()
 	for _, address := range append(strings.Split(values[propSecondary], ";"), values[crm.PropEmail]) {
 		if crm.Addressable(address) {
 			list = append(list, crm.Address(address))
@@ -46,11 +46,11 @@ func (c *contact) addresses() (list []string) {
 	return list
 }
 
-func (c *contact) complete() bool { return strings.TrimSpace(c.ID) != "" }
+func (r *record) complete() bool { return strings.TrimSpace(r.ID) != "" }
 
-// contacts is a response with several contacts.
-type contacts struct {
-	Results []contact `json:"results"`
+// records is a response with several records.
+type records struct {
+	Results []record `json:"results"`
 	Errors  []struct {
 		Category string `json:"category"`
 	} `json:"errors"`
@@ -61,14 +61,14 @@ type contacts struct {
 	} `json:"paging"`
 }
 
-// complete reports whether the response has all requested contacts that exist.
-func (c *contacts) complete() bool {
-	for _, e := range c.Errors {
+// complete reports whether the response has all requested records that exist.
+func (r *records) complete() bool {
+	for _, e := range r.Errors {
 		if e.Category != "OBJECT_NOT_FOUND" {
 			return false
 		}
 	}
-	return c.Results != nil
+	return r.Results != nil
 }
 
 // content is the expected content of a response.

@@ -1,0 +1,243 @@
+package hubspot
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"siteapi/integrations/crm"
+	"siteapi/integrations/upstream"
+)
+
+// upsertDeal stores the deal of a lead, which is recognized by a unique property, and
+// associates it with the contact.
+func (d *Driver) upsertDeal(ctx context.Context, l crm.Contact, contactID string) error {
+	const op = "storing the deal"
+	deal, err := d.updateDeal(ctx, op, l)
+	if errors.Is(err, errNotFound) {
+		deal, err = d.createDeal(ctx, op, l)
+	}
+	if err != nil {
+		return err
+	}
+
+	const associating = "associating the deal"
+	resp, err := d.client.Do(ctx, upstream.Request{
+		Op:     associating,
+		Method: http.MethodPut,
+		Path:   d.associations(deal.ID) + "/default/contacts/" + url.PathEscape(contactID),
+	})
+	switch {
+	case err != nil:
+		return err
+	case resp.Status == http.StatusNotFound:
+		return problem(associating, upstream.Unavailable, "the contact or the deal was deleted or merged meanwhile")
+	}
+	return d.read(associating, resp, &object{})
+}
+
+// object is any response that is a JSON object.
+type object map[string]any
+
+func (*object) complete() bool { return true }
+
+// associations returns the path of a deal's associations. Instead of v3, v4 serves them.
+func (d *Driver) associations(dealID string) string {
+	version := strings.Replace(d.version, "v3", "v4", 1)
+	return path("objects", version, dealRecord) + "/" + url.PathEscape(dealID) + "/associations"
+}
+
+// updateDeal writes the properties of the quote to the lead's deal.
+func (d *Driver) updateDeal(ctx context.Context, op string, l crm.Contact) (*record, error) {
+	resp, err := d.write(ctx, dealRecord, upstream.Request{
+		Op:     op,
+		Method: http.MethodPatch,
+		Path:   d.deals + "/" + url.PathEscape(l.Lead.ID),
+		Query:  url.Values{"idProperty": {crm.PropLeadID}},
+	}, l, crm.DealQuote(l))
+	switch {
+	case err != nil:
+		return nil, err
+	case resp.Status == http.StatusNotFound:
+		return nil, errNotFound
+	}
+	var deal record
+	return &deal, d.read(op, resp, &deal)
+}
+
+// createDeal creates the lead's deal in the first stage. HubSpot refuses a second deal of
+// the lead, which another attempt may have created since.
+func (d *Driver) createDeal(ctx context.Context, op string, l crm.Contact) (*record, error) {
+	properties := crm.NewDeal(l)
+	var err error
+	if properties[propPipeline], properties[crm.PropDealStage], err = d.findStage(ctx); err != nil {
+		return nil, err
+	}
+
+	resp, err := d.write(ctx, dealRecord,
+		upstream.Request{Op: op, Method: http.MethodPost, Path: d.deals}, l, properties)
+	if err != nil {
+		return nil, err
+	}
+	if resp.Status == http.StatusConflict || resp.Status == http.StatusBadRequest && strings.Contains(plain(resp), valueTaken) {
+		deal, err := d.updateDeal(ctx, op, l)
+		if errors.Is(err, errNotFound) {
+			err = problem(op, upstream.Unavailable,
+				"HubSpot has a deal of this quote but does not find it: restore it if it is in the recycling bin")
+		}
+		return deal, err
+	}
+	var deal record
+	return &deal, d.read(op, resp, &deal)
+}
+
+// FindDeals returns the ids of the leads that have a deal. Because a search lags behind
+// changes, the deals of given leads are read by the id.
+func (d *Driver) FindDeals(ctx context.Context, leads, emails []string) (ids []string, err error) {
+	if d.dealStage == "" {
+		return nil, errors.ErrUnsupported
+	}
+	found, err := d.findDeals(ctx, leads, emails)
+	for _, deal := range found {
+		ids = append(ids, deal.values()[crm.PropLeadID])
+	}
+	return ids, err
+}
+
+func (d *Driver) findDeals(ctx context.Context, leads, emails []string) (found []record, err error) {
+	keys := slices.Clone(leads)
+	for after := ""; len(emails) > 0; {
+		search := map[string]any{
+			"filterGroups": []any{map[string]any{
+				"filters": []condition{{crm.PropDealEmail, "IN", "", emails}},
+			}},
+			"properties": []string{crm.PropLeadID},
+			"limit":      batchSize,
+		}
+		if after != "" {
+			search["after"] = after
+		}
+		named, err := d.readRecords(ctx, "looking up deals", d.deals+"/search", search)
+		if err != nil {
+			return nil, err
+		}
+		for _, deal := range named.Results {
+			keys = append(keys, deal.values()[crm.PropLeadID])
+		}
+		if after = named.Paging.Next.After; after == "" {
+			break
+		}
+	}
+
+	slices.Sort(keys)
+	for batch := range slices.Chunk(slices.Compact(keys), historyBatch) {
+		deals, err := d.readDeals(ctx, crm.PropLeadID, batch)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, deals.Results...)
+	}
+	return found, nil
+}
+
+// readDeals reads deals with the histories of their stages, by a property or by ids.
+func (d *Driver) readDeals(ctx context.Context, property string, keys []string) (*records, error) {
+	var names []string
+	for _, p := range crm.DealProperties() {
+		names = append(names, p.Name)
+	}
+	request := map[string]any{
+		"properties":            names,
+		"propertiesWithHistory": []string{crm.PropDealStage},
+		"inputs":                inputs(keys),
+	}
+	if property != "" {
+		request["idProperty"] = property
+	}
+	return d.readRecords(ctx, "reading deals", d.deals+"/batch/read", request)
+}
+
+// movedOn reports whether the deal has left its first stage.
+func (r *record) movedOn() bool {
+	past := r.Past[crm.PropDealStage]
+	current := currentValue(past) // sorts them, the latest first
+	return len(past) == 0 || current.Value != past[len(past)-1].Value
+}
+
+// EraseDeals removes a person from deals. HubSpot cannot delete deals permanently: those
+// that are deleted go to the recycling bin without the person's data.
+func (d *Driver) EraseDeals(ctx context.Context, leads, emails []string) (kept int, err error) {
+	if d.dealStage == "" {
+		return 0, nil
+	}
+	found, err := d.findDeals(ctx, leads, emails)
+	if err != nil {
+		return 0, err
+	}
+
+	var contacts []string
+	for _, email := range emails {
+		c, err := d.byEmail(ctx, "looking up contacts", email)
+		if err == nil {
+			contacts = append(contacts, c.ID)
+		} else if !errors.Is(err, errNotFound) {
+			return 0, err
+		}
+	}
+
+	for _, deal := range found {
+		if err := d.eraseDeal(ctx, deal, contacts); err != nil {
+			return kept, err
+		}
+		if deal.movedOn() {
+			kept++
+		}
+	}
+	return kept, nil
+}
+
+// eraseDeal removes a person from a deal, and deletes the deal unless people have moved
+// it on. A property or association that does not exist is not an error.
+func (d *Driver) eraseDeal(ctx context.Context, deal record, contacts []string) error {
+	const op = "erasing the deal"
+	current, changes := deal.values(), map[string]string{}
+	for name, value := range crm.ErasedDeal(current[crm.PropLeadID]) {
+		if value != "" || current[name] != "" {
+			changes[name] = value
+		}
+	}
+
+	own := d.deals + "/" + url.PathEscape(deal.ID)
+	steps := []upstream.Request{{
+		Method: http.MethodPatch,
+		Path:   own,
+		Body:   map[string]any{"properties": changes},
+	}}
+	for _, id := range contacts {
+		steps = append(steps, upstream.Request{
+			Method: http.MethodDelete,
+			Path:   d.associations(deal.ID) + "/contacts/" + url.PathEscape(id),
+		})
+	}
+	if !deal.movedOn() {
+		steps = append(steps, upstream.Request{Method: http.MethodDelete, Path: own})
+	}
+
+	for _, step := range steps {
+		step.Op = op
+		err := waitingForLimits(ctx, func() error {
+			resp, err := d.client.Do(ctx, step)
+			if err == nil && resp.Status >= 300 && resp.Status != http.StatusNotFound {
+				err = d.failure(op, resp)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,384 @@
+package hubspot_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"siteapi/integrations/crm/crmtest"
+	"siteapi/integrations/crm/hubspot"
+	ht "siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/lead"
+	"siteapi/integrations/upstream"
+	"siteapi/integrations/upstream/faulttest"
+)
+
+// stageSetting sets HUBSPOT_DEAL_STAGE.
+func stageSetting(value string) func(*hubspot.Options) {
+	return func(o *hubspot.Options) { o.DealStage = value }
+}
+
+// onlyDeal returns the account's only deal, associated with the address.
+func (a *account) onlyDeal(t *testing.T, what, email string) ht.Deal {
+	t.Helper()
+	deals := a.stub.Deals()
+	if len(deals) != 1 || !slices.Equal(deals[0].Contacts, []string{email}) {
+		t.Fatalf("%s: deals %+v", what, deals)
+	}
+	return deals[0]
+}
+
+// TestFaultsOfDeals injects each fault into each request that stores a deal, before and
+// after HubSpot processes it. People move a deal that was created meanwhile. After
+// recovery there is one deal with one contact, in the stage that they chose.
+func TestFaultsOfDeals(t *testing.T) {
+	t.Parallel()
+	for _, on := range []string{"PATCH /deals", "GET /pipelines", "POST /deals", "PUT /associations"} {
+		for _, acted := range []bool{false, true} {
+			t.Run(on, func(t *testing.T) {
+				t.Parallel()
+				for _, o := range outcomes() {
+					a := prepared(t, ht.Options{}, withDeals)
+					fault := o.fault
+					if acted {
+						fault = fault.AfterActing()
+					}
+					a.stub.Fail(fault.On(on))
+
+					err := a.Upsert(t.Context(), crmtest.Contact(ana, nil))
+					conflict := on == "POST /deals" && acted && fault.Sends() == 409 // the deal is found
+					object := on == "PUT /associations" && fault.Sends() == 200 && strings.Contains(o.fault.String(), "{}")
+					if !conflict && !object {
+						if e := expectKind(t, err, o.want); e.RetryAfter != o.after || e.Pause != o.pause {
+							t.Errorf("%s: Retry-After %v and pause %v, want %v and %v",
+								o.fault, e.RetryAfter, e.Pause, o.after, o.pause)
+						}
+					}
+
+					stage := "appointmentscheduled"
+					if len(a.stub.Deals()) == 1 {
+						stage = "qualifiedtobuy"
+						a.stub.Edit(crmtest.FirstID, map[string]string{"dealstage": stage}, time.Now())
+					}
+					if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
+						t.Fatalf("%s: after recovery: %v", o.fault, err)
+					}
+					if deal := a.onlyDeal(t, o.fault.String(), ana); deal.Properties["dealstage"] != stage {
+						t.Errorf("%s: the stage is %s, want %s", o.fault, deal.Properties["dealstage"], stage)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestInterrupted ends a delivery while HubSpot processes one of its requests, and lets
+// another process repeat it.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	for _, on := range []string{"PATCH /deals", "GET /pipelines", "POST /deals", "PUT /associations"} {
+		for _, acted := range []bool{false, true} {
+			a := prepared(t, ht.Options{}, withDeals)
+			fault := faulttest.Of(faulttest.Hang).On(on)
+			if acted {
+				fault = fault.AfterActing()
+			}
+			a.stub.Fail(fault)
+
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			expectKind(t, a.Upsert(ctx, crmtest.Contact(ana, nil)), upstream.Unavailable)
+			cancel()
+			other := hubspot.New(hubspot.Options{
+				BaseURL:   a.stub.URL(),
+				Token:     ht.Token,
+				Version:   "v3",
+				DealStage: "default/appointmentscheduled",
+			})
+			if err := other.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
+				t.Fatalf("%s: %v", on, err)
+			}
+			a.onlyDeal(t, on, ana)
+		}
+	}
+}
+
+// TestConcurrentProcesses delivers one lead from several processes at once.
+func TestConcurrentProcesses(t *testing.T) {
+	t.Parallel()
+	a := prepared(t, ht.Options{}, withDeals)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			other := hubspot.New(hubspot.Options{
+				BaseURL:   a.stub.URL(),
+				Token:     ht.Token,
+				Version:   "2026-03",
+				DealStage: "default/appointmentscheduled",
+			})
+			if err := other.Upsert(context.WithoutCancel(t.Context()), crmtest.Contact(ana, nil)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	a.onlyDeal(t, "at once", ana)
+}
+
+// TestRefusedDeals covers the failures that sales or operators have to end. Each has a
+// sentence, and no deal is stored.
+func TestRefusedDeals(t *testing.T) {
+	t.Parallel()
+	const unknown = "the account does not have this pipeline and stage"
+	in := func(currency string) func(*lead.Lead) {
+		return func(l *lead.Lead) { l.Estimate.Currency = currency }
+	}
+	for name, tc := range map[string]struct {
+		options  ht.Options
+		stage    string
+		change   func(*lead.Lead)
+		kind     upstream.Kind
+		sentence string
+	}{
+		// A token has scopes of contacts by the former manual.
+		"no scope to write": {ht.Options{Lacks: []string{"crm.objects.deals.write"}}, "default/closedwon", nil,
+			upstream.Refused, "the token lacks a scope: MISSING_SCOPES aeb5f871-7f07-4993-9211-075dc63e7cbf crm.objects.deals.write"},
+		"no scope to read": {ht.Options{Lacks: []string{"crm.objects.deals.read"}}, "default/closedwon", nil,
+			upstream.Refused, "crm.objects.deals.read"},
+		// Stages are typed by hand.
+		"unknown stage":           {ht.Options{}, "default/nothing", nil, upstream.Refused, unknown},
+		"unknown pipeline":        {ht.Options{}, "nothing/closedwon", nil, upstream.Refused, unknown},
+		"stage of another":        {ht.Options{}, "default/8813", nil, upstream.Refused, unknown},
+		"no slash":                {ht.Options{}, "closedwon", nil, upstream.Refused, unknown},
+		"archived pipeline":       {ht.Options{}, "8820/8821", nil, upstream.Refused, "is archived"},
+		"archived, by its labels": {ht.Options{}, "Old/New", nil, upstream.Refused, "is archived"},
+		// Visitors choose the currency of the site, which the account may not have.
+		"currency": {ht.Options{}, "default/closedwon", in("BRL"), upstream.Rejected, "does not have the currency of the quote"},
+		"required by the account": {ht.Options{Required: []string{"deals.budget"}}, "default/closedwon", nil,
+			upstream.Rejected, "the account requires the property budget: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := preparedAccount(t, tc.options, stageSetting(tc.stage), version("2026-09"))
+			e := expectKind(t, a.Upsert(t.Context(), crmtest.Contact(ana, tc.change)), tc.kind)
+			if !strings.Contains(e.Detail, tc.sentence) || len(a.stub.Deals()) != 0 {
+				t.Errorf("%q, %d deals", e.Detail, len(a.stub.Deals()))
+			}
+			if _, stored := a.stub.Contact(ana); !stored {
+				t.Error("the contact is missing")
+			}
+		})
+	}
+}
+
+// preparedAccount starts a stub with the quote properties of contacts and deals, which another
+// token has created.
+func preparedAccount(t *testing.T, so ht.Options, change ...func(*hubspot.Options)) *account {
+	t.Helper()
+	a := open(t, so, change...)
+	a.stub.Prepare()
+	return a
+}
+
+// TestStageByIDsAndLabels finds stages however they are named.
+func TestStageByIDsAndLabels(t *testing.T) {
+	t.Parallel()
+	for setting, want := range map[string]string{
+		"default/appointmentscheduled":         "default appointmentscheduled",
+		"Sales Pipeline/Appointment Scheduled": "default appointmentscheduled",
+		"sales pipeline/appointment scheduled": "default appointmentscheduled",
+		"Sales Pipeline/appointmentscheduled":  "default appointmentscheduled",
+		"default/Closed Won":                   "default closedwon",
+		"Web/Quotes/New":                       "8812 8813", // a label with a slash
+		"8812/8813":                            "8812 8813",
+		"8812/New":                             "8812 8813",
+		" Web/Quotes/8813 ":                    "8812 8813",
+		"web/quotes/won":                       "8812 8814",
+	} {
+		a := prepared(t, ht.Options{}, stageSetting(setting))
+		if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
+			t.Errorf("%q: %v", setting, err)
+			continue
+		}
+		p := a.onlyDeal(t, setting, ana).Properties
+		if got := p["pipeline"] + " " + p["dealstage"]; got != want {
+			t.Errorf("%q: %s, want %s", setting, got, want)
+		}
+	}
+}
+
+// TestUnpreparedDeals covers an account whose deals lack the quote properties. A deal is
+// never stored without the property that recognizes it.
+func TestUnpreparedDeals(t *testing.T) {
+	t.Parallel()
+	a := open(t, ht.Options{}, withDeals)
+	if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
+		t.Fatal(err)
+	}
+	a.onlyDeal(t, "a token that may create properties", ana)
+
+	a = open(t, ht.Options{Lacks: []string{"crm.schemas.deals"}}, withDeals)
+	e := expectKind(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)), upstream.Refused)
+	if !strings.Contains(e.Detail, "no unique property quote_submission_id of deals") || len(a.stub.Deals()) != 0 {
+		t.Errorf("%q, %d deals", e.Detail, len(a.stub.Deals()))
+	}
+
+	// Other properties may be missing.
+	a = open(t, ht.Options{Lacks: []string{"crm.schemas"}}, withDeals)
+	a.stub.Prepare()
+	a.stub.Fail(faulttest.Answer(400).On("POST /deals").With(
+		`{"message":"not valid: [{\"error\":\"INVALID_OPTION\",\"name\":\"quote_complexity\"}]"}`))
+	if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if p := a.onlyDeal(t, "", ana).Properties; p["quote_complexity"] != "" || p["quote_timeline"] == "" ||
+		!strings.Contains(strings.Join(a.omitted, " "), "quote_complexity") {
+		t.Errorf("%v, omitted %q", p, a.omitted)
+	}
+
+	// A property that people created is not unique. The check names it.
+	a = open(t, ht.Options{}, withDeals)
+	a.stub.Define("deals", "quote_submission_id")
+	if _, err := a.Setup(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if missing, err := a.Unprepared(t.Context()); err != nil || !slices.Equal(missing, []string{"deals.quote_submission_id"}) {
+		t.Errorf("%q, %v", missing, err)
+	}
+	expectKind(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)), upstream.Unavailable)
+	if n := len(a.stub.Deals()); n != 0 {
+		t.Errorf("%d deals", n)
+	}
+}
+
+// TestCheckOfDeals names what prevents deals, before a lead does.
+func TestCheckOfDeals(t *testing.T) {
+	t.Parallel()
+	for stage, want := range map[string]string{
+		"default/closedwon": "",
+		"default/nothing":   "does not have this pipeline and stage",
+		"Old/New":           "is archived",
+	} {
+		missing, err := preparedAccount(t, ht.Options{}, stageSetting(stage)).Unprepared(t.Context())
+		if len(missing) != 0 || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %q, %v", stage, missing, err)
+		}
+	}
+
+	a := open(t, ht.Options{Lacks: []string{"crm.objects.deals", "crm.schemas.deals"}})
+	lines, err := a.Setup(t.Context()) // deals are off
+	if last := lines[len(lines)-1]; err != nil || !strings.Contains(last, "deals are off, and their stages cannot be listed") {
+		t.Errorf("%q, %v", last, err)
+	}
+	lines, err = open(t, ht.Options{}, withDeals).Setup(t.Context())
+	if err != nil || !slices.Contains(lines, "property deals.quote_contact_email: created") ||
+		!slices.Contains(lines, "stage of deals: Web/Quotes/New (8812/8813)") || strings.Contains(strings.Join(lines, "\n"), "Old/") {
+		t.Errorf("%q, %v", lines, err)
+	}
+}
+
+// TestDeletedDeals covers deals that people deleted. HubSpot may refuse the unique value
+// of a deal in the recycling bin.
+func TestDeletedDeals(t *testing.T) {
+	t.Parallel()
+	a := prepared(t, ht.Options{}, withDeals)
+	if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
+		t.Fatal(err)
+	}
+	a.stub.Discard(crmtest.FirstID)
+	e := expectKind(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)), upstream.Unavailable)
+	if !strings.Contains(e.Detail, "recycling bin") || len(a.stub.Deals()) != 1 {
+		t.Errorf("%q, %+v", e.Detail, a.stub.Deals())
+	}
+
+	// The contact or the deal disappears before they are associated.
+	a = prepared(t, ht.Options{}, withDeals)
+	a.stub.Fail(faulttest.Answer(404).On("PUT /associations"))
+	expectKind(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)), upstream.Unavailable)
+}
+
+// TestDealsWithinRateLimits delivers and erases more than the account allows in a second.
+func TestDealsWithinRateLimits(t *testing.T) {
+	t.Parallel()
+	a := preparedAccount(t, ht.Options{PerSecond: 9}, withDeals)
+	for _, id := range []string{"lead-1", "lead-2", "lead-3"} {
+		l := crmtest.Contact(ana, func(l *lead.Lead) { l.ID = id })
+		for err := a.Upsert(t.Context(), l); err != nil; err = a.Upsert(t.Context(), l) {
+			if e := expectKind(t, err, upstream.Limited); e.Pause != time.Second {
+				t.Fatalf("pause %v", e.Pause)
+			}
+			time.Sleep(time.Second)
+		}
+	}
+	if n := len(a.stub.Deals()); n != 3 {
+		t.Fatalf("%d deals", n)
+	}
+
+	kept, err := a.EraseDeals(t.Context(), nil, []string{ana})
+	if kept != 0 || err != nil {
+		t.Errorf("erasing: %d, %v", kept, err)
+	}
+	for _, deal := range a.stub.Deals() {
+		if !deal.InBin || len(deal.Contacts) != 0 || deal.Properties["quote_contact_email"] != "" {
+			t.Errorf("after the erasure: %+v", deal)
+		}
+	}
+}
+
+// TestErasureOfDealsFails checks that a failure is reported, that nothing personal is left
+// after a repetition, and that no deal is deleted before it is cleared.
+func TestErasureOfDealsFails(t *testing.T) {
+	t.Parallel()
+	for on, want := range map[string]map[string]string{
+		"POST /search":         {"quote_contact_email": ana},
+		"POST /batch/read":     {"quote_contact_email": ana},
+		"GET /contacts":        {"quote_contact_email": ana},
+		"PATCH /deals":         {"quote_contact_email": ana},
+		"DELETE /associations": {"quote_contact_email": ""},
+		"DELETE /deals":        {"quote_contact_email": ""},
+	} {
+		a := prepared(t, ht.Options{}, withDeals)
+		if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
+			t.Fatal(err)
+		}
+		a.stub.Fail(faulttest.Answer(503).On(on))
+		_, err := a.EraseDeals(t.Context(), []string{crmtest.FirstID}, []string{ana})
+		expectKind(t, err, upstream.Unavailable)
+		deal := a.stub.Deals()[0]
+		if deal.InBin || !maps.Equal(want, map[string]string{"quote_contact_email": deal.Properties["quote_contact_email"]}) {
+			t.Errorf("%s: %+v", on, deal)
+		}
+
+		if _, err := a.EraseDeals(t.Context(), []string{crmtest.FirstID}, []string{ana}); err != nil {
+			t.Fatal(err)
+		}
+		deal = a.stub.Deals()[0]
+		if !deal.InBin || len(deal.Contacts) != 0 || deal.Properties["dealname"] != "Quote 5F0C2D34" {
+			t.Errorf("%s, after recovery: %+v", on, deal)
+		}
+	}
+}
+
+// TestManyDealsOfAPerson erases more deals than HubSpot returns at once.
+func TestManyDealsOfAPerson(t *testing.T) {
+	t.Parallel()
+	a := prepared(t, ht.Options{}, withDeals)
+	for i := range 130 {
+		a.stub.AddDeal(map[string]string{
+			"quote_submission_id": strings.Repeat("x", i+1),
+			"quote_contact_email": ana,
+			"dealstage":           "appointmentscheduled",
+		})
+	}
+	found, err := a.FindDeals(t.Context(), nil, []string{ana})
+	kept, eraseErr := a.EraseDeals(t.Context(), nil, []string{ana})
+	if len(found) != 130 || err != nil || kept != 0 || eraseErr != nil {
+		t.Errorf("%d deals, %v, %d stay, %v", len(found), err, kept, eraseErr)
+	}
+	if deals := a.stub.Deals(); slices.ContainsFunc(deals, func(d ht.Deal) bool { return !d.InBin }) {
+		t.Error("some deals still exist")
+	}
+}
