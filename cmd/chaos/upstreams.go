@@ -65,6 +65,7 @@ func (u *upstreams) env() []string {
 		"CRM_DRIVER=hubspot",
 		"HUBSPOT_TOKEN="+hubspottest.Token,
 		"HUBSPOT_API_URL="+u.crm.URL(),
+		"HUBSPOT_DEAL_STAGE=default/appointmentscheduled",
 		"DELIVERY_RETRY_MAX=1s",
 		"DELIVERY_RATE=0",
 	)
@@ -91,8 +92,8 @@ func (u *upstreams) failRandomly() {
 }
 
 // check compares the data of the stubs with the leads, given as e-mail addresses by lead
-// id. Each lead must have exactly one document, one contact, and one mail to the visitor
-// and to sales.
+// id. Each lead must have exactly one document, one contact, one deal associated with it,
+// and one mail to the visitor and to sales.
 func (u *upstreams) check(submitted map[string]string) error {
 	documents, contacts := map[string]string{}, map[string]string{}
 	for id, raw := range u.cms.Documents() {
@@ -108,9 +109,18 @@ func (u *upstreams) check(submitted map[string]string) error {
 		contacts[c.Properties[crm.PropLeadID]] = c.Properties[crm.PropEmail]
 	}
 
-	if !maps.Equal(documents, submitted) || !maps.Equal(contacts, submitted) || len(all) != len(contacts) {
-		return fmt.Errorf("%d leads were acknowledged, the CMS has %d, the CRM %d in %d contacts",
-			len(submitted), len(documents), len(contacts), len(all))
+	deals := map[string]string{}
+	for _, d := range u.crm.Deals() {
+		if _, twice := deals[d.Properties[crm.PropLeadID]]; twice || len(d.Contacts) != 1 {
+			return fmt.Errorf("a second deal of a lead, or one with %d contacts", len(d.Contacts))
+		}
+		deals[d.Properties[crm.PropLeadID]] = d.Contacts[0]
+	}
+
+	if !maps.Equal(documents, submitted) || !maps.Equal(contacts, submitted) ||
+		!maps.Equal(deals, submitted) || len(all) != len(contacts) {
+		return fmt.Errorf("%d leads were acknowledged, the CMS has %d, the CRM %d in %d contacts, and %d deals",
+			len(submitted), len(documents), len(contacts), len(all), len(deals))
 	}
 	if u.mail == nil {
 		return nil

@@ -54,9 +54,9 @@ type Eraser interface {
 
 	// EraseDeals removes a person with the given addresses from the deals of the given
 	// leads, according to [ErasedDeal], and then deletes those that are still in their
-	// first stage. It returns how many are not: they stay, as records of the firm. It is
-	// called before Erase.
-	EraseDeals(ctx context.Context, leads, emails []string) (kept int, err error)
+	// first stage. The others stay, as records of the firm: it returns the ids of their
+	// leads. It is called before Erase.
+	EraseDeals(ctx context.Context, leads, emails []string) (kept []string, err error)
 }
 
 // Setup is a driver that can prepare its CRM for leads.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"siteapi/integrations/crm"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/mailbox"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/operators"
@@ -118,6 +119,7 @@ func (e *erasure) outside() []*place {
 		newPlace("cms", "documents", e.findDocuments, func(ctx context.Context) (int, error) {
 			return 0, e.CMS.Erase(ctx, e.known)
 		}),
+		e.deals(),
 		newPlace("crm", "contacts", e.findContacts, e.eraseContacts),
 		newPlace("mail", "files",
 			func(context.Context) (int, error) { return e.MailFiles.Count(e.known) },
@@ -283,6 +285,31 @@ func (e *erasure) findDocuments(ctx context.Context) (int, error) {
 }
 
 func unique(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
+
+// deals returns the place of the deals in the CRM. They are erased before the contacts
+// that they are associated with.
+func (e *erasure) deals() *place {
+	p := newPlace("crm", "deals", func(ctx context.Context) (int, error) {
+		found, err := e.CRM.FindDeals(ctx, e.known, e.spellings)
+		if errors.Is(err, errors.ErrUnsupported) {
+			err = nil
+		}
+		return len(found), err
+	}, nil)
+
+	p.erase = func(ctx context.Context) (int, error) {
+		kept, err := e.CRM.EraseDeals(ctx, e.known, e.spellings)
+		for i, id := range kept {
+			kept[i] = lead.Reference(id)
+		}
+		if len(kept) > 0 {
+			p.Detail = schema.Optional("the CRM keeps these without the person, because sales moved them on: " +
+				strings.Join(kept, ", "))
+		}
+		return 0, err
+	}
+	return p
+}
 
 func (e *erasure) findContacts(ctx context.Context) (int, error) {
 	missing, err := e.CRM.Missing(ctx, e.spellings)

@@ -21,10 +21,8 @@ type verified struct {
 	*schema.VerifiedTarget
 	target lead.Target
 
-	// key returns the key of a lead at the target; missing returns the keys that the
-	// target lacks.
-	key     func(l lead.Lead) string
-	missing func(ctx context.Context, keys []string) ([]string, error)
+	// missing returns the ids of those leads that the target lacks.
+	missing func(ctx context.Context, leads []lead.Lead) ([]string, error)
 }
 
 // Verify resolves the root field `verifyDeliveries`. It looks up the leads submitted since
@@ -45,14 +43,14 @@ func (r *Resolver) Verify(
 		{
 			VerifiedTarget: &schema.VerifiedTarget{Target: schema.DeliveryTargetCms},
 			target:         lead.CMS,
-			key:            func(l lead.Lead) string { return l.ID },
-			missing:        r.CMS.Missing,
+			missing: func(ctx context.Context, leads []lead.Lead) ([]string, error) {
+				return r.CMS.Missing(ctx, idsOf(leads))
+			},
 		},
 		{
 			VerifiedTarget: &schema.VerifiedTarget{Target: schema.DeliveryTargetCrm},
 			target:         lead.CRM,
-			key:            func(l lead.Lead) string { return crm.Address(l.Contact.Email) },
-			missing:        r.CRM.Missing,
+			missing:        r.missingInCRM,
 		},
 	}
 	targets = slices.DeleteFunc(targets, func(t verified) bool { return only != "" && t.target != only })
@@ -110,11 +108,7 @@ func (r *Resolver) compare(ctx context.Context, t verified, batch []lead.Lead, f
 		return nil
 	}
 
-	var keys []string
-	for _, l := range batch {
-		keys = append(keys, t.key(l))
-	}
-	absent, err := t.missing(ctx, unique(keys))
+	absent, err := t.missing(ctx, batch)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil
 	}
@@ -123,8 +117,8 @@ func (r *Resolver) compare(ctx context.Context, t verified, batch []lead.Lead, f
 		return nil
 	}
 
-	for i, l := range batch {
-		if !slices.Contains(absent, keys[i]) {
+	for _, l := range batch {
+		if !slices.Contains(absent, l.ID) {
 			t.Present++
 			continue
 		}
@@ -142,4 +136,29 @@ func (r *Resolver) compare(ctx context.Context, t verified, batch []lead.Lead, f
 		}
 	}
 	return nil
+}
+
+// missingInCRM returns the ids of the leads that lack their contact or, unless deals are
+// off, their deal.
+func (r *Resolver) missingInCRM(ctx context.Context, leads []lead.Lead) (missing []string, err error) {
+	var emails []string
+	for _, l := range leads {
+		emails = append(emails, crm.Address(l.Contact.Email))
+	}
+	absent, err := r.CRM.Missing(ctx, unique(emails))
+	if err != nil {
+		return nil, err
+	}
+
+	deals, err := r.CRM.FindDeals(ctx, idsOf(leads), nil)
+	off := errors.Is(err, errors.ErrUnsupported)
+	if err != nil && !off {
+		return nil, err
+	}
+	for i, l := range leads {
+		if slices.Contains(absent, emails[i]) || !off && !slices.Contains(deals, l.ID) {
+			missing = append(missing, l.ID)
+		}
+	}
+	return missing, nil
 }

@@ -69,10 +69,10 @@ func (d *Driver) FindDeals(ctx context.Context, leads, emails []string) (found [
 
 // EraseDeals removes a person from deals, and the files of those that nobody has moved to
 // another stage.
-func (d *Driver) EraseDeals(ctx context.Context, leads, emails []string) (kept int, err error) {
+func (d *Driver) EraseDeals(ctx context.Context, leads, emails []string) (kept []string, err error) {
 	found, err := d.FindDeals(ctx, leads, emails)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 
 	err = d.locked(ctx, "erasing deals", func() error {
@@ -83,7 +83,7 @@ func (d *Driver) EraseDeals(ctx context.Context, leads, emails []string) (kept i
 			case deal[crm.PropDealStage] == firstStage:
 				err = atomicfile.Remove(d.dealPath(id))
 			default:
-				kept++
+				kept = append(kept, id)
 				err = write(d.dealPath(id), deal, crm.ErasedDeal(id))
 			}
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {

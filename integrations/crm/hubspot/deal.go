@@ -169,13 +169,13 @@ func (r *record) movedOn() bool {
 
 // EraseDeals removes a person from deals. HubSpot cannot delete deals permanently: those
 // that are deleted go to the recycling bin without the person's data.
-func (d *Driver) EraseDeals(ctx context.Context, leads, emails []string) (kept int, err error) {
+func (d *Driver) EraseDeals(ctx context.Context, leads, emails []string) (kept []string, err error) {
 	if d.dealStage == "" {
-		return 0, nil
+		return nil, nil
 	}
 	found, err := d.findDeals(ctx, leads, emails)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 
 	var contacts []string
@@ -184,7 +184,7 @@ func (d *Driver) EraseDeals(ctx context.Context, leads, emails []string) (kept i
 		if err == nil {
 			contacts = append(contacts, c.ID)
 		} else if !errors.Is(err, errNotFound) {
-			return 0, err
+			return nil, err
 		}
 	}
 
@@ -193,7 +193,7 @@ func (d *Driver) EraseDeals(ctx context.Context, leads, emails []string) (kept i
 			return kept, err
 		}
 		if deal.movedOn() {
-			kept++
+			kept = append(kept, deal.values()[crm.PropLeadID])
 		}
 	}
 	return kept, nil

@@ -318,8 +318,8 @@ func TestDealsWithinRateLimits(t *testing.T) {
 	}
 
 	kept, err := a.EraseDeals(t.Context(), nil, []string{ana})
-	if kept != 0 || err != nil {
-		t.Errorf("erasing: %d, %v", kept, err)
+	if len(kept) != 0 || err != nil {
+		t.Errorf("erasing: %q, %v", kept, err)
 	}
 	for _, deal := range a.stub.Deals() {
 		if !deal.InBin || len(deal.Contacts) != 0 || deal.Properties["quote_contact_email"] != "" {
@@ -375,8 +375,8 @@ func TestManyDealsOfAPerson(t *testing.T) {
 	}
 	found, err := a.FindDeals(t.Context(), nil, []string{ana})
 	kept, eraseErr := a.EraseDeals(t.Context(), nil, []string{ana})
-	if len(found) != 130 || err != nil || kept != 0 || eraseErr != nil {
-		t.Errorf("%d deals, %v, %d stay, %v", len(found), err, kept, eraseErr)
+	if len(found) != 130 || err != nil || len(kept) != 0 || eraseErr != nil {
+		t.Errorf("%d deals, %v, %q stay, %v", len(found), err, kept, eraseErr)
 	}
 	if deals := a.stub.Deals(); slices.ContainsFunc(deals, func(d ht.Deal) bool { return !d.InBin }) {
 		t.Error("some deals still exist")

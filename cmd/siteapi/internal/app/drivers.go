@@ -122,13 +122,14 @@ func contentSource(s *config.Settings) string {
 func (d drivers) openCRM(s *config.Settings) (command.CRM, error) {
 	if s.CRMDriver == "hubspot" {
 		return hubspot.New(hubspot.Options{
-			Token:   s.HubSpotToken,
-			BaseURL: s.HubSpotAPIURL,
-			Version: s.HubSpotVersion,
-			Observe: d.Metrics.Call,
+			Token:     s.HubSpotToken,
+			BaseURL:   s.HubSpotAPIURL,
+			Version:   s.HubSpotVersion,
+			DealStage: s.HubSpotStage,
+			Observe:   d.Metrics.Call,
 			OnOmitted: func(text string) {
 				d.Metrics.Gaps.Inc()
-				d.log.Warn().Str("reason", text).Msg("a contact was stored without a property")
+				d.log.Warn().Str("reason", text).Msg("a contact or deal was stored without a property")
 			},
 		}), nil
 	}
@@ -228,7 +229,11 @@ func (sys *systems) newHandlers(
 			return sys.cms.Put(ctx, t.Lead)
 		},
 		lead.CRM: func(ctx context.Context, t *queue.Try) error {
-			return sys.crm.Upsert(ctx, crm.Contact{Lead: t.Lead, PDFURL: sys.SiteURL + t.PDFPath()})
+			c := crm.Contact{Lead: t.Lead, PDFURL: sys.SiteURL + t.PDFPath()}
+			if snap, err := mails.Content.ReadSoon(ctx, mails.SalesLocale); err == nil {
+				c.ProjectType = snap.Labels[t.Selections.ProjectType]
+			}
+			return sys.crm.Upsert(ctx, c)
 		},
 		lead.VisitorMail: mails.SendVisitorMail,
 		lead.SalesMail:   mails.SendSalesMail,

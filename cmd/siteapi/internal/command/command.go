@@ -288,6 +288,11 @@ func OutOfReach(s *config.Settings) []string {
 	}
 	add(s.LeadWebhookURL != "", "data stored by the receiver at LEAD_WEBHOOK_URL")
 	add(s.CMSDriver != "file", "the history of the CMS")
+	hubspot := s.CRMDriver == "hubspot"
+	add(hubspot && s.HubSpotStage != "",
+		"what HubSpot keeps of deals: former values, and what your team has added")
+	add(hubspot && s.HubSpotStage == "",
+		"deals in HubSpot, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them")
 	add(s.DatabaseURL != nil, "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL")
 	add(s.DatabaseURL != nil && s.CacheURL.Scheme == "memory",
 		"PDFs in the memory of other instances, for at most an hour")

@@ -14,7 +14,7 @@ import (
 
 func (d Drivers) crmCommands() *cobra.Command {
 	return group("crm", "prepare the CRM, and read outcomes of leads from it",
-		d.command("setup", "create the properties of leads in the CRM; safe to repeat",
+		d.command("setup", "create the properties of leads in the CRM, and list the stages of deals; safe to repeat",
 			[]string{"DATA_DIR", "CRM_DRIVER", "HUBSPOT_*"}, setUpCRM,
 			"siteapi crm setup"),
 		d.command("pull", "read outcomes of leads from the CRM now, as a running service does every hour",
@@ -68,7 +68,8 @@ func setUpCRM(ctx context.Context, c *call) error {
 	c.printLine("%s", strings.Join(lines, "\n"))
 	if err != nil {
 		return fmt.Errorf("%w\n(the steps above are done: run the command again for the others. "+
-			"The service key needs the scopes crm.schemas.contacts.read and crm.schemas.contacts.write)", err)
+			"The service key needs the scopes crm.schemas.contacts.read and crm.schemas.contacts.write, and "+
+			"with HUBSPOT_DEAL_STAGE those of deals)", err)
 	}
 	return nil
 }

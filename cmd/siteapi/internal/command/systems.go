@@ -16,9 +16,9 @@ const systemsNote = "systems"
 
 func systems(s *config.Settings) string {
 	given := map[bool]string{false: "unset", true: "set"}
-	return fmt.Sprintf("  CMS_DRIVER=%s (project %s, dataset %s)\n  CRM_DRIVER=%s (%s)\n"+
+	return fmt.Sprintf("  CMS_DRIVER=%s (project %s, dataset %s)\n  CRM_DRIVER=%s (%s), HUBSPOT_DEAL_STAGE %s\n"+
 		"  CACHE_URL %s, LEAD_WEBHOOK_URL %s, SMTP_URL %s",
-		s.CMSDriver, s.SanityProjectID, s.SanityDataset, s.CRMDriver, s.HubSpotAPIURL,
+		s.CMSDriver, s.SanityProjectID, s.SanityDataset, s.CRMDriver, s.HubSpotAPIURL, given[s.HubSpotStage != ""],
 		given[s.CacheURL.Scheme != "memory"], given[s.LeadWebhookURL != ""], given[s.SMTPURL != nil])
 }
 

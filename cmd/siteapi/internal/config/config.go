@@ -98,6 +98,7 @@ type Settings struct {
 	HubSpotToken   string `name:"HUBSPOT_TOKEN" secret:"yes"`
 	HubSpotAPIURL  string `name:"HUBSPOT_API_URL" default:"https://api.hubapi.com" parser:"web"`
 	HubSpotVersion string `name:"HUBSPOT_API_VERSION" default:"2026-03" parser:"HubSpot version"`
+	HubSpotStage   string `name:"HUBSPOT_DEAL_STAGE" parser:"deal stage"` // empty: deals are off
 
 	// The webhook is off if LeadWebhookURL is empty. Each secret signs every event.
 	LeadWebhookURL     string   `name:"LEAD_WEBHOOK_URL" secret:"yes" parser:"lead webhook"`
@@ -349,6 +350,9 @@ func (s *Settings) complete() {
 	if !s.given["DELIVERY_RATE"] {
 		s.CMSRate = map[string]float64{"sanity": 20}[s.CMSDriver]
 		s.CRMRate = map[string]float64{"hubspot": 5}[s.CRMDriver]
+		if s.HubSpotStage != "" {
+			s.CRMRate = min(s.CRMRate, 1.5) // a deal takes four more requests
+		}
 	}
 
 	if s.TracesURL == "" && s.OTLPEndpoint != "" {

@@ -80,6 +80,8 @@ func (s *Settings) parsers() map[string]any {
 		"date": matching(`v?20\d\d-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`,
 			"a date such as 2025-02-19"),
 		"HubSpot version": matching(`v3|20\d\d-(0[1-9]|1[0-2])`, "v3 or a month such as 2026-03"),
+		"deal stage": matching(`.+/.+`,
+			"a pipeline and a stage, such as default/appointmentscheduled: `siteapi crm setup` lists them"),
 	}
 }
 

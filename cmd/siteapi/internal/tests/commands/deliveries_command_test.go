@@ -199,3 +199,24 @@ func TestVerifyInBatches(t *testing.T) {
 	})
 	prints(s, output{"deliveries verify", fmt.Sprintf("leads                      %d", leads), ""})
 }
+
+// A lead from before deals were turned on has none. The verification finds it, and creates
+// its deal.
+func TestDeliveriesVerifyDeals(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewRemoteSite(t).Start()
+	before := s.Submit("before")
+	s.Arrives(before)
+	prints(s, output{"deliveries verify", "missing                    0", ""})
+	s.Stop(t)
+
+	s.Env = append(s.Env, "HUBSPOT_DEAL_STAGE=default/appointmentscheduled")
+	s.Start()
+	s.Arrives(s.Submit("after"))
+	var v verified
+	s.JSON(&v, "deliveries", "verify", "--fix")
+	if cms, crm := v.Targets[0], v.Targets[1]; cms.Present != 2 || crm.Present != 1 || crm.Missing != 1 || crm.Resent != 1 {
+		t.Errorf("%+v", v)
+	}
+	apptest.Eventually(t, "the deal is created", func() bool { return len(s.Stubs.CRM.Deals()) == 2 })
+}

@@ -194,7 +194,7 @@ func TestDoctorOnUpstreams(t *testing.T) {
 		{"SANITY_TOKEN=hush-reader", "cms leads", "FAILED", "role Editor"},
 		{"HUBSPOT_API_URL=http://127.0.0.1:1", "crm", "FAILED", "are not lost"},
 		{"HUBSPOT_TOKEN=hush-wrong", "crm", "FAILED", "check whether HUBSPOT_TOKEN is valid"},
-		{"HUBSPOT_API_VERSION=v3", "crm", "WARNING", "lacks the properties quote_contact_created, quote_contact_firstname"},
+		{"HUBSPOT_API_VERSION=v3", "crm", "WARNING", "lacks the properties contacts.quote_contact_created"},
 	} {
 		c, _ := s.Doctor([]string{tt.env})
 		c.Reports(t, tt.check, tt.state, tt.words)

@@ -15,6 +15,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/integrations/cache/cachetest/valkeyserver"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store/storetest/pgserver"
 	"siteapi/integrations/upstream/faulttest"
 	"siteapi/schema"
@@ -36,8 +37,10 @@ func erase(s *apptest.Site, args ...string) (r apptest.Receipt, code int) {
 
 func TestEraseEverywhere(t *testing.T) {
 	t.Parallel()
-	s := apptest.NewRemoteSite(t, apptest.LiveEnv()...).Start()
+	s := apptest.NewRemoteSite(t,
+		append(apptest.LiveEnv(), "HUBSPOT_DEAL_STAGE=default/appointmentscheduled")...).Start()
 	hers, theirs := populate(s)
+	s.Stubs.CRM.Edit(hers[0], map[string]string{"dealstage": "closedwon", "dealname": "Hersfirst's shop"}, time.Now())
 	s.Operate(`mutation { addLeadNote(id: "` + hers[0] + `", text: "hers-note: wants a call") { state } }`)
 	if found := tracesInFiles(s); len(found) < len(personalTexts) {
 		t.Errorf("before the erasure the data folder has only %q", found)
@@ -58,6 +61,7 @@ func TestEraseEverywhere(t *testing.T) {
 		"files":      4,
 		"documents":  2,
 		"contacts":   1,
+		"deals":      2,
 		"leads":      2,
 		"sessions":   1,
 		"consents":   1,
@@ -93,6 +97,16 @@ func TestEraseEverywhere(t *testing.T) {
 	}
 	if r.At("PDFs").Erased < 2 {
 		t.Errorf("the receipt has for the cache: %+v", r.At("PDFs"))
+	}
+
+	if p := r.At("deals"); !strings.HasSuffix(schema.ValueOr(p.Detail, ""), "sales moved them on: "+lead.Reference(hers[0])) {
+		t.Errorf("the receipt has for deals: %+v", p)
+	}
+	for _, deal := range s.Stubs.CRM.Deals() {
+		id := deal.Properties["quote_submission_id"]
+		if deal.InBin != (id == hers[1]) || (len(deal.Contacts) != 0) != (id == theirs) {
+			t.Errorf("after the erasure: %+v", deal)
+		}
 	}
 
 	checkErased(s, hers, theirs)

@@ -27,7 +27,13 @@ func (silentCRM) Missing(context.Context, []string) ([]string, error) {
 	return nil, errors.ErrUnsupported
 }
 
+func (silentCRM) FindDeals(_ context.Context, _, _ []string) ([]string, error) {
+	return nil, errors.ErrUnsupported
+}
+
 func (silentCRM) Erase(context.Context, string) error { return nil }
+
+func (silentCRM) EraseDeals(_ context.Context, _, _ []string) ([]string, error) { return nil, nil }
 
 // With a CRM driver that stores nothing, an erasure and a verification succeed, and do
 // not claim to have found anything there.

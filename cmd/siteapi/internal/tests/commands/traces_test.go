@@ -110,11 +110,11 @@ func tracesInFiles(s *apptest.Site) (found []string) {
 }
 
 // tracesInStubs returns the personal texts in the documents of the CMS and in the
-// contacts of the CRM.
+// contacts and deals of the CRM, its recycling bin included.
 func tracesInStubs(s *apptest.Site) (cms, crm []string) {
 	s.T.Helper()
 	documents, err := json.Marshal(s.Stubs.CMS.Documents())
-	contacts, err2 := json.Marshal(s.Stubs.CRM.Contacts())
+	contacts, err2 := json.Marshal([]any{s.Stubs.CRM.Contacts(), s.Stubs.CRM.Deals()})
 	if err := errors.Join(err, err2); err != nil {
 		s.T.Error(err)
 	}

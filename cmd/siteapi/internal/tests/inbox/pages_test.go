@@ -103,13 +103,17 @@ func TestCopiesOutOfReachAreTranslated(t *testing.T) {
 	}
 
 	address := &url.URL{Scheme: "memory"}
-	for _, copies := range command.OutOfReach(&config.Settings{
+	settings := config.Settings{
 		LeadWebhookURL: "https://example.com",
 		CMSDriver:      "sanity",
+		CRMDriver:      "hubspot",
 		DatabaseURL:    address,
 		CacheURL:       address,
 		SMTPURL:        address,
-	}) {
+	}
+	withDeals := settings
+	withDeals.HubSpotStage = "default/appointmentscheduled"
+	for _, copies := range append(command.OutOfReach(&settings), command.OutOfReach(&withDeals)...) {
 		if !strings.Contains(string(words), strconv.Quote(copies)+":") {
 			t.Errorf("pages/inbox/words has no text for %q", copies)
 		}

@@ -385,6 +385,7 @@ export const en = {
       deliveries: { one: "delivery", other: "deliveries" },
       documents: { one: "document", other: "documents" },
       contacts: { one: "contact", other: "contacts" },
+      deals: { one: "deal", other: "deals" },
       files: { one: "file", other: "files" },
       leads: { one: "lead", other: "leads" },
       sessions: { one: "session", other: "sessions" },
@@ -522,6 +523,10 @@ export const en = {
       "copies made by users: exports, downloaded PDFs, e-mails",
     "data stored by the receiver at LEAD_WEBHOOK_URL": "data stored by the receiver at LEAD_WEBHOOK_URL",
     "the history of the CMS": "the history of the CMS",
+    "what HubSpot keeps of deals: former values, and what your team has added":
+      "what HubSpot keeps of deals: former values, and what your team has added",
+    "deals in HubSpot, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them":
+      "deals in HubSpot, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them",
     "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL":
       "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL",
     "PDFs in the memory of other instances, for at most an hour":

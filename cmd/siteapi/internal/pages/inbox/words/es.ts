@@ -363,6 +363,7 @@ export const es: Words = {
       deliveries: { one: "envío", other: "envíos" },
       documents: { one: "documento", other: "documentos" },
       contacts: { one: "contacto", other: "contactos" },
+      deals: { one: "negocio", other: "negocios" },
       files: { one: "archivo", other: "archivos" },
       leads: { one: "solicitud", other: "solicitudes" },
       sessions: { one: "sesión", other: "sesiones" },
@@ -499,6 +500,10 @@ export const es: Words = {
       "copias hechas por personas: exportaciones, PDF descargados, correos",
     "data stored by the receiver at LEAD_WEBHOOK_URL": "lo que guarda el receptor de LEAD_WEBHOOK_URL",
     "the history of the CMS": "el historial del CMS",
+    "what HubSpot keeps of deals: former values, and what your team has added":
+      "lo que HubSpot conserva de los negocios: los valores anteriores y lo que su equipo ha añadido",
+    "deals in HubSpot, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them":
+      "los negocios en HubSpot, si HUBSPOT_DEAL_STAGE estuvo definido antes: vuelva a definirlo para borrarlos",
     "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL":
       "las filas eliminadas de PostgreSQL hasta el próximo VACUUM, y su WAL archivado",
     "PDFs in the memory of other instances, for at most an hour":

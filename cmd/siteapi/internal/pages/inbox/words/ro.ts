@@ -363,6 +363,7 @@ export const ro: Words = {
       deliveries: { one: "livrare", few: "livrări", other: "de livrări" },
       documents: { one: "document", few: "documente", other: "de documente" },
       contacts: { one: "contact", few: "contacte", other: "de contacte" },
+      deals: { one: "tranzacție", few: "tranzacții", other: "de tranzacții" },
       files: { one: "fișier", few: "fișiere", other: "de fișiere" },
       leads: { one: "cerere", few: "cereri", other: "de cereri" },
       sessions: { one: "sesiune", few: "sesiuni", other: "de sesiuni" },
@@ -499,6 +500,10 @@ export const ro: Words = {
       "copiile făcute de oameni: exporturi, PDF-uri descărcate, e-mailuri",
     "data stored by the receiver at LEAD_WEBHOOK_URL": "ce păstrează destinatarul de la LEAD_WEBHOOK_URL",
     "the history of the CMS": "istoricul CMS-ului",
+    "what HubSpot keeps of deals: former values, and what your team has added":
+      "ce păstrează HubSpot din tranzacții: valorile anterioare și ce a adăugat echipa dumneavoastră",
+    "deals in HubSpot, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them":
+      "tranzacțiile din HubSpot, dacă HUBSPOT_DEAL_STAGE a fost setat înainte: setați-l din nou ca să le ștergeți",
     "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL":
       "rândurile eliminate din PostgreSQL până la următorul VACUUM și WAL-ul arhivat",
     "PDFs in the memory of other instances, for at most an hour":
