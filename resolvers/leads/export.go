@@ -40,14 +40,19 @@ const (
 	recordSession = "session" // the last tracked state of a visitor's calculator
 )
 
-// exportTime is the layout of times in an export.
-const exportTime = "2006-01-02T15:04:05.000Z"
+// exporter writes exports, with times of a zone.
+type exporter struct{ zone *time.Location }
 
-// leadsCSV returns leads as a table, with a header row if heading is true.
-func leadsCSV(leads []lead.Lead, heading bool) string {
+// time returns a time with its offset.
+func (e exporter) time(at time.Time) string {
+	return at.In(e.zone).Format("2006-01-02T15:04:05.000Z07:00")
+}
+
+// leads returns leads as a table, with a header row if heading is true.
+func (e exporter) leads(leads []lead.Lead, heading bool) string {
 	rows := make([][]string, len(leads))
 	for i, l := range leads {
-		rows[i] = cells(l)
+		rows[i] = e.cells(l)
 	}
 	if !heading {
 		return table(rows)
@@ -75,14 +80,14 @@ func table(rows [][]string) string {
 }
 
 // cells returns the cells of a lead in the order of the columns.
-func cells(l lead.Lead) []string {
+func (e exporter) cells(l lead.Lead) []string {
 	signals := make([]string, len(l.Signals))
 	for i, s := range l.Signals {
 		signals[i] = string(s)
 	}
 
 	own := []string{
-		l.SubmittedAt.UTC().Format(exportTime), l.ID, lead.Reference(l.ID),
+		e.time(l.SubmittedAt), l.ID, lead.Reference(l.ID),
 		l.Contact.FirstName, l.Contact.LastName, l.Contact.Email,
 		dialed(l.Contact.Phone), l.Contact.Company, l.Locale,
 		l.Selections.ProjectType, strings.Join(l.Selections.Features, ";"),
@@ -92,8 +97,8 @@ func cells(l lead.Lead) []string {
 		l.Message,
 	}
 	return slices.Concat(own, l.Attribution.Values(), l.FirstAttribution.Values(),
-		[]string{l.ConsentText()}, outcomeCells(l.Outcome),
-		[]string{l.Owner, word(l.Status), noteText(l.Notes), wordings(l.Consents)},
+		[]string{l.ConsentText()}, e.outcomeCells(l.Outcome),
+		[]string{l.Owner, word(l.Status), e.noteText(l.Notes), wordings(l.Consents)},
 		[]string{recordLead, "", "", ""}, sentCells(l.SentEstimate), priceCells(l.Price))
 }
 
@@ -123,7 +128,7 @@ func priceCells(p *lead.Price) []string {
 }
 
 // outcomeCells returns the cells of a lead's outcome, empty if it is unknown.
-func outcomeCells(o lead.Outcome) []string {
+func (e exporter) outcomeCells(o lead.Outcome) []string {
 	if o.Value == "" {
 		return make([]string, 5)
 	}
@@ -132,31 +137,31 @@ func outcomeCells(o lead.Outcome) []string {
 	if o.Amount != nil {
 		won = amount(*o.Amount)
 	}
-	return []string{word(o.Value), won, o.Currency, o.At.UTC().Format(exportTime), cmp.Or(o.By, "crm")}
+	return []string{word(o.Value), won, o.Currency, e.time(o.At), cmp.Or(o.By, "crm")}
 }
 
-// personCSV returns the data as rows of an export of leads, without a header row.
-func personCSV(p personData) string {
+// person returns the data as rows of an export of leads, without a header row.
+func (e exporter) person(p personData) string {
 	var rows [][]string
 	for _, c := range p.consents {
-		rows = append(rows, consentCells(p.email, c))
+		rows = append(rows, e.consentCells(p.email, c))
 	}
 	for _, s := range p.sessions {
-		rows = append(rows, sessionCells(s))
+		rows = append(rows, e.sessionCells(s))
 	}
 	return table(rows)
 }
 
 // consentCells returns the cells of a consent that outlived its lead, in the columns of a
 // lead.
-func consentCells(email string, c store.KeptConsent) []string {
+func (e exporter) consentCells(email string, c store.KeptConsent) []string {
 	like := lead.Lead{
 		SubmittedAt: c.At,
 		Contact:     lead.Contact{Email: email},
 		Locale:      c.Locale,
 		Consents:    []lead.Consent{c.Consent},
 	}
-	return replaced(cells(like), map[string]string{
+	return replaced(e.cells(like), map[string]string{
 		"record":       recordConsent,
 		"estimate_min": "",
 		"estimate_max": "",
@@ -166,7 +171,7 @@ func consentCells(email string, c store.KeptConsent) []string {
 }
 
 // sessionCells returns the cells of a session, in the columns of a lead.
-func sessionCells(s lead.Session) []string {
+func (e exporter) sessionCells(s lead.Session) []string {
 	like := lead.Lead{
 		SessionID:        s.ID,
 		Contact:          lead.Contact{FirstName: s.Hints.FirstName, Email: s.Hints.Email},
@@ -184,8 +189,8 @@ func sessionCells(s lead.Session) []string {
 		"estimate_max": optional(s.Estimate.Max),
 		"pdf":          "",
 		"state":        "",
-		"first_seen":   s.FirstSeen.UTC().Format(exportTime),
-		"last_seen":    s.LastSeen.UTC().Format(exportTime),
+		"first_seen":   e.time(s.FirstSeen),
+		"last_seen":    e.time(s.LastSeen),
 		"visits":       strconv.FormatInt(s.Visits, 10),
 	}
 	if s.Hints.Agreed {
@@ -194,7 +199,7 @@ func sessionCells(s lead.Session) []string {
 	if s.Hints.Consent != "" {
 		own["consent_texts"] = lead.SaveProgress + ": " + s.Hints.Consent
 	}
-	return replaced(cells(like), own)
+	return replaced(e.cells(like), own)
 }
 
 // replaced sets cells of a row by column name.
@@ -219,10 +224,10 @@ func wordings(consents []lead.Consent) string {
 }
 
 // noteText returns notes as paragraphs, each with its time and author.
-func noteText(notes []lead.Note) string {
+func (e exporter) noteText(notes []lead.Note) string {
 	texts := make([]string, len(notes))
 	for i, n := range notes {
-		texts[i] = n.At.UTC().Format(time.DateTime) + " " + n.Author + ": " + n.Text
+		texts[i] = e.time(n.At) + " " + n.Author + ": " + n.Text
 	}
 	return strings.Join(texts, "\n\n")
 }

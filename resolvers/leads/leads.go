@@ -6,6 +6,7 @@ package leads
 
 import (
 	"context"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -26,6 +27,7 @@ type Resolver struct {
 	Queue     *queue.Queue
 	Mails     *leadmail.Service
 	Log       zerolog.Logger
+	TimeZone  *time.Location // zone of the times in exports
 
 	CMS       CMS
 	CRM       CRM

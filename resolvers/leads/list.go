@@ -43,19 +43,20 @@ func (r *Resolver) Page(
 	if err != nil {
 		return nil, err
 	}
-	page := fittingPage(ctx, f, found, list, more)
+	export := exporter{r.TimeZone}
+	page := fittingPage(ctx, f, found, list, more, export)
 
 	action, detail := schema.AuditActionListed, operators.ListDetail(ctx, len(page.Edges))
 	if executor.Selects(ctx, "csv") {
 		action = schema.AuditActionExported
-		csv := leadsCSV(found[:len(page.Edges)], after == "")
+		csv := export.leads(found[:len(page.Edges)], after == "")
 		page.CSV = &csv
 		if f.Email != "" && !page.PageInfo.HasNextPage {
 			person, err := r.other(ctx, f.Email)
 			if err != nil {
 				return nil, err
 			}
-			csv += personCSV(person)
+			csv += export.person(person)
 			personDetail(detail, person)
 		}
 	}
@@ -76,7 +77,7 @@ func (r *Resolver) Page(
 // fittingPage returns a page of leads. It ends the page early if the response would be
 // too large because of aliases or long texts.
 func fittingPage(
-	ctx context.Context, f store.Filter, found []lead.Lead, list []*schema.Lead, more bool,
+	ctx context.Context, f store.Filter, found []lead.Lead, list []*schema.Lead, more bool, export exporter,
 ) *schema.LeadConnection {
 	edges := make([]*schema.LeadEdge, len(list))
 	cursors := make([]string, len(list))
@@ -90,7 +91,7 @@ func fittingPage(
 		if !exports {
 			return ""
 		}
-		return leadsCSV(found[i:i+1], i == 0)
+		return export.leads(found[i:i+1], i == 0)
 	})
 	return &schema.LeadConnection{Edges: edges[:n], PageInfo: schema.NewPageInfo(cursors[:n], more || n < len(list))}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -52,12 +53,29 @@ func newTool(d *ast.Directive, arguments []Argument) *Tool {
 // the default applies. An unknown argument, at any depth, is an error: a model would
 // believe that it had an effect.
 func (o *Operation) RunTool(
-	ctx context.Context, e Executor, arguments map[string]any,
+	ctx context.Context, e Executor, arguments map[string]any, zone *time.Location,
 ) (json.RawMessage, *schema.Error) {
 	unknown := o.tidy("", o.Tool.arguments, arguments)
+	o.ReadDays(arguments, zone)
 	variables := o.Bind(merged(arguments, o.Tool.defaultValues()))
 	value, _, problem := o.run(ctx, e, variables, http.Header{}, unknown)
 	return value, problem
+}
+
+// ReadDays replaces days among the arguments, such as 2026-01-31, by the times at which
+// they begin in a zone. The day of `until` is included, so it stands for its end.
+func (o *Operation) ReadDays(arguments map[string]any, zone *time.Location) {
+	for _, arg := range o.Arguments {
+		given, _ := arguments[arg.Name].(string)
+		day, err := time.ParseInLocation(time.DateOnly, given, zone)
+		if err != nil || arg.Type.Name() != "DateTime" {
+			continue
+		}
+		if arg.Name == "until" {
+			day = day.AddDate(0, 0, 1)
+		}
+		arguments[arg.Name] = day.Format(time.RFC3339)
+	}
 }
 
 // tidy deletes the arguments that are null from an object and from those below it. It

@@ -97,6 +97,7 @@ func (d drivers) newLeads(
 		Queue:      data.Queue,
 		Mails:      mails,
 		Log:        d.log,
+		TimeZone:   s.TimeZone,
 		Truncate:   data.Truncate,
 		OutOfReach: command.OutOfReach(s),
 	}

@@ -135,6 +135,7 @@ func (sys *systems) newMCP(own []*operations.Operation, runs *executor.Executor)
 		Executor:   runs,
 		Operator:   runs.Operator,
 		Version:    Version(),
+		TimeZone:   sys.TimeZone,
 		SiteURL:    sys.SiteURL,
 		Challenge:  sys.TurnstileKey != "",
 	})

@@ -127,6 +127,8 @@ func flagName(name string) string {
 func usageOf(arg operations.Argument) string {
 	text := strings.TrimSuffix(strings.ReplaceAll(arg.Description, "`", ""), ".")
 	switch words := wordsOf(arg.Definition); {
+	case arg.Name == "until":
+		return text + ": 36h, 30d, 2026-01-31 (included) or 2026-01-31T09:30:00Z"
 	case arg.Type.Name() == "DateTime":
 		return text + ": 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z"
 	case len(words) == 0:
@@ -240,8 +242,7 @@ func parseValue(def *ast.Definition, given string) (any, error) {
 		return nil, errors.New("must be one of " + strings.Join(wordsOf(def), ", "))
 
 	case def.Name == "DateTime":
-		at, err := parseTime(given)
-		return at.UTC().Format("2006-01-02T15:04:05.000Z"), err
+		return parseTime(given)
 
 	case def.Name == "Int" || def.Name == "Float":
 		var n json.Number

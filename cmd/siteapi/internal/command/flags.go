@@ -72,16 +72,17 @@ func confirmed(in io.Reader, out io.Writer, question string) bool {
 	return strings.EqualFold(strings.TrimSpace(line), "y")
 }
 
-// parseTime parses a time, or a duration before now.
-func parseTime(given string) (time.Time, error) {
+// parseTime returns the time that a flag names, or a time before now for a duration. A day
+// stays one: the time zone is not known yet.
+func parseTime(given string) (string, error) {
 	if d, err := config.Duration(given); err == nil {
-		return time.Now().Add(-d), nil
+		return time.Now().Add(-d).Format(time.RFC3339Nano), nil
 	}
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
-		if at, err := time.Parse(layout, given); err == nil {
-			return at, nil
+		if _, err := time.Parse(layout, given); err == nil {
+			return given, nil
 		}
 	}
-	return time.Time{}, errors.New("must be a duration such as 36h or 30d, at most 36500d, " +
+	return "", errors.New("must be a duration such as 36h or 30d, at most 36500d, " +
 		"a day such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z")
 }

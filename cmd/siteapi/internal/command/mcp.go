@@ -26,7 +26,7 @@ func (d Drivers) mcpCommand() *cobra.Command {
 
 // serveTools serves operators' tools. Their health report contains the checks of doctor.
 func (c *call) serveTools(ctx context.Context, version string) error {
-	if c.wrong.Concern(databaseSettings()...) {
+	if c.wrong.Concern(append(databaseSettings(), "TIME_ZONE")...) {
 		return c.wrong
 	}
 
@@ -40,6 +40,7 @@ func (c *call) serveTools(ctx context.Context, version string) error {
 		return err
 	}
 
-	server := mcp.NewServer(mcp.Options{Operations: tools, Executor: exec, Version: version}, schema.RoleAdmin)
+	options := mcp.Options{Operations: tools, Executor: exec, Version: version, TimeZone: c.settings.TimeZone}
+	server := mcp.NewServer(options, schema.RoleAdmin)
 	return errors.Join(server.Run(asCommand(ctx), &sdk.StdioTransport{}), closing())
 }

@@ -176,7 +176,7 @@ func (r *document) printCSV(w io.Writer, tables []listing) error {
 	return out.Error()
 }
 
-// cell returns the text of a value: a time in TIME_ZONE, an amount with its currency, and
+// cell returns the text of a value: a time in TIME_ZONE, in CSV with its offset, an amount with its currency, and
 // a range without a price as "to be agreed".
 func (r *document) cell(value any) string {
 	switch v := value.(type) {
@@ -205,7 +205,11 @@ func (r *document) cell(value any) string {
 
 	case string:
 		if at, err := time.Parse(time.RFC3339, v); err == nil {
-			return at.In(r.zone).Format(time.DateTime)
+			layout := time.DateTime
+			if r.csv {
+				layout = time.RFC3339
+			}
+			return at.In(r.zone).Format(layout)
 		}
 		return v
 	}

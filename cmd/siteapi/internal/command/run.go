@@ -32,6 +32,7 @@ func (r *document) run(ctx context.Context, c *call) error {
 	}
 
 	r.zone = c.settings.TimeZone
+	r.op.ReadDays(r.arguments, r.zone)
 	run, closing, err := r.open(ctx, c)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -38,6 +39,7 @@ type Options struct {
 	Operations []*operations.Operation
 	Executor   operations.Executor
 	Version    string
+	TimeZone   *time.Location // zone of days among the arguments
 
 	// Operator returns the authenticated operator. It fails without a valid token.
 	Operator func(ctx context.Context) (request.Operator, *schema.Error)
@@ -168,7 +170,7 @@ func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 		}
 
 		delete(arguments, "toolCallId") // n8n before 2.2.5 adds it
-		answer, failure := op.RunTool(ctx, o.Executor, arguments)
+		answer, failure := op.RunTool(ctx, o.Executor, arguments, o.TimeZone)
 		if failure != nil {
 			return failed(ctx, failure), nil
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/cmd/siteapi/internal/config"
@@ -114,5 +115,34 @@ func TestToolArguments(t *testing.T) {
 	}
 	if _, failure := callTool(s, "leads", many+"}", asOperator); len(failure.Errors) != 20 {
 		t.Errorf("thousands of unknown arguments: %d errors", len(failure.Errors))
+	}
+}
+
+// An assistant may name a day, which is one of TIME_ZONE. The day of `until` is included.
+func TestToolDays(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on", "TIME_ZONE": "Pacific/Kiritimati"})
+	id := s.Submit("ana")
+	zone, err := time.LoadLocation(s.Env["TIME_ZONE"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := func(n int) string { return s.ShowLead(id).SubmittedAt.In(zone).AddDate(0, 0, n).Format(time.DateOnly) }
+
+	for arguments, want := range map[string]bool{
+		`{"since":"` + day(0) + `"}`:                             true,
+		`{"since":"` + day(1) + `"}`:                             false,
+		`{"until":"` + day(0) + `"}`:                             true,
+		`{"until":"` + day(-1) + `"}`:                            false,
+		`{"since":"` + day(0) + `","until":"` + day(0) + `"}`:    true,
+		`{"since":"` + day(0) + `T00:00:00+14:00","until":null}`: true,
+	} {
+		got, p := callTool(s, "leads", arguments, asOperator)
+		if p.Code != "" || strings.Contains(fmt.Sprint(got.Content), id[:8]) != want {
+			t.Errorf("%s: %+v %s, want the lead: %v", arguments, p, got.Content, want)
+		}
+	}
+	if _, p := callTool(s, "leads", `{"since":"2026-02-30"}`, asOperator); !slices.Equal(p.fields(), []string{"since unreadable"}) {
+		t.Errorf("a day that does not exist: %+v", p)
 	}
 }
