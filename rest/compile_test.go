@@ -58,18 +58,18 @@ enum Kind { a b }
 func TestCompileErrors(t *testing.T) {
 	t.Parallel()
 
-	const text = `answerExample: "x") { text }`
+	const text = `responseExample: "x") { text }`
 	for _, tt := range []struct{ document, want string }{
 		{`"x" query A @rest(method: GET, path: "/api/a/{id}", ` + text, `@rest(path) names "id"`},
 		{`"x" query A @rest(method: GET, path: "/api/a", query: ["id"], ` + text, `@rest(query) names "id"`},
 		{`"x" query A($id: ID!) @rest(method: GET, path: "/api/a", ` +
-			`example: {id: 1}, answerExample: {}) { thing(id: $id) { id } }`, "a variable has no source"},
+			`example: {id: 1}, responseExample: {}) { thing(id: $id) { id } }`, "a variable has no source"},
 		{`"x" mutation A($id: ID!) @rest(method: POST, path: "/api/a", query: ["id"], ` +
-			`example: {id: 1}, answerExample: {}) { change(input: {id: $id}) { id } }`,
+			`example: {id: 1}, responseExample: {}) { change(input: {id: $id}) { id } }`,
 			"but no argument of this name takes it"},
 		{`"x" mutation A($input: ThingInput!) @rest(method: POST, path: "/api/a", body: "input") ` +
 			`{ change(input: $input) { id } }`, "no example"},
-		{`"x" query A @rest(method: GET, path: "/api/a") { text }`, "no example of its answer"},
+		{`"x" query A @rest(method: GET, path: "/api/a") { text }`, "no example of its response"},
 		{`"x" query A @rest(method: GET, path: "/api/b", ` + text, "A already has this route"},
 	} {
 		_, err := compile(loaded(t, testSchema(t, compileSDL), map[string]string{

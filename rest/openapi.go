@@ -184,12 +184,12 @@ func (rt *Route) BodyExample() string {
 	return literal(rt.Rest.Arguments.ForName("example").Value)
 }
 
-// AnswerText returns the description of the response.
-func (d description) AnswerText(rt *Route) string {
+// ResponseText returns the description of the response.
+func (d description) ResponseText(rt *Route) string {
 	return operations.OneLine(d.schema.Types[rt.Root.Definition.Type.Name()].Description)
 }
 
-// AnswerExample returns the example of the response.
-func (rt *Route) AnswerExample() string {
-	return literal(rt.Rest.Arguments.ForName("answerExample").Value)
+// ResponseExample returns the example of the response.
+func (rt *Route) ResponseExample() string {
+	return literal(rt.Rest.Arguments.ForName("responseExample").Value)
 }

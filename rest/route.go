@@ -133,9 +133,9 @@ func (rt *Route) checkExamples() error {
 	if rt.Rest.Arguments.ForName("example") == nil && len(rt.Variables) > 0 {
 		return rt.Errorf(rt.Rest.Position, "the route has variables but no example: add @rest(example: {…})")
 	}
-	if rt.Produces == "" && rt.Rest.Arguments.ForName("answerExample") == nil {
+	if rt.Produces == "" && rt.Rest.Arguments.ForName("responseExample") == nil {
 		return rt.Errorf(rt.Rest.Position,
-			"the route has no example of its answer: add @rest(answerExample: {…})")
+			"the route has no example of its response: add @rest(responseExample: {…})")
 	}
 	return nil
 }

@@ -49,9 +49,9 @@ type Options struct {
 	// the limit of such requests. nil: no limit.
 	EnterDatabase func(ctx context.Context) *schema.Error
 
-	// ChargeAnswer counts the bytes of a root field's value, and the objects if it is a
+	// ChargeResponse counts the bytes of a root field's value, and the objects if it is a
 	// list, against the rate limit of GraphQL. nil: no limit.
-	ChargeAnswer func(ctx context.Context, size, objects int) *schema.Error
+	ChargeResponse func(ctx context.Context, size, objects int) *schema.Error
 }
 
 // Executor is gqlgen's executor for both endpoints. It adds checks before an operation
@@ -80,7 +80,7 @@ func New(o Options) *Executor {
 	// Introspection is always on here: the checks of clients' documents decide whether it
 	// is allowed.
 	e.Use(extension.Introspection{})
-	bound := answerBound{o.ContentSize, o.ChargeAnswer}
+	bound := responseBound{o.ContentSize, o.ChargeResponse}
 	e.AroundOperations(bound.operation)
 	e.AroundFields(bound.field)
 	e.SetQueryCache(newDocuments(o.Operations, o.Documents))

@@ -297,14 +297,14 @@ func (r reply) firstError(t testing.TB) (message, code string) {
 	}
 
 	if err := json.Unmarshal([]byte(r.body), &shape); err != nil {
-		t.Fatalf("answer %q: %v", r.body, err)
+		t.Fatalf("response %q: %v", r.body, err)
 	}
 
 	if len(shape.Errors) == 0 {
 		return "", ""
 	}
 	if shape.Errors[0].Extensions.RequestID != "req-1" {
-		t.Errorf("answer %q has no request id", r.body)
+		t.Errorf("response %q has no request id", r.body)
 	}
 	return shape.Errors[0].Message, shape.Errors[0].Extensions.Code
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestAnswers(t *testing.T) {
+func TestResponses(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
 	phone := `{"data":{"SiteSettings":{"contactPhone":"+1 555 0100"}}}`
@@ -136,7 +136,7 @@ func TestRefusals(t *testing.T) {
 			refusal{name: name, method: "GET", query: query, status: 400, code: "BAD_USER_INPUT"})
 	}
 
-	// Well-formed requests that cannot run are answered with 200 as application/json.
+	// Well-formed requests that cannot run get 200 as application/json.
 	for name, body := range map[string]string{
 		"a deferred part": asBody(t, map[string]any{
 			"query": `{ SiteSettings(id: "x") { ... @defer { contactPhone } } }`,
@@ -206,11 +206,11 @@ func TestRefusals(t *testing.T) {
 					t.Errorf("status %d, want %d: %s", got.status, want, got.body)
 				}
 				if _, code := got.firstError(t); code != c.code {
-					t.Errorf("answer %s, want code %s", got.body, c.code)
+					t.Errorf("response %s, want code %s", got.body, c.code)
 				}
 
 				if strings.Contains(got.body, "secret") || strings.Contains(got.body, `"data"`) {
-					t.Errorf("answer %s repeats the request or has data", got.body)
+					t.Errorf("response %s repeats the request or has data", got.body)
 				}
 
 				if ct := got.header.Get("Content-Type"); ct != accept+"; charset=utf-8" {

@@ -54,20 +54,20 @@ func TestAutomaticPersistedQueries(t *testing.T) {
 		}
 	}
 
-	if got := d.register(t, hash, phoneQuery); got.body != phoneAnswer("+1 555 0100") {
+	if got := d.register(t, hash, phoneQuery); got.body != phoneResponse("+1 555 0100") {
 		t.Fatalf("registering: %s", got.body)
 	}
 
 	for range 2 { // executed, then cached
 		got := d.byHash(t, typeJSON, hash)
-		if got.body != phoneAnswer("+1 555 0100") || got.header.Get("ETag") == "" ||
+		if got.body != phoneResponse("+1 555 0100") || got.header.Get("ETag") == "" ||
 			got.header.Get("Cache-Control") == "no-store" {
 			t.Errorf("a hit: %d %s %v", got.status, got.body, got.header)
 		}
 	}
 	// The draft on persisted documents has the member documentId for the hash.
 	for _, id := range []string{hash, "sha256:" + hash} {
-		if got := d.post(t, "", `{"documentId":"`+id+`"}`); got.body != phoneAnswer("+1 555 0100") {
+		if got := d.post(t, "", `{"documentId":"`+id+`"}`); got.body != phoneResponse("+1 555 0100") {
 			t.Errorf("documentId: %s", got.body)
 		}
 	}
@@ -148,7 +148,7 @@ func TestTrustedDocuments(t *testing.T) {
 			}
 
 			d := newEndpoint(t, func(s *setup) { s.documents.Trusted, s.documents.TrustedOnly = list, true })
-			want := phoneAnswer("+1 555 0100")
+			want := phoneResponse("+1 555 0100")
 			spaced := strings.ReplaceAll(phoneQuery, " ", "\n  ,") + "# as a client may print it"
 
 			for name, got := range map[string]reply{
@@ -262,7 +262,7 @@ func TestFormsOfATrustedDocument(t *testing.T) {
 	}
 	got := d.ask(t, "", strings.Replace(one, "contactPhone", "contactPhone __typename", 1))
 	if got.body != `{"data":{"SiteSettings":{"contactPhone":"+1 555 0100","__typename":"SiteSettings"}}}` {
-		t.Errorf("the field __typename is not answered: %s", got.body)
+		t.Errorf("the field __typename is missing: %s", got.body)
 	}
 
 	// A file is found by its hash, and gets the fragments that it needs.
@@ -270,7 +270,7 @@ func TestFormsOfATrustedDocument(t *testing.T) {
 	windows := "query Windows {\r\n  SiteSettings(id: \"siteSettings\") { contactPhone }\r\n}"
 	for id, want := range map[string]string{
 		sha(string(card)): `{"data":{"SiteSettings":{"phone":"+1 555 0100","socialLinks":null}}}`,
-		sha(windows):      phoneAnswer("+1 555 0100"),
+		sha(windows):      phoneResponse("+1 555 0100"),
 	} {
 		if got := d.byHash(t, typeJSON, id); got.body != want {
 			t.Errorf("by its hash: %s", got.body)

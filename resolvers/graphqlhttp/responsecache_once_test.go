@@ -89,9 +89,9 @@ func TestConcurrentRequestsRunOnce(t *testing.T) {
 	var group sync.WaitGroup
 	const readers = 20
 	for range readers {
-		answer := e.begin(t.Context(), phoneQuery)
+		response := e.begin(t.Context(), phoneQuery)
 		group.Go(func() {
-			if got := answer(); got != phoneAnswer("+1 555 0100") {
+			if got := response(); got != phoneResponse("+1 555 0100") {
 				t.Errorf("got %s", got)
 			}
 		})
@@ -124,7 +124,7 @@ func TestFirstReaderDisconnects(t *testing.T) {
 	leave()
 	close(e.release)
 
-	if got := second(); got != phoneAnswer("+1 555 0100") {
+	if got := second(); got != phoneResponse("+1 555 0100") {
 		t.Errorf("got %s", got)
 	}
 	first()
@@ -153,7 +153,7 @@ func TestErrorsAreNotShared(t *testing.T) {
 	if got := first(); !strings.Contains(got, "errors") {
 		t.Errorf("the first got %s", got)
 	}
-	if got := second(); got != phoneAnswer("+1 555 0100") {
+	if got := second(); got != phoneResponse("+1 555 0100") {
 		t.Errorf("the second got %s", got)
 	}
 }
@@ -170,10 +170,10 @@ func TestNewContentIsNotSharedWithOld(t *testing.T) {
 	wait(t, func() bool { return e.runs.Load() == 2 })
 	close(e.release)
 
-	if got := second(); got != phoneAnswer("new") {
+	if got := second(); got != phoneResponse("new") {
 		t.Errorf("got %s", got)
 	}
-	if got := first(); got != phoneAnswer("+1 555 0100") {
+	if got := first(); got != phoneResponse("+1 555 0100") {
 		t.Errorf("the first got %s", got)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 const phoneQuery = `{ SiteSettings(id: "siteSettings") { contactPhone } }`
 
-func phoneAnswer(phone string) string {
+func phoneResponse(phone string) string {
 	return `{"data":{"SiteSettings":{"contactPhone":"` + phone + `"}}}`
 }
 
@@ -36,7 +36,7 @@ func TestHotResponseIsCached(t *testing.T) {
 
 		got.header.Del("Date")
 		first.header.Del("Date")
-		if got.body != phoneAnswer("+1 555 0100") || fmt.Sprint(got.header) != fmt.Sprint(first.header) {
+		if got.body != phoneResponse("+1 555 0100") || fmt.Sprint(got.header) != fmt.Sprint(first.header) {
 			t.Errorf("got %s %v, first %v", got.body, got.header, first.header)
 		}
 	}
@@ -58,12 +58,12 @@ func TestChangeWhileTheOperationRuns(t *testing.T) {
 		s.site.during = func(context.Context) error { once.Do(func() { s.site.set("new") }); return nil }
 	})
 
-	if got := d.ask(t, "", phoneQuery); got.body != phoneAnswer("+1 555 0100") {
-		t.Fatalf("the answer in between: %s", got.body)
+	if got := d.ask(t, "", phoneQuery); got.body != phoneResponse("+1 555 0100") {
+		t.Fatalf("the response in between: %s", got.body)
 	}
 
 	for range 3 {
-		if got := d.ask(t, "", phoneQuery); got.body != phoneAnswer("new") {
+		if got := d.ask(t, "", phoneQuery); got.body != phoneResponse("new") {
 			t.Errorf("after the change: %s", got.body)
 		}
 	}
@@ -170,7 +170,7 @@ func TestHeadersForCaches(t *testing.T) {
 
 	before := get(phoneQuery, nil).header.Get("ETag")
 	d.set("new")
-	if got := get(phoneQuery, http.Header{"If-None-Match": {before}}); got.body != phoneAnswer("new") {
+	if got := get(phoneQuery, http.Header{"If-None-Match": {before}}); got.body != phoneResponse("new") {
 		t.Errorf("after a change: %d %s", got.status, got.body)
 	}
 

@@ -32,25 +32,25 @@ func (r *Resolver) Estimate(
 		return nil, err
 	}
 
-	answer := r.newEstimate(snap, in, locale)
-	if answer.Preview = perspective != ""; answer.Preview {
-		answer.Revision = nil // A lead cannot refer to drafts.
-		return answer, nil
+	estimate := r.newEstimate(snap, in, locale)
+	if estimate.Preview = perspective != ""; estimate.Preview {
+		estimate.Revision = nil // A lead cannot refer to drafts.
+		return estimate, nil
 	}
 	if r.Content.StorePrices(ctx, locale, snap.Prices) != nil {
-		answer.Revision = nil // The price could not be recomputed.
+		estimate.Revision = nil // The price could not be recomputed.
 	}
-	return answer, nil
+	return estimate, nil
 }
 
 // newEstimate computes the price of choices by the price rules of the content.
 func (r *Resolver) newEstimate(
 	snap *content.Snapshot, in schema.EstimateSelectionsInput, locale schema.Locale,
 ) *schema.QuoteEstimate {
-	answer := &schema.QuoteEstimate{Lines: []*schema.EstimateLine{}, Unpriced: []string{}}
+	estimate := &schema.QuoteEstimate{Lines: []*schema.EstimateLine{}, Unpriced: []string{}}
 	rules := snap.Prices
 	if rules == nil {
-		return answer
+		return estimate
 	}
 
 	chosen := choices(lead.Selections{
@@ -60,15 +60,15 @@ func (r *Resolver) newEstimate(
 		Timeline:    trimmed(in.Timeline),
 	})
 	q := rules.Quote(chosen)
-	answer.Unpriced = append(answer.Unpriced, q.Unpriced...)
+	estimate.Unpriced = append(estimate.Unpriced, q.Unpriced...)
 	if len(q.Unpriced) == len(chosen) || q.Max == 0 { // The price is to be agreed.
-		return answer
+		return estimate
 	}
 
 	low, high := rules.Units(q.Min), rules.Units(q.Max)
 	until := r.Now().UTC().AddDate(0, 0, rules.ValidDays).Format(day)
-	answer.Min, answer.Max, answer.Currency = &low, &high, &rules.Currency
-	answer.ValidUntil, answer.Revision = &until, &rules.Revision
+	estimate.Min, estimate.Max, estimate.Currency = &low, &high, &rules.Currency
+	estimate.ValidUntil, estimate.Revision = &until, &rules.Revision
 	for _, line := range q.Lines {
 		shown := &schema.EstimateLine{Field: line.Field, Amount: rules.Units(line.Amount)}
 		if line.Slug == "" {
@@ -76,9 +76,9 @@ func (r *Resolver) newEstimate(
 		} else { // a slug without a label is shown as it is
 			shown.Slug, shown.Label = &line.Slug, cmp.Or(snap.Labels[line.Slug], line.Slug)
 		}
-		answer.Lines = append(answer.Lines, shown)
+		estimate.Lines = append(estimate.Lines, shown)
 	}
-	return answer
+	return estimate
 }
 
 // lineLabels has the labels of lines that are not choices, by locale.

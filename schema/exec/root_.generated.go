@@ -3401,7 +3401,7 @@ directive @rest(
   "Example values of the variables, by name, for the description of the route. They must be valid."
   example: JSON
   "Example response for the description of the route, unless it is a download."
-  answerExample: JSON
+  responseExample: JSON
   "Request headers that the operation reads, for the description of the route."
   headers: [String!]
   "Error codes that only this route returns, for the description of the route."

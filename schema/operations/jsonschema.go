@@ -63,8 +63,8 @@ func (o *Operation) Wrapped() bool {
 	return typ.Elem != nil || !typ.NonNull || len(o.Root.SelectionSet) == 0
 }
 
-// Answer describes a non-null value of the root field.
-func (t *Schemas) Answer(o *Operation) *jsonschema.Schema {
+// Response describes a non-null value of the root field.
+func (t *Schemas) Response(o *Operation) *jsonschema.Schema {
 	typ := *o.Root.Definition.Type
 	typ.NonNull = true
 	return t.selected(o.Name, &typ, o.Root.SelectionSet)

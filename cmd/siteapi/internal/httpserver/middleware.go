@@ -152,9 +152,9 @@ func allowOrigin(h http.Header, origins []string, origin string) {
 }
 
 // isPreflight reports whether a request is a CORS preflight request of an allowed origin.
-func isPreflight(r *http.Request, answer http.Header) bool {
+func isPreflight(r *http.Request, response http.Header) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" &&
-		answer.Get("Access-Control-Allow-Origin") != ""
+		response.Get("Access-Control-Allow-Origin") != ""
 }
 
 // allowMethods lists the methods and headers that pages may send.

@@ -93,15 +93,15 @@ func (l *RateLimits) Charge(ctx context.Context, field string, n int) *schema.Er
 // Sizes of a response that count as one more request. Encoding a hundred objects, however
 // small, takes as long as executing a small query.
 const (
-	answerUnit  = 256 << 10 // bytes
-	objectsUnit = 100       // objects of a list
+	responseUnit = 256 << 10 // bytes
+	objectsUnit  = 100       // objects of a list
 )
 
-// ChargeAnswer counts each full answerUnit and objectsUnit of a response as one more
+// ChargeResponse counts each full responseUnit and objectsUnit of a response as one more
 // GraphQL request. A response uses at most half of the burst of a client.
-func (l *RateLimits) ChargeAnswer(ctx context.Context, size, objects int) *schema.Error {
+func (l *RateLimits) ChargeResponse(ctx context.Context, size, objects int) *schema.Error {
 	limit := limitOf("POST " + GraphQLPath)
-	n := min(size/answerUnit+objects/objectsUnit, limit.Burst/2)
+	n := min(size/responseUnit+objects/objectsUnit, limit.Burst/2)
 	if l == nil || n == 0 {
 		return nil
 	}

@@ -5,10 +5,25 @@
 // record of the request to its context, sets headers, and logs and counts the request when
 // it ends. admit enforces the limits of concurrent requests ([InFlight]) and of rates
 // ([RateLimits]). compress selects the encoding of the response, and route finds the
-// endpoint. The size of responses is limited in package executor.
+// endpoint. Cached reads are served by package graphqlhttp, which looks up a response by
+// the bytes of the request and writes it with request.WriteBody.
 //
-// Cached reads are served by package graphqlhttp, which looks up a response by the bytes
-// of the request and writes it with request.WriteBody.
+// What stops a client that sends too much, from the outside in; RATE_LIMITS=off lifts the
+// limits with a star:
+//
+//	connections, of all and of a client          connections.go            MAX_CONNECTIONS
+//	size and time of a header, time of a body    server.go
+//	requests in flight of a client *             inflight.go
+//	requests of a client and route *             ratelimit.go
+//	requests in flight: all, with the database   inflight.go               MAX_REQUESTS
+//	requests that sign in, streams               inflight.go
+//	bytes of a body                              rest, graphqlhttp, mcp
+//	size, cost and time of an operation          graphqlhttp/limits.go
+//	root fields and large responses of GraphQL * ratelimit.go
+//	bytes of a response                          executor/responsesize.go
+//	PDFs being drawn                             quotepdf/quotepdf.go
+//	new sessions and leads of a network *        quotes/track.go, submit.go
+//	mails to visitors *                          leadmail/mail.go          VISITOR_MAILS_PER_HOUR
 package httpserver
 
 import (

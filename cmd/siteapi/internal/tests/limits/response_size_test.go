@@ -39,9 +39,9 @@ func posts(t *testing.T, n, size int) (path string) {
 	return filepath.Join(file.DataDir, "content.json")
 }
 
-// TestAnswersAreBoundedEarly multiplies content by aliases of one field, of several
-// fields and in fragments. Such a query is rejected before its answer is built.
-func TestAnswersAreBoundedEarly(t *testing.T) {
+// TestResponsesAreBoundedEarly multiplies content by aliases of one field, of several
+// fields and in fragments. Such a query is rejected before its response is built.
+func TestResponsesAreBoundedEarly(t *testing.T) {
 	t.Parallel()
 	r := apptest.Launch(t, t.TempDir(), "CONTENT_TYPES=post", "CMS_FILE="+posts(t, 100, 12_500))
 	r.Query(`{ content(documentType: "post") { id } }`)
@@ -54,9 +54,9 @@ func TestAnswersAreBoundedEarly(t *testing.T) {
 		"a fragment": `{ ` + post + `{ ...f b: fields } } fragment f on ContentDocument {` +
 			aliased("fields", 49) + `}`,
 	} {
-		if answer := floodGraphQL(r, fmt.Sprintf(`{"query":%q}`, query)); !strings.Contains(
-			string(answer), `"BAD_USER_INPUT"`) || len(answer) > 9<<20 {
-			t.Errorf("%s: %d bytes, %.300s", name, len(answer), answer)
+		if response := floodGraphQL(r, fmt.Sprintf(`{"query":%q}`, query)); !strings.Contains(
+			string(response), `"BAD_USER_INPUT"`) || len(response) > 9<<20 {
+			t.Errorf("%s: %d bytes, %.300s", name, len(response), response)
 		}
 	}
 
@@ -65,15 +65,15 @@ func TestAnswersAreBoundedEarly(t *testing.T) {
 	level := text + "args {" + text + "type { description enumValues {" + text + "} } } type { description "
 	widest := `{ __schema { types { description fields {` + level + `fields {` + level +
 		`ofType { description } } } } } } } }`
-	if answer := r.Query(widest); !strings.Contains(answer, `"data"`) || len(answer) > 8<<20 {
-		t.Errorf("introspection: %d bytes, %.300s", len(answer), answer)
+	if response := r.Query(widest); !strings.Contains(response, `"data"`) || len(response) > 8<<20 {
+		t.Errorf("introspection: %d bytes, %.300s", len(response), response)
 	}
 	for name, query := range map[string]string{
 		"of the root": `{ a: __schema { types { name } } b: __schema { types { name } } }`,
 		"below":       `{ __schema { types { fields { type { a: name } } } } }`,
 	} {
-		if answer := r.Query(query); !strings.Contains(answer, "Introspection must not use aliases") {
-			t.Errorf("aliases %s: %d bytes, %.300s", name, len(answer), answer)
+		if response := r.Query(query); !strings.Contains(response, "Introspection must not use aliases") {
+			t.Errorf("aliases %s: %d bytes, %.300s", name, len(response), response)
 		}
 	}
 
@@ -100,7 +100,7 @@ func TestAllContentFitsOnce(t *testing.T) {
 	}
 }
 
-// TestContentIsChargedBySize reads content until the client is rejected. Large answers
+// TestContentIsChargedBySize reads content until the client is rejected. Large responses
 // and many small documents allow fewer requests than others.
 func TestContentIsChargedBySize(t *testing.T) {
 	t.Parallel()
@@ -124,7 +124,7 @@ func TestContentIsChargedBySize(t *testing.T) {
 			var group sync.WaitGroup
 			for i := range 30 {
 				group.Go(func() {
-					// Each query is different, so that no answer is cached.
+					// Each query is different, so that no response is cached.
 					got := r.Query(fmt.Sprintf(`query q%d { content(documentType: "post") { id fields } }`, i))
 					if strings.Contains(got, `"RATE_LIMITED"`) {
 						refused.Add(1)
@@ -141,7 +141,7 @@ func TestContentIsChargedBySize(t *testing.T) {
 }
 
 // TestPagesOfLeadsEndEarly reads leads with so many long notes that they do not fit into
-// one answer. Each page has as many leads as fit, and the following pages have the rest.
+// one response. Each page has as many leads as fit, and the following pages have the rest.
 func TestPagesOfLeadsEndEarly(t *testing.T) {
 	t.Parallel()
 	const total = 24
@@ -167,7 +167,7 @@ SELECT id, n, 'token', replace(hex(zeroblob(1000)), '00', 'xy') FROM leads, numb
 	} {
 		seen, after, pages := map[string]bool{}, "", 0
 		for more := true; more && pages < 30; pages++ {
-			var answer struct {
+			var response struct {
 				Data struct {
 					List struct {
 						Edges []struct {
@@ -183,11 +183,11 @@ SELECT id, n, 'token', replace(hex(zeroblob(1000)), '00', 'xy') FROM leads, numb
 			}
 			query := `{ ` + fmt.Sprintf(fields, after) + ` pageInfo { hasNextPage endCursor } } }`
 			text := c.Query(query, nil, "Authorization: Bearer secret-of-operators").Body
-			if err := json.Unmarshal(text, &answer); err != nil || answer.Errors != nil {
+			if err := json.Unmarshal(text, &response); err != nil || response.Errors != nil {
 				t.Fatalf("%s: %v %.300s", name, err, text)
 			}
 
-			list := answer.Data.List
+			list := response.Data.List
 			for _, e := range list.Edges {
 				seen[e.Node.ID+e.Node.Lead.ID] = true
 			}

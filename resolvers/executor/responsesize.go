@@ -19,8 +19,8 @@ import (
 // that is the root fields and a few fields of a lead, is measured as soon as its value is
 // known, including all aliases below it.
 
-// minAnswer is the response size, in bytes, that is always allowed.
-const minAnswer = 8 << 20
+// minResponse is the response size, in bytes, that is always allowed.
+const minResponse = 8 << 20
 
 // budget limits the size of an operation's response.
 type budget struct {
@@ -29,32 +29,32 @@ type budget struct {
 }
 
 // limit returns the maximum size of a response. All content must fit into one response.
-func (b *budget) limit() int { return max(minAnswer, b.contentSize()) }
+func (b *budget) limit() int { return max(minResponse, b.contentSize()) }
 
 // budgetKey is the key of the budget in an operation's statistics.
-const budgetKey = "answerBudget"
+const budgetKey = "responseBudget"
 
 // budgetOf returns the budget of an operation that an [Executor] runs.
 func budgetOf(op *graphql.OperationContext) *budget {
 	return op.Stats.GetExtension(budgetKey).(*budget)
 }
 
-// answerBound limits the responses of all operations.
-type answerBound struct {
+// responseBound limits the responses of all operations.
+type responseBound struct {
 	contentSize func() int
 	charge      func(ctx context.Context, size, objects int) *schema.Error // nil: no charge
 }
 
 // operation adds a budget to an operation.
-func (a answerBound) operation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-	graphql.GetOperationContext(ctx).Stats.SetExtension(budgetKey, &budget{contentSize: a.contentSize})
+func (b responseBound) operation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+	graphql.GetOperationContext(ctx).Stats.SetExtension(budgetKey, &budget{contentSize: b.contentSize})
 	return next(ctx)
 }
 
 // field rejects the value of a field with a resolver if it makes the response too large,
 // and charges its size. Introspection has no resolvers: the checks of documents limit its
 // size.
-func (a answerBound) field(ctx context.Context, next graphql.Resolver) (any, error) {
+func (b responseBound) field(ctx context.Context, next graphql.Resolver) (any, error) {
 	value, err := next(ctx)
 	field := graphql.GetFieldContext(ctx)
 	if err != nil || !field.IsResolver {
@@ -62,11 +62,11 @@ func (a answerBound) field(ctx context.Context, next graphql.Resolver) (any, err
 	}
 
 	op := graphql.GetOperationContext(ctx)
-	answer := budgetOf(op)
-	limit := answer.limit()
+	allowed := budgetOf(op)
+	limit := allowed.limit()
 	m := measure{op, limit}
 	size := m.size(m.shapeOf(field.Field, reflect.TypeOf(value)), reflect.ValueOf(value))
-	if answer.used.Add(int64(size)) > int64(limit) {
+	if allowed.used.Add(int64(size)) > int64(limit) {
 		return nil, &schema.Error{
 			Code: schema.CodeBadUserInput,
 			Message: fmt.Sprintf("The response would have more than %d bytes. "+
@@ -74,12 +74,12 @@ func (a answerBound) field(ctx context.Context, next graphql.Resolver) (any, err
 		}
 	}
 
-	if a.charge != nil {
+	if b.charge != nil {
 		objects := 0
 		if list := reflect.ValueOf(value); list.Kind() == reflect.Slice {
 			objects = list.Len()
 		}
-		if refused := a.charge(ctx, size, objects); refused != nil {
+		if refused := b.charge(ctx, size, objects); refused != nil {
 			return nil, refused
 		}
 	}
@@ -100,8 +100,8 @@ func nullable(field *graphql.FieldContext, value any) any {
 // of the page, such as its CSV.
 func Fitting(ctx context.Context, edges any, text func(edge int) string) int {
 	op, field := graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field
-	answer, list := budgetOf(op), reflect.ValueOf(edges)
-	remaining := answer.limit() - int(answer.used.Load())
+	allowed, list := budgetOf(op), reflect.ValueOf(edges)
+	remaining := allowed.limit() - int(allowed.used.Load())
 	m := measure{op, remaining}
 
 	var shapes []*shape // one for each alias
