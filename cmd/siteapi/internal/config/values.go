@@ -48,6 +48,7 @@ func (s *Settings) parsers() map[string]any {
 		"map[string]schema.Role":  oidcRoles,
 
 		"secrets":         each(text),
+		"origins":         each(origin),
 		"listener":        listenAddress,
 		"admin":           adminAddress,
 		"path":            existing,
@@ -71,8 +72,6 @@ func (s *Settings) parsers() map[string]any {
 		"CDN":             cdnKind,
 
 		"types": each(matching(`\S+`, "document types separated by commas, without spaces")),
-		"origins": each(matching(`\*|https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:\d+)?`,
-			"origins as browsers send them: scheme and host in lower case, such as https://example.com")),
 		"project": matching(`[a-z0-9][a-z0-9-]{0,63}`,
 			"a project id: lower-case letters, digits and hyphens"),
 		"dataset": matching(`~?[a-z0-9][a-z0-9_-]{0,63}`,
@@ -289,41 +288,6 @@ func adminAddress(v string) (string, error) {
 		return "", nil
 	}
 	return listenAddress(v)
-}
-
-// exactAddress accepts an absolute address unchanged. It rejects a user name and password,
-// which would not be sent, or would be shown in links.
-func exactAddress(v string) (string, error) {
-	return matching(`https?://[^\s/?#@]+(/[^\s?#]*)?`,
-		"an address such as https://example.com, without a user name, password or query")(v)
-}
-
-// WebAddress parses an address, and returns it without a trailing slash.
-func WebAddress(v string) (string, error) { return exactAddress(strings.TrimSuffix(v, "/")) }
-
-// addressWithQuery accepts an address with an optional query, which is sent unchanged.
-func addressWithQuery(v string) (string, error) {
-	return matching(`https?://[^\s/?#@]+(/[^\s?#]*)?(\?[!-"$-~]*)?`,
-		"an address such as https://example.com/path, without a user name, password or fragment, "+
-			"and with spaces and letters outside ASCII in the query encoded as in %20")(v)
-}
-
-// leadWebhook accepts an address with an optional query, in which some services expect a
-// signature. Plain HTTP is accepted only in development and for private IP addresses.
-func (s *Settings) leadWebhook(v string) (string, error) {
-	if _, err := addressWithQuery(v); err != nil {
-		return v, err
-	}
-	u, err := url.Parse(v)
-	if err != nil {
-		return v, errors.New("must be a valid address")
-	}
-
-	ip, _ := netip.ParseAddr(u.Hostname()) // host names do not count as private
-	if u.Scheme != "https" && s.Environment != Development && !ip.IsPrivate() && !upstream.IsLocal(u.Hostname()) {
-		return v, errors.New("must begin with https://: it receives names and e-mail addresses")
-	}
-	return v, nil
 }
 
 // sender parses an ASCII address, which all mail servers accept, with an optional name.

@@ -232,7 +232,7 @@ func (s *Server) admit(next http.Handler) http.Handler {
 		}
 		if refused == nil && isPreflight(r, w.Header()) {
 			rec.routine = true
-			allowMethods(w.Header())
+			allowMethods(w.Header(), r.Header)
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -157,14 +158,34 @@ func isPreflight(r *http.Request, response http.Header) bool {
 		response.Get("Access-Control-Allow-Origin") != ""
 }
 
-// allowMethods lists the methods and headers that pages may send.
-func allowMethods(h http.Header) {
+// headerName is the form of a header's name. It excludes *, which would allow any header.
+var headerName = regexp.MustCompile("^[!#$%&'+.^_`|~0-9A-Za-z-]+$")
+
+// maxAskedHeaders is the maximum length of a list of headers that a preflight request asks for.
+const maxAskedHeaders = 1 << 10
+
+// allowMethods lists the methods and headers that pages may send. A page of a listed origin
+// may also send the headers that it asks for, such as those of tracing libraries, except that
+// of previews.
+func allowMethods(h, asked http.Header) {
+	names := "Authorization, Content-Type, Idempotency-Key, X-Request-Id, " +
+		"Apollo-Require-Preflight, CF-Turnstile-Response, " +
+		// Browser tracing libraries and GraphQL clients add these headers.
+		"traceparent, tracestate, baggage, sentry-trace, " +
+		"apollographql-client-name, apollographql-client-version"
+
+	if h.Get("Access-Control-Allow-Origin") != "*" {
+		h.Add("Vary", "Access-Control-Request-Headers")
+		list := strings.Join(asked.Values("Access-Control-Request-Headers"), ",")
+		for name := range strings.SplitSeq(list, ",") {
+			name = strings.TrimSpace(name)
+			if len(list) <= maxAskedHeaders && headerName.MatchString(name) && !strings.EqualFold(name, headerPreview) {
+				names += ", " + name
+			}
+		}
+	}
+
 	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS")
-	h.Set("Access-Control-Allow-Headers",
-		"Authorization, Content-Type, Idempotency-Key, X-Request-Id, "+
-			"Apollo-Require-Preflight, CF-Turnstile-Response, "+
-			// Browser tracing libraries and GraphQL clients add these headers.
-			"traceparent, tracestate, baggage, sentry-trace, "+
-			"apollographql-client-name, apollographql-client-version")
+	h.Set("Access-Control-Allow-Headers", names)
 	h.Set("Access-Control-Max-Age", "7200") // seconds
 }

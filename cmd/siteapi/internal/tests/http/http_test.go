@@ -3,6 +3,7 @@ package http
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -49,6 +50,71 @@ func TestCORS(t *testing.T) {
 		if got.Header.Get("Access-Control-Allow-Origin") != "*" ||
 			strings.Contains(strings.Join(got.Header.Values("Vary"), ","), "Origin") {
 			t.Errorf("in development, from %q: %v", origin, got.Header)
+		}
+	}
+}
+
+// A page of a listed origin may send the headers that its libraries add, but cannot ask for a
+// preview. Browsers omit the default port of an origin.
+func TestHeadersOfPages(t *testing.T) {
+	t.Parallel()
+	listed := apptest.Start(t, map[string]string{
+		"CORS_ALLOWED_ORIGINS": "https://site.example:443,http://plain.example:80,https://odd.example:8443,http://[::1]:80",
+	})
+	open := apptest.Start(t, nil)
+	preflight := func(s *apptest.Service, origin, headers string) http.Header {
+		got := s.Do("OPTIONS", "/graphql", "", "Origin: "+origin, "Access-Control-Request-Method: POST",
+			"Access-Control-Request-Headers: "+headers)
+		return got.Header
+	}
+
+	for headers, allowed := range map[string]bool{
+		"x-datadog-origin,x-datadog-parent-id,x-datadog-sampling-priority,x-datadog-trace-id": true, // Datadog RUM
+		"newrelic,traceparent,tracestate":      true, // New Relic
+		"b3":                                   true, // Zipkin
+		"uber-trace-id":                        true, // Jaeger
+		"elastic-apm-traceparent":              true, // Elastic APM
+		"x-requested-with":                     true, // jQuery and many others
+		"graphql-client-name,content-type":     true,
+		"X-Amzn-Trace-Id":                      true,
+		"content-type, x-b3-sampled":           true, // a blank, as some proxies add
+		strings.Repeat("x", 1024):              true,
+		strings.Repeat("x", 1025):              false,
+		"x-preview":                            false,
+		"X-Preview":                            false,
+		"*":                                    false, // would allow every header
+		"x/y":                                  false,
+		"x y":                                  false,
+		"\"quoted\"":                           false,
+		"é":                                    false,
+		strings.Repeat("x-a,", 256) + "x-last": false,
+	} {
+		for _, origin := range []string{"https://site.example", "http://plain.example", "https://odd.example:8443", "http://[::1]"} {
+			got := preflight(listed, origin, headers)
+			list := strings.Split(got.Get("Access-Control-Allow-Headers"), ", ")
+			for name := range strings.SplitSeq(headers, ",") {
+				if slices.Contains(list, strings.TrimSpace(name)) != (allowed || name == "content-type") {
+					t.Errorf("%.50s from %s: %.50s in %v", headers, origin, name, list)
+				}
+			}
+			if got.Get("Access-Control-Allow-Origin") != origin || slices.Contains(list, "*") ||
+				!slices.Contains(got.Values("Vary"), "Access-Control-Request-Headers") {
+				t.Errorf("%.50s from %s: %v", headers, origin, got)
+			}
+		}
+	}
+
+	// With *, any page of the web may call: it gets no more than the usual headers.
+	if got := preflight(open, "https://any.example", "x-datadog-origin"); strings.Contains(fmt.Sprint(got), "datadog") ||
+		strings.Contains(fmt.Sprint(got["Vary"]), "Headers") {
+		t.Errorf("from any origin: %v", got)
+	}
+	if got := preflight(listed, "https://evil.example", "x-datadog-origin"); got.Get("Access-Control-Allow-Headers") != "" {
+		t.Errorf("from another origin: %v", got)
+	}
+	for _, origin := range []string{"https://site.example:443", "http://site.example", "https://plain.example", "https://odd.example"} {
+		if got := preflight(listed, origin, "b3"); got.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("from %s: %v", origin, got)
 		}
 	}
 }
