@@ -39,7 +39,7 @@ func describe(s *ast.Schema, paths []Path, version string) ([]byte, error) {
 		Paths:     paths,
 		Codes:     schema.Codes(),
 		MaxErrors: schema.MaxFieldErrors,
-		Types:     operations.NewSchemas(s, "#/components/schemas/"),
+		Types:     operations.NewSchemas(s),
 		schema:    s,
 	}
 	d.Types.Enum(s.Types["FieldCode"])

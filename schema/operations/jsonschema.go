@@ -16,44 +16,34 @@ import (
 // Schemas translates GraphQL types into JSON Schema (2020-12).
 type Schemas struct {
 	// Named collects the input objects, the enums and the output types to which the schemas
-	// refer.
+	// refer. If it is nil, types are described wherever they are used.
 	Named map[string]*jsonschema.Schema
 
 	schema *ast.Schema
-	prefix string
 }
 
-// NewSchemas returns a translator whose references begin with a prefix, such as "#/$defs/".
-func NewSchemas(s *ast.Schema, prefix string) *Schemas {
-	return &Schemas{map[string]*jsonschema.Schema{}, s, prefix}
-}
+// NewSchemas returns a translator for an OpenAPI description.
+func NewSchemas(s *ast.Schema) *Schemas { return &Schemas{map[string]*jsonschema.Schema{}, s} }
 
-// Input describes the arguments of a tool as an object.
+// Input describes the arguments of a tool as an object. It uses only the keywords that every
+// assistant's client supports: no references, no alternatives, one type for each value. An
+// optional argument may be omitted.
 func (o *Operation) Input() *jsonschema.Schema {
-	t := NewSchemas(o.Schema, "#/$defs/")
-	s := t.Object(o.Tool.arguments)
-	s.Defs = t.Named
-	return s
+	return (&Schemas{schema: o.Schema}).Object(o.Tool.arguments)
 }
 
-// Output describes the response of an operation as an object. A list or a value that may be
-// null is wrapped in the field `result`.
+// Output describes the response of a tool as an object, without descriptions. A list or a
+// value that may be null is wrapped in the field `result`.
 func (o *Operation) Output() *jsonschema.Schema {
-	t := NewSchemas(o.Schema, "#/$defs/")
-	s := t.selected(o.Name, o.Root.Definition.Type, o.Root.SelectionSet)
-
-	if o.Wrapped() {
-		s = &jsonschema.Schema{
-			Type:       "object",
-			Required:   []string{"result"},
-			Properties: map[string]*jsonschema.Schema{"result": s},
-		}
-	} else if name, isRef := strings.CutPrefix(s.Ref, t.prefix); isRef {
-		s = t.Named[name]
-		delete(t.Named, name)
+	s := (&Schemas{schema: o.Schema}).selected(o.Name, o.Root.Definition.Type, o.Root.SelectionSet)
+	if !o.Wrapped() {
+		return s
 	}
-	s.Defs = t.Named
-	return s
+	return &jsonschema.Schema{
+		Type:       "object",
+		Required:   []string{"result"},
+		Properties: map[string]*jsonschema.Schema{"result": s},
+	}
 }
 
 // Wrapped reports whether the response is a list, a single value or nullable, and therefore
@@ -76,13 +66,20 @@ func (t *Schemas) Argument(a Argument, nulls bool) *jsonschema.Schema {
 	return t.value(a.Type, a.constraint, nulls)
 }
 
-// Object describes an object with these arguments. Other fields are allowed, because they
-// are ignored.
+// Object describes an object with these arguments. Routes ignore other fields, and tools
+// refuse them. Null stands for an omitted argument; tools accept it without describing it.
 func (t *Schemas) Object(arguments []Argument) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
+	if t.Named == nil {
+		s.AdditionalProperties = &jsonschema.Schema{Not: &jsonschema.Schema{}} // false
+	}
 	for _, a := range arguments {
-		property := t.Argument(a, true)
+		property := t.Argument(a, t.Named != nil)
 		property.Description = a.Description
+		if t.Named == nil && a.Type.NamedType == "DateTime" { // see ReadDays
+			property.Format = ""
+			property.Description += " A time such as 2026-01-31T09:30:00Z, or a day such as 2026-01-31, which is included."
+		}
 		if a.Default != nil {
 			value, _ := a.Default.Value(nil) // a literal of a valid document
 			property.Default, _ = json.Marshal(value)
@@ -105,22 +102,23 @@ func (t *Schemas) value(typ *ast.Type, constraint *ast.Directive, nulls bool) *j
 
 	switch def := t.schema.Types[typ.NamedType]; def.Kind {
 	case ast.InputObject:
-		t.input(def)
-		return orNull(t.ref(def.Name), null)
+		return orNull(t.input(def), null)
 	case ast.Enum:
-		t.Enum(def)
-		return orNull(t.ref(def.Name), null)
+		return orNull(t.Enum(def), null)
 	default:
 		s := scalar(typ.NamedType)
 		if constraint != nil {
 			bound(s, constraint, typ.NonNull)
 		}
+		if t.Named == nil && s.Format != "date-time" { // clients may refuse a format that they do not know
+			s.Format = ""
+		}
 		return orNull(s, null)
 	}
 }
 
-func (t *Schemas) ref(name string) *jsonschema.Schema {
-	return &jsonschema.Schema{Ref: t.prefix + name}
+func ref(name string) *jsonschema.Schema {
+	return &jsonschema.Schema{Ref: "#/components/schemas/" + name}
 }
 
 // orNull extends a schema so that it also allows null. A schema without a type already does.
@@ -131,32 +129,44 @@ func orNull(s *jsonschema.Schema, null bool) *jsonschema.Schema {
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{s, {Type: "null"}}}
 	case s.Type != "":
 		s.Type, s.Types = "", []string{s.Type, "null"}
+		if s.Enum != nil {
+			s.Enum = append(s.Enum, nil)
+		}
 	}
 	return s
 }
 
-// Enum adds an enum. JSON Schema has no place for descriptions of the values, so the enum's
-// description lists them.
-func (t *Schemas) Enum(def *ast.Definition) {
+// Enum describes an enum. JSON Schema has no place for descriptions of the values, so the
+// enum's description lists them.
+func (t *Schemas) Enum(def *ast.Definition) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "string"}
 	lines := []string{OneLine(def.Description), ""}
 	for _, v := range def.EnumValues {
 		s.Enum = append(s.Enum, v.Name)
 		lines = append(lines, "- `"+v.Name+"`: "+OneLine(v.Description))
 	}
+	if t.Named == nil {
+		return s
+	}
+
 	s.Description = strings.Join(lines, "\n")
 	t.Named[def.Name] = s
+	return ref(def.Name)
 }
 
-func (t *Schemas) input(def *ast.Definition) {
-	if _, known := t.Named[def.Name]; known {
-		return
+func (t *Schemas) input(def *ast.Definition) *jsonschema.Schema {
+	fields := fieldsOf(t.schema, def)
+	if t.Named == nil {
+		return t.Object(fields)
 	}
-	t.Named[def.Name] = nil // The type is in progress and may contain itself.
 
-	s := t.Object(fieldsOf(t.schema, def))
-	s.Description = OneLine(def.Description)
-	t.Named[def.Name] = s
+	if _, known := t.Named[def.Name]; !known {
+		t.Named[def.Name] = nil // The type is in progress and may contain itself.
+		s := t.Object(fields)
+		s.Description = OneLine(def.Description)
+		t.Named[def.Name] = s
+	}
+	return ref(def.Name)
 }
 
 // selected describes the fields of an output type that a document selects. The schema's name
@@ -171,25 +181,28 @@ func (t *Schemas) selected(operation string, typ *ast.Type, set ast.SelectionSet
 		return t.value(typ, nil, true)
 	}
 
-	s := &jsonschema.Schema{
-		Type:        "object",
-		Description: OneLine(t.schema.Types[typ.NamedType].Description),
-		Properties:  map[string]*jsonschema.Schema{},
-	}
+	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
 	for _, f := range schema.Fields(set) {
 		property := t.selected(operation, f.Definition.Type, f.SelectionSet)
-		property.Description = OneLine(f.Definition.Description)
+		if t.Named != nil {
+			property.Description = OneLine(f.Definition.Description)
+		}
 		s.Properties[f.Alias] = property
 		s.PropertyOrder = append(s.PropertyOrder, f.Alias)
 		s.Required = append(s.Required, f.Alias)
 	}
 
+	if t.Named == nil {
+		return orNull(s, !typ.NonNull)
+	}
+
 	name := typ.NamedType
+	s.Description = OneLine(t.schema.Types[name].Description)
 	for known := t.Named[name]; known != nil && !reflect.DeepEqual(known, s); known = t.Named[name] {
 		name = operation + name
 	}
 	t.Named[name] = s
-	return orNull(t.ref(name), !typ.NonNull)
+	return orNull(ref(name), !typ.NonNull)
 }
 
 // scalar describes a leaf type. A type that is not listed is a custom scalar, which may be any

@@ -5,6 +5,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net"
@@ -126,7 +127,7 @@ func NewServer(o Options, role schema.Role) *mcp.Server {
 		s.AddTool(&mcp.Tool{
 			Name:         op.Tool.Name,
 			Title:        op.Title,
-			Description:  strings.TrimSpace(op.Title + ".\n\n" + op.Description + "\n\n" + op.Tool.Description),
+			Description:  strings.TrimSpace(op.Title + ".\n\n" + cmp.Or(op.Tool.Description, op.Description)),
 			InputSchema:  op.Input(),
 			OutputSchema: op.Output(),
 			Annotations: &mcp.ToolAnnotations{

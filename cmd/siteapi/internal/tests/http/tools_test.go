@@ -3,6 +3,8 @@ package http
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/lead"
 )
 
 const asOperator = "Authorization: Bearer " + config.DevAdminToken
@@ -52,8 +55,8 @@ func callTool(s *apptest.Service, name, arguments string, headers ...string) (to
 func TestToolArguments(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"})
-	reference := s.Submit("ana")[:8]
-	lead := func(changes string) string {
+	reference := lead.Reference(s.Submit("ana"))
+	quote := func(changes string) string {
 		return `{"sessionId":"mcp-1","contact":{"firstName":"Ana","lastName":"Pop","email":"ana.pop@example.com"},
 			"selections":{"projectType":"web-app"},"estimate":{"min":1,"max":2,"currency":"EUR"}` + changes + `}`
 	}
@@ -82,17 +85,17 @@ func TestToolArguments(t *testing.T) {
 			[]string{"selections.color unknown_field"}, "projectType, features"},
 		{"estimate_quote", `{"selections":{"projectType":"web-app","features":null},"locale":null}`, nil, `"min":12000`},
 		{"estimate_quote", `{"projectType":"web-app"}`, []string{"projectType unknown_field", "selections required"}, ""},
-		{"submit_quote", lead(`,"company":"ACME"`), []string{"company unknown_field"}, "sessionId, contact"},
-		{"submit_quote", lead(`,"website":"https://acme.example","challengeToken":"x"`), // the first looks like spam
+		{"submit_quote", quote(`,"company":"ACME"`), []string{"company unknown_field"}, "sessionId, contact"},
+		{"submit_quote", quote(`,"website":"https://acme.example","challengeToken":"x"`), // the first looks like spam
 			[]string{"challengeToken unknown_field", "website unknown_field"}, ""},
-		{"submit_quote", lead(`,"consents":[{"purpose":"marketing","given":true,"wording":"Yes"}]`),
+		{"submit_quote", quote(`,"consents":[{"purpose":"marketing","given":true,"wording":"Yes"}]`),
 			[]string{"consents[0].wording unknown_field"}, "purpose, given, text"},
 		{"submit_quote", `{"input":{}}`, []string{
 			"contact.email required", "contact.firstName required", "contact.lastName required", "estimate.currency required",
 			"estimate.max required", "estimate.min required", "input unknown_field", "selections.projectType required",
 			"sessionId required",
 		}, ""},
-		{"submit_quote", lead(`,"message":null,"attribution":{"source":"x","medium":null},"consents":null`), nil, `"success":true`},
+		{"submit_quote", quote(`,"message":null,"attribution":{"source":"x","medium":null},"consents":null`), nil, `"success":true`},
 	} {
 		var headers []string
 		if !slices.Contains(visitorTools, tt.tool) {
@@ -138,11 +141,129 @@ func TestToolDays(t *testing.T) {
 		`{"since":"` + day(0) + `T00:00:00+14:00","until":null}`: true,
 	} {
 		got, p := callTool(s, "leads", arguments, asOperator)
-		if p.Code != "" || strings.Contains(fmt.Sprint(got.Content), id[:8]) != want {
+		if p.Code != "" || strings.Contains(fmt.Sprint(got.Content), lead.Reference(id)) != want {
 			t.Errorf("%s: %+v %s, want the lead: %v", arguments, p, got.Content, want)
 		}
 	}
 	if _, p := callTool(s, "leads", `{"since":"2026-02-30"}`, asOperator); !slices.Equal(p.fields(), []string{"since unreadable"}) {
 		t.Errorf("a day that does not exist: %+v", p)
+	}
+}
+
+// The strictest clients drop a tool, or the whole server, because of a keyword that they do
+// not know in an input schema. Every list that a model reads costs it tokens, about one for
+// four bytes.
+func TestToolSchemas(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"})
+
+	for _, tt := range []struct {
+		caller []string
+		tokens int
+		inputs map[string]string // JSON at a path of the input schemas; empty: nothing
+	}{
+		{nil, 3000, map[string]string{
+			"content.properties.locale.enum":                                    `["en","es","ro"]`, // was a reference
+			"content.properties.documentType.default":                           `"quoteOption"`,
+			"content.properties.slug.type":                                      `"string"`, // was a list with "null"
+			"content.required":                                                  ``,
+			"estimate_quote.properties.selections.type":                         `"object"`, // a bare reference was sent as text
+			"estimate_quote.properties.selections.properties.features.type":     `"array"`,
+			"estimate_quote.required":                                           `["selections"]`,
+			"site_settings.properties":                                          `{}`, // some clients require the keyword
+			"site_settings.additionalProperties":                                `false`,
+			"submit_quote.properties.contact.additionalProperties":              `false`,
+			"submit_quote.properties.contact.properties.email.format":           ``, // a format that some do not know
+			"submit_quote.properties.consents.items.required":                   `["purpose","given"]`,
+			"submit_quote.properties.consents.items.additionalProperties":       `false`,
+			"submit_quote.properties.website":                                   ``,
+			"submit_quote.properties.challengeToken":                            ``,
+			"submit_quote.properties.attribution.properties.source.type":        `"string"`,
+			"submit_quote.properties.selections.properties.features.items.type": `"string"`,
+		}},
+		{[]string{asOperator}, 7000, map[string]string{
+			"leads.properties.status.enum":      `["NEW","CONTACTED","WAITING","CLOSED"]`,
+			"leads.properties.first.type":       `"integer"`,
+			"leads.properties.first.format":     ``,
+			"leads.required":                    ``,
+			"leads.properties.since.format":     ``, // a day is no date-time
+			"deliveries.properties.state.type":  `"array"`,
+			"deliveries.properties.lead.type":   `"string"`,
+			"set_lead_owner.required":           `["id"]`,
+			"set_lead_owner.properties.owner":   `{"type":"string","description":"Address of the operator, in any letter case; null: unassign the lead.","maxLength":254}`,
+			"set_lead_status.required":          `["id","status"]`,
+			"health.properties":                 `{}`,
+			"funnel.properties.touch.default":   `"LAST"`,
+			"lead.properties.id.maxLength":      `64`,
+			"retry_delivery.properties.id.type": `"string"`,
+		}},
+	} {
+		list := s.Do(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+			append(tt.caller, "Accept: application/json, text/event-stream")...)
+		if tokens := len(list.Body) / 4; tokens > tt.tokens {
+			t.Errorf("the list has %d tokens, want at most %d", tokens, tt.tokens)
+		}
+
+		var got struct {
+			Result struct {
+				Tools []struct {
+					Name                      string
+					InputSchema, OutputSchema map[string]any
+				}
+			}
+		}
+		if err := json.Unmarshal(list.Body, &got); err != nil || len(got.Result.Tools) < 4 {
+			t.Fatalf("%s: %v", list.Body, err)
+		}
+		inputs := map[string]any{}
+		for _, tool := range got.Result.Tools {
+			inputs[tool.Name] = tool.InputSchema
+			checkSchema(t, tool.Name, tool.InputSchema)
+			if text, _ := json.Marshal(tool.OutputSchema); strings.Contains(string(text), `"description"`) {
+				t.Errorf("the output of %s is described in words: %s", tool.Name, text)
+			}
+		}
+		for path, want := range tt.inputs {
+			var at any = inputs
+			for name := range strings.SplitSeq(path, ".") {
+				object, _ := at.(map[string]any)
+				at = object[name]
+			}
+			var wanted any
+			_ = json.Unmarshal([]byte(want), &wanted)
+			if !reflect.DeepEqual(at, wanted) {
+				t.Errorf("%s: %v, want %s", path, at, want)
+			}
+		}
+	}
+}
+
+// checkSchema checks that an input schema, and each one in it, has only keywords that all
+// clients support.
+func checkSchema(t *testing.T, path string, s map[string]any) {
+	t.Helper()
+	plain := []string{
+		"type", "description", "enum", "default", "properties", "required", "items", "additionalProperties",
+		"minLength", "maxLength", "minimum", "maximum", "pattern",
+	}
+	for keyword, value := range s {
+		if !slices.Contains(plain, keyword) && !(keyword == "format" && value == "date-time") {
+			t.Errorf("%s has the keyword %s", path, keyword)
+		}
+	}
+	if _, isText := s["type"].(string); !isText {
+		t.Errorf("%s has the type %v", path, s["type"])
+	}
+	if s["type"] == "object" && s["additionalProperties"] != false {
+		t.Errorf("%s takes unknown properties", path)
+	}
+
+	if items, ok := s["items"].(map[string]any); ok {
+		checkSchema(t, path+"[]", items)
+	}
+	properties, _ := s["properties"].(map[string]any)
+	for name, property := range properties {
+		below, _ := property.(map[string]any)
+		checkSchema(t, path+"."+name, below)
 	}
 }
