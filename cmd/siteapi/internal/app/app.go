@@ -4,31 +4,55 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 
 	"github.com/rs/zerolog"
 
-	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
+	"siteapi/cmd/siteapi/internal/systems"
 	"siteapi/cmd/siteapi/internal/telemetry"
+	"siteapi/integrations/cache"
 	"siteapi/integrations/queue"
+	"siteapi/integrations/turnstile"
+	"siteapi/integrations/valkeyconn"
 	"siteapi/resolvers/content"
+	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
+	"siteapi/resolvers/quotepdf"
 	"siteapi/resolvers/retention"
 	"siteapi/schema"
 )
 
 // App is the service with everything that starts, runs and stops with it.
 type App struct {
-	*systems
-	Server *httpserver.Server
-	Pull   *leads.Pull // nil if the CRM reports no outcomes of leads
+	Metrics *telemetry.Metrics
+	Data    *systems.Database
+	Server  *httpserver.Server
+	Pull    *leads.Pull // nil if the CRM reports no outcomes of leads
 
-	traces    *telemetry.Traces // nil if tracing is off
+	settings *config.Settings
+	log      zerolog.Logger
+	traces   *telemetry.Traces // nil if tracing is off
+
+	// Systems beside the database.
+	cms       systems.CMS
+	crm       systems.CRM
+	cache     cache.Cache
+	valkey    *valkeyconn.Conn    // nil with CACHE_URL=memory://
+	challenge *turnstile.Verifier // nil without TURNSTILE_SECRET
+
+	// Services on the systems.
 	content   *content.Service
+	pdfs      *quotepdf.Resolver
+	mails     *leadmail.Service
+	leads     *leads.Resolver
 	handlers  queue.Handlers
 	retention *retention.Job
+
+	limits   *httpserver.RateLimits // nil with RATE_LIMITS=off
+	inFlight *httpserver.InFlight
 
 	stop       context.CancelFunc // stops the background work
 	background sync.WaitGroup
@@ -36,56 +60,85 @@ type App struct {
 
 // New builds the service without starting any work.
 func New(ctx context.Context, s *config.Settings, log zerolog.Logger) (_ *App, err error) {
-	log = log.Hook(telemetry.RequestFields{})
-	traces, err := telemetry.OpenTraces(ctx, s, Version(), log)
-	if err != nil {
+	a := &App{
+		Metrics:  telemetry.NewMetrics(Version()),
+		settings: s,
+		log:      log.Hook(telemetry.RequestFields{}),
+	}
+	if a.traces, err = telemetry.OpenTraces(ctx, s, Version(), a.log); err != nil {
 		return nil, err
 	}
-
-	sys := &systems{Settings: s, drivers: drivers{log, telemetry.NewMetrics(Version())}}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, sys.close())
+			err = errors.Join(err, a.close())
 		}
 	}()
-	if err := sys.open(ctx); err != nil {
+
+	open := systems.Opener{Settings: s, Log: a.log, Metrics: a.Metrics}
+	if err := a.openSystems(ctx, open); err != nil {
 		return nil, err
 	}
-
-	// Rate limits and concurrency limits.
-	limits := sys.newRateLimits()
-	inFlight := httpserver.NewInFlight(s, sys.Metrics.Registry)
+	a.limits = open.RateLimits(a.valkey)
+	a.inFlight = httpserver.NewInFlight(s, a.Metrics.Registry)
 
 	// Services for content, PDFs, mails and leads.
-	site := sys.newContent()
-	pdfs, err := sys.newPDFs(s, site, sys.cache, sys.Data.Store)
-	if err != nil {
+	a.content = a.newContent()
+	if a.pdfs, err = open.PDFs(a.content, a.cache, a.Data.Store); err != nil {
 		return nil, err
 	}
-	mails := sys.newMails(site, pdfs)
-	handlers, err := sys.newHandlers(traces, mails)
-	if err != nil {
+	a.mails = open.Mails(leadmail.Deps{
+		Store:   a.Data.Store,
+		Queue:   a.Data.Queue,
+		Content: a.content,
+		PDFs:    a.pdfs,
+	})
+	a.leads = a.newLeads(open)
+
+	// Background work.
+	if a.handlers, err = a.newHandlers(open); err != nil {
 		return nil, err
 	}
-	pull := sys.newPull()
-	sys.Metrics.Registry.MustRegister(sys.newGauges(site, pull))
+	a.Pull = a.newPull()
+	a.retention = a.newRetention()
+	a.Metrics.Registry.MustRegister(a.newGauges())
 
 	// The schema and its endpoints.
-	resolver := sys.newResolver(limits, site, pdfs, mails)
-	server, err := sys.newServer(traces, limits, inFlight, site, resolver)
-	if err != nil {
-		return nil, err
+	a.Server, err = a.newServer(a.newResolver())
+	return a, err
+}
+
+// openSystems opens the systems that the settings name.
+func (a *App) openSystems(ctx context.Context, open systems.Opener) (err error) {
+	if err := os.MkdirAll(a.settings.DataDir, 0o750); err != nil {
+		return fmt.Errorf("DATA_DIR: creating the folder: %w", err)
+	}
+	if a.cms, err = open.CMS(); err != nil {
+		return err
+	}
+	if a.crm, err = open.CRM(); err != nil {
+		return fmt.Errorf("opening the CRM: %w", err)
 	}
 
-	return &App{
-		systems:   sys,
-		Server:    server,
-		Pull:      pull,
-		traces:    traces,
-		content:   site,
-		handlers:  handlers,
-		retention: sys.newRetention(pdfs),
-	}, nil
+	entries, conn, err := open.Cache(ctx)
+	if err != nil {
+		return err
+	}
+	a.cache, a.valkey = a.Metrics.Cache(entries), conn
+	a.challenge = open.Challenge()
+
+	a.Data, err = open.Database(ctx)
+	return err
+}
+
+// close closes the systems.
+func (a *App) close() (err error) {
+	if a.Data != nil {
+		err = a.Data.Close()
+	}
+	if a.cache != nil {
+		err = errors.Join(err, a.cache.Close())
+	}
+	return err
 }
 
 // Start begins the background work.
@@ -96,7 +149,7 @@ func (a *App) Start(ctx context.Context) error {
 		return fmt.Errorf("starting the delivery queue: %w", err)
 	}
 
-	if a.CMSWatch {
+	if a.settings.CMSWatch {
 		a.background.Go(func() { a.content.Watch(ctx) })
 	}
 
@@ -106,7 +159,7 @@ func (a *App) Start(ctx context.Context) error {
 
 	a.background.Go(func() { a.upkeep(ctx) })
 	a.content.Renew(schema.Locales())
-	if err := command.NoteSystems(ctx, a.Data.Store, a.Settings); err != nil {
+	if err := systems.Note(ctx, a.Data.Store, a.settings); err != nil {
 		a.log.Warn().Err(err).Msg("cannot record the settings: mismatched commands will not be rejected")
 	}
 	return nil

@@ -1,25 +1,18 @@
-// Package app wires the service and its commands. It is the only package that imports
-// drivers.
+// Package app wires the service, and builds the command line.
 package app
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
 
-	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/cmd/siteapi/internal/telemetry"
-	"siteapi/integrations/cache"
-	cmsfile "siteapi/integrations/cms/file"
-	documents "siteapi/schema/operations"
 )
 
 // version is set by release builds. A plain `go build` leaves it empty.
@@ -63,11 +56,11 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 	root.PersistentFlags().String("env-file", config.DefaultEnvFile,
 		"`file` with settings as NAME=value lines; environment variables override it")
 
-	drivers, err := OperatorDrivers(getenv)
+	list, err := command.Commands(getenv, Version())
 	if err != nil {
 		root.PersistentPreRunE = func(*cobra.Command, []string) error { return err }
 	}
-	root.AddCommand(command.Commands(drivers)...)
+	root.AddCommand(list...)
 	root.AddCommand(&cobra.Command{
 		Use:   "serve",
 		Short: "run the service until it is stopped (the default)",
@@ -102,34 +95,4 @@ func readEnvFile(c *cobra.Command) error {
 		fmt.Fprintln(os.Stderr, "siteapi:", warning)
 	}
 	return nil
-}
-
-// OperatorDrivers returns the drivers of operators' commands. They log only warnings and
-// errors, and their metrics are not exposed.
-func OperatorDrivers(getenv func(string) string) (command.Drivers, error) {
-	log := zerolog.New(telemetry.ConsoleWriter(os.Stderr)).
-		Level(zerolog.WarnLevel).With().Timestamp().Logger()
-	d := drivers{log, telemetry.NewMetrics(Version())}
-	operations, err := documents.All()
-
-	return command.Drivers{
-		Getenv:       getenv,
-		CheckServing: CheckServing,
-		Operations:   operations,
-		Sample:       cmsfile.Sample(),
-		OpenExecutor: d.openExecutor,
-		OpenDatabase: d.openDatabase,
-		OpenCMS:      d.openCMS,
-		OpenCRM:      d.openCRM,
-		OpenMail:     d.openMail,
-		OpenMailer:   d.newMailer,
-		OpenCache: func(ctx context.Context, s *config.Settings) (cache.Cache, error) {
-			c, _, err := d.openCache(ctx, s)
-			return c, err
-		},
-		OpenEdge: d.openReceivers,
-		LockSQLite: func(s *config.Settings) (io.Closer, error) {
-			return lockDatabase(context.Background(), s, true)
-		},
-	}, err
 }

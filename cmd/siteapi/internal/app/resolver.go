@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,146 +10,156 @@ import (
 
 	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/cmd/siteapi/internal/httpserver"
+	"siteapi/cmd/siteapi/internal/systems"
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
-	mailfile "siteapi/integrations/mail/file"
-	"siteapi/integrations/pdf"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/resolvers"
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/funnel"
 	"siteapi/resolvers/health"
-	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
-	"siteapi/resolvers/quotepdf"
 	"siteapi/resolvers/quotes"
 	"siteapi/resolvers/retention"
 	"siteapi/schema"
 )
 
-func (sys *systems) newContent() *content.Service {
+func (a *App) newContent() *content.Service {
 	return content.New(content.Options{
-		CMS:     sys.cms,
-		Watcher: sys.cms,
-		Cache:   sys.cache,
-		Prices:  sys.Data.Store,
-		Changed: sys.Data.Queue.ContentChanged,
+		CMS:     a.cms,
+		Watcher: a.cms,
+		Cache:   a.cache,
+		Prices:  a.Data.Store,
+		Changed: a.Data.Queue.ContentChanged,
 
-		Log:   sys.log,
+		Log:   a.log,
 		Now:   time.Now,
-		Count: sys.Metrics.Event,
+		Count: a.Metrics.Event,
 
-		Source:      contentSource(sys.Settings),
-		Types:       sys.ContentTypes,
-		Life:        cache.Lifetime{Fresh: sys.ContentTTL, Stale: 24 * time.Hour},
-		FallbackDir: filepath.Join(sys.DataDir, "content"),
+		Source:      systems.ContentSource(a.settings),
+		Types:       a.settings.ContentTypes,
+		Life:        cache.Lifetime{Fresh: a.settings.ContentTTL, Stale: 24 * time.Hour},
+		FallbackDir: filepath.Join(a.settings.DataDir, "content"),
 	})
 }
 
-// newPDFs returns the resolver that renders the PDFs of leads.
-func (d drivers) newPDFs(
-	s *config.Settings, site *content.Service, entries cache.Cache, stored quotepdf.LeadStore,
-) (*quotepdf.Resolver, error) {
-	logo, err := pdf.NewLogoLoader(pdf.LogoOptions{AllowedHosts: s.LogoHosts})
-	if err != nil {
-		return nil, fmt.Errorf("LOGO_HOSTS: %w", err)
+// newHandlers returns the functions that deliver leads to each target and mails to
+// owners.
+func (a *App) newHandlers(open systems.Opener) (h queue.Handlers, err error) {
+	h.Send = map[lead.Target]queue.Send{
+		lead.CMS: func(ctx context.Context, t *queue.Try) error {
+			return a.cms.Put(ctx, t.Lead)
+		},
+		lead.CRM: func(ctx context.Context, t *queue.Try) error {
+			c := crm.Contact{Lead: t.Lead, PDFURL: a.settings.SiteURL + t.PDFPath()}
+			if snap, err := a.content.ReadSoon(ctx, a.settings.SalesLocale); err == nil {
+				c.ProjectType = snap.Labels[t.Selections.ProjectType]
+			}
+			return a.crm.Upsert(ctx, c)
+		},
+		lead.VisitorMail: a.mails.SendVisitorMail,
+		lead.SalesMail:   a.mails.SendSalesMail,
+	}
+	if h.Send[lead.Webhook], err = open.LeadWebhook(); err != nil {
+		return h, err
+	}
+	for target, send := range h.Send {
+		h.Send[target] = a.traces.Send(target, send)
 	}
 
-	return quotepdf.New(quotepdf.Deps{
-		Content:         site,
-		Cache:           entries,
-		Quotes:          stored,
-		PDF:             pdf.New(d.log),
-		Logo:            logo,
-		TimeZone:        s.TimeZone,
-		Log:             d.log,
-		ObserveDatabase: d.Metrics.Database,
-	}), nil
+	h.OwnerMail = a.mails.SendOwnerMail
+	return h, nil
 }
 
 // newPull returns the job that reads outcomes of leads from the CRM, or nil if it has
 // none.
-func (sys *systems) newPull() *leads.Pull {
-	source, ok := sys.crm.(crm.Outcomes)
+func (a *App) newPull() *leads.Pull {
+	source, ok := a.crm.(crm.Outcomes)
 	if !ok {
 		return nil
 	}
 	return &leads.Pull{
 		CRM:   source,
-		Store: sys.Data.Store,
-		Log:   sys.log,
-		Count: sys.Metrics.Event,
+		Store: a.Data.Store,
+		Log:   a.log,
+		Count: a.Metrics.Event,
 	}
 }
 
 // newGauges returns the metrics of the database, the queue and the background work.
-func (sys *systems) newGauges(site *content.Service, pull *leads.Pull) telemetry.Gauges {
+func (a *App) newGauges() telemetry.Gauges {
 	g := telemetry.Gauges{
-		Queue: sys.Data.Queue,
-		Store: sys.Data.Store,
-		Load:  sys.Data.Load,
-		Files: sys.Data.Files,
-		Sizes: sys.Data.Sizes,
+		Queue: a.Data.Queue,
+		Store: a.Data.Store,
+		Load:  a.Data.Load,
+		Files: a.Data.Files,
+		Sizes: a.Data.Sizes,
 
-		RulesUnusable: site.RulesUnusable,
+		RulesUnusable: a.content.RulesUnusable,
 	}
-	if sys.CMSWatch {
-		g.Watcher = sys.cms
+	if a.settings.CMSWatch {
+		g.Watcher = a.cms
 	}
-	if pull != nil {
-		g.Pulled = pull.LastAt
+	if a.Pull != nil {
+		g.Pulled = a.Pull.LastAt
 	}
 	return g
 }
 
 // newRetention returns the job that deletes expired data.
-func (sys *systems) newRetention(pdfs *quotepdf.Resolver) *retention.Job {
+func (a *App) newRetention() *retention.Job {
 	return &retention.Job{
-		Sessions:   sys.TrackRetention,
-		Leads:      sys.LeadRetention,
-		Audit:      sys.AuditRetention,
-		Store:      sys.Data.Store,
-		Log:        sys.log,
-		ForgetPDFs: pdfs.Forget,
+		Sessions:   a.settings.TrackRetention,
+		Leads:      a.settings.LeadRetention,
+		Audit:      a.settings.AuditRetention,
+		Store:      a.Data.Store,
+		Log:        a.log,
+		ForgetPDFs: a.pdfs.Forget,
 	}
 }
 
-// newResolver returns the resolvers of all fields.
-func (sys *systems) newResolver(
-	limits *httpserver.RateLimits, site *content.Service, pdfs *quotepdf.Resolver, mails *leadmail.Service,
-) *resolvers.Resolver {
-	leads := sys.newLeads(sys.Settings, sys.Data, mails)
-	leads.CMS, leads.CRM, leads.MailFiles = sys.cms, sys.crm, mailfile.Open(sys.MailPath())
-	leads.ClearPDFs = func(ctx context.Context) (int, error) {
-		return sys.cache.Clear(ctx, lead.PDFKeys+"*")
+// newLeads returns the resolver of the leads.
+func (a *App) newLeads(open systems.Opener) *leads.Resolver {
+	own := open.Leads(a.Data, a.mails)
+	own.CMS, own.CRM = a.cms, a.crm
+	own.ClearPDFs = func(ctx context.Context) (int, error) {
+		return a.cache.Clear(ctx, lead.PDFKeys+"*")
 	}
+	return own
+}
+
+// newFunnel returns the resolver of the funnel, which counts the choices of the CMS.
+func (a *App) newFunnel() *funnel.Resolver {
 	options := func(ctx context.Context) map[string]string {
-		if snap, err := site.ReadSoon(ctx, schema.LocaleOrDefault("")); err == nil {
+		if snap, err := a.content.ReadSoon(ctx, schema.LocaleOrDefault("")); err == nil {
 			return snap.Labels
 		}
 		return nil
 	}
+	return &funnel.Resolver{Store: a.Data.Store, Options: options}
+}
 
-	webhooks := &health.Webhooks{Notes: sys.Data.Store, Log: sys.log}
+// newResolver returns the resolvers of all fields.
+func (a *App) newResolver() *resolvers.Resolver {
+	webhooks := &health.Webhooks{Notes: a.Data.Store, Log: a.log}
 	return &resolvers.Resolver{
-		Quotes:      sys.newQuotes(site, limits, mails),
-		PDFs:        pdfs,
-		Leads:       leads,
-		Operators:   leads.Operators,
-		Funnel:      &funnel.Resolver{Store: sys.Data.Store, Options: options},
-		Content:     site,
-		Cache:       sys.cache,
-		Checks:      slices.Concat(command.Checks(sys.Settings), sys.newChecks(mails)),
+		Quotes:      a.newQuotes(),
+		PDFs:        a.pdfs,
+		Leads:       a.leads,
+		Operators:   a.leads.Operators,
+		Funnel:      a.newFunnel(),
+		Content:     a.content,
+		Cache:       a.cache,
+		Checks:      slices.Concat(command.Checks(a.settings), a.newChecks()),
 		Version:     Version(),
-		Log:         sys.log,
-		Development: sys.Environment == config.Development,
+		Log:         a.log,
+		Development: a.settings.Environment == config.Development,
 		Count: func(event, detail string) {
-			sys.Metrics.Event(event, detail)
+			a.Metrics.Event(event, detail)
 			if event == "webhook" {
 				webhooks.Record(detail)
 			}
@@ -159,43 +168,41 @@ func (sys *systems) newResolver(
 }
 
 // newQuotes returns the resolver of visitors' quotes.
-func (sys *systems) newQuotes(
-	site *content.Service, limits *httpserver.RateLimits, mails *leadmail.Service,
-) *quotes.Resolver {
+func (a *App) newQuotes() *quotes.Resolver {
 	d := quotes.Deps{
-		Content:         site,
-		Store:           sys.Data.Store,
-		Log:             sys.log,
+		Content:         a.content,
+		Store:           a.Data.Store,
+		Log:             a.log,
 		Now:             time.Now,
 		NewID:           func() string { return strings.ToLower(rand.Text()) },
-		Network:         mails.NetworkHash,
-		MinTime:         sys.SpamMinTime,
-		TrackContact:    sys.TrackContact,
-		Challenge:       sys.openChallenge(),
-		Count:           sys.Metrics.Event,
-		ObserveDatabase: sys.Metrics.Database,
+		Network:         a.mails.NetworkHash,
+		MinTime:         a.settings.SpamMinTime,
+		TrackContact:    a.settings.TrackContact,
+		Challenge:       a.challenge,
+		Count:           a.Metrics.Event,
+		ObserveDatabase: a.Metrics.Database,
 	}
 
-	if limits != nil {
-		d.Limiter = limits.Shared
+	if a.limits != nil {
+		d.Limiter = a.limits.Shared
 	}
 	return quotes.New(d)
 }
 
 // newChecks returns the health checks, which use the open systems of the service.
-func (sys *systems) newChecks(mails *leadmail.Service) []health.Check {
+func (a *App) newChecks() []health.Check {
 	d := health.Dependencies{
 		Database: func(context.Context) (*store.Store, *queue.Queue, error) {
-			return sys.Data.Store, sys.Data.Queue, nil
+			return a.Data.Store, a.Data.Queue, nil
 		},
-		Cache:        func(context.Context) (cache.Cache, error) { return sys.cache, nil },
-		CMS:          func() (cms.Content, cms.Eraser, error) { return sys.cms, sys.cms, nil },
-		CRM:          func() (crm.Lookup, error) { return sys.crm, nil },
-		ContentTypes: sys.ContentTypes,
-		Preview:      len(sys.PreviewTokens) > 0,
+		Cache:        func(context.Context) (cache.Cache, error) { return a.cache, nil },
+		CMS:          func() (cms.Content, cms.Eraser, error) { return a.cms, a.cms, nil },
+		CRM:          func() (crm.Lookup, error) { return a.crm, nil },
+		ContentTypes: a.settings.ContentTypes,
+		Preview:      len(a.settings.PreviewTokens) > 0,
 	}
-	if sys.SMTPURL != nil { // otherwise mails are files or off
-		d.Mail = mails.Sender
+	if a.settings.SMTPURL != nil { // otherwise mails are files or off
+		d.Mail = a.mails.Sender
 	}
 	return d.Checks()
 }

@@ -13,6 +13,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
+	"siteapi/cmd/siteapi/internal/systems"
 	"siteapi/cmd/siteapi/internal/telemetry"
 )
 
@@ -20,7 +21,7 @@ import (
 func serve(ctx context.Context, getenv func(string) string, out io.Writer) error {
 	s, err := config.Read(getenv)
 	wrong, _ := errors.AsType[config.Problems](err)
-	if wrong = CheckServing(s, wrong); len(wrong) > 0 {
+	if wrong = systems.CheckServing(s, wrong); len(wrong) > 0 {
 		return wrong
 	}
 
@@ -98,11 +99,11 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 
 // listenAdmin starts the server on ADMIN_ADDR.
 func (a *App) listenAdmin(ctx context.Context) error {
-	if a.AdminAddr == "" {
+	if a.settings.AdminAddr == "" {
 		return nil
 	}
 
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.AdminAddr)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.settings.AdminAddr)
 	if err != nil {
 		return fmt.Errorf("ADMIN_ADDR (\"off\" disables this listener): %w", err)
 	}

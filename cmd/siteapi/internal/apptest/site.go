@@ -1,6 +1,7 @@
 package apptest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,9 +11,11 @@ import (
 	"syscall"
 	"testing"
 
-	"siteapi/cmd/siteapi/internal/app"
-	"siteapi/cmd/siteapi/internal/command"
+	"github.com/rs/zerolog"
+
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/systems"
+	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/lead"
@@ -199,7 +202,7 @@ func (s *Site) Arrives(id string) {
 // Damage changes the SQLite database without the service.
 func (s *Site) Damage(query string) {
 	s.T.Helper()
-	db, err := sqlite.OpenDB(s.T.Context(), s.Dir+"/"+command.DatabaseFile)
+	db, err := sqlite.OpenDB(s.T.Context(), s.Dir+"/"+systems.DatabaseFile)
 	if err != nil {
 		s.T.Fatal(err)
 	}
@@ -209,21 +212,23 @@ func (s *Site) Damage(query string) {
 	}
 }
 
-// Store writes leads and tracked sessions to the database unchanged, while no service
-// runs.
-func (s *Site) Store(visits []lead.Visit, leads ...lead.Lead) {
+// Opener opens the systems of the site, with additional settings, while no service runs.
+func (s *Site) Opener(env map[string]string) systems.Opener {
 	s.T.Helper()
-	d, err := app.OperatorDrivers(func(name string) string {
-		return map[string]string{"ENVIRONMENT": "development", "DATA_DIR": s.Dir}[name]
+	settings, err := config.Read(func(name string) string {
+		return cmp.Or(env[name], map[string]string{"ENVIRONMENT": "development", "DATA_DIR": s.Dir}[name])
 	})
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	settings, err := config.Read(d.Getenv)
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	db, err := d.OpenDatabase(s.T.Context(), settings)
+	return systems.Opener{Settings: settings, Log: zerolog.Nop(), Metrics: telemetry.NewMetrics("")}
+}
+
+// Store writes leads and tracked sessions to the database unchanged, while no service
+// runs.
+func (s *Site) Store(visits []lead.Visit, leads ...lead.Lead) {
+	s.T.Helper()
+	db, err := s.Opener(nil).Database(s.T.Context())
 	if err != nil {
 		s.T.Fatal(err)
 	}

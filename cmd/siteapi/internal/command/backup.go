@@ -18,11 +18,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/systems"
 	"siteapi/integrations/atomicfile"
 	"siteapi/integrations/store/sqlite"
 )
 
-func (d Drivers) backupCommand() *cobra.Command {
+func (d commands) backupCommand() *cobra.Command {
 	var file output
 	command := d.command("backup", "write a backup of DATA_DIR to a file, even while the service is running",
 		databaseSettings(), func(ctx context.Context, c *call) error { return writeBackup(ctx, c, file) },
@@ -32,7 +33,7 @@ func (d Drivers) backupCommand() *cobra.Command {
 	return command
 }
 
-func (d Drivers) restoreCommand() *cobra.Command {
+func (d commands) restoreCommand() *cobra.Command {
 	var from string
 	command := d.command("restore", "restore a backup into an empty DATA_DIR",
 		databaseSettings(), func(ctx context.Context, c *call) error { return restoreBackup(ctx, c, from) },
@@ -47,7 +48,7 @@ const stagingPrefix = ".siteapi-backup-"
 // backupParts returns patterns of the files in a backup, relative to DATA_DIR. A backup
 // is a gzipped tar file.
 func backupParts() []string {
-	return []string{DatabaseFile, "content.json", "cms/*.json", "crm/*.json"}
+	return []string{systems.DatabaseFile, "content.json", "cms/*.json", "crm/*.json"}
 }
 
 // postgres returns an error if the database is PostgreSQL. The error gives the command
@@ -70,7 +71,7 @@ func writeBackup(ctx context.Context, c *call, file output) error {
 	if file.path == "" {
 		return errors.New("--output: set the file to write")
 	}
-	if err := existing(s); err != nil {
+	if err := systems.CheckDatabase(s); err != nil {
 		return err
 	}
 
@@ -84,7 +85,7 @@ func writeBackup(ctx context.Context, c *call, file output) error {
 	}
 	defer func() { _ = os.RemoveAll(staging) }()
 
-	leads, sessions, err := sqlite.Snapshot(ctx, databasePath(s), filepath.Join(staging, DatabaseFile))
+	leads, sessions, err := sqlite.Snapshot(ctx, systems.DatabasePath(s), filepath.Join(staging, systems.DatabaseFile))
 	if err != nil {
 		return err
 	}
@@ -176,7 +177,7 @@ func restoreBackup(ctx context.Context, c *call, from string) error {
 	if err := ownFolder(s.DataDir); err != nil {
 		return fmt.Errorf("DATA_DIR: %w", err)
 	}
-	lock, err := c.drivers.LockSQLite(s)
+	lock, err := systems.LockDatabase(s)
 	if err != nil {
 		return err
 	}
@@ -197,7 +198,7 @@ func restoreBackup(ctx context.Context, c *call, from string) error {
 	if err != nil {
 		return fmt.Errorf("the backup is damaged, truncated, or not from this service: %w", err)
 	}
-	leads, sessions, err := sqlite.Check(ctx, filepath.Join(staging, DatabaseFile))
+	leads, sessions, err := sqlite.Check(ctx, filepath.Join(staging, systems.DatabaseFile))
 	if err != nil {
 		return fmt.Errorf("the backup has no valid database: %w", err)
 	}
@@ -253,7 +254,7 @@ func unpack(r io.Reader, folder string) (createdAt time.Time, err error) {
 		if !known {
 			return createdAt, fmt.Errorf("it contains %q", header.Name)
 		}
-		if header.Name == DatabaseFile {
+		if header.Name == systems.DatabaseFile {
 			createdAt = header.ModTime
 		}
 
@@ -274,7 +275,7 @@ func unpack(r io.Reader, folder string) (createdAt time.Time, err error) {
 // backupNames lists the names in DATA_DIR that must not exist before a restore. The files
 // of the backup are moved there in this order, the database last.
 func backupNames() []string {
-	return []string{"content.json", "cms", "crm", DatabaseFile + "-wal", DatabaseFile}
+	return []string{"content.json", "cms", "crm", systems.DatabaseFile + "-wal", systems.DatabaseFile}
 }
 
 // place moves an unpacked backup into DATA_DIR.

@@ -11,10 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/systems"
 	"siteapi/integrations/cms"
 )
 
-func (d Drivers) cmsCommands() *cobra.Command {
+func (d commands) cmsCommands() *cobra.Command {
 	settings := []string{"ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CMS_FILE", "SANITY_*"}
 
 	var create, yes bool
@@ -36,7 +37,7 @@ func (d Drivers) cmsCommands() *cobra.Command {
 
 func setUpCMS(ctx context.Context, c *call, create bool) error {
 	s := c.settings
-	driver, err := c.drivers.OpenCMS(s)
+	driver, err := c.open.CMS()
 	if err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func first(values []string) string { return append(values, "")[0] }
 // repeat: existing documents stay unchanged.
 func seedCMS(ctx context.Context, c *call, yes bool) error {
 	s := c.settings
-	driver, err := c.drivers.OpenCMS(s)
+	driver, err := c.open.CMS()
 	if err != nil {
 		return err
 	}
@@ -105,7 +106,8 @@ func seedCMS(ctx context.Context, c *call, yes bool) error {
 		ID   string `json:"_id"`
 		Type string `json:"_type"`
 	}
-	err = errors.Join(json.Unmarshal(c.drivers.Sample, &docs), json.Unmarshal(c.drivers.Sample, &heads))
+	sample := systems.SampleContent()
+	err = errors.Join(json.Unmarshal(sample, &docs), json.Unmarshal(sample, &heads))
 	if err != nil {
 		return fmt.Errorf("reading the sample: %w", err)
 	}

@@ -12,90 +12,30 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/integrations/cache"
-	"siteapi/integrations/cms"
-	"siteapi/integrations/crm"
-	"siteapi/integrations/mail"
-	"siteapi/integrations/queue"
-	"siteapi/integrations/store"
-	"siteapi/resolvers/health"
-	"siteapi/resolvers/leadmail"
-	"siteapi/resolvers/leads"
-	"siteapi/resolvers/quotepdf"
+	"siteapi/cmd/siteapi/internal/systems"
+	"siteapi/cmd/siteapi/internal/telemetry"
+	"siteapi/resolvers/content"
 	"siteapi/schema/operations"
 )
 
-// DatabaseFile is the name of the SQLite file in DATA_DIR.
-const DatabaseFile = "siteapi.db"
-
-// Drivers opens the systems of the commands.
-type Drivers struct {
-	Getenv func(name string) string // reads the settings
-
-	// CheckServing adds problems with documents and content that prevent the service from
-	// starting.
-	CheckServing func(s *config.Settings, wrong config.Problems) config.Problems
-
-	Checks []health.Check // health checks, for the operations that report them
-
-	// Operations are all operation documents. OpenExecutor opens the systems of an
-	// operation. It returns an executor, and a function that closes the systems.
-	Operations   []*operations.Operation
-	OpenExecutor func(
-		ctx context.Context, d Drivers, s *config.Settings, service Service, op *operations.Operation,
-	) (run operations.Executor, closing func() error, err error)
-
-	OpenDatabase func(ctx context.Context, s *config.Settings) (*Database, error)
-	Sample       []byte // sample documents as a JSON array
-	OpenCMS      func(s *config.Settings) (CMS, error)
-	OpenCRM      func(s *config.Settings) (CRM, error)
-	OpenMail     func(s *config.Settings) mail.Sender // returns nil if mails are off
-	OpenMailer   func(s *config.Settings, leads quotepdf.LeadStore) (*leadmail.Service, error)
-	OpenCache    func(ctx context.Context, s *config.Settings) (cache.Cache, error)
-	OpenEdge     func(s *config.Settings) ([]queue.Receiver, error)
-
-	// LockSQLite locks the database exclusively until the lock is closed. It fails if
-	// another process uses the database.
-	LockSQLite func(s *config.Settings) (io.Closer, error)
-}
-
-// Database is an open database with its delivery queue.
-type Database struct {
-	Queue    *queue.Queue
-	Store    *store.Store
-	Truncate func(ctx context.Context) error // removes deleted data from the write-ahead log of SQLite
-	Close    func() error
-	Load     func() store.Load
-	Files    []string // SQLite files; empty with PostgreSQL
-
-	// Sizes returns the bytes of each PostgreSQL table with its indexes. It is nil with
-	// SQLite.
-	Sizes func(ctx context.Context) (map[string]int64, error)
-}
-
-// CMS is implemented by every CMS driver.
-type CMS interface {
-	cms.Content
-	cms.Leads
-	cms.Watcher
-	leads.CMS
-}
-
-// CRM is implemented by every CRM driver.
-type CRM interface {
-	crm.Contacts
-	leads.CRM
+// commands builds the commands.
+type commands struct {
+	getenv     func(name string) string // reads the settings
+	version    string
+	operations []*operations.Operation // all operation documents
 }
 
 // Commands returns all commands of this package.
-func Commands(d Drivers) []*cobra.Command {
+func Commands(getenv func(name string) string, version string) ([]*cobra.Command, error) {
+	all, err := operations.All()
+	d := commands{getenv, version, all}
 	list := []*cobra.Command{
 		d.doctorCommand(),
 		d.configCommand(),
@@ -115,7 +55,7 @@ func Commands(d Drivers) []*cobra.Command {
 	}
 
 	groups := map[string][]*cobra.Command{}
-	for _, op := range d.Operations {
+	for _, op := range all {
 		if op.Command == nil {
 			continue
 		}
@@ -129,7 +69,7 @@ func Commands(d Drivers) []*cobra.Command {
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		list = append(list, group(name, summaries()[name], groups[name]...))
 	}
-	return list
+	return list, err
 }
 
 // summaries returns the help texts of command groups.
@@ -146,13 +86,16 @@ func summaries() map[string]string {
 
 // call is a call of a command, with its systems.
 type call struct {
-	drivers  Drivers
+	commands commands
 	in       io.Reader
 	out      *bufio.Writer // The first error fails the command.
 	errOut   io.Writer
 	settings *config.Settings
 	wrong    config.Problems // invalid settings, if the command needs all settings
-	db       *Database       // nil if the command does not use the database
+	open     systems.Opener  // opens the systems that the settings name
+
+	db      *systems.Database // nil if the command does not use the database
+	content *content.Service  // nil if the command does not use the CMS's content
 }
 
 func (c *call) printLine(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
@@ -160,7 +103,7 @@ func (c *call) printLine(format string, args ...any) { _, _ = fmt.Fprintf(c.out,
 // command returns a command without arguments. It fails if one of its settings is
 // invalid. A command with an empty list of settings needs all of them, and reports their
 // problems itself.
-func (d Drivers) command(
+func (d commands) command(
 	use, short string, settings []string, do func(ctx context.Context, c *call) error, examples ...string,
 ) *cobra.Command {
 	return &cobra.Command{
@@ -170,26 +113,30 @@ func (d Drivers) command(
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) (err error) {
 			c := &call{
-				drivers: d,
-				in:      command.InOrStdin(),
-				out:     bufio.NewWriter(command.OutOrStdout()),
-				errOut:  command.ErrOrStderr(),
+				commands: d,
+				in:       command.InOrStdin(),
+				out:      bufio.NewWriter(command.OutOrStdout()),
+				errOut:   command.ErrOrStderr(),
 			}
 
-			c.settings, err = config.Read(d.Getenv, settings...)
+			c.settings, err = config.Read(d.getenv, settings...)
 			switch {
 			case len(settings) == 0:
 				wrong, _ := errors.AsType[config.Problems](err)
-				c.wrong = d.CheckServing(c.settings, wrong)
+				c.wrong = systems.CheckServing(c.settings, wrong)
 			case err != nil:
 				return err
 			}
 
-			err = errors.Join(do(command.Context(), c), c.out.Flush())
-			if c.db != nil {
-				err = errors.Join(err, c.db.Close())
+			// Only warnings and errors are logged, and the metrics are not exposed.
+			c.open = systems.Opener{
+				Settings: c.settings,
+				Log: zerolog.New(telemetry.ConsoleWriter(os.Stderr)).
+					Level(zerolog.WarnLevel).With().Timestamp().Logger(),
+				Metrics: telemetry.NewMetrics(d.version),
 			}
-			return err
+			err = errors.Join(do(command.Context(), c), c.out.Flush())
+			return errors.Join(err, c.close(command.Context()))
 		},
 	}
 }
@@ -211,7 +158,23 @@ func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
 
 // openDatabase opens the database for the rest of the call.
 func (c *call) openDatabase(ctx context.Context) (err error) {
-	c.db, err = c.drivers.OpenExisting(ctx, c.settings)
+	c.db, err = c.open.ExistingDatabase(ctx)
+	return err
+}
+
+// openContent opens the content of the CMS for the rest of the call.
+func (c *call) openContent() (err error) {
+	c.content, err = c.open.Content()
+	return err
+}
+
+func (c *call) close(ctx context.Context) (err error) {
+	if c.content != nil {
+		err = c.content.Close(ctx)
+	}
+	if c.db != nil {
+		err = errors.Join(err, c.db.Close())
+	}
 	return err
 }
 
@@ -228,74 +191,9 @@ func ExitCode(err error) int {
 	return 1
 }
 
-// OpenExisting opens the database of a service. It fails if there is none.
-func (d Drivers) OpenExisting(ctx context.Context, s *config.Settings) (*Database, error) {
-	if err := existing(s); err != nil {
-		return nil, err
-	}
-	return d.OpenDatabase(ctx, s)
-}
-
-// existing returns an error if SQLite is used and its database does not exist. Commands
-// must not create it, since an empty list would hide a wrong DATA_DIR.
-func existing(s *config.Settings) error {
-	if s.DatabaseURL != nil {
-		return nil
-	}
-
-	_, err := os.Lstat(databasePath(s))
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no database at %s: "+
-			"set DATA_DIR to the folder of the service, or start the service once (%w)",
-			databasePath(s), health.ErrNotMade)
-	}
-	if err != nil {
-		return fmt.Errorf("looking for the database (DATA_DIR): %w", err)
-	}
-	return nil
-}
-
-func databasePath(s *config.Settings) string { return filepath.Join(s.DataDir, DatabaseFile) }
-
-// DatabaseIdle reports whether no process uses the SQLite database, and thus no service
-// is running. It is always false with PostgreSQL, where this is unknown.
-func (d Drivers) DatabaseIdle(s *config.Settings) bool {
-	if s.DatabaseURL != nil || existing(s) != nil {
-		return false
-	}
-	lock, err := d.LockSQLite(s)
-	return err == nil && lock.Close() == nil
-}
-
 // missing reports whether a path does not exist. It returns false after other errors,
 // which opening the path will report.
 func missing(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist)
-}
-
-// OutOfReach lists the copies of a lead that an erasure cannot reach with these settings.
-func OutOfReach(s *config.Settings) []string {
-	list := []string{
-		"backups until they are removed: after a restore, erase again",
-		"copies made by users: exports, downloaded PDFs, e-mails",
-	}
-
-	add := func(setUp bool, text string) {
-		if setUp {
-			list = append(list, text)
-		}
-	}
-	add(s.LeadWebhookURL != "", "data stored by the receiver at LEAD_WEBHOOK_URL")
-	add(s.CMSDriver != "file", "the history of the CMS")
-	hubspot := s.CRMDriver == "hubspot"
-	add(hubspot && s.HubSpotStage != "",
-		"what HubSpot keeps of deals: former values, and what your team has added")
-	add(hubspot && s.HubSpotStage == "",
-		"deals in HubSpot, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them")
-	add(s.DatabaseURL != nil, "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL")
-	add(s.DatabaseURL != nil && s.CacheURL.Scheme == "memory",
-		"PDFs in the memory of other instances, for at most an hour")
-	add(s.SMTPURL != nil, "sent mails in the mailboxes of the visitor and of SALES_MAIL_TO")
-	return list
 }

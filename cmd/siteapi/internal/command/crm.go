@@ -8,11 +8,12 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"siteapi/cmd/siteapi/internal/systems"
 	"siteapi/integrations/crm"
 	"siteapi/resolvers/leads"
 )
 
-func (d Drivers) crmCommands() *cobra.Command {
+func (d commands) crmCommands() *cobra.Command {
 	return group("crm", "prepare the CRM, and read outcomes of leads from it",
 		d.command("setup", "create the properties of leads in the CRM, and list the stages of deals; safe to repeat",
 			[]string{"DATA_DIR", "CRM_DRIVER", "HUBSPOT_*"}, setUpCRM,
@@ -26,10 +27,10 @@ func pullOutcomes(ctx context.Context, c *call) error {
 	if err := c.openDatabase(ctx); err != nil {
 		return err
 	}
-	if err := CheckSystems(ctx, c.db.Store, c.settings); err != nil {
+	if err := systems.CheckNote(ctx, c.db.Store, c.settings); err != nil {
 		return err
 	}
-	contacts, err := c.drivers.OpenCRM(c.settings)
+	contacts, err := c.open.CRM()
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func pullOutcomes(ctx context.Context, c *call) error {
 }
 
 func setUpCRM(ctx context.Context, c *call) error {
-	contacts, err := c.drivers.OpenCRM(c.settings)
+	contacts, err := c.open.CRM()
 	if err != nil {
 		return err
 	}

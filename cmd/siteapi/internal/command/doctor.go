@@ -17,6 +17,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/inbox"
+	"siteapi/cmd/siteapi/internal/systems"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
@@ -27,7 +28,7 @@ import (
 	"siteapi/schema"
 )
 
-func (d Drivers) doctorCommand() *cobra.Command {
+func (d commands) doctorCommand() *cobra.Command {
 	address, asJSON := "", false
 	command := d.command("doctor",
 		"check settings, disk, database, deliveries, cache, CMS, CRM and sign-in, and recommend repairs", nil,
@@ -80,7 +81,7 @@ func (c *call) checks(ctx context.Context, address string) []health.Check {
 		Name:   "service",
 		Advice: "set the address of the service with --server if it differs; see its log for why it is not ready",
 		Run: func(ctx context.Context, warn health.Warn) (string, error) {
-			return checkService(ctx, serviceAt(address, s).Address, existing(s) == nil, warn)
+			return checkService(ctx, serviceAt(address, s).Address, systems.CheckDatabase(s) == nil, warn)
 		},
 	})
 
@@ -156,19 +157,22 @@ func (c *call) dependencies(ctx context.Context) health.Dependencies {
 			if s.CMSDriver == "file" && missing(s.ContentPath()) {
 				return nil, nil, fmt.Errorf("%s: %w", s.ContentPath(), health.ErrNotMade)
 			}
-			driver, err := c.drivers.OpenCMS(s)
+			driver, err := c.open.CMS()
 			return driver, driver, err
 		},
 	}
 
 	if s.CacheURL.Scheme != "memory" {
-		d.Cache = func(ctx context.Context) (cache.Cache, error) { return c.drivers.OpenCache(ctx, s) }
+		d.Cache = func(ctx context.Context) (cache.Cache, error) {
+			entries, _, err := c.open.Cache(ctx)
+			return entries, err
+		}
 	}
 	if s.SMTPURL != nil {
-		d.Mail = c.drivers.OpenMail(s)
+		d.Mail = c.open.Mail()
 	}
 	if s.CRMDriver != "file" {
-		d.CRM = func() (crm.Lookup, error) { return c.drivers.OpenCRM(s) }
+		d.CRM = func() (crm.Lookup, error) { return c.open.CRM() }
 	}
 	return d
 }

@@ -44,7 +44,7 @@ type document struct {
 }
 
 // documentCommand returns the command of an operation.
-func (d Drivers) documentCommand(op *operations.Operation) *cobra.Command {
+func (d commands) documentCommand(op *operations.Operation) *cobra.Command {
 	r := &document{op: op, needs: NeedsOf(op), arguments: map[string]any{}}
 
 	use := op.Command.Name[strings.LastIndexByte(op.Command.Name, ' ')+1:]

@@ -10,7 +10,7 @@ import (
 	"siteapi/schema"
 )
 
-func (d Drivers) edgeCommands() *cobra.Command {
+func (d commands) edgeCommands() *cobra.Command {
 	return group("edge", "purge the CDN, and notify the renderers of the site",
 		d.command("purge",
 			"purge all content from the CDN and notify the renderers now; exit code 2 if one failed",
@@ -20,7 +20,7 @@ func (d Drivers) edgeCommands() *cobra.Command {
 
 // purgeEdge notifies the CDN and the renderers at once, independently of the queue.
 func purgeEdge(ctx context.Context, c *call) error {
-	receivers, err := c.drivers.OpenEdge(c.settings)
+	receivers, err := c.open.Receivers()
 	if err != nil {
 		return err
 	}

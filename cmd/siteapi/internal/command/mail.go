@@ -14,11 +14,12 @@ import (
 	"siteapi/integrations/mail"
 	"siteapi/integrations/mail/eml"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
-func (d Drivers) mailCommands() *cobra.Command {
+func (d commands) mailCommands() *cobra.Command {
 	settings := append(databaseSettings(), "CMS_DRIVER", "CMS_FILE", "SANITY_*", "CONTENT_TYPES", "LOGO_HOSTS",
 		"SITE_URL", "ADMIN_PAGE", "SMTP_URL", "MAIL_FROM")
 
@@ -50,21 +51,24 @@ type oneLead struct{ lead lead.Lead }
 func (s oneLead) Lead(context.Context, string) (lead.Lead, error) { return s.lead, nil }
 
 // compose writes a mail about a lead. The default language is that of the lead.
-func (c *call) compose(ctx context.Context, l lead.Lead, kind string, locale schema.Locale) (m *mail.Message, err error) {
+func (c *call) compose(ctx context.Context, l lead.Lead, kind string, locale schema.Locale) (*mail.Message, error) {
 	if c.settings.MailFrom.Address == "" {
 		return nil, errors.New("MAIL_FROM: is required: set the sender's address")
 	}
-	mailer, err := c.drivers.OpenMailer(c.settings, oneLead{lead: l})
+	if err := c.openContent(); err != nil {
+		return nil, err
+	}
+	documents, err := c.open.PDFs(c.content, c.content.Cache, oneLead{lead: l})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, mailer.Content.Close(ctx)) }()
+	mailer := c.open.Mails(leadmail.Deps{Content: c.content, PDFs: documents})
 
 	write := mailer.VisitorMail
 	if kind == "sales" {
 		write = mailer.SalesMail
 	}
-	m, err = write(ctx, &l, schema.LocaleOrDefault(cmp.Or(string(locale), l.Locale)))
+	m, err := write(ctx, &l, schema.LocaleOrDefault(cmp.Or(string(locale), l.Locale)))
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +124,7 @@ func (cmd *previewMail) run(ctx context.Context, c *call) error {
 
 // testMail sends the visitor's mail about a sample lead.
 func testMail(ctx context.Context, c *call, to string) error {
-	sender := c.drivers.OpenMail(c.settings)
+	sender := c.open.Mail()
 	if sender == nil {
 		return errors.New("SMTP_URL: is required: set the mail server")
 	}

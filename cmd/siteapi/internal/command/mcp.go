@@ -9,11 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"siteapi/cmd/siteapi/internal/mcp"
+	"siteapi/resolvers"
 	"siteapi/schema"
 	"siteapi/schema/operations"
 )
 
-func (d Drivers) mcpCommand() *cobra.Command {
+func (d commands) mcpCommand() *cobra.Command {
 	var command *cobra.Command
 	command = d.command("mcp", "serve operators' tools to an assistant on this machine", nil,
 		func(ctx context.Context, c *call) error { return c.serveTools(ctx, command.Root().Version) },
@@ -30,17 +31,22 @@ func (c *call) serveTools(ctx context.Context, version string) error {
 		return c.wrong
 	}
 
-	d := c.drivers
-	d.Checks = c.checks(ctx, "")
-	tools := slices.DeleteFunc(slices.Clone(d.Operations), func(op *operations.Operation) bool {
+	tools := slices.DeleteFunc(slices.Clone(c.commands.operations), func(op *operations.Operation) bool {
 		return op.Tool == nil || op.Tool.Audience != operations.Operator
 	})
-	exec, closing, err := d.OpenExecutor(ctx, d, c.settings, Service{}, tools[0])
+	entries, _, err := c.open.Cache(ctx)
 	if err != nil {
 		return err
+	}
+	exec, err := c.openExecutor(ctx, Service{}, tools[0], &resolvers.Resolver{
+		Cache:  entries,
+		Checks: c.checks(ctx, ""),
+	})
+	if err != nil {
+		return errors.Join(err, entries.Close())
 	}
 
 	options := mcp.Options{Operations: tools, Executor: exec, Version: version, TimeZone: c.settings.TimeZone}
 	server := mcp.NewServer(options, schema.RoleAdmin)
-	return errors.Join(server.Run(asCommand(ctx), &sdk.StdioTransport{}), closing())
+	return errors.Join(server.Run(asCommand(ctx), &sdk.StdioTransport{}), entries.Close())
 }

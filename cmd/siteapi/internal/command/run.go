@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"siteapi/resolvers"
 	"siteapi/schema"
 	"siteapi/schema/operations"
 	"siteapi/schema/request"
@@ -33,7 +34,7 @@ func (r *document) run(ctx context.Context, c *call) error {
 
 	r.zone = c.settings.TimeZone
 	r.op.ReadDays(r.arguments, r.zone)
-	run, closing, err := r.open(ctx, c)
+	run, err := r.open(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -46,27 +47,27 @@ func (r *document) run(ctx context.Context, c *call) error {
 		}
 		return "written", err
 	})
-	if err := errors.Join(err, closing()); err != nil {
+	if err != nil {
 		return err
 	}
 	return r.outcome(answer)
 }
 
 // open opens the systems of the operation.
-func (r *document) open(ctx context.Context, c *call) (runner, func() error, error) {
+func (r *document) open(ctx context.Context, c *call) (runner, error) {
 	service := serviceAt(r.server, c.settings)
 	if r.needs.System == OnService {
-		return service.Run, func() error { return nil }, nil
+		return service.Run, nil
 	}
 
-	exec, closing, err := c.drivers.OpenExecutor(ctx, c.drivers, c.settings, service, r.op)
+	exec, err := c.openExecutor(ctx, service, r.op, &resolvers.Resolver{})
 	run := func(
 		ctx context.Context, op *operations.Operation, variables map[string]any,
 	) (json.RawMessage, *schema.Error) {
 		value, _, problem := op.Run(asCommand(ctx), exec, variables, http.Header{})
 		return value, problem
 	}
-	return run, closing, err
+	return run, err
 }
 
 // actor returns the name of the system user for the audit log.

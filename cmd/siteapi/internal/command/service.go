@@ -22,12 +22,12 @@ import (
 	"siteapi/schema/operations"
 )
 
-func (d Drivers) configCommand() *cobra.Command {
+func (d commands) configCommand() *cobra.Command {
 	return d.command("config", "check the settings, and print them with redacted secrets", nil, printConfig,
 		"siteapi config | grep RETENTION")
 }
 
-func (d Drivers) readyCommand() *cobra.Command {
+func (d commands) readyCommand() *cobra.Command {
 	address := ""
 	command := d.command("ready", "check whether the running service is ready; exit code 2 if it is not",
 		[]string{"LISTEN_ADDR"}, func(ctx context.Context, c *call) error { return isReady(ctx, c, address) },
@@ -36,7 +36,7 @@ func (d Drivers) readyCommand() *cobra.Command {
 	return command
 }
 
-func (d Drivers) sdlCommand() *cobra.Command {
+func (d commands) sdlCommand() *cobra.Command {
 	// No setting has the name "(none)", so none is checked.
 	return d.command("sdl", "print the GraphQL schema for code generators and other tools",
 		[]string{"(none)"}, func(_ context.Context, c *call) error {

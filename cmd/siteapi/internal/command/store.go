@@ -8,14 +8,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (d Drivers) migrateCommand() *cobra.Command {
+func (d commands) migrateCommand() *cobra.Command {
 	return d.command("migrate",
 		"create or update the tables, as every start does, and exit",
 		databaseSettings(), migrate,
 		"siteapi migrate")
 }
 
-func (d Drivers) storeCommands() *cobra.Command {
+func (d commands) storeCommands() *cobra.Command {
 	return group("store", "copy the stored data to PostgreSQL",
 		d.command("copy", "copy all data from SQLite in DATA_DIR to an empty PostgreSQL at "+
 			"DATABASE_URL, which then sends the pending deliveries",
@@ -24,7 +24,7 @@ func (d Drivers) storeCommands() *cobra.Command {
 }
 
 func migrate(ctx context.Context, c *call) (err error) {
-	if c.db, err = c.drivers.OpenDatabase(ctx, c.settings); err == nil {
+	if c.db, err = c.open.Database(ctx); err == nil {
 		c.printLine("the tables are up to date")
 	}
 	return err
@@ -39,13 +39,15 @@ func copyStore(ctx context.Context, c *call) (err error) {
 
 	old := *c.settings
 	old.DatabaseURL = nil
-	from, err := c.drivers.OpenExisting(ctx, &old)
+	source := c.open
+	source.Settings = &old
+	from, err := source.ExistingDatabase(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
 
-	if c.db, err = c.drivers.OpenDatabase(ctx, c.settings); err != nil {
+	if c.db, err = c.open.Database(ctx); err != nil {
 		return err
 	}
 

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/cmd/siteapi/internal/command"
+	"siteapi/cmd/siteapi/internal/systems"
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
@@ -209,7 +209,7 @@ func TestRestoreRefusesDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	database := []byte(contents(s)[filepath.Join(s.Dir, command.DatabaseFile)])
+	database := []byte(contents(s)[filepath.Join(s.Dir, systems.DatabaseFile)])
 	database[8192] ^= 0x40
 
 	s = apptest.NewSite(t)
@@ -220,7 +220,7 @@ func TestRestoreRefusesDamage(t *testing.T) {
 		"not an archive":                 {[]byte("hello"), "not from this service"},
 		"truncated in the middle":        {good[:len(good)/2], "damaged, truncated"},
 		"truncated at the end":           {good[:len(good)-4], "damaged, truncated"},
-		"a changed byte of the database": {pack(t, command.DatabaseFile, tar.TypeReg, database), "has no valid database"},
+		"a changed byte of the database": {pack(t, systems.DatabaseFile, tar.TypeReg, database), "has no valid database"},
 		"no database":                    {pack(t, "content.json", tar.TypeReg, []byte("[]")), "has no valid database"},
 		"a path outside the folder":      {pack(t, "../x.json", tar.TypeReg, []byte("[]")), "not from this service"},
 		"a link":                         {pack(t, "cms/x.json", tar.TypeSymlink, nil), "not from this service"},

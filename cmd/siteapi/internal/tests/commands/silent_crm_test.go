@@ -1,19 +1,17 @@
 package commands
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/spf13/cobra"
-
-	"siteapi/cmd/siteapi/internal/app"
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/cmd/siteapi/internal/command"
-	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/crm"
+	"siteapi/integrations/lead"
+	"siteapi/resolvers/health"
+	"siteapi/schema"
 )
 
 // silentCRM accepts leads and stores nothing.
@@ -43,28 +41,47 @@ func TestCRMThatStoresNothing(t *testing.T) {
 	s.Arrives(s.Submit("ana"))
 	s.Stop(t)
 
-	env := map[string]string{"ENVIRONMENT": "development", "DATA_DIR": s.Dir}
-	for _, tt := range []struct{ line, want, not string }{
-		{"deliveries verify --target crm", "leads                      1", "could not"},
-		{"leads erase --email ana@example.com --yes", "its driver stores nothing", "failed                     1"},
-		{"doctor --json", "stores nothing", `"FAILED"`},
-	} {
-		deps, _ := app.OperatorDrivers(func(name string) string { return env[name] })
-		deps.OpenCRM = func(*config.Settings) (command.CRM, error) { return silentCRM{}, nil }
-		if strings.HasPrefix(tt.line, "doctor") {
-			env["CRM_DRIVER"], env["HUBSPOT_TOKEN"] = "hubspot", "unused"
+	open := s.Opener(nil)
+	db, err := open.Database(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	source, err := open.CMS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := open.Leads(db, nil)
+	own.CMS, own.CRM = source, silentCRM{}
+	own.ClearPDFs = func(context.Context) (int, error) { return 0, nil }
+
+	sum, err := own.Verify(t.Context(), time.Time{}, lead.CRM, false)
+	if err != nil || sum.Leads != 1 || sum.Missing != 0 || sum.Failed != 0 {
+		t.Errorf("the verification: %v %+v", err, sum)
+	}
+
+	receipt, err := own.Erase(t.Context(), "ana@example.com", false)
+	if err != nil || !receipt.Complete {
+		t.Fatalf("the erasure: %v %+v", err, receipt)
+	}
+	detail := ""
+	for _, p := range receipt.Places {
+		if p.Place == "crm" {
+			detail = schema.ValueOr(p.Detail, "")
 		}
+	}
+	if !strings.Contains(detail, "its driver stores nothing") {
+		t.Errorf("the receipt says of the CRM: %q", detail)
+	}
 
-		var out bytes.Buffer
-		root := &cobra.Command{SilenceErrors: true, SilenceUsage: true}
-		root.AddCommand(command.Commands(deps)...)
-		root.SetOut(&out)
-		root.SetErr(&out)
-		root.SetArgs(strings.Fields(tt.line))
-
-		err := root.ExecuteContext(t.Context())
-		if err != nil || !strings.Contains(out.String(), tt.want) || strings.Contains(out.String(), tt.not) {
-			t.Errorf("%s: %v\n%s", tt.line, err, out.String())
+	d := health.Dependencies{CRM: func() (crm.Lookup, error) { return silentCRM{}, nil }}
+	for _, check := range d.Checks() {
+		if check.Name != "crm" {
+			continue
+		}
+		found := health.Examine(t.Context(), []health.Check{check})[0]
+		if found.State != schema.HealthStateWarning || !strings.Contains(*found.Detail, "stores nothing") {
+			t.Errorf("the doctor reports: %+v", found)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/systems"
 )
 
 // The pages show the development tokens where these are in use, and no other tokens.
@@ -113,7 +113,7 @@ func TestCopiesOutOfReachAreTranslated(t *testing.T) {
 	}
 	withDeals := settings
 	withDeals.HubSpotStage = "default/appointmentscheduled"
-	for _, copies := range append(command.OutOfReach(&settings), command.OutOfReach(&withDeals)...) {
+	for _, copies := range append(systems.OutOfReach(&settings), systems.OutOfReach(&withDeals)...) {
 		if !strings.Contains(string(words), strconv.Quote(copies)+":") {
 			t.Errorf("pages/inbox/words has no text for %q", copies)
 		}

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/cmd/siteapi/internal/command"
+	"siteapi/cmd/siteapi/internal/systems"
 	"siteapi/integrations/store/sqlite"
 	"siteapi/schema"
 )
@@ -147,7 +147,7 @@ func TestReadingWithoutWrites(t *testing.T) {
 	s := apptest.Start(t, nil)
 	s.Submit("read-only")
 
-	db, err := sqlite.OpenDB(t.Context(), filepath.Join(s.DataDir, command.DatabaseFile))
+	db, err := sqlite.OpenDB(t.Context(), filepath.Join(s.DataDir, systems.DatabaseFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"siteapi/cmd/siteapi/internal/app"
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/systems"
 )
 
 // packaged returns the lines of a packaging file without its comments.
@@ -130,7 +130,7 @@ func TestCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if wrong := app.CheckServing(s, nil); len(wrong) > 0 {
+	if wrong := systems.CheckServing(s, nil); len(wrong) > 0 {
 		t.Errorf("the service would not start: %v", wrong)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/cmd/siteapi/internal/command"
+	"siteapi/cmd/siteapi/internal/systems"
 	"siteapi/integrations/store/sqlite"
 )
 
@@ -16,7 +16,7 @@ import (
 // bytes.
 func sessionRows(s *apptest.Service) (rows, largest int) {
 	s.T.Helper()
-	db, err := sqlite.OpenDB(s.T.Context(), filepath.Join(s.DataDir, command.DatabaseFile))
+	db, err := sqlite.OpenDB(s.T.Context(), filepath.Join(s.DataDir, systems.DatabaseFile))
 	if err != nil {
 		s.T.Fatal(err)
 	}

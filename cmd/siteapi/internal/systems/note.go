@@ -1,4 +1,4 @@
-package command
+package systems
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // and report success.
 const systemsNote = "systems"
 
-func systems(s *config.Settings) string {
+func noted(s *config.Settings) string {
 	given := map[bool]string{false: "unset", true: "set"}
 	return fmt.Sprintf("  CMS_DRIVER=%s (project %s, dataset %s)\n  CRM_DRIVER=%s (%s), HUBSPOT_DEAL_STAGE %s\n"+
 		"  CACHE_URL %s, LEAD_WEBHOOK_URL %s, SMTP_URL %s",
@@ -22,16 +22,16 @@ func systems(s *config.Settings) string {
 		given[s.CacheURL.Scheme != "memory"], given[s.LeadWebhookURL != ""], given[s.SMTPURL != nil])
 }
 
-// NoteSystems records the systems of the service.
-func NoteSystems(ctx context.Context, notes *store.Store, s *config.Settings) error {
-	return notes.SetNote(ctx, systemsNote, systems(s))
+// Note records the systems of the service.
+func Note(ctx context.Context, notes *store.Store, s *config.Settings) error {
+	return notes.SetNote(ctx, systemsNote, noted(s))
 }
 
-// CheckSystems returns an error unless the settings select the systems of the service
-// that used the database last.
-func CheckSystems(ctx context.Context, notes *store.Store, s *config.Settings) error {
+// CheckNote returns an error unless the settings select the systems of the service that
+// used the database last.
+func CheckNote(ctx context.Context, notes *store.Store, s *config.Settings) error {
 	note, err := notes.Note(ctx, systemsNote)
-	here := systems(s)
+	here := noted(s)
 	switch {
 	case errors.Is(err, store.ErrNotFound): // no service has used the database
 		return nil

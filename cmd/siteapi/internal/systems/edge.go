@@ -1,21 +1,21 @@
-package app
+package systems
 
 import (
 	"fmt"
 
-	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/edge"
 	"siteapi/integrations/queue"
 )
 
-// openReceivers returns the receivers of content changes: each address of the CDN and
+// Receivers returns the receivers of content changes: each address of the CDN and
 // each renderer of the site. It does no I/O.
-func (d drivers) openReceivers(s *config.Settings) ([]queue.Receiver, error) {
+func (o Opener) Receivers() ([]queue.Receiver, error) {
+	s := o.Settings
 	var list []queue.Receiver
 
 	cdn, _ := edge.Find(s.PurgeKind)
 	for i, address := range s.PurgeURLs {
-		p, err := edge.NewPurger(cdn, s.PurgeToken, edge.Options{URL: address, Observe: d.Metrics.Call})
+		p, err := edge.NewPurger(cdn, s.PurgeToken, edge.Options{URL: address, Observe: o.Metrics.Call})
 		if err != nil {
 			return nil, fmt.Errorf("CDN_PURGE_URL: %w", err)
 		}
@@ -27,7 +27,7 @@ func (d drivers) openReceivers(s *config.Settings) ([]queue.Receiver, error) {
 	}
 
 	for i, address := range s.RevalidateURLs {
-		n, err := edge.NewNotifier(s.RevalidateSecret, edge.Options{URL: address, Observe: d.Metrics.Call})
+		n, err := edge.NewNotifier(s.RevalidateSecret, edge.Options{URL: address, Observe: o.Metrics.Call})
 		if err != nil {
 			return nil, fmt.Errorf("REVALIDATE_URLS: %w", err)
 		}

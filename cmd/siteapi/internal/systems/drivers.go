@@ -1,23 +1,24 @@
-package app
+// Package systems opens and closes the systems that the settings name. It is the only
+// package that imports drivers.
+package systems
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
 
-	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/memory"
 	"siteapi/integrations/cache/valkey"
+	"siteapi/integrations/cms"
 	cmsfile "siteapi/integrations/cms/file"
 	"siteapi/integrations/cms/sanity"
 	"siteapi/integrations/crm"
@@ -32,55 +33,34 @@ import (
 	"siteapi/integrations/upstream"
 	"siteapi/integrations/valkeyconn"
 	"siteapi/resolvers/leadmail"
+	"siteapi/resolvers/leads"
 )
 
-// drivers opens systems with the drivers that the settings select.
-type drivers struct {
-	log     zerolog.Logger
-	Metrics *telemetry.Metrics
+// Opener opens the systems that the settings name. The caller must close what has a Close
+// method.
+type Opener struct {
+	Settings *config.Settings
+	Log      zerolog.Logger
+	Metrics  *telemetry.Metrics
 }
 
-// systems are the opened systems that the service uses.
-type systems struct {
-	drivers
-	*config.Settings
-	Data *command.Database
-
-	cms    command.CMS
-	crm    command.CRM
-	cache  cache.Cache
-	valkey *valkeyconn.Conn // nil with CACHE_URL=memory://
-	closers
+// CMS is implemented by every CMS driver.
+type CMS interface {
+	cms.Content
+	cms.Leads
+	cms.Watcher
+	leads.CMS
 }
 
-// open opens all systems. The caller must close them, even after an error.
-func (sys *systems) open(ctx context.Context) (err error) {
-	if err := os.MkdirAll(sys.DataDir, 0o750); err != nil {
-		return fmt.Errorf("DATA_DIR: creating the folder: %w", err)
-	}
-	if sys.cms, err = sys.openCMS(sys.Settings); err != nil {
-		return err
-	}
-	if sys.crm, err = sys.openCRM(sys.Settings); err != nil {
-		return fmt.Errorf("opening the CRM: %w", err)
-	}
-
-	entries, conn, err := sys.openCache(ctx, sys.Settings)
-	if err != nil {
-		return err
-	}
-	sys.cache, sys.valkey = sys.Metrics.Cache(entries), conn
-	sys.add(entries.Close)
-
-	if sys.Data, err = sys.openDatabase(ctx, sys.Settings); err != nil {
-		return err
-	}
-	sys.add(sys.Data.Close)
-	return nil
+// CRM is implemented by every CRM driver.
+type CRM interface {
+	crm.Contacts
+	leads.CRM
 }
 
-// openCMS opens the driver of CMS_DRIVER.
-func (d drivers) openCMS(s *config.Settings) (command.CMS, error) {
+// CMS opens the driver of CMS_DRIVER.
+func (o Opener) CMS() (CMS, error) {
+	s := o.Settings
 	if s.CMSDriver == "sanity" {
 		return sanity.New(sanity.Options{
 			ProjectID:  s.SanityProjectID,
@@ -89,8 +69,8 @@ func (d drivers) openCMS(s *config.Settings) (command.CMS, error) {
 			Token:      s.SanityToken,
 			APIURL:     s.SanityAPIURL,
 			Timeout:    5 * time.Second,
-			Log:        d.log,
-			Observe:    d.Metrics.Call,
+			Log:        o.Log,
+			Observe:    o.Metrics.Call,
 		}), nil
 	}
 
@@ -98,13 +78,16 @@ func (d drivers) openCMS(s *config.Settings) (command.CMS, error) {
 		Path:   s.ContentPath(),
 		Sample: s.CMSFile == "",
 		Dir:    s.DataDir,
-		Log:    d.log,
+		Log:    o.Log,
 	})
 }
 
-// contentSource identifies the source of content. Cache entries of another source are not
+// SampleContent returns the sample documents as a JSON array.
+func SampleContent() []byte { return cmsfile.Sample() }
+
+// ContentSource identifies the source of content. Cache entries of another source are not
 // served.
-func contentSource(s *config.Settings) string {
+func ContentSource(s *config.Settings) string {
 	if s.CMSDriver == "sanity" {
 		return strings.Join([]string{
 			"sanity", s.SanityAPIURL, s.SanityProjectID, s.SanityDataset, s.SanityAPIVersion,
@@ -118,18 +101,19 @@ func contentSource(s *config.Settings) string {
 	return "file " + path
 }
 
-// openCRM opens the driver of CRM_DRIVER.
-func (d drivers) openCRM(s *config.Settings) (command.CRM, error) {
+// CRM opens the driver of CRM_DRIVER.
+func (o Opener) CRM() (CRM, error) {
+	s := o.Settings
 	if s.CRMDriver == "hubspot" {
 		return hubspot.New(hubspot.Options{
 			Token:     s.HubSpotToken,
 			BaseURL:   s.HubSpotAPIURL,
 			Version:   s.HubSpotVersion,
 			DealStage: s.HubSpotStage,
-			Observe:   d.Metrics.Call,
+			Observe:   o.Metrics.Call,
 			OnOmitted: func(text string) {
-				d.Metrics.Gaps.Inc()
-				d.log.Warn().Str("reason", text).Msg("a contact or deal was stored without a property")
+				o.Metrics.Gaps.Inc()
+				o.Log.Warn().Str("reason", text).Msg("a contact or deal was stored without a property")
 			},
 		}), nil
 	}
@@ -137,32 +121,33 @@ func (d drivers) openCRM(s *config.Settings) (command.CRM, error) {
 	return crmfile.Open(filepath.Join(s.DataDir, "crm"))
 }
 
-// openChallenge returns the client of the bot check, or nil without TURNSTILE_SECRET.
-func (sys *systems) openChallenge() *turnstile.Verifier {
-	if sys.TurnstileKey == "" {
+// Challenge returns the client of the bot check, or nil without TURNSTILE_SECRET.
+func (o Opener) Challenge() *turnstile.Verifier {
+	if o.Settings.TurnstileKey == "" {
 		return nil
 	}
 	return turnstile.New(turnstile.Options{
-		Secret:  sys.TurnstileKey,
-		URL:     sys.TurnstileURL,
-		Observe: sys.Metrics.Call,
+		Secret:  o.Settings.TurnstileKey,
+		URL:     o.Settings.TurnstileURL,
+		Observe: o.Metrics.Call,
 	})
 }
 
-// openCache opens the cache of CACHE_URL. The connection is nil with memory://; otherwise
+// Cache opens the cache of CACHE_URL. The connection is nil with memory://; otherwise
 // it is shared with the rate limits and is closed with the cache.
-func (d drivers) openCache(ctx context.Context, s *config.Settings) (cache.Cache, *valkeyconn.Conn, error) {
+func (o Opener) Cache(ctx context.Context) (cache.Cache, *valkeyconn.Conn, error) {
+	s := o.Settings
 	if s.CacheURL.Scheme == "memory" {
 		return memory.New(), nil, nil
 	}
 
 	conn, err := valkeyconn.Open(ctx, s.CacheURL.String(), func(up bool, err error) {
 		if up {
-			d.log.Info().Msg("connected to the cache server")
+			o.Log.Info().Msg("connected to the cache server")
 			return
 		}
 
-		d.log.Error().Err(err).Msg("cannot reach the cache server: " +
+		o.Log.Error().Err(err).Msg("cannot reach the cache server: " +
 			"content comes from the CMS, and requests are counted per instance")
 	})
 	if err != nil {
@@ -171,25 +156,25 @@ func (d drivers) openCache(ctx context.Context, s *config.Settings) (cache.Cache
 	return valkey.New(conn, s.CachePrefix), conn, nil
 }
 
-// newRateLimits returns the rate limits, or nil with RATE_LIMITS=off. Instances that
-// share a cache server also share their counts.
-func (sys *systems) newRateLimits() *httpserver.RateLimits {
-	if !sys.RateLimits {
+// RateLimits returns the rate limits, or nil with RATE_LIMITS=off. Instances that share a
+// cache server also share their counts.
+func (o Opener) RateLimits(conn *valkeyconn.Conn) *httpserver.RateLimits {
+	if !o.Settings.RateLimits {
 		return nil
 	}
 
 	local := limitmemory.New()
 	limits := &httpserver.RateLimits{Shared: local, Local: local}
-	if sys.valkey != nil {
-		limits.Shared = limitvalkey.New(sys.valkey, sys.CachePrefix)
+	if conn != nil {
+		limits.Shared = limitvalkey.New(conn, o.Settings.CachePrefix)
 	}
 	return limits
 }
 
-// openLeadWebhook returns the function that announces new leads. Without LEAD_WEBHOOK_URL
+// LeadWebhook returns the function that announces new leads. Without LEAD_WEBHOOK_URL
 // the function fails, and so do the deliveries that were queued while the URL was set.
-func (sys *systems) openLeadWebhook() (queue.Send, error) {
-	if sys.LeadWebhookURL == "" {
+func (o Opener) LeadWebhook() (queue.Send, error) {
+	if o.Settings.LeadWebhookURL == "" {
 		return func(context.Context, *queue.Try) error {
 			return &upstream.Error{
 				System: "webhook",
@@ -201,10 +186,10 @@ func (sys *systems) openLeadWebhook() (queue.Send, error) {
 	}
 
 	webhook, err := leadwebhook.New(leadwebhook.Options{
-		URL:     sys.LeadWebhookURL,
-		Secrets: sys.LeadWebhookSecrets,
-		Slack:   sys.LeadWebhookFormat == "slack",
-		Observe: sys.Metrics.Call,
+		URL:     o.Settings.LeadWebhookURL,
+		Secrets: o.Settings.LeadWebhookSecrets,
+		Slack:   o.Settings.LeadWebhookFormat == "slack",
+		Observe: o.Metrics.Call,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("LEAD_WEBHOOK_URL: %w", err)
@@ -214,39 +199,9 @@ func (sys *systems) openLeadWebhook() (queue.Send, error) {
 		return webhook.Announce(ctx, leadwebhook.Announcement{
 			Lead:      *t.Lead,
 			Reference: lead.Reference(t.ID),
-			PDFURL:    sys.SiteURL + t.PDFPath(),
+			PDFURL:    o.Settings.SiteURL + t.PDFPath(),
 		})
 	}, nil
-}
-
-// newHandlers returns the functions that deliver leads to each target and mails to
-// owners.
-func (sys *systems) newHandlers(
-	traces *telemetry.Traces, mails *leadmail.Service,
-) (h queue.Handlers, err error) {
-	h.Send = map[lead.Target]queue.Send{
-		lead.CMS: func(ctx context.Context, t *queue.Try) error {
-			return sys.cms.Put(ctx, t.Lead)
-		},
-		lead.CRM: func(ctx context.Context, t *queue.Try) error {
-			c := crm.Contact{Lead: t.Lead, PDFURL: sys.SiteURL + t.PDFPath()}
-			if snap, err := mails.Content.ReadSoon(ctx, mails.SalesLocale); err == nil {
-				c.ProjectType = snap.Labels[t.Selections.ProjectType]
-			}
-			return sys.crm.Upsert(ctx, c)
-		},
-		lead.VisitorMail: mails.SendVisitorMail,
-		lead.SalesMail:   mails.SendSalesMail,
-	}
-	if h.Send[lead.Webhook], err = sys.openLeadWebhook(); err != nil {
-		return h, err
-	}
-	for target, send := range h.Send {
-		h.Send[target] = traces.Send(target, send)
-	}
-
-	h.OwnerMail = mails.SendOwnerMail
-	return h, nil
 }
 
 // targets returns the rate and concurrency of each target, and which targets are off.

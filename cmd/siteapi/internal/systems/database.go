@@ -1,9 +1,11 @@
-package app
+package systems
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,19 +17,78 @@ import (
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/rs/zerolog"
 
-	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
 	"siteapi/integrations/store/postgres"
 	"siteapi/integrations/store/sqlite"
 	"siteapi/resolvers/content"
+	"siteapi/resolvers/health"
 	"siteapi/schema"
 )
 
-// openDatabase opens the database of DATABASE_URL and the delivery queue in it, and
+// DatabaseFile is the name of the SQLite file in DATA_DIR.
+const DatabaseFile = "siteapi.db"
+
+// Database is an open database with its delivery queue.
+type Database struct {
+	Queue    *queue.Queue
+	Store    *store.Store
+	Truncate func(ctx context.Context) error // removes deleted data from the write-ahead log of SQLite
+	Close    func() error
+	Load     func() store.Load
+	Files    []string // SQLite files; empty with PostgreSQL
+
+	// Sizes returns the bytes of each PostgreSQL table with its indexes. It is nil with
+	// SQLite.
+	Sizes func(ctx context.Context) (map[string]int64, error)
+}
+
+// ExistingDatabase opens the database of a service. It fails if there is none.
+func (o Opener) ExistingDatabase(ctx context.Context) (*Database, error) {
+	if err := CheckDatabase(o.Settings); err != nil {
+		return nil, err
+	}
+	return o.Database(ctx)
+}
+
+// CheckDatabase returns an error if SQLite is used and its database does not exist. Commands
+// must not create it, since an empty list would hide a wrong DATA_DIR.
+func CheckDatabase(s *config.Settings) error {
+	if s.DatabaseURL != nil {
+		return nil
+	}
+
+	_, err := os.Lstat(DatabasePath(s))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no database at %s: "+
+			"set DATA_DIR to the folder of the service, or start the service once (%w)",
+			DatabasePath(s), health.ErrNotMade)
+	}
+	if err != nil {
+		return fmt.Errorf("looking for the database (DATA_DIR): %w", err)
+	}
+	return nil
+}
+
+// DatabasePath returns the path of the SQLite file.
+func DatabasePath(s *config.Settings) string { return filepath.Join(s.DataDir, DatabaseFile) }
+
+// DatabaseIdle reports whether no process uses the SQLite database, and thus no service
+// is running. It is always false with PostgreSQL, where this is unknown.
+func DatabaseIdle(s *config.Settings) bool {
+	if s.DatabaseURL != nil || CheckDatabase(s) != nil {
+		return false
+	}
+	lock, err := LockDatabase(s)
+	return err == nil && lock.Close() == nil
+}
+
+// Database opens the database of DATABASE_URL and the delivery queue in it, and
 // migrates their tables.
-func (d drivers) openDatabase(ctx context.Context, s *config.Settings) (*command.Database, error) {
-	receivers, err := d.openReceivers(s)
+func (o Opener) Database(ctx context.Context) (*Database, error) {
+	s := o.Settings
+	receivers, err := o.Receivers()
 	if err != nil {
 		return nil, err
 	}
@@ -37,8 +98,8 @@ func (d drivers) openDatabase(ctx context.Context, s *config.Settings) (*command
 		Receivers:   receivers,
 		ContentKeys: content.Keys(schema.Locales()),
 		RetryMax:    s.DeliveryRetryMax,
-		Observe:     d.Metrics.Delivery,
-		Log:         d.log,
+		Observe:     o.Metrics.Delivery,
+		Log:         o.Log,
 	}
 
 	open := openSQLite
@@ -59,7 +120,7 @@ func (d drivers) openDatabase(ctx context.Context, s *config.Settings) (*command
 // openPostgres opens the store and the queue on one connection pool.
 func openPostgres(
 	ctx context.Context, s *config.Settings, o queue.Options, opened *closers,
-) (*command.Database, error) {
+) (*Database, error) {
 	url := s.DatabaseURL.String()
 	pool, err := postgres.OpenPool(ctx, url)
 	if err != nil {
@@ -90,7 +151,7 @@ func openPostgres(
 		return nil, err
 	}
 
-	return &command.Database{
+	return &Database{
 		Store:    tables.Store,
 		Queue:    jobs,
 		Load:     tables.Load,
@@ -113,14 +174,14 @@ func migrateQueue(ctx context.Context, url string, log zerolog.Logger) error {
 // openSQLite locks the database file, and opens the store and the queue on it.
 func openSQLite(
 	ctx context.Context, s *config.Settings, o queue.Options, opened *closers,
-) (*command.Database, error) {
-	lock, err := lockDatabase(ctx, s, false)
+) (*Database, error) {
+	lock, err := shareDatabase(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	opened.add(lock.Close)
 
-	path := filepath.Join(s.DataDir, command.DatabaseFile)
+	path := filepath.Join(s.DataDir, DatabaseFile)
 	pool, err := sqlite.OpenDB(ctx, path)
 	if err != nil {
 		return nil, err
@@ -152,7 +213,7 @@ func openSQLite(
 		return nil, err
 	}
 
-	return &command.Database{
+	return &Database{
 		Store:    tables.Store,
 		Queue:    jobs,
 		Load:     tables.Load,
@@ -175,30 +236,45 @@ func (c *closers) close() error {
 	return err
 }
 
-// lockDatabase locks the SQLite database. Processes that use the database share the lock.
-// A restore replaces the file, so its lock is exclusive.
-func lockDatabase(ctx context.Context, s *config.Settings, alone bool) (*flock.Flock, error) {
+// databaseLock returns the lock of the SQLite database. Processes that use the database
+// share it.
+func databaseLock(s *config.Settings) (*flock.Flock, error) {
 	dir := filepath.Join(s.DataDir, "run")
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, err
 	}
+	return flock.New(filepath.Join(dir, "open.flock"), flock.SetPermissions(0o640)), nil
+}
 
-	lock := flock.New(filepath.Join(dir, "open.flock"), flock.SetPermissions(0o640))
-	if alone {
-		free, err := lock.TryLock()
-		if err == nil && !free {
-			err = errors.New("the database is in use: stop the service and running commands first")
-		}
-		return lock, err
+// shareDatabase locks the SQLite database for a process that uses it. A running restore
+// gets time to finish.
+func shareDatabase(ctx context.Context, s *config.Settings) (*flock.Flock, error) {
+	lock, err := databaseLock(s)
+	if err != nil {
+		return nil, err
 	}
 
-	// A running restore gets time to finish.
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 
-	_, err := lock.TryRLockContext(ctx, 50*time.Millisecond)
+	_, err = lock.TryRLockContext(ctx, 50*time.Millisecond)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = errors.New("a restore is running")
+	}
+	return lock, err
+}
+
+// LockDatabase locks the SQLite database until the lock is closed, so that a restore can
+// replace the file. It fails if another process uses the database.
+func LockDatabase(s *config.Settings) (io.Closer, error) {
+	lock, err := databaseLock(s)
+	if err != nil {
+		return nil, err
+	}
+
+	free, err := lock.TryLock()
+	if err == nil && !free {
+		err = errors.New("the database is in use: stop the service and running commands first")
 	}
 	return lock, err
 }

@@ -1,4 +1,4 @@
-package app
+package systems
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 
 	"siteapi/cmd/siteapi/internal/config"
 	cmsfile "siteapi/integrations/cms/file"
+	"siteapi/resolvers/graphqlhttp"
+	"siteapi/schema/exec"
 )
 
 // CheckServing adds problems with trusted documents and with the content of the file
@@ -15,11 +17,33 @@ import (
 // A check is skipped if one of its settings is invalid.
 func CheckServing(s *config.Settings, wrong config.Problems) config.Problems {
 	if s.OperationsPath != "" && !wrong.Concern("ENVIRONMENT", "GRAPHQL_*") {
-		if _, _, err := newDocuments(s); err != nil {
+		if _, _, err := Documents(s); err != nil {
 			wrong = append(wrong, config.Problem{Setting: "GRAPHQL_DOCUMENTS", Err: err})
 		}
 	}
 	return checkContent(s, wrong)
+}
+
+// Documents returns the documents that clients may send, and those of operators who
+// are logged in to the inbox. Operators may send any document.
+func Documents(s *config.Settings) (clients, operators *graphqlhttp.Documents, err error) {
+	o := graphqlhttp.DocumentOptions{
+		Schema:        exec.AST(),
+		Introspection: s.Introspection,
+	}
+	if s.OperationsPath != "" {
+		if o.Trusted, err = graphqlhttp.ReadTrusted(s.OperationsPath); err != nil {
+			return nil, nil, err
+		}
+	}
+
+	if operators, err = graphqlhttp.NewDocuments(o); err != nil {
+		return nil, nil, err
+	}
+
+	o.TrustedOnly = s.Operations == "trusted"
+	clients, err = graphqlhttp.NewDocuments(o)
+	return clients, operators, err
 }
 
 // checkContent rejects invalid content, and the sample content in production.

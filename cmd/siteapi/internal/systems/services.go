@@ -1,0 +1,100 @@
+package systems
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/cache"
+	"siteapi/integrations/cache/memory"
+	mailfile "siteapi/integrations/mail/file"
+	"siteapi/integrations/pdf"
+	"siteapi/resolvers/content"
+	"siteapi/resolvers/leadmail"
+	"siteapi/resolvers/leads"
+	"siteapi/resolvers/operators"
+	"siteapi/resolvers/quotepdf"
+)
+
+// Content opens the CMS for the public fields. Its content is not cached between
+// commands.
+func (o Opener) Content() (*content.Service, error) {
+	source, err := o.CMS()
+	if err != nil {
+		return nil, err
+	}
+	return content.New(content.Options{
+		CMS:         source,
+		Cache:       memory.New(),
+		Log:         o.Log,
+		Now:         time.Now,
+		Source:      ContentSource(o.Settings),
+		Types:       o.Settings.ContentTypes,
+		Life:        cache.Lifetime{Fresh: o.Settings.ContentTTL},
+		FallbackDir: filepath.Join(o.Settings.DataDir, "content"),
+	}), nil
+}
+
+// PDFs returns the resolver that renders the PDFs of leads.
+func (o Opener) PDFs(
+	site *content.Service, entries cache.Cache, stored quotepdf.LeadStore,
+) (*quotepdf.Resolver, error) {
+	logo, err := pdf.NewLogoLoader(pdf.LogoOptions{AllowedHosts: o.Settings.LogoHosts})
+	if err != nil {
+		return nil, fmt.Errorf("LOGO_HOSTS: %w", err)
+	}
+
+	return quotepdf.New(quotepdf.Deps{
+		Content:         site,
+		Cache:           entries,
+		Quotes:          stored,
+		PDF:             pdf.New(o.Log),
+		Logo:            logo,
+		TimeZone:        o.Settings.TimeZone,
+		Log:             o.Log,
+		ObserveDatabase: o.Metrics.Database,
+	}), nil
+}
+
+// Leads returns the resolver of the leads in a database, without the systems that only an
+// erasure or a verification needs.
+func (o Opener) Leads(data *Database, mails *leadmail.Service) *leads.Resolver {
+	return &leads.Resolver{
+		Operators:  &operators.Resolver{Store: data.Store, Log: o.Log, Now: time.Now},
+		Store:      data.Store,
+		Queue:      data.Queue,
+		Mails:      mails,
+		MailFiles:  mailfile.Open(o.Settings.MailPath()),
+		Log:        o.Log,
+		TimeZone:   o.Settings.TimeZone,
+		Truncate:   data.Truncate,
+		OutOfReach: OutOfReach(o.Settings),
+	}
+}
+
+// OutOfReach lists the copies of a lead that an erasure cannot reach with these settings.
+func OutOfReach(s *config.Settings) []string {
+	list := []string{
+		"backups until they are removed: after a restore, erase again",
+		"copies made by users: exports, downloaded PDFs, e-mails",
+	}
+
+	add := func(setUp bool, text string) {
+		if setUp {
+			list = append(list, text)
+		}
+	}
+	add(s.LeadWebhookURL != "", "data stored by the receiver at LEAD_WEBHOOK_URL")
+	add(s.CMSDriver != "file", "the history of the CMS")
+	hubspot := s.CRMDriver == "hubspot"
+	add(hubspot && s.HubSpotStage != "",
+		"what HubSpot keeps of deals: former values, and what your team has added")
+	add(hubspot && s.HubSpotStage == "",
+		"deals in HubSpot, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them")
+	add(s.DatabaseURL != nil, "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL")
+	add(s.DatabaseURL != nil && s.CacheURL.Scheme == "memory",
+		"PDFs in the memory of other instances, for at most an hour")
+	add(s.SMTPURL != nil, "sent mails in the mailboxes of the visitor and of SALES_MAIL_TO")
+	return list
+}
