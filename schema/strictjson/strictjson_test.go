@@ -39,7 +39,17 @@ func TestDecode(t *testing.T) {
 		{"second value", `{} {}`, "", "something follows the value"},
 		{"NaN", `[NaN]`, "", "unexpected character"},
 		{"leading zero", `[01]`, "", "unexpected character"},
-		{"byte order mark", "\ufeff{}", "", "unexpected character"},
+		{"byte order mark", "\ufeff{}", "{}", ""},
+		{"byte order mark and white space", "\ufeff\r\n [1]", "[1]", ""},
+		{"byte order mark in a text", "\"\ufeff\"", "\"\ufeff\"", ""},
+		{"byte order mark and an error", "\ufeff{\"a\":}", "", "unexpected character (line 1, column 6)"},
+		{"only a byte order mark", "\ufeff", "", "empty"},
+		{"two byte order marks", "\ufeff\ufeff{}", "", "unexpected character (line 1, column 1)"},
+		{"byte order mark after white space", " \ufeff{}", "", "unexpected character"},
+		{"byte order mark at the end", "{}\ufeff", "", "something follows the value"},
+		{"byte order mark within", "[\ufeff1]", "", "unexpected character"},
+		{"byte order mark of UTF-16", "\xff\xfe{\x00}\x00", "", "it is not UTF-8"},
+		{"half a byte order mark", "\xef\xbb{}", "", "it is not UTF-8"},
 		{"name twice", `{"a":1,"b":{"c":1,"c":2}}`, "", "the same name twice"},
 		{"name twice by an escape", `{"a":1,"\u0061":2}`, "", "the same name twice"},
 		{"invalid UTF-8", "\"\xff\"", "", "it is not UTF-8"},
@@ -103,6 +113,7 @@ func FuzzDecode(f *testing.F) {
 		`"\ud83d\ude00"`,
 		`{"a":1,"a":2}`,
 		`1 2`,
+		"\ufeff{}",
 		`[5.0,5e0,1e16,1.5]`,
 		"\"\xff\"",
 	} {
@@ -115,7 +126,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 
-		dec := json.NewDecoder(bytes.NewReader(in))
+		dec := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(in, []byte("\ufeff"))))
 		dec.UseNumber()
 		var want any
 		if err := dec.Decode(&want); err != nil {

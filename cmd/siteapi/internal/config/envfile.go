@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,7 +17,8 @@ import (
 const DefaultEnvFile = "/etc/siteapi.env"
 
 // LoadEnvFile adds the variables of a file to the environment, except those that are
-// already set. The format is that of systemd and Docker: NAME=value, without expansion.
+// already set. The format is that of systemd and Docker: NAME=value, without expansion. A
+// byte order mark, which editors on Windows add, is ignored.
 // The default file may be missing or unreadable.
 func LoadEnvFile(path string) error {
 	data, err := os.ReadFile(path)
@@ -27,6 +29,7 @@ func LoadEnvFile(path string) error {
 		return fmt.Errorf("reading the settings: %w", err)
 	}
 
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	form := regexp.MustCompile(`^(?:export\s+)?([^\s=]+)\s*=\s*(?:"(.*)"|'(.*)'|(.*))$`)
 
 	// Lines are read backward, so the last one with a name takes effect.

@@ -157,3 +157,20 @@ func TestWholeNumbers(t *testing.T) {
 		t.Errorf("a literal: %s", got.Body)
 	}
 }
+
+// A byte order mark is ignored before JSON and before a document, as both specifications allow.
+func TestByteOrderMarks(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	for body, want := range map[string]string{
+		"\ufeff" + `{"query":"{ __typename }"}`:                       `{"data":{"__typename":"Query"}}`,
+		"\ufeff" + `{"query":"\ufeff{ __typename }"}`:                 `{"data":{"__typename":"Query"}}`,
+		"\ufeff\n" + `{"query":"{ __typename }","variables":{"a":1}}`: `{"data":{"__typename":"Query"}}`,
+		"\ufeff\ufeff" + `{"query":"{ __typename }"}`:                 "unexpected character",
+		"\ufeff": "empty",
+	} {
+		if got := s.Do(http.MethodPost, "/graphql", body); !strings.Contains(string(got.Body), want) {
+			t.Errorf("%q: %d %s", body, got.Status, got.Body)
+		}
+	}
+}

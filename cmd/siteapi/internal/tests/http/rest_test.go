@@ -63,6 +63,18 @@ func TestRequestsOfREST(t *testing.T) {
 		{webhook, "", `null`, 400, `"field":"body","code":"required"`},
 		{webhook, "", `{"a":[` + strings.Repeat(`{"":0},`, 100_000) + `0]}`, 400, "too many values"},
 
+		// A byte order mark, which .NET and old editors add. Sanity does not repeat a refused webhook.
+		{track, "", "\ufeff" + session, 200, `"success":true`},
+		{track, text, "\ufeff\r\n" + session, 200, `"success":true`},
+		{invalidate, "", "\ufeff" + `{"locale":"es"}`, 200, `"content:locale:es"`},
+		{webhook, "", "\ufeff" + `{"_id":"a","_type":"siteSettings"}`, 200, `"success":true`},
+		{estimate, "", "\ufeff" + `{"selections":{}}`, 200, `"min":null`},
+		{track, "", "\ufeff", 400, "empty"},
+		{track, "", "\ufeff\ufeff" + session, 400, "unexpected character"},
+		{track, "", session + "\ufeff", 400, "something follows"},
+		{webhook, "", "\xfe\xff\x00{\x00}", 400, "not UTF-8"},
+		{webhook, "", "\ufeffnull", 400, `"field":"body","code":"required"`},
+
 		// Bodies whose fields are variables.
 		{estimate, "", `{"selections":{"features":["a"],"x":1},"locale":"ro","estimate":7}`, 200, `"unpriced":["a"]`},
 		{estimate, "", `{"selections":{},"locale":null}`, 200, `"min":null`},

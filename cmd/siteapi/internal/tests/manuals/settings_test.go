@@ -250,6 +250,22 @@ func TestEnvFile(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 
+	// Editors on Windows begin a file with a byte order mark and end lines with \r\n.
+	for text, want := range map[string]string{
+		"\ufeffCONTENT_TTL=4m\r\n":               "CONTENT_TTL=4m",
+		"\ufeff# settings\r\nCONTENT_TTL=5m\r\n": "CONTENT_TTL=5m",
+		"\ufeff\r\n\r\nCONTENT_TTL='6m'":         "CONTENT_TTL=6m",
+		"\ufeff":                                 "CONTENT_TTL=",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, code := apptest.Command(t, []string{"ENVIRONMENT=development"}, "--env-file", file, "config"); code != 0 ||
+			!strings.Contains(out, want) || strings.Contains(out, "is not a setting") {
+			t.Errorf("%q: exit code %d: %s", text, code, out)
+		}
+	}
+
 	if out, code := apptest.Command(t, nil, "--env-file", file+".none", "config"); code == 0 ||
 		!strings.Contains(out, "no such file") {
 		t.Errorf("a missing file: %d %s", code, out)
