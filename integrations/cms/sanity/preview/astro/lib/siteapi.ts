@@ -1,32 +1,60 @@
 import type {AstroCookies} from 'astro'
+import {getSecret} from 'astro:env/server'
 
-const service = process.env.SITEAPI_URL!
-const token = process.env.SITEAPI_PREVIEW_TOKEN! // one of the service's PREVIEW_TOKENS; never PUBLIC_
-const cookie = 'preview'
+/** Returns a setting of the server. It is read when the server runs, so the built files do not contain it. */
+export function setting(name: string): string {
+  const value = getSecret(name)
+  if (!value) throw new Error(`${name} is not set`)
+  return value
+}
 
-const headers = {Authorization: `Bearer ${token}`, 'X-Preview': 'drafts', 'Content-Type': 'application/json'}
+/** The cookies of a preview. Their attributes allow the Studio to show the site in a frame. */
+const draftCookie = 'preview'
+const perspectiveCookie = 'sanity-preview-perspective'
+const attributes = {path: '/', httpOnly: true, secure: true, sameSite: 'none', partitioned: true} as const
 
-/** Returns the cookie value, which only this server can compute. */
+/** Returns a value that only this server can compute. */
 async function proof() {
-  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`preview cookie ${token}`))
+  const text = `preview cookie ${setting('SITEAPI_PREVIEW_TOKEN')}`
+  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
   return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 /** Reports whether the visitor is previewing drafts. */
-export const previews = async (cookies: AstroCookies) => cookies.get(cookie)?.value === (await proof())
+export const previews = async (cookies: AstroCookies) => cookies.get(draftCookie)?.value === (await proof())
 
-/** Starts a preview. The cookie options allow the Studio to show the site in a frame. */
-export async function begin(cookies: AstroCookies) {
-  cookies.set(cookie, await proof(), {path: '/', httpOnly: true, secure: true, sameSite: 'none', partitioned: true})
+/** Starts a preview. */
+export async function begin(cookies: AstroCookies, perspective?: string | null) {
+  cookies.set(draftCookie, await proof(), attributes)
+  choosePerspective(cookies, perspective)
 }
 
-export const end = (cookies: AstroCookies) => cookies.delete(cookie, {path: '/'})
+/** Ends the preview. A cookie is deleted only with the attributes that it was set with. */
+export function end(cookies: AstroCookies) {
+  for (const name of [draftCookie, perspectiveCookie]) cookies.delete(name, attributes)
+}
+
+/** Previews a release, or the published content, as chosen in the Studio; otherwise the drafts. Reports a change. */
+export function choosePerspective(cookies: AstroCookies, perspective?: string | null): boolean {
+  const former = cookies.get(perspectiveCookie)?.value
+  const chosen = perspective || 'drafts'
+  cookies.set(perspectiveCookie, chosen, attributes)
+  return chosen !== former
+}
+
+/** Returns the headers that select unpublished content. Only this server may send them. */
+function previewHeaders(cookies: AstroCookies): Record<string, string> {
+  const chosen = cookies.get(perspectiveCookie)?.value.split(',')[0] ?? ''
+  if (chosen === 'published') return {}
+  const layers = /^r[\w-]{1,63}$/.test(chosen) ? `${chosen},drafts` : 'drafts'
+  return {Authorization: `Bearer ${setting('SITEAPI_PREVIEW_TOKEN')}`, 'X-Preview': layers}
+}
 
 /** Queries published content, or drafts in a preview. Pages that call it must be rendered on demand. */
 export async function query<T>(document: string, variables: {locale: string}, cookies: AstroCookies): Promise<T> {
-  const answer = await fetch(`${service}/graphql`, {
+  const answer = await fetch(`${setting('SITEAPI_URL')}/graphql`, {
     method: 'POST',
-    headers: (await previews(cookies)) ? headers : {'Content-Type': 'application/json'},
+    headers: {'Content-Type': 'application/json', ...((await previews(cookies)) ? previewHeaders(cookies) : {})},
     body: JSON.stringify({query: document, variables}),
   })
   const {data, errors} = await answer.json()
@@ -34,11 +62,16 @@ export async function query<T>(document: string, variables: {locale: string}, co
   return data
 }
 
-/** Opens the stream of content changes. */
+/** Opens the stream of content changes, published or not. */
 export const contentChanged = (signal: AbortSignal) =>
-  fetch(`${service}/graphql`, {
+  fetch(`${setting('SITEAPI_URL')}/graphql`, {
     method: 'POST',
-    headers: {...headers, Accept: 'text/event-stream'},
+    headers: {
+      'Content-Type': 'application/json',
+      Accept: 'text/event-stream',
+      Authorization: `Bearer ${setting('SITEAPI_PREVIEW_TOKEN')}`,
+      'X-Preview': 'drafts',
+    },
     body: JSON.stringify({query: 'subscription { contentChanged { keys } }'}),
     signal,
   })

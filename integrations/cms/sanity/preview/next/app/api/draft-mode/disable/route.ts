@@ -1,9 +1,8 @@
-import {draftMode} from 'next/headers'
 import {redirect} from 'next/navigation'
+import {end} from '../../../../lib/siteapi'
 
 /** Ends the preview. */
 export async function GET() {
-  const mode = await draftMode()
-  mode.disable()
+  await end()
   redirect('/')
 }
