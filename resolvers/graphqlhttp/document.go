@@ -93,9 +93,61 @@ func (d *Documents) Get(_ context.Context, text string) (*ast.QueryDocument, boo
 // Add does nothing: only documents that passed the endpoint's own checks are cached.
 func (d *Documents) Add(context.Context, string, *ast.QueryDocument) {}
 
-// load returns the operations of the document with this text, or the errors that reject
-// it.
-func (d *Documents) load(text string) ([]*operation, gqlerror.List) {
+// find returns the operation of a request, and registers its document if the request has
+// its hash.
+func (d *Documents) find(req *params) (*operation, error) {
+	hash, err := d.resolve(req)
+	if err != nil {
+		return nil, err
+	}
+	operations, err := d.load(req.Query)
+	if err != nil {
+		return nil, err
+	}
+
+	for _, op := range operations {
+		if op.Name != req.OperationName && (req.OperationName != "" || len(operations) > 1) {
+			continue
+		}
+		if hash != "" && len(op.wrong) == 0 {
+			d.registered.Set(hash, req.Query)
+		}
+		return op, nil
+	}
+	return nil, badInput("operationName must name an operation of the document.")
+}
+
+// resolve sets the document of a request that has only an id: a trusted document, or one
+// that a client has registered (APQ). The returned hash, which is usually empty, must be
+// registered once the document has passed all checks.
+func (d *Documents) resolve(req *params) (hash string, _ error) {
+	switch id := req.documentID; {
+	case id == "", req.Query != "" && (d.TrustedOnly || d.byID[id] == req.Query):
+		return "", nil
+	case req.Query != "" && hashText(req.Query) != id:
+		return "", badInput("The hash is not the SHA-256 of the query.")
+	case req.Query != "":
+		return id, nil
+	}
+
+	text, ok := d.byID[req.documentID]
+	if !ok && !d.TrustedOnly {
+		text, ok = d.registered.GetIfPresent(req.documentID)
+	}
+
+	switch {
+	case ok:
+		req.Query = text
+		return "", nil
+	case d.TrustedOnly:
+		return "", errNotTrusted
+	default:
+		return "", errNotFound
+	}
+}
+
+// load returns the operations of the document with this text.
+func (d *Documents) load(text string) ([]*operation, error) {
 	if doc, ok := d.cache.GetIfPresent(text); ok {
 		return doc.operations, nil
 	}
@@ -103,20 +155,23 @@ func (d *Documents) load(text string) ([]*operation, gqlerror.List) {
 	parsed, err := parseDocument(text)
 	trusted := err == nil && d.isTrusted(parsed)
 	if d.TrustedOnly && !trusted {
-		return nil, gqlerror.List{gqlerror.Wrap(errNotTrusted)}
+		return nil, errNotTrusted
 	}
 	if err != nil {
-		return nil, gqlerror.List{err}
+		return nil, err
 	}
 
 	operations, errs := d.check(parsed)
+	if len(errs) > 0 {
+		return nil, errs
+	}
 	for _, op := range operations {
 		op.trusted = trusted
 	}
-	if len(errs) == 0 && len(operations[0].wrong) == 0 {
+	if len(operations[0].wrong) == 0 {
 		d.cache.Set(text, &document{parsed, operations})
 	}
-	return operations, errs
+	return operations, nil
 }
 
 // parseDocument parses a document and applies the checks that take linear time.

@@ -10,6 +10,7 @@ package graphqlhttp
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -61,158 +62,102 @@ func New(o Options) *Handler { return &Handler{o, newResponseCache(o)} }
 // ServeHTTP handles one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := exchange{w, r, negotiate(r.Header["Accept"])}
-	switch r.Method {
-	case http.MethodPost, http.MethodGet, http.MethodHead:
-	case http.MethodOptions:
-		w.Header().Set("Allow", "GET, HEAD, OPTIONS, POST")
-		w.WriteHeader(http.StatusNoContent)
-		return
-	default:
-		x.methodNotAllowed("GET, HEAD, OPTIONS, POST", "GraphQL is served by GET and POST.")
-		return
+	if err := h.serve(x); err != nil {
+		h.fail(x, err)
 	}
-
-	if !x.json && !x.events {
-		x.notAcceptable("Responses are " + string(typeGraphQL) + " or " + string(typeJSON) + ".")
-		return
-	}
-
-	raw := []byte(r.URL.RawQuery)
-	if r.Method == http.MethodPost {
-		// An untyped body is rejected: a page of another site can send one without a
-		// preflight request.
-		var refused *schema.Error
-		if raw, refused = request.ReadBody(w, r, maxBody, string(typeJSON)); refused != nil {
-			x.error(refused.Code.Status(), refused)
-			return
-		}
-	}
-
-	key := responseKey{x.media, r.Method != http.MethodPost, string(raw)}
-	preview := request.CallerFrom(r.Context()).Preview != ""
-	if cached := h.responses.get(key); cached != nil && x.json && !preview {
-		request.RecorderFrom(r.Context()).Operation(cached.operation)
-		cached.write(w, r)
-		return
-	}
-
-	h.serve(x, raw, key)
 }
 
-// serve runs the operation of a request whose response is not cached.
-func (h *Handler) serve(x exchange, raw []byte, key responseKey) {
-	req, malformed := parse(raw, key.get)
-	if malformed != nil {
-		x.error(http.StatusBadRequest, malformed) // the same for both media types
-		return
+// serve sends the cached response to a request, or runs its operation. It returns the
+// error of an operation that did not run.
+func (h *Handler) serve(x exchange) error {
+	raw, err := x.read()
+	if err != nil || x.r.Method == http.MethodOptions {
+		return err
 	}
+
 	recorder := request.RecorderFrom(x.r.Context())
-	op, errs := h.prepare(req, recorder)
-	if op == nil {
-		h.fail(x, errs)
-		return
+	key := responseKey{x.media, x.r.Method != http.MethodPost, string(raw)}
+	preview := request.CallerFrom(x.r.Context()).Preview != ""
+	if cached := h.responses.get(key); cached != nil && x.json && !preview {
+		recorder.Operation(cached.operation)
+		cached.write(x.w, x.r)
+		return nil
 	}
+
+	req, err := parse(raw, key.get)
+	if err != nil {
+		return err
+	}
+	op, err := h.Documents.find(req)
+	if err != nil {
+		return err
+	}
+	recorder.Operation(op.summary())
 
 	req.Headers = x.r.Header
 	switch {
 	case key.get && op.Operation != ast.Query:
-		x.methodNotAllowed("POST", "A GET can only run queries.")
-		return
+		return x.methodNotAllowed("POST", "A GET can only run queries.")
 	case op.Operation == ast.Subscription:
-		h.stream(x, req, op)
-		return
+		return h.stream(x, req, op)
 	case !x.json:
-		x.notAcceptable("The response to a query or a mutation is JSON.")
-		return
+		return notAcceptable("The response to a query or a mutation is JSON.")
 	}
 
 	ctx, cancel := context.WithTimeout(request.WithBody(x.r.Context(), raw), maxTime)
 	defer cancel()
-	ctx = graphql.StartOperationTrace(ctx)
-	opCtx, errs := h.admit(ctx, req, op)
-	if len(errs) > 0 {
-		h.fail(x, errs)
-		return
+	opCtx, ctx, err := h.admit(ctx, req, op)
+	if err != nil {
+		return err
+	}
+	result, res := h.responses.run(ctx, key, op, opCtx)
+	if res == nil {
+		return x.result(op, result)
 	}
 
-	result, res := h.responses.once(ctx, key, op, opCtx.Variables,
-		func(ctx context.Context) (*graphql.Response, *cachedResponse) { return h.run(ctx, x.media, op, opCtx) })
-	if res == nil {
-		x.result(op, result)
-		return
-	}
 	asked := res.operation
 	asked.Cached = result == nil // It is the response of another request.
 	recorder.Operation(asked)
 	res.write(x.w, x.r)
-}
-
-// run executes an operation. The cached response is nil if the result has errors or must
-// not be cached.
-func (h *Handler) run(
-	ctx context.Context, m mediaType, op *operation, opCtx *graphql.OperationContext,
-) (*graphql.Response, *cachedResponse) {
-	next, ctx := h.Executor.DispatchOperation(ctx, opCtx)
-	result := next(ctx)
-	preview := request.CallerFrom(ctx).Preview != ""
-	if result == nil || len(result.Errors) > 0 || !op.cacheable || preview {
-		return result, nil
-	}
-
-	missing := anyNull(result.Data, op.settings)
-	asked := op.summary()
-	asked.Public = !missing
-	asked.Cached = true // later requests get this response from the cache
-	return result, &cachedResponse{response: newResponse(m, encode(m, result, missing)), operation: asked}
-}
-
-// prepare finds the operation of a request in its document, and registers the document if
-// the request has its hash.
-func (h *Handler) prepare(req *params, recorder request.Recorder) (*operation, gqlerror.List) {
-	hash, refused := h.Documents.resolve(req)
-	if refused != nil {
-		return nil, gqlerror.List{gqlerror.Wrap(refused)}
-	}
-	operations, errs := h.Documents.load(req.Query)
-	if len(errs) > 0 {
-		return nil, errs
-	}
-
-	for _, op := range operations {
-		if op.Name != req.OperationName && (req.OperationName != "" || len(operations) > 1) {
-			continue
-		}
-		recorder.Operation(op.summary())
-		if hash != "" && len(op.wrong) == 0 {
-			h.Documents.registered.Set(hash, req.Query)
-		}
-		return op, nil
-	}
-	return nil, gqlerror.List{gqlerror.Wrap(badInput("operationName must name an operation of the document."))}
+	return nil
 }
 
 // admit checks an operation before it runs.
 func (h *Handler) admit(
 	ctx context.Context, req *params, op *operation,
-) (*graphql.OperationContext, gqlerror.List) {
+) (*graphql.OperationContext, context.Context, error) {
 	if refused := h.Executor.Admit(ctx, op.OperationDefinition, req.Variables, false); refused != nil {
-		return nil, gqlerror.List{gqlerror.Wrap(refused)}
+		return nil, nil, refused
 	}
 	if len(op.wrong) > 0 {
-		return nil, op.wrong
+		return nil, nil, op.wrong
 	}
-
 	for _, name := range op.notNull {
 		if value, given := req.Variables[name]; given && value == nil {
 			path := ast.Path{ast.PathName("variable"), ast.PathName(name)}
-			return nil, gqlerror.List{gqlerror.ErrorPathf(path, "cannot be null")}
+			return nil, nil, gqlerror.ErrorPathf(path, "cannot be null")
 		}
 	}
-	return h.Executor.CreateOperationContext(ctx, &req.RawParams)
+
+	ctx = graphql.StartOperationTrace(ctx)
+	opCtx, errs := h.Executor.CreateOperationContext(ctx, &req.RawParams)
+	if len(errs) > 0 {
+		return nil, nil, errs
+	}
+	return opCtx, ctx, nil
 }
 
-// fail responds with errors that prevented an operation from running.
-func (h *Handler) fail(x exchange, errs gqlerror.List) {
+// fail responds with the error of an operation that did not run.
+func (h *Handler) fail(x exchange, err error) {
+	if e, ok := errors.AsType[httpError](err); ok {
+		x.error(e.status, e.problem)
+		return
+	}
+
+	errs, ok := errors.AsType[gqlerror.List](err)
+	if !ok {
+		errs = gqlerror.List{gqlerror.WrapIfUnwrapped(err)}
+	}
 	ctx := graphql.WithOperationContext(x.r.Context(), &graphql.OperationContext{})
 	x.refused(h.Executor.DispatchError(graphql.StartOperationTrace(ctx), shorten(errs)).Errors)
 }

@@ -2,6 +2,7 @@ package graphqlhttp
 
 import (
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"strings"
 	"unicode/utf8"
@@ -9,6 +10,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"siteapi/schema"
+	"siteapi/schema/request"
 	"siteapi/schema/strictjson"
 )
 
@@ -18,14 +20,52 @@ type params struct {
 	documentID string // id or hash of the document; empty: none
 }
 
-func parse(raw []byte, get bool) (*params, *schema.Error) {
+// read returns the body of a POST, or the query string of another request. It responds to
+// OPTIONS.
+func (x exchange) read() ([]byte, error) {
+	switch x.r.Method {
+	case http.MethodPost, http.MethodGet, http.MethodHead:
+	case http.MethodOptions:
+		x.w.Header().Set("Allow", "GET, HEAD, OPTIONS, POST")
+		x.w.WriteHeader(http.StatusNoContent)
+		return nil, nil
+	default:
+		return nil, x.methodNotAllowed("GET, HEAD, OPTIONS, POST", "GraphQL is served by GET and POST.")
+	}
+
+	if !x.json && !x.events {
+		return nil, notAcceptable("Responses are " + string(typeGraphQL) + " or " + string(typeJSON) + ".")
+	}
+	if x.r.Method != http.MethodPost {
+		return []byte(x.r.URL.RawQuery), nil
+	}
+
+	// An untyped body is rejected: a page of another site can send one without a
+	// preflight request.
+	raw, refused := request.ReadBody(x.w, x.r, maxBody, string(typeJSON))
+	if refused != nil {
+		return nil, httpError{refused.Code.Status(), refused}
+	}
+	return raw, nil
+}
+
+func (x exchange) methodNotAllowed(allow, message string) error {
+	x.w.Header().Set("Allow", allow)
+	return httpError{
+		http.StatusMethodNotAllowed,
+		&schema.Error{Code: schema.CodeMethodNotAllowed, Message: message},
+	}
+}
+
+// parse decodes a request.
+func parse(raw []byte, get bool) (*params, error) {
 	decode := decodeBody
 	if get {
 		decode = decodeQueryString
 	}
-	members, refused := decode(raw)
-	if refused != nil {
-		return nil, refused
+	members, err := decode(raw)
+	if err != nil {
+		return nil, err
 	}
 
 	wrong := ""
@@ -48,24 +88,24 @@ func parse(raw []byte, get bool) (*params, *schema.Error) {
 	req.Query, req.OperationName = text("query"), text("operationName")
 	req.Variables, req.Extensions = object("variables"), object("extensions")
 	if wrong != "" {
-		return nil, badInput(wrong)
+		return nil, malformed(wrong)
 	}
 	if req.Variables == nil {
 		req.Variables = map[string]any{}
 	}
 
-	if refused := req.setDocumentID(); refused != nil {
-		return nil, refused
+	if err := req.setDocumentID(); err != nil {
+		return nil, err
 	}
 	if req.Query == "" && req.documentID == "" {
-		return nil, badInput("The request has no query.")
+		return nil, malformed("The request has no query.")
 	}
 	return req, nil
 }
 
 // setDocumentID reads the id or hash of the document from `documentId`, by the draft on
 // persisted documents, or from Apollo's extension.
-func (req *params) setDocumentID() *schema.Error {
+func (req *params) setDocumentID() error {
 	extension := req.Extensions["persistedQuery"]
 	if req.documentID != "" || extension == nil {
 		req.documentID = strings.TrimPrefix(req.documentID, "sha256:")
@@ -74,31 +114,31 @@ func (req *params) setDocumentID() *schema.Error {
 
 	fields, _ := extension.(map[string]any)
 	if fields["version"] != json.Number("1") {
-		return badInput("extensions.persistedQuery.version must be 1.")
+		return malformed("extensions.persistedQuery.version must be 1.")
 	}
 	if req.documentID, _ = fields["sha256Hash"].(string); req.documentID == "" {
-		return badInput("extensions.persistedQuery.sha256Hash must be a hash.")
+		return malformed("extensions.persistedQuery.sha256Hash must be a hash.")
 	}
 	return nil
 }
 
-func decodeBody(raw []byte) (map[string]any, *schema.Error) {
+func decodeBody(raw []byte) (map[string]any, error) {
 	value, err := strictjson.Decode(raw)
 	if err != nil {
-		return nil, badInput("The request body is " + err.Error() + ".")
+		return nil, malformed("The request body is " + err.Error() + ".")
 	}
 	members, ok := value.(map[string]any)
 	if !ok {
-		return nil, badInput("The request body must be one JSON object; batches are not supported.")
+		return nil, malformed("The request body must be one JSON object; batches are not supported.")
 	}
 	return members, nil
 }
 
 // decodeQueryString reads the parameters of a GET. An empty parameter counts as missing.
-func decodeQueryString(raw []byte) (map[string]any, *schema.Error) {
+func decodeQueryString(raw []byte) (map[string]any, error) {
 	values, err := url.ParseQuery(string(raw))
 	if err != nil {
-		return nil, badInput("The query string cannot be read.")
+		return nil, malformed("The query string cannot be read.")
 	}
 
 	members := map[string]any{}
@@ -108,9 +148,9 @@ func decodeQueryString(raw []byte) (map[string]any, *schema.Error) {
 
 		switch {
 		case len(values[name]) > 1:
-			return nil, badInput("The query string has " + name + " more than once.")
+			return nil, malformed("The query string has " + name + " more than once.")
 		case !utf8.ValidString(text):
-			return nil, badInput(name + " is not valid UTF-8.")
+			return nil, malformed(name + " is not valid UTF-8.")
 		case text == "":
 			continue
 		}
@@ -118,12 +158,14 @@ func decodeQueryString(raw []byte) (map[string]any, *schema.Error) {
 		members[name] = text
 		if name == "variables" || name == "extensions" {
 			if members[name], err = strictjson.Decode([]byte(text)); err != nil {
-				return nil, badInput(name + " is " + err.Error() + ".")
+				return nil, malformed(name + " is " + err.Error() + ".")
 			}
 		}
 	}
 	return members, nil
 }
+
+func malformed(message string) error { return httpError{http.StatusBadRequest, badInput(message)} }
 
 func badInput(message string) *schema.Error {
 	return &schema.Error{Code: schema.CodeBadUserInput, Message: message}

@@ -127,6 +127,23 @@ func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	exchange{w, r, negotiate(r.Header["Accept"])}.error(e.Code.Status(), e)
 }
 
+// httpError is the error of a request that is not a well-formed GraphQL request. Its
+// status does not depend on the media type of the response.
+type httpError struct {
+	status  int
+	problem *schema.Error
+}
+
+// Error implements the error interface.
+func (e httpError) Error() string { return e.problem.Message }
+
+func notAcceptable(message string) error {
+	return httpError{
+		http.StatusNotAcceptable,
+		&schema.Error{Code: schema.CodeUnsupportedMediaType, Message: message},
+	}
+}
+
 // exchange is a request with its response writer and the response types that the client
 // accepts.
 type exchange struct {
@@ -141,19 +158,19 @@ const statusClientClosed = 499
 
 // result sends a result that is not cached. The result is nil if the client disconnected
 // or the operation exceeded the time limit.
-func (x exchange) result(op *operation, result *graphql.Response) {
+func (x exchange) result(op *operation, result *graphql.Response) error {
 	switch {
 	case result == nil && x.r.Context().Err() != nil: // the client disconnected
 		x.w.WriteHeader(statusClientClosed)
 	case result == nil:
-		tooLong := schema.Unavailable("The operation took too long.", nil)
-		x.error(statusFor(x.media, tooLong.Code), tooLong)
+		return schema.Unavailable("The operation took too long.", nil)
 	case len(result.Data) == 0 && len(result.Errors) > 0: // nothing ran
 		x.refused(result.Errors)
 	default:
 		x.report(result.Errors)
 		x.write(http.StatusOK, encode(x.media, result, anyNull(result.Data, op.settings)))
 	}
+	return nil
 }
 
 // refused responds to a well-formed request that was not executed.
@@ -171,15 +188,6 @@ func statusFor(m mediaType, code schema.Code) int {
 	default:
 		return code.Status()
 	}
-}
-
-func (x exchange) notAcceptable(message string) {
-	x.error(http.StatusNotAcceptable, &schema.Error{Code: schema.CodeUnsupportedMediaType, Message: message})
-}
-
-func (x exchange) methodNotAllowed(allow, message string) {
-	x.w.Header().Set("Allow", allow)
-	x.error(http.StatusMethodNotAllowed, &schema.Error{Code: schema.CodeMethodNotAllowed, Message: message})
 }
 
 func (x exchange) error(status int, e *schema.Error) {

@@ -106,19 +106,24 @@ func (c *responseCache) store(key responseKey, res *cachedResponse) {
 	c.cache.Set(key, res)
 }
 
-// once executes an operation and stores its response. If the same request is already
-// being executed with the same content, it waits for that response instead and returns no
+// run executes an operation and stores its response. If the same request is already being
+// executed with the same content, it waits for that response instead and returns no
 // result. If that response cannot be shared, because of an error, each waiting request
-// executes the operation itself.
-func (c *responseCache) once(
-	ctx context.Context, key responseKey, op *operation, variables map[string]any,
-	execute func(context.Context) (*graphql.Response, *cachedResponse),
+// executes the operation itself. The cached response is nil if the result has errors or
+// must not be cached.
+func (c *responseCache) run(
+	ctx context.Context, key responseKey, op *operation, opCtx *graphql.OperationContext,
 ) (*graphql.Response, *cachedResponse) {
+	execute := func(ctx context.Context) *graphql.Response {
+		next, ctx := c.Executor.DispatchOperation(ctx, opCtx)
+		return next(ctx)
+	}
+
 	// The revisions are read before the operation runs, so that a response that is built
 	// while the content changes is stored under the old revision.
-	current := c.revisions(ctx, op, variables)
+	current := c.revisions(ctx, op, opCtx.Variables)
 	if current == nil {
-		return execute(ctx)
+		return execute(ctx), nil
 	}
 
 	var result *graphql.Response
@@ -133,20 +138,29 @@ func (c *responseCache) once(
 		ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 		defer cancel()
 
-		var response *cachedResponse
-		result, response = execute(ctx)
-		executed = true
-		if response != nil {
-			response.revisions = current
-			c.store(key, response)
+		result, executed = execute(ctx), true
+		if result == nil || len(result.Errors) > 0 {
+			return (*cachedResponse)(nil), nil
 		}
+		response := newCachedResponse(key.media, op, result)
+		response.revisions = current
+		c.store(key, response)
 		return response, nil
 	})
 
 	if response := shared.(*cachedResponse); response != nil || executed {
 		return result, response
 	}
-	return execute(ctx)
+	return execute(ctx), nil
+}
+
+// newCachedResponse returns a response, with what the access log records of the requests
+// that get it later.
+func newCachedResponse(m mediaType, op *operation, result *graphql.Response) *cachedResponse {
+	missing := anyNull(result.Data, op.settings)
+	asked := op.summary()
+	asked.Public, asked.Cached = !missing, true
+	return &cachedResponse{response: newResponse(m, encode(m, result, missing)), operation: asked}
 }
 
 // revisions returns the current revisions of the content that an operation reads, or nil

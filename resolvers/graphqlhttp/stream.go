@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"siteapi/schema/request"
 )
@@ -25,27 +24,22 @@ const (
 // events", distinct connections mode. Errors before the first event are sent like those
 // of other operations. There is no event "complete", since clients would not reconnect
 // after it.
-func (h *Handler) stream(x exchange, req *params, op *operation) {
+func (h *Handler) stream(x exchange, req *params, op *operation) error {
 	if !x.events {
-		x.notAcceptable("The response to a subscription is " + typeEvents + ".")
-		return
+		return notAcceptable("The response to a subscription is " + typeEvents + ".")
 	}
 	ctx, end, refused := h.BeginStream(x.r)
 	if refused != nil {
-		x.error(refused.Code.Status(), refused)
-		return
+		return httpError{refused.Code.Status(), refused}
 	}
 	defer end()
 
-	ctx = graphql.StartOperationTrace(ctx)
-	opCtx, errs := h.admit(ctx, req, op)
-	if len(errs) == 0 && !oneStream(opCtx) {
-		err := badInput("A subscription must have exactly one root field, after @skip and @include.")
-		errs = gqlerror.List{gqlerror.Wrap(err)}
+	opCtx, ctx, err := h.admit(ctx, req, op)
+	if err != nil {
+		return err
 	}
-	if len(errs) > 0 {
-		h.fail(x, errs)
-		return
+	if !oneStream(opCtx) {
+		return badInput("A subscription must have exactly one root field, after @skip and @include.")
 	}
 
 	next, ctx := h.Executor.DispatchOperation(ctx, opCtx)
@@ -53,16 +47,17 @@ func (h *Handler) stream(x exchange, req *params, op *operation) {
 	switch {
 	case first == nil: // it ended without an event
 		x.w.WriteHeader(http.StatusNoContent)
-		return
+		return nil
 	case len(first.Data) == 0:
 		x.refused(first.Errors)
-		return
+		return nil
 	}
 
 	s := newStream(x.w)
 	if s.send(newEvent(first)) == nil {
 		s.follow(ctx, next)
 	}
+	return nil
 }
 
 // oneStream reports whether a subscription selects one field, as GraphQL requires.
