@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-playground/validator/v10"
 	"github.com/vektah/gqlparser/v2/ast"
+	"golang.org/x/net/idna"
 )
 
 // Bounds of single values, as the schema declares them for `submitQuote`. `trackQuote`
@@ -86,11 +87,17 @@ type Formats struct{ validate *validator.Validate }
 // NewFormats returns the checks of single values.
 func NewFormats() *Formats { return &Formats{validator.New()} }
 
+// Limits of RFC 5321 and RFC 1035: mail servers accept no longer parts of an address.
+const maxLocalPart = 64 // bytes
+
+var mailDomain = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.VerifyDNSLength(true))
+
 // Email reports whether s is a bare e-mail address of at most 254 characters, without
-// invisible ones, whose domain has a dot.
+// invisible ones, whose domain has a dot and whose parts are not too long.
 func (f *Formats) Email(s string) bool {
-	domain := s[strings.LastIndexByte(s, '@')+1:]
-	return strings.Contains(domain, ".") && utf8.RuneCountInString(s) <= MaxEmailLength &&
+	at := strings.LastIndexByte(s, '@')
+	domain, err := mailDomain.ToASCII(s[at+1:])
+	return err == nil && at <= maxLocalPart && strings.Contains(domain, ".") && utf8.RuneCountInString(s) <= MaxEmailLength &&
 		!strings.ContainsFunc(s, func(r rune) bool { return r != ' ' && unseen(r) }) && f.validate.Var(s, "email") == nil
 }
 

@@ -33,12 +33,16 @@ func clean(text string, family *font.Family, missing map[string]bool) string {
 		count++
 	}
 
-	text = norm.NFC.String(strings.ToValidUTF8(text, ""))
-	if strings.IndexFunc(text, func(r rune) bool { return !family.Has(r) }) >= 0 {
-		text = norm.NFKC.String(text)
+	var known strings.Builder
+	for _, r := range norm.NFC.String(strings.ToValidUTF8(text, "")) {
+		if family.Has(r) {
+			known.WriteRune(r)
+		} else {
+			known.WriteString(norm.NFKC.String(string(r)))
+		}
 	}
 
-	for _, r := range text {
+	for _, r := range norm.NFC.String(known.String()) {
 		if count >= maxText {
 			out.WriteRune('…')
 			break

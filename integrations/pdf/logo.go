@@ -70,7 +70,7 @@ func decode(raw []byte) (image.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decoding the image: %w", err)
 	}
-	return img, nil
+	return upright(img, raw), nil
 }
 
 // survey returns the part of an image that differs from white paper, and reports whether

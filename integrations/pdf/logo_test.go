@@ -8,7 +8,10 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"slices"
 	"testing"
+
+	"golang.org/x/image/draw"
 )
 
 // drawn returns an image whose middle is painted, with a margin around it.
@@ -141,5 +144,64 @@ func TestUnusableLogos(t *testing.T) {
 				t.Error("it was accepted")
 			}
 		})
+	}
+}
+
+// withExif adds Exif data to a JPEG, after the marker of its beginning.
+func withExif(raw []byte, exif string) []byte {
+	exif = "Exif\x00\x00" + exif
+	segment := append([]byte{0xff, 0xe1, 0, byte(len(exif) + 2)}, exif...)
+	return slices.Concat(raw[:2], segment, raw[2:])
+}
+
+// TestLogoIsTurned checks that a photographed logo is upright, as in a browser. The corner
+// of the picture that Exif calls the top left one is marked.
+func TestLogoIsTurned(t *testing.T) {
+	t.Parallel()
+	const (
+		intel    = "II*\x00\x08\x00\x00\x00"
+		motorola = "MM\x00*\x00\x00\x00\x08"
+		maker    = "\x01\x0f\x00\x02\x00\x00\x00\x04abc\x00" // an entry before the orientation
+	)
+	entry := func(n byte) string { return "\x01\x12\x00\x03\x00\x00\x00\x01\x00" + string(rune(n)) + "\x00\x00" }
+
+	for _, tt := range []struct {
+		why, exif string
+		corner    image.Point // of the stored picture that is to be the top left one
+		turned    bool        // rows become columns
+	}{
+		{"no orientation", motorola + "\x00\x00", image.Pt(0, 0), false},
+		{"upright", motorola + "\x00\x01" + entry(1), image.Pt(0, 0), false},
+		{"mirrored", motorola + "\x00\x01" + entry(2), image.Pt(1, 0), false},
+		{"upside down", motorola + "\x00\x01" + entry(3), image.Pt(1, 1), false},
+		{"mirrored upside down", motorola + "\x00\x01" + entry(4), image.Pt(0, 1), false},
+		{"rows are columns", motorola + "\x00\x01" + entry(5), image.Pt(0, 0), true},
+		{"a telephone held upright", motorola + "\x00\x01" + entry(6), image.Pt(0, 1), true},
+		{"rows are columns, upside down", motorola + "\x00\x01" + entry(7), image.Pt(1, 1), true},
+		{"a telephone held upside down", motorola + "\x00\x01" + entry(8), image.Pt(1, 0), true},
+		{"after another entry", motorola + "\x00\x02" + maker + entry(3), image.Pt(1, 1), false},
+		{"the other byte order", intel + "\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00\x06\x00\x00\x00", image.Pt(0, 1), true},
+		{"an unknown orientation", motorola + "\x00\x01" + entry(9), image.Pt(0, 0), false},
+		{"an entry behind the directory", motorola + "\x00\x00" + entry(6), image.Pt(0, 0), false},
+		{"a directory behind the end", "MM\x00*\xff\xff\xff\xff", image.Pt(0, 0), false},
+		{"half an entry", motorola + "\x00\x05" + entry(6)[:8], image.Pt(0, 0), false},
+		{"nothing", "", image.Pt(0, 0), false},
+	} {
+		stored := image.NewNRGBA(image.Rect(0, 0, 80, 40))
+		draw.Draw(stored, stored.Bounds(), image.NewUniform(color.Gray{0x80}), image.Point{}, draw.Src)
+		mark := image.Rect(0, 0, 16, 16).Add(image.Pt(tt.corner.X*(80-16), tt.corner.Y*(40-16)))
+		draw.Draw(stored, mark, image.NewUniform(color.Black), image.Point{}, draw.Src)
+
+		logo, err := PrepareLogo(withExif(asJPEG(t, stored), tt.exif))
+		if err != nil {
+			t.Fatalf("%s: %v", tt.why, err)
+		}
+		got := pixels(t, logo)
+		if size := got.Bounds().Size(); (size.Y > size.X) != tt.turned {
+			t.Errorf("%s: the logo has %v pixels", tt.why, size)
+		}
+		if level, _, _, _ := got.At(5, 5).RGBA(); level > 0x4000 {
+			t.Errorf("%s: the top left corner is another one", tt.why)
+		}
 	}
 }

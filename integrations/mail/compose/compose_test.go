@@ -58,6 +58,17 @@ func TestFirstName(t *testing.T) {
 		"S\u0326tefania":          "Hello Ștefania,",
 		"O’Neill":                 "Hello O’Neill,",
 		"李小龍":                     "Hello 李小龍,",
+		"D´Angelo":                "Hello D´Angelo,",  // an accent typed as an apostrophe
+		"Mª Carmen":               "Hello Mª Carmen,", // the Spanish abbreviation of María
+		"Gʻulom":                  "Hello Gʻulom,",    // Uzbek, with its own letter
+		"G‘ulom":                  "Hello G‘ulom,",    // the same, as keyboards write it
+		"Gal·la":                  "Hello Gal·la,",    // Catalan
+		"Jean‑Luc":                "Hello Jean‑Luc,",  // a hyphen that does not break
+		"علی\u200cرضا":            "Hello علی\u200cرضا,",
+		"ශ්\u200dරී":              "Hello ශ්\u200dරී,",
+		"ﬁona":                    "Hello ﬁona,", // a ligature pasted from a PDF
+		"Ana  Maria":              "Hello Ana Maria,",
+		"Ana Maria de la":         "Hello,",
 		"evil.test":               "Hello,",
 		"evil。test":               "Hello,",
 		"Ana ²":                   "Hello,",

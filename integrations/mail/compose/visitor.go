@@ -58,12 +58,12 @@ func Visitor(d *pdf.Document, attachment mail.Attachment) (mail.Message, error) 
 }
 
 // plainWords matches a name of up to three words that no mail program turns into a link.
-var plainWords = regexp.MustCompile(`^[\p{L}\p{M}'’-]{1,25}( [\p{L}\p{M}'’-]{1,25}){0,2}$`)
+var plainWords = regexp.MustCompile(`^(?:(?:^| )[\p{L}\p{M}\x{200C}\x{200D}'’‘´·‐‑-]{1,25}){1,3}$`)
 
 // plainName returns a first name if it is safe to show to a stranger, else an empty
 // string.
 func plainName(typed string) string {
-	name := strings.Join(strings.Fields(norm.NFKC.String(typed)), " ")
+	name := strings.Join(strings.Fields(norm.NFC.String(typed)), " ")
 	if !plainWords.MatchString(name) {
 		return ""
 	}

@@ -183,7 +183,8 @@ export type ConsentInput = {
 export type ConstraintFormat =
   /**
    * A bare e-mail address, such as `ana@example.com`, of at most 254 characters, without a display name. White space and
-   * invisible characters around it are trimmed. Invisible characters and directional marks within it are rejected.
+   * invisible characters around it are trimmed. Invisible characters and directional marks within it are rejected, as are
+   * parts that no mail server accepts: more than 64 bytes before the `@`, or a label of the domain with more than 63 in DNS.
    */
   | 'EMAIL'
   /** An ISO 4217 currency code in capitals, such as `EUR`. */

@@ -72,13 +72,21 @@ export function Choices({ group, options, t, money, chosen, error, required, sev
   );
 }
 
+/** In a field of the type `email`, Chromium replaces letters of the domain, such as faß.de by fass.de. */
+const email = { type: "text", inputMode: "email", autocapitalize: "none", spellcheck: false } as const;
 const textFields = [
   { name: "firstName", type: "text", autocomplete: "given-name", required: true },
   { name: "lastName", type: "text", autocomplete: "family-name", required: true },
-  { name: "email", type: "email", autocomplete: "email", required: true },
+  { name: "email", ...email, autocomplete: "email", required: true },
   { name: "phone", type: "tel", autocomplete: "tel", required: false },
   { name: "company", type: "text", autocomplete: "organization", required: false },
 ] as const;
+
+/** Handlers of a text field. Some browsers and password managers fill it in with a `change` event only. */
+function typing(set: (value: string) => void) {
+  const handle = (event: { currentTarget: { value: string } }) => set(event.currentTarget.value);
+  return { onInput: handle, onChange: handle };
+}
 type Name = (typeof textFields)[number]["name"];
 
 interface ContactProps {
@@ -103,7 +111,7 @@ export function Contact({ t, contact, explain, onChange, website, onWebsite, ...
       <legend>{t.contact}</legend>
       <p class="hint">{t.contactHint}</p>
       <div class="inputs">
-        {textFields.map(({ name, type, autocomplete, required }) => {
+        {textFields.map(({ name, required, ...attributes }) => {
           const error = explain(`contact.${name}`);
           return (
             <div key={name} class={name}>
@@ -111,12 +119,12 @@ export function Contact({ t, contact, explain, onChange, website, onWebsite, ...
                 {t.fields[name]} {!required && <small>{t.optional}</small>}
               </label>
               <input
-                {...{ id: name, name, autocomplete, type: type as "text" }}
+                {...{ id: name, name, ...(attributes as { type: "text" }) }}
                 value={contact[name]}
                 aria-required={required ? "true" : undefined}
                 aria-invalid={error ? "true" : undefined}
                 aria-describedby={error && `${name}.error`}
-                onInput={(event) => onChange(name, event.currentTarget.value)}
+                {...typing((value) => onChange(name, value))}
               />
               <ErrorText id={`${name}.error`} text={error} />
             </div>
@@ -130,14 +138,14 @@ export function Contact({ t, contact, explain, onChange, website, onWebsite, ...
             {...{ id: "message", name: "message", rows: 4, maxLength: props.mostMessage, value: props.message }}
             aria-invalid={messageError ? "true" : undefined}
             aria-describedby={messageError && "message.error"}
-            onInput={(event) => props.onMessage(event.currentTarget.value)}
+            {...typing(props.onMessage)}
           />
           <ErrorText id="message.error" text={messageError} />
         </div>
         <div class="offscreen" aria-hidden="true">
           <input
             {...{ name: "website", tabIndex: -1, autocomplete: "off", value: website }}
-            onInput={(event) => onWebsite(event.currentTarget.value)}
+            {...typing(onWebsite)}
           />
         </div>
       </div>

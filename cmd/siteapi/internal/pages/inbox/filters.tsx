@@ -103,7 +103,7 @@ export function Filters({ params, counts }: { params: Params; counts: Counts | u
             options={languages()}
             params={params}
           />
-          <Field name="owner" label={work.owner} params={params} type="email" options="owners" />
+          <Field name="owner" label={work.owner} params={params} options="owners" />
           <Owners />
           <label class="check">
             <input
@@ -154,7 +154,7 @@ interface FieldProps {
   name: string;
   label: string;
   params: Params;
-  type?: "text" | "email" | "number";
+  type?: "text" | "number";
   /** Id of the list of options. */
   options?: string;
 }

@@ -15,7 +15,7 @@ import { Erase } from "./erase";
 import { save } from "./export";
 import { estimateText, exact, languageName } from "./format";
 import { useLabel } from "./labels";
-import { Action, Avatar, Card, Chip, Empty, Fact, FullName, Icon, nameOf, Pending, Time, useAction, useNow } from "./parts";
+import { Action, addressField, Avatar, Card, Chip, Empty, Fact, FullName, Icon, nameOf, Pending, Time, useAction, useNow } from "./parts";
 import { Reasons, Review } from "./review";
 import { address, readRoute } from "./route";
 import { ask, may, useQuery } from "./service";
@@ -268,10 +268,9 @@ function Correct({ address, send }: { address: string; send: (email: string) => 
   return (
     <form class="inline" onSubmit={submit}>
       <input
-        type="email"
+        {...addressField}
         required
         aria-label={words.lead.email}
-        maxLength={254}
         value={email}
         onInput={(e) => setEmail(e.currentTarget.value)}
       />

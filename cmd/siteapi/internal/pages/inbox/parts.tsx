@@ -29,6 +29,18 @@ export function Chip({ text, tone }: Mark) {
   return <span class={`chip ${tone}`}>{text}</span>;
 }
 
+/**
+ * The attributes of a field for an address. In one of the type `email`, Chromium replaces letters of the domain, such as
+ * faß.de by fass.de, so that another person would be found.
+ */
+export const addressField = {
+  type: "text",
+  inputMode: "email",
+  autocapitalize: "none",
+  spellcheck: false,
+  maxLength: 254,
+} as const;
+
 interface Name {
   readonly firstName: string;
   readonly lastName: string;

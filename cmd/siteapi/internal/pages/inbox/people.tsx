@@ -6,7 +6,7 @@ import { exportLeads } from "./export";
 import type { Params } from "./filters";
 import { exact, plural } from "./format";
 import { answerOf, isOpen, Others } from "./lead";
-import { Action, Card, Empty, Fact, Icon, Pending, useNow } from "./parts";
+import { Action, addressField, Card, Empty, Fact, Icon, Pending, useNow } from "./parts";
 import { setParams } from "./route";
 import { ask, may, useQuery } from "./service";
 import { words } from "./words";
@@ -23,10 +23,9 @@ export function People({ params: { email } }: { params: Params }) {
       <p class="muted">{words.people.intro}</p>
       <form class="inline" onSubmit={find}>
         <input
-          type="email"
+          {...addressField}
           name="email"
           required
-          maxLength={254}
           aria-label={words.lead.email}
           placeholder={words.lead.email}
           key={email}

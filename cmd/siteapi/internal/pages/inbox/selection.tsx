@@ -3,7 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import { LeadsDocument, type LeadStatus, type ListedLeadFragment as Listed } from "../generated/inbox";
 import { type Failed, maxLeads, type Order, runBulk } from "./bulk";
 import { count, plural } from "./format";
-import { FullName, Icon, nameOf } from "./parts";
+import { addressField, FullName, Icon, nameOf } from "./parts";
 import { type Filter, type Params, sortOf } from "./filters";
 import { address } from "./route";
 import { ask, type Failure, ownAddress } from "./service";
@@ -150,10 +150,9 @@ function Assign({ assign }: { assign: (owner: string | null) => void }) {
   return (
     <form class="inline" onSubmit={submit}>
       <input
-        type="email"
+        {...addressField}
         name="owner"
         list="owners"
-        maxLength={254}
         autofocus
         aria-label={words.work.owner}
         placeholder={words.work.nobody}

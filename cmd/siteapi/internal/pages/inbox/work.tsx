@@ -11,7 +11,7 @@ import {
   type WholeLeadFragment as Lead,
 } from "../generated/inbox";
 import { amount, exact } from "./format";
-import { Action, Card, Fact, toast, useAction } from "./parts";
+import { Action, addressField, Card, Fact, toast, useAction } from "./parts";
 import { ask, type Failure, may, ownAddress, useQuery } from "./service";
 import { words } from "./words";
 
@@ -76,11 +76,10 @@ function Owner({ lead, change }: Props) {
   return (
     <form class="inline" onSubmit={submit}>
       <input
-        type="email"
+        {...addressField}
         list="owners"
         aria-label={words.work.owner}
         placeholder={words.work.nobody}
-        maxLength={254}
         value={address}
         onInput={(e) => setAddress(e.currentTarget.value)}
       />
