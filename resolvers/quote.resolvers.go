@@ -22,6 +22,6 @@ func (r *queryResolver) QuotePDF(ctx context.Context, id string, locale *schema.
 	return r.PDFs.Quote(ctx, id, locale)
 }
 
-func (r *queryResolver) EstimateQuote(ctx context.Context, selections schema.EstimateSelectionsInput, locale *schema.Locale) (*schema.QuoteEstimate, error) {
-	return r.Quotes.Estimate(ctx, selections, locale)
+func (r *queryResolver) EstimateQuote(ctx context.Context, selections schema.EstimateSelectionsInput, locale *schema.Locale, strict *bool) (*schema.QuoteEstimate, error) {
+	return r.Quotes.Estimate(ctx, selections, locale, schema.ValueOr(strict, false))
 }

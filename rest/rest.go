@@ -90,9 +90,6 @@ func (a *API) handler(rt *Route) http.Handler {
 		}
 
 		value, file, problem := rt.Run(ctx, a.executor, vars, r.Header)
-		if problem == nil && string(value) == "null" {
-			problem = schema.NotFound("Nothing was found with these parameters.")
-		}
 		switch {
 		case problem != nil:
 			problem.Fields = rt.sentNames(problem.Fields)

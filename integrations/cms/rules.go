@@ -15,17 +15,22 @@ import "encoding/json"
 // does not compute prices.
 const RulesType = "quoteRules"
 
-// OptionSlug returns the group and the slug of a document of [OptionType]. The slug is a
-// text or an object with the field current. A missing value, or one of another type, is
-// returned as "".
-func OptionSlug(d Document) (group, slug string) {
+// OptionSlug returns the field of the selections to which a document of [OptionType]
+// belongs, and its slug. The slug is a text or an object with the field current. A missing
+// value, or one of another type, is returned as "".
+func OptionSlug(d Document) (field, slug string) {
 	var option struct{ Group, Slug any }
 	_ = json.Unmarshal(d.Fields, &option) // a document that is not an object has neither
 
-	group, _ = option.Group.(string)
+	switch group, _ := option.Group.(string); group {
+	case "feature":
+		field = "features"
+	case "projectType", "complexity", "timeline":
+		field = group
+	}
 	if object, ok := option.Slug.(map[string]any); ok {
 		option.Slug = object["current"]
 	}
 	slug, _ = option.Slug.(string)
-	return group, slug
+	return field, slug
 }

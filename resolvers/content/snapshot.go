@@ -177,6 +177,24 @@ func SlugOf(d *schema.ContentDocument) string {
 	return slug
 }
 
+// Options returns the slugs of the calculator's options by field of the selections, in
+// alphabetical order. An option without a price is one, too.
+func (s *Snapshot) Options() map[string][]string {
+	options := map[string][]string{}
+	for _, d := range s.documents[cms.OptionType] {
+		fields, _ := d.Fields.(json.RawMessage)
+		field, slug := cms.OptionSlug(cms.Document{Fields: fields})
+		if slug != "" {
+			options[field] = append(options[field], slug)
+		}
+	}
+	for field, slugs := range options {
+		slices.Sort(slugs)
+		options[field] = slices.Compact(slugs)
+	}
+	return options
+}
+
 // HasWording reports whether a text is a published consent wording of a purpose.
 func (s *Snapshot) HasWording(purpose, text string) bool {
 	return s.asks(purpose, func(wording string) bool { return schema.Clean(wording) == text })

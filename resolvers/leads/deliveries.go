@@ -18,10 +18,11 @@ func (r *Resolver) DeliveryPage(
 	ctx context.Context, f store.DeliveryFilter, of, after string,
 ) (*schema.DeliveryConnection, error) {
 	if of != "" {
-		f.Leads = []string{of}
-		if l, err := r.Find(ctx, of); err == nil {
-			f.Leads[0] = l.ID
+		l, err := r.Find(ctx, of)
+		if err != nil {
+			return nil, err
 		}
+		f.Leads = []string{l.ID}
 	}
 	var err error
 	if f.After, err = schema.CursorNumber(after); err != nil {

@@ -84,13 +84,6 @@ func readRules(f *fields, locale string, isCurrency func(string) bool) *Rules {
 // readOptions adds the priced options of the content. Of two documents for one slug, the
 // one in the locale's language wins, then the one with the lower id.
 func (r *Rules) readOptions(docs []cms.Document) (problems []string) {
-	choiceFields := map[string]string{
-		"projectType": "projectType",
-		"feature":     "features",
-		"complexity":  "complexity",
-		"timeline":    "timeline",
-	}
-
 	docs = slices.Clone(docs)
 	slices.SortFunc(docs, func(a, b cms.Document) int {
 		return cmp.Or(cmp.Compare(b.Language, a.Language), cmp.Compare(a.ID, b.ID))
@@ -98,8 +91,8 @@ func (r *Rules) readOptions(docs []cms.Document) (problems []string) {
 
 	seen := map[Choice]bool{}
 	for _, doc := range docs {
-		group, slug := cms.OptionSlug(doc)
-		choice := Choice{choiceFields[group], slug}
+		field, slug := cms.OptionSlug(doc)
+		choice := Choice{field, slug}
 		isOther := doc.Type != cms.OptionType || doc.Language != "" && doc.Language != r.Locale
 		if isOther || choice.Field == "" || slug == "" || seen[choice] {
 			continue

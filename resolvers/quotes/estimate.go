@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,13 +25,18 @@ const day = "2006-01-02"
 
 // Estimate resolves estimateQuote.
 func (r *Resolver) Estimate(
-	ctx context.Context, in schema.EstimateSelectionsInput, asked *schema.Locale,
+	ctx context.Context, in schema.EstimateSelectionsInput, asked *schema.Locale, strict bool,
 ) (*schema.QuoteEstimate, error) {
 	locale := schema.ValueOr(asked, schema.DefaultLocale)
 	perspective := request.CallerFrom(ctx).Preview
 	snap, err := r.Content.ReadAs(ctx, perspective, locale)
 	if err != nil {
 		return nil, err
+	}
+	if strict {
+		if invalid := notOffered(in, snap.Options()); len(invalid) > 0 {
+			return nil, schema.BadInput(invalid[:min(len(invalid), schema.MaxFieldErrors)]...)
+		}
 	}
 
 	estimate := r.newEstimate(snap, in, locale)
@@ -41,6 +48,23 @@ func (r *Resolver) Estimate(
 		estimate.Revision = nil // The price could not be recomputed.
 	}
 	return estimate, nil
+}
+
+// notOffered returns the errors of choices that are none of the options.
+func notOffered(in schema.EstimateSelectionsInput, options map[string][]string) (invalid []schema.FieldError) {
+	check := func(field, path, slug string) {
+		if slug != "" && !slices.Contains(options[field], slug) {
+			invalid = append(invalid, schema.NotAllowed("selections."+path, options[field]))
+		}
+	}
+
+	check("projectType", "projectType", trimmed(in.ProjectType))
+	for i, slug := range in.Features {
+		check("features", fmt.Sprintf("features[%d]", i), slug)
+	}
+	check("complexity", "complexity", trimmed(in.Complexity))
+	check("timeline", "timeline", trimmed(in.Timeline))
+	return invalid
 }
 
 // newEstimate computes the price of choices by the price rules of the content.

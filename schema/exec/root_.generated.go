@@ -481,7 +481,7 @@ type ComplexityRoot struct {
 		Content       func(childComplexity int, documentType string, locale schema.Locale, id *string, slug *string) int
 		ContentHealth func(childComplexity int) int
 		Deliveries    func(childComplexity int, lead *string, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) int
-		EstimateQuote func(childComplexity int, selections schema.EstimateSelectionsInput, locale *schema.Locale) int
+		EstimateQuote func(childComplexity int, selections schema.EstimateSelectionsInput, locale *schema.Locale, strict *bool) int
 		Funnel        func(childComplexity int, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) int
 		Lead          func(childComplexity int, id string) int
 		Leads         func(childComplexity int, search *string, email *string, state *lead.State, status *lead.Status, owner *string, locale *schema.Locale, source *string, campaign *string, projectType *string, consent *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) int
@@ -2429,7 +2429,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.EstimateQuote(childComplexity, args["selections"].(schema.EstimateSelectionsInput), args["locale"].(*schema.Locale)), true
+		return e.ComplexityRoot.Query.EstimateQuote(childComplexity, args["selections"].(schema.EstimateSelectionsInput), args["locale"].(*schema.Locale), args["strict"].(*bool)), true
 	case "Query.funnel":
 		if e.ComplexityRoot.Query.Funnel == nil {
 			break
@@ -3629,7 +3629,7 @@ type Login {
 
   "Deliveries of leads to the systems behind the service, newest first."
   deliveries(
-    "Only deliveries of the lead with this id or PDF reference."
+    "Only deliveries of the lead with this id or PDF reference. Fails with ` + "`" + `NOT_FOUND` + "`" + ` if it does not exist."
     lead: ID @constraint(maxLength: 64)
     "Only deliveries in one of these states."
     state: [DeliveryState!]
@@ -4432,6 +4432,8 @@ extend type Query {
     selections: EstimateSelectionsInput!
     "Language of the labels and of the content with the rules; ` + "`" + `en` + "`" + ` if omitted."
     locale: Locale
+    "True: a slug that is no option of the CMS for its field is an error, with the slugs of that field."
+    strict: Boolean = false
   ): QuoteEstimate! @cost(weight: 50)
 }
 

@@ -58,7 +58,7 @@ type QueryResolver interface {
 	ServiceHealth(ctx context.Context) (*schema.ServiceHealth, error)
 	Person(ctx context.Context, email string) (*schema.Person, error)
 	QuotePDF(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePDF, error)
-	EstimateQuote(ctx context.Context, selections schema.EstimateSelectionsInput, locale *schema.Locale) (*schema.QuoteEstimate, error)
+	EstimateQuote(ctx context.Context, selections schema.EstimateSelectionsInput, locale *schema.Locale, strict *bool) (*schema.QuoteEstimate, error)
 	SiteSettings(ctx context.Context, id string) (*schema.SiteSettings, error)
 	OperatorNames(ctx context.Context) ([]string, error)
 }
@@ -750,6 +750,14 @@ func (ec *executionContext) field_Query_estimateQuote_args(ctx context.Context, 
 		return nil, err
 	}
 	args["locale"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "strict",
+		func(ctx context.Context, v any) (*bool, error) {
+			return ec.unmarshalOBoolean2ᚖbool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["strict"] = arg2
 	return args, nil
 }
 
@@ -3275,7 +3283,7 @@ func (ec *executionContext) _Query_estimateQuote(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().EstimateQuote(ctx, fc.Args["selections"].(schema.EstimateSelectionsInput), fc.Args["locale"].(*schema.Locale))
+			return ec.Resolvers.Query().EstimateQuote(ctx, fc.Args["selections"].(schema.EstimateSelectionsInput), fc.Args["locale"].(*schema.Locale), fc.Args["strict"].(*bool))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *schema.QuoteEstimate) graphql.Marshaler {

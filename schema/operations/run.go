@@ -35,7 +35,8 @@ type Executor interface {
 }
 
 // Run runs an operation for the caller in the context. It returns the value of the root
-// field, as JSON, and the file that the field has attached, if any. It ignores unknown fields.
+// field, as JSON, and the file that the field has attached, if any. It ignores unknown
+// fields, and fails with NOT_FOUND if the value is null.
 func (o *Operation) Run(
 	ctx context.Context, e Executor, variables map[string]any, h http.Header,
 ) (json.RawMessage, *schema.File, *schema.Error) {
@@ -89,7 +90,11 @@ func (o *Operation) run(
 			Err:  fmt.Errorf("%s: reading the operation's data: %w", o.Name, err),
 		}
 	}
-	return data[o.Root.Alias], schema.AttachedFile(res, o.Root.Alias), nil
+	value := data[o.Root.Alias]
+	if string(value) == "null" {
+		return nil, nil, schema.NotFound("Nothing was found with these parameters.")
+	}
+	return value, schema.AttachedFile(res, o.Root.Alias), nil
 }
 
 // errorOf reduces presented GraphQL errors to one. A missing token takes precedence, then a

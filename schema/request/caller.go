@@ -6,7 +6,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"siteapi/schema"
@@ -37,6 +39,9 @@ type Caller struct {
 	// endpoint has read it.
 	Body []byte
 }
+
+// NewID returns a new request id.
+func NewID() string { return strconv.FormatUint(rand.Uint64(), 36) }
 
 // Operator is a person or a program that may use operator fields.
 type Operator struct {

@@ -1535,6 +1535,7 @@ export type QueryQuotePdfArgs = {
 export type QueryEstimateQuoteArgs = {
   selections: EstimateSelectionsInput;
   locale?: InputMaybe<Locale>;
+  strict?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
 

@@ -48,5 +48,10 @@ func (c *call) serveTools(ctx context.Context, version string) error {
 
 	options := mcp.Options{Operations: tools, Executor: exec, Version: version, TimeZone: c.settings.TimeZone}
 	server := mcp.NewServer(options, schema.RoleAdmin)
-	return errors.Join(server.Run(asCommand(ctx), &sdk.StdioTransport{}), entries.Close())
+	server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+			return next(asCommand(ctx), method, r)
+		}
+	})
+	return errors.Join(server.Run(ctx, &sdk.StdioTransport{}), entries.Close())
 }

@@ -82,6 +82,7 @@ func actor() string {
 // administrator.
 func asCommand(ctx context.Context) context.Context {
 	return request.WithCaller(ctx, request.Caller{
+		RequestID: request.NewID(),
 		Operators: true,
 		Local:     true,
 		Operator:  request.Operator{Actor: actor(), Role: schema.RoleAdmin},
@@ -101,11 +102,8 @@ func (r *document) answer(ctx context.Context, run runner, w io.Writer) (json.Ra
 			r.arguments[argFirst] = json.Number(fmt.Sprint(size))
 		}
 		value, problem := run(ctx, r.op, r.op.Bind(r.arguments))
-		switch {
-		case problem != nil:
+		if problem != nil {
 			return nil, false, r.refusal(problem)
-		case string(value) == "null":
-			return nil, false, errors.New("not found")
 		}
 
 		if text := r.op.Command.Text; text != "" {

@@ -1,13 +1,11 @@
 package httpserver
 
 import (
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/netip"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"siteapi/schema/request"
@@ -39,7 +37,7 @@ func (p proxies) requestID(r *http.Request) string {
 	if id := r.Header.Get("X-Request-Id"); form.MatchString(id) {
 		return id
 	}
-	return strconv.FormatUint(rand.Uint64(), 36)
+	return request.NewID()
 }
 
 // peerOf returns the address of a request's peer, and its text. The address is invalid if

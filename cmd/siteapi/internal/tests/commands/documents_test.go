@@ -211,6 +211,7 @@ func request(c *apptest.Client, op *operations.Operation, known *strings.Replace
 func argumentsOf(op *operations.Operation, known *strings.Replacer) map[string]any {
 	arguments := map[string]any{
 		"id": known.Replace("LR4LB5AK"), "text": "Called.", "status": "CONTACTED", "owner": "ben@example.com", "locale": "es",
+		"selections": object{"projectType": "web-app", "features": []any{"blog"}},
 	}
 	if op.Name == "RetryDelivery" {
 		arguments["id"] = known.Replace("4711")

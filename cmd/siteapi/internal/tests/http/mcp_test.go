@@ -237,6 +237,19 @@ func TestToolsOnThisMachine(t *testing.T) {
 	if err != nil || got.IsError {
 		t.Fatalf("adding a note: %v %+v", err, got)
 	}
+	if text := session.InitializeResult().Instructions; !strings.Contains(text, "reference") {
+		t.Errorf("the instructions: %q", text)
+	}
+	ids := map[string]bool{"": true}
+	for range 2 {
+		got, err = session.CallTool(t.Context(), &mcp.CallToolParams{Name: "lead", Arguments: object{"id": "LR4LB5AK"}})
+		var failure problem
+		_ = json.Unmarshal([]byte(got.Content[0].(*mcp.TextContent).Text), &failure)
+		if err != nil || failure.Code != "NOT_FOUND" || ids[failure.RequestID] {
+			t.Errorf("an unknown lead: %v %+v", err, failure)
+		}
+		ids[failure.RequestID] = true
+	}
 	got, err = session.CallTool(t.Context(), &mcp.CallToolParams{Name: "health"})
 	if text, _ := json.Marshal(got); err != nil || got.IsError || !strings.Contains(string(text), "written and committed") {
 		t.Errorf("the tool health: %v %s", err, text)

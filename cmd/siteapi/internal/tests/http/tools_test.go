@@ -121,6 +121,41 @@ func TestToolArguments(t *testing.T) {
 	}
 }
 
+// A tool that is given a lead or a delivery that does not exist says so: an empty result
+// would be read as "nothing happened to this lead".
+func TestToolsWithUnknownLeads(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"})
+	id := s.Submit("ana")
+	known, ids := lead.Reference(id), map[string]bool{}
+
+	for _, tt := range []struct{ tool, arguments string }{
+		{"lead", `{"id":"LR4LB5AK"}`},
+		{"lead", `{"id":"` + known[:7] + `"}`},     // a part of a reference
+		{"lead", `{"id":"ana@example.com"}`},       // leads are found by address with the tool leads
+		{"lead", `{"id":"` + known + known + `"}`}, // too long
+		{"deliveries", `{"lead":"LR4LB5AK"}`},      // was an empty list
+		{"deliveries", `{"lead":"1","state":null}`},
+		{"retry_delivery", `{"id":"999999"}`},
+		{"retry_delivery", `{"id":"` + known + `"}`}, // a lead is no delivery
+		{"add_lead_note", `{"id":"LR4LB5AK","text":"Called."}`},
+		{"set_lead_status", `{"id":"LR4LB5AK","status":"CLOSED"}`},
+		{"set_lead_owner", `{"id":"LR4LB5AK"}`},
+	} {
+		_, failure := callTool(s, tt.tool, tt.arguments, asOperator)
+		if failure.Code != "NOT_FOUND" || failure.RequestID == "" || ids[failure.RequestID] {
+			t.Errorf("%s with %s: %+v", tt.tool, tt.arguments, failure)
+		}
+		ids[failure.RequestID] = true
+	}
+	for _, name := range []string{known, strings.ToLower(known), id} {
+		got, _ := callTool(s, "lead", `{"id":"`+name+`"}`, asOperator)
+		if !strings.Contains(got.Content[0].Text, "ana@example.com") {
+			t.Errorf("the lead %s: %+v", name, got)
+		}
+	}
+}
+
 // An assistant may name a day, which is one of TIME_ZONE. The day of `until` is included.
 func TestToolDays(t *testing.T) {
 	t.Parallel()
