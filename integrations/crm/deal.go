@@ -28,9 +28,6 @@ func dealProperties(c Contact) []Property {
 	all := slices.DeleteFunc(properties(c), func(p Property) bool {
 		return !p.Quote() || p.Name == propCreated
 	})
-	for i := range all {
-		all[i].Description = strings.ReplaceAll(all[i].Description, "latest ", "")
-	}
 	return append(all, Property{
 		PropDealEmail, "contact.email", Text,
 		"Quote: e-mail", "E-mail address entered with the quote request.",

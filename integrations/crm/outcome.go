@@ -8,24 +8,24 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// Outcomes is implemented by drivers whose CRM records outcomes of contacts.
+// Outcomes is implemented by drivers whose CRM records outcomes of deals or contacts.
 type Outcomes interface {
-	// Outcomes yields pages of the contacts with an outcome that changed at or after
-	// since, in the order of their last changes. It may yield a contact more than once,
-	// and leaves out contacts that are deleted or merged during the iteration. It waits
-	// for short rate limits.
+	// Outcomes yields pages of the outcomes that changed at or after since, in the order
+	// of the last changes of their deals, or of their contacts if deals are off. It may
+	// yield an outcome more than once, and leaves out records that are deleted or merged
+	// during the iteration. It waits for short rate limits.
 	Outcomes(ctx context.Context, since time.Time) iter.Seq2[OutcomePage, error]
 }
 
-// OutcomePage is a page of contacts with an outcome.
+// OutcomePage is a page of outcomes.
 type OutcomePage struct {
-	Contacts []ContactOutcome
+	Outcomes []Outcome
 	Until    time.Time // later pages contain no change before this time, by the CRM's clock
 }
 
-// ContactOutcome is the outcome of a contact.
-type ContactOutcome struct {
+// Outcome is the outcome of a deal or a contact.
+type Outcome struct {
+	LeadID string   // the lead of the deal; empty for a contact
 	Emails []string // all addresses of the contact
-	Value  lead.OutcomeValue
-	At     time.Time // time of the outcome
+	lead.Outcome
 }

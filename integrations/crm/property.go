@@ -112,22 +112,22 @@ func contactProperties(c Contact) []Property {
 		},
 		{
 			"quote_contact_firstname", "contact.firstName", Text,
-			"Quote: first name", "First name entered with the latest quote request.",
+			"Quote: first name", "First name entered with the quote request.",
 			l.Contact.FirstName,
 		},
 		{
 			"quote_contact_lastname", "contact.lastName", Text,
-			"Quote: last name", "Last name entered with the latest quote request.",
+			"Quote: last name", "Last name entered with the quote request.",
 			l.Contact.LastName,
 		},
 		{
 			"quote_contact_phone", "contact.phone", Text,
-			"Quote: telephone", "Telephone number entered with the latest quote request.",
+			"Quote: telephone", "Telephone number entered with the quote request.",
 			l.Contact.Phone,
 		},
 		{
 			"quote_contact_company", "contact.company", Text,
-			"Quote: company", "Company entered with the latest quote request.",
+			"Quote: company", "Company entered with the quote request.",
 			l.Contact.Company,
 		},
 
@@ -183,12 +183,12 @@ func contactProperties(c Contact) []Property {
 		},
 		{
 			PropLeadID, "id", Text,
-			"Quote: reference", "Identifier of the latest quote request.",
+			"Quote: reference", "Identifier of the quote request.",
 			l.ID,
 		},
 		{
 			PropSubmittedAt, "submittedAt", Time,
-			"Quote: submitted at", "Time of the latest quote request.",
+			"Quote: submitted at", "Time of the quote request.",
 			l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
 		},
 		{

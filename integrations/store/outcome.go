@@ -24,23 +24,27 @@ func (s *Store) SetOutcome(
 	return err
 }
 
-// SetContactOutcome stores the CRM's outcome for a contact with the given addresses, in
-// its newest lead that is neither in review nor rejected. It returns the id of the lead,
-// or ErrNotFound if there is no such lead or the outcome does not apply: it must be later
-// than the lead and any earlier outcome, and no operator's outcome may be set.
-func (s *Store) SetContactOutcome(
-	ctx context.Context, emails []string, o lead.Outcome,
+// SetCRMOutcome stores the CRM's outcome of a lead. Without an id, it is the newest lead
+// of a contact with the given addresses that is neither in review nor rejected. It
+// returns the id of the lead, or ErrNotFound if there is no such lead or the outcome does
+// not apply: it must be later than the lead and any earlier outcome, and no operator's
+// outcome may be set.
+func (s *Store) SetCRMOutcome(
+	ctx context.Context, id string, emails []string, o lead.Outcome,
 ) (leadID string, err error) {
-	keys := make([]string, len(emails))
+	column, keys := "mailbox", make([]string, len(emails))
 	for i, email := range emails {
 		keys[i] = mailbox.Key(email)
+	}
+	if id != "" {
+		column, keys = "id", []string{id}
 	}
 	if len(keys) == 0 {
 		return "", ErrNotFound
 	}
 
 	var newest conditions
-	in(&newest, "mailbox", keys)
+	in(&newest, column, keys)
 	newest.add("review = 0")
 	err = s.write(ctx, "storing an outcome of the CRM", func(ctx context.Context, tx Tx) error {
 		leadID, err = one[string](ctx, tx, "finding the newest lead",

@@ -13,6 +13,8 @@ import (
 	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/price"
+	"siteapi/schema"
 )
 
 const (
@@ -23,7 +25,7 @@ const (
 
 // Pulled is the state of the pulls from the CRM.
 type Pulled struct {
-	Since time.Time `json:"since"` // contacts that changed before then have been read
+	Since time.Time `json:"since"` // changes before then have been read
 	At    time.Time `json:"at"`    // when the last complete pull ended
 	Due   time.Time `json:"due"`   // when the next pull is due
 	Set   int       `json:"set"`   // outcomes set by the last pull
@@ -73,7 +75,7 @@ func ReadPulled(ctx context.Context, notes *store.Store) (known Pulled, err erro
 }
 
 // LastAt returns when the last complete pull ended. Before the first one it returns the
-// time up to which contacts were read, initially the submission of the oldest lead, or
+// time up to which changes were read, initially the submission of the oldest lead, or
 // the zero time if no pull has started.
 func (p *Pull) LastAt(ctx context.Context) (time.Time, error) {
 	known, err := ReadPulled(ctx, p.Store)
@@ -120,16 +122,18 @@ func (p *Pull) oldest(ctx context.Context) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// pages reads the outcomes of contacts page by page, and saves the state after each page.
+// pages reads the outcomes page by page, and saves the state after each page.
 func (p *Pull) pages(ctx context.Context, known *Pulled) error {
 	for page, err := range p.CRM.Outcomes(ctx, known.Since) {
 		if err != nil {
 			return err
 		}
 
-		for _, c := range page.Contacts {
-			o := lead.Outcome{Value: c.Value, At: c.At}
-			_, err := p.Store.SetContactOutcome(ctx, c.Emails, o)
+		for _, o := range page.Outcomes {
+			if o.Amount != nil && !usable(&o.Outcome) {
+				o.Amount, o.Currency = nil, ""
+			}
+			_, err := p.Store.SetCRMOutcome(ctx, o.LeadID, o.Emails, o.Outcome)
 			if errors.Is(err, store.ErrNotFound) {
 				continue
 			}
@@ -148,6 +152,12 @@ func (p *Pull) pages(ctx context.Context, known *Pulled) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// usable rounds the amount of an outcome, and reports whether it is an amount of money.
+func usable(o *lead.Outcome) bool {
+	*o.Amount = price.Round(*o.Amount, o.Currency)
+	return price.Payable(*o.Amount, o.Currency) && *o.Amount >= 0 && *o.Amount <= schema.MaxAmount
 }
 
 // save stores the state of the pulls.

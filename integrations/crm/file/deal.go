@@ -37,14 +37,9 @@ func (d *Driver) upsertDeal(l crm.Contact) error {
 	return write(d.dealPath(l.Lead.ID), deal, changes)
 }
 
-// FindDeals returns the ids of the leads that have a deal. With addresses it reads all
-// deals.
-func (d *Driver) FindDeals(ctx context.Context, leads, emails []string) (found []string, err error) {
-	const op = "looking up deals"
-	if err := ctx.Err(); err != nil {
-		return nil, failure(op, err)
-	}
-
+// eachDeal calls f with the deals of leads, and of all leads with one of the addresses.
+// With addresses it reads all deals.
+func (d *Driver) eachDeal(leads, emails []string, f func(leadID string, deal map[string]string) error) error {
 	var paths []string
 	for _, id := range leads {
 		paths = append(paths, d.dealPath(id))
@@ -56,41 +51,38 @@ func (d *Driver) FindDeals(ctx context.Context, leads, emails []string) (found [
 	for _, path := range paths {
 		id := strings.TrimSuffix(filepath.Base(path), ".json")
 		deal, err := read(path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return nil, failure(op, err)
-		case slices.Contains(leads, id), slices.Contains(emails, deal[crm.PropDealEmail]):
-			found = append(found, id)
+		if err == nil && (slices.Contains(leads, id) || slices.Contains(emails, deal[crm.PropDealEmail])) {
+			err = f(id, deal)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
-	return found, nil
+	return nil
+}
+
+// FindDeals returns the ids of the leads that have a deal.
+func (d *Driver) FindDeals(ctx context.Context, leads, emails []string) (found []string, err error) {
+	err = d.locked(ctx, "looking up deals", func() error {
+		return d.eachDeal(leads, emails, func(id string, _ map[string]string) error {
+			found = append(found, id)
+			return nil
+		})
+	})
+	return found, err
 }
 
 // EraseDeals removes a person from deals, and the files of those that nobody has moved to
 // another stage.
 func (d *Driver) EraseDeals(ctx context.Context, leads, emails []string) (kept []string, err error) {
-	found, err := d.FindDeals(ctx, leads, emails)
-	if err != nil {
-		return nil, err
-	}
-
 	err = d.locked(ctx, "erasing deals", func() error {
-		for _, id := range found {
-			deal, err := d.Deal(id)
-			switch {
-			case err != nil:
-			case deal[crm.PropDealStage] == firstStage:
-				err = atomicfile.Remove(d.dealPath(id))
-			default:
-				kept = append(kept, id)
-				err = write(d.dealPath(id), deal, crm.ErasedDeal(id))
+		return d.eachDeal(leads, emails, func(id string, deal map[string]string) error {
+			if deal[crm.PropDealStage] == firstStage {
+				return atomicfile.Remove(d.dealPath(id))
 			}
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
-		return nil
+			kept = append(kept, id)
+			return write(d.dealPath(id), deal, crm.ErasedDeal(id))
+		})
 	})
 	return kept, err
 }

@@ -2,11 +2,13 @@ package hubspot_test
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
 	"siteapi/integrations/crm"
-	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/crm/crmtest"
+	ht "siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/lead"
 )
 
@@ -14,7 +16,7 @@ import (
 // between two pages.
 func TestOutcomesOfContacts(t *testing.T) {
 	t.Parallel()
-	a := open(t, hubspottest.Options{})
+	a := open(t, ht.Options{})
 
 	const contacts = 130
 	at := time.Now().Truncate(time.Millisecond)
@@ -26,7 +28,7 @@ func TestOutcomesOfContacts(t *testing.T) {
 		a.stub.Move(email, "lifecyclestage", "customer", at.Add(time.Hour)) // the same value again
 	}
 
-	found := map[string]crm.ContactOutcome{}
+	found := map[string]crm.Outcome{}
 	pages, until := 0, time.Time{}
 	for page, err := range a.Outcomes(t.Context(), at) {
 		if err != nil {
@@ -36,7 +38,7 @@ func TestOutcomesOfContacts(t *testing.T) {
 			t.Errorf("page %d ends at %v, before %v", pages, page.Until, until)
 		}
 		until = page.Until
-		for _, c := range page.Contacts {
+		for _, c := range page.Outcomes {
 			found[c.Emails[len(c.Emails)-1]] = c
 		}
 		a.stub.Move("visitor-1@example.com", "hs_lead_status", "OPEN", time.Now())
@@ -48,5 +50,63 @@ func TestOutcomesOfContacts(t *testing.T) {
 	seven := found["visitor-7@example.com"]
 	if seven.Value != lead.Won || !seven.At.Equal(at) || len(seven.Emails) != 2 || seven.Emails[0] != "second-visitor-7@example.com" {
 		t.Errorf("the contact with two addresses is %+v", seven)
+	}
+}
+
+// TestOutcomesOfDeals has a row for each way in which people work on a deal. Each step is
+// a change of properties, an hour after the one before; the deal is created at nine.
+func TestOutcomesOfDeals(t *testing.T) {
+	t.Parallel()
+	type step = map[string]string
+	stage := func(id string) step { return step{"dealstage": id} }
+	amount := func(n float64) *float64 { return &n }
+	nine := time.Date(2026, 1, 31, 9, 0, 0, 0, time.UTC)
+
+	for name, tt := range map[string]struct {
+		steps []step
+		want  lead.Outcome // At is the hour
+		at    int
+	}{
+		"nobody has touched it":           {nil, lead.Outcome{}, 0},
+		"edited in the first stage":       {[]step{{"amount": "9", "dealname": "Shop"}}, lead.Outcome{}, 0},
+		"moved on":                        {[]step{stage("qualifiedtobuy")}, lead.Outcome{Value: lead.Qualified}, 10},
+		"moved on twice":                  {[]step{stage("qualifiedtobuy"), stage("8813")}, lead.Outcome{Value: lead.Qualified}, 11},
+		"the same stage written again":    {[]step{stage("qualifiedtobuy"), stage("qualifiedtobuy")}, lead.Outcome{Value: lead.Qualified}, 10},
+		"moved back":                      {[]step{stage("qualifiedtobuy"), stage("appointmentscheduled")}, lead.Outcome{}, 0},
+		"lost":                            {[]step{stage("closedlost")}, lead.Outcome{Value: lead.Lost}, 10},
+		"lost and opened again":           {[]step{stage("closedlost"), stage("qualifiedtobuy")}, lead.Outcome{Value: lead.Qualified}, 11},
+		"won at the estimate":             {[]step{stage("closedwon")}, lead.Outcome{Value: lead.Won, Amount: amount(12500), Currency: "EUR"}, 10},
+		"won at another amount":           {[]step{{"amount": "9000.5"}, stage("closedwon")}, lead.Outcome{Value: lead.Won, Amount: amount(9000.5), Currency: "EUR"}, 11},
+		"the amount corrected afterwards": {[]step{stage("closedwon"), {"amount": "100"}}, lead.Outcome{Value: lead.Won, Amount: amount(100), Currency: "EUR"}, 11},
+		"in another currency":             {[]step{stage("8814"), {"deal_currency_code": "RON"}}, lead.Outcome{Value: lead.Won, Amount: amount(12500), Currency: "RON"}, 11},
+		"won without an amount":           {[]step{{"amount": ""}, stage("closedwon")}, lead.Outcome{Value: lead.Won}, 11},
+		"won without a currency":          {[]step{{"deal_currency_code": ""}, stage("closedwon")}, lead.Outcome{Value: lead.Won}, 11},
+	} {
+		a := prepared(t, ht.Options{}, withDeals)
+		a.stub.AddDeal(map[string]string{"dealname": "not from a quote", "dealstage": "closedwon"}, nine)
+		properties := crm.NewDeal(crmtest.Contact(ana, nil))
+		properties["dealstage"] = "appointmentscheduled"
+		a.stub.AddDeal(properties, nine)
+		for i, change := range tt.steps {
+			a.stub.Edit(crmtest.FirstID, change, nine.Add(time.Duration(i+1)*time.Hour))
+		}
+
+		var found []crm.Outcome
+		for page, err := range a.Outcomes(t.Context(), time.Now()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, page.Outcomes...)
+		}
+		if tt.want.Value == "" {
+			if len(found) != 0 {
+				t.Errorf("%s: %+v", name, found)
+			}
+			continue
+		}
+		tt.want.At = nine.Add(time.Duration(tt.at-9) * time.Hour)
+		if want := []crm.Outcome{{LeadID: crmtest.FirstID, Outcome: tt.want}}; !reflect.DeepEqual(found, want) {
+			t.Errorf("%s: %+v, want %+v", name, found, want)
+		}
 	}
 }

@@ -13,30 +13,66 @@ import (
 )
 
 // upsertDeal stores the deal of a lead, which is recognized by a unique property, and
-// associates it with the contact.
+// associates it with the contact. HubSpot refuses a second deal of the lead, so if another
+// attempt has created it meanwhile, that deal is updated.
 func (d *Driver) upsertDeal(ctx context.Context, l crm.Contact, contactID string) error {
 	const op = "storing the deal"
-	deal, err := d.updateDeal(ctx, op, l)
-	if errors.Is(err, errNotFound) {
-		deal, err = d.createDeal(ctx, op, l)
+	update := upstream.Request{
+		Op:     op,
+		Method: http.MethodPatch,
+		Path:   d.deals + "/" + url.PathEscape(l.Lead.ID),
+		Query:  url.Values{"idProperty": {crm.PropLeadID}},
+	}
+
+	resp, err := d.write(ctx, dealRecord, update, l, crm.DealQuote(l))
+	if err == nil && resp.Status == http.StatusNotFound {
+		resp, err = d.createDeal(ctx, op, l)
+		if err == nil && valueTaken(resp) {
+			resp, err = d.write(ctx, dealRecord, update, l, crm.DealQuote(l))
+			if err == nil && resp.Status == http.StatusNotFound {
+				return problem(op, upstream.Unavailable,
+					"HubSpot has a deal of this quote but does not find it: restore it if it is in the recycling bin")
+			}
+		}
+	}
+
+	var deal record
+	if err == nil {
+		err = d.read(op, resp, &deal)
 	}
 	if err != nil {
 		return err
 	}
+	return d.associate(ctx, deal.ID, contactID)
+}
 
-	const associating = "associating the deal"
+// createDeal creates the lead's deal in the first stage.
+func (d *Driver) createDeal(ctx context.Context, op string, l crm.Contact) (*upstream.Response, error) {
+	first, err := d.firstStage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	properties := crm.NewDeal(l)
+	properties[propPipeline], properties[crm.PropDealStage] = first.pipelineID, first.stageID
+	return d.write(ctx, dealRecord,
+		upstream.Request{Op: op, Method: http.MethodPost, Path: d.deals}, l, properties)
+}
+
+// associate makes the contact one of the deal's contacts. Repeating it changes nothing.
+func (d *Driver) associate(ctx context.Context, dealID, contactID string) error {
+	const op = "associating the deal"
 	resp, err := d.client.Do(ctx, upstream.Request{
-		Op:     associating,
+		Op:     op,
 		Method: http.MethodPut,
-		Path:   d.associations(deal.ID) + "/default/contacts/" + url.PathEscape(contactID),
+		Path:   d.associations(dealID) + "/default/contacts/" + url.PathEscape(contactID),
 	})
 	switch {
 	case err != nil:
 		return err
 	case resp.Status == http.StatusNotFound:
-		return problem(associating, upstream.Unavailable, "the contact or the deal was deleted or merged meanwhile")
+		return problem(op, upstream.Unavailable, "the contact or the deal was deleted or merged meanwhile")
 	}
-	return d.read(associating, resp, &object{})
+	return d.read(op, resp, &object{})
 }
 
 // object is any response that is a JSON object.
@@ -48,50 +84,6 @@ func (*object) complete() bool { return true }
 func (d *Driver) associations(dealID string) string {
 	version := strings.Replace(d.version, "v3", "v4", 1)
 	return path("objects", version, dealRecord) + "/" + url.PathEscape(dealID) + "/associations"
-}
-
-// updateDeal writes the properties of the quote to the lead's deal.
-func (d *Driver) updateDeal(ctx context.Context, op string, l crm.Contact) (*record, error) {
-	resp, err := d.write(ctx, dealRecord, upstream.Request{
-		Op:     op,
-		Method: http.MethodPatch,
-		Path:   d.deals + "/" + url.PathEscape(l.Lead.ID),
-		Query:  url.Values{"idProperty": {crm.PropLeadID}},
-	}, l, crm.DealQuote(l))
-	switch {
-	case err != nil:
-		return nil, err
-	case resp.Status == http.StatusNotFound:
-		return nil, errNotFound
-	}
-	var deal record
-	return &deal, d.read(op, resp, &deal)
-}
-
-// createDeal creates the lead's deal in the first stage. HubSpot refuses a second deal of
-// the lead, which another attempt may have created since.
-func (d *Driver) createDeal(ctx context.Context, op string, l crm.Contact) (*record, error) {
-	properties := crm.NewDeal(l)
-	var err error
-	if properties[propPipeline], properties[crm.PropDealStage], err = d.findStage(ctx); err != nil {
-		return nil, err
-	}
-
-	resp, err := d.write(ctx, dealRecord,
-		upstream.Request{Op: op, Method: http.MethodPost, Path: d.deals}, l, properties)
-	if err != nil {
-		return nil, err
-	}
-	if resp.Status == http.StatusConflict || resp.Status == http.StatusBadRequest && strings.Contains(plain(resp), valueTaken) {
-		deal, err := d.updateDeal(ctx, op, l)
-		if errors.Is(err, errNotFound) {
-			err = problem(op, upstream.Unavailable,
-				"HubSpot has a deal of this quote but does not find it: restore it if it is in the recycling bin")
-		}
-		return deal, err
-	}
-	var deal record
-	return &deal, d.read(op, resp, &deal)
 }
 
 // FindDeals returns the ids of the leads that have a deal. Because a search lags behind

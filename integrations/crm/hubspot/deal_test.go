@@ -151,6 +151,7 @@ func TestRefusedDeals(t *testing.T) {
 		// Stages are typed by hand.
 		"unknown stage":           {ht.Options{}, "default/nothing", nil, upstream.Refused, unknown},
 		"unknown pipeline":        {ht.Options{}, "nothing/closedwon", nil, upstream.Refused, unknown},
+		"an id with a label":      {ht.Options{}, "default/Closed Won", nil, upstream.Refused, unknown},
 		"stage of another":        {ht.Options{}, "default/8813", nil, upstream.Refused, unknown},
 		"no slash":                {ht.Options{}, "closedwon", nil, upstream.Refused, unknown},
 		"archived pipeline":       {ht.Options{}, "8820/8821", nil, upstream.Refused, "is archived"},
@@ -190,12 +191,12 @@ func TestStageByIDsAndLabels(t *testing.T) {
 		"default/appointmentscheduled":         "default appointmentscheduled",
 		"Sales Pipeline/Appointment Scheduled": "default appointmentscheduled",
 		"sales pipeline/appointment scheduled": "default appointmentscheduled",
-		"Sales Pipeline/appointmentscheduled":  "default appointmentscheduled",
-		"default/Closed Won":                   "default closedwon",
+		"Sales Pipeline/Closed Won":            "default closedwon",
+		" default/closedwon ":                  "default closedwon",
 		"Web/Quotes/New":                       "8812 8813", // a label with a slash
 		"8812/8813":                            "8812 8813",
-		"8812/New":                             "8812 8813",
-		" Web/Quotes/8813 ":                    "8812 8813",
+		"8812/8814":                            "8812 8814",
+		" WEB/QUOTES/New ":                     "8812 8813",
 		"web/quotes/won":                       "8812 8814",
 	} {
 		a := prepared(t, ht.Options{}, stageSetting(setting))
@@ -371,7 +372,7 @@ func TestManyDealsOfAPerson(t *testing.T) {
 			"quote_submission_id": strings.Repeat("x", i+1),
 			"quote_contact_email": ana,
 			"dealstage":           "appointmentscheduled",
-		})
+		}, time.Now())
 	}
 	found, err := a.FindDeals(t.Context(), nil, []string{ana})
 	kept, eraseErr := a.EraseDeals(t.Context(), nil, []string{ana})

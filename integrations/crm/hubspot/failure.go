@@ -44,9 +44,12 @@ var required = regexp.MustCompile(`"propertyName"\s*:\s*\[?\s*"([\w.-]{1,100})"`
 // always or in some cases.
 const codeRequired = "REQUIRED_PROPERTY"
 
-// valueTaken is a part of HubSpot's message that another record has the value of a unique
-// property.
-const valueTaken = "already has that value"
+// valueTaken reports whether HubSpot refuses a value because another record has it, and
+// the property is unique.
+func valueTaken(resp *upstream.Response) bool {
+	return resp.Status == http.StatusConflict ||
+		resp.Status == http.StatusBadRequest && strings.Contains(plain(resp), "already has that value")
+}
 
 // explain returns the beginning of a sentence about an error for sales, or nothing.
 func explain(text string) string {

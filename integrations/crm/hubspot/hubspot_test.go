@@ -72,7 +72,7 @@ func open(t *testing.T, so ht.Options, change ...func(*hubspot.Options)) *accoun
 func version(v string) func(*hubspot.Options) { return func(o *hubspot.Options) { o.Version = v } }
 
 // withDeals turns deals on.
-func withDeals(o *hubspot.Options) { o.DealStage = "Sales Pipeline/appointmentscheduled" }
+func withDeals(o *hubspot.Options) { o.DealStage = "Sales Pipeline/Appointment Scheduled" }
 
 // prepared starts a stub with the quote properties.
 func prepared(t *testing.T, so ht.Options, change ...func(*hubspot.Options)) *account {

@@ -10,14 +10,17 @@ import (
 // propPipeline is the property with the pipeline of a deal.
 const propPipeline = "pipeline"
 
-// pipeline is a pipeline of deals.
-type pipeline struct {
-	stage
-	Stages []stage `json:"stages"`
+// stage is a stage of a pipeline of deals.
+type stage struct {
+	pipelineID, stageID string
+	labels              string // of the pipeline and the stage, joined by a slash
+	archived            bool
 }
 
-// stage has the names of a pipeline or a stage.
-type stage struct {
+func (s stage) ids() string { return s.pipelineID + "/" + s.stageID }
+
+// named has the names of a pipeline or a stage.
+type named struct {
 	ID       string `json:"id"`
 	Label    string `json:"label"`
 	Archived bool   `json:"archived"`
@@ -25,41 +28,46 @@ type stage struct {
 
 // pipelines is a response with the pipelines of deals.
 type pipelines struct {
-	Results []pipeline `json:"results"`
+	Results []struct {
+		named
+		Stages []named `json:"stages"`
+	} `json:"results"`
 }
 
 func (p *pipelines) complete() bool { return p.Results != nil }
 
-func (d *Driver) readPipelines(ctx context.Context) ([]pipeline, error) {
+// stages returns the stages of all pipelines.
+func (d *Driver) stages(ctx context.Context) (all []stage, err error) {
 	var list pipelines
-	err := d.call(ctx, upstream.Request{
+	err = d.call(ctx, upstream.Request{
 		Op:   "reading the pipelines of deals",
 		Path: path("pipelines", d.version, dealRecord),
 	}, &list)
-	return list.Results, err
+	for _, p := range list.Results {
+		for _, s := range p.Stages {
+			all = append(all, stage{p.ID, s.ID, p.Label + "/" + s.Label, p.Archived || s.Archived})
+		}
+	}
+	return all, err
 }
 
-// findStage returns the ids of the pipeline and stage of new deals. A label may contain a
-// slash, so the setting is compared as a whole.
-func (d *Driver) findStage(ctx context.Context) (pipelineID, stageID string, err error) {
-	list, err := d.readPipelines(ctx)
+// firstStage returns the stage of new deals. Labels may contain slashes, so the setting is
+// compared as a whole.
+func (d *Driver) firstStage(ctx context.Context) (stage, error) {
+	all, err := d.stages(ctx)
 	if err != nil {
-		return "", "", err
+		return stage{}, err
 	}
 
 	reason := "the account does not have this pipeline and stage: `siteapi crm setup` lists those that it has"
-	for _, p := range list {
-		for _, s := range p.Stages {
-			for _, name := range []string{p.ID + "/" + s.ID, p.Label + "/" + s.Label, p.ID + "/" + s.Label, p.Label + "/" + s.ID} {
-				if !strings.EqualFold(name, d.dealStage) {
-					continue
-				}
-				if !p.Archived && !s.Archived {
-					return p.ID, s.ID, nil
-				}
-				reason = "this pipeline or stage is archived: restore it in HubSpot, or set another one"
-			}
+	for _, s := range all {
+		switch {
+		case s.ids() != d.dealStage && !strings.EqualFold(s.labels, d.dealStage):
+		case !s.archived:
+			return s, nil
+		default:
+			reason = "this pipeline or stage is archived: restore it in HubSpot, or set another one"
 		}
 	}
-	return "", "", problem("finding the stage of HUBSPOT_DEAL_STAGE", upstream.Refused, reason)
+	return stage{}, problem("finding the stage of HUBSPOT_DEAL_STAGE", upstream.Refused, reason)
 }

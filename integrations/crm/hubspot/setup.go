@@ -2,7 +2,6 @@ package hubspot
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 
@@ -75,15 +74,13 @@ func (d *Driver) Setup(ctx context.Context) (lines []string, err error) {
 		}
 	}
 
-	pipelines, err := d.readPipelines(ctx)
+	stages, err := d.stages(ctx)
 	if err != nil && d.dealStage == "" {
 		return append(lines, "deals are off, and their stages cannot be listed: "+err.Error()), nil
 	}
-	for _, p := range pipelines {
-		for _, s := range p.Stages {
-			if !p.Archived && !s.Archived {
-				lines = append(lines, fmt.Sprintf("stage of deals: %s/%s (%s/%s)", p.Label, s.Label, p.ID, s.ID))
-			}
+	for _, s := range stages {
+		if !s.archived {
+			lines = append(lines, "stage of deals: "+s.labels+" ("+s.ids()+")")
 		}
 	}
 	return lines, err
@@ -164,7 +161,7 @@ func (d *Driver) Unprepared(ctx context.Context) (missing []string, err error) {
 	}
 
 	if d.dealStage != "" {
-		_, _, err = d.findStage(ctx)
+		_, err = d.firstStage(ctx)
 	}
 	return missing, err
 }

@@ -38,7 +38,7 @@ func outcomes(t *testing.T, s Subject) {
 	crm := func(value lead.OutcomeValue, after time.Duration, want string, emails ...string) {
 		t.Helper()
 		o := lead.Outcome{Value: value, At: When().Add(after)}
-		id, err := db.SetContactOutcome(t.Context(), emails, o)
+		id, err := db.SetCRMOutcome(t.Context(), "", emails, o)
 		if id != want || (err != nil) != (want == "") || err != nil && !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%s of %v changed %q, %v, want %q", value, emails, id, err, want)
 		}
@@ -73,5 +73,13 @@ func outcomes(t *testing.T, s Subject) {
 	expect(lead.Outcome{})
 	crm(lead.Lost, 5*time.Hour, "", "ana@example.com")
 	crm(lead.Lost, 7*time.Hour, newest, "ana@example.com")
+
+	// The outcome of a deal belongs to its lead, even if that is not the newest.
+	for id, want := range map[string]string{"id-000000": "id-000000", "id-000002": "", "none": ""} {
+		o := lead.Outcome{Value: lead.Won, Amount: &amount, Currency: "EUR", At: When().Add(8 * time.Hour)}
+		if got, err := db.SetCRMOutcome(t.Context(), id, nil, o); got != want || (err != nil) != (want == "") {
+			t.Errorf("the outcome of the deal of %s changed %q, %v", id, got, err)
+		}
+	}
 	wantEntries(t, db, 2)
 }

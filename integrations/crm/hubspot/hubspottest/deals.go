@@ -95,11 +95,11 @@ func (s *Server) Edit(lead string, properties map[string]string, at time.Time) {
 	s.change("deals", s.find("deals", "quote_submission_id", lead), properties, at)
 }
 
-// AddDeal creates a deal directly, as if a user created it in HubSpot.
-func (s *Server) AddDeal(properties map[string]string) {
+// AddDeal creates a deal at a time, as if a user created it in HubSpot.
+func (s *Server) AddDeal(properties map[string]string, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.change("deals", nil, properties, time.Now())
+	s.change("deals", nil, properties, at)
 }
 
 // Discard moves the deal of a lead to the recycling bin, as if a user deleted it in

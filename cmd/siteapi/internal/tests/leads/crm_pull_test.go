@@ -89,6 +89,54 @@ func TestOutcomesOfTheCRM(t *testing.T) {
 	}
 }
 
+// With deals, two leads of one person have two outcomes, and the stage of the contact does
+// not count. Later changes of a deal replace its outcome, but not that of an operator.
+func TestOutcomesOfDeals(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewRemoteSite(t, "HUBSPOT_DEAL_STAGE=default/appointmentscheduled").Start()
+	crm := s.Stubs.CRM
+	at := func(hours int) time.Time { return time.Now().Add(time.Duration(hours) * time.Hour) }
+	pulls := func(want string) {
+		t.Helper()
+		s.Prints(apptest.Output{Args: "crm pull", Want: []string{want + " outcomes were set"}})
+	}
+
+	ids := make([]string, 4)
+	for i := range ids {
+		sent := apptest.NewLead(fmt.Sprint("quote-", i))
+		sent["contact"].(map[string]any)["email"] = "ana@example.com"
+		_, answer := s.Post("/api/quote/submit", sent)
+		ids[i] = answer["submissionId"].(string)
+		s.Arrives(ids[i])
+	}
+	crm.Move("ana@example.com", "lifecyclestage", "customer", at(1))
+	crm.Edit(ids[0], map[string]string{"dealstage": "closedwon", "amount": "9000.456"}, at(1))
+	crm.Edit(ids[1], map[string]string{"dealstage": "closedlost"}, at(1))
+	crm.Edit(ids[2], map[string]string{"dealstage": "qualifiedtobuy"}, at(1))
+	pulls("3")
+	pulls("0")
+
+	s.Run("leads", "outcome", ids[1], "won")
+	crm.Edit(ids[0], map[string]string{"amount": "1e12"}, at(2)) // beyond what outcomes have
+	crm.Edit(ids[1], map[string]string{"dealstage": "qualifiedtobuy"}, at(2))
+	crm.Edit(ids[2], map[string]string{"dealstage": "closedwon", "amount": "9000.456"}, at(2))
+	pulls("2")
+
+	for i, want := range []string{"WON - ", "WON - ", "WON 9000.46 EUR", ""} {
+		var shown schema.Lead
+		s.JSON(&shown, "leads", "show", ids[i])
+		got := ""
+		if o := shown.Outcome; o != nil && o.Amount != nil {
+			got = fmt.Sprint(o.Value, " ", *o.Amount, " ", schema.ValueOr(o.Currency, ""))
+		} else if o != nil {
+			got = fmt.Sprint(o.Value, " - ")
+		}
+		if got != want {
+			t.Errorf("the outcome of quote %d is %q, want %q", i, got, want)
+		}
+	}
+}
+
 // metrics scrapes the metrics of the service.
 func metrics(t *testing.T, admin string) string {
 	t.Helper()
