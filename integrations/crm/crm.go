@@ -65,7 +65,8 @@ type Setup interface {
 	// Repeating it is safe.
 	Setup(ctx context.Context) ([]string, error)
 
-	// Unprepared returns the names of the definitions that Setup would create.
+	// Unprepared returns the names of the definitions that Setup would create. It fails if
+	// the CRM would refuse all leads, for example without a permission.
 	Unprepared(ctx context.Context) ([]string, error)
 }
 

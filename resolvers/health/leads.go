@@ -8,6 +8,7 @@ import (
 
 	"siteapi/integrations/cms"
 	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/price"
 	"siteapi/schema"
@@ -26,19 +27,30 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 	counts, err := stored.CountDeliveries(ctx)
 
 	for _, n := range counts {
+		reason := ""
+		latest, _ := stored.ListDeliveries(ctx, store.DeliveryFilter{
+			States: []lead.DeliveryState{n.State},
+			Target: n.Target,
+			Newest: true,
+			Limit:  1,
+		})
+		for _, d := range latest {
+			reason = ": " + d.Why()
+		}
+
 		switch age := time.Since(n.Oldest).Round(time.Second); {
 		case n.Number == 0, n.Target.BestEffort():
 		case n.State == lead.Failed:
 			warn(
-				fmt.Sprintf("%d leads were permanently rejected by the %s", n.Number, n.Target),
-				"find the reason with `siteapi deliveries list --state failed`, fix it, "+
+				fmt.Sprintf("%d leads were permanently rejected by the %s%s", n.Number, n.Target, reason),
+				"find all reasons with `siteapi deliveries list --state failed`, fix it, "+
 					"then `siteapi deliveries retry --all`",
 			)
 		case age > deliveryLate:
 			warn(
-				fmt.Sprintf("%d leads are %s for the %s, the oldest for %s",
-					n.Number, n.State, n.Target, age),
-				"find the reason with `siteapi deliveries list` and fix it, then `siteapi deliveries retry --all`; "+
+				fmt.Sprintf("%d leads are %s for the %s, the oldest for %s%s",
+					n.Number, n.State, n.Target, age, reason),
+				"find all reasons with `siteapi deliveries list` and fix it, then `siteapi deliveries retry --all`; "+
 					"leads are only delivered while a service runs",
 			)
 		}

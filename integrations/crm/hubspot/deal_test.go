@@ -175,12 +175,11 @@ func TestRefusedDeals(t *testing.T) {
 	}
 }
 
-// preparedAccount starts a stub with the quote properties of contacts and deals, which another
-// token has created.
+// preparedAccount starts a stub with the quote properties, which another token created.
 func preparedAccount(t *testing.T, so ht.Options, change ...func(*hubspot.Options)) *account {
 	t.Helper()
-	a := open(t, so, change...)
-	a.stub.Prepare()
+	a := prepared(t, ht.Options{}, change...)
+	a.stub.Restrict(so)
 	return a
 }
 
@@ -228,8 +227,7 @@ func TestUnpreparedDeals(t *testing.T) {
 	}
 
 	// Other properties may be missing.
-	a = open(t, ht.Options{Lacks: []string{"crm.schemas"}}, withDeals)
-	a.stub.Prepare()
+	a = preparedAccount(t, ht.Options{Lacks: []string{"crm.schemas"}}, withDeals)
 	a.stub.Fail(faulttest.Answer(400).On("POST /deals").With(
 		`{"message":"not valid: [{\"error\":\"INVALID_OPTION\",\"name\":\"quote_complexity\"}]"}`))
 	if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
@@ -266,6 +264,17 @@ func TestCheckOfDeals(t *testing.T) {
 		missing, err := preparedAccount(t, ht.Options{}, stageSetting(stage)).Unprepared(t.Context())
 		if len(missing) != 0 || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", stage, missing, err)
+		}
+	}
+
+	for _, lacked := range []string{
+		"crm.objects.contacts.write", "crm.schemas.contacts.read",
+		"crm.objects.deals.read", "crm.objects.deals.write", "crm.schemas.deals.read",
+	} {
+		_, err := preparedAccount(t, ht.Options{Lacks: []string{lacked}}, withDeals).Unprepared(t.Context())
+		if e := expectKind(t, err, upstream.Refused); !strings.Contains(e.Detail, "the token lacks a scope") ||
+			!strings.Contains(e.Detail, lacked) {
+			t.Errorf("without %s: %v", lacked, e)
 		}
 	}
 

@@ -133,7 +133,7 @@ func (d *Driver) createProperties(ctx context.Context, record string) (created b
 }
 
 // Unprepared returns the names of the quote properties that the account lacks. It fails
-// if new deals cannot have their stage.
+// if the token lacks a scope, or if new deals cannot have their stage. It changes nothing.
 func (d *Driver) Unprepared(ctx context.Context) (missing []string, err error) {
 	for _, record := range d.records() {
 		wanted := definitions(record)
@@ -157,6 +157,20 @@ func (d *Driver) Unprepared(ctx context.Context) (missing []string, err error) {
 			if !known.has(p) {
 				missing = append(missing, record+"."+p.Name)
 			}
+		}
+
+		const op = "checking the permission to write"
+		resp, err := d.client.Do(ctx, upstream.Request{
+			Op:     op,
+			Method: http.MethodPatch,
+			Path:   path("objects", d.version, record) + "/0", // no record has this id
+			Body:   map[string]any{"properties": map[string]string{}},
+		})
+		if err == nil && resp.Status == http.StatusForbidden {
+			err = d.failure(op, resp)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 

@@ -3,8 +3,6 @@ package hubspottest
 import (
 	"encoding/json"
 	"net/http"
-
-	"siteapi/integrations/crm"
 )
 
 // definition is a property of a type of record.
@@ -24,19 +22,6 @@ func (s *Server) Defined(name string) string {
 	defer s.mu.Unlock()
 	def := s.defs["contacts."+name]
 	return def.Type + "/" + def.FieldType
-}
-
-// Prepare creates the quote properties of contacts and deals directly, so that the token
-// needs no scope for it.
-func (s *Server) Prepare() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for kind, list := range map[string][]crm.Property{"contacts": crm.Properties(), "deals": crm.DealProperties()} {
-		for _, p := range list {
-			unique := kind == "deals" && p.Name == crm.PropLeadID
-			s.defs[kind+"."+p.Name] = definition{Name: p.Name, HasUniqueValue: unique}
-		}
-	}
 }
 
 // Define creates a property directly, as if a user created it in HubSpot.

@@ -78,6 +78,13 @@ func New(o Options) *Server {
 	return s
 }
 
+// Restrict replaces the options.
+func (s *Server) Restrict(o Options) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.o = o
+}
+
 // URL returns the base address of the API.
 func (s *Server) URL() string { return s.http.URL }
 

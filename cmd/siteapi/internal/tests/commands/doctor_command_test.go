@@ -194,6 +194,8 @@ func TestDoctorOnUpstreams(t *testing.T) {
 		{"SANITY_TOKEN=hush-reader", "cms leads", "FAILED", "role Editor"},
 		{"HUBSPOT_API_URL=http://127.0.0.1:1", "crm", "FAILED", "are not lost"},
 		{"HUBSPOT_TOKEN=hush-wrong", "crm", "FAILED", "check whether HUBSPOT_TOKEN is valid"},
+		{"HUBSPOT_DEAL_STAGE=default/nothing", "crm", "FAILED", "does not have this pipeline and stage: `siteapi crm setup` lists"},
+		{"HUBSPOT_DEAL_STAGE=Old/New", "crm", "FAILED", "this pipeline or stage is archived"},
 		{"HUBSPOT_API_VERSION=v3", "crm", "WARNING", "lacks the properties contacts.quote_contact_created"},
 	} {
 		c, _ := s.Doctor([]string{tt.env})
@@ -201,8 +203,30 @@ func TestDoctorOnUpstreams(t *testing.T) {
 	}
 
 	s.Stubs.CMS.Unpublish("quoteRules")
-	c, _ := s.Doctor(nil)
+	s.Stubs.CRM.Restrict(hubspottest.Options{Lacks: []string{"crm.objects.deals.write"}})
+	c, _ := s.Doctor([]string{"HUBSPOT_DEAL_STAGE=default/appointmentscheduled"})
 	c.Reports(t, "prices", "WARNING", "choices but no price rules")
+	c.Reports(t, "crm", "FAILED", "the token lacks a scope: MISSING_SCOPES")
+}
+
+// A lead in a currency that the CRM's account does not have is rejected. Operators and
+// the doctor get the reason.
+func TestDoctorOnRejectedDeal(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewRemoteSite(t, "HUBSPOT_DEAL_STAGE=default/appointmentscheduled")
+	s.Stubs.CMS.Unpublish("quoteRules") // the range that is sent stands
+	s.Start()
+	sent := apptest.NewLead("pounds")
+	sent["estimate"].(object)["currency"] = "GBP"
+	_, answer := s.Post("/api/quote/submit", sent)
+	id := answer["submissionId"].(string)
+	s.Reaches(id, "crm", "failed")
+
+	const reason = "the account does not have the currency of the quote"
+	prints(s, output{"leads show " + id, reason, ""})
+	c, _ := s.Doctor(nil, "--server", s.Base)
+	c.Reports(t, "deliveries", "WARNING", "1 leads were permanently rejected by the crm: hubspot: storing the deal: rejected (HTTP 400): "+reason)
+	c.Reports(t, "crm", "OK", "answered")
 }
 
 func TestDoctorOnBackends(t *testing.T) {
