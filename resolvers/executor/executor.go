@@ -5,6 +5,8 @@ package executor
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -193,14 +195,10 @@ func (e *Executor) Admit(
 }
 
 // needsDatabase reports whether a root field of an operation may wait for the database.
-// The other fields are resolved from the content, the cache and the schema.
+// Fields with @cacheControl are resolved from the content, and those of introspection from
+// the schema.
 func needsDatabase(op *ast.OperationDefinition) bool {
-	for _, field := range schema.Fields(op.SelectionSet) {
-		switch field.Name {
-		case "SiteSettings", "content", "cacheStats", "__schema", "__type", "__typename":
-		default:
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(schema.Fields(op.SelectionSet), func(f *ast.Field) bool {
+		return !strings.HasPrefix(f.Name, "__") && f.Definition.Directives.ForName("cacheControl") == nil
+	})
 }

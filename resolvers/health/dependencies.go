@@ -25,12 +25,20 @@ type Dependencies struct {
 	Database func(ctx context.Context) (*store.Store, *queue.Queue, error)
 	Cache    func(ctx context.Context) (cache.Cache, error) // nil: the cache is in memory
 	CMS      func() (cms.Content, cms.Eraser, error)
-	CRM      func() (crm.Lookup, error) // nil: the CRM is in files
+	CRM      func() (CRM, error) // nil: the CRM is in files
 
 	Mail mail.Sender // nil: no mail server is used
 
+	CMSRemedy, CRMRemedy string // what to check if the CMS or the CRM fails
+
 	ContentTypes []string // document types that the site uses
 	Preview      bool     // a token gives access to drafts
+}
+
+// CRM is the part of the CRM driver that is used to check it.
+type CRM interface {
+	crm.Lookup
+	Ping(ctx context.Context) error
 }
 
 // Checks returns the checks of the dependencies. Each checks one thing and leaves no data
@@ -38,9 +46,7 @@ type Dependencies struct {
 func (d Dependencies) Checks() []Check {
 	const wait = ", and whether this machine reaches the network; leads wait in the meantime and are not lost. " +
 		"If a quota is used up (429), wait or have it raised"
-	const source = "check SANITY_PROJECT_ID, SANITY_DATASET, SANITY_API_VERSION and SANITY_API_URL " +
-		"(404: one of them is wrong), whether SANITY_TOKEN is valid and has the role Editor (401, 403), " +
-		"and the plan of the project; for CMS_DRIVER=file, the owner and mode of the content file and of DATA_DIR" + wait
+	source := d.CMSRemedy + wait
 
 	return []Check{
 		{
@@ -62,14 +68,8 @@ func (d Dependencies) Checks() []Check {
 		{"cms", d.checkCMS, source},
 		{"cms leads", d.checkStoring, source},
 		{"content", d.checkContent, "see the check of the CMS"},
-		{"preview", d.checkPreview, "grant SANITY_TOKEN the right to read drafts, which the role Editor has"},
-		{
-			"crm",
-			d.checkCRM,
-			"check whether HUBSPOT_TOKEN is valid and has the scopes in the driver's manual (401, 403), " +
-				"HUBSPOT_API_VERSION and HUBSPOT_API_URL (404, 405, 410: one of them is wrong), " +
-				"and the plan of the account" + wait,
-		},
+		{"preview", d.checkPreview, source},
+		{"crm", d.checkCRM, d.CRMRemedy + wait},
 		{"webhook", d.checkWebhook, "see the check of the database"},
 		{"prices", d.checkPrices, "see the check of the CMS"},
 		{
@@ -238,6 +238,9 @@ func (d Dependencies) checkCRM(ctx context.Context, warn Warn) (string, error) {
 	}
 	_, err = contacts.Missing(ctx, []string{"doctor@siteapi.invalid"})
 	if errors.Is(err, errors.ErrUnsupported) {
+		if err := contacts.Ping(ctx); err != nil {
+			return "", err
+		}
 		warn("the CRM driver stores nothing: it passes leads on, so they can be neither looked up nor erased",
 			"use another CRM_DRIVER, or erase the leads by hand in the receiving system")
 		return "", nil

@@ -82,7 +82,7 @@ func New(ctx context.Context, s *config.Settings, log zerolog.Logger) (_ *App, e
 	a.inFlight = httpserver.NewInFlight(s, a.Metrics.Registry)
 
 	// Services for content, PDFs, mails and leads.
-	a.content = a.newContent()
+	a.content = a.newContent(open)
 	if a.pdfs, err = open.PDFs(a.content, a.cache, a.Data.Store); err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func New(ctx context.Context, s *config.Settings, log zerolog.Logger) (_ *App, e
 	a.Metrics.Registry.MustRegister(a.newGauges())
 
 	// The schema and its endpoints.
-	a.Server, err = a.newServer(a.newResolver())
+	a.Server, err = a.newServer(a.newResolver(open))
 	return a, err
 }
 

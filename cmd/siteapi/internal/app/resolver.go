@@ -28,7 +28,7 @@ import (
 	"siteapi/schema"
 )
 
-func (a *App) newContent() *content.Service {
+func (a *App) newContent(open systems.Opener) *content.Service {
 	return content.New(content.Options{
 		CMS:     a.cms,
 		Watcher: a.cms,
@@ -40,7 +40,7 @@ func (a *App) newContent() *content.Service {
 		Now:   time.Now,
 		Count: a.Metrics.Event,
 
-		Source:      systems.ContentSource(a.settings),
+		Source:      open.ContentSource(),
 		Types:       a.settings.ContentTypes,
 		Life:        cache.Lifetime{Fresh: a.settings.ContentTTL, Stale: 24 * time.Hour},
 		FallbackDir: filepath.Join(a.settings.DataDir, "content"),
@@ -144,7 +144,7 @@ func (a *App) newFunnel() *funnel.Resolver {
 }
 
 // newResolver returns the resolvers of all fields.
-func (a *App) newResolver() *resolvers.Resolver {
+func (a *App) newResolver(open systems.Opener) *resolvers.Resolver {
 	webhooks := &health.Webhooks{Notes: a.Data.Store, Log: a.log}
 	return &resolvers.Resolver{
 		Quotes:      a.newQuotes(),
@@ -154,7 +154,7 @@ func (a *App) newResolver() *resolvers.Resolver {
 		Funnel:      a.newFunnel(),
 		Content:     a.content,
 		Cache:       a.cache,
-		Checks:      slices.Concat(command.Checks(a.settings), a.newChecks()),
+		Checks:      slices.Concat(command.Checks(a.settings), a.newChecks(open)),
 		Version:     Version(),
 		Log:         a.log,
 		Development: a.settings.Environment == config.Development,
@@ -190,19 +190,17 @@ func (a *App) newQuotes() *quotes.Resolver {
 }
 
 // newChecks returns the health checks, which use the open systems of the service.
-func (a *App) newChecks() []health.Check {
+func (a *App) newChecks(open systems.Opener) []health.Check {
 	d := health.Dependencies{
 		Database: func(context.Context) (*store.Store, *queue.Queue, error) {
 			return a.Data.Store, a.Data.Queue, nil
 		},
-		Cache:        func(context.Context) (cache.Cache, error) { return a.cache, nil },
-		CMS:          func() (cms.Content, cms.Eraser, error) { return a.cms, a.cms, nil },
-		CRM:          func() (crm.Lookup, error) { return a.crm, nil },
-		ContentTypes: a.settings.ContentTypes,
-		Preview:      len(a.settings.PreviewTokens) > 0,
+		Cache: func(context.Context) (cache.Cache, error) { return a.cache, nil },
+		CMS:   func() (cms.Content, cms.Eraser, error) { return a.cms, a.cms, nil },
+		CRM:   func() (health.CRM, error) { return a.crm, nil },
 	}
 	if a.settings.SMTPURL != nil { // otherwise mails are files or off
 		d.Mail = a.mails.Sender
 	}
-	return d.Checks()
+	return open.Checks(d)
 }

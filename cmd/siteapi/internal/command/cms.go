@@ -16,7 +16,7 @@ import (
 )
 
 func (d commands) cmsCommands() *cobra.Command {
-	settings := []string{"ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CMS_FILE", "SANITY_*"}
+	settings := []string{"ENVIRONMENT", "DATA_DIR", "CMS_DRIVER"}
 
 	var create, yes bool
 	setup := d.command("setup",

@@ -16,10 +16,10 @@ import (
 func (d commands) crmCommands() *cobra.Command {
 	return group("crm", "prepare the CRM, and read outcomes of leads from it",
 		d.command("setup", "create the properties of leads in the CRM, and list the stages of deals; safe to repeat",
-			[]string{"DATA_DIR", "CRM_DRIVER", "HUBSPOT_*"}, setUpCRM,
+			[]string{"DATA_DIR", "CRM_DRIVER"}, setUpCRM,
 			"siteapi crm setup"),
 		d.command("pull", "read outcomes of leads from the CRM now, as a running service does every hour",
-			append(databaseSettings(), "CRM_DRIVER", "HUBSPOT_*"), pullOutcomes,
+			append(databaseSettings(), "CRM_DRIVER"), pullOutcomes,
 			"siteapi crm pull"))
 }
 
@@ -68,9 +68,7 @@ func setUpCRM(ctx context.Context, c *call) error {
 	lines, err := driver.Setup(ctx)
 	c.printLine("%s", strings.Join(lines, "\n"))
 	if err != nil {
-		return fmt.Errorf("%w\n(the steps above are done: run the command again for the others. "+
-			"The service key needs the scopes crm.schemas.contacts.read and crm.schemas.contacts.write, and "+
-			"with HUBSPOT_DEAL_STAGE those of deals)", err)
+		return fmt.Errorf("%w\n(the steps above are done: run the command again for the others)", err)
 	}
 	return nil
 }

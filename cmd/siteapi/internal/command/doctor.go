@@ -20,7 +20,6 @@ import (
 	"siteapi/cmd/siteapi/internal/systems"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
-	"siteapi/integrations/crm"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/integrations/upstream"
@@ -77,7 +76,7 @@ func (c *call) examine(found []*schema.HealthCheck, asJSON bool) error {
 // default selects.
 func (c *call) checks(ctx context.Context, address string) []health.Check {
 	s := c.settings
-	list := append(append(Checks(s), c.dependencies(ctx).Checks()...), health.Check{
+	list := append(append(Checks(s), c.open.Checks(c.dependencies(ctx))...), health.Check{
 		Name:   "service",
 		Advice: "set the address of the service with --server if it differs; see its log for why it is not ready",
 		Run: func(ctx context.Context, warn health.Warn) (string, error) {
@@ -114,7 +113,7 @@ func (c *call) checks(ctx context.Context, address string) []health.Check {
 
 // settingsOf returns the settings that a check depends on.
 func settingsOf(check string) []string {
-	content := []string{"DATA_DIR", "CMS_DRIVER", "CMS_FILE", "SANITY_*"}
+	content := []string{"DATA_DIR", "CMS_DRIVER"}
 
 	switch check {
 	case "data folder":
@@ -128,7 +127,7 @@ func settingsOf(check string) []string {
 	case "prices":
 		return append(content, databaseSettings()...)
 	case "crm":
-		return []string{"DATA_DIR", "CRM_DRIVER", "HUBSPOT_*"}
+		return []string{"DATA_DIR", "CRM_DRIVER"}
 	case "mail":
 		return []string{"SMTP_URL", "MAIL_FROM"}
 	case "sign-in":
@@ -144,8 +143,6 @@ func (c *call) dependencies(ctx context.Context) health.Dependencies {
 	open := sync.OnceValue(func() error { return c.openDatabase(ctx) })
 
 	d := health.Dependencies{
-		ContentTypes: s.ContentTypes,
-		Preview:      len(s.PreviewTokens) > 0,
 		Database: func(context.Context) (*store.Store, *queue.Queue, error) {
 			if err := open(); err != nil {
 				return nil, nil, err
@@ -172,7 +169,7 @@ func (c *call) dependencies(ctx context.Context) health.Dependencies {
 		d.Mail = c.open.Mail()
 	}
 	if s.CRMDriver != "file" {
-		d.CRM = func() (crm.Lookup, error) { return c.open.CRM() }
+		d.CRM = func() (health.CRM, error) { return c.open.CRM() }
 	}
 	return d
 }
@@ -254,7 +251,7 @@ func checkSettings(s *config.Settings, warn health.Warn) (string, error) {
 		"CACHE_API_TOKEN or CMS_WEBHOOK_SECRET is short enough to be guessed",
 		"set long random values, for instance from `openssl rand -hex 32`")
 
-	warnIf(s.CMSDriver == "sanity" && len(s.SigningSecrets) == 0,
+	warnIf(s.CMSDriver != "file" && len(s.SigningSecrets) == 0,
 		"CMS_WEBHOOK_SIGNING_SECRET is not set: an intercepted webhook can be replayed",
 		"set the same secret here and in the webhook of the CMS")
 

@@ -33,7 +33,7 @@ const (
 // document is a call of an operation's command.
 type document struct {
 	op        *operations.Operation
-	needs     Needs
+	needs     needs
 	arguments map[string]any
 	limit     int // maximum number of items in a list; 0: all
 
@@ -45,7 +45,7 @@ type document struct {
 
 // documentCommand returns the command of an operation.
 func (d commands) documentCommand(op *operations.Operation) *cobra.Command {
-	r := &document{op: op, needs: NeedsOf(op), arguments: map[string]any{}}
+	r := &document{op: op, needs: needsOf(op), arguments: map[string]any{}}
 
 	use := op.Command.Name[strings.LastIndexByte(op.Command.Name, ' ')+1:]
 	for _, name := range op.Command.Args {
@@ -62,7 +62,7 @@ func (d commands) documentCommand(op *operations.Operation) *cobra.Command {
 
 	var command *cobra.Command
 	short := strings.ToLower(op.Title[:1]) + op.Title[1:]
-	command = d.command(use, short, append(r.needs.Settings, "TIME_ZONE"), func(ctx context.Context, c *call) error {
+	command = d.command(use, short, append(r.needs.settings, "TIME_ZONE"), func(ctx context.Context, c *call) error {
 		if (r.json || r.csv) && !command.Flags().Changed("limit") {
 			r.limit = 0
 		}
@@ -84,7 +84,7 @@ func (r *document) flags(c *cobra.Command) {
 		f.BoolVar(&r.csv, "csv", false, "print CSV for spreadsheets")
 	}
 	r.output.flags(f, "`file` to write, readable only by you; default: standard output")
-	if slices.Contains(r.needs.Settings, "LISTEN_ADDR") {
+	if slices.Contains(r.needs.settings, "LISTEN_ADDR") {
 		serverFlag(f, &r.server)
 	}
 	if r.op.Command.Confirm != "" || r.op.Argument(argDryRun) != nil {

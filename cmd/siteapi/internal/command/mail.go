@@ -20,7 +20,7 @@ import (
 )
 
 func (d commands) mailCommands() *cobra.Command {
-	settings := append(databaseSettings(), "CMS_DRIVER", "CMS_FILE", "SANITY_*", "CONTENT_TYPES", "LOGO_HOSTS",
+	settings := append(databaseSettings(), "CMS_DRIVER", "CONTENT_TYPES", "LOGO_HOSTS",
 		"SITE_URL", "ADMIN_PAGE", "SMTP_URL", "MAIL_FROM")
 
 	p := previewMail{}

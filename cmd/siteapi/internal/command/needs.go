@@ -6,48 +6,43 @@ import (
 	"siteapi/schema/operations"
 )
 
-// System is the system that the command of an operation uses.
-type System string
+// system is what the command of an operation uses.
+type system int
 
-// These are the systems that commands use.
 const (
-	OnDatabase System = "database"
-	OnContent  System = "content" // the CMS without the database
-	OnLeads    System = "leads"   // the database, the CMS, the CRM and the cache
-	OnService  System = "service" // a running service, since its cache may be in its memory
+	onDatabase system = iota
+	onContent         // the CMS without the database
+	onLeads           // the database, the CMS, the CRM and the cache
+	onService         // a running service
 )
 
-// Needs holds the requirements of an operation's command.
-type Needs struct {
-	System   System
-	Settings []string // settings that must be valid
+// needs holds the requirements of an operation's command.
+type needs struct {
+	system   system
+	settings []string // settings that must be valid
 }
 
-// NeedsOf returns the requirements of an operation's command, which depend on its root
-// field.
-func NeedsOf(op *operations.Operation) Needs {
+// needsOf returns the requirements of an operation's command, which the schema decides: an
+// operation with a route runs in the service, since its cache may be in its memory. A
+// public field needs only the content, and a field with @auth the database. Only the two
+// that search every copy of a lead need more.
+func needsOf(op *operations.Operation) needs {
 	service := []string{"ENVIRONMENT", "LISTEN_ADDR"}
+	upstream := append(databaseSettings(), "CMS_DRIVER", "CRM_DRIVER")
 
-	switch op.Root.Name {
-	case "content", "SiteSettings", "estimateQuote":
-		return Needs{OnContent, []string{
-			"ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CMS_FILE", "SANITY_*", "CONTENT_TYPES", "CONTENT_TTL",
-		}}
-	case "verifyDeliveries":
-		return Needs{OnLeads, upstreamSettings()}
-	case "eraseLeads":
-		return Needs{OnLeads, slices.Concat(upstreamSettings(), service, []string{"CACHE_URL", "CACHE_PREFIX"})}
-	case "cacheStats", "clearCache", "invalidateCache":
-		return Needs{OnService, service}
+	switch {
+	case op.Rest != nil:
+		return needs{onService, service}
+	case op.Root.Definition.Directives.ForName("auth") == nil:
+		return needs{onContent, []string{"ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CONTENT_TYPES", "CONTENT_TTL"}}
+	case op.Root.Name == "verifyDeliveries":
+		return needs{onLeads, upstream}
+	case op.Root.Name == "eraseLeads":
+		return needs{onLeads, slices.Concat(upstream, service, []string{"CACHE_URL", "CACHE_PREFIX"})}
 	default:
-		return Needs{OnDatabase, databaseSettings()}
+		return needs{onDatabase, databaseSettings()}
 	}
 }
 
 // databaseSettings are the settings that locate the database.
 func databaseSettings() []string { return []string{"ENVIRONMENT", "DATA_DIR", "DATABASE_URL"} }
-
-// upstreamSettings are the settings of the database, the CMS and the CRM.
-func upstreamSettings() []string {
-	return append(databaseSettings(), "CMS_DRIVER", "CMS_FILE", "SANITY_*", "CRM_DRIVER", "HUBSPOT_*")
-}

@@ -28,7 +28,8 @@ func (c *call) openExecutor(
 	resolver.Log, resolver.Version, resolver.Count = c.open.Log, c.commands.version, c.open.Metrics.Event
 	size := func() int { return 0 }
 
-	if needs := NeedsOf(op); needs.System == OnContent {
+	needs := needsOf(op)
+	if needs.system == onContent {
 		if err := c.openContent(); err != nil {
 			return nil, err
 		}
@@ -46,7 +47,7 @@ func (c *call) openExecutor(
 		// no PDFs.
 		mails := c.open.Mails(leadmail.Deps{Store: c.db.Store, Queue: c.db.Queue})
 		own := c.open.Leads(c.db, mails)
-		if needs.System == OnLeads {
+		if needs.system == onLeads {
 			if err := c.openUpstreams(ctx, own, service, idle); err != nil {
 				return nil, err
 			}

@@ -56,7 +56,7 @@ func (r *document) run(ctx context.Context, c *call) error {
 // open opens the systems of the operation.
 func (r *document) open(ctx context.Context, c *call) (runner, error) {
 	service := serviceAt(r.server, c.settings)
-	if r.needs.System == OnService {
+	if r.needs.system == onService {
 		return service.Run, nil
 	}
 

@@ -40,7 +40,7 @@ const (
 // A secret "token" must not be shared with other settings. The tag lists the accepted
 // words ("oneof") or names a parser; without either, the type of the field selects the
 // parser. A "standard" variable belongs to OpenTelemetry, whose library reads more of
-// them.
+// them. A setting of a driver is "of" the setting that selects the driver.
 type Settings struct {
 	ListenAddr  string        `name:"LISTEN_ADDR" default:":8080" parser:"listener"`
 	DrainDelay  time.Duration `name:"DRAIN_DELAY" default:"2s" development:"0s" parser:"drain delay"`
@@ -86,19 +86,19 @@ type Settings struct {
 	PreviewTokens  []string `name:"PREVIEW_TOKENS" development:"dev-preview-token" secret:"token"`
 
 	CMSDriver        string `name:"CMS_DRIVER" default:"file" oneof:"file sanity"`
-	CMSFile          string `name:"CMS_FILE" parser:"path"`
+	CMSFile          string `name:"CMS_FILE" of:"CMS_DRIVER" parser:"path"`
 	CMSWatch         bool   `name:"CMS_WATCH" default:"on"` // detects changes without the webhook
-	SanityProjectID  string `name:"SANITY_PROJECT_ID" parser:"project"`
-	SanityDataset    string `name:"SANITY_DATASET" default:"production" parser:"dataset"`
-	SanityAPIVersion string `name:"SANITY_API_VERSION" default:"2025-02-19" parser:"date"`
-	SanityToken      string `name:"SANITY_TOKEN" secret:"yes"`
-	SanityAPIURL     string `name:"SANITY_API_URL" parser:"web"`
+	SanityProjectID  string `name:"SANITY_PROJECT_ID" of:"CMS_DRIVER" parser:"project"`
+	SanityDataset    string `name:"SANITY_DATASET" of:"CMS_DRIVER" default:"production" parser:"dataset"`
+	SanityAPIVersion string `name:"SANITY_API_VERSION" of:"CMS_DRIVER" default:"2025-02-19" parser:"date"`
+	SanityToken      string `name:"SANITY_TOKEN" of:"CMS_DRIVER" secret:"yes"`
+	SanityAPIURL     string `name:"SANITY_API_URL" of:"CMS_DRIVER" parser:"API"`
 
 	CRMDriver      string `name:"CRM_DRIVER" default:"file" oneof:"file hubspot"`
-	HubSpotToken   string `name:"HUBSPOT_TOKEN" secret:"yes"`
-	HubSpotAPIURL  string `name:"HUBSPOT_API_URL" default:"https://api.hubapi.com" parser:"web"`
-	HubSpotVersion string `name:"HUBSPOT_API_VERSION" default:"2026-03" parser:"HubSpot version"`
-	HubSpotStage   string `name:"HUBSPOT_DEAL_STAGE" parser:"deal stage"` // empty: deals are off
+	HubSpotToken   string `name:"HUBSPOT_TOKEN" of:"CRM_DRIVER" secret:"yes"`
+	HubSpotAPIURL  string `name:"HUBSPOT_API_URL" of:"CRM_DRIVER" default:"https://api.hubapi.com" parser:"API"`
+	HubSpotVersion string `name:"HUBSPOT_API_VERSION" of:"CRM_DRIVER" default:"2026-03" parser:"HubSpot version"`
+	HubSpotStage   string `name:"HUBSPOT_DEAL_STAGE" of:"CRM_DRIVER" parser:"deal stage"` // empty: deals are off
 
 	// The webhook is off if LeadWebhookURL is empty. Each secret signs every event.
 	LeadWebhookURL     string   `name:"LEAD_WEBHOOK_URL" secret:"yes" parser:"lead webhook"`
@@ -146,11 +146,10 @@ type Settings struct {
 	SpamMinTime  time.Duration `name:"SPAM_MIN_TIME" default:"0s"`
 	TurnstileKey string        `name:"TURNSTILE_SECRET" secret:"yes"`
 
-	TurnstileURL string `name:"TURNSTILE_API_URL" default:"https://challenges.cloudflare.com" parser:"web"`
+	TurnstileURL string `name:"TURNSTILE_API_URL" default:"https://challenges.cloudflare.com" parser:"API"`
 
 	DeliveryRetryMax time.Duration `name:"DELIVERY_RETRY_MAX" default:"15m" parser:"retry pause"`
 	DeliveryRate     float64       `name:"DELIVERY_RATE" parser:"rate"` // leads per second; 0: unlimited
-	CMSRate, CRMRate float64       // DeliveryRate, or by default the limit of the driver's API
 
 	LogoHosts []string `name:"LOGO_HOSTS" default:"cdn.sanity.io" parser:"logo hosts"`
 
@@ -175,6 +174,7 @@ type Setting struct {
 	Development string // default in development, if it differs
 	Secret      bool
 
+	driver   string   // name of the setting that selects the driver; empty: no driver's setting
 	token    bool     // a secret that no other setting may share
 	standard bool     // belongs to OpenTelemetry, and is not in the manual
 	words    []string // accepted words; nil: the parser decides
@@ -189,6 +189,7 @@ func settingOf(field reflect.StructField) Setting {
 		Default:     tag.Get("default"),
 		Development: tag.Get("development"),
 		Secret:      tag.Get("secret") != "",
+		driver:      tag.Get("of"),
 		token:       tag.Get("secret") == "token",
 		standard:    tag.Get("standard") != "",
 		words:       strings.Fields(tag.Get("oneof")),
@@ -234,9 +235,10 @@ func (p Problems) Error() string {
 	return text
 }
 
-// Concern reports whether a setting with one of these names is invalid; "X*" is a prefix.
+// Concern reports whether a setting with one of these names is invalid. The name of a
+// setting that selects a driver includes the settings of its drivers; "X*" is a prefix.
 func (p Problems) Concern(names ...string) bool {
-	return slices.ContainsFunc(p, func(problem Problem) bool { return matches(problem.Setting, names) })
+	return slices.ContainsFunc(p, func(problem Problem) bool { return find(problem.Setting).among(names) })
 }
 
 // Read reads all settings and checks those with the given names (see [Problems.Concern]),
@@ -282,7 +284,7 @@ func Read(lookup func(string) string, names ...string) (*Settings, error) {
 	s.complete()
 	s.checkSafety()
 	problems := slices.DeleteFunc(s.problems, func(p Problem) bool {
-		return len(names) > 0 && !matches(p.Setting, names)
+		return len(names) > 0 && !find(p.Setting).among(names)
 	})
 	if len(problems) == 0 {
 		return s, nil
@@ -296,63 +298,11 @@ func (s *Settings) refuse(name, why string) {
 	s.problems = append(s.problems, Problem{name, errors.New(why)})
 }
 
-// require refuses missing settings that others require.
-func (s *Settings) require() {
-	const longValue = "in production: set a long random value, for instance from `openssl rand -hex 32`, " +
-		"or set ENVIRONMENT=development to try the service out"
-	const newSecret = ": set one, for instance `echo whsec_$(openssl rand -base64 32)`"
-	production := s.Environment != Development
-	sanity, accounts := s.CMSDriver == "sanity", s.OIDCIssuer != ""
-
-	for _, needed := range []struct {
-		when      bool
-		name, why string
-	}{
-		{production, "CACHE_API_TOKEN", longValue},
-		{production, "CMS_WEBHOOK_SECRET", longValue},
-		{sanity, "SANITY_PROJECT_ID",
-			"with CMS_DRIVER=sanity: copy it from the project's page in the management console"},
-		{sanity, "SANITY_TOKEN",
-			"with CMS_DRIVER=sanity: create one with the role Editor, which stores leads"},
-		{s.CRMDriver == "hubspot", "HUBSPOT_TOKEN",
-			"with CRM_DRIVER=hubspot: create a service key with the scopes in the driver's manual"},
-		{s.Operations == "trusted", "GRAPHQL_DOCUMENTS",
-			"with GRAPHQL_OPERATIONS=trusted: set the folder or manifest of the clients' documents"},
-		{s.LeadWebhookURL != "" && s.LeadWebhookFormat == "json", "LEAD_WEBHOOK_SECRET",
-			"with LEAD_WEBHOOK_FORMAT=json" + newSecret},
-		{s.PurgeURLs != nil, "CDN_PURGE_KIND", "with CDN_PURGE_URL: set varnish, fastly or cloudflare"},
-		{s.PurgeURLs != nil, "CDN_PURGE_TOKEN", "with CDN_PURGE_URL: set a token that may purge"},
-		{s.RevalidateURLs != nil, "REVALIDATE_SECRET", "with REVALIDATE_URLS" + newSecret},
-		{s.SMTPURL != nil, "MAIL_FROM",
-			"with SMTP_URL: set the sender's address, which also receives bounces"},
-		{s.SMTPURL != nil, "SALES_MAIL_TO", "with SMTP_URL: set the addresses to notify of new leads"},
-		{s.AdminPage && !accounts, "ADMIN_API_TOKEN",
-			"with ADMIN_PAGE=on: set a long random value, or OIDC_ISSUER for accounts"},
-		{accounts, "OIDC_CLIENT_ID", "with OIDC_ISSUER: set the id of this service at the provider"},
-		{accounts, "OIDC_CLIENT_SECRET", "with OIDC_ISSUER: set the secret of this service at the provider"},
-		{accounts, "OIDC_ROLES",
-			"with OIDC_ISSUER: set the groups of each role, such as viewer=marketing,admin=ops"},
-	} {
-		if needed.when && strings.Trim(s.values[needed.name], ", ") == "" {
-			s.refuse(needed.name, "is required "+needed.why)
-		}
-	}
-}
-
 // complete sets the fields that depend on several settings.
 func (s *Settings) complete() {
 	s.AdminTokens = append(s.AdminTokens, s.NamedTokens...)
 	if s.OIDCRedirectURL == "" && s.SiteURL != "" {
 		s.OIDCRedirectURL = s.SiteURL + callbackPath
-	}
-
-	s.CMSRate, s.CRMRate = s.DeliveryRate, s.DeliveryRate
-	if !s.given["DELIVERY_RATE"] {
-		s.CMSRate = map[string]float64{"sanity": 20}[s.CMSDriver]
-		s.CRMRate = map[string]float64{"hubspot": 5}[s.CRMDriver]
-		if s.HubSpotStage != "" {
-			s.CRMRate = min(s.CRMRate, 1.5) // a deal takes four more requests
-		}
 	}
 
 	if s.TracesURL == "" && s.OTLPEndpoint != "" {
@@ -363,10 +313,21 @@ func (s *Settings) complete() {
 	}
 }
 
-func matches(name string, names []string) bool {
+// find returns the setting with a name.
+func find(name string) Setting {
+	for _, item := range Table() {
+		if item.Name == name {
+			return item
+		}
+	}
+	return Setting{Name: name}
+}
+
+// among reports whether names have the setting, as described at [Problems.Concern].
+func (item Setting) among(names []string) bool {
 	return slices.ContainsFunc(names, func(n string) bool {
 		prefix, many := strings.CutSuffix(n, "*")
-		return n == name || many && strings.HasPrefix(name, prefix)
+		return n == item.Name || n == item.driver || many && strings.HasPrefix(item.Name, prefix)
 	})
 }
 
@@ -388,10 +349,14 @@ func (s *Settings) Mails() bool { return s.SMTPURL != nil || s.Environment == De
 // MailPath is the folder of mails in development.
 func (s *Settings) MailPath() string { return filepath.Join(s.DataDir, "mail") }
 
-// Lines returns every setting as NAME=value, with only the number of values for a secret.
-func (s *Settings) Lines() []string {
+// Lines returns the settings with the given names (see [Problems.Concern]), or all without
+// names, as NAME=value. A secret is shown as its number of values.
+func (s *Settings) Lines(names ...string) []string {
 	var lines []string
 	for _, item := range Table() {
+		if len(names) > 0 && !item.among(names) {
+			continue
+		}
 		value := s.values[item.Name]
 		if item.Secret && value != "" {
 			value = fmt.Sprintf("(secret, %d value(s))", len(split(value)))

@@ -16,14 +16,57 @@ const callbackPath = "/admin/callback"
 // unpurgedMax bounds the lifetime of responses in a CDN that is not purged.
 const unpurgedMax = time.Minute
 
+// require refuses missing settings that others require.
+func (s *Settings) require() {
+	const longValue = "in production: set a long random value, for instance from `openssl rand -hex 32`, " +
+		"or set ENVIRONMENT=development to try the service out"
+	const newSecret = ": set one, for instance `echo whsec_$(openssl rand -base64 32)`"
+	production := s.Environment != Development
+	sanity, accounts := s.CMSDriver == "sanity", s.OIDCIssuer != ""
+
+	for _, needed := range []struct {
+		when      bool
+		name, why string
+	}{
+		{production, "CACHE_API_TOKEN", longValue},
+		{production, "CMS_WEBHOOK_SECRET", longValue},
+		{sanity, "SANITY_PROJECT_ID",
+			"with CMS_DRIVER=sanity: copy it from the project's page in the management console"},
+		{sanity, "SANITY_TOKEN",
+			"with CMS_DRIVER=sanity: create one with the role Editor, which stores leads"},
+		{s.CRMDriver == "hubspot", "HUBSPOT_TOKEN",
+			"with CRM_DRIVER=hubspot: create a service key with the scopes in the driver's manual"},
+		{s.Operations == "trusted", "GRAPHQL_DOCUMENTS",
+			"with GRAPHQL_OPERATIONS=trusted: set the folder or manifest of the clients' documents"},
+		{s.LeadWebhookURL != "" && s.LeadWebhookFormat == "json", "LEAD_WEBHOOK_SECRET",
+			"with LEAD_WEBHOOK_FORMAT=json" + newSecret},
+		{s.PurgeURLs != nil, "CDN_PURGE_KIND", "with CDN_PURGE_URL: set varnish, fastly or cloudflare"},
+		{s.PurgeURLs != nil, "CDN_PURGE_TOKEN", "with CDN_PURGE_URL: set a token that may purge"},
+		{s.RevalidateURLs != nil, "REVALIDATE_SECRET", "with REVALIDATE_URLS" + newSecret},
+		{s.SMTPURL != nil, "MAIL_FROM",
+			"with SMTP_URL: set the sender's address, which also receives bounces"},
+		{s.SMTPURL != nil, "SALES_MAIL_TO", "with SMTP_URL: set the addresses to notify of new leads"},
+		{s.AdminPage && !accounts, "ADMIN_API_TOKEN",
+			"with ADMIN_PAGE=on: set a long random value, or OIDC_ISSUER for accounts"},
+		{accounts, "OIDC_CLIENT_ID", "with OIDC_ISSUER: set the id of this service at the provider"},
+		{accounts, "OIDC_CLIENT_SECRET", "with OIDC_ISSUER: set the secret of this service at the provider"},
+		{accounts, "OIDC_ROLES",
+			"with OIDC_ISSUER: set the groups of each role, such as viewer=marketing,admin=ops"},
+	} {
+		if needed.when && strings.Trim(s.values[needed.name], ", ") == "" {
+			s.refuse(needed.name, "is required "+needed.why)
+		}
+	}
+}
+
 // checkSafety finds settings that work but would harm a site. Settings that only weaken
 // its security, such as well-known tokens, are refused in production and cause a warning
 // in development.
 func (s *Settings) checkSafety() {
 	s.checkTokens()
-	for _, name := range []string{"SANITY_API_URL", "HUBSPOT_API_URL", "TURNSTILE_API_URL"} {
-		if inClear(s.values[name]) {
-			s.refuseInProduction(name, "must begin with https:// for another machine: a token is sent to it")
+	for _, item := range Table() {
+		if item.parser == "API" && inClear(s.values[item.Name]) {
+			s.refuseInProduction(item.Name, "must begin with https:// for another machine: a token is sent to it")
 		}
 	}
 

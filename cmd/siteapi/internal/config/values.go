@@ -53,6 +53,7 @@ func (s *Settings) parsers() map[string]any {
 		"admin":           adminAddress,
 		"path":            existing,
 		"web":             WebAddress,
+		"API":             WebAddress, // a token is sent to it
 		"exact web":       exactAddress,
 		"addresses":       each(addressWithQuery),
 		"lead webhook":    s.leadWebhook,

@@ -94,7 +94,7 @@ func (o Opener) Database(ctx context.Context) (*Database, error) {
 	}
 
 	options := queue.Options{
-		Targets:     targets(s),
+		Targets:     o.targets(),
 		Receivers:   receivers,
 		ContentKeys: content.Keys(schema.Locales()),
 		RetryMax:    s.DeliveryRetryMax,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/store"
@@ -15,11 +16,8 @@ import (
 const systemsNote = "systems"
 
 func noted(s *config.Settings) string {
-	given := map[bool]string{false: "unset", true: "set"}
-	return fmt.Sprintf("  CMS_DRIVER=%s (project %s, dataset %s)\n  CRM_DRIVER=%s (%s), HUBSPOT_DEAL_STAGE %s\n"+
-		"  CACHE_URL %s, LEAD_WEBHOOK_URL %s, SMTP_URL %s",
-		s.CMSDriver, s.SanityProjectID, s.SanityDataset, s.CRMDriver, s.HubSpotAPIURL, given[s.HubSpotStage != ""],
-		given[s.CacheURL.Scheme != "memory"], given[s.LeadWebhookURL != ""], given[s.SMTPURL != nil])
+	lines := s.Lines("CMS_DRIVER", "CRM_DRIVER", "LEAD_WEBHOOK_URL", "SMTP_URL")
+	return "  " + strings.Join(append(lines, "CACHE_URL="+s.CacheURL.Scheme+"://…"), "\n  ")
 }
 
 // Note records the systems of the service.

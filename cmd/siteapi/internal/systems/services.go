@@ -5,12 +5,12 @@ import (
 	"path/filepath"
 	"time"
 
-	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/memory"
 	mailfile "siteapi/integrations/mail/file"
 	"siteapi/integrations/pdf"
 	"siteapi/resolvers/content"
+	"siteapi/resolvers/health"
 	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
 	"siteapi/resolvers/operators"
@@ -29,7 +29,7 @@ func (o Opener) Content() (*content.Service, error) {
 		Cache:       memory.New(),
 		Log:         o.Log,
 		Now:         time.Now,
-		Source:      ContentSource(o.Settings),
+		Source:      o.ContentSource(),
 		Types:       o.Settings.ContentTypes,
 		Life:        cache.Lifetime{Fresh: o.Settings.ContentTTL},
 		FallbackDir: filepath.Join(o.Settings.DataDir, "content"),
@@ -69,32 +69,36 @@ func (o Opener) Leads(data *Database, mails *leadmail.Service) *leads.Resolver {
 		Log:        o.Log,
 		TimeZone:   o.Settings.TimeZone,
 		Truncate:   data.Truncate,
-		OutOfReach: OutOfReach(o.Settings),
+		OutOfReach: o.OutOfReach(),
 	}
 }
 
-// OutOfReach lists the copies of a lead that an erasure cannot reach with these settings.
-func OutOfReach(s *config.Settings) []string {
+// OutOfReach lists the copies of a lead that an erasure cannot reach.
+func (o Opener) OutOfReach() []string {
 	list := []string{
 		"backups until they are removed: after a restore, erase again",
 		"copies made by users: exports, downloaded PDFs, e-mails",
 	}
 
+	s := o.Settings
 	add := func(setUp bool, text string) {
-		if setUp {
+		if setUp && text != "" {
 			list = append(list, text)
 		}
 	}
 	add(s.LeadWebhookURL != "", "data stored by the receiver at LEAD_WEBHOOK_URL")
-	add(s.CMSDriver != "file", "the history of the CMS")
-	hubspot := s.CRMDriver == "hubspot"
-	add(hubspot && s.HubSpotStage != "",
-		"what HubSpot keeps of deals: former values, and what your team has added")
-	add(hubspot && s.HubSpotStage == "",
-		"deals in HubSpot, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them")
+	add(true, o.cmsDriver().copies)
+	add(true, o.crmDriver().copies)
 	add(s.DatabaseURL != nil, "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL")
 	add(s.DatabaseURL != nil && s.CacheURL.Scheme == "memory",
 		"PDFs in the memory of other instances, for at most an hour")
 	add(s.SMTPURL != nil, "sent mails in the mailboxes of the visitor and of SALES_MAIL_TO")
 	return list
+}
+
+// Checks returns the checks of the dependencies, completed from the settings.
+func (o Opener) Checks(d health.Dependencies) []health.Check {
+	d.CMSRemedy, d.CRMRemedy = o.cmsDriver().remedy, o.crmDriver().remedy
+	d.ContentTypes, d.Preview = o.Settings.ContentTypes, len(o.Settings.PreviewTokens) > 0
+	return d.Checks()
 }

@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,12 +15,12 @@ import (
 	"siteapi/schema"
 )
 
-// silentCRM accepts leads and stores nothing.
-type silentCRM struct{}
+// silentCRM accepts leads and stores nothing. Its ping fails with an error if there is one.
+type silentCRM struct{ ping error }
 
 func (silentCRM) Upsert(context.Context, crm.Contact) error { return nil }
 
-func (silentCRM) Ping(context.Context) error { return nil }
+func (c silentCRM) Ping(context.Context) error { return c.ping }
 
 func (silentCRM) Missing(context.Context, []string) ([]string, error) {
 	return nil, errors.ErrUnsupported
@@ -74,14 +75,21 @@ func TestCRMThatStoresNothing(t *testing.T) {
 		t.Errorf("the receipt says of the CRM: %q", detail)
 	}
 
-	d := health.Dependencies{CRM: func() (crm.Lookup, error) { return silentCRM{}, nil }}
-	for _, check := range d.Checks() {
-		if check.Name != "crm" {
-			continue
-		}
-		found := health.Examine(t.Context(), []health.Check{check})[0]
-		if found.State != schema.HealthStateWarning || !strings.Contains(*found.Detail, "stores nothing") {
-			t.Errorf("the doctor reports: %+v", found)
+	for _, tt := range []struct {
+		ping  error
+		state schema.HealthState
+		words string
+	}{
+		{nil, schema.HealthStateWarning, "stores nothing"},
+		{errors.New("the key was revoked"), schema.HealthStateFailed, "the key was revoked"},
+	} {
+		checks := open.Checks(health.Dependencies{
+			CRM: func() (health.CRM, error) { return silentCRM{tt.ping}, nil },
+		})
+		only := slices.DeleteFunc(checks, func(c health.Check) bool { return c.Name != "crm" })
+		found := health.Examine(t.Context(), only)[0]
+		if found.State != tt.state || !strings.Contains(*found.Detail, tt.words) {
+			t.Errorf("with the ping %v, the doctor reports: %+v", tt.ping, found)
 		}
 	}
 }

@@ -113,7 +113,9 @@ func TestCopiesOutOfReachAreTranslated(t *testing.T) {
 	}
 	withDeals := settings
 	withDeals.HubSpotStage = "default/appointmentscheduled"
-	for _, copies := range append(systems.OutOfReach(&settings), systems.OutOfReach(&withDeals)...) {
+	for _, copies := range append(
+		systems.Opener{Settings: &settings}.OutOfReach(), systems.Opener{Settings: &withDeals}.OutOfReach()...,
+	) {
 		if !strings.Contains(string(words), strconv.Quote(copies)+":") {
 			t.Errorf("pages/inbox/words has no text for %q", copies)
 		}

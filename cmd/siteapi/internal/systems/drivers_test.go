@@ -1,0 +1,124 @@
+package systems
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/telemetry"
+)
+
+// opener returns an opener with settings of development.
+func opener(t *testing.T, env map[string]string) Opener {
+	t.Helper()
+	settings, err := config.Read(func(name string) string {
+		return map[string]string{"ENVIRONMENT": "development", "DATA_DIR": t.TempDir()}[name] + env[name]
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Opener{Settings: settings, Log: zerolog.Nop(), Metrics: telemetry.NewMetrics("")}
+}
+
+// Each word of CMS_DRIVER and CRM_DRIVER opens a driver. The advice for a failure names
+// the secrets and the address of a driver, and only settings that exist.
+func TestEveryDriver(t *testing.T) {
+	t.Parallel()
+	required := map[string]string{"SANITY_PROJECT_ID": "abc12345", "SANITY_TOKEN": "t", "HUBSPOT_TOKEN": "t"}
+	o := opener(t, nil)
+	known := map[string][]string{
+		"CMS_DRIVER": slices.Sorted(maps.Keys(o.cmsDrivers())),
+		"CRM_DRIVER": slices.Sorted(maps.Keys(o.crmDrivers())),
+	}
+
+	for setting, names := range known {
+		_, err := config.Read(func(name string) string { return map[string]string{setting: "?"}[name] }, setting)
+		words := slices.Sorted(slices.Values(strings.Split(regexp.MustCompile(`one of (.+)`).
+			FindStringSubmatch(err.Error())[1], ", ")))
+		if !slices.Equal(names, words) {
+			t.Errorf("%s accepts %q, and drivers.go has %q", setting, words, names)
+		}
+
+		for _, name := range names {
+			env := maps.Clone(required)
+			env[setting] = name
+			o := opener(t, env)
+			remedy, err := o.crmDriver().remedy, error(nil)
+			if setting == "CMS_DRIVER" {
+				remedy = o.cmsDriver().remedy
+				_, err = o.CMS()
+			} else {
+				_, err = o.CRM()
+			}
+			if err != nil || remedy == "" {
+				t.Errorf("%s=%s: %v, remedy %q", setting, name, err, remedy)
+			}
+			checkRemedy(t, name, remedy)
+		}
+	}
+}
+
+func checkRemedy(t *testing.T, driver, remedy string) {
+	t.Helper()
+	named := regexp.MustCompile(`[A-Z]+(_[A-Z]+)+`).FindAllString(remedy, -1)
+	for _, item := range config.Table() {
+		own := strings.HasPrefix(item.Name, strings.ToUpper(driver)+"_")
+		if own && (item.Secret || strings.Contains(item.Name, "_API_")) && !slices.Contains(named, item.Name) {
+			t.Errorf("the remedy of %s does not name %s", driver, item.Name)
+		}
+		named = slices.DeleteFunc(named, func(name string) bool { return name == item.Name })
+	}
+	if len(named) > 0 {
+		t.Errorf("the remedy of %s names settings that do not exist: %q", driver, named)
+	}
+}
+
+// A command must use the systems of the service that used the database last, and the cache
+// the content of the same source. Secrets are not part of either.
+func TestNoteAndContentSource(t *testing.T) {
+	t.Parallel()
+	sanity := map[string]string{
+		"CMS_DRIVER": "sanity", "SANITY_PROJECT_ID": "abc12345", "SANITY_TOKEN": "hush",
+		"CRM_DRIVER": "hubspot", "HUBSPOT_TOKEN": "hush",
+	}
+	for _, tt := range []struct {
+		name, value  string
+		note, source bool // whether they change
+	}{
+		{"CMS_DRIVER", "file", true, true},
+		{"SANITY_PROJECT_ID", "other", true, true},
+		{"SANITY_DATASET", "staging", true, true},
+		{"SANITY_API_VERSION", "2026-01-01", true, true},
+		{"SANITY_API_URL", "https://sanity.example", true, true},
+		{"SANITY_TOKEN", "rotated", false, false},
+		{"CRM_DRIVER", "file", true, false},
+		{"HUBSPOT_API_URL", "https://hubspot.example", true, false},
+		{"HUBSPOT_DEAL_STAGE", "default/new", true, false},
+		{"HUBSPOT_TOKEN", "rotated", false, false},
+		{"CACHE_URL", "valkey://user:hush@cache.example", true, false},
+		{"SMTP_URL", "smtps://user:hush@mail.example", true, false},
+		{"CMS_WATCH", "off", false, false}, // decides when content is read, not from where
+		{"CONTENT_TTL", "1m", false, false},
+		{"RATE_LIMITS", "off", false, false},
+	} {
+		before := opener(t, sanity)
+		env := maps.Clone(sanity)
+		env[tt.name] = tt.value
+		after := opener(t, env)
+
+		if got := noted(before.Settings) != noted(after.Settings); got != tt.note {
+			t.Errorf("%s=%s changes the note: %v\n%s", tt.name, tt.value, got, noted(after.Settings))
+		}
+		if got := before.ContentSource() != after.ContentSource(); got != tt.source {
+			t.Errorf("%s=%s changes the source of content: %v", tt.name, tt.value, got)
+		}
+		if text := noted(after.Settings) + after.ContentSource(); strings.Contains(text, "hush") {
+			t.Errorf("%s=%s: a secret is in %s", tt.name, tt.value, text)
+		}
+	}
+}
