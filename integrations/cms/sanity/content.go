@@ -105,7 +105,7 @@ func (d *Driver) Ping(ctx context.Context) error {
 // require and which keeps e-mail addresses out of logged URLs.
 func (d *Driver) query(ctx context.Context, q groqQuery, v any) error {
 	email, _ := q.params["email"].(string)
-	var answer struct {
+	var response struct {
 		Result json.RawMessage `json:"result"`
 	}
 	options := url.Values{"perspective": {q.perspective}, "returnQuery": {"false"}}
@@ -121,14 +121,14 @@ func (d *Driver) query(ctx context.Context, q groqQuery, v any) error {
 		Safe:      true,
 		Query:     options,
 		Body:      map[string]any{"query": q.text, "params": q.params},
-	}, &answer, email)
+	}, &response, email)
 
 	switch {
 	case err != nil:
 		return err
-	case len(answer.Result) == 0 || string(answer.Result) == "null":
+	case len(response.Result) == 0 || string(response.Result) == "null":
 		return unavailable(q.op, "the response contains no result")
-	case json.Unmarshal(answer.Result, v) != nil:
+	case json.Unmarshal(response.Result, v) != nil:
 		return unavailable(q.op, "the result has an unexpected shape")
 	}
 	return nil

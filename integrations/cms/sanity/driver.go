@@ -35,8 +35,8 @@ const (
 	system = "sanity"
 	// assetCDN serves images and files. The content at an address never changes.
 	assetCDN = "https://cdn.sanity.io"
-	// maxAnswer bounds a response, which may contain all documents of a locale, in bytes.
-	maxAnswer = 32 << 20
+	// maxResponse bounds a response, which may contain all documents of a locale, in bytes.
+	maxResponse = 32 << 20
 )
 
 // Options selects a dataset and configures access to it.
@@ -78,7 +78,7 @@ func New(opts Options) *Driver {
 			BaseURL: cmp.Or(opts.APIURL, "https://"+opts.ProjectID+".api.sanity.io"),
 			Token:   opts.Token,
 			Timeout: opts.Timeout,
-			MaxBody: maxAnswer,
+			MaxBody: maxResponse,
 			Observe: opts.Observe,
 		}),
 

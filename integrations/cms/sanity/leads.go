@@ -158,7 +158,7 @@ func (d *Driver) ids(ctx context.Context, op, query string, params map[string]an
 func (d *Driver) mutate(
 	ctx context.Context, op string, mutations []mutation, private ...string,
 ) (confirmed []string, err error) {
-	var answer struct {
+	var response struct {
 		Results []struct {
 			ID string `json:"id"`
 		} `json:"results"`
@@ -170,9 +170,9 @@ func (d *Driver) mutate(
 		Path:   d.path("mutate"),
 		Query:  url.Values{"returnIds": {"true"}, "visibility": {"sync"}},
 		Body:   map[string]any{"mutations": mutations},
-	}, &answer, private...)
+	}, &response, private...)
 
-	for _, r := range answer.Results {
+	for _, r := range response.Results {
 		confirmed = append(confirmed, r.ID)
 	}
 	return confirmed, err

@@ -152,12 +152,12 @@ func (d *Driver) outcomes(ctx context.Context, w watched, page *records) (found 
 	for _, r := range page.Results {
 		ids = append(ids, r.ID)
 	}
-	answer, err := d.readRecords(ctx, "reading the histories of outcomes", w.path+"/batch/read", map[string]any{
+	response, err := d.readRecords(ctx, "reading the histories of outcomes", w.path+"/batch/read", map[string]any{
 		"properties":            w.properties,
 		"propertiesWithHistory": w.histories,
 		"inputs":                inputs(ids),
 	})
-	for _, r := range answer.Results {
+	for _, r := range response.Results {
 		if o := w.outcome(&r); o.Value != "" {
 			found = append(found, o)
 		}

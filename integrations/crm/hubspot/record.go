@@ -75,21 +75,21 @@ func (r *records) complete() bool {
 type content interface{ complete() bool }
 
 // call makes a request and decodes its response.
-func (d *Driver) call(ctx context.Context, req upstream.Request, answer content) error {
+func (d *Driver) call(ctx context.Context, req upstream.Request, into content) error {
 	resp, err := d.client.Do(ctx, req)
 	if err != nil {
 		return err
 	}
-	return d.read(req.Op, resp, answer)
+	return d.read(req.Op, resp, into)
 }
 
 // read decodes a response. It fails if the content is not HubSpot's, so that for example
 // a proxy's page with status 200 does not count as a stored lead.
-func (d *Driver) read(op string, resp *upstream.Response, answer content) error {
+func (d *Driver) read(op string, resp *upstream.Response, into content) error {
 	switch {
 	case resp.Status >= 300:
 		return d.failure(op, resp)
-	case resp.Decode(answer) != nil || !answer.complete():
+	case resp.Decode(into) != nil || !into.complete():
 		return d.unexpected(op, resp)
 	}
 	return nil

@@ -316,8 +316,8 @@ var loginCodes = []int{530, 534, 535, 538}
 // kind derives the kind from the server's code, or from the step if there is none.
 func (f *failed) kind() upstream.Kind {
 	code := 0
-	if answer, ok := errors.AsType[*textproto.Error](f.err); ok {
-		code = answer.Code
+	if reply, ok := errors.AsType[*textproto.Error](f.err); ok {
+		code = reply.Code
 	}
 	switch {
 	case f.final:
@@ -368,8 +368,8 @@ func (s *Sender) failure(ctx context.Context, op, to string, f *failed) error {
 	}
 	e.Detail = upstream.Redact(f.err.Error(), private...)
 
-	answer, ok := errors.AsType[*textproto.Error](f.err)
-	if ok && f.step == recipient && noMailbox.MatchString(fmt.Sprint(answer.Code, " ", answer.Msg)) {
+	reply, ok := errors.AsType[*textproto.Error](f.err)
+	if ok && f.step == recipient && noMailbox.MatchString(fmt.Sprint(reply.Code, " ", reply.Msg)) {
 		e.Err = mail.ErrNoMailbox
 	}
 	if err := ctx.Err(); err != nil && e.Kind == upstream.Unavailable {

@@ -110,7 +110,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"mails/pruned":              mailsPruned,
 		"request ended":             requestEnded,
 		"changes of leads":          leadChanges,
-		"edge":                      edge,
+		"notifications":             notifications,
 		"notes":                     notes,
 		"start/many at once":        startMany,
 		"start/newer tables":        startNewer,

@@ -98,7 +98,7 @@ func (c *call) clearPDFs(ctx context.Context, service Service, idle bool) (int, 
 	i := slices.IndexFunc(c.commands.operations, func(op *operations.Operation) bool {
 		return op.Root.Name == "clearCache"
 	})
-	answer, problem := service.Run(ctx, c.commands.operations[i], map[string]any{"pattern": lead.PDFKeys + "*"})
+	response, problem := service.Run(ctx, c.commands.operations[i], map[string]any{"pattern": lead.PDFKeys + "*"})
 	if problem != nil {
 		if _, dialing := errors.AsType[*net.OpError](problem.Err); dialing && idle {
 			return 0, nil
@@ -108,6 +108,6 @@ func (c *call) clearPDFs(ctx context.Context, service Service, idle bool) (int, 
 	}
 
 	var cleared struct{ Cleared int }
-	err := json.Unmarshal(answer, &cleared)
+	err := json.Unmarshal(response, &cleared)
 	return cleared.Cleared, err
 }

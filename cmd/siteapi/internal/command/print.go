@@ -20,8 +20,8 @@ import (
 	"siteapi/schema"
 )
 
-func decode(answer json.RawMessage) (value any) {
-	_ = json.Unmarshal(answer, &value) // a response is valid JSON
+func decode(response json.RawMessage) (value any) {
+	_ = json.Unmarshal(response, &value) // a response is valid JSON
 	return value
 }
 
@@ -36,14 +36,14 @@ func at(value any, path string) any {
 
 // print prints the result of an operation as JSON, as CSV, as tables of the columns, or
 // as lines with a name and a value.
-func (r *document) print(w io.Writer, answer json.RawMessage, more bool) error {
-	value := decode(answer)
+func (r *document) print(w io.Writer, response json.RawMessage, more bool) error {
+	value := decode(response)
 	tables := r.tables(value)
 	var fields map[string]json.RawMessage // fields by name, as JSON in its original order
-	isObject := json.Unmarshal(answer, &fields) == nil
+	isObject := json.Unmarshal(response, &fields) == nil
 	switch {
 	case r.json:
-		return printJSON(w, answer)
+		return printJSON(w, response)
 	case r.csv:
 		return r.printCSV(w, tables)
 	case isObject:

@@ -47,13 +47,13 @@ func (d commands) sdlCommand() *cobra.Command {
 }
 
 func isReady(ctx context.Context, c *call, address string) error {
-	answer, err := ask(ctx, http.MethodGet, serviceAt(address, c.settings).Address+"/readyz", "", nil)
+	response, err := ask(ctx, http.MethodGet, serviceAt(address, c.settings).Address+"/readyz", "", nil)
 	if err != nil {
 		return finding(fmt.Sprintf("the service is not reachable: %v", err))
 	}
 
-	c.printLine("%s", answer)
-	if answer.StatusCode() != http.StatusOK {
+	c.printLine("%s", response)
+	if response.StatusCode() != http.StatusOK {
 		return finding("the service is not ready")
 	}
 	return nil

@@ -100,13 +100,13 @@ func loggable(err error) error { return errors.New(upstream.Redact(err.Error()))
 // drops the rest of the response, which may contain personal data or repeat secrets of
 // the request.
 func tokenError(err error) error {
-	answer, answered := errors.AsType[*oauth2.RetrieveError](err)
-	if !answered {
+	failed, responded := errors.AsType[*oauth2.RetrieveError](err)
+	if !responded {
 		return unavailable(err)
 	}
 
-	status := answer.Response.StatusCode
-	err = fmt.Errorf("the provider returned the status %d with the error %.100q", status, answer.ErrorCode)
+	status := failed.Response.StatusCode
+	err = fmt.Errorf("the provider returned the status %d with the error %.100q", status, failed.ErrorCode)
 	if status == http.StatusTooManyRequests || status >= http.StatusInternalServerError {
 		return unavailable(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // A receiver is behind until it was notified of the latest change, whichever instance
 // notifies it.
-func edge(t *testing.T, s Subject) {
+func notifications(t *testing.T, s Subject) {
 	ctx, db, other := t.Context(), s.MustOpen(t, nil), s.MustOpen(t, nil)
 	wantBehind := func(names ...string) {
 		t.Helper()
