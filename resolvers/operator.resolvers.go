@@ -19,12 +19,12 @@ func (r *mutationResolver) RetryDelivery(ctx context.Context, id string) (*schem
 	return r.Leads.RetryDelivery(ctx, id)
 }
 
-func (r *mutationResolver) RetryDeliveries(ctx context.Context, all bool, state []schema.DeliveryState, target *schema.DeliveryTarget, ids []string) (int, error) {
-	return r.Leads.RetryDeliveries(ctx, all, deliveryFilter(state, target), ids)
+func (r *mutationResolver) RetryDeliveries(ctx context.Context, all bool, state []lead.DeliveryState, target *lead.Target, ids []string) (int, error) {
+	return r.Leads.RetryDeliveries(ctx, all, store.DeliveryFilter{States: state, Target: schema.ValueOr(target, "")}, ids)
 }
 
-func (r *mutationResolver) ResendLead(ctx context.Context, id string, target schema.DeliveryTarget, email *string) (*schema.Lead, error) {
-	return r.Leads.Change(ctx, id, r.Leads.Resend(targetOf(target), schema.CleanEmail(schema.ValueOr(email, ""))))
+func (r *mutationResolver) ResendLead(ctx context.Context, id string, target lead.Target, email *string) (*schema.Lead, error) {
+	return r.Leads.Change(ctx, id, r.Leads.Resend(target, schema.CleanEmail(schema.ValueOr(email, ""))))
 }
 
 func (r *mutationResolver) ReleaseLead(ctx context.Context, id string, expected *lead.State) (*schema.Lead, error) {
@@ -35,8 +35,8 @@ func (r *mutationResolver) RejectLead(ctx context.Context, id string, expected *
 	return r.Leads.Change(ctx, id, r.Leads.Reject(stateOf(expected)))
 }
 
-func (r *mutationResolver) VerifyDeliveries(ctx context.Context, since *time.Time, target *schema.DeliveryTarget, fix bool) (*schema.DeliveryVerification, error) {
-	return r.Leads.Verify(ctx, schema.ValueOr(since, time.Time{}), targetOf(schema.ValueOr(target, "")), fix)
+func (r *mutationResolver) VerifyDeliveries(ctx context.Context, since *time.Time, target *lead.Target, fix bool) (*schema.DeliveryVerification, error) {
+	return r.Leads.Verify(ctx, schema.ValueOr(since, time.Time{}), schema.ValueOr(target, ""), fix)
 }
 
 func (r *queryResolver) Leads(ctx context.Context, search *string, email *string, state *lead.State, status *lead.Status, owner *string, locale *schema.Locale, source *string, campaign *string, projectType *string, consent *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error) {
@@ -60,9 +60,12 @@ func (r *queryResolver) Lead(ctx context.Context, id string) (*schema.Lead, erro
 	return r.Resolver.Leads.Lead(ctx, id)
 }
 
-func (r *queryResolver) Deliveries(ctx context.Context, lead *string, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) (*schema.DeliveryConnection, error) {
-	f := deliveryFilter(state, target)
-	f.Limit = schema.ValueOr(first, schema.DefaultPage)
+func (r *queryResolver) Deliveries(ctx context.Context, lead *string, state []lead.DeliveryState, target *lead.Target, first *int, after *string) (*schema.DeliveryConnection, error) {
+	f := store.DeliveryFilter{
+		States: state,
+		Target: schema.ValueOr(target, ""),
+		Limit:  schema.ValueOr(first, schema.DefaultPage),
+	}
 	return r.Resolver.Leads.DeliveryPage(ctx, f, schema.ValueOr(trimmed(lead), ""), schema.ValueOr(trimmed(after), ""))
 }
 

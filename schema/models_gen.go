@@ -190,9 +190,9 @@ type Delivery struct {
 	// Number of the delivery.
 	ID string `json:"id"`
 	// The system.
-	Target DeliveryTarget `json:"target"`
+	Target lead.Target `json:"target"`
 	// State of the delivery.
-	State DeliveryState `json:"state"`
+	State lead.DeliveryState `json:"state"`
 	// When it was created.
 	CreatedAt time.Time `json:"createdAt"`
 	// When the next attempt is due; null if there is none.
@@ -945,7 +945,7 @@ type TrackSelectionsInput struct {
 // Comparison of leads with the records in one system.
 type VerifiedTarget struct {
 	// The system.
-	Target DeliveryTarget `json:"target"`
+	Target lead.Target `json:"target"`
 	// Number of leads found in the system.
 	Present int `json:"present"`
 	// Number of leads that are missing from the system and not under way.
@@ -1130,143 +1130,6 @@ func (e *ConstraintFormat) UnmarshalJSON(b []byte) error {
 }
 
 func (e ConstraintFormat) MarshalJSON() ([]byte, error) {
-	var buf bytes.Buffer
-	e.MarshalGQL(&buf)
-	return buf.Bytes(), nil
-}
-
-// State of a delivery.
-type DeliveryState string
-
-const (
-	// It waits for its first attempt.
-	DeliveryStatePending DeliveryState = "PENDING"
-	// An attempt is running.
-	DeliveryStateRunning DeliveryState = "RUNNING"
-	// An attempt failed, and another one will follow.
-	DeliveryStateRetrying DeliveryState = "RETRYING"
-	// It was rejected by its target, or failed too often. It remains failed until an operator retries it.
-	DeliveryStateFailed DeliveryState = "FAILED"
-	// The target received it.
-	DeliveryStateDelivered DeliveryState = "DELIVERED"
-	// The visitor's mail will not be sent; `reason` explains why.
-	DeliveryStateNotSent DeliveryState = "NOT_SENT"
-)
-
-var AllDeliveryState = []DeliveryState{
-	DeliveryStatePending,
-	DeliveryStateRunning,
-	DeliveryStateRetrying,
-	DeliveryStateFailed,
-	DeliveryStateDelivered,
-	DeliveryStateNotSent,
-}
-
-func (e DeliveryState) IsValid() bool {
-	switch e {
-	case DeliveryStatePending, DeliveryStateRunning, DeliveryStateRetrying, DeliveryStateFailed, DeliveryStateDelivered, DeliveryStateNotSent:
-		return true
-	}
-	return false
-}
-
-func (e DeliveryState) String() string {
-	return string(e)
-}
-
-func (e *DeliveryState) UnmarshalGQL(v any) error {
-	str, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("enums must be strings")
-	}
-
-	*e = DeliveryState(str)
-	if !e.IsValid() {
-		return fmt.Errorf("%s is not a valid DeliveryState", str)
-	}
-	return nil
-}
-
-func (e DeliveryState) MarshalGQL(w io.Writer) {
-	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
-}
-
-func (e *DeliveryState) UnmarshalJSON(b []byte) error {
-	s, err := strconv.Unquote(string(b))
-	if err != nil {
-		return err
-	}
-	return e.UnmarshalGQL(s)
-}
-
-func (e DeliveryState) MarshalJSON() ([]byte, error) {
-	var buf bytes.Buffer
-	e.MarshalGQL(&buf)
-	return buf.Bytes(), nil
-}
-
-// A system that leads are delivered to.
-type DeliveryTarget string
-
-const (
-	// The headless CMS.
-	DeliveryTargetCms DeliveryTarget = "CMS"
-	// The CRM.
-	DeliveryTargetCrm DeliveryTarget = "CRM"
-	// The webhook at `LEAD_WEBHOOK_URL`.
-	DeliveryTargetWebhook DeliveryTarget = "WEBHOOK"
-	// The thank-you mail to the visitor. It affects neither the state of the lead nor its retention.
-	DeliveryTargetVisitorMail DeliveryTarget = "VISITOR_MAIL"
-	// The mails to the addresses in `SALES_MAIL_TO`.
-	DeliveryTargetSalesMail DeliveryTarget = "SALES_MAIL"
-)
-
-var AllDeliveryTarget = []DeliveryTarget{
-	DeliveryTargetCms,
-	DeliveryTargetCrm,
-	DeliveryTargetWebhook,
-	DeliveryTargetVisitorMail,
-	DeliveryTargetSalesMail,
-}
-
-func (e DeliveryTarget) IsValid() bool {
-	switch e {
-	case DeliveryTargetCms, DeliveryTargetCrm, DeliveryTargetWebhook, DeliveryTargetVisitorMail, DeliveryTargetSalesMail:
-		return true
-	}
-	return false
-}
-
-func (e DeliveryTarget) String() string {
-	return string(e)
-}
-
-func (e *DeliveryTarget) UnmarshalGQL(v any) error {
-	str, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("enums must be strings")
-	}
-
-	*e = DeliveryTarget(str)
-	if !e.IsValid() {
-		return fmt.Errorf("%s is not a valid DeliveryTarget", str)
-	}
-	return nil
-}
-
-func (e DeliveryTarget) MarshalGQL(w io.Writer) {
-	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
-}
-
-func (e *DeliveryTarget) UnmarshalJSON(b []byte) error {
-	s, err := strconv.Unquote(string(b))
-	if err != nil {
-		return err
-	}
-	return e.UnmarshalGQL(s)
-}
-
-func (e DeliveryTarget) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

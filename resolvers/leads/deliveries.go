@@ -103,7 +103,7 @@ func (r *Resolver) delivery(ctx context.Context, id string) (lead.Delivery, erro
 
 // retry makes a delivery due now and records it in the audit.
 func (r *Resolver) retry(ctx context.Context, d lead.Delivery) error {
-	detail := map[string]any{"target": newTarget(d.Target)}
+	detail := map[string]any{"target": strings.ToUpper(string(d.Target))}
 	if err := r.Operators.Record(ctx, schema.AuditActionRetried, d.LeadID, detail); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (r *Resolver) Resend(target lead.Target, email string) LeadChange {
 // resend delivers a lead to a target again and records it in the audit. A non-empty email
 // corrects the address of the visitor's mail.
 func (r *Resolver) resend(ctx context.Context, leadID string, target lead.Target, email string) error {
-	detail := map[string]any{"target": newTarget(target)}
+	detail := map[string]any{"target": strings.ToUpper(string(target))}
 	if email != "" {
 		detail["corrected"] = true
 	}
@@ -219,16 +219,12 @@ func (r *Resolver) RetryDeliveries(
 	return n, nil
 }
 
-func newTarget(t lead.Target) schema.DeliveryTarget {
-	return schema.DeliveryTarget(strings.ToUpper(string(t)))
-}
-
 // newDelivery converts a delivery to the schema's type. The lead is nil if it was erased.
 func newDelivery(d lead.Delivery, of *schema.Lead) *schema.Delivery {
 	shown := &schema.Delivery{
 		ID:           strconv.FormatInt(d.ID, 10),
-		Target:       newTarget(d.Target),
-		State:        schema.DeliveryState(strings.ToUpper(string(d.State))),
+		Target:       d.Target,
+		State:        d.State,
 		CreatedAt:    d.CreatedAt,
 		Attempts:     pointers(d.Errors),
 		AttemptCount: d.Attempts,

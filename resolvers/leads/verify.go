@@ -19,7 +19,6 @@ const verifyBatch = 100
 // verified is a target to verify, the CMS or the CRM, and its result.
 type verified struct {
 	*schema.VerifiedTarget
-	target lead.Target
 
 	// missing returns the ids of those leads that the target lacks.
 	missing func(ctx context.Context, leads []lead.Lead) ([]string, error)
@@ -33,27 +32,22 @@ func (r *Resolver) Verify(
 	ctx context.Context, since time.Time, only lead.Target, fix bool,
 ) (*schema.DeliveryVerification, error) {
 	if only != "" && only != lead.CMS && only != lead.CRM {
-		return nil, schema.BadInput(schema.NotAllowed("target", []string{
-			string(schema.DeliveryTargetCms),
-			string(schema.DeliveryTargetCrm),
-		}))
+		return nil, schema.BadInput(schema.NotAllowed("target", []string{"CMS", "CRM"}))
 	}
 
 	targets := []verified{
 		{
-			VerifiedTarget: &schema.VerifiedTarget{Target: schema.DeliveryTargetCms},
-			target:         lead.CMS,
+			VerifiedTarget: &schema.VerifiedTarget{Target: lead.CMS},
 			missing: func(ctx context.Context, leads []lead.Lead) ([]string, error) {
 				return r.CMS.Missing(ctx, idsOf(leads))
 			},
 		},
 		{
-			VerifiedTarget: &schema.VerifiedTarget{Target: schema.DeliveryTargetCrm},
-			target:         lead.CRM,
+			VerifiedTarget: &schema.VerifiedTarget{Target: lead.CRM},
 			missing:        r.missingInCRM,
 		},
 	}
-	targets = slices.DeleteFunc(targets, func(t verified) bool { return only != "" && t.target != only })
+	targets = slices.DeleteFunc(targets, func(t verified) bool { return only != "" && t.Target != only })
 
 	sum := &schema.DeliveryVerification{}
 	var batch []lead.Lead
@@ -127,7 +121,7 @@ func (r *Resolver) compare(ctx context.Context, t verified, batch []lead.Lead, f
 		if !fix {
 			continue
 		}
-		err := r.resend(ctx, l.ID, t.target, "")
+		err := r.resend(ctx, l.ID, t.Target, "")
 		switch {
 		case err == nil:
 			t.Resent++

@@ -237,8 +237,8 @@ func (ec *executionContext) _Delivery_target(ctx context.Context, field graphql.
 			return obj.Target, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v schema.DeliveryTarget) graphql.Marshaler {
-			return ec.marshalNDeliveryTarget2siteapiᚋschemaᚐDeliveryTarget(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v lead.Target) graphql.Marshaler {
+			return ec.marshalNDeliveryTarget2siteapiᚋintegrationsᚋleadᚐTarget(ctx, selections, v)
 		},
 		true,
 		true,
@@ -260,8 +260,8 @@ func (ec *executionContext) _Delivery_state(ctx context.Context, field graphql.C
 			return obj.State, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v schema.DeliveryState) graphql.Marshaler {
-			return ec.marshalNDeliveryState2siteapiᚋschemaᚐDeliveryState(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v lead.DeliveryState) graphql.Marshaler {
+			return ec.marshalNDeliveryState2siteapiᚋintegrationsᚋleadᚐDeliveryState(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3398,8 +3398,8 @@ func (ec *executionContext) _VerifiedTarget_target(ctx context.Context, field gr
 			return obj.Target, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v schema.DeliveryTarget) graphql.Marshaler {
-			return ec.marshalNDeliveryTarget2siteapiᚋschemaᚐDeliveryTarget(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v lead.Target) graphql.Marshaler {
+			return ec.marshalNDeliveryTarget2siteapiᚋintegrationsᚋleadᚐTarget(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4976,25 +4976,71 @@ func (ec *executionContext) marshalNDeliveryEdge2ᚖsiteapiᚋschemaᚐDeliveryE
 	return ec._DeliveryEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNDeliveryState2siteapiᚋschemaᚐDeliveryState(ctx context.Context, v any) (schema.DeliveryState, error) {
-	var res schema.DeliveryState
-	err := res.UnmarshalGQL(v)
+func (ec *executionContext) unmarshalNDeliveryState2siteapiᚋintegrationsᚋleadᚐDeliveryState(ctx context.Context, v any) (lead.DeliveryState, error) {
+	tmp, err := graphql.UnmarshalString(v)
+	res := unmarshalNDeliveryState2siteapiᚋintegrationsᚋleadᚐDeliveryState[tmp]
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNDeliveryState2siteapiᚋschemaᚐDeliveryState(ctx context.Context, sel ast.SelectionSet, v schema.DeliveryState) graphql.Marshaler {
-	return v
+func (ec *executionContext) marshalNDeliveryState2siteapiᚋintegrationsᚋleadᚐDeliveryState(ctx context.Context, sel ast.SelectionSet, v lead.DeliveryState) graphql.Marshaler {
+	_ = sel
+	res := graphql.MarshalString(marshalNDeliveryState2siteapiᚋintegrationsᚋleadᚐDeliveryState[v])
+	if res == graphql.Null {
+		graphql.AddInvalidNullFromMarshaler(ctx, "DeliveryState!")
+	}
+	return res
 }
 
-func (ec *executionContext) unmarshalNDeliveryTarget2siteapiᚋschemaᚐDeliveryTarget(ctx context.Context, v any) (schema.DeliveryTarget, error) {
-	var res schema.DeliveryTarget
-	err := res.UnmarshalGQL(v)
+var (
+	unmarshalNDeliveryState2siteapiᚋintegrationsᚋleadᚐDeliveryState = map[string]lead.DeliveryState{
+		"PENDING":   lead.Pending,
+		"RUNNING":   lead.Running,
+		"RETRYING":  lead.Retrying,
+		"FAILED":    lead.Failed,
+		"DELIVERED": lead.Delivered,
+		"NOT_SENT":  lead.NotSent,
+	}
+	marshalNDeliveryState2siteapiᚋintegrationsᚋleadᚐDeliveryState = map[lead.DeliveryState]string{
+		lead.Pending:   "PENDING",
+		lead.Running:   "RUNNING",
+		lead.Retrying:  "RETRYING",
+		lead.Failed:    "FAILED",
+		lead.Delivered: "DELIVERED",
+		lead.NotSent:   "NOT_SENT",
+	}
+)
+
+func (ec *executionContext) unmarshalNDeliveryTarget2siteapiᚋintegrationsᚋleadᚐTarget(ctx context.Context, v any) (lead.Target, error) {
+	tmp, err := graphql.UnmarshalString(v)
+	res := unmarshalNDeliveryTarget2siteapiᚋintegrationsᚋleadᚐTarget[tmp]
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNDeliveryTarget2siteapiᚋschemaᚐDeliveryTarget(ctx context.Context, sel ast.SelectionSet, v schema.DeliveryTarget) graphql.Marshaler {
-	return v
+func (ec *executionContext) marshalNDeliveryTarget2siteapiᚋintegrationsᚋleadᚐTarget(ctx context.Context, sel ast.SelectionSet, v lead.Target) graphql.Marshaler {
+	_ = sel
+	res := graphql.MarshalString(marshalNDeliveryTarget2siteapiᚋintegrationsᚋleadᚐTarget[v])
+	if res == graphql.Null {
+		graphql.AddInvalidNullFromMarshaler(ctx, "DeliveryTarget!")
+	}
+	return res
 }
+
+var (
+	unmarshalNDeliveryTarget2siteapiᚋintegrationsᚋleadᚐTarget = map[string]lead.Target{
+		"CMS":          lead.CMS,
+		"CRM":          lead.CRM,
+		"WEBHOOK":      lead.Webhook,
+		"VISITOR_MAIL": lead.VisitorMail,
+		"SALES_MAIL":   lead.SalesMail,
+	}
+	marshalNDeliveryTarget2siteapiᚋintegrationsᚋleadᚐTarget = map[lead.Target]string{
+		lead.CMS:         "CMS",
+		lead.CRM:         "CRM",
+		lead.Webhook:     "WEBHOOK",
+		lead.VisitorMail: "VISITOR_MAIL",
+		lead.SalesMail:   "SALES_MAIL",
+	}
+)
 
 func (ec *executionContext) marshalNDeliveryVerification2ᚖsiteapiᚋschemaᚐDeliveryVerification(ctx context.Context, sel ast.SelectionSet, v *schema.DeliveryVerification) graphql.Marshaler {
 	if v == nil {
@@ -5385,16 +5431,16 @@ func (ec *executionContext) marshalODelivery2ᚕᚖsiteapiᚋschemaᚐDelivery�
 	return ret
 }
 
-func (ec *executionContext) unmarshalODeliveryState2ᚕsiteapiᚋschemaᚐDeliveryStateᚄ(ctx context.Context, v any) ([]schema.DeliveryState, error) {
+func (ec *executionContext) unmarshalODeliveryState2ᚕsiteapiᚋintegrationsᚋleadᚐDeliveryStateᚄ(ctx context.Context, v any) ([]lead.DeliveryState, error) {
 	if v == nil {
 		return nil, nil
 	}
 	vSlice := graphql.CoerceList(v)
 	var err error
-	res := make([]schema.DeliveryState, len(vSlice))
+	res := make([]lead.DeliveryState, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNDeliveryState2siteapiᚋschemaᚐDeliveryState(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNDeliveryState2siteapiᚋintegrationsᚋleadᚐDeliveryState(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -5402,14 +5448,14 @@ func (ec *executionContext) unmarshalODeliveryState2ᚕsiteapiᚋschemaᚐDelive
 	return res, nil
 }
 
-func (ec *executionContext) marshalODeliveryState2ᚕsiteapiᚋschemaᚐDeliveryStateᚄ(ctx context.Context, sel ast.SelectionSet, v []schema.DeliveryState) graphql.Marshaler {
+func (ec *executionContext) marshalODeliveryState2ᚕsiteapiᚋintegrationsᚋleadᚐDeliveryStateᚄ(ctx context.Context, sel ast.SelectionSet, v []lead.DeliveryState) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNDeliveryState2siteapiᚋschemaᚐDeliveryState(ctx, sel, v[i])
+		return ec.marshalNDeliveryState2siteapiᚋintegrationsᚋleadᚐDeliveryState(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -5421,21 +5467,41 @@ func (ec *executionContext) marshalODeliveryState2ᚕsiteapiᚋschemaᚐDelivery
 	return ret
 }
 
-func (ec *executionContext) unmarshalODeliveryTarget2ᚖsiteapiᚋschemaᚐDeliveryTarget(ctx context.Context, v any) (*schema.DeliveryTarget, error) {
+func (ec *executionContext) unmarshalODeliveryTarget2ᚖsiteapiᚋintegrationsᚋleadᚐTarget(ctx context.Context, v any) (*lead.Target, error) {
 	if v == nil {
 		return nil, nil
 	}
-	var res = new(schema.DeliveryTarget)
-	err := res.UnmarshalGQL(v)
-	return res, graphql.ErrorOnPath(ctx, err)
+	tmp, err := graphql.UnmarshalString(v)
+	res := unmarshalODeliveryTarget2ᚖsiteapiᚋintegrationsᚋleadᚐTarget[tmp]
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalODeliveryTarget2ᚖsiteapiᚋschemaᚐDeliveryTarget(ctx context.Context, sel ast.SelectionSet, v *schema.DeliveryTarget) graphql.Marshaler {
+func (ec *executionContext) marshalODeliveryTarget2ᚖsiteapiᚋintegrationsᚋleadᚐTarget(ctx context.Context, sel ast.SelectionSet, v *lead.Target) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
-	return v
+	_ = sel
+	_ = ctx
+	res := graphql.MarshalString(marshalODeliveryTarget2ᚖsiteapiᚋintegrationsᚋleadᚐTarget[*v])
+	return res
 }
+
+var (
+	unmarshalODeliveryTarget2ᚖsiteapiᚋintegrationsᚋleadᚐTarget = map[string]lead.Target{
+		"CMS":          lead.CMS,
+		"CRM":          lead.CRM,
+		"WEBHOOK":      lead.Webhook,
+		"VISITOR_MAIL": lead.VisitorMail,
+		"SALES_MAIL":   lead.SalesMail,
+	}
+	marshalODeliveryTarget2ᚖsiteapiᚋintegrationsᚋleadᚐTarget = map[lead.Target]string{
+		lead.CMS:         "CMS",
+		lead.CRM:         "CRM",
+		lead.Webhook:     "WEBHOOK",
+		lead.VisitorMail: "VISITOR_MAIL",
+		lead.SalesMail:   "SALES_MAIL",
+	}
+)
 
 func (ec *executionContext) marshalOLead2ᚕᚖsiteapiᚋschemaᚐLeadᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.Lead) graphql.Marshaler {
 	if v == nil {

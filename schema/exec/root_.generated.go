@@ -419,8 +419,8 @@ type ComplexityRoot struct {
 		RejectLeads       func(childComplexity int, ids []string, all bool, expected *lead.State) int
 		ReleaseLead       func(childComplexity int, id string, expected *lead.State) int
 		ReleaseLeads      func(childComplexity int, ids []string, all bool, expected *lead.State) int
-		ResendLead        func(childComplexity int, id string, target schema.DeliveryTarget, email *string) int
-		RetryDeliveries   func(childComplexity int, all bool, state []schema.DeliveryState, target *schema.DeliveryTarget, ids []string) int
+		ResendLead        func(childComplexity int, id string, target lead.Target, email *string) int
+		RetryDeliveries   func(childComplexity int, all bool, state []lead.DeliveryState, target *lead.Target, ids []string) int
 		RetryDelivery     func(childComplexity int, id string) int
 		RetryLeads        func(childComplexity int, ids []string) int
 		SetLeadOutcome    func(childComplexity int, id string, outcome *lead.OutcomeValue, amount *float64, currency *string) int
@@ -428,7 +428,7 @@ type ComplexityRoot struct {
 		SetLeadStatuses   func(childComplexity int, ids []string, status lead.Status) int
 		SubmitQuote       func(childComplexity int, input schema.SubmitQuoteInput) int
 		TrackQuote        func(childComplexity int, input schema.TrackQuoteInput) int
-		VerifyDeliveries  func(childComplexity int, since *time.Time, target *schema.DeliveryTarget, fix bool) int
+		VerifyDeliveries  func(childComplexity int, since *time.Time, target *lead.Target, fix bool) int
 		WithdrawConsent   func(childComplexity int, id string, purpose string) int
 	}
 
@@ -480,7 +480,7 @@ type ComplexityRoot struct {
 		CacheStats    func(childComplexity int) int
 		Content       func(childComplexity int, documentType string, locale schema.Locale, id *string, slug *string) int
 		ContentHealth func(childComplexity int) int
-		Deliveries    func(childComplexity int, lead *string, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) int
+		Deliveries    func(childComplexity int, lead *string, state []lead.DeliveryState, target *lead.Target, first *int, after *string) int
 		EstimateQuote func(childComplexity int, selections schema.EstimateSelectionsInput, locale *schema.Locale, strict *bool) int
 		Funnel        func(childComplexity int, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) int
 		Lead          func(childComplexity int, id string) int
@@ -2089,7 +2089,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.ResendLead(childComplexity, args["id"].(string), args["target"].(schema.DeliveryTarget), args["email"].(*string)), true
+		return e.ComplexityRoot.Mutation.ResendLead(childComplexity, args["id"].(string), args["target"].(lead.Target), args["email"].(*string)), true
 	case "Mutation.retryDeliveries":
 		if e.ComplexityRoot.Mutation.RetryDeliveries == nil {
 			break
@@ -2100,7 +2100,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.RetryDeliveries(childComplexity, args["all"].(bool), args["state"].([]schema.DeliveryState), args["target"].(*schema.DeliveryTarget), args["ids"].([]string)), true
+		return e.ComplexityRoot.Mutation.RetryDeliveries(childComplexity, args["all"].(bool), args["state"].([]lead.DeliveryState), args["target"].(*lead.Target), args["ids"].([]string)), true
 	case "Mutation.retryDelivery":
 		if e.ComplexityRoot.Mutation.RetryDelivery == nil {
 			break
@@ -2188,7 +2188,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.VerifyDeliveries(childComplexity, args["since"].(*time.Time), args["target"].(*schema.DeliveryTarget), args["fix"].(bool)), true
+		return e.ComplexityRoot.Mutation.VerifyDeliveries(childComplexity, args["since"].(*time.Time), args["target"].(*lead.Target), args["fix"].(bool)), true
 	case "Mutation.withdrawConsent":
 		if e.ComplexityRoot.Mutation.WithdrawConsent == nil {
 			break
@@ -2418,7 +2418,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Deliveries(childComplexity, args["lead"].(*string), args["state"].([]schema.DeliveryState), args["target"].(*schema.DeliveryTarget), args["first"].(*int), args["after"].(*string)), true
+		return e.ComplexityRoot.Query.Deliveries(childComplexity, args["lead"].(*string), args["state"].([]lead.DeliveryState), args["target"].(*lead.Target), args["first"].(*int), args["after"].(*string)), true
 	case "Query.estimateQuote":
 		if e.ComplexityRoot.Query.EstimateQuote == nil {
 			break

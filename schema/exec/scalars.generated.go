@@ -24,11 +24,11 @@ type MutationResolver interface {
 	InvalidateCache(ctx context.Context, input schema.InvalidateCacheInput) (*schema.InvalidateCachePayload, error)
 	EndLogins(ctx context.Context, ids []string, all bool) (int, error)
 	RetryDelivery(ctx context.Context, id string) (*schema.Delivery, error)
-	RetryDeliveries(ctx context.Context, all bool, state []schema.DeliveryState, target *schema.DeliveryTarget, ids []string) (int, error)
-	ResendLead(ctx context.Context, id string, target schema.DeliveryTarget, email *string) (*schema.Lead, error)
+	RetryDeliveries(ctx context.Context, all bool, state []lead.DeliveryState, target *lead.Target, ids []string) (int, error)
+	ResendLead(ctx context.Context, id string, target lead.Target, email *string) (*schema.Lead, error)
 	ReleaseLead(ctx context.Context, id string, expected *lead.State) (*schema.Lead, error)
 	RejectLead(ctx context.Context, id string, expected *lead.State) (*schema.Lead, error)
-	VerifyDeliveries(ctx context.Context, since *time.Time, target *schema.DeliveryTarget, fix bool) (*schema.DeliveryVerification, error)
+	VerifyDeliveries(ctx context.Context, since *time.Time, target *lead.Target, fix bool) (*schema.DeliveryVerification, error)
 	SetLeadOutcome(ctx context.Context, id string, outcome *lead.OutcomeValue, amount *float64, currency *string) (*schema.Lead, error)
 	WithdrawConsent(ctx context.Context, id string, purpose string) (*schema.Withdrawal, error)
 	EraseLeads(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error)
@@ -52,7 +52,7 @@ type QueryResolver interface {
 	Logins(ctx context.Context) ([]*schema.Login, error)
 	Leads(ctx context.Context, search *string, email *string, state *lead.State, status *lead.Status, owner *string, locale *schema.Locale, source *string, campaign *string, projectType *string, consent *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error)
 	Lead(ctx context.Context, id string) (*schema.Lead, error)
-	Deliveries(ctx context.Context, lead *string, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) (*schema.DeliveryConnection, error)
+	Deliveries(ctx context.Context, lead *string, state []lead.DeliveryState, target *lead.Target, first *int, after *string) (*schema.DeliveryConnection, error)
 	Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) (*schema.Funnel, error)
 	ContentHealth(ctx context.Context) ([]*schema.ContentHealth, error)
 	ServiceHealth(ctx context.Context) (*schema.ServiceHealth, error)
@@ -343,8 +343,8 @@ func (ec *executionContext) field_Mutation_resendLead_args(ctx context.Context, 
 	}
 	args["id"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "target",
-		func(ctx context.Context, v any) (schema.DeliveryTarget, error) {
-			return ec.unmarshalNDeliveryTarget2siteapiᚋschemaᚐDeliveryTarget(ctx, v)
+		func(ctx context.Context, v any) (lead.Target, error) {
+			return ec.unmarshalNDeliveryTarget2siteapiᚋintegrationsᚋleadᚐTarget(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -373,16 +373,16 @@ func (ec *executionContext) field_Mutation_retryDeliveries_args(ctx context.Cont
 	}
 	args["all"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "state",
-		func(ctx context.Context, v any) ([]schema.DeliveryState, error) {
-			return ec.unmarshalODeliveryState2ᚕsiteapiᚋschemaᚐDeliveryStateᚄ(ctx, v)
+		func(ctx context.Context, v any) ([]lead.DeliveryState, error) {
+			return ec.unmarshalODeliveryState2ᚕsiteapiᚋintegrationsᚋleadᚐDeliveryStateᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
 	args["state"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "target",
-		func(ctx context.Context, v any) (*schema.DeliveryTarget, error) {
-			return ec.unmarshalODeliveryTarget2ᚖsiteapiᚋschemaᚐDeliveryTarget(ctx, v)
+		func(ctx context.Context, v any) (*lead.Target, error) {
+			return ec.unmarshalODeliveryTarget2ᚖsiteapiᚋintegrationsᚋleadᚐTarget(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -549,8 +549,8 @@ func (ec *executionContext) field_Mutation_verifyDeliveries_args(ctx context.Con
 	}
 	args["since"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "target",
-		func(ctx context.Context, v any) (*schema.DeliveryTarget, error) {
-			return ec.unmarshalODeliveryTarget2ᚖsiteapiᚋschemaᚐDeliveryTarget(ctx, v)
+		func(ctx context.Context, v any) (*lead.Target, error) {
+			return ec.unmarshalODeliveryTarget2ᚖsiteapiᚋintegrationsᚋleadᚐTarget(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -697,16 +697,16 @@ func (ec *executionContext) field_Query_deliveries_args(ctx context.Context, raw
 	}
 	args["lead"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "state",
-		func(ctx context.Context, v any) ([]schema.DeliveryState, error) {
-			return ec.unmarshalODeliveryState2ᚕsiteapiᚋschemaᚐDeliveryStateᚄ(ctx, v)
+		func(ctx context.Context, v any) ([]lead.DeliveryState, error) {
+			return ec.unmarshalODeliveryState2ᚕsiteapiᚋintegrationsᚋleadᚐDeliveryStateᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
 	args["state"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "target",
-		func(ctx context.Context, v any) (*schema.DeliveryTarget, error) {
-			return ec.unmarshalODeliveryTarget2ᚖsiteapiᚋschemaᚐDeliveryTarget(ctx, v)
+		func(ctx context.Context, v any) (*lead.Target, error) {
+			return ec.unmarshalODeliveryTarget2ᚖsiteapiᚋintegrationsᚋleadᚐTarget(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1301,7 +1301,7 @@ func (ec *executionContext) _Mutation_retryDeliveries(ctx context.Context, field
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().RetryDeliveries(ctx, fc.Args["all"].(bool), fc.Args["state"].([]schema.DeliveryState), fc.Args["target"].(*schema.DeliveryTarget), fc.Args["ids"].([]string))
+			return ec.Resolvers.Mutation().RetryDeliveries(ctx, fc.Args["all"].(bool), fc.Args["state"].([]lead.DeliveryState), fc.Args["target"].(*lead.Target), fc.Args["ids"].([]string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -1368,7 +1368,7 @@ func (ec *executionContext) _Mutation_resendLead(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().ResendLead(ctx, fc.Args["id"].(string), fc.Args["target"].(schema.DeliveryTarget), fc.Args["email"].(*string))
+			return ec.Resolvers.Mutation().ResendLead(ctx, fc.Args["id"].(string), fc.Args["target"].(lead.Target), fc.Args["email"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -1569,7 +1569,7 @@ func (ec *executionContext) _Mutation_verifyDeliveries(ctx context.Context, fiel
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().VerifyDeliveries(ctx, fc.Args["since"].(*time.Time), fc.Args["target"].(*schema.DeliveryTarget), fc.Args["fix"].(bool))
+			return ec.Resolvers.Mutation().VerifyDeliveries(ctx, fc.Args["since"].(*time.Time), fc.Args["target"].(*lead.Target), fc.Args["fix"].(bool))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2928,7 +2928,7 @@ func (ec *executionContext) _Query_deliveries(ctx context.Context, field graphql
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Deliveries(ctx, fc.Args["lead"].(*string), fc.Args["state"].([]schema.DeliveryState), fc.Args["target"].(*schema.DeliveryTarget), fc.Args["first"].(*int), fc.Args["after"].(*string))
+			return ec.Resolvers.Query().Deliveries(ctx, fc.Args["lead"].(*string), fc.Args["state"].([]lead.DeliveryState), fc.Args["target"].(*lead.Target), fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
