@@ -3,6 +3,7 @@ package hubspot
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -99,6 +100,7 @@ func (d *Driver) FindDeals(ctx context.Context, leads, emails []string) (ids []s
 	return ids, err
 }
 
+// findDeals reads the deals that FindDeals describes, with the histories of their stages.
 func (d *Driver) findDeals(ctx context.Context, leads, emails []string) (found []record, err error) {
 	keys := slices.Clone(leads)
 	for after := ""; len(emails) > 0; {
@@ -126,30 +128,18 @@ func (d *Driver) findDeals(ctx context.Context, leads, emails []string) (found [
 
 	slices.Sort(keys)
 	for batch := range slices.Chunk(slices.Compact(keys), historyBatch) {
-		deals, err := d.readDeals(ctx, crm.PropLeadID, batch)
+		deals, err := d.readRecords(ctx, "reading deals", d.deals+"/batch/read", map[string]any{
+			"idProperty":            crm.PropLeadID,
+			"properties":            append(slices.Collect(maps.Keys(crm.ErasedDeal(""))), crm.PropLeadID),
+			"propertiesWithHistory": []string{crm.PropDealStage},
+			"inputs":                inputs(batch),
+		})
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, deals.Results...)
 	}
 	return found, nil
-}
-
-// readDeals reads deals with the histories of their stages, by a property or by ids.
-func (d *Driver) readDeals(ctx context.Context, property string, keys []string) (*records, error) {
-	var names []string
-	for _, p := range crm.DealProperties() {
-		names = append(names, p.Name)
-	}
-	request := map[string]any{
-		"properties":            names,
-		"propertiesWithHistory": []string{crm.PropDealStage},
-		"inputs":                inputs(keys),
-	}
-	if property != "" {
-		request["idProperty"] = property
-	}
-	return d.readRecords(ctx, "reading deals", d.deals+"/batch/read", request)
 }
 
 // movedOn reports whether the deal has left its first stage.

@@ -1,4 +1,5 @@
-// Package hubspot is the CRM driver for HubSpot: one contact per e-mail address.
+// Package hubspot is the CRM driver for HubSpot: one contact per e-mail address, and one
+// deal per lead unless deals are off.
 //
 // # How a lead is stored
 //
@@ -6,16 +7,24 @@
 // writes the changes by the contact's id. If there is no contact, the driver creates one.
 // A response 409 names an existing contact that the read did not return (created since,
 // not yet visible, or with the address as a secondary one); this contact is then updated.
-// A repeated lead writes nothing.
+// A repeated lead writes nothing to the contact.
+//
+// The deal follows the contact. It is updated by its unique property with the lead's id;
+// if there is none, it is created in its first stage. Then it is associated with the
+// contact. An interrupted delivery repeats all steps: each of them finds what is done, so
+// nothing has to be recorded in between, and a contact that was deleted meanwhile exists
+// again. The properties that people maintain are only written when the deal is created.
 //
 // HubSpot has no conditional update: if two processes store two leads of an address at
 // the same time, the older quote may remain. Life-cycle stages are never written;
 // [Driver.Outcomes] reads them.
 //
 // A property missing in the account is created if the token has the scope
-// crm.schemas.contacts.write. Without this scope, or if the account refuses the value,
-// the contact is stored without the property, and the omission is reported. HubSpot may
-// report a new property as unknown for some time; a recent lead waits until it is known.
+// crm.schemas.contacts.write or crm.schemas.deals.write. Without this scope, or if the
+// account refuses the value, the record is stored without the property, and the omission
+// is reported. A deal is never stored without the lead's id, its stage or its amount.
+// HubSpot may report a new property as unknown for some time; a recent lead waits until it
+// is known.
 //
 // # Outcomes
 //
@@ -23,11 +32,15 @@
 //	2xx without the expected JSON                 Unavailable: it may be a proxy's page
 //	400 of an invalid address, 413, 422 …         Rejected
 //	400 of a property that the account requires   Rejected, with its name
+//	400 of a deal's currency                      Rejected
+//	400 of an undefined lead's id in deals        Refused: the account is not prepared
+//	stage of deals unknown or archived            Refused: the setting is wrong
 //	400 or 422 of another property                stored without it, reported
 //	401, 402, 403                                 Refused
-//	404 of a contact                              a contact is created
+//	404 of a contact or deal                      it is created
 //	404, 405, 410 of anything else                Refused: the API address is wrong
 //	409 that names a contact                      that contact is updated
+//	409 or 400 of a second deal                   the first deal is updated
 //	409 that names none, 423                      Unavailable
 //	429 DAILY                                     Limited, pause 15 min
 //	429 TEN_SECONDLY_ROLLING or unnamed           Limited, pause 10 s
