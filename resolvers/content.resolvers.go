@@ -7,11 +7,13 @@ package resolvers
 
 import (
 	"context"
+	"siteapi/resolvers/content"
 	"siteapi/schema"
 )
 
-func (r *queryResolver) Content(ctx context.Context, documentType string, locale schema.Locale, id *string, slug *string) ([]*schema.ContentDocument, error) {
-	return r.contentDocuments(ctx, documentType, locale, id, slug)
+func (r *queryResolver) Content(ctx context.Context, documentType string, locale schema.Locale, id *string, slug *string, resolve int, orderBy []string, first *int, offset *int) ([]*schema.ContentDocument, error) {
+	q := content.Selection{ID: id, Slug: slug, OrderBy: orderBy, First: first, Offset: offset}
+	return r.contentDocuments(ctx, documentType, locale, q, resolve)
 }
 
 func (r *subscriptionResolver) ContentChanged(ctx context.Context) (<-chan *schema.ContentChange, error) {

@@ -6,13 +6,14 @@ import (
 
 	"siteapi/integrations/cms"
 	"siteapi/resolvers/content"
+	"siteapi/resolvers/executor"
 	"siteapi/schema"
 	"siteapi/schema/request"
 )
 
 // contentDocuments implements the root field `content`.
 func (r *Resolver) contentDocuments(
-	ctx context.Context, documentType string, locale schema.Locale, id, slug *string,
+	ctx context.Context, documentType string, locale schema.Locale, q content.Selection, resolve int,
 ) ([]*schema.ContentDocument, error) {
 	if documentType == cms.LeadType || !slices.Contains(r.Content.Types, documentType) {
 		return nil, schema.BadInput(schema.NotAllowed("documentType", r.Content.Types))
@@ -23,9 +24,15 @@ func (r *Resolver) contentDocuments(
 		return nil, err
 	}
 
-	return slices.DeleteFunc(snap.Documents(documentType), func(d *schema.ContentDocument) bool {
-		return id != nil && d.ID != *id || slug != nil && content.SlugOf(d) != *slug
-	}), nil
+	docs := snap.Documents(documentType, q)
+	if resolve == 0 {
+		return docs, nil
+	}
+	return content.References{
+		Snapshot: snap,
+		Types:    r.Content.Types,
+		Build:    func(size int) error { return executor.Build(ctx, size) },
+	}.Resolve(docs, resolve)
 }
 
 // siteSettings implements the root field `SiteSettings`. The document has no language, so

@@ -159,7 +159,8 @@ type ContentDocument struct {
 	Locale *Locale `json:"locale"`
 	// When an editor last changed it (`_updatedAt`); null if the CMS does not provide it.
 	UpdatedAt *time.Time `json:"updatedAt"`
-	// All other fields as stored in the CMS, except those that begin with `_`.
+	// All other fields as stored in the CMS, except those that begin with `_`. An object with an `asset` also has its `url`, and
+	// an image its `width` and `height`. References are as stored, or resolved as the argument `resolve` states.
 	Fields any `json:"fields"`
 }
 
@@ -744,7 +745,8 @@ type QuoteEstimate struct {
 }
 
 // Estimated range shown to the visitor. Amounts are rounded to the minor unit of the currency. If the site has price rules, the
-// service calculates the range again and stores its own.
+// service calculates the range again and stores its own. A range that is null in `QuoteEstimate` is sent as 0 and 0, with the
+// site's currency.
 type QuoteEstimateInput struct {
 	// Lower bound, in units of the currency, from 0 to 1e9, not above `max`.
 	Min float64 `json:"min"`

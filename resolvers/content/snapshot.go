@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
@@ -35,15 +36,13 @@ type Snapshot struct {
 	size      int                                  // encoded size in bytes
 	documents map[string][]*schema.ContentDocument // by type, ordered by id
 	byID      map[string]*schema.ContentDocument
+
+	mu   sync.Mutex                                               // guards keys
+	keys map[string]map[string]map[*schema.ContentDocument][]byte // sort keys by type and field
 }
 
 // isOf reports whether the snapshot represents an entry.
 func (s *Snapshot) isOf(e cache.Entry) bool { return s != nil && s.entry == e.Revision }
-
-// Documents returns the documents of a type.
-func (s *Snapshot) Documents(documentType string) []*schema.ContentDocument {
-	return append([]*schema.ContentDocument{}, s.documents[documentType]...)
-}
 
 // storedSnapshot is the encoded form of a snapshot.
 type storedSnapshot struct {
@@ -126,6 +125,7 @@ func newSnapshot(docs []cms.Document, locale schema.Locale, isCurrency func(stri
 		Locale:    locale,
 		documents: map[string][]*schema.ContentDocument{},
 		byID:      map[string]*schema.ContentDocument{},
+		keys:      map[string]map[string]map[*schema.ContentDocument][]byte{},
 	}
 	docs = slices.DeleteFunc(docs, func(doc cms.Document) bool {
 		hidden := doc.Language != "" && doc.Language != string(locale)
@@ -168,13 +168,6 @@ func contentDocument(doc cms.Document) *schema.ContentDocument {
 		shown.UpdatedAt = &doc.UpdatedAt
 	}
 	return shown
-}
-
-// SlugOf returns the slug of a document, empty if it has none.
-func SlugOf(d *schema.ContentDocument) string {
-	fields, _ := d.Fields.(json.RawMessage)
-	_, slug := cms.OptionSlug(cms.Document{Fields: fields})
-	return slug
 }
 
 // Options returns the slugs of the calculator's options by field of the selections, in

@@ -26,6 +26,7 @@ const minResponse = 8 << 20
 type budget struct {
 	contentSize func() int
 	used        atomic.Int64 // bytes measured so far
+	built       atomic.Int64 // bytes that resolvers have copied so far
 }
 
 // limit returns the maximum size of a response. All content must fit into one response.
@@ -67,11 +68,7 @@ func (b responseBound) field(ctx context.Context, next graphql.Resolver) (any, e
 	m := measure{op, limit}
 	size := m.size(m.shapeOf(field.Field, reflect.TypeOf(value)), reflect.ValueOf(value))
 	if allowed.used.Add(int64(size)) > int64(limit) {
-		return nil, &schema.Error{
-			Code: schema.CodeBadUserInput,
-			Message: fmt.Sprintf("The response would have more than %d bytes. "+
-				"Please request fewer fields, or use several requests.", limit),
-		}
+		return nil, tooLarge(limit)
 	}
 
 	if b.charge != nil {
@@ -84,6 +81,24 @@ func (b responseBound) field(ctx context.Context, next graphql.Resolver) (any, e
 		}
 	}
 	return value, nil
+}
+
+func tooLarge(limit int) error {
+	return &schema.Error{
+		Code: schema.CodeBadUserInput,
+		Message: fmt.Sprintf("The response would have more than %d bytes. "+
+			"Please request fewer fields, or use several requests.", limit),
+	}
+}
+
+// Build allows a resolver to copy a part of its value. It fails if the resolvers of the
+// operation would together copy more than a response may have.
+func Build(ctx context.Context, size int) error {
+	b := budgetOf(graphql.GetOperationContext(ctx))
+	if limit := b.limit(); b.built.Add(int64(size)) > int64(limit) {
+		return tooLarge(limit)
+	}
+	return nil
 }
 
 // nullable returns null for an empty text of a nullable field: a Go string cannot be

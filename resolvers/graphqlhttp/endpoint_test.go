@@ -94,7 +94,7 @@ func (q queries) SiteSettings(ctx context.Context, id string) (*schema.SiteSetti
 }
 
 func (q queries) Content(
-	_ context.Context, documentType string, locale schema.Locale, _, _ *string,
+	_ context.Context, documentType string, locale schema.Locale, _, _ *string, _ int, _ []string, _, _ *int,
 ) ([]*schema.ContentDocument, error) {
 	q.runs.Add(1)
 	return []*schema.ContentDocument{{

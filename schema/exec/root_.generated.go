@@ -478,7 +478,7 @@ type ComplexityRoot struct {
 	Query struct {
 		Audit         func(childComplexity int, lead *string, first *int, after *string) int
 		CacheStats    func(childComplexity int) int
-		Content       func(childComplexity int, documentType string, locale schema.Locale, id *string, slug *string) int
+		Content       func(childComplexity int, documentType string, locale schema.Locale, id *string, slug *string, resolve int, orderBy []string, first *int, offset *int) int
 		ContentHealth func(childComplexity int) int
 		Deliveries    func(childComplexity int, lead *string, state []lead.DeliveryState, target *lead.Target, first *int, after *string) int
 		EstimateQuote func(childComplexity int, selections schema.EstimateSelectionsInput, locale *schema.Locale, strict *bool) int
@@ -2401,7 +2401,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Content(childComplexity, args["documentType"].(string), args["locale"].(schema.Locale), args["id"].(*string), args["slug"].(*string)), true
+		return e.ComplexityRoot.Query.Content(childComplexity, args["documentType"].(string), args["locale"].(schema.Locale), args["id"].(*string), args["slug"].(*string), args["resolve"].(int), args["orderBy"].([]string), args["first"].(*int), args["offset"].(*int)), true
 	case "Query.contentHealth":
 		if e.ComplexityRoot.Query.ContentHealth == nil {
 			break
@@ -3167,7 +3167,7 @@ type InvalidateCachePayload {
 `, BuiltIn: false},
 	{Name: "../content.graphqls", Input: `extend type Query {
   """
-  Published documents of one type in one language, ordered by id.
+  Published documents of one type in one language, ordered by id or as ` + "`" + `orderBy` + "`" + ` states.
   Documents without a language belong to every locale. Only the types named in
   ` + "`" + `CONTENT_TYPES` + "`" + ` are served; any other fails with ` + "`" + `BAD_USER_INPUT` + "`" + `.
   """
@@ -3180,6 +3180,21 @@ type InvalidateCachePayload {
     id: ID @constraint(maxLength: 128)
     "Only documents with this slug (` + "`" + `slug.current` + "`" + `, or a ` + "`" + `slug` + "`" + ` that is a string)."
     slug: String @constraint(maxLength: 256)
+    """
+    How many references deep documents replace the references to them, with their ` + "`" + `_id` + "`" + ` and ` + "`" + `_type` + "`" + `. Only documents of
+    types in ` + "`" + `CONTENT_TYPES` + "`" + ` and in this language do; any other reference stays as it is, also in a circle. All that is
+    resolved in a request has at most 8 MiB, or the size of all content if that is more.
+    """
+    resolve: Int! = 0 @constraint(min: 0, max: 2)
+    """
+    Fields to order by, such as ` + "`" + `order` + "`" + `, ` + "`" + `title` + "`" + ` or, from the newest, ` + "`" + `-publishedAt` + "`" + `. ` + "`" + `_updatedAt` + "`" + ` is one, too. Numbers
+    come before times and texts, texts in the order of the language, and documents without the field last.
+    """
+    orderBy: [String!] @constraint(maxItems: 3, maxLength: 128)
+    "At most this many documents."
+    first: Int @constraint(min: 1, max: 1000)
+    "How many documents to skip before the first."
+    offset: Int @constraint(min: 0, max: 100000)
   ): [ContentDocument!]! @cacheControl(localeArgument: "locale") @cost(weight: 10)
 }
 
@@ -3193,7 +3208,10 @@ type ContentDocument {
   locale: Locale
   "When an editor last changed it (` + "`" + `_updatedAt` + "`" + `); null if the CMS does not provide it."
   updatedAt: DateTime
-  "All other fields as stored in the CMS, except those that begin with ` + "`" + `_` + "`" + `."
+  """
+  All other fields as stored in the CMS, except those that begin with ` + "`" + `_` + "`" + `. An object with an ` + "`" + `asset` + "`" + ` also has its ` + "`" + `url` + "`" + `, and
+  an image its ` + "`" + `width` + "`" + ` and ` + "`" + `height` + "`" + `. References are as stored, or resolved as the argument ` + "`" + `resolve` + "`" + ` states.
+  """
   fields: JSON!
 }
 
@@ -4612,7 +4630,8 @@ input QuoteSelectionsInput {
 
 """
 Estimated range shown to the visitor. Amounts are rounded to the minor unit of the currency. If the site has price rules, the
-service calculates the range again and stores its own.
+service calculates the range again and stores its own. A range that is null in ` + "`" + `QuoteEstimate` + "`" + ` is sent as 0 and 0, with the
+site's currency.
 """
 input QuoteEstimateInput {
   "Lower bound, in units of the currency, from 0 to 1e9, not above ` + "`" + `max` + "`" + `."

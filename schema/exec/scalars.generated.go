@@ -48,7 +48,7 @@ type QueryResolver interface {
 	Audit(ctx context.Context, lead *string, first *int, after *string) (*schema.AuditConnection, error)
 	VerifyAudit(ctx context.Context, head *string) (*schema.AuditReport, error)
 	CacheStats(ctx context.Context) (*schema.CacheStatsPayload, error)
-	Content(ctx context.Context, documentType string, locale schema.Locale, id *string, slug *string) ([]*schema.ContentDocument, error)
+	Content(ctx context.Context, documentType string, locale schema.Locale, id *string, slug *string, resolve int, orderBy []string, first *int, offset *int) ([]*schema.ContentDocument, error)
 	Logins(ctx context.Context) ([]*schema.Login, error)
 	Leads(ctx context.Context, search *string, email *string, state *lead.State, status *lead.Status, owner *string, locale *schema.Locale, source *string, campaign *string, projectType *string, consent *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error)
 	Lead(ctx context.Context, id string) (*schema.Lead, error)
@@ -682,6 +682,38 @@ func (ec *executionContext) field_Query_content_args(ctx context.Context, rawArg
 		return nil, err
 	}
 	args["slug"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "resolve",
+		func(ctx context.Context, v any) (int, error) {
+			return ec.unmarshalNInt2int(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["resolve"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]string, error) {
+			return ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "offset",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["offset"] = arg7
 	return args, nil
 }
 
@@ -2695,7 +2727,7 @@ func (ec *executionContext) _Query_content(ctx context.Context, field graphql.Co
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Content(ctx, fc.Args["documentType"].(string), fc.Args["locale"].(schema.Locale), fc.Args["id"].(*string), fc.Args["slug"].(*string))
+			return ec.Resolvers.Query().Content(ctx, fc.Args["documentType"].(string), fc.Args["locale"].(schema.Locale), fc.Args["id"].(*string), fc.Args["slug"].(*string), fc.Args["resolve"].(int), fc.Args["orderBy"].([]string), fc.Args["first"].(*int), fc.Args["offset"].(*int))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*schema.ContentDocument) graphql.Marshaler {

@@ -61,7 +61,8 @@ export type QuoteContactInput = {
 
 /**
  * Estimated range shown to the visitor. Amounts are rounded to the minor unit of the currency. If the site has price rules, the
- * service calculates the range again and stores its own.
+ * service calculates the range again and stores its own. A range that is null in `QuoteEstimate` is sent as 0 and 0, with the
+ * site's currency.
  */
 export type QuoteEstimateInput = {
   /** Lower bound, in units of the currency, from 0 to 1e9, not above `max`. */

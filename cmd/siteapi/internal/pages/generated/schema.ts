@@ -227,7 +227,10 @@ export type ContentDocument = {
   readonly locale?: Maybe<Locale>;
   /** When an editor last changed it (`_updatedAt`); null if the CMS does not provide it. */
   readonly updatedAt?: Maybe<Scalars['DateTime']['output']>;
-  /** All other fields as stored in the CMS, except those that begin with `_`. */
+  /**
+   * All other fields as stored in the CMS, except those that begin with `_`. An object with an `asset` also has its `url`, and
+   * an image its `width` and `height`. References are as stored, or resolved as the argument `resolve` states.
+   */
   readonly fields: Scalars['JSON']['output'];
 };
 
@@ -1386,7 +1389,7 @@ export type Query = {
    */
   readonly cacheStats: CacheStatsPayload;
   /**
-   * Published documents of one type in one language, ordered by id.
+   * Published documents of one type in one language, ordered by id or as `orderBy` states.
    * Documents without a language belong to every locale. Only the types named in
    * `CONTENT_TYPES` are served; any other fails with `BAD_USER_INPUT`.
    */
@@ -1465,6 +1468,10 @@ export type QueryContentArgs = {
   locale?: Locale;
   id?: InputMaybe<Scalars['ID']['input']>;
   slug?: InputMaybe<Scalars['String']['input']>;
+  resolve?: Scalars['Int']['input'];
+  orderBy?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  offset?: InputMaybe<Scalars['Int']['input']>;
 };
 
 
@@ -1583,7 +1590,8 @@ export type QuoteEstimate = {
 
 /**
  * Estimated range shown to the visitor. Amounts are rounded to the minor unit of the currency. If the site has price rules, the
- * service calculates the range again and stores its own.
+ * service calculates the range again and stores its own. A range that is null in `QuoteEstimate` is sent as 0 and 0, with the
+ * site's currency.
  */
 export type QuoteEstimateInput = {
   /** Lower bound, in units of the currency, from 0 to 1e9, not above `max`. */

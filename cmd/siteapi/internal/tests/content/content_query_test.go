@@ -1,0 +1,97 @@
+package content
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+)
+
+// TestContentQuery orders, limits and resolves documents as a site's pages do.
+func TestContentQuery(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"CONTENT_TYPES": "post,person"})
+	s.WriteContent(`[
+		{"_id":"p1","_type":"post","title":"b","order":2,"by":{"_ref":"ana"},"hero":{"asset":{"url":"https://x/a-30x20.png"},"alt":"A"}},
+		{"_id":"p2","_type":"post","title":"a","order":1,"by":{"_ref":"ana"}},
+		{"_id":"p3","_type":"post","title":"solo es","language":"es","order":0},
+		{"_id":"drafts.p2","_type":"post","title":"draft","order":9,"by":{"_ref":"bo"}},
+		{"_id":"ana","_type":"person","name":"Ana"},
+		{"_id":"drafts.bo","_type":"person","name":"Bo"},
+		{"_id":"hidden","_type":"quoteOption","label":"not served"}]`)
+
+	for query, want := range map[string]string{
+		`content(documentType: "post", orderBy: ["order"]) { id }`:            `[{"id":"p2"},{"id":"p1"}]`,
+		`content(documentType: "post", locale: es, orderBy: "order") { id }`:  `[{"id":"p3"},{"id":"p2"},{"id":"p1"}]`,
+		`content(documentType: "post", orderBy: ["-title"], first: 1) { id }`: `[{"id":"p1"}]`,
+		`content(documentType: "post", first: 1, offset: 1) { id }`:           `[{"id":"p2"}]`,
+		`content(documentType: "post", id: "p1", resolve: 0) { id }`:          `[{"id":"p1"}]`,
+		`content(documentType: "post", id: "p2", resolve: 1) { fields }`:      `[{"fields":{"by":{"_id":"ana","_type":"person","name":"Ana"},"order":1,"title":"a"}}]`,
+		`content(documentType: "post", id: "p1") { fields }`:                  `"hero":{"alt":"A","asset":{"url":"https://x/a-30x20.png"},"height":20,"url":"https://x/a-30x20.png","width":30}`,
+		`content(documentType: "post", orderBy: null, first: null) { id }`:    `[{"id":"p1"},{"id":"p2"}]`,
+		`content(documentType: "post", orderBy: []) { id }`:                   `[{"id":"p1"},{"id":"p2"}]`,
+		`content(documentType: "post", resolve: 3) { id }`:                    `"field":"resolve"`,
+		`content(documentType: "post", resolve: -1) { id }`:                   `"field":"resolve"`,
+		`content(documentType: "post", first: 0) { id }`:                      `"field":"first"`,
+		`content(documentType: "post", first: 1001) { id }`:                   `"field":"first"`,
+		`content(documentType: "post", offset: -1) { id }`:                    `"field":"offset"`,
+		`content(documentType: "post", offset: 100001) { id }`:                `"field":"offset"`,
+		`content(documentType: "post", orderBy: ["a","b","c","d"]) { id }`:    `"field":"orderBy"`,
+		`content(documentType: "quoteOption", resolve: 1) { id }`:             `"field":"documentType"`,
+		`content(documentType: "post", resolve: null) { id }`:                 `BAD_USER_INPUT`,
+		`content(documentType: "post", orderBy: ["title", null]) { id }`:      `BAD_USER_INPUT`,
+		`content(documentType: "post", first: "1") { id }`:                    `BAD_USER_INPUT`,
+	} {
+		apptest.Eventually(t, query, func() bool {
+			got := s.Query("{ "+query+" }", nil)
+			return strings.Contains(string(got.Body), want)
+		})
+	}
+
+	// A preview resolves in its own content: the author is a draft.
+	got := s.Query(`{ content(documentType: "post", orderBy: ["-order"], first: 1, resolve: 2) { fields } }`, nil, previewAuth, askDrafts)
+	if want := `{"fields":{"by":{"_id":"bo","_type":"person","name":"Bo"},"order":9,"title":"draft"}}`; !strings.Contains(string(got.Body), want) {
+		t.Errorf("the preview: %s", got.Body)
+	}
+
+	// The caching headers do not depend on the arguments, and older documents remain valid.
+	const old = `query($id: ID) { content(documentType: "post", id: $id) { id } }`
+	plain := s.Query(old, map[string]any{"id": "p1"})
+	resolved := s.Query(`{ content(documentType: "post", resolve: 2, orderBy: ["title"]) { fields } }`, nil)
+	if tag := resolved.Header.Get("ETag"); !strings.Contains(string(plain.Body), `[{"id":"p1"}]`) || tag == "" ||
+		resolved.Header.Get("Cache-Tag") != plain.Header.Get("Cache-Tag") {
+		t.Errorf("%s %v, %v", plain.Body, plain.Header, resolved.Header)
+	}
+}
+
+// TestResolvingIsBounded asks for far more than a response may have, once and in many
+// fields of one request.
+func TestResolvingIsBounded(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"CONTENT_TYPES": "post"})
+	s.WriteContent(`[{"_id":"list","_type":"post","all":[` + strings.Repeat(`{"_ref":"big"},`, 1399) + `{"_ref":"big"}]},
+		{"_id":"big","_type":"post","text":"` + strings.Repeat("x", 1<<20) + `"}]`)
+	apptest.Eventually(t, "the content is served", func() bool {
+		return strings.Contains(string(s.Query(`{ content(documentType: "post") { id } }`, nil).Body), "list")
+	})
+
+	const one = `content(documentType: "post", id: "list", resolve: 1) { fields }`
+	many := strings.Builder{}
+	for i := range 20 {
+		fmt.Fprintf(&many, "a%d: %s ", i, one)
+	}
+	for name, query := range map[string]string{"one field": one, "20 fields": many.String()} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got := s.Query("{ "+query+" }", nil)
+		runtime.ReadMemStats(&after)
+		if !strings.Contains(string(got.Body), "would have more than 8388608 bytes") || strings.Contains(string(got.Body), "xxx") {
+			t.Errorf("%s: %d %.300s", name, got.Status, got.Body)
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > 100<<20 {
+			t.Errorf("%s: %d bytes were allocated", name, used)
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package content
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"siteapi/integrations/cms"
+	"siteapi/schema"
+)
+
+// snapshotOf returns the content in a locale, with documents as a driver returns them.
+func snapshotOf(t *testing.T, locale schema.Locale, texts ...string) *Snapshot {
+	t.Helper()
+	var docs []cms.Document
+	for _, text := range texts {
+		doc, err := cms.Decode([]byte(text), func(string) string { return "" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, doc)
+	}
+	slices.SortFunc(docs, func(a, b cms.Document) int { return strings.Compare(a.ID, b.ID) })
+	return newSnapshot(docs, locale, func(string) bool { return true })
+}
+
+func ids(docs []*schema.ContentDocument) string {
+	var list []string
+	for _, doc := range docs {
+		list = append(list, doc.ID)
+	}
+	return strings.Join(list, " ")
+}
+
+// TestOrder orders documents by the values that fields of sites have.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ locale, values, order, want, why string }{
+		{"en", `3|1|2|null`, "f", "b c a d", "numbers; null is no value"},
+		{"en", `3|1|2|null`, "-f", "a c b d", "a missing value is last in both directions"},
+		{"en", `10|9|-1|-2.5|0|1e3`, "f", "d c e b a f", "numbers are not texts"},
+		{"en", `"b"|"a"|"B"|"A"`, "f", "b d a c", "letter case counts last"},
+		{"en", `"zebra"|"Äpfel"|"apple"|"Zoo"`, "f", "b c a d", "English sorts ä with a, and f before p"},
+		{"es", `"nube"|"ñu"|"noche"|"oso"`, "f", "c a b d", "Spanish has ñ after n"},
+		{"ro", `"șarpe"|"sus"|"tare"|"țară"`, "f", "b a c d", "Romanian has ș after s and ț after t"},
+		{"ro", `"înger"|"ied"|"joc"`, "f", "b a c", "Romanian has î after i"},
+		{"en", `"2026-02-01T00:00:00Z"|"2026-01-31T23:30:00-02:00"|"2026-02-01"`, "f", "a c b", "times in other zones, dates"},
+		{"en", `"2026-02-01"|5|"text"|true`, "f", "d b a c", "numbers, times, texts"},
+		{"en", `true|false|true`, "-f", "a c b", "a flag"},
+		{"es", `{"en":"b","es":"z"}|{"en":"c"}|[{"_key":"es","value":"a"}]`, "f", "c b a", "localized texts"},
+		{"en", `"x"|"x"|"x"`, "-f", "a b c", "equal ones by id, also descending"},
+		{"en", `["x"]|{"current":"a"}|{"_ref":"a"}`, "f", "a b c", "lists and other objects have no order"},
+		{"en", `2|1`, "unheardOf", "a b", "a field that no document has"},
+		{"en", `2|1`, "-", "a b", "no field at all"},
+	} {
+		var docs []string
+		for i, value := range strings.Split(tc.values, "|") {
+			docs = append(docs, fmt.Sprintf(`{"_id":"%c","_type":"page","f":%s}`, 'a'+i, value))
+		}
+		s := snapshotOf(t, schema.Locale(tc.locale), docs...)
+		if got := ids(s.Documents("page", Selection{OrderBy: []string{tc.order}})); got != tc.want {
+			t.Errorf("%s by %s (%s): %s, want %s", tc.values, tc.order, tc.why, got, tc.want)
+		}
+	}
+}
+
+// TestSelection combines orders, pages and filters, also concurrently.
+func TestSelection(t *testing.T) {
+	t.Parallel()
+	s := snapshotOf(t, "en",
+		`{"_id":"a","_type":"page","_updatedAt":"2026-01-02T00:00:00Z","group":"x","order":2,"slug":{"current":"one"}}`,
+		`{"_id":"b","_type":"page","_updatedAt":"2026-01-03T00:00:00Z","group":"y","order":1,"slug":"two"}`,
+		`{"_id":"c","_type":"page","_updatedAt":"2026-01-01T00:00:00Z","group":"x","order":1}`,
+		`{"_id":"d","_type":"page","group":"y"}`,
+		`{"_id":"e","_type":"other"}`,
+	)
+	for _, tc := range []struct {
+		q    Selection
+		want string
+	}{
+		{Selection{}, "a b c d"},
+		{Selection{OrderBy: []string{"group", "order"}}, "c a b d"},
+		{Selection{OrderBy: []string{"-group", "-order"}}, "b d a c"},
+		{Selection{OrderBy: []string{"-_updatedAt"}}, "b a c d"},
+		{Selection{OrderBy: []string{"order", "group", "_updatedAt"}}, "c b a d"},
+		{Selection{First: new(2)}, "a b"},
+		{Selection{First: new(2), Offset: new(3)}, "d"},
+		{Selection{Offset: new(4)}, ""},
+		{Selection{Offset: new(100000), First: new(1)}, ""},
+		{Selection{OrderBy: []string{"-order"}, First: new(1), Offset: new(1)}, "b"},
+		{Selection{ID: new("c"), OrderBy: []string{"order"}}, "c"},
+		{Selection{ID: new("e")}, ""},
+		{Selection{Slug: new("one")}, "a"},
+		{Selection{Slug: new("two"), First: new(5)}, "b"},
+	} {
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				if got := ids(s.Documents("page", tc.q)); got != tc.want {
+					t.Errorf("%+v: %s, want %s", tc.q, got, tc.want)
+				}
+			})
+		}
+		all.Wait()
+	}
+}
+
+// TestReferences replaces references as sites have them.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	s := snapshotOf(t, "en",
+		`{"_id":"author","_type":"person","name":"Ana","boss":{"_ref":"boss"}}`,
+		`{"_id":"boss","_type":"person","name":"Bo","report":{"_ref":"author"}}`,
+		`{"_id":"bare","_type":"person"}`,
+		`{"_id":"settings","_type":"siteSettings"}`,
+	)
+	const boss = `{"_id":"boss","_type":"person","name":"Bo","report":{"_ref":"author"}}`
+	for _, tc := range []struct {
+		fields string
+		depth  int
+		want   string
+		why    string
+	}{
+		{`{"n":1.50,"t":"<ș>"}`, 2, `{"n":1.50,"t":"<ș>"}`, "no reference: as it is"},
+		{`{"by":{"_type":"reference","_ref":"boss"}}`, 1, `{"by":` + boss + `}`, "a field"},
+		{`{"by":{"_ref":"author"}}`, 1, `{"by":{"_id":"author","_type":"person","boss":{"_ref":"boss"},"name":"Ana"}}`,
+			"one deep"},
+		{`{"by":{"_ref":"author"}}`, 2, `{"by":{"_id":"author","_type":"person","boss":` + boss + `,"name":"Ana"}}`, "two deep"},
+		{`{"by":[{"_key":"k1","_ref":"boss"},{"_key":"k2","_ref":"gone"}]}`, 1,
+			`{"by":[{"_id":"boss","_key":"k1","_type":"person","name":"Bo","report":{"_ref":"author"}},{"_key":"k2","_ref":"gone"}]}`,
+			"a list keeps its keys; a document that is not published"},
+		{`{"body":[{"_type":"block","markDefs":[{"_key":"m","_type":"link","to":{"_ref":"bare"}}]}]}`, 1,
+			`{"body":[{"_type":"block","markDefs":[{"_key":"m","_type":"link","to":{"_id":"bare","_type":"person"}}]}]}`,
+			"an annotation of rich text; a document without fields"},
+		{`{"a":{"_ref":"settings"}}`, 1, `{"a":{"_ref":"settings"}}`, "a type that is not served"},
+		{`{"a":{"_dataset":"other","_ref":"boss"}}`, 1, `{"a":{"_dataset":"other","_ref":"boss"}}`, "another dataset"},
+		{`{"a":{"_ref":"page"}}`, 2, `{"a":{"_ref":"page"}}`, "the document itself"},
+		{`{"a":{"_ref":7},"b":{"_ref":null},"c":{"_ref":""}}`, 2, `{"a":{"_ref":7},"b":{"_ref":null},"c":{"_ref":""}}`,
+			"no id"},
+		{`{"i":{"asset":{"_ref":"image-a-1x1-png"}}}`, 2, `{"i":{"asset":{"_ref":"image-a-1x1-png"}}}`, "an image"},
+	} {
+		doc := &schema.ContentDocument{ID: "page", Type: "page", Fields: json.RawMessage(tc.fields)}
+		refs := References{Snapshot: s, Types: []string{"page", "person"}, Build: func(int) error { return nil }}
+		got, err := refs.Resolve([]*schema.ContentDocument{doc}, tc.depth)
+		if err != nil || string(got[0].Fields.(json.RawMessage)) != tc.want || string(doc.Fields.(json.RawMessage)) != tc.fields {
+			t.Errorf("%s, %d deep (%s):\n%s, %v, want\n%s", tc.fields, tc.depth, tc.why, got[0].Fields, err, tc.want)
+		}
+	}
+
+	// A circle ends where it would begin again.
+	author := s.Documents("person", Selection{ID: new("author")})
+	refs := References{Snapshot: s, Types: []string{"person"}, Build: func(int) error { return nil }}
+	got, err := refs.Resolve(author, 2)
+	want := `{"boss":{"_id":"boss","_type":"person","name":"Bo","report":{"_ref":"author"}},"name":"Ana"}`
+	if err != nil || string(got[0].Fields.(json.RawMessage)) != want {
+		t.Errorf("a circle: %s, %v", got[0].Fields, err)
+	}
+}
+
+// Nothing is copied beyond the limit: the work ends at the first document that does not
+// fit.
+func TestReferencesEndAtTheLimit(t *testing.T) {
+	t.Parallel()
+	list := strings.Repeat(`{"_ref":"big"},`, 1400)
+	s := snapshotOf(t, "en",
+		`{"_id":"big","_type":"page","text":"`+strings.Repeat("x", 1<<20)+`"}`,
+		`{"_id":"list","_type":"page","all":[`+strings.TrimSuffix(list, ",")+`]}`,
+	)
+	built, tooMuch := 0, errors.New("too much")
+	refs := References{Snapshot: s, Types: []string{"page"}, Build: func(size int) error {
+		if built += size; built > 8<<20 {
+			return tooMuch
+		}
+		return nil
+	}}
+	if _, err := refs.Resolve(s.Documents("page", Selection{ID: new("list")}), 1); !errors.Is(err, tooMuch) || built > 10<<20 {
+		t.Errorf("%d bytes, %v", built, err)
+	}
+}
