@@ -28,19 +28,11 @@ func (r *mutationResolver) AddLeadNote(ctx context.Context, id string, text stri
 }
 
 func (r *mutationResolver) ReleaseLeads(ctx context.Context, ids []string, all bool, expected *lead.State) (*schema.LeadsChange, error) {
-	ids, err := r.Leads.InReview(ctx, ids, all)
-	if err != nil {
-		return nil, err
-	}
-	return r.Leads.ChangeAll(ctx, ids, r.Leads.Release(stateOf(expected)))
+	return r.Leads.ReviewAll(ctx, ids, all, r.Leads.Release(stateOf(expected)))
 }
 
 func (r *mutationResolver) RejectLeads(ctx context.Context, ids []string, all bool, expected *lead.State) (*schema.LeadsChange, error) {
-	ids, err := r.Leads.InReview(ctx, ids, all)
-	if err != nil {
-		return nil, err
-	}
-	return r.Leads.ChangeAll(ctx, ids, r.Leads.Reject(stateOf(expected)))
+	return r.Leads.ReviewAll(ctx, ids, all, r.Leads.Reject(stateOf(expected)))
 }
 
 func (r *mutationResolver) RetryLeads(ctx context.Context, ids []string) (*schema.LeadsChange, error) {

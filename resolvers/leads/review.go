@@ -9,16 +9,22 @@ import (
 	"siteapi/schema/request"
 )
 
-// InReview adds all leads in review to ids if all is set, which requires an admin.
-func (r *Resolver) InReview(ctx context.Context, ids []string, all bool) ([]string, error) {
-	if !all {
-		return ids, nil
-	}
-	if request.CallerFrom(ctx).Operator.Role != schema.RoleAdmin {
+// ReviewAll decides on leads and, if all is set, on all leads in review, which requires an
+// admin.
+func (r *Resolver) ReviewAll(
+	ctx context.Context, ids []string, all bool, decision LeadChange,
+) (*schema.LeadsChange, error) {
+	if all && request.CallerFrom(ctx).Operator.Role != schema.RoleAdmin {
 		return nil, forbidden(schema.RoleAdmin)
 	}
-	found, _, err := r.list(ctx, store.Filter{InReview: true})
-	return append(ids, idsOf(found)...), err
+	if all {
+		found, _, err := r.list(ctx, store.Filter{InReview: true})
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, idsOf(found)...)
+	}
+	return r.ChangeAll(ctx, ids, decision)
 }
 
 // Release ends the review of a lead or revokes its rejection, and delivers it.

@@ -47,7 +47,7 @@ type LeadStore interface {
 type Deps struct {
 	Content  *content.Service
 	Cache    cache.Cache
-	Quotes   LeadStore
+	Store    LeadStore
 	PDF      Renderer
 	Logo     LogoLoader
 	TimeZone *time.Location // the zone of the printed date
@@ -145,7 +145,7 @@ func noLead() *schema.Error { return schema.NotFound("There is no submission wit
 // readLead reads a lead from the database.
 func (r *Resolver) readLead(ctx context.Context, id string) (lead.Lead, error) {
 	began := time.Now()
-	s, err := r.Quotes.Lead(ctx, id)
+	s, err := r.Store.Lead(ctx, id)
 	r.ObserveDatabase("submission", began, err)
 
 	switch {

@@ -236,7 +236,7 @@ func newPdfResolver(t *testing.T, logo LogoLoader) (*Resolver, *oneQuote, *blank
 		TimeZone:        time.UTC,
 		Content:         source,
 		Cache:           entries,
-		Quotes:          quotes,
+		Store:           quotes,
 		PDF:             page,
 		Logo:            logo,
 		Log:             zerolog.Nop(),

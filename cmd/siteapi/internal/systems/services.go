@@ -48,7 +48,7 @@ func (o Opener) PDFs(
 	return quotepdf.New(quotepdf.Deps{
 		Content:         site,
 		Cache:           entries,
-		Quotes:          stored,
+		Store:           stored,
 		PDF:             pdf.New(o.Log),
 		Logo:            logo,
 		TimeZone:        o.Settings.TimeZone,
