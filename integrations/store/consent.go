@@ -16,8 +16,8 @@ func digest(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// HashKey returns the key of the hashes that must survive a change of the settings. It
-// was generated with the database.
+// HashKey returns the key of the hashes of addresses and networks. It was generated with
+// the database, and does not depend on settings.
 func (s *Store) HashKey(ctx context.Context) ([]byte, error) { return hashKey(ctx, s.db) }
 
 func hashKey(ctx context.Context, db DB) ([]byte, error) {

@@ -33,7 +33,6 @@ type Settings struct {
 	Visitors    bool            // whether visitors get mails
 	PerHour     int             // limit of mails to visitors per hour; 0: no limit, and none per network
 	Inbox       string          // absolute URL of the inbox; empty: mails have only the reference
-	Key         []byte          // key of the hashes that limit mails to visitors
 
 	// RefuseTests suppresses mails to visitors and owners whose address is reserved for
 	// tests.
@@ -44,6 +43,7 @@ type Settings struct {
 type Deps struct {
 	Settings
 	Store   *store.Store
+	Key     []byte // key of the hashes of addresses and networks, from the database
 	Queue   *queue.Queue
 	Content *content.Service
 	PDFs    *quotepdf.Resolver

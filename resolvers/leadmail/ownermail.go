@@ -36,26 +36,17 @@ func (s *Service) NotifyOwner(ctx context.Context, owner string, leadIDs []strin
 
 	storing, done := context.WithTimeout(context.WithoutCancel(ctx), notifyTimeout)
 	defer done()
-	key, err := s.Store.HashKey(storing)
-	if err == nil {
-		err = s.Queue.NotifyOwner(storing, ownerHash(key, owner), leadIDs)
-	}
-	if err != nil {
+	if err := s.Queue.NotifyOwner(storing, s.ownerHash(owner), leadIDs); err != nil {
 		s.Log.Warn().Ctx(ctx).Err(err).Msg("cannot queue the mail to an owner: the owner is not notified")
 	}
 }
 
-// ownerHash returns the hash of an owner's address. Its key is stored in the database,
-// since the settings may change while a mail waits.
-func ownerHash(key []byte, owner string) string { return hash(key, "owner", mailbox.Key(owner)) }
+// ownerHash returns the keyed hash of an owner's address.
+func (s *Service) ownerHash(owner string) string { return hash(s.Key, "owner", mailbox.Key(owner)) }
 
 // SendOwnerMail sends an operator the references of newly assigned leads. It omits leads
 // that were erased or reassigned in the meantime. The mail has no contact data.
 func (s *Service) SendOwnerMail(ctx context.Context, m queue.OwnerMail) error {
-	key, err := s.Store.HashKey(ctx)
-	if err != nil {
-		return err
-	}
 	var assigned []lead.Lead
 	for _, id := range m.Leads {
 		l, err := s.Store.Lead(ctx, id)
@@ -63,7 +54,7 @@ func (s *Service) SendOwnerMail(ctx context.Context, m queue.OwnerMail) error {
 		case errors.Is(err, store.ErrNotFound):
 		case err != nil:
 			return err
-		case l.Owner != "" && ownerHash(key, l.Owner) == m.Owner:
+		case l.Owner != "" && s.ownerHash(l.Owner) == m.Owner:
 			assigned = append(assigned, l)
 		}
 	}

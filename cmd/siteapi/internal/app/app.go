@@ -86,12 +86,15 @@ func New(ctx context.Context, s *config.Settings, log zerolog.Logger) (_ *App, e
 	if a.pdfs, err = open.PDFs(a.content, a.cache, a.Data.Store); err != nil {
 		return nil, err
 	}
-	a.mails = open.Mails(leadmail.Deps{
+	a.mails, err = open.Mails(ctx, leadmail.Deps{
 		Store:   a.Data.Store,
 		Queue:   a.Data.Queue,
 		Content: a.content,
 		PDFs:    a.pdfs,
 	})
+	if err != nil {
+		return nil, err
+	}
 	a.leads = a.newLeads(open)
 
 	// Background work.

@@ -62,7 +62,10 @@ func (c *call) compose(ctx context.Context, l lead.Lead, kind string, locale sch
 	if err != nil {
 		return nil, err
 	}
-	mailer := c.open.Mails(leadmail.Deps{Content: c.content, PDFs: documents})
+	mailer, err := c.open.Mails(ctx, leadmail.Deps{Content: c.content, PDFs: documents})
+	if err != nil {
+		return nil, err
+	}
 
 	write := mailer.VisitorMail
 	if kind == "sales" {

@@ -45,7 +45,10 @@ func (c *call) openExecutor(
 
 		// Commands queue mails to owners but do not write them, so they need no content and
 		// no PDFs.
-		mails := c.open.Mails(leadmail.Deps{Store: c.db.Store, Queue: c.db.Queue})
+		mails, err := c.open.Mails(ctx, leadmail.Deps{Store: c.db.Store, Queue: c.db.Queue})
+		if err != nil {
+			return nil, err
+		}
 		own := c.open.Leads(c.db, mails)
 		if needs.system == onLeads {
 			if err := c.openUpstreams(ctx, own, service, idle); err != nil {

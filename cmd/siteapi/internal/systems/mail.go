@@ -1,8 +1,7 @@
 package systems
 
 import (
-	"crypto/sha256"
-	"strings"
+	"context"
 	"time"
 
 	"siteapi/cmd/siteapi/internal/config"
@@ -25,10 +24,14 @@ func (o Opener) Mail() mail.Sender {
 	return nil
 }
 
-// Mails returns the service that writes and sends mails about leads.
-func (o Opener) Mails(d leadmail.Deps) *leadmail.Service {
+// Mails returns the service that writes and sends mails about leads. Without a store it
+// can only write them.
+func (o Opener) Mails(ctx context.Context, d leadmail.Deps) (_ *leadmail.Service, err error) {
 	d.Settings, d.Log, d.Now = o.mailSettings(), o.Log, time.Now
-	return leadmail.New(d)
+	if d.Store != nil {
+		d.Key, err = d.Store.HashKey(ctx)
+	}
+	return leadmail.New(d), err
 }
 
 // mailSettings returns the settings of mails about leads.
@@ -38,14 +41,6 @@ func (o Opener) mailSettings() leadmail.Settings {
 	if s.SiteURL != "" && s.AdminPage {
 		inboxURL = s.SiteURL + inbox.Path
 	}
-
-	// All instances derive the same key, which is not in the database. A new key resets
-	// the counts of mails to visitors.
-	secret := strings.Join(s.CacheTokens, ",")
-	if s.SMTPURL != nil {
-		secret += "\x00" + s.SMTPURL.String()
-	}
-	key := sha256.Sum256([]byte("mails to visitors\x00" + secret))
 
 	perHour := s.VisitorMailsPerHour
 	if !s.RateLimits {
@@ -59,7 +54,6 @@ func (o Opener) mailSettings() leadmail.Settings {
 		Visitors:    s.VisitorMail,
 		PerHour:     perHour,
 		Inbox:       inboxURL,
-		Key:         key[:],
 		RefuseTests: s.Environment != config.Development,
 	}
 }

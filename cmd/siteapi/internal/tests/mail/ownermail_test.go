@@ -94,7 +94,12 @@ func TestOwnerMail(t *testing.T) {
 	if _, err := s.App.Data.Store.Assign(t.Context(), three, "over@lumen.test"); err != nil {
 		t.Fatal(err)
 	}
+	key, err := s.App.Data.Store.HashKey(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	mails := leadmail.New(leadmail.Deps{
+		Key:      key,
 		Settings: leadmail.Settings{Sender: mailfile.Open(t.TempDir())},
 		Store:    s.App.Data.Store,
 		Queue:    s.App.Data.Queue,
