@@ -130,6 +130,8 @@ func settingsOf(check string) []string {
 		return []string{"DATA_DIR", "CRM_DRIVER"}
 	case "mail":
 		return []string{"SMTP_URL", "MAIL_FROM"}
+	case "instances":
+		return []string{"DATABASE_URL", "CACHE_URL", "TRUSTED_PROXIES"}
 	case "sign-in":
 		return []string{"OIDC_*"}
 	}
@@ -230,6 +232,12 @@ func Checks(s *config.Settings) []health.Check {
 				return checkFolder(s.DataDir, warn)
 			},
 		},
+		{
+			Name: "instances",
+			Run: func(_ context.Context, warn health.Warn) (string, error) {
+				return checkInstances(s, warn), nil
+			},
+		},
 		checkSignIn(s),
 	}
 }
@@ -291,6 +299,36 @@ func checkSettings(s *config.Settings, warn health.Warn) (string, error) {
 		return "", errors.New("TRUSTED_PROXIES is so wide that anyone can pretend to be any client")
 	}
 	return "valid for production", nil
+}
+
+// checkInstances finds what several instances lack. A database or a cache on a server is
+// taken as the intention to run several.
+func checkInstances(s *config.Settings, warn health.Warn) string {
+	memory := s.CacheURL.Scheme == "memory"
+	if s.DatabaseURL == nil && memory {
+		return "one: its database and its cache are on this machine"
+	}
+
+	for _, missing := range []struct {
+		applies        bool
+		detail, advice string
+	}{
+		{s.DatabaseURL == nil, "DATABASE_URL is empty: each instance stores its own leads",
+			"set it to a PostgreSQL server, and run `siteapi store copy`"},
+		{memory, "CACHE_URL is memory://: each instance clears its own cache, and counts requests on its own",
+			"set it to a Valkey server"},
+		{s.CMSDriver == "file", "CMS_DRIVER=file: each instance serves the content of its own file",
+			"set CMS_DRIVER=sanity"},
+		{s.CRMDriver == "file", "CRM_DRIVER=file: a contact is in the DATA_DIR of the instance that delivered the lead",
+			"set CRM_DRIVER=hubspot"},
+		{len(s.TrustedProxies) == 0, "TRUSTED_PROXIES is empty: behind a load balancer all visitors share one rate limit",
+			"list the addresses of the load balancer"},
+	} {
+		if missing.applies {
+			warn(missing.detail, missing.advice+", unless only one instance runs")
+		}
+	}
+	return "several can share the database and the cache"
 }
 
 // isLoopback reports whether a listener can be reached only from this machine.

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -162,7 +163,7 @@ func TestDoctorContinuesAfterInvalidSettings(t *testing.T) {
 		{"CMS_FILE=" + file, "content", []string{"cms", "cms leads", "preview", "prices"}},
 		{"HUBSPOT_API_URL=hush", "settings", []string{"crm"}},
 		{"DATABASE_URL=mysql://hush", "settings",
-			[]string{"database", "deliveries", "reviews", "edge", "webhook", "prices", "networks"}},
+			[]string{"instances", "database", "deliveries", "reviews", "edge", "webhook", "prices", "networks"}},
 	} {
 		c, _ := s.Doctor([]string{tt.env}, "--server", "http://127.0.0.1:1")
 		setting, _, _ := strings.Cut(tt.env, "=")
@@ -227,6 +228,46 @@ func TestDoctorOnRejectedDeal(t *testing.T) {
 	c, _ := s.Doctor(nil, "--server", s.Base)
 	c.Reports(t, "deliveries", "WARNING", "1 leads were permanently rejected by the crm: hubspot: storing the deal: rejected (HTTP 400): "+reason)
 	c.Reports(t, "crm", "OK", "answered")
+}
+
+// What several instances lack is reported as soon as the database or the cache is on a
+// server. Each row has the settings that it lacks.
+func TestDoctorOnInstances(t *testing.T) {
+	t.Parallel()
+	const (
+		postgres = "DATABASE_URL=postgres://db.invalid/siteapi"
+		valkey   = "CACHE_URL=valkey://127.0.0.1:1"
+		sanity   = "CMS_DRIVER=sanity SANITY_PROJECT_ID=abc12345 SANITY_TOKEN=t SANITY_API_URL=http://127.0.0.1:1"
+		hubspot  = "CRM_DRIVER=hubspot HUBSPOT_TOKEN=t HUBSPOT_API_URL=http://127.0.0.1:1"
+		proxies  = "TRUSTED_PROXIES=10.0.0.0/8"
+	)
+	s := apptest.NewSite(t)
+	for settings, lacks := range map[string]string{
+		"":                                     "", // one machine with files
+		sanity + " " + hubspot + " " + proxies: "", // one machine with vendors and a proxy
+		"CACHE_URL=memory://":                  "",
+
+		postgres:                 "CACHE_URL CMS_DRIVER CRM_DRIVER TRUSTED_PROXIES",
+		valkey:                   "DATABASE_URL CMS_DRIVER CRM_DRIVER TRUSTED_PROXIES",
+		postgres + " " + valkey:  "CMS_DRIVER CRM_DRIVER TRUSTED_PROXIES",
+		postgres + " " + sanity:  "CACHE_URL CRM_DRIVER TRUSTED_PROXIES",
+		valkey + " " + hubspot:   "DATABASE_URL CMS_DRIVER TRUSTED_PROXIES",
+		postgres + " " + proxies: "CACHE_URL CMS_DRIVER CRM_DRIVER",
+		"CACHE_URL=rediss://h:1": "DATABASE_URL CMS_DRIVER CRM_DRIVER TRUSTED_PROXIES",
+		postgres + " " + valkey + " " + sanity + " " + hubspot:                 "TRUSTED_PROXIES",
+		postgres + " " + valkey + " " + sanity + " " + hubspot + " " + proxies: "",
+	} {
+		c, _ := s.Doctor(strings.Fields(settings), "--server", "http://127.0.0.1:1")
+		var got []string
+		for _, check := range c.Checks {
+			if check.Name == "instances" && check.State == "WARNING" {
+				got = append(got, regexp.MustCompile(`^[A-Z_]+`).FindString(check.Detail))
+			}
+		}
+		if strings.Join(got, " ") != lacks {
+			t.Errorf("with %q it lacks %q, want %q", settings, got, lacks)
+		}
+	}
 }
 
 func TestDoctorOnBackends(t *testing.T) {
