@@ -2,6 +2,7 @@ package lead
 
 import (
 	"cmp"
+	"errors"
 	"time"
 )
 
@@ -26,6 +27,16 @@ func Targets() []Target { return []Target{CMS, CRM, Webhook, VisitorMail, SalesM
 // retention of their leads and alert no operator.
 func (t Target) BestEffort() bool { return t == VisitorMail }
 
+// AttemptTime is the longest time of an attempt, including the storing of its result. An
+// older attempt without a result is considered over, because its process must have died.
+// Mail servers may scan a mail for minutes before they accept it.
+func (t Target) AttemptTime() time.Duration {
+	if t == VisitorMail || t == SalesMail {
+		return 3 * time.Minute
+	}
+	return 45 * time.Second
+}
+
 // DeliveryState is the state of a delivery.
 type DeliveryState string
 
@@ -37,11 +48,18 @@ const (
 	Delivered DeliveryState = "delivered" // accepted by the target
 	NotSent   DeliveryState = "not_sent"  // a mail that will not be sent, with the reason
 	Failed    DeliveryState = "failed"    // rejected or out of attempts; kept until an operator retries it
+
+	// Unconfirmed is the state of a mail that was sent as often as it may be repeated, always
+	// without a response. It may have arrived.
+	Unconfirmed DeliveryState = "unconfirmed"
 )
 
 // Ended reports whether the delivery is over. It is attempted again only if it is
 // restarted, for example by an operator.
-func (s DeliveryState) Ended() bool { return s == Delivered || s == NotSent || s == Failed }
+func (s DeliveryState) Ended() bool { return s == Failed || s.Settled() }
+
+// Settled reports whether the delivery is over and needs no operator.
+func (s DeliveryState) Settled() bool { return s == Delivered || s == NotSent || s == Unconfirmed }
 
 // Delivery is the delivery of one lead to one target.
 type Delivery struct {
@@ -72,8 +90,23 @@ type Delivery struct {
 	// recipients of a mail. Their names contain no personal data.
 	Arrived []string `json:"-"`
 
+	// HandedOver lists the parts that were handed over without a response, once for each
+	// time. They may have arrived.
+	HandedOver []HandOver `json:"-"`
+
 	// Recipient is the corrected address that an operator entered; empty: the lead's.
 	Recipient string `json:"-"`
+}
+
+// ErrUnconfirmed is the cause of an error if everything was handed over and no response
+// came, to a system that would not recognize a repetition.
+var ErrUnconfirmed = errors.New("it was handed over but not confirmed, so it may have arrived")
+
+// HandOver is the handing over of a part of a delivery.
+type HandOver struct {
+	Part string    `json:"part"`
+	Job  int64     `json:"job"` // the one that handed it over
+	At   time.Time `json:"at"`
 }
 
 // Attempt is a failed attempt at a delivery.

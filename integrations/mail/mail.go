@@ -1,8 +1,8 @@
 // Package mail is the contract with the mail server that accepts the service's mails.
 // Drivers live in the folders below. Failures are *upstream.Error:
 //
-//   - Unavailable: the server can't accept the mail now, or its response was lost. In the
-//     latter case the mail may have been accepted.
+//   - Unavailable: the server can't accept the mail now. If the mail was handed over and
+//     no response came, the cause is [lead.ErrUnconfirmed].
 //   - Refused: the server accepts no mail from this service until an operator changes a
 //     setting.
 //   - Rejected: the server does not accept this mail, or does not know the recipient.
@@ -13,7 +13,6 @@ import (
 	"errors"
 	"net/mail"
 	"strings"
-	"time"
 )
 
 // Message is one mail to one recipient.
@@ -22,7 +21,6 @@ type Message struct {
 	ID string
 	// Name identifies the mail in file names. It begins with the id of the lead.
 	Name string
-	Date time.Time
 
 	From    mail.Address
 	To      string // a bare address
@@ -33,6 +31,10 @@ type Message struct {
 	Text, HTML  string
 	Logo        []byte // PNG or JPEG that the HTML shows as cid:[LogoID]; nil: none
 	Attachments []Attachment
+
+	// HandOver is called before the first byte that the server may accept. If it fails, the
+	// mail is not sent. It may be nil.
+	HandOver func() error
 }
 
 // Attachment is a file that is sent with a mail.

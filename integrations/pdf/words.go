@@ -65,7 +65,7 @@ type MailWords struct {
 		Given, NotGiven                      string // answers to consents
 		Withdrawn                            string // format with the day
 		OtherWording                         string
-		Open, Reply                          string
+		Open, Reply, NoReply, Typed          string
 	}
 	Assigned struct {
 		Subject, SubjectAll string // formats with a reference, and with the number of leads

@@ -2,6 +2,8 @@ package queue_test
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,4 +56,154 @@ func TestVisitorMailNeverFails(t *testing.T) {
 	if d := q.delivery(t, "waits", lead.VisitorMail); d.Paused != "too many" || d.Attempts != 0 || d.State != lead.Pending {
 		t.Errorf("the postponed mail is %+v", d)
 	}
+}
+
+// script is what a mail server does with each copy of a mail: a accepts it, u is silent
+// after the data, l refuses it for now and x forever, n is unreachable before the data, p
+// makes the sender panic after the data.
+type script struct {
+	mu    sync.Mutex
+	steps map[string]string
+	sent  map[string]int // copies that the server may have accepted
+}
+
+func (s *script) send(ctx context.Context, try *queue.Try) error {
+	return try.Send(ctx, "part", func(handOver func() error) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		steps := s.steps[try.ID]
+		if steps == "" {
+			return fmt.Errorf("an attempt too many of %s", try.ID)
+		}
+		s.steps[try.ID] = steps[1:]
+		if steps[0] == 'n' {
+			return failure(upstream.Unavailable)
+		}
+		if err := handOver(); err != nil {
+			return err
+		}
+		s.sent[try.ID]++
+
+		switch steps[0] {
+		case 'u':
+			return fmt.Errorf("no response: %w", lead.ErrUnconfirmed)
+		case 'l':
+			s.sent[try.ID]--
+			return failure(upstream.Unavailable)
+		case 'x':
+			s.sent[try.ID]--
+			return failure(upstream.Rejected)
+		case 'p':
+			panic("after the data")
+		}
+		return nil
+	})
+}
+
+// A mail that is not confirmed is repeated after one hour and after six more, and then ends
+// as unconfirmed; an operator may repeat it earlier, but not more often. A refused copy did
+// not arrive, so it does not count.
+func TestUnconfirmedMails(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, db database) {
+		rows := map[string]struct {
+			steps string
+			state lead.DeliveryState
+			sent  int
+			waits int // for a repetition
+		}{
+			"at-once":        {"a", lead.Delivered, 1, 0},
+			"second-copy":    {"ua", lead.Delivered, 2, 1},
+			"third-copy":     {"uua", lead.Delivered, 3, 2},
+			"never":          {"uuu", lead.Unconfirmed, 3, 2},
+			"greylisted":     {"llla", lead.Delivered, 1, 0},
+			"unreachable":    {"nna", lead.Delivered, 1, 0},
+			"mixed":          {"nulunu", lead.Unconfirmed, 3, 2},
+			"late-refusals":  {"ulllla", lead.Delivered, 2, 1},
+			"rejected":       {"x", lead.Failed, 0, 0},
+			"then-rejected":  {"ux", lead.Failed, 1, 1},
+			"panics":         {"pa", lead.Delivered, 2, 1},
+			"panics-3-times": {"ppp", lead.Unconfirmed, 3, 2},
+		}
+		server := &script{steps: map[string]string{}, sent: map[string]int{}}
+		o := setup{Options: queue.Options{RetryMax: time.Millisecond}}
+		o.deliver(server.send, queue.TargetConfig{Name: lead.SalesMail, MaxWorkers: 16})
+		q := db.open(t, o)
+		for id, row := range rows {
+			server.steps[id] = row.steps
+			q.add(t, id)
+		}
+		q.start(t)
+
+		var group sync.WaitGroup
+		for id, row := range rows {
+			group.Go(func() {
+				for n := range row.waits {
+					var d lead.Delivery
+					eventually(t, id+" waits for a repetition", func() bool {
+						d = q.delivery(t, id, lead.SalesMail)
+						return d.Paused != "" && d.State != lead.Running && d.NextAt.After(time.Now())
+					})
+					wait := []time.Duration{time.Hour, 6 * time.Hour}[n]
+					if got := time.Until(d.NextAt); got > wait || got < wait-10*time.Minute {
+						t.Errorf("%s: repetition %d follows after %v, want %v", id, n+1, got, wait)
+					}
+					if err := q.store.RetryDelivery(t.Context(), d.ID); err != nil {
+						t.Error(err)
+					}
+				}
+				d := q.waitForTarget(t, id, lead.SalesMail, row.state)
+				server.mu.Lock()
+				defer server.mu.Unlock()
+				if server.sent[id] != row.sent || server.steps[id] != "" {
+					t.Errorf("%s: %d copies, want %d; not done: %q", id, server.sent[id], row.sent, server.steps[id])
+				}
+				if row.state == lead.Unconfirmed && (d.Why() != lead.ErrUnconfirmed.Error() || d.FinishedAt.IsZero()) {
+					t.Errorf("%s is %+v", id, d)
+				}
+			})
+		}
+		group.Wait()
+	})
+}
+
+// A stop that interrupts a mail after its data leaves it unconfirmed. The next process does
+// not send it before the hour is over, and until then the lead is not late.
+func TestStopAfterTheData(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, db database) {
+		sent := make(chan struct{})
+		o := setup{Options: queue.Options{RetryMax: time.Millisecond}}
+		o.deliver(func(ctx context.Context, try *queue.Try) error {
+			return try.Send(ctx, "part", func(handOver func() error) error {
+				if err := handOver(); err != nil {
+					t.Error(err)
+				}
+				close(sent)
+				<-ctx.Done()
+				return lead.ErrUnconfirmed
+			})
+		}, queue.TargetConfig{Name: lead.SalesMail, MaxWorkers: 1})
+		q := db.open(t, o)
+		if err := q.Start(t.Context(), queue.Handlers{Send: q.send}); err != nil {
+			t.Fatal(err)
+		}
+		q.add(t, "lead")
+		<-sent
+		q.stop(t, 100*time.Millisecond)
+
+		o.send[lead.SalesMail] = newFake(nil).send
+		again := db.open(t, o)
+		again.start(t)
+		again.add(t, "next")
+		again.waitForTarget(t, "next", lead.SalesMail, lead.Delivered)
+		d := again.delivery(t, "lead", lead.SalesMail)
+		if until := time.Until(d.NextAt); d.State != lead.Pending || until < 50*time.Minute || until > time.Hour {
+			t.Errorf("after the stop: %+v", d)
+		}
+		counts, err := again.store.CountDeliveries(t.Context())
+		for _, n := range counts {
+			if n.Number > 0 && n.Oldest.Before(time.Now()) || err != nil {
+				t.Errorf("the lead is late: %+v, %v", n, err)
+			}
+		}
+	})
 }

@@ -2,12 +2,14 @@ package queue
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/riverqueue/river"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/upstream"
 )
 
@@ -20,10 +22,10 @@ const ownerMailAttempts = 10
 
 // OwnerMail is a mail that notifies an operator of assigned leads.
 type OwnerMail struct {
-	ID        int64 // number of the job
-	CreatedAt time.Time
-	Leads     []string // ids
-	Owner     string   // a keyed hash of the address
+	*HandOvers
+	ID    int64    // number of the job
+	Leads []string // ids
+	Owner string   // a keyed hash of the address
 }
 
 // ownerArgs are the arguments of the job of a mail to an operator. River's tables contain
@@ -54,12 +56,23 @@ type ownerWorker struct {
 	*Queue
 }
 
-// Work sends a mail. A mail that the server rejects or that has failed too often is
-// dropped.
+// Timeout returns the longest time of an attempt.
+func (w *ownerWorker) Timeout(*river.Job[ownerArgs]) time.Duration {
+	return lead.SalesMail.AttemptTime()
+}
+
+// Work sends a mail. A mail that the server rejects, that has failed too often or that was
+// repeated without a confirmation is dropped. River stores the output of a job at once.
 func (w *ownerWorker) Work(ctx context.Context, job *river.Job[ownerArgs]) error {
+	h := &HandOvers{job: job.ID}
+	_ = json.Unmarshal(job.Output(), &h.list) // empty at first
+	h.save = func(ctx context.Context) error {
+		_, err := w.client.JobUpdate(ctx, job.ID, &river.JobUpdateParams{Output: h.list})
+		return err
+	}
 	err := w.handlers.OwnerMail(ctx, OwnerMail{
+		HandOvers: h,
 		ID:        job.ID,
-		CreatedAt: job.CreatedAt,
 		Leads:     job.Args.Leads,
 		Owner:     job.Args.Owner,
 	})
@@ -71,7 +84,10 @@ func (w *ownerWorker) Work(ctx context.Context, job *river.Job[ownerArgs]) error
 		return nil
 	}
 	w.Log.Warn().Int64("job", job.ID).Str("reason", describe(err)).Msg("cannot notify an owner of assigned leads")
-	if upstream.KindOf(err) == upstream.Rejected {
+	if unsent, ok := errors.AsType[*UnsentError](err); ok {
+		return river.JobSnooze(time.Until(unsent.Until))
+	}
+	if upstream.KindOf(err) == upstream.Rejected || errors.Is(err, lead.ErrUnconfirmed) {
 		return nil
 	}
 	return errors.New(describe(err))

@@ -19,12 +19,12 @@
 //     instead, and does not affect its lead.
 //
 // If a process is killed during an attempt, both the delivery's row and its job still
-// mark the attempt as running. After [store.AttemptLost] the attempt no longer counts as
-// running, and River makes the job available to any process. The next attempt skips the
-// parts that NoteArrived has stored; the target receives all other parts again, even if
-// it has already accepted them. EndAttempt stores the result of an attempt and completes
-// its job in one transaction, so a delivery that has ended is not attempted again, even
-// if its job runs again.
+// mark the attempt as running. After [lead.Target.AttemptTime] the attempt no longer counts
+// as running, and River makes the job available to any process. The next attempt skips the
+// parts that have arrived; the target receives all others again, even if it has already
+// accepted them. Mails are the exception: [HandOvers] limits their repetitions. EndAttempt
+// stores the result of an attempt and completes its job in one transaction, so a delivery
+// that has ended is not attempted again, even if its job runs again.
 //
 // If the clock jumps, deliveries may be early or late.
 package queue
@@ -48,13 +48,16 @@ import (
 )
 
 const (
-	// tryTimeout bounds one attempt, including its wait for the target's rate limit.
-	tryTimeout   = 25 * time.Second
+	// changeTime bounds the job of a content change.
+	changeTime   = 25 * time.Second
 	migrateTries = 20
 	migratePause = 250 * time.Millisecond
 
 	// stopTimeout bounds the time for storing the results of interrupted attempts.
 	stopTimeout = 5 * time.Second
+
+	// resultTime is the part of an attempt's time that is reserved for storing its result.
+	resultTime = 20 * time.Second
 )
 
 // Options are the parameters of [New].
@@ -107,6 +110,7 @@ const (
 	OutcomeInterrupted Outcome = "interrupted" // the process stopped during the attempt
 	OutcomePostponed   Outcome = "postponed"   // an *UnsentError with a time
 	OutcomeNotSent     Outcome = "not_sent"    // an *UnsentError without a time
+	OutcomeUnconfirmed Outcome = "unconfirmed" // an [lead.ErrUnconfirmed]
 	OutcomeRejected            = Outcome(upstream.Rejected)
 )
 
@@ -124,6 +128,7 @@ type client interface {
 	Start(ctx context.Context) error
 	Stop(ctx context.Context) error
 	StopAndCancel(ctx context.Context) error
+	JobUpdate(ctx context.Context, id int64, params *river.JobUpdateParams) (*rivertype.JobRow, error)
 	InsertMany(
 		ctx context.Context, params []river.InsertManyParams,
 	) ([]*rivertype.JobInsertResult, error)
@@ -153,7 +158,7 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, error) {
 	river.AddWorker(workers, &ownerWorker{Queue: q})
 
 	c, err := river.NewClient(driver, &river.Config{
-		JobTimeout: tryTimeout,
+		JobTimeout: changeTime,
 		Logger:     slog.New(zerolog.NewSlogHandler(riverLog(o.Log))),
 		PollOnly:   true,
 		Queues:     queues,
@@ -161,7 +166,7 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, error) {
 		// Rebuilding an index blocks SQLite's writers, and on PostgreSQL only the owner
 		// of the table can do it.
 		ReindexerIndexNames:  []string{},
-		RescueStuckJobsAfter: store.AttemptLost,
+		RescueStuckJobsAfter: lead.CMS.AttemptTime(), // or after the timeout of its worker, if that is longer
 	})
 	if err != nil {
 		return nil, fmt.Errorf("setting up the queue: %w", err)

@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -14,11 +15,20 @@ import (
 // Try is one attempt to deliver a lead.
 type Try struct {
 	*lead.Lead
-	CreatedAt time.Time // when the delivery was created
+	HandOvers
 
 	store    *store.Store
-	mu       sync.Mutex
 	delivery lead.Delivery
+}
+
+func newTry(s *store.Store, l *lead.Lead, d lead.Delivery) *Try {
+	t := &Try{Lead: l, store: s, delivery: d}
+	t.job, t.list = d.Job, d.HandedOver
+	t.save = func(ctx context.Context) error {
+		t.delivery.HandedOver = t.list
+		return s.NoteParts(ctx, t.delivery)
+	}
+	return t
 }
 
 // Sending returns how often the delivery was restarted, for example by an operator. It
@@ -40,11 +50,82 @@ func (t *Try) Arrive(ctx context.Context, part string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.delivery.Arrived = append(t.delivery.Arrived, part)
-	return t.store.NoteArrived(context.WithoutCancel(ctx), t.delivery)
+	return t.save(context.WithoutCancel(ctx))
 }
 
 // VisitorAddress returns the recipient of the mail to the visitor.
 func (t *Try) VisitorAddress() string { return cmp.Or(t.delivery.Recipient, t.Contact.Email) }
+
+// HandOvers limits how often a mail is handed over, since its recipient would get each
+// repetition. What was handed over without a response is stored, and survives a kill.
+type HandOvers struct {
+	job  int64
+	mu   sync.Mutex
+	list []lead.HandOver
+	save func(ctx context.Context) error // stores the list
+}
+
+// repeatAfter are the waits before the repetitions of a part that was not confirmed.
+var repeatAfter = []time.Duration{time.Hour, 6 * time.Hour}
+
+// Send calls send, which calls handOver before the first byte that the target may accept.
+// If the last response is missing, send returns [lead.ErrUnconfirmed], and Send an
+// [*UnsentError] with the time of the repetition. After the last repetition it returns
+// ErrUnconfirmed.
+func (h *HandOvers) Send(ctx context.Context, part string, send func(handOver func() error) error) error {
+	if err := h.wait(part); err != nil {
+		return err
+	}
+
+	now := lead.HandOver{Part: part, Job: h.job, At: time.Now().UTC()}
+	handedOver := false
+	err := send(func() error {
+		handedOver = true
+		return h.change(ctx, func() { h.list = append(h.list, now) })
+	})
+
+	switch {
+	case errors.Is(err, lead.ErrUnconfirmed):
+		return h.wait(part)
+	case err != nil && handedOver: // The target refused it. If this is not stored, the part only waits.
+		_ = h.change(context.WithoutCancel(ctx), func() {
+			h.list = slices.DeleteFunc(h.list, func(o lead.HandOver) bool { return o == now })
+		})
+	}
+	return err
+}
+
+func (h *HandOvers) change(ctx context.Context, change func()) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	change()
+	return h.save(ctx)
+}
+
+// wait returns an error if a part must not be handed over now, or not again. A new job,
+// which an operator's retry inserts, does not wait for what an earlier one handed over.
+func (h *HandOvers) wait(part string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	times, last := 0, lead.HandOver{}
+	for _, o := range h.list {
+		if o.Part == part {
+			times, last = times+1, o
+		}
+	}
+
+	switch {
+	case times > len(repeatAfter):
+		return lead.ErrUnconfirmed
+	case times == 0 || last.Job != h.job:
+		return nil
+	}
+	until := last.At.Add(repeatAfter[times-1])
+	if time.Now().After(until) {
+		return nil
+	}
+	return &UnsentError{Reason: lead.ErrUnconfirmed.Error(), Until: until}
+}
 
 // UnsentError is the decision of a [Send] not to deliver. Without a time, the delivery
 // ends as [lead.NotSent]. With one, it waits until then without delaying others, and the

@@ -28,6 +28,8 @@ type worker struct {
 // and the delivery is attempted again.
 func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	t := w.targets[lead.Target(job.Queue)]
+	ctx, cancel := context.WithTimeout(ctx, t.Name.AttemptTime()-resultTime)
+	defer cancel()
 	if err := t.limiter.Wait(ctx); err != nil {
 		return river.JobSnooze(time.Second)
 	}
@@ -45,8 +47,8 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	w.attempt(ctx, t, &l, &d)
 
 	// The result is stored even if the process is stopping.
-	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-	defer cancel()
+	storing, stored := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer stored()
 	if err := w.Store.EndAttempt(storing, d); err != nil {
 		return fmt.Errorf("storing the result of delivery %d: %w", d.ID, err)
 	}
@@ -54,6 +56,11 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 		return nil
 	}
 	return river.JobSnooze(max(0, time.Until(d.NextAt)))
+}
+
+// Timeout returns the time after which River rescues the job of a killed process.
+func (w *worker) Timeout(job *river.Job[args]) time.Duration {
+	return lead.Target(job.Queue).AttemptTime()
 }
 
 // NextRetry returns the time of the next run of a job whose process was killed or whose
@@ -70,7 +77,7 @@ func (w *worker) attempt(ctx context.Context, t *target, l *lead.Lead, d *lead.D
 	}
 
 	began := time.Now()
-	err := w.send(ctx, t, &Try{Lead: l, CreatedAt: d.CreatedAt, store: w.Store, delivery: *d})
+	err := w.send(ctx, t, newTry(w.Store, l, *d))
 	outcome := outcomeOf(ctx, err)
 	w.settle(t, d, outcome, err)
 	if outcome == OutcomeDelivered {
@@ -106,8 +113,8 @@ func (w *worker) settle(t *target, d *lead.Delivery, outcome Outcome, err error)
 	case OutcomeDelivered:
 		d.State, d.FinishedAt = lead.Delivered, now
 		return
-	case OutcomeNotSent:
-		d.State, d.FinishedAt, d.Reason = lead.NotSent, now, reason
+	case OutcomeNotSent, OutcomeUnconfirmed:
+		d.State, d.FinishedAt, d.Reason = lead.DeliveryState(outcome), now, reason
 		return
 	case OutcomeInterrupted:
 		d.Attempts--
@@ -184,6 +191,9 @@ func outcomeOf(ctx context.Context, err error) Outcome {
 	if err == nil {
 		return OutcomeDelivered
 	}
+	if errors.Is(err, lead.ErrUnconfirmed) {
+		return OutcomeUnconfirmed
+	}
 	if unsent, ok := errors.AsType[*UnsentError](err); ok {
 		if unsent.Until.IsZero() {
 			return OutcomeNotSent
@@ -211,7 +221,9 @@ func describe(err error) string {
 	if e, ok := errors.AsType[*UnsentError](err); ok {
 		return e.Reason
 	}
-	for _, known := range []error{context.DeadlineExceeded, store.ErrUnavailable, errPanic} {
+	for _, known := range []error{
+		context.DeadlineExceeded, store.ErrUnavailable, lead.ErrUnconfirmed, errPanic,
+	} {
 		if errors.Is(err, known) {
 			return known.Error()
 		}
@@ -235,6 +247,8 @@ func (w *worker) log(t *target, d *lead.Delivery, outcome Outcome, err error, to
 		line, message = w.Log.Error(), "delivery failed"
 	case d.State == lead.NotSent:
 		line, message = w.Log.Info(), "mail not sent"
+	case d.State == lead.Unconfirmed:
+		line, message = w.Log.Warn(), "mail sent, but not confirmed"
 	case unavailable && t.unavailable.Swap(true):
 		message = "delivery will be retried"
 	case unavailable:

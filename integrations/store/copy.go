@@ -117,7 +117,7 @@ func (s *Store) addRows(ctx context.Context, table string, columns []string, row
 
 // insertJob inserts a job for a delivery, unless it has ended.
 func insertJob(ctx context.Context, tx Tx, row map[string]any) error {
-	row["started_at"] = int64(0)
+	row["running_until"] = int64(0)
 	if lead.DeliveryState(fmt.Sprint(row["state"])).Ended() {
 		return nil
 	}

@@ -15,10 +15,6 @@ import (
 // ErrUnderWay means that a delivery has not ended, or that an attempt at it is running.
 var ErrUnderWay = errors.New("a delivery of this lead to this target is under way")
 
-// AttemptLost is the age at which an attempt without a recorded result is considered
-// over, because its process must have died.
-const AttemptLost = 45 * time.Second
-
 // DeliveryFilter narrows a listing of deliveries. Zero fields are ignored.
 type DeliveryFilter struct {
 	ID     int64
@@ -35,7 +31,10 @@ type DeliveryCount struct {
 	Target lead.Target
 	State  lead.DeliveryState // Pending, Retrying or Failed
 	Number int64
-	Oldest time.Time // when the oldest of them was created; zero if there are none
+
+	// Oldest is when the oldest of them was created. A mail that was handed over but not
+	// confirmed counts from its next attempt. It is zero if there are none.
+	Oldest time.Time
 }
 
 // Jobs is the queue within a transaction of the store.
@@ -53,18 +52,17 @@ type Jobs interface {
 // type.
 type Queue[TX any] func(tx TX) Jobs
 
-// deliveryState is the SQL expression for the state of a delivery. It is running during an
-// attempt. An attempt older than [AttemptLost] does not count, because its process must
-// have died.
-var deliveryState = fmt.Sprintf(`CASE WHEN progress > 1 AND started_at > (SELECT now FROM clock) - %d
-THEN 'running' ELSE state END`, AttemptLost.Milliseconds())
+const (
+	// deliveryState is the SQL expression for the state of a delivery. It is running during
+	// an attempt, for at most [lead.Target.AttemptTime].
+	deliveryState = `CASE WHEN progress > 1 AND running_until > (SELECT now FROM clock)
+THEN 'running' ELSE state END`
 
-var selectDeliveries = `SELECT id, lead_id, target, job, attempts, max_attempts, created_at, finished_at,
-reason, errors, sending, arrived, recipient, ` + deliveryState + ` AS state,
+	selectDeliveries = `SELECT id, lead_id, target, job, attempts, max_attempts, created_at, finished_at,
+reason, errors, sending, arrived, handed_over, recipient, ` + deliveryState + ` AS state,
 CASE ` + deliveryState + ` WHEN state THEN next_at ELSE 0 END AS next_at,
 CASE ` + deliveryState + ` WHEN state THEN paused ELSE '' END AS paused FROM deliveries`
 
-const (
 	newColumns = `lead_id, target, job, max_attempts, created_at, next_at, state, finished_at, reason`
 
 	// renewDeliveries restarts a delivery that has ended, as its next sending.
@@ -73,7 +71,8 @@ job = excluded.job, max_attempts = excluded.max_attempts, next_at = 0, finished_
 reason = '', paused = '', state = CASE WHEN deliveries.progress > 1 THEN deliveries.state ELSE 'pending' END,
 attempts = CASE WHEN deliveries.progress > 1 THEN deliveries.attempts ELSE 0 END,
 sending = CASE WHEN deliveries.progress > 1 THEN deliveries.sending ELSE deliveries.sending + 1 END,
-arrived = CASE WHEN deliveries.progress > 1 THEN deliveries.arrived ELSE '' END`
+arrived = CASE WHEN deliveries.progress > 1 THEN deliveries.arrived ELSE '' END,
+handed_over = CASE WHEN deliveries.progress > 1 THEN deliveries.handed_over ELSE '' END`
 )
 
 // enqueue creates the deliveries of leads. With targets, it creates or restarts the
@@ -117,7 +116,7 @@ func readDeliveries(ctx context.Context, db DB, f DeliveryFilter) ([]lead.Delive
 	if len(f.States) > 0 {
 		in(&c, deliveryState, f.States)
 	}
-	if !slices.ContainsFunc(f.States, arrived) && len(f.States) > 0 {
+	if !slices.ContainsFunc(f.States, lead.DeliveryState.Settled) && len(f.States) > 0 {
 		c.add("progress > 0") // these are few and have their own index
 	}
 
@@ -134,15 +133,13 @@ func readDeliveries(ctx context.Context, db DB, f DeliveryFilter) ([]lead.Delive
 	return all[lead.Delivery](ctx, db, "listing deliveries", selectDeliveries+c.where()+order, c.args...)
 }
 
-// arrived reports whether a delivery in a state has arrived or will not be sent.
-func arrived(s lead.DeliveryState) bool { return s == lead.Delivered || s == lead.NotSent }
-
 // CountDeliveries counts the deliveries that have not arrived, by target and state, in
 // the order of [lead.Targets]. A running delivery counts under its previous state.
 func (s *Store) CountDeliveries(ctx context.Context) (counts []DeliveryCount, err error) {
 	found, err := all[DeliveryCount](ctx, s.db, "counting deliveries",
-		`SELECT target, state, count(*) AS number, min(created_at) AS oldest FROM deliveries
-WHERE progress > 0 GROUP BY state, target`)
+		`SELECT target, state, count(*) AS number,
+min(CASE paused WHEN $1 THEN next_at ELSE created_at END) AS oldest FROM deliveries
+WHERE progress > 0 GROUP BY state, target`, lead.ErrUnconfirmed.Error())
 
 	for _, target := range lead.Targets() {
 		for _, state := range []lead.DeliveryState{lead.Pending, lead.Retrying, lead.Failed} {
@@ -238,8 +235,10 @@ func (s *Store) BeginAttempt(
 
 		d = list[0]
 		d.Attempts++
-		begun, err := tx.Exec(ctx, `UPDATE deliveries SET started_at = (SELECT now FROM clock), attempts = $1
-WHERE id = $2 AND job = $3 AND `+deliveryState+` <> 'running'`, d.Attempts, d.ID, job)
+		begun, err := tx.Exec(ctx, `UPDATE deliveries
+SET running_until = (SELECT now FROM clock) + $4, attempts = $1
+WHERE id = $2 AND job = $3 AND `+deliveryState+` <> 'running'`,
+			d.Attempts, d.ID, job, target.AttemptTime().Milliseconds())
 		if err == nil && begun == 0 {
 			return ErrUnderWay
 		}
@@ -253,11 +252,12 @@ WHERE id = $2 AND job = $3 AND `+deliveryState+` <> 'running'`, d.Attempts, d.ID
 	return l, d, err
 }
 
-// NoteArrived stores, during an attempt, which parts of a delivery have arrived.
-func (s *Store) NoteArrived(ctx context.Context, d lead.Delivery) error {
-	_, err := s.exec(ctx, "storing the arrived parts",
-		`UPDATE deliveries SET arrived = $1 WHERE id = $2 AND job = $3`,
-		d.Arrived, d.ID, d.Job)
+// NoteParts stores, during an attempt, which parts of a delivery were handed over and
+// which have arrived.
+func (s *Store) NoteParts(ctx context.Context, d lead.Delivery) error {
+	_, err := s.exec(ctx, "storing the parts of a delivery",
+		`UPDATE deliveries SET arrived = $1, handed_over = $2 WHERE id = $3 AND job = $4`,
+		d.Arrived, d.HandedOver, d.ID, d.Job)
 	return err
 }
 
@@ -270,7 +270,7 @@ func (s *Store) EndAttempt(ctx context.Context, d lead.Delivery) error {
 	}
 
 	return s.write(ctx, "storing the result of an attempt", func(inner context.Context, tx Tx) error {
-		n, err := tx.Exec(inner, `UPDATE deliveries SET started_at = 0, state = $4, attempts = $5,
+		n, err := tx.Exec(inner, `UPDATE deliveries SET running_until = 0, state = $4, attempts = $5,
 next_at = $6, finished_at = $7, reason = $8, paused = $9, errors = $10
 WHERE lead_id = $1 AND target = $2 AND job = $3`,
 			d.LeadID, d.Target, d.Job, d.State, d.Attempts,
@@ -280,7 +280,7 @@ WHERE lead_id = $1 AND target = $2 AND job = $3`,
 		case err != nil:
 			return err
 		case n == 0: // The delivery's new job need not wait any longer.
-			_, err = tx.Exec(inner, `UPDATE deliveries SET started_at = 0 WHERE id = $1`, d.ID)
+			_, err = tx.Exec(inner, `UPDATE deliveries SET running_until = 0 WHERE id = $1`, d.ID)
 			return err
 		case !d.State.Ended():
 			return nil

@@ -1,6 +1,7 @@
 package leadmail
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -39,8 +40,8 @@ const (
 // is empty if the mail was sent, or if no reason is recorded.
 func NoMailReason(l lead.Lead, deliveries []lead.Delivery) string {
 	for _, d := range deliveries {
-		if d.Target == lead.VisitorMail {
-			return d.Why()
+		if why := d.Why(); d.Target == lead.VisitorMail && why != lead.ErrUnconfirmed.Error() {
+			return why
 		}
 	}
 
@@ -132,35 +133,50 @@ func (s *Service) SendSalesMail(ctx context.Context, t *queue.Try) error {
 	return s.deliveryError(errs)
 }
 
-// deliveryError returns the error of a delivery that consists of several mails.
+// deliveryError returns the error of a delivery that consists of several mails. A retry
+// skips the mails that were sent or wait longer.
 func (s *Service) deliveryError(errs []error) error {
-	var rejected error
-	arrived := 0
+	var rejected, unconfirmed, failed error
+	var waits *queue.UnsentError
+	sent := 0
 	for _, err := range errs {
+		unsent, ok := errors.AsType[*queue.UnsentError](err)
 		switch {
 		case err == nil:
-			arrived++
-		case upstream.KindOf(err) != upstream.Rejected:
-			return err // a retry skips the sent mails
-		default:
+			sent++
+		case errors.Is(err, lead.ErrUnconfirmed):
+			unconfirmed = err
+			sent++
+		case ok && (waits == nil || unsent.Until.Before(waits.Until)):
+			waits = unsent
+		case !ok && upstream.KindOf(err) == upstream.Rejected:
 			rejected = err
+		case !ok:
+			failed = err
 		}
 	}
 
-	if arrived > 0 && rejected != nil {
+	if failed == nil && waits != nil {
+		failed = waits
+	}
+	if failed == nil && rejected != nil && sent > 0 {
 		s.Log.Warn().Err(rejected).Msg("a recipient of SALES_MAIL_TO was rejected: only the others got the mail")
 		rejected = nil
 	}
-	return rejected
+	return cmp.Or(failed, rejected, unconfirmed)
 }
 
 // sendPart sends a mail and records that it was sent.
 func (s *Service) sendPart(ctx context.Context, t *queue.Try, m *mail.Message) error {
-	if err := s.Sender.Send(ctx, m); err != nil {
+	err := t.Send(ctx, partOf(m.To), func(handOver func() error) error {
+		m.HandOver = handOver
+		return s.Sender.Send(ctx, m)
+	})
+	if err != nil {
 		return err
 	}
 	if err := t.Arrive(ctx, partOf(m.To)); err != nil {
-		s.Log.Warn().Err(err).Msg("cannot record a sent mail: it is sent again if the process ends now")
+		s.Log.Warn().Err(err).Msg("cannot record a sent mail: it may be sent again if the process ends now")
 	}
 	return nil
 }
@@ -182,7 +198,7 @@ func composing(err error) error {
 	return &upstream.Error{System: "mail", Op: "composing", Kind: upstream.Unavailable, Detail: detail}
 }
 
-// VisitorMail composes the mail to a visitor with the current PDF. The recipient, date
+// VisitorMail composes the mail to a visitor with the current PDF. The recipient
 // and id are not set.
 func (s *Service) VisitorMail(ctx context.Context, l *lead.Lead, locale schema.Locale) (*mail.Message, error) {
 	file, err := s.PDFs.Quote(ctx, l.ID, &locale)
@@ -202,7 +218,7 @@ func (s *Service) VisitorMail(ctx context.Context, l *lead.Lead, locale schema.L
 	return &m, err
 }
 
-// SalesMail composes the mail to sales. The recipient, date and id are not set.
+// SalesMail composes the mail to sales. The recipient and id are not set.
 func (s *Service) SalesMail(ctx context.Context, l *lead.Lead, locale schema.Locale) (*mail.Message, error) {
 	d, _ := s.mailDocument(ctx, l, locale)
 	inbox := s.Inbox
@@ -237,10 +253,10 @@ func (s *Service) mailFrom(d *pdf.Document) netmail.Address {
 	return from
 }
 
-// address sets the recipient, date, id and name of a mail. The id is the same in every
+// address sets the recipient, id and name of a mail. The id is the same in every
 // attempt of one sending and does not reveal the lead's id, which opens the PDF.
 func (s *Service) address(m *mail.Message, t *queue.Try, target lead.Target, to string) {
-	m.To, m.Date = to, t.CreatedAt
+	m.To = to
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", t.ID, target, t.Sending()))
 	m.ID = hex.EncodeToString(sum[:16]) + "@" + mail.Domain(s.From.Address)
 	m.Name = t.ID + "-" + strings.ReplaceAll(string(target), "_", "-")

@@ -77,12 +77,15 @@ func (s *Service) SendOwnerMail(ctx context.Context, m queue.OwnerMail) error {
 	sum := sha256.Sum256(fmt.Appendf(nil, "owner\x00%d\x00%s", m.ID, m.Owner))
 	message.ID = hex.EncodeToString(sum[:16]) + "@" + mail.Domain(s.From.Address)
 	message.Name = fmt.Sprintf("%s-owner-mail-%d", assigned[0].ID, m.ID)
-	message.To, message.Date = assigned[0].Owner, m.CreatedAt
-	return s.Sender.Send(ctx, message)
+	message.To = assigned[0].Owner
+	return m.Send(ctx, "owner", func(handOver func() error) error {
+		message.HandOver = handOver
+		return s.Sender.Send(ctx, message)
+	})
 }
 
-// ownerMail composes the mail, in the language of the first lead. The recipient, date and
-// id are not set.
+// ownerMail composes the mail, in the language of the first lead. The recipient and id
+// are not set.
 func (s *Service) ownerMail(ctx context.Context, assigned []lead.Lead) (*mail.Message, error) {
 	locale, ok := schema.ParseLocale(assigned[0].Locale)
 	if !ok {

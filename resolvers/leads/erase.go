@@ -241,11 +241,11 @@ func (e *erasure) countDeliveries(ctx context.Context) (int, error) {
 }
 
 // endDeliveries removes the deliveries and waits for running attempts, at most
-// [store.AttemptLost], after which the store considers them lost. If the deadline of ctx
+// [lead.Target.AttemptTime], after which the store considers them over. If the deadline of ctx
 // is earlier, half of the remaining time is reserved for the other places.
 func (e *erasure) endDeliveries(ctx context.Context) (removed int, err error) {
 	var late <-chan time.Time
-	if end, ok := ctx.Deadline(); ok && time.Until(end) < store.AttemptLost {
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < lead.SalesMail.AttemptTime() {
 		late = time.After(time.Until(end) / 2)
 	}
 
@@ -260,7 +260,7 @@ func (e *erasure) endDeliveries(ctx context.Context) (removed int, err error) {
 		case <-ctx.Done():
 			return removed, ctx.Err()
 		case <-late:
-			return removed, errors.New("a delivery attempt is still running: erase again in a minute")
+			return removed, errors.New("a delivery attempt is still running: erase again in three minutes")
 		case <-time.After(200 * time.Millisecond):
 		}
 	}

@@ -4993,20 +4993,22 @@ func (ec *executionContext) marshalNDeliveryState2siteapiᚋintegrationsᚋlead�
 
 var (
 	unmarshalNDeliveryState2siteapiᚋintegrationsᚋleadᚐDeliveryState = map[string]lead.DeliveryState{
-		"PENDING":   lead.Pending,
-		"RUNNING":   lead.Running,
-		"RETRYING":  lead.Retrying,
-		"FAILED":    lead.Failed,
-		"DELIVERED": lead.Delivered,
-		"NOT_SENT":  lead.NotSent,
+		"PENDING":     lead.Pending,
+		"RUNNING":     lead.Running,
+		"RETRYING":    lead.Retrying,
+		"FAILED":      lead.Failed,
+		"DELIVERED":   lead.Delivered,
+		"NOT_SENT":    lead.NotSent,
+		"UNCONFIRMED": lead.Unconfirmed,
 	}
 	marshalNDeliveryState2siteapiᚋintegrationsᚋleadᚐDeliveryState = map[lead.DeliveryState]string{
-		lead.Pending:   "PENDING",
-		lead.Running:   "RUNNING",
-		lead.Retrying:  "RETRYING",
-		lead.Failed:    "FAILED",
-		lead.Delivered: "DELIVERED",
-		lead.NotSent:   "NOT_SENT",
+		lead.Pending:     "PENDING",
+		lead.Running:     "RUNNING",
+		lead.Retrying:    "RETRYING",
+		lead.Failed:      "FAILED",
+		lead.Delivered:   "DELIVERED",
+		lead.NotSent:     "NOT_SENT",
+		lead.Unconfirmed: "UNCONFIRMED",
 	}
 )
 

@@ -3799,6 +3799,8 @@ enum DeliveryState {
   DELIVERED
   "The visitor's mail will not be sent; ` + "`" + `reason` + "`" + ` explains why."
   NOT_SENT
+  "The mail was sent three times, and the mail server never confirmed it. It may have arrived."
+  UNCONFIRMED
 }
 
 "A page of leads."

@@ -42,6 +42,7 @@ type letter struct {
 	Why             string // the reason for the mail
 
 	Hello, Range, Guidance, Message string
+	Reply                           string
 	Contact, Facts, Consents        []fact
 	Features, References            []string
 	Inbox, Open                     string // address of the button, and its text

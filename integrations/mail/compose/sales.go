@@ -30,6 +30,10 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 	l.Inbox, l.Open = inbox, words.Open
 
 	email := submitted.Contact.Email
+	l.Reply = words.Reply
+	if strings.ContainsFunc(email[:strings.LastIndexByte(email, '@')+1], func(r rune) bool { return r > '~' }) {
+		l.Reply = words.NoReply // not every mail server supports such a Reply-To
+	}
 	l.Contact = facts(
 		fact{Label: words.Name, Value: name},
 		fact{Label: words.Company, Value: lead.OneLine(submitted.Contact.Company)},

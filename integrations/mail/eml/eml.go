@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/mail"
+	"time"
 
 	gomail "github.com/wneessen/go-mail"
 
@@ -13,11 +14,11 @@ import (
 	"siteapi/integrations/mail/mailbox"
 )
 
-// Encode returns a mail in the format of RFC 5322.
+// Encode returns a mail in the format of RFC 5322, dated now.
 func Encode(m *contract.Message) ([]byte, error) {
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.SetMessageIDWithValue(m.ID)
-	msg.SetDateWithValue(m.Date)
+	msg.SetDateWithValue(time.Now().UTC())
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
 	msg.SetGenHeader("Content-Language", m.Locale)
 	msg.Subject(lead.OneLine(m.Subject))

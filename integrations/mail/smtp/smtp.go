@@ -3,11 +3,12 @@
 //
 // Each connection carries one mail to one recipient, because one rejected recipient would
 // fail the mail for all. If the connection ends after the mail was written and before the
-// server responded, the mail may have arrived: the error is Unavailable, and the mail is
-// sent again with the same Message-ID.
+// server responded, the mail may have arrived: the cause of the error is
+// [lead.ErrUnconfirmed].
 package smtp
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -25,6 +26,7 @@ import (
 	gomail "github.com/wneessen/go-mail"
 	gosmtp "github.com/wneessen/go-mail/smtp"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/mail"
 	"siteapi/integrations/mail/eml"
 	"siteapi/integrations/upstream"
@@ -32,8 +34,10 @@ import (
 
 const (
 	system = "smtp"
-	// timeout limits a whole SMTP session.
+	// timeout limits an SMTP session up to the end of the mail's data.
 	timeout = 20 * time.Second
+	// acceptTimeout limits the response to the data, since servers scan the mail before it.
+	acceptTimeout = 2 * time.Minute
 	// quitTimeout limits QUIT, whose result is ignored.
 	quitTimeout = time.Second
 	// refusedPause is the pause of all mails after the server refused the login or the
@@ -100,18 +104,15 @@ func New(o Options) *Sender {
 
 // Send implements [mail.Sender].
 func (s *Sender) Send(ctx context.Context, m *mail.Message) error {
-	const op = "sending a mail"
-	data, err := eml.Encode(m)
-	if err != nil {
-		return &upstream.Error{System: system, Op: op, Kind: upstream.Rejected, Detail: err.Error()}
-	}
-	return s.converse(ctx, op, m.To, func(c *gosmtp.Client) *failed { return s.transfer(c, m.To, data) })
+	return s.converse(ctx, "sending a mail", m.To, func(c *gosmtp.Client, limit *time.Timer) *failed {
+		return s.transfer(c, limit, *m)
+	})
 }
 
 // Check connects, logs in and verifies that the server accepts the sender's address. It
 // sends no mail.
 func (s *Sender) Check(ctx context.Context) (found string, err error) {
-	err = s.converse(ctx, "logging in", "", func(c *gosmtp.Client) *failed {
+	err = s.converse(ctx, "logging in", "", func(c *gosmtp.Client, _ *time.Timer) *failed {
 		if found = s.describe(c); !s.encrypted(c) && !s.loopback {
 			return &failed{step: connecting, err: errors.New("the connection is not encrypted")}
 		}
@@ -149,22 +150,34 @@ func (s *Sender) encrypted(c *gosmtp.Client) bool {
 	return ok
 }
 
-// transfer sends one mail. The mail is encoded beforehand: if encoding failed midway, the
-// server would deliver a truncated mail.
-func (s *Sender) transfer(c *gosmtp.Client, to string, data []byte) *failed {
-	ascii := !strings.ContainsFunc(to[:strings.LastIndexByte(to, '@')], func(r rune) bool { return r > '~' })
-	if utf8, _ := c.Extension("SMTPUTF8"); !ascii && !utf8 {
-		err := errors.New("the mail server does not support addresses with non-ASCII letters")
+// transfer sends one mail. The limit of the commands ends with the mail's data.
+func (s *Sender) transfer(c *gosmtp.Client, limit *time.Timer, m mail.Message) *failed {
+	data, ascii, err := encode(&m)
+	utf8, _ := c.Extension("SMTPUTF8")
+	if !ascii && !utf8 {
+		m.ReplyTo = "" // the text has the address, too
+		data, ascii, err = encode(&m)
+	}
+	if !ascii && !utf8 {
+		err = errors.New("the mail server does not support addresses with non-ASCII letters")
+	}
+	if err != nil {
 		return &failed{recipient, err, true}
 	}
-	c.SkipSMTPUTF8(ascii) // an ASCII address does not need the extension
+	c.SkipSMTPUTF8(ascii)
 
 	if err := c.Mail(envelope(s.options.From)); err != nil {
 		return &failed{step: sender, err: err}
 	}
-	if err := c.Rcpt(envelope(to)); err != nil {
+	if err := c.Rcpt(envelope(m.To)); err != nil {
 		return &failed{step: recipient, err: err}
 	}
+	if m.HandOver != nil {
+		if err := m.HandOver(); err != nil {
+			return &failed{step: content, err: err}
+		}
+	}
+
 	w, err := c.Data()
 	if err != nil {
 		return &failed{step: content, err: err}
@@ -172,10 +185,23 @@ func (s *Sender) transfer(c *gosmtp.Client, to string, data []byte) *failed {
 	if _, err := w.Write(data); err != nil {
 		return &failed{step: content, err: err} // nothing is delivered without the final dot
 	}
-	if err := w.Close(); err != nil {
-		return &failed{step: content, err: err}
+	if !limit.Stop() {
+		return &failed{step: content, err: context.DeadlineExceeded}
 	}
-	return nil
+	_ = c.UpdateDeadline(acceptTimeout)
+	err = w.Close()
+	if reply, ok := errors.AsType[*textproto.Error](err); err == nil || ok && reply.Code < 300 {
+		return nil
+	}
+	return &failed{step: acceptance, err: err}
+}
+
+// encode returns a mail, and whether its header has only ASCII. A mail is encoded before
+// it is sent: if that failed midway, the server would deliver a truncated mail.
+func encode(m *mail.Message) (data []byte, ascii bool, err error) {
+	data, err = eml.Encode(m)
+	header, _, _ := bytes.Cut(data, []byte("\r\n\r\n"))
+	return data, !bytes.ContainsFunc(header, func(r rune) bool { return r > '~' }), err
 }
 
 // envelope returns a bare address between angle brackets.
@@ -187,16 +213,23 @@ func envelope(bare string) string {
 	return address.String()
 }
 
-// converse connects, logs in, runs the rest of the SMTP session and reports the call.
-func (s *Sender) converse(ctx context.Context, op, to string, rest func(*gosmtp.Client) *failed) error {
+// converse connects, logs in, runs the rest of the SMTP session and reports the call. The
+// session ends after a limit that rest may stop.
+func (s *Sender) converse(
+	ctx context.Context, op, to string, rest func(c *gosmtp.Client, limit *time.Timer) *failed,
+) error {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	limit := time.AfterFunc(timeout, func() { cancel(context.DeadlineExceeded) })
+	defer limit.Stop()
 
 	f := s.withConnection(ctx, func(c *gosmtp.Client) *failed {
-		f := rest(c)
-		_ = c.UpdateDeadline(quitTimeout)
-		_ = c.Quit()
+		f := rest(c, limit)
+		if f == nil || f.step < content { // QUIT would complete the data
+			_ = c.UpdateDeadline(quitTimeout)
+			_ = c.Quit()
+		}
 		return f
 	})
 	call := upstream.Call{System: system, Op: op}
@@ -300,7 +333,8 @@ const (
 	connecting step = iota // up to the login
 	sender
 	recipient
-	content
+	content    // up to the final dot
+	acceptance // the response to the content
 )
 
 // failed is the failure of an SMTP session.
@@ -372,8 +406,11 @@ func (s *Sender) failure(ctx context.Context, op, to string, f *failed) error {
 	if ok && f.step == recipient && noMailbox.MatchString(fmt.Sprint(reply.Code, " ", reply.Msg)) {
 		e.Err = mail.ErrNoMailbox
 	}
-	if err := ctx.Err(); err != nil && e.Kind == upstream.Unavailable {
+	if err := context.Cause(ctx); err != nil && e.Kind == upstream.Unavailable {
 		e.Detail, e.Err = "the SMTP session did not finish in time", err
+	}
+	if f.step == acceptance && (!ok || reply.Code < 400) {
+		e.Err = lead.ErrUnconfirmed
 	}
 	return e
 }

@@ -132,7 +132,8 @@ func attempts(t *testing.T, s Subject) {
 	}
 
 	d.Arrived = append(d.Arrived, "a")
-	ok(t, db.NoteArrived(t.Context(), d))
+	d.HandedOver = append(d.HandedOver, lead.HandOver{Part: "b", Job: d.Job, At: When()})
+	ok(t, db.NoteParts(t.Context(), d))
 	d.State, d.NextAt = lead.Retrying, When()
 	d.Errors = append(d.Errors, lead.Attempt{Number: 1, At: When(), Error: "away"})
 	ok(t, db.EndAttempt(t.Context(), d))
@@ -142,14 +143,14 @@ func attempts(t *testing.T, s Subject) {
 
 	// A killed process records no result, and its attempt does not end the delivery.
 	begin(d.Job, nil)
-	s.Exec(t, `UPDATE deliveries SET started_at = 1`)
+	s.Exec(t, `UPDATE deliveries SET running_until = 1`)
 	begin(is(lead.Retrying).Job, nil)
 	end(t, db, id, lead.Delivered)
 	begin(is(lead.Delivered).Job, store.ErrNotFound)
 
 	ok(t, db.ResendLead(t.Context(), id, lead.CMS, ""))
 	d = begin(is(lead.Pending).Job, nil)
-	if d.Attempts != 1 || d.Sending != 1 || len(d.Arrived) != 0 {
+	if d.Attempts != 1 || d.Sending != 1 || len(d.Arrived)+len(d.HandedOver) != 0 {
 		t.Errorf("the resent delivery is %+v", d)
 	}
 	if err := db.RetryDelivery(t.Context(), 4711); !errors.Is(err, store.ErrNotFound) {

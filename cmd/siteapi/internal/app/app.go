@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -178,5 +179,8 @@ func (a *App) shutdown(ctx context.Context) error {
 		a.background.Wait()
 	}
 
+	// Deliveries that did not end may have used up the time.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
 	return errors.Join(err, a.content.Close(ctx), a.close(), a.traces.Close(ctx))
 }

@@ -75,7 +75,7 @@ func (c *call) compose(ctx context.Context, l lead.Lead, kind string, locale sch
 	if err != nil {
 		return nil, err
 	}
-	m.To, m.Date = l.Contact.Email, time.Now().Truncate(time.Second)
+	m.To = l.Contact.Email
 	return m, nil
 }
 

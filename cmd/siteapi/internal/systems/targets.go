@@ -61,11 +61,11 @@ func (o Opener) targets() []queue.TargetConfig {
 		},
 		{
 			Name:       lead.VisitorMail,
-			MaxWorkers: 4,
+			MaxWorkers: 16, // a server that scans each mail for a while must not delay the others
 			Off: cmp.Or(unless(s.Mails(), leadmail.NoMailServer),
 				unless(s.VisitorMail, leadmail.VisitorsOff)),
 		},
-		{Name: lead.SalesMail, MaxWorkers: 4, Off: unless(s.Mails(), leadmail.NoMailServer)},
+		{Name: lead.SalesMail, MaxWorkers: 16, Off: unless(s.Mails(), leadmail.NoMailServer)},
 	}
 }
 

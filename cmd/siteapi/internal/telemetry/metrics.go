@@ -238,5 +238,5 @@ func age(t time.Time) float64 {
 	if t.IsZero() {
 		return 0
 	}
-	return time.Since(t).Seconds()
+	return max(0, time.Since(t).Seconds())
 }

@@ -1,6 +1,7 @@
 package smtptest
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -38,9 +39,6 @@ const (
 	Slow  Mode = "slow"  // a late response, with success
 )
 
-// SlowBy is the delay of a slow server.
-const SlowBy = 100 * time.Millisecond
-
 // Fault is an injected failure.
 type Fault struct {
 	Step  Step
@@ -48,6 +46,8 @@ type Fault struct {
 	To    string // only for this recipient; empty: for all
 	Text  string // text of the response; empty: the server's own
 	Times int    // 0: until Heal
+
+	For time.Duration // delay of a slow response; 0: a tenth of a second
 }
 
 // Fail adds faults.
@@ -101,14 +101,14 @@ func (s *Server) fail(step Step, conn net.Conn, to string) error {
 		}
 		return &smtp.SMTPError{Code: code, EnhancedCode: smtp.NoEnhancedCode, Message: text}
 	}
-	return misbehave(f.Mode, conn)
+	return misbehave(f, conn)
 }
 
 // misbehave hangs, resets the connection or waits.
-func misbehave(mode Mode, conn net.Conn) error {
-	switch mode {
+func misbehave(f Fault, conn net.Conn) error {
+	switch f.Mode {
 	case Slow:
-		time.Sleep(SlowBy)
+		time.Sleep(cmp.Or(f.For, 100*time.Millisecond))
 		return nil
 	case Hang:
 		_, _ = io.Copy(io.Discard, conn) // ends when the connection does
@@ -157,9 +157,9 @@ func (l faultyListener) Accept() (net.Conn, error) {
 			_, _ = io.WriteString(conn, "554 5.7.1 not you\r\n")
 			_ = conn.Close()
 		case Slow:
-			return conn, misbehave(Slow, conn)
+			return conn, misbehave(f, conn)
 		default:
-			go func() { _ = misbehave(f.Mode, conn) }()
+			go func() { _ = misbehave(f, conn) }()
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package smtptest
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -38,6 +39,7 @@ type Options struct {
 // Mail is a mail that the server accepted.
 type Mail struct {
 	From, To string // addresses of the envelope
+	UTF8     bool   // the client asked for SMTPUTF8
 	Data     []byte
 }
 
@@ -146,11 +148,11 @@ func (s *session) Auth(string) (sasl.Server, error) {
 }
 
 // Mail implements [smtp.Session].
-func (s *session) Mail(from string, _ *smtp.MailOptions) error {
+func (s *session) Mail(from string, o *smtp.MailOptions) error {
 	if s.server.options.Login && !s.loggedIn {
 		return smtp.ErrAuthRequired
 	}
-	s.mail.From = from
+	s.mail.From, s.mail.UTF8 = from, o != nil && o.UTF8
 	return s.server.fail(Sender, s.conn, "")
 }
 
@@ -167,6 +169,10 @@ func (s *session) Data(r io.Reader) (err error) {
 	}
 	if s.mail.Data, err = io.ReadAll(r); err != nil {
 		return err
+	}
+	header, _, _ := bytes.Cut(s.mail.Data, []byte("\r\n\r\n"))
+	if !s.mail.UTF8 && bytes.ContainsFunc(header, func(r rune) bool { return r > '~' }) {
+		return &smtp.SMTPError{Code: 554, EnhancedCode: smtp.EnhancedCode{5, 6, 7}, Message: "a header needs SMTPUTF8"}
 	}
 	s.server.mu.Lock()
 	s.server.mails = append(s.server.mails, s.mail)

@@ -105,13 +105,14 @@ CREATE TABLE deliveries (
   max_attempts INTEGER NOT NULL,
   created_at   INTEGER NOT NULL,
   next_at      INTEGER NOT NULL, -- time of the next try; 0: at once, whether its target is paused or not
-  started_at   INTEGER NOT NULL DEFAULT 0, -- when the try began that is running; 0: none is
+  running_until INTEGER NOT NULL DEFAULT 0, -- when the try that is running is over at the latest; 0: none is
   finished_at  INTEGER NOT NULL DEFAULT 0,
   reason       TEXT NOT NULL DEFAULT '', -- why it was not sent
   paused       TEXT NOT NULL DEFAULT '', -- why it waits
   errors       TEXT NOT NULL DEFAULT '[]', -- JSON: the last tries that failed
   sending      INTEGER NOT NULL DEFAULT 0, -- number of the operator's repetition
   arrived      TEXT NOT NULL DEFAULT '', -- JSON: the parts of the sending that arrived
+  handed_over  TEXT NOT NULL DEFAULT '', -- JSON: the parts that were handed over without a response
   recipient    TEXT NOT NULL DEFAULT '', -- key of the mailbox of a corrected address; empty: the lead's
 
   -- Of two that have not arrived, the lower one needs more attention. 0: it arrived, or is not sent.

@@ -54,7 +54,9 @@ export type DeliveryState =
   /** The target received it. */
   | 'DELIVERED'
   /** The visitor's mail will not be sent; `reason` explains why. */
-  | 'NOT_SENT';
+  | 'NOT_SENT'
+  /** The mail was sent three times, and the mail server never confirmed it. It may have arrived. */
+  | 'UNCONFIRMED';
 
 /** A system that leads are delivered to. */
 export type DeliveryTarget =

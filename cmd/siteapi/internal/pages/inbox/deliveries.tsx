@@ -13,7 +13,7 @@ import { clock, count, day, exact, plural } from "./format";
 import { Action, Chip, Empty, FullName, More, nameOf, Pending, Select, Time, useNow } from "./parts";
 import { address } from "./route";
 import { ask, useList } from "./service";
-import { deliveryMark, deliverySentence, isUnderWay } from "./states";
+import { deliveryMark, deliverySentence, isSettled, isUnderWay } from "./states";
 import { known, words } from "./words";
 
 const notArrived: DeliveryState[] = ["PENDING", "RUNNING", "RETRYING", "FAILED"];
@@ -46,7 +46,7 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
         {delivery.lead?.contact?.company && <bdi class="muted"> {delivery.lead.contact.company}</bdi>}
       </h2>
       <DeliveryCard delivery={delivery} now={now}>
-        {delivery.state !== "DELIVERED" && delivery.state !== "NOT_SENT" && delivery.state !== "RUNNING" && (
+        {!isSettled(delivery) && delivery.state !== "RUNNING" && (
           <Action done={words.delivery.trying} run={retry(delivery.id)}>{words.delivery.tryNow}</Action>
         )}
       </DeliveryCard>

@@ -19,7 +19,7 @@ import { Action, addressField, Avatar, Card, Chip, Empty, Fact, FullName, Icon, 
 import { Reasons, Review } from "./review";
 import { address, readRoute } from "./route";
 import { ask, may, useQuery } from "./service";
-import { isUnderWay, leadMark, mailSubject, priceMark } from "./states";
+import { isSettled, isUnderWay, leadMark, mailSubject, priceMark } from "./states";
 import { translate, words } from "./words";
 import { Work } from "./work";
 
@@ -214,7 +214,7 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
         <Card title={words.lead.deliveries}>
           {lead.deliveries.map((delivery) => (
             <DeliveryCard key={delivery.id} delivery={delivery} now={now} explained={delivery === mail && !!lead.noMailReason}>
-              {delivery.state === "DELIVERED" || delivery.state === "NOT_SENT" ? (
+              {isSettled(delivery) ? (
                 <Action
                   done={words.delivery.sending}
                   run={() => change(ask(ResendLeadDocument, { id: lead.id, target: delivery.target }))}

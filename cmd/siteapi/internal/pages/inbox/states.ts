@@ -26,6 +26,7 @@ const deliveryTones: Record<DeliveryState, Tone> = {
   FAILED: "bad",
   DELIVERED: "good",
   NOT_SENT: "quiet",
+  UNCONFIRMED: "warn",
 };
 
 const priceTones: Record<PriceStatus, Tone> = {
@@ -42,6 +43,10 @@ export const leadMark = (state: LeadState): Mark => ({ text: words.leadStates[st
 /** Whether a delivery may still change by itself. */
 export const isUnderWay = ({ state }: { state: DeliveryState }) =>
   state === "PENDING" || state === "RUNNING" || state === "RETRYING";
+
+/** Whether a delivery is over and needs nobody. It can only be sent again. */
+export const isSettled = ({ state }: { state: DeliveryState }) =>
+  state === "DELIVERED" || state === "NOT_SENT" || state === "UNCONFIRMED";
 
 export const deliveryMark = (state: DeliveryState): Mark => ({
   text: words.deliveryStates[state],
@@ -77,6 +82,8 @@ export function deliverySentence(d: Delivery, now: number): string {
       return arrived[d.target];
     case "NOT_SENT":
       return t.notSent(d.reason ? translate(d.reason) : words.reasons.unknown);
+    case "UNCONFIRMED":
+      return t.unconfirmed;
     case "RUNNING":
       return running[d.target];
     case "FAILED":

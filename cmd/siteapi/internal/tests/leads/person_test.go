@@ -19,7 +19,7 @@ func TestEraseDuringADelivery(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t)
 	s.Arrives(s.Submit("one"))
-	s.Damage(`UPDATE deliveries SET state = 'retrying', started_at = (SELECT now FROM clock)`)
+	s.Damage(`UPDATE deliveries SET state = 'retrying', running_until = (SELECT now FROM clock) + 45000`)
 
 	data, code := b.Asks(`mutation { erased: eraseLeads(email: "one@example.com", dryRun: false) {
 complete places { place unit state detail } } }`)
@@ -27,7 +27,7 @@ complete places { place unit state detail } } }`)
 		t.Fatal(code)
 	}
 	p := apptest.Receipt(*data.Erased).At("deliveries")
-	if data.Erased.Complete || p.State != "failed" || !strings.Contains(schema.ValueOr(p.Detail, ""), "again in a minute") {
+	if data.Erased.Complete || p.State != "failed" || !strings.Contains(schema.ValueOr(p.Detail, ""), "again in three minutes") {
 		t.Errorf("the receipt has for deliveries: %+v", p)
 	}
 }

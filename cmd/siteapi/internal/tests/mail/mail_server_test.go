@@ -20,8 +20,28 @@ import (
 	"siteapi/integrations/mail/smtp/smtptest"
 )
 
-// TestKilledWhileMailing kills the process after the server has accepted the mails and
-// before it has acknowledged them. Each mail is sent again, with the same id.
+// later moves everything that a stopped service has stored into the past.
+func later(t *testing.T, dir string, by time.Duration) {
+	t.Helper()
+	seconds := fmt.Sprintf("'-%d seconds'", int(by.Seconds()))
+	const shifted = `(SELECT json_group_array(json_set(value, '$.at',
+strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', value ->> 'at', %[1]s))) FROM json_each(%[2]s))`
+	for _, statement := range []string{
+		fmt.Sprintf(`UPDATE deliveries SET running_until = max(0, running_until - %[1]d), next_at = max(0, next_at - %[1]d)`,
+			by.Milliseconds()),
+		`UPDATE deliveries SET handed_over = ` + fmt.Sprintf(shifted, seconds, `handed_over`) + ` WHERE handed_over <> ''`,
+		`UPDATE river_job SET metadata = json_set(metadata, '$.output', ` +
+			fmt.Sprintf(shifted, seconds, `metadata, '$.output'`) + `) WHERE metadata ->> 'output' <> ''`,
+		`UPDATE river_job SET scheduled_at = datetime(scheduled_at, ` + seconds + `),
+attempted_at = datetime(attempted_at, ` + seconds + `)`,
+	} {
+		(&apptest.Site{T: t, Dir: dir}).Damage(statement)
+	}
+}
+
+// A mail whose acceptance is lost (the service is killed, then stopped, then the connection
+// is reset) is repeated after an hour and after six more, with the same Message-ID, and then
+// ends as unconfirmed. Sending it again is a new mail. The mail to an owner is dropped then.
 func TestKilledWhileMailing(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
@@ -30,34 +50,89 @@ func TestKilledWhileMailing(t *testing.T) {
 		settings = append(settings, name+"="+value)
 	}
 	dir := t.TempDir()
-	first := apptest.Launch(t, dir, settings...)
-
-	server.Fail(smtptest.Fault{Step: smtptest.Taken, Mode: smtptest.Hang, Times: 2})
-	input := apptest.NewLead("killed")
-	input["contact"] = object{"firstName": "Ana", "lastName": "Pop", "email": address("killed")}
-	if status, answer := first.Post("/api/quote/submit", input); status != 200 {
-		t.Fatalf("submitting: %d %v", status, answer)
-	}
-	apptest.Eventually(t, "the server has both mails", func() bool { return len(server.Mails()) == 2 })
-	_ = first.End(syscall.SIGKILL)
-	server.Heal()
-
-	apptest.Launch(t, dir, settings...)
-	delivered := func() string {
-		out, _ := apptest.Command(t, append(settings, "ENVIRONMENT=development", "DATA_DIR="+dir),
-			"deliveries", "list", "--state", "all", "--json")
+	run := func(args ...string) string {
+		out, _ := apptest.Command(t, append(settings, "ENVIRONMENT=development", "DATA_DIR="+dir), args...)
 		return out
 	}
-	apptest.Eventually(t, "every delivery is done", func() bool {
-		time.Sleep(time.Second) // each check starts a process
-		return strings.Count(delivered(), `"DELIVERED"`) == 4
-	})
-
-	for _, to := range []string{address("killed"), "sales@lumen.test"} {
-		got := apptest.MailsTo(server, to)
-		if len(got) != 2 || got[0].Header.Get("Message-ID") != got[1].Header.Get("Message-ID") {
-			t.Errorf("%s has %d mails, want one and its repetition", to, len(got))
+	shows := func(what, text string, number int) {
+		t.Helper()
+		apptest.Eventually(t, what, func() bool {
+			time.Sleep(time.Second) // each check starts a process
+			return strings.Count(run("deliveries", "list", "--state", "all", "--json"), text) == number
+		})
+	}
+	recipients := []string{address("killed"), "sales@lumen.test"}
+	sent := func(copies int) {
+		t.Helper()
+		apptest.Eventually(t, fmt.Sprintf("the server has %d copies", copies), func() bool {
+			return len(server.Mails()) >= len(recipients)*copies
+		})
+		for _, to := range recipients {
+			got, ids := apptest.MailsTo(server, to), map[string]bool{}
+			for _, m := range got {
+				ids[m.Header.Get("Message-ID")] = true
+			}
+			if len(got) != copies || len(ids) != 1 {
+				t.Errorf("%s has %d mails with %d ids, want %d with one", to, len(got), len(ids), copies)
+			}
 		}
+	}
+	const waits = `it was handed over but not confirmed`
+
+	service := apptest.Launch(t, dir, settings...)
+	server.Fail(smtptest.Fault{Step: smtptest.Taken, Mode: smtptest.Hang})
+	input := apptest.NewLead("killed")
+	input["contact"] = object{"firstName": "Ana", "lastName": "Pop", "email": address("killed")}
+	status, answer := service.Post("/api/quote/submit", input)
+	id, _ := answer["submissionId"].(string)
+	if status != 200 || id == "" {
+		t.Fatalf("submitting: %d %v", status, answer)
+	}
+	sent(1)
+	_ = service.End(syscall.SIGKILL)
+
+	later(t, dir, 5*time.Minute)
+	service = apptest.Launch(t, dir, settings...)
+	shows("both mails wait for a repetition after the kill", waits, 2)
+	run("leads", "assign", id, "owner@lumen.test")
+	recipients = append(recipients, "owner@lumen.test")
+	sent(1)
+	if err := service.End(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+
+	later(t, dir, time.Hour)
+	service = apptest.Launch(t, dir, settings...)
+	sent(2)
+	if err := service.End(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	shows("both mails wait for the last repetition after the stop", waits, 2)
+
+	server.Heal()
+	server.Fail(smtptest.Fault{Step: smtptest.Taken, Mode: smtptest.Reset})
+	later(t, dir, 6*time.Hour)
+	service = apptest.Launch(t, dir, settings...)
+	sent(3)
+	shows("both mails are unconfirmed", `"UNCONFIRMED"`, 2)
+	if err := service.End(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+
+	later(t, dir, 24*time.Hour)
+	apptest.Launch(t, dir, settings...)
+
+	server.Heal()
+	if out := run("deliveries", "resend", id, "--target", "sales-mail"); !strings.Contains(out, lead.Reference(id)) {
+		t.Errorf("resending prints %s", out)
+	}
+	shows("the mail to sales is sent again", `"UNCONFIRMED"`, 1)
+	got := apptest.MailsTo(server, "sales@lumen.test")
+	if len(got) != 4 || got[3].Header.Get("Message-ID") == got[0].Header.Get("Message-ID") {
+		t.Errorf("sales has %d mails, want a fourth with its own id", len(got))
+	}
+	if n := len(apptest.MailsTo(server, "owner@lumen.test")); n != 3 {
+		t.Errorf("the owner has %d mails, want 3", n)
 	}
 }
 

@@ -131,6 +131,7 @@ export const en = {
     FAILED: "Failed",
     DELIVERED: "Delivered",
     NOT_SENT: "Not sent",
+    UNCONFIRMED: "Sent, unconfirmed",
   } as Record<DeliveryState, string>,
   targets: {
     CRM: "CRM",
@@ -331,6 +332,7 @@ export const en = {
       SALES_MAIL: "Waiting for the mail to sales",
     } as Record<DeliveryTarget, string>,
     notSent: (reason: string) => `Not sent: ${reason}.`,
+    unconfirmed: "Sent three times, but the mail server never confirmed it. It may have arrived: ask before you send it again.",
     failed: (reason: string) => `Not delivered: ${reason}. It is kept until you try again.`,
     firstTry: (time: string) => `the first try is ${time}.`,
     nextTry: (time: string) => `next try ${time}.`,
@@ -510,6 +512,8 @@ export const en = {
     "there is no such mailbox": "there is no such mailbox",
     "the address is in a domain for tests and examples (RFC 2606)":
       "the address is in a domain for tests and examples (RFC 2606)",
+    "it was handed over but not confirmed, so it may have arrived":
+      "it was sent but not confirmed, so it may have arrived",
     "the address got 3 mails within a day": "the address got 3 mails within a day",
     "20 mails within an hour went to visitors of one network":
       "20 mails within an hour went to visitors of one network",

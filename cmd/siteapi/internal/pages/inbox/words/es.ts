@@ -109,6 +109,7 @@ export const es: Words = {
     FAILED: "Fallido",
     DELIVERED: "Entregado",
     NOT_SENT: "No enviado",
+    UNCONFIRMED: "Enviado, sin confirmar",
   },
   targets: {
     CRM: "CRM",
@@ -309,6 +310,7 @@ export const es: Words = {
       SALES_MAIL: "A la espera del correo a ventas",
     },
     notSent: (reason) => `No enviado: ${reason}.`,
+    unconfirmed: "Se envió tres veces, pero el servidor de correo nunca lo confirmó. Puede haber llegado: pregunta antes de volver a enviarlo.",
     failed: (reason) => `No entregado: ${reason}. Se conserva hasta que lo intentes de nuevo.`,
     firstTry: (time) => `primer intento ${time}.`,
     nextTry: (time) => `próximo intento ${time}.`,
@@ -487,6 +489,8 @@ export const es: Words = {
     "there is no such mailbox": "no existe ese buzón",
     "the address is in a domain for tests and examples (RFC 2606)":
       "la dirección es de un dominio para pruebas y ejemplos (RFC 2606)",
+    "it was handed over but not confirmed, so it may have arrived":
+      "se envió, pero no se confirmó, así que puede haber llegado",
     "the address got 3 mails within a day": "la dirección recibió 3 correos en un día",
     "20 mails within an hour went to visitors of one network":
       "en una hora se enviaron 20 correos a visitantes de una misma red",

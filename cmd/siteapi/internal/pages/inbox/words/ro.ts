@@ -109,6 +109,7 @@ export const ro: Words = {
     FAILED: "Eșuată",
     DELIVERED: "Livrată",
     NOT_SENT: "Netrimisă",
+    UNCONFIRMED: "Trimisă, neconfirmată",
   },
   targets: {
     CRM: "CRM",
@@ -309,6 +310,7 @@ export const ro: Words = {
       SALES_MAIL: "Așteaptă e-mailul către vânzări",
     },
     notSent: (reason) => `Netrimis: ${reason}.`,
+    unconfirmed: "A fost trimisă de trei ori, dar serverul de e-mail nu a confirmat-o niciodată. Este posibil să fi ajuns: întreabă înainte de a o trimite din nou.",
     failed: (reason) => `Nelivrat: ${reason}. Se păstrează până încerci din nou.`,
     firstTry: (time) => `prima încercare ${time}.`,
     nextTry: (time) => `următoarea încercare ${time}.`,
@@ -487,6 +489,8 @@ export const ro: Words = {
     "there is no such mailbox": "nu există această căsuță",
     "the address is in a domain for tests and examples (RFC 2606)":
       "adresa este într-un domeniu pentru teste și exemple (RFC 2606)",
+    "it was handed over but not confirmed, so it may have arrived":
+      "a fost trimisă, dar nu a fost confirmată, așa că este posibil să fi ajuns",
     "the address got 3 mails within a day": "adresa a primit 3 e-mailuri într-o zi",
     "20 mails within an hour went to visitors of one network":
       "într-o oră s-au trimis 20 de e-mailuri vizitatorilor din aceeași rețea",
