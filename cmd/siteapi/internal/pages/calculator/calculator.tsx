@@ -38,7 +38,8 @@ export function Calculator({ service }: { service: Service }) {
   const progress = consents.find(({ purpose }) => purpose === saveProgress);
   const picked = chosen(options, selections);
   const price = useEstimate(service, locale, selections, picked.length > 0, version);
-  const range = rangeText(price.estimate, locale) || (selections.projectType && price.estimate ? t.toAgree : "");
+  const amounts = rangeText(price.estimate, locale);
+  const range = amounts || (selections.projectType && price.estimate ? t.toAgree : "");
   const money = moneyFormat(locale, price.estimate?.currency);
   const text = (value: string) => value || undefined; // empty fields are omitted
 
@@ -173,7 +174,7 @@ export function Calculator({ service }: { service: Service }) {
                 })}
                 {picked.length > 0 && (
                   <p class="bar" aria-hidden="true">
-                    {t.range} <strong>{range}</strong>
+                    {t.range} <strong translate={!amounts}>{range}</strong>
                   </p>
                 )}
               </div>
@@ -186,11 +187,14 @@ export function Calculator({ service }: { service: Service }) {
             </div>
             <aside aria-label={t.range}>
               <h2>{t.range}</h2>
-              <output class={range ? "range" : "range empty"}>{range || t.rangeEmpty}</output>
+              <output class={range ? "range" : "range empty"} translate={!amounts}>
+                {range || t.rangeEmpty}
+              </output>
               <ul>
                 {price.estimate?.lines.map(({ field, slug, label, amount }) => (
                   <li key={`${field} ${slug}`}>
-                    <span>{label}</span> <span>{amount ? money.format(amount) : t.included}</span>
+                    <span>{label}</span>{" "}
+                    <span translate={!amount}>{amount ? money.format(amount) : t.included}</span>
                   </li>
                 ))}
                 {price.estimate?.unpriced.map((slug) => (

@@ -32,10 +32,13 @@ interface ChoicesProps {
 export function Choices({ group, options, t, money, chosen, error, required, several, onChange }: ChoicesProps) {
   const price = ({ price: value, percent }: Option) => {
     const share = percent ? `${percent > 0 ? "+" : "−"} ${Math.abs(percent)} %` : "";
-    if (value === undefined && percent === undefined) return "";
+    if (value === undefined && percent === undefined) return null;
     if (!value) return share || t.included;
-    const amount = group === "projectType" ? `${t.from} ${money.format(value)}` : `+ ${money.format(value)}`;
-    return `${amount} ${share}`.trim();
+    return (
+      <>
+        {group === "projectType" ? t.from : "+"} <span translate={false}>{money.format(value)}</span> {share}
+      </>
+    );
   };
   const toggle = (slug: string, on: boolean) =>
     several ? onChange(on ? [...chosen, slug] : chosen.filter((other) => other !== slug)) : onChange([slug]);

@@ -8,6 +8,7 @@ import { Code, Markdown } from "./markdown";
 import { resolve, type Description, type Operation } from "./openapi";
 import { Responses, Schema } from "./schema";
 import { Try } from "./try";
+import { separateTexts } from "../translation";
 import "./docs.css";
 
 const root = document.getElementById("docs")!;
@@ -159,4 +160,5 @@ function Reference() {
 /** A chapter of the manual, which the build converted to HTML. */
 const Manual = ({ html }: { html: string }) => <div class="manual" dangerouslySetInnerHTML={{ __html: html }} />;
 
+separateTexts();
 render(<Reference />, root);

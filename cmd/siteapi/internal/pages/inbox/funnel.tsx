@@ -221,7 +221,7 @@ function Chart({ title, columns: [first, ...columns], rows, half }: ChartProps) 
                 </svg>
               </td>
               {row.cells.map((cell, column) => (
-                <td key={column}>{cell}</td>
+                <td key={column} translate={false}>{cell}</td>
               ))}
             </tr>
           ))}

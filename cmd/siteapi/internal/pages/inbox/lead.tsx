@@ -13,9 +13,9 @@ import { useChanges } from "./changes";
 import { DeliveryCard } from "./deliveries";
 import { Erase } from "./erase";
 import { save } from "./export";
-import { estimateText, exact, languageName } from "./format";
+import { exact, languageName } from "./format";
 import { useLabel } from "./labels";
-import { Action, addressField, Avatar, Card, Chip, Empty, Fact, FullName, Icon, nameOf, Pending, Time, useAction, useNow } from "./parts";
+import { Action, addressField, Avatar, Card, Chip, Empty, Estimate, Fact, FullName, Icon, nameOf, Pending, Time, useAction, useNow } from "./parts";
 import { Reasons, Review } from "./review";
 import { address, readRoute } from "./route";
 import { ask, may, useQuery } from "./service";
@@ -156,10 +156,10 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
       </Card>
 
       <Card title={words.lead.request}>
-        <p class="estimate">{estimateText(lead.estimate)}</p>
+        <p class="estimate"><Estimate of={lead.estimate} /></p>
         {lead.priceStatus && <Fact name={words.lead.price}><Chip {...priceMark(lead.priceStatus)} /></Fact>}
         {lead.sentEstimate && lead.signals.includes("estimate_mismatch") && (
-          <Fact name={words.lead.sentAs}>{estimateText(lead.sentEstimate)}</Fact>
+          <Fact name={words.lead.sentAs}><Estimate of={lead.sentEstimate} /></Fact>
         )}
         <Fact name={fields.projectType}>{label("projectType", selections.projectType)}</Fact>
         {selections.complexity && <Fact name={fields.complexity}>{label("complexity", selections.complexity)}</Fact>}
@@ -327,7 +327,7 @@ export function Others({ title, leads, now }: OthersProps) {
         {leads.map((lead) => (
           <li key={lead.id}>
             <a href={address("leads", { ...leadParams(), lead: lead.reference })}>
-              {label("projectType", lead.selections.projectType)}, {estimateText(lead.estimate)}
+              {label("projectType", lead.selections.projectType)}, <Estimate of={lead.estimate} />
             </a>{" "}
             <span class="muted"><Time at={lead.submittedAt} now={now} /></span> <Chip {...leadMark(lead.state)} />
           </li>

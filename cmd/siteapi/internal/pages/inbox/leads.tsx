@@ -5,11 +5,11 @@ import { LeadCountsDocument, LeadsDocument, type ListedLeadFragment as Lead } fr
 import { useChanges } from "./changes";
 import { exportLeads } from "./export";
 import { clearFilters, type Filter, filterOf, Filters, narrows, type Params, sortOf } from "./filters";
-import { clock, count, day, estimateText, plural } from "./format";
+import { clock, count, day, plural } from "./format";
 import { useLabel } from "./labels";
 import { LeadDetail } from "./lead";
 import { useReachable } from "./live";
-import { Avatar, Chip, Empty, FullName, Icon, More, nameOf, Pending, Time, toast, useNow } from "./parts";
+import { Avatar, Chip, Empty, Estimate, FullName, Icon, More, nameOf, Pending, Time, toast, useNow } from "./parts";
 import { address, setParams } from "./route";
 import { type Selection, SelectionBar, useSelection } from "./selection";
 import { type List, may, useList, useQuery } from "./service";
@@ -216,7 +216,7 @@ function Row({ lead, params, now, byTime, selection }: RowProps) {
           <Time at={lead.submittedAt} now={now} {...(isOlder && { text: clock(lead.submittedAt) })} />
         </span>
         <span class="muted"><bdi>{contact?.company || contact?.email}</bdi></span>
-        <span>{estimateText(lead.estimate)}</span>
+        <span><Estimate of={lead.estimate} /></span>
         <span class="muted">
           {[label("projectType", lead.selections.projectType), owner?.split("@")[0]].filter(Boolean).join(" · ")}
         </span>

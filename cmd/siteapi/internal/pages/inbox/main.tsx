@@ -17,6 +17,7 @@ import { useRoute } from "./route";
 import { Logins } from "./logins";
 import { may, useLogin, useQuery } from "./service";
 import { useLanguage, words } from "./words";
+import { separateTexts } from "../translation";
 import "./inbox.css";
 
 /** The leads and deliveries that wait for a decision. */
@@ -71,5 +72,6 @@ function App() {
   );
 }
 
+separateTexts();
 const root = document.getElementById("inbox");
 if (root) render(root.dataset.open === "no" ? <Closed /> : <App />, root);

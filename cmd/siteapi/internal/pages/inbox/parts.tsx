@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Locale } from "../generated/inbox";
-import { exact, plural, relative } from "./format";
+import { estimateText, exact, plural, relative } from "./format";
 import { setParams } from "./route";
 import type { Failure, Query } from "./service";
 import type { Mark, Tone } from "./states";
@@ -49,6 +49,11 @@ interface Name {
 /** The name of the person; viewers see only the lead's reference. */
 export const nameOf = ({ contact, reference }: { contact: Name | null; reference: string }): Name =>
   contact ?? { firstName: reference, lastName: "" };
+
+/** The range of an estimate. A translator would change the amounts. */
+export const Estimate = ({ of }: { of: Parameters<typeof estimateText>[0] }) => (
+  <span translate={of.toBeAgreed}>{estimateText(of)}</span>
+);
 
 /** A full name in either writing direction. */
 export const FullName = ({ of }: { of: Name }) => <bdi>{`${of.firstName} ${of.lastName}`}</bdi>;

@@ -176,7 +176,7 @@ function Outcome({ lead, change }: Props) {
         </>
       )}
       <button type="submit" disabled={busy}>{words.save}</button>
-      {outcome && <span class="muted small">{outcomeText(outcome)}</span>}
+      {outcome && <span class="muted small" translate={false}>{outcomeText(outcome)}</span>}
     </form>
   );
 }

@@ -166,6 +166,26 @@ test("changing the language loses nothing, and successive changes are tracked on
   await page.close();
 });
 
+test("fields that a password manager fills in are sent, and the domain of the address as it was typed", async () => {
+  const { page, faults } = await open("/calculator?lang=en");
+  await page.getByRole("radio", { name: /^Landing page/ }).check();
+  await page.evaluate(() => {
+    for (const [id, value] of Object.entries({ firstName: "Ana", lastName: "Pop", company: "Lumen" })) {
+      const field = document.getElementById(id);
+      field.value = value;
+      field.dispatchEvent(new Event("change", { bubbles: true }));
+    }
+  });
+  await page.getByRole("textbox", { name: "E-mail", exact: true }).pressSequentially("ana@faß.de");
+  const sent = page.waitForRequest("**/api/quote/submit");
+  await page.getByRole("button", { name: "Request a quote" }).click();
+  const { contact } = (await sent).postDataJSON();
+  assert.deepEqual(contact, { firstName: "Ana", lastName: "Pop", email: "ana@faß.de", company: "Lumen" });
+  await page.getByRole("link", { name: "Download the PDF" }).waitFor();
+  assert.deepEqual(unexpected(faults), []);
+  await page.close();
+});
+
 test("typing after a rejected form keeps the focus in its field", async () => {
   const { page } = await open("/calculator?lang=en");
   await page.getByRole("radio", { name: /^Landing page/ }).check();

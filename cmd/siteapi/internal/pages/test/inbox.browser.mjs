@@ -123,7 +123,7 @@ test("the other requests from an address are linked", async (t) => {
   const { page, faults } = await open(t, `#leads?lead=${second}`);
   const others = page.locator(".card", { hasText: "Other requests from this address" });
   await others.getByRole("link", { name: "Company web site" }).click();
-  await page.getByText(first, { exact: true }).waitFor();
+  await page.getByText(first, { exact: true }).first().waitFor();
   await others.getByRole("link", { name: "Web application" }).waitFor();
   assert.equal(await others.getByRole("link").count(), 1);
   assert.ok((await picture(page, "inbox-others")).colours > blank);
