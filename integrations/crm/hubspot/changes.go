@@ -60,6 +60,7 @@ func (d *Driver) watched() watched {
 			outcome:    (*record).contactOutcome,
 		}
 	}
+
 	return watched{
 		path:       d.deals,
 		modified:   "hs_lastmodifieddate",

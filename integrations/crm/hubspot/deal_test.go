@@ -76,36 +76,6 @@ func TestFaultsOfDeals(t *testing.T) {
 	}
 }
 
-// TestInterrupted ends a delivery while HubSpot processes one of its requests, and lets
-// another process repeat it.
-func TestInterrupted(t *testing.T) {
-	t.Parallel()
-	for _, on := range []string{"PATCH /deals", "GET /pipelines", "POST /deals", "PUT /associations"} {
-		for _, acted := range []bool{false, true} {
-			a := prepared(t, ht.Options{}, withDeals)
-			fault := faulttest.Of(faulttest.Hang).On(on)
-			if acted {
-				fault = fault.AfterActing()
-			}
-			a.stub.Fail(fault)
-
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			expectKind(t, a.Upsert(ctx, crmtest.Contact(ana, nil)), upstream.Unavailable)
-			cancel()
-			other := hubspot.New(hubspot.Options{
-				BaseURL:   a.stub.URL(),
-				Token:     ht.Token,
-				Version:   "v3",
-				DealStage: "default/appointmentscheduled",
-			})
-			if err := other.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
-				t.Fatalf("%s: %v", on, err)
-			}
-			a.onlyDeal(t, on, ana)
-		}
-	}
-}
-
 // TestConcurrentProcesses delivers one lead from several processes at once.
 func TestConcurrentProcesses(t *testing.T) {
 	t.Parallel()

@@ -62,6 +62,7 @@ func explain(text string) string {
 		return "the account requires the property " + strings.Join(names, ", ") + ": "
 	case strings.Contains(text, "MISSING_SCOPES"):
 		return "the token lacks a scope: "
+
 	case strings.Contains(text, codeUnknown) && strings.Contains(text, crm.PropLeadID):
 		return "the account has no unique property quote_submission_id of deals, run `siteapi crm setup`: "
 	case strings.Contains(text, `"`+crm.PropDealCurrency+`"`):
@@ -79,7 +80,7 @@ func (d *Driver) failure(op string, resp *upstream.Response) error {
 	detail := explain(text) + codesOf(resp)
 	var kind upstream.Kind // empty: derived from the status
 	if strings.Contains(text, codeUnknown) {
-		kind = upstream.Refused // until the account is prepared
+		kind = upstream.Refused // The lead waits until the account is prepared.
 	}
 	switch resp.Status {
 	case http.StatusPaymentRequired, http.StatusUnauthorized, http.StatusForbidden:

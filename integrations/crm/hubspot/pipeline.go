@@ -13,7 +13,7 @@ const propPipeline = "pipeline"
 // stage is a stage of a pipeline of deals.
 type stage struct {
 	pipelineID, stageID string
-	labels              string // of the pipeline and the stage, joined by a slash
+	labels              string // <pipeline>/<stage>
 	archived            bool
 }
 
