@@ -179,7 +179,7 @@ func (c *call) dependencies(ctx context.Context) health.Dependencies {
 // checkService checks whether the service is ready. It warns if no service is running
 // although there is a database.
 func checkService(ctx context.Context, address string, stored bool, warn health.Warn) (string, error) {
-	answer, err := ask(ctx, http.MethodGet, address+"/readyz", "", nil)
+	response, err := ask(ctx, http.MethodGet, address+"/readyz", "", nil)
 	switch {
 	case err != nil && stored:
 		warn("no service is running at "+address+": leads in the database are not delivered",
@@ -187,10 +187,10 @@ func checkService(ctx context.Context, address string, stored bool, warn health.
 		return "", nil
 	case err != nil:
 		return "no service is running at " + address, nil //nolint:nilerr // this is not a failure
-	case !strings.Contains(answer.String(), `"dependencies"`):
+	case !strings.Contains(response.String(), `"dependencies"`):
 		return "", fmt.Errorf("the server at %s is not this service", address)
-	case answer.StatusCode() != http.StatusOK:
-		return "", fmt.Errorf("%s is not ready: %s", address, answer)
+	case response.StatusCode() != http.StatusOK:
+		return "", fmt.Errorf("%s is not ready: %s", address, response)
 	}
 	return address + " is ready", nil
 }

@@ -39,18 +39,18 @@ func (r *document) run(ctx context.Context, c *call) error {
 		return err
 	}
 
-	var answer json.RawMessage
+	var response json.RawMessage
 	err = r.output.write(c.out, func(w io.Writer) (_ string, err error) {
 		more := false
-		if answer, more, err = r.answer(ctx, run, w); err == nil && r.op.Command.Text == "" {
-			err = r.print(w, answer, more)
+		if response, more, err = r.fetch(ctx, run, w); err == nil && r.op.Command.Text == "" {
+			err = r.print(w, response, more)
 		}
 		return "written", err
 	})
 	if err != nil {
 		return err
 	}
-	return r.outcome(answer)
+	return r.outcome(response)
 }
 
 // open opens the systems of the operation.
@@ -89,9 +89,9 @@ func asCommand(ctx context.Context) context.Context {
 	})
 }
 
-// answer runs the operation. For a connection it fetches pages up to the limit, and
+// fetch runs the operation. For a connection it fetches pages up to the limit, and
 // returns the nodes and whether more exist. A text in the result is written page by page.
-func (r *document) answer(ctx context.Context, run runner, w io.Writer) (json.RawMessage, bool, error) {
+func (r *document) fetch(ctx context.Context, run runner, w io.Writer) (json.RawMessage, bool, error) {
 	nodes := []json.RawMessage{}
 	for {
 		if r.op.Argument(argFirst) != nil {
@@ -152,8 +152,8 @@ func (r *document) refusal(e *schema.Error) error {
 }
 
 // outcome returns the error of a command after it has printed its result.
-func (r *document) outcome(answer json.RawMessage) error {
-	value, command := decode(answer), r.op.Command
+func (r *document) outcome(response json.RawMessage) error {
+	value, command := decode(response), r.op.Command
 	path, wantsEmpty := strings.CutPrefix(command.Finding, "!")
 
 	switch {

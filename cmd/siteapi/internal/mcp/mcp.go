@@ -186,16 +186,16 @@ func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 		}
 
 		delete(arguments, "toolCallId") // n8n before 2.2.5 adds it
-		answer, failure := op.RunTool(ctx, o.Executor, arguments, o.TimeZone)
+		response, failure := op.RunTool(ctx, o.Executor, arguments, o.TimeZone)
 		if failure != nil {
 			return failed(ctx, failure), nil
 		}
 		if op.Wrapped() {
-			answer = bytes.Join([][]byte{[]byte(`{"result":`), answer, []byte(`}`)}, nil)
+			response = bytes.Join([][]byte{[]byte(`{"result":`), response, []byte(`}`)}, nil)
 		}
 		return &mcp.CallToolResult{
-			Content:           []mcp.Content{&mcp.TextContent{Text: string(answer)}},
-			StructuredContent: answer,
+			Content:           []mcp.Content{&mcp.TextContent{Text: string(response)}},
+			StructuredContent: response,
 		}, nil
 	}
 }
