@@ -18,8 +18,20 @@ func (r *mutationResolver) SubmitQuote(ctx context.Context, input schema.SubmitQ
 	return r.Quotes.Submit(ctx, input)
 }
 
+func (r *mutationResolver) WithdrawQuoteConsent(ctx context.Context, id string, purpose string, locale *schema.Locale) (*schema.QuotePageAction, error) {
+	return r.Page.Withdraw(ctx, id, purpose, locale)
+}
+
+func (r *mutationResolver) RequestQuoteDeletion(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePageAction, error) {
+	return r.Page.RequestDeletion(ctx, id, locale)
+}
+
 func (r *queryResolver) QuotePDF(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePDF, error) {
 	return r.PDFs.Quote(ctx, id, locale)
+}
+
+func (r *queryResolver) QuotePage(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePage, error) {
+	return r.Page.Page(ctx, id, locale)
 }
 
 func (r *queryResolver) EstimateQuote(ctx context.Context, selections schema.EstimateSelectionsInput, locale *schema.Locale, strict *bool) (*schema.QuoteEstimate, error) {

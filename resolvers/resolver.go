@@ -29,6 +29,7 @@ import (
 	"siteapi/resolvers/health"
 	"siteapi/resolvers/leads"
 	"siteapi/resolvers/operators"
+	"siteapi/resolvers/quotepage"
 	"siteapi/resolvers/quotepdf"
 	"siteapi/resolvers/quotes"
 )
@@ -38,6 +39,7 @@ import (
 type Resolver struct {
 	Quotes    *quotes.Resolver
 	PDFs      *quotepdf.Resolver
+	Page      *quotepage.Resolver
 	Leads     *leads.Resolver
 	Operators *operators.Resolver
 	Funnel    *funnel.Resolver

@@ -49,9 +49,13 @@ func (rt *Route) bindParameters(r *http.Request, vars map[string]any) *schema.Er
 	for _, p := range rt.segments {
 		values[p.Name] = []string{r.PathValue(p.Name)}
 	}
+	return bindTexts(values, slices.Concat(rt.segments, rt.query), vars)
+}
 
+// bindTexts adds the variables from texts: parameters, or the fields of a form.
+func bindTexts(values url.Values, to []operations.Argument, vars map[string]any) *schema.Error {
 	var wrong []schema.FieldError
-	for _, p := range slices.Concat(rt.segments, rt.query) {
+	for _, p := range to {
 		given, typ := values[p.Name], p.Type.NamedType
 		switch {
 		case len(given) == 0, len(given) == 1 && given[0] == "" && typ != "Boolean" && typ != "String":
@@ -92,6 +96,12 @@ func (rt *Route) bind(
 	if problem := executor.CheckToken(ctx, rt.Root.Definition); problem != nil {
 		return ctx, nil, problem
 	}
+	if rt.Form && !sameOrigin(r) {
+		return ctx, nil, &schema.Error{
+			Code:    schema.CodeForbidden,
+			Message: "Only a page of this service may send this form.",
+		}
+	}
 
 	if b := rt.Body; b != nil {
 		// A body without a Content-Type is assumed to have an accepted one.
@@ -104,7 +114,11 @@ func (rt *Route) bind(
 		if problem := executor.Authorize(ctx, rt.Root.Definition); problem != nil {
 			return ctx, nil, problem
 		}
-		if problem := b.decode(raw, vars); problem != nil {
+		decode := b.decode
+		if rt.Form {
+			decode = b.decodeForm
+		}
+		if problem := decode(raw, vars); problem != nil {
 			return ctx, nil, problem
 		}
 	}
@@ -131,6 +145,24 @@ func (b *Body) decode(raw []byte, vars map[string]any) *schema.Error {
 		}
 	}
 	return nil
+}
+
+// decodeForm adds the variables from the fields of a form.
+func (b *Body) decodeForm(raw []byte, vars map[string]any) *schema.Error {
+	values, err := url.ParseQuery(string(raw))
+	if err != nil {
+		return badRequest("The form is malformed.")
+	}
+	return bindTexts(values, b.fields, vars)
+}
+
+// sameOrigin reports whether a browser sent a request from a page of this service.
+func sameOrigin(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site == "same-origin"
+	}
+	origin, err := url.Parse(r.Header.Get("Origin"))
+	return err == nil && origin.Host != "" && origin.Host == r.Host
 }
 
 // badRequest returns an error about the request as a whole rather than one of its fields.

@@ -86,6 +86,9 @@ func (d downloads) repeat(w http.ResponseWriter, r *http.Request) bool {
 func (d *download) write(w http.ResponseWriter, r *http.Request, content []byte) {
 	h := w.Header()
 	h.Set("Cache-Control", "private, no-cache") // may be stored, must be revalidated
+	if request.CallerFrom(r.Context()).Preview != "" {
+		h.Set("Cache-Control", "private, no-store")
+	}
 	h.Set("X-Robots-Tag", "noindex")
 
 	h.Set("Content-Language", d.Locale)

@@ -6,8 +6,8 @@
 // without running its operation. The OpenAPI description is generated from the same
 // documents and schema.
 //
-// Known limits: a variable from the query string cannot be a list, and a response is
-// either JSON or one download without ranges.
+// Known limits: a variable from the query string or a form cannot be a list, and a
+// response is JSON, a page, a redirect or one download without ranges.
 package rest
 
 import (
@@ -71,7 +71,7 @@ func (a *API) serveDescription(w http.ResponseWriter, r *http.Request) {
 }
 
 // handler binds a request to the operation of a route, runs it, and sends the value of its
-// root field as JSON or as a download.
+// root field as JSON, a redirect, a page or a download. An error may come with a page.
 func (a *API) handler(rt *Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		request.RecorderFrom(r.Context()).Operation(request.Operation{
@@ -85,15 +85,24 @@ func (a *API) handler(rt *Route) http.Handler {
 			WriteProblem(w, r, problem)
 			return
 		}
-		if rt.Produces != "" && a.downloads.repeat(w, r) {
+		isPage := rt.Produces == "text/html"
+		if rt.Produces != "" && !isPage &&
+			request.CallerFrom(ctx).Preview == "" && a.downloads.repeat(w, r) {
 			return
 		}
 
 		value, file, problem := rt.Run(ctx, a.executor, vars, r.Header)
 		switch {
+		case problem != nil && file != nil:
+			request.RecorderFrom(ctx).Refused(problem.Code, nil)
+			writePage(w, r, problem.Code.Status(), file)
 		case problem != nil:
 			problem.Fields = rt.sentNames(problem.Fields)
 			WriteProblem(w, r, problem)
+		case rt.Form:
+			redirect(w, r, value)
+		case isPage:
+			writePage(w, r, http.StatusOK, file)
 		case rt.Produces != "":
 			a.downloads.serve(w, r, value, file)
 		default:

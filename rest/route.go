@@ -22,13 +22,14 @@ type Route struct {
 	Body         *Body    // nil: the route takes no body
 	Headers      []string // request headers that the operation reads
 	Codes        []string // errors that only this route returns
-	Produces     string   // media type of a download, empty for JSON
+	Produces     string   // media type of a page or a download, empty for JSON
+	Form         bool     // the body is an HTML form, and the response a redirect
 
 	segments []operations.Argument // variables from the path
 	query    []operations.Argument // variables from the query string
 }
 
-// Body describes the variables of a JSON body: one for the whole, or several for its
+// Body describes the variables of a body in JSON, or of a form: one for the whole, or several for its
 // fields.
 type Body struct {
 	variable *operations.Argument  // nil: the fields go to variables
@@ -75,6 +76,7 @@ func newRoute(op *operations.Operation) (*Route, error) {
 	rt.Method, _ = args["method"].(string)
 	rt.Path, _ = args["path"].(string)
 	rt.Produces, _ = args["produces"].(string)
+	rt.Form, _ = args["form"].(bool)
 	rt.Headers, rt.Codes = operations.Texts(args["headers"]), operations.Texts(args["codes"])
 
 	if err := rt.bindTo(args); err != nil {
@@ -113,6 +115,9 @@ func (rt *Route) bindTo(args map[string]any) error {
 	if isWhole || len(fields) > 0 {
 		limit, _ := args["bodyLimit"].(int64)
 		rt.Body = &Body{Limit: limit, Accepts: operations.Texts(args["accepts"])}
+		if rt.Form {
+			rt.Body.Accepts = []string{"application/x-www-form-urlencoded"}
+		}
 	}
 	if isWhole {
 		rt.Body.variable = new(take("body", whole))
@@ -133,7 +138,7 @@ func (rt *Route) checkExamples() error {
 	if rt.Rest.Arguments.ForName("example") == nil && len(rt.Variables) > 0 {
 		return rt.Errorf(rt.Rest.Position, "the route has variables but no example: add @rest(example: {…})")
 	}
-	if rt.Produces == "" && rt.Rest.Arguments.ForName("responseExample") == nil {
+	if rt.Produces == "" && !rt.Form && rt.Rest.Arguments.ForName("responseExample") == nil {
 		return rt.Errorf(rt.Rest.Position,
 			"the route has no example of its response: add @rest(responseExample: {…})")
 	}

@@ -464,6 +464,10 @@ type Lead struct {
 	Signals []lead.Signal `json:"signals"`
 	// Path of the PDF on the public address; null for a viewer.
 	PDFURL *string `json:"pdfUrl"`
+	// Path of the quote's page on the public address; null for a viewer.
+	QuoteURL *string `json:"quoteUrl"`
+	// When the visitor asked for the deletion of the lead, on the quote's page; null: never.
+	DeletionRequestedAt *time.Time `json:"deletionRequestedAt"`
 	// Deliveries of the lead, oldest first. Null for a viewer.
 	Deliveries []*Delivery `json:"deliveries"`
 	// Why the visitor has not received a mail: a limit, or the failure of the last attempt. It is null if the mail was sent or
@@ -759,6 +763,24 @@ type QuoteEstimateInput struct {
 	Revision *string `json:"revision"`
 }
 
+// Page of a submitted quote.
+type QuotePage struct {
+	// Media type: `text/html`.
+	ContentType string `json:"contentType"`
+	// Language of the page.
+	Locale Locale `json:"locale"`
+	// The page, in HTML.
+	Content string `json:"content"`
+}
+
+// Result of an act on the page of a quote.
+type QuotePageAction struct {
+	// False: it was done before.
+	Changed bool `json:"changed"`
+	// Relative URL of the page, which shows the result.
+	URL string `json:"url"`
+}
+
 // PDF summary of a submitted quote.
 type QuotePDF struct {
 	// File name for saving: `quote-<short id>.pdf`.
@@ -871,6 +893,8 @@ type SubmitQuotePayload struct {
 	SubmissionID string `json:"submissionId"`
 	// Relative URL of the PDF summary: `/api/quote/pdf?id=<submissionId>`.
 	PDFURL string `json:"pdfUrl"`
+	// URL of the summary as a page, `/api/quote/page?id=<submissionId>`: absolute if `SITE_URL` is set, else relative.
+	QuoteURL string `json:"quoteUrl"`
 }
 
 // Event streams, sent as server-sent events in response to a POST that accepts `text/event-stream`.
@@ -991,6 +1015,8 @@ const (
 	AuditActionResent AuditAction = "RESENT"
 	// A consent was withdrawn.
 	AuditActionWithdrawn AuditAction = "WITHDRAWN"
+	// A visitor asked for the deletion of a lead, on the page of the quote. The actor is `visitor`.
+	AuditActionDeletionRequested AuditAction = "DELETION_REQUESTED"
 	// The outcome of a lead was set or cleared by an operator.
 	AuditActionOutcome AuditAction = "OUTCOME"
 	// A lead was assigned to an operator or unassigned.
@@ -1016,6 +1042,7 @@ var AllAuditAction = []AuditAction{
 	AuditActionRetried,
 	AuditActionResent,
 	AuditActionWithdrawn,
+	AuditActionDeletionRequested,
 	AuditActionOutcome,
 	AuditActionAssigned,
 	AuditActionStatus,
@@ -1027,7 +1054,7 @@ var AllAuditAction = []AuditAction{
 
 func (e AuditAction) IsValid() bool {
 	switch e {
-	case AuditActionOpened, AuditActionListed, AuditActionExported, AuditActionReleased, AuditActionRejected, AuditActionRetried, AuditActionResent, AuditActionWithdrawn, AuditActionOutcome, AuditActionAssigned, AuditActionStatus, AuditActionNote, AuditActionErased, AuditActionLoginEnded, AuditActionPruned:
+	case AuditActionOpened, AuditActionListed, AuditActionExported, AuditActionReleased, AuditActionRejected, AuditActionRetried, AuditActionResent, AuditActionWithdrawn, AuditActionDeletionRequested, AuditActionOutcome, AuditActionAssigned, AuditActionStatus, AuditActionNote, AuditActionErased, AuditActionLoginEnded, AuditActionPruned:
 		return true
 	}
 	return false

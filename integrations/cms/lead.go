@@ -33,6 +33,7 @@ type LeadDocument struct {
 	Locale      string           `json:"locale,omitempty"`
 	SubmittedAt string           `json:"submittedAt"` // RFC 3339 in UTC with milliseconds
 	PDFPath     string           `json:"pdfPath"`     // relative to the site
+	PagePath    string           `json:"pagePath"`    // as well
 }
 
 // Consent is a list item in a lead's document. Sanity Studio requires a key for each
@@ -65,6 +66,7 @@ func NewLeadDocument(s *lead.Lead) LeadDocument {
 		Locale:      s.Locale,
 		SubmittedAt: s.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
 		PDFPath:     s.PDFPath(),
+		PagePath:    s.PagePath(),
 
 		Contact:     s.Contact,
 		Selections:  s.Selections,

@@ -11,11 +11,12 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// Contact is a lead to store in the CRM, with the address of its PDF. The address is
-// absolute if the site's address is known, and relative otherwise.
+// Contact is a lead to store in the CRM, with the addresses of its PDF and its page. They
+// are absolute if the site's address is known, and relative otherwise.
 type Contact struct {
 	Lead        *lead.Lead
 	PDFURL      string
+	PageURL     string
 	ProjectType string // label of the project type; empty: unknown
 }
 

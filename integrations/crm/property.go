@@ -196,6 +196,11 @@ func contactProperties(c Contact) []Property {
 			"Quote: PDF", "Address of the quote's PDF summary.",
 			c.PDFURL,
 		},
+		{
+			"quote_page_url", "", Text,
+			"Quote: page", "Address of the quote's page.",
+			c.PageURL,
+		},
 	}
 }
 

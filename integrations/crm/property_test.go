@@ -39,12 +39,14 @@ func TestEveryFieldHasAProperty(t *testing.T) {
 		if p.Field != "" && !slices.Contains(leadtest.Fields(), p.Field) {
 			t.Errorf("%s comes from the field %s, which leads do not have", p.Name, p.Field)
 		}
-		if got := crm.Changes(crm.Contact{Lead: leadtest.Filled(), PDFURL: "/"}, nil); got[p.Name] == "" {
+		if got := crm.Changes(crm.Contact{Lead: leadtest.Filled(), PDFURL: "/", PageURL: "/"}, nil); got[p.Name] == "" {
 			t.Errorf("%s has no value for a complete lead", p.Name)
 		}
 	}
 
-	sent := func(l *lead.Lead) map[string]string { return crm.Changes(crm.Contact{Lead: l, PDFURL: "/"}, nil) }
+	sent := func(l *lead.Lead) map[string]string {
+		return crm.Changes(crm.Contact{Lead: l, PDFURL: "/", PageURL: "/"}, nil)
+	}
 	if !maps.Equal(sent(leadtest.Filled()), sent(leadtest.BeforeWork())) {
 		t.Error("integrations/crm/property.go: Properties include operator changes")
 	}
@@ -100,7 +102,8 @@ func TestChanges(t *testing.T) {
 			complete,
 			map[string]string{
 				"quote_submission_id": "ffffffff", "quote_min": "1",
-				"quote_pdf_url": "https://site.example/api/quote/pdf?id=ffffffff",
+				"quote_pdf_url":  "https://site.example/api/quote/pdf?id=ffffffff",
+				"quote_page_url": "https://site.example/api/quote/page?id=ffffffff",
 			},
 		},
 		"at the same time the smaller id changes nothing": {

@@ -99,7 +99,8 @@ func (s Session) Touches(sent Attribution) (first, last Attribution) {
 }
 
 // Lead is an accepted quote request. Once it is stored, only InReview, Rejected,
-// Progress, Outcome, Owner, Status, Notes and the withdrawal of consents change.
+// Progress, Outcome, Owner, Status, DeletionRequestedAt, Notes and the withdrawal of
+// consents change.
 type Lead struct {
 	// ID is opaque. It has at least 122 random bits and consists of the characters A-Z
 	// a-z 0-9 and -.
@@ -153,6 +154,10 @@ type Lead struct {
 	// unassigned. Owner, Status and Notes are never sent to another system.
 	Owner  string `json:"-"`
 	Status Status `json:"-"`
+
+	// DeletionRequestedAt is when the visitor asked for the deletion of the lead on its
+	// page; zero: never. It is never sent to another system.
+	DeletionRequestedAt time.Time `json:"-"`
 
 	// Notes are the operators' notes about the lead, the oldest first. They are loaded
 	// only on request.
@@ -317,6 +322,9 @@ func (s Signal) Weak() bool {
 
 // PDFPath is the address of a lead's PDF summary, relative to the site.
 func (l *Lead) PDFPath() string { return "/api/quote/pdf?id=" + l.ID }
+
+// PagePath is the address of a lead's page, relative to the site.
+func (l *Lead) PagePath() string { return "/api/quote/page?id=" + l.ID }
 
 // PDFKeys is the prefix of the cache keys of all PDFs.
 const PDFKeys = "quote:pdf:"

@@ -44,6 +44,7 @@ type Announcement struct {
 	lead.Lead
 	Reference string `json:"reference"` // the reference printed on the PDF
 	PDFURL    string `json:"pdfUrl"`
+	QuoteURL  string `json:"quoteUrl"` // the lead's page
 }
 
 // New returns a webhook. It does no I/O.
@@ -107,5 +108,5 @@ func message(a *Announcement) (string, error) {
 	var text strings.Builder
 	err = t.Execute(&text, a)
 	inert := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "*", "∗", "~", "∼", "`", "ˋ")
-	return inert.Replace(text.String()) + "\n" + a.PDFURL, err
+	return inert.Replace(text.String()) + "\n" + a.QuoteURL, err
 }

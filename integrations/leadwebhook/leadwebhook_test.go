@@ -67,6 +67,7 @@ func newLead() leadwebhook.Announcement {
 	return leadwebhook.Announcement{
 		Reference: "LR4LB5AK",
 		PDFURL:    "https://example.com/api/quote/pdf?id=lr4lb5ak9",
+		QuoteURL:  "https://example.com/api/quote/page?id=lr4lb5ak9",
 		Lead: lead.Lead{
 			ID:          "lr4lb5ak9",
 			SessionID:   "s",
@@ -171,7 +172,7 @@ func TestMessage(t *testing.T) {
 func TestMessageHasEveryField(t *testing.T) {
 	t.Parallel()
 	address, got := receiver(t)
-	lead := leadwebhook.Announcement{Lead: *leadtest.Filled(), Reference: "id", PDFURL: "/"}
+	lead := leadwebhook.Announcement{Lead: *leadtest.Filled(), Reference: "id", PDFURL: "/", QuoteURL: "/"}
 	lead.Message = "message, first line\n<!channel> second"
 	if err := webhook(t, leadwebhook.Options{URL: address, Slack: true}).Announce(t.Context(), lead); err != nil {
 		t.Fatal(err)

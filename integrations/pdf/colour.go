@@ -18,14 +18,9 @@ type palette struct {
 	tint   props.Color // the accent, light enough to be a background
 }
 
-// newPalette returns a palette for an accent colour, "#rrggbb", or for blue if the text
-// is not a colour.
-func newPalette(text string) *palette {
-	accent, ok := parseColour(text)
-	if !ok {
-		accent = props.Color{Red: 0x1f, Green: 0x4f, Blue: 0xd8}
-	}
-
+// newPalette returns the palette of a company.
+func newPalette(c Company) *palette {
+	accent, _ := parseColour(c.AccentColor())
 	strong := accent
 	for contrast(strong) < 4.5 {
 		strong = mix(strong, props.Color{}, 0.06)

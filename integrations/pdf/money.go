@@ -95,40 +95,6 @@ func (w *Words) Range(e lead.Estimate, shown func(rune) bool) string {
 	}
 }
 
-// amounts returns the texts next to the choices, by field and slug, or nil if the service
-// did not price them.
-func (s *sheet) amounts() map[[2]string]string {
-	price := s.doc.Lead.Price
-	if price == nil || len(price.Lines)+len(price.Unpriced) == 0 {
-		return nil
-	}
-	var values []float64
-	for _, line := range price.Lines {
-		values = append(values, line.Amount)
-	}
-
-	m := s.words.money(s.print(s.doc.Lead.Estimate.Currency), s.family.Has, values...)
-	texts := map[[2]string]string{}
-	for _, line := range price.Lines {
-		texts[[2]string{line.Field, line.Slug}] = m.text(line.Amount)
-		if line.Amount == 0 {
-			texts[[2]string{line.Field, line.Slug}] = s.words.Included
-		}
-	}
-	return texts
-}
-
-// amount returns the text next to a choice.
-func (s *sheet) amount(field, slug string) string {
-	if text, ok := s.priced[[2]string{field, slug}]; ok {
-		return text
-	}
-	if s.priced != nil && slug != "" {
-		return s.words.Open
-	}
-	return ""
-}
-
 // Guidance returns the explanation below the range of a lead.
 func (w *Words) Guidance(l *lead.Lead) string {
 	price := l.Price

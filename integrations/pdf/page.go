@@ -1,7 +1,6 @@
 package pdf
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"github.com/johnfercher/maroto/v2/pkg/core/entity"
 	"github.com/johnfercher/maroto/v2/pkg/props"
 
-	"siteapi/integrations/lead"
 	"siteapi/integrations/pdf/font"
 )
 
@@ -137,23 +135,21 @@ func paginate(blocks []block) [][]block {
 // layOut lays out a document in a font family, on as few pages as possible and with the
 // widest spacing that fits on them.
 func layOut(d *Document, family func() (*font.Family, error)) (*sheet, error) {
-	f, err1 := family()
-	words, err2 := WordsIn(d.Locale)
-	if err := errors.Join(err1, err2); err != nil {
+	f, err := family()
+	if err != nil {
 		return nil, err
 	}
 
-	p := newPalette(d.Company.Accent)
+	p := newPalette(d.Company)
 	s := &sheet{
-		doc:       d,
-		reference: lead.Reference(d.Lead.ID),
-		words:     words,
-		family:    f,
-		palette:   p,
-		scale:     newTypescale(f, p),
-		missing:   map[string]bool{},
+		family:  f,
+		palette: p,
+		scale:   newTypescale(f, p),
+		missing: map[string]bool{},
 	}
-	s.priced = s.amounts()
+	if s.Summary, err = Summarize(d, s.print, f.Has); err != nil {
+		return nil, err
+	}
 
 	s.company = s.print(d.Company.Name)
 	for _, line := range d.Company.Lines {
@@ -215,7 +211,7 @@ func (s *sheet) runningHead(first block) (b block) {
 	small, label := s.scale.small, s.scale.label
 	name := small.wrap(s.company, textWidth/2-5)
 	b.text(small, 0, 0, name[:min(len(name), 1)]...)
-	b.right(small, 0, s.words.Title+" · "+s.reference)
+	b.right(small, 0, s.Words.Title+" · "+s.Reference)
 	if !first.opens {
 		b.text(label, 0, headHeight, label.wrap(first.section, mainLeft-6)...)
 	}
@@ -224,9 +220,9 @@ func (s *sheet) runningHead(first block) (b block) {
 
 func (s *sheet) foot(number int) (b block) {
 	small := s.scale.small
-	sender := small.wrap(strings.Trim(s.company+" · "+s.reference, " ·"), textWidth-40)
+	sender := small.wrap(strings.Trim(s.company+" · "+s.Reference, " ·"), textWidth-40)
 	b.bar(0, 0, textWidth, 0.2, s.palette.rule)
 	b.text(small, 0, footHeight-small.leading, sender[:min(len(sender), 1)]...)
-	b.right(small, footHeight-small.leading, fmt.Sprintf(s.words.Page, number, len(s.pages)))
+	b.right(small, footHeight-small.leading, fmt.Sprintf(s.Words.Page, number, len(s.pages)))
 	return b
 }

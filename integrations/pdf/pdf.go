@@ -25,6 +25,14 @@ type Company struct {
 	Accent string // "#rrggbb"; blue if empty or malformed
 }
 
+// AccentColor returns the company's color in the form "#rrggbb", or blue if it has none.
+func (c Company) AccentColor() string {
+	if _, ok := parseColour(c.Accent); ok {
+		return c.Accent
+	}
+	return "#1f4fd8"
+}
+
 // Line is a line of text, optionally with a link.
 type Line struct {
 	Text string

@@ -66,7 +66,7 @@ func (r *Renderer) Render(ctx context.Context, d Document) (file []byte, err err
 
 	if len(s.missing) > 0 {
 		r.log.Warn().
-			Str("submission", s.reference).
+			Str("submission", s.Reference).
 			Strs("scripts", slices.Sorted(maps.Keys(s.missing))).
 			Msg("the typeface of the quote lacks letters: printing boxes instead")
 	}
@@ -74,7 +74,7 @@ func (r *Renderer) Render(ctx context.Context, d Document) (file []byte, err err
 }
 
 func (s *sheet) draw() ([]byte, error) {
-	created := s.doc.CreatedAt.UTC()
+	created := s.CreatedAt.UTC()
 
 	m := maroto.New(config.NewBuilder().
 		WithPageSize(pagesize.A4).
@@ -83,7 +83,7 @@ func (s *sheet) draw() ([]byte, error) {
 		WithTopMargin(marginTop).
 		WithBottomMargin(marginBottom).
 		WithCompression(true).
-		WithTitle(strings.TrimSpace(s.words.Title+" "+s.reference), true).
+		WithTitle(strings.TrimSpace(s.Words.Title+" "+s.Reference), true).
 		WithAuthor(s.company, true).
 		WithCreationDate(created).
 		WithCustomFonts([]*entity.CustomFont{
@@ -101,7 +101,7 @@ func (s *sheet) draw() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return finish(doc.GetBytes(), s.words.tag.String(), created)
+	return finish(doc.GetBytes(), s.Words.tag.String(), created)
 }
 
 // errTrailer means that the file does not end in the way that this version of gofpdf

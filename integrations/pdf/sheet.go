@@ -3,24 +3,20 @@ package pdf
 import (
 	"strconv"
 
-	"siteapi/integrations/lead"
 	"siteapi/integrations/pdf/font"
 )
 
 // sheet is one document being laid out.
 type sheet struct {
-	doc       *Document
-	company   string // the name, printable
-	lines     []Line // the company's lines, printable
-	reference string
-	words     *Words
-	family    *font.Family
-	palette   *palette
-	scale     *typescale
-	spacing   spacing
-	missing   map[string]bool      // Unicode scripts of letters that were replaced
-	priced    map[[2]string]string // texts next to choices, by field and slug; nil: no prices
-	pages     [][]block
+	*Summary
+	company string // the name, printable
+	lines   []Line // the company's lines, printable
+	family  *font.Family
+	palette *palette
+	scale   *typescale
+	spacing spacing
+	missing map[string]bool // Unicode scripts of letters that were replaced
+	pages   [][]block
 }
 
 // spacing is the white space of a document, in millimetres.
@@ -38,8 +34,6 @@ var (
 )
 
 func (s *sheet) print(text string) string { return clean(text, s.family, s.missing) }
-
-func (s *sheet) label(slug string) string { return s.print(Label(slug, s.doc.Labels)) }
 
 func (s *sheet) blocks() []block {
 	out := []block{s.letterhead(), s.headline(), s.price()}
@@ -77,7 +71,7 @@ func (s *sheet) section(title string, body ...block) []block {
 // letterhead shows the sender: the logo, or the name in large type, and the contact
 // lines.
 func (s *sheet) letterhead() block {
-	if s.doc.Company.Logo == nil && s.company == "" && len(s.lines) == 0 {
+	if s.Company.Logo == nil && s.company == "" && len(s.lines) == 0 {
 		return block{height: 6}
 	}
 
@@ -85,7 +79,7 @@ func (s *sheet) letterhead() block {
 	small, name := s.scale.small, s.scale.name
 	y := 0.0
 
-	if logo := s.doc.Company.Logo; logo != nil {
+	if logo := s.Company.Logo; logo != nil {
 		name.size, name.leading = small.size, small.leading
 		lines := name.wrap(s.company, mainWidth-20)
 		b.logo(logo)
@@ -115,22 +109,15 @@ func (s *sheet) letterhead() block {
 func (s *sheet) headline() (b block) {
 	title, label, body := s.scale.title, s.scale.label, s.scale.body
 	b.bar(0, 0, 14, 1.3, s.palette.accent)
-	b.text(title, 0, 4.5, s.words.Title)
+	b.text(title, 0, 4.5, s.Words.Title)
 
 	y := 4.5 + title.leading + 2
 	x := 0.0
-	for _, pair := range [][2]string{
-		{s.words.Reference, s.reference},
-		{s.words.Date, s.words.DateOf(s.doc.CreatedAt)},
-	} {
-		if pair[1] == "" {
-			continue
-		}
-
-		b.text(label, x, y, pair[0])
-		x += label.width(pair[0]) + 2
-		b.text(body, x, y, pair[1])
-		x += body.width(pair[1]) + 9
+	for _, row := range s.Head {
+		b.text(label, x, y, row.Label)
+		x += label.width(row.Label) + 2
+		b.text(body, x, y, row.Value)
+		x += body.width(row.Value) + 9
 	}
 
 	b.height = y + body.leading + 7
@@ -145,18 +132,15 @@ func (s *sheet) price() (b block) {
 
 	x, y := pad+stripe, pad-1.5
 	limit := textWidth - pad - x
-	l := s.doc.Lead
-	l.Estimate.Currency = s.print(l.Estimate.Currency)
-	span := s.words.Price(&l, s.family.Has)
-	figure.size = figure.fit(span, 15, limit)
-	lines := figure.wrap(span, limit)
-	guide := small.wrap(s.words.Guidance(&s.doc.Lead), limit)
+	figure.size = figure.fit(s.Range, 15, limit)
+	lines := figure.wrap(s.Range, limit)
+	guide := small.wrap(s.Guidance, limit)
 	panel := heading.leading + figure.height(len(lines)) + small.height(len(guide)) + 2*pad - 0.5
 
 	b.bar(0, 0, textWidth, panel, s.palette.tint)
 	b.bar(0, 0, stripe, panel, s.palette.accent)
 
-	b.text(heading, x, y, s.words.Estimate)
+	b.text(heading, x, y, s.Words.Estimate)
 	y += heading.leading + 1.5
 	b.text(figure, x-0.3, y, lines...)
 	y += figure.height(len(lines)) + 1
@@ -167,49 +151,41 @@ func (s *sheet) price() (b block) {
 }
 
 func (s *sheet) recipient() []block {
-	name, body, label := s.scale.name, s.scale.body, s.scale.label
-	contact := s.doc.Lead.Contact
-
 	var b block
-	add := func(st style, text string) {
-		lines := st.wrap(s.print(text), mainWidth)
-		b.text(st, mainLeft, b.height, lines...)
-		b.height += st.height(len(lines))
+	for i, text := range s.Recipient {
+		style := s.scale.label
+		switch {
+		case i == 0:
+			style = s.scale.name
+		case i == 1 && s.Lead.Contact.Company != "":
+			style = s.scale.body
+		}
+		lines := style.wrap(text, mainWidth)
+		b.text(style, mainLeft, b.height, lines...)
+		b.height += style.height(len(lines))
 	}
-
-	add(name, contact.FirstName+" "+contact.LastName)
-	add(body, contact.Company)
-	add(label, contact.Email)
-	add(label, contact.Phone)
-	return s.section(s.words.PreparedFor, b)
+	return s.section(s.Words.PreparedFor, b)
 }
 
 func (s *sheet) project() []block {
 	const key = 38.0
 	body, label := s.scale.body, s.scale.label
-	chosen := s.doc.Lead.Selections
 
 	var b block
-	for _, row := range [][3]string{
-		{s.words.ProjectType, "projectType", chosen.ProjectType},
-		{s.words.Complexity, "complexity", chosen.Complexity},
-		{s.words.Timeline, "timeline", chosen.Timeline},
-	} {
-		amount := s.amount(row[1], row[2])
-		if lines := body.wrap(s.label(row[2]), mainWidth-key-s.room(amount)); len(lines) > 0 {
-			b.text(label, mainLeft, b.height, row[0])
-			b.text(body, mainLeft+key, b.height, lines...)
-			if amount != "" {
-				b.right(body, b.height, amount)
-			}
-			b.height += body.height(len(lines)) + s.spacing.row
+	for _, row := range s.Choices {
+		lines := body.wrap(row.Value, mainWidth-key-s.room(row.Amount))
+		b.text(label, mainLeft, b.height, row.Label)
+		b.text(body, mainLeft+key, b.height, lines...)
+		if row.Amount != "" {
+			b.right(body, b.height, row.Amount)
 		}
+		b.height += body.height(len(lines)) + s.spacing.row
 	}
 
 	if b.height == 0 {
 		return nil
 	}
-	return s.section(s.words.Project, b)
+	return s.section(s.Words.Project, b)
 }
 
 // room returns the width of an amount at the end of a row.
@@ -226,22 +202,16 @@ func (s *sheet) features() []block {
 	const column = (mainWidth - gutter) / 2
 	body := s.scale.body
 
-	var names, amounts []string
-	for _, slug := range s.doc.Lead.Selections.Features {
-		if name := s.label(slug); name != "" {
-			names, amounts = append(names, name), append(amounts, s.amount("features", slug))
-		}
-	}
-
 	var rows []block
-	for i := 0; i < len(names); i += 2 {
+	for i := 0; i < len(s.Features); i += 2 {
 		var b block
-		for j := i; j < min(i+2, len(names)); j++ {
+		for j := i; j < min(i+2, len(s.Features)); j++ {
 			x := mainLeft + float64(j-i)*(column+gutter)
-			lines := body.wrap(names[j], column-indent-s.room(amounts[j]))
+			amount := s.Features[j].Amount
+			lines := body.wrap(s.Features[j].Value, column-indent-s.room(amount))
 			b.bar(x, (body.leading-1.3)/2, 1.3, 1.3, s.palette.accent)
 			b.text(body, x+indent, 0, lines...)
-			if amount := amounts[j]; amount != "" {
+			if amount != "" {
 				b.text(body, x+column-body.width(amount), 0, amount)
 			}
 			b.height = max(b.height, body.height(len(lines))+s.spacing.row)
@@ -253,28 +223,23 @@ func (s *sheet) features() []block {
 	if n := len(rows); n > 1 {
 		rows[0].keep, rows[n-2].keep = true, true
 	}
-	return s.section(s.words.Features, rows...)
+	return s.section(s.Words.Features, rows...)
 }
 
 // adjustments lists the differences between the sum of the choices and the range.
 func (s *sheet) adjustments() []block {
 	body := s.scale.body
 	var b block
-	for _, row := range [][2]string{
-		{lead.LineMinimum, s.words.Minimum},
-		{lead.LineRounding, s.words.Rounding},
-	} {
-		if amount := s.amount(row[0], ""); amount != "" {
-			b.text(body, mainLeft, b.height, row[1])
-			b.right(body, b.height, amount)
-			b.height += body.leading + s.spacing.row
-		}
+	for _, row := range s.Adjustments {
+		b.text(body, mainLeft, b.height, row.Value)
+		b.right(body, b.height, row.Amount)
+		b.height += body.leading + s.spacing.row
 	}
 
 	if b.height == 0 {
 		return nil
 	}
-	return s.section(s.words.Adjustments, b)
+	return s.section(s.Words.Adjustments, b)
 }
 
 func (s *sheet) next() []block {
@@ -283,20 +248,20 @@ func (s *sheet) next() []block {
 	number.colour = s.palette.strong
 
 	var b block
-	for i, step := range s.words.Steps {
+	for i, step := range s.Words.Steps {
 		lines := body.wrap(step, mainWidth-indent)
 		b.text(number, mainLeft, b.height, strconv.Itoa(i+1))
 		b.text(body, mainLeft+indent, b.height, lines...)
 		b.height += body.height(len(lines)) + s.spacing.row
 	}
 
-	return s.section(s.words.Next, b)
+	return s.section(s.Words.Next, b)
 }
 
 func (s *sheet) note() []block {
 	small := s.scale.small
-	lines := small.wrap(s.words.Disclaimer, mainWidth)
+	lines := small.wrap(s.Words.Disclaimer, mainWidth)
 	b := block{height: small.height(len(lines))}
 	b.text(small, mainLeft, 0.4, lines...)
-	return s.section(s.words.Note, b)
+	return s.section(s.Words.Note, b)
 }

@@ -45,7 +45,16 @@ type Words struct {
 	Months    [12]string
 	CodeFirst bool // whether the currency is printed before the number
 
+	Site SiteWords
 	Mail MailWords
+}
+
+// SiteWords are the texts that only the page of a quote has.
+type SiteWords struct {
+	Download                             string
+	Consents, Given, Withdraw, Withdrawn string // Withdrawn is a format with the day
+	Data, Deletion, Ask, Asked           string // Asked is a format with the day
+	Missing, MissingText                 string
 }
 
 // MailWords are the texts that only the mails have.
@@ -54,6 +63,7 @@ type MailWords struct {
 		Subject         string
 		Hello, HelloAll string // greetings, the second one without a name
 		Thanks          string
+		Open            string // the link to the quote's page
 		Attached, Reply string
 		Why             string // the reason for the mail
 	}

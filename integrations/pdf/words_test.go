@@ -54,7 +54,7 @@ func TestClean(t *testing.T) {
 
 func TestWrap(t *testing.T) {
 	t.Parallel()
-	s := newTypescale(family(t), newPalette("")).body
+	s := newTypescale(family(t), newPalette(Company{})).body
 	for text, want := range map[string]string{
 		"one two three four":     "one two/three four",
 		strings.Repeat("m", 14):  "mmmmmmm/mmmmmmm",
@@ -226,7 +226,7 @@ func TestLabel(t *testing.T) {
 func TestPaletteCanBeRead(t *testing.T) {
 	t.Parallel()
 	for _, accent := range []string{"#ffcc00", "#ffffff", "#000000", "#00ff00", "#1f4fd8", "nonsense", ""} {
-		p := newPalette(accent)
+		p := newPalette(Company{Accent: accent})
 		if got := contrast(p.strong); got < 4.5 {
 			t.Errorf("small text in the accent %q has a contrast of %.1f", accent, got)
 		}
@@ -234,7 +234,7 @@ func TestPaletteCanBeRead(t *testing.T) {
 			t.Errorf("the background for the accent %q is dark: %.1f", accent, got)
 		}
 	}
-	if a, b := newPalette("#ab"), newPalette(""); a.accent != b.accent {
+	if a, b := newPalette(Company{Accent: "#ab"}), newPalette(Company{}); a.accent != b.accent {
 		t.Error("a malformed accent is not ignored")
 	}
 }

@@ -145,6 +145,43 @@ AND lead_id NOT IN (SELECT id FROM leads)`, address)
 	return w, nil
 }
 
+// WithdrawLeadConsent records the withdrawal of a consent that was given with one lead, and
+// delivers the lead to the CMS and the CRM again if it is released. With
+// [lead.SaveProgress] it also erases what was typed in the lead's session. It returns
+// false if there is nothing to withdraw, and ErrNotFound if the lead is unknown.
+func (s *Store) WithdrawLeadConsent(
+	ctx context.Context, id, purpose string, at time.Time, audit ...AuditEntry,
+) (withdrawn bool, err error) {
+	err = s.write(ctx, "withdrawing a consent of a lead", func(ctx context.Context, tx Tx) error {
+		type row struct {
+			SessionID string
+			Review    int64
+		}
+		l, err := one[row](ctx, tx, "finding the lead", `SELECT session_id, review FROM leads WHERE id = $1`, id)
+		if err != nil {
+			return err
+		}
+		marked, err := tx.Exec(ctx, `UPDATE consents SET withdrawn_at = $1
+WHERE lead_id = $2 AND purpose = $3 AND given = 1 AND withdrawn_at = 0`, at, id, purpose)
+		if withdrawn = marked > 0; err != nil || !withdrawn {
+			return err
+		}
+
+		if purpose == lead.SaveProgress {
+			if _, err := tx.Exec(ctx, eraseHints+" WHERE id = $1", l.SessionID); err != nil {
+				return err
+			}
+		}
+		if l.Review == 0 {
+			if err := enqueue(ctx, tx, []string{id}, lead.CMS, lead.CRM); err != nil {
+				return err
+			}
+		}
+		return appendAudit(ctx, tx, audit)
+	})
+	return withdrawn && err == nil, err
+}
+
 // forgetLead removes the consents of an erased lead. With keep, consents that were given
 // and not withdrawn stay as proof, with a hash in place of the lead's id.
 func forgetLead(ctx context.Context, tx Tx, id string, keep bool) error {

@@ -18,6 +18,8 @@ type leadRow struct {
 	Owner              string
 	Status             lead.Status
 	Outcome            lead.Outcome
+
+	DeletionRequestedAt time.Time
 }
 
 const (
@@ -27,7 +29,7 @@ const (
 	leadProgress = `CASE progress
 WHEN 1 THEN 'failed' WHEN 2 THEN 'retrying' WHEN 3 THEN 'pending' ELSE 'delivered' END`
 
-	selectLead = `SELECT body, owner, ` + leadColumns + `,
+	selectLead = `SELECT body, owner, deletion_requested_at, ` + leadColumns + `,
 outcome AS "outcome.value", won_amount AS "outcome.amount", won_currency AS "outcome.currency",
 CASE outcome WHEN '' THEN 0 ELSE outcome_at END AS "outcome.at",
 coalesce((SELECT name FROM operators WHERE actor = outcome_by), outcome_by) AS "outcome.by" FROM leads`
@@ -44,7 +46,7 @@ func (r *leadRow) lead() lead.Lead {
 	l := r.Body
 	l.InReview, l.Rejected = r.InReview, r.Rejected
 	l.Progress, l.Owner, l.Status = r.Progress, r.Owner, r.Status
-	l.Outcome = r.Outcome
+	l.Outcome, l.DeletionRequestedAt = r.Outcome, r.DeletionRequestedAt
 	return l
 }
 

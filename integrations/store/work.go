@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"siteapi/integrations/lead"
 )
@@ -44,6 +45,13 @@ func (s *Store) SetStatus(
 ) (bool, error) {
 	return s.change(ctx, "changing the status of a lead", id, audit, nil,
 		`UPDATE leads SET status = $2 WHERE id = $1 AND status <> $2`, status)
+}
+
+// RequestDeletion records that the visitor asked for the deletion of a lead. It returns
+// false if that is already recorded.
+func (s *Store) RequestDeletion(ctx context.Context, id string, at time.Time, audit ...AuditEntry) (bool, error) {
+	return s.change(ctx, "requesting the deletion of a lead", id, audit, nil,
+		`UPDATE leads SET deletion_requested_at = $2 WHERE id = $1 AND deletion_requested_at = 0`, at)
 }
 
 // AddNote adds a note to a lead. It is erased with the lead.

@@ -32,6 +32,7 @@ type Settings struct {
 	SalesLocale schema.Locale   // language of those mails
 	Visitors    bool            // whether visitors get mails
 	PerHour     int             // limit of mails to visitors per hour; 0: no limit, and none per network
+	SiteURL     string          // absolute URL of the service; empty: mails to visitors have no link
 	Inbox       string          // absolute URL of the inbox; empty: mails have only the reference
 
 	// RefuseTests suppresses mails to visitors and owners whose address is reserved for

@@ -206,7 +206,11 @@ func (s *Service) VisitorMail(ctx context.Context, l *lead.Lead, locale schema.L
 		return nil, err
 	}
 	d, settings := s.mailDocument(ctx, l, locale)
-	m, err := compose.Visitor(&d, mail.Attachment{
+	link := ""
+	if s.SiteURL != "" {
+		link = s.SiteURL + l.PagePath()
+	}
+	m, err := compose.Visitor(&d, link, mail.Attachment{
 		Name:        file.FileName,
 		ContentType: file.ContentType,
 		Content:     file.Content,

@@ -15,6 +15,7 @@ func newLead(l lead.Lead, deliveries []lead.Delivery) *schema.Lead {
 		SubmittedAt:      l.SubmittedAt,
 		SessionID:        &l.SessionID,
 		PDFURL:           schema.Optional(l.PDFPath()),
+		QuoteURL:         schema.Optional(l.PagePath()),
 		Contact:          &l.Contact,
 		Locale:           schema.Optional(schema.Locale(l.Locale)),
 		Selections:       &l.Selections,
@@ -33,6 +34,9 @@ func newLead(l lead.Lead, deliveries []lead.Delivery) *schema.Lead {
 		Outcome:          newOutcome(l.Outcome),
 	}
 
+	if at := l.DeletionRequestedAt; !at.IsZero() {
+		shown.DeletionRequestedAt = &at
+	}
 	if sent := l.SentEstimate; sent != nil {
 		shown.SentEstimate = newEstimate(*sent, sent.Max == 0)
 	}

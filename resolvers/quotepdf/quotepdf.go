@@ -108,22 +108,21 @@ func (r *Resolver) Quote(ctx context.Context, id string, asked *schema.Locale) (
 		return nil, err
 	}
 
-	snap, err := r.Content.Read(ctx, locale)
-	if err != nil {
-		// An unavailable CMS must not prevent a quote.
-		r.Log.Warn().Ctx(ctx).Err(err).Msg("cannot read the content: rendering a quote without the site settings")
-		snap = &content.Snapshot{Revision: "none"}
+	snap := r.content(ctx, locale)
+	file := &schema.File{}
+	var entry cache.Entry
+	if request.CallerFrom(ctx).Preview == "" {
+		entry, err = r.render(ctx, id, locale, snap)
+		file.Again = r.again(id, locale, entry.Revision, snap.Revision)
+	} else { // Drafts are kept nowhere.
+		entry, _, err = cache.Run(ctx, r.fill(id, locale, snap))
 	}
-
-	entry, err := r.render(ctx, id, locale, snap)
 	if err != nil {
 		return nil, err
 	}
 
-	schema.AttachFile(ctx, &schema.File{
-		Content: entry.Value,
-		Again:   r.again(id, locale, entry.Revision, snap.Revision),
-	})
+	file.Content = entry.Value
+	schema.AttachFile(ctx, file)
 	return &schema.QuotePDF{
 		FileName:    "quote-" + strings.ToLower(lead.Reference(id)) + ".pdf",
 		ContentType: "application/pdf",
@@ -134,6 +133,23 @@ func (r *Resolver) Quote(ctx context.Context, id string, asked *schema.Locale) (
 	}, nil
 }
 
+// content returns the content in the caller's perspective of the CMS. An unavailable CMS
+// must not prevent a quote.
+func (r *Resolver) content(ctx context.Context, locale schema.Locale) *content.Snapshot {
+	snap, err := r.Content.ReadAs(ctx, request.CallerFrom(ctx).Preview, locale)
+	if err != nil {
+		r.Log.Warn().Ctx(ctx).Err(err).Msg("cannot read the content: rendering a quote without the site settings")
+		return &content.Snapshot{Revision: "none"}
+	}
+	return snap
+}
+
+// Summarized returns the data of a lead's document in the caller's perspective of the CMS.
+func (r *Resolver) Summarized(ctx context.Context, l *lead.Lead, locale schema.Locale) pdf.Document {
+	d, _ := r.Document(ctx, l, locale, r.content(ctx, locale))
+	return d
+}
+
 // Forget clears all documents from the cache after leads were deleted.
 func (r *Resolver) Forget(ctx context.Context) error {
 	_, err := r.Cache.Clear(ctx, lead.PDFKeys+"*")
@@ -142,8 +158,8 @@ func (r *Resolver) Forget(ctx context.Context) error {
 
 func noLead() *schema.Error { return schema.NotFound("There is no submission with this id.") }
 
-// readLead reads a lead from the database.
-func (r *Resolver) readLead(ctx context.Context, id string) (lead.Lead, error) {
+// Lead reads a lead from the database.
+func (r *Resolver) Lead(ctx context.Context, id string) (lead.Lead, error) {
 	began := time.Now()
 	s, err := r.Store.Lead(ctx, id)
 	r.ObserveDatabase("submission", began, err)
@@ -166,7 +182,7 @@ func (r *Resolver) pdfLocale(ctx context.Context, id string, asked *schema.Local
 
 	entry, err := r.Cache.Get(ctx, lead.PDFKey(id)+"locale",
 		func(ctx context.Context) ([]byte, cache.Lifetime, error) {
-			s, err := r.readLead(ctx, id)
+			s, err := r.Lead(ctx, id)
 			return []byte(s.Locale), cache.Lifetime{Fresh: pdfFresh}, err
 		})
 	if err != nil {
@@ -183,9 +199,13 @@ func (r *Resolver) pdfLocale(ctx context.Context, id string, asked *schema.Local
 func (r *Resolver) render(
 	ctx context.Context, id string, locale schema.Locale, snap *content.Snapshot,
 ) (cache.Entry, error) {
-	key := documentKey(id, locale, snap.Revision)
-	entry, err := r.Cache.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
-		s, err := r.readLead(ctx, id)
+	return r.Cache.Get(ctx, documentKey(id, locale, snap.Revision), r.fill(id, locale, snap))
+}
+
+// fill returns the function that renders the document of a lead.
+func (r *Resolver) fill(id string, locale schema.Locale, snap *content.Snapshot) cache.Fill {
+	return func(ctx context.Context) ([]byte, cache.Lifetime, error) {
+		s, err := r.Lead(ctx, id)
 		if err != nil {
 			return nil, cache.Lifetime{}, err
 		}
@@ -198,8 +218,7 @@ func (r *Resolver) render(
 
 		value, err := r.draw(ctx, document)
 		return value, life, err
-	})
-	return entry, err
+	}
 }
 
 // again returns a function for [schema.File] that returns a rendered document while it is

@@ -39,6 +39,9 @@ type Deps struct {
 	// not limited by network.
 	Network func(address string) string
 
+	// SiteURL is the absolute address of the service; empty: addresses are relative.
+	SiteURL string
+
 	// Limiter limits the new sessions and the leads of a network. nil: no limit.
 	Limiter ratelimit.Limiter
 

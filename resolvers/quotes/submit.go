@@ -101,7 +101,12 @@ func (r *Resolver) Submit(
 		Bool("created", created).
 		Bool("in_review", stored.InReview).
 		Msg("quote submitted")
-	return &schema.SubmitQuotePayload{Success: true, SubmissionID: stored.ID, PDFURL: stored.PDFPath()}, nil
+	return &schema.SubmitQuotePayload{
+		Success:      true,
+		SubmissionID: stored.ID,
+		PDFURL:       stored.PDFPath(),
+		QuoteURL:     r.SiteURL + stored.PagePath(),
+	}, nil
 }
 
 // idempotencyKey returns the Idempotency-Key header without the quotes of a structured

@@ -2142,6 +2142,65 @@ func (ec *executionContext) fieldContext_Lead_pdfUrl(_ context.Context, field gr
 	return graphql.NewScalarFieldContext("Lead", field, false, false, "String")
 }
 
+func (ec *executionContext) _Lead_quoteUrl(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_quoteUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.QuoteURL, nil
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				if ec.Directives.Personal == nil {
+					var zeroVal *string
+					return zeroVal, errors.New("directive personal is not implemented")
+				}
+				return ec.Directives.Personal(ctx, obj, directive0)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_quoteUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "String")
+}
+
+func (ec *executionContext) _Lead_deletionRequestedAt(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_deletionRequestedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletionRequestedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_deletionRequestedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "DateTime")
+}
+
 func (ec *executionContext) _Lead_deliveries(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -4303,6 +4362,16 @@ func (ec *executionContext) _Lead(ctx context.Context, sel ast.SelectionSet, obj
 			}
 		case "pdfUrl":
 			out.Values[i] = ec._Lead_pdfUrl(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "quoteUrl":
+			out.Values[i] = ec._Lead_quoteUrl(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "deletionRequestedAt":
+			out.Values[i] = ec._Lead_deletionRequestedAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}

@@ -308,6 +308,121 @@ func (ec *executionContext) fieldContext_QuoteEstimate_preview(_ context.Context
 	return graphql.NewScalarFieldContext("QuoteEstimate", field, false, false, "Boolean")
 }
 
+func (ec *executionContext) _QuotePage_contentType(ctx context.Context, field graphql.CollectedField, obj *schema.QuotePage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuotePage_contentType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ContentType, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuotePage_contentType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuotePage", field, false, false, "String")
+}
+
+func (ec *executionContext) _QuotePage_locale(ctx context.Context, field graphql.CollectedField, obj *schema.QuotePage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuotePage_locale(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Locale, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v schema.Locale) graphql.Marshaler {
+			return ec.marshalNLocale2siteapiᚋschemaᚐLocale(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuotePage_locale(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuotePage", field, false, false, "Locale")
+}
+
+func (ec *executionContext) _QuotePage_content(ctx context.Context, field graphql.CollectedField, obj *schema.QuotePage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuotePage_content(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Content, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuotePage_content(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuotePage", field, false, false, "String")
+}
+
+func (ec *executionContext) _QuotePageAction_changed(ctx context.Context, field graphql.CollectedField, obj *schema.QuotePageAction) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuotePageAction_changed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Changed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuotePageAction_changed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuotePageAction", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _QuotePageAction_url(ctx context.Context, field graphql.CollectedField, obj *schema.QuotePageAction) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuotePageAction_url(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.URL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuotePageAction_url(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuotePageAction", field, false, false, "String")
+}
+
 func (ec *executionContext) _QuotePdf_fileName(ctx context.Context, field graphql.CollectedField, obj *schema.QuotePDF) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -512,6 +627,29 @@ func (ec *executionContext) _SubmitQuotePayload_pdfUrl(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_SubmitQuotePayload_pdfUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SubmitQuotePayload", field, false, false, "String")
+}
+
+func (ec *executionContext) _SubmitQuotePayload_quoteUrl(ctx context.Context, field graphql.CollectedField, obj *schema.SubmitQuotePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SubmitQuotePayload_quoteUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.QuoteURL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SubmitQuotePayload_quoteUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SubmitQuotePayload", field, false, false, "String")
 }
 
@@ -1357,6 +1495,87 @@ func (ec *executionContext) _QuoteEstimate(ctx context.Context, sel ast.Selectio
 	return out
 }
 
+var quotePageImplementors = []string{"QuotePage"}
+
+func (ec *executionContext) _QuotePage(ctx context.Context, sel ast.SelectionSet, obj *schema.QuotePage) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, quotePageImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("QuotePage")
+		case "contentType":
+			out.Values[i] = ec._QuotePage_contentType(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "locale":
+			out.Values[i] = ec._QuotePage_locale(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "content":
+			out.Values[i] = ec._QuotePage_content(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var quotePageActionImplementors = []string{"QuotePageAction"}
+
+func (ec *executionContext) _QuotePageAction(ctx context.Context, sel ast.SelectionSet, obj *schema.QuotePageAction) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, quotePageActionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("QuotePageAction")
+		case "changed":
+			out.Values[i] = ec._QuotePageAction_changed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "url":
+			out.Values[i] = ec._QuotePageAction_url(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var quotePdfImplementors = []string{"QuotePdf"}
 
 func (ec *executionContext) _QuotePdf(ctx context.Context, sel ast.SelectionSet, obj *schema.QuotePDF) graphql.Marshaler {
@@ -1438,6 +1657,11 @@ func (ec *executionContext) _SubmitQuotePayload(ctx context.Context, sel ast.Sel
 			}
 		case "pdfUrl":
 			out.Values[i] = ec._SubmitQuotePayload_pdfUrl(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "quoteUrl":
+			out.Values[i] = ec._SubmitQuotePayload_quoteUrl(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -1552,6 +1776,14 @@ func (ec *executionContext) unmarshalNQuoteEstimateInput2ᚖsiteapiᚋschemaᚐQ
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalNQuotePageAction2ᚖsiteapiᚋschemaᚐQuotePageAction(ctx context.Context, sel ast.SelectionSet, v *schema.QuotePageAction) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "QuotePageAction!")
+		return graphql.Null
+	}
+	return ec._QuotePageAction(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNQuoteSelectionsInput2ᚖsiteapiᚋschemaᚐQuoteSelectionsInput(ctx context.Context, v any) (*schema.QuoteSelectionsInput, error) {
 	res, err := ec.unmarshalInputQuoteSelectionsInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
@@ -1606,6 +1838,13 @@ func (ec *executionContext) unmarshalOConsentInput2ᚕᚖsiteapiᚋschemaᚐCons
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) marshalOQuotePage2ᚖsiteapiᚋschemaᚐQuotePage(ctx context.Context, sel ast.SelectionSet, v *schema.QuotePage) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._QuotePage(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOQuotePdf2ᚖsiteapiᚋschemaᚐQuotePDF(ctx context.Context, sel ast.SelectionSet, v *schema.QuotePDF) graphql.Marshaler {

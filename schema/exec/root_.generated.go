@@ -253,31 +253,33 @@ type ComplexityRoot struct {
 	}
 
 	Lead struct {
-		Attribution      func(childComplexity int) int
-		Audit            func(childComplexity int) int
-		Consents         func(childComplexity int) int
-		Contact          func(childComplexity int) int
-		Deliveries       func(childComplexity int) int
-		Estimate         func(childComplexity int) int
-		FirstAttribution func(childComplexity int) int
-		ID               func(childComplexity int) int
-		Locale           func(childComplexity int) int
-		Message          func(childComplexity int) int
-		NoMailReason     func(childComplexity int) int
-		Notes            func(childComplexity int) int
-		Outcome          func(childComplexity int) int
-		Owner            func(childComplexity int) int
-		PDFURL           func(childComplexity int) int
-		PriceStatus      func(childComplexity int) int
-		Reference        func(childComplexity int) int
-		SameAddress      func(childComplexity int) int
-		Selections       func(childComplexity int) int
-		SentEstimate     func(childComplexity int) int
-		SessionID        func(childComplexity int) int
-		Signals          func(childComplexity int) int
-		State            func(childComplexity int) int
-		Status           func(childComplexity int) int
-		SubmittedAt      func(childComplexity int) int
+		Attribution         func(childComplexity int) int
+		Audit               func(childComplexity int) int
+		Consents            func(childComplexity int) int
+		Contact             func(childComplexity int) int
+		DeletionRequestedAt func(childComplexity int) int
+		Deliveries          func(childComplexity int) int
+		Estimate            func(childComplexity int) int
+		FirstAttribution    func(childComplexity int) int
+		ID                  func(childComplexity int) int
+		Locale              func(childComplexity int) int
+		Message             func(childComplexity int) int
+		NoMailReason        func(childComplexity int) int
+		Notes               func(childComplexity int) int
+		Outcome             func(childComplexity int) int
+		Owner               func(childComplexity int) int
+		PDFURL              func(childComplexity int) int
+		PriceStatus         func(childComplexity int) int
+		QuoteURL            func(childComplexity int) int
+		Reference           func(childComplexity int) int
+		SameAddress         func(childComplexity int) int
+		Selections          func(childComplexity int) int
+		SentEstimate        func(childComplexity int) int
+		SessionID           func(childComplexity int) int
+		Signals             func(childComplexity int) int
+		State               func(childComplexity int) int
+		Status              func(childComplexity int) int
+		SubmittedAt         func(childComplexity int) int
 	}
 
 	LeadAttribution struct {
@@ -407,29 +409,31 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
-		AddLeadNote       func(childComplexity int, id string, text string) int
-		AssignLead        func(childComplexity int, id string, owner *string) int
-		AssignLeads       func(childComplexity int, ids []string, owner *string) int
-		ClearCache        func(childComplexity int, all *bool, pattern *string) int
-		EndLogins         func(childComplexity int, ids []string, all bool) int
-		EraseLeads        func(childComplexity int, email string, dryRun bool) int
-		InvalidateCache   func(childComplexity int, input schema.InvalidateCacheInput) int
-		ReceiveCmsWebhook func(childComplexity int, payload any) int
-		RejectLead        func(childComplexity int, id string, expected *lead.State) int
-		RejectLeads       func(childComplexity int, ids []string, all bool, expected *lead.State) int
-		ReleaseLead       func(childComplexity int, id string, expected *lead.State) int
-		ReleaseLeads      func(childComplexity int, ids []string, all bool, expected *lead.State) int
-		ResendLead        func(childComplexity int, id string, target lead.Target, email *string) int
-		RetryDeliveries   func(childComplexity int, all bool, state []lead.DeliveryState, target *lead.Target, ids []string) int
-		RetryDelivery     func(childComplexity int, id string) int
-		RetryLeads        func(childComplexity int, ids []string) int
-		SetLeadOutcome    func(childComplexity int, id string, outcome *lead.OutcomeValue, amount *float64, currency *string) int
-		SetLeadStatus     func(childComplexity int, id string, status lead.Status) int
-		SetLeadStatuses   func(childComplexity int, ids []string, status lead.Status) int
-		SubmitQuote       func(childComplexity int, input schema.SubmitQuoteInput) int
-		TrackQuote        func(childComplexity int, input schema.TrackQuoteInput) int
-		VerifyDeliveries  func(childComplexity int, since *time.Time, target *lead.Target, fix bool) int
-		WithdrawConsent   func(childComplexity int, id string, purpose string) int
+		AddLeadNote          func(childComplexity int, id string, text string) int
+		AssignLead           func(childComplexity int, id string, owner *string) int
+		AssignLeads          func(childComplexity int, ids []string, owner *string) int
+		ClearCache           func(childComplexity int, all *bool, pattern *string) int
+		EndLogins            func(childComplexity int, ids []string, all bool) int
+		EraseLeads           func(childComplexity int, email string, dryRun bool) int
+		InvalidateCache      func(childComplexity int, input schema.InvalidateCacheInput) int
+		ReceiveCmsWebhook    func(childComplexity int, payload any) int
+		RejectLead           func(childComplexity int, id string, expected *lead.State) int
+		RejectLeads          func(childComplexity int, ids []string, all bool, expected *lead.State) int
+		ReleaseLead          func(childComplexity int, id string, expected *lead.State) int
+		ReleaseLeads         func(childComplexity int, ids []string, all bool, expected *lead.State) int
+		RequestQuoteDeletion func(childComplexity int, id string, locale *schema.Locale) int
+		ResendLead           func(childComplexity int, id string, target lead.Target, email *string) int
+		RetryDeliveries      func(childComplexity int, all bool, state []lead.DeliveryState, target *lead.Target, ids []string) int
+		RetryDelivery        func(childComplexity int, id string) int
+		RetryLeads           func(childComplexity int, ids []string) int
+		SetLeadOutcome       func(childComplexity int, id string, outcome *lead.OutcomeValue, amount *float64, currency *string) int
+		SetLeadStatus        func(childComplexity int, id string, status lead.Status) int
+		SetLeadStatuses      func(childComplexity int, ids []string, status lead.Status) int
+		SubmitQuote          func(childComplexity int, input schema.SubmitQuoteInput) int
+		TrackQuote           func(childComplexity int, input schema.TrackQuoteInput) int
+		VerifyDeliveries     func(childComplexity int, since *time.Time, target *lead.Target, fix bool) int
+		WithdrawConsent      func(childComplexity int, id string, purpose string) int
+		WithdrawQuoteConsent func(childComplexity int, id string, purpose string, locale *schema.Locale) int
 	}
 
 	PageInfo struct {
@@ -489,6 +493,7 @@ type ComplexityRoot struct {
 		OperatorNames func(childComplexity int) int
 		Person        func(childComplexity int, email string) int
 		QuotePDF      func(childComplexity int, id string, locale *schema.Locale) int
+		QuotePage     func(childComplexity int, id string, locale *schema.Locale) int
 		ServiceHealth func(childComplexity int) int
 		SiteSettings  func(childComplexity int, id string) int
 		VerifyAudit   func(childComplexity int, head *string) int
@@ -503,6 +508,17 @@ type ComplexityRoot struct {
 		Revision   func(childComplexity int) int
 		Unpriced   func(childComplexity int) int
 		ValidUntil func(childComplexity int) int
+	}
+
+	QuotePage struct {
+		Content     func(childComplexity int) int
+		ContentType func(childComplexity int) int
+		Locale      func(childComplexity int) int
+	}
+
+	QuotePageAction struct {
+		Changed func(childComplexity int) int
+		URL     func(childComplexity int) int
 	}
 
 	QuotePdf struct {
@@ -545,6 +561,7 @@ type ComplexityRoot struct {
 
 	SubmitQuotePayload struct {
 		PDFURL       func(childComplexity int) int
+		QuoteURL     func(childComplexity int) int
 		SubmissionID func(childComplexity int) int
 		Success      func(childComplexity int) int
 	}
@@ -1387,6 +1404,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Lead.Contact(childComplexity), true
+	case "Lead.deletionRequestedAt":
+		if e.ComplexityRoot.Lead.DeletionRequestedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.DeletionRequestedAt(childComplexity), true
 	case "Lead.deliveries":
 		if e.ComplexityRoot.Lead.Deliveries == nil {
 			break
@@ -1459,6 +1482,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Lead.PriceStatus(childComplexity), true
+	case "Lead.quoteUrl":
+		if e.ComplexityRoot.Lead.QuoteURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.QuoteURL(childComplexity), true
 	case "Lead.reference":
 		if e.ComplexityRoot.Lead.Reference == nil {
 			break
@@ -2079,6 +2108,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ReleaseLeads(childComplexity, args["ids"].([]string), args["all"].(bool), args["expected"].(*lead.State)), true
+	case "Mutation.requestQuoteDeletion":
+		if e.ComplexityRoot.Mutation.RequestQuoteDeletion == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_requestQuoteDeletion_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RequestQuoteDeletion(childComplexity, args["id"].(string), args["locale"].(*schema.Locale)), true
 	case "Mutation.resendLead":
 		if e.ComplexityRoot.Mutation.ResendLead == nil {
 			break
@@ -2200,6 +2240,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.WithdrawConsent(childComplexity, args["id"].(string), args["purpose"].(string)), true
+	case "Mutation.withdrawQuoteConsent":
+		if e.ComplexityRoot.Mutation.WithdrawQuoteConsent == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_withdrawQuoteConsent_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.WithdrawQuoteConsent(childComplexity, args["id"].(string), args["purpose"].(string), args["locale"].(*schema.Locale)), true
 
 	case "PageInfo.endCursor":
 		if e.ComplexityRoot.PageInfo.EndCursor == nil {
@@ -2498,6 +2549,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.QuotePDF(childComplexity, args["id"].(string), args["locale"].(*schema.Locale)), true
+	case "Query.quotePage":
+		if e.ComplexityRoot.Query.QuotePage == nil {
+			break
+		}
+
+		args, err := ec.field_Query_quotePage_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.QuotePage(childComplexity, args["id"].(string), args["locale"].(*schema.Locale)), true
 	case "Query.serviceHealth":
 		if e.ComplexityRoot.Query.ServiceHealth == nil {
 			break
@@ -2575,6 +2637,38 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.QuoteEstimate.ValidUntil(childComplexity), true
+
+	case "QuotePage.content":
+		if e.ComplexityRoot.QuotePage.Content == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuotePage.Content(childComplexity), true
+	case "QuotePage.contentType":
+		if e.ComplexityRoot.QuotePage.ContentType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuotePage.ContentType(childComplexity), true
+	case "QuotePage.locale":
+		if e.ComplexityRoot.QuotePage.Locale == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuotePage.Locale(childComplexity), true
+
+	case "QuotePageAction.changed":
+		if e.ComplexityRoot.QuotePageAction.Changed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuotePageAction.Changed(childComplexity), true
+	case "QuotePageAction.url":
+		if e.ComplexityRoot.QuotePageAction.URL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuotePageAction.URL(childComplexity), true
 
 	case "QuotePdf.content":
 		if e.ComplexityRoot.QuotePdf.Content == nil {
@@ -2742,6 +2836,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SubmitQuotePayload.PDFURL(childComplexity), true
+	case "SubmitQuotePayload.quoteUrl":
+		if e.ComplexityRoot.SubmitQuotePayload.QuoteURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SubmitQuotePayload.QuoteURL(childComplexity), true
 	case "SubmitQuotePayload.submissionId":
 		if e.ComplexityRoot.SubmitQuotePayload.SubmissionID == nil {
 			break
@@ -3055,6 +3155,8 @@ enum AuditAction {
   RESENT
   "A consent was withdrawn."
   WITHDRAWN
+  "A visitor asked for the deletion of a lead, on the page of the quote. The actor is ` + "`" + `visitor` + "`" + `."
+  DELETION_REQUESTED
   "The outcome of a lead was set or cleared by an operator."
   OUTCOME
   "A lead was assigned to an operator or unassigned."
@@ -3413,8 +3515,14 @@ directive @rest(
   "Maximum size of the body in bytes."
   bodyLimit: Int = 65536
   """
-  Media type of a download: the response is the root field's file, named ` + "`" + `fileName` + "`" + `. If it is omitted, the response is the
-  root field's value as JSON.
+  True: the variables come from the fields of an HTML form of the same site, ` + "`" + `application/x-www-form-urlencoded` + "`" + `, and the
+  response redirects to the ` + "`" + `url` + "`" + ` of the root field's value with status 303. The request needs ` + "`" + `Sec-Fetch-Site: same-origin` + "`" + `
+  or the service's own ` + "`" + `Origin` + "`" + `.
+  """
+  form: Boolean = false
+  """
+  Media type of the root field's file, which is the response: ` + "`" + `text/html` + "`" + ` is shown, any other is a download named
+  ` + "`" + `fileName` + "`" + `. If it is omitted, the response is the root field's value as JSON.
   """
   produces: String
   "Example values of the variables, by name, for the description of the route. They must be valid."
@@ -3872,6 +3980,10 @@ type Lead {
   signals: [LeadSignal!]!
   "Path of the PDF on the public address; null for a viewer."
   pdfUrl: String @personal
+  "Path of the quote's page on the public address; null for a viewer."
+  quoteUrl: String @personal
+  "When the visitor asked for the deletion of the lead, on the quote's page; null: never."
+  deletionRequestedAt: DateTime
   "Deliveries of the lead, oldest first. Null for a viewer."
   deliveries: [Delivery!] @personal
   """
@@ -4439,6 +4551,18 @@ type ErasurePlace {
     "Language of the document. Default: the submission's, else the best match for ` + "`" + `Accept-Language` + "`" + `, else ` + "`" + `en` + "`" + `."
     locale: Locale
   ): QuotePdf @cost(weight: 400)
+
+  """
+  The summary of a submitted quote as an HTML page without scripts, which says the same as the PDF. From it a visitor can
+  withdraw the quote's consents and ask for its deletion. REST: ` + "`" + `GET /api/quote/page` + "`" + `. Fails with ` + "`" + `NOT_FOUND` + "`" + ` for an
+  unknown id. No token is needed, because ids cannot be guessed.
+  """
+  quotePage(
+    "The ` + "`" + `submissionId` + "`" + ` that ` + "`" + `submitQuote` + "`" + ` returned."
+    id: ID! @constraint(maxLength: 128)
+    "Language of the page. Default: the submission's, else the best match for ` + "`" + `Accept-Language` + "`" + `, else ` + "`" + `en` + "`" + `."
+    locale: Locale
+  ): QuotePage @cost(weight: 200)
 }
 
 extend type Query {
@@ -4471,6 +4595,32 @@ extend type Mutation {
   ` + "`" + `IDEMPOTENCY_KEY_REUSED` + "`" + `. REST: ` + "`" + `POST /api/quote/submit` + "`" + `.
   """
   submitQuote("The quote request." input: SubmitQuoteInput!): SubmitQuotePayload! @cost(weight: 400)
+}
+
+extend type Mutation {
+  """
+  Withdraws a consent that was given with one quote, for a visitor on the quote's page: at once, also in CMS and CRM.
+  Withdrawing it again has no further effect. REST: ` + "`" + `POST /api/quote/page/withdraw` + "`" + `. Fails with ` + "`" + `NOT_FOUND` + "`" + ` for an unknown id.
+  """
+  withdrawQuoteConsent(
+    "The ` + "`" + `submissionId` + "`" + ` that ` + "`" + `submitQuote` + "`" + ` returned."
+    id: ID! @constraint(maxLength: 128)
+    "Purpose of the consent, a slug."
+    purpose: String! @constraint(maxLength: 64, format: SLUG)
+    "Language of the page to return to."
+    locale: Locale
+  ): QuotePageAction! @cost(weight: 200)
+
+  """
+  Records that a visitor asked for the deletion of a quote, on its page. It deletes nothing: operators see the request first
+  and decide. REST: ` + "`" + `POST /api/quote/page/deletion` + "`" + `. Fails with ` + "`" + `NOT_FOUND` + "`" + ` for an unknown id.
+  """
+  requestQuoteDeletion(
+    "The ` + "`" + `submissionId` + "`" + ` that ` + "`" + `submitQuote` + "`" + ` returned."
+    id: ID! @constraint(maxLength: 128)
+    "Language of the page to return to."
+    locale: Locale
+  ): QuotePageAction! @cost(weight: 200)
 }
 
 "State of the calculator while a visitor is choosing."
@@ -4706,6 +4856,26 @@ type SubmitQuotePayload {
   submissionId: String!
   "Relative URL of the PDF summary: ` + "`" + `/api/quote/pdf?id=<submissionId>` + "`" + `."
   pdfUrl: String!
+  "URL of the summary as a page, ` + "`" + `/api/quote/page?id=<submissionId>` + "`" + `: absolute if ` + "`" + `SITE_URL` + "`" + ` is set, else relative."
+  quoteUrl: String!
+}
+
+"Page of a submitted quote."
+type QuotePage {
+  "Media type: ` + "`" + `text/html` + "`" + `."
+  contentType: String!
+  "Language of the page."
+  locale: Locale!
+  "The page, in HTML."
+  content: String!
+}
+
+"Result of an act on the page of a quote."
+type QuotePageAction {
+  "False: it was done before."
+  changed: Boolean!
+  "Relative URL of the page, which shows the result."
+  url: String!
 }
 
 "PDF summary of a submitted quote."
@@ -5570,6 +5740,10 @@ func (ec *executionContext) childFields_Lead(ctx context.Context, field graphql.
 		return ec.fieldContext_Lead_signals(ctx, field)
 	case "pdfUrl":
 		return ec.fieldContext_Lead_pdfUrl(ctx, field)
+	case "quoteUrl":
+		return ec.fieldContext_Lead_quoteUrl(ctx, field)
+	case "deletionRequestedAt":
+		return ec.fieldContext_Lead_deletionRequestedAt(ctx, field)
 	case "deliveries":
 		return ec.fieldContext_Lead_deliveries(ctx, field)
 	case "noMailReason":
@@ -5950,6 +6124,28 @@ func (ec *executionContext) childFields_QuoteEstimate(ctx context.Context, field
 	return nil, fmt.Errorf("no field named %q was found under type QuoteEstimate", field.Name)
 }
 
+func (ec *executionContext) childFields_QuotePage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "contentType":
+		return ec.fieldContext_QuotePage_contentType(ctx, field)
+	case "locale":
+		return ec.fieldContext_QuotePage_locale(ctx, field)
+	case "content":
+		return ec.fieldContext_QuotePage_content(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type QuotePage", field.Name)
+}
+
+func (ec *executionContext) childFields_QuotePageAction(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "changed":
+		return ec.fieldContext_QuotePageAction_changed(ctx, field)
+	case "url":
+		return ec.fieldContext_QuotePageAction_url(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type QuotePageAction", field.Name)
+}
+
 func (ec *executionContext) childFields_QuotePdf(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "fileName":
@@ -6034,6 +6230,8 @@ func (ec *executionContext) childFields_SubmitQuotePayload(ctx context.Context, 
 		return ec.fieldContext_SubmitQuotePayload_submissionId(ctx, field)
 	case "pdfUrl":
 		return ec.fieldContext_SubmitQuotePayload_pdfUrl(ctx, field)
+	case "quoteUrl":
+		return ec.fieldContext_SubmitQuotePayload_quoteUrl(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SubmitQuotePayload", field.Name)
 }

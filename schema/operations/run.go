@@ -35,8 +35,8 @@ type Executor interface {
 }
 
 // Run runs an operation for the caller in the context. It returns the value of the root
-// field, as JSON, and the file that the field has attached, if any. It ignores unknown
-// fields, and fails with NOT_FOUND if the value is null.
+// field, as JSON, and the file that the field has attached, if any, also to an error. It
+// ignores unknown fields, and fails with NOT_FOUND if the value is null.
 func (o *Operation) Run(
 	ctx context.Context, e Executor, variables map[string]any, h http.Header,
 ) (json.RawMessage, *schema.File, *schema.Error) {
@@ -80,7 +80,7 @@ func (o *Operation) run(
 		return nil, nil, schema.Unavailable("The request took too long.", ctx.Err())
 	}
 	if len(res.Errors) > 0 {
-		return nil, nil, errorOf(res.Errors)
+		return nil, schema.AttachedFile(res, o.Root.Alias), errorOf(res.Errors)
 	}
 
 	var data map[string]json.RawMessage

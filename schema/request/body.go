@@ -31,7 +31,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, types ...stri
 		accepted := slices.DeleteFunc(slices.Clone(types), func(name string) bool { return name == "" })
 		w.Header().Set("Accept", strings.Join(accepted, ", "))
 		return nil, unsupported(
-			"The body must be JSON, sent with the Content-Type " + strings.Join(accepted, " or ") + ".")
+			"The body must be sent with the Content-Type " + strings.Join(accepted, " or ") + ".")
 	case !slices.Contains([]string{"", "utf-8", "utf8", "us-ascii"}, charset):
 		return nil, unsupported("The body must be in UTF-8.")
 	case r.ContentLength > limit:

@@ -92,7 +92,7 @@ func Contact(email string, change func(*lead.Lead)) crm.Contact {
 	if change != nil {
 		change(s)
 	}
-	return crm.Contact{Lead: s, PDFURL: "https://site.example" + s.PDFPath(), ProjectType: "Web application"}
+	return crm.Contact{Lead: s, PDFURL: "https://site.example" + s.PDFPath(), PageURL: "https://site.example" + s.PagePath(), ProjectType: "Web application"}
 }
 
 // Want returns the properties of a new contact after the unchanged lead, except
@@ -118,6 +118,7 @@ func Want(email string) map[string]string {
 		"company":                 "Brânză & Co",
 		"quote_submission_id":     "5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01",
 		"quote_pdf_url":           "https://site.example/api/quote/pdf?id=5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01",
+		"quote_page_url":          "https://site.example/api/quote/page?id=5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01",
 	}
 }
 
@@ -278,6 +279,7 @@ func dealPerLead(t *testing.T, s Subject) {
 		"quote_max":               "1000000000",
 		"quote_features":          "login;search",
 		"quote_pdf_url":           "https://site.example/api/quote/pdf?id=" + FirstID,
+		"quote_page_url":          "https://site.example/api/quote/page?id=" + FirstID,
 		"quote_contact_created":   "",
 		"firstname":               "",
 	})
@@ -367,6 +369,7 @@ func erasureOfDeals(t *testing.T, s Subject) {
 		"quote_message":       "",
 		"quote_consents":      "",
 		"quote_pdf_url":       "",
+		"quote_page_url":      "",
 	})
 	if found, err := s.FindDeals(t.Context(), nil, []string{Ana}); err != nil || len(found) != 0 {
 		t.Errorf("after the erasure: %q, %v", found, err)

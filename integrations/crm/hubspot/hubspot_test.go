@@ -140,7 +140,7 @@ func TestUnprepared(t *testing.T) {
 	t.Parallel()
 	a := open(t, ht.Options{})
 	missing, err := a.Unprepared(t.Context())
-	if err != nil || len(missing) != 32 || !slices.Contains(missing, "contacts.quote_message") {
+	if err != nil || len(missing) != 33 || !slices.Contains(missing, "contacts.quote_message") {
 		t.Errorf("a new account: %q, %v", missing, err)
 	}
 
@@ -362,7 +362,7 @@ func TestUnknownProperties(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c, _ := a.stub.Contact(ana); len(c.Properties) != 5 || len(a.omitted) != 29 ||
+	if c, _ := a.stub.Contact(ana); len(c.Properties) != 5 || len(a.omitted) != 31 ||
 		strings.Contains(a.omitted[0], "example.com") {
 		t.Errorf("contact %v, omitted %q", c.Properties, a.omitted)
 	}

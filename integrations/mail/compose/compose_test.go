@@ -18,7 +18,7 @@ import (
 // composed returns both mails for a document.
 func composed(t *testing.T, d *pdf.Document) (visitor, sales mail.Message) {
 	t.Helper()
-	visitor, err := compose.Visitor(d, mail.Attachment{Name: "quote.pdf"})
+	visitor, err := compose.Visitor(d, "https://site.example/api/quote/page?id=f81d4fae", mail.Attachment{Name: "quote.pdf"})
 	if err != nil {
 		t.Fatal(err)
 	}

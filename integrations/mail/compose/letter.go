@@ -10,7 +10,6 @@ import (
 	"image"
 	_ "image/jpeg" // formats of logos
 	_ "image/png"
-	"regexp"
 	"strings"
 	texttemplate "text/template"
 
@@ -108,14 +107,4 @@ func (l *letter) Logo() *image.Point {
 		size = image.Pt(most, max(1, config.Height*most/config.Width))
 	}
 	return &size
-}
-
-var colour = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
-
-// Accent returns the company's colour, or blue if it has none.
-func (l *letter) Accent() string {
-	if colour.MatchString(l.Company.Accent) {
-		return l.Company.Accent
-	}
-	return "#1f4fd8"
 }

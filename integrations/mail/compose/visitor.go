@@ -14,8 +14,9 @@ import (
 
 // Visitor returns the mail that thanks a visitor, with the PDF of the quote. The address
 // may be a stranger's, so the mail repeats nothing from the request except a plain first
-// name, the amounts, and choices that have a label in the content.
-func Visitor(d *pdf.Document, attachment mail.Attachment) (mail.Message, error) {
+// name, the amounts, and choices that have a label in the content. Page is the address of
+// the quote's page; without it the mail has no link.
+func Visitor(d *pdf.Document, page string, attachment mail.Attachment) (mail.Message, error) {
 	l, err := newLetter(d)
 	if err != nil {
 		return mail.Message{}, err
@@ -25,6 +26,7 @@ func Visitor(d *pdf.Document, attachment mail.Attachment) (mail.Message, error) 
 
 	l.Subject = words.Subject + " · " + reference
 	l.Why = words.Why
+	l.Inbox, l.Open = page, words.Open
 	l.estimate(d)
 
 	l.Hello = words.HelloAll

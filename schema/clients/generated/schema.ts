@@ -59,6 +59,8 @@ export type AuditAction =
   | 'RESENT'
   /** A consent was withdrawn. */
   | 'WITHDRAWN'
+  /** A visitor asked for the deletion of a lead, on the page of the quote. The actor is `visitor`. */
+  | 'DELETION_REQUESTED'
   /** The outcome of a lead was set or cleared by an operator. */
   | 'OUTCOME'
   /** A lead was assigned to an operator or unassigned. */
@@ -672,6 +674,10 @@ export type Lead = {
   readonly signals: ReadonlyArray<LeadSignal>;
   /** Path of the PDF on the public address; null for a viewer. */
   readonly pdfUrl?: Maybe<Scalars['String']['output']>;
+  /** Path of the quote's page on the public address; null for a viewer. */
+  readonly quoteUrl?: Maybe<Scalars['String']['output']>;
+  /** When the visitor asked for the deletion of the lead, on the quote's page; null: never. */
+  readonly deletionRequestedAt?: Maybe<Scalars['DateTime']['output']>;
   /** Deliveries of the lead, oldest first. Null for a viewer. */
   readonly deliveries?: Maybe<ReadonlyArray<Delivery>>;
   /**
@@ -1087,6 +1093,16 @@ export type Mutation = {
    */
   readonly submitQuote: SubmitQuotePayload;
   /**
+   * Withdraws a consent that was given with one quote, for a visitor on the quote's page: at once, also in CMS and CRM.
+   * Withdrawing it again has no further effect. REST: `POST /api/quote/page/withdraw`. Fails with `NOT_FOUND` for an unknown id.
+   */
+  readonly withdrawQuoteConsent: QuotePageAction;
+  /**
+   * Records that a visitor asked for the deletion of a quote, on its page. It deletes nothing: operators see the request first
+   * and decide. REST: `POST /api/quote/page/deletion`. Fails with `NOT_FOUND` for an unknown id.
+   */
+  readonly requestQuoteDeletion: QuotePageAction;
+  /**
    * Receives the CMS's notification that a document was published, changed or deleted,
    * invalidates the content that includes it and refetches it in the background. Repeated deliveries
    * are harmless. REST: `POST /api/webhooks/cms`. Fails with `UPSTREAM_UNAVAILABLE`,
@@ -1224,6 +1240,21 @@ export type MutationTrackQuoteArgs = {
 /** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationSubmitQuoteArgs = {
   input: SubmitQuoteInput;
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
+export type MutationWithdrawQuoteConsentArgs = {
+  id: Scalars['ID']['input'];
+  purpose: Scalars['String']['input'];
+  locale?: InputMaybe<Locale>;
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
+export type MutationRequestQuoteDeletionArgs = {
+  id: Scalars['ID']['input'];
+  locale?: InputMaybe<Locale>;
 };
 
 
@@ -1431,6 +1462,12 @@ export type Query = {
    */
   readonly quotePdf?: Maybe<QuotePdf>;
   /**
+   * The summary of a submitted quote as an HTML page without scripts, which says the same as the PDF. From it a visitor can
+   * withdraw the quote's consents and ask for its deletion. REST: `GET /api/quote/page`. Fails with `NOT_FOUND` for an
+   * unknown id. No token is needed, because ids cannot be guessed.
+   */
+  readonly quotePage?: Maybe<QuotePage>;
+  /**
    * Prices a visitor's choices by the rules that the site's editors publish. REST: `POST /api/quote/estimate`.
    * Choices without a price are excluded from the range. If there are no rules, no choice has a price, or the upper bound
    * would exceed 1e9, there is no price and the range is null. The response is never cached.
@@ -1541,6 +1578,13 @@ export type QueryQuotePdfArgs = {
 
 
 /** Queries. They change nothing. */
+export type QueryQuotePageArgs = {
+  id: Scalars['ID']['input'];
+  locale?: InputMaybe<Locale>;
+};
+
+
+/** Queries. They change nothing. */
 export type QueryEstimateQuoteArgs = {
   selections: EstimateSelectionsInput;
   locale?: InputMaybe<Locale>;
@@ -1607,6 +1651,24 @@ export type QuoteEstimateInput = {
    * for 24 hours. An unknown revision is ignored.
    */
   readonly revision?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** Page of a submitted quote. */
+export type QuotePage = {
+  /** Media type: `text/html`. */
+  readonly contentType: Scalars['String']['output'];
+  /** Language of the page. */
+  readonly locale: Locale;
+  /** The page, in HTML. */
+  readonly content: Scalars['String']['output'];
+};
+
+/** Result of an act on the page of a quote. */
+export type QuotePageAction = {
+  /** False: it was done before. */
+  readonly changed: Scalars['Boolean']['output'];
+  /** Relative URL of the page, which shows the result. */
+  readonly url: Scalars['String']['output'];
 };
 
 /** PDF summary of a submitted quote. */
@@ -1736,6 +1798,8 @@ export type SubmitQuotePayload = {
   readonly submissionId: Scalars['String']['output'];
   /** Relative URL of the PDF summary: `/api/quote/pdf?id=<submissionId>`. */
   readonly pdfUrl: Scalars['String']['output'];
+  /** URL of the summary as a page, `/api/quote/page?id=<submissionId>`: absolute if `SITE_URL` is set, else relative. */
+  readonly quoteUrl: Scalars['String']['output'];
 };
 
 /** Event streams, sent as server-sent events in response to a POST that accepts `text/event-stream`. */

@@ -23,6 +23,7 @@ import (
 	"siteapi/resolvers/funnel"
 	"siteapi/resolvers/health"
 	"siteapi/resolvers/leads"
+	"siteapi/resolvers/quotepage"
 	"siteapi/resolvers/quotes"
 	"siteapi/resolvers/retention"
 	"siteapi/schema"
@@ -55,7 +56,8 @@ func (a *App) newHandlers(open systems.Opener) (h queue.Handlers, err error) {
 			return a.cms.Put(ctx, t.Lead)
 		},
 		lead.CRM: func(ctx context.Context, t *queue.Try) error {
-			c := crm.Contact{Lead: t.Lead, PDFURL: a.settings.SiteURL + t.PDFPath()}
+			site := a.settings.SiteURL
+			c := crm.Contact{Lead: t.Lead, PDFURL: site + t.PDFPath(), PageURL: site + t.PagePath()}
 			if snap, err := a.content.ReadSoon(ctx, a.settings.SalesLocale); err == nil {
 				c.ProjectType = snap.Labels[t.Selections.ProjectType]
 			}
@@ -149,6 +151,7 @@ func (a *App) newResolver(open systems.Opener) *resolvers.Resolver {
 	return &resolvers.Resolver{
 		Quotes:      a.newQuotes(),
 		PDFs:        a.pdfs,
+		Page:        &quotepage.Resolver{PDFs: a.pdfs, Store: a.Data.Store, Operators: a.leads.Operators, Now: time.Now},
 		Leads:       a.leads,
 		Operators:   a.leads.Operators,
 		Funnel:      a.newFunnel(),
@@ -176,6 +179,7 @@ func (a *App) newQuotes() *quotes.Resolver {
 		Now:             time.Now,
 		NewID:           func() string { return strings.ToLower(rand.Text()) },
 		Network:         a.mails.NetworkHash,
+		SiteURL:         a.settings.SiteURL,
 		MinTime:         a.settings.SpamMinTime,
 		TrackContact:    a.settings.TrackContact,
 		Challenge:       a.challenge,

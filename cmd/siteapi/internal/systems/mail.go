@@ -47,6 +47,7 @@ func (o Opener) mailSettings() leadmail.Settings {
 		perHour = 0
 	}
 	return leadmail.Settings{
+		SiteURL:     s.SiteURL,
 		Sender:      o.Mail(),
 		From:        s.MailFrom,
 		SalesTo:     s.SalesMailTo,

@@ -41,6 +41,7 @@ func (o Opener) LeadWebhook() (queue.Send, error) {
 			Lead:      *t.Lead,
 			Reference: lead.Reference(t.ID),
 			PDFURL:    o.Settings.SiteURL + t.PDFPath(),
+			QuoteURL:  o.Settings.SiteURL + t.PagePath(),
 		})
 	}, nil
 }

@@ -49,6 +49,9 @@ CREATE TABLE leads (
   owner          TEXT NOT NULL DEFAULT '', -- an address in lower case; empty: none
   status         TEXT NOT NULL DEFAULT 'NEW',
 
+  -- When the visitor asked for its deletion; 0: never.
+  deletion_requested_at INTEGER NOT NULL DEFAULT 0,
+
   -- What became of it. outcome is empty as long as that is not known, outcome_at 0 if nothing was ever said.
   outcome        TEXT NOT NULL DEFAULT '',
   won_amount     REAL,

@@ -119,8 +119,11 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
             {exact(lead.submittedAt)} · <Time at={lead.submittedAt} now={now} />
           </p>
         </div>
+        {lead.deletionRequestedAt && <Chip text={words.lead.deletionRequested} tone="bad" />}
         <Chip {...leadMark(lead.state)} />
       </header>
+
+      {lead.deletionRequestedAt && <p class="changed">{words.lead.deletionAsked(exact(lead.deletionRequestedAt))}</p>}
 
       {may("SALES") && (lead.state === "IN_REVIEW" || lead.state === "REJECTED") && <Review lead={lead} change={change} />}
 

@@ -221,6 +221,7 @@ function Row({ lead, params, now, byTime, selection }: RowProps) {
           {[label("projectType", lead.selections.projectType), owner?.split("@")[0]].filter(Boolean).join(" · ")}
         </span>
         <span class="marks">
+          {lead.deletionRequestedAt && <Chip text={words.lead.deletionRequested} tone="bad" />}
           {lead.state !== "DELIVERED" && <Chip {...leadMark(lead.state)} />}
           {lead.status !== "NEW" && <Chip text={words.statuses[lead.status]} tone="quiet" />}
         </span>

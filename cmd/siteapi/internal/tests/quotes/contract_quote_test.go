@@ -93,7 +93,10 @@ func TestContractSubmit(t *testing.T) {
 	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 		got := s.Through(endpoint, "submitQuote", object{"input": apptest.ValidLead("s-" + endpoint)})
 		id, _ := got.Data["submissionId"].(string)
-		want := object{"success": true, "submissionId": id, "pdfUrl": "/api/quote/pdf?id=" + id}
+		want := object{
+			"success": true, "submissionId": id,
+			"pdfUrl": "/api/quote/pdf?id=" + id, "quoteUrl": "/api/quote/page?id=" + id,
+		}
 		if !leadIDForm.MatchString(id) || !reflect.DeepEqual(got.Data, want) {
 			t.Fatalf("got %s", got.Raw)
 		}

@@ -69,6 +69,7 @@ export const quoteSubmission = defineType({
     defineField({name: 'locale', title: 'Visitor language', type: 'string'}),
     defineField({name: 'submittedAt', title: 'Submitted at', type: 'datetime'}),
     defineField({name: 'pdfPath', title: 'PDF path', type: 'string'}),
+    defineField({name: 'pagePath', title: 'Page path', type: 'string'}),
   ],
   orderings: [{name: 'newest', title: 'Newest first', by: [{field: 'submittedAt', direction: 'desc'}]}],
   preview: {

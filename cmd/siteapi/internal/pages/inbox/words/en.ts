@@ -247,6 +247,9 @@ export const en = {
     back: "Back to the list",
     savePdf: "PDF",
     pdfSaved: "The PDF was saved.",
+    deletionRequested: "Deletion requested",
+    deletionAsked: (day: string) =>
+      `The visitor asked for the deletion of this lead on ${day}. Check that the request is genuine, then erase the person's data or reply.`,
     contact: "Contact",
     email: "E-mail",
     phone: "Phone",
@@ -483,6 +486,7 @@ export const en = {
       RETRIED: "tried a delivery again",
       RESENT: "sent again",
       WITHDRAWN: "withdrew a consent",
+      DELETION_REQUESTED: "asked for the deletion of",
       OUTCOME: "set the outcome of",
       ASSIGNED: "assigned",
       STATUS: "set the status of",

@@ -225,6 +225,9 @@ export const es: Words = {
     back: "Volver a la lista",
     savePdf: "PDF",
     pdfSaved: "El PDF se ha guardado.",
+    deletionRequested: "Eliminación pedida",
+    deletionAsked: (day: string) =>
+      `El visitante pidió la eliminación de esta solicitud el ${day}. Compruebe que la petición es auténtica y borre los datos de la persona o responda.`,
     contact: "Contacto",
     email: "Correo",
     phone: "Teléfono",
@@ -461,6 +464,7 @@ export const es: Words = {
       RETRIED: "reintentó un envío de",
       RESENT: "envió de nuevo",
       WITHDRAWN: "retiró un consentimiento de",
+      DELETION_REQUESTED: "pidió la eliminación de",
       OUTCOME: "indicó el resultado de",
       ASSIGNED: "asignó",
       STATUS: "cambió la gestión de",

@@ -225,6 +225,9 @@ export const ro: Words = {
     back: "Înapoi la listă",
     savePdf: "PDF",
     pdfSaved: "PDF-ul a fost salvat.",
+    deletionRequested: "Ștergere cerută",
+    deletionAsked: (day: string) =>
+      `Vizitatorul a cerut ștergerea acestei solicitări pe ${day}. Verificați că cererea este autentică, apoi ștergeți datele persoanei sau răspundeți.`,
     contact: "Contact",
     email: "E-mail",
     phone: "Telefon",
@@ -461,6 +464,7 @@ export const ro: Words = {
       RETRIED: "a reîncercat o livrare pentru",
       RESENT: "a trimis din nou",
       WITHDRAWN: "a retras un consimțământ pentru",
+      DELETION_REQUESTED: "a cerut ștergerea pentru",
       OUTCOME: "a stabilit rezultatul pentru",
       ASSIGNED: "a atribuit",
       STATUS: "a schimbat etapa pentru",

@@ -1,0 +1,281 @@
+package quotes
+
+import (
+	"html"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/schema"
+)
+
+const sameOrigin = "Sec-Fetch-Site: same-origin"
+
+// submitForPage submits a lead whose typed fields have markup and two consents, and returns
+// its id.
+func submitForPage(s *apptest.Service, session string) string {
+	s.T.Helper()
+	input := apptest.ValidLead(session)
+	contact := input["contact"].(object)
+	contact["company"] = `</title><script>alert(1)</script> & "Sons"`
+	input["consents"] = []any{
+		object{"purpose": "marketing", "given": true, "text": "<b>News</b>"},
+		object{"purpose": "partners", "given": true},
+		object{"purpose": "surveys", "given": false},
+	}
+	id, _ := s.Through("REST", "submitQuote", object{"input": input}).Data["submissionId"].(string)
+	if id == "" {
+		s.T.Fatal("the lead was not accepted")
+	}
+	return id
+}
+
+// postForm sends a form of the page, and follows no redirect.
+func postForm(s *apptest.Service, path string, fields url.Values, headers ...string) apptest.Response {
+	s.T.Helper()
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	headers = append(headers, "Content-Type: application/x-www-form-urlencoded")
+	resp, err := apptest.Send(s.T.Context(), client, "POST", s.Base+"/api/quote/page/"+path, fields.Encode(), headers...)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	return apptest.Response{Status: resp.StatusCode, Header: resp.Header, Body: body}
+}
+
+// The page has a strict policy, says the same as the PDF in each language, and shows
+// nothing typed as markup.
+func TestQuotePage(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	id := submitForPage(s, "page")
+
+	for _, locale := range schema.Locales() {
+		got := s.Do("GET", "/api/quote/page?id="+id+"&locale="+string(locale), "")
+		for name, want := range map[string]string{
+			"Cache-Control":   "no-store",
+			"Content-Type":    "text/html; charset=utf-8",
+			"Referrer-Policy": "same-origin",
+			"X-Robots-Tag":    "noindex",
+		} {
+			if got.Header.Get(name) != want {
+				t.Errorf("%s: %s is %q, want %q", locale, name, got.Header.Get(name), want)
+			}
+		}
+		policy := got.Header.Get("Content-Security-Policy")
+		if got.Status != 200 || !strings.HasPrefix(policy, "default-src 'none'") || strings.Contains(policy, "script") {
+			t.Errorf("%s: %d, policy %q", locale, got.Status, policy)
+		}
+
+		page := string(got.Body)
+		if !strings.Contains(page, `<html lang="`+string(locale)+`"`) || strings.Count(page, "<h1") != 1 ||
+			strings.Contains(page, "<script") || strings.Contains(page, "<b>") {
+			t.Errorf("%s: %s", locale, page)
+		}
+		wantTextsOfPDF(t, s, id, locale, page)
+	}
+}
+
+var (
+	notShown = regexp.MustCompile(`(?s)<head>.*</head>|<div class="screen">.*</div>|<[^>]*>`)
+	blanks   = regexp.MustCompile(`[\s\x{a0}]+`)
+)
+
+// wantTextsOfPDF compares the words of the printed page with those of the PDF, apart from
+// its footer.
+func wantTextsOfPDF(t *testing.T, s *apptest.Service, id string, locale schema.Locale, page string) {
+	t.Helper()
+	_, err := exec.LookPath("pdftotext")
+	apptest.SkipWithout(t, err)
+
+	file := filepath.Join(t.TempDir(), "quote.pdf")
+	pdf := s.Do("GET", "/api/quote/pdf?id="+id+"&locale="+string(locale), "")
+	if err := os.WriteFile(file, pdf.Body, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "pdftotext", "-raw", file, "-").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	words := func(text string) []string {
+		list := strings.Fields(blanks.ReplaceAllString(text, " "))
+		slices.Sort(list)
+		return slices.Compact(list)
+	}
+	shown, printed := words(html.UnescapeString(notShown.ReplaceAllString(page, " "))), words(string(out))
+	for _, word := range shown {
+		if !slices.Contains(printed, word) {
+			t.Errorf("%s: the PDF lacks %q of the page", locale, word)
+		}
+	}
+	for _, word := range printed {
+		isFoot := regexp.MustCompile(`^(\d|/|·|of|de|din|Page|Página|Pagina)$`).MatchString(word)
+		isNumber := regexp.MustCompile(`^\d$`).MatchString(word) // numbers of the steps
+		if !slices.Contains(shown, word) && !isFoot && !isNumber {
+			t.Errorf("%s: the page lacks %q of the PDF", locale, word)
+		}
+	}
+}
+
+// The page of an unknown or erased lead says so in the visitor's language.
+func TestMissingQuotePage(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	erased := submitForPage(s, "erased")
+	if err := s.App.Data.Store.Erase(t.Context(), erased); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, id := range []string{
+		erased, "unknown", strings.Repeat("x", 128), "' OR 1=1 --", "<script>", "../../etc/passwd", "quote:pdf:*", "a b",
+		"ЖЖ", "0",
+	} {
+		got := s.Do("GET", "/api/quote/page?id="+url.QueryEscape(id), "", "Accept-Language: ro;q=0.9, de")
+		if got.Status != 404 || !strings.Contains(string(got.Body), `lang="ro"`) ||
+			strings.Contains(string(got.Body), id) && len(id) > 3 {
+			t.Errorf("%q: %d %s", id, got.Status, got.Body)
+		}
+		act := postForm(s, "deletion", url.Values{"id": {id}, "locale": {"es"}}, sameOrigin)
+		if act.Status != 404 || !strings.Contains(string(act.Body), `lang="es"`) {
+			t.Errorf("deletion of %q: %d %s", id, act.Status, act.Body)
+		}
+	}
+	for _, query := range []string{"", "?id=", "?id=a&id=b", "?id=%FF", "?id=" + strings.Repeat("x", 129), "?id=a&locale=xx"} {
+		if got := s.Do("GET", "/api/quote/page"+query, ""); got.Status != 400 {
+			t.Errorf("%q: %d %s", query, got.Status, got.Body)
+		}
+	}
+	if got := s.Query(`{ quotePage(id: "unknown") { content } }`, nil); !strings.Contains(string(got.Body), "NOT_FOUND") {
+		t.Errorf("through GraphQL: %s", got.Body)
+	}
+}
+
+// A visitor can withdraw a consent of the lead and ask for its deletion, which is audited
+// once and deletes nothing.
+func TestActsOnQuotePage(t *testing.T) {
+	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
+		s := apptest.Start(t, map[string]string{"DATABASE_URL": database}, apptest.Quick)
+		id, other := submitForPage(s, "acts"), submitForPage(s, "other")
+		apptest.Eventually(t, "the lead is delivered", func() bool { return s.Deliveries(id)["crm"].State == "delivered" })
+
+		for range 3 { // a double click changes nothing more
+			got := postForm(s, "withdraw", url.Values{"id": {id}, "purpose": {"marketing"}, "locale": {"en"}}, sameOrigin)
+			if got.Status != 303 || got.Header.Get("Location") != "/api/quote/page?id="+id+"&locale=en" {
+				t.Fatalf("withdrawing: %d %v %s", got.Status, got.Header, got.Body)
+			}
+			got = postForm(s, "deletion", url.Values{"id": {id}}, "Origin: "+s.Base)
+			if got.Status != 303 || got.Header.Get("Location") != "/api/quote/page?id="+id {
+				t.Fatalf("asking for deletion: %d %v %s", got.Status, got.Header, got.Body)
+			}
+		}
+		for _, purpose := range []string{"surveys", "nothing"} { // it was not given
+			if got := postForm(s, "withdraw", url.Values{"id": {id}, "purpose": {purpose}}, sameOrigin); got.Status != 303 {
+				t.Errorf("withdrawing %s: %d", purpose, got.Status)
+			}
+		}
+
+		l, err := s.App.Data.Store.Lead(t.Context(), id)
+		if err != nil || l.DeletionRequestedAt.IsZero() || l.Consents[0].WithdrawnAt == nil || l.Consents[1].WithdrawnAt != nil {
+			t.Errorf("the lead is %+v, %v", l, err)
+		}
+		if l, err := s.App.Data.Store.Lead(t.Context(), other); err != nil || l.Consents[0].WithdrawnAt != nil ||
+			!l.DeletionRequestedAt.IsZero() {
+			t.Errorf("another lead of the person is %+v, %v", l, err)
+		}
+		apptest.Eventually(t, "CMS and CRM know the withdrawal", func() bool {
+			stored, _ := os.ReadFile(filepath.Join(s.DataDir, "cms", "quoteSubmission."+id+".json"))
+			return strings.Contains(string(stored), "withdrawnAt")
+		})
+
+		page := string(s.Do("GET", "/api/quote/page?locale=en&id="+id, "").Body)
+		if !strings.Contains(page, "Withdrawn on") || !strings.Contains(page, "You asked for deletion on") ||
+			strings.Contains(page, "Ask for deletion") || strings.Contains(page, "surveys") {
+			t.Errorf("the page is %s", page)
+		}
+		audit := string(s.Answer(schema.RoleAdmin, `{ audit(first: 50) { edges { node { action actor lead } } } }`))
+		if strings.Count(audit, `"visitor"`) != 2 || strings.Count(audit, `"DELETION_REQUESTED"`) != 1 {
+			t.Errorf("the audit has %s", audit)
+		}
+		shown := string(s.Answer(schema.RoleSales, `{ lead(id: "`+id+`") { deletionRequestedAt quoteUrl } }`))
+		if strings.Contains(shown, "null") || !strings.Contains(shown, "/api/quote/page?id="+id) {
+			t.Errorf("operators see %s", shown)
+		}
+	})
+}
+
+// Nothing but a form of the page itself can act: no GET, no scanner of mails, no other
+// site's page, no script without a browser.
+func TestForeignFormsOfQuotePage(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	id := submitForPage(s, "foreign")
+	fields := url.Values{"id": {id}, "purpose": {"marketing"}}
+
+	for _, headers := range [][]string{
+		nil,
+		{"Sec-Fetch-Site: cross-site"},
+		{"Sec-Fetch-Site: same-site"},
+		{"Sec-Fetch-Site: none"},
+		{"Sec-Fetch-Site: cross-site", "Origin: " + s.Base},
+		{"Origin: null"},
+		{"Origin: https://evil.example"},
+		{"Origin: " + s.Base + ".evil.example"},
+		{"Origin: http://"},
+		{"Origin: %"},
+		{"Referer: " + s.Base + "/"},
+	} {
+		for _, path := range []string{"withdraw", "deletion"} {
+			if got := postForm(s, path, fields, headers...); got.Status != 403 {
+				t.Errorf("%s with %q: %d", path, headers, got.Status)
+			}
+		}
+	}
+
+	for _, path := range []string{"withdraw", "deletion"} {
+		for _, method := range []string{"GET", "HEAD", "PUT"} {
+			if got := s.Do(method, "/api/quote/page/"+path+"?"+fields.Encode(), "", sameOrigin); got.Status != 405 {
+				t.Errorf("%s %s: %d", method, path, got.Status)
+			}
+		}
+		for _, media := range []string{"application/json", "text/plain", "multipart/form-data; boundary=x"} {
+			if got := s.Do("POST", "/api/quote/page/"+path, fields.Encode(), sameOrigin, "Content-Type: "+media); got.Status != 415 {
+				t.Errorf("%s as %s: %d", path, media, got.Status)
+			}
+		}
+	}
+	for body, want := range map[string]int{
+		"":                                  400,
+		"id=":                               400,
+		"purpose=marketing":                 400,
+		"id=" + id:                          400, // no purpose
+		"id=" + id + "&purpose=Not a slug":  400,
+		"id=" + id + "&purpose=%FF":         400,
+		"id=" + id + "&purpose=a&purpose=b": 400,
+		"id=" + id + "&purpose=a;b":         400,
+		"id=%ZZ&purpose=a":                  400,
+		"id=" + id + "&purpose=" + strings.Repeat("a", 70_000): 413,
+	} {
+		got := s.Do("POST", "/api/quote/page/withdraw", body, sameOrigin, "Content-Type: application/x-www-form-urlencoded")
+		if got.Status != want {
+			t.Errorf("%.60s: %d %s, want %d", body, got.Status, got.Body, want)
+		}
+	}
+
+	l, err := s.App.Data.Store.Lead(t.Context(), id)
+	if err != nil || l.Consents[0].WithdrawnAt != nil || !l.DeletionRequestedAt.IsZero() {
+		t.Errorf("the lead was changed: %+v, %v", l, err)
+	}
+}

@@ -1,0 +1,120 @@
+package pdf
+
+import "siteapi/integrations/lead"
+
+// Summary has the texts of a quote, each as it is shown. The document and the page of a
+// quote are drawn from the same summary.
+type Summary struct {
+	*Document
+	Words     *Words
+	Reference string
+
+	Head            []Row    // reference and date
+	Range, Guidance string   // the price, and the explanation below it
+	Recipient       []string // name, company, address and telephone number, as typed
+
+	Choices     []Row // project type, complexity and timeline
+	Features    []Row // without labels
+	Adjustments []Row // differences between the sum of the choices and the range
+}
+
+// Row is a value with its label and amount, which may be empty.
+type Row struct{ Label, Value, Amount string }
+
+// Summarize returns the summary of a document. It passes each text from outside through
+// print; shown reports whether a letter can be shown.
+func Summarize(d *Document, print func(string) string, shown func(rune) bool) (*Summary, error) {
+	words, err := WordsIn(d.Locale)
+	if err != nil {
+		return nil, err
+	}
+
+	l := d.Lead
+	l.Estimate.Currency = print(l.Estimate.Currency)
+	s := &Summary{
+		Document:  d,
+		Words:     words,
+		Reference: lead.Reference(l.ID),
+		Range:     words.Price(&l, shown),
+		Guidance:  words.Guidance(&l),
+	}
+	s.Head = rows(
+		Row{Label: words.Reference, Value: s.Reference},
+		Row{Label: words.Date, Value: words.DateOf(d.CreatedAt)},
+	)
+	for _, typed := range []string{
+		l.Contact.FirstName + " " + l.Contact.LastName, l.Contact.Company, l.Contact.Email, l.Contact.Phone,
+	} {
+		if text := print(typed); text != "" {
+			s.Recipient = append(s.Recipient, text)
+		}
+	}
+
+	amounts := amountsOf(words, &l, shown)
+	choice := func(label, field, slug string) Row {
+		return Row{label, print(Label(slug, d.Labels)), amounts.of(words, field, slug)}
+	}
+	s.Choices = rows(
+		choice(words.ProjectType, "projectType", l.Selections.ProjectType),
+		choice(words.Complexity, "complexity", l.Selections.Complexity),
+		choice(words.Timeline, "timeline", l.Selections.Timeline),
+	)
+	for _, slug := range l.Selections.Features {
+		s.Features = append(s.Features, rows(choice("", "features", slug))...)
+	}
+	for _, line := range [][2]string{
+		{lead.LineMinimum, words.Minimum},
+		{lead.LineRounding, words.Rounding},
+	} {
+		if amount := amounts.of(words, line[0], ""); amount != "" {
+			s.Adjustments = append(s.Adjustments, Row{Value: line[1], Amount: amount})
+		}
+	}
+	return s, nil
+}
+
+// rows returns the rows that have a value.
+func rows(list ...Row) (some []Row) {
+	for _, row := range list {
+		if row.Value != "" {
+			some = append(some, row)
+		}
+	}
+	return some
+}
+
+// amounts are the texts next to the choices, by field and slug. They are nil if the
+// service did not price them.
+type amounts map[[2]string]string
+
+func amountsOf(words *Words, l *lead.Lead, shown func(rune) bool) amounts {
+	price := l.Price
+	if price == nil || len(price.Lines)+len(price.Unpriced) == 0 {
+		return nil
+	}
+	var values []float64
+	for _, line := range price.Lines {
+		values = append(values, line.Amount)
+	}
+
+	m := words.money(l.Estimate.Currency, shown, values...)
+	texts := amounts{}
+	for _, line := range price.Lines {
+		texts[[2]string{line.Field, line.Slug}] = m.text(line.Amount)
+		if line.Amount == 0 {
+			texts[[2]string{line.Field, line.Slug}] = words.Included
+		}
+	}
+	return texts
+}
+
+// of returns the text next to a choice, or next to a line without a slug.
+func (a amounts) of(words *Words, field, slug string) string {
+	if text, ok := a[[2]string{field, slug}]; ok {
+		return text
+	}
+	if a != nil && slug != "" {
+		return words.Open
+	}
+	return ""
+}
