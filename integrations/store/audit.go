@@ -106,6 +106,13 @@ func (s *Store) Operators(ctx context.Context) ([]string, error) {
 		`SELECT DISTINCT name FROM operators ORDER BY name`)
 }
 
+// Owners returns the names and addresses under which operators have acted or are logged in,
+// and those of the owners of leads.
+func (s *Store) Owners(ctx context.Context) ([]string, error) {
+	return all[string](ctx, s.db, "reading the owners", `SELECT name FROM operators
+UNION SELECT email FROM logins UNION SELECT subject FROM logins UNION SELECT owner FROM leads`)
+}
+
 // auditHash returns the hash of an entry that follows a previous one.
 func auditHash(previous, e AuditEntry) string {
 	// Encoding strings and numbers cannot fail.

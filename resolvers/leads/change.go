@@ -92,17 +92,30 @@ func (r *Resolver) failureReason(ctx context.Context, err error) schema.LeadFail
 
 // AssignLead resolves the root field `assignLead`.
 func (r *Resolver) AssignLead(ctx context.Context, id, owner string) (*schema.Lead, error) {
+	owner = crm.Address(owner)
 	var assigned []string
-	l, err := r.Change(ctx, id, r.assign(owner, &assigned))
-	r.Mails.NotifyOwner(ctx, crm.Address(owner), assigned)
+	assign := r.assign(owner, &assigned)
+
+	l, err := r.Change(ctx, id, func(ctx context.Context, l lead.Lead) (bool, error) {
+		if err := r.Operators.CheckOwner(ctx, owner); err != nil {
+			return false, err
+		}
+		return assign(ctx, l)
+	})
+	r.Mails.NotifyOwner(ctx, owner, assigned)
 	return l, err
 }
 
 // AssignLeads resolves the root field `assignLeads`.
 func (r *Resolver) AssignLeads(ctx context.Context, ids []string, owner string) (*schema.LeadsChange, error) {
+	owner = crm.Address(owner)
+	if err := r.Operators.CheckOwner(ctx, owner); err != nil {
+		return nil, err
+	}
+
 	var assigned []string
 	sum, err := r.ChangeAll(ctx, ids, r.assign(owner, &assigned))
-	r.Mails.NotifyOwner(ctx, crm.Address(owner), assigned)
+	r.Mails.NotifyOwner(ctx, owner, assigned)
 	return sum, err
 }
 
@@ -111,7 +124,7 @@ func (r *Resolver) AssignLeads(ctx context.Context, ids []string, owner string) 
 func (r *Resolver) assign(owner string, assigned *[]string) LeadChange {
 	return func(ctx context.Context, l lead.Lead) (bool, error) {
 		entry := r.Operators.Entry(ctx, schema.AuditActionAssigned, l.ID, map[string]any{"owned": owner != ""})
-		changed, err := r.Store.Assign(ctx, l.ID, crm.Address(owner), entry)
+		changed, err := r.Store.Assign(ctx, l.ID, owner, entry)
 		if changed {
 			*assigned = append(*assigned, l.ID)
 		}

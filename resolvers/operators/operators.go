@@ -5,10 +5,13 @@ package operators
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"siteapi/integrations/crm"
 	"siteapi/integrations/store"
 	"siteapi/schema"
 	"siteapi/schema/request"
@@ -16,15 +19,51 @@ import (
 
 // Resolver resolves the fields about operators.
 type Resolver struct {
-	Store *store.Store
-	Log   zerolog.Logger
-	Now   func() time.Time
+	Store  *store.Store
+	Tokens []request.OperatorToken // those with the name of their holder
+	Log    zerolog.Logger
+	Now    func() time.Time
 }
 
 // IsViewer reports whether the caller is a viewer, who must not get the id of a lead,
 // since the id opens the PDF.
 func IsViewer(ctx context.Context) bool {
 	return request.CallerFrom(ctx).Operator.Role == schema.RoleViewer
+}
+
+// CheckOwner returns an error unless leads may be assigned to an address: that of an
+// operator with an account or a named token, or of the owner of a lead. Otherwise a text of
+// a visitor could make an assistant send mail to any address.
+func (r *Resolver) CheckOwner(ctx context.Context, owner string) error {
+	if owner == "" {
+		return nil
+	}
+	known, err := r.Store.Owners(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range r.Tokens {
+		known = append(known, t.Name())
+	}
+
+	var addresses []string
+	for _, name := range known {
+		if strings.Contains(name, "@") {
+			addresses = append(addresses, crm.Address(name))
+		}
+	}
+	slices.Sort(addresses)
+	addresses = slices.Compact(addresses)
+	if slices.Contains(addresses, owner) {
+		return nil
+	}
+
+	invalid := schema.NotAllowed("owner", addresses)
+	invalid.Message = strings.TrimSuffix("must be an operator who has signed in with an account, or whose address "+
+		"is a name in ADMIN_TOKENS: "+strings.Join(addresses, ", "), ": ")
+	refused := schema.BadInput(invalid)
+	refused.Message = "The owner " + invalid.Message + "."
+	return refused
 }
 
 // Names resolves the root field `operatorNames`.

@@ -5075,8 +5075,9 @@ type BusinessHours {
 
 extend type Mutation {
   """
-  Assigns a lead to an operator, who is notified by mail if mails are set up, unless the operator is the caller. Fails
-  with ` + "`" + `NOT_FOUND` + "`" + `.
+  Assigns a lead to an operator, who is notified by mail if mails are set up, unless the operator is the caller. The
+  operator has signed in with an account, names a token of ` + "`" + `ADMIN_TOKENS` + "`" + `, or owns a lead; any other address fails with
+  ` + "`" + `BAD_USER_INPUT` + "`" + `. Fails with ` + "`" + `NOT_FOUND` + "`" + `.
   """
   assignLead(
     "Id of the lead, or its PDF reference."

@@ -1110,8 +1110,9 @@ export type Mutation = {
    */
   readonly receiveCmsWebhook: InvalidateCachePayload;
   /**
-   * Assigns a lead to an operator, who is notified by mail if mails are set up, unless the operator is the caller. Fails
-   * with `NOT_FOUND`.
+   * Assigns a lead to an operator, who is notified by mail if mails are set up, unless the operator is the caller. The
+   * operator has signed in with an account, names a token of `ADMIN_TOKENS`, or owns a lead; any other address fails with
+   * `BAD_USER_INPUT`. Fails with `NOT_FOUND`.
    */
   readonly assignLead: Lead;
   /** Sets the processing status of a lead. Fails with `NOT_FOUND`. */

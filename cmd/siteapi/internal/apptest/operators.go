@@ -131,3 +131,12 @@ func (s *Service) Answer(role schema.Role, operation string) []byte {
 	s.App.Server.InboxGraphQL.ServeHTTP(w, r)
 	return w.Body.Bytes()
 }
+
+// Owners returns the value of ADMIN_TOKENS with which leads can be assigned to addresses.
+func Owners(addresses ...string) string {
+	tokens := make([]string, len(addresses))
+	for i, address := range addresses {
+		tokens[i] = address + ":sales:token-of-" + address
+	}
+	return strings.Join(tokens, ",")
+}

@@ -27,7 +27,7 @@ func (d commands) mcpCommand() *cobra.Command {
 
 // serveTools serves operators' tools. Their health report contains the checks of doctor.
 func (c *call) serveTools(ctx context.Context, version string) error {
-	if c.wrong.Concern(append(databaseSettings(), "TIME_ZONE")...) {
+	if c.wrong.Concern(append(databaseSettings(), "TIME_ZONE", "ADMIN_TOKENS")...) {
 		return c.wrong
 	}
 

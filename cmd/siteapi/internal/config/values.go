@@ -215,12 +215,13 @@ func adminToken(v string) (request.OperatorToken, error) {
 	}, nil
 }
 
-// namedToken parses a token with the name and role of its holder: ana:sales:<token>.
+// namedToken parses a token with the name or address of its holder and the role:
+// ana:sales:<token>.
 func namedToken(v string) (t request.OperatorToken, err error) {
-	parts := regexp.MustCompile(`^([a-z0-9][a-z0-9-]{0,63}):(viewer|sales|admin):(.+)$`).FindStringSubmatch(v)
+	parts := regexp.MustCompile(`^([a-z0-9][a-z0-9.@_+-]{0,63}):(viewer|sales|admin):(.+)$`).FindStringSubmatch(v)
 	if parts == nil {
 		return t, errors.New("must be entries such as ana:sales:<token>, comma-separated: " +
-			"a name of a-z, 0-9 and -, one of viewer, sales and admin, and a token")
+			"a name of a-z, 0-9 and -, or an e-mail address in lower case, one of viewer, sales and admin, and a token")
 	}
 	t.Token, t.Actor, t.Role = parts[3], request.TokenPrefix+parts[1], schema.Role(strings.ToUpper(parts[2]))
 	return t, nil

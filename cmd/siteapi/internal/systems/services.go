@@ -61,7 +61,7 @@ func (o Opener) PDFs(
 // erasure or a verification needs.
 func (o Opener) Leads(data *Database, mails *leadmail.Service) *leads.Resolver {
 	return &leads.Resolver{
-		Operators:  &operators.Resolver{Store: data.Store, Log: o.Log, Now: time.Now},
+		Operators:  &operators.Resolver{Store: data.Store, Tokens: o.Settings.NamedTokens, Log: o.Log, Now: time.Now},
 		Store:      data.Store,
 		Queue:      data.Queue,
 		Mails:      mails,

@@ -14,7 +14,8 @@ const spam = { website: "https://example.com" }; // a field that only bots fill 
 let service;
 let browser;
 before(async () => {
-  service = await startService({ ADMIN_PAGE: "on" });
+  const owners = ["maria", "dan", "given"].map((name) => `${name}@example.com:sales:token-of-${name}-0123`);
+  service = await startService({ ADMIN_PAGE: "on", ADMIN_TOKENS: owners.join(",") });
   browser = await openBrowser();
 });
 after(async () => {

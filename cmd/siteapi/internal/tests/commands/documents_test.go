@@ -34,7 +34,7 @@ func TestEveryDocument(t *testing.T) {
 		return cmp.Compare(strings.Index(a.Name, "EraseLeads"), strings.Index(b.Name, "EraseLeads"))
 	})
 
-	s := apptest.NewSite(t, "ADMIN_PAGE=on").Start()
+	s := apptest.NewSite(t, "ADMIN_PAGE=on", "ADMIN_TOKENS="+apptest.Owners("ana@example.com", "ben@example.com")).Start()
 	input := apptest.NewLead("ana")
 	input["consents"] = []any{object{"purpose": "marketing", "given": true}}
 	_, answer := s.Post("/api/quote/submit", input)

@@ -22,6 +22,7 @@ import (
 func TestRetryDeliveriesOnly(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
+	env["ADMIN_TOKENS"] = apptest.Owners("paul@lumen.test")
 	s := apptest.Start(t, env, apptest.Quick)
 	deliveredID, erasedID := s.Submit("delivered"), s.Submit("erased")
 	if _, code := s.OperateAs(schema.RoleSales, `mutation { assignLead(id: "`+deliveredID+

@@ -194,7 +194,12 @@ func TestLiveMissesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, address := t.TempDir(), apptest.FreeAddress(t)
-			env := append(apptest.LiveEnv("LISTEN_ADDR="+address, "DRAIN_DELAY=0s"), env...)
+			owners := make([]string, 80)
+			for i := range owners {
+				owners[i] = fmt.Sprintf("owner-%d@example.com", i)
+			}
+			env := append(apptest.LiveEnv("LISTEN_ADDR="+address, "DRAIN_DELAY=0s",
+				"ADMIN_TOKENS="+apptest.Owners(owners...)), env...)
 			r := apptest.Launch(t, dir, env...)
 
 			var mu sync.Mutex
@@ -217,7 +222,7 @@ func TestLiveMissesNothing(t *testing.T) {
 			f.Start()
 
 			truth := map[string]string{}
-			for i := range 80 {
+			for i := range owners {
 				if i%20 == 19 {
 					_ = r.End(syscall.SIGTERM)
 					r = apptest.Launch(t, dir, env...)
@@ -225,7 +230,7 @@ func TestLiveMissesNothing(t *testing.T) {
 				id := r.Submit(fmt.Sprint("lead-", i))
 				truth[id] = ""
 				for other := range truth { // the order of a map is random
-					truth[other] = fmt.Sprintf("owner-%d@example.com", i)
+					truth[other] = owners[i]
 					r.Operate(fmt.Sprintf(`mutation { assignLead(id: %q, owner: %q) { id } }`, other, truth[other]))
 					break
 				}

@@ -30,7 +30,7 @@ func withoutPrices(t *testing.T) string {
 // by owner, status and other fields.
 func TestWork(t *testing.T) {
 	t.Parallel()
-	s, b := newOperatedSite(t, "CMS_FILE="+withoutPrices(t))
+	s, b := newOperatedSite(t, "CMS_FILE="+withoutPrices(t), "ADMIN_TOKENS="+apptest.Owners("ana@example.com"))
 	var ids []string
 	for i, session := range []string{"zero", "one", "two", "three"} {
 		in := apptest.NewLead(session)
@@ -126,7 +126,7 @@ func TestWork(t *testing.T) {
 // with the reason.
 func TestWorkOnSeveral(t *testing.T) {
 	t.Parallel()
-	s, b := newOperatedSite(t)
+	s, b := newOperatedSite(t, "ADMIN_TOKENS="+apptest.Owners("paul@example.com"))
 	var spam []string
 	for i := range 3 {
 		spam = append(spam, submitSpam(s, fmt.Sprint("several-", i)))

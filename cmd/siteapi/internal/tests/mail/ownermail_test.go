@@ -21,6 +21,8 @@ func TestOwnerMail(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
 	env["VISITOR_MAIL"] = "off"
+	env["ADMIN_TOKENS"] = apptest.Owners("maria@lumen.test", "someone@lumen.test", "paul@lumen.test", "late@lumen.test",
+		"gone@lumen.test")
 	s := apptest.Start(t, env, apptest.Quick)
 	one, two, three := submitMailed(s, t, "one"), submitMailed(s, t, "two"), submitMailed(s, t, "three")
 
@@ -120,6 +122,7 @@ func TestOwnerMailWithOtherSettings(t *testing.T) {
 	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
 		server, env := apptest.MailServer(t, smtptest.Options{})
 		env["VISITOR_MAIL"], env["DATABASE_URL"], env["CACHE_API_TOKEN"] = "off", database, "former"
+		env["ADMIN_TOKENS"] = apptest.Owners("maria@lumen.test")
 		s := apptest.Start(t, env, apptest.Quick)
 		id := submitMailed(s, t, "one")
 
@@ -167,7 +170,8 @@ func TestOwnerMailNotToOneself(t *testing.T) {
 	for name, value := range settings {
 		env = append(env, name+"="+value)
 	}
-	s := apptest.NewSite(t, append(env, "VISITOR_MAIL=off")...).Start()
+	s := apptest.NewSite(t, append(env, "VISITOR_MAIL=off", "ADMIN_TOKENS="+apptest.Owners("dana@lumen.test",
+		"first-0@lumen.test", "first-1@lumen.test", "next-0@lumen.test", "next-1@lumen.test"))...).Start()
 	b := &apptest.Browser{T: t, Base: "http://" + address}
 	one, two := s.Submit("one"), s.Submit("two")
 

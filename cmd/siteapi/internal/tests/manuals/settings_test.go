@@ -42,7 +42,7 @@ func TestSettingValues(t *testing.T) {
 		"LEAD_RETENTION":       {"0s", "1d", "36500d"},
 		"DELIVERY_RETRY_MAX":   {"100ms", "24h"},
 		"DELIVERY_RATE":        {"0", "2.5"},
-		"ADMIN_TOKENS":         {"ana:sales:1123456789abcdef,bo-2:viewer:fedcba9876543210"},
+		"ADMIN_TOKENS":         {"ana:sales:1123456789abcdef,bo-2:viewer:fedcba9876543210", "ana+desk@lumen.test:sales:1123456789abcdef"},
 		"LEAD_WEBHOOK_URL":     {"https://hooks.example/x?sig=y"},
 		"LEAD_WEBHOOK_SECRET":  {webhookSecret + "," + webhookSecret},
 		"SMTP_URL":             {"smtps://siteapi:p%40ss@mail.example:465", "smtp://[::1]:25"},

@@ -14,7 +14,8 @@ import (
 // or a command.
 func TestBlanksAroundArguments(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"LEAD_WEBHOOK_URL": "http://127.0.0.1:1", "LEAD_WEBHOOK_SECRET": apptest.LeadSecret}, apptest.Quick)
+	s := apptest.Start(t, map[string]string{"LEAD_WEBHOOK_URL": "http://127.0.0.1:1", "LEAD_WEBHOOK_SECRET": apptest.LeadSecret,
+		"ADMIN_TOKENS": apptest.Owners("ana@example.com")}, apptest.Quick)
 	input := apptest.NewLead("one")
 	input["attribution"] = object{"source": "ads", "campaign": "spring"}
 	got := s.Through("REST", "submitQuote", object{"input": input})

@@ -1,0 +1,78 @@
+package leads
+
+import (
+	"strings"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/lead"
+)
+
+// Leads are assigned to operators only, through every door: an assistant reads what visitors
+// wrote, and the owner of a lead gets mail.
+func TestOwnersAreOperators(t *testing.T) {
+	t.Parallel()
+	p := apptest.NewProvider(t)
+	p.Groups = "desk"
+	address := apptest.FreeAddress(t)
+	s := apptest.NewSite(t, append(p.Environ(address),
+		"ADMIN_TOKENS=bo:sales:bo-0123456789abcdef,"+apptest.Owners("ana+sales@lumen.test"))...).Start()
+	id, other := s.Submit("one"), s.Submit("other")
+	s.Damage(`UPDATE leads SET owner = 'former@lumen.test' WHERE id = '` + other + `'`) // before the rule
+
+	b := &apptest.Browser{T: t, Base: "http://" + address}
+	signIn := func(subject, email string, verified bool) {
+		t.Helper()
+		p.Set(func() { p.Claims = map[string]any{"sub": subject, "email": email, "email_verified": verified} })
+		if _, text := b.SignIn(); b.Cookie == nil {
+			t.Fatal(text)
+		}
+	}
+	signIn("1", "Ended@Lumen.test", true)
+	b.Runs("/admin/graphql", `{ row: lead(id: "`+id+`") { value: id } }`)
+	if out, code := s.Run("logins", "end", "--all"); code != 0 {
+		t.Fatal(out)
+	}
+	signIn("2", "unverified@lumen.test", false)
+	signIn("Subject@Lumen.test", "", false)
+	signIn("3", "Dana@Lumen.test", true)
+
+	for owner, want := range map[string]string{
+		"ana+sales@lumen.test":         "",               // the name of a token
+		"ANA+Sales@lumen.test":         "",               // in another letter case
+		"dana@lumen.test":              "",               // is logged in
+		"subject@lumen.test":           "",               // the subject of an account, which the provider vouches for
+		"ended@lumen.test":             "",               // was logged in and has read a lead
+		"former@lumen.test":            "",               // owns another lead
+		"unverified@lumen.test":        "BAD_USER_INPUT", // anybody may claim it
+		"one@example.com":              "BAD_USER_INPUT", // the visitor
+		"name.6f1e@other.example":      "BAD_USER_INPUT", // what a message told an assistant
+		"ana+sales@lumen.test.example": "BAD_USER_INPUT",
+		"ana@lumen.test":               "BAD_USER_INPUT", // another mailbox
+		"lumen.test":                   "BAD_USER_INPUT", // no address
+		"bo":                           "BAD_USER_INPUT", // a token whose name is no address
+		"@":                            "BAD_USER_INPUT",
+	} {
+		for _, mutation := range []string{
+			`row: assignLead(id: "` + id + `", owner: "` + owner + `") { value: owner }`,
+			`row: assignLeads(ids: ["` + id + `"], owner: "` + owner + `") { value: changed }`,
+		} {
+			if code, got := b.Runs("/admin/graphql", `mutation { `+mutation+` }`); code != want {
+				t.Errorf("%s: %q %v, want %q", mutation, code, got, want)
+			}
+		}
+		if out, exit := s.Run("leads", "assign", id, owner); (exit == 0) != (want == "") {
+			t.Errorf("leads assign %s: %d %s", owner, exit, out)
+		}
+	}
+
+	reference := lead.Reference(id)
+	s.Refuses(map[string]string{
+		"leads assign " + reference + " x@other.example": "owner: must be an operator who has signed in with an account, " +
+			"or whose address is a name in ADMIN_TOKENS: ana+sales@lumen.test, dana@lumen.test, ended@lumen.test",
+		"leads assign LR4LB5AK x@other.example": "There is no such lead",
+	})
+	if out, exit := s.Run("leads", "assign", reference, "none"); exit != 0 || strings.Contains(out, "@") {
+		t.Errorf("leaving the lead without an owner: %d %s", exit, out)
+	}
+}
