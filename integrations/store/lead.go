@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -44,6 +45,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT
 // lead returns the lead of a row.
 func (r *leadRow) lead() lead.Lead {
 	l := r.Body
+	l.FirstAttribution = cmp.Or(l.FirstAttribution, l.Attribution)
 	l.InReview, l.Rejected = r.InReview, r.Rejected
 	l.Progress, l.Owner, l.Status = r.Progress, r.Owner, r.Status
 	l.Outcome, l.DeletionRequestedAt = r.Outcome, r.DeletionRequestedAt
@@ -81,8 +83,12 @@ func (s *Store) Submit(
 }
 
 // accepted returns the body to store for a lead. Its consents are stored in their own
-// rows, since they may outlive it.
+// rows, since they may outlive it. A first attribution that is the latest, too, is stored
+// once.
 func accepted(l lead.Lead) lead.Lead {
+	if l.FirstAttribution == l.Attribution {
+		l.FirstAttribution = lead.Attribution{}
+	}
 	l.Consents = slices.Clone(l.Consents)
 	for i, c := range l.Consents {
 		l.Consents[i] = lead.Consent{Purpose: c.Purpose}
@@ -133,6 +139,12 @@ WHERE id = (SELECT lead_id FROM idempotency_keys WHERE key = $1)`, n.Idempotency
 	_, err = tx.Exec(ctx, `UPDATE idempotency_keys SET lead_id = $1 WHERE key = $2`,
 		first.Body.ID, n.IdempotencyKey)
 	return first.lead(), false, err
+}
+
+// HasContent reports whether a lead with a [NewLead.ContentKey] is stored.
+func (s *Store) HasContent(ctx context.Context, key string) (bool, error) {
+	return one[bool](ctx, s.db, "looking for the content of a lead",
+		`SELECT EXISTS (SELECT 1 FROM leads WHERE content_key = $1) AS found`, key)
 }
 
 // Lead returns a stored lead, or [ErrNotFound].

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/runes"
 	"golang.org/x/text/transform"
@@ -24,25 +25,37 @@ func fold(text string) string {
 	).Replace(strings.ToLower(folded))
 }
 
-// searchTerms returns the terms by which a lead is found. The later parts of a hyphenated
-// name and the domain of an e-mail address are terms, too.
-func searchTerms(s lead.Lead) []string {
-	c := s.Contact
-	words := strings.Fields(fold(c.FirstName + " " + c.LastName + " " + c.Company))
-	for _, word := range words {
-		words = append(words, strings.Split(word, "-")[1:]...)
-	}
+// Limits on the terms of a lead. On disk, each takes about 100 bytes in addition to its text.
+const (
+	maxTerms     = 36
+	maxTermBytes = 700 // of all terms
+)
 
-	email := fold(c.Email)
+// searchTerms returns the terms by which a lead is found: those of its contact, then the
+// first words of its message, as far as the limits allow. The later parts of a hyphenated
+// name and the domain of an e-mail address are terms, too.
+func searchTerms(s lead.Lead) (terms []string) {
+	c := s.Contact
+	email, phone := fold(c.Email), strings.ReplaceAll(fold(c.Phone), "(0)", "")
 	_, domain, _ := strings.Cut(email, "@")
-	words = append(words, email, domain, fold(s.ID))
+	words := []string{fold(s.ID), email, domain, nationalNumber(phone), strings.TrimLeft(digits(phone), "0")}
+
+	names := strings.Fields(fold(c.FirstName + " " + c.LastName + " " + c.Company))
+	words = append(words, names...)
+	for _, name := range names {
+		words = append(words, strings.Split(name, "-")[1:]...)
+	}
 	words = append(words, messageTerms(s.Message)...)
 
-	phone := strings.ReplaceAll(fold(c.Phone), "(0)", "")
-	words = append(words, nationalNumber(phone), strings.TrimLeft(digits(phone), "0"))
-
-	slices.Sort(words)
-	return slices.DeleteFunc(slices.Compact(words), func(word string) bool { return word == "" })
+	size := 0
+	for _, word := range words {
+		if word == "" || slices.Contains(terms, word) || len(terms) == maxTerms || size+len(word) > maxTermBytes {
+			continue
+		}
+		terms = append(terms, word)
+		size += len(word)
+	}
+	return terms
 }
 
 // phoneLength is the minimum number of digits in a search for a telephone number.
@@ -79,23 +92,10 @@ func nationalNumber(phone string) string {
 	return strings.TrimLeft(number, "0")
 }
 
-const (
-	maxMessageTerms = 100 // indexed words of a message
-	maxTermLength   = 64  // characters; PostgreSQL cannot index very long words
-)
-
-// messageTerms returns the first words of a message that have at least three characters.
-func messageTerms(message string) (words []string) {
-	for word := range strings.FieldsFuncSeq(fold(message), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}) {
-		letters := []rune(word)
-		word = string(letters[:min(len(letters), maxTermLength)])
-		if len(words) < maxMessageTerms && len(letters) > 2 && !slices.Contains(words, word) {
-			words = append(words, word)
-		}
-	}
-	return words
+// messageTerms returns the words of a message that have at least three characters.
+func messageTerms(message string) []string {
+	words := strings.FieldsFunc(fold(message), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return slices.DeleteFunc(words, func(word string) bool { return utf8.RuneCountInString(word) < 3 })
 }
 
 // addTerms stores the search terms of a lead.

@@ -100,7 +100,25 @@ const (
 // row, and returns their names. It never drops the address, the consent or the project
 // type.
 func fit(v *lead.Visit) (dropped []string) {
-	a := &v.Attribution
+	dropped = fitAttribution(&v.Attribution)
+	tooLarge := func() bool { // The address is also a column.
+		state := lead.Visit{SessionID: v.SessionID, Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints}
+		return encoded(state)+len(v.Hints.Email) > maxStateBytes
+	}
+	if len(v.Selections.Features) > 0 && tooLarge() {
+		v.Selections.Features = nil
+		dropped = append(dropped, "selections.features")
+	}
+	if v.Hints.Consent != "" && tooLarge() {
+		v.Hints.Consent = ""
+		dropped = append(dropped, "consents.text")
+	}
+	return dropped
+}
+
+// fitAttribution drops values of an attribution until it is small enough, and returns their
+// names.
+func fitAttribution(a *lead.Attribution) (dropped []string) {
 	for _, part := range []struct {
 		name  string
 		value *string
@@ -118,19 +136,6 @@ func fit(v *lead.Visit) (dropped []string) {
 			*part.value = ""
 			dropped = append(dropped, "attribution."+part.name)
 		}
-	}
-
-	tooLarge := func() bool { // The address is also a column.
-		state := lead.Visit{SessionID: v.SessionID, Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints}
-		return encoded(state)+len(v.Hints.Email) > maxStateBytes
-	}
-	if len(v.Selections.Features) > 0 && tooLarge() {
-		v.Selections.Features = nil
-		dropped = append(dropped, "selections.features")
-	}
-	if v.Hints.Consent != "" && tooLarge() {
-		v.Hints.Consent = ""
-		dropped = append(dropped, "consents.text")
 	}
 	return dropped
 }

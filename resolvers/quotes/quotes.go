@@ -23,6 +23,7 @@ type Store interface {
 	Track(ctx context.Context, v lead.Visit) error
 	Submit(ctx context.Context, n store.NewLead) (l lead.Lead, created bool, err error)
 	Session(ctx context.Context, id string) (lead.Session, error)
+	HasContent(ctx context.Context, key string) (bool, error)
 	PriceRules(ctx context.Context, revision string) (store.PriceRules, error)
 }
 

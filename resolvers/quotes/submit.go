@@ -29,6 +29,15 @@ import (
 // idempotencyKeyMax is the longest Idempotency-Key that is accepted, in characters.
 const idempotencyKeyMax = 255
 
+const (
+	// maxSubmissions is the number of leads that one client may submit in an hour.
+	maxSubmissions = 300
+
+	// maxLeadBytes limits what is stored of a lead, so that it takes at most 20 KB on disk
+	// with its indexes and deliveries.
+	maxLeadBytes = 10_000
+)
+
 // Submit resolves submitQuote: it stores a lead with its pending deliveries. It responds
 // once both are durable; the deliveries run afterwards. [store.Store.Submit] recognizes
 // a repetition by the digests of content and Idempotency-Key and returns the first lead.
@@ -49,64 +58,118 @@ func (r *Resolver) Submit(
 	if key != "" {
 		n.IdempotencyKey = digest(in.SessionID, key)
 	}
-
 	n.Network = r.Network(request.CallerFrom(ctx).Address)
-
 	n.Lead.ID = r.NewID()
 	n.Lead.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
 
-	// The error is not returned: if the database is unavailable, storing the lead fails
-	// as well.
-	session, err := r.Store.Session(ctx, in.SessionID)
-	pace := r.paceSignal(session, err, n.Lead.SubmittedAt)
-	read := hints{formats: r.formats}
-	n.Lead.FirstAttribution, n.Lead.Attribution = session.Touches(read.attribution(in.Attribution))
-	request.RecorderFrom(ctx).Dropped(read.dropped)
-
-	// Any signal that is not weak puts the lead in review.
-	n.Lead.Signals = r.signals(ctx, in, content, pace)
-	snap := r.contentSoon(ctx, &n.Lead)
-	checkWordings(&n.Lead, snap)
-	r.setPrice(ctx, &n.Lead, snap, trimmed(in.Estimate.Revision))
-	n.Lead.InReview = slices.ContainsFunc(n.Lead.Signals,
-		func(s lead.Signal) bool { return !s.Weak() })
-
-	// Deliveries continue the trace of the request. The field is empty without tracing.
-	trace := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(ctx, trace)
-	n.Lead.Trace = trace["traceparent"]
+	// A repetition of a stored lead counts against no limit of leads.
+	repeated, err := r.Store.HasContent(ctx, content)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	if !repeated {
+		if refused := r.examine(ctx, in, &n); refused != nil {
+			return nil, refused
+		}
+	}
 
 	began := time.Now()
-	stored, created, err := r.Store.Submit(ctx, n)
+	first, created, err := r.Store.Submit(ctx, n)
 	r.ObserveDatabase("submit", began, err)
 	if err != nil {
 		return nil, storeError(err)
 	}
-
-	outcome := "repeated"
-	if created {
-		outcome = "created"
-		for _, signal := range stored.Signals {
-			r.Count("spam_signal", string(signal))
-		}
-		if stored.InReview {
-			r.Count("submission", "in_review")
-		}
-		r.countPrice(&stored)
-	}
-	r.Count("submission", outcome)
+	r.countLead(&first, created)
 
 	r.Log.Info().Ctx(ctx).
-		Str("reference", lead.Reference(stored.ID)).
+		Str("reference", lead.Reference(first.ID)).
 		Bool("created", created).
-		Bool("in_review", stored.InReview).
+		Bool("in_review", first.InReview).
 		Msg("quote submitted")
 	return &schema.SubmitQuotePayload{
 		Success:      true,
-		SubmissionID: stored.ID,
-		PDFURL:       stored.PDFPath(),
-		QuoteURL:     r.SiteURL + stored.PagePath(),
+		SubmissionID: first.ID,
+		PDFURL:       first.PDFPath(),
+		QuoteURL:     r.SiteURL + first.PagePath(),
 	}, nil
+}
+
+// examine completes a new lead: its attribution, signals, price and trace. It returns an error
+// if the client has submitted too many leads or the lead is too large.
+func (r *Resolver) examine(ctx context.Context, in schema.SubmitQuoteInput, n *store.NewLead) error {
+	l := &n.Lead
+	if !r.withinHour(ctx, "submissions", maxSubmissions) {
+		return &schema.Error{
+			Code:       schema.CodeRateLimited,
+			Message:    "There were too many quote requests from this address within an hour. Please wait.",
+			RetryAfter: l.SubmittedAt.Truncate(time.Hour).Add(time.Hour).Sub(l.SubmittedAt),
+		}
+	}
+
+	// The error is not returned: if the database is unavailable, storing the lead fails
+	// as well.
+	session, err := r.Store.Session(ctx, in.SessionID)
+	pace := r.paceSignal(session, err, l.SubmittedAt)
+	read := hints{formats: r.formats}
+	sent := read.attribution(in.Attribution)
+	l.FirstAttribution, l.Attribution = session.Touches(sent)
+
+	// Any signal that is not weak puts the lead in review.
+	l.Signals = r.signals(ctx, in, n.ContentKey, pace)
+	snap := r.contentSoon(ctx, l)
+	checkWordings(l, snap)
+	r.setPrice(ctx, l, snap, trimmed(in.Estimate.Revision))
+	l.InReview = slices.ContainsFunc(l.Signals, func(s lead.Signal) bool { return !s.Weak() })
+
+	// Deliveries continue the trace of the request. The field is empty without tracing.
+	trace := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, trace)
+	l.Trace = trace["traceparent"]
+
+	if stored(*l) > maxLeadBytes {
+		read.dropped = append(read.dropped, fitAttribution(&sent)...)
+		l.FirstAttribution, l.Attribution = session.Touches(sent)
+	}
+	request.RecorderFrom(ctx).Dropped(read.dropped)
+	if stored(*l) > maxLeadBytes {
+		return &schema.Error{
+			Code:    schema.CodePayloadTooLarge,
+			Message: fmt.Sprintf("All texts of a quote request together may have at most %d bytes.", maxLeadBytes),
+		}
+	}
+	return nil
+}
+
+// countLead counts a submission by its outcome.
+func (r *Resolver) countLead(l *lead.Lead, created bool) {
+	if !created {
+		r.Count("submission", "repeated")
+		return
+	}
+
+	for _, signal := range l.Signals {
+		r.Count("spam_signal", string(signal))
+	}
+	if l.InReview {
+		r.Count("submission", "in_review")
+	}
+	r.countPrice(l)
+	r.Count("submission", "created")
+}
+
+// stored returns about how many bytes a lead takes in the database, which repeats sources and
+// campaigns in columns and indexes. A long wording of a consent leaves half a page unused.
+func stored(l lead.Lead) int {
+	last, first := l.Attribution, l.FirstAttribution
+	size := 3*len(last.Source) + len(last.Campaign) + len(first.Source) + len(first.Campaign)
+	for _, c := range l.Consents {
+		size += len(c.Text)
+	}
+
+	if first == last {
+		l.FirstAttribution = lead.Attribution{} // stored once
+	}
+	return size + encoded(l)
 }
 
 // idempotencyKey returns the Idempotency-Key header without the quotes of a structured

@@ -4,9 +4,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"siteapi/integrations/lead/leadtest"
+	"siteapi/integrations/ratelimit/memory"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -97,5 +100,27 @@ func TestNewLeadCopiesEveryField(t *testing.T) {
 		if path != "id" && path != "submittedAt" && path != "priceStatus" { // set by the service
 			t.Errorf("resolvers/quotes/submit.go: newLead leaves out %s", path)
 		}
+	}
+}
+
+// A client submits at most 300 leads an hour.
+func TestLeadsOfAnHour(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
+	r := New(Deps{Limiter: memory.New(), Now: func() time.Time { return now }})
+	from := func(address string) bool {
+		return r.withinHour(request.WithCaller(t.Context(), request.Caller{Address: address}), "submissions", maxSubmissions)
+	}
+
+	for i := range 301 {
+		if ok := from("198.51.100.1"); ok != (i < 300) {
+			t.Fatalf("the lead %d of an address: %v", i+1, ok)
+		}
+	}
+	if !from("198.51.100.2") || !from("2001:db8::1") {
+		t.Error("other clients are limited, too")
+	}
+	if now = now.Add(time.Hour); !from("198.51.100.1") {
+		t.Error("the next hour is limited, too")
 	}
 }

@@ -82,10 +82,17 @@ func (r *Resolver) mayStore(ctx context.Context, id string) bool {
 	if _, err := r.Store.Session(ctx, id); !errors.Is(err, store.ErrNotFound) {
 		return true
 	}
+	return r.withinHour(ctx, "sessions", maxNewSessions)
+}
 
+// withinHour counts something that a client stores, and reports whether the client and each
+// of its networks are within an hourly limit.
+func (r *Resolver) withinHour(ctx context.Context, kind string, limit int) bool {
+	if r.Limiter == nil {
+		return true
+	}
 	for _, network := range ratelimit.Networks(request.CallerFrom(ctx).Address) {
-		key := "sessions " + network.Name
-		if !ratelimit.WithinHour(ctx, r.Limiter, key, maxNewSessions*network.Times, r.Now()) {
+		if !ratelimit.WithinHour(ctx, r.Limiter, kind+" "+network.Name, limit*network.Times, r.Now()) {
 			return false
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/cmd/siteapi/internal/systems"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store/sqlite"
 )
 
@@ -122,6 +123,37 @@ func TestNewSessionsOfANetwork(t *testing.T) {
 	}
 	if stored, err := s.App.Data.Store.Session(t.Context(), "new-0"); err != nil || stored.Visits != 2 {
 		t.Errorf("the first session has %d visits, %v", stored.Visits, err)
+	}
+}
+
+// A double click, or a retry after a lost response, counts against no hourly limit of leads.
+func TestRepetitionsAreFree(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"RATE_LIMITS": "on", "TRUSTED_PROXIES": "127.0.0.1", "SPAM_MIN_TIME": "0"})
+	submit := func(session string, i int) lead.Lead {
+		from := fmt.Sprintf("X-Forwarded-For: 2001:db8:0:%x::1", i<<8)
+		got := s.Through("REST", "submitQuote", object{"input": apptest.NewLead(session)}, from)
+		id, _ := got.Data["submissionId"].(string)
+		l, err := s.App.Data.Store.Lead(t.Context(), id)
+		if err != nil {
+			t.Fatal(got.Raw)
+		}
+		return l
+	}
+
+	first, hour := submit("first", 0), time.Now().Hour()
+	for i := range 100 {
+		if again := submit("first", i); again.ID != first.ID || again.InReview {
+			t.Fatalf("the repetition %d is another lead, or in review: %+v", i, again)
+		}
+	}
+	for i := range 59 {
+		if l := submit(fmt.Sprint("other-", i), i); l.InReview && time.Now().Hour() == hour {
+			t.Fatalf("the lead %d is in review: repetitions were counted", i+2)
+		}
+	}
+	if l := submit("last", 0); !l.InReview && time.Now().Hour() == hour {
+		t.Error("the lead 61 is not in review")
 	}
 }
 
