@@ -181,3 +181,31 @@ func TestReferencesEndAtTheLimit(t *testing.T) {
 		t.Errorf("%d bytes, %v", built, err)
 	}
 }
+
+// TestProblems names each document and value that the service leaves out.
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"_id":"h","_type":"heroSection","language":"de"}`:                                                `documents of type heroSection are hidden, such as "h": the site does not use their language de`,
+		`{"_id":"h","_type":"heroSection","language":"en-GB"}`:                                             ``,
+		`{"_id":"siteSettings","_type":"siteSettings","title":7,"contactEmail":[1]}`:                       `document "siteSettings": contactEmail has the wrong type; document "siteSettings": title has the wrong type`,
+		`{"_id":"siteSettings","_type":"siteSettings","contactPhones":[{"number":"1"}]}`:                   `document "siteSettings": contactPhones[0] lacks a number or a display location`,
+		`{"_id":"b","_type":"quoteOption","group":"feature","slug":"blog"}`:                                `document "b": document "a" has the same slug or purpose`,
+		`{"_id":"b","_type":"quoteOption","group":"feature","slug":"shop"}`:                                `document "b": it has no label`,
+		`{"_id":"b","_type":"quoteOption","group":"colour","slug":"shop","label":"Shop"}`:                  `document "b": its slug and group, or its purpose and text, are missing`,
+		`{"_id":"b","_type":"quoteOption","group":"feature","label":"Shop"}`:                               `document "b": its slug and group, or its purpose and text, are missing`,
+		`{"_id":"b","_type":"quoteOption","group":"timeline","slug":"blog","label":"Blog"}`:                `document "b": document "a" has the same slug or purpose`,
+		`{"_id":"b","_type":"quoteOption","language":"en","group":"feature","slug":"blog","label":"Blog"}`: ``,
+		`{"_id":"d","_type":"consentText","language":"en","purpose":"news","text":"Again"}`:                `document "d": document "c" has the same slug or purpose`,
+		`{"_id":"d","_type":"consentText","language":"en","purpose":"other"}`:                              `document "d": its slug and group, or its purpose and text, are missing`,
+		`{"_id":"d","_type":"consentText","language":"en","purpose":"other","text":{"es":"x"}}`:            `document "d": its slug and group, or its purpose and text, are missing`,
+		`{"_id":"d","_type":"consentText","purpose":"news","text":{"en":"For all"}}`:                       ``,
+	} {
+		s := snapshotOf(t, "en", text,
+			`{"_id":"a","_type":"quoteOption","group":"feature","slug":"blog","label":{"en":"Blog"}}`,
+			`{"_id":"c","_type":"consentText","language":"en","purpose":"news","text":"News"}`)
+		if got := strings.Join(s.Problems, "; "); got != want {
+			t.Errorf("%s:\n%s, want\n%s", text, got, want)
+		}
+	}
+}

@@ -97,6 +97,12 @@ func (c *Service) load(ctx context.Context, perspective string, locale schema.Lo
 	return json.Marshal(storedSnapshot{c.origin, docs})
 }
 
+// Inspect fetches the content of a locale from a CMS, to look for problems in it.
+func Inspect(ctx context.Context, source cms.Content, types []string, locale schema.Locale) (*Snapshot, error) {
+	docs, err := fetch(ctx, source, Query(types, locale, ""), locale)
+	return newSnapshot(docs, locale, schema.NewFormats().Currency), err
+}
+
 // decodeSnapshot decodes an entry that load encoded. It logs each problem of the content
 // once.
 func (c *Service) decodeSnapshot(ctx context.Context, entry cache.Entry, locale schema.Locale) (*Snapshot, error) {
@@ -136,27 +142,54 @@ func newSnapshot(docs []cms.Document, locale schema.Locale, isCurrency func(stri
 		return hidden
 	})
 
+	s.Labels = cms.Labels(docs, string(locale))
+	users := map[string]string{} // ids of the documents that use a slug or a purpose
 	for _, doc := range docs {
 		shown := contentDocument(doc)
 		s.documents[doc.Type] = append(s.documents[doc.Type], shown)
 		s.byID[doc.ID] = shown
 
+		var problems []string
 		switch {
 		case doc.Type == SettingsType && (s.Settings == nil || doc.ID == SettingsType):
-			var problems []string
 			s.Settings, problems = newSettings(doc, string(locale))
-			for _, problem := range problems {
-				s.Problems = append(s.Problems, fmt.Sprintf("document %q: %s", doc.ID, problem))
-			}
+		case doc.Type == cms.OptionType || doc.Type == cms.ConsentType:
+			problems = s.unusable(doc, users)
 		case doc.ID == cms.RulesType:
 			s.RulesUnusable = true
 		}
+		for _, problem := range problems {
+			s.Problems = append(s.Problems, fmt.Sprintf("document %q: %s", doc.ID, problem))
+		}
 	}
-	s.Labels = cms.Labels(docs, string(locale))
 
 	s.Prices, s.priceProblems = price.Read(docs, string(locale), isCurrency)
 	s.RulesUnusable = s.RulesUnusable && s.Prices == nil
 	return s
+}
+
+// unusable returns the problems of an option or a consent. Users has the ids of the
+// documents before it, by type, language and slug or purpose.
+func (s *Snapshot) unusable(doc cms.Document, users map[string]string) (problems []string) {
+	group, name := cms.OptionSlug(doc)
+	if doc.Type == cms.ConsentType {
+		var consent struct{ Purpose, Text any }
+		_ = json.Unmarshal(doc.Fields, &consent) // the driver returns objects only
+		name, _ = consent.Purpose.(string)
+		group, _ = cms.Text(consent.Text, string(s.Locale))
+	} else if name != "" && s.Labels[name] == "" {
+		problems = append(problems, "it has no label")
+	}
+
+	use := strings.Join([]string{doc.Type, doc.Language, name}, " ")
+	switch other := users[use]; {
+	case group == "" || name == "":
+		return append(problems, "its slug and group, or its purpose and text, are missing")
+	case other != "":
+		return append(problems, fmt.Sprintf("document %q has the same slug or purpose", other))
+	}
+	users[use] = doc.ID
+	return problems
 }
 
 func contentDocument(doc cms.Document) *schema.ContentDocument {

@@ -145,15 +145,31 @@ func (d Dependencies) checkStoring(ctx context.Context, _ Warn) (string, error) 
 	return "leads can be stored", eraser.Erase(ctx, []string{"doctor-" + strings.ToLower(rand.Text())})
 }
 
-// checkContent looks for document types without a published document in any language.
+// maxProblems is the number of problems of the content that are reported one by one.
+const maxProblems = 20
+
+// checkContent looks for documents and values that are left out, and for document types
+// without a published document in any language.
 func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, error) {
 	source, _, err := d.CMS()
 	if err != nil {
 		return notChecked, nil //nolint:nilerr // the check of the CMS reports it
 	}
-	missing, err := withoutDocuments(ctx, source, d.types())
-	if err != nil {
-		return notChecked, nil //nolint:nilerr // as above
+
+	missing, problems := d.types(), []string{}
+	for _, locale := range schema.Locales() {
+		found, err := content.Inspect(ctx, source, append(d.types(), cms.OptionType, cms.ConsentType), locale)
+		if err != nil {
+			return notChecked, nil //nolint:nilerr // as above
+		}
+		missing = slices.DeleteFunc(missing, func(name string) bool {
+			return len(found.Documents(name, content.Selection{})) > 0
+		})
+		for _, problem := range found.Problems {
+			if !slices.Contains(problems, problem) {
+				problems = append(problems, problem)
+			}
+		}
 	}
 
 	for _, name := range missing {
@@ -163,7 +179,14 @@ func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, erro
 		}
 		warn("there is no published document of type "+name, advice)
 	}
-	return "each document type has a published document", nil
+	for i, problem := range problems {
+		if i == maxProblems {
+			warn(fmt.Sprintf("%d more problems of the content", len(problems)-i), "the log of the service names all of them")
+			break
+		}
+		warn(problem, "correct and publish it in the CMS: until then the site does without it")
+	}
+	return "each document type has a published document, and none is left out", nil
 }
 
 // types returns the document types of the site.
@@ -173,25 +196,6 @@ func (d Dependencies) types() []string {
 
 // notChecked is the result of a check whose system fails another check.
 const notChecked = "not checked: it depends on a failed check"
-
-// withoutDocuments returns the types without a published document in any language.
-func withoutDocuments(ctx context.Context, source cms.Content, types []string) ([]string, error) {
-	missing := slices.Clone(types)
-	for _, locale := range schema.Locales() {
-		if len(missing) == 0 {
-			break
-		}
-
-		docs, err := source.Fetch(ctx, content.Query(missing, locale, ""))
-		if err != nil {
-			return nil, err
-		}
-		missing = slices.DeleteFunc(missing, func(name string) bool {
-			return slices.ContainsFunc(docs, func(d cms.Document) bool { return d.Type == name })
-		})
-	}
-	return missing, nil
-}
 
 // checkMail logs in to the mail server and checks that it accepts the sender. It sends no
 // mail.

@@ -22,9 +22,12 @@ export const structure: StructureResolver = (S) =>
 /** Offers only the types whose documents can be created in Studio. */
 export const templates = (all: Template[]) => all.filter((template) => !notCreated.includes(template.schemaType))
 
-/** Prevents copying and deleting single documents, and changing submissions. */
+/** The actions of a single document, also of its version in a release. */
+const singletonActions = ['publish', 'schedule', 'discardChanges', 'discardVersion', 'restore']
+
+/** Prevents copying, unpublishing and deleting single documents, and changing submissions. */
 export function actions(all: DocumentActionComponent[], {schemaType}: {schemaType: string}) {
   if (schemaType === 'quoteSubmission') return []
   if (!singletons.includes(schemaType)) return all
-  return all.filter(({action}) => action && ['publish', 'discardChanges', 'restore'].includes(action))
+  return all.filter(({action}) => action && singletonActions.includes(action))
 }

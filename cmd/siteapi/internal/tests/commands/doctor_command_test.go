@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -203,10 +204,23 @@ func TestDoctorOnUpstreams(t *testing.T) {
 		c.Reports(t, tt.check, tt.state, tt.words)
 	}
 
+	for _, doc := range []string{
+		`{"_id":"heroSection-de","_type":"heroSection","language":"de-AT"}`,
+		`{"_id":"zz","_type":"quoteOption","group":"feature","slug":{"current":"blog"},"label":{"en":"Again"}}`,
+		`{"_id":"siteSettings","_type":"siteSettings","contactPhones":[{"number":"1"}],"contactEmail":7}`,
+	} {
+		if err := s.Stubs.CMS.Publish(json.RawMessage(doc)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s.Stubs.CMS.Unpublish("quoteRules")
 	s.Stubs.CRM.Restrict(hubspottest.Options{Lacks: []string{"crm.objects.deals.write"}})
 	c, _ := s.Doctor([]string{"HUBSPOT_DEAL_STAGE=default/appointmentscheduled"})
 	c.Reports(t, "prices", "WARNING", "choices but no price rules")
+	c.Reports(t, "content", "WARNING", `such as "heroSection-de": the site does not use their language de`)
+	c.Reports(t, "content", "WARNING", `document "zz": document `)
+	c.Reports(t, "content", "WARNING", `document "siteSettings": contactPhones[0] lacks a number or a display location`)
+	c.Reports(t, "content", "WARNING", `document "siteSettings": contactEmail has the wrong type`)
 	c.Reports(t, "crm", "FAILED", "the token lacks a scope: MISSING_SCOPES")
 }
 

@@ -1,5 +1,5 @@
 import {defineArrayMember, defineField, defineType} from 'sanity'
-import {language, strings} from './fields'
+import {language, strings, unique} from './fields'
 
 /** The hero section of the home page: one document for each language. */
 export const heroSection = defineType({
@@ -7,7 +7,13 @@ export const heroSection = defineType({
   title: 'Hero section',
   type: 'document',
   fields: [
-    language,
+    defineField({
+      ...language,
+      validation: (rule) => [
+        rule.required(),
+        rule.custom(unique(['language'], 'There is a hero section in this language already')),
+      ],
+    }),
     defineField({name: 'title', title: 'Title', type: 'string', validation: (rule) => rule.required().max(80)}),
     defineField({name: 'subtitle', title: 'Subtitle', type: 'text', rows: 3}),
     ...[

@@ -1,4 +1,5 @@
 import {defineField, defineType} from 'sanity'
+import {OptionPreview} from '../optionPreview'
 import {localizedString} from './fields'
 
 /** An option of the quote calculator. Leads and PDFs refer to it by its slug. */
@@ -23,7 +24,7 @@ export const quoteOption = defineType({
       validation: (rule) => rule.required(),
     }),
     defineField({name: 'order', title: 'Position in the group', type: 'number', validation: (rule) => rule.integer().min(1)}),
-    localizedString('label', 'Label'),
+    localizedString('label', 'Label', {required: true}),
     defineField({
       name: 'slug',
       title: 'Slug',
@@ -62,11 +63,6 @@ export const quoteOption = defineType({
   orderings: [
     {name: 'group', title: 'Group', by: [{field: 'group', direction: 'asc'}, {field: 'order', direction: 'asc'}]},
   ],
-  preview: {
-    select: {title: 'label.en', group: 'group', price: 'price', percent: 'percent'},
-    prepare: ({title, group, price, percent}) => ({
-      title,
-      subtitle: [group, price, percent == null ? undefined : `${percent} %`].filter((part) => part != null).join(', '),
-    }),
-  },
+  preview: {select: {title: 'label.en', group: 'group', order: 'order', price: 'price', percent: 'percent'}},
+  components: {preview: OptionPreview},
 })

@@ -33,7 +33,7 @@ export const quoteRules = defineType({
       title: 'Round to',
       type: 'number',
       description: 'Both ends are rounded to a multiple of this amount, for example 100',
-      validation: (rule) => [rule.required().positive().max(1e9), rule.custom(wholeMinorUnits)],
+      validation: (rule) => [rule.required().greaterThan(0).max(1e9), rule.custom(wholeMinorUnits)],
     }),
     defineField({
       name: 'minimum',

@@ -1,7 +1,15 @@
 import {defineArrayMember, defineField, defineType} from 'sanity'
 import {localizedString, strings} from './fields'
 
-const days = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
+const days = [
+  ['monday', 'Monday'],
+  ['tuesday', 'Tuesday'],
+  ['wednesday', 'Wednesday'],
+  ['thursday', 'Thursday'],
+  ['friday', 'Friday'],
+  ['saturday', 'Saturday'],
+  ['sunday', 'Sunday'],
+] as const
 
 /** The site's settings: one document with the _id "siteSettings". */
 export const siteSettings = defineType({
@@ -34,7 +42,7 @@ export const siteSettings = defineType({
               type: 'array',
               of: [defineArrayMember({type: 'string'})],
               options: {list: ['contact', 'footer']},
-              validation: (rule) => rule.unique().min(1),
+              validation: (rule) => rule.required().unique().min(1),
             }),
           ],
           preview: {select: {title: 'number', subtitle: 'label.en'}},
@@ -86,7 +94,7 @@ export const siteSettings = defineType({
       name: 'businessHours',
       title: 'Opening hours',
       type: 'object',
-      fields: days.map((name) => defineField({name, type: 'string', description: 'For example, "09:00 - 18:00" or "Closed"'})),
+      fields: days.map(([name, title]) => localizedString(name, title, {description: 'For example, "09:00 - 18:00" or "Closed"'})),
     }),
   ],
   preview: {prepare: () => ({title: 'Site settings'})},
