@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"slices"
@@ -15,13 +16,18 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// fold normalizes words for comparison: lower case, without diacritics.
+// fold normalizes words for comparison: lower case, without diacritics, apostrophes and
+// invisible characters.
 func fold(text string) string {
-	// Neither step of the transformation can fail.
-	folded, _, _ := transform.String(transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn))), text)
+	unwritten := runes.Predicate(func(r rune) bool {
+		return unicode.Is(unicode.Cf, r) || strings.ContainsRune("'’‘ʼʻ´`", r)
+	})
 
+	// No step of the transformation can fail. An acute accent would become a blank.
+	folded, _, _ := transform.String(transform.Chain(
+		runes.Remove(unwritten), norm.NFKD, runes.Remove(runes.In(unicode.Mn))), text)
 	return strings.NewReplacer(
-		"ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "'", "", "’", "", "=", "",
+		"ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "ı", "i", "ς", "σ", "=", "",
 	).Replace(strings.ToLower(folded))
 }
 
@@ -36,10 +42,13 @@ const (
 // name and the domain of an e-mail address are terms, too.
 func searchTerms(s lead.Lead) (terms []string) {
 	c := s.Contact
-	email, phone := fold(c.Email), strings.ReplaceAll(fold(c.Phone), "(0)", "")
+	email := fold(c.Email)
 	_, domain, _ := strings.Cut(email, "@")
-	words := []string{fold(s.ID), email, domain, nationalNumber(phone), strings.TrimLeft(digits(phone), "0")}
+	dialed, _, _ := strings.Cut(strings.TrimPrefix(lead.TelephoneLink(c.Phone), "tel:"), ";")
+	phone := cmp.Or(dialed, c.Phone)
 
+	words := []string{fold(s.ID), email, domain}
+	words = append(words, nationalNumber(phone), strings.TrimLeft(digits(phone), "0"), ending(phone))
 	names := strings.Fields(fold(c.FirstName + " " + c.LastName + " " + c.Company))
 	words = append(words, names...)
 	for _, name := range names {
@@ -58,8 +67,8 @@ func searchTerms(s lead.Lead) (terms []string) {
 	return terms
 }
 
-// phoneLength is the minimum number of digits in a search for a telephone number.
-const phoneLength = 5
+// Minimum numbers of digits in a search for a telephone number, and for its end.
+const phoneLength, endLength = 5, 4
 
 var (
 	// phoneWord matches a part of a telephone number in common notations.
@@ -92,6 +101,17 @@ func nationalNumber(phone string) string {
 	return strings.TrimLeft(number, "0")
 }
 
+// ending returns the term by which the last digits of a telephone number find it: all of
+// them, backwards, since a search finds prefixes of terms.
+func ending(phone string) string {
+	last := []byte(digits(phone))
+	if len(last) == 0 {
+		return ""
+	}
+	slices.Reverse(last)
+	return "~" + string(last)
+}
+
 // messageTerms returns the words of a message that have at least three characters.
 func messageTerms(message string) []string {
 	words := strings.FieldsFunc(fold(message), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -118,16 +138,22 @@ func searchWords(search string) (words [][]string) {
 		}
 
 		phone := strings.Join(parts[:n], " ")
-		number := nationalNumber(phone)
-		switch {
-		case len(digits(phone)) < phoneLength, number == "":
+		length, number := len(digits(phone)), nationalNumber(phone)
+		if length < endLength {
 			n = 1
-			words = append(words, []string{strings.TrimPrefix(parts[0], "@")})
-		case n == 1: // It may also be the prefix of an id.
-			words = append(words, []string{phone, number})
-		default:
-			words = append(words, []string{number})
 		}
+
+		var prefixes []string
+		if n == 1 { // It may also be the prefix of a word or an id.
+			prefixes = append(prefixes, strings.TrimPrefix(parts[0], "@"))
+		}
+		if length >= endLength {
+			prefixes = append(prefixes, ending(phone))
+		}
+		if length >= phoneLength && len(number) > 2 { // "00033" is only an end
+			prefixes = append(prefixes, number)
+		}
+		words = append(words, prefixes)
 		parts = parts[n:]
 	}
 	return words

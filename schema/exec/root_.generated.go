@@ -3694,9 +3694,9 @@ type Login {
   leads(
     """
     Search words. Each must be a prefix of a word of the name or the company, of one of the first 100 words of the
-    message, of the e-mail address or its domain, or of the PDF reference (the id), regardless of letter case and
-    diacritics; or a telephone number in any spelling. If omitted or empty, all leads match. For a viewer only a prefix of
-    the reference matches.
+    message, of the e-mail address or its domain, or of the PDF reference (the id), regardless of letter case,
+    diacritics and apostrophes; or a telephone number in any spelling, or at least its last 4 digits. If omitted or empty,
+    all leads match. For a viewer only a prefix of the reference matches.
     """
     search: String @constraint(maxLength: 254)
     "Only leads of this address, in any spelling that reaches the same mailbox. Fails with ` + "`" + `FORBIDDEN` + "`" + ` for a viewer."

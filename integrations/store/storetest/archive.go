@@ -28,6 +28,15 @@ func search(t *testing.T, s Subject) {
 			Email:     "Jose@Núñez.example",
 			Phone:     "0721 000 222",
 		},
+		21: {
+			FirstName: "Gʻulom",
+			LastName:  "D´Angelo",
+			Email:     "gulom@example.com",
+			Phone:     "+44 (0)20 7946 0018 ext. 45",
+			Company:   "Donau\u00adschiff",
+		},
+		22: {FirstName: "Νίκος", LastName: "Yıldız", Email: "n@example.com", Phone: "٠٧٢١ ٠٠٠ ٣٣٣", Company: "ΝΙΚΟΣ"},
+		23: {FirstName: "علی\u200cرضا", LastName: "İpek", Email: "a@example.com"},
 		50: {FirstName: "Strauß", LastName: "O'Brien", Email: "stef@example.org"},
 	}
 	for i := range 60 {
@@ -56,7 +65,7 @@ func search(t *testing.T, s Subject) {
 		"NOUA":                      {3},
 		"+40 721 000 111":           {3},
 		"turcanu 0721 000 111":      {3},
-		"0721 000":                  {7, 3},
+		"0721 000":                  {22, 7, 3},
 		"721 000 111 222":           nil,
 		"@nunez.example":            {7},
 		"nunez-p":                   {7},
@@ -65,6 +74,38 @@ func search(t *testing.T, s Subject) {
 		"%":                         nil,
 		"ion pop12":                 {12},
 		"a b c d e f g h i j k l m": nil,
+
+		// Apostrophes of keyboards, of Uzbek and of programs that "improve" them.
+		"gulom":    {21},
+		"G'ulom":   {21},
+		"g‘ulom":   {21},
+		"gʼulom":   {21},
+		"dangelo":  {21},
+		"D’Angelo": {21},
+		"d´angelo": {21},
+
+		// Letters with another form at the end, in capitals or without a dot, and invisible ones.
+		"donauschiff":       {21},
+		"donau\u00adschiff": {21},
+		"yildiz":            {22},
+		"YILDIZ":            {22},
+		"yıldız":            {22},
+		"νικος":             {22},
+		"ΝΊΚΟΣ":             {22},
+		"νικοσ":             {22},
+		"ipek":              {23},
+		"علیرضا":            {23},
+
+		// The end of a number, as a telephone shows it, and numbers with an extension.
+		"0018":             {21},
+		"7946 0018":        {21},
+		"46-00-18":         {21},
+		"020 7946 0018":    {21},
+		"+44 20 7946 0018": {21},
+		"+44 20 7946 0019": nil,
+		"00 0111":          {3},
+		"000333":           {22},
+		"1800":             nil, // not backwards
 	} {
 		check(words, want...)
 	}
