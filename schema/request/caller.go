@@ -25,6 +25,7 @@ type Caller struct {
 	// verified: "drafts" or "<release>,drafts". It is empty for published content.
 	Preview string
 
+	Admin bool // The request came to ADMIN_ADDR.
 	Local bool // The request came to ADMIN_ADDR from the same machine, without a proxy.
 
 	// Operator is the authenticated operator: the owner of a login to the inbox or of a

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
@@ -53,5 +55,66 @@ func (c *call) serveTools(ctx context.Context, version string) error {
 			return next(asCommand(ctx), method, r)
 		}
 	})
-	return errors.Join(server.Run(ctx, &sdk.StdioTransport{}), entries.Close())
+	return errors.Join(server.Run(ctx, &stdio{}), entries.Close())
+}
+
+// stdio is the transport over standard input and output. It reports the end of the input
+// only after every call that was read has its response, since the SDK then cancels the
+// others.
+type stdio struct{ sdk.StdioTransport }
+
+// Connect implements [sdk.Transport].
+func (t *stdio) Connect(ctx context.Context) (sdk.Connection, error) {
+	conn, err := t.StdioTransport.Connect(ctx)
+	c := &answering{Connection: conn}
+	c.changed.L = &c.mu
+	return c, err
+}
+
+// answering is a connection that counts its calls.
+type answering struct {
+	sdk.Connection
+
+	mu      sync.Mutex
+	changed sync.Cond // of the following fields
+	calls   int       // read and without a response
+	closed  bool      // or a response could not be written
+}
+
+// Read implements [sdk.Connection].
+func (c *answering) Read(ctx context.Context) (jsonrpc.Message, error) {
+	msg, err := c.Connection.Read(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if call, ok := msg.(*jsonrpc.Request); ok && call.IsCall() {
+		c.calls++
+	}
+	for err != nil && c.calls > 0 && !c.closed {
+		c.changed.Wait()
+	}
+	return msg, err
+}
+
+// Write implements [sdk.Connection].
+func (c *answering) Write(ctx context.Context, msg jsonrpc.Message) error {
+	err := c.Connection.Write(ctx, msg)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if _, ok := msg.(*jsonrpc.Response); ok {
+		c.calls--
+	}
+	c.closed = c.closed || err != nil
+	c.changed.Broadcast()
+	return err
+}
+
+// Close implements [sdk.Connection].
+func (c *answering) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.changed.Broadcast()
+	c.mu.Unlock()
+	return c.Connection.Close()
 }

@@ -40,6 +40,7 @@ func (s *Server) observe(l listener, next http.Handler) http.Handler {
 		began, rec := time.Now(), &record{namesDropped: s.Settings.Environment == config.Development}
 		caller := proxies(s.Settings.TrustedProxies).caller(r)
 		caller.Operators = l.operators
+		caller.Admin = l.admin
 		caller.Local = l.admin && isLocal(r)
 
 		rec.endpoint, r.Pattern = s.endpoint(r)

@@ -62,8 +62,9 @@ type Options struct {
 }
 
 // NewHandler returns the endpoint for assistants. Where operators are served, an
-// operator's token selects the tools of its role. Other requests get the tools of
-// visitors.
+// operator's token selects the tools of its role. Requests without a token get the tools
+// of visitors, but not at ADMIN_ADDR. A token that is not valid where it is sent is
+// refused, so that an operator does not mistake the tools of visitors for all.
 func NewHandler(o Options) http.Handler {
 	byRole := map[schema.Role]http.Handler{}
 	for _, role := range append(schema.AllRole, "") {
@@ -84,7 +85,7 @@ func NewHandler(o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		operator := request.Operator{}
 		var problem *schema.Error
-		if caller := request.CallerFrom(r.Context()); caller.Operators && caller.Token() != "" {
+		if caller := request.CallerFrom(r.Context()); caller.Admin || caller.Token() != "" {
 			operator, problem = o.Operator(r.Context())
 		}
 		if problem == nil && !o.isOwn(r) {
