@@ -141,6 +141,7 @@ func (a *App) newSignIn() *inbox.SignIn {
 		ClientID:     a.settings.OIDCClientID,
 		ClientSecret: a.settings.OIDCClientSecret,
 		RedirectURL:  a.settings.OIDCRedirectURL,
+		Scopes:       a.settings.OIDCScopes,
 		GroupsClaim:  a.settings.OIDCGroupsClaim,
 		Roles:        a.settings.OIDCRoles,
 		Logins:       a.Data.Store,

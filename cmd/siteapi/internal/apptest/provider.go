@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -28,6 +30,11 @@ type Provider struct {
 	Groups any
 	Claims map[string]any        // override the claims of ID tokens
 	codes  map[string]url.Values // authorization requests by code, until it is redeemed
+
+	Scopes   []string     // listed in the discovery document
+	Refuses  []string     // scopes that authorization requests may not have
+	AtToken  bool         // they are refused at the token endpoint
+	Requests []url.Values // authorization requests
 
 	FailStatus int              // status of every response; 0: the provider works
 	Failure    string           // error of authorization requests; empty: they succeed
@@ -75,6 +82,12 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(p.FailStatus)
 	case r.URL.Path == "/auth":
 		p.authorize(w, r)
+	case strings.HasPrefix(r.URL.Path, "/.well-known/"):
+		document, all := httptest.NewRecorder(), object{}
+		p.metadata.ServeHTTP(document, r)
+		_ = json.Unmarshal(document.Body.Bytes(), &all)
+		all["scopes_supported"] = p.Scopes
+		_ = json.NewEncoder(w).Encode(all)
 	case r.URL.Path == "/token" && p.Refusal != nil:
 		p.Refusal(w, r)
 	case r.URL.Path == "/token":
@@ -88,13 +101,23 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	request := r.URL.Query()
 	back := url.Values{"state": {request.Get("state")}}
+	p.Requests = append(p.Requests, request)
 	if p.Failure != "" {
 		back.Set("error", p.Failure)
+	} else if p.refuses(request) && !p.AtToken {
+		back.Set("error", "invalid_scope")
 	} else {
 		back.Set("code", rand.Text())
 		p.codes[back.Get("code")] = request
 	}
 	http.Redirect(w, r, request.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
+}
+
+// refuses reports whether an authorization request has a scope that is refused.
+func (p *Provider) refuses(request url.Values) bool {
+	return slices.ContainsFunc(strings.Fields(request.Get("scope")), func(scope string) bool {
+		return slices.Contains(p.Refuses, scope)
+	})
 }
 
 // token redeems a refresh token, or a code once if its verifier is right.
@@ -104,6 +127,10 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	delete(p.codes, code)
 	if r.FormValue("grant_type") == "refresh_token" {
 		p.Refreshed++
+	} else if p.refuses(request) {
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"error":"invalid_scope"}`)
+		return
 	} else if oauth2.S256ChallengeFromVerifier(verifier) != request.Get("code_challenge") {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, `{"error":"invalid_grant"}`)

@@ -77,6 +77,7 @@ type Settings struct {
 	OIDCClientID     string                 `name:"OIDC_CLIENT_ID"`
 	OIDCClientSecret string                 `name:"OIDC_CLIENT_SECRET" secret:"yes"`
 	OIDCRedirectURL  string                 `name:"OIDC_REDIRECT_URL" parser:"web"`
+	OIDCScopes       []string               `name:"OIDC_SCOPES" parser:"scopes"` // nil: the usual ones
 	OIDCGroupsClaim  string                 `name:"OIDC_GROUPS_CLAIM" default:"groups"`
 	OIDCRoles        map[string]schema.Role `name:"OIDC_ROLES"` // keys: groups
 

@@ -72,7 +72,8 @@ func (s *Settings) parsers() map[string]any {
 		"retry pause":     duration(100*time.Millisecond, 24*time.Hour),
 		"CDN":             cdnKind,
 
-		"types": each(matching(`\S+`, "document types separated by commas, without spaces")),
+		"types":  each(matching(`\S+`, "document types separated by commas, without spaces")),
+		"scopes": each(matching(`[!#-+\--\[\]-~]+`, "scopes separated by commas, such as offline_access,groups")),
 		"project": matching(`[a-z0-9][a-z0-9-]{0,63}`,
 			"a project id: lower-case letters, digits and hyphens"),
 		"dataset": matching(`~?[a-z0-9][a-z0-9_-]{0,63}`,

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -25,6 +27,9 @@ const (
 	providerTime = 8 * time.Second  // timeout of a request to the provider
 	checkTime    = 30 * time.Second // timeout of a check of a role: discovery, a token and keys
 	pollTime     = 100 * time.Millisecond
+
+	otherAccount = "select_account" // prompt for another account
+	invalidScope = "invalid_scope"  // error of a provider
 )
 
 // SignIn lets operators sign in with their account at an OpenID Connect provider.
@@ -36,6 +41,7 @@ const (
 type SignIn struct {
 	Issuer, ClientID, ClientSecret string
 	RedirectURL                    string
+	Scopes                         []string // nil: the usual ones that the provider supports
 	GroupsClaim                    string
 	Roles                          map[string]schema.Role // keys: groups
 	Logins                         *store.Store
@@ -50,6 +56,8 @@ type SignIn struct {
 	// Report receives the outcome of each attempt to sign in, and of each failed check of
 	// a role: ok, refused, no_role, unavailable or ended. The error is the cause.
 	Report func(ctx context.Context, outcome string, err error)
+
+	leftOut atomic.Int32 // scopes that are not requested, as in request
 }
 
 // Discover fetches the endpoints of an issuer's provider. It fails if the provider
@@ -83,9 +91,9 @@ func (s *SignIn) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config, 
 	}
 	_ = p.Claims(&supported) // The standard has defaults for missing lists.
 
-	scopes := []string{oidc.ScopeOpenID}
-	for _, scope := range []string{oidc.ScopeOfflineAccess, "groups", "email"} {
-		if slices.Contains(supported.Scopes, scope) {
+	scopes := s.Scopes
+	for _, scope := range []string{oidc.ScopeOfflineAccess, "groups", "profile", "email"} {
+		if s.Scopes == nil && slices.Contains(supported.Scopes, scope) {
 			scopes = append(scopes, scope)
 		}
 	}
@@ -109,42 +117,85 @@ func (s *SignIn) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config, 
 
 // begin redirects the browser to the provider.
 func (s *SignIn) begin(w http.ResponseWriter, r *http.Request) {
+	s.request(w, r, int(s.leftOut.Load()))
+}
+
+// request redirects the browser to the provider. A provider may list scopes and refuse
+// them for this service, without naming them: leftOut numbers the combinations of the first
+// three that are not requested, one bit for each scope.
+func (s *SignIn) request(w http.ResponseWriter, r *http.Request, leftOut int) {
 	_, config, err := s.discover(r.Context())
+	if err == nil && leftOut >= 1<<min(len(config.Scopes), 3) {
+		s.leftOut.Store(0)
+		err = errScope
+	}
 	if err != nil {
 		s.refuse(w, r, err)
 		return
 	}
 
-	verifier := oauth2.GenerateVerifier()
+	scopes := []string{oidc.ScopeOpenID}
+	for i, scope := range config.Scopes {
+		if leftOut&(1<<i) == 0 && scope != oidc.ScopeOpenID {
+			scopes = append(scopes, scope)
+		}
+	}
+	config.Scopes = scopes
+
+	prompt := ""
+	if c, err := r.Cookie(signInCookie); err == nil && strings.HasSuffix(c.Value, otherAccount) {
+		prompt = otherAccount
+	}
+	verifier := fmt.Sprintf("%s.%d.%s", oauth2.GenerateVerifier(), leftOut, prompt)
 	state := hashOf(verifier)
+	options := []oauth2.AuthCodeOption{oidc.Nonce(state), oauth2.S256ChallengeOption(verifier)}
+	if prompt != "" {
+		options = append(options, oauth2.SetAuthURLParam("prompt", prompt))
+	}
+
 	s.setCookie(w, signInCookie, verifier, signInTime, http.SameSiteLaxMode)
 	w.Header().Set("Cache-Control", "no-store")
-	http.Redirect(w, r,
-		config.AuthCodeURL(state, oidc.Nonce(state), oauth2.S256ChallengeOption(verifier)), http.StatusSeeOther)
+	http.Redirect(w, r, config.AuthCodeURL(state, options...), http.StatusSeeOther)
 }
 
 // callback finishes signing in, and starts a login.
 func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
-	if err := s.finish(w, r); err != nil {
-		s.refuse(w, r, err)
+	cookie, err := r.Cookie(signInCookie)
+	if err != nil || !hmac.Equal([]byte(r.URL.Query().Get("state")), []byte(hashOf(cookie.Value))) {
+		s.refuse(w, r, refused(errors.New("the state does not match this browser")))
 		return
 	}
+	_, attempt, _ := strings.Cut(cookie.Value, ".")
+	number, _, _ := strings.Cut(attempt, ".")
+	leftOut, _ := strconv.Atoi(number)
 
-	s.Report(r.Context(), "ok", nil)
-	http.Redirect(w, r, Path, http.StatusSeeOther)
+	err = s.finish(w, r, cookie.Value)
+	switch {
+	case errors.Is(err, errScope):
+		s.request(w, r, leftOut+1)
+	case errors.Is(err, errNoRole):
+		s.leftOut.Store(0) // perhaps a scope has to be requested after all
+		s.setCookie(w, signInCookie, otherAccount, signInTime, http.SameSiteLaxMode)
+		s.refuse(w, r, err)
+	case err != nil:
+		s.setCookie(w, signInCookie, "", -time.Second, http.SameSiteLaxMode)
+		s.refuse(w, r, err)
+	default:
+		s.setCookie(w, signInCookie, "", -time.Second, http.SameSiteLaxMode)
+		s.leftOut.Store(int32(leftOut))
+		s.Report(r.Context(), "ok", nil)
+		http.Redirect(w, r, Path, http.StatusSeeOther)
+	}
 }
 
-func (s *SignIn) finish(w http.ResponseWriter, r *http.Request) error {
-	cookie, err := r.Cookie(signInCookie)
+// finish redeems the code of a callback, and starts the login.
+func (s *SignIn) finish(w http.ResponseWriter, r *http.Request, verifier string) error {
 	query := r.URL.Query()
-	if err != nil || !hmac.Equal([]byte(query.Get("state")), []byte(hashOf(cookie.Value))) {
-		return refused(errors.New("the state does not match this browser"))
-	}
-	s.setCookie(w, signInCookie, "", -time.Second, http.SameSiteLaxMode)
-
 	switch code := query.Get("error"); code {
 	case "":
+	case invalidScope:
+		return errScope
 	case "server_error", "temporarily_unavailable":
 		return unavailable(fmt.Errorf("the provider returned the error %q", code))
 	default:
@@ -153,7 +204,7 @@ func (s *SignIn) finish(w http.ResponseWriter, r *http.Request) error {
 
 	a, err := s.redeem(r.Context(), query.Get("state"),
 		func(ctx context.Context, c *oauth2.Config) (*oauth2.Token, error) {
-			return c.Exchange(ctx, query.Get("code"), oauth2.VerifierOption(cookie.Value))
+			return c.Exchange(ctx, query.Get("code"), oauth2.VerifierOption(verifier))
 		})
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -111,7 +112,8 @@ func (h *handler) servePage(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Security-Policy", fmt.Sprintf(policy, images, nonce, h.Policy))
 
-	page := strings.ReplaceAll(h.page, "{{nonce}}", nonce)
+	page := strings.NewReplacer("{{nonce}}", nonce,
+		"{{local}}", strconv.FormatBool(request.CallerFrom(r.Context()).Local)).Replace(h.page)
 	request.WriteBody(w, r, http.StatusOK, []byte(page))
 }
 

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { plural } from "./format";
 import { LanguageSelect, toast } from "./parts";
-import { type Failure, logIn, notice, signIn, withAccounts } from "./service";
+import { acceptsTokens, type Failure, logIn, notice, signIn, withAccounts } from "./service";
 import { words } from "./words";
 
 export function Brand() {
@@ -32,9 +32,6 @@ export function Closed() {
     </main>
   );
 }
-
-/** With accounts, tokens are accepted only on the machine itself, in case the provider is unavailable. */
-const acceptsTokens = !withAccounts || ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
 
 const TokenField = () => (
   <>

@@ -61,8 +61,13 @@ tabs.onmessage = ({ data }: MessageEvent<Message>) => {
   else if (login) tabs.postMessage({ login });
 };
 
+const settings = document.getElementById("inbox")?.dataset;
+
 /** Whether users sign in with an account, at a provider. */
-export const withAccounts = document.getElementById("inbox")?.dataset.signIn === "account";
+export const withAccounts = settings?.signIn === "account";
+
+/** With accounts, tokens are accepted only from the machine itself at ADMIN_ADDR, in case the provider is unavailable. */
+export const acceptsTokens = !withAccounts || settings?.local === "true";
 
 /** Leaves the page to sign in at the provider, which returns immediately if the user is still signed in there. */
 export function signIn() {
