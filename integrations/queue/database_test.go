@@ -119,7 +119,7 @@ func open[D riverdriver.Driver[TX], TX any](
 	if err := queue.Migrate(context.Background(), driver, o.Log); err != nil {
 		return nil, err
 	}
-	inTransaction, err := queue.InTransactions(driver, o.Options)
+	q, inTransaction, err := queue.New(driver, o.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -128,9 +128,8 @@ func open[D riverdriver.Driver[TX], TX any](
 		return nil, err
 	}
 
-	o.Store = tables
-	q, err := queue.New(driver, o.Options)
-	return &subject{q, o.send, tables, end}, err
+	q.Store = tables
+	return &subject{q, o.send, tables, end}, nil
 }
 
 // open opens the queue until the end of the test.

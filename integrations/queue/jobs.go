@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"math"
 	"slices"
 	"time"
@@ -12,10 +11,8 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/rivertype"
-	"github.com/rs/zerolog"
 
 	"siteapi/integrations/lead"
-	"siteapi/integrations/store"
 )
 
 // args are the arguments of a delivery's job, whose queue is named after the target.
@@ -27,17 +24,7 @@ type args struct {
 // Kind is River's name for deliveries.
 func (args) Kind() string { return "delivery" }
 
-// InTransactions returns the queue for the transactions of a store. It inserts the jobs
-// of deliveries; a [Queue] with the same options runs them.
-func InTransactions[TDriver riverdriver.Driver[TTx], TTx any](driver TDriver, o Options) (store.Queue[TTx], error) {
-	c, err := river.NewClient(driver, &river.Config{Logger: slog.New(zerolog.NewSlogHandler(riverLog(o.Log)))})
-	if err != nil {
-		return nil, fmt.Errorf("setting up the queue: %w", err)
-	}
-	return func(tx TTx) store.Jobs { return inTx[TDriver, TTx]{o, c, tx} }, nil
-}
-
-// inTx is the queue within a transaction of the store.
+// inTx is the queue within a transaction of the store. It inserts the jobs of deliveries.
 type inTx[TDriver riverdriver.Driver[TTx], TTx any] struct {
 	Options
 	client *river.Client[TTx]

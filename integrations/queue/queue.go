@@ -62,7 +62,6 @@ const (
 
 // Options are the parameters of [New].
 type Options struct {
-	Store *store.Store
 	// Targets are the systems that each lead is delivered to.
 	Targets []TargetConfig
 	// Receivers are notified of changed content.
@@ -117,6 +116,7 @@ const (
 // Queue delivers leads once it is started. The state of the deliveries is in the store.
 type Queue struct {
 	Options
+	Store         *store.Store // must be set before Start
 	targets       map[lead.Target]*target
 	notifications *notifications
 	client        client
@@ -134,9 +134,10 @@ type client interface {
 	) ([]*rivertype.JobInsertResult, error)
 }
 
-// New returns a queue over River's driver for a database, whose pool must outlive it. The
-// queue can insert jobs immediately; [Queue.Start] runs them.
-func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, error) {
+// New returns a queue over River's driver for a database, whose pool must outlive it, and
+// the queue for the transactions of its store. Jobs can be inserted immediately;
+// [Queue.Start] runs them.
+func New[TDriver riverdriver.Driver[TTx], TTx any](driver TDriver, o Options) (*Queue, store.Queue[TTx], error) {
 	q := &Queue{
 		Options:       o,
 		targets:       map[lead.Target]*target{},
@@ -169,11 +170,11 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, error) {
 		RescueStuckJobsAfter: lead.CMS.AttemptTime(), // or after the timeout of its worker, if that is longer
 	})
 	if err != nil {
-		return nil, fmt.Errorf("setting up the queue: %w", err)
+		return nil, nil, fmt.Errorf("setting up the queue: %w", err)
 	}
 
 	q.client = c
-	return q, nil
+	return q, func(tx TTx) store.Jobs { return inTx[TDriver, TTx]{o, c, tx} }, nil
 }
 
 // riverLog returns a logger for River that forwards only warnings and errors, and limits

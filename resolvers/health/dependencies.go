@@ -29,7 +29,7 @@ type Dependencies struct {
 
 	Mail mail.Sender // nil: no mail server is used
 
-	CMSRemedy, CRMRemedy string // what to check if the CMS or the CRM fails
+	CMSRemedy, CRMRemedy string // advice for a failure of the CMS or the CRM
 
 	ContentTypes []string // document types that the site uses
 	Preview      bool     // a token gives access to drafts
@@ -46,8 +46,10 @@ type CRM interface {
 func (d Dependencies) Checks() []Check {
 	const wait = ", and whether this machine reaches the network; leads wait in the meantime and are not lost. " +
 		"If a quota is used up (429), wait or have it raised"
-	source := d.CMSRemedy + wait
+	const ofDatabase, ofCMS = "see the check of the database", "see the check of the CMS"
 
+	database := []string{"ENVIRONMENT", "DATA_DIR", "DATABASE_URL"}
+	source := []string{"DATA_DIR", "CMS_DRIVER", "CONTENT_TYPES"}
 	return []Check{
 		{
 			"database",
@@ -56,28 +58,31 @@ func (d Dependencies) Checks() []Check {
 				"mode of DATA_DIR, and whether its disk is full. Do not restore a backup for this: leads would be lost. " +
 				"Only replace a file that is malformed or not a database: stop the service, keep a copy of DATA_DIR, " +
 				"and run `siteapi restore`; data that is newer than the backup is lost",
+			database,
 		},
-		{"deliveries", d.checkDeliveries, "see the check of the database"},
-		{"reviews", d.checkReviews, "see the check of the database"},
-		{"edge", d.checkEdge, "see the check of the database"},
+		{"deliveries", d.checkDeliveries, ofDatabase, database},
+		{"reviews", d.checkReviews, ofDatabase, database},
+		{"edge", d.checkEdge, ofDatabase, database},
 		{
 			"cache",
 			d.checkCache,
 			"check address, user, password and database in CACHE_URL; the service works without the cache, but slower",
+			[]string{"CACHE_URL", "CACHE_PREFIX"},
 		},
-		{"cms", d.checkCMS, source},
-		{"cms leads", d.checkStoring, source},
-		{"content", d.checkContent, "see the check of the CMS"},
-		{"preview", d.checkPreview, source},
-		{"crm", d.checkCRM, d.CRMRemedy + wait},
-		{"webhook", d.checkWebhook, "see the check of the database"},
-		{"prices", d.checkPrices, "see the check of the CMS"},
+		{"cms", d.checkCMS, d.CMSRemedy + wait, source},
+		{"cms leads", d.checkStoring, d.CMSRemedy + wait, source},
+		{"content", d.checkContent, ofCMS, source},
+		{"preview", d.checkPreview, d.CMSRemedy + wait, source},
+		{"crm", d.checkCRM, d.CRMRemedy + wait, []string{"DATA_DIR", "CRM_DRIVER"}},
+		{"webhook", d.checkWebhook, ofDatabase, database},
+		{"prices", d.checkPrices, ofCMS, append(database, source...)},
 		{
 			"mail",
 			d.checkMail,
 			"check host, port, user and password in SMTP_URL, its certificate, and MAIL_FROM" + wait,
+			[]string{"SMTP_URL", "MAIL_FROM"},
 		},
-		{"networks", d.checkNetworks, "see the check of the database"},
+		{"networks", d.checkNetworks, ofDatabase, database},
 	}
 }
 

@@ -23,6 +23,9 @@ type Check struct {
 
 	// Advice describes how to fix an error.
 	Advice string
+
+	// Settings are those that must be valid for the check.
+	Settings []string
 }
 
 // ErrNotMade is the error of a check for something that the first start creates.

@@ -102,7 +102,7 @@ func New(ctx context.Context, s *config.Settings, log zerolog.Logger) (_ *App, e
 	if a.handlers, err = a.newHandlers(open); err != nil {
 		return nil, err
 	}
-	a.Pull = a.newPull()
+	a.Pull = open.Pull(a.Data, a.crm)
 	a.retention = a.newRetention()
 	a.Metrics.Registry.MustRegister(a.newGauges())
 

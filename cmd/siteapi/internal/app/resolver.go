@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/rand"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -30,21 +29,14 @@ import (
 )
 
 func (a *App) newContent(open systems.Opener) *content.Service {
-	return content.New(content.Options{
+	return open.Content(content.Options{
 		CMS:     a.cms,
 		Watcher: a.cms,
 		Cache:   a.cache,
 		Prices:  a.Data.Store,
 		Changed: a.Data.Queue.ContentChanged,
-
-		Log:   a.log,
-		Now:   time.Now,
-		Count: a.Metrics.Event,
-
-		Source:      open.ContentSource(),
-		Types:       a.settings.ContentTypes,
-		Life:        cache.Lifetime{Fresh: a.settings.ContentTTL, Stale: 24 * time.Hour},
-		FallbackDir: filepath.Join(a.settings.DataDir, "content"),
+		Count:   a.Metrics.Event,
+		Life:    cache.Lifetime{Stale: 24 * time.Hour},
 	})
 }
 
@@ -75,21 +67,6 @@ func (a *App) newHandlers(open systems.Opener) (h queue.Handlers, err error) {
 
 	h.OwnerMail = a.mails.SendOwnerMail
 	return h, nil
-}
-
-// newPull returns the job that reads outcomes of leads from the CRM, or nil if it has
-// none.
-func (a *App) newPull() *leads.Pull {
-	source, ok := a.crm.(crm.Outcomes)
-	if !ok {
-		return nil
-	}
-	return &leads.Pull{
-		CRM:   source,
-		Store: a.Data.Store,
-		Log:   a.log,
-		Count: a.Metrics.Event,
-	}
 }
 
 // newGauges returns the metrics of the database, the queue and the background work.
@@ -148,6 +125,7 @@ func (a *App) newFunnel() *funnel.Resolver {
 // newResolver returns the resolvers of all fields.
 func (a *App) newResolver(open systems.Opener) *resolvers.Resolver {
 	webhooks := &health.Webhooks{Notes: a.Data.Store, Log: a.log}
+
 	return &resolvers.Resolver{
 		Quotes:      a.newQuotes(),
 		PDFs:        a.pdfs,

@@ -96,6 +96,7 @@ type call struct {
 
 	db      *systems.Database // nil if the command does not use the database
 	content *content.Service  // nil if the command does not use the CMS's content
+	service Service           // the running service that the command calls
 }
 
 func (c *call) printLine(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
@@ -163,8 +164,11 @@ func (c *call) openDatabase(ctx context.Context) (err error) {
 }
 
 // openContent opens the content of the CMS for the rest of the call.
-func (c *call) openContent() (err error) {
-	c.content, err = c.open.Content()
+func (c *call) openContent() error {
+	source, err := c.open.CMS()
+	if err == nil {
+		c.content = c.open.Content(content.Options{CMS: source})
+	}
 	return err
 }
 

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"siteapi/cmd/siteapi/internal/systems"
 	"siteapi/integrations/crm"
-	"siteapi/resolvers/leads"
 )
 
 func (d commands) crmCommands() *cobra.Command {
@@ -34,18 +32,12 @@ func pullOutcomes(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	source, ok := contacts.(crm.Outcomes)
-	if !ok {
+	pull := c.open.Pull(c.db, contacts)
+	if pull == nil {
 		c.printLine("CRM_DRIVER=%s has no outcomes of leads: nothing was done", c.settings.CRMDriver)
 		return nil
 	}
 
-	pull := &leads.Pull{
-		CRM:   source,
-		Store: c.db.Store,
-		Log:   zerolog.Nop(),
-		Count: func(string, string) {},
-	}
 	known, err := pull.Once(ctx)
 	if err == nil {
 		c.printLine("%d outcomes were set", known.Set)

@@ -85,7 +85,7 @@ func (c *call) checks(ctx context.Context, address string) []health.Check {
 	})
 
 	for i, check := range list {
-		if c.wrong.Concern(settingsOf(check.Name)...) {
+		if c.wrong.Concern(check.Settings...) {
 			list[i].Run = func(_ context.Context, warn health.Warn) (string, error) {
 				warn("not checked: its settings are invalid", "correct them, and run this again")
 				return "", nil
@@ -109,33 +109,6 @@ func (c *call) checks(ctx context.Context, address string) []health.Check {
 		})
 	}
 	return list
-}
-
-// settingsOf returns the settings that a check depends on.
-func settingsOf(check string) []string {
-	content := []string{"DATA_DIR", "CMS_DRIVER"}
-
-	switch check {
-	case "data folder":
-		return []string{"DATA_DIR"}
-	case "database", "deliveries", "reviews", "edge", "webhook", "networks":
-		return databaseSettings()
-	case "cache":
-		return []string{"CACHE_URL", "CACHE_PREFIX"}
-	case "cms", "cms leads", "content", "preview":
-		return append(content, "CONTENT_TYPES")
-	case "prices":
-		return append(content, databaseSettings()...)
-	case "crm":
-		return []string{"DATA_DIR", "CRM_DRIVER"}
-	case "mail":
-		return []string{"SMTP_URL", "MAIL_FROM"}
-	case "instances":
-		return []string{"DATABASE_URL", "CACHE_URL", "TRUSTED_PROXIES"}
-	case "sign-in":
-		return []string{"OIDC_*"}
-	}
-	return nil
 }
 
 // dependencies returns the systems of the service, which are opened when they are
@@ -211,6 +184,7 @@ func checkSignIn(s *config.Settings) health.Check {
 			}
 			return "browsers are redirected to " + provider.Endpoint().AuthURL, nil
 		},
+		Settings: []string{"OIDC_*"},
 	}
 }
 
@@ -231,12 +205,14 @@ func Checks(s *config.Settings) []health.Check {
 			Run: func(_ context.Context, warn health.Warn) (string, error) {
 				return checkFolder(s.DataDir, warn)
 			},
+			Settings: []string{"DATA_DIR"},
 		},
 		{
 			Name: "instances",
 			Run: func(_ context.Context, warn health.Warn) (string, error) {
 				return checkInstances(s, warn), nil
 			},
+			Settings: []string{"DATABASE_URL", "CACHE_URL", "TRUSTED_PROXIES"},
 		},
 		checkSignIn(s),
 	}
@@ -309,25 +285,32 @@ func checkInstances(s *config.Settings, warn health.Warn) string {
 		return "one: its database and its cache are on this machine"
 	}
 
-	for _, missing := range []struct {
-		applies        bool
-		detail, advice string
-	}{
-		{s.DatabaseURL == nil, "DATABASE_URL is empty: each instance stores its own leads",
-			"set it to a PostgreSQL server, and run `siteapi store copy`"},
-		{memory, "CACHE_URL is memory://: each instance clears its own cache, and counts requests on its own",
-			"set it to a Valkey server"},
-		{s.CMSDriver == "file", "CMS_DRIVER=file: each instance serves the content of its own file",
-			"set CMS_DRIVER=sanity"},
-		{s.CRMDriver == "file", "CRM_DRIVER=file: a contact is in the DATA_DIR of the instance that delivered the lead",
-			"set CRM_DRIVER=hubspot"},
-		{len(s.TrustedProxies) == 0, "TRUSTED_PROXIES is empty: behind a load balancer all visitors share one rate limit",
-			"list the addresses of the load balancer"},
-	} {
-		if missing.applies {
-			warn(missing.detail, missing.advice+", unless only one instance runs")
+	warnIf := func(applies bool, detail, advice string) {
+		if applies {
+			warn(detail, advice+", unless only one instance runs")
 		}
 	}
+
+	warnIf(s.DatabaseURL == nil,
+		"DATABASE_URL is empty: each instance stores its own leads",
+		"set it to a PostgreSQL server, and run `siteapi store copy`")
+
+	warnIf(memory,
+		"CACHE_URL is memory://: each instance clears its own cache, and counts requests on its own",
+		"set it to a Valkey server")
+
+	warnIf(s.CMSDriver == "file",
+		"CMS_DRIVER=file: each instance serves the content of its own file",
+		"set CMS_DRIVER=sanity")
+
+	warnIf(s.CRMDriver == "file",
+		"CRM_DRIVER=file: a contact is in the DATA_DIR of the instance that delivered the lead",
+		"set CRM_DRIVER=hubspot")
+
+	warnIf(len(s.TrustedProxies) == 0,
+		"TRUSTED_PROXIES is empty: behind a load balancer all visitors share one rate limit",
+		"list the addresses of the load balancer")
+
 	return "several can share the database and the cache"
 }
 

@@ -17,10 +17,8 @@ import (
 )
 
 func (d commands) mcpCommand() *cobra.Command {
-	var command *cobra.Command
-	command = d.command("mcp", "serve operators' tools to an assistant on this machine", nil,
-		func(ctx context.Context, c *call) error { return c.serveTools(ctx, command.Root().Version) },
-		"siteapi mcp")
+	command := d.command("mcp", "serve operators' tools to an assistant on this machine", nil,
+		serveTools, "siteapi mcp")
 	command.Long = "Serves operators' tools with the Model Context Protocol on standard input and output,\n" +
 		"using the configured database, until the assistant disconnects. The audit log records\n" +
 		"the user of this machine."
@@ -28,7 +26,7 @@ func (d commands) mcpCommand() *cobra.Command {
 }
 
 // serveTools serves operators' tools. Their health report contains the checks of doctor.
-func (c *call) serveTools(ctx context.Context, version string) error {
+func serveTools(ctx context.Context, c *call) error {
 	if c.wrong.Concern(append(databaseSettings(), "TIME_ZONE", "ADMIN_TOKENS")...) {
 		return c.wrong
 	}
@@ -40,7 +38,7 @@ func (c *call) serveTools(ctx context.Context, version string) error {
 	if err != nil {
 		return err
 	}
-	exec, err := c.openExecutor(ctx, Service{}, tools[0], &resolvers.Resolver{
+	exec, err := c.openExecutor(ctx, tools[0], &resolvers.Resolver{
 		Cache:  entries,
 		Checks: c.checks(ctx, ""),
 	})
@@ -48,7 +46,7 @@ func (c *call) serveTools(ctx context.Context, version string) error {
 		return errors.Join(err, entries.Close())
 	}
 
-	options := mcp.Options{Operations: tools, Executor: exec, Version: version, TimeZone: c.settings.TimeZone}
+	options := mcp.Options{Operations: tools, Executor: exec, Version: c.commands.version, TimeZone: c.settings.TimeZone}
 	server := mcp.NewServer(options, schema.RoleAdmin)
 	server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {

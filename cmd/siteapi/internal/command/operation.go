@@ -23,7 +23,7 @@ import (
 // openExecutor opens only the systems that an operation needs, until the end of the call.
 // It returns an executor with the resolvers of the service, completed from the given one.
 func (c *call) openExecutor(
-	ctx context.Context, service Service, op *operations.Operation, resolver *resolvers.Resolver,
+	ctx context.Context, op *operations.Operation, resolver *resolvers.Resolver,
 ) (operations.Executor, error) {
 	resolver.Log, resolver.Version, resolver.Count = c.open.Log, c.commands.version, c.open.Metrics.Event
 	size := func() int { return 0 }
@@ -51,7 +51,7 @@ func (c *call) openExecutor(
 		}
 		own := c.open.Leads(c.db, mails)
 		if needs.system == onLeads {
-			if err := c.openUpstreams(ctx, own, service, idle); err != nil {
+			if err := c.openUpstreams(ctx, own, idle); err != nil {
 				return nil, err
 			}
 		}
@@ -71,13 +71,13 @@ func (c *call) openExecutor(
 // openUpstreams opens the CMS, the CRM and the cache for the leads. It fails if the
 // settings select other systems than those of the service that used the database last,
 // since the command would search the wrong ones.
-func (c *call) openUpstreams(ctx context.Context, own *leads.Resolver, service Service, idle bool) (err error) {
+func (c *call) openUpstreams(ctx context.Context, own *leads.Resolver, idle bool) (err error) {
 	if err := systems.CheckNote(ctx, c.db.Store, c.settings); err != nil {
 		return err
 	}
 
 	own.ClearPDFs = func(ctx context.Context) (int, error) {
-		return c.clearPDFs(ctx, service, idle)
+		return c.clearPDFs(ctx, idle)
 	}
 	if own.CMS, err = c.open.CMS(); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (c *call) openUpstreams(ctx context.Context, own *leads.Resolver, service S
 
 // clearPDFs clears PDFs from the cache. A cache in memory is cleared by the running
 // service; with an idle database, no service is running and no PDFs are cached.
-func (c *call) clearPDFs(ctx context.Context, service Service, idle bool) (int, error) {
+func (c *call) clearPDFs(ctx context.Context, idle bool) (int, error) {
 	if c.settings.CacheURL.Scheme != "memory" {
 		shared, _, err := c.open.Cache(ctx)
 		if err != nil {
@@ -101,7 +101,7 @@ func (c *call) clearPDFs(ctx context.Context, service Service, idle bool) (int, 
 	i := slices.IndexFunc(c.commands.operations, func(op *operations.Operation) bool {
 		return op.Root.Name == "clearCache"
 	})
-	response, problem := service.Run(ctx, c.commands.operations[i], map[string]any{"pattern": lead.PDFKeys + "*"})
+	response, problem := c.service.Run(ctx, c.commands.operations[i], map[string]any{"pattern": lead.PDFKeys + "*"})
 	if problem != nil {
 		if _, dialing := errors.AsType[*net.OpError](problem.Err); dialing && idle {
 			return 0, nil

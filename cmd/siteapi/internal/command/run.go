@@ -55,12 +55,12 @@ func (r *document) run(ctx context.Context, c *call) error {
 
 // open opens the systems of the operation.
 func (r *document) open(ctx context.Context, c *call) (runner, error) {
-	service := serviceAt(r.server, c.settings)
+	c.service = serviceAt(r.server, c.settings)
 	if r.needs.system == onService {
-		return service.Run, nil
+		return c.service.Run, nil
 	}
 
-	exec, err := c.openExecutor(ctx, service, r.op, &resolvers.Resolver{})
+	exec, err := c.openExecutor(ctx, r.op, &resolvers.Resolver{})
 	run := func(
 		ctx context.Context, op *operations.Operation, variables map[string]any,
 	) (json.RawMessage, *schema.Error) {

@@ -128,8 +128,7 @@ func openPostgres(
 	}
 	opened.add(func() error { pool.Close(); return nil })
 
-	river := riverpgxv5.New(pool)
-	inTransaction, err := queue.InTransactions(river, o)
+	jobs, inTransaction, err := queue.New(riverpgxv5.New(pool), o)
 	if err != nil {
 		return nil, err
 	}
@@ -145,12 +144,7 @@ func openPostgres(
 		return nil, err
 	}
 
-	o.Store = tables.Store
-	jobs, err := queue.New(river, o)
-	if err != nil {
-		return nil, err
-	}
-
+	jobs.Store = tables.Store
 	return &Database{
 		Store:    tables.Store,
 		Queue:    jobs,
@@ -189,7 +183,7 @@ func openSQLite(
 	opened.add(pool.Close)
 
 	river := riversqlite.New(pool)
-	inTransaction, err := queue.InTransactions(river, o)
+	jobs, inTransaction, err := queue.New(river, o)
 	if err != nil {
 		return nil, err
 	}
@@ -207,12 +201,7 @@ func openSQLite(
 		return nil, err
 	}
 
-	o.Store = tables.Store
-	jobs, err := queue.New(river, o)
-	if err != nil {
-		return nil, err
-	}
-
+	jobs.Store = tables.Store
 	return &Database{
 		Store:    tables.Store,
 		Queue:    jobs,

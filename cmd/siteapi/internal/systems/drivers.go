@@ -67,6 +67,7 @@ func (o Opener) cmsDrivers() map[string]driver[CMS] {
 			},
 			remedy: "check the owner and mode of the content file and of DATA_DIR",
 		},
+
 		"sanity": {
 			open: func() (CMS, error) {
 				return sanity.New(sanity.Options{
@@ -129,9 +130,9 @@ func (o Opener) crmDrivers() map[string]driver[CRM] {
 // SampleContent returns the sample documents as a JSON array.
 func SampleContent() []byte { return cmsfile.Sample() }
 
-// ContentSource identifies the source of content. Cache entries of another source are not
+// contentSource identifies the source of content. Cache entries of another source are not
 // served.
-func (o Opener) ContentSource() string {
+func (o Opener) contentSource() string {
 	source := o.Settings.Lines("CMS_DRIVER")
 	if o.Settings.CMSDriver == "file" {
 		path, _ := filepath.Abs(o.Settings.ContentPath())

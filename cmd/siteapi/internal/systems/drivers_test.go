@@ -114,10 +114,10 @@ func TestNoteAndContentSource(t *testing.T) {
 		if got := noted(before.Settings) != noted(after.Settings); got != tt.note {
 			t.Errorf("%s=%s changes the note: %v\n%s", tt.name, tt.value, got, noted(after.Settings))
 		}
-		if got := before.ContentSource() != after.ContentSource(); got != tt.source {
+		if got := before.contentSource() != after.contentSource(); got != tt.source {
 			t.Errorf("%s=%s changes the source of content: %v", tt.name, tt.value, got)
 		}
-		if text := noted(after.Settings) + after.ContentSource(); strings.Contains(text, "hush") {
+		if text := noted(after.Settings) + after.contentSource(); strings.Contains(text, "hush") {
 			t.Errorf("%s=%s: a secret is in %s", tt.name, tt.value, text)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/memory"
+	"siteapi/integrations/crm"
 	mailfile "siteapi/integrations/mail/file"
 	"siteapi/integrations/pdf"
 	"siteapi/resolvers/content"
@@ -17,23 +18,16 @@ import (
 	"siteapi/resolvers/quotepdf"
 )
 
-// Content opens the CMS for the public fields. Its content is not cached between
-// commands.
-func (o Opener) Content() (*content.Service, error) {
-	source, err := o.CMS()
-	if err != nil {
-		return nil, err
+// Content returns the service that reads the content, with options beside the settings.
+// Without a cache among them the content is not cached between commands.
+func (o Opener) Content(c content.Options) *content.Service {
+	if c.Cache == nil {
+		c.Cache = memory.New()
 	}
-	return content.New(content.Options{
-		CMS:         source,
-		Cache:       memory.New(),
-		Log:         o.Log,
-		Now:         time.Now,
-		Source:      o.ContentSource(),
-		Types:       o.Settings.ContentTypes,
-		Life:        cache.Lifetime{Fresh: o.Settings.ContentTTL},
-		FallbackDir: filepath.Join(o.Settings.DataDir, "content"),
-	}), nil
+	c.Log, c.Now = o.Log, time.Now
+	c.Source, c.Types = o.contentSource(), o.Settings.ContentTypes
+	c.Life.Fresh, c.FallbackDir = o.Settings.ContentTTL, filepath.Join(o.Settings.DataDir, "content")
+	return content.New(c)
 }
 
 // PDFs returns the resolver that renders the PDFs of leads.
@@ -55,6 +49,15 @@ func (o Opener) PDFs(
 		Log:             o.Log,
 		ObserveDatabase: o.Metrics.Database,
 	}), nil
+}
+
+// Pull returns the job that reads outcomes of leads from the CRM, or nil if it has none.
+func (o Opener) Pull(data *Database, contacts CRM) *leads.Pull {
+	source, ok := contacts.(crm.Outcomes)
+	if !ok {
+		return nil
+	}
+	return &leads.Pull{CRM: source, Store: data.Store, Log: o.Log, Count: o.Metrics.Event}
 }
 
 // Leads returns the resolver of the leads in a database, without the systems that only an
