@@ -90,45 +90,30 @@ func (s *Snapshot) sortKeys(documentType string) map[string]map[*schema.ContentD
 	return keys
 }
 
-// Kinds of sort keys, in their order.
-const (
-	keyOfNumber = iota
-	keyOfTime
-	keyOfText
-)
-
 // maxSortText is the number of bytes of a text that its sort key represents.
 const maxSortText = 256
 
-// sortKey returns bytes in the order of the values: numbers, then times, then texts in
-// the order of a language. It returns nil for any other value.
+// sortKey returns bytes in the order of the values: numbers and times, then texts in the
+// order of a language. It returns nil for any other value.
 func sortKey(value any, locale string, texts *collate.Collator) []byte {
-	number := func(kind byte, n float64) []byte {
-		bits := math.Float64bits(n)
-		if n < 0 {
-			bits = ^bits
-		} else {
-			bits |= 1 << 63
-		}
-		return binary.BigEndian.AppendUint64([]byte{kind}, bits)
-	}
-
-	switch v := value.(type) {
-	case float64:
-		return number(keyOfNumber, v)
-	case bool:
-		return number(keyOfNumber, map[bool]float64{true: 1}[v])
-	}
-
+	number, isNumber := value.(float64)
 	text, _ := cms.Text(value, locale)
-	if text == "" {
-		return nil
-	}
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if at, err := time.Parse(layout, text); err == nil {
-			return number(keyOfTime, float64(at.UnixMicro()))
+			number, isNumber = float64(at.UnixMicro()), true
 		}
 	}
+
+	switch {
+	case isNumber:
+		bits := math.Float64bits(number) | 1<<63
+		if number < 0 {
+			bits = ^math.Float64bits(number)
+		}
+		return binary.BigEndian.AppendUint64([]byte{0}, bits)
+	case text == "":
+		return nil
+	}
 	var key collate.Buffer
-	return append([]byte{keyOfText}, texts.KeyFromString(&key, text[:min(len(text), maxSortText)])...)
+	return append([]byte{1}, texts.KeyFromString(&key, text[:min(len(text), maxSortText)])...)
 }

@@ -24,7 +24,7 @@ type References struct {
 func (r References) Resolve(docs []*schema.ContentDocument, depth int) ([]*schema.ContentDocument, error) {
 	resolved := make([]*schema.ContentDocument, len(docs))
 	for i, doc := range docs {
-		fields, err := r.fields(doc, depth, nil)
+		fields, err := r.fields(doc, map[string]any{}, depth, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -34,28 +34,28 @@ func (r References) Resolve(docs []*schema.ContentDocument, depth int) ([]*schem
 	return resolved, nil
 }
 
-// fields returns the fields of a document with replaced references. Within are the ids of
-// the documents around it.
-func (r References) fields(doc *schema.ContentDocument, depth int, within []string) (json.RawMessage, error) {
+// fields adds the fields of a document to others, and replaces the references in them.
+// Within are the ids of the documents around it.
+func (r References) fields(
+	doc *schema.ContentDocument, fields map[string]any, depth int, within []string,
+) (json.RawMessage, error) {
 	raw := doc.Fields.(json.RawMessage)
 	if err := r.Build(len(raw)); err != nil {
 		return nil, err
 	}
-	if depth == 0 || !bytes.Contains(raw, []byte(`"_ref"`)) {
-		return raw, nil
-	}
 
-	var value any
 	in := json.NewDecoder(bytes.NewReader(raw))
 	in.UseNumber() // preserve the notation of numbers
-	if err := in.Decode(&value); err != nil {
+	if err := in.Decode(&fields); err != nil {
 		return nil, err
 	}
-	value, err := r.value(value, depth, append(slices.Clip(within), doc.ID))
-	if err != nil {
-		return nil, err
+	for name, value := range fields {
+		var err error
+		if fields[name], err = r.value(value, depth, append(slices.Clip(within), doc.ID)); err != nil {
+			return nil, err
+		}
 	}
-	return json.Marshal(value)
+	return json.Marshal(fields)
 }
 
 // value replaces the references in a decoded value.
@@ -71,9 +71,15 @@ func (r References) value(node any, depth int, within []string) (_ any, err erro
 	case map[string]any:
 		ref, _ := n["_ref"].(string)
 		doc := r.Snapshot.byID[ref]
-		if doc != nil && n["_dataset"] == nil && slices.Contains(r.Types, doc.Type) && !slices.Contains(within, ref) {
-			return r.document(doc, n["_key"], depth-1, within)
+		if depth > 0 && doc != nil && n["_dataset"] == nil &&
+			slices.Contains(r.Types, doc.Type) && !slices.Contains(within, ref) {
+			fields := map[string]any{"_id": doc.ID, "_type": doc.Type}
+			if n["_key"] != nil { // its place in a list
+				fields["_key"] = n["_key"]
+			}
+			return r.fields(doc, fields, depth-1, within)
 		}
+
 		for name, child := range n {
 			if n[name], err = r.value(child, depth, within); err != nil {
 				return nil, err
@@ -81,25 +87,4 @@ func (r References) value(node any, depth int, within []string) (_ any, err erro
 		}
 	}
 	return node, nil
-}
-
-// document returns a document in place of a reference, with the reference's key in its
-// list.
-func (r References) document(
-	doc *schema.ContentDocument, key any, depth int, within []string,
-) (json.RawMessage, error) {
-	fields, err := r.fields(doc, depth, within)
-	if err != nil {
-		return nil, err
-	}
-
-	names := map[string]any{"_id": doc.ID, "_type": doc.Type}
-	if key != nil {
-		names["_key"] = key
-	}
-	head, err := json.Marshal(names)
-	if len(fields) > len("{}") {
-		return slices.Concat(head[:len(head)-1], []byte(","), fields[1:]), err
-	}
-	return head, err
 }

@@ -56,12 +56,19 @@ func newSettings(doc cms.Document, locale string) (*Settings, []string) {
 	if logo := s.Shown.Logo; logo != nil {
 		name = cmp.Or(name, logo.Alt)
 		if picture := fields["logo"].(map[string]any); logo.Asset != nil {
-			r.value("logo.width", picture["width"], reflect.ValueOf(&logo.Asset.Width).Elem())
-			r.value("logo.height", picture["height"], reflect.ValueOf(&logo.Asset.Height).Elem())
+			logo.Asset.Width, logo.Asset.Height = whole(picture["width"]), whole(picture["height"])
 		}
 	}
 	s.CompanyName, s.Website = schema.ValueOr(name, ""), schema.ValueOr(s.Shown.Website, "")
 	return s, r.problems
+}
+
+// whole returns a number as an integer, or nil if it is none.
+func whole(value any) *int {
+	if number, ok := value.(float64); ok {
+		return new(int(number))
+	}
+	return nil
 }
 
 // reader reads the fields of a document. A blank text counts as unset.
@@ -101,11 +108,7 @@ func (r *reader) value(path string, value any, into reflect.Value) {
 		}
 
 	case **int:
-		var number float64
-		if number, ok = value.(float64); ok {
-			*target = new(int(number))
-		}
-		ok = ok || value == nil
+		ok = true // set from the picture
 
 	default:
 		ok = r.nested(path, value, into)

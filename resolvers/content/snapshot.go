@@ -48,6 +48,7 @@ func (s *Snapshot) isOf(e cache.Entry) bool { return s != nil && s.entry == e.Re
 type storedSnapshot struct {
 	Origin    string
 	Documents []cms.Document
+	Hidden    []string // problems of documents that are left out
 }
 
 // snapshotForm is the version of the encoding and of the documents in it.
@@ -70,37 +71,38 @@ func Query(types []string, locale schema.Locale, perspective string) cms.Query {
 	return q
 }
 
-// fetch returns the documents of a query. Of those in a language that the site does not
-// use, it keeps the head of one for each type.
-func fetch(ctx context.Context, source cms.Content, q cms.Query, locale schema.Locale) ([]cms.Document, error) {
-	docs, err := source.Fetch(ctx, q)
-	kept, hidden := []cms.Document{}, map[string]bool{}
+// shown returns the documents that belong to a locale. It reports the types of which some
+// are in a language that the site does not use.
+func shown(docs []cms.Document, locale schema.Locale) (kept []cms.Document, problems []string) {
+	reported := map[string]bool{}
 	for _, doc := range docs {
-		if isOther := doc.Language != "" && doc.Language != string(locale); isOther {
-			if hidden[doc.Type] {
-				continue
-			}
-			hidden[doc.Type] = true
-			doc = cms.Document{ID: doc.ID, Type: doc.Type, Language: doc.Language}
+		switch {
+		case doc.Language == "" || doc.Language == string(locale):
+			kept = append(kept, doc)
+		case !reported[doc.Type]:
+			reported[doc.Type] = true
+			problems = append(problems, fmt.Sprintf("documents of type %s are hidden, such as %q: "+
+				"the site does not use their language %s", doc.Type, doc.ID, doc.Language))
 		}
-		kept = append(kept, doc)
 	}
-	return kept, err
+	return kept, problems
 }
 
 // load fetches the content of a locale in a perspective of the CMS, and encodes it.
 func (c *Service) load(ctx context.Context, perspective string, locale schema.Locale) ([]byte, error) {
-	docs, err := fetch(ctx, c.CMS, Query(c.types, locale, perspective), locale)
+	docs, err := c.CMS.Fetch(ctx, Query(c.types, locale, perspective))
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(storedSnapshot{c.origin, docs})
+	docs, hidden := shown(docs, locale)
+	return json.Marshal(storedSnapshot{c.origin, docs, hidden})
 }
 
 // Inspect fetches the content of a locale from a CMS, to look for problems in it.
 func Inspect(ctx context.Context, source cms.Content, types []string, locale schema.Locale) (*Snapshot, error) {
-	docs, err := fetch(ctx, source, Query(types, locale, ""), locale)
-	return newSnapshot(docs, locale, schema.NewFormats().Currency), err
+	docs, err := source.Fetch(ctx, Query(types, locale, ""))
+	docs, hidden := shown(docs, locale)
+	return newSnapshot(docs, hidden, locale, schema.NewFormats().Currency), err
 }
 
 // decodeSnapshot decodes an entry that load encoded. It logs each problem of the content
@@ -114,7 +116,7 @@ func (c *Service) decodeSnapshot(ctx context.Context, entry cache.Entry, locale 
 		return nil, errors.New("the content is from an instance with another configuration")
 	}
 
-	s := newSnapshot(stored.Documents, locale, c.formats.Currency)
+	s := newSnapshot(stored.Documents, stored.Hidden, locale, c.formats.Currency)
 	s.Revision, s.size = entry.Revision, len(entry.Value)
 	for _, problem := range slices.Concat(s.Problems, s.priceProblems) {
 		if _, logged := c.problems.LoadOrStore(problem, true); !logged {
@@ -125,23 +127,17 @@ func (c *Service) decodeSnapshot(ctx context.Context, entry cache.Entry, locale 
 	return s, nil
 }
 
-// newSnapshot returns the content of a locale.
-func newSnapshot(docs []cms.Document, locale schema.Locale, isCurrency func(string) bool) *Snapshot {
+// newSnapshot returns the content of a locale. Problems are those found before.
+func newSnapshot(
+	docs []cms.Document, problems []string, locale schema.Locale, isCurrency func(string) bool,
+) *Snapshot {
 	s := &Snapshot{
 		Locale:    locale,
+		Problems:  problems,
 		documents: map[string][]*schema.ContentDocument{},
 		byID:      map[string]*schema.ContentDocument{},
 		keys:      map[string]map[string]map[*schema.ContentDocument][]byte{},
 	}
-	docs = slices.DeleteFunc(docs, func(doc cms.Document) bool {
-		hidden := doc.Language != "" && doc.Language != string(locale)
-		if hidden {
-			s.Problems = append(s.Problems, fmt.Sprintf("documents of type %s are hidden, such as %q: "+
-				"the site does not use their language %s", doc.Type, doc.ID, doc.Language))
-		}
-		return hidden
-	})
-
 	s.Labels = cms.Labels(docs, string(locale))
 	users := map[string]string{} // ids of the documents that use a slug or a purpose
 	for _, doc := range docs {

@@ -3290,7 +3290,7 @@ type InvalidateCachePayload {
     resolve: Int! = 0 @constraint(min: 0, max: 2)
     """
     Fields to order by, such as ` + "`" + `order` + "`" + `, ` + "`" + `title` + "`" + ` or, from the newest, ` + "`" + `-publishedAt` + "`" + `. ` + "`" + `_updatedAt` + "`" + ` is one, too. Numbers
-    come before times and texts, texts in the order of the language, and documents without the field last.
+    and times come before texts, texts in the order of the language, and documents without the field last.
     """
     orderBy: [String!] @constraint(maxItems: 3, maxLength: 128)
     "At most this many documents."
